@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Quantities in a configuration are strings with units. Every parser takes the whole string, writes
+ * *out only on success and returns 0, or -EINVAL (not of the form) or -ERANGE (does not fit, or
+ * outside min..max where given).
+ */
+#ifndef BASE_UNITS_H
+#define BASE_UNITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** A count: "4096", "0x1000", "256K" (1024), "2M" (1024^2), "1G" (1024^3). */
+int parse_count(const char *s, uint64_t *out);
+/** A rate in bit/s: "10M", "1.5G", "64k", "10000000"; K/k, M, G, T are powers of 1000; a "bit/s" or
+ * "bps" may follow. */
+int parse_rate(const char *s, uint64_t *out);
+/** A time in nanoseconds: "5ms", "10s", "250us", "100ns", "1.5s", "20min"; the unit is required,
+ * but for "0". */
+int parse_duration(const char *s, uint64_t *out);
+/** A size in bytes: "2176", "2K" (1024), "64M", "1G". */
+int parse_size(const char *s, uint64_t *out);
+/** A range of unsigned numbers, both ends inside: "128-255" or "7"; decimal or 0x. first > last is
+ * -EINVAL. */
+int parse_range(const char *s, uint64_t *first, uint64_t *last);
+/** An offered load: "14.88Mpps", "500 kpps", "10Gbit/s" (of frames with preamble and gap, 20 B),
+ * "100%" of line rate. */
+struct load {
+    enum load_unit { LOAD_PPS, LOAD_BITS, LOAD_PERCENT } unit;
+    double value; /* > 0; percent at most 100 */
+};
+int parse_load(const char *s, struct load *out);
+/** Packets per second that a load is, for frames of size bytes with FCS on a line of line_rate
+ * bit/s. */
+double load_pps(const struct load *l, uint64_t line_rate, uint32_t size);
+/** "192.0.2.1" in host byte order. */
+int parse_ipv4(const char *s, uint32_t *out);
+/** "192.0.2.0/24": address in host byte order and prefix length 0..32; without "/n" the length
+ * is 32. */
+int parse_prefix(const char *s, uint32_t *addr, uint8_t *len);
+/** "02:00:00:00:00:01". */
+int parse_mac(const char *s, uint8_t mac[6]);
+
+/** The other way, for people; buf is returned. 1 500 000 -> "1.5M", 3 500 000 ns -> "3.5ms", 2 MiB
+ * -> "2 MiB". */
+char *format_rate(uint64_t bits_per_s, char *buf, size_t len);
+char *format_duration(uint64_t ns, char *buf, size_t len);
+char *format_size(uint64_t bytes, char *buf, size_t len);
+char *format_ipv4(uint32_t addr, char *buf, size_t len);
+char *format_mac(const uint8_t mac[6], char *buf, size_t len);
+
+#endif

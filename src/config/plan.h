@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The plan: the graph of the configuration mapped by its layout onto cores. It says every instance,
+ * every link and whether it is a direct call or a ring, every queue of every port, and the memory
+ * that all this takes. The engine builds what the plan says and decides nothing. Immutable; free of
+ * DPDK.
+ */
+#ifndef CONFIG_PLAN_H
+#define CONFIG_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "config/model.h"
+
+/** A thread: one hardware thread that runs task instances in turn. lcore = index + 1; lcore 0 is
+ * housekeeping. */
+struct plan_core {
+    uint16_t cpu; /* logical CPU of the layout */
+    uint16_t socket;
+    uint16_t run_on; /* CPU that it really runs on: cpu, or another with --share-cpus */
+    uint16_t n_instances;
+    uint16_t *instances; /* in the order of the layout */
+};
+
+/** Packets from a port's receive queue. */
+struct plan_rx {
+    uint16_t port, queue;
+};
+
+enum plan_dest_kind {
+    DEST_PORT, /* index: port, queue: its transmit queue */
+    DEST_CALL, /* index: instance on the same core, called directly */
+    DEST_RING, /* index: ring */
+};
+
+struct plan_dest {
+    enum plan_dest_kind kind;
+    uint16_t index;
+    uint16_t queue;
+};
+
+/**
+ * One output of one instance. With several destinations: a task that spreads (lb) chooses the
+ * worker = the position in dest[]; any other sends each packet to the destination that leads to the
+ * packet's egress port, by_port[egress port].
+ */
+struct plan_output {
+    uint16_t n_dests; /* 0: not connected */
+    struct plan_dest *dest;
+    uint8_t by_port[256]; /* position in dest[], or 0xff where no way leads to that port */
+};
+
+struct plan_instance {
+    uint16_t task;   /* index in model.tasks[] */
+    uint16_t worker; /* 0.. among the instances of the task */
+    uint16_t core;   /* index in cores[] */
+    uint16_t n_rx;
+    struct plan_rx *rx;
+    uint32_t in_ring; /* index in rings[], or CFG_NONE: fed by calls, ports or itself only */
+    struct plan_output output[TASK_MAX_OUTPUTS];
+};
+
+/** The input ring of an instance that is fed from another core. Always one consumer. */
+struct plan_ring {
+    uint16_t consumer;    /* instance */
+    uint16_t n_producers; /* producing cores; 1: single-producer ring, else multi-producer */
+    uint32_t size;        /* power of two; holds size - 1 packets */
+    enum full_policy on_full;
+    uint16_t socket;
+};
+
+/** Bytes, as far as they can be known before the gateway runs. */
+struct plan_memory {
+    uint64_t mbufs[CFG_MAX_POOLS]; /* each pool */
+    uint64_t mbufs_total;
+    uint64_t tables; /* subscribers: records and indices */
+    uint64_t routes; /* LPM and next hops */
+    uint64_t rings;
+    uint64_t total;
+    uint32_t pages_2m, pages_1g; /* huge pages that hold it all */
+    uint32_t core_pages_2m,
+        core_pages_1g; /* most huge pages that the mbufs which one core touches can span */
+    uint32_t pool_need[CFG_MAX_POOLS]; /* fewest mbufs with which queues, rings and caches can all
+                                          be full */
+};
+
+struct plan {
+    const struct cfg_model *cfg;
+    unsigned n_cores, n_instances, n_rings;
+    struct plan_core *cores;
+    struct plan_instance *instances;
+    struct plan_ring *rings;
+    uint16_t rx_queues[CFG_MAX_PORTS], tx_queues[CFG_MAX_PORTS];
+    bool share_cpus; /* several lcores run on one CPU: for function, never for figures */
+    struct plan_memory memory;
+};
+
+/**
+ * Map the model onto cores. Problems (a task without a core, a pool too small, workers that do not
+ * match, a cycle of direct calls, an egress port that no path reaches, ...) are added to d; NULL
+ * when there was an error.
+ */
+struct plan *plan_make(const struct cfg_model *m, bool share_cpus, struct diags *d);
+
+void plan_free(struct plan *p);
+
+/** For people, for machines and for Graphviz. */
+void plan_print_text(const struct plan *p, FILE *to);
+void plan_print_json(const struct plan *p, FILE *to);
+void plan_print_dot(const struct plan *p, FILE *to);
+
+#endif

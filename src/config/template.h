@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Packet templates: a frame's bytes and the fields in it that vary from packet to packet. A
+ * template is a readable text file of layers (see doc/templates.md) or a pcap, of which each frame
+ * is sent in turn. Free of DPDK.
+ */
+#ifndef CONFIG_TEMPLATE_H
+#define CONFIG_TEMPLATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+
+#define TEMPLATE_MAX_VARS   8
+#define TEMPLATE_MAX_FIELDS 16
+#define TEMPLATE_MAX_FRAME  9018 /* bytes without FCS */
+
+/** A number that changes with each packet: first..last, in steps or at random. */
+struct template_var {
+    char name[32];
+    uint32_t first, last; /* both inside */
+    uint32_t step;        /* 0: uniformly random */
+};
+
+/**
+ * A big-endian field of width bits at byte offset, shifted left by lshift bits within its size
+ * bytes: value = base + ((var >> shift) & mask). The bits of the field are zero in the frame.
+ */
+struct template_field {
+    uint16_t offset; /* bytes from the start of the frame */
+    uint8_t size;    /* 1, 2 or 4 bytes are read, changed and written */
+    uint8_t lshift;
+    uint8_t var; /* index in vars[] */
+    uint8_t shift;
+    uint32_t mask;
+    uint32_t base;
+};
+
+struct template_frame {
+    uint16_t len; /* bytes without FCS */
+    uint8_t *bytes;
+};
+
+struct pkt_template {
+    const char *path;
+    unsigned n_frames; /* 1 for a text template */
+    struct template_frame *frames;
+    unsigned n_vars, n_fields;
+    struct template_var vars[TEMPLATE_MAX_VARS];
+    struct template_field fields[TEMPLATE_MAX_FIELDS];
+    /* IPv4 headers whose checksum depends on a field: their offsets; each is computed again for
+     * each packet */
+    unsigned n_ipv4;
+    uint16_t ipv4_offset[2];
+};
+
+/**
+ * Read a template; size is the length of the frame with FCS (64..9022) and overrides the file's
+ * own, 0 keeps it. Errors go to d with the template's own file and line; NULL when there was one.
+ */
+struct pkt_template *template_load(const char *path, uint32_t size, struct diags *d);
+
+void template_free(struct pkt_template *t);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What travels with a packet from task to task. It lives in the first cache line of the mbuf, in
+ * fields that only a receiving device or a transmit offload would use, so that crossing a core
+ * moves one line and no more:
+ *
+ *   packet_type     subscriber id (0: none)       written by classify, gre_decap, lb
+ *   vlan_tci        next hop id (0: none)         written by route
+ *   vlan_tci_outer  egress port | punt reason<<8  written by route, qinq_encap / by whoever punts
+ *   hash.sched      scheduler path                written by classify
+ *   port            ingress port                  written by lb and by whoever punts
+ * (meta_set_in_port)
+ *
+ * Port numbers here are the configuration's (index in model.ports[]), never DPDK's.
+ * A task that did not write a field must not trust it unless the graph puts its writer before.
+ */
+#ifndef ENGINE_META_H
+#define ENGINE_META_H
+
+#include <rte_mbuf.h>
+
+/** Why a packet goes to the slow path. */
+enum punt_reason {
+    PUNT_FOR_US,      /* addressed to the gateway: ARP, ICMP echo */
+    PUNT_NO_MAC,      /* the next hop's or the subscriber's MAC is not known: ask for it */
+    PUNT_TTL_EXPIRED, /* answer ICMP time exceeded */
+    PUNT_TOO_BIG,     /* answer ICMP fragmentation needed */
+};
+
+static inline uint32_t meta_subscriber(const struct rte_mbuf *m)
+{
+    return m->packet_type;
+}
+static inline void meta_set_subscriber(struct rte_mbuf *m, uint32_t id)
+{
+    m->packet_type = id;
+}
+
+static inline uint16_t meta_nexthop(const struct rte_mbuf *m)
+{
+    return m->vlan_tci;
+}
+static inline void meta_set_nexthop(struct rte_mbuf *m, uint16_t id)
+{
+    m->vlan_tci = id;
+}
+
+static inline uint8_t meta_out_port(const struct rte_mbuf *m)
+{
+    return (uint8_t)m->vlan_tci_outer;
+}
+static inline void meta_set_out_port(struct rte_mbuf *m, uint8_t port)
+{
+    m->vlan_tci_outer = port;
+}
+
+static inline uint16_t meta_in_port(const struct rte_mbuf *m)
+{
+    return m->port;
+}
+static inline void meta_set_in_port(struct rte_mbuf *m, uint16_t port)
+{
+    m->port = port;
+}
+
+static inline enum punt_reason meta_punt_reason(const struct rte_mbuf *m)
+{
+    return (enum punt_reason)(m->vlan_tci_outer >> 8);
+}
+static inline void meta_set_punt(struct rte_mbuf *m, enum punt_reason why)
+{
+    m->vlan_tci_outer = (uint16_t)(why << 8 | (m->vlan_tci_outer & 0xff));
+}
+
+#endif

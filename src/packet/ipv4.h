@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* IPv4: checks of a received header (RFC 1812 section 5.2.2) and changes that keep its checksum
+ * right (RFC 1624). */
+#ifndef PACKET_IPV4_H
+#define PACKET_IPV4_H
+
+#include <stdint.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_byteorder.h>
+#include <rte_ip.h>
+
+enum ipv4_verdict {
+    IPV4_OK,
+    IPV4_BAD_HEADER, /* version not 4, IHL below 5, or the header does not fit into what there is */
+    IPV4_BAD_LENGTH, /* total length below the header's or beyond the frame's end */
+    IPV4_BAD_CHECKSUM, /* options are covered */
+};
+
+/** One's-complement sum folded to 16 bits. */
+static inline uint16_t csum_fold(uint32_t sum)
+{
+    sum = (sum & 0xffff) + (sum >> 16);
+    return (uint16_t)((sum & 0xffff) + (sum >> 16));
+}
+
+/** Check the header of a packet of which avail bytes are there (Ethernet padding counts). */
+static inline enum ipv4_verdict ipv4_check(const struct rte_ipv4_hdr *ip, uint32_t avail)
+{
+    uint32_t header, total;
+
+    if (unlikely(avail < sizeof(*ip) || (ip->version_ihl & 0xf0) != 0x40))
+        return IPV4_BAD_HEADER;
+    header = (uint32_t)(ip->version_ihl & 0x0f) * 4;
+    if (unlikely(header < sizeof(*ip) || header > avail))
+        return IPV4_BAD_HEADER;
+    total = rte_be_to_cpu_16(ip->total_length);
+    if (unlikely(total < header || total > avail))
+        return IPV4_BAD_LENGTH;
+    if (unlikely(rte_raw_cksum(ip, header) != 0xffff))
+        return IPV4_BAD_CHECKSUM;
+    return IPV4_OK;
+}
+
+/** Replace one 16-bit word of a header in its checksum: HC' = ~(~HC + ~m + m'), RFC 1624
+ * equation 3. */
+static inline rte_be16_t csum_replace(rte_be16_t csum, rte_be16_t old, rte_be16_t new)
+{
+    return (rte_be16_t)~csum_fold((uint32_t)(uint16_t)~csum + (uint16_t)~old + new);
+}
+
+/** Take one from the TTL, which must be above 0, and mend the checksum. */
+static inline void ipv4_ttl_decrement(struct rte_ipv4_hdr *ip)
+{
+    uint32_t sum = (uint32_t)ip->hdr_checksum + rte_cpu_to_be_16(0x0100);
+
+    ip->time_to_live--;
+    ip->hdr_checksum = (rte_be16_t)(sum + (sum >= 0xffff));
+}
+
+/** The six bits of the Differentiated Services field (RFC 2474). */
+static inline uint8_t ipv4_dscp(const struct rte_ipv4_hdr *ip)
+{
+    return ip->type_of_service >> 2;
+}
+
+/** Write the DSCP, leave the ECN bits, mend the checksum. */
+static inline void ipv4_set_dscp(struct rte_ipv4_hdr *ip, uint8_t dscp)
+{
+    uint8_t tos = (uint8_t)(dscp << 2 | (ip->type_of_service & 3));
+
+    ip->hdr_checksum = csum_replace(ip->hdr_checksum, rte_cpu_to_be_16(ip->type_of_service),
+                                    rte_cpu_to_be_16(tos));
+    ip->type_of_service = tos;
+}
+
+#endif

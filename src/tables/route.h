@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Longest-prefix match from an IPv4 destination to a next hop (rte_lpm: 64 MiB of first-level
+ * table), and the set of the gateway's own addresses. The gateway's addresses are also /32 routes
+ * to a next hop marked local, so that the route task needs one lookup only.
+ */
+#ifndef TABLES_ROUTE_H
+#define TABLES_ROUTE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_lpm.h>
+
+#include "tables/nexthop.h"
+
+#define LOCAL_SET_SLOTS 1024u /* power of two, at most half full */
+
+struct route_table {
+    struct rte_lpm *lpm;
+    struct nexthop *nexthop; /* [0] is empty; ids 1..n_nexthops */
+    uint32_t n_nexthops, capacity;
+    uint32_t local_id;               /* the next hop marked local */
+    uint32_t local[LOCAL_SET_SLOTS]; /* the gateway's own addresses, host order, open addressing, 0
+                                        is free */
+};
+
+/** For up to n_nexthops next hops and n_routes routes. Returns NULL without memory. */
+struct route_table *route_table_create(uint32_t n_nexthops, uint32_t n_routes, int socket);
+void route_table_free(struct route_table *t);
+
+/** Returns the id (from 1) or -ENOSPC. */
+int route_add_nexthop(struct route_table *t, const struct nexthop_spec *spec);
+/** prefix in host order. Returns 0, -EINVAL, -ENOSPC. */
+int route_add(struct route_table *t, uint32_t prefix, uint8_t len, uint32_t nexthop_id);
+/** An address of the gateway itself, host order, not 0. Returns 0 or -ENOSPC. */
+int route_add_local(struct route_table *t, uint32_t addr);
+
+uint64_t route_table_bytes(const struct route_table *t);
+
+/** Is this (host order) one of the gateway's own addresses? */
+static inline bool route_is_local(const struct route_table *t, uint32_t addr)
+{
+    for (uint32_t i = (addr * 2654435761u) >> 22;; i = (i + 1) & (LOCAL_SET_SLOTS - 1)) {
+        if (t->local[i] == addr)
+            return true;
+        if (t->local[i] == 0)
+            return false;
+    }
+}
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Subscribers by dense id 1..n. The forwarding record is one cache line, read-mostly; three direct
+ * indices name it: by access port and VLAN pair, by GRE key, by IPv4 address.
+ */
+#ifndef TABLES_SUBSCRIBER_H
+#define TABLES_SUBSCRIBER_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <rte_byteorder.h>
+#include <rte_common.h>
+
+#include "tables/idmap.h"
+
+#define SUBSCRIBER_L2_LEN 22 /* Ethernet and two tags */
+
+/**
+ * Written by control before it is published; afterwards only the CPE's MAC changes, by the arp task
+ * of its access port. Read by every data-path core.
+ */
+struct subscriber {
+    /* Downstream header: CPE MAC, gateway MAC, outer TPID and S-VLAN, 0x8100 and C-VLAN, 0x0800.
+     * PCP is 0. */
+    uint8_t l2[SUBSCRIBER_L2_LEN];
+    uint8_t port;      /* access port, the configuration's number */
+    uint8_t mac_known; /* 0: no CPE MAC yet; l2[0..5] is zero */
+    rte_be32_t ipv4;
+    rte_be32_t ipv4_mask; /* (source ^ ipv4) & mask must be 0 */
+    rte_be32_t gre_key;
+    uint8_t has_gre_key;
+    uint8_t mac_static; /* never learned, never aged */
+} __rte_cache_aligned;
+
+static_assert(sizeof(struct subscriber) == 64, "one cache line per subscriber");
+
+struct subscriber_table {
+    uint32_t n; /* ids 1..n are in use; record[0] is empty */
+    uint32_t capacity;
+    struct subscriber *record;
+    struct idmap *by_vlan; /* subscriber_vlan_key() */
+    struct idmap *by_gre_key;
+    struct idmap *by_ipv4; /* host order */
+};
+
+/** What a new subscriber is. Host byte order. */
+struct subscriber_spec {
+    uint8_t port;
+    uint16_t svlan, cvlan;
+    uint16_t tpid; /* of the outer tag */
+    uint32_t ipv4;
+    uint8_t ipv4_len; /* 24..32 */
+    bool has_gre_key;
+    uint32_t gre_key;
+    const uint8_t *gateway_mac; /* of the access port */
+    const uint8_t *mac;         /* static CPE MAC or NULL */
+};
+
+/** A table for up to capacity subscribers on a NUMA socket. Returns NULL without memory. */
+struct subscriber_table *subscriber_table_create(uint32_t capacity, int socket);
+void subscriber_table_free(struct subscriber_table *t);
+
+/**
+ * Add a subscriber and publish it. Returns its id (from 1), or -EEXIST (VLAN pair, key or address
+ * in use), -ENOSPC, -ENOMEM, -EINVAL. On an error nothing has changed.
+ */
+int64_t subscriber_add(struct subscriber_table *t, const struct subscriber_spec *spec);
+
+/** Learn or forget (mac NULL) the CPE's MAC. One aligned 8-byte store: a reader sees the old one or
+ * the new one. */
+void subscriber_set_mac(struct subscriber *s, const uint8_t *mac);
+
+uint64_t subscriber_table_bytes(const struct subscriber_table *t);
+
+/** Index by access circuit: port (8 bits), S-VLAN (12 bits), C-VLAN (12 bits). */
+static inline uint32_t subscriber_vlan_key(uint8_t port, uint16_t svlan, uint16_t cvlan)
+{
+    return (uint32_t)port << 24 | (uint32_t)(svlan & 0xfff) << 12 | (cvlan & 0xfff);
+}
+
+#endif

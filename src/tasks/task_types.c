@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The one list of the types of task: a constructor in a static archive would be dropped by the
+ * linker. */
+#include "engine/task.h"
+
+const struct task_type *const task_types[] = {
+    NULL,
+};
