@@ -48,11 +48,14 @@ struct out {
             uint16_t port, queue; /* DPDK's port number */
         } tx;
     };
-    uint16_t n;      /* packets waiting in buf for the end of this burst */
-    uint16_t n_held; /* FULL_WAIT on a port: packets that the port would not take yet */
-    uint8_t wait;    /* FULL_WAIT */
-    uint64_t sent;   /* packets handed on */
-    uint64_t full;   /* packets dropped because the destination was full */
+    uint16_t n;       /* packets waiting in buf for the end of this burst */
+    uint16_t n_held;  /* FULL_WAIT on a port: packets that the port would not take yet */
+    bool wait;        /* FULL_WAIT */
+    bool count_bytes; /* a port whose device does not */
+    uint32_t room;    /* FULL_WAIT on a ring: slots that must be free before a burst */
+    uint64_t sent;    /* packets handed on */
+    uint64_t bytes;   /* of them, where count_bytes */
+    uint64_t full;    /* packets dropped because the destination was full */
     struct rte_mbuf *buf[BURST_MAX];
     struct rte_mbuf *held[BURST_MAX];
 };
@@ -93,7 +96,9 @@ struct task {
     uint16_t in_port; /* ingress port of the burst (the configuration's number), or PORT_IN_MBUF */
     uint16_t n_drop;  /* packets in drop[] */
     uint16_t n_outs;  /* all destinations, of all outputs */
-    uint8_t stopping; /* set at a stop: a source makes no more packets */
+    bool stopping;    /* set by the engine at a stop: a source makes no more packets */
+    bool finished;    /* set by a source that has an end and has reached it */
+    bool ready;       /* init succeeded: fini is due */
     struct out *outs;
     struct out
         *output[TASK_MAX_OUTPUTS];      /* first destination of each output; NULL: not connected */

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/core.h"
+
+#include <time.h>
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_pause.h>
+#include <rte_ring.h>
+
+#include "engine/link.h"
+
+#define SLEEP_AFTER_ROUNDS 64    /* empty rounds before a core that may sleep does */
+#define SLEEP_NS           20000 /* the kernel adds its timer slack of about 50 us */
+
+static bool blocked(struct input *in)
+{
+    for (uint16_t i = 0; i < in->n_gates; i++)
+        if (link_blocked(in->gates[i]))
+            return true;
+    return false;
+}
+
+static unsigned poll_port(struct input *in)
+{
+    struct rte_mbuf *m[BURST_MAX];
+    struct task *t = in->task;
+    uint16_t n = rte_eth_rx_burst(in->dpdk_port, in->queue, m, in->burst);
+
+    if (n == 0)
+        return 0;
+    in->polled += n;
+    t->in_port = in->in_port;
+    task_run(t, m, n);
+    t->in_port = PORT_IN_MBUF;
+    return n;
+}
+
+static unsigned poll_ring(struct input *in)
+{
+    struct rte_mbuf *m[BURST_MAX];
+    uint16_t n = (uint16_t)rte_ring_sc_dequeue_burst(in->ring, (void **)m, in->burst, NULL);
+
+    if (n == 0)
+        return 0;
+    /* these lines are in the producer's cache, and the task will write them */
+    for (uint16_t i = 0; i < n; i++)
+        __builtin_prefetch(m[i], 1, 3);
+    in->polled += n;
+    task_run(in->task, m, n);
+    return n;
+}
+
+static unsigned poll_task(struct input *in, uint64_t now)
+{
+    unsigned n = in->task->type->poll(in->task, now);
+
+    task_flush(in->task);
+    return n;
+}
+
+unsigned core_round(struct core *c, uint64_t now)
+{
+    enum run_phase phase = __atomic_load_n(c->phase, __ATOMIC_RELAXED);
+    unsigned moved = 0;
+
+    for (unsigned i = 0; i < c->n_inputs; i++) {
+        struct input *in = &c->inputs[i];
+
+        if (unlikely(in->n_gates > 0) && blocked(in)) {
+            in->stalled++;
+            continue;
+        }
+        switch (in->kind) {
+        case INPUT_PORT:
+            if (likely(phase < PHASE_NO_PORTS))
+                moved += poll_port(in);
+            break;
+        case INPUT_RING:
+            moved += poll_ring(in);
+            break;
+        case INPUT_POLL:
+            in->task->stopping = phase != PHASE_RUN;
+            moved += poll_task(in, now);
+            break;
+        }
+    }
+    return moved;
+}
+
+static void be_idle(const struct core *c, unsigned empty)
+{
+    static const struct timespec nap = {.tv_nsec = SLEEP_NS};
+
+    if (c->idle == IDLE_PAUSE)
+        rte_pause();
+    else if (c->idle == IDLE_SLEEP && empty >= SLEEP_AFTER_ROUNDS)
+        nanosleep(&nap, NULL);
+}
+
+int core_main(void *arg)
+{
+    struct core *c = arg;
+    uint64_t last = rte_rdtsc(), now;
+    unsigned empty = 0, moved = 0;
+
+    c->thread = pthread_self();
+    __atomic_store_n(&c->started, 1, __ATOMIC_RELEASE);
+    while (likely(__atomic_load_n(c->phase, __ATOMIC_RELAXED) != PHASE_STOP)) {
+        moved = core_round(c, last);
+        c->rounds++;
+        if (moved == 0) {
+            c->empty_rounds++;
+            be_idle(c, ++empty);
+        } else {
+            empty = 0;
+        }
+        now = rte_rdtsc();
+        if (moved == 0)
+            c->idle_cycles += now - last;
+        else
+            c->busy += now - last;
+        last = now;
+    }
+    return 0;
+}
+
+uint64_t core_cpu_time(const struct core *c)
+{
+    struct timespec ts;
+    clockid_t clock;
+
+    if (!__atomic_load_n(&c->started, __ATOMIC_ACQUIRE) ||
+        pthread_getcpuclockid(c->thread, &clock) != 0 || clock_gettime(clock, &ts) != 0)
+        return 0;
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}

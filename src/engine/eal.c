@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/eal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+#include "base/log.h"
+
+#define MAX_ARGS 128
+#define MIB      (1024ull * 1024)
+
+/* EAL keeps pointers into its arguments, so they live as long as the process. */
+static char *args[MAX_ARGS + 1];
+static int n_args;
+static bool no_huge;
+
+static void arg(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static void arg(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    if (n_args < MAX_ARGS && vasprintf(&args[n_args], fmt, ap) >= 0)
+        n_args++;
+    va_end(ap);
+}
+
+/* Bytes of free huge pages of all sizes. */
+static uint64_t free_hugepage_bytes(void)
+{
+    static const char root[] = "/sys/kernel/mm/hugepages";
+    DIR *dir = opendir(root);
+    struct dirent *entry;
+    uint64_t bytes = 0;
+
+    if (dir == NULL)
+        return 0;
+    while ((entry = readdir(dir)) != NULL) {
+        unsigned long long kib, pages;
+        char path[512];
+        FILE *f;
+
+        if (sscanf(entry->d_name, "hugepages-%llukB", &kib) != 1)
+            continue;
+        snprintf(path, sizeof(path), "%s/%s/free_hugepages", root, entry->d_name);
+        f = fopen(path, "r");
+        if (f == NULL)
+            continue;
+        if (fscanf(f, "%llu", &pages) == 1)
+            bytes += pages * kib * 1024;
+        fclose(f);
+    }
+    closedir(dir);
+    return bytes;
+}
+
+/* DPDK's own needs (tables of the memory allocator, devices) and the loss by fragmentation. */
+static uint64_t memory_needed(const struct plan *p)
+{
+    return p->memory.total + p->memory.total / 8 + 64 * MIB;
+}
+
+static int memory_args(const struct plan *p)
+{
+    const char *mode = p->cfg->memory;
+    uint64_t need = memory_needed(p), have = free_hugepage_bytes();
+
+    no_huge = strcmp(mode, "no-huge") == 0 || (strcmp(mode, "auto") == 0 && have < need);
+    if (no_huge) {
+        arg("--no-huge");
+        arg("-m");
+        arg("%llu", (unsigned long long)((need + MIB - 1) / MIB));
+        return 0;
+    }
+    if (have < need) {
+        log_error(
+            "%s: memory = \"hugepages\" needs %llu MiB of free huge pages and there are %llu MiB; "
+            "reserve them (echo %llu > /proc/sys/vm/nr_hugepages) or say memory = \"auto\"",
+            p->cfg->path, (unsigned long long)(need / MIB), (unsigned long long)(have / MIB),
+            (unsigned long long)(need / MIB / 2 + 1));
+        return -ENOMEM;
+    }
+    /* vhost and virtio-user pass the memory to their peer as few file descriptors as possible */
+    arg("--in-memory");
+    arg("--single-file-segments");
+    return 0;
+}
+
+/* "0@(0,1),1@5,2@7": housekeeping floats, each core of the plan is pinned. */
+static void lcore_args(const struct plan *p)
+{
+    char list[8192];
+    size_t len = 0;
+    cpu_set_t set;
+    const char *sep = "";
+
+    CPU_ZERO(&set);
+    sched_getaffinity(0, sizeof(set), &set);
+    len += (size_t)snprintf(list, sizeof(list), "0@(");
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE && len < sizeof(list) / 2; cpu++) {
+        if (CPU_ISSET(cpu, &set)) {
+            len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%u", sep, cpu);
+            sep = ",";
+        }
+    }
+    len += (size_t)snprintf(list + len, sizeof(list) - len, ")");
+    for (unsigned i = 0; i < p->n_cores; i++)
+        len +=
+            (size_t)snprintf(list + len, sizeof(list) - len, ",%u@%u", i + 1, p->cores[i].run_on);
+    arg("--lcores=%s", list);
+    arg("--main-lcore=0");
+}
+
+static bool is_pci(const char *device)
+{
+    unsigned domain, bus, dev, fn;
+
+    return sscanf(device, "%x:%x:%x.%x", &domain, &bus, &dev, &fn) == 4 ||
+           sscanf(device, "%x:%x.%x", &bus, &dev, &fn) == 3;
+}
+
+static void device_args(const struct cfg_model *m)
+{
+    bool pci = false;
+
+    for (unsigned i = 0; i < m->n_ports; i++) {
+        if (is_pci(m->ports[i].device)) {
+            arg("-a");
+            arg("%s", m->ports[i].device);
+            pci = true;
+        }
+    }
+    if (!pci)
+        arg("--no-pci");
+}
+
+int eal_start(const struct plan *p, bool verbose)
+{
+    char *copy, *word, *save;
+    int rc;
+
+    arg("vbng");
+    lcore_args(p);
+    device_args(p->cfg);
+    arg("--file-prefix=vbng-%d", getpid());
+    if (!verbose)
+        arg("--log-level=*:warning");
+    rc = memory_args(p);
+    if (rc != 0)
+        return rc;
+    copy = strdup(p->cfg->eal);
+    for (word = strtok_r(copy, " ", &save); word != NULL; word = strtok_r(NULL, " ", &save))
+        arg("%s", word);
+    free(copy);
+    if (rte_eal_init(n_args, args) < 0) {
+        rc = -rte_errno;
+        log_error("DPDK's environment did not start: %s; start with --verbose to see why",
+                  rte_strerror(rte_errno));
+        return rc != 0 ? rc : -EINVAL;
+    }
+    return 0;
+}
+
+/* EAL leaves its (empty, per-process) run-time folder behind. */
+static void remove_runtime_dir(void)
+{
+    char dir[512];
+    DIR *d;
+    struct dirent *entry;
+
+    snprintf(dir, sizeof(dir), "%s", rte_eal_get_runtime_dir());
+    if (strstr(dir, "vbng-") == NULL || (d = opendir(dir)) == NULL)
+        return;
+    while ((entry = readdir(d)) != NULL)
+        unlinkat(dirfd(d), entry->d_name, 0);
+    closedir(d);
+    rmdir(dir);
+}
+
+void eal_stop(void)
+{
+    rte_eal_cleanup();
+    remove_runtime_dir();
+    while (n_args > 0)
+        free(args[--n_args]);
+}
+
+const char *eal_memory_name(void)
+{
+    return no_huge ? "no-huge" : "hugepages";
+}

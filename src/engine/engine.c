@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/engine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_errno.h>
+#include <rte_launch.h>
+#include <rte_malloc.h>
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include "base/log.h"
+
+#define QUIET_SAMPLES                                                                              \
+    4 /* of 5 ms each without a packet moving: then a step of the stop has ended */
+#define SAMPLE_NS 5000000
+
+/* The socket that a pool's first user is on. */
+static int pool_socket(const struct plan *p, unsigned pool)
+{
+    const struct cfg_model *m = p->cfg;
+
+    if (m->pools[pool].socket >= 0)
+        return m->pools[pool].socket;
+    for (unsigned i = 0; i < m->n_ports; i++)
+        if (m->ports[i].pool == pool)
+            return port_socket(&m->ports[i]);
+    for (unsigned i = 0; i < p->n_instances; i++)
+        if (m->tasks[p->instances[i].task].pool == pool)
+            return p->cores[p->instances[i].core].socket;
+    return 0;
+}
+
+static int open_pool(struct engine *e, unsigned i)
+{
+    const struct cfg_pool *cfg = &e->plan->cfg->pools[i];
+    int socket = pool_socket(e->plan, i);
+
+    e->pools[i] =
+        rte_pktmbuf_pool_create(cfg->name, cfg->mbufs, cfg->cache, 0, cfg->data_room, socket);
+    if (e->pools[i] == NULL) {
+        log_error("%s:%u: pool %s: %u mbufs of %u bytes cannot be allocated on socket %d: %s; ask "
+                  "for fewer mbufs or "
+                  "give the machine more memory (huge pages, see doc/plan.md)",
+                  cfg->loc.file, cfg->loc.line, cfg->name, cfg->mbufs, cfg->data_room, socket,
+                  rte_strerror(rte_errno));
+        return rte_errno != 0 ? -rte_errno : -ENOMEM;
+    }
+    return 0;
+}
+
+static int open_ring(struct engine *e, unsigned i)
+{
+    const struct plan_ring *r = &e->plan->rings[i];
+    unsigned flags = RING_F_SC_DEQ | (r->n_producers == 1 ? RING_F_SP_ENQ : 0);
+    char name[RTE_RING_NAMESIZE];
+
+    snprintf(name, sizeof(name), "link_%u", i);
+    e->rings[i] = rte_ring_create(name, r->size, r->socket, flags);
+    if (e->rings[i] == NULL) {
+        log_error("no memory for a ring of %u packets: %s", r->size, rte_strerror(rte_errno));
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+int engine_open(struct engine *e, const struct plan *p)
+{
+    int rc = 0;
+
+    memset(e, 0, sizeof(*e));
+    e->plan = p;
+    e->rings = calloc(p->n_rings + 1, sizeof(e->rings[0]));
+    e->ring_input = calloc(p->n_rings + 1, sizeof(e->ring_input[0]));
+    e->tasks = calloc(p->n_instances + 1, sizeof(e->tasks[0]));
+    e->cores = calloc(p->n_cores + 1, sizeof(e->cores[0]));
+    if (e->rings == NULL || e->ring_input == NULL || e->tasks == NULL || e->cores == NULL)
+        return -ENOMEM;
+    for (unsigned i = 0; rc == 0 && i < p->cfg->n_pools; i++)
+        rc = open_pool(e, i);
+    for (unsigned i = 0; rc == 0 && i < p->n_rings; i++)
+        rc = open_ring(e, i);
+    for (unsigned i = 0; rc == 0 && i < p->cfg->n_ports; i++)
+        rc = port_open(&e->ports[i], p, i, e->pools[p->cfg->ports[i].pool]);
+    return rc;
+}
+
+int engine_start(struct engine *e)
+{
+    e->phase = PHASE_RUN;
+    for (unsigned i = 0; i < e->plan->n_cores; i++) {
+        int rc = rte_eal_remote_launch(core_main, e->cores[i], i + 1);
+
+        if (rc != 0) {
+            log_error("lcore %u does not start: %s", i + 1, rte_strerror(-rc));
+            return rc;
+        }
+        e->running = true;
+    }
+    return 0;
+}
+
+/* Grows with every packet that any core takes in or makes. */
+static uint64_t movement(const struct engine *e)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < e->plan->n_instances; i++)
+        sum += __atomic_load_n(&e->tasks[i]->in, __ATOMIC_RELAXED) +
+               __atomic_load_n(&e->tasks[i]->created, __ATOMIC_RELAXED);
+    return sum;
+}
+
+static uint64_t held_by_tasks(const struct engine *e)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < e->plan->n_instances; i++)
+        if (e->tasks[i]->type->held != NULL)
+            sum += e->tasks[i]->type->held(e->tasks[i]);
+    return sum;
+}
+
+static void wait_until_quiet(const struct engine *e, uint64_t limit_ns)
+{
+    static const struct timespec sample = {.tv_nsec = SAMPLE_NS};
+    uint64_t before = movement(e), now;
+    unsigned quiet = 0;
+
+    for (uint64_t ns = 0; ns < limit_ns && quiet < QUIET_SAMPLES; ns += SAMPLE_NS) {
+        nanosleep(&sample, NULL);
+        now = movement(e);
+        quiet = now == before && held_by_tasks(e) == 0 ? quiet + 1 : 0;
+        before = now;
+    }
+}
+
+static void set_phase(struct engine *e, enum run_phase phase)
+{
+    __atomic_store_n(&e->phase, phase, __ATOMIC_RELEASE);
+}
+
+void engine_stop(struct engine *e)
+{
+    uint64_t step = e->plan->cfg->drain_ns / 3;
+
+    if (!e->running)
+        return;
+    set_phase(e, PHASE_NO_SOURCES);
+    wait_until_quiet(e, step);
+    set_phase(e, PHASE_NO_PORTS);
+    wait_until_quiet(e, step * 2);
+    set_phase(e, PHASE_STOP);
+    rte_eal_mp_wait_lcore();
+    e->running = false;
+}
+
+bool engine_sources_finished(const struct engine *e)
+{
+    unsigned sources = 0;
+
+    for (unsigned i = 0; i < e->plan->n_instances; i++) {
+        const struct task *t = e->tasks[i];
+
+        if (t->type->schema.kind != TASK_SOURCE)
+            continue;
+        sources++;
+        if (!__atomic_load_n(&t->finished, __ATOMIC_RELAXED))
+            return false;
+    }
+    return sources > 0;
+}
+
+static void free_task(struct task *t)
+{
+    if (t == NULL)
+        return;
+    if (t->ready && t->type->fini != NULL)
+        t->type->fini(t);
+    for (uint16_t i = 0; i < t->n_outs; i++)
+        rte_pktmbuf_free_bulk(t->outs[i].held, t->outs[i].n_held);
+    rte_free(t->state);
+    rte_free(t->outs);
+    rte_free(t);
+}
+
+static void free_core(struct core *c)
+{
+    if (c == NULL)
+        return;
+    for (unsigned i = 0; i < c->n_inputs; i++)
+        rte_free(c->inputs[i].gates);
+    rte_free(c->inputs);
+    rte_free(c);
+}
+
+static void free_ring(struct rte_ring *r)
+{
+    struct rte_mbuf *m;
+
+    if (r == NULL)
+        return;
+    while (rte_ring_dequeue(r, (void **)&m) == 0)
+        rte_pktmbuf_free(m);
+    rte_ring_free(r);
+}
+
+uint64_t engine_free(struct engine *e)
+{
+    const struct plan *p = e->plan;
+    uint64_t missing = 0;
+
+    for (unsigned i = 0; e->tasks != NULL && i < p->n_instances; i++)
+        free_task(e->tasks[i]);
+    for (unsigned i = 0; e->cores != NULL && i < p->n_cores; i++)
+        free_core(e->cores[i]);
+    for (unsigned i = 0; e->rings != NULL && i < p->n_rings; i++)
+        free_ring(e->rings[i]);
+    for (unsigned i = 0; i < p->cfg->n_ports; i++)
+        port_close(&e->ports[i]);
+    for (unsigned i = 0; i < p->cfg->n_ports; i++)
+        free_ring(e->ports[i].wire_rx);
+    for (unsigned i = 0; i < p->cfg->n_pools; i++) {
+        if (e->pools[i] == NULL)
+            continue;
+        missing += rte_mempool_in_use_count(e->pools[i]);
+        rte_mempool_free(e->pools[i]);
+    }
+    free(e->rings);
+    free(e->ring_input);
+    free(e->tasks);
+    free(e->cores);
+    return missing;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The engine builds what the plan says, runs it and takes it down. It knows no type of task. */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include "config/plan.h"
+#include "engine/core.h"
+#include "engine/port.h"
+#include "engine/task.h"
+
+struct engine {
+    const struct plan *plan;
+    struct rte_mempool *pools[CFG_MAX_POOLS];
+    struct port ports[CFG_MAX_PORTS];
+    struct rte_ring **rings;   /* parallel to plan->rings */
+    struct task **tasks;       /* parallel to plan->instances */
+    struct core **cores;       /* parallel to plan->cores */
+    struct input **ring_input; /* parallel to plan->rings: who takes from it */
+    enum run_phase phase;      /* written by the main thread, read by all cores */
+    bool running;
+};
+
+/**
+ * Pools, ports and rings of a plan. EAL must run. Returns 0 or -errno with the reason on stderr;
+ * call engine_free() in either case.
+ */
+int engine_open(struct engine *e, const struct plan *p);
+
+/** Task instances and cores, after the tables were made. Returns 0 or -errno with the reason on
+ * stderr. */
+int engine_build(struct engine *e, struct tables *tables);
+
+/** Launch the cores. Returns 0 or -errno. */
+int engine_start(struct engine *e);
+
+/**
+ * Stop cleanly: sources first, then what is under way, then reception, then the rest; each step
+ * ends when nothing has moved for 20 ms, or when a third of cfg->drain_ns is over. Returns when no
+ * core runs any more.
+ */
+void engine_stop(struct engine *e);
+
+/** Have all sources that end by themselves (a count, a duration) ended? False where there is none
+ * of them. */
+bool engine_sources_finished(const struct engine *e);
+
+/** Close everything. Returns the number of mbufs that did not come back to their pools: 0 unless
+ * there is a leak. */
+uint64_t engine_free(struct engine *e);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/link.h"
+
+#include <string.h>
+
+#include <rte_ethdev.h>
+#include <rte_ring.h>
+
+static void drop_rest(struct out *o, struct rte_mbuf **m, uint16_t n)
+{
+    o->full += n;
+    rte_pktmbuf_free_bulk(m, n);
+}
+
+static void send_call(struct out *o, struct rte_mbuf **m, uint16_t n)
+{
+    o->sent += n;
+    task_run(o->task, m, n);
+}
+
+static void send_ring(struct out *o, struct rte_mbuf **m, uint16_t n)
+{
+    uint16_t k = (uint16_t)rte_ring_enqueue_burst(o->ring, (void **)m, n, NULL);
+
+    o->sent += k;
+    if (unlikely(k < n))
+        drop_rest(o, m + k, n - k);
+}
+
+/*
+ * As many as the queue takes. Where the device counts no bytes we do, and before the burst: the
+ * packets are their receiver's as soon as they are sent.
+ */
+static uint16_t transmit(struct out *o, struct rte_mbuf **m, uint16_t n)
+{
+    uint64_t bytes = 0;
+    uint16_t k;
+
+    if (o->count_bytes)
+        for (uint16_t i = 0; i < n; i++)
+            bytes += m[i]->pkt_len;
+    k = rte_eth_tx_burst(o->tx.port, o->tx.queue, m, n);
+    if (o->count_bytes && unlikely(k < n))
+        for (uint16_t i = k; i < n; i++)
+            bytes -= m[i]->pkt_len;
+    o->bytes += bytes;
+    o->sent += k;
+    return k;
+}
+
+static void send_port(struct out *o, struct rte_mbuf **m, uint16_t n)
+{
+    uint16_t k = transmit(o, m, n);
+
+    if (unlikely(k < n))
+        drop_rest(o, m + k, n - k);
+}
+
+static void send_held(struct out *o)
+{
+    uint16_t k = transmit(o, o->held, o->n_held);
+
+    o->n_held -= k;
+    memmove(o->held, o->held + k, o->n_held * sizeof(o->held[0]));
+}
+
+/* Keep what the queue does not take, in order. link_blocked() keeps new bursts away while something
+ * is held. */
+static void send_port_wait(struct out *o, struct rte_mbuf **m, uint16_t n)
+{
+    uint16_t k = 0, keep;
+
+    if (unlikely(o->n_held > 0))
+        send_held(o);
+    if (likely(o->n_held == 0))
+        k = transmit(o, m, n);
+    if (unlikely(k < n)) {
+        keep = RTE_MIN(n - k, BURST_MAX - o->n_held);
+        memcpy(o->held + o->n_held, m + k, keep * sizeof(m[0]));
+        o->n_held += keep;
+        k += keep;
+        if (k < n)
+            drop_rest(o, m + k, n - k);
+    }
+}
+
+void link_to_task(struct out *o, struct task *next)
+{
+    o->send = send_call;
+    o->task = next;
+}
+
+void link_to_ring(struct out *o, struct rte_ring *r, enum full_policy on_full, uint16_t producers)
+{
+    o->send = send_ring;
+    o->ring = r;
+    o->wait = on_full == FULL_WAIT;
+    o->room = (uint32_t)(BURST_MAX * producers);
+}
+
+void link_to_port(struct out *o, uint16_t dpdk_port, uint16_t queue, enum full_policy on_full,
+                  bool count_bytes)
+{
+    o->send = on_full == FULL_WAIT ? send_port_wait : send_port;
+    o->tx.port = dpdk_port;
+    o->tx.queue = queue;
+    o->wait = on_full == FULL_WAIT;
+    o->count_bytes = count_bytes;
+}
+
+bool link_blocked(struct out *o)
+{
+    if (!o->wait)
+        return false;
+    if (o->send == send_ring)
+        return rte_ring_free_count(o->ring) < o->room;
+    if (o->n_held > 0)
+        send_held(o);
+    return o->n_held > 0;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/port.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_eth_ring.h>
+#include <rte_ethdev.h>
+#include <rte_ring.h>
+
+#include "base/log.h"
+
+#define WIRE_PREFIX "wire:"
+#define TWO_TAGS    8 /* bytes that QinQ adds to a frame beyond the MTU */
+
+static bool is_wire(const struct cfg_port *cfg)
+{
+    return strncmp(cfg->device, WIRE_PREFIX, strlen(WIRE_PREFIX)) == 0;
+}
+
+/* The other end of a wire. */
+static unsigned wire_peer(const struct plan *p, unsigned i)
+{
+    for (unsigned k = 0; k < p->cfg->n_ports; k++)
+        if (k != i && strcmp(p->cfg->ports[k].device, p->cfg->ports[i].device) == 0)
+            return k;
+    return i;
+}
+
+/* The ring that carries packets to one end of a wire; whichever end opens first makes it. */
+static struct rte_ring *wire_ring(const struct plan *p, unsigned to)
+{
+    const struct cfg_port *cfg = &p->cfg->ports[to];
+    unsigned flags = RING_F_SC_DEQ;
+    char name[RTE_RING_NAMESIZE];
+    struct rte_ring *r;
+
+    snprintf(name, sizeof(name), "wire_%u", to);
+    r = rte_ring_lookup(name);
+    if (r != NULL)
+        return r;
+    if (p->tx_queues[wire_peer(p, to)] <= 1)
+        flags |= RING_F_SP_ENQ;
+    return rte_ring_create(name, cfg->rx_desc, SOCKET_ID_ANY, flags);
+}
+
+static int open_wire(struct port *port, const struct plan *p, unsigned i)
+{
+    struct rte_ring *rx, *tx[RTE_MAX_QUEUES_PER_PORT];
+    unsigned n_tx = p->tx_queues[i] > 0 ? p->tx_queues[i] : 1;
+    char name[32];
+    int id;
+
+    rx = wire_ring(p, i);
+    tx[0] = wire_ring(p, wire_peer(p, i));
+    if (rx == NULL || tx[0] == NULL) {
+        log_error("port %s: no memory for its wire", port->cfg->name);
+        return -ENOMEM;
+    }
+    for (unsigned q = 1; q < n_tx; q++)
+        tx[q] = tx[0];
+    snprintf(name, sizeof(name), "wire%u", i);
+    id = rte_eth_from_rings(name, &rx, 1, tx, n_tx, 0);
+    if (id < 0) {
+        log_error("port %s: DPDK refuses the wire: %s", port->cfg->name, rte_strerror(rte_errno));
+        return -rte_errno;
+    }
+    port->wire_rx = rx;
+    port->dpdk_id = (uint16_t)id;
+    return 0;
+}
+
+static int open_device(struct port *port)
+{
+    const struct cfg_port *cfg = port->cfg;
+    char name[RTE_ETH_NAME_MAX_LEN];
+    int rc;
+
+    snprintf(name, sizeof(name), "%s", cfg->device);
+    name[strcspn(name, ",")] = '\0';
+    if (rte_eth_dev_get_port_by_name(name, &port->dpdk_id) == 0)
+        return 0; /* a PCI device, probed when EAL started */
+    rc = rte_dev_probe(cfg->device);
+    if (rc != 0) {
+        log_error(
+            "%s:%u: port %s: device \"%s\" did not start: %s; start with --verbose to see the "
+            "driver's own words",
+            cfg->loc.file, cfg->loc.line, cfg->name, cfg->device, rte_strerror(-rc));
+        return rc;
+    }
+    if (rte_eth_dev_get_port_by_name(name, &port->dpdk_id) != 0) {
+        log_error(
+            "%s:%u: port %s: \"%s\" is no Ethernet device that DPDK can use; is it bound to a "
+            "driver (dpdk-devbind.py --status)?",
+            cfg->loc.file, cfg->loc.line, cfg->name, cfg->device);
+        return -ENODEV;
+    }
+    return 0;
+}
+
+/* More queues than the device has is an error that names the remedy; RSS only where there is a
+ * choice of queues. */
+static int fit_queues(const struct port *port, const struct rte_eth_dev_info *info, uint16_t n_rx,
+                      uint16_t n_tx, struct rte_eth_conf *conf)
+{
+    const struct cfg_port *cfg = port->cfg;
+
+    if (n_rx > info->max_rx_queues) {
+        log_error("%s:%u: port %s: %u cores read it, but the device has %u receive queue(s); read "
+                  "it on one core and "
+                  "spread with a task of type lb",
+                  cfg->loc.file, cfg->loc.line, cfg->name, n_rx, info->max_rx_queues);
+        return -ENOTSUP;
+    }
+    if (n_tx > info->max_tx_queues) {
+        log_error("%s:%u: port %s: %u cores send to it, but the device has %u transmit queue(s); "
+                  "send by one task of "
+                  "type forward",
+                  cfg->loc.file, cfg->loc.line, cfg->name, n_tx, info->max_tx_queues);
+        return -ENOTSUP;
+    }
+    if (n_rx > 1) {
+        conf->rx_adv_conf.rss_conf.rss_hf =
+            info->flow_type_rss_offloads &
+            (RTE_ETH_RSS_IP | RTE_ETH_RSS_S_VLAN | RTE_ETH_RSS_C_VLAN);
+        if (conf->rx_adv_conf.rss_conf.rss_hf != 0)
+            conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+        else
+            log_warning("port %s has no RSS: how it spreads packets over its %u queues is the "
+                        "device's own way",
+                        cfg->name, n_rx);
+    }
+    return 0;
+}
+
+static int configure(struct port *port, const struct plan *p, unsigned i, struct rte_mempool *pool)
+{
+    const struct cfg_port *cfg = port->cfg;
+    uint16_t n_rx = RTE_MAX(p->rx_queues[i], 1), n_tx = RTE_MAX(p->tx_queues[i], 1);
+    uint16_t rx_desc = cfg->rx_desc, tx_desc = cfg->tx_desc, mtu = (uint16_t)(cfg->mtu + TWO_TAGS);
+    struct rte_eth_conf conf = {0};
+    struct rte_eth_dev_info info;
+    int rc;
+
+    rc = rte_eth_dev_info_get(port->dpdk_id, &info);
+    if (rc == 0)
+        rc = fit_queues(port, &info, n_rx, n_tx, &conf);
+    if (rc != 0)
+        return rc;
+    mtu = RTE_MAX(mtu, info.min_mtu);
+    conf.rxmode.mtu = RTE_MIN(mtu, info.max_mtu);
+    rc = rte_eth_dev_configure(port->dpdk_id, n_rx, n_tx, &conf);
+    if (rc == 0)
+        rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->dpdk_id, &rx_desc, &tx_desc);
+    for (uint16_t q = 0; rc == 0 && q < n_rx; q++)
+        rc = rte_eth_rx_queue_setup(port->dpdk_id, q, rx_desc, (unsigned)port->socket, NULL, pool);
+    for (uint16_t q = 0; rc == 0 && q < n_tx; q++)
+        rc = rte_eth_tx_queue_setup(port->dpdk_id, q, tx_desc, (unsigned)port->socket, NULL);
+    if (rc == 0)
+        rc = rte_eth_dev_start(port->dpdk_id);
+    if (rc != 0)
+        log_error("%s:%u: port %s: the device refuses its configuration: %s", cfg->loc.file,
+                  cfg->loc.line, cfg->name, rte_strerror(-rc));
+    return rc;
+}
+
+/* The configured MAC is the gateway's, whether the device can take it or needs promiscuous mode to
+ * receive it. */
+static void set_mac(struct port *port)
+{
+    const struct cfg_port *cfg = port->cfg;
+    struct rte_ether_addr own;
+    bool refused = false;
+
+    rte_eth_macaddr_get(port->dpdk_id, &own);
+    port->mac = own;
+    if (cfg->mac_set) {
+        memcpy(&port->mac, cfg->mac, sizeof(port->mac));
+        refused = rte_eth_dev_default_mac_addr_set(port->dpdk_id, &port->mac) != 0;
+    }
+    if (cfg->promiscuous && rte_eth_promiscuous_enable(port->dpdk_id) != 0 && refused)
+        log_warning(
+            "port %s can neither take the MAC of the configuration nor be promiscuous: it may "
+            "receive only what is sent to its own MAC",
+            cfg->name);
+}
+
+int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_mempool *pool)
+{
+    int rc;
+
+    port->cfg = &p->cfg->ports[i];
+    port->is_wire = is_wire(port->cfg);
+    rc = port->is_wire ? open_wire(port, p, i) : open_device(port);
+    if (rc != 0)
+        return rc;
+    port->socket = RTE_MAX(rte_eth_dev_socket_id(port->dpdk_id), 0);
+    rc = configure(port, p, i, pool);
+    if (rc != 0) {
+        rte_eth_dev_close(port->dpdk_id);
+        return rc;
+    }
+    set_mac(port);
+    port->exact_rx = port->is_wire || strncmp(port->cfg->device, "net_", 4) == 0;
+    port->up = true;
+    return 0;
+}
+
+int port_socket(const struct cfg_port *cfg)
+{
+    uint16_t id;
+
+    return rte_eth_dev_get_port_by_name(cfg->device, &id) == 0
+               ? RTE_MAX(rte_eth_dev_socket_id(id), 0)
+               : 0;
+}
+
+void port_read(const struct port *port, struct port_counters *out)
+{
+    struct rte_eth_stats s = {0};
+
+    if (port->up)
+        rte_eth_stats_get(port->dpdk_id, &s);
+    *out = (struct port_counters){
+        .rx_packets = s.ipackets,
+        .rx_bytes = s.ibytes,
+        .tx_packets = s.opackets,
+        .tx_bytes = s.obytes,
+        .rx_missed = s.imissed,
+        .rx_errors = s.ierrors,
+        .rx_no_mbuf = s.rx_nombuf,
+        .tx_errors = s.oerrors,
+    };
+}
+
+bool port_link_up(const struct port *port)
+{
+    struct rte_eth_link link = {0};
+
+    return port->up && rte_eth_link_get_nowait(port->dpdk_id, &link) == 0 &&
+           link.link_status == RTE_ETH_LINK_UP;
+}
+
+void port_close(struct port *port)
+{
+    if (!port->up)
+        return;
+    port->up = false;
+    rte_eth_dev_stop(port->dpdk_id);
+    rte_eth_dev_close(port->dpdk_id);
+}

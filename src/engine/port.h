@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ports: DPDK devices by PCI address or vdev string, and in-memory wires between two ports of the
+ * configuration. */
+#ifndef ENGINE_PORT_H
+#define ENGINE_PORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_ether.h>
+#include <rte_mempool.h>
+
+#include "config/plan.h"
+
+struct port {
+    const struct cfg_port *cfg;
+    uint16_t dpdk_id; /* DPDK's port number */
+    bool up;          /* probed and started */
+    bool is_wire;
+    bool exact_rx; /* the device counts a packet as received when it is polled, not before */
+    struct rte_ether_addr mac;
+    int socket;
+    struct rte_ring *wire_rx; /* of a wire: what is on its way to this end */
+};
+
+/** What the device itself has counted. */
+struct port_counters {
+    uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
+    uint64_t rx_missed, rx_errors, rx_no_mbuf, tx_errors;
+};
+
+/**
+ * Bring up port number i of the plan with the queues that the plan gives it, receiving into pool.
+ * Returns 0 or -errno; the reason and what to do are on stderr.
+ */
+int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_mempool *pool);
+
+/** NUMA socket of a device before it is opened, or 0 where it has none. */
+int port_socket(const struct cfg_port *cfg);
+
+void port_read(const struct port *port, struct port_counters *out);
+bool port_link_up(const struct port *port);
+
+/** Stop and release the device. */
+void port_close(struct port *port);
+
+#endif
