@@ -1,2 +1,207 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/topology.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Take an unsigned number of at most five digits off the front of *s; false if there is none. */
+static bool take_number(const char **s, unsigned *out)
+{
+    unsigned v = 0, digits = 0;
+
+    for (; **s >= '0' && **s <= '9' && digits < 6; (*s)++, digits++)
+        v = v * 10 + (unsigned)(**s - '0');
+    *out = v;
+    return digits > 0 && digits < 6;
+}
+
+/* First line of ROOT/NAME, without its newline. */
+static int read_line(const char *root, const char *name, char *buf, size_t len)
+{
+    char path[PATH_MAX];
+    FILE *f;
+    int err = 0;
+
+    if ((size_t)snprintf(path, sizeof(path), "%s/%s", root, name) >= sizeof(path))
+        return -ENAMETOOLONG;
+    f = fopen(path, "re");
+    if (f == NULL)
+        return -errno;
+    if (fgets(buf, (int)len, f) == NULL)
+        err = -EIO;
+    else
+        buf[strcspn(buf, "\n")] = '\0';
+    fclose(f);
+    return err;
+}
+
+/* Set a byte for each CPU of a kernel's list such as "0-3,5". */
+static int read_cpu_set(const char *root, const char *name, uint8_t set[TOPO_MAX_CPUS])
+{
+    char buf[4096];
+    const char *s = buf;
+    int err = read_line(root, name, buf, sizeof(buf));
+
+    if (err != 0)
+        return err;
+    memset(set, 0, TOPO_MAX_CPUS);
+    for (;; s++) {
+        unsigned first, last;
+
+        if (!take_number(&s, &first))
+            return -EINVAL;
+        last = first;
+        if (*s == '-') {
+            s++;
+            if (!take_number(&s, &last))
+                return -EINVAL;
+        }
+        if (first > last)
+            return -EINVAL;
+        if (last >= TOPO_MAX_CPUS)
+            return -E2BIG;
+        memset(set + first, 1, last - first + 1);
+        if (*s == '\0')
+            return 0;
+        if (*s != ',')
+            return -EINVAL;
+    }
+}
+
+/* What sysfs says of a CPU, before cores are numbered densely. */
+struct raw_cpu {
+    int core_id;
+    unsigned first_sibling; /* names the physical core: core_id may repeat in another die */
+};
+
+static int read_int(const char *root, const char *name, int *out)
+{
+    char buf[32], *end;
+    int err = read_line(root, name, buf, sizeof(buf));
+    long v;
+
+    if (err != 0)
+        return err;
+    v = strtol(buf, &end, 10);
+    if (end == buf || *end != '\0' || v > UINT16_MAX)
+        return -EINVAL;
+    *out = v < 0 ? 0 : (int)v; /* some virtual machines say -1: unknown */
+    return 0;
+}
+
+static int read_cpu(const char *root, unsigned id, const uint8_t online[TOPO_MAX_CPUS],
+                    struct topo_cpu *cpu, struct raw_cpu *raw)
+{
+    uint8_t siblings[TOPO_MAX_CPUS];
+    char name[64];
+    int socket, err;
+
+    snprintf(name, sizeof(name), "cpu%u/topology/physical_package_id", id);
+    err = read_int(root, name, &socket);
+    if (err != 0)
+        return err;
+    snprintf(name, sizeof(name), "cpu%u/topology/core_id", id);
+    err = read_int(root, name, &raw->core_id);
+    if (err != 0)
+        return err;
+    snprintf(name, sizeof(name), "cpu%u/topology/thread_siblings_list", id);
+    err = read_cpu_set(root, name, siblings);
+    if (err != 0)
+        return err;
+    siblings[id] = 1;
+    *cpu = (struct topo_cpu){.id = (uint16_t)id, .socket = (uint16_t)socket};
+    raw->first_sibling = id;
+    for (unsigned i = 0; i < id; i++) {
+        if (!siblings[i] || !online[i])
+            continue;
+        if (cpu->thread++ == 0)
+            raw->first_sibling = i;
+    }
+    return 0;
+}
+
+/* Give each physical core its index within its socket: by core_id, then by its first CPU. */
+static void number_cores(struct topology *t, const struct raw_cpu *raw)
+{
+    for (unsigned i = 0; i < t->n_cpus; i++) {
+        uint16_t before = 0;
+
+        for (unsigned j = 0; j < t->n_cpus; j++) {
+            if (t->cpu[j].thread != 0 || t->cpu[j].socket != t->cpu[i].socket)
+                continue;
+            before +=
+                raw[j].core_id < raw[i].core_id ||
+                (raw[j].core_id == raw[i].core_id && raw[j].first_sibling < raw[i].first_sibling);
+        }
+        t->cpu[i].core = before;
+    }
+}
+
+static void count_sockets(struct topology *t)
+{
+    t->n_sockets = 0;
+    for (unsigned i = 0; i < t->n_cpus; i++) {
+        unsigned j = 0;
+
+        while (t->cpu[j].socket != t->cpu[i].socket)
+            j++;
+        t->n_sockets += j == i;
+    }
+}
+
+int topo_read(struct topology *t, const char *root)
+{
+    uint8_t online[TOPO_MAX_CPUS];
+    struct raw_cpu raw[TOPO_MAX_CPUS];
+    int err = read_cpu_set(root, "online", online);
+
+    t->n_cpus = 0;
+    t->n_sockets = 0;
+    for (unsigned id = 0; err == 0 && id < TOPO_MAX_CPUS; id++) {
+        if (!online[id])
+            continue;
+        err = read_cpu(root, id, online, &t->cpu[t->n_cpus], &raw[t->n_cpus]);
+        t->n_cpus++;
+    }
+    if (err != 0) {
+        t->n_cpus = 0;
+        return err;
+    }
+    number_cores(t, raw);
+    count_sockets(t);
+    return 0;
+}
+
+int topo_parse(struct topology *t, const char *s)
+{
+    unsigned sockets, cores, threads;
+
+    if (!take_number(&s, &sockets) || *s++ != 'x' || !take_number(&s, &cores) || *s++ != 'x' ||
+        !take_number(&s, &threads) || *s != '\0')
+        return -EINVAL;
+    if (sockets == 0 || cores == 0 || threads == 0 || sockets > TOPO_MAX_CPUS ||
+        cores > TOPO_MAX_CPUS || threads > TOPO_MAX_CPUS ||
+        (uint64_t)sockets * cores * threads > TOPO_MAX_CPUS)
+        return -EINVAL;
+    t->n_sockets = sockets;
+    t->n_cpus = 0;
+    for (unsigned thread = 0; thread < threads; thread++)
+        for (unsigned socket = 0; socket < sockets; socket++)
+            for (unsigned core = 0; core < cores; core++, t->n_cpus++)
+                t->cpu[t->n_cpus] = (struct topo_cpu){.id = (uint16_t)t->n_cpus,
+                                                      .socket = (uint16_t)socket,
+                                                      .core = (uint16_t)core,
+                                                      .thread = (uint16_t)thread};
+    return 0;
+}
+
+const struct topo_cpu *topo_cpu(const struct topology *t, unsigned id)
+{
+    for (unsigned i = 0; i < t->n_cpus; i++)
+        if (t->cpu[i].id == id)
+            return &t->cpu[i];
+    return NULL;
+}
