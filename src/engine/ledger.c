@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/ledger.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <rte_ring.h>
+
+#define READ(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
+
+struct audit {
+    const struct engine *e;
+    FILE *faults;
+    struct ledger l;
+};
+
+static void check(struct audit *a, uint64_t left, uint64_t right, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static void check(struct audit *a, uint64_t left, uint64_t right, const char *fmt, ...)
+{
+    va_list args;
+
+    if (left == right)
+        return;
+    a->l.n_faults++;
+    if (a->faults == NULL)
+        return;
+    fprintf(a->faults, "ledger: ");
+    va_start(args, fmt);
+    vfprintf(a->faults, fmt, args);
+    va_end(args);
+    fprintf(a->faults, ": %" PRIu64 " against %" PRIu64 " (%+" PRId64 ")\n", left, right,
+            (int64_t)(left - right));
+}
+
+uint64_t task_dropped(const struct task *t)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i <= TASK_MAX_DROPS; i++)
+        sum += READ(t->drops[i]);
+    for (uint16_t i = 0; i < t->n_outs; i++)
+        sum += READ(t->outs[i].full);
+    return sum;
+}
+
+uint64_t task_held(const struct task *t)
+{
+    uint64_t sum = t->type->held != NULL ? t->type->held(t) : 0;
+
+    for (uint16_t i = 0; i < t->n_outs; i++)
+        sum += READ(t->outs[i].n_held);
+    return sum;
+}
+
+static void audit_task(struct audit *a, const struct task *t, uint64_t fed)
+{
+    uint64_t sent = 0, dropped = task_dropped(t), held = task_held(t);
+
+    for (uint16_t i = 0; i < t->n_outs; i++)
+        sent += READ(t->outs[i].sent);
+    check(a, fed, READ(t->in), "task %s[%u]: given to it against taken", t->cfg->name, t->worker);
+    check(a, READ(t->in) + READ(t->created), sent + dropped + READ(t->consumed) + held,
+          "task %s[%u]: in + created against sent + dropped + consumed + held", t->cfg->name,
+          t->worker);
+    a->l.created += READ(t->created);
+    a->l.consumed += READ(t->consumed);
+    a->l.dropped += dropped;
+    a->l.held += held;
+}
+
+/* What an output handed on belongs to the instance, the ring or the port that it leads to. */
+static void audit_output(const struct plan_output *po, const struct out *outs, uint64_t *fed,
+                         uint64_t *ring, uint64_t *port)
+{
+    for (uint16_t k = 0; k < po->n_dests; k++) {
+        uint64_t sent = READ(outs[k].sent);
+
+        switch (po->dest[k].kind) {
+        case DEST_CALL:
+            fed[po->dest[k].index] += sent;
+            break;
+        case DEST_RING:
+            ring[po->dest[k].index] += sent;
+            break;
+        case DEST_PORT:
+            port[po->dest[k].index] += sent;
+            break;
+        }
+    }
+}
+
+static void audit_inputs(struct audit *a, uint64_t *fed, const uint64_t *ring, uint64_t *polled)
+{
+    for (unsigned c = 0; c < a->e->plan->n_cores; c++) {
+        const struct core *core = a->e->cores[c];
+
+        for (unsigned i = 0; i < core->n_inputs; i++) {
+            const struct input *in = &core->inputs[i];
+
+            fed[in->task->instance] += READ(in->polled);
+            if (in->kind == INPUT_PORT)
+                polled[in->in_port] += READ(in->polled);
+        }
+    }
+    for (unsigned r = 0; r < a->e->plan->n_rings; r++) {
+        uint64_t waiting = rte_ring_count(a->e->rings[r]);
+
+        check(a, ring[r], READ(a->e->ring_input[r]->polled) + waiting,
+              "link to %s[%u]: put against taken + waiting", a->e->ring_input[r]->task->cfg->name,
+              a->e->ring_input[r]->task->worker);
+        a->l.held += waiting;
+    }
+}
+
+static void audit_ports(struct audit *a, const uint64_t *port, const uint64_t *polled)
+{
+    for (unsigned i = 0; i < a->e->plan->cfg->n_ports; i++) {
+        const struct port *p = &a->e->ports[i];
+        struct port_counters c;
+        uint64_t in_device;
+
+        port_read(p, &c);
+        /* a device that counts before it is polled may still have some: they are held */
+        in_device = !p->exact_rx && c.rx_packets > polled[i] ? c.rx_packets - polled[i] : 0;
+        check(a, c.rx_packets, polled[i] + in_device,
+              "port %s: received by the device against taken", p->cfg->name);
+        check(a, port[i], c.tx_packets, "port %s: handed to the device against sent by it",
+              p->cfg->name);
+        a->l.received += c.rx_packets;
+        a->l.sent += c.tx_packets;
+        a->l.held += in_device;
+    }
+}
+
+struct ledger ledger_read(const struct engine *e, FILE *faults)
+{
+    const struct plan *p = e->plan;
+    struct audit a = {.e = e, .faults = faults};
+    uint64_t *fed = calloc(p->n_instances + 1, sizeof(*fed));
+    uint64_t *ring = calloc(p->n_rings + 1, sizeof(*ring));
+    uint64_t port[CFG_MAX_PORTS] = {0}, polled[CFG_MAX_PORTS] = {0};
+
+    if (fed == NULL || ring == NULL)
+        abort();
+    for (unsigned i = 0; i < p->n_instances; i++)
+        for (unsigned o = 0; o < TASK_MAX_OUTPUTS; o++)
+            audit_output(&p->instances[i].output[o], e->tasks[i]->output[o], fed, ring, port);
+    audit_inputs(&a, fed, ring, polled);
+    for (unsigned i = 0; i < p->n_instances; i++)
+        audit_task(&a, e->tasks[i], fed[i]);
+    audit_ports(&a, port, polled);
+    a.l.unexplained =
+        (int64_t)(a.l.received + a.l.created - a.l.sent - a.l.consumed - a.l.dropped - a.l.held);
+    free(fed);
+    free(ring);
+    return a.l;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The ledger: every packet is accounted for.
+ *
+ *   received + created = sent + consumed + dropped + held
+ *
+ * received and sent are what the devices counted; the rest is what the tasks counted. Each device,
+ * link and task is also checked by itself, so that a difference names its place. Exact when no core
+ * runs; of a running gateway the counters are read one after the other, so that packets under way
+ * show as a small difference.
+ */
+#ifndef ENGINE_LEDGER_H
+#define ENGINE_LEDGER_H
+
+#include <stdio.h>
+
+#include "engine/engine.h"
+
+struct ledger {
+    uint64_t received, created;
+    uint64_t sent, consumed, dropped, held;
+    int64_t unexplained; /* left side minus right side */
+    unsigned n_faults;   /* devices, links and tasks that do not balance by themselves */
+};
+
+/** Add it up. Each fault is one line on faults (may be NULL). */
+struct ledger ledger_read(const struct engine *e, FILE *faults);
+
+static inline bool ledger_balances(const struct ledger *l)
+{
+    return l->unexplained == 0 && l->n_faults == 0;
+}
+
+/** Packets that a task instance dropped: by itself and because a destination was full. */
+uint64_t task_dropped(const struct task *t);
+
+/** Packets that wait in a task instance: its queues, and what a port would not take yet. */
+uint64_t task_held(const struct task *t);
+
+#endif
