@@ -9,6 +9,7 @@
 #define CONFIG_PLAN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -105,6 +106,12 @@ struct plan {
 struct plan *plan_make(const struct cfg_model *m, bool share_cpus, struct diags *d);
 
 void plan_free(struct plan *p);
+
+/**
+ * Can this machine run the plan: has it every CPU of the layout, and may this process use it? A
+ * plan that shares CPUs always can. Returns 0, or -ENODEV with the CPU and the remedy in err.
+ */
+int plan_check_machine(const struct plan *p, char *err, size_t len);
 
 /** For people, for machines and for Graphviz. */
 void plan_print_text(const struct plan *p, FILE *to);

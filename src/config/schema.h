@@ -77,6 +77,10 @@ struct task_schema {
                                            "punt" leads to the slow path: no facts follow it */
     const char
         *drops[TASK_MAX_DROPS + 1]; /* reasons in the task's own numbering; NULL at the end */
+    /* packet_fact bits: true of every packet that it takes; of every packet that leaves it by any
+     * output but "punt"; no longer true after it */
+    uint32_t needs, gives, loses;
+    enum egress_set egress;
 };
 
 #endif
