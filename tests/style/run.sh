@@ -35,8 +35,9 @@ includes base 'base'
 includes packet 'packet|base'
 includes config 'config|base'
 includes tables 'tables|packet|base'
+includes sched 'sched|config|base'
 includes engine 'engine|config|base'
-includes tasks 'tasks|engine|config|tables|packet|base'
+includes tasks 'tasks|sched|engine|config|tables|packet|base'
 includes telemetry 'telemetry|engine|tables|config|base'
 rule "config and base are free of DPDK" "$(grep -nE '#include <rte_' src/config/* src/base/*)"
 rule "tasks do not include each other" "$(grep -nE '#include "tasks/' src/tasks/*.c |

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The hierarchical scheduler behind a narrow interface: configure, enqueue a burst, dequeue a
+ * burst, read counters. This is all that the qos task knows of it, and what the accuracy tests are
+ * written against; sched.c stands on librte_sched. One thread does all of it; only sched_held() may
+ * be called by others.
+ *
+ * A packet names its queue in m->hash.sched.queue_id: pipe * 16 + queue, where pipe counts through
+ * all subports (subport * pipes_per_subport + pipe within it).
+ */
+#ifndef SCHED_SCHED_H
+#define SCHED_SCHED_H
+
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+#include "config/qos.h"
+
+/** What a scheduler is made of. Pointers need to live during sched_create() only. */
+struct sched_config {
+    const char *name;
+    int socket;
+    const struct cfg_scheduler *shape;
+    enum qos_direction direction;
+    const struct cfg_profile *profiles; /* all that a pipe may be given */
+    unsigned n_profiles;
+    unsigned max_profiles; /* room for profiles that are added later */
+};
+
+struct sched_queue_counters {
+    uint64_t packets, bytes; /* taken into the queue */
+    uint64_t tail, aqm;      /* dropped: queue full; by RED or PIE */
+    uint64_t dropped_bytes;
+    uint16_t depth; /* packets in the queue now */
+};
+
+/** Why packets did not get in, since the start. */
+struct sched_drops {
+    uint64_t tail, red, pie;
+};
+
+struct sched;
+
+/** Returns NULL with the reason on stderr. No pipe is active until sched_set_profile(). */
+struct sched *sched_create(const struct sched_config *config);
+
+/** Release it; packets that it holds are freed. */
+void sched_free(struct sched *s);
+
+/**
+ * Put n packets into their queues; takes all of them: what is not accepted is freed and counted.
+ * Returns how many were accepted.
+ */
+uint32_t sched_enqueue(struct sched *s, struct rte_mbuf **m, uint32_t n);
+
+/** Take up to n packets that may leave now. */
+uint32_t sched_dequeue(struct sched *s, struct rte_mbuf **m, uint32_t n);
+
+/**
+ * Give a pipe a profile (index in profiles[]), at first or in its place while packets are queued:
+ * none is lost or reordered. Its bucket starts half full. Returns 0 or -EINVAL.
+ */
+int sched_set_profile(struct sched *s, uint32_t pipe, uint32_t profile);
+
+/** Add a profile while running. Returns its index, -EINVAL or -ENOSPC. */
+int sched_add_profile(struct sched *s, const struct qos_shape *shape);
+
+/** Change a subport's rate (bit/s) while running. Returns 0, -EINVAL or -ENOSPC (too many different
+ * rates so far). */
+int sched_set_subport_rate(struct sched *s, uint32_t subport, uint64_t rate);
+
+/** Packets that wait. */
+uint64_t sched_held(const struct sched *s);
+
+struct sched_drops sched_drops(const struct sched *s);
+
+/** Add what a queue (0..15) of a pipe has counted since it was last read; depth is set. Returns 0
+ * or -EINVAL. */
+int sched_read_queue(struct sched *s, uint32_t pipe, unsigned queue,
+                     struct sched_queue_counters *add);
+
+/** Bytes that the scheduler really takes, and what its shape says beforehand (0 if it is
+ * impossible). */
+uint64_t sched_bytes(const struct sched *s);
+
+#endif
