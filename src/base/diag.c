@@ -28,6 +28,7 @@ static void add(struct diags *d, enum diag_level level, struct loc loc, const ch
     /* The list doubles whenever its length reaches a power of two. */
     if ((d->n & (d->n - 1)) == 0)
         d->list = must_have(reallocarray(d->list, d->n == 0 ? 1 : d->n * 2, sizeof(*d->list)));
+    loc.file = must_have(strdup(loc.file));
     d->list[d->n++] = (struct diag){.level = level, .loc = loc, .text = text};
     d->n_errors += level == DIAG_ERROR;
 }
@@ -85,8 +86,10 @@ void diag_print(struct diags *d, FILE *to)
 
 void diag_free(struct diags *d)
 {
-    for (size_t i = 0; i < d->n; i++)
+    for (size_t i = 0; i < d->n; i++) {
         free(d->list[i].text);
+        free((char *)(uintptr_t)d->list[i].loc.file);
+    }
     free(d->list);
     *d = (struct diags){0};
 }

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/** Where something stands in a file. file outlives every diagnostic about it; line 0: the whole
- * file. */
+/** Where something stands in a file; line 0: the whole file. A diagnostic keeps its own copy of the
+ * name. */
 struct loc {
     const char *file;
     unsigned line;
