@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The frame of a text template: what fills it up, and all that follows from the layers: types,
+ * lengths, checksums. */
+#include <string.h>
+
+#include "config/template_layer.h"
+
+static void put16(uint8_t *at, unsigned v)
+{
+    at[0] = (uint8_t)(v >> 8);
+    at[1] = (uint8_t)v;
+}
+
+/* Internet checksum (RFC 1071) of bytes whose checksum field is zero. */
+static uint16_t checksum(const uint8_t *at, uint32_t len)
+{
+    uint32_t sum = 0;
+
+    for (uint32_t i = 0; i < len; i++)
+        sum += i % 2 == 0 ? (uint32_t)at[i] << 8 : at[i];
+    while (sum > 0xffff)
+        sum = (sum & 0xffff) + (sum >> 16);
+    return (uint16_t)~sum;
+}
+
+/* Say in each layer what follows it, unless the file says something else. */
+static void chain(struct text *x)
+{
+    static const uint16_t ethertype[LAYER_KINDS] = {
+        [LAYER_ARP] = 0x0806, [LAYER_IPV4] = 0x0800, [LAYER_MPLS] = 0x8847};
+    static const uint8_t protocol[LAYER_KINDS] = {
+        [LAYER_GRE] = 47, [LAYER_ICMP] = 1, [LAYER_IPV4] = 4, [LAYER_UDP] = 17};
+
+    for (unsigned i = 0; i < x->n_layers; i++) {
+        const struct layer *l = &x->layer[i], *next = i + 1 < x->n_layers ? l + 1 : NULL;
+        uint8_t *type = x->bytes + l->offset + l->len - 2;
+        const char *key = l->kind == LAYER_IPV4 ? "proto" : "type";
+
+        switch (l->kind) {
+        case LAYER_MPLS:
+            /* RFC 3032 section 2.1: S is set in the last entry of the stack */
+            if (next == NULL || next->kind != LAYER_MPLS)
+                x->bytes[l->offset + 2] |= 1;
+            continue;
+        case LAYER_ETHER:
+        case LAYER_VLAN:
+            if (next != NULL && next->kind == LAYER_VLAN)
+                continue; /* its TPID stands there */
+            break;
+        case LAYER_GRE:
+            type = x->bytes + l->offset + 2;
+            break;
+        case LAYER_IPV4:
+            break;
+        case LAYER_ARP:
+        case LAYER_ICMP:
+        case LAYER_UDP:
+        case LAYER_KINDS:
+            continue;
+        }
+        if (layer_given(l, key))
+            continue;
+        if (next == NULL)
+            diag_error(x->d, l->loc, "%s: nothing follows it; say its %s", layer_names[l->kind],
+                       key);
+        else if (l->kind == LAYER_IPV4)
+            x->bytes[l->offset + 9] = protocol[next->kind];
+        else
+            put16(type, ethertype[next->kind]);
+    }
+}
+
+/* Lengths and checksums, the innermost layer first; packets end at end. */
+static void measure(struct text *x, uint8_t *bytes, uint32_t end)
+{
+    for (unsigned i = x->n_layers; i-- > 0;) {
+        const struct layer *l = &x->layer[i];
+        uint8_t *h = bytes + l->offset;
+
+        switch (l->kind) {
+        case LAYER_UDP:
+            put16(h + 4, end - l->offset);
+            break;
+        case LAYER_ICMP:
+            put16(h + 2, checksum(h, end - l->offset));
+            break;
+        case LAYER_IPV4:
+            put16(h + 2, end - l->offset);
+            if (!l->varies)
+                put16(h + 10, checksum(h, l->len));
+            else if (x->t->n_ipv4 < 2)
+                x->t->ipv4_offset[x->t->n_ipv4++] = l->offset;
+            else
+                diag_error(x->d, l->loc, "ipv4: more than 2 IPv4 headers that vary");
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+static void build_frame(struct text *x)
+{
+    uint32_t len = x->size - FCS_LEN;
+    uint32_t end = x->size <= x->padding ? x->len : len;
+    struct template_frame *f = template_add_frame(x->t, len, x->loc.file, x->d);
+
+    if (f == NULL)
+        return;
+    memcpy(f->bytes, x->bytes, x->len);
+    for (uint32_t i = x->len; i < end && x->n_pattern > 0; i++)
+        f->bytes[i] = x->pattern[(i - x->len) % x->n_pattern];
+    measure(x, f->bytes, end);
+}
+
+void text_build(struct text *x)
+{
+    if (x->n_layers == 0) {
+        if (x->d->n_errors == x->errors_before)
+            BAD(x, "there are no layers; the first is: ether src MAC dst MAC");
+        return;
+    }
+    chain(x);
+    for (unsigned i = 0; i < x->t->n_vars; i++)
+        if ((x->vars_used & 1u << i) == 0 && x->d->n_errors == x->errors_before)
+            diag_warning(x->d, (struct loc){x->loc.file, x->var_line[i]}, "var %s is not used",
+                         x->t->vars[i].name);
+    if (x->size == 0)
+        x->size = x->len + FCS_LEN < 64 ? 64 : x->len + FCS_LEN;
+    if (x->size < (uint32_t)x->len + FCS_LEN)
+        diag_error(x->d, x->size_loc, "size %u is too small: the layers need %u bytes with FCS",
+                   x->size, x->len + FCS_LEN);
+    else
+        build_frame(x);
+}
