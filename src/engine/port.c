@@ -204,7 +204,7 @@ int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_me
         return rc;
     }
     set_mac(port);
-    port->exact_rx = port->is_wire || strncmp(port->cfg->device, "net_", 4) == 0;
+    port->is_virtual = port->is_wire || strncmp(port->cfg->device, "net_", 4) == 0;
     port->up = true;
     return 0;
 }
@@ -246,9 +246,15 @@ bool port_link_up(const struct port *port)
 
 void port_close(struct port *port)
 {
+    struct rte_eth_dev_info info = {0};
+
     if (!port->up)
         return;
     port->up = false;
+    rte_eth_dev_info_get(port->dpdk_id, &info);
     rte_eth_dev_stop(port->dpdk_id);
     rte_eth_dev_close(port->dpdk_id);
+    /* a virtual device was made by port_open(): take it away with its sockets and interfaces */
+    if (port->is_virtual && info.device != NULL)
+        rte_dev_remove(info.device);
 }

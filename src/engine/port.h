@@ -17,7 +17,8 @@ struct port {
     uint16_t dpdk_id; /* DPDK's port number */
     bool up;          /* probed and started */
     bool is_wire;
-    bool exact_rx; /* the device counts a packet as received when it is polled, not before */
+    bool is_virtual; /* a wire or a vdev: it counts a packet as received when it is polled, not
+                        before */
     struct rte_ether_addr mac;
     int socket;
     struct rte_ring *wire_rx; /* of a wire: what is on its way to this end */

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Links, back-pressure, the clean stop and the ledger, with tasks that pass, lose, drop or hold
+ * packets. */
+#include <CUnit/Basic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_eal.h>
+
+#include "engine/ledger.h"
+#include "engine/link.h"
+#include "engine/stats.h"
+#include "graph.h"
+
+static unsigned lose; /* packets that task_leaky forgets in each burst */
+
+static void pass(struct task *t, struct rte_mbuf **m, uint16_t n)
+{
+    task_emit_burst(t, 0, m, n);
+}
+
+static void drop_half(struct task *t, struct rte_mbuf **m, uint16_t n)
+{
+    for (uint16_t i = 0; i < n; i++) {
+        if (i % 2 == 0)
+            task_emit(t, 0, m[i]);
+        else
+            task_drop(t, m[i], 1);
+    }
+}
+
+static void leak(struct task *t, struct rte_mbuf **m, uint16_t n)
+{
+    for (uint16_t i = (uint16_t)lose; i < n; i++)
+        task_emit(t, 0, m[i]);
+}
+
+static void invent(struct task *t, struct rte_mbuf **m, uint16_t n)
+{
+    task_emit_burst(t, 0, m, n);
+    t->drops[0]++;
+}
+
+struct source_state {
+    struct rte_mempool *pool;
+};
+
+static int source_init(struct task *t, const struct task_env *env)
+{
+    struct source_state *s = t->state;
+
+    s->pool = env->pool;
+    return 0;
+}
+
+/* 10000 packets, as long as there are mbufs */
+static uint16_t source_poll(struct task *t, uint64_t now)
+{
+    struct source_state *s = t->state;
+    uint16_t n = 0;
+
+    (void)now;
+    while (!t->stopping && t->created < 10000 && n < 32) {
+        struct rte_mbuf *m = rte_pktmbuf_alloc(s->pool);
+
+        if (m == NULL)
+            break;
+        rte_pktmbuf_append(m, 60);
+        t->created++;
+        task_emit(t, 0, m);
+        n++;
+    }
+    t->finished = t->created == 10000;
+    return n;
+}
+
+static const struct task_type task_pass = {.schema = {.type = "pass", .outputs = {"to"}},
+                                           .handle = pass};
+static const struct task_type task_drop_half = {
+    .schema = {.type = "drop_half", .outputs = {"to"}, .drops = {"never", "odd"}},
+    .handle = drop_half};
+static const struct task_type task_leaky = {.schema = {.type = "leaky", .outputs = {"to"}},
+                                            .handle = leak};
+static const struct task_type task_inventor = {
+    .schema = {.type = "inventor", .outputs = {"to"}, .drops = {"nothing"}}, .handle = invent};
+static const struct task_type task_source = {
+    .schema = {.type = "source", .kind = TASK_SOURCE, .outputs = {"to"}},
+    .state_size = sizeof(struct source_state),
+    .init = source_init,
+    .poll = source_poll,
+};
+
+const struct task_type *const task_types[] = {
+    &task_pass, &task_drop_half, &task_leaky, &task_inventor, &task_source, NULL,
+};
+
+static struct graph g;
+
+static void test_calls(void)
+{
+    struct graph_spec spec = {
+        .n_tasks = 3, .type = {&task_pass, &task_drop_half, &task_pass}, .out_desc = 2048};
+    struct task_stats s;
+    struct ledger l;
+
+    CU_ASSERT_FATAL(graph_open(&g, &spec) == 0);
+    CU_ASSERT(graph_inject(&g, 100) == 100);
+    graph_rounds(&g, 0, 10);
+    l = graph_ledger(&g, stderr);
+    CU_ASSERT(ledger_balances(&l));
+    CU_ASSERT(l.received == 100 && l.sent == 50 && l.dropped == 50 && l.held == 0);
+    stats_task(&g.engine, 1, &s);
+    CU_ASSERT(s.in == 100 && s.sent == 50 && s.drops[1] == 50 && s.drops[0] == 0 && s.full == 0);
+    CU_ASSERT_STRING_EQUAL(drop_name(&task_drop_half.schema, 1), "odd");
+    CU_ASSERT_PTR_NULL(drop_name(&task_drop_half.schema, 2));
+    CU_ASSERT_STRING_EQUAL(drop_name(&task_drop_half.schema, DROP_NO_PATH), "no_path");
+    CU_ASSERT(graph_collect(&g) == 50);
+    CU_ASSERT(graph_close(&g) == 0);
+}
+
+static void test_ring_drops(void)
+{
+    struct graph_spec spec = {.n_tasks = 2,
+                              .type = {&task_pass, &task_pass},
+                              .core = {0, 1},
+                              .ring = 64,
+                              .out_desc = 2048};
+    struct ledger l;
+
+    CU_ASSERT_FATAL(graph_open(&g, &spec) == 0);
+    CU_ASSERT(graph_inject(&g, 200) == 200);
+    graph_rounds(&g, 0, 10);
+    l = graph_ledger(&g, stderr);
+    CU_ASSERT(ledger_balances(&l));
+    CU_ASSERT(l.held == 63 && l.dropped == 137);
+    graph_rounds(&g, 1, 4);
+    l = graph_ledger(&g, stderr);
+    CU_ASSERT(ledger_balances(&l));
+    CU_ASSERT(l.held == 0 && l.sent == 63);
+    CU_ASSERT(graph_close(&g) == 0);
+}
+
+static void test_ring_waits(void)
+{
+    struct graph_spec spec = {.n_tasks = 2,
+                              .type = {&task_pass, &task_pass},
+                              .core = {0, 1},
+                              .ring = 256,
+                              .ring_full = FULL_WAIT,
+                              .out_desc = 2048};
+    struct task_stats s;
+    struct ledger l;
+
+    CU_ASSERT_FATAL(graph_open(&g, &spec) == 0);
+    CU_ASSERT(graph_inject(&g, 1000) == 1000);
+    graph_rounds(&g, 0, 50);
+    stats_task(&g.engine, 0, &s);
+    CU_ASSERT(s.stalled > 0 && s.full == 0);
+    CU_ASSERT(s.in <= 255 && s.in >= 192);
+    for (unsigned i = 0; i < 50; i++) {
+        graph_rounds(&g, 1, 2);
+        graph_rounds(&g, 0, 2);
+    }
+    graph_rounds(&g, 1, 10);
+    l = graph_ledger(&g, stderr);
+    CU_ASSERT(ledger_balances(&l));
+    CU_ASSERT(l.sent == 1000 && l.dropped == 0);
+    CU_ASSERT(graph_close(&g) == 0);
+}
+
+static void test_port_drops(void)
+{
+    struct graph_spec spec = {.n_tasks = 1, .type = {&task_pass}, .out_desc = 64};
+    struct ledger l;
+
+    CU_ASSERT_FATAL(graph_open(&g, &spec) == 0);
+    CU_ASSERT(graph_inject(&g, 200) == 200);
+    graph_rounds(&g, 0, 20);
+    l = graph_ledger(&g, stderr);
+    CU_ASSERT(ledger_balances(&l));
+    CU_ASSERT(l.sent == 63 && l.dropped == 137);
+    CU_ASSERT(graph_close(&g) == 0);
+}
+
+static void test_port_waits(void)
+{
+    struct graph_spec spec = {
+        .n_tasks = 1, .type = {&task_pass}, .port_full = FULL_WAIT, .out_desc = 64};
+    struct ledger l;
+    unsigned got = 0;
+
+    CU_ASSERT_FATAL(graph_open(&g, &spec) == 0);
+    CU_ASSERT(graph_inject(&g, 200) == 200);
+    graph_rounds(&g, 0, 20);
+    l = graph_ledger(&g, stderr);
+    CU_ASSERT(ledger_balances(&l));
+    CU_ASSERT(l.sent == 63 && l.dropped == 0 && l.held > 0);
+    for (unsigned i = 0; i < 20; i++) {
+        got += graph_collect(&g);
+        graph_rounds(&g, 0, 2);
+    }
+    got += graph_collect(&g);
+    CU_ASSERT(got == 200);
+    l = graph_ledger(&g, stderr);
+    CU_ASSERT(ledger_balances(&l) && l.held == 0);
+    CU_ASSERT(graph_close(&g) == 0);
+}
+
+/* held packets are freed when the engine is closed */
+static void test_close_with_held(void)
+{
+    struct graph_spec spec = {.n_tasks = 2,
+                              .type = {&task_pass, &task_pass},
+                              .core = {0, 1},
+                              .ring = 64,
+                              .port_full = FULL_WAIT,
+                              .out_desc = 64};
+
+    CU_ASSERT_FATAL(graph_open(&g, &spec) == 0);
+    graph_inject(&g, 500);
+    for (unsigned i = 0; i < 10; i++) {
+        graph_rounds(&g, 0, 1);
+        graph_rounds(&g, 1, 2);
+    }
+    CU_ASSERT(task_held(g.engine.tasks[1]) > 0);
+    CU_ASSERT(graph_close(&g) == 0);
+}
+
+static void test_ledger_finds_a_leak(void)
+{
+    struct graph_spec spec = {.n_tasks = 2, .type = {&task_pass, &task_leaky}, .out_desc = 2048};
+    char *text = NULL;
+    size_t len;
+    FILE *faults = open_memstream(&text, &len);
+    struct ledger l;
+
+    CU_ASSERT_FATAL(graph_open(&g, &spec) == 0);
+    graph_inject(&g, 64);
+    lose = 3;
+    graph_rounds(&g, 0, 1);
+    lose = 0;
+    graph_rounds(&g, 0, 4);
+    l = graph_ledger(&g, faults);
+    fclose(faults);
+    CU_ASSERT(!ledger_balances(&l));
+    CU_ASSERT(l.unexplained == 3 && l.n_faults == 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "task leaky[0]"));
+    CU_ASSERT(graph_close(&g) == 3);
+    free(text);
+}
+
+static void test_ledger_finds_a_false_count(void)
+{
+    struct graph_spec spec = {.n_tasks = 1, .type = {&task_inventor}, .out_desc = 2048};
+    struct ledger l;
+
+    CU_ASSERT_FATAL(graph_open(&g, &spec) == 0);
+    graph_inject(&g, 10);
+    graph_rounds(&g, 0, 1);
+    l = graph_ledger(&g, NULL);
+    CU_ASSERT(l.unexplained == -1 && l.n_faults == 1);
+    CU_ASSERT(graph_close(&g) == 0);
+}
+
+/* what one link lost and another invented must not cancel out */
+static void test_ledger_audits_links(void)
+{
+    struct graph_spec spec = {.n_tasks = 2,
+                              .type = {&task_pass, &task_pass},
+                              .core = {0, 1},
+                              .ring = 64,
+                              .out_desc = 2048};
+    struct ledger l;
+
+    CU_ASSERT_FATAL(graph_open(&g, &spec) == 0);
+    graph_inject(&g, 10);
+    graph_rounds(&g, 0, 1);
+    g.engine.tasks[0]->outs[0].sent++;
+    g.engine.tasks[0]->in++;
+    l = graph_ledger(&g, NULL);
+    CU_ASSERT(l.unexplained == 0 && l.n_faults == 2);
+    CU_ASSERT(!ledger_balances(&l));
+    CU_ASSERT(graph_close(&g) == 0);
+}
+
+static void test_source_and_stop(void)
+{
+    struct graph_spec spec = {.n_tasks = 2,
+                              .type = {&task_source, &task_pass},
+                              .core = {0, 1},
+                              .ring = 256,
+                              .ring_full = FULL_WAIT,
+                              .port_full = FULL_WAIT,
+                              .out_desc = 2048};
+    struct ledger l;
+    unsigned got = 0;
+
+    CU_ASSERT_FATAL(graph_open(&g, &spec) == 0);
+    g.instances[0].n_rx = 0;
+    g.engine.cores[0]->inputs[0] = g.engine.cores[0]->inputs[1]; /* only the source's own poll */
+    g.engine.cores[0]->n_inputs = 1;
+    CU_ASSERT_FATAL(engine_start(&g.engine) == 0);
+    for (unsigned i = 0; i < 1000 && !engine_sources_finished(&g.engine); i++) {
+        got += graph_collect(&g);
+        usleep(1000);
+    }
+    CU_ASSERT(engine_sources_finished(&g.engine));
+    got += graph_collect(&g);
+    engine_stop(&g.engine);
+    got += graph_collect(&g);
+    CU_ASSERT(got == 10000);
+    l = graph_ledger(&g, stderr);
+    CU_ASSERT(ledger_balances(&l));
+    CU_ASSERT(l.created == 10000 && l.sent == 10000 && l.held == 0);
+    CU_ASSERT(stats_busy(g.engine.cores[0]) > 0 && stats_busy(g.engine.cores[0]) < 1);
+    CU_ASSERT(core_cpu_time(g.engine.cores[0]) > 0);
+    CU_ASSERT(graph_close(&g) == 0);
+}
+
+static int start_eal(void)
+{
+    char prefix[64];
+    char *args[] = {"test",
+                    "--no-huge",
+                    "-m",
+                    "128",
+                    "--no-pci",
+                    "--no-telemetry",
+                    "--lcores=(0-2)@(0,1)",
+                    "--main-lcore=0",
+                    "--log-level=*:error",
+                    prefix,
+                    NULL};
+
+    snprintf(prefix, sizeof(prefix), "--file-prefix=test-engine-%d", getpid());
+    if (access("/sys/devices/system/cpu/cpu1", F_OK) != 0)
+        args[6] = "--lcores=(0-2)@0";
+    return rte_eal_init(10, args) < 0 ? -1 : 0;
+}
+
+int main(void)
+{
+    static CU_TestInfo tests[] = {
+        {"direct calls, drops by reason", test_calls},
+        {"a full ring drops and counts", test_ring_drops},
+        {"a full ring holds its producer back", test_ring_waits},
+        {"a full port drops and counts", test_port_drops},
+        {"a full port holds its producer back", test_port_waits},
+        {"closing frees what is held", test_close_with_held},
+        {"the ledger finds a leak", test_ledger_finds_a_leak},
+        {"the ledger finds a false count", test_ledger_finds_a_false_count},
+        {"the ledger audits each link", test_ledger_audits_links},
+        {"a source that ends, and a clean stop", test_source_and_stop},
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {{"engine", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+    int failed;
+
+    if (start_eal() != 0 || CU_initialize_registry() != CUE_SUCCESS ||
+        CU_register_suites(suites) != CUE_SUCCESS)
+        return 1;
+    CU_basic_set_mode(CU_BRM_VERBOSE);
+    CU_basic_run_tests();
+    failed = (int)CU_get_number_of_failures();
+    CU_cleanup_registry();
+    rte_eal_cleanup();
+    return failed > 0;
+}
