@@ -1,2 +1,134 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "provision.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include <rte_malloc.h>
+
+#include "base/log.h"
+#include "tables/memory.h"
+
+static_assert(TABLES_MAX_PORTS == CFG_MAX_PORTS, "tables know every port of a configuration");
+
+static int add_subscriber(const struct cfg_model *m, const struct cfg_subscriber *s,
+                          const uint8_t (*port_mac)[6], struct subscriber_table *t)
+{
+    struct subscriber_spec spec = {
+        .port = (uint8_t)s->port,
+        .svlan = s->svlan,
+        .cvlan = s->cvlan,
+        .tpid = m->ports[s->port].tpid,
+        .ipv4 = s->ipv4,
+        .ipv4_len = s->ipv4_len,
+        .has_gre_key = s->has_gre_key,
+        .gre_key = s->gre_key,
+        .gateway_mac = port_mac[s->port],
+        .mac = s->has_mac ? s->mac : NULL,
+    };
+    int64_t id = subscriber_add(t, &spec);
+
+    if (id > 0)
+        return 0;
+    log_error("%s:%u: subscriber %s.%u.%u: %s", m->files[s->file], s->line, m->ports[s->port].name,
+              s->svlan, s->cvlan,
+              id == -EEXIST ? "its VLAN pair, GRE key or address is another's"
+                            : strerror((int)-id));
+    return (int)id;
+}
+
+static int add_nexthop(const struct cfg_model *m, const struct cfg_nexthop *nh,
+                       const uint8_t (*port_mac)[6], struct route_table *t)
+{
+    const struct cfg_port *port = &m->ports[nh->port];
+    struct nexthop_spec spec = {
+        .port = (uint8_t)nh->port,
+        .mtu = port->mtu,
+        .gateway_mac = port_mac[nh->port],
+        .mac = nh->mac_set ? nh->mac : NULL,
+        .via = nh->via,
+        .has_gre = nh->has_gre,
+        .has_mpls = nh->has_mpls,
+        .gre_source = port->addresses[0],
+        .gre_destination = nh->gre,
+        .label = nh->mpls,
+    };
+    int id;
+
+    if (nh->has_gre && port->n_addresses == 0) {
+        log_error("%s:%u: a tunnel leaves by port %s, which has no address to be its source",
+                  nh->loc.file, nh->loc.line, port->name);
+        return -EINVAL;
+    }
+    id = route_add_nexthop(t, &spec);
+    if (id < 0)
+        log_error("%s:%u: next hop: %s", nh->loc.file, nh->loc.line, strerror(-id));
+    return id < 0 ? id : 0;
+}
+
+static int add_routes(const struct cfg_model *m, const uint8_t (*port_mac)[6],
+                      struct route_table *t)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; i < m->n_nexthops && rc == 0; i++)
+        rc = add_nexthop(m, &m->nexthops[i], port_mac, t);
+    for (uint32_t i = 0; i < m->n_routes && rc == 0; i++) {
+        const struct cfg_route *r = &m->routes[i];
+
+        rc = route_add(t, r->prefix, r->len, r->nexthop + 1);
+        if (rc != 0)
+            log_error("%s:%u: route: %s", r->loc.file, r->loc.line, strerror(-rc));
+    }
+    /* last: they win over a route for the same address */
+    for (unsigned i = 0; i < m->n_ports && rc == 0; i++) {
+        for (unsigned k = 0; k < m->ports[i].n_addresses && rc == 0; k++)
+            rc = route_add_local(t, m->ports[i].addresses[k]);
+        if (rc != 0)
+            log_error("%s:%u: addresses of port %s: %s", m->ports[i].loc.file, m->ports[i].loc.line,
+                      m->ports[i].name, strerror(-rc));
+    }
+    return rc;
+}
+
+static int fill(const struct cfg_model *m, const uint8_t (*port_mac)[6], struct tables *t)
+{
+    int rc = 0;
+
+    memcpy(t->port_mac, port_mac, m->n_ports * sizeof(t->port_mac[0]));
+    for (uint32_t i = 0; i < m->n_subscribers && rc == 0; i++)
+        rc = add_subscriber(m, &m->subscribers[i], port_mac, t->subscribers);
+    return rc != 0 ? rc : add_routes(m, port_mac, t->routes);
+}
+
+struct tables *provision(const struct cfg_model *m, const uint8_t (*port_mac)[6], int socket)
+{
+    struct tables *t = table_zalloc(sizeof(*t), socket);
+
+    if (t != NULL) {
+        t->subscribers = subscriber_table_create(m->n_subscribers, socket);
+        t->routes = route_table_create(m->n_nexthops, m->n_routes, socket);
+    }
+    if (t == NULL || t->subscribers == NULL || t->routes == NULL) {
+        log_error("no memory for the tables of %u subscribers and %u routes: give EAL more "
+                  "(vbng --plan says how much)",
+                  m->n_subscribers, m->n_routes);
+        provision_free(t);
+        return NULL;
+    }
+    if (fill(m, port_mac, t) != 0) {
+        provision_free(t);
+        return NULL;
+    }
+    return t;
+}
+
+void provision_free(struct tables *t)
+{
+    if (t == NULL)
+        return;
+    subscriber_table_free(t->subscribers);
+    route_table_free(t->routes);
+    rte_free(t);
+}

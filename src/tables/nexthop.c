@@ -1,2 +1,71 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tables/nexthop.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include <rte_ether.h>
+#include <rte_ip.h>
+
+#include "tables/mac.h"
+
+#define GRE_KEY_PRESENT 0x2000 /* RFC 2890 section 2 */
+#define OUTER_TTL       64
+#define TUNNEL_BYTES    28 /* IPv4 and GRE with key */
+#define LABEL_BYTES     4
+#define LABEL_BOTTOM    0x100 /* S bit, RFC 3032 section 2.1 */
+
+static_assert(offsetof(struct nexthop, eth) == 0, "the neighbour's MAC begins an aligned word");
+static_assert(sizeof(struct rte_ipv4_hdr) == 20, "outer header of a tunnel");
+
+/* RFC 791; DF and ID 0 make it an atomic datagram (RFC 6864 section 4.1). Then GRE, RFC 2784
+ * section 2 and RFC 2890. */
+static void fill_tunnel(struct nexthop *nh, const struct nexthop_spec *s)
+{
+    struct rte_ipv4_hdr ip = {
+        .version_ihl = RTE_IPV4_VHL_DEF,
+        .fragment_offset = RTE_BE16(RTE_IPV4_HDR_DF_FLAG),
+        .time_to_live = OUTER_TTL,
+        .next_proto_id = IPPROTO_GRE,
+        .src_addr = rte_cpu_to_be_32(s->gre_source),
+        .dst_addr = rte_cpu_to_be_32(s->gre_destination),
+    };
+    const rte_be16_t gre[2] = {RTE_BE16(GRE_KEY_PRESENT), RTE_BE16(RTE_ETHER_TYPE_IPV4)};
+
+    memcpy(nh->ip_gre, &ip, sizeof(ip));
+    memcpy(nh->ip_gre + sizeof(ip), gre, sizeof(gre));
+    for (unsigned i = 0; i < sizeof(ip); i += 2) {
+        uint16_t word;
+
+        memcpy(&word, nh->ip_gre + i, sizeof(word));
+        nh->ip_sum += word;
+    }
+}
+
+void nexthop_init(struct nexthop *nh, const struct nexthop_spec *spec)
+{
+    unsigned extra = (spec->has_gre ? TUNNEL_BYTES : 0) + (spec->has_mpls ? LABEL_BYTES : 0);
+
+    memset(nh, 0, sizeof(*nh));
+    memcpy(nh->eth + 6, spec->gateway_mac, 6);
+    nh->eth[12] = RTE_ETHER_TYPE_IPV4 >> 8;
+    nh->eth[13] = RTE_ETHER_TYPE_IPV4 & 0xff;
+    /* the labels are part of what the link's MTU limits: RFC 3032 section 3.2 */
+    nh->max_ip = (uint16_t)(spec->mtu > extra ? spec->mtu - extra : 0);
+    nh->port = spec->port;
+    nh->has_gre = spec->has_gre;
+    nh->has_mpls = spec->has_mpls;
+    if (spec->has_gre)
+        fill_tunnel(nh, spec);
+    if (spec->has_mpls)
+        nh->mpls = rte_cpu_to_be_32(spec->label << 12 | LABEL_BOTTOM);
+    if (spec->mac != NULL)
+        nexthop_set_mac(nh, spec->mac);
+    else
+        nh->via = rte_cpu_to_be_32(spec->via);
+}
+
+void nexthop_set_mac(struct nexthop *nh, const uint8_t *mac)
+{
+    record_set_mac(nh->eth, &nh->mac_known, mac);
+}

@@ -1,2 +1,124 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tables/route.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include <rte_malloc.h>
+
+#include "tables/memory.h"
+
+#define MAX_LOCALS    (LOCAL_SET_SLOTS / 2)
+#define DEFAULT_RULES 2      /* a default route is two of the library's rules */
+#define MAX_GROUPS    65536u /* /24 prefixes that have longer ones */
+#define GROUP_BYTES   1024u  /* of such a prefix: 256 entries */
+#define RULE_BYTES    8u     /* address and next hop, as the library keeps each rule */
+#define MAX_NEXTHOPS  UINT16_MAX
+#define HALF          0x80000000u
+
+/* Room for the worst case: every route is longer than /24 and alone in its /24. */
+static int create_lpm(struct route_table *t, uint32_t n_routes, int socket)
+{
+    static unsigned n_created;
+    uint32_t groups = n_routes + MAX_LOCALS;
+    struct rte_lpm_config config = {
+        .max_rules = n_routes + MAX_LOCALS + DEFAULT_RULES,
+        .number_tbl8s = RTE_MIN(groups, MAX_GROUPS),
+    };
+    char name[RTE_LPM_NAMESIZE];
+
+    snprintf(name, sizeof(name), "routes%u", n_created++);
+    t->lpm = rte_lpm_create(name, socket, &config);
+    if (t->lpm == NULL)
+        t->lpm = rte_lpm_create(name, SOCKET_ID_ANY, &config);
+    if (t->lpm == NULL)
+        return -ENOMEM;
+    t->lpm_bytes = sizeof(*t->lpm) + (uint64_t)config.number_tbl8s * GROUP_BYTES +
+                   (uint64_t)config.max_rules * RULE_BYTES;
+    return 0;
+}
+
+struct route_table *route_table_create(uint32_t n_nexthops, uint32_t n_routes, int socket)
+{
+    struct route_table *t;
+
+    if (n_nexthops > MAX_NEXTHOPS)
+        return NULL;
+    t = table_zalloc(sizeof(*t), socket);
+    if (t == NULL)
+        return NULL;
+    t->capacity = n_nexthops;
+    /* [0], those to come, and the gateway itself behind them, so that theirs are the ids from 1 */
+    t->local_id = n_nexthops + 1;
+    t->nexthop = table_zalloc((n_nexthops + UINT64_C(2)) * sizeof(t->nexthop[0]), socket);
+    if (t->nexthop == NULL || create_lpm(t, n_routes, socket) != 0) {
+        route_table_free(t);
+        return NULL;
+    }
+    t->nexthop[t->local_id].local = 1;
+    return t;
+}
+
+void route_table_free(struct route_table *t)
+{
+    if (t == NULL)
+        return;
+    rte_lpm_free(t->lpm);
+    rte_free(t->nexthop);
+    rte_free(t);
+}
+
+int route_add_nexthop(struct route_table *t, const struct nexthop_spec *spec)
+{
+    if (t->n_nexthops == t->capacity)
+        return -ENOSPC;
+    nexthop_init(&t->nexthop[t->n_nexthops + 1], spec);
+    return (int)++t->n_nexthops;
+}
+
+/* The library has no prefix of length 0: its two halves are the same, but for a half that has a
+ * route of its own, which is the more specific one. */
+static int add_default(struct route_table *t, uint32_t nexthop_id)
+{
+    for (unsigned i = 0; i < 2; i++)
+        if ((t->own_halves & 1 << i) == 0 &&
+            rte_lpm_add(t->lpm, i == 0 ? 0 : HALF, 1, nexthop_id) != 0)
+            return -ENOSPC;
+    return 0;
+}
+
+int route_add(struct route_table *t, uint32_t prefix, uint8_t len, uint32_t nexthop_id)
+{
+    if (len > 32 || nexthop_id == 0 || nexthop_id > t->n_nexthops)
+        return -EINVAL;
+    if (len == 0)
+        return add_default(t, nexthop_id);
+    if (rte_lpm_add(t->lpm, prefix, len, nexthop_id) != 0)
+        return -ENOSPC;
+    if (len == 1)
+        t->own_halves |= (uint8_t)(1 << (prefix >> 31));
+    return 0;
+}
+
+int route_add_local(struct route_table *t, uint32_t addr)
+{
+    uint32_t i = (addr * 2654435761u) >> 22;
+
+    if (addr == 0)
+        return -EINVAL;
+    while (t->local[i] != 0) {
+        if (t->local[i] == addr)
+            return 0;
+        i = (i + 1) & (LOCAL_SET_SLOTS - 1);
+    }
+    if (t->n_locals == MAX_LOCALS || rte_lpm_add(t->lpm, addr, 32, t->local_id) != 0)
+        return -ENOSPC;
+    t->n_locals++;
+    t->local[i] = addr;
+    return 0;
+}
+
+uint64_t route_table_bytes(const struct route_table *t)
+{
+    return sizeof(*t) + (t->capacity + UINT64_C(2)) * sizeof(t->nexthop[0]) + t->lpm_bytes;
+}

@@ -20,7 +20,10 @@ struct route_table {
     struct rte_lpm *lpm;
     struct nexthop *nexthop; /* [0] is empty; ids 1..n_nexthops */
     uint32_t n_nexthops, capacity;
-    uint32_t local_id;               /* the next hop marked local */
+    uint32_t local_id; /* the next hop marked local; not among 1..n_nexthops */
+    uint32_t n_locals;
+    uint8_t own_halves; /* bit 0: there is a route 0.0.0.0/1, bit 1: 128.0.0.0/1 */
+    uint64_t lpm_bytes;
     uint32_t local[LOCAL_SET_SLOTS]; /* the gateway's own addresses, host order, open addressing, 0
                                         is free */
 };
@@ -31,9 +34,11 @@ void route_table_free(struct route_table *t);
 
 /** Returns the id (from 1) or -ENOSPC. */
 int route_add_nexthop(struct route_table *t, const struct nexthop_spec *spec);
-/** prefix in host order. Returns 0, -EINVAL, -ENOSPC. */
+/** prefix in host order, bits behind len are ignored, len 0 is the default route. A prefix that is
+ * there already gets the new next hop. Returns 0, -EINVAL, -ENOSPC. */
 int route_add(struct route_table *t, uint32_t prefix, uint8_t len, uint32_t nexthop_id);
-/** An address of the gateway itself, host order, not 0. Returns 0 or -ENOSPC. */
+/** An address of the gateway itself, host order, not 0; again is no error. Returns 0, -EINVAL or
+ * -ENOSPC (more than half of LOCAL_SET_SLOTS). */
 int route_add_local(struct route_table *t, uint32_t addr);
 
 uint64_t route_table_bytes(const struct route_table *t);
@@ -42,10 +47,10 @@ uint64_t route_table_bytes(const struct route_table *t);
 static inline bool route_is_local(const struct route_table *t, uint32_t addr)
 {
     for (uint32_t i = (addr * 2654435761u) >> 22;; i = (i + 1) & (LOCAL_SET_SLOTS - 1)) {
+        if (t->local[i] == 0) /* first: 0 is no address of ours */
+            return false;
         if (t->local[i] == addr)
             return true;
-        if (t->local[i] == 0)
-            return false;
     }
 }
 

@@ -1,2 +1,163 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tables/subscriber.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include <rte_ether.h>
+#include <rte_malloc.h>
+
+#include "tables/mac.h"
+#include "tables/memory.h"
+
+static_assert(offsetof(struct subscriber, l2) == 0, "the CPE's MAC begins an aligned word");
+
+struct subscriber_table *subscriber_table_create(uint32_t capacity, int socket)
+{
+    struct subscriber_table *t = table_zalloc(sizeof(*t), socket);
+
+    if (t == NULL)
+        return NULL;
+    t->capacity = capacity;
+    t->record = table_zalloc((capacity + UINT64_C(1)) * sizeof(t->record[0]), socket);
+    t->by_vlan = idmap_create(socket);
+    t->by_gre_key = idmap_create(socket);
+    t->by_ipv4 = idmap_create(socket);
+    if (t->record == NULL || t->by_vlan == NULL || t->by_gre_key == NULL || t->by_ipv4 == NULL) {
+        subscriber_table_free(t);
+        return NULL;
+    }
+    return t;
+}
+
+void subscriber_table_free(struct subscriber_table *t)
+{
+    if (t == NULL)
+        return;
+    idmap_free(t->by_vlan);
+    idmap_free(t->by_gre_key);
+    idmap_free(t->by_ipv4);
+    rte_free(t->record);
+    rte_free(t);
+}
+
+static uint32_t mask_of(uint8_t len)
+{
+    return len == 0 ? 0 : UINT32_MAX << (32 - len);
+}
+
+/* VLAN ids 0 and 4095 are not circuits (IEEE 802.1Q table 9-2). */
+static bool is_valid(const struct subscriber_spec *s)
+{
+    return s->svlan >= 1 && s->svlan <= 4094 && s->cvlan >= 1 && s->cvlan <= 4094 &&
+           s->ipv4_len >= 24 && s->ipv4_len <= 32 && s->gateway_mac != NULL;
+}
+
+static bool is_taken(const struct subscriber_table *t, const struct subscriber_spec *s)
+{
+    uint32_t first = s->ipv4 & mask_of(s->ipv4_len), last = first | ~mask_of(s->ipv4_len);
+
+    if (idmap_get(t->by_vlan, subscriber_vlan_key(s->port, s->svlan, s->cvlan)) != 0)
+        return true;
+    if (s->has_gre_key && idmap_get(t->by_gre_key, s->gre_key) != 0)
+        return true;
+    for (uint32_t a = first;; a++) {
+        if (idmap_get(t->by_ipv4, a) != 0)
+            return true;
+        if (a == last)
+            return false;
+    }
+}
+
+/* All its addresses are in one page of the index (24 bits of them are the same), so that only the
+ * first can fail. */
+static int map_addresses(struct subscriber_table *t, const struct subscriber_spec *s, uint32_t id)
+{
+    uint32_t first = s->ipv4 & mask_of(s->ipv4_len), last = first | ~mask_of(s->ipv4_len);
+
+    for (uint32_t a = first;; a++) {
+        int rc = idmap_set(t->by_ipv4, a, id);
+
+        if (rc != 0 || a == last)
+            return rc;
+    }
+}
+
+static void put_be16(uint8_t *at, uint16_t v)
+{
+    at[0] = (uint8_t)(v >> 8);
+    at[1] = (uint8_t)v;
+}
+
+static void fill_record(struct subscriber *r, const struct subscriber_spec *s)
+{
+    memset(r, 0, sizeof(*r));
+    memcpy(r->l2 + 6, s->gateway_mac, 6);
+    put_be16(r->l2 + 12, s->tpid);
+    put_be16(r->l2 + 14, s->svlan);
+    put_be16(r->l2 + 16, RTE_ETHER_TYPE_VLAN);
+    put_be16(r->l2 + 18, s->cvlan);
+    put_be16(r->l2 + 20, RTE_ETHER_TYPE_IPV4);
+    r->port = s->port;
+    r->ipv4 = rte_cpu_to_be_32(s->ipv4);
+    r->ipv4_mask = rte_cpu_to_be_32(mask_of(s->ipv4_len));
+    r->gre_key = rte_cpu_to_be_32(s->gre_key);
+    r->has_gre_key = s->has_gre_key;
+    if (s->mac != NULL) {
+        r->mac_static = 1;
+        subscriber_set_mac(r, s->mac);
+    }
+}
+
+/* The three indices, the one that needs most last; what was set is unset where a later one fails.
+ */
+static int publish(struct subscriber_table *t, const struct subscriber_spec *s, uint32_t id)
+{
+    uint32_t vlan = subscriber_vlan_key(s->port, s->svlan, s->cvlan);
+    int rc = idmap_set(t->by_vlan, vlan, id);
+
+    if (rc != 0)
+        return rc;
+    if (s->has_gre_key)
+        rc = idmap_set(t->by_gre_key, s->gre_key, id);
+    if (rc == 0)
+        rc = map_addresses(t, s, id);
+    if (rc != 0) {
+        idmap_set(t->by_vlan, vlan, 0);
+        if (s->has_gre_key)
+            idmap_set(t->by_gre_key, s->gre_key, 0);
+    }
+    return rc;
+}
+
+int64_t subscriber_add(struct subscriber_table *t, const struct subscriber_spec *spec)
+{
+    uint32_t id = t->n + 1;
+    int rc;
+
+    if (!is_valid(spec))
+        return -EINVAL;
+    if (is_taken(t, spec))
+        return -EEXIST;
+    if (t->n == t->capacity)
+        return -ENOSPC;
+    fill_record(&t->record[id], spec);
+    rc = publish(t, spec, id);
+    if (rc != 0) {
+        memset(&t->record[id], 0, sizeof(t->record[id]));
+        return rc;
+    }
+    __atomic_store_n(&t->n, id, __ATOMIC_RELEASE);
+    return id;
+}
+
+void subscriber_set_mac(struct subscriber *s, const uint8_t *mac)
+{
+    record_set_mac(s->l2, &s->mac_known, mac);
+}
+
+uint64_t subscriber_table_bytes(const struct subscriber_table *t)
+{
+    return sizeof(*t) + (t->capacity + UINT64_C(1)) * sizeof(t->record[0]) +
+           idmap_bytes(t->by_vlan) + idmap_bytes(t->by_gre_key) + idmap_bytes(t->by_ipv4);
+}

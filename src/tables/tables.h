@@ -6,9 +6,12 @@
 #include "tables/route.h"
 #include "tables/subscriber.h"
 
+#define TABLES_MAX_PORTS 64 /* as many as a configuration may have */
+
 struct tables {
     struct subscriber_table *subscribers;
     struct route_table *routes;
+    uint8_t port_mac[TABLES_MAX_PORTS][6]; /* our own, by the configuration's port number */
 };
 
 #endif
