@@ -1,2 +1,222 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "config/model.h"
+/* From a file to the model: parse, read each section, tell all that is wrong. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/load_value.h"
+
+/* The model, and the strings that live as long as it. */
+struct owner {
+    struct cfg_model model;
+    char **strings;
+    size_t n_strings;
+};
+
+static struct owner *owner_of(struct cfg_model *m)
+{
+    return (struct owner *)m; /* its first member */
+}
+
+static void *must_have(void *p)
+{
+    if (p == NULL) {
+        fputs("vbng: error: out of memory\n", stderr);
+        abort();
+    }
+    return p;
+}
+
+void *grow(void *p, size_t n, size_t size)
+{
+    return must_have(reallocarray(p, n > 0 ? n : 1, size));
+}
+
+static const char *own(struct loader *l, char *s)
+{
+    struct owner *o = owner_of(l->m);
+
+    GROW_ONE(o->strings, o->n_strings);
+    o->strings[o->n_strings++] = s;
+    return s;
+}
+
+const char *keep_string(struct loader *l, const char *s)
+{
+    size_t size = strlen(s) + 1;
+
+    return own(l, memcpy(grow(NULL, size, 1), s, size));
+}
+
+const char *keep_format(struct loader *l, const char *fmt, ...)
+{
+    char *s = NULL;
+    va_list args;
+
+    va_start(args, fmt);
+    if (vasprintf(&s, fmt, args) < 0)
+        s = NULL;
+    va_end(args);
+    return own(l, must_have(s));
+}
+
+unsigned keep_file(struct loader *l, const char *path)
+{
+    struct cfg_model *m = l->m;
+
+    for (unsigned i = 0; i < m->n_files; i++)
+        if (strcmp(m->files[i], path) == 0)
+            return i;
+    GROW_ONE(m->files, m->n_files);
+    m->files[m->n_files] = keep_string(l, path);
+    return m->n_files++;
+}
+
+const char *keep_file_name(struct loader *l, const char *path)
+{
+    unsigned i = keep_file(l, path); /* may move files[] */
+
+    return l->m->files[i];
+}
+
+const char *beside(struct loader *l, const char *file, const char *name)
+{
+    const char *slash = strrchr(file, '/');
+
+    if (slash == NULL || name[0] == '/')
+        return name;
+    return keep_format(l, "%.*s/%s", (int)(slash - file), file, name);
+}
+
+/* Choices in the order of enum idle_policy, and the keys of the whole file. */
+static const char *const idle_names[] = {"spin", "pause", "sleep", NULL};
+static const char *const memory_names[] = {"auto", "hugepages", "no-huge", NULL};
+
+enum {
+    TOP_NAME,
+    TOP_TOPOLOGY,
+    TOP_IDLE,
+    TOP_DRAIN,
+    TOP_MEMORY,
+    TOP_EAL,
+    TOP_POOLS,
+    TOP_PORTS,
+    TOP_SUBSCRIBERS,
+    TOP_ROUTES,
+    TOP_TASKS,
+    TOP_LAYOUT,
+    N_TOP
+};
+
+static const struct key top_keys[N_TOP] = {
+    [TOP_NAME] = {"name", KEY_NAME, .def = "vbng"},
+    [TOP_TOPOLOGY] = {"topology", KEY_STRING},
+    [TOP_IDLE] = {"idle", KEY_ENUM, .def = "pause", .choices = idle_names},
+    [TOP_DRAIN] = {"drain", KEY_DURATION, .def = "1s", .max = 3600000000000},
+    [TOP_MEMORY] = {"memory", KEY_ENUM, .def = "auto", .choices = memory_names},
+    [TOP_EAL] = {"eal", KEY_STRING, .def = ""},
+    [TOP_POOLS] = {"pools", KEY_OTHER},
+    [TOP_PORTS] = {"ports", KEY_OTHER},
+    [TOP_SUBSCRIBERS] = {"subscribers", KEY_OTHER},
+    [TOP_ROUTES] = {"routes", KEY_OTHER},
+    [TOP_TASKS] = {"tasks", KEY_OTHER, .required = true},
+    [TOP_LAYOUT] = {"layout", KEY_OTHER, .required = true},
+};
+
+static void load_root(struct loader *l, const config_setting_t *root)
+{
+    struct value top[N_TOP];
+    struct cfg_model *m = l->m;
+
+    read_group(l, root, "configuration", top_keys, N_TOP, top);
+    m->name = top[TOP_NAME].v.s;
+    m->idle = (enum idle_policy)top[TOP_IDLE].v.u;
+    m->drain_ns = top[TOP_DRAIN].v.u;
+    m->memory = top[TOP_MEMORY].v.s;
+    m->eal = top[TOP_EAL].v.s;
+    load_topology(l, &top[TOP_TOPOLOGY]);
+    load_pools(l, top[TOP_POOLS].setting);
+    load_ports(l, top[TOP_PORTS].setting);
+    load_subscribers(l, top[TOP_SUBSCRIBERS].setting);
+    load_routes(l, top[TOP_ROUTES].setting);
+    load_tasks(l, top[TOP_TASKS].setting);
+    load_layout(l, top[TOP_LAYOUT].setting);
+}
+
+/* Read the file and all that it includes; their errors are libconfig's. */
+static int parse(struct loader *l, config_t *config)
+{
+    const char *path = l->m->path, *file;
+    FILE *f = fopen(path, "re");
+    int err = errno, c;
+
+    if (f != NULL) {
+        c = getc(f);
+        err = c == EOF && ferror(f) ? errno : 0; /* a folder can be opened, but not read */
+        fclose(f);
+    }
+    if (f == NULL || err != 0) {
+        diag_error(l->d, (struct loc){path, 0}, "cannot be read: %s", strerror(err));
+        return -err;
+    }
+    config_set_include_dir(config, l->dir);
+    if (config_read_file(config, path) == CONFIG_TRUE)
+        return 0;
+    file = config_error_file(config);
+    if (file == NULL || strcmp(file, path) == 0)
+        file = path;
+    else
+        file = beside(l, path, file);
+    diag_error(l->d, (struct loc){file, (unsigned)config_error_line(config)}, "%s",
+               config_error_text(config));
+    return -EINVAL;
+}
+
+struct cfg_model *config_load(const char *path, const struct config_options *opt, struct diags *d)
+{
+    struct cfg_model *m = grow(NULL, 1, sizeof(struct owner));
+    struct loader l = {.m = m, .d = d, .opt = opt};
+    size_t errors_before = d->n_errors;
+    const char *slash;
+    config_t config;
+
+    memset(m, 0, sizeof(struct owner));
+    m->path = path;
+    m->path = keep_file_name(&l, path);
+    slash = strrchr(m->path, '/');
+    l.dir = slash == NULL ? "." : keep_format(&l, "%.*s", (int)(slash - m->path + 1), m->path);
+    config_init(&config);
+    if (parse(&l, &config) == 0) {
+        load_wide_numbers(&l, config_root_setting(&config));
+        load_root(&l, config_root_setting(&config));
+    }
+    config_destroy(&config);
+    free(l.wide);
+    free(l.templates);
+    if (d->n_errors == errors_before)
+        return m;
+    config_free(m);
+    return NULL;
+}
+
+void config_free(struct cfg_model *m)
+{
+    struct owner *o = owner_of(m);
+
+    if (m == NULL)
+        return;
+    for (unsigned i = 0; i < m->n_templates; i++)
+        template_free(m->templates[i]);
+    free(m->templates);
+    free(m->tasks);
+    free(m->placements);
+    free(m->subscribers);
+    free(m->routes);
+    free(m->nexthops);
+    free(m->files);
+    for (size_t i = 0; i < o->n_strings; i++)
+        free(o->strings[i]);
+    free(o->strings);
+    free(o);
+}

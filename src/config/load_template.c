@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which file is the packet template that a task names. */
+#include <string.h>
+#include <unistd.h>
+
+#include "config/load_value.h"
+
+/* The path of a template that can be read, or NULL after an error. */
+static const char *find(struct loader *l, const config_setting_t *setting, const char *key,
+                        const char *name)
+{
+    const char *places[3];
+    unsigned n = 0;
+
+    places[n++] = beside(l, setting_loc(l, setting).file, name);
+    if (name[0] != '/') {
+        if (l->opt->template_dir != NULL)
+            places[n++] = keep_format(l, "%s/%s", l->opt->template_dir, name);
+        places[n++] = beside(l, l->m->path, keep_format(l, "../pkt_templates/%s", name));
+    }
+    for (unsigned i = 0; i < n; i++)
+        if (access(places[i], R_OK) == 0)
+            return places[i];
+    key_error(l, setting, key, "no such template: looked for %s%s%s%s%s", places[0],
+              n > 1 ? ", " : "", n > 1 ? places[1] : "", n > 2 ? ", " : "", n > 2 ? places[2] : "");
+    return NULL;
+}
+
+static uint32_t load(struct loader *l, const char *path, uint32_t size)
+{
+    struct cfg_model *m = l->m;
+    struct pkt_template *t = template_load(path, size, l->d);
+
+    if (t == NULL)
+        return CFG_NONE;
+    GROW_ONE(m->templates, m->n_templates);
+    m->templates[m->n_templates] = t;
+    return m->n_templates++;
+}
+
+uint32_t use_template(struct loader *l, const config_setting_t *setting, const char *key,
+                      uint32_t size)
+{
+    const char *path = find(l, setting, key, config_setting_get_string(setting));
+    uint32_t index;
+
+    if (path == NULL)
+        return CFG_NONE;
+    for (unsigned i = 0; i < l->n_templates; i++)
+        if (l->templates[i].size == size && strcmp(l->templates[i].path, path) == 0)
+            return l->templates[i].index;
+    index = load(l, path, size);
+    GROW_ONE(l->templates, l->n_templates);
+    l->templates[l->n_templates++] = (struct template_use){path, size, index};
+    return index;
+}
