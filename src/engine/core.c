@@ -98,6 +98,16 @@ static void be_idle(const struct core *c, unsigned empty)
         nanosleep(&nap, NULL);
 }
 
+static void take_call(struct core *c)
+{
+    struct core_call *call = __atomic_exchange_n(&c->call, NULL, __ATOMIC_ACQUIRE);
+
+    if (call == NULL)
+        return;
+    call->result = call->fn(call->task, call->arg);
+    __atomic_store_n(&call->done, 1, __ATOMIC_RELEASE);
+}
+
 int core_main(void *arg)
 {
     struct core *c = arg;
@@ -107,6 +117,8 @@ int core_main(void *arg)
     c->thread = pthread_self();
     __atomic_store_n(&c->started, 1, __ATOMIC_RELEASE);
     while (likely(__atomic_load_n(c->phase, __ATOMIC_RELAXED) != PHASE_STOP)) {
+        if (unlikely(__atomic_load_n(&c->call, __ATOMIC_RELAXED) != NULL))
+            take_call(c);
         moved = core_round(c, last);
         c->rounds++;
         if (moved == 0) {

@@ -32,11 +32,21 @@ struct input {
     uint64_t stalled; /* polls left out because of back-pressure */
 };
 
+/** A function to be run by a core between two rounds, see engine_call(). */
+struct core_call {
+    int (*fn)(struct task *t, void *arg);
+    struct task *task;
+    void *arg;
+    int result;
+    int done; /* set by the core with release order, after result */
+};
+
 struct core {
     unsigned n_inputs;
     struct input *inputs;
     enum idle_policy idle;
     const enum run_phase *phase; /* written by the main thread */
+    struct core_call *call;      /* put here by the main thread, taken by this core */
     uint16_t index;
     pthread_t thread;
     int started; /* the thread is in its loop */

@@ -11,13 +11,16 @@
 #include <rte_launch.h>
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
+#include <rte_pause.h>
 #include <rte_ring.h>
 
 #include "base/log.h"
 
 #define QUIET_SAMPLES                                                                              \
     4 /* of 5 ms each without a packet moving: then a step of the stop has ended */
-#define SAMPLE_NS 5000000
+#define CALL_SPINS 1000  /* of waiting for a call; then naps of some 70 us */
+#define CALL_NAPS  20000 /* about a second */
+#define SAMPLE_NS  5000000
 
 /* The socket that a pool's first user is on. */
 static int pool_socket(const struct plan *p, unsigned pool)
@@ -157,6 +160,29 @@ void engine_stop(struct engine *e)
     set_phase(e, PHASE_STOP);
     rte_eal_mp_wait_lcore();
     e->running = false;
+}
+
+int engine_call(struct engine *e, unsigned instance, int (*fn)(struct task *t, void *arg),
+                void *arg)
+{
+    static const struct timespec nap = {.tv_nsec = 10000};
+    struct core *c = e->cores[e->plan->instances[instance].core];
+    struct core_call call = {.fn = fn, .task = e->tasks[instance], .arg = arg}, *expected = &call;
+
+    if (!e->running)
+        return fn(call.task, arg);
+    __atomic_store_n(&c->call, &call, __ATOMIC_RELEASE);
+    for (unsigned i = 0; !__atomic_load_n(&call.done, __ATOMIC_ACQUIRE); i++) {
+        if (i >= CALL_NAPS && __atomic_compare_exchange_n(&c->call, &expected, NULL, false,
+                                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return -ETIMEDOUT;
+        expected = &call;
+        if (i > CALL_SPINS)
+            nanosleep(&nap, NULL);
+        else
+            rte_pause();
+    }
+    return call.result;
 }
 
 bool engine_sources_finished(const struct engine *e)

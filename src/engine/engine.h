@@ -40,6 +40,15 @@ int engine_start(struct engine *e);
  */
 void engine_stop(struct engine *e);
 
+/**
+ * Run fn on the core of a task instance, between two of its rounds, and wait for it: so that a
+ * task's state is changed and read by its own core only. Without running cores it is run at once.
+ * To be called by one thread at a time. Returns what fn returned, or -ETIMEDOUT when the core did
+ * not take it within a second (then it never will).
+ */
+int engine_call(struct engine *e, unsigned instance, int (*fn)(struct task *t, void *arg),
+                void *arg);
+
 /** Have all sources that end by themselves (a count, a duration) ended? False where there is none
  * of them. */
 bool engine_sources_finished(const struct engine *e);

@@ -88,6 +88,10 @@ struct task_type {
     /** Packets that the task holds now (a scheduler's queues). NULL: none. Called by other cores
      * too. */
     uint64_t (*held)(const struct task *t);
+    /** Figures of this type beyond the common counters, for people: names, NULL at the end, and the
+     * value of each. NULL: none. Called by other cores too. */
+    const char *const *stat_names;
+    uint64_t (*stat)(const struct task *t, unsigned i);
 };
 
 struct task {

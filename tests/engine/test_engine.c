@@ -286,8 +286,15 @@ static void test_ledger_audits_links(void)
     CU_ASSERT(graph_close(&g) == 0);
 }
 
+static int where_am_i(struct task *t, void *arg)
+{
+    *(pthread_t *)arg = pthread_self();
+    return t->type == &task_pass ? 7 : -1;
+}
+
 static void test_source_and_stop(void)
 {
+    pthread_t thread = 0;
     struct graph_spec spec = {.n_tasks = 2,
                               .type = {&task_source, &task_pass},
                               .core = {0, 1},
@@ -308,8 +315,12 @@ static void test_source_and_stop(void)
         usleep(1000);
     }
     CU_ASSERT(engine_sources_finished(&g.engine));
+    CU_ASSERT(engine_call(&g.engine, 1, where_am_i, &thread) == 7);
+    CU_ASSERT(pthread_equal(thread, g.engine.cores[1]->thread));
     got += graph_collect(&g);
     engine_stop(&g.engine);
+    CU_ASSERT(engine_call(&g.engine, 1, where_am_i, &thread) == 7);
+    CU_ASSERT(pthread_equal(thread, pthread_self()));
     got += graph_collect(&g);
     CU_ASSERT(got == 10000);
     l = graph_ledger(&g, stderr);
@@ -353,7 +364,7 @@ int main(void)
         {"the ledger finds a leak", test_ledger_finds_a_leak},
         {"the ledger finds a false count", test_ledger_finds_a_false_count},
         {"the ledger audits each link", test_ledger_audits_links},
-        {"a source that ends, and a clean stop", test_source_and_stop},
+        {"a source that ends, a call to a core, a clean stop", test_source_and_stop},
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {{"engine", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
