@@ -99,9 +99,12 @@ struct plan {
 };
 
 /**
- * Map the model onto cores. Problems (a task without a core, a pool too small, workers that do not
- * match, a cycle of direct calls, an egress port that no path reaches, ...) are added to d; NULL
- * when there was an error.
+ * Map the model onto cores. m is as config_load() gives it: each task is in exactly one entry of
+ * the layout, no CPU is in two. Problems (workers that do not match, a circle of direct calls, an
+ * egress port that no path reaches, a task whose packets lack what it needs, a pool too small, ...)
+ * are added to d; NULL when there was an error. CPUs that this machine lacks are none: see
+ * plan_check_machine(). share_cpus: run their cores on the CPUs that this process may use. m must
+ * outlive the plan.
  */
 struct plan *plan_make(const struct cfg_model *m, bool share_cpus, struct diags *d);
 

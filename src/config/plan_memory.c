@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory: what the pools, tables and rings of a plan take, as DPDK lays them out, and the fewest
+ * mbufs with which every queue, ring and cache can be full at once.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/plan_build.h"
+
+#define CACHE_LINE   64u
+#define KIB          1024ull
+#define PAGE_2M      (2048 * KIB)
+#define PAGE_1G      (1024 * 1024 * KIB)
+#define MBUF_STRUCT  128u        /* struct rte_mbuf */
+#define OBJ_HEADER   64u         /* of a mempool's object, padded to a cache line */
+#define RING_HEADER  384u        /* struct rte_ring: three parts of two cache lines each */
+#define IDMAP_TOP    (512 * KIB) /* page pointers */
+#define IDMAP_PAGE   (256 * KIB) /* 65536 ids; one more such page holds zeros */
+#define LPM_TBL24    (65536 * KIB)
+#define LPM_GROUP    1024u /* a /24 that has longer prefixes: 256 entries */
+#define CACHE_FLUSH  3 / 2 /* a core's cache holds up to 1.5 times its size */
+#define PER_INSTANCE 64u   /* a burst in the hands of each instance */
+
+static_assert(CFG_MAX_POOLS <= 32, "a set of pools is one word");
+
+/* Which pools' mbufs can get where: a bit for each pool. */
+struct pool_flow {
+    uint32_t task[CFG_MAX_TASKS];
+    uint32_t sent[CFG_MAX_PORTS];
+};
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static uint64_t pages(uint64_t bytes, uint64_t page)
+{
+    return (bytes + page - 1) / page;
+}
+
+static uint64_t pool_bytes(const struct cfg_pool *pool)
+{
+    return (uint64_t)pool->mbufs *
+           (OBJ_HEADER + round_up(MBUF_STRUCT + (uint64_t)pool->data_room, CACHE_LINE));
+}
+
+static uint64_t ring_bytes(uint64_t size)
+{
+    return round_up(RING_HEADER + 8 * size, CACHE_LINE);
+}
+
+/* A wire hands over the sender's mbufs; any other port receives into its own pool's. */
+static uint32_t received_pools(const struct cfg_model *m, const struct pool_flow *f, unsigned port)
+{
+    return port_is_wire(&m->ports[port]) ? f->sent[wire_peer(m, port)]
+                                         : UINT32_C(1) << m->ports[port].pool;
+}
+
+static bool add(uint32_t *set, uint32_t more)
+{
+    bool changed = (more & ~*set) != 0;
+
+    *set |= more;
+    return changed;
+}
+
+static bool follow_task(const struct cfg_model *m, unsigned task, struct pool_flow *f)
+{
+    const struct cfg_task *t = &m->tasks[task];
+    bool changed = false;
+
+    if (t->schema->kind == TASK_SOURCE)
+        changed |= add(&f->task[task], UINT32_C(1) << t->pool);
+    for (uint16_t k = 0; k < t->n_from; k++)
+        changed |= add(&f->task[task], received_pools(m, f, t->from[k]));
+    for (unsigned o = 0; o < TASK_MAX_OUTPUTS; o++) {
+        for (uint16_t k = 0; k < t->output[o].n_dests; k++) {
+            const struct cfg_dest *dest = &t->output[o].dest[k];
+
+            changed |=
+                add(dest->is_port ? &f->sent[dest->index] : &f->task[dest->index], f->task[task]);
+        }
+    }
+    return changed;
+}
+
+static void follow_pools(const struct cfg_model *m, struct pool_flow *f)
+{
+    bool changed = true;
+
+    memset(f, 0, sizeof(*f));
+    while (changed) {
+        changed = false;
+        for (unsigned t = 0; t < m->n_tasks; t++)
+            changed |= follow_task(m, t, f);
+    }
+}
+
+/* --- tables --- */
+
+/* 65536 keys share a page of an idmap. */
+struct touched_pages {
+    uint8_t page[65536];
+    uint32_t n;
+};
+
+static void touch(struct touched_pages *t, uint32_t key)
+{
+    t->n += t->page[key >> 16] == 0;
+    t->page[key >> 16] = 1;
+}
+
+/* Three indices over the subscribers: by VLAN pair, by GRE key, by IPv4 address (a subscriber's
+ * prefix stays within one page). */
+static int measure_subscribers(struct plan_build *b)
+{
+    const struct cfg_model *m = b->m;
+    struct touched_pages *index = calloc(3, sizeof(index[0]));
+    uint64_t n_pages;
+
+    if (index == NULL)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < m->n_subscribers; i++) {
+        const struct cfg_subscriber *s = &m->subscribers[i];
+
+        touch(&index[0], s->port << 24 | (uint32_t)s->svlan << 12 | s->cvlan);
+        if (s->has_gre_key)
+            touch(&index[1], s->gre_key);
+        touch(&index[2], s->ipv4);
+    }
+    n_pages = (uint64_t)index[0].n + index[1].n + index[2].n;
+    b->p->memory.tables = CACHE_LINE * ((uint64_t)m->n_subscribers + 1) +
+                          3 * (IDMAP_TOP + IDMAP_PAGE) + n_pages * IDMAP_PAGE;
+    free(index);
+    return 0;
+}
+
+static void touch_24(uint8_t *seen, uint32_t addr, uint32_t *n)
+{
+    uint32_t net = addr >> 8;
+    uint8_t bit = (uint8_t)(1u << (net & 7));
+
+    *n += (seen[net >> 3] & bit) == 0;
+    seen[net >> 3] |= bit;
+}
+
+/* The gateway's own addresses are host routes too, to a next hop of their own. */
+static int measure_routes(struct plan_build *b)
+{
+    const struct cfg_model *m = b->m;
+    uint8_t *seen = calloc(1u << 21, 1); /* a bit for each /24 */
+    uint32_t groups = 0;
+
+    if (seen == NULL)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < m->n_routes; i++)
+        if (m->routes[i].len > 24)
+            touch_24(seen, m->routes[i].prefix, &groups);
+    for (unsigned i = 0; i < m->n_ports; i++)
+        for (unsigned k = 0; k < m->ports[i].n_addresses; k++)
+            touch_24(seen, m->ports[i].addresses[k], &groups);
+    b->p->memory.routes =
+        LPM_TBL24 + (uint64_t)groups * LPM_GROUP + CACHE_LINE * ((uint64_t)m->n_nexthops + 2);
+    free(seen);
+    return 0;
+}
+
+/* --- pools --- */
+
+/* Mbufs that port i keeps of a pool: on its way in, and on its way out. */
+static uint64_t port_need(const struct plan *p, const struct pool_flow *f, unsigned i,
+                          unsigned pool)
+{
+    const struct cfg_port *port = &p->cfg->ports[i];
+    uint64_t need = 0;
+
+    if (port_is_wire(port))
+        return f->sent[i] >> pool & 1 ? p->cfg->ports[wire_peer(p->cfg, i)].rx_desc : 0;
+    if (port->pool == pool)
+        need += (uint64_t)port->rx_desc * (p->rx_queues[i] > 0 ? p->rx_queues[i] : 1);
+    if (f->sent[i] >> pool & 1)
+        need += (uint64_t)port->tx_desc * p->tx_queues[i];
+    return need;
+}
+
+static uint64_t pool_need(const struct plan *p, const struct pool_flow *f, unsigned pool)
+{
+    const struct cfg_pool *cfg = &p->cfg->pools[pool];
+    uint64_t need = 0, hands = 0;
+
+    for (unsigned i = 0; i < p->cfg->n_ports; i++)
+        need += port_need(p, f, i, pool);
+    for (unsigned i = 0; i < p->n_instances; i++) {
+        const struct plan_instance *inst = &p->instances[i];
+
+        if ((f->task[inst->task] >> pool & 1) == 0)
+            continue;
+        hands += PER_INSTANCE;
+        if (inst->in_ring != CFG_NONE)
+            need += p->rings[inst->in_ring].size;
+    }
+    if (need == 0 && hands == 0)
+        return 0;
+    return need + hands + (uint64_t)cfg->cache * p->n_cores * CACHE_FLUSH;
+}
+
+static void check_pool(struct plan_build *b, const struct pool_flow *f, unsigned pool)
+{
+    const struct cfg_pool *cfg = &b->m->pools[pool];
+    uint64_t need = pool_need(b->p, f, pool);
+
+    b->p->memory.pool_need[pool] = need < UINT32_MAX ? (uint32_t)need : UINT32_MAX;
+    if (cfg->mbufs < need)
+        diag_error(b->d, cfg->loc,
+                   "pool '%s' has %u mbufs, but the queues, rings and caches that take from it "
+                   "hold %llu: give it at least that many, or make rings and queues smaller",
+                   cfg->name, cfg->mbufs, (unsigned long long)need);
+}
+
+/* Huge pages under the mbufs that can come by a core; a pool seldom starts at the start of a page.
+ */
+static void measure_core(struct plan *p, const struct pool_flow *f, unsigned core)
+{
+    const struct plan_core *c = &p->cores[core];
+    struct plan_memory *mem = &p->memory;
+    uint64_t n_2m = 0, n_1g = 0;
+    uint32_t set = 0;
+
+    for (uint16_t i = 0; i < c->n_instances; i++)
+        set |= f->task[p->instances[c->instances[i]].task];
+    for (unsigned k = 0; k < p->cfg->n_pools; k++) {
+        if ((set >> k & 1) == 0)
+            continue;
+        n_2m += pages(mem->mbufs[k], PAGE_2M) + 1;
+        n_1g += pages(mem->mbufs[k], PAGE_1G) + 1;
+    }
+    if (n_2m > mem->core_pages_2m)
+        mem->core_pages_2m = (uint32_t)n_2m;
+    if (n_1g > mem->core_pages_1g)
+        mem->core_pages_1g = (uint32_t)n_1g;
+}
+
+static void measure_rings(struct plan *p)
+{
+    for (unsigned i = 0; i < p->n_rings; i++)
+        p->memory.rings += ring_bytes(p->rings[i].size);
+    for (unsigned i = 0; i < p->cfg->n_ports; i++)
+        if (port_is_wire(&p->cfg->ports[i]))
+            p->memory.rings += ring_bytes(p->cfg->ports[i].rx_desc);
+}
+
+int plan_measure_memory(struct plan_build *b)
+{
+    struct plan_memory *mem = &b->p->memory;
+    struct pool_flow flow;
+
+    if (measure_subscribers(b) != 0 || measure_routes(b) != 0)
+        return -ENOMEM;
+    measure_rings(b->p);
+    follow_pools(b->m, &flow);
+    for (unsigned i = 0; i < b->m->n_pools; i++) {
+        mem->mbufs[i] = pool_bytes(&b->m->pools[i]);
+        mem->mbufs_total += mem->mbufs[i];
+        check_pool(b, &flow, i);
+    }
+    for (unsigned i = 0; i < b->p->n_cores; i++)
+        measure_core(b->p, &flow, i);
+    mem->total = mem->mbufs_total + mem->tables + mem->routes + mem->rings;
+    mem->pages_2m = (uint32_t)pages(mem->total, PAGE_2M);
+    mem->pages_1g = (uint32_t)pages(mem->total, PAGE_1G);
+    return 0;
+}

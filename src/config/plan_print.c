@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plan for people: one line that sums it up, the picture, and tables of everything. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/plan_build.h"
+
+#define MAX_COLUMNS 8
+#define CELL        512
+
+/* Rows of cells, printed when all widths are known. */
+struct table {
+    unsigned n_columns, n;
+    char (*row)[MAX_COLUMNS][CELL];
+};
+
+static bool table_start(struct table *t, unsigned rows, unsigned columns)
+{
+    *t = (struct table){.n_columns = columns, .row = calloc(rows + 1, sizeof(t->row[0]))};
+    return t->row != NULL;
+}
+
+static void cell(struct table *t, unsigned column, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Append to a cell of the last row. */
+static void cell(struct table *t, unsigned column, const char *fmt, ...)
+{
+    char *text = t->row[t->n][column];
+    size_t used = strlen(text);
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text + used, CELL - used, fmt, ap);
+    va_end(ap);
+}
+
+static void header(struct table *t, const char *const *names)
+{
+    for (unsigned c = 0; c < t->n_columns; c++)
+        cell(t, c, "%s", names[c]);
+    t->n++;
+}
+
+static void table_end(struct table *t, FILE *to)
+{
+    size_t width[MAX_COLUMNS] = {0};
+
+    for (unsigned r = 0; r < t->n; r++)
+        for (unsigned c = 0; c < t->n_columns; c++)
+            if (strlen(t->row[r][c]) > width[c])
+                width[c] = strlen(t->row[r][c]);
+    for (unsigned r = 0; r < t->n; r++) {
+        fputs(" ", to);
+        for (unsigned c = 0; c + 1 < t->n_columns; c++)
+            fprintf(to, " %-*s ", (int)width[c], t->row[r][c]);
+        fprintf(to, " %s\n", t->row[r][t->n_columns - 1]);
+    }
+    free(t->row);
+}
+
+static void print_cores(const struct plan *p, FILE *to)
+{
+    static const char *const names[] = {"core", "CPU", "socket", "tasks"};
+    struct table t;
+    char name[64];
+
+    if (!table_start(&t, p->n_cores + 1, 4))
+        return;
+    fputs("\ncores\n", to);
+    header(&t, names);
+    for (unsigned i = 0; i < p->n_cores; i++, t.n++) {
+        const struct plan_core *c = &p->cores[i];
+
+        cell(&t, 0, "%u", i + 1);
+        cell(&t, 1, "%u", c->cpu);
+        if (c->run_on != c->cpu)
+            cell(&t, 1, " (runs on %u)", c->run_on);
+        cell(&t, 2, "%u", c->socket);
+        for (uint16_t k = 0; k < c->n_instances; k++)
+            cell(&t, 3, "%s%s", k > 0 ? ", " : "",
+                 instance_name(p, c->instances[k], name, sizeof(name)));
+    }
+    table_end(&t, to);
+}
+
+static void link_row(struct table *t, const struct plan *p, unsigned from, unsigned output,
+                     const struct plan_dest *d)
+{
+    const struct plan_instance *inst = &p->instances[from];
+    const struct cfg_task *task = &p->cfg->tasks[inst->task];
+    const struct plan_ring *r;
+    char name[64];
+
+    cell(t, 0, "%s", instance_name(p, from, name, sizeof(name)));
+    if (output > 0)
+        cell(t, 0, " %s", task->schema->outputs[output]);
+    switch (d->kind) {
+    case DEST_PORT:
+        cell(t, 1, "port %s tx %u", p->cfg->ports[d->index].name, d->queue);
+        cell(t, 2, "port");
+        cell(t, 5, "%s", full_policy_name(p->cfg->ports[d->index].on_full));
+        break;
+    case DEST_CALL:
+        cell(t, 1, "%s", instance_name(p, d->index, name, sizeof(name)));
+        cell(t, 2, "call");
+        break;
+    case DEST_RING:
+        r = &p->rings[d->index];
+        cell(t, 1, "%s", instance_name(p, r->consumer, name, sizeof(name)));
+        cell(t, 2, "ring");
+        cell(t, 3, "%u", r->size);
+        cell(t, 4, "%s", ring_producers(r));
+        cell(t, 5, "%s", full_policy_name(r->on_full));
+        break;
+    }
+    t->n++;
+}
+
+static void print_links(const struct plan *p, FILE *to)
+{
+    static const char *const names[] = {"from", "to", "kind", "size", "producers", "when full"};
+    unsigned rows = 1;
+    struct table t;
+
+    for (unsigned i = 0; i < p->n_instances; i++)
+        for (unsigned o = 0; o < TASK_MAX_OUTPUTS; o++)
+            rows += p->instances[i].output[o].n_dests;
+    if (!table_start(&t, rows, 6))
+        return;
+    fputs("\nlinks\n", to);
+    header(&t, names);
+    for (unsigned i = 0; i < p->n_instances; i++) {
+        for (unsigned o = 0; o < TASK_MAX_OUTPUTS; o++) {
+            const struct plan_output *out = &p->instances[i].output[o];
+
+            for (uint16_t k = 0; k < out->n_dests; k++)
+                link_row(&t, p, i, o, &out->dest[k]);
+        }
+    }
+    table_end(&t, to);
+}
+
+static void print_ports(const struct plan *p, FILE *to)
+{
+    static const char *const names[] = {"port", "device", "rx queues", "tx queues", "pool"};
+    struct table t;
+
+    if (!table_start(&t, p->cfg->n_ports + 1, 5))
+        return;
+    fputs("\nports\n", to);
+    header(&t, names);
+    for (unsigned i = 0; i < p->cfg->n_ports; i++, t.n++) {
+        const struct cfg_port *port = &p->cfg->ports[i];
+
+        cell(&t, 0, "%s", port->name);
+        cell(&t, 1, "%s", port->device);
+        cell(&t, 2, "%u x %u", p->rx_queues[i], port->rx_desc);
+        cell(&t, 3, "%u x %u", p->tx_queues[i], port->tx_desc);
+        cell(&t, 4, "%s", p->cfg->pools[port->pool].name);
+    }
+    table_end(&t, to);
+}
+
+static void size_row(struct table *t, const char *what, uint64_t bytes)
+{
+    char size[32];
+
+    cell(t, 0, "%s", what);
+    cell(t, 1, "%s", format_size(bytes, size, sizeof(size)));
+}
+
+static void print_memory(const struct plan *p, FILE *to)
+{
+    const struct plan_memory *mem = &p->memory;
+    struct table t;
+
+    if (!table_start(&t, p->cfg->n_pools + 6, 3))
+        return;
+    fputs("\nmemory\n", to);
+    for (unsigned i = 0; i < p->cfg->n_pools; i++, t.n++) {
+        const struct cfg_pool *pool = &p->cfg->pools[i];
+
+        cell(&t, 0, "pool ");
+        size_row(&t, pool->name, mem->mbufs[i]);
+        cell(&t, 2, "%u mbufs with %u bytes of data room; at least %u are needed", pool->mbufs,
+             pool->data_room, mem->pool_need[i]);
+    }
+    size_row(&t, "subscribers", mem->tables);
+    cell(&t, 2, "%u records and their indices", p->cfg->n_subscribers);
+    t.n++;
+    size_row(&t, "routes", mem->routes);
+    cell(&t, 2, "%u routes, %u next hops", p->cfg->n_routes, p->cfg->n_nexthops);
+    t.n++;
+    size_row(&t, "rings", mem->rings);
+    cell(&t, 2, "%u between cores", p->n_rings);
+    t.n++;
+    size_row(&t, "total", mem->total);
+    cell(&t, 2, "%u pages of 2 MiB or %u of 1 GiB", mem->pages_2m, mem->pages_1g);
+    t.n++;
+    cell(&t, 0, "one core");
+    cell(&t, 2, "mbufs on up to %u pages of 2 MiB or %u of 1 GiB", mem->core_pages_2m,
+         mem->core_pages_1g);
+    t.n++;
+    table_end(&t, to);
+}
+
+void plan_print_text(const struct plan *p, FILE *to)
+{
+    const struct cfg_model *m = p->cfg;
+    char size[32];
+
+    fprintf(
+        to, "%s: %u ports, %u subscribers, %u routes; %u tasks in %u instances on %u core%s; %s\n",
+        m->name, m->n_ports, m->n_subscribers, m->n_routes, m->n_tasks, p->n_instances, p->n_cores,
+        p->n_cores == 1 ? "" : "s", format_size(p->memory.total, size, sizeof(size)));
+    if (p->share_cpus)
+        fputs("cores share CPUs: good to see that it works, but figures are meaningless\n", to);
+    plan_draw(p, to);
+    print_cores(p, to);
+    print_links(p, to);
+    print_ports(p, to);
+    print_memory(p, to);
+}

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From a graph and a layout to cores, instances, links and queues. */
+#include "plan_model.h"
+
+#include <sched.h>
+
+/* --- cores and instances --- */
+
+static void cores_in_layout_order(void)
+{
+    struct plan *p;
+    unsigned a, b;
+
+    start();
+    a = task("a", &gen);
+    b = task("b", &sink);
+    to(a, b);
+    place(20, 1, b, b);
+    place(3, 2, a, a);
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->n_cores, 3);
+    CU_ASSERT_EQUAL(p->n_instances, 3);
+    CU_ASSERT_EQUAL(p->cores[0].cpu, 20);
+    CU_ASSERT_EQUAL(p->cores[0].run_on, 20);
+    CU_ASSERT_EQUAL(p->cores[1].cpu, 3);
+    CU_ASSERT_EQUAL(p->cores[2].cpu, 4);
+    CU_ASSERT_EQUAL(p->cores[0].socket, 0); /* 16..23 are the siblings of socket 0 */
+    CU_ASSERT_EQUAL(p->instances[0].task, b);
+    CU_ASSERT_EQUAL(p->instances[1].worker, 0);
+    CU_ASSERT_EQUAL(p->instances[2].worker, 1);
+    CU_ASSERT_EQUAL(p->instances[2].core, 2);
+    CU_ASSERT_EQUAL(p->cores[2].n_instances, 1);
+    CU_ASSERT_EQUAL(p->cores[2].instances[0], 2);
+    CU_ASSERT_FALSE(p->share_cpus);
+    finish(p);
+}
+
+static void too_many_cores(void)
+{
+    struct plan *p;
+    unsigned a;
+
+    start();
+    topo_parse(&m->topology, "1x128x2");
+    a = task("a", &gen);
+    to_port(a, port("p", "net_null0"));
+    place(0, 127, a, a);
+    m->pools[0].mbufs = 1 << 20;
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->n_cores, 127);
+    CU_ASSERT_EQUAL(p->tx_queues[0], 127);
+    plan_free(p);
+    place(200, 1, a, a);
+    refused("t.cfg:5: error: the layout has more than 127 cores, which is what DPDK can run\n");
+}
+
+/* --- CPUs that are not there --- */
+
+static cpu_set_t before;
+
+/* Only CPU 0 is ours. */
+static void use_one_cpu(void)
+{
+    cpu_set_t one;
+
+    sched_getaffinity(0, sizeof(before), &before);
+    CPU_ZERO(&one);
+    for (int cpu = 0; CPU_COUNT(&one) == 0; cpu++)
+        if (CPU_ISSET(cpu, &before))
+            CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof(one), &one);
+}
+
+static unsigned first_cpu(void)
+{
+    unsigned cpu = 0;
+
+    while (!CPU_ISSET(cpu, &before))
+        cpu++;
+    return cpu;
+}
+
+static void missing_cpu(void)
+{
+    char err[256], want[256];
+    struct plan *p;
+    unsigned a;
+
+    start();
+    a = task("a", &gen);
+    to_port(a, port("p", "net_null0"));
+    use_one_cpu();
+    place(first_cpu(), 1, a, a);
+    p = make();
+    CU_ASSERT_EQUAL(plan_check_machine(p, err, sizeof(err)), 0);
+    plan_free(p);
+    place(31, 1, a, a);
+    p = make(); /* a plan for another machine is a plan */
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(diags.n, 0);
+    CU_ASSERT_TRUE(plan_check_machine(p, err, sizeof(err)) < 0);
+    snprintf(want, sizeof(want),
+             "the layout needs CPU 31, and this process has only CPU %u; change the layout, or try "
+             "it out with --share-cpus",
+             first_cpu());
+    CU_ASSERT_STRING_EQUAL(err, want);
+    sched_setaffinity(0, sizeof(before), &before);
+    finish(p);
+}
+
+static void shared_cpus(void)
+{
+    struct plan *p;
+    char err[64];
+    unsigned a;
+
+    start();
+    a = task("a", &gen);
+    to_port(a, port("p", "net_null0"));
+    place(first_cpu(), 1, a, a);
+    place(30, 2, a, a);
+    use_one_cpu();
+    p = plan_make(m, true, &diags);
+    sched_setaffinity(0, sizeof(before), &before);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(plan_check_machine(p, err, sizeof(err)), 0);
+    CU_ASSERT_TRUE(p->share_cpus);
+    for (unsigned i = 0; i < 3; i++)
+        CU_ASSERT_EQUAL(p->cores[i].run_on, first_cpu());
+    CU_ASSERT_EQUAL(p->cores[1].cpu, 30);
+    expect(p, true,
+           "t.cfg: warning: 2 of the layout's 3 cores run on other CPUs than it names (1 to "
+           "share): good to see that it works, but figures are meaningless\n");
+}
+
+/* A CPU for each: nothing is shared, and no CPU gets two while another has none. */
+static void moved_cpus(void)
+{
+    struct plan *p;
+    unsigned a;
+
+    sched_getaffinity(0, sizeof(before), &before);
+    if (CPU_COUNT(&before) < 2)
+        return;
+    start();
+    a = task("a", &gen);
+    to_port(a, port("p", "net_null0"));
+    place(first_cpu(), 1, a, a);
+    place(1000, 1, a, a);
+    p = plan_make(m, true, &diags);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_FALSE(p->share_cpus);
+    CU_ASSERT_EQUAL(p->cores[0].run_on, first_cpu());
+    CU_ASSERT_NOT_EQUAL(p->cores[1].run_on, first_cpu());
+    CU_ASSERT_EQUAL(diags.n, 1);
+    finish(p);
+}
+
+/* --- links --- */
+
+static void call_on_one_core(void)
+{
+    struct plan *p;
+    unsigned a, b;
+
+    start();
+    a = task("a", &gen);
+    b = task("b", &sink);
+    to(a, b);
+    place(0, 1, a, b);
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->n_rings, 0);
+    CU_ASSERT_EQUAL(p->instances[0].output[0].n_dests, 1);
+    CU_ASSERT_EQUAL(p->instances[0].output[0].dest[0].kind, DEST_CALL);
+    CU_ASSERT_EQUAL(p->instances[0].output[0].dest[0].index, 1);
+    CU_ASSERT_EQUAL(p->instances[1].in_ring, CFG_NONE);
+    finish(p);
+}
+
+static void ring_across_cores(void)
+{
+    struct plan *p;
+    unsigned a, b;
+
+    start();
+    a = task("a", &gen);
+    b = task("b", &sink);
+    to(a, b);
+    m->tasks[b].ring = 1024;
+    m->tasks[b].on_full = FULL_WAIT;
+    place(0, 1, a, a);
+    place(8, 1, b, b);
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->n_rings, 1);
+    CU_ASSERT_EQUAL(p->instances[0].output[0].dest[0].kind, DEST_RING);
+    CU_ASSERT_EQUAL(p->instances[1].in_ring, 0);
+    CU_ASSERT_EQUAL(p->rings[0].consumer, 1);
+    CU_ASSERT_EQUAL(p->rings[0].n_producers, 1);
+    CU_ASSERT_EQUAL(p->rings[0].size, 1024);
+    CU_ASSERT_EQUAL(p->rings[0].on_full, FULL_WAIT);
+    CU_ASSERT_EQUAL(p->rings[0].socket, 1);
+    finish(p);
+}
+
+/* Two producers on one core are one producing core; a call beside them is none. */
+static void producers_are_cores(void)
+{
+    struct plan *p;
+    unsigned a, b, c, d;
+
+    start();
+    a = task("a", &gen);
+    b = task("b", &gen);
+    c = task("c", &gen);
+    d = task("d", &sink);
+    to(a, d);
+    to(b, d);
+    to(c, d);
+    place(0, 1, a, b);
+    place(1, 1, c, d);
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->n_rings, 1);
+    CU_ASSERT_EQUAL(p->rings[0].n_producers, 1);
+    CU_ASSERT_EQUAL(p->instances[2].output[0].dest[0].kind, DEST_CALL);
+    plan_free(p);
+    m->n_placements = 0;
+    memset(m->placements, 0, 3 * sizeof(m->placements[0]));
+    place(70, 1, a, a); /* cores beyond the first are counted as well as the first */
+    place(1, 1, b, c);
+    place(2, 1, d, d);
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->rings[0].n_producers, 2);
+    finish(p);
+}
+
+static void many_producing_cores(void)
+{
+    struct plan *p;
+    unsigned a, b;
+
+    start();
+    m->pools[0].mbufs = 1 << 20;
+    a = task("a", &gen);
+    b = task("b", &sink);
+    to(a, b);
+    place(0, 100, a, a);
+    place(200, 1, b, b);
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->n_rings, 1);
+    CU_ASSERT_EQUAL(p->rings[0].n_producers, 100);
+    finish(p);
+}
+
+static void worker_to_worker(void)
+{
+    struct plan *p;
+    unsigned a, b;
+
+    start();
+    a = task("a", &gen);
+    b = task("b", &sink);
+    to(a, b);
+    place(0, 3, a, a);
+    place(4, 3, b, b);
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->n_rings, 3);
+    for (unsigned w = 0; w < 3; w++) {
+        const struct plan_output *out = &p->instances[w].output[0];
+
+        CU_ASSERT_EQUAL(out->n_dests, 1);
+        CU_ASSERT_EQUAL(p->rings[out->dest[0].index].consumer, 3 + w);
+        CU_ASSERT_EQUAL(p->rings[out->dest[0].index].n_producers, 1);
+    }
+    finish(p);
+}
+
+static void workers_differ(void)
+{
+    unsigned a, b;
+
+    start();
+    a = task("a", &gen);
+    b = task("b", &sink);
+    to(a, b);
+    place(0, 3, a, a);
+    place(4, 2, b, b);
+    refused("t.cfg:3: error: task 'a' is on 3 cores and leads to 'b', which is on 2: put an lb "
+            "between them, or give both the same number of cores\n");
+}
+
+static void one_to_many_needs_lb(void)
+{
+    unsigned a, b;
+
+    start();
+    a = task("a", &gen);
+    b = task("b", &sink);
+    to(a, b);
+    place(0, 1, a, a);
+    place(4, 2, b, b);
+    refused("t.cfg:3: error: task 'a' is on 1 core and leads to 'b', which is on 2: put an lb "
+            "between them, or give both the same number of cores\n");
+}
+
+/* Each of two lbs reaches all workers of both tasks, in the order of "to", by call where on its own
+ * core. */
+static void lb_spreads(void)
+{
+    struct plan *p;
+    unsigned g, a, b, c;
+
+    start();
+    g = task("g", &gen);
+    a = task("a", &lb);
+    b = task("b", &sink);
+    c = task("c", &sink);
+    to(g, a);
+    to(a, c);
+    to(a, b);
+    place(0, 2, g, b); /* g, a, b on CPU 0; g, a, b on CPU 1 */
+    place(5, 1, c, c);
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    for (unsigned w = 0; w < 2; w++) {
+        const struct plan_output *out = &p->instances[w * 3 + 1].output[0];
+
+        CU_ASSERT_EQUAL_FATAL(out->n_dests, 3);
+        CU_ASSERT_EQUAL(out->dest[0].kind, DEST_RING);
+        CU_ASSERT_EQUAL(p->rings[out->dest[0].index].consumer, 6);
+        CU_ASSERT_EQUAL(out->dest[1 + w].kind, DEST_CALL);
+        CU_ASSERT_EQUAL(out->dest[1 + w].index, w * 3 + 2);
+        CU_ASSERT_EQUAL(out->dest[2 - w].kind, DEST_RING);
+        CU_ASSERT_EQUAL(out->by_port[0], 0xff);
+    }
+    CU_ASSERT_EQUAL(p->rings[p->instances[6].in_ring].n_producers, 2);
+    CU_ASSERT_EQUAL(p->rings[p->instances[2].in_ring].n_producers, 1);
+    finish(p);
+}
+
+/* --- ports --- */
+
+static void receive_queues(void)
+{
+    struct plan *p;
+    unsigned a, b;
+
+    start();
+    a = task("a", &pass);
+    b = port("p0", "net_null0");
+    from(a, b);
+    from(a, port("p1", "net_null1"));
+    to_port(a, b);
+    place(0, 2, a, a);
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->rx_queues[0], 2);
+    CU_ASSERT_EQUAL(p->rx_queues[1], 2);
+    for (unsigned w = 0; w < 2; w++) {
+        CU_ASSERT_EQUAL_FATAL(p->instances[w].n_rx, 2);
+        CU_ASSERT_EQUAL(p->instances[w].rx[0].port, 0);
+        CU_ASSERT_EQUAL(p->instances[w].rx[1].port, 1);
+        CU_ASSERT_EQUAL(p->instances[w].rx[0].queue, w);
+        CU_ASSERT_EQUAL(p->instances[w].rx[1].queue, w);
+    }
+    finish(p);
+}
+
+static void wire_has_one_queue(void)
+{
+    unsigned a, p0;
+
+    start();
+    p0 = port("p0", "wire:x");
+    a = task("a", &pass);
+    from(a, p0);
+    to_port(a, port("p1", "wire:x"));
+    place(0, 2, a, a);
+    refused("t.cfg:2: error: task 'a' reads port 'p0' on 2 cores, but a wire has one receive "
+            "queue: read it on one core and put an lb behind\n");
+}
+
+/* A queue for each sending core, shared by its instances. */
+static void transmit_queues(void)
+{
+    struct plan *p;
+    unsigned a, b, c, p0;
+
+    start();
+    p0 = port("p0", "net_null0");
+    a = task("a", &gen);
+    b = task("b", &gen);
+    c = task("c", &gen);
+    to_port(a, p0);
+    to_port(b, p0);
+    to_port(c, p0);
+    place(0, 1, a, a);
+    place(1, 2, b, c);
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->tx_queues[0], 3);
+    CU_ASSERT_EQUAL(p->rx_queues[0], 0);
+    for (unsigned i = 0; i < p->n_instances; i++) {
+        CU_ASSERT_EQUAL(p->instances[i].output[0].dest[0].kind, DEST_PORT);
+        CU_ASSERT_EQUAL(p->instances[i].output[0].dest[0].index, p0);
+        CU_ASSERT_EQUAL(p->instances[i].output[0].dest[0].queue, p->instances[i].core);
+    }
+    finish(p);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        TEST(cores_in_layout_order),
+        TEST(too_many_cores),
+        TEST(missing_cpu),
+        TEST(shared_cpus),
+        TEST(moved_cpus),
+        TEST(call_on_one_core),
+        TEST(ring_across_cores),
+        TEST(producers_are_cores),
+        TEST(many_producing_cores),
+        TEST(worker_to_worker),
+        TEST(workers_differ),
+        TEST(one_to_many_needs_lb),
+        TEST(lb_spreads),
+        TEST(receive_queues),
+        TEST(wire_has_one_queue),
+        TEST(transmit_queues),
+        CU_TEST_INFO_NULL,
+    };
+
+    return run_tests("plan", tests);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The memory of a plan, and the mbufs that a pool needs. */
+#include "plan_model.h"
+
+/* --- memory --- */
+
+#define KIB 1024ull
+#define MIB (1024 * KIB)
+
+static void memory_of_pools(void)
+{
+    struct plan *p;
+    unsigned a;
+
+    start();
+    a = task("a", &pass);
+    from(a, port("p0", "net_null0"));
+    to_port(a, 0);
+    place(0, 1, a, a);
+    m->pools[0].mbufs = 4096;
+    m->pools[1] = (struct cfg_pool){.name = "odd", .mbufs = 64, .data_room = 2177};
+    m->n_pools = 2;
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    /* 64 header + 128 struct + 2176 = 2368; 2177 is rounded up to 2240 */
+    CU_ASSERT_EQUAL(p->memory.mbufs[0], 4096 * 2368ull);
+    CU_ASSERT_EQUAL(p->memory.mbufs[1], 64 * (64 + 128 + 2240ull));
+    CU_ASSERT_EQUAL(p->memory.mbufs_total, p->memory.mbufs[0] + p->memory.mbufs[1]);
+    CU_ASSERT_EQUAL(p->memory.rings, 0);
+    CU_ASSERT_EQUAL(p->memory.tables, 64 + 3 * (512 + 256) * KIB);
+    CU_ASSERT_EQUAL(p->memory.routes, 64 * MIB + 2 * 64);
+    CU_ASSERT_EQUAL(p->memory.total, p->memory.mbufs_total + p->memory.tables + p->memory.routes);
+    CU_ASSERT_EQUAL(p->memory.pages_2m, (p->memory.total + 2 * MIB - 1) / (2 * MIB));
+    CU_ASSERT_EQUAL(p->memory.pages_1g, 1);
+    /* 4096 * 2368 = 4.6 pages of 2 MiB; the other pool never comes by */
+    CU_ASSERT_EQUAL(p->memory.core_pages_2m, 5 + 1);
+    CU_ASSERT_EQUAL(p->memory.core_pages_1g, 1 + 1);
+    CU_ASSERT_EQUAL(p->memory.pool_need[1], 0);
+    finish(p);
+}
+
+/* The paper's 65536 subscribers on two access ports. */
+static void memory_of_subscribers(void)
+{
+    struct plan *p;
+    unsigned a;
+
+    start();
+    a = task("a", &pass);
+    from(a, port("cpe0", "net_null0"));
+    to_port(a, port("cpe1", "net_null1"));
+    place(0, 1, a, a);
+    for (uint32_t i = 0; i < 65536; i++) {
+        add_subscriber(i >> 15, 128 + (i >> 8 & 127), 256 + (i & 255), 0x0a000000 + i);
+        m->subscribers[i].has_gre_key = true;
+        m->subscribers[i].gre_key = i;
+    }
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    /* pages: 8 of 16 S-VLANs on each port, one of keys, one of addresses */
+    CU_ASSERT_EQUAL(p->memory.tables,
+                    65537 * 64ull + 3 * (512 + 256) * KIB + (16 + 1 + 1) * 256 * KIB);
+    CU_ASSERT_TRUE(p->memory.tables < 32 * MIB);
+    plan_free(p);
+    m->subscribers[0].has_gre_key = false;
+    m->subscribers[1].gre_key = 0xffffffff;
+    m->subscribers[2].ipv4 = 0x0a010000;
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->memory.tables,
+                    65537 * 64ull + 3 * (512 + 256) * KIB + (16 + 2 + 2) * 256 * KIB);
+    finish(p);
+}
+
+static void memory_of_routes(void)
+{
+    struct plan *p;
+    unsigned a;
+
+    start();
+    a = task("a", &pass);
+    from(a, port("p0", "net_null0"));
+    to_port(a, 0);
+    place(0, 1, a, a);
+    for (unsigned i = 0; i < 4; i++)
+        add_route(0);
+    m->routes[0].len = 24; /* no group */
+    m->routes[1].len = 25;
+    m->routes[1].prefix = 0xc0000200;
+    m->routes[2].len = 32; /* the same /24 */
+    m->routes[2].prefix = 0xc00002ff;
+    m->routes[3].len = 32;
+    m->routes[3].prefix = 0xffffffff;
+    m->ports[0].n_addresses = 2;
+    m->ports[0].addresses[0] = 0xc0000201;
+    m->ports[0].addresses[1] = 0x0a000001;
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->memory.routes, 64 * MIB + 3 * 1024 + (4 + 2) * 64);
+    finish(p);
+}
+
+static void need_of_a_pool(void)
+{
+    struct plan *p;
+    char want[256];
+    unsigned a, b;
+
+    start();
+    a = task("a", &pass);
+    b = task("b", &pass);
+    from(a, port("p0", "net_null0"));
+    port("p1", "net_null1"); /* nobody reads or writes it; its receive queue is filled though */
+    to(a, b);
+    to_port(b, 0);
+    place(0, 2, a, a);
+    place(2, 2, b, b);
+    /* rx 2 queues, rx 1 queue, tx 2 queues, 2 rings, 4 caches of 256 * 1.5, 4 instances */
+    m->pools[0].mbufs = 2 * 1024 + 1024 + 2 * 512 + 2 * 512 + 4 * 384 + 4 * 64;
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->memory.pool_need[0], m->pools[0].mbufs);
+    CU_ASSERT_EQUAL(p->memory.rings, 2 * (384 + 8 * 512));
+    plan_free(p);
+    m->pools[0].loc.line = 99;
+    m->pools[0].mbufs--;
+    snprintf(want, sizeof(want),
+             "t.cfg:99: error: pool 'default' has %u mbufs, but the queues, rings and caches that "
+             "take from it hold %u: give it at least that many, or make rings and queues "
+             "smaller\n",
+             m->pools[0].mbufs, m->pools[0].mbufs + 1);
+    refused(want);
+}
+
+/* A wire's own ring counts instead of descriptors, and it carries the sender's mbufs to the other
+ * side. */
+static void need_through_a_wire(void)
+{
+    struct plan *p;
+    unsigned g, a;
+
+    start();
+    m->pools[1] = m->pools[0];
+    m->pools[1].name = "gen";
+    m->n_pools = 2;
+    port("w0", "wire:x");
+    port("w1", "wire:x");
+    port("out", "net_null0");
+    m->ports[0].rx_desc = 256;
+    m->ports[1].rx_desc = 128;
+    g = task("g", &gen);
+    a = task("a", &pass);
+    m->tasks[g].pool = 1;
+    to_port(g, 0);
+    from(a, 1);
+    to_port(a, 2);
+    place(0, 1, g, g);
+    place(1, 1, a, a);
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    /* gen's packets: the wire towards w1, out's queue, 2 cores, 2 instances */
+    CU_ASSERT_EQUAL(p->memory.pool_need[1], 128 + 512 + 2 * 384 + 2 * 64);
+    /* the default pool: only what out's receive queue takes */
+    CU_ASSERT_EQUAL(p->memory.pool_need[0], 1024 + 2 * 384);
+    CU_ASSERT_EQUAL(p->memory.rings, 384 + 8 * 256 + 384 + 8 * 128);
+    finish(p);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        TEST(memory_of_pools), TEST(memory_of_subscribers), TEST(memory_of_routes),
+        TEST(need_of_a_pool),  TEST(need_through_a_wire),   CU_TEST_INFO_NULL,
+    };
+
+    return run_tests("plan memory", tests);
+}
