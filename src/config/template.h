@@ -57,8 +57,8 @@ struct pkt_template {
 
 /**
  * Read a template; size is the length of the frame with FCS (64..9022) and overrides the file's
- * own, 0 keeps it (a pcap takes 0 only). Errors go to d with the template's own file and line, so
- * that path must outlive d; NULL when there was one.
+ * own, 0 keeps it (a pcap takes 0 only). Errors go to d with the template's own file and line; NULL
+ * when there was one.
  */
 struct pkt_template *template_load(const char *path, uint32_t size, struct diags *d);
 

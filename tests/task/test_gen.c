@@ -1,0 +1,658 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* gen: every byte of what it makes, the ranges of its variables, its rate, and how it ends. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_malloc.h>
+
+#include "harness.h"
+#include "tasks/task_types.h"
+
+static char path[] = "/tmp/vbng-gen-XXXXXX";
+
+/* "template=PATH REST" of a template with this text. */
+static const char *with_template(const char *text, const char *rest)
+{
+    static char params[256];
+    FILE *f = fopen(path, "w");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    fputs(text, f);
+    fclose(f);
+    snprintf(params, sizeof(params), "template=%s %s", path, rest);
+    return params;
+}
+
+static struct rig *open_gen(const char *text, const char *rest)
+{
+    harness_model.ports[0].line_rate = 10000000000;
+    return rig_open(&task_gen, with_template(text, rest), "to");
+}
+
+/* Poll until there are at least n packets; time moves on as fast as needed. */
+static void make(struct rig *r, unsigned n)
+{
+    static uint64_t now;
+
+    for (unsigned i = 0; rig_captured(r, "to") < n; i++) {
+        CU_ASSERT_FATAL(i < 1000000);
+        now += rte_get_tsc_hz() / 10000;
+        rig_poll(r, now);
+    }
+}
+
+static const uint8_t *data(struct rig *r, unsigned i)
+{
+    return rte_pktmbuf_mtod(rig_out(r, "to", 0, i), const uint8_t *);
+}
+
+static uint32_t be(const uint8_t *at, unsigned size)
+{
+    uint32_t v = 0;
+
+    for (unsigned i = 0; i < size; i++)
+        v = v << 8 | at[i];
+    return v;
+}
+
+static void put(uint8_t *at, unsigned size, uint32_t v)
+{
+    for (unsigned i = size; i-- > 0; v >>= 8)
+        at[i] = (uint8_t)v;
+}
+
+/* The header's checksum, slowly (RFC 1071). */
+static uint16_t sum_header(const uint8_t *ip)
+{
+    uint32_t sum = 0;
+
+    for (unsigned i = 0; i < 20; i += 2)
+        sum += i == 10 ? 0 : be(ip + i, 2);
+    sum = (sum >> 16) + (sum & 0xffff);
+    return (uint16_t) ~(sum + (sum >> 16));
+}
+
+#define ETHER "ether src 02:00:00:00:00:01 dst 02:bb:00:00:00:00\n"
+#define PLAIN ETHER "ipv4 src 10.0.0.1 dst 198.18.0.1\nudp src 1 dst 2\n"
+
+static const char upstream[] = "var user 0-32767 step 1\n"
+                               "var dest 0-131071 step 16\n"
+                               "ether src 02:c0:00:00:00:00 + user dst 02:b0:00:00:00:00\n"
+                               "vlan tpid 0x88a8 id 128 + user[14:8] pcp 5\n"
+                               "vlan id 256 + user[7:0]\n"
+                               "ipv4 src 10.0.0.0 + user dst 198.18.0.0 + dest dscp 46\n"
+                               "udp src 1024 dst 2048\n";
+
+static void bytes_upstream(void)
+{
+    struct rig *r = open_gen(upstream, "");
+    uint8_t want[60] = {0x02, 0xb0, 0,  0, 0, 0, 0x02, 0xc0, 0, 0,  0, 0, 0x88, 0xa8, 0xa0, 0x80,
+                        0x81, 0,    1,  0, 8, 0, 0x45, 0xb8, 0, 28, 0, 0, 0,    0,    64,   17,
+                        0xaa, 0x07, 10, 0, 0, 0, 198,  18,   0, 0,  4, 0, 8,    0,    0,    8};
+    unsigned total = 0;
+
+    for (unsigned round = 0; round < 40; round++) {
+        unsigned n;
+
+        make(r, 1000);
+        n = rig_captured(r, "to");
+        for (unsigned i = 0; i < n; i++) {
+            unsigned user = (total + i) % 32768, dest = (total + i) % 8192 * 16;
+
+            put(want + 8, 4, user);
+            put(want + 14, 2, 0xa000 | (128 + user / 256));
+            put(want + 18, 2, 256 + user % 256);
+            put(want + 34, 4, 0x0a000000 + user);
+            put(want + 38, 4, 0xc6120000 + dest);
+            if (total + i > 0) /* the first against the literal checksum above */
+                put(want + 32, 2, sum_header(want + 22));
+            if (!mbuf_is(rig_out(r, "to", 0, i), want, sizeof(want)))
+                CU_FAIL_FATAL("wrong frame");
+        }
+        total += n;
+        rig_clear(r);
+    }
+    rig_close(r);
+}
+
+/* One field of each kind and place: what it must hold when every variable is v. */
+static const struct {
+    const char *layer, *field;
+    unsigned offset, size, lshift, width;
+} places[] = {
+    {"mpls", "label", 14, 4, 12, 20},    {"mpls", "exp", 16, 1, 1, 3},
+    {"mpls", "ttl", 17, 1, 0, 8},        {"outer", "dscp", 19, 1, 2, 6},
+    {"outer", "ecn", 19, 1, 0, 2},       {"outer", "id", 22, 2, 0, 16},
+    {"outer", "ttl", 26, 1, 0, 8},       {"outer", "df", 24, 2, 14, 1},
+    {"outer", "src", 30, 4, 0, 32},      {"gre", "key", 42, 4, 0, 32},
+    {"inner", "fragment", 52, 2, 0, 13}, {"inner", "proto", 55, 1, 0, 8},
+    {"inner", "dst", 62, 4, 0, 32},      {"udp", "src", 66, 2, 0, 16},
+
+};
+
+static void all_places(void)
+{
+    struct rig *r =
+        open_gen("var a 0-1 step 1\nvar v 0-4294967295 random\n"
+                 "ether src 02:00:00:00:00:00 + v dst 02:00:00:00:00:00\n"
+                 "mpls label v[19:0] exp v[2:0] ttl v[7:0]\n"
+                 "ipv4 dscp v[5:0] ecn v[1:0] id v[15:0] ttl v[7:0] df v[0:0] src v dst 9.9.9.9\n"
+                 "gre key v\n"
+                 "ipv4 fragment v[12:0] proto v[7:0] dst v src 1.2.3.4 + a\n"
+                 "udp src v[15:0] dst 2\n",
+                 "");
+    unsigned n;
+
+    make(r, 1000);
+    n = rig_captured(r, "to");
+    for (unsigned i = 0; i < n; i++) {
+        const uint8_t *d = data(r, i);
+        uint32_t v = be(d + 8, 4);
+
+        CU_ASSERT_EQUAL(rig_out(r, "to", 0, i)->data_len, 74);
+        for (unsigned k = 0; k < RTE_DIM(places); k++) {
+            uint64_t mask = (1ull << places[k].width) - 1;
+
+            if ((be(d + places[k].offset, places[k].size) >> places[k].lshift & mask) !=
+                (v & mask)) {
+                printf("\n    %s %s is wrong\n", places[k].layer, places[k].field);
+                CU_FAIL_FATAL("wrong field");
+            }
+        }
+        CU_ASSERT_EQUAL(be(d, 6 - 2), 0x02000000);
+        CU_ASSERT_EQUAL(be(d + 16, 1) & 1, 1);              /* bottom of stack */
+        CU_ASSERT_EQUAL(be(d + 20, 2), 56);                 /* lengths are as they were */
+        CU_ASSERT_EQUAL(be(d + 58, 4), 0x01020304 + i % 2); /* the inner source */
+        CU_ASSERT_EQUAL(be(d + 28, 2), sum_header(d + 18));
+        CU_ASSERT_EQUAL(be(d + 56, 2), sum_header(d + 46));
+    }
+    rig_close(r);
+}
+
+/* --- variables --- */
+
+static void random_range(void)
+{
+    struct rig *r = open_gen("var a 100-227 random\nvar b 100-227 random\n"
+                             "ether src 02:00:00:00:00:01 dst 02:00:00:00:00:02\n"
+                             "ipv4 src 0.0.0.0 + a dst 0.0.0.0 + b\nudp src 1 dst 2\n",
+                             "");
+    unsigned seen[2][256] = {0}, n = 0, equal = 0;
+
+    while (n < 128 * 200) {
+        make(r, 1000);
+        for (unsigned i = 0; i < rig_captured(r, "to"); i++, n++) {
+            uint32_t a = be(data(r, i) + 26, 4), b = be(data(r, i) + 30, 4);
+
+            CU_ASSERT_FATAL(a >= 100 && a <= 227 && b >= 100 && b <= 227);
+            seen[0][a]++;
+            seen[1][b]++;
+            equal += a == b;
+        }
+        rig_clear(r);
+    }
+    /* 200 expected of each, standard deviation 14; and the two are independent. */
+    for (unsigned v = 100; v <= 227; v++)
+        CU_ASSERT(seen[0][v] > 120 && seen[0][v] < 280 && seen[1][v] > 120 && seen[1][v] < 280);
+    CU_ASSERT(equal > 100 && equal < 300);
+    rig_close(r);
+}
+
+static void seeds(void)
+{
+    static const char text[] =
+        "var v 0-4294967295 random\n" ETHER "ipv4 src v dst 1.1.1.1\nudp src 1 dst 2\n";
+    static const char *const params[] = {"seed=1", "", "seed=2"};
+    uint32_t first[3];
+
+    for (unsigned i = 0; i < 3; i++) {
+        struct rig *r = open_gen(text, params[i]);
+
+        make(r, 2);
+        first[i] = be(data(r, 1) + 26, 4);
+        rig_close(r);
+    }
+    CU_ASSERT_EQUAL(first[0], first[1]);
+    CU_ASSERT_NOT_EQUAL(first[0], first[2]);
+}
+
+static void steps_go_round(void)
+{
+    struct rig *r = open_gen("var a 5-11 step 3\nvar b 0-4294967295 step 4294967295\n"
+                             "var c 9 step 1\n"
+                             "ether src 02:00:00:00:00:01 dst 02:00:00:00:00:02\n"
+                             "ipv4 src 0.0.0.0 + a dst 0.0.0.0 + b\nudp src c dst 2\n",
+                             "");
+
+    make(r, 100);
+    for (unsigned i = 0; i < 100; i++) {
+        CU_ASSERT_EQUAL(be(data(r, i) + 26, 4), 5 + 3 * i % 7);
+        CU_ASSERT_EQUAL(be(data(r, i) + 30, 4), 0u - i);
+        CU_ASSERT_EQUAL(be(data(r, i) + 34, 2), 9);
+    }
+    rig_close(r);
+}
+
+/* --- mbufs --- */
+
+/* Whatever the last user left in an mbuf is gone. */
+static void stale_mbufs(void)
+{
+    struct rte_mbuf *m[RIG_MBUFS];
+    struct rig *r;
+
+    CU_ASSERT_EQUAL_FATAL(rte_pktmbuf_alloc_bulk(harness_pool, m, RIG_MBUFS), 0);
+    for (unsigned i = 0; i < RIG_MBUFS; i++) {
+        m[i]->data_off = (uint16_t)(i % 1000);
+        m[i]->ol_flags = RTE_MBUF_F_TX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+        m[i]->tx_offload = UINT64_MAX;
+        m[i]->packet_type = 77;
+        m[i]->vlan_tci = 77;
+        m[i]->vlan_tci_outer = 77;
+        m[i]->port = 77;
+        memset(m[i]->buf_addr, 0xee, m[i]->buf_len);
+    }
+    for (unsigned i = 0; i + 1 < RIG_MBUFS; i += 2)
+        rte_pktmbuf_chain(m[i], m[i + 1]);
+    for (unsigned i = 0; i < RIG_MBUFS; i += 2)
+        rte_pktmbuf_free(m[i]);
+    r = open_gen(PLAIN, "");
+    make(r, 1900);
+    for (unsigned i = 0; i < rig_captured(r, "to"); i++) {
+        const struct rte_mbuf *o = rig_out(r, "to", 0, i);
+
+        CU_ASSERT_EQUAL(o->data_off, RTE_PKTMBUF_HEADROOM);
+        CU_ASSERT_EQUAL(o->data_len, 60);
+        CU_ASSERT_EQUAL(o->pkt_len, 60);
+        CU_ASSERT_EQUAL(o->nb_segs, 1);
+        CU_ASSERT_PTR_NULL(o->next);
+        CU_ASSERT_EQUAL(rte_mbuf_refcnt_read(o), 1);
+        CU_ASSERT_EQUAL(o->ol_flags, 0);
+        CU_ASSERT_EQUAL(o->tx_offload, 0);
+        CU_ASSERT_EQUAL(meta_subscriber(o), 0);
+        CU_ASSERT_EQUAL(meta_nexthop(o), 0);
+        CU_ASSERT_EQUAL(meta_out_port(o), 0);
+        CU_ASSERT_EQUAL(o->port, 0);
+        CU_ASSERT_EQUAL(be(data(r, i) + 56, 4), 0); /* padding is zero */
+    }
+    rig_close(r);
+}
+
+static void empty_pool(void)
+{
+    struct rte_mbuf *m[RIG_MBUFS];
+    struct rig *r = open_gen(PLAIN, "rate=1Mpps count=100");
+    uint64_t hz = rte_get_tsc_hz(), now = 1;
+
+    CU_ASSERT_EQUAL_FATAL(rte_pktmbuf_alloc_bulk(harness_pool, m, RIG_MBUFS), 0);
+    for (unsigned i = 0; i < 1000; i++, now += hz / 1000000)
+        CU_ASSERT_EQUAL(rig_poll(r, now), 0);
+    CU_ASSERT_EQUAL(rig_task(r)->created, 0);
+    CU_ASSERT(!rig_task(r)->finished);
+    CU_ASSERT_STRING_EQUAL(task_gen.stat_names[0], "no_mbuf");
+    CU_ASSERT(task_gen.stat(rig_task(r), 0) >= 960 && task_gen.stat(rig_task(r), 0) <= 1056);
+    rte_pktmbuf_free_bulk(m, RIG_MBUFS);
+    for (unsigned i = 0; i < 1000; i++, now += hz / 1000000)
+        rig_poll(r, now);
+    CU_ASSERT_EQUAL(rig_captured(r, "to"), 100);
+    CU_ASSERT(rig_task(r)->finished);
+    rig_close(r);
+}
+
+/* --- rate --- */
+
+/* Packets made in the time, in polls a step apart. */
+static uint64_t made(struct rig *r, uint64_t time, uint64_t step)
+{
+    uint64_t before = rig_task(r)->created;
+
+    for (uint64_t now = 1; now <= time; now += step) {
+        if (rig_poll(r, now) > 0)
+            rig_clear(r);
+    }
+    return rig_task(r)->created - before;
+}
+
+static void check_rate(const char *text, const char *params, double seconds, double want)
+{
+    static const uint64_t steps[] = {700, 3001};
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct rig *r = open_gen(text, params);
+        uint64_t time = (uint64_t)(seconds * (double)rte_get_tsc_hz());
+        double n = (double)made(r, time, steps[i]);
+
+        if (n < want * 0.999 || n > want * 1.001)
+            printf("\n    %s: %.0f packets in %g s, not %.0f\n", params, n, seconds, want);
+        CU_ASSERT(n >= want * 0.999 && n <= want * 1.001);
+        CU_ASSERT_EQUAL(task_gen.stat(rig_task(r), 1), 0);
+        rig_close(r);
+    }
+}
+
+static void rates(void)
+{
+    check_rate(PLAIN, "rate=1Mpps", 1, 1000000);
+    check_rate(PLAIN, "rate=123457pps", 1, 123457);
+    check_rate(PLAIN, "rate=10kpps", 1, 10000);
+    check_rate(PLAIN, "rate=2kpps", 1, 2000);
+    check_rate(PLAIN, "", 0.01, 148809.5);        /* 10GbE at 64 B */
+    check_rate(PLAIN, "size=1518", 0.1, 81274.4); /* and at 1518 B */
+    check_rate(PLAIN, "rate=50%", 0.01, 74404.8);
+    check_rate(PLAIN, "rate=100Mbit/s", 1, 148809.5); /* with preamble and gap */
+}
+
+/* A core that was away for a second sends no more than a train and one millisecond at once. */
+static void stall(void)
+{
+    struct rig *r = open_gen(PLAIN, "rate=1Mpps");
+    uint64_t hz = rte_get_tsc_hz(), now = 12345;
+    unsigned n = 0, got;
+
+    rig_poll(r, now);
+    CU_ASSERT_EQUAL(rig_captured(r, "to"), 32); /* the first train leaves at once */
+    now += hz;
+    while ((got = rig_poll(r, now)) > 0)
+        n += got;
+    CU_ASSERT(n >= 1000 && n <= 1032);
+    CU_ASSERT_STRING_EQUAL(task_gen.stat_names[1], "missed");
+    CU_ASSERT_DOUBLE_EQUAL((double)task_gen.stat(rig_task(r), 1), 1e6 - 1000, 64);
+    rig_close(r);
+}
+
+static void trains(void)
+{
+    struct rig *r = open_gen(PLAIN, "rate=1kpps train=100");
+    uint64_t hz = rte_get_tsc_hz(), now = 1;
+    unsigned n = 0;
+
+    /* 100 packets in polls of 32, then none for 100 ms */
+    CU_ASSERT_EQUAL(rig_poll(r, now), 32);
+    CU_ASSERT_EQUAL(rig_poll(r, now), 32);
+    CU_ASSERT_EQUAL(rig_poll(r, now), 32);
+    CU_ASSERT_EQUAL(rig_poll(r, now), 4);
+    for (; now < hz / 1000 * 99; now += hz / 1000)
+        n += rig_poll(r, now);
+    CU_ASSERT_EQUAL(n, 0);
+    now += hz / 500;
+    CU_ASSERT_EQUAL(rig_poll(r, now), 32);
+    rig_close(r);
+}
+
+/* --- ends --- */
+
+static void ends_by_count(void)
+{
+    struct rig *r = open_gen(PLAIN, "count=1000");
+    uint64_t now = 1;
+
+    for (unsigned i = 0; i < 100; i++, now += rte_get_tsc_hz() / 100000) {
+        CU_ASSERT(rig_task(r)->finished == (i > 0 && rig_task(r)->finished));
+        rig_poll(r, now);
+    }
+    CU_ASSERT_EQUAL(rig_captured(r, "to"), 1000);
+    CU_ASSERT(rig_task(r)->finished);
+    CU_ASSERT_EQUAL(rig_poll(r, now), 0);
+    rig_close(r);
+}
+
+static void ends_by_time(void)
+{
+    struct rig *r = open_gen(PLAIN, "rate=100kpps duration=10ms");
+    uint64_t hz = rte_get_tsc_hz(), start = hz * 5;
+
+    for (uint64_t now = start; now < start + hz / 101; now += hz / 1000000)
+        rig_poll(r, now);
+    CU_ASSERT(!rig_task(r)->finished);
+    for (uint64_t now = start + hz / 101; now < start + hz / 50; now += hz / 1000000)
+        rig_poll(r, now);
+    CU_ASSERT(rig_task(r)->finished);
+    CU_ASSERT(rig_captured(r, "to") >= 1000 && rig_captured(r, "to") <= 1032);
+    rig_close(r);
+}
+
+static void stops(void)
+{
+    struct rig *r = open_gen(PLAIN, "");
+
+    rig_task(r)->stopping = true;
+    CU_ASSERT_EQUAL(rig_poll(r, 1), 0);
+    CU_ASSERT_EQUAL(rig_captured(r, "to"), 0);
+    CU_ASSERT(!rig_task(r)->finished);
+    rig_close(r);
+}
+
+/* --- several instances --- */
+
+#define TRIO 3
+
+static uint32_t trio_value[TRIO][4096];
+static unsigned trio_n[TRIO];
+
+static void keep_values(struct out *o, struct rte_mbuf **m, uint16_t n)
+{
+    for (uint16_t i = 0; i < n; i++) {
+        unsigned w = o->tx.port;
+
+        if (trio_n[w] < 4096)
+            trio_value[w][trio_n[w]] = be(rte_pktmbuf_mtod(m[i], const uint8_t *) + 26, 4);
+        trio_n[w]++;
+    }
+    rte_pktmbuf_free_bulk(m, n);
+}
+
+/* Run the three instances of one gen for a time; parameters come from a rig. */
+static void run_trio(const char *text, const char *params, double seconds)
+{
+    struct rig *r = open_gen(text, params);
+    struct cfg_task cfg = *rig_task(r)->cfg;
+    struct plan_dest dest = {.kind = DEST_PORT, .index = 0};
+    struct plan_instance inst[TRIO + 1] = {{.task = 7}, {.task = 7}, {.task = 7}, {.task = 8}};
+    struct plan plan = {.cfg = &harness_model, .n_instances = TRIO + 1, .instances = inst};
+    struct task t[TRIO];
+    struct out out[TRIO];
+
+    memset(t, 0, sizeof(t));
+    memset(out, 0, sizeof(out));
+    memset(trio_n, 0, sizeof(trio_n));
+    for (uint16_t w = 0; w < TRIO; w++) {
+        struct task_env env = {.plan = &plan,
+                               .cfg = &cfg,
+                               .instance = w,
+                               .pool = harness_pool,
+                               .socket = SOCKET_ID_ANY,
+                               .tsc_hz = rte_get_tsc_hz()};
+
+        inst[w].output[0] = (struct plan_output){.n_dests = 1, .dest = &dest};
+        t[w].state = rte_zmalloc("state", task_gen.state_size, RTE_CACHE_LINE_SIZE);
+        t[w].worker = w;
+        t[w].n_dests[0] = 1;
+        t[w].output[0] = &out[w];
+        out[w].send = keep_values;
+        out[w].tx.port = w;
+        CU_ASSERT_EQUAL_FATAL(task_gen.init(&t[w], &env), 0);
+    }
+    for (uint64_t now = 1; now < (uint64_t)(seconds * (double)rte_get_tsc_hz()); now += 3000)
+        for (unsigned w = 0; w < TRIO; w++)
+            task_gen.poll(&t[w], now);
+    for (unsigned w = 0; w < TRIO; w++) {
+        CU_ASSERT_EQUAL(t[w].created, trio_n[w]);
+        task_gen.fini(&t[w]);
+        rte_free(t[w].state);
+    }
+    rig_close(r);
+}
+
+static void share_rate(void)
+{
+    run_trio(PLAIN, "rate=900kpps", 0.3);
+    for (unsigned w = 0; w < TRIO; w++)
+        CU_ASSERT_DOUBLE_EQUAL((double)trio_n[w], 90000, 90);
+}
+
+static void share_count(void)
+{
+    run_trio(PLAIN, "rate=900kpps count=2000", 0.01);
+    CU_ASSERT_EQUAL(trio_n[0], 667);
+    CU_ASSERT_EQUAL(trio_n[1], 667);
+    CU_ASSERT_EQUAL(trio_n[2], 666);
+    run_trio(PLAIN, "rate=900kpps count=2", 0.001);
+    CU_ASSERT_EQUAL(trio_n[0] + trio_n[1], 2);
+    CU_ASSERT_EQUAL(trio_n[2], 0);
+}
+
+/* Together they go through a stepped variable once; random ones differ. */
+static void share_values(void)
+{
+    unsigned seen[3000] = {0}, equal = 0;
+
+    run_trio("var v 0-2999 step 1\n" ETHER "ipv4 src v dst 1.1.1.1\nudp src 1 dst 2\n",
+             "rate=900kpps count=3000", 0.01);
+    for (unsigned w = 0; w < TRIO; w++)
+        for (unsigned i = 0; i < 1000; i++)
+            seen[trio_value[w][i]]++;
+    for (unsigned v = 0; v < 3000; v++)
+        CU_ASSERT_EQUAL(seen[v], 1);
+    run_trio("var v 0-99999999 random\n" ETHER "ipv4 src v dst 1.1.1.1\nudp src 1 dst 2\n",
+             "rate=900kpps count=3000", 0.01);
+    for (unsigned i = 0; i < 1000; i++)
+        for (unsigned k = 0; k < 1000; k++)
+            equal += trio_value[0][i] == trio_value[1][k];
+    CU_ASSERT(equal < 5);
+}
+
+/* --- templates --- */
+
+/* 1000 frames as a pcap of this machine's byte order: lengths 1 to 1000, all bytes alike. */
+static void write_pcap(unsigned frames)
+{
+    uint32_t head[6] = {0xa1b2c3d4, 4u << 16 | 2, 0, 0, 65535, 1}, each[4] = {0};
+    uint8_t bytes[2048];
+    FILE *f = fopen(path, "wb");
+
+    fwrite(head, sizeof(head), 1, f);
+    for (unsigned len = 1; len <= frames; len++) {
+        memset(bytes, (int)(len & 0xff), len);
+        each[2] = each[3] = len;
+        fwrite(each, sizeof(each), 1, f);
+        fwrite(bytes, len, 1, f);
+    }
+    fclose(f);
+}
+
+static void pcap_in_turn(void)
+{
+    char params[128];
+    struct rig *r;
+
+    write_pcap(500);
+    snprintf(params, sizeof(params), "template=%s rate=1Mpps", path);
+    r = rig_open(&task_gen, params, "to");
+    make(r, 1200);
+    for (unsigned i = 0; i < 1200; i++) {
+        const struct rte_mbuf *m = rig_out(r, "to", 0, i);
+        unsigned len = i % 500 + 1;
+
+        CU_ASSERT_EQUAL(m->data_len, len);
+        CU_ASSERT_EQUAL(data(r, i)[0], len & 0xff);
+        CU_ASSERT_EQUAL(data(r, i)[len - 1], len & 0xff);
+    }
+    rig_close(r);
+    /* 100% of 10 Gbit/s: the mean frame has 250.5 bytes, and 24 more on the line */
+    snprintf(params, sizeof(params), "template=%s", path);
+    r = rig_open(&task_gen, params, "to");
+    CU_ASSERT_DOUBLE_EQUAL((double)made(r, rte_get_tsc_hz() / 100, 700), 45537, 64);
+    rig_close(r);
+}
+
+static void sizes(void)
+{
+    static const unsigned size[] = {64, 65, 128, 512, 1518, 1982};
+
+    for (unsigned i = 0; i < RTE_DIM(size); i++) {
+        char params[64];
+        struct rig *r;
+
+        snprintf(params, sizeof(params), "size=%u", size[i]);
+        r = open_gen("size 256\n" PLAIN "payload a1 b2 c3\n", params);
+        make(r, 64);
+        for (unsigned k = 0; k < 64; k++) {
+            const uint8_t *d = data(r, k);
+            static const uint8_t pattern[3] = {0xa1, 0xb2, 0xc3};
+
+            CU_ASSERT_EQUAL(rig_out(r, "to", 0, k)->data_len, size[i] - 4);
+            for (unsigned b = 42; b < size[i] - 4; b++)
+                if (d[b] != (size[i] == 64 ? 0 : pattern[(b - 42) % 3]))
+                    CU_FAIL_FATAL("wrong payload");
+        }
+        rig_close(r);
+    }
+}
+
+static void init_errors(void)
+{
+    int rc;
+
+    CU_ASSERT_PTR_NULL(rig_try(&task_gen, "rate=1pps", "to", &rc));
+    CU_ASSERT_EQUAL(rc, -EINVAL);
+    /* to no port */
+    CU_ASSERT_PTR_NULL(rig_try(&task_gen, with_template(PLAIN, "rate=10%"), "", &rc));
+    CU_ASSERT_EQUAL(rc, -EINVAL);
+    CU_ASSERT_PTR_NULL(rig_try(&task_gen, with_template(PLAIN, "rate=0.0001pps"), "to", &rc));
+    CU_ASSERT_EQUAL(rc, -EINVAL);
+    CU_ASSERT_PTR_NULL(
+        rig_try(&task_gen, with_template(PLAIN, "rate=0.01pps train=1000000"), "to", &rc));
+    CU_ASSERT_EQUAL(rc, -EINVAL);
+    /* too small for the layers; a frame that no mbuf holds */
+    CU_ASSERT_PTR_NULL(rig_try(
+        &task_gen,
+        with_template(ETHER "ipv4 src 1.1.1.1 dst 1.1.1.1\ngre\nipv4 src 1.1.1.1 dst 1.1.1.1\n"
+                            "udp src 1 dst 2\n",
+                      "rate=1pps size=64"),
+        "to", &rc));
+    CU_ASSERT_EQUAL(rc, -EINVAL);
+    CU_ASSERT_PTR_NULL(rig_try(&task_gen, with_template(PLAIN, "rate=1pps size=9000"), "to", &rc));
+    CU_ASSERT_EQUAL(rc, -EINVAL);
+}
+
+static int make_file(void)
+{
+    int fd = mkstemp(path);
+
+    return fd < 0 ? -1 : close(fd);
+}
+
+int main(void)
+{
+    static const struct harness_test tests[] = {
+        {"bytes of an upstream stream", bytes_upstream},
+        {"fields in all places", all_places},
+        {"random ranges", random_range},
+        {"seeds", seeds},
+        {"steps go round", steps_go_round},
+        {"stale mbufs", stale_mbufs},
+        {"empty pool", empty_pool},
+        {"rates", rates},
+        {"stall", stall},
+        {"trains", trains},
+        {"ends by count", ends_by_count},
+        {"ends by time", ends_by_time},
+        {"stops", stops},
+        {"instances share the rate", share_rate},
+        {"instances share the count", share_count},
+        {"instances share the values", share_values},
+        {"pcap in turn", pcap_in_turn},
+        {"sizes", sizes},
+        {"what it cannot do", init_errors},
+        {NULL, NULL},
+    };
+    int rc = make_file() != 0;
+
+    if (rc == 0)
+        rc = harness_main("gen", tests);
+    unlink(path);
+    return rc;
+}
