@@ -4,7 +4,9 @@
 #include "tasks/task_types.h"
 
 const struct task_type *const task_types[] = {
+    &task_fragment,
     &task_gen,
+    &task_lb,
     &task_sink,
     NULL,
 };

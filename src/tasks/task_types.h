@@ -5,7 +5,10 @@
 
 #include "engine/task.h"
 
+extern const struct task_type task_arp;
+extern const struct task_type task_fragment;
 extern const struct task_type task_gen;
+extern const struct task_type task_lb;
 extern const struct task_type task_sink;
 
 #endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Load balancer: spreads packets over the workers of the next task by subscriber, so that both
+ * directions of one subscriber meet on the worker of the same number. It looks only as far as it
+ * needs to find whose a frame is; what it cannot say (ARP of a core router, an unknown key, a
+ * malformed frame) goes to worker 0, which judges it.
+ */
+#include "packet/frame.h"
+#include "packet/gre.h"
+#include "packet/mpls.h"
+#include "packet/qinq.h"
+#include "tables/tables.h"
+#include "tasks/task_types.h"
+
+enum { OUT_TO };
+enum { PARAM_BY };
+enum { BY_QINQ, BY_GRE, BY_SUBSCRIBER };
+
+#define MAX_LABELS      16
+#define HASH_MULTIPLIER 2654435769u /* 2^32 / golden ratio */
+
+struct lb {
+    const struct idmap *by_vlan, *by_gre_key;
+    unsigned by;
+};
+
+static const uint32_t no_subscriber; /* what a frame without one is looked up as */
+
+/* Where the id of a double-tagged frame's subscriber is to be read. */
+static inline const uint32_t *slot_by_vlan(const struct idmap *map, const uint8_t *p, uint32_t len,
+                                           uint16_t port)
+{
+    uint64_t tags;
+
+    if (unlikely(len < ETH_MACS + QINQ_TAGS_LEN))
+        return &no_subscriber;
+    tags = qinq_tags(p);
+    if (unlikely(!qinq_is_double(tags)))
+        return &no_subscriber;
+    return idmap_slot(map, subscriber_vlan_key((uint8_t)port, qinq_svlan(tags), qinq_cvlan(tags)));
+}
+
+/* Bytes before the IPv4 header, behind Ethernet and any labels, or 0 where there is none. */
+static inline uint32_t ipv4_offset(const uint8_t *p, uint32_t len)
+{
+    int stack;
+
+    if (unlikely(len < ETH_LEN))
+        return 0;
+    if (eth_type(p) == RTE_BE16(RTE_ETHER_TYPE_IPV4))
+        return ETH_LEN;
+    if (unlikely(eth_type(p) != RTE_BE16(MPLS_TYPE)))
+        return 0;
+    stack = mpls_stack_len(p + ETH_LEN, len - ETH_LEN, MAX_LABELS);
+    return unlikely(stack < 0) ? 0 : ETH_LEN + (uint32_t)stack;
+}
+
+/* Where the id of the subscriber is to be read whose key a GRE packet bears. A later fragment has
+ * no GRE header. */
+static inline const uint32_t *slot_by_gre_key(const struct idmap *map, const uint8_t *p,
+                                              uint32_t len)
+{
+    uint32_t at = ipv4_offset(p, len), header;
+    uint16_t flags;
+
+    if (unlikely(at == 0 || len < at + sizeof(struct rte_ipv4_hdr)))
+        return &no_subscriber;
+    p += at;
+    len -= at;
+    header = (p[0] & 15u) * 4;
+    if (unlikely(p[0] >> 4 != 4 || header < sizeof(struct rte_ipv4_hdr) || p[9] != IPPROTO_GRE ||
+                 (load16(p + 6) & RTE_BE16(RTE_IPV4_HDR_OFFSET_MASK)) != 0 ||
+                 len < header + GRE_KEY_LEN))
+        return &no_subscriber;
+    p += header;
+    flags = gre_flags(p);
+    if (unlikely(!gre_flags_ok(flags) || (flags & GRE_HAS_KEY) == 0 ||
+                 len < header + gre_len(flags)))
+        return &no_subscriber;
+    return idmap_slot(map, rte_be_to_cpu_32(gre_key(p, flags)));
+}
+
+/* Multiply-shift: ids are dense, and an id of 0 gives worker 0. */
+static inline uint16_t worker_of(uint32_t id, uint16_t n)
+{
+    return (uint16_t)((uint64_t)(id * HASH_MULTIPLIER) * n >> 32);
+}
+
+/* Passes over the burst, each of which prefetches what the next one reads: headers, slots, ids. */
+static void lb_handle(struct task *t, struct rte_mbuf **m, uint16_t n)
+{
+    const struct lb *lb = t->state;
+    struct out *out = t->output[OUT_TO];
+    uint16_t workers = t->n_dests[OUT_TO];
+    const uint32_t *slot[BURST_MAX];
+
+    if (lb->by == BY_SUBSCRIBER) {
+        for (uint16_t i = 0; i < n; i++) {
+            meta_set_in_port(m[i], task_in_port(t, m[i]));
+            out_put(&out[worker_of(meta_subscriber(m[i]), workers)], m[i]);
+        }
+        return;
+    }
+    burst_prefetch_mbufs(m, n);
+    burst_prefetch_frames(m, n);
+    for (uint16_t i = 0; i < n; i++) {
+        const uint8_t *p = frame_bytes(m[i]);
+        uint16_t port = task_in_port(t, m[i]);
+
+        meta_set_in_port(m[i], port);
+        slot[i] = lb->by == BY_QINQ ? slot_by_vlan(lb->by_vlan, p, m[i]->data_len, port)
+                                    : slot_by_gre_key(lb->by_gre_key, p, m[i]->data_len);
+        rte_prefetch0(slot[i]);
+    }
+    for (uint16_t i = 0; i < n; i++)
+        out_put(&out[worker_of(__atomic_load_n(slot[i], __ATOMIC_RELAXED), workers)], m[i]);
+}
+
+static int lb_init(struct task *t, const struct task_env *env)
+{
+    struct lb *lb = t->state;
+
+    lb->by_vlan = env->tables->subscribers->by_vlan;
+    lb->by_gre_key = env->tables->subscribers->by_gre_key;
+    lb->by = (unsigned)env->cfg->param[PARAM_BY].u;
+    return 0;
+}
+
+static const char *const by_choices[] = {
+    [BY_QINQ] = "qinq", [BY_GRE] = "gre", [BY_SUBSCRIBER] = "subscriber", NULL};
+
+const struct task_type task_lb = {
+    .schema =
+        {
+            .type = "lb",
+            .help = "spreads packets over the workers of the next task by subscriber",
+            .kind = TASK_WORKER,
+            .spreads = true,
+            .params =
+                {
+                    [PARAM_BY] = {.name = "by",
+                                  .type = PARAM_ENUM,
+                                  .def = "qinq",
+                                  .choices = by_choices,
+                                  .help = "what names the subscriber: the VLAN pair, the GRE key "
+                                          "(behind any MPLS labels), or the mbuf, where a task "
+                                          "before it has found it"},
+                },
+            .outputs = {[OUT_TO] = "to"},
+        },
+    .state_size = sizeof(struct lb),
+    .init = lb_init,
+    .handle = lb_handle,
+};
