@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The plan for Graphviz: a box for each core with its instances, ports at both sides. Solid edges
- * are direct calls, bold dashed ones rings.
+ * are direct calls, bold dashed ones rings, dotted ones in-memory wires between ports.
  */
+#include <string.h>
+
 #include "config/plan_build.h"
 
 /* Names in labels: what DOT's quoted strings want escaped. */
@@ -30,7 +32,7 @@ static void put_cores(const struct plan *p, FILE *to)
 
             fprintf(to, "    i%u [label=\"", c->instances[k]);
             put_label(to, instance_name(p, c->instances[k], name, sizeof(name)));
-            fprintf(to, "\\n(%s)\"];\n", type);
+            fprintf(to, strcmp(name, type) == 0 ? "\"];\n" : "\\n(%s)\"];\n", type);
         }
         fputs("  }\n", to);
     }
@@ -55,28 +57,32 @@ static void put_ports(const struct plan *p, FILE *to)
     }
 }
 
+/* A port with one queue needs no number. */
+static void put_queue(FILE *to, uint16_t n_queues, uint16_t queue)
+{
+    if (n_queues > 1)
+        fprintf(to, "queue %u", queue);
+}
+
+/* The slow path is drawn pale and does not pull at the picture. */
 static void put_edge(const struct plan *p, unsigned from, unsigned output,
                      const struct plan_dest *d, FILE *to)
 {
     const struct cfg_task *t = &p->cfg->tasks[p->instances[from].task];
-    const char *name = output > 0 ? t->schema->outputs[output] : "";
-    const char *colour = output > 0 ? ", color=gray45, fontcolor=gray45" : "";
-    const struct plan_ring *r;
+    const char *style = output > 0
+                            ? ", color=gray55, fontcolor=gray40, fontsize=8, penwidth=1, weight=0"
+                            : ", weight=4";
+    const struct plan_ring *r = d->kind == DEST_RING ? &p->rings[d->index] : NULL;
 
-    switch (d->kind) {
-    case DEST_PORT:
-        fprintf(to, "  i%u -> tx%u [label=\"%s%squeue %u\"%s];\n", from, d->index, name,
-                output > 0 ? "\\n" : "", d->queue, colour);
-        break;
-    case DEST_CALL:
-        fprintf(to, "  i%u -> i%u [label=\"%s\"%s];\n", from, d->index, name, colour);
-        break;
-    case DEST_RING:
-        r = &p->rings[d->index];
-        fprintf(to, "  i%u -> i%u [label=\"%s%sring %u %s\", style=\"bold,dashed\"%s];\n", from,
-                r->consumer, name, output > 0 ? "\\n" : "", r->size, ring_producers(r), colour);
-        break;
-    }
+    fprintf(to, "  i%u -> %s%u [label=\"", from, d->kind == DEST_PORT ? "tx" : "i",
+            r != NULL ? r->consumer : d->index);
+    if (output > 0)
+        fprintf(to, "%s%s", t->schema->outputs[output], d->kind == DEST_CALL ? "" : "\\n");
+    if (d->kind == DEST_PORT)
+        put_queue(to, p->tx_queues[d->index], d->queue);
+    if (r != NULL)
+        fprintf(to, "ring %u %s\", style=\"bold,dashed", r->size, ring_producers(r));
+    fprintf(to, "\"%s];\n", style);
 }
 
 static void put_edges(const struct plan *p, FILE *to)
@@ -84,12 +90,25 @@ static void put_edges(const struct plan *p, FILE *to)
     for (unsigned i = 0; i < p->n_instances; i++) {
         const struct plan_instance *inst = &p->instances[i];
 
-        for (uint16_t r = 0; r < inst->n_rx; r++)
-            fprintf(to, "  rx%u -> i%u [label=\"queue %u\"];\n", inst->rx[r].port, i,
-                    inst->rx[r].queue);
+        for (uint16_t r = 0; r < inst->n_rx; r++) {
+            fprintf(to, "  rx%u -> i%u [label=\"", inst->rx[r].port, i);
+            put_queue(to, p->rx_queues[inst->rx[r].port], inst->rx[r].queue);
+            fputs("\", weight=4];\n", to);
+        }
         for (unsigned o = 0; o < TASK_MAX_OUTPUTS; o++)
             for (uint16_t k = 0; k < inst->output[o].n_dests; k++)
                 put_edge(p, i, o, &inst->output[o].dest[k], to);
+    }
+}
+
+/* What is sent into one end of a wire is received at the other. */
+static void put_wires(const struct plan *p, FILE *to)
+{
+    for (unsigned i = 0; i < p->cfg->n_ports; i++) {
+        unsigned peer = wire_peer(p->cfg, i);
+
+        if (port_is_wire(&p->cfg->ports[i]) && p->tx_queues[i] > 0 && p->rx_queues[peer] > 0)
+            fprintf(to, "  tx%u -> rx%u [style=dotted, color=\"#5a8a55\"];\n", i, peer);
     }
 }
 
@@ -97,7 +116,7 @@ void plan_print_dot(const struct plan *p, FILE *to)
 {
     fputs("digraph plan {\n  label=\"", to);
     put_label(to, p->cfg->name);
-    fputs("\";\n  rankdir=LR;\n  fontname=\"Helvetica\";\n"
+    fputs("\";\n  rankdir=LR;\n  labeljust=l;\n  ranksep=0.7;\n  fontname=\"Helvetica\";\n"
           "  node [shape=box, style=\"rounded,filled\", fillcolor=\"#ffffff\", "
           "fontname=\"Helvetica\"];\n"
           "  edge [fontname=\"Helvetica\", fontsize=10];\n"
@@ -106,5 +125,6 @@ void plan_print_dot(const struct plan *p, FILE *to)
     put_cores(p, to);
     put_ports(p, to);
     put_edges(p, to);
+    put_wires(p, to);
     fputs("}\n", to);
 }

@@ -7,6 +7,8 @@
 
 #include "config/plan_build.h"
 
+#define LARGEST_BURST 64u /* of any task */
+
 /* One transmit queue for each core that sends to a port, shared by the core's instances. */
 static struct plan_dest to_port(struct plan_build *b, uint16_t port, uint16_t core)
 {
@@ -118,6 +120,25 @@ static int connect_output(struct plan_build *b, uint16_t i, unsigned output)
     return 0;
 }
 
+/* A waiting ring takes a burst only when there is room for one from each producing core: see
+ * link_blocked(). */
+static void check_waiting_rings(struct plan_build *b)
+{
+    for (unsigned i = 0; i < b->p->n_rings; i++) {
+        const struct plan_ring *r = &b->p->rings[i];
+        const struct plan_instance *inst = &b->p->instances[r->consumer];
+        const struct cfg_task *t = &b->m->tasks[inst->task];
+
+        if (r->on_full == FULL_WAIT && inst->worker == 0 &&
+            r->size <= (uint32_t)r->n_producers * LARGEST_BURST)
+            diag_error(b->d, t->loc,
+                       "the ring of task '%s' holds %u packets, but %u cores wait for room for %u "
+                       "each in it: make it larger than %u",
+                       t->name, r->size - 1, r->n_producers, LARGEST_BURST,
+                       r->n_producers * LARGEST_BURST);
+    }
+}
+
 int plan_make_links(struct plan_build *b)
 {
     struct plan *p = b->p;
@@ -134,5 +155,7 @@ int plan_make_links(struct plan_build *b)
     for (unsigned i = 0; rc == 0 && i < p->n_instances; i++)
         for (unsigned o = 0; rc == 0 && o < TASK_MAX_OUTPUTS; o++)
             rc = connect_output(b, (uint16_t)i, o);
+    if (rc == 0)
+        check_waiting_rings(b);
     return rc;
 }

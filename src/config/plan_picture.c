@@ -90,11 +90,29 @@ static unsigned find_edges(const struct plan *p, const struct plan_instance *ins
     return n;
 }
 
-/* Is the instance fed by a port, a ring or itself? Then it starts a line of its own. */
-static bool starts_line(const struct plan *p, const struct plan_instance *inst)
+/* Is the instance called by another's "to"? Then it stands in that one's line. */
+static bool called_in_line(const struct plan *p, unsigned i)
 {
+    const struct plan_core *c = &p->cores[p->instances[i].core];
+
+    for (uint16_t k = 0; k < c->n_instances; k++) {
+        const struct plan_output *out = &p->instances[c->instances[k]].output[0];
+
+        for (uint16_t d = 0; d < out->n_dests; d++)
+            if (out->dest[d].kind == DEST_CALL && out->dest[d].index == i)
+                return true;
+    }
+    return false;
+}
+
+/* Is the instance fed by a port, a ring or itself? Then it starts a line of its own. So do side
+ * paths, that the main path is not broken by them. */
+static bool starts_line(const struct plan *p, unsigned i)
+{
+    const struct plan_instance *inst = &p->instances[i];
+
     return inst->n_rx > 0 || inst->in_ring != CFG_NONE ||
-           p->cfg->tasks[inst->task].schema->kind == TASK_SOURCE;
+           p->cfg->tasks[inst->task].schema->kind == TASK_SOURCE || !called_in_line(p, i);
 }
 
 static void put_arrow(const struct picture *pic, const struct edge *e, const char *name, char *buf,
@@ -175,7 +193,7 @@ static void draw_edge(struct picture *pic, const struct plan_instance *inst, con
         put_port(pic, inst, e);
     else if (e->rings > 0)
         put_remote(pic, e);
-    else if (pic->drawn[e->dest->index] || starts_line(p, &p->instances[e->dest->index]))
+    else if (pic->drawn[e->dest->index] || starts_line(p, e->dest->index))
         fprintf(pic->to, "%s …", p->cfg->tasks[p->instances[e->dest->index].task].name);
     else
         draw_instance(pic, e->dest->index);
@@ -217,6 +235,9 @@ static void put_inputs(const struct picture *pic, const struct plan_instance *in
     char list[256];
 
     buf[0] = '\0';
+    if (inst->n_rx == 0 && inst->in_ring == CFG_NONE &&
+        p->cfg->tasks[inst->task].schema->kind != TASK_SOURCE)
+        snprintf(buf, len, "… ─▶ ");
     for (uint16_t r = 0; r < inst->n_rx && used < len; r++) {
         for (unsigned c = 0; c < pic->n; c++)
             queues[c] = (uint16_t)(inst->rx[r].queue + c);
@@ -260,11 +281,7 @@ static void draw_block(struct picture *pic)
             number_list(cores, pic->n, core_list, sizeof(core_list)),
             number_list(cpus, pic->n, cpu_list, sizeof(cpu_list)));
     for (uint16_t i = 0; i < c->n_instances; i++)
-        if (starts_line(p, &p->instances[c->instances[i]]))
-            draw_line(pic, c->instances[i]);
-    /* what nothing feeds, or only itself */
-    for (uint16_t i = 0; i < c->n_instances; i++)
-        if (!pic->drawn[c->instances[i]])
+        if (starts_line(p, c->instances[i]))
             draw_line(pic, c->instances[i]);
 }
 

@@ -52,10 +52,14 @@ static void table_end(struct table *t, FILE *to)
             if (strlen(t->row[r][c]) > width[c])
                 width[c] = strlen(t->row[r][c]);
     for (unsigned r = 0; r < t->n; r++) {
+        unsigned last = t->n_columns - 1;
+
+        while (last > 0 && t->row[r][last][0] == '\0')
+            last--;
         fputs(" ", to);
-        for (unsigned c = 0; c + 1 < t->n_columns; c++)
+        for (unsigned c = 0; c < last; c++)
             fprintf(to, " %-*s ", (int)width[c], t->row[r][c]);
-        fprintf(to, " %s\n", t->row[r][t->n_columns - 1]);
+        fprintf(to, " %s\n", t->row[r][last]);
     }
     free(t->row);
 }
@@ -171,6 +175,15 @@ static void size_row(struct table *t, const char *what, uint64_t bytes)
     cell(t, 1, "%s", format_size(bytes, size, sizeof(size)));
 }
 
+static unsigned wire_ends(const struct cfg_model *m)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < m->n_ports; i++)
+        n += port_is_wire(&m->ports[i]);
+    return n;
+}
+
 static void print_memory(const struct plan *p, FILE *to)
 {
     const struct plan_memory *mem = &p->memory;
@@ -184,8 +197,11 @@ static void print_memory(const struct plan *p, FILE *to)
 
         cell(&t, 0, "pool ");
         size_row(&t, pool->name, mem->mbufs[i]);
-        cell(&t, 2, "%u mbufs with %u bytes of data room; at least %u are needed", pool->mbufs,
-             pool->data_room, mem->pool_need[i]);
+        cell(&t, 2, "%u mbufs with %u bytes of data room; ", pool->mbufs, pool->data_room);
+        if (mem->pool_need[i] > 0)
+            cell(&t, 2, "at least %u are needed", mem->pool_need[i]);
+        else
+            cell(&t, 2, "nothing takes from it");
     }
     size_row(&t, "subscribers", mem->tables);
     cell(&t, 2, "%u records and their indices", p->cfg->n_subscribers);
@@ -194,7 +210,7 @@ static void print_memory(const struct plan *p, FILE *to)
     cell(&t, 2, "%u routes, %u next hops", p->cfg->n_routes, p->cfg->n_nexthops);
     t.n++;
     size_row(&t, "rings", mem->rings);
-    cell(&t, 2, "%u between cores", p->n_rings);
+    cell(&t, 2, "%u between cores, %u in wires", p->n_rings, wire_ends(p->cfg));
     t.n++;
     size_row(&t, "total", mem->total);
     cell(&t, 2, "%u pages of 2 MiB or %u of 1 GiB", mem->pages_2m, mem->pages_1g);

@@ -258,6 +258,32 @@ static void many_producing_cores(void)
     finish(p);
 }
 
+/* One burst of each producing core must fit into a ring that waits. */
+static void waiting_ring_too_small(void)
+{
+    struct plan *p;
+    unsigned a, b;
+
+    start();
+    a = task("a", &gen);
+    b = task("b", &sink);
+    to(a, b);
+    m->tasks[b].ring = 128;
+    place(0, 2, a, a);
+    place(8, 1, b, b);
+    p = make(); /* it drops */
+    CU_ASSERT_PTR_NOT_NULL(p);
+    plan_free(p);
+    m->tasks[b].on_full = FULL_WAIT;
+    m->tasks[b].ring = 256;
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL(p);
+    plan_free(p);
+    m->tasks[b].ring = 128;
+    refused("t.cfg:2: error: the ring of task 'b' holds 127 packets, but 2 cores wait for room for "
+            "64 each in it: make it larger than 128\n");
+}
+
 static void worker_to_worker(void)
 {
     struct plan *p;
@@ -427,6 +453,7 @@ int main(void)
         TEST(ring_across_cores),
         TEST(producers_are_cores),
         TEST(many_producing_cores),
+        TEST(waiting_ring_too_small),
         TEST(worker_to_worker),
         TEST(workers_differ),
         TEST(one_to_many_needs_lb),

@@ -121,10 +121,10 @@ static void dot(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     text = printed(p, plan_print_dot);
     has(text, "subgraph cluster_core3");
-    has(text, "rx0 -> i0 [label=\"queue 0\"]");
-    has(text, "i0 -> i1 [label=\"\"]");
-    has(text, "i1 -> i2 [label=\"ring 512 SP\", style=\"bold,dashed\"]");
-    has(text, "i6 -> tx2 [label=\"queue 0\"]");
+    has(text, "rx0 -> i0 [label=\"\", weight=4]");
+    has(text, "i0 -> i1 [label=\"\", weight=4]");
+    has(text, "i1 -> i2 [label=\"ring 512 SP\", style=\"bold,dashed\", weight=4]");
+    has(text, "i6 -> tx2 [label=\"\", weight=4]");
     has(text, "a \\\"quoted\\\\name\\\"");
     free(text);
     finish(p);
