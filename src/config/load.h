@@ -7,8 +7,8 @@
 
 #include "config/model.h"
 
-#define CFG_MAX_NAME         24       /* characters of a name: DPDK's objects bear them */
-#define CFG_MAX_SUBSCRIBERS  16777216 /* ids fit into 24 bits with room to spare */
+#define CFG_MAX_NAME         24 /* characters of a name: DPDK's objects bear them */
+#define CFG_MAX_SUBSCRIBERS  4194304
 #define CFG_MAX_ROUTES       1048576
 #define CFG_MAX_SAME_ERRORS  20 /* of one kind about one table, then only how many more */
 #define CFG_FALLBACK_MACHINE "1x64x2"
@@ -39,7 +39,11 @@ struct loader {
 /** Each reads its section; setting is NULL where the configuration has none. Errors go to l->d. */
 void load_pools(struct loader *l, const config_setting_t *pools);
 void load_ports(struct loader *l, const config_setting_t *ports);
+/** Before the subscribers, who name profiles. */
+void load_qos(struct loader *l, const config_setting_t *qos);
 void load_subscribers(struct loader *l, const config_setting_t *subscribers);
+/** After the subscribers: their pipes, and whether the schedulers can do what the profiles say. */
+void load_pipes(struct loader *l);
 void load_routes(struct loader *l, const config_setting_t *routes);
 void load_tasks(struct loader *l, const config_setting_t *tasks);
 void load_layout(struct loader *l, const config_setting_t *layout);
@@ -100,9 +104,13 @@ void check_overlaps(struct loader *l);
 uint32_t find_pool(const struct loader *l, const char *name);
 uint32_t find_port(const struct loader *l, const char *name);
 uint32_t find_task(const struct loader *l, const char *name);
+uint32_t find_profile(const struct loader *l, const char *name);
+uint32_t find_scheduler(const struct loader *l, const char *name);
 
 /** The name nearest to a misspelt one, or NULL. */
 const char *nearest_port(const struct loader *l, const char *name);
+const char *nearest_profile(const struct loader *l, const char *name);
+const char *nearest_scheduler(const struct loader *l, const char *name);
 const char *nearest_task(const struct loader *l, const char *name);
 
 /** One holder of first..last, which nobody else may hold. */

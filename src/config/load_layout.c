@@ -173,7 +173,7 @@ void load_layout(struct loader *l, const config_setting_t *layout)
     if (!is_list || taken.unknown_task || l->task_nameless)
         return;
     for (unsigned i = 0; i < l->m->n_tasks; i++)
-        if (taken.task[i] < 0)
+        if (taken.task[i] < 0 && find_task(l, l->m->tasks[i].name) == i) /* not a second one */
             diag_error(l->d, l->m->tasks[i].loc, "task '%s': is on no core: expected in the layout",
                        l->m->tasks[i].name);
 }
