@@ -4,11 +4,14 @@
 #ifndef PACKET_IPV4_H
 #define PACKET_IPV4_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_branch_prediction.h>
 #include <rte_byteorder.h>
 #include <rte_ip.h>
+
+#include "packet/bytes.h"
 
 enum ipv4_verdict {
     IPV4_OK,
@@ -24,6 +27,20 @@ static inline uint16_t csum_fold(uint32_t sum)
     return (uint16_t)((sum & 0xffff) + (sum >> 16));
 }
 
+/** One's-complement sum of a header of len bytes (a multiple of 4, at least 20): 0xffff where its
+ * checksum is right. */
+static inline uint16_t ipv4_header_sum(const void *header, uint32_t len)
+{
+    const uint8_t *p = header;
+    uint64_t first = load64(p), second = load64(p + 8);
+    uint64_t sum =
+        (uint32_t)first + (first >> 32) + (uint32_t)second + (second >> 32) + load32(p + 16);
+
+    for (uint32_t i = 20; unlikely(i < len); i += 4)
+        sum += load32(p + i);
+    return csum_fold((uint32_t)((sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32)));
+}
+
 /** Check the header of a packet of which avail bytes are there (Ethernet padding counts). */
 static inline enum ipv4_verdict ipv4_check(const struct rte_ipv4_hdr *ip, uint32_t avail)
 {
@@ -37,7 +54,7 @@ static inline enum ipv4_verdict ipv4_check(const struct rte_ipv4_hdr *ip, uint32
     total = rte_be_to_cpu_16(ip->total_length);
     if (unlikely(total < header || total > avail))
         return IPV4_BAD_LENGTH;
-    if (unlikely(rte_raw_cksum(ip, header) != 0xffff))
+    if (unlikely(ipv4_header_sum(ip, header) != 0xffff))
         return IPV4_BAD_CHECKSUM;
     return IPV4_OK;
 }
@@ -56,6 +73,17 @@ static inline void ipv4_ttl_decrement(struct rte_ipv4_hdr *ip)
 
     ip->time_to_live--;
     ip->hdr_checksum = (rte_be16_t)(sum + (sum >= 0xffff));
+}
+
+/**
+ * May a router send a packet there as unicast (host order)? Neither 0/8 nor loopback nor multicast
+ * nor reserved nor broadcast: RFC 1812 sections 4.2.2.11 and 5.3.7.
+ */
+static inline bool ipv4_is_unicast(uint32_t addr)
+{
+    uint32_t net = addr >> 24;
+
+    return net - 1 < 223 && net != 127;
 }
 
 /** The six bits of the Differentiated Services field (RFC 2474). */

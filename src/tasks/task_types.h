@@ -6,9 +6,18 @@
 #include "engine/task.h"
 
 extern const struct task_type task_arp;
+extern const struct task_type task_classify;
+extern const struct task_type task_forward;
 extern const struct task_type task_fragment;
 extern const struct task_type task_gen;
+extern const struct task_type task_gre_decap;
+extern const struct task_type task_gre_encap;
 extern const struct task_type task_lb;
+extern const struct task_type task_mpls_pop;
+extern const struct task_type task_mpls_push;
+extern const struct task_type task_qinq_decap;
+extern const struct task_type task_qinq_encap;
+extern const struct task_type task_route;
 extern const struct task_type task_sink;
 
 #endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Loads and stores of a fixed size at any address: each is one instruction, and none breaks the
+ * aliasing rules. */
+#ifndef PACKET_BYTES_H
+#define PACKET_BYTES_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline uint16_t load16(const void *p)
+{
+    uint16_t v;
+
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+static inline uint32_t load32(const void *p)
+{
+    uint32_t v;
+
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+static inline uint64_t load64(const void *p)
+{
+    uint64_t v;
+
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+static inline void store16(void *p, uint16_t v)
+{
+    memcpy(p, &v, sizeof(v));
+}
+
+static inline void store32(void *p, uint32_t v)
+{
+    memcpy(p, &v, sizeof(v));
+}
+
+static inline void store64(void *p, uint64_t v)
+{
+    memcpy(p, &v, sizeof(v));
+}
+
+/** Copy 16 bytes by one load and one store: the source may overlap. */
+static inline void copy16(void *to, const void *from)
+{
+    typedef uint8_t vector __attribute__((vector_size(16)));
+    vector v;
+
+    memcpy(&v, from, sizeof(v));
+    memcpy(to, &v, sizeof(v));
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The Ethernet header of a frame (without FCS), and moving it along the frame. */
+#ifndef PACKET_ETHERNET_H
+#define PACKET_ETHERNET_H
+
+#include <stdint.h>
+
+#include <rte_byteorder.h>
+#include <rte_ether.h>
+
+#include "packet/bytes.h"
+
+#define ETH_LEN     14 /* MAC addresses and EtherType */
+#define ETH_MACS    12
+#define ETH_MIN_LEN 60 /* shortest frame, without FCS: IEEE 802.3 clause 4A.4.2 */
+
+/** The two bytes at 12: an EtherType, or the TPID of a tag. As they stand in the frame. */
+static inline rte_be16_t eth_type(const uint8_t *frame)
+{
+    return load16(frame + ETH_MACS);
+}
+
+/** Copy both MAC addresses from a frame to where a header shall begin, at most 12 bytes away on
+ * either side or not overlapping. */
+static inline void eth_move_macs(uint8_t *to, const uint8_t *from)
+{
+    uint64_t first = load64(from);
+    uint32_t rest = load32(from + 8);
+
+    store64(to, first);
+    store32(to + 8, rest);
+}
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A frame in an mbuf of one segment: its bytes, its length, room before and after it. */
+#ifndef PACKET_FRAME_H
+#define PACKET_FRAME_H
+
+#include <stdint.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+
+static inline uint8_t *frame_bytes(const struct rte_mbuf *m)
+{
+    return rte_pktmbuf_mtod(m, uint8_t *);
+}
+
+/** Let the frame begin pull bytes later (or earlier where negative) and be len bytes long. The
+ * caller has checked that this is inside the mbuf. */
+static inline void frame_set(struct rte_mbuf *m, int pull, uint32_t len)
+{
+    m->data_off = (uint16_t)(m->data_off + pull);
+    m->data_len = (uint16_t)len;
+    m->pkt_len = len;
+}
+
+/** The lines of the mbufs, for a task that is the first to look at them. */
+static inline void burst_prefetch_mbufs(struct rte_mbuf **m, uint16_t n)
+{
+    for (uint16_t i = 0; i < n; i++)
+        __builtin_prefetch(m[i], 1, 3);
+}
+
+/** The first line of each frame, which will be written. */
+static inline void burst_prefetch_frames(struct rte_mbuf **m, uint16_t n)
+{
+    for (uint16_t i = 0; i < n; i++)
+        __builtin_prefetch(frame_bytes(m[i]), 1, 3);
+}
+
+#endif

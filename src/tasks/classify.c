@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finds the subscriber of a packet and checks what it sent: on the access side by port and VLAN
+ * pair, on a core side without tunnels by the destination address. The id goes into the mbuf.
+ */
+#include "packet/frame.h"
+#include "packet/ipv4.h"
+#include "packet/qinq.h"
+#include "tables/tables.h"
+#include "tasks/task_types.h"
+
+enum { OUT_TO, OUT_PUNT };
+enum { ARG_MATCH, ARG_ANTI_SPOOF };
+enum { MATCH_QINQ, MATCH_IPV4 };
+
+enum {
+    DROP_SEGMENTED,
+    DROP_SHORT_FRAME,
+    DROP_NOT_QINQ,
+    DROP_UNKNOWN_SUBSCRIBER,
+    DROP_NOT_IPV4,
+    DROP_BAD_IPV4,
+    DROP_BAD_LENGTH,
+    DROP_BAD_CHECKSUM,
+    DROP_SPOOFED,
+    DROP_NO_SLOW_PATH,
+    GOOD,
+    FOR_US,
+};
+
+struct classify {
+    const struct idmap *map;
+    const struct subscriber *record;
+    const struct route_table *routes;
+    bool anti_spoof;
+    bool by_address;
+};
+
+static const uint32_t no_slot; /* id 0: where the frame names no subscriber */
+
+static int init(struct task *t, const struct task_env *env)
+{
+    const struct subscriber_table *s = env->tables->subscribers;
+    struct classify *c = t->state;
+
+    c->by_address = env->cfg->param[ARG_MATCH].u == MATCH_IPV4;
+    c->map = c->by_address ? s->by_ipv4 : s->by_vlan;
+    c->record = s->record;
+    c->routes = env->tables->routes;
+    c->anti_spoof = env->cfg->param[ARG_ANTI_SPOOF].u != 0 && !c->by_address;
+    return 0;
+}
+
+static inline const uint32_t *slot_by_tags(const struct classify *c, const struct rte_mbuf *m,
+                                           uint16_t port)
+{
+    uint64_t tags;
+
+    if (unlikely(m->nb_segs != 1 || m->data_len < QINQ_LEN))
+        return &no_slot;
+    tags = qinq_tags(frame_bytes(m));
+    if (unlikely(!qinq_is_double(tags) || port > UINT8_MAX))
+        return &no_slot;
+    return idmap_slot(c->map,
+                      subscriber_vlan_key((uint8_t)port, qinq_svlan(tags), qinq_cvlan(tags)));
+}
+
+static inline const uint32_t *slot_by_address(const struct classify *c, const struct rte_mbuf *m)
+{
+    const uint8_t *f = frame_bytes(m);
+
+    if (unlikely(m->nb_segs != 1 || m->data_len < ETH_LEN + sizeof(struct rte_ipv4_hdr) ||
+                 eth_type(f) != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
+        return &no_slot;
+    return idmap_slot(c->map,
+                      rte_be_to_cpu_32(((const struct rte_ipv4_hdr *)(f + ETH_LEN))->dst_addr));
+}
+
+/* What is wrong with a frame that names no subscriber. */
+static int why_nobody(const struct classify *c, const struct rte_mbuf *m)
+{
+    const uint8_t *f = frame_bytes(m);
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + ETH_LEN);
+
+    if (m->nb_segs != 1)
+        return DROP_SEGMENTED;
+    if (m->data_len < (c->by_address ? ETH_LEN : QINQ_LEN))
+        return DROP_SHORT_FRAME;
+    if (!c->by_address)
+        return qinq_is_double(qinq_tags(f)) ? DROP_UNKNOWN_SUBSCRIBER : DROP_NOT_QINQ;
+    if (eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_ARP))
+        return FOR_US;
+    if (eth_type(f) != RTE_BE16(RTE_ETHER_TYPE_IPV4))
+        return DROP_NOT_IPV4;
+    switch (ipv4_check(ip, m->data_len - ETH_LEN)) {
+    case IPV4_BAD_HEADER:
+        return DROP_BAD_IPV4;
+    case IPV4_BAD_LENGTH:
+        return DROP_BAD_LENGTH;
+    case IPV4_BAD_CHECKSUM:
+        return DROP_BAD_CHECKSUM;
+    case IPV4_OK:
+        break;
+    }
+    return route_is_local(c->routes, rte_be_to_cpu_32(ip->dst_addr)) ? FOR_US
+                                                                     : DROP_UNKNOWN_SUBSCRIBER;
+}
+
+/* A subscriber's frame: l2 bytes, then IPv4 or, where there are tags, ARP. */
+static inline int check(const struct rte_mbuf *m, const struct subscriber *s, uint32_t l2,
+                        bool anti_spoof)
+{
+    const uint8_t *f = frame_bytes(m);
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + l2);
+    enum ipv4_verdict v;
+
+    if (unlikely(load16(f + l2 - 2) != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
+        return load16(f + l2 - 2) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? FOR_US : DROP_NOT_IPV4;
+    v = ipv4_check(ip, m->data_len - l2);
+    if (unlikely(v != IPV4_OK))
+        return v == IPV4_BAD_HEADER   ? DROP_BAD_IPV4
+               : v == IPV4_BAD_LENGTH ? DROP_BAD_LENGTH
+                                      : DROP_BAD_CHECKSUM;
+    /* ingress filtering: RFC 2827 */
+    if (anti_spoof && unlikely(((ip->src_addr ^ s->ipv4) & s->ipv4_mask) != 0))
+        return DROP_SPOOFED;
+    return GOOD;
+}
+
+static void refuse(struct task *t, struct rte_mbuf *m, int verdict)
+{
+    if (verdict != FOR_US) {
+        task_drop(t, m, (unsigned)verdict);
+        return;
+    }
+    /* an answer leaves where the question came in */
+    meta_set_out_port(m, (uint8_t)meta_in_port(m));
+    task_punt(t, OUT_PUNT, m, PUNT_FOR_US, DROP_NO_SLOW_PATH);
+}
+
+/* Each pass prefetches what the next one reads: frame, slot, record. */
+static inline void classify(struct task *t, struct rte_mbuf **m, uint16_t n, bool by_address)
+{
+    const struct classify *c = t->state;
+    const struct subscriber *record = c->record;
+    const uint32_t l2 = by_address ? ETH_LEN : QINQ_LEN;
+    const bool anti_spoof = c->anti_spoof;
+    struct rte_mbuf *good[BURST_MAX];
+    const uint32_t *slot[BURST_MAX];
+    uint32_t id[BURST_MAX];
+    uint16_t k = 0;
+
+    burst_prefetch_mbufs(m, n);
+    burst_prefetch_frames(m, n);
+    for (uint16_t i = 0; i < n; i++) {
+        slot[i] =
+            by_address ? slot_by_address(c, m[i]) : slot_by_tags(c, m[i], task_in_port(t, m[i]));
+        rte_prefetch0(slot[i]);
+    }
+    for (uint16_t i = 0; i < n; i++) {
+        id[i] = __atomic_load_n(slot[i], __ATOMIC_RELAXED);
+        rte_prefetch0(&record[id[i]]);
+    }
+    for (uint16_t i = 0; i < n; i++) {
+        int verdict =
+            likely(id[i] != 0) ? check(m[i], &record[id[i]], l2, anti_spoof) : why_nobody(c, m[i]);
+
+        meta_set_subscriber(m[i], id[i]);
+        meta_set_in_port(m[i], task_in_port(t, m[i]));
+        if (likely(verdict == GOOD))
+            good[k++] = m[i];
+        else
+            refuse(t, m[i], verdict);
+    }
+    if (likely(k > 0))
+        task_emit_burst(t, OUT_TO, good, k);
+}
+
+static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
+{
+    const struct classify *c = t->state;
+
+    if (c->by_address)
+        classify(t, m, n, true);
+    else
+        classify(t, m, n, false);
+}
+
+static const char *const matches[] = {[MATCH_QINQ] = "qinq", [MATCH_IPV4] = "ipv4", NULL};
+static const uint32_t match_gives[] = {[MATCH_QINQ] = FACT_QINQ_IPV4, [MATCH_IPV4] = FACT_IPV4};
+
+const struct task_type task_classify = {
+    .schema = {.type = "classify",
+               .help = "finds the subscriber and checks the packet's IPv4 header and source",
+               .kind = TASK_WORKER,
+               .params = {[ARG_MATCH] = {.name = "match",
+                                         .type = PARAM_ENUM,
+                                         .def = "qinq",
+                                         .choices = matches,
+                                         .choice_gives = match_gives,
+                                         .help = "what names the subscriber: port and VLAN pair, "
+                                                 "or the destination address"},
+                          [ARG_ANTI_SPOOF] = {.name = "anti_spoof",
+                                              .type = PARAM_BOOL,
+                                              .def = "true",
+                                              .help = "drop packets whose source is not the "
+                                                      "subscriber's (with match = \"qinq\")"}},
+               .outputs = {[OUT_TO] = "to", [OUT_PUNT] = "punt"},
+               .drops = {[DROP_SEGMENTED] = "segmented",
+                         [DROP_SHORT_FRAME] = "short_frame",
+                         [DROP_NOT_QINQ] = "not_qinq",
+                         [DROP_UNKNOWN_SUBSCRIBER] = "unknown_subscriber",
+                         [DROP_NOT_IPV4] = "not_ipv4",
+                         [DROP_BAD_IPV4] = "bad_ipv4",
+                         [DROP_BAD_LENGTH] = "bad_length",
+                         [DROP_BAD_CHECKSUM] = "bad_checksum",
+                         [DROP_SPOOFED] = "spoofed",
+                         [DROP_NO_SLOW_PATH] = "no_slow_path"},
+               .gives = FACT_SUBSCRIBER},
+    .state_size = sizeof(struct classify),
+    .init = init,
+    .handle = handle,
+};

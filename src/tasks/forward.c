@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Passes packets on as they are: a thread that only transmits, or the path that measures all the
+ * others. */
+#include "tasks/task_types.h"
+
+enum { OUT_TO };
+
+struct forward {
+    bool names_port; /* a task follows, which may want to know where the packets came in */
+};
+
+static int init(struct task *t, const struct task_env *env)
+{
+    const struct plan_output *to = &env->plan->instances[env->instance].output[OUT_TO];
+    struct forward *f = t->state;
+
+    for (uint16_t i = 0; i < to->n_dests; i++)
+        f->names_port |= to->dest[i].kind != DEST_PORT;
+    return 0;
+}
+
+static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
+{
+    const struct forward *f = t->state;
+
+    if (f->names_port && t->in_port != PORT_IN_MBUF)
+        for (uint16_t i = 0; i < n; i++)
+            meta_set_in_port(m[i], t->in_port);
+    task_emit_burst(t, OUT_TO, m, n);
+}
+
+const struct task_type task_forward = {
+    .schema = {.type = "forward",
+               .help = "passes packets on unchanged",
+               .kind = TASK_WORKER,
+               .outputs = {[OUT_TO] = "to"}},
+    .state_size = sizeof(struct forward),
+    .init = init,
+    .handle = handle,
+};

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Takes outer IPv4 and GRE off. The key names the subscriber; without a key the inner destination
+ * may. Nothing of the packet is believed before it was checked: outer header, tunnel's end, GRE
+ * header, inner header, and that the packet is really for that subscriber.
+ */
+#include "packet/ethernet.h"
+#include "packet/frame.h"
+#include "packet/gre.h"
+#include "packet/ipv4.h"
+#include "tables/tables.h"
+#include "tasks/task_types.h"
+
+enum { OUT_TO, OUT_PUNT };
+enum { ARG_KEY };
+enum { KEY_REQUIRED, KEY_OPTIONAL };
+
+/* The three of each header follow the order of enum ipv4_verdict. */
+enum {
+    DROP_SEGMENTED,
+    DROP_SHORT_FRAME,
+    DROP_NOT_IP,
+    DROP_BAD_IPV4,
+    DROP_BAD_LENGTH,
+    DROP_BAD_CHECKSUM,
+    DROP_NOT_FOR_US,
+    DROP_OUTER_FRAGMENT,
+    DROP_BAD_GRE,
+    DROP_BAD_GRE_CHECKSUM,
+    DROP_NOT_IPV4,
+    DROP_NO_KEY,
+    DROP_UNKNOWN_KEY,
+    DROP_UNKNOWN_ADDRESS,
+    DROP_INNER_BAD_IPV4,
+    DROP_INNER_BAD_LENGTH,
+    DROP_INNER_BAD_CHECKSUM,
+    DROP_MISDELIVERED,
+    DROP_NO_SLOW_PATH,
+    GOOD,
+    FOR_US,
+};
+
+#define ANY_FRAGMENT (RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK)
+
+struct gre_decap {
+    const struct subscriber_table *subscribers;
+    const struct route_table *routes;
+    bool key_required;
+};
+
+/* What the first pass finds out for the next ones. */
+struct found {
+    const uint32_t *slot; /* of the subscriber's id; an empty one where there is none */
+    uint32_t inner;       /* where the inner header begins in the frame */
+    uint32_t avail;       /* bytes from there to the end of the outer packet */
+    int verdict;
+};
+
+static const uint32_t no_slot;
+
+static int init(struct task *t, const struct task_env *env)
+{
+    struct gre_decap *d = t->state;
+
+    d->subscribers = env->tables->subscribers;
+    d->routes = env->tables->routes;
+    d->key_required = env->cfg->param[ARG_KEY].u == KEY_REQUIRED;
+    return 0;
+}
+
+/* The GRE header at p, which has avail bytes to the end of the outer packet. */
+static inline int parse_gre(const struct gre_decap *d, const uint8_t *p, uint32_t avail,
+                            struct found *out)
+{
+    const struct subscriber_table *s = d->subscribers;
+    uint16_t flags;
+    uint32_t len;
+
+    if (unlikely(avail < GRE_LEN))
+        return DROP_BAD_GRE;
+    flags = gre_flags(p);
+    len = gre_len(flags);
+    if (unlikely(!gre_flags_ok(flags) || avail < len))
+        return DROP_BAD_GRE;
+    if (unlikely((flags & GRE_HAS_SUM) != 0) && !gre_checksum_ok(p, avail))
+        return DROP_BAD_GRE_CHECKSUM;
+    if (unlikely(gre_protocol(p) != RTE_BE16(GRE_PROTO_IPV4)))
+        return DROP_NOT_IPV4;
+    out->inner += len;
+    out->avail = avail - len;
+    if (likely((flags & GRE_HAS_KEY) != 0)) {
+        out->slot = idmap_slot(s->by_gre_key, rte_be_to_cpu_32(gre_key(p, flags)));
+        return DROP_UNKNOWN_KEY;
+    }
+    if (d->key_required)
+        return DROP_NO_KEY;
+    if (out->avail < sizeof(struct rte_ipv4_hdr))
+        return DROP_INNER_BAD_IPV4;
+    out->slot = idmap_slot(s->by_ipv4,
+                           rte_be_to_cpu_32(((const struct rte_ipv4_hdr *)(p + len))->dst_addr));
+    return DROP_UNKNOWN_ADDRESS;
+}
+
+/* The outer packet. Its verdict holds where the slot turns out to be empty. */
+static inline int parse(const struct gre_decap *d, const struct rte_mbuf *m, struct found *out)
+{
+    const uint8_t *f = frame_bytes(m);
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + ETH_LEN);
+    enum ipv4_verdict v;
+    uint32_t header;
+
+    out->slot = &no_slot;
+    if (unlikely(m->nb_segs != 1))
+        return DROP_SEGMENTED;
+    if (unlikely(m->data_len < ETH_LEN))
+        return DROP_SHORT_FRAME;
+    if (unlikely(eth_type(f) != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
+        return eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? FOR_US : DROP_NOT_IP;
+    v = ipv4_check(ip, m->data_len - ETH_LEN);
+    if (unlikely(v != IPV4_OK))
+        return DROP_BAD_IPV4 + (int)v - IPV4_BAD_HEADER;
+    if (unlikely(!route_is_local(d->routes, rte_be_to_cpu_32(ip->dst_addr))))
+        return DROP_NOT_FOR_US;
+    /* it would have to be put together first: RFC 2784 leaves that to IP, and we do not */
+    if (unlikely((ip->fragment_offset & RTE_BE16(ANY_FRAGMENT)) != 0))
+        return DROP_OUTER_FRAGMENT;
+    if (unlikely(ip->next_proto_id != IPPROTO_GRE))
+        return FOR_US;
+    header = rte_ipv4_hdr_len(ip);
+    out->inner = ETH_LEN + header;
+    return parse_gre(d, f + out->inner, rte_be_to_cpu_16(ip->total_length) - header, out);
+}
+
+/* The inner packet, of which out->avail bytes are there; takes the outer headers off. */
+static inline int decap(struct rte_mbuf *m, const struct subscriber *s, const struct found *in)
+{
+    uint8_t *f = frame_bytes(m), *to;
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + in->inner);
+    enum ipv4_verdict v = ipv4_check(ip, in->avail);
+
+    if (unlikely(v != IPV4_OK))
+        return DROP_INNER_BAD_IPV4 + (int)v - IPV4_BAD_HEADER;
+    if (unlikely(((ip->dst_addr ^ s->ipv4) & s->ipv4_mask) != 0))
+        return DROP_MISDELIVERED;
+    to = f + in->inner - ETH_LEN;
+    eth_move_macs(to, f);
+    store16(to + ETH_MACS, RTE_BE16(RTE_ETHER_TYPE_IPV4));
+    frame_set(m, (int)in->inner - ETH_LEN, ETH_LEN + rte_be_to_cpu_16(ip->total_length));
+    return GOOD;
+}
+
+static void refuse(struct task *t, struct rte_mbuf *m, int verdict)
+{
+    if (verdict != FOR_US) {
+        task_drop(t, m, (unsigned)verdict);
+        return;
+    }
+    /* an answer leaves where the question came in */
+    meta_set_out_port(m, (uint8_t)meta_in_port(m));
+    task_punt(t, OUT_PUNT, m, PUNT_FOR_US, DROP_NO_SLOW_PATH);
+}
+
+/* Each pass prefetches what the next one reads: frame, slot, record. */
+static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
+{
+    const struct gre_decap d = *(const struct gre_decap *)t->state;
+    const struct subscriber *record = d.subscribers->record;
+    struct rte_mbuf *good[BURST_MAX];
+    struct found found[BURST_MAX];
+    uint32_t id[BURST_MAX];
+    uint16_t k = 0;
+
+    burst_prefetch_mbufs(m, n);
+    burst_prefetch_frames(m, n);
+    for (uint16_t i = 0; i < n; i++) {
+        found[i].verdict = parse(&d, m[i], &found[i]);
+        rte_prefetch0(found[i].slot);
+    }
+    for (uint16_t i = 0; i < n; i++) {
+        id[i] = __atomic_load_n(found[i].slot, __ATOMIC_RELAXED);
+        rte_prefetch0(&record[id[i]]);
+    }
+    for (uint16_t i = 0; i < n; i++) {
+        int verdict =
+            likely(id[i] != 0) ? decap(m[i], &record[id[i]], &found[i]) : found[i].verdict;
+
+        meta_set_subscriber(m[i], id[i]);
+        meta_set_in_port(m[i], task_in_port(t, m[i]));
+        if (likely(verdict == GOOD))
+            good[k++] = m[i];
+        else
+            refuse(t, m[i], verdict);
+    }
+    if (likely(k > 0))
+        task_emit_burst(t, OUT_TO, good, k);
+}
+
+static const char *const keys[] = {[KEY_REQUIRED] = "required", [KEY_OPTIONAL] = "optional", NULL};
+
+const struct task_type task_gre_decap = {
+    .schema = {.type = "gre_decap",
+               .help = "takes packets out of GRE tunnels and finds their subscriber",
+               .kind = TASK_WORKER,
+               .params = {[ARG_KEY] = {.name = "key",
+                                       .type = PARAM_ENUM,
+                                       .def = "required",
+                                       .choices = keys,
+                                       .help = "whether packets without a key are accepted, for "
+                                               "the subscriber of their destination"}},
+               .outputs = {[OUT_TO] = "to", [OUT_PUNT] = "punt"},
+               .drops = {[DROP_SEGMENTED] = "segmented",
+                         [DROP_SHORT_FRAME] = "short_frame",
+                         [DROP_NOT_IP] = "not_ip",
+                         [DROP_BAD_IPV4] = "bad_ipv4",
+                         [DROP_BAD_LENGTH] = "bad_length",
+                         [DROP_BAD_CHECKSUM] = "bad_checksum",
+                         [DROP_NOT_FOR_US] = "not_for_us",
+                         [DROP_OUTER_FRAGMENT] = "outer_fragment",
+                         [DROP_BAD_GRE] = "bad_gre",
+                         [DROP_BAD_GRE_CHECKSUM] = "bad_gre_checksum",
+                         [DROP_NOT_IPV4] = "not_ipv4",
+                         [DROP_NO_KEY] = "no_key",
+                         [DROP_UNKNOWN_KEY] = "unknown_key",
+                         [DROP_UNKNOWN_ADDRESS] = "unknown_address",
+                         [DROP_INNER_BAD_IPV4] = "inner_bad_ipv4",
+                         [DROP_INNER_BAD_LENGTH] = "inner_bad_length",
+                         [DROP_INNER_BAD_CHECKSUM] = "inner_bad_checksum",
+                         [DROP_MISDELIVERED] = "misdelivered",
+                         [DROP_NO_SLOW_PATH] = "no_slow_path"},
+               .gives = FACT_SUBSCRIBER | FACT_IPV4,
+               .loses = FACT_QINQ_IPV4},
+    .state_size = sizeof(struct gre_decap),
+    .init = init,
+    .handle = handle,
+};

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Puts the packet into the next hop's GRE tunnel: outer IPv4 and GRE, with the subscriber's key
+ * (RFC 2890) or without. A next hop without a tunnel lets it pass as it is.
+ *
+ *   old frame:                       eth 14 | inner IPv4 ...
+ *   new frame: eth 14 | outer IPv4 20 | GRE 8 | inner IPv4 ...
+ */
+#include "packet/ethernet.h"
+#include "packet/frame.h"
+#include "packet/gre.h"
+#include "packet/ipv4.h"
+#include "tables/tables.h"
+#include "tasks/task_types.h"
+
+enum { OUT_TO };
+enum { ARG_KEY, ARG_DSCP };
+enum { DSCP_COPY, DSCP_ZERO };
+enum { DROP_NO_KEY, DROP_NO_HEADROOM };
+
+#define OUTER_LEN (sizeof(struct rte_ipv4_hdr))
+
+struct gre_encap {
+    const struct nexthop *nexthop;
+    const struct subscriber *record;
+    uint8_t tos_mask; /* what of the inner header's TOS byte goes into the outer one */
+    bool with_key;
+    bool cold; /* packets come from a port or another core */
+};
+
+static int init(struct task *t, const struct task_env *env)
+{
+    const struct plan_instance *self = &env->plan->instances[env->instance];
+    struct gre_encap *e = t->state;
+
+    e->nexthop = env->tables->routes->nexthop;
+    e->record = env->tables->subscribers->record;
+    e->with_key = env->cfg->param[ARG_KEY].u != 0;
+    /* the DSCP only (RFC 2983): an outer header that is Not-ECT needs nothing of the tunnel's far
+     * end (RFC 6040 section 4.3) */
+    e->tos_mask = env->cfg->param[ARG_DSCP].u == DSCP_COPY ? 0xfc : 0;
+    e->cold = self->n_rx > 0 || self->in_ring != CFG_NONE;
+    return 0;
+}
+
+/* Total length, DSCP and checksum of the outer header, which stands at p as the template has it. */
+static inline void finish_outer(uint8_t *p, const struct nexthop *nh, uint32_t total, uint8_t tos)
+{
+    rte_be16_t length = rte_cpu_to_be_16((uint16_t)total);
+
+    p[offsetof(struct rte_ipv4_hdr, type_of_service)] = tos;
+    store16(p + offsetof(struct rte_ipv4_hdr, total_length), length);
+    store16(p + offsetof(struct rte_ipv4_hdr, hdr_checksum),
+            (uint16_t)~csum_fold(nh->ip_sum + length + rte_cpu_to_be_16(tos)));
+}
+
+/* The stores overlap, so that each is 16 bytes wide and none reaches the inner header. */
+static inline void encap_with_key(struct rte_mbuf *m, const struct nexthop *nh, rte_be32_t key,
+                                  uint8_t tos_mask)
+{
+    uint8_t *inner = frame_bytes(m) + ETH_LEN;
+    uint8_t *f = inner - ETH_LEN - OUTER_LEN - GRE_KEY_LEN, *outer = f + ETH_LEN;
+    uint32_t total = rte_be_to_cpu_16(((struct rte_ipv4_hdr *)inner)->total_length);
+    uint8_t tos = ((struct rte_ipv4_hdr *)inner)->type_of_service & tos_mask;
+
+    total += OUTER_LEN + GRE_KEY_LEN;
+    copy16(f, nh->eth);
+    copy16(outer, nh->ip_gre);
+    copy16(outer + 12, nh->ip_gre + 12);
+    finish_outer(outer, nh, total, tos);
+    store32(outer + OUTER_LEN + GRE_LEN, key);
+    frame_set(m, -(int)(OUTER_LEN + GRE_KEY_LEN), ETH_LEN + total);
+}
+
+static inline void encap_without_key(struct rte_mbuf *m, const struct nexthop *nh, uint8_t tos_mask)
+{
+    uint8_t *inner = frame_bytes(m) + ETH_LEN;
+    uint8_t *f = inner - ETH_LEN - OUTER_LEN - GRE_LEN, *outer = f + ETH_LEN;
+    uint32_t total = rte_be_to_cpu_16(((struct rte_ipv4_hdr *)inner)->total_length);
+    uint8_t tos = ((struct rte_ipv4_hdr *)inner)->type_of_service & tos_mask;
+
+    total += OUTER_LEN + GRE_LEN;
+    copy16(f, nh->eth);
+    copy16(outer, nh->ip_gre);
+    store32(outer + 16, load32(nh->ip_gre + 16));
+    finish_outer(outer, nh, total, tos);
+    store32(outer + OUTER_LEN, RTE_BE32(GRE_PROTO_IPV4)); /* no flags */
+    frame_set(m, -(int)(OUTER_LEN + GRE_LEN), ETH_LEN + total);
+}
+
+static void prefetch_all(const struct gre_encap *e, struct rte_mbuf **m, uint16_t n)
+{
+    for (uint16_t i = 0; i < n; i++) {
+        const uint8_t *f = frame_bytes(m[i]);
+
+        /* the new headers may begin in the line before */
+        __builtin_prefetch(f - OUTER_LEN - GRE_KEY_LEN, 1, 3);
+        __builtin_prefetch(f, 1, 3);
+        rte_prefetch0(&e->record[meta_subscriber(m[i])]);
+    }
+}
+
+static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
+{
+    const struct gre_encap *e = t->state;
+    const struct nexthop *nexthop = e->nexthop;
+    const struct subscriber *record = e->record;
+    const uint8_t tos_mask = e->tos_mask;
+    const bool with_key = e->with_key;
+    const unsigned need = OUTER_LEN + (with_key ? GRE_KEY_LEN : GRE_LEN);
+    struct rte_mbuf *good[BURST_MAX];
+    uint16_t k = 0;
+
+    if (e->cold)
+        prefetch_all(e, m, n);
+    for (uint16_t i = 0; i < n; i++) {
+        const struct nexthop *nh = &nexthop[meta_nexthop(m[i])];
+        const struct subscriber *s = &record[meta_subscriber(m[i])];
+
+        if (likely(nh->has_gre)) {
+            if (unlikely(rte_pktmbuf_headroom(m[i]) < need)) {
+                task_drop(t, m[i], DROP_NO_HEADROOM);
+                continue;
+            }
+            if (!with_key) {
+                encap_without_key(m[i], nh, tos_mask);
+            } else if (likely(s->has_gre_key)) {
+                encap_with_key(m[i], nh, s->gre_key, tos_mask);
+            } else {
+                task_drop(t, m[i], DROP_NO_KEY);
+                continue;
+            }
+        }
+        good[k++] = m[i];
+    }
+    if (likely(k > 0))
+        task_emit_burst(t, OUT_TO, good, k);
+}
+
+static const char *const dscps[] = {[DSCP_COPY] = "copy", [DSCP_ZERO] = "zero", NULL};
+
+const struct task_type task_gre_encap = {
+    .schema = {.type = "gre_encap",
+               .help = "puts packets into the GRE tunnel of their next hop",
+               .kind = TASK_WORKER,
+               .params = {[ARG_KEY] = {.name = "key",
+                                       .type = PARAM_BOOL,
+                                       .def = "true",
+                                       .help = "write the subscriber's key; false: GRE without "
+                                               "key field"},
+                          [ARG_DSCP] = {.name = "dscp",
+                                        .type = PARAM_ENUM,
+                                        .def = "copy",
+                                        .choices = dscps,
+                                        .help = "DSCP of the outer header: the packet's, or 0"}},
+               .outputs = {[OUT_TO] = "to"},
+               .drops = {[DROP_NO_KEY] = "no_key", [DROP_NO_HEADROOM] = "no_headroom"},
+               .needs = FACT_IPV4 | FACT_SUBSCRIBER | FACT_NEXTHOP},
+    .state_size = sizeof(struct gre_encap),
+    .init = init,
+    .handle = handle,
+};

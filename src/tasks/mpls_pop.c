@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Takes the whole label stack off: the gateway is the end of the label switched path. What is below
+ * must be IPv4. Frames without labels pass, or are dropped.
+ */
+#include "packet/ethernet.h"
+#include "packet/frame.h"
+#include "packet/ipv4.h"
+#include "packet/mpls.h"
+#include "tasks/task_types.h"
+
+enum { OUT_TO, OUT_PUNT };
+enum { ARG_UNLABELLED, ARG_LABEL, ARG_MAX_LABELS };
+enum { UNLABELLED_ACCEPT, UNLABELLED_DROP };
+
+enum {
+    DROP_SEGMENTED,
+    DROP_SHORT_FRAME,
+    DROP_NOT_IP_OR_MPLS,
+    DROP_NO_BOTTOM,
+    DROP_TOO_MANY_LABELS,
+    DROP_UNKNOWN_LABEL,
+    DROP_TTL_EXPIRED,
+    DROP_NOT_IPV4,
+    DROP_UNLABELLED,
+    DROP_NO_SLOW_PATH,
+    GOOD,
+    FOR_US,
+};
+
+struct mpls_pop {
+    uint32_t first, last; /* accepted labels */
+    unsigned max_labels;
+    bool drop_unlabelled;
+};
+
+static int init(struct task *t, const struct task_env *env)
+{
+    const struct param_value *param = env->cfg->param;
+    struct mpls_pop *p = t->state;
+
+    p->drop_unlabelled = param[ARG_UNLABELLED].u == UNLABELLED_DROP;
+    p->first = (uint32_t)param[ARG_LABEL].u;
+    p->last = (uint32_t)param[ARG_LABEL].u2;
+    p->max_labels = (unsigned)param[ARG_MAX_LABELS].u;
+    return 0;
+}
+
+/* Explicit null means "no label" and is ours whatever the range: RFC 3032 section 2.1. */
+static inline bool labels_known(const struct mpls_pop *p, const uint8_t *stack, uint32_t len)
+{
+    for (uint32_t i = 0; i < len; i += MPLS_ENTRY_LEN) {
+        uint32_t label = mpls_label(rte_be_to_cpu_32(load32(stack + i)));
+
+        if (unlikely(label - p->first > p->last - p->first && label != MPLS_EXPLICIT_NULL))
+            return false;
+    }
+    return true;
+}
+
+/*
+ * The TTL travels down the stack (RFC 3443 section 3.1, the uniform model): routing takes one from
+ * it afterwards. It never makes the packet live longer (a tunnel's ingress that hides its hops
+ * writes 255).
+ */
+static inline void lower_ttl(struct rte_ipv4_hdr *ip, uint8_t ttl)
+{
+    uint16_t old, new;
+
+    if (likely(ttl >= ip->time_to_live))
+        return;
+    old = load16(&ip->time_to_live);
+    ip->time_to_live = ttl;
+    new = load16(&ip->time_to_live);
+    ip->hdr_checksum = csum_replace(ip->hdr_checksum, old, new);
+}
+
+static inline int pop(const struct mpls_pop *p, struct rte_mbuf *m)
+{
+    uint8_t *f = frame_bytes(m), *stack = f + ETH_LEN;
+    uint32_t avail = m->data_len - ETH_LEN;
+    int len = mpls_stack_len(stack, avail, p->max_labels);
+    struct rte_ipv4_hdr *ip;
+    uint8_t ttl;
+
+    if (unlikely(len < 0))
+        return len == MPLS_NO_BOTTOM ? DROP_NO_BOTTOM : DROP_TOO_MANY_LABELS;
+    if (unlikely(!labels_known(p, stack, (uint32_t)len)))
+        return DROP_UNKNOWN_LABEL;
+    /* one less is 0: the packet must not be stripped and forwarded (RFC 3032 section 2.4.1) */
+    ttl = mpls_ttl(rte_be_to_cpu_32(load32(stack)));
+    if (unlikely(ttl <= 1))
+        return DROP_TTL_EXPIRED;
+    ip = (struct rte_ipv4_hdr *)(stack + len);
+    if (unlikely(avail - (uint32_t)len < sizeof(*ip) || (ip->version_ihl & 0xf0) != 0x40))
+        return DROP_NOT_IPV4;
+    lower_ttl(ip, ttl);
+    f += len;
+    eth_move_macs(f, f - len);
+    store16(f + ETH_MACS, RTE_BE16(RTE_ETHER_TYPE_IPV4));
+    frame_set(m, len, m->data_len - (uint32_t)len);
+    return GOOD;
+}
+
+/* A frame that is not MPLS. */
+static int other(const struct mpls_pop *p, const struct rte_mbuf *m)
+{
+    if (m->nb_segs != 1)
+        return DROP_SEGMENTED;
+    if (m->data_len < ETH_LEN)
+        return DROP_SHORT_FRAME;
+    if (eth_type(frame_bytes(m)) == RTE_BE16(RTE_ETHER_TYPE_IPV4))
+        return p->drop_unlabelled ? DROP_UNLABELLED : GOOD;
+    return eth_type(frame_bytes(m)) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? FOR_US : DROP_NOT_IP_OR_MPLS;
+}
+
+static void refuse(struct task *t, struct rte_mbuf *m, int verdict)
+{
+    if (verdict != FOR_US) {
+        task_drop(t, m, (unsigned)verdict);
+        return;
+    }
+    /* an answer leaves where the question came in */
+    meta_set_out_port(m, (uint8_t)meta_in_port(m));
+    task_punt(t, OUT_PUNT, m, PUNT_FOR_US, DROP_NO_SLOW_PATH);
+}
+
+static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
+{
+    const struct mpls_pop p = *(const struct mpls_pop *)t->state;
+    struct rte_mbuf *good[BURST_MAX];
+    uint16_t k = 0;
+
+    burst_prefetch_mbufs(m, n);
+    burst_prefetch_frames(m, n);
+    for (uint16_t i = 0; i < n; i++) {
+        int verdict;
+
+        meta_set_in_port(m[i], task_in_port(t, m[i]));
+        if (likely(m[i]->nb_segs == 1 && m[i]->data_len >= ETH_LEN &&
+                   eth_type(frame_bytes(m[i])) == RTE_BE16(MPLS_TYPE)))
+            verdict = pop(&p, m[i]);
+        else
+            verdict = other(&p, m[i]);
+        if (likely(verdict == GOOD))
+            good[k++] = m[i];
+        else
+            refuse(t, m[i], verdict);
+    }
+    if (likely(k > 0))
+        task_emit_burst(t, OUT_TO, good, k);
+}
+
+static const char *const unlabelled[] = {
+    [UNLABELLED_ACCEPT] = "accept", [UNLABELLED_DROP] = "drop", NULL};
+
+const struct task_type task_mpls_pop = {
+    .schema = {.type = "mpls_pop",
+               .help = "takes MPLS labels off",
+               .kind = TASK_WORKER,
+               .params = {[ARG_UNLABELLED] = {.name = "unlabelled",
+                                              .type = PARAM_ENUM,
+                                              .def = "accept",
+                                              .choices = unlabelled,
+                                              .help = "what becomes of IPv4 frames without labels"},
+                          [ARG_LABEL] = {.name = "label",
+                                         .type = PARAM_RANGE,
+                                         .def = "0-1048575",
+                                         .max = 1048575,
+                                         .help = "labels that are accepted, beside explicit null"},
+                          [ARG_MAX_LABELS] = {.name = "max_labels",
+                                              .type = PARAM_COUNT,
+                                              .def = "8",
+                                              .min = 1,
+                                              .max = 64,
+                                              .help = "deepest label stack that is accepted"}},
+               .outputs = {[OUT_TO] = "to", [OUT_PUNT] = "punt"},
+               .drops = {[DROP_SEGMENTED] = "segmented",
+                         [DROP_SHORT_FRAME] = "short_frame",
+                         [DROP_NOT_IP_OR_MPLS] = "not_ip_or_mpls",
+                         [DROP_NO_BOTTOM] = "no_bottom",
+                         [DROP_TOO_MANY_LABELS] = "too_many_labels",
+                         [DROP_UNKNOWN_LABEL] = "unknown_label",
+                         [DROP_TTL_EXPIRED] = "ttl_expired",
+                         [DROP_NOT_IPV4] = "not_ipv4",
+                         [DROP_UNLABELLED] = "unlabelled",
+                         [DROP_NO_SLOW_PATH] = "no_slow_path"},
+               .loses = FACT_IPV4 | FACT_QINQ_IPV4},
+    .state_size = sizeof(struct mpls_pop),
+    .init = init,
+    .handle = handle,
+};

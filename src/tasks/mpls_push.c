@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Pushes the label of the next hop: TTL from the IPv4 header (RFC 3443 section 3.1, the uniform
+ * model), traffic class from its DSCP. A next hop without a label lets the packet pass as it is.
+ */
+#include "packet/ethernet.h"
+#include "packet/frame.h"
+#include "packet/mpls.h"
+#include "tables/tables.h"
+#include "tasks/task_types.h"
+
+#include <rte_ip.h>
+
+enum { OUT_TO };
+enum { ARG_EXP };
+enum { EXP_DSCP, EXP_ZERO };
+enum { DROP_NO_HEADROOM };
+
+struct mpls_push {
+    const struct nexthop *nexthop;
+    bool exp_from_dscp;
+    bool cold; /* packets come from a port or another core */
+};
+
+static int init(struct task *t, const struct task_env *env)
+{
+    const struct plan_instance *self = &env->plan->instances[env->instance];
+    struct mpls_push *p = t->state;
+
+    p->nexthop = env->tables->routes->nexthop;
+    p->exp_from_dscp = env->cfg->param[ARG_EXP].u == EXP_DSCP;
+    p->cold = self->n_rx > 0 || self->in_ring != CFG_NONE;
+    return 0;
+}
+
+static inline void push(struct rte_mbuf *m, const struct nexthop *nh, bool exp_from_dscp)
+{
+    uint8_t *f = frame_bytes(m);
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + ETH_LEN);
+    /* the class selector bits of the DSCP: RFC 3270 section 3.3 */
+    uint8_t tc = exp_from_dscp ? ip->type_of_service >> 5 : 0;
+    rte_be32_t entry = mpls_entry(nh->mpls, tc, ip->time_to_live);
+
+    f -= MPLS_ENTRY_LEN;
+    copy16(f, nh->eth); /* its last 4 bytes are written over */
+    store16(f + ETH_MACS, RTE_BE16(MPLS_TYPE));
+    store32(f + ETH_LEN, entry);
+    frame_set(m, -MPLS_ENTRY_LEN, m->data_len + MPLS_ENTRY_LEN);
+}
+
+static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
+{
+    const struct mpls_push *p = t->state;
+    const struct nexthop *nexthop = p->nexthop;
+    const bool exp_from_dscp = p->exp_from_dscp;
+    struct rte_mbuf *good[BURST_MAX];
+    uint16_t k = 0;
+
+    if (p->cold)
+        burst_prefetch_frames(m, n);
+    for (uint16_t i = 0; i < n; i++) {
+        const struct nexthop *nh = &nexthop[meta_nexthop(m[i])];
+
+        if (likely(nh->has_mpls)) {
+            if (unlikely(rte_pktmbuf_headroom(m[i]) < MPLS_ENTRY_LEN)) {
+                task_drop(t, m[i], DROP_NO_HEADROOM);
+                continue;
+            }
+            push(m[i], nh, exp_from_dscp);
+        }
+        good[k++] = m[i];
+    }
+    if (likely(k > 0))
+        task_emit_burst(t, OUT_TO, good, k);
+}
+
+static const char *const exps[] = {[EXP_DSCP] = "dscp", [EXP_ZERO] = "zero", NULL};
+
+const struct task_type task_mpls_push = {
+    .schema = {.type = "mpls_push",
+               .help = "pushes the MPLS label of the next hop",
+               .kind = TASK_WORKER,
+               .params = {[ARG_EXP] = {.name = "exp",
+                                       .type = PARAM_ENUM,
+                                       .def = "dscp",
+                                       .choices = exps,
+                                       .help = "traffic class of the label: the upper bits of the "
+                                               "DSCP, or 0"}},
+               .outputs = {[OUT_TO] = "to"},
+               .drops = {[DROP_NO_HEADROOM] = "no_headroom"},
+               .needs = FACT_IPV4 | FACT_NEXTHOP,
+               .loses = FACT_IPV4},
+    .state_size = sizeof(struct mpls_push),
+    .init = init,
+    .handle = handle,
+};

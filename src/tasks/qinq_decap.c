@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Takes both tags off and the padding that Ethernet put behind the IPv4 packet (RFC 894). */
+#include "packet/frame.h"
+#include "packet/ipv4.h"
+#include "packet/qinq.h"
+#include "tasks/task_types.h"
+
+enum { OUT_TO };
+enum { ARG_DSCP };
+enum { DSCP_KEEP, DSCP_PCP };
+
+struct qinq_decap {
+    bool dscp_from_pcp;
+    bool cold; /* packets come from a port or another core */
+};
+
+static int init(struct task *t, const struct task_env *env)
+{
+    const struct plan_instance *self = &env->plan->instances[env->instance];
+    struct qinq_decap *d = t->state;
+
+    d->dscp_from_pcp = env->cfg->param[ARG_DSCP].u == DSCP_PCP;
+    d->cold = self->n_rx > 0 || self->in_ring != CFG_NONE;
+    return 0;
+}
+
+static inline void decap(struct rte_mbuf *m, bool dscp_from_pcp)
+{
+    uint8_t *f = frame_bytes(m);
+    struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(f + QINQ_LEN);
+
+    /* class selector: RFC 2474 section 4.2.2; the S-tag is the access network's own word */
+    if (dscp_from_pcp)
+        ipv4_set_dscp(ip, (uint8_t)(qinq_pcp(qinq_tags(f)) << 3));
+    eth_move_macs(f + QINQ_TAGS_LEN, f);
+    frame_set(m, QINQ_TAGS_LEN, ETH_LEN + rte_be_to_cpu_16(ip->total_length));
+}
+
+static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
+{
+    const struct qinq_decap *d = t->state;
+    const bool dscp_from_pcp = d->dscp_from_pcp;
+
+    if (d->cold)
+        burst_prefetch_frames(m, n);
+    for (uint16_t i = 0; i < n; i++)
+        decap(m[i], dscp_from_pcp);
+    task_emit_burst(t, OUT_TO, m, n);
+}
+
+static const char *const dscps[] = {[DSCP_KEEP] = "keep", [DSCP_PCP] = "pcp", NULL};
+
+const struct task_type task_qinq_decap = {
+    .schema = {.type = "qinq_decap",
+               .help = "takes both VLAN tags and the Ethernet padding off",
+               .kind = TASK_WORKER,
+               .params = {[ARG_DSCP] = {.name = "dscp",
+                                        .type = PARAM_ENUM,
+                                        .def = "keep",
+                                        .choices = dscps,
+                                        .help = "DSCP of the packet: as it is, or the class "
+                                                "selector of the outer tag's priority"}},
+               .outputs = {[OUT_TO] = "to"},
+               .needs = FACT_QINQ_IPV4,
+               .gives = FACT_IPV4,
+               .loses = FACT_QINQ_IPV4},
+    .state_size = sizeof(struct qinq_decap),
+    .init = init,
+    .handle = handle,
+};

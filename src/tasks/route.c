@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Longest-prefix match of the destination to a next hop, TTL (RFC 1812 section 5.3.1), size against
+ * the egress MTU, and the Ethernet header of the next hop.
+ */
+#include "packet/frame.h"
+#include "packet/ethernet.h"
+#include "packet/ipv4.h"
+#include "tables/tables.h"
+#include "tasks/task_types.h"
+
+enum { OUT_TO, OUT_PUNT, OUT_FRAGMENT };
+
+enum {
+    DROP_NO_ROUTE,
+    DROP_NOT_UNICAST,
+    DROP_FOR_US,
+    DROP_TTL_EXPIRED,
+    DROP_TOO_BIG,
+    DROP_NO_NEXTHOP_MAC,
+};
+
+struct route {
+    const struct rte_lpm *lpm;
+    const struct nexthop *nexthop;
+    bool cold; /* packets come from a port or another core */
+};
+
+static int init(struct task *t, const struct task_env *env)
+{
+    const struct plan_instance *self = &env->plan->instances[env->instance];
+    struct route *r = t->state;
+
+    r->lpm = env->tables->routes->lpm;
+    r->nexthop = env->tables->routes->nexthop;
+    r->cold = self->n_rx > 0 || self->in_ring != CFG_NONE;
+    return 0;
+}
+
+static inline struct rte_ipv4_hdr *header(const struct rte_mbuf *m)
+{
+    return (struct rte_ipv4_hdr *)(frame_bytes(m) + ETH_LEN);
+}
+
+static inline void forward(struct rte_mbuf *m, const struct nexthop *nh, uint32_t id)
+{
+    uint8_t *f = frame_bytes(m);
+
+    ipv4_ttl_decrement(header(m));
+    store64(f, load64(nh->eth));
+    store64(f + 6, load64(nh->eth + 6));
+    meta_set_nexthop(m, (uint16_t)id);
+    meta_set_out_port(m, nh->port);
+}
+
+/* An answer to the sender leaves where the packet came in. */
+static void punt_back(struct task *t, struct rte_mbuf *m, enum punt_reason why, unsigned reason)
+{
+    meta_set_out_port(m, (uint8_t)task_in_port(t, m));
+    task_punt(t, OUT_PUNT, m, why, reason);
+}
+
+/* A packet that cannot simply be sent. Next hop 0 is empty, as is the MAC of the gateway's own. */
+static void special(struct task *t, struct rte_mbuf *m, const struct nexthop *nh, uint32_t id)
+{
+    const struct rte_ipv4_hdr *ip = header(m);
+    bool too_big = rte_be_to_cpu_16(ip->total_length) > nh->max_ip;
+
+    meta_set_nexthop(m, (uint16_t)id);
+    if (id == 0) {
+        task_drop(t, m,
+                  ipv4_is_unicast(rte_be_to_cpu_32(ip->dst_addr)) ? DROP_NO_ROUTE
+                                                                  : DROP_NOT_UNICAST);
+    } else if (nh->local) {
+        punt_back(t, m, PUNT_FOR_US, DROP_FOR_US);
+    } else if (ip->time_to_live <= 1) {
+        punt_back(t, m, PUNT_TTL_EXPIRED, DROP_TTL_EXPIRED);
+    } else if (too_big && (ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_DF_FLAG)) != 0) {
+        punt_back(t, m, PUNT_TOO_BIG, DROP_TOO_BIG); /* RFC 1812 section 4.3.3.3, RFC 1191 */
+    } else if (too_big && !task_has_output(t, OUT_FRAGMENT)) {
+        task_drop(t, m, DROP_TOO_BIG);
+    } else if (!nh->mac_known) {
+        meta_set_out_port(m, nh->port); /* where the neighbour is asked for */
+        task_punt(t, OUT_PUNT, m, PUNT_NO_MAC, DROP_NO_NEXTHOP_MAC);
+    } else {
+        forward(m, nh, id);
+        task_emit(t, OUT_FRAGMENT, m);
+    }
+}
+
+static inline bool is_plain(const struct rte_ipv4_hdr *ip, const struct nexthop *nh)
+{
+    return ip->time_to_live > 1 && rte_be_to_cpu_16(ip->total_length) <= nh->max_ip &&
+           nh->mac_known;
+}
+
+static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
+{
+    const struct route *r = t->state;
+    const struct rte_lpm *lpm = r->lpm;
+    const struct nexthop *nexthop = r->nexthop;
+    struct rte_mbuf *good[BURST_MAX];
+    uint32_t dst[BURST_MAX], id[BURST_MAX];
+    uint16_t k = 0;
+
+    if (r->cold)
+        burst_prefetch_frames(m, n);
+    for (uint16_t i = 0; i < n; i++) {
+        dst[i] = rte_be_to_cpu_32(header(m[i])->dst_addr);
+        rte_prefetch0(&lpm->tbl24[dst[i] >> 8]);
+    }
+    rte_lpm_lookup_bulk(lpm, dst, id, n);
+    for (uint16_t i = 0; i < n; i++) {
+        bool found = (id[i] & RTE_LPM_LOOKUP_SUCCESS) != 0 && ipv4_is_unicast(dst[i]);
+
+        id[i] = likely(found) ? id[i] & 0x00ffffff : 0;
+        rte_prefetch0(&nexthop[id[i]]);
+    }
+    for (uint16_t i = 0; i < n; i++) {
+        const struct nexthop *nh = &nexthop[id[i]];
+
+        if (likely(is_plain(header(m[i]), nh))) {
+            forward(m[i], nh, id[i]);
+            good[k++] = m[i];
+        } else {
+            special(t, m[i], nh, id[i]);
+        }
+    }
+    if (likely(k > 0))
+        task_emit_burst(t, OUT_TO, good, k);
+}
+
+const struct task_type task_route = {
+    .schema = {.type = "route",
+               .help = "finds the next hop by the destination address and decrements the TTL",
+               .kind = TASK_WORKER,
+               .outputs = {[OUT_TO] = "to", [OUT_PUNT] = "punt", [OUT_FRAGMENT] = "fragment"},
+               .drops = {[DROP_NO_ROUTE] = "no_route",
+                         [DROP_NOT_UNICAST] = "not_unicast",
+                         [DROP_FOR_US] = "for_us",
+                         [DROP_TTL_EXPIRED] = "ttl_expired",
+                         [DROP_TOO_BIG] = "too_big",
+                         [DROP_NO_NEXTHOP_MAC] = "no_nexthop_mac"},
+               .needs = FACT_IPV4,
+               .gives = FACT_NEXTHOP | FACT_EGRESS,
+               .egress = EGRESS_NEXTHOPS},
+    .state_size = sizeof(struct route),
+    .init = init,
+    .handle = handle,
+};
