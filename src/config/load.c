@@ -104,6 +104,7 @@ enum {
     TOP_PORTS,
     TOP_SUBSCRIBERS,
     TOP_ROUTES,
+    TOP_QOS,
     TOP_TASKS,
     TOP_LAYOUT,
     N_TOP
@@ -120,6 +121,7 @@ static const struct key top_keys[N_TOP] = {
     [TOP_PORTS] = {"ports", KEY_OTHER},
     [TOP_SUBSCRIBERS] = {"subscribers", KEY_OTHER},
     [TOP_ROUTES] = {"routes", KEY_OTHER},
+    [TOP_QOS] = {"qos", KEY_OTHER},
     [TOP_TASKS] = {"tasks", KEY_OTHER, .required = true},
     [TOP_LAYOUT] = {"layout", KEY_OTHER, .required = true},
 };
@@ -138,8 +140,10 @@ static void load_root(struct loader *l, const config_setting_t *root)
     load_topology(l, &top[TOP_TOPOLOGY]);
     load_pools(l, top[TOP_POOLS].setting);
     load_ports(l, top[TOP_PORTS].setting);
+    load_qos(l, top[TOP_QOS].setting);
     load_subscribers(l, top[TOP_SUBSCRIBERS].setting);
     load_routes(l, top[TOP_ROUTES].setting);
+    load_pipes(l);
     load_tasks(l, top[TOP_TASKS].setting);
     load_layout(l, top[TOP_LAYOUT].setting);
 }
@@ -214,6 +218,11 @@ void config_free(struct cfg_model *m)
     free(m->subscribers);
     free(m->routes);
     free(m->nexthops);
+    for (unsigned i = 0; i < m->qos.n_schedulers; i++)
+        free(m->qos.schedulers[i].subports);
+    free(m->qos.schedulers);
+    free(m->qos.profiles);
+    free(m->qos.dscp_maps);
     free(m->files);
     for (size_t i = 0; i < o->n_strings; i++)
         free(o->strings[i]);

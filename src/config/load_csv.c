@@ -6,7 +6,7 @@
 
 #include "config/load_value.h"
 
-enum { COL_PORT, COL_SVLAN, COL_CVLAN, COL_IPV4, COL_GRE_KEY, COL_MAC, N_COLUMNS };
+enum { COL_PORT, COL_SVLAN, COL_CVLAN, COL_IPV4, COL_GRE_KEY, COL_MAC, COL_PROFILE, N_COLUMNS };
 
 /* What is wrong with a row: with a column's value, or with their number. */
 #define WRONG_COUNT N_COLUMNS
@@ -19,6 +19,7 @@ static const struct key columns[N_COLUMNS] = {
     [COL_IPV4] = {"ipv4", KEY_PREFIX, .required = true},
     [COL_GRE_KEY] = {"gre_key", KEY_COUNT, .max = UINT32_MAX},
     [COL_MAC] = {"mac", KEY_MAC},
+    [COL_PROFILE] = {"profile", KEY_STRING},
 };
 
 struct csv {
@@ -91,6 +92,22 @@ static bool read_port(struct csv *c, const char *cell, struct cfg_subscriber *s)
     return false;
 }
 
+static bool read_profile(struct csv *c, const char *cell, struct cfg_subscriber *s)
+{
+    const char *nearest;
+
+    s->profile = find_profile(c->l, cell);
+    if (s->profile != CFG_NONE)
+        return true;
+    if (!listed(c, COL_PROFILE))
+        return false;
+    nearest = nearest_profile(c->l, cell);
+    diag_error(c->l->d, c->loc, "key 'profile': value '%.80s': no profile of that name%s%s%s", cell,
+               nearest != NULL ? "; did you mean '" : "", nearest != NULL ? nearest : "",
+               nearest != NULL ? "'?" : "");
+    return false;
+}
+
 static bool read_cell(struct csv *c, unsigned column, const char *cell, struct cfg_subscriber *s)
 {
     struct param_value v = {0};
@@ -118,10 +135,12 @@ static bool read_cell(struct csv *c, unsigned column, const char *cell, struct c
         s->gre_key = (uint32_t)v.u;
         s->has_gre_key = true;
         break;
-    default:
+    case COL_MAC:
         mac_from_u64(v.u, s->mac);
         s->has_mac = true;
         break;
+    default:
+        return read_profile(c, cell, s);
     }
     return true;
 }
@@ -138,7 +157,8 @@ static unsigned count_cells(const char *line)
 /* False: no room for it. */
 static bool read_row(struct csv *c, char *line)
 {
-    struct cfg_subscriber s = {.line = c->loc.line, .file = (uint16_t)c->file};
+    struct cfg_subscriber s = {
+        .line = c->loc.line, .file = (uint16_t)c->file, .profile = CFG_NONE, .pipe = CFG_NONE};
     unsigned cells = count_cells(line);
     bool ok = true;
 

@@ -6,7 +6,17 @@
 
 #include "config/load_value.h"
 
-enum { SUB_PORT, SUB_SVLAN, SUB_CVLAN, SUB_IPV4, SUB_GRE_KEY, SUB_MAC, SUB_CSV, N_SUB_KEYS };
+enum {
+    SUB_PORT,
+    SUB_SVLAN,
+    SUB_CVLAN,
+    SUB_IPV4,
+    SUB_GRE_KEY,
+    SUB_MAC,
+    SUB_PROFILE,
+    SUB_CSV,
+    N_SUB_KEYS
+};
 
 static const struct key sub_keys[N_SUB_KEYS] = {
     [SUB_PORT] = {"port", KEY_STRING, .required = true},
@@ -15,6 +25,7 @@ static const struct key sub_keys[N_SUB_KEYS] = {
     [SUB_IPV4] = {"ipv4", KEY_PREFIX, .required = true},
     [SUB_GRE_KEY] = {"gre_key", KEY_RANGE, .max = UINT32_MAX},
     [SUB_MAC] = {"mac", KEY_MAC},
+    [SUB_PROFILE] = {"profile", KEY_STRING},
     [SUB_CSV] = {"csv", KEY_STRING},
 };
 
@@ -86,6 +97,19 @@ static bool check_numbers(struct loader *l, const struct value *v, uint64_t coun
     return ok;
 }
 
+static uint32_t resolve_profile(struct loader *l, const struct value *v)
+{
+    uint32_t profile;
+
+    if (v->setting == NULL || !v->set)
+        return CFG_NONE;
+    profile = find_profile(l, v->v.s);
+    if (profile != CFG_NONE)
+        return profile;
+    unknown_name(l, v->setting, "profile", "profile", nearest_profile(l, v->v.s));
+    return 0; /* one mistake, one message */
+}
+
 static void add_range(struct loader *l, const struct value *v, struct loc loc, uint32_t port)
 {
     uint64_t cvlans = range_size(&v[SUB_CVLAN]), count = range_size(&v[SUB_SVLAN]) * cvlans;
@@ -93,6 +117,8 @@ static void add_range(struct loader *l, const struct value *v, struct loc loc, u
         .port = port,
         .line = loc.line,
         .file = (uint16_t)keep_file(l, loc.file),
+        .profile = resolve_profile(l, &v[SUB_PROFILE]),
+        .pipe = CFG_NONE,
         .ipv4_len = 32,
         .has_gre_key = v[SUB_GRE_KEY].set,
         .has_mac = v[SUB_MAC].set,

@@ -91,6 +91,15 @@ static const struct task_schema *find_schema(struct loader *l, const config_sett
     return NULL;
 }
 
+static uint32_t resolve_scheduler(struct loader *l, const struct value *v, const char *key)
+{
+    uint32_t i = find_scheduler(l, v->v.s);
+
+    if (i == CFG_NONE)
+        unknown_name(l, v->setting, key, "scheduler", nearest_scheduler(l, v->v.s));
+    return i;
+}
+
 static void take_params(struct loader *l, struct cfg_task *t, const struct value *v)
 {
     const struct task_param *p = t->schema->params;
@@ -104,6 +113,8 @@ static void take_params(struct loader *l, struct cfg_task *t, const struct value
     for (unsigned i = 0; p[i].name != NULL; i++)
         if (p[i].type == PARAM_TEMPLATE && v[i].set && v[i].setting != NULL)
             t->param[i].u = use_template(l, v[i].setting, p[i].name, size);
+        else if (p[i].type == PARAM_SCHEDULER && v[i].set && v[i].setting != NULL)
+            t->param[i].u = resolve_scheduler(l, &v[i], p[i].name);
 }
 
 /* What can be read where the type is not known: its name, for those that name it. */

@@ -124,6 +124,7 @@ int key_parse(const struct key *k, const char *text, struct param_value *v)
     case KEY_NAME:
         return parse_name(text);
     case KEY_STRING:
+    case KEY_SCHEDULER:
     case KEY_OTHER:
         return 0;
     case KEY_TEMPLATE:
@@ -188,6 +189,7 @@ static const char *notation_text(enum key_type type)
         [KEY_IPV4] = "an IPv4 address, such as \"192.0.2.1\"",
         [KEY_STRING] = "a string",
         [KEY_LOAD] = "a load, such as \"1Mpps\", \"10Gbit/s\" or \"100%\"",
+        [KEY_SCHEDULER] = "the name of a scheduler",
         [KEY_TEMPLATE] = "the path of a packet template",
         [KEY_NAME] = "a name of at most 24 letters, digits, '_', '-' and '.'",
         [KEY_HOST] = "the IPv4 address of a host, such as \"192.0.2.1\"",

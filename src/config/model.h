@@ -12,6 +12,7 @@
 #include "base/diag.h"
 #include "base/topology.h"
 #include "base/units.h"
+#include "config/qos.h"
 #include "config/schema.h"
 #include "config/template.h"
 
@@ -68,8 +69,11 @@ struct cfg_subscriber {
     uint32_t port;         /* access port, index in ports[] */
     uint16_t svlan, cvlan; /* 1..4094 */
     uint32_t ipv4;         /* host order */
-    uint32_t gre_key;      /* meaningful if has_gre_key */
-    uint32_t line;         /* where it was said, in files[file] */
+    uint32_t profile;      /* index in qos.profiles[], or CFG_NONE */
+    uint32_t
+        pipe; /* in the scheduler of its port: subport * pipes_per_subport + place; or CFG_NONE */
+    uint32_t gre_key; /* meaningful if has_gre_key */
+    uint32_t line;    /* where it was said, in files[file] */
     uint16_t file;
     uint8_t ipv4_len; /* 24..32: the addresses that it may send from */
     uint8_t mac[6];   /* static, if has_mac */
@@ -163,6 +167,7 @@ struct cfg_model {
     struct cfg_subscriber *subscribers;
     struct cfg_route *routes;
     struct cfg_nexthop *nexthops;
+    struct cfg_qos qos;
 };
 
 /** How to load: all optional, zero is the default. */

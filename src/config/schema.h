@@ -16,18 +16,19 @@
 
 /** Notation and type of a parameter; param_value.u holds the result unless said otherwise. */
 enum param_type {
-    PARAM_COUNT,    /* parse_count() */
-    PARAM_SIZE,     /* parse_size(): bytes */
-    PARAM_RATE,     /* parse_rate(): bit/s */
-    PARAM_DURATION, /* parse_duration(): ns */
-    PARAM_BOOL,     /* true or false, libconfig's own */
-    PARAM_ENUM,     /* one of choices[]; u is its index */
-    PARAM_IPV4,     /* parse_ipv4(): host order */
-    PARAM_STRING,   /* s */
-    PARAM_RANGE,    /* parse_range(): u is its first, u2 its last number */
-    PARAM_LOAD,     /* parse_load(): load */
-    PARAM_TEMPLATE, /* path of a packet template, relative to pkt_templates/ or to the file that
-                       names it; u is its index in model.templates[] */
+    PARAM_COUNT,     /* parse_count() */
+    PARAM_SIZE,      /* parse_size(): bytes */
+    PARAM_RATE,      /* parse_rate(): bit/s */
+    PARAM_DURATION,  /* parse_duration(): ns */
+    PARAM_BOOL,      /* true or false, libconfig's own */
+    PARAM_ENUM,      /* one of choices[]; u is its index */
+    PARAM_IPV4,      /* parse_ipv4(): host order */
+    PARAM_STRING,    /* s */
+    PARAM_SCHEDULER, /* name of one in qos.schedulers; u is its index */
+    PARAM_RANGE,     /* parse_range(): u is its first, u2 its last number */
+    PARAM_LOAD,      /* parse_load(): load */
+    PARAM_TEMPLATE,  /* path of a packet template, relative to pkt_templates/ or to the file that
+                        names it; u is its index in model.templates[] */
 };
 
 struct task_param {

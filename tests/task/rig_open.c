@@ -50,6 +50,8 @@ static int parse(const struct task_param *p, const char *text, struct param_valu
         v->u = addr;
         return rc;
     }
+    case PARAM_SCHEDULER: /* by number: there are no names here */
+        return parse_count(text, &v->u);
     case PARAM_RANGE:
         return parse_range(text, &v->u, &v->u2);
     case PARAM_LOAD:

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* qos.schedulers = { NAME = { ports; rate; classes; subports; ... }; }: ports with their
+ * subscribers' queues. */
+#include <string.h>
+
+#include "config/load_qos.h"
+#include "config/qos_fit.h"
+
+#define MAX_SCHEDULERS 64
+
+enum {
+    SCHED_PORTS,
+    SCHED_RATE,
+    SCHED_OVERHEAD,
+    SCHED_MTU,
+    SCHED_OVERSUBSCRIPTION,
+    SCHED_CLASSES,
+    SCHED_MAP,
+    SCHED_NON_IP,
+    SCHED_SUBPORTS,
+    N_SCHED_KEYS
+};
+
+static const struct key sched_keys[N_SCHED_KEYS] = {
+    [SCHED_PORTS] = {"ports", KEY_OTHER, .required = true},
+    [SCHED_RATE] = {"rate", KEY_RATE, .def = "10G", .min = 1000000, .max = QOS_MAX_RATE},
+    [SCHED_OVERHEAD] = {"overhead", KEY_COUNT, .def = "4", .max = 64},
+    [SCHED_MTU] = {"mtu", KEY_SIZE, .def = "1522", .min = 64, .max = 9216},
+    [SCHED_OVERSUBSCRIPTION] = {"oversubscription", KEY_BOOL, .def = "false"},
+    [SCHED_CLASSES] = {"classes", KEY_OTHER},
+    [SCHED_MAP] = {"dscp_map", KEY_STRING},
+    [SCHED_NON_IP] = {"non_ip", KEY_OTHER},
+    [SCHED_SUBPORTS] = {"subports", KEY_OTHER},
+};
+
+uint32_t find_scheduler(const struct loader *l, const char *name)
+{
+    for (unsigned i = 0; i < l->m->qos.n_schedulers; i++)
+        if (strcmp(l->m->qos.schedulers[i].name, name) == 0)
+            return i;
+    return CFG_NONE;
+}
+
+const char *nearest_scheduler(const struct loader *l, const char *name)
+{
+    const char *names[MAX_SCHEDULERS];
+
+    for (unsigned i = 0; i < l->m->qos.n_schedulers; i++)
+        names[i] = l->m->qos.schedulers[i].name;
+    return nearest_name(name, names, l->m->qos.n_schedulers);
+}
+
+/* DSCP to best effort, all of it, where the configuration has no map. */
+static uint32_t plain_map(struct loader *l)
+{
+    struct cfg_qos *q = &l->m->qos;
+    struct cfg_dscp_map map = {.loc = {l->m->path, 0}, .name = ""};
+
+    for (unsigned i = 0; i < q->n_dscp_maps; i++)
+        if (q->dscp_maps[i].name[0] == '\0')
+            return i;
+    memset(map.queue, QOS_BE, sizeof(map.queue));
+    GROW_ONE(q->dscp_maps, q->n_dscp_maps);
+    q->dscp_maps[q->n_dscp_maps] = map;
+    return q->n_dscp_maps++;
+}
+
+static uint32_t resolve_map(struct loader *l, const struct value *v)
+{
+    struct cfg_qos *q = &l->m->qos;
+    const char *names[64];
+    unsigned n = 0;
+
+    if (v->setting == NULL || !v->set)
+        return plain_map(l);
+    for (; n < q->n_dscp_maps; n++) {
+        if (strcmp(q->dscp_maps[n].name, v->v.s) == 0)
+            return n;
+        names[n] = q->dscp_maps[n].name;
+    }
+    unknown_name(l, v->setting, "dscp_map", "DSCP map", nearest_name(v->v.s, names, n));
+    return plain_map(l);
+}
+
+static void add_subport(struct cfg_scheduler *s, const struct cfg_subport *new)
+{
+    GROW_ONE(s->subports, s->n_subports);
+    s->subports[s->n_subports++] = *new;
+}
+
+struct subport_list {
+    struct cfg_scheduler *s;
+    uint32_t port; /* of those that do not name one */
+    bool named;    /* they must: the scheduler has several ports */
+};
+
+enum {
+    SUBPORT_NAME,
+    SUBPORT_PORT,
+    SUBPORT_SVLAN,
+    SUBPORT_RATE,
+    SUBPORT_UP,
+    SUBPORT_DOWN,
+    N_SUBPORT_KEYS
+};
+
+static const struct key subport_keys[N_SUBPORT_KEYS] = {
+    [SUBPORT_NAME] = {"name", KEY_NAME, .required = true},
+    [SUBPORT_PORT] = {"port", KEY_STRING},
+    [SUBPORT_SVLAN] = {"svlan", KEY_RANGE, .def = "1-4094", .min = 1, .max = 4094},
+    [SUBPORT_RATE] = {"rate", KEY_RATE, .min = 8000, .max = QOS_MAX_RATE},
+    [SUBPORT_UP] = {"rate_up", KEY_RATE, .min = 8000, .max = QOS_MAX_RATE},
+    [SUBPORT_DOWN] = {"rate_down", KEY_RATE, .min = 8000, .max = QOS_MAX_RATE},
+};
+
+static uint64_t subport_rate(struct loader *l, const struct value *all, const struct value *one,
+                             uint64_t port_rate)
+{
+    const struct value *v = one->setting != NULL ? one : all;
+    uint64_t rate = v->setting != NULL && v->set ? v->v.u : port_rate;
+
+    if (rate > port_rate) {
+        key_error(l, v->setting, config_setting_name(v->setting),
+                  "expected at most the scheduler's own rate");
+        return port_rate;
+    }
+    return rate;
+}
+
+static void read_subport(struct loader *l, const config_setting_t *group, unsigned i, void *ctx)
+{
+    struct subport_list *list = ctx;
+    struct value v[N_SUBPORT_KEYS];
+    struct cfg_subport new = {.loc = setting_loc(l, group), .port = list->port};
+
+    (void)i;
+    if (!read_group(l, group, "subport", subport_keys, N_SUBPORT_KEYS, v))
+        return;
+    if (v[SUBPORT_PORT].setting != NULL) {
+        new.port = find_port(l, v[SUBPORT_PORT].v.s);
+        if (new.port == CFG_NONE) {
+            unknown_name(l, v[SUBPORT_PORT].setting, "port", "port",
+                         nearest_port(l, v[SUBPORT_PORT].v.s));
+            return;
+        }
+    } else if (list->named) {
+        key_error(l, group, "port", "missing in this subport: the scheduler has several ports");
+        return;
+    }
+    new.name = v[SUBPORT_NAME].v.s;
+    new.svlan_first = (uint16_t)v[SUBPORT_SVLAN].v.u;
+    new.svlan_last = (uint16_t)v[SUBPORT_SVLAN].v.u2;
+    new.rate[QOS_UP] = subport_rate(l, &v[SUBPORT_RATE], &v[SUBPORT_UP], list->s->rate);
+    new.rate[QOS_DOWN] = subport_rate(l, &v[SUBPORT_RATE], &v[SUBPORT_DOWN], list->s->rate);
+    for (unsigned c = 0; c < QOS_CLASSES; c++)
+        new.class_rate[c] = list->s->rate;
+    for (unsigned k = 0; k < list->s->n_subports; k++) {
+        const struct cfg_subport *old = &list->s->subports[k];
+
+        if (strcmp(old->name, new.name) == 0)
+            key_error(l, v[SUBPORT_NAME].setting, "name", "already a subport at %s:%u",
+                      old->loc.file, old->loc.line);
+        else if (old->port == new.port &&
+                 old->svlan_first <= new.svlan_last &&new.svlan_first <= old->svlan_last)
+            key_error(l, v[SUBPORT_SVLAN].setting != NULL ? v[SUBPORT_SVLAN].setting : group,
+                      "svlan", "overlaps subport '%s' at %s:%u", old->name, old->loc.file,
+                      old->loc.line);
+    }
+    if (list->s->n_subports == QOS_MAX_SUBPORTS)
+        key_error(l, group, "subports", "expected at most %d", QOS_MAX_SUBPORTS);
+    else
+        add_subport(list->s, &new);
+}
+
+/* Without subports each port is one. */
+static void load_subports(struct loader *l, const struct value *v, struct cfg_scheduler *s,
+                          const uint32_t *ports, unsigned n)
+{
+    struct subport_list list = {.s = s, .port = n > 0 ? ports[0] : 0, .named = n > 1};
+
+    if (v->setting != NULL) {
+        each_group(l, v->setting, "subports", read_subport, &list);
+        return;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        struct cfg_subport all = {.loc = s->loc,
+                                  .name = l->m->ports[ports[i]].name,
+                                  .port = ports[i],
+                                  .svlan_first = 1,
+                                  .svlan_last = 4094,
+                                  .rate = {s->rate, s->rate}};
+
+        for (unsigned c = 0; c < QOS_CLASSES; c++)
+            all.class_rate[c] = s->rate;
+        add_subport(s, &all);
+    }
+}
+
+static unsigned read_ports(struct loader *l, const struct value *v, uint32_t *ports)
+{
+    const config_setting_t *names[CFG_MAX_PORTS];
+    unsigned n, found = 0;
+
+    if (v->setting == NULL)
+        return 0;
+    n = read_strings(l, v->setting, "ports", names, CFG_MAX_PORTS);
+    for (unsigned i = 0; i < n; i++) {
+        const char *name = config_setting_get_string(names[i]);
+
+        ports[found] = find_port(l, name);
+        if (ports[found] == CFG_NONE && !l->port_nameless)
+            unknown_name(l, names[i], "ports", "port", nearest_port(l, name));
+        else if (ports[found] != CFG_NONE)
+            found++;
+    }
+    return found;
+}
+
+static void read_scheduler(struct loader *l, const config_setting_t *group, const char *name)
+{
+    struct cfg_qos *q = &l->m->qos;
+    struct value v[N_SCHED_KEYS];
+    uint32_t ports[CFG_MAX_PORTS];
+    struct cfg_scheduler s = {.loc = setting_loc(l, group), .name = name, .non_ip_queue = QOS_BE};
+    unsigned n;
+
+    read_group(l, group, "scheduler", sched_keys, N_SCHED_KEYS, v);
+    s.rate = v[SCHED_RATE].v.u;
+    s.overhead = (uint8_t)v[SCHED_OVERHEAD].v.u;
+    s.mtu = (uint32_t)v[SCHED_MTU].v.u;
+    s.oversubscription = v[SCHED_OVERSUBSCRIPTION].v.u != 0;
+    s.dscp_map = resolve_map(l, &v[SCHED_MAP]);
+    if (v[SCHED_NON_IP].setting != NULL)
+        s.non_ip_queue = read_queue(l, v[SCHED_NON_IP].setting, "class for what is not IP");
+    n = read_ports(l, &v[SCHED_PORTS], ports);
+    load_classes(l, v[SCHED_CLASSES].setting, &s);
+    load_subports(l, &v[SCHED_SUBPORTS], &s, ports, n);
+    GROW_ONE(q->schedulers, q->n_schedulers);
+    q->schedulers[q->n_schedulers++] = s;
+}
+
+void load_schedulers(struct loader *l, const config_setting_t *schedulers)
+{
+    each_named(l, schedulers, "schedulers", MAX_SCHEDULERS, read_scheduler);
+}
