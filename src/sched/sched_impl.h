@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Inside of the scheduler: what its files share. Nobody else includes this. */
+#ifndef SCHED_SCHED_IMPL_H
+#define SCHED_SCHED_IMPL_H
+
+#include <rte_sched.h>
+
+#include "config/qos_fit.h"
+#include "sched/sched.h"
+
+/** Rates that a subport can be given, over the life of a scheduler. */
+#define SCHED_SUBPORT_RATES QOS_MAX_SUBPORTS
+/** Room for the profile that empties everything at the end. */
+#define SCHED_DRAIN_PROFILES 1
+
+/** All but the line of the pacer belongs to the thread that schedules; accepted, sent: written by
+ * it, read by anyone. */
+struct sched {
+    struct rte_sched_port *port;
+    /* The pacer: the line is busy until free_at (TSC). Its times are in TSC cycles. */
+    uint64_t free_at;
+    uint64_t slack;           /* how far the line may lag behind before time is lost */
+    uint64_t cycles_per_byte; /* in 1/2^20 */
+    uint32_t overhead;
+    uint64_t accepted, sent; /* packets */
+
+    uint64_t refused;          /* packets that did not get in */
+    struct sched_drops *split; /* what the library has said of them; only where RED or PIE are */
+    enum qos_aqm aqm;
+    uint64_t clock; /* port rate that the library was told, bytes/s */
+    uint64_t bytes;
+    uint32_t n_pipes, pipe_shift, n_profiles, max_profiles;
+    uint32_t n_subports, n_library_subports; /* as configured; the next power of two */
+    uint32_t n_subport_profiles;
+    struct {
+        uint32_t subport;
+        uint64_t rate;
+    } subport_profile[QOS_MAX_SUBPORTS + SCHED_SUBPORT_RATES];
+    struct cfg_scheduler shape; /* a copy; subports: too */
+    struct cfg_subport subport[QOS_MAX_SUBPORTS];
+    enum qos_direction direction;
+};
+
+/** The library's notation of a shape. Returns 0, or -EINVAL for one that the library would refuse
+ * (it frees the whole port when it does). */
+int sched_pipe_params(const struct sched *s, const struct qos_shape *shape,
+                      struct rte_sched_pipe_params *p);
+
+/** The library's notation of a subport with a rate in bit/s. Returns 0 or -EINVAL. */
+int sched_subport_params(const struct sched *s, const struct cfg_subport *subport, uint64_t rate,
+                         struct rte_sched_subport_profile_params *p);
+
+/** Queue sizes of all classes as the library wants them. */
+void sched_queue_sizes(const struct cfg_scheduler *shape, uint16_t qsize[QOS_CLASSES]);
+
+/** RED or PIE of all classes; returns which of them, or AQM_TAIL for neither. */
+enum qos_aqm sched_aqm_params(const struct cfg_scheduler *shape, struct rte_sched_cman_params *p);
+
+/** Build the port. Returns 0, -EINVAL or -ENOMEM with the reason on stderr. */
+int sched_build(struct sched *s, const struct sched_config *config);
+
+#endif

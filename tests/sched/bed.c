@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bed.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_eal.h>
+
+#define DATA_ROOM 256 /* the scheduler reads lengths, not data */
+
+struct rte_mempool *bed_pool;
+
+bool bed_start(void)
+{
+    static char prefix[64];
+    char *args[] = {"test", "--no-huge", "--no-shconf",    "-m",   "640",           "-l",
+                    "0",    "--no-pci",  "--no-telemetry", prefix, "--log-level=4", NULL};
+
+    /* Not away for long, if we may. */
+    if (setpriority(PRIO_PROCESS, 0, -20) != 0)
+        printf("    note: cannot raise the priority; more trials may have to be repeated\n");
+    snprintf(prefix, sizeof(prefix), "--file-prefix=sched%d", getpid());
+    if (rte_eal_init((int)(sizeof(args) / sizeof(args[0])) - 1, args) < 0)
+        return false;
+    bed_pool = rte_pktmbuf_pool_create("bed", BED_MBUFS, 256, 0, DATA_ROOM, 0);
+    return bed_pool != NULL;
+}
+
+void bed_shape(struct bed *b, uint32_t pipes_per_subport, unsigned n_subports)
+{
+    memset(b, 0, sizeof(*b));
+    b->shape = (struct cfg_scheduler){.name = "bed",
+                                      .rate = 10000000000,
+                                      .overhead = BED_FCS,
+                                      .mtu = 1518,
+                                      .pipes_per_subport = pipes_per_subport,
+                                      .n_subports = n_subports,
+                                      .subports = b->subports};
+    b->shape.class[QOS_BE].size = 64;
+    for (unsigned i = 0; i < n_subports; i++) {
+        b->subports[i].rate[QOS_UP] = b->shape.rate;
+        b->subports[i].n_pipes = pipes_per_subport;
+        for (unsigned c = 0; c < QOS_CLASSES; c++)
+            b->subports[i].class_rate[c] = b->shape.rate;
+    }
+}
+
+uint64_t bed_burst(uint64_t rate)
+{
+    return 2 * 1522 + rate / 8 / 50;
+}
+
+unsigned bed_profile(struct bed *b, uint64_t rate, uint64_t burst)
+{
+    struct qos_shape *p = &b->profiles[b->n_profiles].shape[QOS_UP];
+
+    *p = (struct qos_shape){.rate = rate,
+                            .burst = burst,
+                            .tc_period_ms = 40,
+                            .weight = {1, 1, 1, 1},
+                            .oversubscription_weight = 1};
+    for (unsigned c = 0; c < QOS_CLASSES; c++)
+        p->class_rate[c] = rate;
+    return b->n_profiles++;
+}
+
+bool bed_create(struct bed *b)
+{
+    struct sched_config config = {.name = "bed",
+                                  .socket = -1,
+                                  .shape = &b->shape,
+                                  .direction = QOS_UP,
+                                  .profiles = b->profiles,
+                                  .n_profiles = b->n_profiles,
+                                  .max_profiles = b->n_profiles + 16};
+
+    b->s = sched_create(&config);
+    CU_ASSERT_PTR_NOT_NULL(b->s);
+    return b->s != NULL;
+}
+
+void bed_free(struct bed *b)
+{
+    sched_free(b->s);
+    b->s = NULL;
+    EXPECT(rte_mempool_avail_count(bed_pool) == BED_MBUFS, "%u of %u mbufs are back",
+           rte_mempool_avail_count(bed_pool), BED_MBUFS);
+}
+
+struct rte_mbuf *bed_packet(uint32_t pipe, unsigned queue, uint32_t size)
+{
+    struct rte_mbuf *m = rte_pktmbuf_alloc(bed_pool);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    m->pkt_len = size - BED_FCS;
+    m->data_len = 0;
+    m->hash.sched.queue_id = pipe * QOS_QUEUES + queue;
+    return m;
+}
+
+void bed_fill(struct bed *b, uint32_t pipe, unsigned queue, uint32_t size, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        struct rte_mbuf *m = bed_packet(pipe, queue, size);
+        sched_enqueue(b->s, &m, 1);
+    }
+}
+
+void bed_reset(struct bed *b)
+{
+    memset(b->bytes, 0, sizeof(b->bytes));
+    memset(b->packets, 0, sizeof(b->packets));
+    memset(b->first, 0, sizeof(b->first));
+    memset(b->last, 0, sizeof(b->last));
+    b->previous = rte_rdtsc();
+    b->away = false;
+}
+
+static void count(struct bed *b, const struct rte_mbuf *m, uint64_t now)
+{
+    uint32_t q = m->hash.sched.queue_id;
+
+    if (b->first[q] == 0)
+        b->first[q] = now;
+    else
+        b->bytes[q] += m->pkt_len + BED_FCS;
+    b->packets[q]++;
+    b->last[q] = now;
+}
+
+void bed_turn(struct bed *b)
+{
+    struct rte_mbuf *m[BED_BURST];
+    uint64_t now = rte_rdtsc();
+    uint32_t n = sched_dequeue(b->s, m, BED_BURST);
+
+    if (now - b->previous >= BED_AWAY || rte_rdtsc() - now >= BED_AWAY)
+        b->away = true;
+    b->previous = now;
+    for (uint32_t i = 0; i < n; i++)
+        count(b, m[i], now);
+    sched_enqueue(b->s, m, n);
+}
+
+void bed_run(struct bed *b, double seconds)
+{
+    uint64_t end = rte_rdtsc() + (uint64_t)(seconds * rte_get_tsc_hz());
+
+    b->previous = rte_rdtsc();
+    while (rte_rdtsc() < end)
+        bed_turn(b);
+}
+
+double bed_rate(const struct bed *b, uint32_t pipe, unsigned queue)
+{
+    uint32_t q = pipe * QOS_QUEUES + queue;
+
+    return b->last[q] > b->first[q]
+               ? b->bytes[q] * 8.0 * rte_get_tsc_hz() / (b->last[q] - b->first[q])
+               : 0;
+}
+
+double bed_sum(const struct bed *b, uint32_t first_pipe, uint32_t n_pipes)
+{
+    uint64_t bytes = 0, first = UINT64_MAX, last = 0;
+
+    for (uint32_t q = first_pipe * QOS_QUEUES; q < (first_pipe + n_pipes) * QOS_QUEUES; q++) {
+        if (b->packets[q] == 0)
+            continue;
+        bytes += b->bytes[q];
+        first = b->first[q] < first ? b->first[q] : first;
+        last = b->last[q] > last ? b->last[q] : last;
+    }
+    return last > first ? bytes * 8.0 * rte_get_tsc_hz() / (last - first) : 0;
+}
+
+bool bed_again(const struct bed *b, const char *name, unsigned *trial)
+{
+    if (!b->away)
+        return false;
+    (*trial)++;
+    printf("\n    note: %s: trial %u of %u was disturbed: this thread was away for over %.1f ms",
+           name, *trial, BED_TRIALS, BED_AWAY * 1e3 / rte_get_tsc_hz());
+    EXPECT(*trial < BED_TRIALS, "%s: no undisturbed trial", name);
+    return *trial < BED_TRIALS;
+}
+
+int bed_main(const char *name, CU_TestInfo *tests)
+{
+    CU_SuiteInfo suites[] = {{.pName = name, .pTests = tests}, CU_SUITE_INFO_NULL};
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (!bed_start() || CU_initialize_registry() != CUE_SUCCESS ||
+        CU_register_suites(suites) != CUE_SUCCESS)
+        return 2;
+    CU_basic_set_mode(CU_BRM_VERBOSE);
+    CU_basic_run_tests();
+    unsigned failures = CU_get_number_of_failures();
+    CU_cleanup_registry();
+    rte_eal_cleanup();
+    return failures == 0 ? 0 : 1;
+}

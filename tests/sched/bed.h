@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A scheduler on the bench: build one from few numbers, keep queues full, measure what comes out.
+ *
+ * librte_sched reads the TSC itself, inside a shared object, so no clock can be injected: these
+ * tests run in real time. What comes out is counted between the TSC times of actual dequeues, and a
+ * trial during which this thread was kept away (BED_AWAY) is repeated, with a note, instead of
+ * loosening the bars.
+ */
+#ifndef TESTS_SCHED_BED_H
+#define TESTS_SCHED_BED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <CUnit/Basic.h>
+#include <rte_mbuf.h>
+
+#include "sched/sched.h"
+
+#define BED_PIPES    1024
+#define BED_PROFILES 64
+#define BED_MBUFS    65535
+#define BED_FCS      4
+#define BED_BURST    32
+#define BED_TRIALS   8
+/* The library's clock loses time when it is not asked for 2^24 TSC cycles. */
+#define BED_AWAY (1 << 24)
+
+/* A failing check says what it saw. */
+#define EXPECT(cond, ...)                                                                          \
+    do {                                                                                           \
+        bool ok_ = (cond);                                                                         \
+        if (!ok_) {                                                                                \
+            printf("\n    %s: ", #cond);                                                           \
+            printf(__VA_ARGS__);                                                                   \
+        }                                                                                          \
+        CU_ASSERT(ok_);                                                                            \
+    } while (0)
+
+/** What is built; bed_shape() fills in a port of 10 Gbit/s with one subport and best effort. */
+struct bed {
+    struct cfg_scheduler shape;
+    struct cfg_subport subports[8];
+    struct cfg_profile profiles[BED_PROFILES];
+    unsigned n_profiles;
+    struct sched *s;
+
+    /* What came out, since bed_reset(). */
+    uint64_t bytes[BED_PIPES * QOS_QUEUES]; /* by queue, with FCS, after its first packet */
+    uint64_t packets[BED_PIPES * QOS_QUEUES];
+    uint64_t first[BED_PIPES * QOS_QUEUES], last[BED_PIPES * QOS_QUEUES]; /* TSC */
+    uint64_t previous; /* TSC of the last dequeue */
+    bool away;         /* this thread was away for too long */
+};
+
+/** Start EAL once per program; the pool of all mbufs. */
+bool bed_start(void);
+extern struct rte_mempool *bed_pool;
+
+void bed_shape(struct bed *b, uint32_t pipes_per_subport, unsigned n_subports);
+
+/** A profile of that rate and burst, without caps. Returns its index. */
+unsigned bed_profile(struct bed *b, uint64_t rate, uint64_t burst);
+
+/** Enough burst that a thread which is away for some ms loses nothing. */
+uint64_t bed_burst(uint64_t rate);
+
+/** Create the scheduler; a failure is a failed test. Pipes have no profile yet. */
+bool bed_create(struct bed *b);
+void bed_free(struct bed *b);
+
+/** A packet of size bytes with FCS for a queue; NULL and a failed test without mbufs. */
+struct rte_mbuf *bed_packet(uint32_t pipe, unsigned queue, uint32_t size);
+
+/** Put n packets of that size into a queue. */
+void bed_fill(struct bed *b, uint32_t pipe, unsigned queue, uint32_t size, unsigned n);
+
+void bed_reset(struct bed *b);
+
+/** Dequeue a burst, count it, put every packet back into the queue from which it came. */
+void bed_turn(struct bed *b);
+/** The same for some seconds. */
+void bed_run(struct bed *b, double seconds);
+
+/** bit/s that left a queue between its first and its last packet since bed_reset(). */
+double bed_rate(const struct bed *b, uint32_t pipe, unsigned queue);
+/** bit/s that left all queues, over the time of the run. */
+double bed_sum(const struct bed *b, uint32_t first_pipe, uint32_t n_pipes);
+
+/** Repeat a trial until this thread was not kept away during it. */
+bool bed_again(const struct bed *b, const char *name, unsigned *trial);
+
+/** Run the tests of a suite that is named so; returns main()'s result. */
+int bed_main(const char *name, CU_TestInfo *tests);
+
+#endif

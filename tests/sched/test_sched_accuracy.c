@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is configured is what comes out: rates, for small and large packets, few and many
+ * subscribers; and bursts. */
+#include <math.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+
+#include "bed.h"
+
+static struct bed b;
+static const uint64_t rates[] = {64000,    256000,   1000000,   5000000,
+                                 10000000, 50000000, 200000000, 1000000000};
+static const uint32_t sizes[] = {64, 1500};
+
+#define RATES 8
+#define SIZES 2
+
+/* Every queue always holds this many: enough for what leaves in a turn. */
+static unsigned backlog(uint64_t rate)
+{
+    return rate > 10000000 ? 64 : 16;
+}
+
+static void measure_table(void)
+{
+    for (unsigned r = 0; r < RATES; r++)
+        bed_profile(&b, rates[r], bed_burst(rates[r]));
+    CU_ASSERT_FATAL(bed_create(&b));
+    for (unsigned i = 0; i < RATES * SIZES; i++) {
+        CU_ASSERT_EQUAL(sched_set_profile(b.s, i, i / SIZES), 0);
+        bed_fill(&b, i, QOS_BE, sizes[i % SIZES], backlog(rates[i / SIZES]));
+    }
+    bed_reset(&b);
+    bed_run(&b, 0.5); /* empties the buckets */
+    bool away = b.away;
+    bed_reset(&b);
+    b.away = away;
+    bed_run(&b, 2.3);
+}
+
+/* 64 kbit/s to 1 Gbit/s at once in one scheduler of 10 Gbit/s. */
+static void all_rates(void)
+{
+    unsigned trial = 0;
+
+    do {
+        if (trial > 0)
+            bed_free(&b);
+        bed_shape(&b, 16, 1);
+        measure_table();
+    } while (bed_again(&b, "all rates", &trial));
+
+    printf("\n    %12s %6s %14s %8s\n", "configured", "bytes", "delivered", "error");
+    for (unsigned i = 0; i < RATES * SIZES; i++) {
+        double got = bed_rate(&b, i, QOS_BE), want = rates[i / SIZES];
+        uint32_t q = i * QOS_QUEUES + QOS_BE;
+        double seconds = (double)(b.last[q] - b.first[q]) / rte_get_tsc_hz();
+
+        printf("    %12.0f %6u %14.1f %+7.3f%%\n", want, sizes[i % SIZES], got,
+               100 * (got / want - 1));
+        EXPECT(fabs(got / want - 1) < 0.01, "%.0f bit/s came out as %.1f", want, got);
+        EXPECT(seconds > 2, "only %.3f s", seconds);
+    }
+    bed_free(&b);
+}
+
+#define MANY 1000
+
+/* 1000 subscribers of five rates, all with more to send than they may. */
+static void many_subscribers(void)
+{
+    static const uint64_t of[] = {64000, 256000, 500000, 1000000, 2000000};
+    unsigned trial = 0;
+    double worst = 0;
+
+    do {
+        if (trial > 0)
+            bed_free(&b);
+        bed_shape(&b, 1024, 1);
+        for (unsigned r = 0; r < 5; r++)
+            bed_profile(&b, of[r], bed_burst(of[r]));
+        CU_ASSERT_FATAL(bed_create(&b));
+        for (unsigned i = 0; i < MANY; i++) {
+            CU_ASSERT_EQUAL(sched_set_profile(b.s, i, i % 5), 0);
+            bed_fill(&b, i, QOS_BE, i % 2 ? 1500 : 64, 8);
+        }
+        bed_reset(&b);
+        bed_run(&b, 0.5);
+        bool away = b.away;
+        bed_reset(&b);
+        b.away = away;
+        bed_run(&b, 2.3);
+    } while (bed_again(&b, "1000 subscribers", &trial));
+
+    for (unsigned i = 0; i < MANY; i++) {
+        double error = bed_rate(&b, i, QOS_BE) / of[i % 5] - 1;
+        if (fabs(error) > fabs(worst))
+            worst = error;
+    }
+    EXPECT(fabs(worst) < 0.01, "%+.3f%%", 100 * worst);
+    printf(" worst of 1000: %+.3f%% ", 100 * worst);
+    bed_free(&b);
+}
+
+/* A full bucket leaves at once, and no more; at first it is half full. */
+static void bursts(void)
+{
+    enum { SIZE = 1000, BURST = 40000, HOLD = 64 };
+    struct rte_mbuf *m[HOLD];
+    unsigned trial = 0;
+
+    do {
+        bed_shape(&b, 2, 1);
+        bed_profile(&b, 1000000, BURST);
+        CU_ASSERT_FATAL(bed_create(&b));
+        CU_ASSERT_EQUAL(sched_set_profile(b.s, 0, 0), 0);
+        for (unsigned round = 0; round < 2; round++) {
+            unsigned want = round == 0 ? BURST / 2 / SIZE : BURST / SIZE;
+            unsigned got = 0;
+            bed_reset(&b);
+            bed_fill(&b, 0, QOS_BE, SIZE, HOLD);
+            /* Longer than the pacer needs for a bucket, shorter than a credit for one more. */
+            uint64_t end = rte_rdtsc() + rte_get_tsc_hz() / 1000;
+            do {
+                uint64_t now = rte_rdtsc();
+                got += sched_dequeue(b.s, m + got, HOLD - got);
+                b.away |= rte_rdtsc() - now > rte_get_tsc_hz() / 500;
+            } while (rte_rdtsc() < end);
+            b.away |= rte_rdtsc() > end + rte_get_tsc_hz() / 500;
+            if (!b.away)
+                EXPECT(got == want || got == want + 1, "round %u: %u of %u packets", round, got,
+                       want);
+            rte_pktmbuf_free_bulk(m, got);
+            /* Empty it, then rest until the bucket is full again. */
+            while (sched_held(b.s) > 0)
+                rte_pktmbuf_free_bulk(m, sched_dequeue(b.s, m, HOLD));
+            end = rte_rdtsc() + rte_get_tsc_hz() / 3;
+            while (rte_rdtsc() < end)
+                sched_dequeue(b.s, m, HOLD);
+        }
+        bed_free(&b);
+    } while (bed_again(&b, "bursts", &trial));
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        {"rates from 64 kbit/s to 1 Gbit/s, 64 and 1500 bytes", all_rates},
+        {"1000 subscribers at once", many_subscribers},
+        {"burst size", bursts},
+        CU_TEST_INFO_NULL,
+    };
+    return bed_main("sched accuracy", tests);
+}
