@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cycles per packet of tasks and paths: what the files of this program share. See doc/bench.md. */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include "engine/engine.h"
+#include "tables/tables.h"
+
+#define N_PACKETS     65536u /* mbufs in flight, and frames of each direction */
+#define N_SUBSCRIBERS 65536u
+#define N_ROUTES      8192u
+#define N_NEXTHOPS    4u
+#define BURST         32u
+#define CHUNK         1024u /* packets on the wire at once: what a device's queue would hold */
+#define DATA_ROOM     2176u
+#define N_WIRES       2u
+#define MAX_ROUNDS    1000u
+#define MAX_GRAPHS    16u
+
+enum wire_id { WIRE_ACCESS, WIRE_CORE };
+enum direction { UPSTREAM, DOWNSTREAM };
+enum memory_kind { MEMORY_AUTO, MEMORY_HUGE, MEMORY_NO_HUGE };
+
+/** A port of the gateway that is a net_ring device, and the far ends of its two rings. */
+struct wire {
+    uint16_t port;
+    struct rte_ring *rx; /* what the gateway will receive */
+    struct rte_ring *tx; /* what the gateway has sent */
+    bool up;
+};
+
+/** A frame as it arrives; bytes is as long as every frame that is measured. */
+struct frame {
+    uint16_t len;
+    uint8_t bytes[126];
+};
+
+/** The packets of a run. */
+struct packets {
+    struct rte_mempool *pool;
+    struct rte_mbuf **mbuf;   /* N_PACKETS in random order */
+    struct rte_mbuf **staged; /* the same as a task before has left them */
+    struct frame *frames[2];  /* by direction; frame i is for mbuf[i] */
+};
+
+/** One configuration, loaded and built: its tasks run where the program calls them. */
+struct graph {
+    struct cfg_model *model;
+    struct plan *plan;
+    struct engine engine;
+};
+
+/** What a graph is made from: the tasks and the layout of a configuration. */
+struct graph_text {
+    const char *name, *tasks, *layout;
+    bool ports_count_bytes; /* the engine need not, as with a NIC; else it does, as for its wires */
+};
+
+struct options {
+    unsigned rounds;
+    bool quick;
+    enum memory_kind memory;
+    const char *only; /* measure these and what they are compared with: part of a name */
+    const char *json; /* file for the results, or NULL */
+    int cpu;          /* -1: the last one that the process may use */
+};
+
+/** All that is measured with. */
+struct bench {
+    struct options options;
+    bool huge; /* mbufs and tables live in huge pages */
+    struct wire wires[N_WIRES];
+    struct packets packets;
+    struct tables *tables;
+    struct graph *graph[MAX_GRAPHS];
+};
+
+/** EAL on one core. Returns 0 or -1 with the reason on stderr. (bench_eal.c) */
+int bench_eal_start(struct bench *b);
+void bench_eal_stop(void);
+
+/** Pool, mbufs in random order and the frames of both directions. 0 or -1. (packets.c) */
+int packets_make(struct packets *p);
+void packets_free(struct packets *p);
+/** Put the frames of n packets back into their mbufs, as they were received. */
+void packets_restore(const struct packets *p, enum direction d, uint32_t first, uint32_t n);
+/** Give all mbufs to the pool, for a task that allocates; take as many back. 0 or -1. */
+void packets_lend(struct packets *p);
+int packets_take_back(struct packets *p);
+
+/** 0 or -1. (wires.c) */
+int wires_make(struct bench *b);
+void wires_free(struct bench *b);
+
+/** Build a graph. NULL with the reason on stderr. The tables are made from the first one. (graph.c)
+ */
+struct graph *graph_make(struct bench *b, const struct graph_text *text);
+void graph_free(struct graph *g);
+void tables_free(struct bench *b);
+/** The first instance of the task with that name, or NULL. */
+struct task *graph_task(const struct graph *g, const char *name);
+/** Name every reason for which a task of the graph has dropped. */
+void graph_print_drops(const struct graph *g, FILE *to);
+
+/** Addresses that both the configuration and the frames are made of. (graph.c, packets.c) */
+#define GATEWAY_MAC_TEXT "02:00:00:00:00:%02x" /* 1 + number of the port */
+#define CPE_MAC_KIND     0xce                  /* 02:ce:00:00:00:00 and the next ones */
+#define CORE_MAC_KIND    0xc0
+#define FIRST_SVLAN      128u
+#define FIRST_CVLAN      256u
+#define CVLANS           256u
+#define SUBSCRIBER_IP    0x0a000000u /* 10.0.0.0/16 */
+#define ROUTED_IP        0xac100000u /* 172.16.0.0/15 in 8192 routes of /28 */
+#define TUNNEL_NEAR      0xc0000201u /* 192.0.2.1 */
+#define TUNNEL_FAR       0xc6336401u /* 198.51.100.1 and the next ones */
+#define FIRST_LABEL      16u
+
+/** One measured thing. (cases.c) */
+struct bench_case {
+    const char *name;
+    const char *what;
+    const char *versus; /* the case it is a ratio of, or NULL */
+    double bar;         /* largest ratio that is good, 0: none */
+    /** One repetition over all packets: its cycles per packet, or a negative number after a
+     * failure that it has printed. */
+    double (*run)(struct bench *b, const struct bench_case *c);
+    unsigned graph;         /* index in bench.graph[] */
+    const char *task;       /* the one that is measured, or the last one of a prefix */
+    const char *const *via; /* the tasks before it, NULL at the end */
+    enum direction direction;
+    bool bytes; /* count the bytes of what is sent, as a device does and net_ring does not */
+};
+
+extern const struct bench_case bench_cases[];
+extern const unsigned n_bench_cases;
+
+/** Build all graphs that the cases need. 0 or -1. */
+int cases_open(struct bench *b);
+void cases_close(struct bench *b);
+
+/** The passes over all packets that the cases are made of. (passes.c) */
+double pass_bare(struct bench *b, const struct bench_case *c);
+double pass_floor(struct bench *b, const struct bench_case *c);
+double pass_engine(struct bench *b, const struct bench_case *c);
+double pass_both(struct bench *b, const struct bench_case *c);
+double pass_prefix(struct bench *b, const struct bench_case *c);
+double pass_task(struct bench *b, const struct bench_case *c);
+double pass_source(struct bench *b, const struct bench_case *c);
+double pass_sink(struct bench *b, const struct bench_case *c);
+
+struct spread {
+    double median, min, max;
+};
+
+struct result {
+    bool measured;
+    struct spread cycles; /* per packet */
+    struct spread ratio;  /* of each round, to what it is compared with */
+};
+
+/** Interleaved repetitions of all cases that are wanted. results is parallel to bench_cases. 0 or
+ * -1. (rounds.c) */
+int rounds_run(struct bench *b, struct result *results);
+
+/** (report.c) */
+void report_table(const struct bench *b, const struct result *results, FILE *to);
+int report_json(const struct bench *b, const struct result *results, const char *path);
+/** Cases whose ratio is beyond slack times their bar. */
+unsigned report_missed(const struct result *results, double slack);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is measured: the graphs, and the list of cases in the order of the table. */
+#include "bench.h"
+
+enum graph_id {
+    GRAPH_FORWARD,
+    GRAPH_FORWARD_NIC,
+    GRAPH_UP,
+    GRAPH_DOWN,
+    GRAPH_BOTH,
+    GRAPH_UP_ALONE, /* each task on a core of its own */
+    GRAPH_DOWN_ALONE,
+    GRAPH_LB,
+    GRAPH_GEN,
+    N_GRAPHS
+};
+
+#define TASK(name, type, more) "  { name = \"" name "\"; type = \"" type "\"; " more " }"
+#define CORE(n, tasks)         "{ core = \"" n "\"; tasks = [" tasks "]; }"
+#define ALONE(n, task)         ", " CORE(n, "\"" task "\"")
+
+#define FORWARD                                                                                    \
+    TASK("forward", "forward", "from = \"access\"; to = \"core\";") "\n", CORE("0", "\"forward\"")
+#define UP                                                                                         \
+    TASK("classify", "classify", "from = \"access\"; to = \"decap\";")                             \
+    ",\n" TASK("decap", "qinq_decap", "to = \"route\";") ",\n" TASK(                               \
+        "route", "route",                                                                          \
+        "to = \"gre\";") ",\n" TASK("gre", "gre_encap",                                            \
+                                    "to = \"push\";") ",\n" TASK("push", "mpls_push",              \
+                                                                 "to = \"core\";")
+#define UP_NAMES "\"classify\", \"decap\", \"route\", \"gre\", \"push\""
+#define DOWN                                                                                       \
+    TASK("pop", "mpls_pop", "from = \"core\"; to = \"ungre\";")                                    \
+    ",\n" TASK("ungre", "gre_decap", "to = \"encap\";") ",\n" TASK("encap", "qinq_encap",          \
+                                                                   "to = \"access\";")
+#define DOWN_NAMES "\"pop\", \"ungre\", \"encap\""
+#define LB                                                                                         \
+    TASK("lb_access", "lb", "from = \"access\"; to = \"up\"; by = \"qinq\";")                      \
+    ",\n" TASK("up", "forward", "to = \"core\";") ",\n" TASK(                                      \
+        "lb_core", "lb",                                                                           \
+        "from = \"core\"; to = \"down\"; by = \"gre\";") ",\n" TASK("down", "forward",             \
+                                                                    "to = \"access\";")
+#define GEN                                                                                        \
+    TASK("gen", "gen", "to = \"access\"; template = \"cpe0.tmpl\"; rate = \"1Tbit/s\";")           \
+    ",\n" TASK("sink", "sink", "from = \"core\";")
+
+static const struct graph_text graphs[N_GRAPHS] = {
+    [GRAPH_FORWARD] = {"forward", FORWARD, .ports_count_bytes = false},
+    [GRAPH_FORWARD_NIC] = {"forward", FORWARD, .ports_count_bytes = true},
+    [GRAPH_UP] = {"upstream", UP, CORE("0", UP_NAMES)},
+    [GRAPH_DOWN] = {"downstream", DOWN, CORE("0", DOWN_NAMES)},
+    [GRAPH_BOTH] = {"both-ways", UP ",\n" DOWN, CORE("0", UP_NAMES ", " DOWN_NAMES)},
+    [GRAPH_UP_ALONE] = {"upstream-tasks", UP,
+                        CORE("0", "\"classify\"") ALONE("1", "decap") ALONE("2", "route")
+                            ALONE("3", "gre") ALONE("4", "push")},
+    [GRAPH_DOWN_ALONE] = {"downstream-tasks", DOWN,
+                          CORE("0", "\"pop\"") ALONE("1", "ungre") ALONE("2", "encap")},
+    [GRAPH_LB] = {"load-balancers", LB,
+                  CORE("0", "\"lb_access\"")
+                      ALONE("1", "lb_core") ", " CORE("2-5", "\"up\", \"down\"")},
+    [GRAPH_GEN] = {"generator-and-sink", GEN, CORE("0", "\"gen\"") ALONE("1", "sink")},
+};
+
+static const char *const up_to_decap[] = {"classify", NULL};
+static const char *const up_to_route[] = {"classify", "decap", NULL};
+static const char *const up_to_gre[] = {"classify", "decap", "route", NULL};
+static const char *const up_to_push[] = {"classify", "decap", "route", "gre", NULL};
+static const char *const down_to_ungre[] = {"pop", NULL};
+static const char *const down_to_encap[] = {"pop", "ungre", NULL};
+
+#define FLOOR "floor"
+
+const struct bench_case bench_cases[] = {
+    {.name = "bare", .what = "rte_eth_rx_burst, rte_eth_tx_burst", .run = pass_bare},
+    {.name = "bare, bytes",
+     .what = "the same, and the bytes counted, which net_ring leaves out",
+     .run = pass_bare,
+     .bytes = true},
+    {.name = "null path",
+     .what = "engine, one task forward, bytes counted",
+     .versus = "bare, bytes",
+     .bar = 1.3,
+     .run = pass_engine,
+     .graph = GRAPH_FORWARD},
+    {.name = "null, no bytes",
+     .what = "the same to ports that count for themselves",
+     .versus = "bare",
+     .run = pass_engine,
+     .graph = GRAPH_FORWARD_NIC},
+    {.name = FLOOR, .what = "rx, header and subscriber line r/w, tx", .run = pass_floor},
+    {.name = "upstream",
+     .what = "classify > qinq_decap > route > gre_encap > mpls_push",
+     .versus = FLOOR,
+     .bar = 2.0,
+     .run = pass_engine,
+     .graph = GRAPH_UP},
+    {.name = "downstream",
+     .what = "mpls_pop > gre_decap > qinq_encap",
+     .versus = FLOOR,
+     .bar = 2.0,
+     .run = pass_engine,
+     .graph = GRAPH_DOWN,
+     .direction = DOWNSTREAM},
+    {.name = "both ways",
+     .what = "upstream and downstream in turn, half of each",
+     .versus = FLOOR,
+     .run = pass_both,
+     .graph = GRAPH_BOTH},
+    {.name = "forward",
+     .what = "task alone",
+     .versus = FLOOR,
+     .run = pass_task,
+     .graph = GRAPH_FORWARD,
+     .task = "forward"},
+    {.name = "lb qinq",
+     .what = "task alone, 4 workers",
+     .versus = FLOOR,
+     .run = pass_task,
+     .graph = GRAPH_LB,
+     .task = "lb_access"},
+    {.name = "lb gre",
+     .what = "task alone, 4 workers",
+     .versus = FLOOR,
+     .run = pass_task,
+     .graph = GRAPH_LB,
+     .task = "lb_core",
+     .direction = DOWNSTREAM},
+#define PREFIX_CASE(name_, graph_, task_, via_, direction_)                                        \
+    {                                                                                              \
+        .name = name_, .what = "the path up to here", .versus = FLOOR, .run = pass_prefix,         \
+        .graph = graph_, .task = task_, .via = via_, .direction = direction_                       \
+    }
+    PREFIX_CASE("up: classify", GRAPH_UP, "classify", up_to_decap, UPSTREAM),
+    PREFIX_CASE("up: decap", GRAPH_UP, "decap", up_to_decap, UPSTREAM),
+    PREFIX_CASE("up: route", GRAPH_UP, "route", up_to_decap, UPSTREAM),
+    PREFIX_CASE("up: gre", GRAPH_UP, "gre", up_to_decap, UPSTREAM),
+    PREFIX_CASE("down: pop", GRAPH_DOWN, "pop", down_to_ungre, DOWNSTREAM),
+    PREFIX_CASE("down: gre", GRAPH_DOWN, "ungre", down_to_ungre, DOWNSTREAM),
+#define TASK_CASE(name_, graph_, task_, via_, direction_)                                          \
+    {                                                                                              \
+        .name = name_, .what = "task alone", .versus = FLOOR, .run = pass_task, .graph = graph_,   \
+        .task = task_, .via = via_, .direction = direction_                                        \
+    }
+    TASK_CASE("classify", GRAPH_UP_ALONE, "classify", NULL, UPSTREAM),
+    TASK_CASE("qinq_decap", GRAPH_UP_ALONE, "decap", up_to_decap, UPSTREAM),
+    TASK_CASE("route", GRAPH_UP_ALONE, "route", up_to_route, UPSTREAM),
+    TASK_CASE("gre_encap", GRAPH_UP_ALONE, "gre", up_to_gre, UPSTREAM),
+    TASK_CASE("mpls_push", GRAPH_UP_ALONE, "push", up_to_push, UPSTREAM),
+    TASK_CASE("mpls_pop", GRAPH_DOWN_ALONE, "pop", NULL, DOWNSTREAM),
+    TASK_CASE("gre_decap", GRAPH_DOWN_ALONE, "ungre", down_to_ungre, DOWNSTREAM),
+    TASK_CASE("qinq_encap", GRAPH_DOWN_ALONE, "encap", down_to_encap, DOWNSTREAM),
+    {.name = "gen",
+     .what = "task alone: mbuf from the pool, 64 B frame",
+     .versus = FLOOR,
+     .run = pass_source,
+     .graph = GRAPH_GEN,
+     .task = "gen"},
+    {.name = "sink",
+     .what = "task alone: mbuf back to the pool",
+     .versus = FLOOR,
+     .run = pass_sink,
+     .graph = GRAPH_GEN,
+     .task = "sink",
+     .direction = DOWNSTREAM},
+};
+
+const unsigned n_bench_cases = RTE_DIM(bench_cases);
+
+int cases_open(struct bench *b)
+{
+    for (unsigned i = 0; i < N_GRAPHS; i++) {
+        b->graph[i] = graph_make(b, &graphs[i]);
+        if (b->graph[i] == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+void cases_close(struct bench *b)
+{
+    for (unsigned i = 0; i < N_GRAPHS; i++)
+        graph_free(b->graph[i]);
+    tables_free(b);
+}

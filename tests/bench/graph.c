@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From the text of a configuration to tasks that can be called: loader, plan, provisioning and the
+ * engine's own building, all as vbng itself does it. Only ports and pool are not the engine's: the
+ * graphs share those of this program.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_ring.h>
+
+#include "bench.h"
+#include "engine/stats.h"
+#include "provision.h"
+
+static void write_config(FILE *f, const struct graph_text *text)
+{
+    fprintf(f, "name = \"%s\";\ntopology = \"1x16x1\";\n", text->name);
+    fprintf(f, "pools = { default = { mbufs = \"64K\"; data_room = \"%u\"; }; };\n", DATA_ROOM);
+    fprintf(f, "ports = (\n");
+    fprintf(f, "  { name = \"access\"; device = \"net_null0\"; mac = \"" GATEWAY_MAC_TEXT "\";\n",
+            1 + WIRE_ACCESS);
+    fprintf(f, "    addresses = [\"10.255.0.1\"]; },\n");
+    fprintf(f, "  { name = \"core\"; device = \"net_null1\"; mac = \"" GATEWAY_MAC_TEXT "\";\n",
+            1 + WIRE_CORE);
+    fprintf(f, "    addresses = [\"192.0.2.1\"]; } );\n");
+    fprintf(f,
+            "subscribers = ( { port = \"access\"; svlan = \"%u-%u\"; cvlan = \"%u-%u\"; "
+            "ipv4 = \"10.0.0.0/16\"; gre_key = \"0-%u\"; } );\n",
+            FIRST_SVLAN, FIRST_SVLAN + N_SUBSCRIBERS / CVLANS - 1, FIRST_CVLAN,
+            FIRST_CVLAN + CVLANS - 1, N_SUBSCRIBERS - 1);
+    fprintf(f, "routes = (\n");
+    for (uint32_t i = 0; i < N_ROUTES; i++) {
+        uint32_t prefix = ROUTED_IP + i * 16, nh = i % N_NEXTHOPS;
+
+        fprintf(f,
+                "  { prefix = \"%u.%u.%u.%u/28\"; port = \"core\"; gre = \"198.51.100.%u\"; "
+                "mpls = %u; mac = \"02:c0:00:00:00:%02x\"; }%s\n",
+                prefix >> 24, prefix >> 16 & 255, prefix >> 8 & 255, prefix & 255, 1 + nh,
+                FIRST_LABEL + nh, nh, i + 1 < N_ROUTES ? "," : "");
+    }
+    fprintf(f, ");\ntasks = (\n%s);\nlayout = ( %s );\n", text->tasks, text->layout);
+}
+
+static const struct task_schema *const *schemas(void)
+{
+    static const struct task_schema *list[64];
+
+    for (unsigned i = 0; task_types[i] != NULL && i < RTE_DIM(list) - 1; i++)
+        list[i] = &task_types[i]->schema;
+    return list;
+}
+
+static int load(struct graph *g, const char *path)
+{
+    struct config_options options = {.schemas = schemas(), .template_dir = BENCH_TEMPLATES};
+    struct diags diags = {0};
+
+    g->model = config_load(path, &options, &diags);
+    if (g->model != NULL)
+        g->plan = plan_make(g->model, false, &diags);
+    diag_print(&diags, stderr);
+    diag_free(&diags);
+    return g->plan != NULL ? 0 : -1;
+}
+
+static int load_text(struct graph *g, const struct graph_text *text)
+{
+    const char *dir = getenv("TMPDIR");
+    char path[4096];
+    FILE *f;
+    int fd, rc;
+
+    snprintf(path, sizeof(path), "%s/vbng-bench-XXXXXX", dir != NULL ? dir : "/tmp");
+    fd = mkstemp(path);
+    f = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (f == NULL) {
+        perror(path);
+        return -1;
+    }
+    write_config(f, text);
+    fclose(f);
+    rc = load(g, path);
+    unlink(path);
+    return rc;
+}
+
+/* All graphs have the same ports, subscribers and routes: one set of tables serves them. */
+static int make_tables(struct bench *b, const struct graph *g)
+{
+    uint8_t port_mac[N_WIRES][6];
+
+    if (b->tables != NULL)
+        return 0;
+    for (unsigned i = 0; i < N_WIRES; i++)
+        memcpy(port_mac[i], g->model->ports[i].mac, sizeof(port_mac[i]));
+    b->tables = provision(g->model, (const uint8_t(*)[6])port_mac, 0);
+    if (b->tables == NULL)
+        return -1;
+    for (uint32_t id = 1; id <= N_SUBSCRIBERS; id++) {
+        uint32_t n = id - 1;
+        uint8_t mac[6] = {2, CPE_MAC_KIND, 0, 0, (uint8_t)(n >> 8), (uint8_t)n};
+
+        subscriber_set_mac(&b->tables->subscribers->record[id], mac);
+    }
+    return 0;
+}
+
+/* The links between cores, with room for all that is on the way at once. */
+static int make_rings(struct graph *g)
+{
+    static unsigned n_made;
+    struct engine *e = &g->engine;
+
+    for (unsigned i = 0; i < g->plan->n_rings; i++) {
+        unsigned flags = RING_F_SC_DEQ | (g->plan->rings[i].n_producers == 1 ? RING_F_SP_ENQ : 0);
+        char name[RTE_RING_NAMESIZE];
+
+        snprintf(name, sizeof(name), "bench_link_%u", n_made++);
+        e->rings[i] = rte_ring_create(name, CHUNK * 2, SOCKET_ID_ANY, flags);
+        if (e->rings[i] == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+/* What engine_open() does, with what is there already. */
+static int open_engine(struct bench *b, struct graph *g, bool ports_count_bytes)
+{
+    struct engine *e = &g->engine;
+    const struct plan *p = g->plan;
+
+    e->plan = p;
+    e->rings = calloc(p->n_rings + 1, sizeof(e->rings[0]));
+    e->ring_input = calloc(p->n_rings + 1, sizeof(e->ring_input[0]));
+    e->tasks = calloc(p->n_instances + 1, sizeof(e->tasks[0]));
+    e->cores = calloc(p->n_cores + 1, sizeof(e->cores[0]));
+    if (e->rings == NULL || e->ring_input == NULL || e->tasks == NULL || e->cores == NULL)
+        return -1;
+    for (unsigned i = 0; i < p->cfg->n_pools; i++)
+        e->pools[i] = b->packets.pool;
+    for (unsigned i = 0; i < p->cfg->n_ports; i++)
+        e->ports[i] = (struct port){
+            .cfg = &p->cfg->ports[i], .dpdk_id = b->wires[i].port, .is_wire = !ports_count_bytes};
+    return make_rings(g) == 0 ? engine_build(e, b->tables) : -1;
+}
+
+struct graph *graph_make(struct bench *b, const struct graph_text *text)
+{
+    struct graph *g = calloc(1, sizeof(*g));
+
+    if (g == NULL)
+        return NULL;
+    if (load_text(g, text) == 0 && make_tables(b, g) == 0 &&
+        open_engine(b, g, text->ports_count_bytes) == 0)
+        return g;
+    fprintf(stderr, "bench: the configuration \"%s\" does not start\n", text->name);
+    graph_free(g);
+    return NULL;
+}
+
+void graph_free(struct graph *g)
+{
+    struct engine *e;
+
+    if (g == NULL)
+        return;
+    e = &g->engine;
+    if (e->plan != NULL) {
+        /* pool and ports are not this engine's to close */
+        memset(e->pools, 0, sizeof(e->pools));
+        memset(e->ports, 0, sizeof(e->ports));
+        engine_free(e);
+    }
+    plan_free(g->plan);
+    config_free(g->model);
+    free(g);
+}
+
+void tables_free(struct bench *b)
+{
+    provision_free(b->tables);
+}
+
+struct task *graph_task(const struct graph *g, const char *name)
+{
+    for (unsigned i = 0; i < g->plan->n_instances; i++)
+        if (strcmp(g->engine.tasks[i]->cfg->name, name) == 0)
+            return g->engine.tasks[i];
+    return NULL;
+}
+
+void graph_print_drops(const struct graph *g, FILE *to)
+{
+    for (unsigned i = 0; i < g->model->n_tasks; i++) {
+        struct task_stats s;
+
+        stats_task(&g->engine, i, &s);
+        for (unsigned k = 0; k <= TASK_MAX_DROPS; k++)
+            if (s.drops[k] > 0)
+                fprintf(to, "bench: %s dropped %llu: %s\n", g->model->tasks[i].name,
+                        (unsigned long long)s.drops[k], drop_name(g->model->tasks[i].schema, k));
+        if (s.full > 0)
+            fprintf(to, "bench: %s dropped %llu: full\n", g->model->tasks[i].name,
+                    (unsigned long long)s.full);
+    }
+}

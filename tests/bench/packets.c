@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The working set: mbufs in random order, and for each a frame of a random subscriber to or from a
+ * random address of a random route. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_byteorder.h>
+#include <rte_errno.h>
+#include <rte_gre.h>
+#include <rte_ip.h>
+#include <rte_udp.h>
+
+#include "bench.h"
+
+#define SPARE      1024u /* mbufs beside those in flight: the pool's own cache */
+#define POOL_CACHE 256u
+#define INNER_LEN  (sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_udp_hdr))
+#define ACCESS_LEN 60u /* 64 with FCS, padded */
+
+static uint64_t random_state = 0x9e3779b97f4a7c15;
+
+/* xorshift64: the same packets in every run. */
+static uint32_t random_below(uint32_t n)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (uint32_t)((random_state >> 32) * n >> 32);
+}
+
+static uint8_t *put16(uint8_t *p, uint32_t v)
+{
+    p[0] = (uint8_t)(v >> 8);
+    p[1] = (uint8_t)v;
+    return p + 2;
+}
+
+static uint8_t *put32(uint8_t *p, uint32_t v)
+{
+    return put16(put16(p, v >> 16), v & 0xffff);
+}
+
+static uint8_t *put_mac(uint8_t *p, uint8_t kind, uint32_t n)
+{
+    p[0] = 2;
+    p[1] = kind;
+    return put32(p + 2, n);
+}
+
+static uint8_t *put_ipv4(uint8_t *p, uint32_t src, uint32_t dst, uint8_t proto, size_t len)
+{
+    struct rte_ipv4_hdr ip = {
+        .version_ihl = 0x45,
+        .total_length = rte_cpu_to_be_16((uint16_t)len),
+        .time_to_live = 64,
+        .next_proto_id = proto,
+        .src_addr = rte_cpu_to_be_32(src),
+        .dst_addr = rte_cpu_to_be_32(dst),
+    };
+
+    ip.hdr_checksum = rte_ipv4_cksum(&ip);
+    memcpy(p, &ip, sizeof(ip));
+    return p + sizeof(ip);
+}
+
+static uint8_t *put_udp(uint8_t *p)
+{
+    p = put32(p, 4000u << 16 | 4001u);
+    return put32(p, (uint32_t)sizeof(struct rte_udp_hdr) << 16);
+}
+
+static void make_upstream(struct frame *f, uint32_t subscriber, uint32_t server)
+{
+    uint8_t *p = f->bytes;
+
+    p = put_mac(p, 0, 1 + WIRE_ACCESS);
+    p = put_mac(p, CPE_MAC_KIND, subscriber);
+    p = put16(p, 0x88a8);
+    p = put16(p, FIRST_SVLAN + subscriber / CVLANS);
+    p = put16(p, RTE_ETHER_TYPE_VLAN);
+    p = put16(p, FIRST_CVLAN + subscriber % CVLANS);
+    p = put16(p, RTE_ETHER_TYPE_IPV4);
+    p = put_ipv4(p, SUBSCRIBER_IP + subscriber, server, IPPROTO_UDP, INNER_LEN);
+    put_udp(p);
+    f->len = ACCESS_LEN;
+}
+
+static void make_downstream(struct frame *f, uint32_t subscriber, uint32_t server)
+{
+    const size_t gre = sizeof(struct rte_gre_hdr) + 4;
+    uint8_t *p = f->bytes;
+
+    p = put_mac(p, 0, 1 + WIRE_CORE);
+    p = put_mac(p, CORE_MAC_KIND, 0);
+    p = put16(p, RTE_ETHER_TYPE_MPLS);
+    p = put32(p, FIRST_LABEL << 12 | 1 << 8 | 64); /* S 1, TTL 64 */
+    p = put_ipv4(p, TUNNEL_FAR + server % N_NEXTHOPS, TUNNEL_NEAR, IPPROTO_GRE,
+                 sizeof(struct rte_ipv4_hdr) + gre + INNER_LEN);
+    p = put32(p, 0x2000u << 16 | RTE_ETHER_TYPE_IPV4); /* key present */
+    p = put32(p, subscriber);
+    p = put_ipv4(p, server, SUBSCRIBER_IP + subscriber, IPPROTO_UDP, INNER_LEN);
+    p = put_udp(p);
+    f->len = (uint16_t)(p - f->bytes);
+}
+
+static void make_frames(struct packets *p)
+{
+    for (uint32_t i = 0; i < N_PACKETS; i++) {
+        uint32_t subscriber = random_below(N_SUBSCRIBERS);
+        uint32_t server = ROUTED_IP + random_below(N_ROUTES) * 16 + random_below(16);
+
+        make_upstream(&p->frames[UPSTREAM][i], subscriber, server);
+        make_downstream(&p->frames[DOWNSTREAM][i], subscriber, server);
+    }
+}
+
+static void shuffle(struct rte_mbuf **m, uint32_t n)
+{
+    for (uint32_t i = n - 1; i > 0; i--) {
+        uint32_t k = random_below(i + 1);
+        struct rte_mbuf *swap = m[i];
+
+        m[i] = m[k];
+        m[k] = swap;
+    }
+}
+
+int packets_make(struct packets *p)
+{
+    struct rte_mbuf **all = calloc(N_PACKETS + SPARE, sizeof(all[0]));
+
+    p->pool = rte_pktmbuf_pool_create("bench", N_PACKETS + SPARE, POOL_CACHE, 0, DATA_ROOM, 0);
+    if (p->pool == NULL) {
+        fprintf(stderr, "bench: no memory for mbufs: %s\n", rte_strerror(rte_errno));
+        free(all);
+        return -1;
+    }
+    p->mbuf = calloc(N_PACKETS, sizeof(p->mbuf[0]));
+    p->staged = calloc(N_PACKETS, sizeof(p->staged[0]));
+    p->frames[UPSTREAM] = aligned_alloc(64, N_PACKETS * sizeof(struct frame));
+    p->frames[DOWNSTREAM] = aligned_alloc(64, N_PACKETS * sizeof(struct frame));
+    if (all == NULL || p->mbuf == NULL || p->staged == NULL || p->frames[UPSTREAM] == NULL ||
+        p->frames[DOWNSTREAM] == NULL || rte_pktmbuf_alloc_bulk(p->pool, all, N_PACKETS + SPARE)) {
+        fprintf(stderr, "bench: no memory for frames\n");
+        free(all);
+        return -1;
+    }
+    /* the spare ones leave holes, and go back in random order as all others will */
+    shuffle(all, N_PACKETS + SPARE);
+    memcpy(p->mbuf, all, N_PACKETS * sizeof(all[0]));
+    rte_pktmbuf_free_bulk(all + N_PACKETS, SPARE);
+    free(all);
+    make_frames(p);
+    return 0;
+}
+
+void packets_free(struct packets *p)
+{
+    if (p->pool != NULL)
+        rte_mempool_free(p->pool);
+    free(p->mbuf);
+    free(p->staged);
+    free(p->frames[UPSTREAM]);
+    free(p->frames[DOWNSTREAM]);
+}
+
+void packets_restore(const struct packets *p, enum direction d, uint32_t first, uint32_t n)
+{
+    for (uint32_t i = first; i < first + n; i++) {
+        const struct frame *f = &p->frames[d][i];
+        struct rte_mbuf *m = p->mbuf[i];
+
+        rte_pktmbuf_reset(m);
+        m->data_len = f->len;
+        m->pkt_len = f->len;
+        memcpy(rte_pktmbuf_mtod(m, void *), f->bytes, f->len);
+    }
+}
+
+void packets_lend(struct packets *p)
+{
+    rte_mempool_put_bulk(p->pool, (void **)p->mbuf, N_PACKETS);
+}
+
+int packets_take_back(struct packets *p)
+{
+    rte_mempool_cache_flush(rte_mempool_default_cache(p->pool, rte_lcore_id()), p->pool);
+    if (rte_mempool_get_bulk(p->pool, (void **)p->mbuf, N_PACKETS) == 0)
+        return 0;
+    fprintf(stderr, "bench: a task has lost mbufs\n");
+    return -1;
+}

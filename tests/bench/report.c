@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The results as a table for people and as JSON for programs. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_version.h>
+
+#include "bench.h"
+
+/* "model name" of the first CPU. */
+static const char *cpu_model(void)
+{
+    static char model[128];
+    char line[256];
+    FILE *f = fopen("/proc/cpuinfo", "r");
+
+    snprintf(model, sizeof(model), "unknown");
+    if (f == NULL)
+        return model;
+    while (fgets(line, sizeof(line), f) != NULL) {
+        char *value = strchr(line, ':');
+
+        if (value != NULL && strncmp(line, "model name", 10) == 0) {
+            value[strcspn(value, "\n")] = '\0';
+            snprintf(model, sizeof(model), "%.*s", (int)sizeof(model) - 1, value + 2);
+            break;
+        }
+    }
+    fclose(f);
+    return model;
+}
+
+static const char *memory_name(const struct bench *b)
+{
+    return b->huge ? "huge pages of 2 MiB" : "4 KiB pages";
+}
+
+static const char *verdict(const struct bench_case *c, const struct result *r)
+{
+    return r->ratio.median <= c->bar ? "OK" : "MISSED";
+}
+
+static void table_line(const struct bench_case *c, const struct result *r, FILE *to)
+{
+    fprintf(to, "%-14s %7.1f %7.1f %7.1f", c->name, r->cycles.median, r->cycles.min, r->cycles.max);
+    if (c->versus != NULL)
+        fprintf(to, "  %5.2f (%.2f-%.2f)", r->ratio.median, r->ratio.min, r->ratio.max);
+    else
+        fprintf(to, "  %-17s", "");
+    if (c->bar > 0)
+        fprintf(to, "  <= %.1f %-7s", c->bar, verdict(c, r));
+    else
+        fprintf(to, "  %14s", "");
+    fprintf(to, " %s\n", c->what);
+}
+
+void report_table(const struct bench *b, const struct result *results, FILE *to)
+{
+    fprintf(to,
+            "machine     %s, TSC %.2f GHz, CPU %d\n"
+            "software    %s, %s\n"
+            "memory      %s%s\n"
+            "load        %u mbufs of %u bytes in random order, %u subscribers and %u routes at "
+            "random, bursts of %u\n"
+            "repetitions %u, interleaved; ratios are to \"floor\", of the null paths to "
+            "the bare loops\n\n",
+            cpu_model(), (double)rte_get_tsc_hz() / 1e9, b->options.cpu, "vbng " VBNG_VERSION,
+            rte_version(), memory_name(b),
+            b->huge ? ""
+                    : " (for huge pages, as root: echo 512 > /proc/sys/vm/nr_hugepages; give them "
+                      "back with 0)",
+            N_PACKETS, DATA_ROOM, N_SUBSCRIBERS, N_ROUTES, BURST, b->options.rounds);
+    fprintf(to, "%-14s %23s  %-17s  %s\n", "", "cycles per packet", "ratio", "bar");
+    fprintf(to, "%-14s %7s %7s %7s  %-17s\n", "", "median", "min", "max", "median (min-max)");
+    for (unsigned i = 0; i < n_bench_cases; i++)
+        if (results[i].measured)
+            table_line(&bench_cases[i], &results[i], to);
+}
+
+static void json_spread(FILE *f, const char *name, const struct spread *s)
+{
+    fprintf(f, ", \"%s\": {\"median\": %.3f, \"min\": %.3f, \"max\": %.3f}", name, s->median,
+            s->min, s->max);
+}
+
+static void json_case(FILE *f, const struct bench_case *c, const struct result *r)
+{
+    fprintf(f, "{\"name\": \"%s\"", c->name);
+    json_spread(f, "cycles", &r->cycles);
+    if (c->versus != NULL) {
+        fprintf(f, ", \"versus\": \"%s\"", c->versus);
+        json_spread(f, "ratio", &r->ratio);
+    }
+    if (c->bar > 0)
+        fprintf(f, ", \"bar\": %.2f, \"ok\": %s", c->bar,
+                r->ratio.median <= c->bar ? "true" : "false");
+    fprintf(f, "}");
+}
+
+int report_json(const struct bench *b, const struct result *results, const char *path)
+{
+    FILE *f = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    const char *sep = "";
+
+    if (f == NULL) {
+        fprintf(stderr, "bench: %s: %s\n", path, strerror(errno));
+        return -1;
+    }
+    fprintf(f,
+            "{\"machine\": \"%s\", \"tsc_hz\": %llu, \"dpdk\": \"%s\", \"vbng\": \"%s\", "
+            "\"memory\": \"%s\", \"repetitions\": %u, \"cases\": [\n",
+            cpu_model(), (unsigned long long)rte_get_tsc_hz(), rte_version(), VBNG_VERSION,
+            b->huge ? "hugepages" : "no-huge", b->options.rounds);
+    for (unsigned i = 0; i < n_bench_cases; i++) {
+        if (!results[i].measured)
+            continue;
+        fprintf(f, "%s  ", sep);
+        json_case(f, &bench_cases[i], &results[i]);
+        sep = ",\n";
+    }
+    fprintf(f, "\n]}\n");
+    return f == stdout ? fflush(f) : fclose(f);
+}
+
+unsigned report_missed(const struct result *results, double slack)
+{
+    unsigned missed = 0;
+
+    for (unsigned i = 0; i < n_bench_cases; i++)
+        if (results[i].measured && bench_cases[i].bar > 0 &&
+            results[i].ratio.median > slack * bench_cases[i].bar)
+            missed++;
+    return missed;
+}
