@@ -1,38 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Frames are copied whole, then the words with fields that vary are changed, one field for the
- * whole burst at a time. A checksum is the sum of what never changes, known at the start, plus what
- * the fields add: no header is read again.
- */
+/* From a template to what gen_fill.c works with. */
 #include "tasks/gen_frames.h"
 
 #include <errno.h>
+#include <string.h>
 
-#include <rte_byteorder.h>
 #include <rte_malloc.h>
-#include <rte_memcpy.h>
 
-#include "engine/task.h"
-
-#define COPY_UNIT   64u
-#define IPV4_LEN    20u /* templates have no options */
-#define CSUM_OFFSET 10u
-#define RANDOM_STEP 0xa0761d6478bd642full
-#define SEED_STEP   0x9e3779b97f4a7c15ull
-#define RANDOM_MIX  0xe7037ed1a0b428dbull
-
-__extension__ typedef unsigned __int128 wide;
-
-/* wyrand (public domain, Wang Yi): a counter and one multiplication, so that the packets of a burst
- * do not wait for each other. */
-static inline uint64_t next_random(uint64_t *state)
-{
-    wide product;
-
-    *state += RANDOM_STEP;
-    product = (wide)*state * (*state ^ RANDOM_MIX);
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
+#define IPV4_LEN 20u /* templates have no options */
+#define GOLDEN   0x9e3779b9u
 
 static int copy_frames(struct gen_frames *g, const struct pkt_template *t, int socket)
 {
@@ -64,43 +40,88 @@ static int copy_frames(struct gen_frames *g, const struct pkt_template *t, int s
 static void init_vars(struct gen_frames *g, const struct pkt_template *t,
                       const struct gen_share *share)
 {
+    uint32_t seed = hash((uint32_t)share->seed) ^ hash((uint32_t)(share->seed >> 32) + GOLDEN);
+
     g->n_vars = t->n_vars;
     for (unsigned i = 0; i < t->n_vars; i++) {
         const struct template_var *from = &t->vars[i];
         struct gen_var *v = &g->var[i];
-        /* each variable of each instance starts at another place of the generator */
-        uint64_t place = share->seed + (share->worker * TEMPLATE_MAX_VARS + i) * SEED_STEP;
+        uint64_t count = (uint64_t)from->last - from->first + 1;
 
         v->first = from->first;
-        v->count = (uint64_t)from->last - from->first + 1;
+        v->last = from->last - from->first;
         v->is_random = from->step == 0;
-        v->at = (uint32_t)((uint64_t)from->step * share->worker % v->count);
-        v->step = (uint32_t)((uint64_t)from->step * share->workers % v->count);
-        v->random = next_random(&place);
+        v->at = (uint32_t)((uint64_t)from->step * share->worker % count);
+        v->step = (uint32_t)((uint64_t)from->step * share->workers % count);
+        if (v->is_random) {
+            /* each variable of each instance counts from elsewhere, in another odd step */
+            v->at = hash(seed + share->worker * TEMPLATE_MAX_VARS + i);
+            v->step = hash(v->at + GOLDEN) | 1;
+        }
     }
 }
 
-/* Make a field a word of 32 bits that lies within the frame, and where a checksum covers it, at an
- * even distance from its header, so that the word adds to the sum as it is. */
-static void init_field(struct gen_frames *g, const struct template_field *from,
-                       struct gen_field *to)
+/* The word that holds a field, or a new one. Wide fields come first, so that a field which shares
+ * bytes with others lies within the word of the widest. */
+static struct gen_word *find_word(struct gen_frames *g, const struct template_field *f)
 {
-    unsigned offset = from->offset;
+    struct gen_word *w;
 
-    *to = (struct gen_field){.var = from->var,
-                             .shift = from->shift,
-                             .lshift = from->lshift,
-                             .sum = SUM_NONE,
-                             .mask = from->mask,
-                             .base = from->base};
-    for (unsigned s = 0; s < g->n_sums; s++)
-        if (from->offset >= g->sum[s].offset && from->offset < g->sum[s].offset + IPV4_LEN)
-            to->sum = (uint8_t)s;
-    offset -= RTE_MIN(offset, 4u - from->size);
-    if (to->sum != SUM_NONE)
-        offset += (g->sum[to->sum].offset - offset) & 1;
-    to->offset = (uint16_t)offset;
-    to->lshift = (uint8_t)(to->lshift + 8 * (offset + 4 - from->offset - from->size));
+    for (w = g->word; w < g->word + g->n_words; w++)
+        if (f->offset < w->offset + w->size && w->offset < f->offset + f->size)
+            return w;
+    g->n_words++;
+    *w = (struct gen_word){.offset = f->offset, .size = f->size, .sum = SUM_NONE};
+    return w;
+}
+
+static uint32_t read_word(const uint8_t *frame, const struct gen_word *w)
+{
+    uint32_t v = 0;
+
+    for (unsigned i = 0; i < w->size; i++)
+        v = v << 8 | frame[w->offset + i];
+    return v;
+}
+
+static void init_words(struct gen_frames *g, const struct pkt_template *t)
+{
+    uint8_t n = 0;
+
+    for (unsigned size = 4; size > 0; size /= 2) {
+        for (unsigned i = 0; i < t->n_fields; i++)
+            if (t->fields[i].size == size)
+                find_word(g, &t->fields[i]);
+        g->n_by_size[size / 2] = g->n_words;
+    }
+    for (struct gen_word *w = g->word; w < g->word + g->n_words; w++) {
+        w->fixed = read_word(t->frames[0].bytes, w);
+        w->first_field = n;
+        for (unsigned i = 0; i < t->n_fields; i++) {
+            const struct template_field *f = &t->fields[i];
+
+            if (find_word(g, f) != w)
+                continue;
+            g->field[n++] = (struct gen_field){
+                .var = f->var,
+                .shift = f->shift,
+                .lshift = (uint8_t)(f->lshift + 8 * (w->offset + w->size - f->offset - f->size)),
+                .mask = f->mask,
+                .base = f->base};
+        }
+        w->n_fields = (uint8_t)(n - w->first_field);
+    }
+}
+
+/* The word is left out of the fixed part of its header's sum. */
+static void leave_out(struct gen_frames *g, struct gen_word *w)
+{
+    for (unsigned s = 0; s < g->n_sums; s++) {
+        if (w->offset < g->sum[s].offset || w->offset >= g->sum[s].offset + IPV4_LEN)
+            continue;
+        w->sum = (uint8_t)s;
+        g->sum[s].fixed -= (w->fixed >> 16) + ((w->fixed & 0xffff) << sum_shift(g, w));
+    }
 }
 
 static void init_sums(struct gen_frames *g, const struct pkt_template *t)
@@ -129,10 +150,10 @@ int gen_frames_init(struct gen_frames *g, const struct pkt_template *t,
     g->next = share->worker % t->n_frames;
     g->stride = share->workers % t->n_frames;
     init_vars(g, t, share);
+    init_words(g, t);
     init_sums(g, t);
-    g->n_fields = t->n_fields;
-    for (unsigned i = 0; i < t->n_fields; i++)
-        init_field(g, &t->fields[i], &g->field[i]);
+    for (unsigned i = 0; i < g->n_words; i++)
+        leave_out(g, &g->word[i]);
     return 0;
 }
 
@@ -142,102 +163,4 @@ void gen_frames_fini(struct gen_frames *g)
     rte_free(g->memory);
     g->frame = NULL;
     g->memory = NULL;
-}
-
-static inline void draw(struct gen_var *v, uint32_t *value, unsigned n)
-{
-    if (v->is_random) {
-        for (unsigned i = 0; i < n; i++)
-            value[i] = v->first + (uint32_t)((next_random(&v->random) >> 32) * v->count >> 32);
-        return;
-    }
-    for (unsigned i = 0; i < n; i++) {
-        uint64_t next = (uint64_t)v->at + v->step;
-
-        value[i] = v->first + v->at;
-        v->at = (uint32_t)(next >= v->count ? next - v->count : next);
-    }
-}
-
-/* All that a receiving device would write of an mbuf, and all that tasks keep there. A mempool's
- * mbufs have one reference, one segment and no next by rte_mbuf's own contract. */
-static inline uint8_t *reset(struct rte_mbuf *m, uint16_t len)
-{
-    m->data_off = RTE_PKTMBUF_HEADROOM;
-    m->nb_segs = 1;
-    m->port = 0;
-    m->ol_flags = 0;
-    m->pkt_len = len;
-    m->data_len = len;
-    m->tx_offload = 0;
-    meta_set_subscriber(m, 0);
-    meta_set_nexthop(m, 0);
-    meta_set_out_port(m, 0);
-    return rte_pktmbuf_mtod(m, uint8_t *);
-}
-
-static inline void patch(const struct gen_field *field, const uint32_t *value, uint8_t *const *data,
-                         uint64_t *sum, unsigned n)
-{
-    const struct gen_field f = *field; /* or it would be read again after each store */
-
-    for (unsigned i = 0; i < n; i++) {
-        unaligned_uint32_t *word = (unaligned_uint32_t *)(data[i] + f.offset);
-        uint32_t v = (f.base + (value[i] >> f.shift & f.mask)) << f.lshift;
-
-        *word |= rte_cpu_to_be_32(v);
-        if (sum != NULL)
-            sum[i] += v;
-    }
-}
-
-/* RFC 1071: 2^16 is 1 in one's-complement arithmetic, so 32-bit words add as two of 16 bits. */
-static inline uint16_t finish_sum(uint64_t sum)
-{
-    sum = (sum & 0xffffffff) + (sum >> 32);
-    sum = (sum & 0xffff) + (sum >> 16);
-    sum = (sum & 0xffff) + (sum >> 16);
-    sum = (sum & 0xffff) + (sum >> 16);
-    return (uint16_t)~sum;
-}
-
-static inline void copy_all(struct gen_frames *g, struct rte_mbuf **m, uint8_t **data, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++) {
-        const struct gen_frame *f = &g->frame[g->next];
-
-        g->next += g->stride;
-        if (g->next >= g->n_frames)
-            g->next -= g->n_frames;
-        data[i] = reset(m[i], f->len);
-        for (unsigned at = 0; at < f->copied; at += COPY_UNIT)
-            rte_mov64(data[i] + at, f->bytes + at);
-    }
-}
-
-void gen_frames_fill(struct gen_frames *g, struct rte_mbuf **m, unsigned n)
-{
-    uint32_t value[TEMPLATE_MAX_VARS][BURST_MAX];
-    uint64_t sum[MAX_SUMS][BURST_MAX];
-    uint8_t *data[BURST_MAX];
-
-    for (unsigned i = 0; i < n; i++) {
-        __builtin_prefetch(m[i], 1, 3);
-        __builtin_prefetch((uint8_t *)m[i] + g->buf_offset, 1, 3);
-    }
-    for (unsigned v = 0; v < g->n_vars; v++)
-        draw(&g->var[v], value[v], n);
-    copy_all(g, m, data, n);
-    for (unsigned s = 0; s < g->n_sums; s++)
-        for (unsigned i = 0; i < n; i++)
-            sum[s][i] = g->sum[s].fixed;
-    for (unsigned k = 0; k < g->n_fields; k++) {
-        const struct gen_field *f = &g->field[k];
-
-        patch(f, value[f->var], data, f->sum == SUM_NONE ? NULL : sum[f->sum], n);
-    }
-    for (unsigned s = 0; s < g->n_sums; s++)
-        for (unsigned i = 0; i < n; i++)
-            *(unaligned_uint16_t *)(data[i] + g->sum[s].offset + CSUM_OFFSET) =
-                rte_cpu_to_be_16(finish_sum(sum[s][i]));
 }

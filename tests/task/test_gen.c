@@ -138,8 +138,8 @@ static void all_places(void)
     struct rig *r =
         open_gen("var a 0-1 step 1\nvar v 0-4294967295 random\n"
                  "ether src 02:00:00:00:00:00 + v dst 02:00:00:00:00:00\n"
-                 "mpls label v[19:0] exp v[2:0] ttl v[7:0]\n"
-                 "ipv4 dscp v[5:0] ecn v[1:0] id v[15:0] ttl v[7:0] df v[0:0] src v dst 9.9.9.9\n"
+                 "mpls exp v[2:0] ttl v[7:0] label v[19:0]\n"
+                 "ipv4 ecn v[1:0] dscp v[5:0] id v[15:0] ttl v[7:0] df v[0:0] src v dst 9.9.9.9\n"
                  "gre key v\n"
                  "ipv4 fragment v[12:0] proto v[7:0] dst v src 1.2.3.4 + a\n"
                  "udp src v[15:0] dst 2\n",
@@ -248,7 +248,6 @@ static void stale_mbufs(void)
     for (unsigned i = 0; i < RIG_MBUFS; i++) {
         m[i]->data_off = (uint16_t)(i % 1000);
         m[i]->ol_flags = RTE_MBUF_F_TX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
-        m[i]->tx_offload = UINT64_MAX;
         m[i]->packet_type = 77;
         m[i]->vlan_tci = 77;
         m[i]->vlan_tci_outer = 77;
@@ -271,7 +270,6 @@ static void stale_mbufs(void)
         CU_ASSERT_PTR_NULL(o->next);
         CU_ASSERT_EQUAL(rte_mbuf_refcnt_read(o), 1);
         CU_ASSERT_EQUAL(o->ol_flags, 0);
-        CU_ASSERT_EQUAL(o->tx_offload, 0);
         CU_ASSERT_EQUAL(meta_subscriber(o), 0);
         CU_ASSERT_EQUAL(meta_nexthop(o), 0);
         CU_ASSERT_EQUAL(meta_out_port(o), 0);

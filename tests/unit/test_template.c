@@ -595,6 +595,77 @@ static void bad_pcaps(void)
               "error: the pcap's frames include their FCS; capture them without");
 }
 
+/* --- pkt_templates/: the paper's streams and the project's addresses --- */
+
+static struct pkt_template *shipped(const char *name, uint32_t size)
+{
+    const char *source = getenv("VBNG_SOURCE");
+    struct diags d = {0};
+    struct pkt_template *t;
+    char file[1024];
+
+    snprintf(file, sizeof(file), "%s/pkt_templates/%s.tmpl", source != NULL ? source : ".", name);
+    t = template_load(file, size, &d);
+    CU_ASSERT_EQUAL(d.n, 0);
+    diag_print(&d, stderr);
+    diag_free(&d);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    return t;
+}
+
+/* The first frame with each variable at its last value: what gen makes of it, slowly. */
+static void check_last(const char *name, uint32_t size, const char *want)
+{
+    struct pkt_template *t = shipped(name, size);
+    uint8_t *b = t->frames[0].bytes;
+
+    for (unsigned i = 0; i < t->n_fields; i++) {
+        const struct template_field *f = &t->fields[i];
+        uint64_t v = (f->base + ((uint64_t)t->vars[f->var].last >> f->shift & f->mask))
+                     << f->lshift;
+
+        CU_ASSERT_EQUAL(t->vars[f->var].step, 0);
+        for (unsigned k = 0; k < f->size; k++)
+            b[f->offset + k] |= (uint8_t)(v >> (8 * (f->size - 1 - k)));
+    }
+    check_frame(&t->frames[0], want);
+    template_free(t);
+}
+
+static void shipped_streams(void)
+{
+    static const uint32_t pairs[][2] = {
+        {128, 152}, {256, 280}, {512, 536}, {1024, 1048}, {1494, 1518}};
+
+    check_last("cpe0", 0,
+               "02b000000000 02c000007fff 88a8 00ff 8100 01ff 0800 |"
+               "4500001c 00000000 40110000 0a007fff c613ffff |"
+               "04000800 00080000 | 00000000000000000000");
+    check_last("cpe1", 0,
+               "02b000000001 02c100007fff 88a8 00ff 8100 01ff 0800 |"
+               "4500001c 00000000 40110000 0a00ffff c613ffff |"
+               "04000800 00080000 | 00000000000000000000");
+    check_last("core0", 0,
+               "02b000000100 02dd00000000 8847 00010140 |"
+               "45000038 00000000 402f7c94 cb007101 c0000201 | 20000800 0000ffff |"
+               "4500001c 00000000 40110000 c612ffff 0a00ffff | 08000400 00080000");
+    check_last("core1", 0,
+               "02b000000101 02dd00000001 8847 00011140 |"
+               "45000038 00000000 402f7c8f cb007102 c0000205 | 20000800 0000ffff |"
+               "4500001c 00000000 40110000 c613ffff 0a00ffff | 08000400 00080000");
+    for (unsigned i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        struct pkt_template *access = shipped("cpe0", pairs[i][0]);
+        struct pkt_template *core = shipped("core1", pairs[i][1]);
+
+        /* The same IPv4 packet on both sides. */
+        CU_ASSERT_EQUAL(access->frames[0].len, pairs[i][0] - 4);
+        CU_ASSERT_EQUAL(core->frames[0].len, pairs[i][1] - 4);
+        CU_ASSERT_EQUAL(memcmp(access->frames[0].bytes + 24, core->frames[0].bytes + 48, 2), 0);
+        template_free(access);
+        template_free(core);
+    }
+}
+
 int main(void)
 {
     CU_pSuite s;
@@ -617,6 +688,7 @@ int main(void)
     CU_add_test(s, "bad files", bad_files);
     CU_add_test(s, "pcaps", good_pcaps);
     CU_add_test(s, "bad pcaps", bad_pcaps);
+    CU_add_test(s, "the streams that come with vbng", shipped_streams);
     CU_basic_run_tests();
     failures = CU_get_number_of_failures();
     CU_cleanup_registry();
