@@ -104,7 +104,7 @@ static uint64_t gateway_ports(const struct cfg_model *m)
 {
     uint64_t set = 0;
 
-    for (unsigned i = 0; i < m->n_ports; i++)
+    for (unsigned i = 0; i < m->n_ports && i < CFG_MAX_PORTS; i++)
         set |= (uint64_t)(m->ports[i].n_addresses > 0) << i;
     for (uint32_t i = 0; i < m->n_nexthops; i++)
         set |= UINT64_C(1) << m->nexthops[i].port;

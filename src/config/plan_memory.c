@@ -10,19 +10,21 @@
 
 #include "config/plan_build.h"
 
-#define CACHE_LINE   64u
-#define KIB          1024ull
-#define PAGE_2M      (2048 * KIB)
-#define PAGE_1G      (1024 * 1024 * KIB)
-#define MBUF_STRUCT  128u        /* struct rte_mbuf */
-#define OBJ_HEADER   64u         /* of a mempool's object, padded to a cache line */
-#define RING_HEADER  384u        /* struct rte_ring: three parts of two cache lines each */
-#define IDMAP_TOP    (512 * KIB) /* page pointers */
-#define IDMAP_PAGE   (256 * KIB) /* 65536 ids; one more such page holds zeros */
-#define LPM_TBL24    (65536 * KIB)
-#define LPM_GROUP    1024u /* a /24 that has longer prefixes: 256 entries */
-#define CACHE_FLUSH  3 / 2 /* a core's cache holds up to 1.5 times its size */
-#define PER_INSTANCE 64u   /* a burst in the hands of each instance */
+#define CACHE_LINE     64u
+#define KIB            1024ull
+#define PAGE_2M        (2048 * KIB)
+#define PAGE_1G        (1024 * 1024 * KIB)
+#define MBUF_STRUCT    128u        /* struct rte_mbuf */
+#define OBJ_HEADER     64u         /* of a mempool's object, padded to a cache line */
+#define RING_HEADER    384u        /* struct rte_ring: three parts of two cache lines each */
+#define IDMAP_TOP      (512 * KIB) /* page pointers */
+#define IDMAP_PAGE     (256 * KIB) /* 65536 ids; one more such page holds zeros */
+#define LPM_TBL24      (65536 * KIB)
+#define LPM_GROUP      1024u /* a /24 that has longer prefixes: 256 entries */
+#define LPM_MAX_GROUPS 65536u
+#define LPM_RULE       8u   /* address and next hop */
+#define LPM_OWN_RULES  512u /* for the gateway's own addresses */
+#define PER_INSTANCE   64u  /* a burst in the hands of each instance */
 
 static_assert(CFG_MAX_POOLS <= 32, "a set of pools is one word");
 
@@ -139,34 +141,16 @@ static int measure_subscribers(struct plan_build *b)
     return 0;
 }
 
-static void touch_24(uint8_t *seen, uint32_t addr, uint32_t *n)
-{
-    uint32_t net = addr >> 8;
-    uint8_t bit = (uint8_t)(1u << (net & 7));
-
-    *n += (seen[net >> 3] & bit) == 0;
-    seen[net >> 3] |= bit;
-}
-
-/* The gateway's own addresses are host routes too, to a next hop of their own. */
-static int measure_routes(struct plan_build *b)
+/* As tables/route.c asks for it: room for the worst case, in which every route is longer than /24
+ * and alone in its /24. */
+static void measure_routes(struct plan_build *b)
 {
     const struct cfg_model *m = b->m;
-    uint8_t *seen = calloc(1u << 21, 1); /* a bit for each /24 */
-    uint32_t groups = 0;
+    uint64_t rules = (uint64_t)m->n_routes + LPM_OWN_RULES;
+    uint64_t groups = rules < LPM_MAX_GROUPS ? rules : LPM_MAX_GROUPS;
 
-    if (seen == NULL)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < m->n_routes; i++)
-        if (m->routes[i].len > 24)
-            touch_24(seen, m->routes[i].prefix, &groups);
-    for (unsigned i = 0; i < m->n_ports; i++)
-        for (unsigned k = 0; k < m->ports[i].n_addresses; k++)
-            touch_24(seen, m->ports[i].addresses[k], &groups);
-    b->p->memory.routes =
-        LPM_TBL24 + (uint64_t)groups * LPM_GROUP + CACHE_LINE * ((uint64_t)m->n_nexthops + 2);
-    free(seen);
-    return 0;
+    b->p->memory.routes = LPM_TBL24 + groups * LPM_GROUP + rules * LPM_RULE +
+                          CACHE_LINE * ((uint64_t)m->n_nexthops + 2);
 }
 
 /* --- pools --- */
@@ -205,7 +189,8 @@ static uint64_t pool_need(const struct plan *p, const struct pool_flow *f, unsig
     }
     if (need == 0 && hands == 0)
         return 0;
-    return need + hands + (uint64_t)cfg->cache * p->n_cores * CACHE_FLUSH;
+    /* a core's cache gives back to the pool when it holds more than 1.5 times its size */
+    return need + hands + (uint64_t)cfg->cache * p->n_cores * 3 / 2;
 }
 
 static void check_pool(struct plan_build *b, const struct pool_flow *f, unsigned pool)
@@ -258,8 +243,9 @@ int plan_measure_memory(struct plan_build *b)
     struct plan_memory *mem = &b->p->memory;
     struct pool_flow flow;
 
-    if (measure_subscribers(b) != 0 || measure_routes(b) != 0)
+    if (measure_subscribers(b) != 0)
         return -ENOMEM;
+    measure_routes(b);
     measure_rings(b->p);
     follow_pools(b->m, &flow);
     for (unsigned i = 0; i < b->m->n_pools; i++) {

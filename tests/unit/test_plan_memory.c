@@ -28,7 +28,7 @@ static void memory_of_pools(void)
     CU_ASSERT_EQUAL(p->memory.mbufs_total, p->memory.mbufs[0] + p->memory.mbufs[1]);
     CU_ASSERT_EQUAL(p->memory.rings, 0);
     CU_ASSERT_EQUAL(p->memory.tables, 64 + 3 * (512 + 256) * KIB);
-    CU_ASSERT_EQUAL(p->memory.routes, 64 * MIB + 2 * 64);
+    CU_ASSERT_EQUAL(p->memory.routes, 64 * MIB + 512 * (1024 + 8) + 2 * 64);
     CU_ASSERT_EQUAL(p->memory.total, p->memory.mbufs_total + p->memory.tables + p->memory.routes);
     CU_ASSERT_EQUAL(p->memory.pages_2m, (p->memory.total + 2 * MIB - 1) / (2 * MIB));
     CU_ASSERT_EQUAL(p->memory.pages_1g, 1);
@@ -84,19 +84,18 @@ static void memory_of_routes(void)
     place(0, 1, a, a);
     for (unsigned i = 0; i < 4; i++)
         add_route(0);
-    m->routes[0].len = 24; /* no group */
-    m->routes[1].len = 25;
-    m->routes[1].prefix = 0xc0000200;
-    m->routes[2].len = 32; /* the same /24 */
-    m->routes[2].prefix = 0xc00002ff;
-    m->routes[3].len = 32;
-    m->routes[3].prefix = 0xffffffff;
-    m->ports[0].n_addresses = 2;
-    m->ports[0].addresses[0] = 0xc0000201;
-    m->ports[0].addresses[1] = 0x0a000001;
     p = make();
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-    CU_ASSERT_EQUAL(p->memory.routes, 64 * MIB + 3 * 1024 + (4 + 2) * 64);
+    CU_ASSERT_EQUAL(p->memory.routes, 64 * MIB + (512 + 4) * (1024 + 8ull) + (4 + 2) * 64);
+    plan_free(p);
+    /* groups have an upper bound, rules have none */
+    m->n_routes = 1 << 20;
+    m->routes = realloc(m->routes, m->n_routes * sizeof(m->routes[0]));
+    memset(m->routes, 0, m->n_routes * sizeof(m->routes[0]));
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->memory.routes,
+                    64 * MIB + 65536 * 1024ull + ((1 << 20) + 512) * 8ull + (4 + 2) * 64);
     finish(p);
 }
 
