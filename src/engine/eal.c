@@ -18,8 +18,9 @@
 #define MAX_ARGS 128
 #define MIB      (1024ull * 1024)
 
-/* EAL keeps pointers into its arguments, so they live as long as the process. */
-static char *args[MAX_ARGS + 1];
+/* EAL keeps pointers into its arguments, so they live as long as EAL does. It also permutes the
+ * array that it is given and writes into it: that is a copy of the one that owns them. */
+static char *args[MAX_ARGS + 1], *eal_argv[MAX_ARGS + 1];
 static int n_args;
 static bool no_huge;
 
@@ -162,7 +163,8 @@ int eal_start(const struct plan *p, bool verbose)
     for (word = strtok_r(copy, " ", &save); word != NULL; word = strtok_r(NULL, " ", &save))
         arg("%s", word);
     free(copy);
-    if (rte_eal_init(n_args, args) < 0) {
+    memcpy(eal_argv, args, sizeof(args));
+    if (rte_eal_init(n_args, eal_argv) < 0) {
         rc = -rte_errno;
         log_error("DPDK's environment did not start: %s; start with --verbose to see why",
                   rte_strerror(rte_errno));
