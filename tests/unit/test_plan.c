@@ -242,14 +242,16 @@ static void producers_are_cores(void)
 static void many_producing_cores(void)
 {
     struct plan *p;
-    unsigned a, b;
+    unsigned a, a2, b;
 
     start();
     m->pools[0].mbufs = 1 << 20;
     a = task("a", &gen);
+    a2 = task("a2", &gen);
     b = task("b", &sink);
     to(a, b);
-    place(0, 100, a, a);
+    to(a2, b);
+    place(0, 100, a, a2);
     place(200, 1, b, b);
     p = make();
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);

@@ -73,6 +73,55 @@ static void text_picture(void)
     finish(p);
 }
 
+/* Two workers, a slow path on their core, and a wire behind. */
+static struct plan *make_side_path(void)
+{
+    unsigned c, s, f, end;
+
+    start();
+    c = task("c", &classify);
+    s = task("s", &sink);
+    f = task("f", &pass);
+    end = task("end", &sink);
+    port("p0", "net_null0");
+    port("w0", "wire:x");
+    port("w1", "wire:x");
+    from(c, 0);
+    to(c, f);
+    connect(c, 1, false, s);
+    to_port(f, 1);
+    from(end, 2);
+    place(0, 2, c, s);
+    place(2, 2, f, f);
+    place(4, 1, end, end);
+    return make();
+}
+
+static void side_path(void)
+{
+    struct plan *p = make_side_path();
+    char *text;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    text = printed(p, plan_print_text);
+    has(text, "\ncores 1-2 (CPU 0-1)\n"
+              "  p0 rx 0-1 ──▶ c ─┬══[ring 512 SP]═▶ f ×2 (cores 3-4, one each)\n"
+              "                   └─punt─▶ s …\n"
+              "  … ─▶ s\n");
+    has(text, "\ncores 3-4 (CPU 2-3)\n"
+              "  ══[ring 512 SP]═▶ f ──▶ w0 tx 0-1\n");
+    has(text, "2 between cores, 2 in wires\n");
+    free(text);
+    text = printed(p, plan_print_dot);
+    has(text, "rx0 -> i2 [label=\"queue 1\", weight=4]");
+    has(text, "i2 -> i3 [label=\"punt\", color=gray55");
+    has(text, "i5 -> tx1 [label=\"queue 1\", weight=4]");
+    has(text, "tx1 -> rx2 [style=dotted");
+    CU_ASSERT_PTR_NULL(strstr(text, "tx2 -> "));
+    free(text);
+    finish(p);
+}
+
 /* Braces and brackets close in order, outside strings; strings hold no raw control character. */
 static bool json_closes(const char *s)
 {
@@ -109,6 +158,7 @@ static void json(void)
     has(text, "\"producing_cores\": 2");
     has(text, "\"core0\": 0");
     has(text, "\"core1\": 1");
+    CU_ASSERT_PTR_NULL(strstr(text, "\"cpe0\": ")); /* nothing leads there */
     free(text);
     finish(p);
 }
@@ -133,10 +183,7 @@ static void dot(void)
 int main(void)
 {
     CU_TestInfo tests[] = {
-        TEST(text_picture),
-        TEST(json),
-        TEST(dot),
-        CU_TEST_INFO_NULL,
+        TEST(text_picture), TEST(side_path), TEST(json), TEST(dot), CU_TEST_INFO_NULL,
     };
 
     return run_tests("plan print", tests);
