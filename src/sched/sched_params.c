@@ -62,7 +62,7 @@ int sched_pipe_params(const struct sched *s, const struct qos_shape *shape,
     return 0;
 }
 
-/* Over what time a subport's class caps hold; the slower, the more exactly. */
+/* Over what time a subport's class caps hold: up to a frame of each period is lost. */
 static uint64_t subport_period(const struct sched *s, const struct cfg_subport *subport,
                                uint64_t rate)
 {
@@ -73,7 +73,7 @@ static uint64_t subport_period(const struct sched *s, const struct cfg_subport *
             subport->class_rate[c] < least)
             least = subport->class_rate[c];
     if (least != UINT64_MAX)
-        return period_for(&s->shape, 1000, least);
+        return period_for(&s->shape, 200, least);
     if (!s->shape.oversubscription)
         return qos_unbound_period_ms(s->clock);
     /* Once in this time the library adapts what it allows each subscriber, by 1/128, but to no less
