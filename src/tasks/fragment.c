@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fragments IPv4 packets that are larger than their way out takes (RFC 791 section 2.3, RFC 1812
- * section 5.2.6): those that route or qinq_encap hand over because their DF bit is clear. Fragments
- * are copies that bear the metadata of their packet. A slow path: a packet of the right size passes
- * by this task elsewhere.
+ * section 5.2.6): those that route (untagged) or qinq_encap (with two tags) hand over because their
+ * DF bit is clear. Fragments are copies that bear the Ethernet header and the metadata of their
+ * packet. A slow path: a packet of the right size does not come here.
  */
 #define ALLOW_EXPERIMENTAL_API /* rte_ipv4_fragment_copy_nonseg_packet() */
 
 #include <errno.h>
 #include <string.h>
 
-#include <rte_ether.h>
-#include <rte_ip.h>
 #include <rte_ip_frag.h>
 
 #include "base/log.h"
+#include "packet/frame.h"
+#include "packet/ipv4.h"
+#include "packet/qinq.h"
 #include "tables/tables.h"
 #include "tasks/task_types.h"
 
 enum { OUT_TO, OUT_PUNT };
 enum { PARAM_BY };
 enum { BY_NEXTHOP, BY_SUBSCRIBER };
-enum { DROP_DF_SET, DROP_NO_MBUF, DROP_NO_MTU, DROP_TOO_MANY };
+enum { DROP_BAD_FRAME, DROP_DF_SET, DROP_NO_MBUF, DROP_NO_MTU, DROP_TOO_MANY };
 
 #define MAX_FRAGMENTS BURST_MAX /* what one flush may hand on */
 
@@ -53,33 +54,63 @@ static uint16_t max_ip(const struct fragment *f, const struct rte_mbuf *m)
     return RTE_MIN(max, f->room);
 }
 
+/* Bytes before the IPv4 header: it is checked, as no fact of a graph says which of both it is. 0:
+ * neither. */
+static uint32_t l2_length(const struct rte_mbuf *m)
+{
+    const uint8_t *f = frame_bytes(m);
+    uint32_t l2 = ETH_LEN;
+    rte_be16_t type;
+
+    if (m->data_len < ETH_LEN)
+        return 0;
+    type = eth_type(f);
+    if (type == RTE_BE16(TPID_S) || type == RTE_BE16(TPID_C)) {
+        if (m->data_len < QINQ_LEN || !qinq_is_double(qinq_tags(f)))
+            return 0;
+        l2 = QINQ_LEN;
+        type = qinq_type(f);
+    }
+    if (type != RTE_BE16(RTE_ETHER_TYPE_IPV4) ||
+        ipv4_check((const struct rte_ipv4_hdr *)(f + l2), m->data_len - l2) != IPV4_OK)
+        return 0;
+    return l2;
+}
+
 /* Give a fragment its Ethernet header, its checksum and what the mbuf of the packet says. */
-static void finish(struct rte_mbuf *part, const struct rte_mbuf *whole,
-                   const struct rte_ether_hdr *eth)
+static void finish(struct rte_mbuf *part, const struct rte_mbuf *whole, const uint8_t *l2,
+                   uint32_t l2_len)
 {
     struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(part, struct rte_ipv4_hdr *);
+    uint16_t missing;
 
     ip->hdr_checksum = 0;
     ip->hdr_checksum = rte_ipv4_cksum(ip);
     /* an mbuf fresh from its pool has its headroom */
-    memcpy(rte_pktmbuf_prepend(part, sizeof(*eth)), eth, sizeof(*eth));
+    memcpy(rte_pktmbuf_prepend(part, (uint16_t)l2_len), l2, l2_len);
+    /* with tags it is ready for a port, so it has Ethernet's least length; a pool's mbuf holds it
+     */
+    if (l2_len == QINQ_LEN && part->data_len < ETH_MIN_LEN) {
+        missing = (uint16_t)(ETH_MIN_LEN - part->data_len);
+        memset(rte_pktmbuf_append(part, missing), 0, missing);
+    }
     part->port = whole->port;
     part->packet_type = whole->packet_type;
     part->vlan_tci = whole->vlan_tci;
     part->vlan_tci_outer = whole->vlan_tci_outer;
     part->hash = whole->hash;
-    part->l2_len = 0;
     part->l3_len = 0;
 }
 
-static void split(struct task *t, struct rte_mbuf *m, uint16_t max)
+static void split(struct task *t, struct rte_mbuf *m, uint32_t l2_len, uint16_t max)
 {
     const struct fragment *f = t->state;
-    struct rte_ether_hdr eth = *rte_pktmbuf_mtod(m, struct rte_ether_hdr *);
     struct rte_mbuf *part[MAX_FRAGMENTS];
+    uint8_t l2[QINQ_LEN];
     int32_t n;
 
-    rte_pktmbuf_adj(m, sizeof(eth));
+    memcpy(l2, frame_bytes(m), l2_len);
+    rte_pktmbuf_adj(m, (uint16_t)l2_len);
     n = rte_ipv4_fragment_copy_nonseg_packet(m, part, MAX_FRAGMENTS, max, f->pool);
     if (unlikely(n < 0)) {
         task_drop(t, m, n == -ENOMEM ? DROP_NO_MBUF : DROP_TOO_MANY);
@@ -87,7 +118,7 @@ static void split(struct task *t, struct rte_mbuf *m, uint16_t max)
     }
     t->created += (uint64_t)n;
     for (int32_t i = 0; i < n; i++) {
-        finish(part[i], m, &eth);
+        finish(part[i], m, l2, l2_len);
         task_emit(t, OUT_TO, part[i]);
     }
     task_consume(t, &m, 1);
@@ -95,16 +126,15 @@ static void split(struct task *t, struct rte_mbuf *m, uint16_t max)
 
 static void fragment_one(struct task *t, struct rte_mbuf *m)
 {
-    const struct rte_ipv4_hdr *ip =
-        rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, sizeof(struct rte_ether_hdr));
-    uint32_t total = rte_be_to_cpu_16(ip->total_length);
-    uint32_t frame = (uint32_t)sizeof(struct rte_ether_hdr) + total;
+    uint32_t l2 = l2_length(m), total;
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(frame_bytes(m) + l2);
     uint16_t max = max_ip(t->state, m);
 
-    if (unlikely(max == 0)) {
-        task_drop(t, m, DROP_NO_MTU);
+    if (unlikely(l2 == 0 || max == 0)) {
+        task_drop(t, m, l2 == 0 ? DROP_BAD_FRAME : DROP_NO_MTU);
         return;
     }
+    total = rte_be_to_cpu_16(ip->total_length);
     if (total <= max) {
         task_emit(t, OUT_TO, m);
         return;
@@ -113,9 +143,8 @@ static void fragment_one(struct task *t, struct rte_mbuf *m)
         task_punt(t, OUT_PUNT, m, PUNT_TOO_BIG, DROP_DF_SET);
         return;
     }
-    if (m->data_len > frame) /* padding is no payload */
-        rte_pktmbuf_trim(m, (uint16_t)(m->data_len - frame));
-    split(t, m, max);
+    frame_set(m, 0, l2 + total); /* padding is no payload */
+    split(t, m, l2, max);
 }
 
 /* One packet may make a whole burst, so each leaves before the next. */
@@ -167,12 +196,14 @@ const struct task_type task_fragment = {
             .outputs = {[OUT_TO] = "to", [OUT_PUNT] = "punt"},
             .drops =
                 {
+                    [DROP_BAD_FRAME] = "bad_frame",
                     [DROP_DF_SET] = "df_set",
                     [DROP_NO_MBUF] = "no_mbuf",
                     [DROP_NO_MTU] = "no_mtu",
                     [DROP_TOO_MANY] = "too_many",
                 },
-            .needs = FACT_IPV4 | FACT_EGRESS,
+            /* and an IPv4 packet, which it checks itself: with tags or without */
+            .needs = FACT_EGRESS,
         },
     .state_size = sizeof(struct fragment),
     .init = fragment_init,

@@ -104,6 +104,60 @@ static void test_two(void)
     rig_close(r);
 }
 
+/* From qinq_encap: the tags are on every fragment, and a short one is padded. */
+static void test_tags(void)
+{
+    static const uint8_t l2[] = "\x02\xce\x00\x00\x00\x01\x02\x00\x00\x00\x00\x01\x88\xa8\x00"
+                                "\x80\x81\x00\x01\x00\x08\x00";
+    struct rig *r = rig_open(&task_fragment, "", NULL);
+    struct rte_mbuf *m = frame(0, 1448 + 8, 0, 0);
+    const struct rte_ipv4_hdr *ip;
+
+    memcpy(rte_pktmbuf_prepend(m, 8), l2, 22);
+    run(r, m);
+    CU_ASSERT_EQUAL_FATAL(rig_captured(r, "to"), 2);
+    m = rig_out(r, "to", 0, 0);
+    CU_ASSERT_EQUAL(m->pkt_len, 22 + 1468);
+    CU_ASSERT_EQUAL(memcmp(rte_pktmbuf_mtod(m, void *), l2, 22), 0);
+    m = rig_out(r, "to", 0, 1);
+    CU_ASSERT_EQUAL(m->pkt_len, 60);
+    CU_ASSERT_EQUAL(memcmp(rte_pktmbuf_mtod(m, void *), l2, 22), 0);
+    ip = rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, 22);
+    CU_ASSERT_EQUAL(ip->total_length, RTE_BE16(28));
+    CU_ASSERT_EQUAL(ip->fragment_offset, RTE_BE16(1448 / 8));
+    CU_ASSERT_EQUAL(rte_raw_cksum(ip, 20), 0xffff);
+    CU_ASSERT_EQUAL(memcmp((const uint8_t *)(ip + 1) + 8, "\0\0\0\0\0\0\0\0\0\0", 10), 0);
+    rig_close(r);
+}
+
+static void broken(struct rig *r, unsigned at, uint8_t value)
+{
+    struct rte_mbuf *m = frame(0, 1480, 0, 0);
+
+    rte_pktmbuf_mtod(m, uint8_t *)[at] = value;
+    CU_ASSERT_STRING_EQUAL(rig_fate(r, m), "drop bad_frame");
+}
+
+static void test_bad_frame(void)
+{
+    static const uint8_t tagged[22] = {[12] = 0x88, 0xa8, 0, 1, 0x81, 0, 0, 1, 8, 0};
+    struct rig *r = rig_open(&task_fragment, "", NULL);
+    struct rte_mbuf *m;
+
+    broken(r, 13, 0x06); /* no IPv4 */
+    broken(r, 12, 0x81); /* one tag */
+    broken(r, ETH, 0x65);
+    broken(r, ETH, 0x44);
+    broken(r, ETH + 2, 0xff); /* longer than the frame */
+    broken(r, ETH + 8, 62);   /* checksum */
+    mbuf_guard(0);
+    for (size_t len = 0; len <= 22; len++) {
+        m = mbuf_from_bytes(tagged, len, CPE0);
+        CU_ASSERT_STRING_EQUAL(rig_fate(r, m), "drop bad_frame");
+    }
+    rig_close(r);
+}
+
 static void test_fits(void)
 {
     struct rig *r = rig_open(&task_fragment, "", NULL);
@@ -247,6 +301,8 @@ int main(void)
 {
     static const struct harness_test tests[] = {
         {"two fragments", test_two},
+        {"with tags", test_tags},
+        {"frames that are none of both", test_bad_frame},
         {"packets that fit", test_fits},
         {"a fragment of a fragment", test_fragment_of_fragment},
         {"options", test_options},
