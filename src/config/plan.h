@@ -80,6 +80,8 @@ struct plan_memory {
     uint64_t routes; /* LPM and next hops */
     uint64_t rings;
     uint64_t total;
+    uint64_t total_4k;           /* the same without huge pages: no mbuf lies across two pages of
+                                    4 KiB */
     uint32_t pages_2m, pages_1g; /* huge pages that hold it all */
     uint32_t core_pages_2m,
         core_pages_1g; /* most huge pages that the mbufs which one core touches can span */

@@ -66,18 +66,19 @@ static uint64_t free_hugepage_bytes(void)
 }
 
 /* DPDK's own needs (tables of the memory allocator, devices) and the loss by fragmentation. */
-static uint64_t memory_needed(const struct plan *p)
+static uint64_t memory_needed(uint64_t planned)
 {
-    return p->memory.total + p->memory.total / 8 + 64 * MIB;
+    return planned + planned / 8 + 64 * MIB;
 }
 
 static int memory_args(const struct plan *p)
 {
     const char *mode = p->cfg->memory;
-    uint64_t need = memory_needed(p), have = free_hugepage_bytes();
+    uint64_t need = memory_needed(p->memory.total), have = free_hugepage_bytes();
 
     no_huge = strcmp(mode, "no-huge") == 0 || (strcmp(mode, "auto") == 0 && have < need);
     if (no_huge) {
+        need = memory_needed(p->memory.total_4k);
         arg("--no-huge");
         arg("-m");
         arg("%llu", (unsigned long long)((need + MIB - 1) / MIB));
