@@ -22,7 +22,9 @@
 /** Why a packet goes to the slow path. */
 enum punt_reason {
     PUNT_FOR_US,      /* addressed to the gateway: ARP, ICMP echo */
-    PUNT_NO_MAC,      /* the next hop's or the subscriber's MAC is not known: ask for it */
+    PUNT_NO_MAC,      /* the next hop's or the subscriber's MAC is not known: ask for it. Who it is
+                         follows from the egress port, which the punter has set: the subscriber or
+                         the next hop that the mbuf names and that is on that port */
     PUNT_TTL_EXPIRED, /* answer ICMP time exceeded */
     PUNT_TOO_BIG,     /* answer ICMP fragmentation needed */
 };

@@ -4,6 +4,7 @@
 #include "tasks/task_types.h"
 
 const struct task_type *const task_types[] = {
+    &task_arp,
     &task_classify,
     &task_forward,
     &task_fragment,

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Neighbours: CPEs by subscriber, next hops by port and address; and what they teach. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_malloc.h>
+
+#include "tables/memory.h"
+#include "tasks/arp_impl.h"
+
+#define SWEEPS_PER_AGE 8 /* each entry is looked at so often while it grows old */
+
+/* Next hops with an address to ask for, as keys that sort by port and address, id below. */
+static uint32_t list_nexthops(const struct route_table *r, __uint128_t *key)
+{
+    uint32_t n = 0;
+
+    for (uint32_t id = 1; id <= r->n_nexthops; id++)
+        if (r->nexthop[id].via != 0)
+            key[n++] = (__uint128_t)r->nexthop[id].port << 64 |
+                       (uint64_t)rte_be_to_cpu_32(r->nexthop[id].via) << 32 | id;
+    return n;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    __uint128_t x = *(const __uint128_t *)a, y = *(const __uint128_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static void group_nexthops(struct arp *a, const __uint128_t *key, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint16_t id = (uint16_t)key[i];
+
+        if (i == 0 || key[i] >> 32 != key[i - 1] >> 32)
+            a->neighbour[a->n_neighbours++] = (struct neighbour){
+                .port = (uint8_t)(key[i] >> 64), .via = (uint32_t)(key[i] >> 32), .first = i};
+        a->neighbour[a->n_neighbours - 1].n++;
+        a->member[i] = id;
+        a->neighbour_of[id] = a->n_neighbours - 1;
+    }
+}
+
+/* Untagged ARP is right where next hops are, and where no subscriber is. */
+static void find_core_ports(struct arp *a)
+{
+    const struct subscriber_table *s = a->tables->subscribers;
+    const struct route_table *r = a->tables->routes;
+
+    for (unsigned i = 0; i < TABLES_MAX_PORTS; i++)
+        a->is_core[i] = true;
+    for (uint32_t id = 1; id <= s->n; id++)
+        a->is_core[s->record[id].port] = false;
+    for (uint32_t id = 1; id <= r->n_nexthops; id++)
+        a->is_core[r->nexthop[id].port] = true;
+}
+
+int arp_neighbours_init(struct arp *a, int socket)
+{
+    uint32_t subscribers = a->tables->subscribers->capacity, n = a->tables->routes->n_nexthops;
+    uint64_t entries, sweep = RTE_MAX(a->age / SWEEPS_PER_AGE, 1u);
+    __uint128_t *key = rte_zmalloc(NULL, (n + 1) * sizeof(key[0]), sizeof(key[0]));
+
+    a->subscriber = table_zalloc((subscribers + UINT64_C(1)) * sizeof(a->subscriber[0]), socket);
+    a->neighbour = table_zalloc((n + 1) * sizeof(a->neighbour[0]), socket);
+    a->member = table_zalloc((n + 1) * sizeof(a->member[0]), socket);
+    a->neighbour_of = table_zalloc((n + 1) * sizeof(a->neighbour_of[0]), socket);
+    if (key == NULL || a->subscriber == NULL || a->neighbour == NULL || a->member == NULL ||
+        a->neighbour_of == NULL) {
+        rte_free(key);
+        arp_neighbours_free(a);
+        return -ENOMEM;
+    }
+    memset(a->neighbour_of, 0xff, (n + 1) * sizeof(a->neighbour_of[0]));
+    n = list_nexthops(a->tables->routes, key);
+    qsort(key, n, sizeof(key[0]), by_key);
+    group_nexthops(a, key, n);
+    rte_free(key);
+    find_core_ports(a);
+    entries = (uint64_t)subscribers + a->n_neighbours;
+    a->sweep_add = (entries << ARP_SWEEP_SHIFT) / sweep + 1;
+    return 0;
+}
+
+void arp_neighbours_free(struct arp *a)
+{
+    rte_free(a->subscriber);
+    rte_free(a->neighbour);
+    rte_free(a->member);
+    rte_free(a->neighbour_of);
+}
+
+struct neighbour *arp_find_neighbour(const struct arp *a, uint8_t port, uint32_t addr)
+{
+    uint64_t want = (uint64_t)port << 32 | addr;
+    uint32_t low = 0, high = a->n_neighbours;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        struct neighbour *nb = &a->neighbour[middle];
+        uint64_t key = (uint64_t)nb->port << 32 | nb->via;
+
+        if (key == want)
+            return nb;
+        if (key < want)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+uint32_t arp_gateway_address(const struct arp *a, unsigned port, uint32_t addr)
+{
+    const struct cfg_port *p = &a->cfg->ports[port];
+    uint32_t best = 0;
+
+    for (unsigned i = 0; i < p->n_addresses; i++)
+        if (i == 0 || (p->addresses[i] ^ addr) < (best ^ addr))
+            best = p->addresses[i];
+    return best;
+}
+
+uint32_t arp_subscriber_of(const struct arp *a, uint32_t addr)
+{
+    return idmap_get(a->tables->subscribers->by_ipv4, addr);
+}
+
+static void heard(struct arp *a, struct arp_entry *e)
+{
+    e->learned = a->tick;
+    e->refreshed = false;
+    a->learned++;
+}
+
+void arp_learn_subscriber(struct arp *a, uint32_t id, const uint8_t *mac, uint32_t addr)
+{
+    struct subscriber *s = &a->tables->subscribers->record[id];
+    bool same = s->mac_known && memcmp(s->l2, mac, 6) == 0;
+
+    if (s->mac_static) {
+        a->static_conflicts += !same;
+        return;
+    }
+    if (!same) /* a line that every core reads: not without need */
+        subscriber_set_mac(s, mac);
+    a->subscriber[id].addr = addr;
+    heard(a, &a->subscriber[id]);
+}
+
+void arp_set_neighbour_mac(struct arp *a, const struct neighbour *nb, const uint8_t *mac)
+{
+    for (uint32_t i = 0; i < nb->n; i++) {
+        struct nexthop *nh = &a->tables->routes->nexthop[a->member[nb->first + i]];
+
+        if (mac == NULL || !nh->mac_known || memcmp(nh->eth, mac, 6) != 0)
+            nexthop_set_mac(nh, mac);
+    }
+}
+
+void arp_learn_neighbour(struct arp *a, struct neighbour *nb, const uint8_t *mac)
+{
+    arp_set_neighbour_mac(a, nb, mac);
+    heard(a, &nb->entry);
+}
