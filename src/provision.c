@@ -24,6 +24,7 @@ static int add_subscriber(const struct cfg_model *m, const struct cfg_subscriber
         .ipv4_len = s->ipv4_len,
         .has_gre_key = s->has_gre_key,
         .gre_key = s->gre_key,
+        .path = s->pipe != CFG_NONE ? s->pipe * QOS_QUEUES : SUBSCRIBER_NO_PATH,
         .gateway_mac = port_mac[s->port],
         .mac = s->has_mac ? s->mac : NULL,
     };
@@ -92,6 +93,24 @@ static int add_routes(const struct cfg_model *m, const uint8_t (*port_mac)[6],
     return rc;
 }
 
+static int fill_dscp(const struct cfg_qos *q, struct tables *t, int socket)
+{
+    if (q->n_schedulers == 0)
+        return 0;
+    t->dscp = table_zalloc(q->n_schedulers * QOS_DIRECTIONS * sizeof(*t->dscp), socket);
+    if (t->dscp == NULL)
+        return -ENOMEM;
+    for (unsigned i = 0; i < q->n_schedulers; i++)
+        for (unsigned d = 0; d < QOS_DIRECTIONS; d++) {
+            struct dscp_table *table = &t->dscp[i * QOS_DIRECTIONS + d];
+
+            memcpy(table->queue, q->dscp_maps[q->schedulers[i].dscp_map[d]].queue,
+                   sizeof(table->queue));
+            table->non_ip = q->schedulers[i].non_ip_queue;
+        }
+    return 0;
+}
+
 static int fill(const struct cfg_model *m, const uint8_t (*port_mac)[6], struct tables *t)
 {
     int rc = 0;
@@ -110,7 +129,8 @@ struct tables *provision(const struct cfg_model *m, const uint8_t (*port_mac)[6]
         t->subscribers = subscriber_table_create(m->n_subscribers, socket);
         t->routes = route_table_create(m->n_nexthops, m->n_routes, socket);
     }
-    if (t == NULL || t->subscribers == NULL || t->routes == NULL) {
+    if (t == NULL || t->subscribers == NULL || t->routes == NULL ||
+        fill_dscp(&m->qos, t, socket) != 0) {
         log_error("no memory for the tables of %u subscribers and %u routes: give EAL more "
                   "(vbng --plan says how much)",
                   m->n_subscribers, m->n_routes);
@@ -130,5 +150,6 @@ void provision_free(struct tables *t)
         return;
     subscriber_table_free(t->subscribers);
     route_table_free(t->routes);
+    rte_free(t->dscp);
     rte_free(t);
 }

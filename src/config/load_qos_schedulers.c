@@ -16,6 +16,8 @@ enum {
     SCHED_OVERSUBSCRIPTION,
     SCHED_CLASSES,
     SCHED_MAP,
+    SCHED_MAP_UP,
+    SCHED_MAP_DOWN,
     SCHED_NON_IP,
     SCHED_SUBPORTS,
     N_SCHED_KEYS
@@ -29,6 +31,8 @@ static const struct key sched_keys[N_SCHED_KEYS] = {
     [SCHED_OVERSUBSCRIPTION] = {"oversubscription", KEY_BOOL, .def = "false"},
     [SCHED_CLASSES] = {"classes", KEY_OTHER},
     [SCHED_MAP] = {"dscp_map", KEY_STRING},
+    [SCHED_MAP_UP] = {"dscp_map_up", KEY_STRING},
+    [SCHED_MAP_DOWN] = {"dscp_map_down", KEY_STRING},
     [SCHED_NON_IP] = {"non_ip", KEY_OTHER},
     [SCHED_SUBPORTS] = {"subports", KEY_OTHER},
 };
@@ -65,8 +69,10 @@ static uint32_t plain_map(struct loader *l)
     return q->n_dscp_maps++;
 }
 
-static uint32_t resolve_map(struct loader *l, const struct value *v)
+static uint32_t resolve_map(struct loader *l, const char *key, const struct value *one,
+                            const struct value *both)
 {
+    const struct value *v = one->setting != NULL ? one : both;
     struct cfg_qos *q = &l->m->qos;
     const char *names[64];
     unsigned n = 0;
@@ -78,7 +84,8 @@ static uint32_t resolve_map(struct loader *l, const struct value *v)
             return n;
         names[n] = q->dscp_maps[n].name;
     }
-    unknown_name(l, v->setting, "dscp_map", "DSCP map", nearest_name(v->v.s, names, n));
+    unknown_name(l, v->setting, one->setting != NULL ? key : "dscp_map", "DSCP map",
+                 nearest_name(v->v.s, names, n));
     return plain_map(l);
 }
 
@@ -229,7 +236,8 @@ static void read_scheduler(struct loader *l, const config_setting_t *group, cons
     s.overhead = (uint8_t)v[SCHED_OVERHEAD].v.u;
     s.mtu = (uint32_t)v[SCHED_MTU].v.u;
     s.oversubscription = v[SCHED_OVERSUBSCRIPTION].v.u != 0;
-    s.dscp_map = resolve_map(l, &v[SCHED_MAP]);
+    s.dscp_map[QOS_UP] = resolve_map(l, "dscp_map_up", &v[SCHED_MAP_UP], &v[SCHED_MAP]);
+    s.dscp_map[QOS_DOWN] = resolve_map(l, "dscp_map_down", &v[SCHED_MAP_DOWN], &v[SCHED_MAP]);
     if (v[SCHED_NON_IP].setting != NULL)
         s.non_ip_queue = read_queue(l, v[SCHED_NON_IP].setting, "class for what is not IP");
     n = read_ports(l, &v[SCHED_PORTS], ports);

@@ -57,7 +57,7 @@ static unsigned task_keys(const struct task_schema *s, struct key keys[N_KEYS_MA
             .min = p->min,
             .max = p->max,
             .choices = p->choices,
-            .required = p->type == PARAM_TEMPLATE && p->def == NULL,
+            .required = p->required,
         };
     for (unsigned i = 0; s->outputs[i] != NULL; i++)
         keys[n++] = (struct key){.name = s->outputs[i], .type = KEY_OTHER};

@@ -34,6 +34,8 @@ static uint32_t given(const struct cfg_task *t)
 
         if (param->choice_gives != NULL && t->param[i].set)
             facts |= param->choice_gives[t->param[i].u];
+        if (param->type == PARAM_SCHEDULER && t->param[i].set)
+            facts |= FACT_PATH;
     }
     return t->schema->egress != EGRESS_NONE ? facts | FACT_EGRESS : facts;
 }

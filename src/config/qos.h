@@ -73,8 +73,8 @@ struct cfg_scheduler {
     uint32_t mtu;     /* largest frame in bytes, without overhead */
     bool oversubscription;
     struct cfg_class class[QOS_CLASSES];
-    uint32_t dscp_map;    /* index in dscp_maps[] */
-    uint8_t non_ip_queue; /* 0..15 */
+    uint32_t dscp_map[QOS_DIRECTIONS]; /* index in dscp_maps[] */
+    uint8_t non_ip_queue;              /* 0..15 */
     unsigned n_subports;
     struct cfg_subport *subports;
     uint32_t pipes_per_subport; /* a power of two, of the largest subport */

@@ -24,7 +24,8 @@ enum param_type {
     PARAM_ENUM,      /* one of choices[]; u is its index */
     PARAM_IPV4,      /* parse_ipv4(): host order */
     PARAM_STRING,    /* s */
-    PARAM_SCHEDULER, /* name of one in qos.schedulers; u is its index */
+    PARAM_SCHEDULER, /* name of one in qos.schedulers; u is its index. A task that names one gives
+                        FACT_PATH */
     PARAM_RANGE,     /* parse_range(): u is its first, u2 its last number */
     PARAM_LOAD,      /* parse_load(): load */
     PARAM_TEMPLATE,  /* path of a packet template, relative to pkt_templates/ or to the file that
@@ -39,8 +40,9 @@ struct task_param {
     uint64_t min, max; /* bounds of the parsed number, both inside; max 0: none */
     const char *const *choices; /* PARAM_ENUM: names, NULL at the end */
     const char *help;           /* one line for the manual */
-    const uint32_t
-        *choice_gives; /* PARAM_ENUM, optional: packet_fact bits that a choice adds to gives */
+    /* PARAM_ENUM, optional: packet_fact bits that a choice adds to gives */
+    const uint32_t *choice_gives;
+    bool required; /* it must be given */
 };
 
 enum task_kind {

@@ -155,8 +155,10 @@ int eal_start(const struct plan *p, bool verbose)
     lcore_args(p);
     device_args(p->cfg);
     arg("--file-prefix=vbng-%d", getpid());
-    if (!verbose)
+    if (!verbose) {
         arg("--log-level=*:warning");
+        arg("--log-level=lib.telemetry:error");
+    }
     rc = memory_args(p);
     if (rc != 0)
         return rc;

@@ -7,7 +7,7 @@
  *   packet_type     subscriber id (0: none)       written by classify, gre_decap, lb
  *   vlan_tci        next hop id (0: none)         written by route
  *   vlan_tci_outer  egress port | punt reason<<8  written by route, qinq_encap / by whoever punts
- *   hash.sched      scheduler path                written by classify
+ *   hash.sched      scheduler path                written by classify, gre_decap
  *   port            ingress port                  written by lb and by whoever punts
  * (meta_set_in_port)
  *
@@ -72,6 +72,16 @@ static inline enum punt_reason meta_punt_reason(const struct rte_mbuf *m)
 static inline void meta_set_punt(struct rte_mbuf *m, enum punt_reason why)
 {
     m->vlan_tci_outer = (uint16_t)(why << 8 | (m->vlan_tci_outer & 0xff));
+}
+
+/** The scheduler path: pipe * 16 + queue. */
+static inline uint32_t meta_path(const struct rte_mbuf *m)
+{
+    return m->hash.sched.queue_id;
+}
+static inline void meta_set_path(struct rte_mbuf *m, uint32_t path)
+{
+    m->hash.sched.queue_id = path;
 }
 
 #endif

@@ -102,6 +102,7 @@ static void fill_record(struct subscriber *r, const struct subscriber_spec *s)
     r->ipv4 = rte_cpu_to_be_32(s->ipv4);
     r->ipv4_mask = rte_cpu_to_be_32(mask_of(s->ipv4_len));
     r->gre_key = rte_cpu_to_be_32(s->gre_key);
+    r->path = s->path;
     r->has_gre_key = s->has_gre_key;
     if (s->mac != NULL) {
         r->mac_static = 1;

@@ -16,7 +16,8 @@
 
 #include "tables/idmap.h"
 
-#define SUBSCRIBER_L2_LEN 22 /* Ethernet and two tags */
+#define SUBSCRIBER_NO_PATH UINT32_C(0xffffff00) /* plus a queue it is still no path */
+#define SUBSCRIBER_L2_LEN  22                   /* Ethernet and two tags */
 
 /**
  * Written by control before it is published; afterwards only the CPE's MAC changes, by the arp task
@@ -31,6 +32,8 @@ struct subscriber {
     rte_be32_t ipv4;
     rte_be32_t ipv4_mask; /* (source ^ ipv4) & mask must be 0 */
     rte_be32_t gre_key;
+    uint32_t
+        path; /* first queue of the subscriber's pipe: pipe * 16; SUBSCRIBER_NO_PATH: not shaped */
     uint8_t has_gre_key;
     uint8_t mac_static; /* never learned, never aged */
 } __rte_cache_aligned;
@@ -55,6 +58,7 @@ struct subscriber_spec {
     uint8_t ipv4_len; /* 24..32 */
     bool has_gre_key;
     uint32_t gre_key;
+    uint32_t path;              /* as in struct subscriber */
     const uint8_t *gateway_mac; /* of the access port */
     const uint8_t *mac;         /* static CPE MAC or NULL */
 };

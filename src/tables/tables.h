@@ -3,6 +3,7 @@
 #ifndef TABLES_TABLES_H
 #define TABLES_TABLES_H
 
+#include "tables/dscp.h"
 #include "tables/route.h"
 #include "tables/subscriber.h"
 
@@ -11,6 +12,8 @@
 struct tables {
     struct subscriber_table *subscribers;
     struct route_table *routes;
+    struct dscp_table *
+        dscp; /* [scheduler * 2 + direction], as the configuration numbers them; NULL without QoS */
     uint8_t port_mac[TABLES_MAX_PORTS][6]; /* our own, by the configuration's port number */
 };
 

@@ -10,8 +10,8 @@
 #include "tasks/task_types.h"
 
 enum { OUT_TO, OUT_PUNT };
-enum { ARG_MATCH, ARG_ANTI_SPOOF };
-enum { MATCH_QINQ, MATCH_IPV4 };
+enum { ARG_MATCH, ARG_ANTI_SPOOF, ARG_SCHEDULER };
+enum { MATCH_QINQ, MATCH_IPV4, MATCH_ANY };
 
 enum {
     DROP_SEGMENTED,
@@ -32,8 +32,10 @@ struct classify {
     const struct idmap *map;
     const struct subscriber *record;
     const struct route_table *routes;
+    const struct dscp_table *dscp; /* NULL: no scheduler follows */
     bool anti_spoof;
     bool by_address;
+    bool not_only_ip; /* match = "any" */
 };
 
 static const uint32_t no_slot; /* id 0: where the frame names no subscriber */
@@ -43,10 +45,14 @@ static int init(struct task *t, const struct task_env *env)
     const struct subscriber_table *s = env->tables->subscribers;
     struct classify *c = t->state;
 
+    c->not_only_ip = env->cfg->param[ARG_MATCH].u == MATCH_ANY;
     c->by_address = env->cfg->param[ARG_MATCH].u == MATCH_IPV4;
     c->map = c->by_address ? s->by_ipv4 : s->by_vlan;
     c->record = s->record;
     c->routes = env->tables->routes;
+    if (env->cfg->param[ARG_SCHEDULER].set)
+        c->dscp = &env->tables->dscp[env->cfg->param[ARG_SCHEDULER].u * QOS_DIRECTIONS +
+                                     (c->by_address ? QOS_DOWN : QOS_UP)];
     c->anti_spoof = env->cfg->param[ARG_ANTI_SPOOF].u != 0 && !c->by_address;
     return 0;
 }
@@ -127,6 +133,19 @@ static inline int check(const struct rte_mbuf *m, const struct subscriber *s, ui
     return GOOD;
 }
 
+/* The queue that the packet will wait in. A frame that is no IPv4 came as far as this only with
+ * match = "any". */
+static inline void mark(struct rte_mbuf *m, const struct dscp_table *dscp,
+                        const struct subscriber *s, uint32_t l2, bool not_only_ip)
+{
+    const uint8_t *f = frame_bytes(m);
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + l2);
+    bool other = not_only_ip && load16(f + l2 - 2) != RTE_BE16(RTE_ETHER_TYPE_IPV4);
+
+    meta_set_path(m, s->path +
+                         (unlikely(other) ? dscp->non_ip : dscp_queue(dscp, ip->type_of_service)));
+}
+
 static void refuse(struct task *t, struct rte_mbuf *m, int verdict)
 {
     if (verdict != FOR_US) {
@@ -144,7 +163,8 @@ static inline void classify(struct task *t, struct rte_mbuf **m, uint16_t n, boo
     const struct classify *c = t->state;
     const struct subscriber *record = c->record;
     const uint32_t l2 = by_address ? ETH_LEN : QINQ_LEN;
-    const bool anti_spoof = c->anti_spoof;
+    const struct dscp_table *dscp = c->dscp;
+    const bool anti_spoof = c->anti_spoof, not_only_ip = c->not_only_ip;
     struct rte_mbuf *good[BURST_MAX];
     const uint32_t *slot[BURST_MAX];
     uint32_t id[BURST_MAX];
@@ -165,6 +185,10 @@ static inline void classify(struct task *t, struct rte_mbuf **m, uint16_t n, boo
         int verdict =
             likely(id[i] != 0) ? check(m[i], &record[id[i]], l2, anti_spoof) : why_nobody(c, m[i]);
 
+        if (unlikely(not_only_ip) && id[i] != 0 && (verdict == DROP_NOT_IPV4 || verdict == FOR_US))
+            verdict = GOOD;
+        if (dscp != NULL && likely(verdict == GOOD))
+            mark(m[i], dscp, &record[id[i]], l2, not_only_ip);
         meta_set_subscriber(m[i], id[i]);
         meta_set_in_port(m[i], task_in_port(t, m[i]));
         if (likely(verdict == GOOD))
@@ -186,37 +210,46 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         classify(t, m, n, false);
 }
 
-static const char *const matches[] = {[MATCH_QINQ] = "qinq", [MATCH_IPV4] = "ipv4", NULL};
-static const uint32_t match_gives[] = {[MATCH_QINQ] = FACT_QINQ_IPV4, [MATCH_IPV4] = FACT_IPV4};
+static const char *const matches[] = {
+    [MATCH_QINQ] = "qinq", [MATCH_IPV4] = "ipv4", [MATCH_ANY] = "any", NULL};
+static const uint32_t match_gives[] = {
+    [MATCH_QINQ] = FACT_QINQ_IPV4, [MATCH_IPV4] = FACT_IPV4, [MATCH_ANY] = 0};
 
 const struct task_type task_classify = {
-    .schema = {.type = "classify",
-               .help = "finds the subscriber and checks the packet's IPv4 header and source",
-               .kind = TASK_WORKER,
-               .params = {[ARG_MATCH] = {.name = "match",
-                                         .type = PARAM_ENUM,
-                                         .def = "qinq",
-                                         .choices = matches,
-                                         .choice_gives = match_gives,
-                                         .help = "what names the subscriber: port and VLAN pair, "
-                                                 "or the destination address"},
-                          [ARG_ANTI_SPOOF] = {.name = "anti_spoof",
-                                              .type = PARAM_BOOL,
-                                              .def = "true",
-                                              .help = "drop packets whose source is not the "
-                                                      "subscriber's (with match = \"qinq\")"}},
-               .outputs = {[OUT_TO] = "to", [OUT_PUNT] = "punt"},
-               .drops = {[DROP_SEGMENTED] = "segmented",
-                         [DROP_SHORT_FRAME] = "short_frame",
-                         [DROP_NOT_QINQ] = "not_qinq",
-                         [DROP_UNKNOWN_SUBSCRIBER] = "unknown_subscriber",
-                         [DROP_NOT_IPV4] = "not_ipv4",
-                         [DROP_BAD_IPV4] = "bad_ipv4",
-                         [DROP_BAD_LENGTH] = "bad_length",
-                         [DROP_BAD_CHECKSUM] = "bad_checksum",
-                         [DROP_SPOOFED] = "spoofed",
-                         [DROP_NO_SLOW_PATH] = "no_slow_path"},
-               .gives = FACT_SUBSCRIBER},
+    .schema =
+        {.type = "classify",
+         .help =
+             "finds the subscriber, checks the packet's IPv4 header and source, chooses its queue",
+         .kind = TASK_WORKER,
+         .params = {[ARG_MATCH] = {.name = "match",
+                                   .type = PARAM_ENUM,
+                                   .def = "qinq",
+                                   .choices = matches,
+                                   .choice_gives = match_gives,
+                                   .help = "what names the subscriber: port and VLAN pair, "
+                                           "or the destination address; any: VLAN pair, and "
+                                           "what is not IPv4 passes, too"},
+                    [ARG_ANTI_SPOOF] = {.name = "anti_spoof",
+                                        .type = PARAM_BOOL,
+                                        .def = "true",
+                                        .help = "drop packets whose source is not the "
+                                                "subscriber's (with match = \"qinq\" or \"any\")"},
+                    [ARG_SCHEDULER] = {.name = "scheduler",
+                                       .type = PARAM_SCHEDULER,
+                                       .help = "write the queue of this scheduler, by the "
+                                               "packet's DSCP, into the mbuf"}},
+         .outputs = {[OUT_TO] = "to", [OUT_PUNT] = "punt"},
+         .drops = {[DROP_SEGMENTED] = "segmented",
+                   [DROP_SHORT_FRAME] = "short_frame",
+                   [DROP_NOT_QINQ] = "not_qinq",
+                   [DROP_UNKNOWN_SUBSCRIBER] = "unknown_subscriber",
+                   [DROP_NOT_IPV4] = "not_ipv4",
+                   [DROP_BAD_IPV4] = "bad_ipv4",
+                   [DROP_BAD_LENGTH] = "bad_length",
+                   [DROP_BAD_CHECKSUM] = "bad_checksum",
+                   [DROP_SPOOFED] = "spoofed",
+                   [DROP_NO_SLOW_PATH] = "no_slow_path"},
+         .gives = FACT_SUBSCRIBER},
     .state_size = sizeof(struct classify),
     .init = init,
     .handle = handle,

@@ -242,6 +242,7 @@ const struct task_type task_gen = {
                 {
                     [PARAM_TEMPLATE_FILE] = {.name = "template",
                                              .type = PARAM_TEMPLATE,
+                                             .required = true,
                                              .help = "what to send; required"},
                     [PARAM_FRAME_SIZE] = {.name = "size",
                                           .type = PARAM_SIZE,

@@ -12,7 +12,7 @@
 #include "tasks/task_types.h"
 
 enum { OUT_TO, OUT_PUNT };
-enum { ARG_KEY };
+enum { ARG_KEY, ARG_SCHEDULER };
 enum { KEY_REQUIRED, KEY_OPTIONAL };
 
 /* The three of each header follow the order of enum ipv4_verdict. */
@@ -45,6 +45,7 @@ enum {
 struct gre_decap {
     const struct subscriber_table *subscribers;
     const struct route_table *routes;
+    const struct dscp_table *dscp; /* NULL: no scheduler follows */
     bool key_required;
 };
 
@@ -65,6 +66,8 @@ static int init(struct task *t, const struct task_env *env)
     d->subscribers = env->tables->subscribers;
     d->routes = env->tables->routes;
     d->key_required = env->cfg->param[ARG_KEY].u == KEY_REQUIRED;
+    if (env->cfg->param[ARG_SCHEDULER].set)
+        d->dscp = &env->tables->dscp[env->cfg->param[ARG_SCHEDULER].u * QOS_DIRECTIONS + QOS_DOWN];
     return 0;
 }
 
@@ -149,6 +152,15 @@ static inline int decap(struct rte_mbuf *m, const struct subscriber *s, const st
     return GOOD;
 }
 
+/* The queue that the packet will wait in, by its inner header. */
+static inline void mark(struct rte_mbuf *m, const struct dscp_table *dscp,
+                        const struct subscriber *s)
+{
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(frame_bytes(m) + ETH_LEN);
+
+    meta_set_path(m, s->path + dscp_queue(dscp, ip->type_of_service));
+}
+
 static void refuse(struct task *t, struct rte_mbuf *m, int verdict)
 {
     if (verdict != FOR_US) {
@@ -184,6 +196,8 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         int verdict =
             likely(id[i] != 0) ? decap(m[i], &record[id[i]], &found[i]) : found[i].verdict;
 
+        if (d.dscp != NULL && likely(verdict == GOOD))
+            mark(m[i], d.dscp, &record[id[i]]);
         meta_set_subscriber(m[i], id[i]);
         meta_set_in_port(m[i], task_in_port(t, m[i]));
         if (likely(verdict == GOOD))
@@ -206,7 +220,11 @@ const struct task_type task_gre_decap = {
                                        .def = "required",
                                        .choices = keys,
                                        .help = "whether packets without a key are accepted, for "
-                                               "the subscriber of their destination"}},
+                                               "the subscriber of their destination"},
+                          [ARG_SCHEDULER] = {.name = "scheduler",
+                                             .type = PARAM_SCHEDULER,
+                                             .help = "write the queue of this scheduler, by the "
+                                                     "inner DSCP, into the mbuf"}},
                .outputs = {[OUT_TO] = "to", [OUT_PUNT] = "punt"},
                .drops = {[DROP_SEGMENTED] = "segmented",
                          [DROP_SHORT_FRAME] = "short_frame",

@@ -16,6 +16,7 @@ const struct task_type *const task_types[] = {
     &task_mpls_push,
     &task_qinq_decap,
     &task_qinq_encap,
+    &task_qos,
     &task_route,
     &task_sink,
     NULL,

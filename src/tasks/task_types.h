@@ -17,6 +17,7 @@ extern const struct task_type task_mpls_pop;
 extern const struct task_type task_mpls_push;
 extern const struct task_type task_qinq_decap;
 extern const struct task_type task_qinq_encap;
+extern const struct task_type task_qos;
 extern const struct task_type task_route;
 extern const struct task_type task_sink;
 

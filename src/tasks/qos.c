@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The hierarchical scheduler: what comes in is put into the queue that its path names, what may
+ * leave is taken out once in each round. As many packets are taken out as came in since, so that
+ * reception can never starve dequeueing.
+ *
+ * A packet carries its time of arrival in 24 bits beside its path: hash.sched.traffic_class and
+ * reserved.
+ */
+#include "tasks/qos.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_cycles.h>
+#include <rte_malloc.h>
+#include <rte_meter.h>
+
+#include "config/qos_fit.h"
+#include "tasks/task_types.h"
+
+enum { ARG_SCHEDULER, ARG_DIRECTION };
+enum { DROP_QUEUE_FULL, DROP_RED, DROP_PIE, DROP_NOT_SHAPED };
+
+#define STAMP_MASK 0xffffffu
+
+const struct qos *qos_state(const struct task *t)
+{
+    return t->type == &task_qos ? t->state : NULL;
+}
+
+static uint32_t stamp_of(uint64_t tsc)
+{
+    return (uint32_t)(tsc >> QOS_TIME_SHIFT) & STAMP_MASK;
+}
+
+static uint32_t cost_of(const struct qos *q, uint64_t rate)
+{
+    double cost = (double)q->tsc_hz * 8 / (double)rate * 256;
+
+    return cost < UINT32_MAX ? (uint32_t)cost : UINT32_MAX;
+}
+
+int qos_set_profile(struct task *t, uint32_t pipe, uint32_t profile)
+{
+    struct qos *q = t->state;
+    int rc;
+
+    if (pipe >= q->n_pipes || profile >= q->cfg->n_profiles)
+        return -EINVAL;
+    if (q->sched_profile[profile] < 0)
+        return -ENOTSUP;
+    rc = sched_set_profile(q->sched, pipe, (uint32_t)q->sched_profile[profile]);
+    if (rc != 0)
+        return rc;
+    q->pipe[pipe].profile = profile;
+    q->pipe[pipe].cost = cost_of(q, q->cfg->profiles[profile].shape[q->direction].rate);
+    return 0;
+}
+
+int qos_set_subport_rate(struct task *t, uint32_t subport, uint64_t rate)
+{
+    struct qos *q = t->state;
+
+    return sched_set_subport_rate(q->sched, subport, rate);
+}
+
+/* Only profiles that the scheduler can do: another scheduler's may be beyond it. */
+static unsigned fit_profiles(struct qos *q, struct cfg_profile *fit)
+{
+    uint64_t clock = qos_fit_clock(q->tsc_hz, q->shape->rate, NULL, 0);
+    struct qos_finding f[32];
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < q->cfg->n_profiles; i++) {
+        unsigned found = qos_shape_check(q->shape, clock, &q->cfg->profiles[i].shape[q->direction],
+                                         f, RTE_DIM(f));
+        bool possible = true;
+
+        for (unsigned k = 0; k < found; k++)
+            possible &= !f[k].error;
+        q->sched_profile[i] = possible ? (int16_t)n : (int16_t)-1;
+        if (possible)
+            fit[n++] = q->cfg->profiles[i];
+    }
+    return n;
+}
+
+static int make_sched(struct qos *q, const struct task_env *env)
+{
+    struct cfg_profile *fit = calloc(q->cfg->n_profiles + 1, sizeof(*fit));
+    struct sched_config config = {
+        .name = env->cfg->name,
+        .socket = env->socket,
+        .shape = q->shape,
+        .direction = q->direction,
+        .profiles = fit,
+    };
+
+    if (fit == NULL)
+        return -ENOMEM;
+    config.n_profiles = fit_profiles(q, fit);
+    config.max_profiles = config.n_profiles;
+    q->sched = sched_create(&config);
+    free(fit);
+    return q->sched != NULL ? 0 : -ENOMEM;
+}
+
+static bool is_ours(const struct qos *q, const struct cfg_subscriber *s)
+{
+    for (unsigned i = 0; i < q->shape->n_subports; i++)
+        if (q->shape->subports[i].port == s->port)
+            return s->pipe != CFG_NONE;
+    return false;
+}
+
+static int fill_pipes(struct task *t, const struct cfg_model *m)
+{
+    struct qos *q = t->state;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < q->n_pipes; i++)
+        q->pipe[i].profile = CFG_NONE;
+    for (uint32_t i = 0; rc == 0 && i < m->n_subscribers; i++)
+        if (is_ours(q, &m->subscribers[i]))
+            rc = qos_set_profile(t, m->subscribers[i].pipe, m->subscribers[i].profile);
+    return rc;
+}
+
+static int init(struct task *t, const struct task_env *env)
+{
+    const struct cfg_model *m = env->plan->cfg;
+    struct qos *q = t->state;
+    int rc;
+
+    q->cfg = &m->qos;
+    q->shape = &m->qos.schedulers[env->cfg->param[ARG_SCHEDULER].u];
+    q->direction = (enum qos_direction)env->cfg->param[ARG_DIRECTION].u;
+    q->tsc_hz = env->tsc_hz;
+    q->n_pipes = q->shape->n_subports * q->shape->pipes_per_subport;
+    q->n_paths = q->n_pipes * QOS_QUEUES;
+    q->pipe =
+        rte_zmalloc_socket("qos", q->n_pipes * sizeof(*q->pipe), RTE_CACHE_LINE_SIZE, env->socket);
+    if (q->pipe == NULL)
+        return -ENOMEM;
+    rc = make_sched(q, env);
+    if (rc == 0)
+        rc = fill_pipes(t, m);
+    if (rc != 0) {
+        sched_free(q->sched);
+        rte_free(q->pipe);
+    }
+    return rc;
+}
+
+static void fini(struct task *t)
+{
+    struct qos *q = t->state;
+
+    sched_free(q->sched);
+    rte_free(q->pipe);
+}
+
+static uint64_t held(const struct task *t)
+{
+    const struct qos *q = t->state;
+
+    return sched_held(q->sched);
+}
+
+static void count_drops(struct task *t, const struct qos *q)
+{
+    struct sched_drops d = sched_drops(q->sched);
+
+    t->drops[DROP_QUEUE_FULL] = d.tail;
+    t->drops[DROP_RED] = d.red;
+    t->drops[DROP_PIE] = d.pie;
+}
+
+static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
+{
+    struct qos *q = t->state;
+    uint32_t stamp = stamp_of(rte_rdtsc());
+    struct rte_mbuf *in[BURST_MAX];
+    uint16_t k = 0;
+
+    for (uint16_t i = 0; i < n; i++) {
+        if (unlikely(meta_path(m[i]) >= q->n_paths)) {
+            task_drop(t, m[i], DROP_NOT_SHAPED);
+            continue;
+        }
+        m[i]->hash.sched.traffic_class = (uint8_t)stamp;
+        m[i]->hash.sched.color = RTE_COLOR_GREEN;
+        m[i]->hash.sched.reserved = (uint16_t)(stamp >> 8);
+        in[k++] = m[i];
+    }
+    q->enqueued = (uint16_t)(q->enqueued + k);
+    if (unlikely(sched_enqueue(q->sched, in, k) < k))
+        count_drops(t, q);
+}
+
+/* An ideal shaper sends a packet when the one before has had its time at the profile's rate, and
+ * not before it came. */
+static void account(struct qos *q, const struct rte_mbuf *m, uint64_t now)
+{
+    uint32_t path = meta_path(m);
+    struct qos_pipe *p = &q->pipe[path / QOS_QUEUES];
+    unsigned queue = path % QOS_QUEUES;
+    uint32_t arrived = m->hash.sched.traffic_class | (uint32_t)m->hash.sched.reserved << 8;
+    uint32_t waited = (stamp_of(now) - arrived) & STAMP_MASK;
+    uint32_t bytes = m->pkt_len + q->shape->overhead;
+    uint64_t ideal = p->ideal + ((uint64_t)bytes * p->cost >> 8),
+             came = now - ((uint64_t)waited << QOS_TIME_SHIFT);
+
+    if (ideal < came)
+        ideal = came;
+    hist_add(&q->lag, ideal < now ? stamp_of(now - ideal) : 0);
+    p->ideal =
+        ideal < now ? ideal : now; /* sent early out of the bucket: the account starts anew */
+    p->bytes += bytes;
+    p->packets++;
+    p->sojourn += waited - (p->sojourn >> 3);
+    hist_add(&q->sojourn[queue < QOS_BE ? queue : QOS_BE], waited);
+}
+
+static uint16_t poll(struct task *t, uint64_t now)
+{
+    struct qos *q = t->state;
+    struct rte_mbuf *m[BURST_MAX];
+    uint16_t want = RTE_MAX(q->enqueued, t->cfg->burst), n;
+
+    (void)now;
+    want = RTE_MIN(want, BURST_MAX);
+    q->enqueued = 0;
+    if (sched_held(q->sched) == 0)
+        return 0;
+    n = (uint16_t)sched_dequeue(q->sched, m, want);
+    if (n == 0)
+        return 0;
+    now = rte_rdtsc();
+    for (uint16_t i = 0; i < n; i++)
+        __builtin_prefetch(&q->pipe[meta_path(m[i]) / QOS_QUEUES], 1, 3);
+    for (uint16_t i = 0; i < n; i++)
+        account(q, m[i], now);
+    task_emit_burst(t, 0, m, n);
+    return n;
+}
+
+static const char *const directions[] = {[QOS_UP] = "up", [QOS_DOWN] = "down", NULL};
+
+const struct task_type task_qos = {
+    .schema = {.type = "qos",
+               .help = "holds each subscriber's packets to its profile: hierarchical scheduler",
+               .kind = TASK_WORKER,
+               .params = {[ARG_SCHEDULER] = {.name = "scheduler",
+                                             .type = PARAM_SCHEDULER,
+                                             .required = true,
+                                             .help = "the shape in qos.schedulers"},
+                          [ARG_DIRECTION] = {.name = "direction",
+                                             .type = PARAM_ENUM,
+                                             .required = true,
+                                             .choices = directions,
+                                             .help = "which rates of the profiles count"}},
+               .outputs = {"to"},
+               .drops = {[DROP_QUEUE_FULL] = "queue_full",
+                         [DROP_RED] = "red",
+                         [DROP_PIE] = "pie",
+                         [DROP_NOT_SHAPED] = "not_shaped"},
+               .needs = FACT_PATH},
+    .state_size = sizeof(struct qos),
+    .init = init,
+    .fini = fini,
+    .handle = handle,
+    .poll = poll,
+    .held = held,
+};
