@@ -129,14 +129,17 @@ static inline struct rte_mbuf *frame_mbuf(const struct frame *f, uint16_t port)
     return mbuf_from_bytes(f->b, f->len, port);
 }
 
+static inline int fate_is(const char *fate, const char *expected, int line)
+{
+    if (strcmp(fate, expected) == 0)
+        return 1;
+    fprintf(stderr, "\nline %d: not %s, but ", line, expected);
+    fputs(fate, stderr);
+    return 0;
+}
+
 /* Run one packet and check what became of it; says what it was instead. */
-#define FATE(r, m, expected)                                                                       \
-    do {                                                                                           \
-        const char *fate_ = rig_fate((r), (m));                                                    \
-        if (strcmp(fate_, (expected)) != 0)                                                        \
-            fprintf(stderr, "\n%s:%d: %s, not %s\n", __FILE__, __LINE__, fate_, (expected));       \
-        CU_ASSERT_STRING_EQUAL(fate_, (expected));                                                 \
-    } while (0)
+#define FATE(r, m, expected) CU_ASSERT(fate_is(rig_fate((r), (m)), (expected), __LINE__))
 
 /* The same for a frame from a port, which must come out as another. */
 #define BECOMES(r, f, port, output, expected)                                                      \
@@ -150,7 +153,7 @@ static inline int ended_once(const char *fate)
 {
     if (strncmp(fate, "ended", 5) != 0 && strcmp(fate, "held") != 0)
         return 1;
-    fprintf(stderr, "\n%s\n", fate);
+    fputs(fate, stderr);
     return 0;
 }
 
