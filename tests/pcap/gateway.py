@@ -33,6 +33,8 @@ class Gateway:
         self.static_core = True  # next hops' MACs are configured
         self.tpid = "0x88a8"  # of what is sent to CPEs
         self.mtu = {}  # by port
+        self.no_address = ()  # ports
+        self.own_route = True  # what the arp task sends to the core may leave
         self.subscribers = 256  # of each access port
         self.data_room = 2176
         self.params = {}  # further keys by task: {"arp": 'key = "value";'}
@@ -50,7 +52,9 @@ class Gateway:
 
     def port(self, port, folder):
         keys = [f'name = "{port}"', f'device = "{self.device(port, folder)}"', f'mac = "{GATEWAY_MAC[port]}"']
-        keys += [f'addresses = ["{GATEWAY_IP[port]}"]', f'mtu = "{self.mtu.get(port, 1500)}"']
+        if port not in self.no_address:
+            keys.append(f'addresses = ["{GATEWAY_IP[port]}"]')
+        keys += [f'mtu = "{self.mtu.get(port, 1500)}"']
         if port in ACCESS:
             keys.append(f'tpid = "{self.tpid}"')
         return "{ " + "; ".join(keys) + "; }"
@@ -101,7 +105,9 @@ class Gateway:
             tasks.append(("fragment_down", "fragment", {"to": list(ACCESS), "by": "subscriber"}))
         if self.arp:
             # what the gateway itself sends is routed apart, so that the direct calls make no circle
-            tasks.append(("arp", "arp", {"to": list(PORTS), "route": "own_route"}))
+            tasks.append(("arp", "arp", {"to": list(PORTS)}))
+        if self.arp and self.own_route:
+            tasks[-1][2]["route"] = "own_route"
             tasks.append(("own_route", "route", {"to": routed}))
         return tasks
 
