@@ -194,6 +194,7 @@ static double run(struct engine *e, const struct options *o)
             live_print(live, stdout, now - shown);
             shown = now;
         }
+        engine_watch(e);
         nanosleep(&tick, NULL);
     }
     live_free(live);

@@ -153,6 +153,7 @@ void engine_stop(struct engine *e)
 
     if (!e->running)
         return;
+    engine_watch(e);
     set_phase(e, PHASE_NO_SOURCES);
     wait_until_quiet(e, step);
     set_phase(e, PHASE_NO_PORTS);
@@ -160,6 +161,7 @@ void engine_stop(struct engine *e)
     set_phase(e, PHASE_STOP);
     rte_eal_mp_wait_lcore();
     e->running = false;
+    engine_watch(e);
 }
 
 int engine_call(struct engine *e, unsigned instance, int (*fn)(struct task *t, void *arg),
@@ -183,6 +185,12 @@ int engine_call(struct engine *e, unsigned instance, int (*fn)(struct task *t, v
             rte_pause();
     }
     return call.result;
+}
+
+void engine_watch(struct engine *e)
+{
+    for (unsigned i = 0; i < e->plan->cfg->n_ports; i++)
+        port_watch(&e->ports[i]);
 }
 
 bool engine_sources_finished(const struct engine *e)

@@ -123,6 +123,17 @@ static void audit_ports(struct audit *a, const uint64_t *port, const uint64_t *p
         uint64_t in_device;
 
         port_read(p, &c);
+        if (p->resets > 0) {
+            /* its own counters are gone: ours stand alone */
+            c.rx_packets = polled[i];
+            c.tx_packets = port[i];
+            a->l.n_unaudited++;
+            if (a->faults != NULL)
+                fprintf(a->faults,
+                        "ledger: port %s: its device forgot its counters %u times (peer gone): not "
+                        "audited\n",
+                        p->cfg->name, p->resets);
+        }
         /* a device that counts before it is polled may still have some: they are held */
         in_device = !p->is_virtual && c.rx_packets > polled[i] ? c.rx_packets - polled[i] : 0;
         check(a, c.rx_packets, polled[i] + in_device,

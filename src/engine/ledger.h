@@ -19,8 +19,9 @@
 struct ledger {
     uint64_t received, created;
     uint64_t sent, consumed, dropped, held;
-    int64_t unexplained; /* left side minus right side */
-    unsigned n_faults;   /* devices, links and tasks that do not balance by themselves */
+    int64_t unexplained;  /* left side minus right side */
+    unsigned n_unaudited; /* devices that forgot their counters: taken as our tasks counted */
+    unsigned n_faults;    /* devices, links and tasks that do not balance by themselves */
 };
 
 /** Add it up. Each fault is one line on faults (may be NULL). */

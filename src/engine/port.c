@@ -236,6 +236,19 @@ void port_read(const struct port *port, struct port_counters *out)
     };
 }
 
+void port_watch(struct port *port)
+{
+    struct port_counters c;
+
+    if (!port->up || !port->is_virtual || port->is_wire)
+        return;
+    port_read(port, &c);
+    if (c.rx_packets < port->seen_rx || c.tx_packets < port->seen_tx)
+        port->resets++;
+    port->seen_rx = c.rx_packets;
+    port->seen_tx = c.tx_packets;
+}
+
 bool port_link_up(const struct port *port)
 {
     struct rte_eth_link link = {0};

@@ -21,7 +21,10 @@ struct port {
                         before */
     struct rte_ether_addr mac;
     int socket;
-    struct rte_ring *wire_rx; /* of a wire: what is on its way to this end */
+    unsigned
+        resets; /* times that the device forgot its counters: net_memif does when its peer leaves */
+    uint64_t seen_rx, seen_tx; /* its counters when last watched */
+    struct rte_ring *wire_rx;  /* of a wire: what is on its way to this end */
 };
 
 /** What the device itself has counted. */
@@ -38,6 +41,9 @@ int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_me
 
 /** NUMA socket of a device before it is opened, or 0 where it has none. */
 int port_socket(const struct cfg_port *cfg);
+
+/** Notice a device that has set its counters back. To be called now and then by the main thread. */
+void port_watch(struct port *port);
 
 void port_read(const struct port *port, struct port_counters *out);
 bool port_link_up(const struct port *port);

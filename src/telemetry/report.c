@@ -96,7 +96,8 @@ void report_write(const struct engine *e, FILE *to, double seconds)
     fprintf(to,
             "  \"ledger\": {\"received\": %" PRIu64 ", \"created\": %" PRIu64 ", \"sent\": %" PRIu64
             ", \"consumed\": %" PRIu64 ", \"dropped\": %" PRIu64 ", \"held\": %" PRIu64
-            ", \"unexplained\": %" PRId64 ", \"faults\": %u, \"balances\": %s}\n}\n",
+            ", \"unexplained\": %" PRId64
+            ", \"faults\": %u, \"unaudited_ports\": %u, \"balances\": %s}\n}\n",
             l.received, l.created, l.sent, l.consumed, l.dropped, l.held, l.unexplained, l.n_faults,
-            ledger_balances(&l) ? "true" : "false");
+            l.n_unaudited, ledger_balances(&l) ? "true" : "false");
 }
