@@ -128,6 +128,9 @@ uint32_t sched_dequeue(struct sched *s, struct rte_mbuf **m, uint32_t n)
         return 0;
     if (now - s->free_at > s->slack)
         s->free_at = now - s->slack;
+    if (unlikely((now - s->previous) >> SCHED_CLOCK_WRAP_LOG2 != 0))
+        s->lost += (now - s->previous) >> SCHED_CLOCK_WRAP_LOG2;
+    s->previous = now;
 
     uint32_t got = (uint32_t)rte_sched_port_dequeue(s->port, m, n);
 
@@ -249,6 +252,11 @@ int sched_read_queue(struct sched *s, uint32_t pipe, unsigned queue,
     add->aqm += stats.n_pkts_cman_dropped;
     add->dropped_bytes += stats.n_bytes_dropped;
     return 0;
+}
+
+uint64_t sched_lost_cycles(const struct sched *s)
+{
+    return __atomic_load_n(&s->lost, __ATOMIC_RELAXED) << SCHED_CLOCK_WRAP_LOG2;
 }
 
 uint64_t sched_bytes(const struct sched *s)

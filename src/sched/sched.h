@@ -80,6 +80,13 @@ struct sched_drops sched_drops(const struct sched *s);
 int sched_read_queue(struct sched *s, uint32_t pipe, unsigned queue,
                      struct sched_queue_counters *add);
 
+/**
+ * Time for which nobody got credits, in TSC cycles since the start. Time is lost for good where the
+ * scheduler is not asked to dequeue for long (librte_sched: for 2^24 cycles, and then in portions
+ * of that): shaped rates fall short by it.
+ */
+uint64_t sched_lost_cycles(const struct sched *s);
+
 /** Bytes that the scheduler really takes, and what its shape says beforehand (0 if it is
  * impossible). */
 uint64_t sched_bytes(const struct sched *s);

@@ -118,6 +118,7 @@ static void leave_time_zero(struct sched *s)
     while (rte_get_tsc_cycles() - start < wait)
         ;
     rte_sched_port_dequeue(s->port, &none, 1);
+    s->previous = rte_rdtsc();
 }
 
 static uint64_t heap_bytes(int socket)

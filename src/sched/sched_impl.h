@@ -8,19 +8,23 @@
 #include "config/qos_fit.h"
 #include "sched/sched.h"
 
+/** The library's clock looks at the low bits of a time difference only: 2^24 TSC cycles. */
+#define SCHED_CLOCK_WRAP_LOG2 24
 /** Rates that a subport can be given, over the life of a scheduler. */
 #define SCHED_SUBPORT_RATES QOS_MAX_SUBPORTS
 /** Room for the profile that empties everything at the end. */
 #define SCHED_DRAIN_PROFILES 1
 
-/** All but the line of the pacer belongs to the thread that schedules; accepted, sent: written by
- * it, read by anyone. */
+/** All but the line of the pacer belongs to the thread that schedules; accepted, sent, lost:
+ * written by it, read by anyone. */
 struct sched {
     struct rte_sched_port *port;
     /* The pacer: the line is busy until free_at (TSC). Its times are in TSC cycles. */
     uint64_t free_at;
     uint64_t slack;           /* how far the line may lag behind before time is lost */
     uint64_t cycles_per_byte; /* in 1/2^20 */
+    uint64_t previous;        /* when the library was last asked */
+    uint64_t lost;            /* portions of 2^24 cycles that its clock has missed */
     uint32_t overhead;
     uint64_t accepted, sent; /* packets */
 
