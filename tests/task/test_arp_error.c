@@ -107,9 +107,12 @@ static void test_too_big_access(void)
     p = udp(PREFX, CPE, 1460);
     CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TOO_BIG, NH_GRE_MPLS), "to/1");
     check_error(22, &p, ADDR_CPE1, "\x03\x04\0\0\x05\x78", 28);
-    p = udp(CPE, PREFX, 1460);
-    CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TOO_BIG, NH_GRE_MPLS), "to/0");
-    check_error(22, &p, ADDR_CPE0, "\x03\x04\0\0\x05\xbc", 28);
+    for (unsigned len = 1460; len <= 1490;
+         len += 30) { /* beyond one limit of 1468 and 1500, or both */
+        p = udp(CPE, PREFX, len);
+        CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TOO_BIG, NH_GRE_MPLS), "to/0");
+        check_error(22, &p, ADDR_CPE0, "\x03\x04\0\0\x05\xbc", 28);
+    }
     close_rig();
     harness_model.ports[CPE0].mtu = 1500;
 }
@@ -133,8 +136,6 @@ static void test_not_allowed(void)
         p.payload[0] = errors[i];
         CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TTL_EXPIRED, 0), "drop icmp_not_allowed");
     }
-    p.len = 0; /* ICMP that does not say what it is */
-    CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TTL_EXPIRED, 0), "drop icmp_not_allowed");
     p = udp(CPE, ALIEN, 100);
     p.flags = 1;
     CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TTL_EXPIRED, 0), "drop icmp_not_allowed");
@@ -142,6 +143,10 @@ static void test_not_allowed(void)
     CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TTL_EXPIRED, 0), "drop icmp_not_allowed");
     p = udp(CPE, ALIEN, 100);
     p.dst_mac = 1; /* an Ethernet multicast */
+    CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TTL_EXPIRED, 0), "drop icmp_not_allowed");
+    mbuf_guard(0);
+    p = echo(CPE, ALIEN, 20);
+    p.len = 0; /* ICMP that does not say what it is */
     CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TTL_EXPIRED, 0), "drop icmp_not_allowed");
     close_rig();
 }
