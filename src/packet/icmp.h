@@ -13,16 +13,17 @@
 #include "packet/bytes.h"
 #include "packet/ipv4.h"
 
-#define ICMP_LEN            8
-#define ICMP_ECHO_REPLY     0
-#define ICMP_UNREACHABLE    3
-#define ICMP_TOO_BIG_CODE   4 /* fragmentation needed and DF set */
-#define ICMP_ECHO_REQUEST   8
-#define ICMP_TIME_EXCEEDED  11
-#define ICMP_TTL_CODE       0
-#define ICMP_OUR_TTL        64
-#define ICMP_QUOTED_PAYLOAD 8 /* of the packet that an error is about, behind its header: RFC 792  \
-                               */
+#define ICMP_LEN           8
+#define ICMP_ECHO_REPLY    0
+#define ICMP_UNREACHABLE   3
+#define ICMP_TOO_BIG_CODE  4 /* fragmentation needed and DF set */
+#define ICMP_ECHO_REQUEST  8
+#define ICMP_TIME_EXCEEDED 11
+#define ICMP_TTL_CODE      0
+#define ICMP_OUR_TTL       64
+#define ICMP_QUOTED_PAYLOAD                                                                        \
+    8 /* of the packet that an error is about, behind its header: RFC 792                          \
+       */
 
 /** Types that ask or answer; all others are errors, or may be: echo, router discovery, timestamp,
  * information, address mask. */
