@@ -80,6 +80,7 @@ struct bench {
     struct packets packets;
     struct tables *tables;
     struct graph *graph[MAX_GRAPHS];
+    uint64_t bytes; /* that the bare loop has counted */
 };
 
 /** EAL on one core. Returns 0 or -1 with the reason on stderr. (bench_eal.c) */
@@ -135,7 +136,8 @@ struct bench_case {
     const char *task;       /* the one that is measured, or the last one of a prefix */
     const char *const *via; /* the tasks before it, NULL at the end */
     enum direction direction;
-    bool bytes; /* count the bytes of what is sent, as a device does and net_ring does not */
+    bool prefetch; /* the floor with prefetching */
+    bool bytes;    /* count the bytes of what is sent, as a device does and net_ring does not */
 };
 
 extern const struct bench_case bench_cases[];
@@ -145,7 +147,12 @@ extern const unsigned n_bench_cases;
 int cases_open(struct bench *b);
 void cases_close(struct bench *b);
 
-/** The passes over all packets that the cases are made of. (passes.c) */
+/** Receives and sends until nothing is left to receive. */
+typedef void (*serve_fn)(struct bench *b, const struct bench_case *c);
+
+/** The passes over all packets that the cases are made of. (passes.c; bare and floor: baselines.c)
+ */
+double pass_loop(struct bench *b, const struct bench_case *c, serve_fn serve);
 double pass_bare(struct bench *b, const struct bench_case *c);
 double pass_floor(struct bench *b, const struct bench_case *c);
 double pass_engine(struct bench *b, const struct bench_case *c);

@@ -10,8 +10,6 @@
 #include <string.h>
 
 #include <rte_cycles.h>
-#include <rte_ethdev.h>
-#include <rte_prefetch.h>
 #include <rte_ring.h>
 
 #include "bench.h"
@@ -72,20 +70,8 @@ static double lost(const struct bench *b, const struct bench_case *c, uint32_t t
     return -1;
 }
 
-static uint64_t sum_bytes(struct rte_mbuf **m, uint16_t n)
+double pass_loop(struct bench *b, const struct bench_case *c, serve_fn serve)
 {
-    uint64_t sum = 0;
-
-    for (uint16_t i = 0; i < n; i++)
-        sum += m[i]->pkt_len;
-    return sum;
-}
-
-double pass_bare(struct bench *b, const struct bench_case *c)
-{
-    uint16_t in = b->wires[WIRE_ACCESS].port, out = b->wires[WIRE_CORE].port, n;
-    volatile uint64_t bytes = 0;
-    struct rte_mbuf *m[BURST];
     uint32_t through = 0;
 
     packets_restore(&b->packets, UPSTREAM, 0, N_PACKETS);
@@ -94,61 +80,7 @@ double pass_bare(struct bench *b, const struct bench_case *c)
 
         feed(b, WIRE_ACCESS, b->packets.mbuf + k * CHUNK, CHUNK);
         start = rte_rdtsc();
-        while ((n = rte_eth_rx_burst(in, 0, m, BURST)) > 0) {
-            if (c->bytes)
-                bytes += sum_bytes(m, n);
-            rte_eth_tx_burst(out, 0, m, n);
-        }
-        chunk_cycles[k] = rte_rdtsc() - start;
-        through += take_off(b);
-    }
-    return through == N_PACKETS ? result() : lost(b, c, through);
-}
-
-/* Read and write one header line and one subscriber line of each packet; prefetch as a path does.
- */
-static void touch(struct rte_mbuf **m, uint16_t n, struct subscriber *records)
-{
-    volatile uint32_t *header[BURST], *record[BURST];
-
-    for (uint16_t i = 0; i < n; i++)
-        rte_prefetch0(m[i]);
-    for (uint16_t i = 0; i < n; i++) {
-        header[i] = rte_pktmbuf_mtod(m[i], volatile uint32_t *);
-        rte_prefetch0((void *)(uintptr_t)header[i]);
-    }
-    for (uint16_t i = 0; i < n; i++) {
-        const uint8_t *mac = (const uint8_t *)(uintptr_t)header[i] + RTE_ETHER_ADDR_LEN;
-        uint32_t id = 1 + ((uint32_t)mac[4] << 8 | mac[5]);
-
-        record[i] = (volatile uint32_t *)&records[id].ipv4;
-        rte_prefetch0((void *)(uintptr_t)record[i]);
-    }
-    for (uint16_t i = 0; i < n; i++) {
-        uint32_t value = *record[i];
-
-        *record[i] = value;
-        *header[i] ^= value;
-    }
-}
-
-double pass_floor(struct bench *b, const struct bench_case *c)
-{
-    uint16_t in = b->wires[WIRE_ACCESS].port, out = b->wires[WIRE_CORE].port, n;
-    struct subscriber *records = b->tables->subscribers->record;
-    struct rte_mbuf *m[BURST];
-    uint32_t through = 0;
-
-    packets_restore(&b->packets, UPSTREAM, 0, N_PACKETS);
-    for (unsigned k = 0; k < N_CHUNKS; k++) {
-        uint64_t start;
-
-        feed(b, WIRE_ACCESS, b->packets.mbuf + k * CHUNK, CHUNK);
-        start = rte_rdtsc();
-        while ((n = rte_eth_rx_burst(in, 0, m, BURST)) > 0) {
-            touch(m, n, records);
-            rte_eth_tx_burst(out, 0, m, n);
-        }
+        serve(b, c);
         chunk_cycles[k] = rte_rdtsc() - start;
         through += take_off(b);
     }

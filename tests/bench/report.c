@@ -44,7 +44,7 @@ static const char *verdict(const struct bench_case *c, const struct result *r)
 
 static void table_line(const struct bench_case *c, const struct result *r, FILE *to)
 {
-    fprintf(to, "%-14s %7.1f %7.1f %7.1f", c->name, r->cycles.median, r->cycles.min, r->cycles.max);
+    fprintf(to, "%-15s %7.1f %7.1f %7.1f", c->name, r->cycles.median, r->cycles.min, r->cycles.max);
     if (c->versus != NULL)
         fprintf(to, "  %5.2f (%.2f-%.2f)", r->ratio.median, r->ratio.min, r->ratio.max);
     else
@@ -72,8 +72,8 @@ void report_table(const struct bench *b, const struct result *results, FILE *to)
                     : " (for huge pages, as root: echo 512 > /proc/sys/vm/nr_hugepages; give them "
                       "back with 0)",
             N_PACKETS, DATA_ROOM, N_SUBSCRIBERS, N_ROUTES, BURST, b->options.rounds);
-    fprintf(to, "%-14s %23s  %-17s  %s\n", "", "cycles per packet", "ratio", "bar");
-    fprintf(to, "%-14s %7s %7s %7s  %-17s\n", "", "median", "min", "max", "median (min-max)");
+    fprintf(to, "%-15s %23s  %-17s  %s\n", "", "cycles per packet", "ratio", "bar");
+    fprintf(to, "%-15s %7s %7s %7s  %-17s\n", "", "median", "min", "max", "median (min-max)");
     for (unsigned i = 0; i < n_bench_cases; i++)
         if (results[i].measured)
             table_line(&bench_cases[i], &results[i], to);
