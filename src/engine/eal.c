@@ -146,6 +146,22 @@ static void device_args(const struct cfg_model *m)
         arg("--no-pci");
 }
 
+/* EAL leaves its (empty, per-process) run-time folder behind. */
+static void remove_runtime_dir(void)
+{
+    char dir[512];
+    DIR *d;
+    struct dirent *entry;
+
+    snprintf(dir, sizeof(dir), "%s", rte_eal_get_runtime_dir());
+    if (strstr(dir, "vbng-") == NULL || (d = opendir(dir)) == NULL)
+        return;
+    while ((entry = readdir(d)) != NULL)
+        unlinkat(dirfd(d), entry->d_name, 0);
+    closedir(d);
+    rmdir(dir);
+}
+
 int eal_start(const struct plan *p, bool verbose)
 {
     char *copy, *word, *save;
@@ -169,27 +185,12 @@ int eal_start(const struct plan *p, bool verbose)
     memcpy(eal_argv, args, sizeof(args));
     if (rte_eal_init(n_args, eal_argv) < 0) {
         rc = -rte_errno;
+        remove_runtime_dir();
         log_error("DPDK's environment did not start: %s; start with --verbose to see why",
                   rte_strerror(rte_errno));
         return rc != 0 ? rc : -EINVAL;
     }
     return 0;
-}
-
-/* EAL leaves its (empty, per-process) run-time folder behind. */
-static void remove_runtime_dir(void)
-{
-    char dir[512];
-    DIR *d;
-    struct dirent *entry;
-
-    snprintf(dir, sizeof(dir), "%s", rte_eal_get_runtime_dir());
-    if (strstr(dir, "vbng-") == NULL || (d = opendir(dir)) == NULL)
-        return;
-    while ((entry = readdir(d)) != NULL)
-        unlinkat(dirfd(d), entry->d_name, 0);
-    closedir(d);
-    rmdir(dir);
 }
 
 void eal_stop(void)

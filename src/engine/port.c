@@ -136,11 +136,25 @@ static int fit_queues(const struct port *port, const struct rte_eth_dev_info *in
     return 0;
 }
 
+/* The MTU that two tags beyond the configured one need, as far as the device has one: ethdev also
+ * refuses an MTU whose frame is longer than max_rx_pktlen. */
+static uint16_t device_mtu(const struct cfg_port *cfg, const struct rte_eth_dev_info *info)
+{
+    uint32_t mtu = RTE_MAX((uint32_t)cfg->mtu + TWO_TAGS, info->min_mtu), overhead;
+
+    overhead = info->max_mtu != UINT16_MAX && info->max_rx_pktlen > info->max_mtu
+                   ? info->max_rx_pktlen - info->max_mtu
+                   : RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN;
+    if (info->max_rx_pktlen > overhead)
+        mtu = RTE_MIN(mtu, info->max_rx_pktlen - overhead);
+    return (uint16_t)RTE_MIN(mtu, info->max_mtu);
+}
+
 static int configure(struct port *port, const struct plan *p, unsigned i, struct rte_mempool *pool)
 {
     const struct cfg_port *cfg = port->cfg;
     uint16_t n_rx = RTE_MAX(p->rx_queues[i], 1), n_tx = RTE_MAX(p->tx_queues[i], 1);
-    uint16_t rx_desc = cfg->rx_desc, tx_desc = cfg->tx_desc, mtu = (uint16_t)(cfg->mtu + TWO_TAGS);
+    uint16_t rx_desc = cfg->rx_desc, tx_desc = cfg->tx_desc;
     struct rte_eth_conf conf = {0};
     struct rte_eth_dev_info info;
     int rc;
@@ -150,8 +164,7 @@ static int configure(struct port *port, const struct plan *p, unsigned i, struct
         rc = fit_queues(port, &info, n_rx, n_tx, &conf);
     if (rc != 0)
         return rc;
-    mtu = RTE_MAX(mtu, info.min_mtu);
-    conf.rxmode.mtu = RTE_MIN(mtu, info.max_mtu);
+    conf.rxmode.mtu = device_mtu(cfg, &info);
     rc = rte_eth_dev_configure(port->dpdk_id, n_rx, n_tx, &conf);
     if (rc == 0)
         rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->dpdk_id, &rx_desc, &tx_desc);
