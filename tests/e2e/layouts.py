@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every configuration whose ports need no hardware runs here, whatever machine its layout is for."""
+
+import process
+
+SECONDS = "2s"
+
+
+def in_memory(name):
+    found = process.devices(name)
+    return found and all(d.startswith(("wire:", "net_null")) for d in found.values())
+
+
+def wires(name):
+    """Pairs of ports at the two ends of a wire."""
+    ends = {}
+    for port, device in process.devices(name).items():
+        if device.startswith("wire:"):
+            ends.setdefault(device, []).append(port)
+    return [tuple(pair) for pair in ends.values()]
+
+
+def wire_faults(name, report):
+    """What one end sent the other end received: a wire is emptied before reception stops."""
+    ports = {p["name"]: p for p in report["ports"]}
+    wrong = []
+    for a, b in wires(name):
+        for sender, receiver in ((a, b), (b, a)):
+            sent, got = ports[sender]["tx_packets"], ports[receiver]["rx_packets"]
+            if sent != got:
+                wrong.append(f"{sender} sent {sent} packets, {receiver} received {got}")
+            if sent == 0:
+                wrong.append(f"nothing went from {sender} to {receiver}")
+    return wrong
+
+
+def run_layout(ctx, name):
+    r = process.run(ctx, "--quiet", "--share-cpus", "--duration", SECONDS, f"cfg/{name}", report=True, timeout=120)
+    if r.status != 0:
+        return [f"exit status {r.status}: {r.err or r.out}"]
+    report = r.report()
+    wrong = process.ledger_faults(report) + wire_faults(name, report)
+    if "did not come back" in r.err:
+        wrong.append(r.err)
+    if process.runtime_folder_left(r.pid):
+        wrong.append(f"left behind: {process.runtime_folder_left(r.pid)}")
+    return wrong
+
+
+def tests(ctx):
+    for name in process.configurations():
+        if in_memory(name):
+            yield f"both directions forward, shared CPUs: {name}", lambda name=name: run_layout(ctx, name)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""SIGINT and SIGTERM at any moment end the program cleanly."""
+
+import random
+import signal
+import time
+
+import process
+
+CONFIGURATION = "bng-4port.cfg"
+SEED = 20130  # the moments are random, and the same in every run
+LIMIT = 30  # s; a drain of 1 s, and a shared machine
+
+
+def interrupted(ctx, sig, delay):
+    r = process.Run(ctx, "--quiet", "--share-cpus", f"cfg/{CONFIGURATION}")
+    time.sleep(delay)
+    r.process.send_signal(sig)
+    status = r.end(LIMIT)
+    wrong = []
+    # before main() has installed its handler the default one ends the process
+    early = delay < 0.1 and status == -sig
+    if status != 0 and not early:
+        wrong.append(f"exit status {status} after {sig.name} at {delay:.3f} s: {r.err or r.out}")
+    left = process.runtime_folder_left(r.pid)
+    if left:
+        wrong.append(f"left behind after {sig.name} at {delay:.3f} s: {left}")
+    return wrong
+
+
+def twice(ctx):
+    """A second signal during the drain changes nothing."""
+    r = process.Run(ctx, "--quiet", "--share-cpus", f"cfg/{CONFIGURATION}")
+    time.sleep(1.5)
+    for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGINT):
+        r.process.send_signal(sig)
+        time.sleep(0.01)
+    status = r.end(LIMIT)
+    return [f"exit status {status}: {r.err}"] if status != 0 else []
+
+
+def tests(ctx):
+    if CONFIGURATION not in process.configurations():
+        return
+    rng = random.Random(SEED)
+    for sig in (signal.SIGINT, signal.SIGTERM):
+        # most moments of a start are within the first second
+        delays = [0.0, 0.02, *(rng.uniform(0, 0.8) for _ in range(4)), *(rng.uniform(0.8, 2.0) for _ in range(2))]
+        for delay in delays:
+            yield f"{sig.name} after {delay:.3f} s", lambda sig=sig, delay=delay: interrupted(ctx, sig, delay)
+    yield "a second signal while stopping", lambda: twice(ctx)
