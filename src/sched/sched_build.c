@@ -11,7 +11,7 @@
 #include "sched/sched_impl.h"
 
 #define FINDINGS  64
-#define PACE_SECS 1e-3 /* the line may catch up so much that a busy core did not send in time */
+#define PACE_SECS 4e-3 /* what a core that was away so long did not send, the line may catch up */
 
 static int refuse(const char *name, const char *what, unsigned which, const struct qos_finding *f,
                   unsigned n)

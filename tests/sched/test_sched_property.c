@@ -86,7 +86,7 @@ static void start_meters(unsigned n_pipes, const unsigned *profile)
 
     for (unsigned i = 0; i < n_pipes; i++)
         all += b.profiles[profile[i]].shape[QOS_UP].burst;
-    ahead = all * 8 / b.shape.rate + 1e-3; /* s; and the pacer's slack */
+    ahead = all * 8 / b.shape.rate + 4e-3; /* s; and the pacer's slack */
     for (unsigned i = 0; i < n_pipes; i++) {
         const struct qos_shape *x = &b.profiles[profile[i]].shape[QOS_UP];
         meter_start(&pipe_meter[i], x->rate, x->burst + LATE_BURSTS * 1522 + x->rate / 8 * ahead);
