@@ -17,13 +17,14 @@ sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "pcap")]
 import bad_starts  # noqa: E402
 import layouts  # noqa: E402
 import plans  # noqa: E402
+import replay  # noqa: E402
 import signals  # noqa: E402
 import two_processes  # noqa: E402
 import veth  # noqa: E402
 from process import Context  # noqa: E402
 from tally import Tally  # noqa: E402
 
-PARTS = (plans, bad_starts, layouts, signals, two_processes, veth)
+PARTS = (plans, bad_starts, replay, layouts, signals, two_processes, veth)
 
 
 def main():
