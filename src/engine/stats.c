@@ -43,6 +43,24 @@ void stats_task(const struct engine *e, unsigned i, struct task_stats *out)
                 out->stalled += READ(e->cores[c]->inputs[k].stalled);
 }
 
+const char *const *stats_figure_names(const struct engine *e, unsigned i)
+{
+    for (unsigned k = 0; k < e->plan->n_instances; k++)
+        if (e->plan->instances[k].task == i)
+            return e->tasks[k]->type->stat_names;
+    return NULL;
+}
+
+uint64_t stats_figure(const struct engine *e, unsigned i, unsigned k)
+{
+    uint64_t sum = 0;
+
+    for (unsigned n = 0; n < e->plan->n_instances; n++)
+        if (e->plan->instances[n].task == i)
+            sum += e->tasks[n]->type->stat(e->tasks[n], k);
+    return sum;
+}
+
 /* Packets and bytes that our tasks handed to a wire. */
 static uint64_t wire_bytes(const struct engine *e, unsigned port)
 {

@@ -20,6 +20,13 @@ const char *drop_name(const struct task_schema *schema, unsigned i);
 /** The configuration's task number i, over all its instances. */
 void stats_task(const struct engine *e, unsigned i, struct task_stats *out);
 
+/** Names of the figures that the type of the configuration's task number i has beyond these, NULL
+ * at the end; NULL: none. */
+const char *const *stats_figure_names(const struct engine *e, unsigned i);
+
+/** The figure number k of them, summed over all instances. */
+uint64_t stats_figure(const struct engine *e, unsigned i, unsigned k);
+
 /** Port i as its device counts; bytes of a wire as its sender counts. Bytes are without FCS. */
 void stats_port(const struct engine *e, unsigned i, struct port_counters *out);
 

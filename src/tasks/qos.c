@@ -41,9 +41,37 @@ static uint32_t cost_of(const struct qos *q, uint64_t rate)
     return cost < UINT32_MAX ? (uint32_t)cost : UINT32_MAX;
 }
 
+/* Only its own core writes it. */
+static void set_run(struct qos_pipe *p, uint64_t from, uint64_t to)
+{
+    __atomic_store_n(&p->run_seq, p->run_seq + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    __atomic_store_n(&p->run_from, from, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->run_to, to, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->run_bytes, p->bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->run_seq, p->run_seq + 1, __ATOMIC_RELEASE);
+}
+
+struct qos_run qos_run(const struct qos_pipe *p)
+{
+    struct qos_run r;
+    uint32_t before, after;
+
+    do {
+        before = __atomic_load_n(&p->run_seq, __ATOMIC_ACQUIRE);
+        r.from = __atomic_load_n(&p->run_from, __ATOMIC_RELAXED);
+        r.to = __atomic_load_n(&p->run_to, __ATOMIC_RELAXED);
+        r.bytes = __atomic_load_n(&p->run_bytes, __ATOMIC_RELAXED);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        after = __atomic_load_n(&p->run_seq, __ATOMIC_RELAXED);
+    } while (before != after || (before & 1) != 0);
+    return r;
+}
+
 int qos_set_profile(struct task *t, uint32_t pipe, uint32_t profile)
 {
     struct qos *q = t->state;
+    uint64_t now;
     int rc;
 
     if (pipe >= q->n_pipes || profile >= q->cfg->n_profiles)
@@ -53,8 +81,10 @@ int qos_set_profile(struct task *t, uint32_t pipe, uint32_t profile)
     rc = sched_set_profile(q->sched, pipe, (uint32_t)q->sched_profile[profile]);
     if (rc != 0)
         return rc;
-    q->pipe[pipe].profile = profile;
+    __atomic_store_n(&q->pipe[pipe].profile, profile, __ATOMIC_RELAXED);
     q->pipe[pipe].cost = cost_of(q, q->cfg->profiles[profile].shape[q->direction].rate);
+    now = rte_rdtsc();
+    set_run(&q->pipe[pipe], now, now); /* a run has one rate */
     return 0;
 }
 
@@ -199,8 +229,17 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         count_drops(t, q);
 }
 
-/* An ideal shaper sends a packet when the one before has had its time at the profile's rate, and
- * not before it came. */
+/* A packet that waited longer than it takes to send it was held back, since it came. One that did
+ * not may have overtaken others that wait in a lower class: it says nothing. */
+static void extend_run(struct qos_pipe *p, uint64_t came, uint64_t now)
+{
+    uint64_t from = came <= p->run_to ? RTE_MIN(p->run_from, came) : came;
+
+    set_run(p, from, now);
+}
+
+/* An ideal shaper sends a packet when the bucket has filled up for it at the profile's rate since
+ * the one before, and not before it came. */
 static void account(struct qos *q, const struct rte_mbuf *m, uint64_t now)
 {
     uint32_t path = meta_path(m);
@@ -209,7 +248,7 @@ static void account(struct qos *q, const struct rte_mbuf *m, uint64_t now)
     uint32_t arrived = m->hash.sched.traffic_class | (uint32_t)m->hash.sched.reserved << 8;
     uint32_t waited = (stamp_of(now) - arrived) & STAMP_MASK;
     uint32_t bytes = m->pkt_len + q->shape->overhead;
-    uint64_t ideal = p->ideal + ((uint64_t)bytes * p->cost >> 8),
+    uint64_t own_time = (uint64_t)bytes * p->cost >> 8, ideal = p->ideal + own_time,
              came = now - ((uint64_t)waited << QOS_TIME_SHIFT);
 
     if (ideal < came)
@@ -217,8 +256,10 @@ static void account(struct qos *q, const struct rte_mbuf *m, uint64_t now)
     hist_add(&q->lag, ideal < now ? stamp_of(now - ideal) : 0);
     p->ideal =
         ideal < now ? ideal : now; /* sent early out of the bucket: the account starts anew */
-    p->bytes += bytes;
-    p->packets++;
+    __atomic_store_n(&p->bytes, p->bytes + bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->packets, p->packets + 1, __ATOMIC_RELAXED);
+    if (waited >= QOS_RUN_MIN_WAIT && now - came >= own_time)
+        extend_run(p, came, now);
     p->sojourn += waited - (p->sojourn >> 3);
     hist_add(&q->sojourn[queue < QOS_BE ? queue : QOS_BE], waited);
 }

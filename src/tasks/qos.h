@@ -6,25 +6,45 @@
 #ifndef TASKS_QOS_H
 #define TASKS_QOS_H
 
+#include <assert.h>
+
 #include "base/hist.h"
 #include "engine/task.h"
 #include "sched/sched.h"
 
-/** A subscriber as the scheduler sees it. Written by the qos core, read by others with relaxed
- * loads. */
+/**
+ * A subscriber as the scheduler sees it: one cache line. Written by the qos core; others read
+ * single fields with relaxed loads, and the busy run by qos_run().
+ *
+ * A run is a stretch of time in which some packet of the subscriber was always held back: it begins
+ * when the first of them arrived and extends to the departure of the last so far. What leaves in it
+ * is what the shaper lets through, so delivered against configured rate is measured over it alone.
+ */
 struct qos_pipe {
-    uint64_t bytes;   /* that have left, with the scheduler's overhead */
-    uint64_t ideal;   /* TSC when the last packet would have left an ideal shaper */
-    uint32_t packets; /* that have left; wraps */
-    uint32_t sojourn; /* moving average over 8 packets, in units of 2^QOS_TIME_SHIFT TSC cycles,
-                         times 8 */
-    uint32_t cost;    /* TSC cycles a byte at the profile's rate, times 256 */
-    uint32_t profile; /* index in qos.profiles[], CFG_NONE: the pipe is not in use */
+    uint64_t bytes;            /* that have left, with the scheduler's overhead */
+    uint64_t packets;          /* that have left */
+    uint64_t ideal;            /* TSC when the last packet would have left an ideal shaper */
+    uint64_t run_from, run_to; /* TSC */
+    uint64_t run_bytes;        /* value of bytes at run_to */
+    uint32_t run_seq;          /* odd: the run is being written */
+    uint32_t sojourn;          /* moving average over 8 packets, in units of 2^QOS_TIME_SHIFT TSC
+                                  cycles, times 8 */
+    uint32_t cost;             /* TSC cycles a byte at the profile's rate, times 256 */
+    uint32_t profile;          /* index in qos.profiles[], CFG_NONE: the pipe is not in use */
+} __rte_cache_aligned;
+
+static_assert(sizeof(struct qos_pipe) == RTE_CACHE_LINE_SIZE, "one line for each packet sent");
+
+/** What a reader gets of a run. */
+struct qos_run {
+    uint64_t from, to; /* TSC */
+    uint64_t bytes;    /* delivered since the start, when it was TSC to */
 };
 
 #define QOS_TIME_SHIFT                                                                             \
-    12 /* unit of the stamps: 1.6 us at 2.6 GHz; 24 bits of them last for 26 s                     \
-        */
+    12                     /* unit of the stamps: 1.6 us at 2.6 GHz; 24 bits of them last for 26 s \
+                            */
+#define QOS_RUN_MIN_WAIT 4 /* stamp units: less is the pace of polling, not of the shaper */
 
 /** The state of a qos task instance. */
 struct qos {
@@ -51,6 +71,15 @@ static inline double qos_seconds(const struct qos *q, double units)
 {
     return units * (1 << QOS_TIME_SHIFT) / (double)q->tsc_hz;
 }
+
+/** The moving average of a pipe's sojourn time, seconds. */
+static inline double qos_sojourn(const struct qos *q, const struct qos_pipe *p)
+{
+    return qos_seconds(q, __atomic_load_n(&p->sojourn, __ATOMIC_RELAXED) / 8.0);
+}
+
+/** A pipe's present run, or last; all of one moment. */
+struct qos_run qos_run(const struct qos_pipe *p);
 
 /** Give a pipe another profile (index in qos.profiles[]). Returns 0, -EINVAL, or -ENOTSUP where the
  * scheduler cannot do what it says. */

@@ -107,14 +107,30 @@ static void print_drops(const struct task_schema *schema, const struct task_stat
     }
     if (t->full > 0)
         fprintf(to, "%slink_full %" PRIu64, sep, t->full);
-    fputc('\n', to);
+}
+
+/* What only this type of task counts, apart from the drops: those that are not 0. */
+static void print_figures(const struct engine *e, unsigned task, FILE *to)
+{
+    const char *const *names = stats_figure_names(e, task);
+    const char *sep = "  [";
+
+    for (unsigned k = 0; names != NULL && names[k] != NULL; k++) {
+        uint64_t value = stats_figure(e, task, k);
+
+        if (value == 0)
+            continue;
+        fprintf(to, "%s%s %" PRIu64, sep, names[k], value);
+        sep = ", ";
+    }
+    fputs(sep[0] == ',' ? "]\n" : "\n", to);
 }
 
 static void print_tasks(const struct engine *e, const struct sample *was, const struct sample *now,
                         FILE *to, double s)
 {
     fprintf(to, "\n%-12s %-12s %9s %9s %14s %14s  %s\n", "task", "type", "in Mpps", "out Mpps",
-            "in packets", "out packets", "dropped by reason");
+            "in packets", "out packets", "dropped by reason [other figures]");
     for (unsigned i = 0; i < e->plan->cfg->n_tasks; i++) {
         const struct cfg_task *cfg = &e->plan->cfg->tasks[i];
         const struct task_stats *a = &was->task[i], *b = &now->task[i];
@@ -124,6 +140,7 @@ static void print_tasks(const struct engine *e, const struct sample *was, const 
                 mega(b->sent + b->consumed, a->sent + a->consumed, s), b->in + b->created,
                 b->sent + b->consumed);
         print_drops(cfg->schema, b, to);
+        print_figures(e, i, to);
     }
 }
 

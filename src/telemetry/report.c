@@ -45,6 +45,19 @@ static void write_drops(const struct task_schema *schema, const struct task_stat
     fprintf(to, "%s\"link_full\": %" PRIu64 "}", sep, s->full);
 }
 
+static void write_figures(const struct engine *e, unsigned task, FILE *to)
+{
+    const char *const *names = stats_figure_names(e, task);
+    const char *sep = "";
+
+    fprintf(to, ", \"stats\": {");
+    for (unsigned k = 0; names != NULL && names[k] != NULL; k++) {
+        fprintf(to, "%s\"%s\": %" PRIu64, sep, names[k], stats_figure(e, task, k));
+        sep = ", ";
+    }
+    fputc('}', to);
+}
+
 static void write_tasks(const struct engine *e, FILE *to)
 {
     fprintf(to, "  \"tasks\": [");
@@ -60,6 +73,7 @@ static void write_tasks(const struct engine *e, FILE *to)
                 i > 0 ? "," : "", cfg->name, cfg->schema->type, s.in, s.created, s.sent, s.consumed,
                 s.held, s.stalled);
         write_drops(cfg->schema, &s, to);
+        write_figures(e, i, to);
         fprintf(to, "}");
     }
     fprintf(to, "\n  ],\n");
