@@ -220,7 +220,7 @@ static struct tables *make_tables(const struct engine *e)
 
     for (unsigned i = 0; i < p->cfg->n_ports; i++)
         memcpy(mac[i], &e->ports[i].mac, sizeof(mac[i]));
-    return provision(p->cfg, (const uint8_t(*)[6])mac, p->cores[0].socket);
+    return provision(p->cfg, (const uint8_t(*)[6])mac, engine_socket(p->cores[0].socket));
 }
 
 /* The engine is built: run, stop, account. */

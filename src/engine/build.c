@@ -29,7 +29,7 @@ static const struct task_type *find_type(const struct task_schema *schema)
 
 static int instance_socket(const struct engine *e, unsigned instance)
 {
-    return e->plan->cores[e->plan->instances[instance].core].socket;
+    return engine_socket(e->plan->cores[e->plan->instances[instance].core].socket);
 }
 
 static void *zalloc(size_t size, int socket)

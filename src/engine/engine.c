@@ -22,6 +22,14 @@
 #define CALL_NAPS  20000 /* about a second */
 #define SAMPLE_NS  5000000
 
+int engine_socket(unsigned socket)
+{
+    for (unsigned i = 0; i < rte_socket_count(); i++)
+        if (rte_socket_id_by_idx(i) == (int)socket)
+            return (int)socket;
+    return SOCKET_ID_ANY;
+}
+
 /* The socket that a pool's first user is on. */
 static int pool_socket(const struct plan *p, unsigned pool)
 {
@@ -34,7 +42,7 @@ static int pool_socket(const struct plan *p, unsigned pool)
             return port_socket(&m->ports[i]);
     for (unsigned i = 0; i < p->n_instances; i++)
         if (m->tasks[p->instances[i].task].pool == pool)
-            return p->cores[p->instances[i].core].socket;
+            return engine_socket(p->cores[p->instances[i].core].socket);
     return 0;
 }
 
@@ -63,7 +71,7 @@ static int open_ring(struct engine *e, unsigned i)
     char name[RTE_RING_NAMESIZE];
 
     snprintf(name, sizeof(name), "link_%u", i);
-    e->rings[i] = rte_ring_create(name, r->size, r->socket, flags);
+    e->rings[i] = rte_ring_create(name, r->size, engine_socket(r->socket), flags);
     if (e->rings[i] == NULL) {
         log_error("no memory for a ring of %u packets: %s", r->size, rte_strerror(rte_errno));
         return -ENOMEM;

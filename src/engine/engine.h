@@ -30,6 +30,12 @@ int engine_open(struct engine *e, const struct plan *p);
  * stderr. */
 int engine_build(struct engine *e, struct tables *tables);
 
+/**
+ * The socket to ask for memory: SOCKET_ID_ANY where this machine has no such socket, because the
+ * layout is for a larger one. After eal_start().
+ */
+int engine_socket(unsigned socket);
+
 /** Launch the cores. Returns 0 or -errno. */
 int engine_start(struct engine *e);
 
