@@ -118,8 +118,10 @@ static void red_params(const struct cfg_class *k, struct rte_red_params p[RTE_CO
                                             .wq_log2 = k->red_weight_log2};
 }
 
-/* A class that is to drop at its tail only gets a PIE whose burst allowance lasts over a minute at
- * each start: the library has no switch for a single class. */
+/* A class that is to drop at its tail only: the library has no switch for a single class, but drops
+ * by chance only while a class's burst allowance is exactly 0. It takes the update interval off the
+ * allowance in 32-bit cycles without stopping at 0; from 1 ms, by 65535 ms at a time, it does not
+ * meet 0 in years. */
 static struct rte_pie_params pie_params(const struct cfg_class *k)
 {
     if (k->size != 0 && k->aqm == AQM_PIE)
@@ -129,7 +131,7 @@ static struct rte_pie_params pie_params(const struct cfg_class *k)
                                        .tailq_th = k->pie_tail};
     return (struct rte_pie_params){.qdelay_ref = UINT16_MAX,
                                    .dp_update_interval = UINT16_MAX,
-                                   .max_burst = UINT16_MAX,
+                                   .max_burst = 1,
                                    .tailq_th = k->size == 0 ? 1 : k->size};
 }
 

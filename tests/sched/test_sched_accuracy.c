@@ -109,7 +109,7 @@ static void rest(void)
 
     while (sched_held(b.s) > 0)
         rte_pktmbuf_free_bulk(m, sched_dequeue(b.s, m, BURST_HOLD));
-    uint64_t end = rte_rdtsc() + rte_get_tsc_hz() / 3;
+    uint64_t end = rte_rdtsc() + rte_get_tsc_hz() / 2;
     while (rte_rdtsc() < end)
         sched_dequeue(b.s, m, BURST_HOLD);
 }

@@ -10,8 +10,8 @@
 
 #include "bed.h"
 
-#define ROUNDS  12
-#define SECONDS 0.25
+#define ROUNDS  10
+#define SECONDS 0.4
 #define PIPES   32
 /* Between a packet's credit and the time at which it is seen lie the length of one call and of what
  * the call before it found out too late; twice that is allowed. */
@@ -26,7 +26,7 @@ struct meter {
 
 static struct bed b;
 static struct meter pipe_meter[PIPES], subport_meter[8];
-static unsigned seed;
+static unsigned seed, start; /* running; SEED that repeats this round */
 
 static unsigned pick(unsigned n)
 {
@@ -137,16 +137,17 @@ static void leave(struct ledger *l)
         allow(now - before);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t pipe = m[i]->hash.sched.queue_id / QOS_QUEUES, len = m[i]->pkt_len + BED_FCS;
-        EXPECT(meter_add(&pipe_meter[pipe], now, len), "seed %u: subscriber %u: %.0f over %.0f",
-               seed, pipe, pipe_meter[pipe].level, pipe_meter[pipe].size);
+        EXPECT(meter_add(&pipe_meter[pipe], now, len), "SEED=%u: subscriber %u: %.0f over %.0f",
+               start, pipe, pipe_meter[pipe].level, pipe_meter[pipe].size);
         struct meter *s = &subport_meter[pipe / b.shape.pipes_per_subport];
-        EXPECT(meter_add(s, now, len), "seed %u: subport: %.0f over %.0f", seed, s->level, s->size);
+        EXPECT(meter_add(s, now, len), "SEED=%u: subport: %.0f over %.0f", start, s->level,
+               s->size);
     }
     rte_pktmbuf_free_bulk(m, n);
     l->out += n;
 }
 
-static void one_round(unsigned start)
+static void one_round(void)
 {
     unsigned profile[PIPES];
     struct ledger l = {0};
@@ -172,11 +173,11 @@ static void one_round(unsigned start)
         CU_ASSERT_EQUAL(sched_read_queue(b.s, i / QOS_QUEUES, i % QOS_QUEUES, &sum), 0);
         depth += sum.depth;
     }
-    EXPECT(l.in == l.out + sched_drops(b.s).tail + sched_held(b.s), "seed %u", start);
-    EXPECT(sum.packets == l.accepted && sum.tail == l.in - l.accepted, "seed %u", start);
-    EXPECT(depth == sched_held(b.s), "seed %u: %llu queued, %llu held", start,
+    EXPECT(l.in == l.out + sched_drops(b.s).tail + sched_held(b.s), "SEED=%u", start);
+    EXPECT(sum.packets == l.accepted && sum.tail == l.in - l.accepted, "SEED=%u", start);
+    EXPECT(depth == sched_held(b.s), "SEED=%u: %llu queued, %llu held", start,
            (unsigned long long)depth, (unsigned long long)sched_held(b.s));
-    EXPECT(l.out > 0, "seed %u", start);
+    EXPECT(l.out > 0, "SEED=%u", start);
     bed_free(&b);
 }
 
@@ -186,8 +187,10 @@ static void rounds(void)
     unsigned first = given != NULL ? (unsigned)atoi(given) : (unsigned)rte_rdtsc() % 1000000;
 
     printf(" SEED=%u ", first);
-    for (unsigned i = 0; i < (given != NULL ? 1 : ROUNDS); i++)
-        one_round(first + i);
+    for (unsigned i = 0; i < (given != NULL ? 1 : ROUNDS); i++) {
+        start = first + i;
+        one_round();
+    }
 }
 
 int main(void)
