@@ -14,6 +14,12 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "pcap")]
 
+try:
+    import scapy  # noqa: F401
+except ImportError:
+    print("SKIP all: Scapy is not installed (Debian package python3-scapy)\n0 passed, 0 failed, 1 skipped")
+    sys.exit(77)
+
 import bad_starts  # noqa: E402
 import layouts  # noqa: E402
 import plans  # noqa: E402
