@@ -28,7 +28,7 @@
 /** Flags of a header of at least 2 bytes. */
 static inline uint16_t gre_flags(const uint8_t *p)
 {
-    return rte_be_to_cpu_16(load16(p));
+    return net16(load16(p));
 }
 
 /** Is this a header that we can read, as far as its flags say? */

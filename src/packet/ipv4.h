@@ -27,31 +27,45 @@ static inline uint16_t csum_fold(uint32_t sum)
     return (uint16_t)((sum & 0xffff) + (sum >> 16));
 }
 
+/** One's-complement sum of 64 bits folded to 16: each half is added to the other, and the carry of
+ * the lower sum ends up where it belongs. */
+static inline uint16_t csum_fold64(uint64_t sum)
+{
+    uint32_t half = (uint32_t)((sum + (sum << 32 | sum >> 32)) >> 32);
+
+    return (uint16_t)((half + (half << 16 | half >> 16)) >> 16);
+}
+
 /** One's-complement sum of a header of len bytes (a multiple of 4, at least 20): 0xffff where its
  * checksum is right. */
 static inline uint16_t ipv4_header_sum(const void *header, uint32_t len)
 {
     const uint8_t *p = header;
-    uint64_t first = load64(p), second = load64(p + 8);
-    uint64_t sum =
-        (uint32_t)first + (first >> 32) + (uint32_t)second + (second >> 32) + load32(p + 16);
+    uint64_t sum = load64(p), next = load64(p + 8);
 
-    for (uint32_t i = 20; unlikely(i < len); i += 4)
-        sum += load32(p + i);
-    return csum_fold((uint32_t)((sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32)));
+    sum += next;
+    sum += sum < next; /* the carry goes round */
+    for (uint32_t i = 16; i < 20 || unlikely(i < len); i += 4) {
+        next = load32(p + i);
+        sum += next;
+        sum += sum < next;
+    }
+    return csum_fold64(sum);
 }
 
 /** Check the header of a packet of which avail bytes are there (Ethernet padding counts). */
 static inline enum ipv4_verdict ipv4_check(const struct rte_ipv4_hdr *ip, uint32_t avail)
 {
-    uint32_t header, total;
+    uint32_t header = sizeof(*ip), total;
 
-    if (unlikely(avail < sizeof(*ip) || (ip->version_ihl & 0xf0) != 0x40))
+    if (unlikely(avail < sizeof(*ip)))
         return IPV4_BAD_HEADER;
-    header = (uint32_t)(ip->version_ihl & 0x0f) * 4;
-    if (unlikely(header < sizeof(*ip) || header > avail))
-        return IPV4_BAD_HEADER;
-    total = rte_be_to_cpu_16(ip->total_length);
+    if (unlikely(ip->version_ihl != RTE_IPV4_VHL_DEF)) { /* options, or no IPv4 at all */
+        header = rte_ipv4_hdr_len(ip);
+        if ((ip->version_ihl & 0xf0) != 0x40 || header < sizeof(*ip) || header > avail)
+            return IPV4_BAD_HEADER;
+    }
+    total = net16(ip->total_length);
     if (unlikely(total < header || total > avail))
         return IPV4_BAD_LENGTH;
     if (unlikely(ipv4_header_sum(ip, header) != 0xffff))
@@ -69,7 +83,7 @@ static inline rte_be16_t csum_replace(rte_be16_t csum, rte_be16_t old, rte_be16_
 /** Take one from the TTL, which must be above 0, and mend the checksum. */
 static inline void ipv4_ttl_decrement(struct rte_ipv4_hdr *ip)
 {
-    uint32_t sum = (uint32_t)ip->hdr_checksum + rte_cpu_to_be_16(0x0100);
+    uint32_t sum = (uint32_t)ip->hdr_checksum + RTE_BE16(0x0100);
 
     ip->time_to_live--;
     ip->hdr_checksum = (rte_be16_t)(sum + (sum >= 0xffff));
@@ -97,8 +111,7 @@ static inline void ipv4_set_dscp(struct rte_ipv4_hdr *ip, uint8_t dscp)
 {
     uint8_t tos = (uint8_t)(dscp << 2 | (ip->type_of_service & 3));
 
-    ip->hdr_checksum = csum_replace(ip->hdr_checksum, rte_cpu_to_be_16(ip->type_of_service),
-                                    rte_cpu_to_be_16(tos));
+    ip->hdr_checksum = csum_replace(ip->hdr_checksum, net16(ip->type_of_service), net16(tos));
     ip->type_of_service = tos;
 }
 

@@ -4,6 +4,7 @@
  * may. Nothing of the packet is believed before it was checked: outer header, tunnel's end, GRE
  * header, inner header, and that the packet is really for that subscriber.
  */
+#include "packet/bytes.h"
 #include "packet/ethernet.h"
 #include "packet/frame.h"
 #include "packet/gre.h"
@@ -40,6 +41,7 @@ enum {
     FOR_US,
 };
 
+#define GRE_KEY_IPV4 RTE_BE32(GRE_HAS_KEY << 16 | GRE_PROTO_IPV4) /* what nearly all are */
 #define ANY_FRAGMENT (RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK)
 
 struct gre_decap {
@@ -47,6 +49,7 @@ struct gre_decap {
     const struct route_table *routes;
     const struct dscp_table *dscp; /* NULL: no scheduler follows */
     bool key_required;
+    bool cold; /* packets come from a port or another core */
 };
 
 /* What the first pass finds out for the next ones. */
@@ -61,8 +64,10 @@ static const uint32_t no_slot;
 
 static int init(struct task *t, const struct task_env *env)
 {
+    const struct plan_instance *self = &env->plan->instances[env->instance];
     struct gre_decap *d = t->state;
 
+    d->cold = self->n_rx > 0 || self->in_ring != CFG_NONE;
     d->subscribers = env->tables->subscribers;
     d->routes = env->tables->routes;
     d->key_required = env->cfg->param[ARG_KEY].u == KEY_REQUIRED;
@@ -79,6 +84,12 @@ static inline int parse_gre(const struct gre_decap *d, const uint8_t *p, uint32_
     uint16_t flags;
     uint32_t len;
 
+    if (likely(avail >= GRE_KEY_LEN && load32(p) == GRE_KEY_IPV4)) {
+        out->inner += GRE_KEY_LEN;
+        out->avail = avail - GRE_KEY_LEN;
+        out->slot = idmap_slot(s->by_gre_key, rte_be_to_cpu_32(load32(p + GRE_LEN)));
+        return DROP_UNKNOWN_KEY;
+    }
     if (unlikely(avail < GRE_LEN))
         return DROP_BAD_GRE;
     flags = gre_flags(p);
@@ -131,7 +142,7 @@ static inline int parse(const struct gre_decap *d, const struct rte_mbuf *m, str
         return FOR_US;
     header = rte_ipv4_hdr_len(ip);
     out->inner = ETH_LEN + header;
-    return parse_gre(d, f + out->inner, rte_be_to_cpu_16(ip->total_length) - header, out);
+    return parse_gre(d, f + out->inner, net16(ip->total_length) - header, out);
 }
 
 /* The inner packet, of which out->avail bytes are there; takes the outer headers off. */
@@ -148,7 +159,7 @@ static inline int decap(struct rte_mbuf *m, const struct subscriber *s, const st
     to = f + in->inner - ETH_LEN;
     eth_move_macs(to, f);
     store16(to + ETH_MACS, RTE_BE16(RTE_ETHER_TYPE_IPV4));
-    frame_set(m, (int)in->inner - ETH_LEN, ETH_LEN + rte_be_to_cpu_16(ip->total_length));
+    frame_set(m, (int)in->inner - ETH_LEN, ETH_LEN + net16(ip->total_length));
     return GOOD;
 }
 
@@ -182,8 +193,10 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     uint32_t id[BURST_MAX];
     uint16_t k = 0;
 
-    burst_prefetch_mbufs(m, n);
-    burst_prefetch_frames(m, n);
+    if (d.cold) {
+        burst_prefetch_mbufs(m, n);
+        burst_prefetch_two_lines(m, n);
+    }
     for (uint16_t i = 0; i < n; i++) {
         found[i].verdict = parse(&d, m[i], &found[i]);
         rte_prefetch0(found[i].slot);

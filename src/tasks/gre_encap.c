@@ -6,6 +6,7 @@
  *   old frame:                       eth 14 | inner IPv4 ...
  *   new frame: eth 14 | outer IPv4 20 | GRE 8 | inner IPv4 ...
  */
+#include "packet/bytes.h"
 #include "packet/ethernet.h"
 #include "packet/frame.h"
 #include "packet/gre.h"
@@ -46,12 +47,12 @@ static int init(struct task *t, const struct task_env *env)
 /* Total length, DSCP and checksum of the outer header, which stands at p as the template has it. */
 static inline void finish_outer(uint8_t *p, const struct nexthop *nh, uint32_t total, uint8_t tos)
 {
-    rte_be16_t length = rte_cpu_to_be_16((uint16_t)total);
+    rte_be16_t length = net16((uint16_t)total);
 
     p[offsetof(struct rte_ipv4_hdr, type_of_service)] = tos;
     store16(p + offsetof(struct rte_ipv4_hdr, total_length), length);
     store16(p + offsetof(struct rte_ipv4_hdr, hdr_checksum),
-            (uint16_t)~csum_fold(nh->ip_sum + length + rte_cpu_to_be_16(tos)));
+            (uint16_t)~csum_fold(nh->ip_sum + length + net16(tos)));
 }
 
 /* The stores overlap, so that each is 16 bytes wide and none reaches the inner header. */
@@ -60,7 +61,7 @@ static inline void encap_with_key(struct rte_mbuf *m, const struct nexthop *nh, 
 {
     uint8_t *inner = frame_bytes(m) + ETH_LEN;
     uint8_t *f = inner - ETH_LEN - OUTER_LEN - GRE_KEY_LEN, *outer = f + ETH_LEN;
-    uint32_t total = rte_be_to_cpu_16(((struct rte_ipv4_hdr *)inner)->total_length);
+    uint32_t total = net16(((struct rte_ipv4_hdr *)inner)->total_length);
     uint8_t tos = ((struct rte_ipv4_hdr *)inner)->type_of_service & tos_mask;
 
     total += OUTER_LEN + GRE_KEY_LEN;
@@ -76,7 +77,7 @@ static inline void encap_without_key(struct rte_mbuf *m, const struct nexthop *n
 {
     uint8_t *inner = frame_bytes(m) + ETH_LEN;
     uint8_t *f = inner - ETH_LEN - OUTER_LEN - GRE_LEN, *outer = f + ETH_LEN;
-    uint32_t total = rte_be_to_cpu_16(((struct rte_ipv4_hdr *)inner)->total_length);
+    uint32_t total = net16(((struct rte_ipv4_hdr *)inner)->total_length);
     uint8_t tos = ((struct rte_ipv4_hdr *)inner)->type_of_service & tos_mask;
 
     total += OUTER_LEN + GRE_LEN;

@@ -132,7 +132,7 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     uint16_t k = 0;
 
     burst_prefetch_mbufs(m, n);
-    burst_prefetch_frames(m, n);
+    burst_prefetch_two_lines(m, n);
     for (uint16_t i = 0; i < n; i++) {
         int verdict;
 

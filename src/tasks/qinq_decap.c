@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Takes both tags off and the padding that Ethernet put behind the IPv4 packet (RFC 894). */
+#include "packet/bytes.h"
 #include "packet/frame.h"
 #include "packet/ipv4.h"
 #include "packet/qinq.h"
@@ -33,7 +34,7 @@ static inline void decap(struct rte_mbuf *m, bool dscp_from_pcp)
     if (dscp_from_pcp)
         ipv4_set_dscp(ip, (uint8_t)(qinq_pcp(qinq_tags(f)) << 3));
     eth_move_macs(f + QINQ_TAGS_LEN, f);
-    frame_set(m, QINQ_TAGS_LEN, ETH_LEN + rte_be_to_cpu_16(ip->total_length));
+    frame_set(m, QINQ_TAGS_LEN, ETH_LEN + net16(ip->total_length));
 }
 
 static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)

@@ -3,6 +3,7 @@
  * Sends a packet to its subscriber: TTL (the gateway is a router in this direction, too), size
  * against the access port's MTU, the subscriber's Ethernet header with both tags, and padding.
  */
+#include "packet/bytes.h"
 #include "packet/frame.h"
 #include "packet/ipv4.h"
 #include "packet/qinq.h"
@@ -65,7 +66,7 @@ static inline void encap(struct rte_mbuf *m, const struct subscriber *s, bool pc
 {
     struct rte_ipv4_hdr *ip = header(m);
     uint8_t *f = (uint8_t *)ip - QINQ_LEN;
-    uint32_t len = QINQ_LEN + rte_be_to_cpu_16(ip->total_length);
+    uint32_t len = QINQ_LEN + net16(ip->total_length);
 
     ipv4_ttl_decrement(ip);
     /* the class selector bits become the priority, which has as many: IEEE 802.1Q table I-2 */
@@ -102,7 +103,7 @@ static void special(struct task *t, struct rte_mbuf *m)
     const struct qinq_encap *e = t->state;
     const struct subscriber *s = &e->record[meta_subscriber(m)];
     const struct rte_ipv4_hdr *ip = header(m);
-    uint32_t total = rte_be_to_cpu_16(ip->total_length);
+    uint32_t total = net16(ip->total_length);
     bool too_big = total > e->mtu[s->port];
 
     if (ip->time_to_live <= 1) {
@@ -128,7 +129,7 @@ static inline bool is_plain(const struct qinq_encap *e, const struct rte_mbuf *m
                             const struct subscriber *s)
 {
     const struct rte_ipv4_hdr *ip = header(m);
-    uint32_t total = rte_be_to_cpu_16(ip->total_length);
+    uint32_t total = net16(ip->total_length);
 
     return ip->time_to_live > 1 && total <= e->mtu[s->port] && s->mac_known && has_headroom(m) &&
            has_tailroom(m, total);

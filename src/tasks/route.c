@@ -4,6 +4,7 @@
  * the egress MTU, and the Ethernet header of the next hop.
  */
 #include "packet/frame.h"
+#include "packet/bytes.h"
 #include "packet/ethernet.h"
 #include "packet/ipv4.h"
 #include "tables/tables.h"
@@ -69,7 +70,7 @@ static void punt_back(struct task *t, struct rte_mbuf *m, enum punt_reason why, 
 static void special(struct task *t, struct rte_mbuf *m, const struct nexthop *nh, uint32_t id)
 {
     const struct rte_ipv4_hdr *ip = header(m);
-    bool too_big = rte_be_to_cpu_16(ip->total_length) > nh->max_ip;
+    bool too_big = net16(ip->total_length) > nh->max_ip;
 
     meta_set_nexthop(m, (uint16_t)id);
     if (id == 0) {
@@ -95,32 +96,57 @@ static void special(struct task *t, struct rte_mbuf *m, const struct nexthop *nh
 
 static inline bool is_plain(const struct rte_ipv4_hdr *ip, const struct nexthop *nh)
 {
-    return ip->time_to_live > 1 && rte_be_to_cpu_16(ip->total_length) <= nh->max_ip &&
-           nh->mac_known;
+    return ip->time_to_live > 1 && net16(ip->total_length) <= nh->max_ip && nh->mac_known;
+}
+
+/* Where the answer for an address is: in the first-level table, or in the group of 256 that it
+ * names. rte_lpm_lookup_bulk() would wait for the group's line. */
+static inline const void *lpm_entry(const struct rte_lpm *lpm, uint32_t dst)
+{
+    const void *first = &lpm->tbl24[dst >> 8];
+    uint32_t entry = load32(first);
+
+    return (entry & RTE_LPM_VALID_EXT_ENTRY_BITMASK) == RTE_LPM_VALID_EXT_ENTRY_BITMASK
+               ? &lpm->tbl8[(entry & 0x00ffffff) * RTE_LPM_TBL8_GROUP_NUM_ENTRIES + (uint8_t)dst]
+               : first;
+}
+
+/* Each pass prefetches what the next one reads: first-level entry, entry, next hop. */
+static inline void look_up(const struct route *r, struct rte_mbuf **m, uint16_t n, uint32_t *id)
+{
+    const struct rte_lpm *lpm = r->lpm;
+    const void *entry[BURST_MAX];
+    uint32_t dst[BURST_MAX];
+
+    for (uint16_t i = 0; i < n; i++) {
+        dst[i] = rte_be_to_cpu_32(header(m[i])->dst_addr);
+        rte_prefetch0(&lpm->tbl24[dst[i] >> 8]);
+    }
+    for (uint16_t i = 0; i < n; i++) {
+        entry[i] = lpm_entry(lpm, dst[i]);
+        rte_prefetch0(entry[i]);
+    }
+    for (uint16_t i = 0; i < n; i++) {
+        uint32_t found = load32(entry[i]);
+
+        id[i] = likely((found & RTE_LPM_LOOKUP_SUCCESS) != 0 && ipv4_is_unicast(dst[i]))
+                    ? found & 0x00ffffff
+                    : 0;
+        rte_prefetch0(&r->nexthop[id[i]]);
+    }
 }
 
 static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     const struct route *r = t->state;
-    const struct rte_lpm *lpm = r->lpm;
     const struct nexthop *nexthop = r->nexthop;
     struct rte_mbuf *good[BURST_MAX];
-    uint32_t dst[BURST_MAX], id[BURST_MAX];
+    uint32_t id[BURST_MAX];
     uint16_t k = 0;
 
     if (r->cold)
         burst_prefetch_frames(m, n);
-    for (uint16_t i = 0; i < n; i++) {
-        dst[i] = rte_be_to_cpu_32(header(m[i])->dst_addr);
-        rte_prefetch0(&lpm->tbl24[dst[i] >> 8]);
-    }
-    rte_lpm_lookup_bulk(lpm, dst, id, n);
-    for (uint16_t i = 0; i < n; i++) {
-        bool found = (id[i] & RTE_LPM_LOOKUP_SUCCESS) != 0 && ipv4_is_unicast(dst[i]);
-
-        id[i] = likely(found) ? id[i] & 0x00ffffff : 0;
-        rte_prefetch0(&nexthop[id[i]]);
-    }
+    look_up(r, m, n, id);
     for (uint16_t i = 0; i < n; i++) {
         const struct nexthop *nh = &nexthop[id[i]];
 
