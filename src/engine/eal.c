@@ -172,8 +172,10 @@ int eal_start(const struct plan *p, bool verbose)
     device_args(p->cfg);
     arg("--file-prefix=vbng-%d", getpid());
     if (!verbose) {
-        arg("--log-level=*:warning");
+        /* of what is registered already the last word counts, of what comes later the first */
         arg("--log-level=lib.telemetry:error");
+        arg("--log-level=*:warning");
+        arg("--log-level=lib.eal:error");
     }
     rc = memory_args(p);
     if (rc != 0)
