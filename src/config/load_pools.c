@@ -4,7 +4,7 @@
 
 #include "config/load_value.h"
 
-enum { POOL_MBUFS, POOL_DATA_ROOM, POOL_SOCKET, POOL_CACHE, N_POOL_KEYS };
+enum { POOL_MBUFS, POOL_DATA_ROOM, POOL_SOCKET, POOL_CACHE, POOL_OVERCOMMIT, N_POOL_KEYS };
 
 /* cache: at most DPDK's RTE_MEMPOOL_CACHE_MAX_SIZE */
 static const struct key pool_keys[N_POOL_KEYS] = {
@@ -12,6 +12,7 @@ static const struct key pool_keys[N_POOL_KEYS] = {
     [POOL_DATA_ROOM] = {"data_room", KEY_SIZE, .def = "2176", .min = 256, .max = UINT16_MAX},
     [POOL_SOCKET] = {"socket", KEY_COUNT, .max = 63},
     [POOL_CACHE] = {"cache", KEY_COUNT, .def = "256", .max = 512},
+    [POOL_OVERCOMMIT] = {"overcommit", KEY_BOOL, .def = "false"},
 };
 
 uint32_t find_pool(const struct loader *l, const char *name)
@@ -53,6 +54,7 @@ static void add_pool(struct loader *l, const char *name, struct loc loc, const s
         .data_room = (uint16_t)v[POOL_DATA_ROOM].v.u,
         .socket = v[POOL_SOCKET].set ? (int16_t)v[POOL_SOCKET].v.u : (int16_t)-1,
         .cache = cache,
+        .overcommit = v[POOL_OVERCOMMIT].v.u != 0,
     };
 }
 

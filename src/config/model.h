@@ -40,6 +40,7 @@ struct cfg_pool {
     uint16_t data_room; /* bytes with the 128 of headroom */
     int16_t socket;     /* -1: the socket of its first user */
     uint16_t cache;     /* per-core cache, mbufs */
+    bool overcommit;    /* it may hold less than the queues of schedulers that it has to fill */
 };
 
 struct cfg_port {

@@ -192,6 +192,7 @@ static int build(struct plan_build *b, bool share)
     plan_check_circles(b);
     plan_make_egress(b);
     plan_check_facts(b);
+    plan_check_qos(b);
     return b->d->n_errors == 0 ? plan_measure_memory(b) : 0;
 }
 

@@ -72,6 +72,8 @@ struct plan_ring {
     uint16_t socket;
 };
 
+#define PLAN_QOS_PIPE 32u /* bytes that a qos task keeps of each pipe, beside its scheduler */
+
 /** Bytes, as far as they can be known before the gateway runs. */
 struct plan_memory {
     uint64_t mbufs[CFG_MAX_POOLS]; /* each pool */
@@ -79,14 +81,20 @@ struct plan_memory {
     uint64_t tables; /* subscribers: records and indices */
     uint64_t routes; /* LPM and next hops */
     uint64_t rings;
+    uint64_t sched;                      /* of all qos tasks */
+    uint64_t task_sched[CFG_MAX_TASKS];  /* of each of them: scheduler and what the task keeps */
+    uint64_t task_queued[CFG_MAX_TASKS]; /* mbufs that its full queues hold */
     uint64_t total;
     uint64_t total_4k;           /* the same without huge pages: no mbuf lies across two pages of
                                     4 KiB */
     uint32_t pages_2m, pages_1g; /* huge pages that hold it all */
     uint32_t core_pages_2m,
         core_pages_1g; /* most huge pages that the mbufs which one core touches can span */
-    uint32_t pool_need[CFG_MAX_POOLS]; /* fewest mbufs with which queues, rings and caches can all
-                                          be full */
+    uint32_t
+        pool_need[CFG_MAX_POOLS];        /* fewest mbufs with which queues, rings and caches can all
+                                            be full; without pool_queued, if it may be overcommitted */
+    uint64_t pool_queued[CFG_MAX_POOLS]; /* mbufs that the schedulers' queues hold when all are
+                                            full */
 };
 
 struct plan {

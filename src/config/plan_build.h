@@ -45,6 +45,14 @@ void plan_make_egress(struct plan_build *b);
 /* plan_facts.c: what is known of the packets that each task gets. */
 void plan_check_facts(struct plan_build *b);
 
+/* plan_qos.c: schedulers, the tasks that choose their queues, and those that shape by them. */
+void plan_check_qos(struct plan_build *b);
+
+/** The scheduler (index in qos.schedulers[]) that a task shapes by, or CFG_NONE. */
+uint32_t task_shapes(const struct cfg_task *t);
+/** How many subscribers it has. */
+uint32_t scheduler_subscribers(const struct cfg_scheduler *s);
+
 /* plan_memory.c: plan.memory, and whether every pool can fill what it must fill. */
 int plan_measure_memory(struct plan_build *b);
 

@@ -202,6 +202,28 @@ static void ports(struct json *j, const struct plan *p)
     end(j, ']');
 }
 
+static void schedulers(struct json *j, const struct plan *p)
+{
+    begin(j, "schedulers", '[');
+    for (unsigned i = 0; i < p->cfg->n_tasks; i++) {
+        const struct cfg_scheduler *s;
+
+        if (task_shapes(&p->cfg->tasks[i]) == CFG_NONE)
+            continue;
+        s = &p->cfg->qos.schedulers[task_shapes(&p->cfg->tasks[i])];
+        begin(j, NULL, '{');
+        string(j, "task", p->cfg->tasks[i].name);
+        string(j, "scheduler", s->name);
+        number(j, "subscribers", scheduler_subscribers(s));
+        number(j, "subports", s->n_subports);
+        number(j, "pipes", (uint64_t)s->n_subports * s->pipes_per_subport);
+        number(j, "bytes", p->memory.task_sched[i]);
+        number(j, "mbufs_queued", p->memory.task_queued[i]);
+        end(j, '}');
+    }
+    end(j, ']');
+}
+
 static void memory(struct json *j, const struct plan *p)
 {
     const struct plan_memory *mem = &p->memory;
@@ -213,15 +235,20 @@ static void memory(struct json *j, const struct plan *p)
         string(j, "pool", p->cfg->pools[i].name);
         number(j, "mbufs", p->cfg->pools[i].mbufs);
         number(j, "mbufs_needed", mem->pool_need[i]);
+        number(j, "mbufs_queued", mem->pool_queued[i]);
+        next(j, "overcommit");
+        fputs(p->cfg->pools[i].overcommit ? "true" : "false", j->to);
         number(j, "data_room", p->cfg->pools[i].data_room);
         number(j, "bytes", mem->mbufs[i]);
         end(j, '}');
     }
     end(j, ']');
+    schedulers(j, p);
     number(j, "mbufs_bytes", mem->mbufs_total);
     number(j, "subscribers_bytes", mem->tables);
     number(j, "routes_bytes", mem->routes);
     number(j, "rings_bytes", mem->rings);
+    number(j, "schedulers_bytes", mem->sched);
     number(j, "total_bytes", mem->total);
     number(j, "total_4k_bytes", mem->total_4k);
     number(j, "pages_2m", mem->pages_2m);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config/plan_build.h"
+#include "config/qos_fit.h"
 
 #define CACHE_LINE     64u
 #define KIB            1024ull
@@ -181,6 +182,46 @@ static uint64_t port_need(const struct plan *p, const struct pool_flow *f, unsig
     return need;
 }
 
+/* --- schedulers --- */
+
+/* What the queues of a scheduler hold when every subscriber has filled all of its own. */
+static uint64_t queued(const struct cfg_scheduler *s)
+{
+    uint64_t packets = 0;
+
+    for (unsigned c = 0; c < QOS_CLASSES; c++)
+        packets += (uint64_t)s->class[c].size * (c == QOS_BE ? QOS_BE_QUEUES : 1);
+    return packets * scheduler_subscribers(s);
+}
+
+static void measure_schedulers(struct plan *p)
+{
+    const struct cfg_qos *q = &p->cfg->qos;
+
+    for (unsigned i = 0; i < p->cfg->n_tasks; i++) {
+        uint32_t scheduler = task_shapes(&p->cfg->tasks[i]);
+        const struct cfg_scheduler *s;
+
+        if (scheduler == CFG_NONE)
+            continue;
+        s = &q->schedulers[scheduler];
+        p->memory.task_queued[i] = queued(s);
+        p->memory.task_sched[i] = qos_sched_bytes(s, q->n_profiles) +
+                                  (uint64_t)s->n_subports * s->pipes_per_subport * PLAN_QOS_PIPE;
+        p->memory.sched += p->memory.task_sched[i];
+    }
+}
+
+static uint64_t pool_queued(const struct plan *p, const struct pool_flow *f, unsigned pool)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < p->cfg->n_tasks; i++)
+        if (f->task[i] >> pool & 1)
+            n += p->memory.task_queued[i];
+    return n;
+}
+
 static uint64_t pool_need(const struct plan *p, const struct pool_flow *f, unsigned pool)
 {
     const struct cfg_pool *cfg = &p->cfg->pools[pool];
@@ -206,10 +247,21 @@ static uint64_t pool_need(const struct plan *p, const struct pool_flow *f, unsig
 static void check_pool(struct plan_build *b, const struct pool_flow *f, unsigned pool)
 {
     const struct cfg_pool *cfg = &b->m->pools[pool];
-    uint64_t need = pool_need(b->p, f, pool);
+    uint64_t need = pool_need(b->p, f, pool), waiting = pool_queued(b->p, f, pool);
 
+    b->p->memory.pool_queued[pool] = waiting;
+    if (!cfg->overcommit)
+        need += waiting;
     b->p->memory.pool_need[pool] = need < UINT32_MAX ? (uint32_t)need : UINT32_MAX;
-    if (cfg->mbufs < need)
+    if (cfg->mbufs >= need)
+        return;
+    if (waiting > 0 && !cfg->overcommit)
+        diag_error(b->d, cfg->loc,
+                   "pool '%s' has %u mbufs, but what takes from it holds %llu, of them %llu in "
+                   "queues of schedulers: give it at least that many, make queues smaller, or say "
+                   "overcommit = true if reception may stop for want of mbufs when they are full",
+                   cfg->name, cfg->mbufs, (unsigned long long)need, (unsigned long long)waiting);
+    else
         diag_error(b->d, cfg->loc,
                    "pool '%s' has %u mbufs, but the queues, rings and caches that take from it "
                    "hold %llu: give it at least that many, or make rings and queues smaller",
@@ -257,6 +309,7 @@ int plan_measure_memory(struct plan_build *b)
         return -ENOMEM;
     measure_routes(b);
     measure_rings(b->p);
+    measure_schedulers(b->p);
     follow_pools(b->m, &flow);
     for (unsigned i = 0; i < b->m->n_pools; i++) {
         mem->mbufs[i] = b->m->pools[i].mbufs * mbuf_bytes(&b->m->pools[i]);
@@ -266,8 +319,8 @@ int plan_measure_memory(struct plan_build *b)
     }
     for (unsigned i = 0; i < b->p->n_cores; i++)
         measure_core(b->p, &flow, i);
-    mem->total = mem->mbufs_total + mem->tables + mem->routes + mem->rings;
-    mem->total_4k += mem->tables + mem->routes + mem->rings;
+    mem->total = mem->mbufs_total + mem->tables + mem->routes + mem->rings + mem->sched;
+    mem->total_4k += mem->tables + mem->routes + mem->rings + mem->sched;
     mem->pages_2m = (uint32_t)pages(mem->total, PAGE_2M);
     mem->pages_1g = (uint32_t)pages(mem->total, PAGE_1G);
     return 0;

@@ -184,13 +184,30 @@ static unsigned wire_ends(const struct cfg_model *m)
     return n;
 }
 
+static void scheduler_rows(struct table *t, const struct plan *p)
+{
+    for (unsigned i = 0; i < p->cfg->n_tasks; i++) {
+        const struct cfg_scheduler *s;
+
+        if (task_shapes(&p->cfg->tasks[i]) == CFG_NONE)
+            continue;
+        s = &p->cfg->qos.schedulers[task_shapes(&p->cfg->tasks[i])];
+        cell(t, 0, "scheduler ");
+        size_row(t, p->cfg->tasks[i].name, p->memory.task_sched[i]);
+        cell(t, 2, "%u subscribers, %u x %u pipes; full queues hold %llu mbufs",
+             scheduler_subscribers(s), s->n_subports, s->pipes_per_subport,
+             (unsigned long long)p->memory.task_queued[i]);
+        t->n++;
+    }
+}
+
 static void print_memory(const struct plan *p, FILE *to)
 {
     const struct plan_memory *mem = &p->memory;
     struct table t;
     char size[32];
 
-    if (!table_start(&t, p->cfg->n_pools + 6, 3))
+    if (!table_start(&t, p->cfg->n_pools + p->cfg->n_tasks + 6, 3))
         return;
     fputs("\nmemory\n", to);
     for (unsigned i = 0; i < p->cfg->n_pools; i++, t.n++) {
@@ -201,7 +218,10 @@ static void print_memory(const struct plan *p, FILE *to)
         cell(&t, 2, "%u mbufs with %u bytes of data room; ", pool->mbufs, pool->data_room);
         if (mem->pool_need[i] > 0)
             cell(&t, 2, "at least %u are needed", mem->pool_need[i]);
-        else
+        if (pool->overcommit && mem->pool_queued[i] > 0)
+            cell(&t, 2, ", and %llu more if all queues of schedulers are full (overcommit)",
+                 (unsigned long long)mem->pool_queued[i]);
+        if (mem->pool_need[i] == 0)
             cell(&t, 2, "nothing takes from it");
     }
     size_row(&t, "subscribers", mem->tables);
@@ -213,6 +233,7 @@ static void print_memory(const struct plan *p, FILE *to)
     size_row(&t, "rings", mem->rings);
     cell(&t, 2, "%u between cores, %u in wires", p->n_rings, wire_ends(p->cfg));
     t.n++;
+    scheduler_rows(&t, p);
     size_row(&t, "total", mem->total);
     cell(&t, 2, "%u huge pages of 2 MiB or %u of 1 GiB; without them %s", mem->pages_2m,
          mem->pages_1g, format_size(mem->total_4k, size, sizeof(size)));

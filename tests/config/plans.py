@@ -48,7 +48,7 @@ def json_agrees(vbng, path):
                 assert instances[d["instance"]]["core"] != i["core"], f"ring from {i}"
     m = p["memory"]
     assert m["total_bytes"] == sum(m[k + "_bytes"] for k in
-                                   ("mbufs", "subscribers", "routes", "rings")), "total"
+                                   ("mbufs", "subscribers", "routes", "rings", "schedulers")), "total"
     assert all(x["mbufs"] >= x["mbufs_needed"] for x in m["pools"]), "pools"
 
 
