@@ -15,6 +15,7 @@
 #include <rte_ring.h>
 
 #include "base/log.h"
+#include "engine/pool.h"
 
 #define QUIET_SAMPLES                                                                              \
     4 /* of 5 ms each without a packet moving: then a step of the stop has ended */
@@ -51,8 +52,7 @@ static int open_pool(struct engine *e, unsigned i)
     const struct cfg_pool *cfg = &e->plan->cfg->pools[i];
     int socket = pool_socket(e->plan, i);
 
-    e->pools[i] =
-        rte_pktmbuf_pool_create(cfg->name, cfg->mbufs, cfg->cache, 0, cfg->data_room, socket);
+    e->pools[i] = pool_create(cfg->name, cfg->mbufs, cfg->cache, cfg->data_room, socket);
     if (e->pools[i] == NULL) {
         log_error("%s:%u: pool %s: %u mbufs of %u bytes cannot be allocated on socket %d: %s; ask "
                   "for fewer mbufs or "

@@ -12,6 +12,7 @@
 #include <rte_udp.h>
 
 #include "bench.h"
+#include "engine/pool.h"
 
 #define SPARE      1024u /* mbufs beside those in flight: the pool's own cache */
 #define POOL_CACHE 256u
@@ -130,7 +131,7 @@ int packets_make(struct packets *p)
 {
     struct rte_mbuf **all = calloc(N_PACKETS + SPARE, sizeof(all[0]));
 
-    p->pool = rte_pktmbuf_pool_create("bench", N_PACKETS + SPARE, POOL_CACHE, 0, DATA_ROOM, 0);
+    p->pool = pool_create("bench", N_PACKETS + SPARE, POOL_CACHE, DATA_ROOM, 0);
     if (p->pool == NULL) {
         fprintf(stderr, "bench: no memory for mbufs: %s\n", rte_strerror(rte_errno));
         free(all);
