@@ -116,19 +116,24 @@ void bed_reset(struct bed *b)
     memset(b->packets, 0, sizeof(b->packets));
     memset(b->first, 0, sizeof(b->first));
     memset(b->last, 0, sizeof(b->last));
+    memset(b->first_lost, 0, sizeof(b->first_lost));
+    memset(b->last_lost, 0, sizeof(b->last_lost));
     b->lost = sched_lost_cycles(b->s);
 }
 
-static void count(struct bed *b, const struct rte_mbuf *m, uint64_t now)
+static void count(struct bed *b, const struct rte_mbuf *m, uint64_t now, uint64_t lost)
 {
     uint32_t q = m->hash.sched.queue_id;
 
-    if (b->first[q] == 0)
+    if (b->first[q] == 0) {
         b->first[q] = now;
-    else
+        b->first_lost[q] = lost;
+    } else {
         b->bytes[q] += m->pkt_len + BED_FCS;
+    }
     b->packets[q]++;
     b->last[q] = now;
+    b->last_lost[q] = lost;
 }
 
 void bed_turn(struct bed *b)
@@ -136,9 +141,10 @@ void bed_turn(struct bed *b)
     struct rte_mbuf *m[BED_BURST];
     uint64_t now = rte_rdtsc();
     uint32_t n = sched_dequeue(b->s, m, BED_BURST);
+    uint64_t lost = sched_lost_cycles(b->s);
 
     for (uint32_t i = 0; i < n; i++)
-        count(b, m[i], now);
+        count(b, m[i], now, lost);
     sched_enqueue(b->s, m, n);
 }
 
@@ -150,30 +156,52 @@ void bed_run(struct bed *b, double seconds)
         bed_turn(b);
 }
 
-static double per_second(const struct bed *b, uint64_t bytes, uint64_t first, uint64_t last)
+/* Cycles of the scheduler's time from queue p's first packet to queue q's last. */
+static double between(const struct bed *b, uint32_t p, uint32_t q)
 {
-    return last > first + b->lost ? bytes * 8.0 * rte_get_tsc_hz() / (last - first - b->lost) : 0;
+    return (double)(b->last[q] - b->last_lost[q]) - (double)(b->first[p] - b->first_lost[p]);
 }
 
 double bed_rate(const struct bed *b, uint32_t pipe, unsigned queue)
 {
     uint32_t q = pipe * QOS_QUEUES + queue;
+    double cycles = between(b, q, q);
 
-    return per_second(b, b->bytes[q], b->first[q], b->last[q]);
+    return cycles > 0 ? b->bytes[q] * 8.0 * rte_get_tsc_hz() / cycles : 0;
 }
 
 double bed_sum(const struct bed *b, uint32_t first_pipe, uint32_t n_pipes)
 {
-    uint64_t bytes = 0, first = UINT64_MAX, last = 0;
+    uint32_t first = first_pipe * QOS_QUEUES, end = first + n_pipes * QOS_QUEUES;
+    uint32_t earliest = UINT32_MAX, latest = first;
+    uint64_t bytes = 0;
 
-    for (uint32_t q = first_pipe * QOS_QUEUES; q < (first_pipe + n_pipes) * QOS_QUEUES; q++) {
+    for (uint32_t q = first; q < end; q++) {
         if (b->packets[q] == 0)
             continue;
         bytes += b->bytes[q];
-        first = b->first[q] < first ? b->first[q] : first;
-        last = b->last[q] > last ? b->last[q] : last;
+        if (earliest == UINT32_MAX || b->first[q] < b->first[earliest])
+            earliest = q;
+        if (b->last[q] > b->last[latest])
+            latest = q;
     }
-    return per_second(b, bytes, first, last);
+    double cycles = earliest == UINT32_MAX ? 0 : between(b, earliest, latest);
+    return cycles > 0 ? bytes * 8.0 * rte_get_tsc_hz() / cycles : 0;
+}
+
+/* After this thread was away, credits of that time leave in a burst, which does not belong into
+ * what is measured next: wait until there was none for some ms. */
+static void settle(struct bed *b)
+{
+    uint64_t ms = rte_get_tsc_hz() / 1000, start = rte_rdtsc(), calm = start, now = start;
+
+    while (now - calm < 3 * ms && now - start < 1000 * ms) {
+        uint64_t before = now;
+        bed_turn(b);
+        now = rte_rdtsc();
+        if (now - before > ms / 5)
+            calm = now;
+    }
 }
 
 void bed_measure(struct bed *b, double warm_up, double seconds)
@@ -182,6 +210,7 @@ void bed_measure(struct bed *b, double warm_up, double seconds)
     bed_run(b, warm_up);
     double spent = 0;
     for (unsigned trial = 1; trial == 1 || (b->lost != 0 && spent < BED_PATIENCE); trial++) {
+        settle(b);
         bed_reset(b);
         bed_run(b, seconds);
         spent += seconds;

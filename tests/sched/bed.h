@@ -51,7 +51,9 @@ struct bed {
     uint64_t bytes[BED_PIPES * QOS_QUEUES]; /* by queue, with FCS, after its first packet */
     uint64_t packets[BED_PIPES * QOS_QUEUES];
     uint64_t first[BED_PIPES * QOS_QUEUES], last[BED_PIPES * QOS_QUEUES]; /* TSC */
-    uint64_t lost; /* sched_lost_cycles() at bed_reset(), then what came to it in bed_measure() */
+    uint64_t first_lost[BED_PIPES * QOS_QUEUES]; /* sched_lost_cycles() at these times */
+    uint64_t last_lost[BED_PIPES * QOS_QUEUES];
+    uint64_t lost; /* sched_lost_cycles() at bed_reset(); after bed_measure(): during it */
 };
 
 /** Start EAL once per program; the pool of all mbufs. */
@@ -83,7 +85,8 @@ void bed_turn(struct bed *b);
 /** The same for some seconds. */
 void bed_run(struct bed *b, double seconds);
 
-/** bit/s that left a queue between its first and its last packet since bed_reset(). */
+/** bit/s that left a queue between its first and its last packet since bed_reset(), less lost time.
+ */
 double bed_rate(const struct bed *b, uint32_t pipe, unsigned queue);
 /** bit/s that left all queues, over the time of the run. */
 double bed_sum(const struct bed *b, uint32_t first_pipe, uint32_t n_pipes);

@@ -216,7 +216,7 @@ static void rate_changes(void)
     for (unsigned i = 0; i < 3; i++) {
         CU_ASSERT_EQUAL(sched_set_subport_rate(b.s, 0, rates[i]), 0);
         CU_ASSERT_EQUAL(sched_set_profile(b.s, 4, i), 0);
-        bed_measure(&b, 0.1, 0.5);
+        bed_measure(&b, 0.1, 1);
         got[i] = bed_sum(&b, 0, 4);
         shaped[i] = bed_rate(&b, 4, QOS_BE);
     }
