@@ -27,38 +27,52 @@ static void send_ring(struct out *o, struct rte_mbuf **m, uint16_t n)
         drop_rest(o, m + k, n - k);
 }
 
+/* One at a time: gathered by vector instructions, as a compiler likes to, this takes longer. */
+static uint64_t sum_bytes(struct rte_mbuf *const *m, uint16_t n)
+{
+    uint64_t bytes = 0;
+
+    for (uint16_t i = 0; i < n; i++)
+        bytes += __atomic_load_n(&m[i]->pkt_len, __ATOMIC_RELAXED);
+    return bytes;
+}
+
 /*
  * As many as the queue takes. Where the device counts no bytes we do, and before the burst: the
  * packets are their receiver's as soon as they are sent.
  */
-static uint16_t transmit(struct out *o, struct rte_mbuf **m, uint16_t n)
+static inline uint16_t transmit(struct out *o, struct rte_mbuf **m, uint16_t n, bool count_bytes)
 {
-    uint64_t bytes = 0;
-    uint16_t k;
+    uint64_t bytes = count_bytes ? sum_bytes(m, n) : 0;
+    uint16_t k = rte_eth_tx_burst(o->tx.port, o->tx.queue, m, n);
 
-    if (o->count_bytes)
-        for (uint16_t i = 0; i < n; i++)
-            bytes += m[i]->pkt_len;
-    k = rte_eth_tx_burst(o->tx.port, o->tx.queue, m, n);
-    if (o->count_bytes && unlikely(k < n))
-        for (uint16_t i = k; i < n; i++)
-            bytes -= m[i]->pkt_len;
-    o->bytes += bytes;
+    if (count_bytes)
+        o->bytes += bytes - sum_bytes(m + k, n - k);
     o->sent += k;
     return k;
 }
 
-static void send_port(struct out *o, struct rte_mbuf **m, uint16_t n)
+static inline void send_all(struct out *o, struct rte_mbuf **m, uint16_t n, bool count_bytes)
 {
-    uint16_t k = transmit(o, m, n);
+    uint16_t k = transmit(o, m, n, count_bytes);
 
     if (unlikely(k < n))
         drop_rest(o, m + k, n - k);
 }
 
+static void send_port(struct out *o, struct rte_mbuf **m, uint16_t n)
+{
+    send_all(o, m, n, false);
+}
+
+static void send_wire(struct out *o, struct rte_mbuf **m, uint16_t n)
+{
+    send_all(o, m, n, true);
+}
+
 static void send_held(struct out *o)
 {
-    uint16_t k = transmit(o, o->held, o->n_held);
+    uint16_t k = transmit(o, o->held, o->n_held, o->count_bytes);
 
     o->n_held -= k;
     memmove(o->held, o->held + k, o->n_held * sizeof(o->held[0]));
@@ -73,7 +87,7 @@ static void send_port_wait(struct out *o, struct rte_mbuf **m, uint16_t n)
     if (unlikely(o->n_held > 0))
         send_held(o);
     if (likely(o->n_held == 0))
-        k = transmit(o, m, n);
+        k = transmit(o, m, n, o->count_bytes);
     if (unlikely(k < n)) {
         keep = RTE_MIN(n - k, BURST_MAX - o->n_held);
         memcpy(o->held + o->n_held, m + k, keep * sizeof(m[0]));
@@ -101,7 +115,7 @@ void link_to_ring(struct out *o, struct rte_ring *r, enum full_policy on_full, u
 void link_to_port(struct out *o, uint16_t dpdk_port, uint16_t queue, enum full_policy on_full,
                   bool count_bytes)
 {
-    o->send = on_full == FULL_WAIT ? send_port_wait : send_port;
+    o->send = on_full == FULL_WAIT ? send_port_wait : count_bytes ? send_wire : send_port;
     o->tx.port = dpdk_port;
     o->tx.queue = queue;
     o->wait = on_full == FULL_WAIT;

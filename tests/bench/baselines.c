@@ -10,7 +10,7 @@ static uint64_t sum_bytes(struct rte_mbuf **m, uint16_t n)
     uint64_t sum = 0;
 
     for (uint16_t i = 0; i < n; i++)
-        sum += m[i]->pkt_len;
+        sum += __atomic_load_n(&m[i]->pkt_len, __ATOMIC_RELAXED); /* no gathering: link.c */
     return sum;
 }
 
