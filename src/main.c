@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* vbng: options, check, start, run, stop. Everything that is started here is taken down in reverse
- * order. */
+/* vbng: check, start, run, stop. Everything that is started here is taken down in reverse order. */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,161 +9,28 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/units.h"
 #include "config/model.h"
 #include "config/plan.h"
+#include "control/server.h"
+#include "control/show.h"
+#include "control/subscribers.h"
 #include "engine/eal.h"
 #include "engine/engine.h"
 #include "engine/ledger.h"
+#include "options.h"
 #include "provision.h"
 #include "telemetry/live.h"
 #include "telemetry/report.h"
 
-enum exit_status {
-    EXIT_OK = 0,
-    EXIT_CONFIG = 1, /* the configuration has errors */
-    EXIT_USAGE = 2,  /* the command line has */
-    EXIT_START = 3,  /* something did not start */
-    EXIT_LEDGER = 4, /* packets are missing */
-};
-
-enum action { ACTION_RUN, ACTION_CHECK, ACTION_PLAN };
-
-struct options {
-    enum action action;
-    void (*print_plan)(const struct plan *p, FILE *to);
-    const char *path, *report;
-    struct config_options config;
-    uint64_t duration_ns; /* 0: until a signal, or until all sources have ended */
-    bool live, verbose;
-};
+#define SHOW_S 1.0 /* between two tables, and two samples of the QoS */
+#define WATCH_S                                                                                    \
+    0.02 /* between two looks at the devices; without a control socket, the loop's pace */
 
 static volatile sig_atomic_t stop_signal;
 
 static void on_signal(int sig)
 {
     stop_signal = sig;
-}
-
-static void usage(FILE *to)
-{
-    fprintf(
-        to,
-        "usage: vbng [options] FILE\n"
-        "Run the virtual Broadband Network Gateway, or generator, that a configuration describes.\n"
-        "\n"
-        "  -c, --config FILE      the same as FILE\n"
-        "      --check            only check the configuration; needs no DPDK, huge pages or root\n"
-        "      --plan[=FORM]      only show what would be built; FORM: text (default), json, dot\n"
-        "  -d, --duration TIME    stop after TIME, for example 10s\n"
-        "  -l, --live             print the table of rates once a second (default on a terminal)\n"
-        "  -q, --quiet            do not\n"
-        "  -r, --report FILE      write what the run did as JSON\n"
-        "      --share-cpus       run all cores of the layout on the CPUs that there are: for "
-        "function,\n"
-        "                         never for figures\n"
-        "      --topology SPEC    check the layout against SPEC instead of what the file says: "
-        "\"live\" is\n"
-        "                         this machine, \"2x10x2\" is sockets x cores x threads\n"
-        "  -v, --verbose          show what DPDK and its drivers say\n"
-        "  -V, --version          print versions\n"
-        "  -h, --help             print this\n"
-        "\n"
-        "exit status: 0 done and the ledger balances, 1 configuration, 2 usage, 3 start, 4 ledger\n"
-        "see vbng(8), vbng.cfg(5)\n");
-}
-
-static int parse_plan_form(const char *form, struct options *o)
-{
-    o->action = ACTION_PLAN;
-    if (form == NULL || strcmp(form, "text") == 0)
-        o->print_plan = plan_print_text;
-    else if (strcmp(form, "json") == 0)
-        o->print_plan = plan_print_json;
-    else if (strcmp(form, "dot") == 0)
-        o->print_plan = plan_print_dot;
-    else
-        return -EINVAL;
-    return 0;
-}
-
-/* Returns -1 to go on, or the exit status. */
-static int parse_options(int argc, char **argv, struct options *o)
-{
-    enum { OPT_CHECK = 256, OPT_PLAN, OPT_SHARE, OPT_TOPOLOGY };
-    static const struct option longs[] = {
-        {"config", required_argument, NULL, 'c'},
-        {"check", no_argument, NULL, OPT_CHECK},
-        {"plan", optional_argument, NULL, OPT_PLAN},
-        {"duration", required_argument, NULL, 'd'},
-        {"live", no_argument, NULL, 'l'},
-        {"quiet", no_argument, NULL, 'q'},
-        {"report", required_argument, NULL, 'r'},
-        {"share-cpus", no_argument, NULL, OPT_SHARE},
-        {"topology", required_argument, NULL, OPT_TOPOLOGY},
-        {"verbose", no_argument, NULL, 'v'},
-        {"version", no_argument, NULL, 'V'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    int c;
-
-    while ((c = getopt_long(argc, argv, "c:d:lqr:vVh", longs, NULL)) != -1) {
-        switch (c) {
-        case 'c':
-            o->path = optarg;
-            break;
-        case OPT_CHECK:
-            o->action = ACTION_CHECK;
-            break;
-        case OPT_PLAN:
-            if (parse_plan_form(optarg, o) != 0) {
-                log_error("--plan=%s: expected text, json or dot", optarg);
-                return EXIT_USAGE;
-            }
-            break;
-        case 'd':
-            if (parse_duration(optarg, &o->duration_ns) != 0 || o->duration_ns == 0) {
-                log_error("--duration %s: expected a time with its unit, for example 10s", optarg);
-                return EXIT_USAGE;
-            }
-            break;
-        case 'l':
-            o->live = true;
-            break;
-        case 'q':
-            o->live = false;
-            break;
-        case 'r':
-            o->report = optarg;
-            break;
-        case OPT_SHARE:
-            o->config.share_cpus = true;
-            break;
-        case OPT_TOPOLOGY:
-            o->config.topology = optarg;
-            break;
-        case 'v':
-            o->verbose = true;
-            break;
-        case 'V':
-            printf("vbng %s\n", VBNG_VERSION);
-            return EXIT_OK;
-        case 'h':
-            usage(stdout);
-            return EXIT_OK;
-        default:
-            usage(stderr);
-            return EXIT_USAGE;
-        }
-    }
-    if (o->path == NULL && optind < argc)
-        o->path = argv[optind++];
-    if (o->path == NULL || optind < argc) {
-        usage(stderr);
-        return EXIT_USAGE;
-    }
-    return -1;
 }
 
 static double seconds_since(const struct timespec *start)
@@ -176,41 +41,99 @@ static double seconds_since(const struct timespec *start)
     return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
 }
 
+static void wait_for_requests(struct server *server, struct control *control)
+{
+    static const struct timespec pause = {.tv_nsec = (long)(WATCH_S * 1e9)};
+
+    if (server != NULL)
+        server_poll(server, control, (int)(WATCH_S * 1e3));
+    else
+        nanosleep(&pause, NULL);
+}
+
+/* What the main thread does every second, and at the end of the run. */
+static void show(struct live *live, struct control *control, double seconds)
+{
+    control_sample(control);
+    if (live == NULL)
+        return;
+    live_print(live, stdout, seconds);
+    show_qos_text(control, stdout, false);
+}
+
 /* Until a signal, the end of the duration or the end of all sources. Returns how long it was, in
  * seconds. */
-static double run(struct engine *e, const struct options *o)
+static double run(struct engine *e, struct control *control, struct server *server,
+                  const struct options *o)
 {
-    static const struct timespec tick = {.tv_nsec = 20000000};
     struct live *live = o->live ? live_start(e) : NULL;
     struct timespec start;
-    double now = 0, shown = 0;
+    double now = 0, shown = 0, watched = 0;
 
     clock_gettime(CLOCK_MONOTONIC, &start);
     while (stop_signal == 0 && !engine_sources_finished(e)) {
         now = seconds_since(&start);
         if (o->duration_ns > 0 && now >= (double)o->duration_ns / 1e9)
             break;
-        if (live != NULL && now - shown >= 1) {
-            live_print(live, stdout, now - shown);
+        if (now - shown >= SHOW_S) {
+            show(live, control, now - shown);
             shown = now;
         }
-        engine_watch(e);
-        nanosleep(&tick, NULL);
+        if (now - watched >= WATCH_S) {
+            engine_watch(e);
+            watched = now;
+        }
+        wait_for_requests(server, control);
     }
+    now = seconds_since(&start);
+    if (now - shown >= SHOW_S / 2)
+        control_sample(control);
     live_free(live);
-    return seconds_since(&start);
+    return now;
 }
 
-static int write_report(const struct engine *e, const char *path, double seconds)
+static int open_output(const char *path, FILE **f)
 {
-    FILE *f = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    *f = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    if (*f != NULL)
+        return 0;
+    log_error("%s: %s", path, strerror(errno));
+    return -errno;
+}
 
-    if (f == NULL) {
-        log_error("%s: %s", path, strerror(errno));
-        return -errno;
+static int close_output(const char *path, FILE *f, int rc)
+{
+    bool bad = ferror(f) != 0 || (f == stdout ? fflush(f) : fclose(f)) != 0;
+
+    if (bad && rc == 0)
+        rc = -EIO;
+    if (rc != 0)
+        log_error("%s: %s", path, strerror(-rc));
+    return rc;
+}
+
+static int write_report(const struct engine *e, const struct control *control, const char *path,
+                        double seconds)
+{
+    char *qos = show_qos_report(control);
+    int rc;
+    FILE *f;
+
+    rc = open_output(path, &f);
+    if (rc == 0) {
+        report_write(e, f, seconds, qos != NULL ? qos : "[]");
+        rc = close_output(path, f, 0);
     }
-    report_write(e, f, seconds);
-    return f == stdout ? fflush(f) : fclose(f);
+    free(qos);
+    return rc;
+}
+
+static int write_subscribers(struct control *control, const char *path)
+{
+    FILE *f;
+    int rc = open_output(path, &f);
+
+    return rc != 0 ? rc : close_output(path, f, subscribers_dump(control, f));
 }
 
 static struct tables *make_tables(const struct engine *e)
@@ -224,7 +147,8 @@ static struct tables *make_tables(const struct engine *e)
 }
 
 /* The engine is built: run, stop, account. */
-static int run_and_account(struct engine *e, const struct options *o)
+static int run_and_account(struct engine *e, struct control *control, struct server *server,
+                           const struct options *o)
 {
     struct ledger ledger;
     double seconds;
@@ -233,16 +157,33 @@ static int run_and_account(struct engine *e, const struct options *o)
         engine_stop(e);
         return EXIT_START;
     }
-    seconds = run(e, o);
+    seconds = run(e, control, server, o);
     engine_stop(e);
     live_print_totals(e, stdout, seconds);
-    if (o->report != NULL && write_report(e, o->report, seconds) != 0)
+    show_qos_text(control, stdout, true);
+    if (o->report != NULL && write_report(e, control, o->report, seconds) != 0)
+        return EXIT_START;
+    if (o->subscribers != NULL && write_subscribers(control, o->subscribers) != 0)
         return EXIT_START;
     ledger = ledger_read(e, NULL);
     return ledger_balances(&ledger) ? EXIT_OK : EXIT_LEDGER;
 }
 
-static int run_plan(const struct plan *p, const struct options *o)
+static int run_controlled(struct engine *e, struct tables *tables, struct server *server,
+                          const struct options *o)
+{
+    struct control *control = control_open(e, tables);
+    int status = EXIT_START;
+
+    if (control == NULL)
+        log_error("no memory to watch the subscribers");
+    else
+        status = run_and_account(e, control, server, o);
+    control_free(control);
+    return status;
+}
+
+static int run_plan(const struct plan *p, struct server *server, const struct options *o)
 {
     static struct engine engine;
     struct tables *tables = NULL;
@@ -258,7 +199,7 @@ static int run_plan(const struct plan *p, const struct options *o)
         return EXIT_START;
     if (engine_open(&engine, p) == 0 && (tables = make_tables(&engine)) != NULL &&
         engine_build(&engine, tables) == 0)
-        status = run_and_account(&engine, o);
+        status = run_controlled(&engine, tables, server, o);
     missing = engine_free(&engine);
     if (missing > 0 && status == EXIT_OK) {
         log_error("%llu mbufs did not come back to their pools", (unsigned long long)missing);
@@ -266,6 +207,22 @@ static int run_plan(const struct plan *p, const struct options *o)
     }
     provision_free(tables);
     eal_stop();
+    return status;
+}
+
+/* The control socket comes first: whoever shares its path with another vbng is told at once. */
+static int run_served(const struct plan *p, const struct options *o)
+{
+    struct server *server = NULL;
+    int status;
+
+    if (o->control != NULL) {
+        server = server_open(o->control);
+        if (server == NULL)
+            return EXIT_START;
+    }
+    status = run_plan(p, server, o);
+    server_close(server);
     return status;
 }
 
@@ -282,7 +239,7 @@ static int act(const struct cfg_model *m, const struct plan *p, const struct opt
     case ACTION_RUN:
         break;
     }
-    return run_plan(p, o);
+    return run_served(p, o);
 }
 
 /* task_types[] as the configuration wants to see it. */
@@ -302,7 +259,7 @@ int main(int argc, char **argv)
     struct diags diags = {0};
     struct cfg_model *model;
     struct plan *plan = NULL;
-    int status = parse_options(argc, argv, &o);
+    int status = options_parse(argc, argv, &o);
 
     if (status >= 0)
         return status;

@@ -94,7 +94,7 @@ static void write_cores(const struct engine *e, FILE *to)
     fprintf(to, "\n  ],\n");
 }
 
-void report_write(const struct engine *e, FILE *to, double seconds)
+void report_write(const struct engine *e, FILE *to, double seconds, const char *qos)
 {
     struct ledger l = ledger_read(e, NULL);
 
@@ -107,6 +107,7 @@ void report_write(const struct engine *e, FILE *to, double seconds)
     write_ports(e, to);
     write_tasks(e, to);
     write_cores(e, to);
+    fprintf(to, "  \"qos\": %s,\n", qos);
     fprintf(to,
             "  \"ledger\": {\"received\": %" PRIu64 ", \"created\": %" PRIu64 ", \"sent\": %" PRIu64
             ", \"consumed\": %" PRIu64 ", \"dropped\": %" PRIu64 ", \"held\": %" PRIu64

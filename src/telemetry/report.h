@@ -8,7 +8,8 @@
 
 #include "engine/engine.h"
 
-/** Write the report of an engine that has stopped. seconds: how long it ran. */
-void report_write(const struct engine *e, FILE *to, double seconds);
+/** Write the report of an engine that has stopped. seconds: how long it ran. qos: JSON, what is
+ * known of the shaping; the engine cannot know it. */
+void report_write(const struct engine *e, FILE *to, double seconds, const char *qos);
 
 #endif

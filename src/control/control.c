@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control/control.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include <rte_cycles.h>
+
+#define TOLERANCE 0.01 /* beyond it a subscriber counts as under or over */
+
+const char *queue_name(unsigned queue)
+{
+    static const char *const names[QOS_QUEUES] = {"0", "1", "2",  "3",  "4",   "5",   "6",   "7",
+                                                  "8", "9", "10", "11", "be0", "be1", "be2", "be3"};
+
+    return names[queue];
+}
+
+const char *class_name(unsigned class)
+{
+    return class == QOS_BE ? "be" : queue_name(class);
+}
+
+const char *direction_name(enum qos_direction d)
+{
+    return d == QOS_UP ? "up" : "down";
+}
+
+const struct qos_pipe *shaper_pipe(const struct control *c, const struct shaper *s, uint32_t id)
+{
+    const struct cfg_subscriber *sub = &control_model(c)->subscribers[id - 1];
+
+    if (sub->pipe == CFG_NONE || c->by_port[sub->port] != s->q->shape)
+        return NULL;
+    return &s->q->pipe[sub->pipe];
+}
+
+static int open_shaper(struct control *c, unsigned instance, const struct qos *q)
+{
+    struct shaper *s = &c->shaper[c->n_shapers++];
+
+    s->instance = instance;
+    s->task = c->e->tasks[instance];
+    s->q = q;
+    for (unsigned i = 0; i < q->shape->n_subports; i++)
+        s->subport_rate[i] = q->shape->subports[i].rate[q->direction];
+    for (unsigned i = 0; i < QOS_QUEUES; i++)
+        if (q->shape->class[i < QOS_BE ? i : QOS_BE].size > 0)
+            s->queue[s->n_queues++] = (uint8_t)i;
+    s->subscriber = calloc(q->n_pipes, sizeof(*s->subscriber));
+    s->before = calloc(q->n_pipes, sizeof(*s->before));
+    if (s->subscriber == NULL || s->before == NULL)
+        return -1;
+    for (uint32_t id = 1; id <= control_model(c)->n_subscribers; id++) {
+        const struct qos_pipe *p = shaper_pipe(c, s, id);
+
+        if (p != NULL)
+            s->subscriber[p - q->pipe] = id;
+    }
+    return 0;
+}
+
+static int open_shapers(struct control *c)
+{
+    const struct cfg_qos *qos = &control_model(c)->qos;
+    uint32_t most = 1;
+
+    for (unsigned i = 0; i < qos->n_schedulers; i++)
+        for (unsigned k = 0; k < qos->schedulers[i].n_subports; k++)
+            c->by_port[qos->schedulers[i].subports[k].port] = &qos->schedulers[i];
+    c->shaper = calloc(c->e->plan->n_instances + 1, sizeof(*c->shaper));
+    if (c->shaper == NULL)
+        return -1;
+    for (unsigned i = 0; i < c->e->plan->n_instances; i++) {
+        const struct qos *q = qos_state(c->e->tasks[i]);
+
+        if (q == NULL)
+            continue;
+        if (open_shaper(c, i, q) != 0)
+            return -1;
+        most = RTE_MAX(most, q->n_pipes);
+    }
+    c->errors = calloc(most, sizeof(*c->errors));
+    return c->errors != NULL ? 0 : -1;
+}
+
+struct control *control_open(struct engine *e, struct tables *tables)
+{
+    struct control *c = calloc(1, sizeof(*c));
+
+    if (c == NULL)
+        return NULL;
+    c->e = e;
+    c->tables = tables;
+    c->sampled = rte_rdtsc();
+    if (open_shapers(c) != 0) {
+        control_free(c);
+        return NULL;
+    }
+    return c;
+}
+
+void control_free(struct control *c)
+{
+    if (c == NULL)
+        return;
+    for (unsigned i = 0; i < c->n_shapers; i++) {
+        free(c->shaper[i].subscriber);
+        free(c->shaper[i].before);
+        free(c->shaper[i].counters);
+    }
+    free(c->shaper);
+    free(c->errors);
+    free(c);
+}
+
+/* Delivered / configured - 1 of a pipe since the last sample, if it was limited all that time. */
+static bool pipe_error(struct shaper *s, uint32_t pipe, uint64_t interval, double *error)
+{
+    const struct qos_pipe *p = &s->q->pipe[pipe];
+    uint32_t profile = __atomic_load_n(&p->profile, __ATOMIC_RELAXED);
+    struct qos_run was = s->before[pipe], now = qos_run(p);
+    uint64_t cycles = now.to - was.to;
+
+    s->before[pipe] = now;
+    if (was.to == 0 || now.from > was.to || cycles < interval / 2 ||
+        __atomic_load_n(&p->profile, __ATOMIC_RELAXED) != profile)
+        return false;
+    *error = (double)(now.bytes - was.bytes) * 8 * (double)s->q->tsc_hz / (double)cycles /
+                 (double)s->q->cfg->profiles[profile].shape[s->q->direction].rate -
+             1;
+    return true;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void sample_errors(struct control *c, struct shaper *s, uint64_t interval)
+{
+    struct shaping_error e = {.seconds = (double)interval / (double)s->q->tsc_hz};
+    double error;
+
+    for (uint32_t pipe = 0; pipe < s->q->n_pipes; pipe++) {
+        if (s->subscriber[pipe] == 0 || !pipe_error(s, pipe, interval, &error))
+            continue;
+        c->errors[e.limited++] = error;
+        e.under += error < -TOLERANCE;
+        e.over += error > TOLERANCE;
+        if (e.worst_subscriber == 0 || fabs(error) > fabs(e.worst)) {
+            e.worst = error;
+            e.worst_subscriber = s->subscriber[pipe];
+        }
+    }
+    if (e.limited > 0) {
+        qsort(c->errors, e.limited, sizeof(c->errors[0]), by_value);
+        e.median = c->errors[e.limited / 2];
+    }
+    s->error = e;
+}
+
+/* What was added since before; the greatest value is known as exactly as the buckets are wide. */
+static void hist_since(const struct hist *now, struct hist *before, struct hist *interval)
+{
+    interval->count = 0;
+    interval->max = now->max;
+    for (unsigned i = 0; i < HIST_BUCKETS; i++) {
+        uint64_t n = __atomic_load_n(&now->bucket[i], __ATOMIC_RELAXED);
+
+        interval->bucket[i] = n - before->bucket[i];
+        interval->count += interval->bucket[i];
+        before->bucket[i] = n;
+    }
+    interval->max = hist_percentile(interval, 1);
+}
+
+void control_sample(struct control *c)
+{
+    uint64_t now = rte_rdtsc(), interval = now - c->sampled;
+
+    c->sampled = now;
+    for (unsigned i = 0; i < c->n_shapers; i++) {
+        struct shaper *s = &c->shaper[i];
+
+        sample_errors(c, s, interval);
+        hist_since(&s->q->lag, &s->lag_before, &s->lag);
+        for (unsigned k = 0; k < QOS_CLASSES; k++)
+            hist_since(&s->q->sojourn[k], &s->sojourn_before[k], &s->sojourn[k]);
+    }
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a running gateway shows of its QoS and lets be changed. All of it belongs to the main
+ * thread; what touches a scheduler runs on its own core, in slices (slices.h).
+ */
+#ifndef CONTROL_CONTROL_H
+#define CONTROL_CONTROL_H
+
+#include "engine/engine.h"
+#include "tables/tables.h"
+#include "tasks/qos.h"
+
+/**
+ * How exactly subscribers were held to their rates over an interval: delivered / configured - 1, of
+ * those that were held back during all of it. That is: their run (tasks/qos.h) began before the
+ * interval's first sample and reaches over at least half of the interval; bytes and time are
+ * counted between two departures within the run, so that no packet is counted by halves. Who is
+ * held back by less than his own rate (his subport's, a class's, the port's) shows as too slow.
+ */
+struct shaping_error {
+    double seconds;            /* length of the interval; 0: none has ended yet */
+    uint32_t limited;          /* subscribers that count */
+    uint32_t under, over;      /* of them more than 1 % too slow, too fast */
+    double median, worst;      /* worst: the one that is farthest from 0 */
+    uint32_t worst_subscriber; /* id; 0: none counts */
+};
+
+/** One instance of a qos task. */
+struct shaper {
+    unsigned instance; /* in plan->instances[] */
+    const struct task *task;
+    const struct qos *q;
+    uint32_t *subscriber;                    /* id by pipe; 0: the pipe is not in use */
+    struct qos_run *before;                  /* by pipe, at the last sample */
+    uint64_t subport_rate[QOS_MAX_SUBPORTS]; /* bit/s, as it is now */
+    struct shaping_error error;              /* of the last interval */
+    struct hist lag_before, lag;             /* at the last sample, and of the last interval */
+    struct hist sojourn_before[QOS_CLASSES], sojourn[QOS_CLASSES];
+    unsigned n_queues;                     /* in use */
+    uint8_t queue[QOS_QUEUES];             /* their numbers */
+    struct sched_queue_counters *counters; /* [pipe * n_queues + i], since the start, as last
+                                              read; NULL: not yet */
+};
+
+struct control {
+    struct engine *e;
+    struct tables *tables;
+    unsigned n_shapers;
+    struct shaper *shaper;
+    uint64_t sampled;                                   /* TSC of the last sample */
+    const struct cfg_scheduler *by_port[CFG_MAX_PORTS]; /* of an access port; NULL: none */
+    double *errors;                                     /* room for one of each pipe */
+};
+
+/** After engine_build(). Returns NULL without memory. */
+struct control *control_open(struct engine *e, struct tables *tables);
+
+void control_free(struct control *c);
+
+/** End an interval and begin the next. Reads one cache line of each subscriber. */
+void control_sample(struct control *c);
+
+/** The shaper's view of a subscriber (id from 1): his pipe, or NULL where it does not shape him. */
+const struct qos_pipe *shaper_pipe(const struct control *c, const struct shaper *s, uint32_t id);
+
+/** "0".."11", "be0".."be3" of a queue of a pipe, and "0".."11", "be" of a class. */
+const char *queue_name(unsigned queue);
+const char *class_name(unsigned class);
+const char *direction_name(enum qos_direction d);
+
+static inline const struct cfg_model *control_model(const struct control *c)
+{
+    return c->e->plan->cfg;
+}
+
+#endif

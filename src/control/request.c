@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/request_impl.h"
+
+#define MAX_COMMANDS 32
+
+static const struct command *find_command(const char *name)
+{
+    for (const struct command *k = show_commands; k->name != NULL; k++)
+        if (strcmp(k->name, name) == 0)
+            return k;
+    for (const struct command *k = change_commands; k->name != NULL; k++)
+        if (strcmp(k->name, name) == 0)
+            return k;
+    return NULL;
+}
+
+static void unknown_command(const char *name, struct refusal *why)
+{
+    const char *all[MAX_COMMANDS];
+    size_t n = 0;
+
+    for (const struct command *k = show_commands; k->name != NULL && n < MAX_COMMANDS; k++)
+        all[n++] = k->name;
+    for (const struct command *k = change_commands; k->name != NULL && n < MAX_COMMANDS; k++)
+        all[n++] = k->name;
+    const char *near = nearest_name(name, all, n);
+
+    if (near != NULL) {
+        refuse(why, "unknown command '%.40s': did you mean '%s'?", name, near);
+        return;
+    }
+    refuse(why, "unknown command '%.40s': expected ", name);
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strlen(why->text);
+
+        snprintf(why->text + len, sizeof(why->text) - len, "%s%s", i > 0 ? ", " : "", all[i]);
+    }
+}
+
+static int check_keys(const struct command *command, const json_t *request, struct refusal *why)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)request, key, value)
+    {
+        bool known = strcmp(key, "cmd") == 0;
+
+        for (unsigned i = 0; !known && i < REQUEST_MAX_KEYS && command->keys[i] != NULL; i++)
+            known = strcmp(key, command->keys[i]) == 0;
+        if (!known)
+            return refuse(why, "unknown key '%.40s' in %s", key, command->name);
+    }
+    return 0;
+}
+
+static json_t *run(struct control *c, const json_t *request, struct refusal *why)
+{
+    const struct command *command;
+    const char *name;
+
+    if (!json_is_object(request)) {
+        refuse(why, "expected an object, {\"cmd\": ...}");
+        return NULL;
+    }
+    if (want_name(request, "cmd", &name, why) != 0)
+        return NULL;
+    command = find_command(name);
+    if (command == NULL) {
+        unknown_command(name, why);
+        return NULL;
+    }
+    return check_keys(command, request, why) == 0 ? command->run(c, request, why) : NULL;
+}
+
+char *request_answer(struct control *c, const char *request, size_t len)
+{
+    struct refusal why = {"no memory"};
+    json_error_t error;
+    json_t *parsed = json_loadb(request, len, JSON_REJECT_DUPLICATES, &error), *answer = NULL;
+    char *text, *line;
+
+    if (parsed == NULL)
+        refuse(&why, "not JSON: %.150s, column %d; expected one object on one line", error.text,
+               error.column);
+    else
+        answer = run(c, parsed, &why);
+    json_decref(parsed);
+    if (answer == NULL)
+        answer = json_pack("{s:s}", "error", why.text);
+    if (answer == NULL) /* cut in the middle of a character */
+        answer = json_pack("{s:s}", "error", "the request is not right");
+    text = json_dumps(answer, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    json_decref(answer);
+    if (text == NULL)
+        return NULL;
+    len = strlen(text);
+    line = realloc(text, len + 2);
+    if (line == NULL) {
+        free(text);
+        return NULL;
+    }
+    memcpy(line + len, "\n", 2);
+    return line;
+}

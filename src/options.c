@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/units.h"
+
+static void usage(FILE *to)
+{
+    fprintf(
+        to,
+        "usage: vbng [options] FILE\n"
+        "Run the virtual Broadband Network Gateway, or generator, that a configuration describes.\n"
+        "\n"
+        "  -c, --config FILE      the same as FILE\n"
+        "      --check            only check the configuration; needs no DPDK, huge pages or root\n"
+        "      --plan[=FORM]      only show what would be built; FORM: text (default), json, dot\n"
+        "      --control PATH     answer requests on a Unix socket: see doc/control.md, vbngctl\n"
+        "  -d, --duration TIME    stop after TIME, for example 10s\n"
+        "  -l, --live             print the table of rates once a second (default on a terminal)\n"
+        "  -q, --quiet            do not\n"
+        "  -r, --report FILE      write what the run did as JSON\n"
+        "      --share-cpus       run all cores of the layout on the CPUs that there are: for "
+        "function,\n"
+        "                         never for figures\n"
+        "      --subscribers FILE write what each subscriber got as CSV\n"
+        "      --topology SPEC    check the layout against SPEC instead of what the file says: "
+        "\"live\" is\n"
+        "                         this machine, \"2x10x2\" is sockets x cores x threads\n"
+        "  -v, --verbose          show what DPDK and its drivers say\n"
+        "  -V, --version          print versions\n"
+        "  -h, --help             print this\n"
+        "\n"
+        "exit status: 0 done and the ledger balances, 1 configuration, 2 usage, 3 start, 4 ledger\n"
+        "see vbng(8), vbng.cfg(5)\n");
+}
+
+static int parse_plan_form(const char *form, struct options *o)
+{
+    o->action = ACTION_PLAN;
+    if (form == NULL || strcmp(form, "text") == 0)
+        o->print_plan = plan_print_text;
+    else if (strcmp(form, "json") == 0)
+        o->print_plan = plan_print_json;
+    else if (strcmp(form, "dot") == 0)
+        o->print_plan = plan_print_dot;
+    else
+        return -EINVAL;
+    return 0;
+}
+
+int options_parse(int argc, char **argv, struct options *o)
+{
+    enum { OPT_CHECK = 256, OPT_PLAN, OPT_CONTROL, OPT_SHARE, OPT_SUBSCRIBERS, OPT_TOPOLOGY };
+    static const struct option longs[] = {
+        {"config", required_argument, NULL, 'c'},
+        {"check", no_argument, NULL, OPT_CHECK},
+        {"plan", optional_argument, NULL, OPT_PLAN},
+        {"control", required_argument, NULL, OPT_CONTROL},
+        {"duration", required_argument, NULL, 'd'},
+        {"live", no_argument, NULL, 'l'},
+        {"quiet", no_argument, NULL, 'q'},
+        {"report", required_argument, NULL, 'r'},
+        {"share-cpus", no_argument, NULL, OPT_SHARE},
+        {"subscribers", required_argument, NULL, OPT_SUBSCRIBERS},
+        {"topology", required_argument, NULL, OPT_TOPOLOGY},
+        {"verbose", no_argument, NULL, 'v'},
+        {"version", no_argument, NULL, 'V'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    int c;
+
+    while ((c = getopt_long(argc, argv, "c:d:lqr:vVh", longs, NULL)) != -1) {
+        switch (c) {
+        case 'c':
+            o->path = optarg;
+            break;
+        case OPT_CHECK:
+            o->action = ACTION_CHECK;
+            break;
+        case OPT_PLAN:
+            if (parse_plan_form(optarg, o) != 0) {
+                log_error("--plan=%s: expected text, json or dot", optarg);
+                return EXIT_USAGE;
+            }
+            break;
+        case 'd':
+            if (parse_duration(optarg, &o->duration_ns) != 0 || o->duration_ns == 0) {
+                log_error("--duration %s: expected a time with its unit, for example 10s", optarg);
+                return EXIT_USAGE;
+            }
+            break;
+        case 'l':
+            o->live = true;
+            break;
+        case 'q':
+            o->live = false;
+            break;
+        case 'r':
+            o->report = optarg;
+            break;
+        case OPT_CONTROL:
+            o->control = optarg;
+            break;
+        case OPT_SUBSCRIBERS:
+            o->subscribers = optarg;
+            break;
+        case OPT_SHARE:
+            o->config.share_cpus = true;
+            break;
+        case OPT_TOPOLOGY:
+            o->config.topology = optarg;
+            break;
+        case 'v':
+            o->verbose = true;
+            break;
+        case 'V':
+            printf("vbng %s\n", VBNG_VERSION);
+            return EXIT_OK;
+        case 'h':
+            usage(stdout);
+            return EXIT_OK;
+        default:
+            usage(stderr);
+            return EXIT_USAGE;
+        }
+    }
+    if (o->path == NULL && optind < argc)
+        o->path = argv[optind++];
+    if (o->path == NULL || optind < argc) {
+        usage(stderr);
+        return EXIT_USAGE;
+    }
+    return -1;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command line; vbng(8) describes it. */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include "config/model.h"
+#include "config/plan.h"
+
+enum exit_status {
+    EXIT_OK = 0,
+    EXIT_CONFIG = 1, /* the configuration has errors */
+    EXIT_USAGE = 2,  /* the command line has */
+    EXIT_START = 3,  /* something did not start */
+    EXIT_LEDGER = 4, /* packets are missing */
+};
+
+enum action { ACTION_RUN, ACTION_CHECK, ACTION_PLAN };
+
+struct options {
+    enum action action;
+    void (*print_plan)(const struct plan *p, FILE *to);
+    const char *path, *report;
+    const char *control;     /* path of the control socket, or NULL */
+    const char *subscribers; /* where to write all of them at the end, or NULL */
+    struct config_options config;
+    uint64_t duration_ns; /* 0: until a signal, or until all sources have ended */
+    bool live, verbose;
+};
+
+/** Returns -1 to go on, or the exit status. */
+int options_parse(int argc, char **argv, struct options *o);
+
+#endif
