@@ -165,6 +165,7 @@ static inline void classify(struct task *t, struct rte_mbuf **m, uint16_t n, boo
     const uint32_t l2 = by_address ? ETH_LEN : QINQ_LEN;
     const struct dscp_table *dscp = c->dscp;
     const bool anti_spoof = c->anti_spoof, not_only_ip = c->not_only_ip;
+    const uint16_t in_port = t->in_port;
     struct rte_mbuf *good[BURST_MAX];
     const uint32_t *slot[BURST_MAX];
     uint32_t id[BURST_MAX];
@@ -173,8 +174,9 @@ static inline void classify(struct task *t, struct rte_mbuf **m, uint16_t n, boo
     burst_prefetch_mbufs(m, n);
     burst_prefetch_frames(m, n);
     for (uint16_t i = 0; i < n; i++) {
-        slot[i] =
-            by_address ? slot_by_address(c, m[i]) : slot_by_tags(c, m[i], task_in_port(t, m[i]));
+        slot[i] = by_address ? slot_by_address(c, m[i])
+                             : slot_by_tags(c, m[i],
+                                            in_port != PORT_IN_MBUF ? in_port : meta_in_port(m[i]));
         rte_prefetch0(slot[i]);
     }
     for (uint16_t i = 0; i < n; i++) {
@@ -190,7 +192,8 @@ static inline void classify(struct task *t, struct rte_mbuf **m, uint16_t n, boo
         if (dscp != NULL && likely(verdict == GOOD))
             mark(m[i], dscp, &record[id[i]], l2, not_only_ip);
         meta_set_subscriber(m[i], id[i]);
-        meta_set_in_port(m[i], task_in_port(t, m[i]));
+        if (in_port != PORT_IN_MBUF)
+            meta_set_in_port(m[i], in_port);
         if (likely(verdict == GOOD))
             good[k++] = m[i];
         else

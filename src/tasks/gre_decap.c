@@ -188,6 +188,7 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     const struct gre_decap d = *(const struct gre_decap *)t->state;
     const struct subscriber *record = d.subscribers->record;
+    const uint16_t in_port = t->in_port;
     struct rte_mbuf *good[BURST_MAX];
     struct found found[BURST_MAX];
     uint32_t id[BURST_MAX];
@@ -212,7 +213,8 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         if (d.dscp != NULL && likely(verdict == GOOD))
             mark(m[i], d.dscp, &record[id[i]]);
         meta_set_subscriber(m[i], id[i]);
-        meta_set_in_port(m[i], task_in_port(t, m[i]));
+        if (in_port != PORT_IN_MBUF)
+            meta_set_in_port(m[i], in_port);
         if (likely(verdict == GOOD))
             good[k++] = m[i];
         else

@@ -89,18 +89,6 @@ static inline void encap_without_key(struct rte_mbuf *m, const struct nexthop *n
     frame_set(m, -(int)(OUTER_LEN + GRE_LEN), ETH_LEN + total);
 }
 
-static void prefetch_all(const struct gre_encap *e, struct rte_mbuf **m, uint16_t n)
-{
-    for (uint16_t i = 0; i < n; i++) {
-        const uint8_t *f = frame_bytes(m[i]);
-
-        /* the new headers may begin in the line before */
-        __builtin_prefetch(f - OUTER_LEN - GRE_KEY_LEN, 1, 3);
-        __builtin_prefetch(f, 1, 3);
-        rte_prefetch0(&e->record[meta_subscriber(m[i])]);
-    }
-}
-
 static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     const struct gre_encap *e = t->state;
@@ -112,8 +100,11 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     struct rte_mbuf *good[BURST_MAX];
     uint16_t k = 0;
 
-    if (e->cold)
-        prefetch_all(e, m, n);
+    if (e->cold) {
+        burst_prefetch_encap(m, n, 0);
+        for (uint16_t i = 0; i < n; i++)
+            rte_prefetch0(&record[meta_subscriber(m[i])]);
+    }
     for (uint16_t i = 0; i < n; i++) {
         const struct nexthop *nh = &nexthop[meta_nexthop(m[i])];
         const struct subscriber *s = &record[meta_subscriber(m[i])];

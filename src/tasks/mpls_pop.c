@@ -87,7 +87,7 @@ static inline int pop(const struct mpls_pop *p, struct rte_mbuf *m)
         return len == MPLS_NO_BOTTOM ? DROP_NO_BOTTOM : DROP_TOO_MANY_LABELS;
     if (unlikely(!labels_known(p, stack, (uint32_t)len)))
         return DROP_UNKNOWN_LABEL;
-    /* one less is 0: the packet must not be stripped and forwarded (RFC 3032 section 2.4.1) */
+    /* one less is 0: the packet must not be stripped and forwarded (RFC 3032 section 2.4.2) */
     ttl = mpls_ttl(rte_be_to_cpu_32(load32(stack)));
     if (unlikely(ttl <= 1))
         return DROP_TTL_EXPIRED;
@@ -128,6 +128,7 @@ static void refuse(struct task *t, struct rte_mbuf *m, int verdict)
 static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     const struct mpls_pop p = *(const struct mpls_pop *)t->state;
+    const uint16_t in_port = t->in_port;
     struct rte_mbuf *good[BURST_MAX];
     uint16_t k = 0;
 
@@ -136,7 +137,8 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     for (uint16_t i = 0; i < n; i++) {
         int verdict;
 
-        meta_set_in_port(m[i], task_in_port(t, m[i]));
+        if (in_port != PORT_IN_MBUF)
+            meta_set_in_port(m[i], in_port);
         if (likely(m[i]->nb_segs == 1 && m[i]->data_len >= ETH_LEN &&
                    eth_type(frame_bytes(m[i])) == RTE_BE16(MPLS_TYPE)))
             verdict = pop(&p, m[i]);

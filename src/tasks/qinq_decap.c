@@ -4,6 +4,7 @@
 #include "packet/frame.h"
 #include "packet/ipv4.h"
 #include "packet/qinq.h"
+#include "tables/tables.h"
 #include "tasks/task_types.h"
 
 enum { OUT_TO };
@@ -12,8 +13,17 @@ enum { DSCP_KEEP, DSCP_PCP };
 
 struct qinq_decap {
     bool dscp_from_pcp;
-    bool cold; /* packets come from a port or another core */
+    bool cold;         /* packets come from a port or another core */
+    bool encapsulates; /* some next hop will put headers before the packet */
 };
+
+static bool any_encap(const struct route_table *routes)
+{
+    for (uint32_t id = 1; id <= routes->n_nexthops; id++)
+        if (routes->nexthop[id].has_gre || routes->nexthop[id].has_mpls)
+            return true;
+    return false;
+}
 
 static int init(struct task *t, const struct task_env *env)
 {
@@ -21,6 +31,7 @@ static int init(struct task *t, const struct task_env *env)
     struct qinq_decap *d = t->state;
 
     d->dscp_from_pcp = env->cfg->param[ARG_DSCP].u == DSCP_PCP;
+    d->encapsulates = any_encap(env->tables->routes);
     d->cold = self->n_rx > 0 || self->in_ring != CFG_NONE;
     return 0;
 }
@@ -42,7 +53,9 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     const struct qinq_decap *d = t->state;
     const bool dscp_from_pcp = d->dscp_from_pcp;
 
-    if (d->cold)
+    if (d->encapsulates)
+        burst_prefetch_encap(m, n, QINQ_TAGS_LEN);
+    else if (d->cold)
         burst_prefetch_frames(m, n);
     for (uint16_t i = 0; i < n; i++)
         decap(m[i], dscp_from_pcp);

@@ -21,8 +21,6 @@ enum {
     DROP_NO_NEXTHOP_MAC,
 };
 
-#define ROOM_FOR_HEADERS 32 /* outer IPv4 20, GRE with key 8, label 4 */
-
 struct route {
     const struct rte_lpm *lpm;
     const struct nexthop *nexthop;
@@ -49,9 +47,6 @@ static inline void forward(struct rte_mbuf *m, const struct nexthop *nh, uint32_
 {
     uint8_t *f = frame_bytes(m);
 
-    /* the task that encapsulates will write its headers into the line before, which is cold */
-    if (nh->has_gre || nh->has_mpls)
-        __builtin_prefetch(f - ROOM_FOR_HEADERS, 1, 3);
     ipv4_ttl_decrement(header(m));
     store64(f, load64(nh->eth));
     store64(f + 6, load64(nh->eth + 6));
@@ -145,7 +140,7 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     uint16_t k = 0;
 
     if (r->cold)
-        burst_prefetch_frames(m, n);
+        burst_prefetch_encap(m, n, 0);
     look_up(r, m, n, id);
     for (uint16_t i = 0; i < n; i++) {
         const struct nexthop *nh = &nexthop[id[i]];
