@@ -89,7 +89,7 @@ static void read_entry(struct loader *l, const config_setting_t *group, unsigned
         if (map->queue[dscp] != UNMAPPED) {
             key_error(l, v[ENTRY_DSCP].setting, "dscp", "%u is mapped by an entry before this one",
                       (unsigned)dscp);
-            return;
+            return; /* one message for all of them */
         }
         map->queue[dscp] = queue;
     }
@@ -104,12 +104,15 @@ static void read_map(struct loader *l, const config_setting_t *group, const char
     struct value v[N_MAP_KEYS];
     struct cfg_dscp_map map = {.loc = setting_loc(l, group), .name = name};
     uint8_t fallback = UNMAPPED;
+    size_t errors = l->d->n_errors;
 
     memset(map.queue, UNMAPPED, sizeof(map.queue));
     read_group(l, group, "DSCP map", keys, N_MAP_KEYS, v);
     each_group(l, v[MAP_QUEUES].setting, "queues", read_entry, &map);
     if (v[MAP_DEFAULT].setting != NULL)
         fallback = read_queue(l, v[MAP_DEFAULT].setting, "default of a DSCP map");
+    if (l->d->n_errors > errors && fallback == UNMAPPED)
+        fallback = QOS_BE; /* an entry that is wrong maps nothing, and is reported */
     for (unsigned dscp = 0; dscp < 64; dscp++) {
         if (map.queue[dscp] != UNMAPPED)
             continue;
@@ -126,7 +129,7 @@ static void read_map(struct loader *l, const config_setting_t *group, const char
 
 void load_dscp_maps(struct loader *l, const config_setting_t *maps)
 {
-    each_named(l, maps, "dscp_maps", 64, read_map);
+    each_named(l, maps, "dscp_maps", MAX_DSCP_MAPS, read_map);
 }
 
 void load_qos(struct loader *l, const config_setting_t *qos)
@@ -143,7 +146,7 @@ void load_qos(struct loader *l, const config_setting_t *qos)
         key_error(l, qos, "qos", "expected a group: { profiles = ...; schedulers = ...; }");
         return;
     }
-    read_group(l, qos, "qos", keys, N_KEYS, v);
+    read_group(l, qos, "group qos", keys, N_KEYS, v);
     load_profiles(l, v[QOS_KEY_PROFILES].setting);
     load_dscp_maps(l, v[QOS_KEY_MAPS].setting);
     load_schedulers(l, v[QOS_KEY_SCHEDULERS].setting);

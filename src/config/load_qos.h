@@ -8,6 +8,8 @@
 /** "0".."11" and "be", in the order of the classes: for KEY_ENUM. */
 extern const char *const qos_class_names[];
 
+#define MAX_DSCP_MAPS 64
+
 void load_profiles(struct loader *l, const config_setting_t *profiles);
 void load_dscp_maps(struct loader *l, const config_setting_t *maps);
 void load_schedulers(struct loader *l, const config_setting_t *schedulers);

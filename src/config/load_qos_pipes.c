@@ -8,6 +8,8 @@
 #include "config/qos_fit.h"
 
 #define MAX_FINDINGS 64
+#define FRAME_HEADER 22u                       /* Ethernet with two tags, without FCS */
+#define MAX_PIPES    (UINT32_MAX / QOS_QUEUES) /* a path is pipe * QOS_QUEUES + queue */
 
 /* Where the subscribers of a VLAN go: for a scheduler's subports, by access port and S-VLAN. */
 struct subport_index {
@@ -122,6 +124,15 @@ static void finding_numbers(const struct qos_finding *f, char *buf, size_t len)
     case QOS_RATE_TOO_LOW:
         snprintf(buf, len, ": %.0f bit/s against %.0f", f->wanted, f->achieved);
         break;
+    case QOS_WEIGHTS_TOO_DIFFERENT:
+        snprintf(buf, len, ": %.0f times the least weight, expected at most %.0f", f->wanted,
+                 f->achieved);
+        break;
+    case QOS_SIZE_INVALID:
+    case QOS_RED_INVALID:
+    case QOS_PIE_INVALID:
+        snprintf(buf, len, " (class %s)", qos_class_names[f->class]);
+        break;
     default:
         buf[0] = '\0';
     }
@@ -140,40 +151,99 @@ static void report(struct loader *l, struct loc loc, const char *what, const cha
     }
 }
 
+/* What cannot be said of librte_sched alone: paths are numbered in 32 bits, and no frame may be
+ * larger than the bursts are checked for. */
+static void check_size(struct loader *l, const struct cfg_scheduler *s)
+{
+    uint64_t pipes = (uint64_t)s->n_subports * s->pipes_per_subport;
+
+    if (pipes >= MAX_PIPES)
+        diag_error(l->d, s->loc,
+                   "scheduler '%s': %u subports of %u pipes, as many as the largest one needs, are "
+                   "more than %u: make the subports more alike in size",
+                   s->name, s->n_subports, s->pipes_per_subport, MAX_PIPES - 1);
+    for (unsigned i = 0; i < s->n_subports; i++) {
+        const struct cfg_port *port = &l->m->ports[s->subports[i].port];
+
+        if (s->mtu >= port->mtu + FRAME_HEADER)
+            continue;
+        diag_error(l->d, s->loc,
+                   "scheduler '%s' has mtu = %u, but frames of port '%s' have up to %u bytes (its "
+                   "mtu and %u of header and tags), and one larger than a burst would never leave: "
+                   "expected at least that",
+                   s->name, s->mtu, port->name, port->mtu + FRAME_HEADER, FRAME_HEADER);
+        return;
+    }
+}
+
+/* The clock that the scheduler of that direction will run on, if this machine's TSC were the
+ * nominal one: chosen for the rates that are used. */
+static uint64_t nominal_clock(const struct cfg_qos *q, const struct cfg_scheduler *s, unsigned d,
+                              const bool *used)
+{
+    uint64_t rates[QOS_MAX_PROFILES + QOS_MAX_SUBPORTS];
+    unsigned n = 0;
+
+    for (unsigned k = 0; k < q->n_profiles; k++)
+        if (used[k])
+            rates[n++] = q->profiles[k].shape[d].rate;
+    for (unsigned k = 0; k < s->n_subports; k++)
+        rates[n++] = s->subports[k].rate[d];
+    return qos_fit_clock(QOS_NOMINAL_HZ, s->rate, rates, n);
+}
+
+static bool same_findings(const struct qos_finding *a, unsigned n_a, const struct qos_finding *b,
+                          unsigned n_b)
+{
+    bool same = n_a == n_b;
+
+    for (unsigned i = 0; same && i < n_a; i++)
+        same =
+            a[i].problem == b[i].problem && a[i].class == b[i].class && a[i].wanted == b[i].wanted;
+    return same;
+}
+
+/* What is wrong in both directions alike is said once. */
+static void check_profile(struct loader *l, const struct cfg_scheduler *s,
+                          const struct cfg_profile *p, const uint64_t clock[QOS_DIRECTIONS])
+{
+    struct qos_finding up[MAX_FINDINGS], down[MAX_FINDINGS];
+    unsigned n_up, n_down;
+
+    if (p->shape[QOS_UP].rate == 0 || p->shape[QOS_DOWN].rate == 0)
+        return; /* that was an error already */
+    n_up = qos_shape_check(s, clock[QOS_UP], &p->shape[QOS_UP], up, MAX_FINDINGS);
+    n_down = qos_shape_check(s, clock[QOS_DOWN], &p->shape[QOS_DOWN], down, MAX_FINDINGS);
+    if (same_findings(up, n_up, down, n_down)) {
+        report(l, p->loc, "profile", p->name, "", up, n_up);
+        return;
+    }
+    report(l, p->loc, "profile", p->name, " upstream", up, n_up);
+    report(l, p->loc, "profile", p->name, " downstream", down, n_down);
+}
+
 /* The shapes that subscribers of a scheduler use, each once. */
 static void check_scheduler(struct loader *l, const struct subport_index *ix, unsigned i)
 {
-    static const char *const directions[QOS_DIRECTIONS] = {" upstream", " downstream"};
     struct cfg_qos *q = &l->m->qos;
     const struct cfg_scheduler *s = &q->schedulers[i];
-    bool *used = grow(NULL, q->n_profiles + 1, sizeof(*used));
+    bool used[QOS_MAX_PROFILES] = {false};
     struct qos_finding f[MAX_FINDINGS];
+    unsigned n = qos_scheduler_check(s, QOS_UP, f, MAX_FINDINGS);
+    uint64_t clock[QOS_DIRECTIONS];
 
-    memset(used, 0, (q->n_profiles + 1) * sizeof(*used));
+    report(l, s->loc, "scheduler", s->name, "", f, n);
+    if (n > 0)
+        return; /* shapes are judged by its rate and classes */
     for (uint32_t k = 0; k < l->m->n_subscribers; k++)
         if (ix->scheduler[l->m->subscribers[k].port] == i + 1 &&
             l->m->subscribers[k].profile != CFG_NONE)
             used[l->m->subscribers[k].profile] = true;
-    for (unsigned d = 0; d < QOS_DIRECTIONS; d++) {
-        uint64_t rates[QOS_MAX_PROFILES + QOS_MAX_SUBPORTS], clock;
-        unsigned n = 0;
-
-        for (unsigned k = 0; k < q->n_profiles; k++)
-            if (used[k])
-                rates[n++] = q->profiles[k].shape[d].rate;
-        for (unsigned k = 0; k < s->n_subports; k++)
-            rates[n++] = s->subports[k].rate[d];
-        clock = qos_fit_clock(QOS_NOMINAL_HZ, s->rate, rates, n);
-        n = qos_scheduler_check(s, (enum qos_direction)d, f, MAX_FINDINGS);
-        report(l, s->loc, "scheduler", s->name, "", f, n);
-        if (n > 0)
-            break; /* the other direction has the same queues */
-        for (unsigned k = 0; k < q->n_profiles; k++)
-            if (used[k])
-                report(l, q->profiles[k].loc, "profile", q->profiles[k].name, directions[d], f,
-                       qos_shape_check(s, clock, &q->profiles[k].shape[d], f, MAX_FINDINGS));
-    }
-    free(used);
+    for (unsigned d = 0; d < QOS_DIRECTIONS; d++)
+        clock[d] = nominal_clock(q, s, d, used);
+    for (unsigned k = 0; k < q->n_profiles; k++)
+        if (used[k])
+            check_profile(l, s, &q->profiles[k], clock);
 }
 
 void load_pipes(struct loader *l)
@@ -185,8 +255,12 @@ void load_pipes(struct loader *l)
     index_subports(l, &ix);
     count_pipes(l, &ix);
     number_pipes(l, &ix);
-    for (unsigned i = 0; i < l->m->qos.n_schedulers; i++)
+    for (unsigned i = 0; i < l->m->qos.n_schedulers; i++) {
+        if (l->m->qos.schedulers[i].n_subports == 0)
+            continue; /* its ports were an error already */
+        check_size(l, &l->m->qos.schedulers[i]);
         check_scheduler(l, &ix, i);
+    }
     for (unsigned i = 0; i < CFG_MAX_PORTS; i++)
         free(ix.subport[i]);
 }

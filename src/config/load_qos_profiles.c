@@ -61,8 +61,10 @@ static void read_class_rate(struct loader *l, const config_setting_t *group, uns
     (void)i;
     if (!read_group(l, group, "class rate", keys, 2, v))
         return;
-    if (v[1].v.u > shape->rate)
+    if (v[1].v.u > shape->rate) {
         key_error(l, v[1].setting, "rate", "expected at most the profile's own rate");
+        return;
+    }
     shape->class_rate[v[0].v.u] = v[1].v.u;
 }
 
@@ -103,6 +105,7 @@ static uint64_t read_burst(struct loader *l, const struct value *v, uint64_t rat
 static void take_shape(struct loader *l, const struct value *v, struct qos_shape *shape)
 {
     bool new_rate = v[SHAPE_RATE].setting != NULL;
+    uint64_t old = shape->rate;
 
     if (new_rate)
         shape->rate = v[SHAPE_RATE].v.u;
@@ -110,9 +113,11 @@ static void take_shape(struct loader *l, const struct value *v, struct qos_shape
         shape->burst = read_burst(l, &v[SHAPE_BURST], shape->rate);
     if (new_rate)
         for (unsigned c = 0; c < QOS_CLASSES; c++)
-            shape->class_rate[c] = shape->rate;
+            if (shape->class_rate[c] == old || shape->class_rate[c] > shape->rate)
+                shape->class_rate[c] = shape->rate; /* it has no cap, or one above all it gets */
     if (v[SHAPE_CLASSES].setting != NULL) {
-        shape->tc_period_ms = CAPPED_MS;
+        if (shape->tc_period_ms == 0)
+            shape->tc_period_ms = CAPPED_MS;
         each_group(l, v[SHAPE_CLASSES].setting, "class_rates", read_class_rate, shape);
     }
     if (v[SHAPE_PERIOD].setting != NULL)
@@ -123,9 +128,12 @@ static void take_shape(struct loader *l, const struct value *v, struct qos_shape
         shape->oversubscription_weight = (uint8_t)v[SHAPE_OV_WEIGHT].v.u;
 }
 
-static void read_direction(struct loader *l, const struct value *given, struct qos_shape *shape)
+/* both: what the profile says for both directions, of which this one gives the rest. */
+static void read_direction(struct loader *l, const struct value *given, const struct value *both,
+                           struct qos_shape *shape)
 {
     struct value v[N_SHAPE_KEYS];
+    uint64_t unused;
 
     if (given->setting == NULL)
         return;
@@ -134,8 +142,13 @@ static void read_direction(struct loader *l, const struct value *given, struct q
                   "expected a group: { rate = \"10M\"; }");
         return;
     }
-    if (read_group(l, given->setting, "direction of a profile", profile_keys, N_SHAPE_KEYS, v))
-        take_shape(l, v, shape);
+    if (!read_group(l, given->setting, "direction of a profile", profile_keys, N_SHAPE_KEYS, v))
+        return;
+    if (v[SHAPE_BURST].setting == NULL && both[SHAPE_BURST].set &&
+        (parse_size(both[SHAPE_BURST].v.s, &unused) == 0 ||
+         parse_duration(both[SHAPE_BURST].v.s, &unused) == 0))
+        v[SHAPE_BURST] = both[SHAPE_BURST];
+    take_shape(l, v, shape);
 }
 
 static void read_profile(struct loader *l, const config_setting_t *group, const char *name)
@@ -150,8 +163,8 @@ static void read_profile(struct loader *l, const config_setting_t *group, const 
     up->oversubscription_weight = 1;
     take_shape(l, v, up);
     *down = *up;
-    read_direction(l, &v[PROFILE_UP], up);
-    read_direction(l, &v[PROFILE_DOWN], down);
+    read_direction(l, &v[PROFILE_UP], v, up);
+    read_direction(l, &v[PROFILE_DOWN], v, down);
     if (ok && (up->rate == 0 || down->rate == 0))
         key_error(
             l, group, name,

@@ -74,15 +74,16 @@ static uint32_t resolve_map(struct loader *l, const char *key, const struct valu
 {
     const struct value *v = one->setting != NULL ? one : both;
     struct cfg_qos *q = &l->m->qos;
-    const char *names[64];
+    const char *names[MAX_DSCP_MAPS + 1];
     unsigned n = 0;
 
     if (v->setting == NULL || !v->set)
         return plain_map(l);
-    for (; n < q->n_dscp_maps; n++) {
-        if (strcmp(q->dscp_maps[n].name, v->v.s) == 0)
-            return n;
-        names[n] = q->dscp_maps[n].name;
+    for (unsigned i = 0; i < q->n_dscp_maps; i++) {
+        if (strcmp(q->dscp_maps[i].name, v->v.s) == 0)
+            return i;
+        if (q->dscp_maps[i].name[0] != '\0') /* not that of plain_map() */
+            names[n++] = q->dscp_maps[i].name;
     }
     unknown_name(l, v->setting, one->setting != NULL ? key : "dscp_map", "DSCP map",
                  nearest_name(v->v.s, names, n));
@@ -97,8 +98,8 @@ static void add_subport(struct cfg_scheduler *s, const struct cfg_subport *new)
 
 struct subport_list {
     struct cfg_scheduler *s;
-    uint32_t port; /* of those that do not name one */
-    bool named;    /* they must: the scheduler has several ports */
+    const uint32_t *ports;
+    unsigned n_ports;
 };
 
 enum {
@@ -120,11 +121,11 @@ static const struct key subport_keys[N_SUBPORT_KEYS] = {
     [SUBPORT_DOWN] = {"rate_down", KEY_RATE, .min = 8000, .max = QOS_MAX_RATE},
 };
 
-static uint64_t subport_rate(struct loader *l, const struct value *all, const struct value *one,
+/* v or, where that is not given, the rate of both directions. */
+static uint64_t subport_rate(struct loader *l, const struct value *v, uint64_t both,
                              uint64_t port_rate)
 {
-    const struct value *v = one->setting != NULL ? one : all;
-    uint64_t rate = v->setting != NULL && v->set ? v->v.u : port_rate;
+    uint64_t rate = v->setting != NULL && v->set ? v->v.u : both;
 
     if (rate > port_rate) {
         key_error(l, v->setting, config_setting_name(v->setting),
@@ -134,11 +135,39 @@ static uint64_t subport_rate(struct loader *l, const struct value *all, const st
     return rate;
 }
 
+static bool is_there(const uint32_t *ports, unsigned n, uint32_t port)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (ports[i] == port)
+            return true;
+    return false;
+}
+
+/* A subport's name and subscribers are its own. */
+static void check_subport(struct loader *l, const struct cfg_scheduler *s, const struct value *v,
+                          const config_setting_t *group, const struct cfg_subport *new)
+{
+    for (unsigned k = 0; k < s->n_subports; k++) {
+        const struct cfg_subport *old = &s->subports[k];
+
+        if (strcmp(old->name, new->name) == 0)
+            key_error(l, v[SUBPORT_NAME].setting, "name", "already a subport at %s:%u",
+                      old->loc.file, old->loc.line);
+        else if (old->port == new->port &&
+                 old->svlan_first <= new->svlan_last &&new->svlan_first <= old->svlan_last)
+            key_error(l, v[SUBPORT_SVLAN].setting != NULL ? v[SUBPORT_SVLAN].setting : group,
+                      "svlan", "overlaps subport '%s' at %s:%u", old->name, old->loc.file,
+                      old->loc.line);
+    }
+}
+
 static void read_subport(struct loader *l, const config_setting_t *group, unsigned i, void *ctx)
 {
     struct subport_list *list = ctx;
     struct value v[N_SUBPORT_KEYS];
-    struct cfg_subport new = {.loc = setting_loc(l, group), .port = list->port};
+    struct cfg_subport new = {.loc = setting_loc(l, group),
+                              .port = list->n_ports > 0 ? list->ports[0] : 0};
+    uint64_t both;
 
     (void)i;
     if (!read_group(l, group, "subport", subport_keys, N_SUBPORT_KEYS, v))
@@ -150,43 +179,54 @@ static void read_subport(struct loader *l, const config_setting_t *group, unsign
                          nearest_port(l, v[SUBPORT_PORT].v.s));
             return;
         }
-    } else if (list->named) {
+        if (!is_there(list->ports, list->n_ports, new.port)) {
+            key_error(l, v[SUBPORT_PORT].setting, "port", "is not among the scheduler's ports");
+            return;
+        }
+    } else if (list->n_ports > 1) {
         key_error(l, group, "port", "missing in this subport: the scheduler has several ports");
         return;
     }
     new.name = v[SUBPORT_NAME].v.s;
     new.svlan_first = (uint16_t)v[SUBPORT_SVLAN].v.u;
     new.svlan_last = (uint16_t)v[SUBPORT_SVLAN].v.u2;
-    new.rate[QOS_UP] = subport_rate(l, &v[SUBPORT_RATE], &v[SUBPORT_UP], list->s->rate);
-    new.rate[QOS_DOWN] = subport_rate(l, &v[SUBPORT_RATE], &v[SUBPORT_DOWN], list->s->rate);
+    both = subport_rate(l, &v[SUBPORT_RATE], list->s->rate, list->s->rate);
+    new.rate[QOS_UP] = subport_rate(l, &v[SUBPORT_UP], both, list->s->rate);
+    new.rate[QOS_DOWN] = subport_rate(l, &v[SUBPORT_DOWN], both, list->s->rate);
     for (unsigned c = 0; c < QOS_CLASSES; c++)
         new.class_rate[c] = list->s->rate;
-    for (unsigned k = 0; k < list->s->n_subports; k++) {
-        const struct cfg_subport *old = &list->s->subports[k];
-
-        if (strcmp(old->name, new.name) == 0)
-            key_error(l, v[SUBPORT_NAME].setting, "name", "already a subport at %s:%u",
-                      old->loc.file, old->loc.line);
-        else if (old->port == new.port &&
-                 old->svlan_first <= new.svlan_last &&new.svlan_first <= old->svlan_last)
-            key_error(l, v[SUBPORT_SVLAN].setting != NULL ? v[SUBPORT_SVLAN].setting : group,
-                      "svlan", "overlaps subport '%s' at %s:%u", old->name, old->loc.file,
-                      old->loc.line);
-    }
+    check_subport(l, list->s, v, group, &new);
     if (list->s->n_subports == QOS_MAX_SUBPORTS)
         key_error(l, group, "subports", "expected at most %d", QOS_MAX_SUBPORTS);
     else
         add_subport(list->s, &new);
 }
 
+static void check_ports_used(struct loader *l, const config_setting_t *setting,
+                             const struct subport_list *list)
+{
+    for (unsigned i = 0; i < list->n_ports; i++) {
+        bool used = false;
+
+        for (unsigned k = 0; k < list->s->n_subports; k++)
+            used |= list->s->subports[k].port == list->ports[i];
+        if (!used)
+            key_error(l, setting, "subports", "the scheduler's port '%s' has none",
+                      l->m->ports[list->ports[i]].name);
+    }
+}
+
 /* Without subports each port is one. */
 static void load_subports(struct loader *l, const struct value *v, struct cfg_scheduler *s,
                           const uint32_t *ports, unsigned n)
 {
-    struct subport_list list = {.s = s, .port = n > 0 ? ports[0] : 0, .named = n > 1};
+    struct subport_list list = {.s = s, .ports = ports, .n_ports = n};
+    size_t errors = l->d->n_errors;
 
     if (v->setting != NULL) {
         each_group(l, v->setting, "subports", read_subport, &list);
+        if (l->d->n_errors == errors)
+            check_ports_used(l, v->setting, &list);
         return;
     }
     for (unsigned i = 0; i < n; i++) {
@@ -217,6 +257,8 @@ static unsigned read_ports(struct loader *l, const struct value *v, uint32_t *po
         ports[found] = find_port(l, name);
         if (ports[found] == CFG_NONE && !l->port_nameless)
             unknown_name(l, names[i], "ports", "port", nearest_port(l, name));
+        else if (ports[found] != CFG_NONE && is_there(ports, found, ports[found]))
+            key_error(l, names[i], "ports", "is there twice");
         else if (ports[found] != CFG_NONE)
             found++;
     }
