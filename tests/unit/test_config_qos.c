@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The QoS model that comes out of a configuration: defaults, directions, classes, queues by time,
+ * DSCP maps, subports and the numbering of pipes. The messages for wrong ones are in
+ * tests/config/bad/. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <CUnit/Basic.h>
+
+#include "config/model.h"
+
+static const char *const directions[] = {"up", "down", NULL};
+static const struct task_schema classify = {.type = "classify",
+                                            .outputs = {"to"},
+                                            .params = {{"scheduler", PARAM_SCHEDULER}},
+                                            .gives = FACT_SUBSCRIBER};
+static const struct task_schema qos = {
+    .type = "qos",
+    .outputs = {"to"},
+    .params = {{"scheduler", PARAM_SCHEDULER, .required = true},
+               {"direction", PARAM_ENUM, .choices = directions, .required = true}},
+    .needs = FACT_PATH};
+static const struct task_schema *const schemas[] = {&classify, &qos, NULL};
+
+static struct diags diags;
+
+#define PORTS                                                                                      \
+    "ports = ( { name = \"a\"; device = \"net_null0\"; }, { name = \"b\"; device = "               \
+    "\"net_null1\"; } );\n"
+#define TASKS                                                                                      \
+    "tasks = ( { name = \"c\"; type = \"classify\"; from = \"a\"; scheduler = \"s\"; to = "        \
+    "\"q\"; }, { name = \"q\"; type = \"qos\"; scheduler = \"s\"; direction = \"up\"; to = "       \
+    "\"b\"; } );\nlayout = ( { core = \"0\"; tasks = [\"c\", \"q\"]; } );\n"
+#define SUBSCRIBERS(profile)                                                                       \
+    "subscribers = ( { port = \"a\"; svlan = 100; cvlan = \"1-64\"; ipv4 = \"10.0.0.0/26\"; "      \
+    "profile = \"" profile "\"; } );\n"
+
+/* The configuration with this text for its profiles and schedulers. */
+static struct cfg_model *load(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static struct cfg_model *load(const char *fmt, ...)
+{
+    char path[] = "/tmp/vbng-test-qos-XXXXXX";
+    struct config_options options = {.schemas = schemas, .topology = "1x8x1"};
+    FILE *f = fdopen(mkstemp(path), "w");
+    struct cfg_model *m;
+    va_list args;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    fputs(PORTS TASKS, f);
+    va_start(args, fmt);
+    vfprintf(f, fmt, args);
+    va_end(args);
+    fclose(f);
+    diag_free(&diags);
+    memset(&diags, 0, sizeof(diags));
+    m = config_load(path, &options, &diags);
+    if (m == NULL)
+        diag_print(&diags, stderr);
+    unlink(path);
+    return m;
+}
+
+static struct cfg_model *load_good(const char *profile, const char *scheduler)
+{
+    struct cfg_model *m = load(SUBSCRIBERS("p") "qos = { profiles = { p = { %s }; }; schedulers = "
+                                                "{ s = { ports = \"a\"; %s }; }; };\n",
+                               profile, scheduler);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    return m;
+}
+
+/* Nothing but a rate: the paper's case. */
+static void defaults(void)
+{
+    struct cfg_model *m = load_good("rate = \"10M\";", "");
+    const struct qos_shape *up = &m->qos.profiles[0].shape[QOS_UP];
+    const struct cfg_scheduler *s = &m->qos.schedulers[0];
+
+    CU_ASSERT_EQUAL(diags.n_errors, 0);
+    CU_ASSERT_EQUAL(up->rate, 10000000);
+    CU_ASSERT_EQUAL(up->burst, 6250); /* 5 ms */
+    CU_ASSERT_EQUAL(up->tc_period_ms, 0);
+    CU_ASSERT_EQUAL(up->oversubscription_weight, 1);
+    for (unsigned c = 0; c < QOS_CLASSES; c++)
+        CU_ASSERT_EQUAL(up->class_rate[c], up->rate);
+    for (unsigned q = 0; q < QOS_BE_QUEUES; q++)
+        CU_ASSERT_EQUAL(up->weight[q], 1);
+    CU_ASSERT_EQUAL(memcmp(up, &m->qos.profiles[0].shape[QOS_DOWN], sizeof(*up)), 0);
+    CU_ASSERT_EQUAL(s->rate, 10000000000);
+    CU_ASSERT_EQUAL(s->overhead, 4);
+    CU_ASSERT_EQUAL(s->mtu, 1522);
+    CU_ASSERT_FALSE(s->oversubscription);
+    CU_ASSERT_EQUAL(s->n_subports, 1);
+    CU_ASSERT_STRING_EQUAL(s->subports[0].name, "a");
+    CU_ASSERT_EQUAL(s->subports[0].rate[QOS_DOWN], s->rate);
+    CU_ASSERT_EQUAL(s->subports[0].n_pipes, 64);
+    CU_ASSERT_EQUAL(s->pipes_per_subport, 64);
+    CU_ASSERT_EQUAL(s->non_ip_queue, QOS_BE);
+    for (unsigned c = 0; c < QOS_BE; c++)
+        CU_ASSERT_EQUAL(s->class[c].size, 0);
+    /* 5 ms of 10 Mbit/s are 98 packets of 64 bytes */
+    CU_ASSERT_EQUAL(s->class[QOS_BE].size, 128);
+    for (unsigned d = 0; d < QOS_DIRECTIONS; d++)
+        for (unsigned dscp = 0; dscp < 64; dscp++)
+            CU_ASSERT_EQUAL(m->qos.dscp_maps[s->dscp_map[d]].queue[dscp], QOS_BE);
+    config_free(m);
+}
+
+static void bursts(void)
+{
+    static const struct {
+        const char *text;
+        uint64_t up, down;
+    } cases[] = {
+        {"rate = \"1M\";", 3044, 3044}, /* never less than two frames */
+        {"rate = \"10M\"; burst = \"16K\";", 16384, 16384},
+        {"rate = \"10M\"; burst = \"20ms\";", 25000, 25000},
+        /* a time is one of the direction's own rate */
+        {"rate = \"10M\"; burst = \"20ms\"; down = { rate = \"100M\"; };", 25000, 250000},
+        {"rate = \"10M\"; burst = \"16K\"; down = { rate = \"100M\"; };", 16384, 16384},
+        {"rate = \"10M\"; burst = \"16K\"; down = { burst = \"32K\"; };", 16384, 32768},
+        {"rate = \"10M\"; down = { rate = \"100M\"; };", 6250, 62500},
+        {"up = { rate = \"10M\"; }; down = { rate = \"100M\"; };", 6250, 62500},
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct cfg_model *m = load_good(cases[i].text, "");
+
+        CU_ASSERT_EQUAL(m->qos.profiles[0].shape[QOS_UP].burst, cases[i].up);
+        CU_ASSERT_EQUAL(m->qos.profiles[0].shape[QOS_DOWN].burst, cases[i].down);
+        config_free(m);
+    }
+}
+
+/* What a direction does not say is what the profile says, caps included. */
+static void directions_of_a_profile(void)
+{
+    struct cfg_model *m = load_good(
+        "rate = \"100M\"; class_rates = ( { class = \"0\"; rate = \"20M\"; }, "
+        "{ class = \"1\"; rate = \"50M\"; } ); tc_period = \"200ms\"; weights = [1, 2, 3, 4]; "
+        "up = { rate = \"30M\"; }; "
+        "down = { rate = \"200M\"; class_rates = ( { class = \"be\"; rate = \"150M\"; } ); "
+        "weights = [4, 3, 2, 1]; oversubscription_weight = 7; };",
+        "classes = ( { class = \"0\"; queue = 64; }, { class = \"1\"; queue = 64; } );");
+    const struct qos_shape *up = &m->qos.profiles[0].shape[QOS_UP],
+                           *down = &m->qos.profiles[0].shape[QOS_DOWN];
+
+    CU_ASSERT_EQUAL(up->rate, 30000000);
+    CU_ASSERT_EQUAL(up->class_rate[0], 20000000);
+    CU_ASSERT_EQUAL(up->class_rate[1], 30000000); /* 50M of 30M is no cap */
+    CU_ASSERT_EQUAL(up->class_rate[2], 30000000);
+    CU_ASSERT_EQUAL(up->tc_period_ms, 200);
+    CU_ASSERT_EQUAL(up->weight[3], 4);
+    CU_ASSERT_EQUAL(up->oversubscription_weight, 1);
+    CU_ASSERT_EQUAL(down->rate, 200000000);
+    CU_ASSERT_EQUAL(down->class_rate[0], 20000000);
+    CU_ASSERT_EQUAL(down->class_rate[2], 200000000);
+    CU_ASSERT_EQUAL(down->class_rate[QOS_BE], 150000000);
+    CU_ASSERT_EQUAL(down->tc_period_ms, 200); /* the profile's, not the default of 40 */
+    CU_ASSERT_EQUAL(down->weight[0], 4);
+    CU_ASSERT_EQUAL(down->oversubscription_weight, 7);
+    config_free(m);
+}
+
+/* Rounded up to a power of two, at the fastest rate of the class. */
+static void queues_by_time(void)
+{
+    static const struct {
+        const char *profile, *queue;
+        unsigned size;
+    } cases[] = {
+        {"rate = \"10M\";", "\"5ms\"", 128},
+        {"rate = \"10M\";", "\"3276800ns\"", 64}, /* exactly 64 packets */
+        {"rate = \"10M\";", "\"3276801ns\"", 128},
+        {"rate = \"10M\"; down = { rate = \"100M\"; };", "\"5ms\"", 1024},
+        {"rate = \"100M\"; class_rates = ( { class = \"0\"; rate = \"1M\"; } ); tc_period = "
+         "\"2s\";",
+         "\"5ms\"", 16},
+        {"rate = \"8k\";", "\"1ms\"", 1},
+        {"rate = \"10M\";", "64", 64},
+        {"rate = \"10M\";", "\"1K\"", 1024},
+        {"rate = \"10M\";", "1", 1},
+        {"rate = \"10M\";", "32768", 32768},
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char scheduler[128];
+        struct cfg_model *m;
+
+        snprintf(scheduler, sizeof(scheduler), "classes = ( { class = \"0\"; queue = %s; } );",
+                 cases[i].queue);
+        m = load_good(cases[i].profile, scheduler);
+        CU_ASSERT_EQUAL(m->qos.schedulers[0].class[0].size, cases[i].size);
+        if (m->qos.schedulers[0].class[0].size != cases[i].size)
+            fprintf(stderr, "%s %s: %u\n", cases[i].profile, cases[i].queue,
+                    m->qos.schedulers[0].class[0].size);
+        config_free(m);
+    }
+}
+
+static void queue_management(void)
+{
+    struct cfg_model *m = load_good(
+        "rate = \"10M\";",
+        "classes = ( { class = \"0\"; queue = 64; red = { min = 16; max = 48; }; }, { class = "
+        "\"be\"; queue = 128; red = { min = 1; max = 1023; inverse_probability = 255; "
+        "weight_log2 = 12; }; } );");
+    const struct cfg_class *c = m->qos.schedulers[0].class;
+
+    CU_ASSERT_EQUAL(c[0].aqm, AQM_RED);
+    CU_ASSERT_EQUAL(c[0].red_min, 16);
+    CU_ASSERT_EQUAL(c[0].red_max, 48);
+    CU_ASSERT_EQUAL(c[0].red_inverse_probability, 10);
+    CU_ASSERT_EQUAL(c[0].red_weight_log2, 9);
+    CU_ASSERT_EQUAL(c[QOS_BE].red_inverse_probability, 255);
+    CU_ASSERT_EQUAL(c[QOS_BE].red_weight_log2, 12);
+    CU_ASSERT_EQUAL(c[1].aqm, AQM_TAIL);
+    config_free(m);
+    m = load_good("rate = \"10M\";",
+                  "classes = ( { class = \"0\"; queue = 64; pie = { }; }, { class = \"be\"; queue "
+                  "= 128; pie = { target = \"20ms\"; update = \"30ms\"; max_burst = \"40ms\"; "
+                  "tail = 100; }; } );");
+    c = m->qos.schedulers[0].class;
+    CU_ASSERT_EQUAL(c[0].aqm, AQM_PIE);
+    CU_ASSERT_EQUAL(c[0].pie_target_ms, 15);
+    CU_ASSERT_EQUAL(c[0].pie_update_ms, 15);
+    CU_ASSERT_EQUAL(c[0].pie_max_burst_ms, 150);
+    CU_ASSERT_EQUAL(c[0].pie_tail, 64);
+    CU_ASSERT_EQUAL(c[QOS_BE].pie_target_ms, 20);
+    CU_ASSERT_EQUAL(c[QOS_BE].pie_update_ms, 30);
+    CU_ASSERT_EQUAL(c[QOS_BE].pie_max_burst_ms, 40);
+    CU_ASSERT_EQUAL(c[QOS_BE].pie_tail, 100);
+    config_free(m);
+}
+
+/* A table for each direction; what no entry names goes by the default. */
+static void maps(void)
+{
+    struct cfg_model *m =
+        load(SUBSCRIBERS("p") "qos = { profiles = { p = { rate = \"10M\"; }; }; dscp_maps = { "
+                              "one = { queues = ( { dscp = 46; class = \"0\"; }, { dscp = "
+                              "\"8-15\"; class = \"be\"; queue = 3; } ); default = { class = "
+                              "\"be\"; queue = 1; }; }; two = { default = { class = \"11\"; }; }; "
+                              "}; schedulers = { s = { ports = \"a\"; dscp_map = \"one\"; "
+                              "dscp_map_down = \"two\"; non_ip = { class = \"1\"; }; }; }; };\n");
+    const struct cfg_scheduler *s;
+    const uint8_t *up, *down;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    s = &m->qos.schedulers[0];
+    up = m->qos.dscp_maps[s->dscp_map[QOS_UP]].queue;
+    down = m->qos.dscp_maps[s->dscp_map[QOS_DOWN]].queue;
+    for (unsigned dscp = 0; dscp < 64; dscp++) {
+        unsigned want = dscp == 46 ? 0 : dscp >= 8 && dscp <= 15 ? QOS_BE + 3 : QOS_BE + 1;
+
+        CU_ASSERT_EQUAL(up[dscp], want);
+        CU_ASSERT_EQUAL(down[dscp], 11);
+    }
+    CU_ASSERT_EQUAL(s->non_ip_queue, 1);
+    config_free(m);
+}
+
+/* Subports of different sizes on two ports: pipes count through the largest's power of two. */
+static void pipes_of_subports(void)
+{
+    struct cfg_model *m = load(
+        "subscribers = ( { port = \"a\"; svlan = \"10-11\"; cvlan = \"1-3\"; ipv4 = "
+        "\"10.0.0.0/24\"; profile = \"p\"; }, { port = \"b\"; svlan = 11; cvlan = \"1-5\"; ipv4 = "
+        "\"10.0.1.0/24\"; profile = \"p\"; }, { port = \"a\"; svlan = 12; cvlan = \"1-2\"; ipv4 = "
+        "\"10.0.2.0/24\"; profile = \"p\"; } );\n"
+        "qos = { profiles = { p = { rate = \"10M\"; }; }; schedulers = { s = { ports = [\"a\", "
+        "\"b\"]; rate = \"20G\"; subports = ( { name = \"x\"; port = \"a\"; svlan = \"1-10\"; rate "
+        "= \"5G\"; }, { name = \"y\"; port = \"a\"; svlan = \"11-4094\"; rate_up = \"1G\"; }, { "
+        "name = \"z\"; port = \"b\"; rate = \"2G\"; rate_down = \"3G\"; } ); }; }; };\n");
+    const struct cfg_scheduler *s;
+    static const uint32_t want[] = {0,  1,  2,  8,  9,  10,      /* a.10, a.11 */
+                                    16, 17, 18, 19, 20, 11, 12}; /* b.11, a.12 */
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    s = &m->qos.schedulers[0];
+    CU_ASSERT_EQUAL(s->pipes_per_subport, 8);
+    CU_ASSERT_EQUAL(s->subports[0].n_pipes, 3);
+    CU_ASSERT_EQUAL(s->subports[1].n_pipes, 5);
+    CU_ASSERT_EQUAL(s->subports[2].n_pipes, 5);
+    CU_ASSERT_EQUAL(s->subports[0].rate[QOS_UP], 5000000000);
+    CU_ASSERT_EQUAL(s->subports[0].rate[QOS_DOWN], 5000000000);
+    CU_ASSERT_EQUAL(s->subports[1].rate[QOS_UP], 1000000000);
+    CU_ASSERT_EQUAL(s->subports[1].rate[QOS_DOWN], 20000000000);
+    CU_ASSERT_EQUAL(s->subports[2].rate[QOS_UP], 2000000000);
+    CU_ASSERT_EQUAL(s->subports[2].rate[QOS_DOWN], 3000000000);
+    CU_ASSERT_EQUAL_FATAL(m->n_subscribers, sizeof(want) / sizeof(want[0]));
+    for (uint32_t i = 0; i < m->n_subscribers; i++)
+        CU_ASSERT_EQUAL(m->subscribers[i].pipe, want[i]);
+    config_free(m);
+}
+
+/* Ports without a scheduler need no profile, and have no pipe. */
+static void without_a_scheduler(void)
+{
+    struct cfg_model *m = load(
+        "subscribers = ( { port = \"a\"; svlan = 10; cvlan = 1; ipv4 = \"10.0.0.0/32\"; profile = "
+        "\"p\"; }, { port = \"b\"; svlan = 10; cvlan = 1; ipv4 = \"10.0.0.1/32\"; } );\n"
+        "qos = { profiles = { p = { rate = \"10M\"; }; }; schedulers = { s = { ports = \"a\"; }; "
+        "}; };\n");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    CU_ASSERT_EQUAL(m->subscribers[0].pipe, 0);
+    CU_ASSERT_EQUAL(m->subscribers[1].pipe, CFG_NONE);
+    CU_ASSERT_EQUAL(m->subscribers[1].profile, CFG_NONE);
+    CU_ASSERT_EQUAL(m->qos.schedulers[0].pipes_per_subport, 1);
+    config_free(m);
+}
+
+/* 256 subports, one of them with 2^20 subscribers: beyond the 2^28 pipes that a path can name. */
+static void more_pipes_than_numbers(void)
+{
+    char *text = NULL;
+    size_t len, found = 0;
+    FILE *f = open_memstream(&text, &len);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    fputs("subscribers = ( { port = \"a\"; svlan = \"1-256\"; cvlan = \"1-4094\"; ipv4 = "
+          "\"10.0.0.0/12\"; profile = \"p\"; } );\nqos = { profiles = { p = { rate = \"10M\"; }; "
+          "}; schedulers = { s = { ports = \"a\"; classes = ( { class = \"be\"; queue = 64; } ); "
+          "subports = ( { name = \"x\"; svlan = \"1-256\"; }",
+          f);
+    for (unsigned i = 257; i < 512; i++)
+        fprintf(f, ", { name = \"x%u\"; svlan = %u; }", i, i);
+    fputs(" ); }; }; };\n", f);
+    fclose(f);
+    CU_ASSERT_PTR_NULL(load("%s", text));
+    free(text);
+    f = open_memstream(&text, &len);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    diag_print(&diags, f);
+    fclose(f);
+    found = strstr(text, "scheduler 's': 256 subports of 1048576 pipes, as many as the largest one "
+                         "needs, are more than 268435454: make the subports more alike") != NULL;
+    CU_ASSERT_TRUE(found);
+    free(text);
+}
+
+#define TEST(f)                                                                                    \
+    {                                                                                              \
+#f, f                                                                                      \
+    }
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        TEST(defaults),
+        TEST(bursts),
+        TEST(directions_of_a_profile),
+        TEST(queues_by_time),
+        TEST(queue_management),
+        TEST(maps),
+        TEST(pipes_of_subports),
+        TEST(without_a_scheduler),
+        TEST(more_pipes_than_numbers),
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {{.pName = "QoS model", .pTests = tests}, CU_SUITE_INFO_NULL};
+    int failed;
+
+    CU_initialize_registry();
+    CU_register_suites(suites);
+    CU_basic_run_tests();
+    failed = (int)CU_get_number_of_failures();
+    CU_cleanup_registry();
+    diag_free(&diags);
+    return failed != 0;
+}
