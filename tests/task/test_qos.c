@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* qos: what it holds, drops and lets pass, and that changes lose and reorder nothing. */
+#include <stdlib.h>
+
+#include "frames.h"
+#include "qos_rig.h"
+
+#define BE_QUEUE QOS_BE
+
+static uint32_t path_of(uint32_t pipe, unsigned queue)
+{
+    return pipe * QOS_QUEUES + queue;
+}
+
+static void full_queue(void)
+{
+    struct rig *r;
+
+    qos_model();
+    r = qos_open();
+    put_numbered(r, path_of(0, BE_QUEUE), 0, 70, 64);
+    CU_ASSERT_EQUAL(rig_held(r), 64);
+    CU_ASSERT_EQUAL(rig_drops(r, "queue_full"), 6);
+    /* another's queue has room */
+    put_numbered(r, path_of(1, BE_QUEUE), 0, 1, 64);
+    CU_ASSERT_EQUAL(rig_held(r), 65);
+    drain(r);
+    CU_ASSERT_EQUAL(rig_captured(r, "to"), 65);
+    CU_ASSERT_EQUAL(rig_drops(r, "queue_full"), 6);
+    CU_ASSERT_EQUAL(rig_qos(r)->lag.count, 65);
+    CU_ASSERT_EQUAL(rig_qos(r)->sojourn[QOS_BE].count, 65);
+    CU_ASSERT_EQUAL(rig_qos(r)->sojourn[0].count, 0);
+    CU_ASSERT_EQUAL(rig_qos(r)->pipe[0].packets, 64);
+    CU_ASSERT_EQUAL(rig_qos(r)->pipe[0].bytes, 64 * 64);
+    rig_close(r);
+}
+
+static void unused_class(void)
+{
+    struct rig *r;
+
+    qos_model();
+    r = qos_open();
+    FATE(r, numbered(path_of(0, 5), 0, 64), "drop queue_full");
+    rig_close(r);
+}
+
+static void not_shaped(void)
+{
+    struct rig *r;
+
+    qos_model();
+    r = qos_open();
+    FATE(r, numbered(path_of(PIPES, 0), 0, 64), "drop not_shaped");
+    FATE(r, numbered(SUBSCRIBER_NO_PATH + 3, 0, 64), "drop not_shaped");
+    FATE(r, numbered(UINT32_MAX, 0, 64), "drop not_shaped");
+    CU_ASSERT_EQUAL(rig_drops(r, "not_shaped"), 3);
+    FATE(r, numbered(path_of(PIPES - 1, BE_QUEUE), 0, 64), "held");
+    drain(r);
+    rig_close(r);
+}
+
+static void active_drops(enum qos_aqm aqm, const char *reason, const char *other)
+{
+    struct rig *r;
+
+    qos_model();
+    qos_shape.class[QOS_BE] = (struct cfg_class){.size = 64,
+                                                 .aqm = aqm,
+                                                 .red_min = 4,
+                                                 .red_max = 16,
+                                                 .red_inverse_probability = 2,
+                                                 .red_weight_log2 = 1,
+                                                 .pie_target_ms = 15,
+                                                 .pie_update_ms = 15,
+                                                 .pie_max_burst_ms = 150,
+                                                 .pie_tail = 32};
+    r = qos_open();
+    put_numbered(r, path_of(0, BE_QUEUE), 0, 200, 64);
+    CU_ASSERT(rig_drops(r, reason) > 0);
+    CU_ASSERT_EQUAL(rig_drops(r, other), 0);
+    CU_ASSERT_EQUAL(rig_drops(r, reason) + rig_drops(r, "queue_full") + rig_held(r), 200);
+    drain(r);
+    rig_close(r);
+}
+
+static void red(void)
+{
+    active_drops(AQM_RED, "red", "pie");
+}
+
+static void pie(void)
+{
+    active_drops(AQM_PIE, "pie", "red");
+}
+
+static void priorities(void)
+{
+    struct rig *r;
+
+    qos_model();
+    r = qos_open();
+    put_numbered(r, path_of(0, BE_QUEUE), 0, 60, 200);
+    put_numbered(r, path_of(0, 0), 1000, 4, 200);
+    drain(r);
+    CU_ASSERT_EQUAL_FATAL(rig_captured(r, "to"), 64);
+    for (unsigned i = 0; i < 64; i++)
+        CU_ASSERT_EQUAL(number_of(rig_out(r, "to", 0, i)), i < 4 ? 1000 + i : i - 4);
+    CU_ASSERT_EQUAL(rig_qos(r)->sojourn[0].count, 4);
+    rig_close(r);
+}
+
+/* Take what has been sent since, which must go on with the number next. Returns the next. */
+static uint32_t in_order(struct rig *r, uint32_t next)
+{
+    unsigned n = rig_captured(r, "to"), wrong = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        wrong += number_of(rig_out(r, "to", 0, i)) != next + i;
+    CU_ASSERT_EQUAL(wrong, 0);
+    rig_clear(r);
+    return next + n;
+}
+
+/* 10,000 changes, most of them while packets wait: none is lost, none overtakes another. */
+static void profile_changes(void)
+{
+    uint32_t put = 0, got = 0, waited = 0;
+    struct rig *r;
+
+    qos_model();
+    qos_shape.class[QOS_BE].size = 1024;
+    r = qos_open();
+    srand(1);
+    for (unsigned i = 0; i < 10000; i++) {
+        unsigned n = rig_held(r) < 900 ? (unsigned)rand() % 8 : 0;
+
+        put_numbered(r, path_of(0, BE_QUEUE), put, n, 64);
+        put += n;
+        waited += rig_held(r) > 0;
+        CU_ASSERT_EQUAL(
+            qos_set_profile(rig_task(r), 0, PROFILE_10M + (uint32_t)rand() % (N_PROFILES - 1)), 0);
+        rig_poll(r, rte_rdtsc());
+        got = in_order(r, got);
+    }
+    drain(r);
+    got = in_order(r, got);
+    CU_ASSERT_EQUAL(got, put);
+    CU_ASSERT(waited > 5000);
+    CU_ASSERT_EQUAL(rig_drops(r, "queue_full"), 0);
+    rig_close(r);
+}
+
+static void refused_changes(void)
+{
+    struct rig *r;
+
+    qos_model();
+    qos_profiles[PROFILE_50M].shape[QOS_UP].rate = 2000 * MBIT; /* more than the port has */
+    r = qos_open();
+    CU_ASSERT_EQUAL(qos_set_profile(rig_task(r), PIPES, PROFILE_1M), -EINVAL);
+    CU_ASSERT_EQUAL(qos_set_profile(rig_task(r), 0, N_PROFILES), -EINVAL);
+    CU_ASSERT_EQUAL(qos_set_profile(rig_task(r), 0, PROFILE_50M), -ENOTSUP);
+    CU_ASSERT_EQUAL(rig_qos(r)->pipe[0].profile, PROFILE_10M);
+    /* the profiles after the one that is left out are still the right ones */
+    CU_ASSERT_EQUAL(qos_set_profile(rig_task(r), 0, PROFILE_100M), 0);
+    CU_ASSERT_EQUAL(rig_qos(r)->pipe[0].profile, PROFILE_100M);
+    CU_ASSERT(qos_set_subport_rate(rig_task(r), RTE_DIM(qos_subports), 10 * MBIT) < 0);
+    rig_close(r);
+}
+
+/* Bytes on the line that leave pipe 0 in a time, with its queue kept full. */
+static uint64_t delivered(struct rig *r, double seconds, double *took)
+{
+    uint64_t start = rte_rdtsc(), end = start + (uint64_t)(seconds * (double)rte_get_tsc_hz()),
+             before = rig_qos(r)->pipe[0].bytes;
+
+    while (rte_rdtsc() < end) {
+        if (rig_held(r) < 40)
+            put_numbered(r, path_of(0, BE_QUEUE), 0, 20, 1000);
+        rig_poll(r, rte_rdtsc());
+        rig_clear(r);
+    }
+    *took = (double)(rte_rdtsc() - start) / (double)rte_get_tsc_hz();
+    return rig_qos(r)->pipe[0].bytes - before;
+}
+
+static void subport_rate(void)
+{
+    uint64_t slow, fast;
+    double took;
+    struct rig *r;
+
+    qos_model();
+    qos_subscribers[0].profile = PROFILE_100M;
+    r = qos_open();
+    CU_ASSERT_EQUAL(qos_set_subport_rate(rig_task(r), 0, 8 * MBIT), 0);
+    delivered(r, 0.05, &took); /* what the buckets had */
+    slow = delivered(r, 0.3, &took);
+    /* a packet and a burst of dequeuing more than the rate has let through */
+    CU_ASSERT((double)slow <= 1e6 * took * 1.01 + 4000);
+    CU_ASSERT_EQUAL(qos_set_subport_rate(rig_task(r), 0, 80 * MBIT), 0);
+    delivered(r, 0.05, &took);
+    fast = delivered(r, 0.3, &took);
+    CU_ASSERT((double)fast <= 10e6 * took * 1.01 + 4000);
+    CU_ASSERT(fast > 3 * slow); /* ten times, on a machine that is our own */
+    drain(r);
+    rig_close(r);
+}
+
+/* The stretch of time in which a subscriber is limited: its rate is the profile's. */
+static void run_of_a_limited(void)
+{
+    struct qos_run first, last;
+    double took, rate, lost;
+    struct rig *r;
+
+    qos_model();
+    r = qos_open();
+    delivered(r, 0.05, &took);
+    first = qos_run(&rig_qos(r)->pipe[0]);
+    lost = (double)sched_lost_cycles(rig_qos(r)->sched);
+    delivered(r, 0.3, &took);
+    last = qos_run(&rig_qos(r)->pipe[0]);
+    lost = (double)sched_lost_cycles(rig_qos(r)->sched) - lost;
+    CU_ASSERT(last.from <= first.to);
+    rate = (double)(last.bytes - first.bytes) * 8 * (double)rte_get_tsc_hz() /
+           (double)(last.to - first.to);
+    CU_ASSERT(rate <= 10e6 * 1.01);
+    CU_ASSERT(rate >= 10e6 * (0.98 - lost / (double)(last.to - first.to)));
+    /* another rate, another run */
+    CU_ASSERT_EQUAL(qos_set_profile(rig_task(r), 0, PROFILE_50M), 0);
+    CU_ASSERT(qos_run(&rig_qos(r)->pipe[0]).from > last.to);
+    drain(r);
+    rig_close(r);
+}
+
+/* Who sends less than he may has no such stretch, however steadily he sends. */
+static void run_of_another(void)
+{
+    uint64_t ms = rte_get_tsc_hz() / 1000;
+    struct qos_run first, last;
+    struct rig *r;
+
+    qos_model();
+    r = qos_open();
+    put_numbered(r, path_of(0, BE_QUEUE), 0, 1, 500);
+    drain(r);
+    first = qos_run(&rig_qos(r)->pipe[0]);
+    for (unsigned i = 0; i < 100; i++) {
+        uint64_t start = rte_rdtsc();
+
+        put_numbered(r, path_of(0, BE_QUEUE), i, 1, 500);
+        while (rte_rdtsc() - start < ms || rig_held(r) > 0)
+            rig_poll(r, rte_rdtsc());
+    }
+    last = qos_run(&rig_qos(r)->pipe[0]);
+    CU_ASSERT(last.to <= first.to || last.from > first.to);
+    CU_ASSERT_EQUAL(rig_captured(r, "to"), 101);
+    rig_close(r);
+}
+
+/* An empty scheduler's clock runs: no time is lost, as long as the task is polled. */
+static void idle_clock(void)
+{
+    uint64_t lost = 0;
+    struct rig *r;
+
+    qos_model();
+    r = qos_open();
+    /* on a busy machine we may be away for so long that time is lost: not ten times */
+    for (unsigned i = 0; i < 10; i++) {
+        uint64_t start = rte_rdtsc();
+
+        lost = sched_lost_cycles(rig_qos(r)->sched);
+        while (rte_rdtsc() - start < UINT64_C(3) << 24)
+            rig_poll(r, rte_rdtsc());
+        lost = sched_lost_cycles(rig_qos(r)->sched) - lost;
+        if (lost == 0)
+            break;
+    }
+    CU_ASSERT_EQUAL(lost, 0);
+    rig_close(r);
+}
+
+/* classify writes the queue that the map has at that moment. */
+static void dscp_change(void)
+{
+    static struct dscp_table maps[QOS_DIRECTIONS];
+    struct ip ip = {.src = 0x0a000001,
+                    .dst = 0x14000001,
+                    .ttl = 64,
+                    .proto = 17,
+                    .payload = 18,
+                    .tos = 46 << 2};
+    struct frame f = {0};
+    struct rig *r;
+
+    qos_model();
+    maps[QOS_UP].queue[46] = 3;
+    maps[QOS_DOWN].queue[46] = 7;
+    harness_tables()->dscp = maps;
+    r = rig_open(&task_classify, "scheduler=0", NULL);
+    put_qinq(&f, GATEWAY_MAC(CPE0), CPE_MAC(1), 0x88a8, 128, 256, 0x0800);
+    put_ip(&f, &ip);
+    FATE(r, frame_mbuf(&f, CPE0), "to");
+    CU_ASSERT_EQUAL(meta_path(rig_last(r)) % QOS_QUEUES, 3);
+    __atomic_store_n(&maps[QOS_UP].queue[46], 13, __ATOMIC_RELAXED);
+    FATE(r, frame_mbuf(&f, CPE0), "to");
+    CU_ASSERT_EQUAL(meta_path(rig_last(r)) % QOS_QUEUES, 13);
+    rig_close(r);
+    harness_tables()->dscp = NULL;
+}
+
+int main(void)
+{
+    static const struct harness_test tests[] = {
+        {"a full queue, held, counted", full_queue},
+        {"a class without queues", unused_class},
+        {"not shaped", not_shaped},
+        {"RED", red},
+        {"PIE", pie},
+        {"strict priority", priorities},
+        {"10,000 profiles: none lost, none reordered", profile_changes},
+        {"changes that are refused", refused_changes},
+        {"a subport's rate changes", subport_rate},
+        {"the run of a limited subscriber", run_of_a_limited},
+        {"no run of one that is not", run_of_another},
+        {"an idle scheduler's clock", idle_clock},
+        {"a DSCP map changes", dscp_change},
+        {NULL, NULL},
+    };
+
+    return harness_main("qos", tests);
+}
