@@ -16,6 +16,7 @@ enum {
     PARAM_LOAD_RATE,
     PARAM_TOTAL,
     PARAM_TIME,
+    PARAM_START,
     PARAM_TRAIN,
     PARAM_SEED
 };
@@ -28,10 +29,11 @@ struct gen {
     uint32_t left;  /* packets of the train under way */
     uint16_t burst; /* packets in one poll, at most */
     bool started;
-    uint64_t time, end; /* TSC cycles to run for, and when that is over; 0: no end */
-    uint64_t total;     /* packets to make; UINT64_MAX: no end */
-    uint64_t no_mbuf;   /* packets not made because the pool was empty; written by its core, read by
-                           others */
+    uint64_t delay, begin; /* TSC cycles to wait before the first packet, and when that is over */
+    uint64_t time, end;    /* TSC cycles to send for, and when that is over; 0: no end */
+    uint64_t total;        /* packets to make; UINT64_MAX: no end */
+    uint64_t no_mbuf; /* packets not made because the pool was empty; written by its core, read by
+                         others */
 };
 
 /* --- start --- */
@@ -105,6 +107,7 @@ static int init_limits(struct gen *g, const struct task_env *env, const struct g
     if (param[PARAM_TRAIN].set)
         pace.train = (uint32_t)param[PARAM_TRAIN].u;
     g->time = (uint64_t)((double)param[PARAM_TIME].u * 1e-9 * (double)env->tsc_hz);
+    g->delay = (uint64_t)((double)param[PARAM_START].u * 1e-9 * (double)env->tsc_hz);
     g->total = UINT64_MAX;
     if (total != 0)
         g->total = total / share->workers + (share->worker < total % share->workers);
@@ -182,8 +185,9 @@ static void finish(struct task *t)
 static void start(struct gen *g, uint64_t now)
 {
     g->started = true;
-    pace_start(&g->pace, now);
-    g->end = g->time != 0 ? now + g->time : 0;
+    g->begin = now + g->delay;
+    pace_start(&g->pace, g->begin);
+    g->end = g->time != 0 ? g->begin + g->time : 0;
 }
 
 static uint16_t gen_poll(struct task *t, uint64_t now)
@@ -196,6 +200,8 @@ static uint16_t gen_poll(struct task *t, uint64_t now)
         return 0;
     if (unlikely(!g->started))
         start(g, now);
+    if (unlikely(now < g->begin))
+        return 0;
     if (unlikely((g->end != 0 && now >= g->end) || t->created == g->total)) {
         finish(t);
         return 0;
@@ -263,6 +269,12 @@ const struct task_type task_gen = {
                                     .type = PARAM_DURATION,
                                     .def = "0",
                                     .help = "time to send; 0: no end"},
+                    [PARAM_START] = {.name = "start",
+                                     .type = PARAM_DURATION,
+                                     .def = "0",
+                                     .max = 86400ull * 1000000000,
+                                     .help = "time to wait before the first packet; duration "
+                                             "counts from there"},
                     [PARAM_TRAIN] = {.name = "train",
                                      .type = PARAM_COUNT,
                                      .min = 1,

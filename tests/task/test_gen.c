@@ -412,6 +412,29 @@ static void ends_by_time(void)
     rig_close(r);
 }
 
+/* Several gen tasks make the phases of a test: nothing before the start, then the whole duration.
+ */
+static void starts_later(void)
+{
+    struct rig *r = open_gen(PLAIN, "rate=100kpps start=20ms duration=10ms");
+    uint64_t hz = rte_get_tsc_hz(), start = hz * 5, now = start;
+
+    for (; now < start + hz / 50; now += hz / 1000000)
+        CU_ASSERT_EQUAL(rig_poll(r, now), 0);
+    CU_ASSERT_EQUAL(rig_captured(r, "to"), 0);
+    for (; now < start + hz / 50 + hz / 200; now += hz / 1000000)
+        rig_poll(r, now);
+    /* half of them, not made up for what came before the start */
+    CU_ASSERT(rig_captured(r, "to") >= 468 && rig_captured(r, "to") <= 532);
+    CU_ASSERT(!rig_task(r)->finished);
+    for (; now < start + hz / 25; now += hz / 1000000)
+        rig_poll(r, now);
+    CU_ASSERT(rig_task(r)->finished);
+    CU_ASSERT(rig_captured(r, "to") >= 968 && rig_captured(r, "to") <= 1032);
+    CU_ASSERT_EQUAL(rig_task(r)->type->stat(rig_task(r), 1), 0); /* missed */
+    rig_close(r);
+}
+
 static void stops(void)
 {
     struct rig *r = open_gen(PLAIN, "");
@@ -638,6 +661,7 @@ int main(void)
         {"trains", trains},
         {"ends by count", ends_by_count},
         {"ends by time", ends_by_time},
+        {"starts later", starts_later},
         {"stops", stops},
         {"instances share the rate", share_rate},
         {"instances share the count", share_count},
