@@ -54,4 +54,13 @@ static inline bool route_is_local(const struct route_table *t, uint32_t addr)
     }
 }
 
+/** Does any next hop put headers before the packet? */
+static inline bool route_has_encap(const struct route_table *t)
+{
+    for (uint32_t id = 1; id <= t->n_nexthops; id++)
+        if (t->nexthop[id].has_gre || t->nexthop[id].has_mpls)
+            return true;
+    return false;
+}
+
 #endif

@@ -36,12 +36,14 @@ struct classify {
     bool anti_spoof;
     bool by_address;
     bool not_only_ip; /* match = "any" */
+    bool encap;       /* this core goes on with it, and some next hop puts headers before it */
 };
 
 static const uint32_t no_slot; /* id 0: where the frame names no subscriber */
 
 static int init(struct task *t, const struct task_env *env)
 {
+    const struct plan_output *to = &env->plan->instances[env->instance].output[OUT_TO];
     const struct subscriber_table *s = env->tables->subscribers;
     struct classify *c = t->state;
 
@@ -50,6 +52,8 @@ static int init(struct task *t, const struct task_env *env)
     c->map = c->by_address ? s->by_ipv4 : s->by_vlan;
     c->record = s->record;
     c->routes = env->tables->routes;
+    c->encap = !c->by_address && to->n_dests > 0 && to->dest[0].kind == DEST_CALL &&
+               route_has_encap(c->routes);
     if (env->cfg->param[ARG_SCHEDULER].set)
         c->dscp = &env->tables->dscp[env->cfg->param[ARG_SCHEDULER].u * QOS_DIRECTIONS +
                                      (c->by_address ? QOS_DOWN : QOS_UP)];
@@ -172,7 +176,10 @@ static inline void classify(struct task *t, struct rte_mbuf **m, uint16_t n, boo
     uint16_t k = 0;
 
     burst_prefetch_mbufs(m, n);
-    burst_prefetch_frames(m, n);
+    if (c->encap)
+        burst_prefetch_encap(m, n, QINQ_TAGS_LEN);
+    else
+        burst_prefetch_frames(m, n);
     for (uint16_t i = 0; i < n; i++) {
         slot[i] = by_address ? slot_by_address(c, m[i])
                              : slot_by_tags(c, m[i],

@@ -44,49 +44,44 @@ static int init(struct task *t, const struct task_env *env)
     return 0;
 }
 
-/* Total length, DSCP and checksum of the outer header, which stands at p as the template has it. */
-static inline void finish_outer(uint8_t *p, const struct nexthop *nh, uint32_t total, uint8_t tos)
+/*
+ * Writes Ethernet and outer IPv4 header, and GRE's first four bytes as the template has them; len
+ * is that of outer IPv4 and GRE. Returns where the outer header begins. No store reaches the inner
+ * header. What mpls_push will read (DSCP and TTL) is not in a store that, with the usual headroom,
+ * would cross a cache line: such a one cannot be read before it has reached the cache.
+ */
+static inline uint8_t *write_outer(struct rte_mbuf *m, const struct nexthop *nh, uint32_t len,
+                                   uint8_t tos_mask)
 {
-    rte_be16_t length = net16((uint16_t)total);
+    uint8_t *inner = frame_bytes(m) + ETH_LEN, *outer = inner - len;
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)inner;
+    uint32_t total = net16(ip->total_length) + len;
+    /* the bytes 0 (which stays), TOS, total length */
+    rte_be32_t first = rte_cpu_to_be_32((uint32_t)(ip->type_of_service & tos_mask) << 16 | total);
 
-    p[offsetof(struct rte_ipv4_hdr, type_of_service)] = tos;
-    store16(p + offsetof(struct rte_ipv4_hdr, total_length), length);
-    store16(p + offsetof(struct rte_ipv4_hdr, hdr_checksum),
-            (uint16_t)~csum_fold(nh->ip_sum + length + net16(tos)));
+    copy16(outer - ETH_LEN, nh->eth); /* its last 2 bytes are written over */
+    store32(outer, load32(nh->ip_gre) | first);
+    store32(outer + 4, load32(nh->ip_gre + 4));
+    copy16(outer + 8, nh->ip_gre + 8);
+    store16(outer + offsetof(struct rte_ipv4_hdr, hdr_checksum),
+            (uint16_t)~csum_fold(nh->ip_sum + (first & 0xffff) + (first >> 16)));
+    frame_set(m, -(int)len, ETH_LEN + total);
+    return outer;
 }
 
-/* The stores overlap, so that each is 16 bytes wide and none reaches the inner header. */
 static inline void encap_with_key(struct rte_mbuf *m, const struct nexthop *nh, rte_be32_t key,
                                   uint8_t tos_mask)
 {
-    uint8_t *inner = frame_bytes(m) + ETH_LEN;
-    uint8_t *f = inner - ETH_LEN - OUTER_LEN - GRE_KEY_LEN, *outer = f + ETH_LEN;
-    uint32_t total = net16(((struct rte_ipv4_hdr *)inner)->total_length);
-    uint8_t tos = ((struct rte_ipv4_hdr *)inner)->type_of_service & tos_mask;
+    uint8_t *outer = write_outer(m, nh, OUTER_LEN + GRE_KEY_LEN, tos_mask);
 
-    total += OUTER_LEN + GRE_KEY_LEN;
-    copy16(f, nh->eth);
-    copy16(outer, nh->ip_gre);
-    copy16(outer + 12, nh->ip_gre + 12);
-    finish_outer(outer, nh, total, tos);
     store32(outer + OUTER_LEN + GRE_LEN, key);
-    frame_set(m, -(int)(OUTER_LEN + GRE_KEY_LEN), ETH_LEN + total);
 }
 
 static inline void encap_without_key(struct rte_mbuf *m, const struct nexthop *nh, uint8_t tos_mask)
 {
-    uint8_t *inner = frame_bytes(m) + ETH_LEN;
-    uint8_t *f = inner - ETH_LEN - OUTER_LEN - GRE_LEN, *outer = f + ETH_LEN;
-    uint32_t total = net16(((struct rte_ipv4_hdr *)inner)->total_length);
-    uint8_t tos = ((struct rte_ipv4_hdr *)inner)->type_of_service & tos_mask;
+    uint8_t *outer = write_outer(m, nh, OUTER_LEN + GRE_LEN, tos_mask);
 
-    total += OUTER_LEN + GRE_LEN;
-    copy16(f, nh->eth);
-    copy16(outer, nh->ip_gre);
-    store32(outer + 16, load32(nh->ip_gre + 16));
-    finish_outer(outer, nh, total, tos);
     store32(outer + OUTER_LEN, RTE_BE32(GRE_PROTO_IPV4)); /* no flags */
-    frame_set(m, -(int)(OUTER_LEN + GRE_LEN), ETH_LEN + total);
 }
 
 static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)

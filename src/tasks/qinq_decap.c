@@ -17,21 +17,13 @@ struct qinq_decap {
     bool encapsulates; /* some next hop will put headers before the packet */
 };
 
-static bool any_encap(const struct route_table *routes)
-{
-    for (uint32_t id = 1; id <= routes->n_nexthops; id++)
-        if (routes->nexthop[id].has_gre || routes->nexthop[id].has_mpls)
-            return true;
-    return false;
-}
-
 static int init(struct task *t, const struct task_env *env)
 {
     const struct plan_instance *self = &env->plan->instances[env->instance];
     struct qinq_decap *d = t->state;
 
     d->dscp_from_pcp = env->cfg->param[ARG_DSCP].u == DSCP_PCP;
-    d->encapsulates = any_encap(env->tables->routes);
+    d->encapsulates = route_has_encap(env->tables->routes);
     d->cold = self->n_rx > 0 || self->in_ring != CFG_NONE;
     return 0;
 }
@@ -53,7 +45,7 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     const struct qinq_decap *d = t->state;
     const bool dscp_from_pcp = d->dscp_from_pcp;
 
-    if (d->encapsulates)
+    if (d->cold && d->encapsulates)
         burst_prefetch_encap(m, n, QINQ_TAGS_LEN);
     else if (d->cold)
         burst_prefetch_frames(m, n);
