@@ -21,10 +21,13 @@
 #include "provision.h"
 #include "telemetry/live.h"
 #include "telemetry/report.h"
+#include "telemetry/sample.h"
 
 #define SHOW_S 1.0 /* between two tables, and two samples of the QoS */
 #define WATCH_S                                                                                    \
     0.02 /* between two looks at the devices; without a control socket, the loop's pace */
+
+#define SAMPLE_PERIOD_NS 10000000
 
 static volatile sig_atomic_t stop_signal;
 
@@ -41,12 +44,13 @@ static double seconds_since(const struct timespec *start)
     return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
 }
 
-static void wait_for_requests(struct server *server, struct control *control)
+/* Also the pace of the main thread. */
+static void wait_for_requests(struct server *server, struct control *control, double seconds)
 {
-    static const struct timespec pause = {.tv_nsec = (long)(WATCH_S * 1e9)};
+    struct timespec pause = {.tv_nsec = (long)(seconds * 1e9)};
 
     if (server != NULL)
-        server_poll(server, control, (int)(WATCH_S * 1e3));
+        server_poll(server, control, (int)(seconds * 1e3));
     else
         nanosleep(&pause, NULL);
 }
@@ -64,11 +68,15 @@ static void show(struct live *live, struct control *control, double seconds)
 /* Until a signal, the end of the duration or the end of all sources. Returns how long it was, in
  * seconds. */
 static double run(struct engine *e, struct control *control, struct server *server,
-                  const struct options *o)
+                  struct sample *sample, const struct options *o)
 {
     struct live *live = o->live ? live_start(e) : NULL;
+    double now = 0, shown = 0, watched = 0, pace = WATCH_S;
     struct timespec start;
-    double now = 0, shown = 0, watched = 0;
+
+    /* twice in a period, so that none is missed */
+    if (sample != NULL && (double)o->sample_period_ns / 2e9 < pace)
+        pace = (double)o->sample_period_ns / 2e9;
 
     clock_gettime(CLOCK_MONOTONIC, &start);
     while (stop_signal == 0 && !engine_sources_finished(e)) {
@@ -83,7 +91,9 @@ static double run(struct engine *e, struct control *control, struct server *serv
             engine_watch(e);
             watched = now;
         }
-        wait_for_requests(server, control);
+        if (sample != NULL)
+            sample_take(sample);
+        wait_for_requests(server, control, pace);
     }
     now = seconds_since(&start);
     if (now - shown >= SHOW_S / 2)
@@ -150,15 +160,21 @@ static struct tables *make_tables(const struct engine *e)
 static int run_and_account(struct engine *e, struct control *control, struct server *server,
                            const struct options *o)
 {
+    struct sample *sample = NULL;
     struct ledger ledger;
     double seconds;
 
+    if (o->sample != NULL && (sample = sample_open(e, o->sample, o->sample_period_ns)) == NULL)
+        return EXIT_START;
     if (engine_start(e) != 0) {
         engine_stop(e);
+        sample_close(sample);
         return EXIT_START;
     }
-    seconds = run(e, control, server, o);
+    seconds = run(e, control, server, sample, o);
     engine_stop(e);
+    if (sample_close(sample) != 0)
+        return EXIT_START;
     live_print_totals(e, stdout, seconds);
     show_qos_text(control, stdout, true);
     if (o->report != NULL && write_report(e, control, o->report, seconds) != 0)
@@ -254,7 +270,7 @@ static const struct task_schema *const *schemas(void)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.live = isatty(STDOUT_FILENO) == 1};
+    struct options o = {.live = isatty(STDOUT_FILENO) == 1, .sample_period_ns = SAMPLE_PERIOD_NS};
     struct sigaction action = {.sa_handler = on_signal};
     struct diags diags = {0};
     struct cfg_model *model;

@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "base/units.h"
 
+#define SAMPLE_LEAST_NS 1000000
+
 static void usage(FILE *to)
 {
     fprintf(
@@ -24,6 +26,9 @@ static void usage(FILE *to)
         "  -l, --live             print the table of rates once a second (default on a terminal)\n"
         "  -q, --quiet            do not\n"
         "  -r, --report FILE      write what the run did as JSON\n"
+        "      --sample FILE      write the counters of all tasks over time as CSV\n"
+        "      --sample-period TIME\n"
+        "                         between two samples, default 10ms\n"
         "      --share-cpus       run all cores of the layout on the CPUs that there are: for "
         "function,\n"
         "                         never for figures\n"
@@ -55,7 +60,16 @@ static int parse_plan_form(const char *form, struct options *o)
 
 int options_parse(int argc, char **argv, struct options *o)
 {
-    enum { OPT_CHECK = 256, OPT_PLAN, OPT_CONTROL, OPT_SHARE, OPT_SUBSCRIBERS, OPT_TOPOLOGY };
+    enum {
+        OPT_CHECK = 256,
+        OPT_PLAN,
+        OPT_CONTROL,
+        OPT_SAMPLE,
+        OPT_SAMPLE_PERIOD,
+        OPT_SHARE,
+        OPT_SUBSCRIBERS,
+        OPT_TOPOLOGY
+    };
     static const struct option longs[] = {
         {"config", required_argument, NULL, 'c'},
         {"check", no_argument, NULL, OPT_CHECK},
@@ -65,6 +79,8 @@ int options_parse(int argc, char **argv, struct options *o)
         {"live", no_argument, NULL, 'l'},
         {"quiet", no_argument, NULL, 'q'},
         {"report", required_argument, NULL, 'r'},
+        {"sample", required_argument, NULL, OPT_SAMPLE},
+        {"sample-period", required_argument, NULL, OPT_SAMPLE_PERIOD},
         {"share-cpus", no_argument, NULL, OPT_SHARE},
         {"subscribers", required_argument, NULL, OPT_SUBSCRIBERS},
         {"topology", required_argument, NULL, OPT_TOPOLOGY},
@@ -109,6 +125,16 @@ int options_parse(int argc, char **argv, struct options *o)
             break;
         case OPT_SUBSCRIBERS:
             o->subscribers = optarg;
+            break;
+        case OPT_SAMPLE:
+            o->sample = optarg;
+            break;
+        case OPT_SAMPLE_PERIOD:
+            if (parse_duration(optarg, &o->sample_period_ns) != 0 ||
+                o->sample_period_ns < SAMPLE_LEAST_NS) {
+                log_error("--sample-period %s: expected a time of at least 1ms", optarg);
+                return EXIT_USAGE;
+            }
             break;
         case OPT_SHARE:
             o->config.share_cpus = true;

@@ -22,6 +22,8 @@ struct options {
     const char *path, *report;
     const char *control;     /* path of the control socket, or NULL */
     const char *subscribers; /* where to write all of them at the end, or NULL */
+    const char *sample;      /* where to write the counters over time, or NULL */
+    uint64_t sample_period_ns;
     struct config_options config;
     uint64_t duration_ns; /* 0: until a signal, or until all sources have ended */
     bool live, verbose;
