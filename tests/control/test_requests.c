@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests to a gateway with two qos tasks: what each does, and that a wrong one is named and
+ * changes nothing. The argument is the configuration. */
+#include <CUnit/Basic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "control/request.h"
+#include "control/show.h"
+#include "control/subscribers.h"
+#include "engine/eal.h"
+#include "provision.h"
+
+static struct engine engine;
+static struct control *control;
+static struct tables *tables;
+
+/* Answers to a request: must contain a text. */
+static void answers(const char *request, const char *text)
+{
+    char *answer = request_answer(control, request, strlen(request));
+    size_t len;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(answer);
+    len = strlen(answer);
+    CU_ASSERT(len > 0 && answer[len - 1] == '\n' && memchr(answer, '\n', len - 1) == NULL);
+    if (strstr(answer, text) == NULL) {
+        fprintf(stderr, "\n%s\n  answered %s  not      %s\n", request, answer, text);
+        CU_FAIL("the answer");
+    }
+    free(answer);
+}
+
+static const char *profile_of(const char *subscriber)
+{
+    static char text[4096];
+    char request[256];
+    char *answer, *at;
+
+    snprintf(request, sizeof(request), "{\"cmd\": \"show-subscriber\", \"subscriber\": %s}",
+             subscriber);
+    answer = request_answer(control, request, strlen(request));
+    snprintf(text, sizeof(text), "%s", answer);
+    free(answer);
+    at = strstr(text, "\"profile\":\"");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+    at += strlen("\"profile\":\"");
+    at[strcspn(at, "\"")] = '\0';
+    return at;
+}
+
+static void one_profile(void)
+{
+    CU_ASSERT_STRING_EQUAL(profile_of("1"), "slow");
+    CU_ASSERT_STRING_EQUAL(profile_of("9"), "fast");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":2,\"profile\":\"fast\"}",
+            "{\"ok\":true,\"changed\":1}");
+    CU_ASSERT_STRING_EQUAL(profile_of("2"), "fast");
+    CU_ASSERT_STRING_EQUAL(profile_of("1"), "slow");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":\"cpe0 10.22\",\"profile\":\"fast\"}", "ok");
+    CU_ASSERT_STRING_EQUAL(profile_of("3"), "fast");
+    /* in both directions */
+    for (unsigned i = 0; i < control->n_shapers; i++)
+        CU_ASSERT_EQUAL(shaper_pipe(control, &control->shaper[i], 3)->profile,
+                        shaper_pipe(control, &control->shaper[i], 9)->profile);
+    answers("{\"cmd\":\"show-subscriber\",\"subscriber\":\"cpe0 10.22\"}", "\"rate\":50000000");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":2,\"profile\":\"slow\"}", "ok");
+    CU_ASSERT_STRING_EQUAL(profile_of("2"), "slow");
+}
+
+static void wrong_profile(void)
+{
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":1,\"profile\":\"fasd\"}",
+            "did you mean 'fast'?");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":1,\"profile\":7}", "key 'profile': expected");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":1}", "key 'profile': expected");
+    answers("{\"cmd\":\"set-profile\",\"profile\":\"fast\"}", "key 'subscriber': expected");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":0,\"profile\":\"fast\"}", "expected 1 to 13");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":14,\"profile\":\"fast\"}", "expected 1 to 13");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":-1,\"profile\":\"fast\"}", "expected 1 to 13");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":1.5,\"profile\":\"fast\"}", "error");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":[1],\"profile\":\"fast\"}", "error");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":\"cpe9 10.20\",\"profile\":\"fast\"}",
+            "no port 'cpe9'");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":\"cpe0 10.99\",\"profile\":\"fast\"}",
+            "there is none");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":\"cpe0 10\",\"profile\":\"fast\"}",
+            "PORT SVLAN.CVLAN");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":\"cpe0 10.20x\",\"profile\":\"fast\"}",
+            "PORT SVLAN.CVLAN");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":\"cpe0 9999.20\",\"profile\":\"fast\"}",
+            "PORT SVLAN.CVLAN");
+    /* no scheduler for its port; a rate that one of the two directions cannot do */
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":13,\"profile\":\"fast\"}", "not shaped");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":1,\"profile\":\"flash\"}", "beyond");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":1,\"profile\":\"fast\",\"now\":true}",
+            "unknown key 'now'");
+    CU_ASSERT_STRING_EQUAL(profile_of("1"), "slow");
+}
+
+static void many_profiles(void)
+{
+    answers("{\"cmd\":\"set-profiles\",\"changes\":[[4,\"fast\"],[\"cpe0 10.24\",\"fast\"],"
+            "[4,\"slow\"]]}",
+            "{\"ok\":true,\"changed\":3}");
+    CU_ASSERT_STRING_EQUAL(profile_of("4"), "slow"); /* the last one counts */
+    CU_ASSERT_STRING_EQUAL(profile_of("5"), "fast");
+    /* all or none */
+    answers("{\"cmd\":\"set-profiles\",\"changes\":[[6,\"fast\"],[99,\"fast\"]]}", "changes[1]");
+    answers("{\"cmd\":\"set-profiles\",\"changes\":[[6,\"fast\"],[6]]}", "changes[1]");
+    answers("{\"cmd\":\"set-profiles\",\"changes\":[[6,\"fast\"],[13,\"fast\"]]}", "not shaped");
+    answers("{\"cmd\":\"set-profiles\",\"changes\":[[6,\"fast\"],[1,\"flash\"]]}", "beyond");
+    answers("{\"cmd\":\"set-profiles\",\"changes\":[]}", "expected a list of 1 to 10000");
+    answers("{\"cmd\":\"set-profiles\",\"changes\":{}}", "expected a list");
+    answers("{\"cmd\":\"set-profiles\"}", "expected a list");
+    CU_ASSERT_STRING_EQUAL(profile_of("6"), "slow");
+}
+
+/* A request with so many changes. */
+static char *changes(unsigned n)
+{
+    char *text = malloc(64 + n * 16ul), *at = text;
+
+    at += sprintf(at, "{\"cmd\":\"set-profiles\",\"changes\":[");
+    for (unsigned i = 0; i < n; i++)
+        at += sprintf(at, "%s[%u,\"fast\"]", i > 0 ? "," : "", i % 12 + 1);
+    sprintf(at, "]}");
+    return text;
+}
+
+static void most_profiles(void)
+{
+    char *most = changes(REQUEST_MAX_PROFILES), *more = changes(REQUEST_MAX_PROFILES + 1);
+
+    answers(more, "expected a list of 1 to 10000");
+    CU_ASSERT_STRING_EQUAL(profile_of("7"), "slow");
+    answers(most, "\"changed\":10000");
+    CU_ASSERT_STRING_EQUAL(profile_of("7"), "fast");
+    free(most);
+    free(more);
+}
+
+#define RATE "{\"cmd\":\"set-subport-rate\",\"scheduler\":\"acc\","
+
+static void subport_rates(void)
+{
+    answers(RATE "\"subport\":\"right\",\"direction\":\"up\",\"rate\":\"250M\"}", "ok");
+    answers("{\"cmd\":\"show-qos\"}", "\"rate\":250000000");
+    answers(RATE "\"subport\":\"right\",\"direction\":\"up\",\"rate\":300000000}", "ok");
+    answers("{\"cmd\":\"show-qos\"}", "\"rate\":300000000");
+    answers(RATE "\"subport\":\"middle\",\"direction\":\"up\",\"rate\":\"1M\"}",
+            "no subport 'middle'");
+    answers(RATE "\"subport\":\"left\",\"direction\":\"sideways\",\"rate\":\"1M\"}",
+            "expected \\\"up\\\" or \\\"down\\\"");
+    answers(RATE "\"subport\":\"left\",\"direction\":\"up\",\"rate\":\"2G\"}",
+            "expected 8000 to 1000000000 bit/s");
+    answers(RATE "\"subport\":\"left\",\"direction\":\"up\",\"rate\":0}", "key 'rate'");
+    answers(RATE "\"subport\":\"left\",\"direction\":\"up\",\"rate\":-5}", "key 'rate'");
+    answers(RATE "\"subport\":\"left\",\"direction\":\"up\",\"rate\":7999}", "expected 8000");
+    answers(RATE "\"subport\":\"left\",\"direction\":\"up\",\"rate\":\"fast\"}", "key 'rate'");
+    answers("{\"cmd\":\"set-subport-rate\",\"scheduler\":\"acd\",\"subport\":\"left\","
+            "\"direction\":\"up\",\"rate\":\"1M\"}",
+            "no scheduler 'acd'");
+    answers("{\"cmd\":\"show-qos\"}", "\"name\":\"left\",\"rate\":1000000000");
+}
+
+#define DSCP "{\"cmd\":\"set-dscp\",\"scheduler\":\"acc\",\"direction\":"
+
+static void dscp(void)
+{
+    const uint8_t *up = tables->dscp[QOS_UP].queue, *down = tables->dscp[QOS_DOWN].queue;
+
+    CU_ASSERT_EQUAL(up[46], 0);
+    CU_ASSERT_EQUAL(up[8], QOS_BE);
+    answers(DSCP "\"up\",\"dscp\":8,\"class\":\"be\",\"queue\":3}", "ok");
+    CU_ASSERT_EQUAL(up[8], QOS_BE + 3);
+    CU_ASSERT_EQUAL(down[8], QOS_BE);
+    answers(DSCP "\"down\",\"dscp\":63,\"class\":\"0\"}", "ok");
+    CU_ASSERT_EQUAL(down[63], 0);
+    answers(DSCP "\"up\",\"dscp\":64,\"class\":\"0\"}", "expected an integer, 0 to 63");
+    answers(DSCP "\"up\",\"dscp\":\"8\",\"class\":\"0\"}", "expected an integer");
+    answers(DSCP "\"up\",\"dscp\":8,\"class\":\"1\"}", "class 1 has no queues");
+    answers(DSCP "\"up\",\"dscp\":8,\"class\":\"12\"}", "key 'class'");
+    answers(DSCP "\"up\",\"dscp\":8,\"class\":0}", "key 'class'");
+    answers(DSCP "\"up\",\"dscp\":8,\"class\":\"0\",\"queue\":1}", "0 to 0");
+    answers(DSCP "\"up\",\"dscp\":8,\"class\":\"be\",\"queue\":4}", "0 to 3");
+    CU_ASSERT_EQUAL(up[8], QOS_BE + 3);
+}
+
+static void shows(void)
+{
+    answers("{\"cmd\":\"show-ledger\"}", "\"received\":0");
+    answers("{\"cmd\":\"show-qos\"}", "\"task\":\"qos_down\"");
+    answers("{\"cmd\":\"show-subscriber\",\"subscriber\":13}", "\"profile\":\"\",\"shaped\":[]");
+    answers("{\"cmd\":\"show-subscribers\",\"first\":1,\"count\":1000}", "\"total\":13");
+    answers("{\"cmd\":\"show-subscribers\",\"first\":12,\"count\":1}",
+            "\"rows\":[\"12,cpe1,10,23,fast,50000000,0,0,0.0,");
+    answers("{\"cmd\":\"show-subscribers\",\"first\":14,\"count\":10}", "\"rows\":[]");
+    answers("{\"cmd\":\"show-subscribers\",\"first\":4294967295,\"count\":1000}", "\"rows\":[]");
+    answers("{\"cmd\":\"show-subscribers\",\"first\":0,\"count\":10}", "key 'first'");
+    answers("{\"cmd\":\"show-subscribers\",\"first\":1,\"count\":1001}", "key 'count'");
+    answers("{\"cmd\":\"show-subscriber\"}", "key 'subscriber'");
+}
+
+/* As many fields in every row as in the header. */
+static void dump(void)
+{
+    char *text = NULL, *save = NULL;
+    unsigned rows = 0, fields = 0;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+
+    CU_ASSERT_EQUAL(subscribers_dump(control, f), 0);
+    fclose(f);
+    for (char *row = strtok_r(text, "\n", &save); row != NULL; row = strtok_r(NULL, "\n", &save)) {
+        unsigned n = 1;
+
+        for (const char *p = row; *p != '\0'; p++)
+            n += *p == ',';
+        if (rows++ == 0)
+            fields = n;
+        CU_ASSERT_EQUAL(n, fields);
+    }
+    CU_ASSERT_EQUAL(rows, 14);
+    CU_ASSERT_EQUAL(fields, 5 + 2 * (4 + 5 * 4));
+    free(text);
+}
+
+static void malformed(void)
+{
+    static const char *const texts[] = {"",
+                                        " ",
+                                        "\n",
+                                        "{",
+                                        "}",
+                                        "null",
+                                        "17",
+                                        "\"set-profile\"",
+                                        "[]",
+                                        "{}",
+                                        "{\"cmd\":null}",
+                                        "{\"cmd\":{\"cmd\":1}}",
+                                        "{\"cmd\":\"set-profile\",\"cmd\":\"show-qos\"}",
+                                        "{\"cmd\":\"show-qos\"} {\"cmd\":\"show-qos\"}",
+                                        "{\"cmd\":\"show-qos\"",
+                                        "{cmd:show-qos}",
+                                        "{\"cmd\":\"\\u0000\"}",
+                                        "{\"cmd\":\"\xff\xfe\"}",
+                                        "{\"cmd\":\"show-ledger\",\"x\":1e999}",
+                                        "{\"cmd\":\"show-ledger\",\"x\":99999999999999999999}"};
+
+    for (unsigned i = 0; i < RTE_DIM(texts); i++)
+        answers(texts[i], "{\"error\":");
+    answers("{\"cmd\":\"show-qso\"}", "did you mean 'show-qos'?");
+    answers("{\"cmd\":\"reboot\"}", "expected show-subscriber, ");
+    /* an answer that repeats what it got is cut, and still JSON */
+    answers("{\"cmd\":\"\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
+            "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4x"
+            "\xc3\xa4\xc3\xa4\"}",
+            "{\"error\":");
+}
+
+/* Random bytes, and right requests with some bytes changed: an answer each, and no crash. */
+static void noise(void)
+{
+    static const char *const right[] = {
+        "{\"cmd\":\"set-profiles\",\"changes\":[[4,\"fast\"],[\"cpe0 10.24\",\"slow\"]]}",
+        RATE "\"subport\":\"right\",\"direction\":\"up\",\"rate\":\"250M\"}",
+        DSCP "\"up\",\"dscp\":8,\"class\":\"be\",\"queue\":3}",
+        "{\"cmd\":\"show-subscribers\",\"first\":1,\"count\":3}"};
+    char text[256];
+
+    srand(3);
+    for (unsigned i = 0; i < 20000; i++) {
+        size_t len = (size_t)rand() % sizeof(text);
+        const char *base = right[(unsigned)rand() % RTE_DIM(right)];
+        char *answer;
+
+        for (size_t k = 0; k < len; k++)
+            text[k] = (char)rand();
+        if (i % 2 == 0) {
+            len = strlen(base);
+            memcpy(text, base, len);
+            for (unsigned k = 0; k <= i % 3; k++)
+                text[(unsigned)rand() % len] = (char)(i % 4 == 0 ? ' ' + rand() % 95 : rand());
+        }
+        answer = request_answer(control, text, len);
+        CU_ASSERT_FATAL(answer != NULL && answer[0] == '{');
+        free(answer);
+    }
+}
+
+/* Deep nesting does not take the stack away. */
+static void nested(void)
+{
+    char *text = malloc(1 << 20);
+
+    memset(text, '[', 1 << 20);
+    text[(1 << 20) - 1] = '\0';
+    answers(text, "{\"error\":\"not JSON");
+    free(text);
+}
+
+/* With running cores the same goes through their loops. */
+static void while_running(void)
+{
+    char *most = changes(REQUEST_MAX_PROFILES);
+    unsigned calls = 0;
+
+    CU_ASSERT_EQUAL_FATAL(engine_start(&engine), 0);
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":1,\"profile\":\"slow\"}", "ok");
+    CU_ASSERT_STRING_EQUAL(profile_of("1"), "slow");
+    answers(most, "\"changed\":10000");
+    CU_ASSERT_STRING_EQUAL(profile_of("1"), "fast");
+    while (calls++ < 3)
+        control_sample(control);
+    answers("{\"cmd\":\"show-qos\"}", "\"limited\":0");
+    engine_stop(&engine);
+    free(most);
+}
+
+static struct plan *load(const char *path, struct cfg_model **m)
+{
+    static const struct task_schema *list[64];
+    struct config_options o = {.schemas = list, .share_cpus = true};
+    struct diags d = {0};
+    struct plan *p = NULL;
+
+    for (unsigned i = 0; task_types[i] != NULL; i++)
+        list[i] = &task_types[i]->schema;
+    *m = config_load(path, &o, &d);
+    if (*m != NULL)
+        p = plan_make(*m, true, &d);
+    diag_print(&d, stderr);
+    diag_free(&d);
+    return p;
+}
+
+static int start(const struct plan *p)
+{
+    static const uint8_t mac[CFG_MAX_PORTS][6];
+
+    if (eal_start(p, false) != 0 || engine_open(&engine, p) != 0)
+        return -1;
+    tables = provision(p->cfg, mac, 0);
+    if (tables == NULL || engine_build(&engine, tables) != 0)
+        return -1;
+    control = control_open(&engine, tables);
+    return control != NULL ? 0 : -1;
+}
+
+int main(int argc, char **argv)
+{
+    static const CU_TestInfo tests[] = {
+        {"one profile", one_profile},
+        {"a wrong profile", wrong_profile},
+        {"many profiles", many_profiles},
+        {"as many profiles as may be", most_profiles},
+        {"rates of subports", subport_rates},
+        {"DSCP", dscp},
+        {"show", shows},
+        {"all subscribers", dump},
+        {"malformed", malformed},
+        {"noise", noise},
+        {"nested", nested},
+        {"while running", while_running},
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {{.pName = "requests", .pTests = (CU_TestInfo *)tests},
+                             CU_SUITE_INFO_NULL};
+    struct cfg_model *model = NULL;
+    struct plan *plan = argc > 1 ? load(argv[1], &model) : NULL;
+    unsigned failures;
+
+    if (plan == NULL || start(plan) != 0)
+        return 1;
+    CU_initialize_registry();
+    CU_register_suites(suites);
+    CU_basic_run_tests();
+    failures = CU_get_number_of_failures();
+    CU_cleanup_registry();
+    control_free(control);
+    failures += engine_free(&engine) != 0;
+    provision_free(tables);
+    eal_stop();
+    plan_free(plan);
+    config_free(model);
+    return failures != 0;
+}
