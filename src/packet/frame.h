@@ -40,17 +40,21 @@ static inline void burst_prefetch_frames(struct rte_mbuf **m, uint16_t n)
 #define FRAME_ENCAP_LEN 32 /* what encapsulation adds: outer IPv4 20, GRE with key 8, label 4 */
 
 /**
- * The first line of each frame, and the one that encapsulation will write into, FRAME_ENCAP_LEN
- * before where the frame will begin when pull bytes have been taken off. Nobody has touched that
- * one, so it is asked for well ahead: by the first task on a core of those that lead to it.
+ * The line that encapsulation will write into, FRAME_ENCAP_LEN before where the frame will begin
+ * when pull bytes have been taken off. Nobody has touched it, so it is asked for well ahead: by the
+ * first task on a core of those that lead to it.
  */
+static inline void frame_prefetch_encap(const struct rte_mbuf *m, int pull)
+{
+    __builtin_prefetch(frame_bytes(m) + pull - FRAME_ENCAP_LEN, 1, 3);
+}
+
+/** The first line of each frame, and the one that encapsulation will write into. */
 static inline void burst_prefetch_encap(struct rte_mbuf **m, uint16_t n, int pull)
 {
     for (uint16_t i = 0; i < n; i++) {
-        const uint8_t *f = frame_bytes(m[i]);
-
-        __builtin_prefetch(f, 1, 3);
-        __builtin_prefetch(f + pull - FRAME_ENCAP_LEN, 1, 3);
+        __builtin_prefetch(frame_bytes(m[i]), 1, 3);
+        frame_prefetch_encap(m[i], pull);
     }
 }
 

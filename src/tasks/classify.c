@@ -6,6 +6,7 @@
 #include "packet/frame.h"
 #include "packet/ipv4.h"
 #include "packet/qinq.h"
+#include "packet/stages.h"
 #include "tables/tables.h"
 #include "tasks/task_types.h"
 
@@ -161,53 +162,87 @@ static void refuse(struct task *t, struct rte_mbuf *m, int verdict)
     task_punt(t, OUT_PUNT, m, PUNT_FOR_US, DROP_NO_SLOW_PATH);
 }
 
-/* Each pass prefetches what the next one reads: frame, slot, record. */
-static inline void classify(struct task *t, struct rte_mbuf **m, uint16_t n, bool by_address)
-{
-    const struct classify *c = t->state;
-    const struct subscriber *record = c->record;
-    const uint32_t l2 = by_address ? ETH_LEN : QINQ_LEN;
-    const struct dscp_table *dscp = c->dscp;
-    const bool anti_spoof = c->anti_spoof, not_only_ip = c->not_only_ip;
-    const uint16_t in_port = t->in_port;
-    struct rte_mbuf *good[BURST_MAX];
+/* A burst on its way through the stages of classify(). */
+struct batch {
+    struct rte_mbuf **m;
     const uint32_t *slot[BURST_MAX];
     uint32_t id[BURST_MAX];
-    uint16_t k = 0;
+    struct rte_mbuf *good[BURST_MAX];
+    uint16_t n_good;
+};
 
-    burst_prefetch_mbufs(m, n);
-    if (c->encap)
-        burst_prefetch_encap(m, n, QINQ_TAGS_LEN);
-    else
-        burst_prefetch_frames(m, n);
-    for (uint16_t i = 0; i < n; i++) {
-        slot[i] = by_address ? slot_by_address(c, m[i])
-                             : slot_by_tags(c, m[i],
-                                            in_port != PORT_IN_MBUF ? in_port : meta_in_port(m[i]));
-        rte_prefetch0(slot[i]);
-    }
-    for (uint16_t i = 0; i < n; i++) {
-        id[i] = __atomic_load_n(slot[i], __ATOMIC_RELAXED);
-        rte_prefetch0(&record[id[i]]);
-    }
-    for (uint16_t i = 0; i < n; i++) {
-        int verdict =
-            likely(id[i] != 0) ? check(m[i], &record[id[i]], l2, anti_spoof) : why_nobody(c, m[i]);
+static inline void fetch_frames(const struct batch *b, struct part p)
+{
+    for (uint32_t i = p.from; i < p.to; i++)
+        __builtin_prefetch(frame_bytes(b->m[i]), 1, 3);
+}
 
-        if (unlikely(not_only_ip) && id[i] != 0 && (verdict == DROP_NOT_IPV4 || verdict == FOR_US))
+static inline void find_slots(struct batch *b, struct part p, const struct classify *c,
+                              uint16_t in_port, bool by_address)
+{
+    for (uint32_t i = p.from; i < p.to; i++) {
+        const struct rte_mbuf *m = b->m[i];
+
+        b->slot[i] = by_address
+                         ? slot_by_address(c, m)
+                         : slot_by_tags(c, m, in_port != PORT_IN_MBUF ? in_port : meta_in_port(m));
+        rte_prefetch0(b->slot[i]);
+    }
+}
+
+static inline void find_records(struct batch *b, struct part p, const struct subscriber *record)
+{
+    for (uint32_t i = p.from; i < p.to; i++) {
+        b->id[i] = __atomic_load_n(b->slot[i], __ATOMIC_RELAXED);
+        rte_prefetch0(&record[b->id[i]]);
+    }
+}
+
+static inline void judge(struct task *t, struct batch *b, struct part p, const struct classify *c,
+                         bool by_address)
+{
+    const uint32_t l2 = by_address ? ETH_LEN : QINQ_LEN;
+    const uint16_t in_port = t->in_port;
+
+    for (uint32_t i = p.from; i < p.to; i++) {
+        struct rte_mbuf *m = b->m[i];
+        uint32_t id = b->id[i];
+        const struct subscriber *s = &c->record[id];
+        int verdict = likely(id != 0) ? check(m, s, l2, c->anti_spoof) : why_nobody(c, m);
+
+        if (unlikely(c->not_only_ip) && id != 0 && (verdict == DROP_NOT_IPV4 || verdict == FOR_US))
             verdict = GOOD;
-        if (dscp != NULL && likely(verdict == GOOD))
-            mark(m[i], dscp, &record[id[i]], l2, not_only_ip);
-        meta_set_subscriber(m[i], id[i]);
+        if (c->dscp != NULL && likely(verdict == GOOD))
+            mark(m, c->dscp, s, l2, c->not_only_ip);
+        meta_set_subscriber(m, id);
         if (in_port != PORT_IN_MBUF)
-            meta_set_in_port(m[i], in_port);
+            meta_set_in_port(m, in_port);
+        if (c->encap)
+            frame_prefetch_encap(m, QINQ_TAGS_LEN);
         if (likely(verdict == GOOD))
-            good[k++] = m[i];
+            b->good[b->n_good++] = m;
         else
-            refuse(t, m[i], verdict);
+            refuse(t, m, verdict);
     }
-    if (likely(k > 0))
-        task_emit_burst(t, OUT_TO, good, k);
+}
+
+/* Frame, slot, record, verdict: see packet/stages.h. */
+static inline void classify(struct task *t, struct rte_mbuf **m, uint16_t n, bool by_address)
+{
+    const struct classify c = *(const struct classify *)t->state;
+    struct batch b;
+
+    b.m = m;
+    b.n_good = 0;
+    burst_prefetch_mbufs(m, n);
+    for (uint32_t at = 0; at < n + 3 * STAGE_STEP; at += STAGE_STEP) {
+        fetch_frames(&b, part_of(n, at, 0));
+        find_slots(&b, part_of(n, at, STAGE_STEP), &c, t->in_port, by_address);
+        find_records(&b, part_of(n, at, 2 * STAGE_STEP), c.record);
+        judge(t, &b, part_of(n, at, 3 * STAGE_STEP), &c, by_address);
+    }
+    if (likely(b.n_good > 0))
+        task_emit_burst(t, OUT_TO, b.good, b.n_good);
 }
 
 static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A burst that goes through stages, each of which prefetches what the next one reads. The stages
+ * take turns, STAGE_STEP packets at a time, so that the last one computes while memory answers the
+ * others:
+ *
+ *   for (at = 0; at < n + 2 * STAGE_STEP; at += STAGE_STEP) {
+ *       first(part_of(n, at, 0));
+ *       second(part_of(n, at, STAGE_STEP));
+ *       third(part_of(n, at, 2 * STAGE_STEP));
+ *   }
+ */
+#ifndef PACKET_STAGES_H
+#define PACKET_STAGES_H
+
+#include <stdint.h>
+
+#include <rte_common.h>
+
+#define STAGE_STEP 8u
+
+/** Packets of a burst: from is the first, to the one behind the last. */
+struct part {
+    uint32_t from, to;
+};
+
+/** What a stage works on that is late packets behind the first stage, which is at packet at. */
+static inline struct part part_of(uint32_t n, uint32_t at, uint32_t late)
+{
+    if (at < late || at - late >= n)
+        return (struct part){0, 0};
+    return (struct part){at - late, RTE_MIN(at - late + STAGE_STEP, n)};
+}
+
+#endif
