@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 
-#define BACKLOG 16
+#define BACKLOG 128
 
 /* Does anybody answer there? 0: nobody, so that the path may go; or -errno. */
 static int check_stale(const struct sockaddr_un *a)

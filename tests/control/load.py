@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A gateway with 16384 subscribers shaped in both directions, its generators and its sink, in one process."""
+
+import json
+import os
+import socket
+import subprocess
+import time
+
+SUBSCRIBERS = 16384
+CLASSES = 5  # queues in use: class 0 and the four of best effort
+
+# 64 S-VLANs of 256 C-VLANs; user is the number of the subscriber. A few hundred of them, the first, get most packets.
+UPSTREAM = """
+size 128
+var user {users} random
+ether src 02:c0:00:00:00:00 + user dst 02:b0:00:00:00:00
+vlan tpid 0x88a8 id 128 + user[13:8]
+vlan id 256 + user[7:0]
+ipv4 src 10.0.0.0 + user dst 198.18.0.1
+udp src 1024 dst 2048
+payload 00
+"""
+DOWNSTREAM = """
+size 142
+var user {users} random
+ether src 02:dd:00:00:00:00 dst 02:b0:00:00:01:00
+mpls label 16
+ipv4 src 203.0.113.1 dst 192.0.2.1
+gre key user
+ipv4 src 198.18.0.1 dst 10.0.0.0 + user
+udp src 2048 dst 1024
+payload 00
+"""
+
+CONFIG = """
+name = "qos-load";
+memory = "no-huge";
+pools = {{ default = {{ mbufs = "96K"; data_room = "384"; overcommit = true; }}; }};
+ports = (
+    {{ name = "cpe0"; device = "wire:cpe0"; mac = "02:b0:00:00:00:00"; mtu = 200; on_full = "wait"; }},
+    {{ name = "core0"; device = "wire:core0"; mac = "02:b0:00:00:01:00"; mtu = 200; addresses = "192.0.2.1"; on_full = "wait"; }},
+    {{ name = "t_cpe0"; device = "wire:cpe0"; mtu = 200; on_full = "wait"; }},
+    {{ name = "t_core0"; device = "wire:core0"; mtu = 200; on_full = "wait"; }}
+);
+qos = {{
+    profiles = {{ home-1M = {{ rate = "1M"; }}; home-10M = {{ rate = "10M"; }}; home-50M = {{ rate = "50M"; }}; }};
+    dscp_maps = {{ ip = {{ queues = ( {{ dscp = "46"; class = "0"; }} ); default = {{ class = "be"; }}; }}; }};
+    schedulers = {{ acc = {{ ports = ["cpe0"]; dscp_map = "ip"; rate = "10G";
+                             classes = ( {{ class = "0"; queue = 16; }}, {{ class = "be"; queue = 16; }} ); }}; }};
+}};
+subscribers = ( {{ port = "cpe0"; svlan = "128-191"; cvlan = "256-511"; ipv4 = "10.0.0.0/18"; gre_key = "0-16383";
+                   mac = "02:c0:00:00:00:00"; profile = "home-1M"; }} );
+routes = ( {{ prefix = "198.18.0.0/15"; port = "core0"; mac = "02:dd:00:00:00:00"; gre = "203.0.113.1"; mpls = 16; }} );
+tasks = (
+    {{ name = "classify"; type = "classify"; from = "cpe0"; to = "qos_up"; scheduler = "acc"; }},
+    {{ name = "qos_up"; type = "qos"; scheduler = "acc"; direction = "up"; to = "decap"; }},
+    {{ name = "decap"; type = "qinq_decap"; to = "route"; }},
+    {{ name = "route"; type = "route"; to = "gre_up"; }},
+    {{ name = "gre_up"; type = "gre_encap"; to = "mpls_up"; }},
+    {{ name = "mpls_up"; type = "mpls_push"; to = "core0"; }},
+    {{ name = "mpls_down"; type = "mpls_pop"; from = "core0"; to = "gre_down"; }},
+    {{ name = "gre_down"; type = "gre_decap"; to = "encap"; scheduler = "acc"; }},
+    {{ name = "encap"; type = "qinq_encap"; to = "qos_down"; }},
+    {{ name = "qos_down"; type = "qos"; scheduler = "acc"; direction = "down"; to = "cpe0"; }},
+    {{ name = "gen_cpe0"; type = "gen"; template = "up.tmpl"; rate = "{rate}"; to = "t_cpe0"; }},
+    {{ name = "gen_hot"; type = "gen"; template = "hot.tmpl"; rate = "{rate}"; to = "t_cpe0"; }},
+    {{ name = "gen_core0"; type = "gen"; template = "down.tmpl"; rate = "{rate}"; to = "t_core0"; }},
+    {{ name = "sink"; type = "sink"; from = ["t_cpe0", "t_core0"]; }}
+);
+layout = (
+    {{ core = "0"; tasks = ["classify", "qos_up", "decap", "route", "gre_up", "mpls_up", "mpls_down", "gre_down", "encap", "qos_down"]; }},
+    {{ core = "1"; tasks = ["gen_cpe0", "gen_hot", "gen_core0", "sink"]; }}
+);
+"""
+
+
+def write(folder, rate):
+    """The configuration and its templates. Returns its path."""
+    files = {
+        "load.cfg": CONFIG.format(rate=rate),
+        "up.tmpl": UPSTREAM.format(users=f"0-{SUBSCRIBERS - 1}"),
+        "hot.tmpl": UPSTREAM.format(users="0-31"),
+        "down.tmpl": DOWNSTREAM.format(users=f"0-{SUBSCRIBERS - 1}"),
+    }
+    for name, text in files.items():
+        with open(os.path.join(folder, name), "w") as f:
+            f.write(text.lstrip())
+    return os.path.join(folder, "load.cfg")
+
+
+class Client:
+    """One connection; ask() for a right request, send() and line() for anything else."""
+
+    def __init__(self, path, timeout=60):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)
+        self.socket.settimeout(timeout)
+        self.file = self.socket.makefile("rb")
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def line(self):
+        return self.file.readline()
+
+    def ask(self, **request):
+        self.send(json.dumps(request).encode() + b"\n")
+        return json.loads(self.line())
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+
+class Gateway:
+    """A vbng under load with a control socket."""
+
+    def __init__(self, binary, folder, rate="200kpps"):
+        self.path = os.path.join(folder, "control.sock")
+        self.report_path = os.path.join(folder, "report.json")
+        self.csv_path = os.path.join(folder, "subscribers.csv")
+        self.config = write(folder, rate)
+        self.binary = binary
+        command = [binary, "--quiet", "--share-cpus", "--control", self.path, "--report", self.report_path]
+        command += ["--subscribers", self.csv_path, self.config]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def wait_until_up(self, timeout=60):
+        """Until it answers. Returns a client."""
+        end = time.monotonic() + timeout
+        while time.monotonic() < end and self.process.poll() is None:
+            try:
+                client = Client(self.path)
+            except OSError:
+                time.sleep(0.05)
+                continue
+            client.ask(cmd="show-ledger")
+            return client
+        raise RuntimeError(f"did not start: {self.end()}")
+
+    def end(self):
+        """Stop it. Returns what is wrong with that."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            out, err = self.process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
+            return ["does not stop"]
+        wrong = [] if self.process.returncode == 0 else [f"exit status {self.process.returncode}: {err or out}"]
+        return wrong + ([f"left {self.path}"] if os.path.exists(self.path) else [])
+
+    def report(self):
+        with open(self.report_path) as f:
+            return json.load(f)
