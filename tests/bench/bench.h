@@ -13,16 +13,18 @@
 #include "engine/engine.h"
 #include "tables/tables.h"
 
-#define N_PACKETS     65536u /* mbufs in flight, and frames of each direction */
+#define N_PACKETS 65536u /* mbufs in flight, and frames of each direction */
+#ifndef N_SUBSCRIBERS    /* a power of two, at most 65536 */
 #define N_SUBSCRIBERS 65536u
-#define N_ROUTES      8192u
-#define N_NEXTHOPS    4u
-#define BURST         32u
-#define CHUNK         1024u /* packets on the wire at once: what a device's queue would hold */
-#define DATA_ROOM     2176u
-#define N_WIRES       2u
-#define MAX_ROUNDS    1000u
-#define MAX_GRAPHS    16u
+#endif
+#define N_ROUTES   8192u
+#define N_NEXTHOPS 4u
+#define BURST      32u
+#define CHUNK      1024u /* packets on the wire at once: what a device's queue would hold */
+#define DATA_ROOM  2176u
+#define N_WIRES    2u
+#define MAX_ROUNDS 1000u
+#define MAX_GRAPHS 16u
 
 enum wire_id { WIRE_ACCESS, WIRE_CORE };
 enum direction { UPSTREAM, DOWNSTREAM };
@@ -60,6 +62,7 @@ struct graph {
 /** What a graph is made from: the tasks and the layout of a configuration. */
 struct graph_text {
     const char *name, *tasks, *layout;
+    const char *qos;        /* the configuration's section qos with a profile "home", or NULL */
     bool ports_count_bytes; /* the engine need not, as with a NIC; else it does, as for its wires */
 };
 
@@ -129,6 +132,7 @@ struct bench_case {
     const char *what;
     const char *versus; /* the case it is a ratio of, or NULL */
     double bar;         /* largest ratio that is good, 0: none */
+    double bar_cycles;  /* largest median of cycles that is good, 0: none */
     /** One repetition over all packets: its cycles per packet, or a negative number after a
      * failure that it has printed. */
     double (*run)(struct bench *b, const struct bench_case *c);
@@ -136,13 +140,21 @@ struct bench_case {
     const char *task;       /* the one that is measured, or the last one of a prefix */
     const char *const *via; /* the tasks before it, NULL at the end */
     enum direction direction;
-    bool prefetch; /* the floor with prefetching */
-    bool bytes;    /* count the bytes of what is sent, as a device does and net_ring does not */
+    const struct qos_variant *qos; /* (qos_cases.c) */
+    bool prefetch;                 /* the floor with prefetching */
+    bool bytes; /* count the bytes of what is sent, as a device does and net_ring does not */
 };
 
 extern const struct bench_case bench_cases[];
 extern const unsigned n_bench_cases;
 
+/** What the program is called, and what the head of its table says of the ratios. */
+extern const char bench_name[], bench_note[];
+
+/** Is this case asked for by --only? */
+bool case_chosen(const struct options *o, const struct bench_case *c);
+/** MiB of memory that the cases need. */
+unsigned cases_need_mib(const struct options *o);
 /** Build all graphs that the cases need. 0 or -1. */
 int cases_open(struct bench *b);
 void cases_close(struct bench *b);

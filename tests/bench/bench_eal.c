@@ -11,8 +11,6 @@
 
 #include "bench.h"
 
-#define NEED_MIB 384 /* mbufs 160, routes 64, and the rest with room */
-
 static unsigned long free_huge_mib(void)
 {
     FILE *f = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "r");
@@ -43,22 +41,23 @@ int bench_eal_start(struct bench *b)
     static char lcores[32], prefix[48], mib[16];
     static char *args[16];
     unsigned long have = free_huge_mib();
+    unsigned need = cases_need_mib(&b->options);
     int n = 0;
 
     if (b->options.cpu < 0)
         b->options.cpu = last_cpu();
     b->huge = b->options.memory == MEMORY_HUGE ||
-              (b->options.memory == MEMORY_AUTO && geteuid() == 0 && have >= NEED_MIB);
-    if (b->options.memory == MEMORY_HUGE && have < NEED_MIB) {
+              (b->options.memory == MEMORY_AUTO && geteuid() == 0 && have >= need);
+    if (b->options.memory == MEMORY_HUGE && have < need) {
         fprintf(stderr,
-                "bench: --huge needs %d MiB of free huge pages and there are %lu MiB; reserve them "
-                "as root: echo %d > /proc/sys/vm/nr_hugepages\n",
-                NEED_MIB, have, NEED_MIB / 2);
+                "bench: --huge needs %u MiB of free huge pages and there are %lu MiB; reserve them "
+                "as root: echo %u > /proc/sys/vm/nr_hugepages\n",
+                need, have, need / 2);
         return -1;
     }
     snprintf(lcores, sizeof(lcores), "--lcores=0@%d", b->options.cpu);
     snprintf(prefix, sizeof(prefix), "--file-prefix=vbng-bench-%d", getpid());
-    snprintf(mib, sizeof(mib), "%d", NEED_MIB);
+    snprintf(mib, sizeof(mib), "%u", need);
     args[n++] = strdup("bench");
     args[n++] = lcores;
     args[n++] = prefix;

@@ -170,6 +170,13 @@ const struct bench_case bench_cases[] = {
 };
 
 const unsigned n_bench_cases = RTE_DIM(bench_cases);
+const char bench_name[] = "bench";
+const char bench_note[] = "ratios are to \"floor\", of the null paths to the bare loops";
+
+unsigned cases_need_mib(const struct options *o)
+{
+    return 384; /* mbufs 160, routes 64, and the rest with room */
+}
 
 int cases_open(struct bench *b)
 {

@@ -18,7 +18,9 @@
 static void write_config(FILE *f, const struct graph_text *text)
 {
     fprintf(f, "name = \"%s\";\ntopology = \"1x16x1\";\n", text->name);
-    fprintf(f, "pools = { default = { mbufs = \"64K\"; data_room = \"%u\"; }; };\n", DATA_ROOM);
+    fprintf(f,
+            "pools = { default = { mbufs = \"64K\"; overcommit = true; data_room = \"%u\"; }; };\n",
+            DATA_ROOM);
     fprintf(f, "ports = (\n");
     fprintf(f, "  { name = \"access\"; device = \"net_null0\"; mac = \"" GATEWAY_MAC_TEXT "\";\n",
             1 + WIRE_ACCESS);
@@ -28,9 +30,10 @@ static void write_config(FILE *f, const struct graph_text *text)
     fprintf(f, "    addresses = [\"192.0.2.1\"]; } );\n");
     fprintf(f,
             "subscribers = ( { port = \"access\"; svlan = \"%u-%u\"; cvlan = \"%u-%u\"; "
-            "ipv4 = \"10.0.0.0/16\"; gre_key = \"0-%u\"; } );\n",
+            "ipv4 = \"10.0.0.0/%d\"; gre_key = \"0-%u\"; %s} );\n",
             FIRST_SVLAN, FIRST_SVLAN + N_SUBSCRIBERS / CVLANS - 1, FIRST_CVLAN,
-            FIRST_CVLAN + CVLANS - 1, N_SUBSCRIBERS - 1);
+            FIRST_CVLAN + CVLANS - 1, 32 - __builtin_ctz(N_SUBSCRIBERS), N_SUBSCRIBERS - 1,
+            text->qos != NULL ? "profile = \"home\"; " : "");
     fprintf(f, "routes = (\n");
     for (uint32_t i = 0; i < N_ROUTES; i++) {
         uint32_t prefix = ROUTED_IP + i * 16, nh = i % N_NEXTHOPS;
@@ -41,7 +44,8 @@ static void write_config(FILE *f, const struct graph_text *text)
                 prefix >> 24, prefix >> 16 & 255, prefix >> 8 & 255, prefix & 255, 1 + nh,
                 FIRST_LABEL + nh, nh, i + 1 < N_ROUTES ? "," : "");
     }
-    fprintf(f, ");\ntasks = (\n%s);\nlayout = ( %s );\n", text->tasks, text->layout);
+    fprintf(f, ");\n%s\ntasks = (\n%s);\nlayout = ( %s );\n", text->qos != NULL ? text->qos : "",
+            text->tasks, text->layout);
 }
 
 static const struct task_schema *const *schemas(void)

@@ -15,13 +15,18 @@ static int find(const char *name)
     return -1;
 }
 
+bool case_chosen(const struct options *o, const struct bench_case *c)
+{
+    return o->only == NULL || strstr(c->name, o->only) != NULL;
+}
+
 /* Those that --only names, and what they are compared with. */
-static void choose(const char *only, struct result *results)
+static void choose(const struct options *o, struct result *results)
 {
     for (unsigned i = 0; i < n_bench_cases; i++) {
         const struct bench_case *c = &bench_cases[i];
 
-        if (only != NULL && strstr(c->name, only) == NULL)
+        if (!case_chosen(o, c))
             continue;
         results[i].measured = true;
         if (c->versus != NULL)
@@ -72,7 +77,7 @@ int rounds_run(struct bench *b, struct result *results)
     double *cycles = calloc((size_t)n_bench_cases * rounds, sizeof(cycles[0]));
     int rc = 0;
 
-    choose(b->options.only, results);
+    choose(&b->options, results);
     /* round 0 warms up and is not counted */
     for (unsigned r = 0; rc == 0 && r <= rounds; r++) {
         for (unsigned i = 0; rc == 0 && i < n_bench_cases; i++) {
