@@ -85,8 +85,6 @@ struct plan_memory {
     uint64_t task_sched[CFG_MAX_TASKS];  /* of each of them: scheduler and what the task keeps */
     uint64_t task_queued[CFG_MAX_TASKS]; /* mbufs that its full queues hold */
     uint64_t total;
-    uint64_t total_4k;           /* the same without huge pages: no mbuf lies across two pages of
-                                    4 KiB */
     uint32_t pages_2m, pages_1g; /* huge pages that hold it all */
     uint32_t core_pages_2m,
         core_pages_1g; /* most huge pages that the mbufs which one core touches can span */

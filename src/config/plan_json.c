@@ -250,7 +250,6 @@ static void memory(struct json *j, const struct plan *p)
     number(j, "rings_bytes", mem->rings);
     number(j, "schedulers_bytes", mem->sched);
     number(j, "total_bytes", mem->total);
-    number(j, "total_4k_bytes", mem->total_4k);
     number(j, "pages_2m", mem->pages_2m);
     number(j, "pages_1g", mem->pages_1g);
     number(j, "core_pages_2m", mem->core_pages_2m);

@@ -13,7 +13,6 @@
 
 #define CACHE_LINE     64u
 #define KIB            1024ull
-#define PAGE_4K        (4 * KIB)
 #define PAGE_2M        (2048 * KIB)
 #define PAGE_1G        (1024 * 1024 * KIB)
 #define MBUF_STRUCT    128u        /* struct rte_mbuf */
@@ -49,16 +48,6 @@ static uint64_t pages(uint64_t n, uint64_t page)
 static uint64_t mbuf_bytes(const struct cfg_pool *pool)
 {
     return OBJ_HEADER + round_up(MBUF_STRUCT + (uint64_t)pool->data_room, CACHE_LINE);
-}
-
-/* Without huge pages DPDK lets no mbuf lie across two pages, so that a device could reach it. */
-static uint64_t pool_bytes_4k(const struct cfg_pool *pool)
-{
-    uint64_t per_page = PAGE_4K / mbuf_bytes(pool);
-
-    if (per_page == 0)
-        return pool->mbufs * round_up(mbuf_bytes(pool), PAGE_4K);
-    return pages(pool->mbufs, per_page) * PAGE_4K;
 }
 
 static uint64_t ring_bytes(uint64_t size)
@@ -313,14 +302,12 @@ int plan_measure_memory(struct plan_build *b)
     follow_pools(b->m, &flow);
     for (unsigned i = 0; i < b->m->n_pools; i++) {
         mem->mbufs[i] = b->m->pools[i].mbufs * mbuf_bytes(&b->m->pools[i]);
-        mem->total_4k += pool_bytes_4k(&b->m->pools[i]);
         mem->mbufs_total += mem->mbufs[i];
         check_pool(b, &flow, i);
     }
     for (unsigned i = 0; i < b->p->n_cores; i++)
         measure_core(b->p, &flow, i);
     mem->total = mem->mbufs_total + mem->tables + mem->routes + mem->rings + mem->sched;
-    mem->total_4k += mem->tables + mem->routes + mem->rings + mem->sched;
     mem->pages_2m = (uint32_t)pages(mem->total, PAGE_2M);
     mem->pages_1g = (uint32_t)pages(mem->total, PAGE_1G);
     return 0;

@@ -205,7 +205,6 @@ static void print_memory(const struct plan *p, FILE *to)
 {
     const struct plan_memory *mem = &p->memory;
     struct table t;
-    char size[32];
 
     if (!table_start(&t, p->cfg->n_pools + p->cfg->n_tasks + 6, 3))
         return;
@@ -235,8 +234,7 @@ static void print_memory(const struct plan *p, FILE *to)
     t.n++;
     scheduler_rows(&t, p);
     size_row(&t, "total", mem->total);
-    cell(&t, 2, "%u huge pages of 2 MiB or %u of 1 GiB; without them %s", mem->pages_2m,
-         mem->pages_1g, format_size(mem->total_4k, size, sizeof(size)));
+    cell(&t, 2, "%u huge pages of 2 MiB or %u of 1 GiB", mem->pages_2m, mem->pages_1g);
     t.n++;
     cell(&t, 0, "one core");
     cell(&t, 2, "mbufs on up to %u pages of 2 MiB or %u of 1 GiB", mem->core_pages_2m,

@@ -78,7 +78,6 @@ static int memory_args(const struct plan *p)
 
     no_huge = strcmp(mode, "no-huge") == 0 || (strcmp(mode, "auto") == 0 && have < need);
     if (no_huge) {
-        need = memory_needed(p->memory.total_4k);
         arg("--no-huge");
         arg("-m");
         arg("%llu", (unsigned long long)((need + MIB - 1) / MIB));

@@ -1,0 +1,142 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What --plan says of memory against what DPDK's heap has given out in the running process.
+
+usage: memory.py VBNG
+"""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MIB = 1024 * 1024
+WITHIN = 0.05
+CONFIGURATION = """
+name = "memory"; memory = "no-huge";
+pools = {{ default = {{ mbufs = "16K"; overcommit = true; }}; }};
+ports = (
+    {{ name = "in"; device = "wire:in"; }}, {{ name = "out"; device = "wire:out"; on_full = "wait"; }},
+    {{ name = "t_in"; device = "wire:in"; }}, {{ name = "t_out"; device = "wire:out"; }}
+);
+subscribers = ( {{ port = "in"; svlan = "1-{svlans}"; cvlan = "1-256"; ipv4 = "10.0.0.0/8"; {profile} }} );
+{qos}
+tasks = (
+    {{ name = "classify"; type = "classify"; from = "in"; {scheduler} to = "{next}"; }},
+    {task}
+    {{ name = "gen"; type = "gen"; template = "{template}"; rate = "1kpps"; to = "t_in"; }},
+    {{ name = "sink"; type = "sink"; from = "t_out"; }}
+);
+layout = ( {{ core = "0"; tasks = ["classify", {place} "gen", "sink"]; }} );
+"""
+QOS = """
+qos = {{ profiles = {{ p = {{ rate = "10M"; }}; }};
+        schedulers = {{ s = {{ ports = "in"; classes = ( {classes} ); {more} }}; }}; }};
+"""
+FOUR = ", ".join(f'{{ class = "{c}"; queue = 64; }}' for c in ("0", "1", "2", "be"))
+ALL = ", ".join(f'{{ class = "{c}"; queue = 64; }}' for c in [*map(str, range(12)), "be"])
+HALVES = 'subports = ( { name = "x"; svlan = "1-128"; }, { name = "y"; svlan = "129-256"; } );'
+
+
+def write(folder, name, pipes, classes, more=""):
+    with_qos = classes is not None
+    path = os.path.join(folder, name + ".cfg")
+    with open(path, "w") as f:
+        f.write(CONFIGURATION.format(
+            template=os.path.join(TOP, "pkt_templates/cpe0.tmpl"),
+            svlans=pipes // 256, profile='profile = "p";' if with_qos else "",
+            qos=QOS.format(classes=classes, more=more) if with_qos else "",
+            scheduler='scheduler = "s";' if with_qos else "", next="qos" if with_qos else "out",
+            task='{ name = "qos"; type = "qos"; scheduler = "s"; direction = "up"; to = "out"; },' if with_qos else "",
+            place='"qos",' if with_qos else ""))
+    return path
+
+
+def ask(path, command):
+    """An answer of DPDK's telemetry socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+        s.settimeout(10)
+        s.connect(path)
+        s.recv(1024)
+        s.send(command.encode())
+        return json.loads(s.recv(65536))[command.split(",")[0]]
+
+
+def telemetry_path(pid):
+    for root in ("/var/run/dpdk", "/tmp/dpdk", os.path.join(os.environ.get("XDG_RUNTIME_DIR", "/nonexistent"), "dpdk")):
+        path = os.path.join(root, f"vbng-{pid}", "dpdk_telemetry.v2")
+        if os.path.exists(path):
+            return path
+    return None
+
+
+def mapped(pid):
+    """Bytes of the process that are in memory."""
+    with open(f"/proc/{pid}/smaps_rollup") as f:
+        return int(re.search(r"Rss:\s+(\d+)", f.read()).group(1)) * 1024
+
+
+def allocated(vbng, path):
+    """(Bytes in use of all heaps while the configuration runs, resident bytes)."""
+    process = subprocess.Popen([vbng, "--quiet", "--share-cpus", path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               text=True)
+    try:
+        end, last = time.monotonic() + 60, None
+        while time.monotonic() < end and process.poll() is None:
+            time.sleep(0.3)
+            where = telemetry_path(process.pid)
+            if where is None:
+                continue
+            heaps = ask(where, "/eal/heap_list")
+            now = sum(ask(where, f"/eal/heap_info,{h}")["Alloc_size"] for h in heaps)
+            if now == last:  # all of it is built
+                return now, mapped(process.pid)
+            last = now
+        raise AssertionError(f"did not start: {process.stderr.read() if process.poll() is not None else 'no time'}")
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        if process.returncode not in (0, None):
+            print(f"FAIL exit status {process.returncode}")
+            sys.exit(1)
+
+
+def main():
+    vbng = sys.argv[1]
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="vbng-memory-") as folder:
+        plain = {}
+        for name, pipes, classes, more, limit in (("plain-32768", 32768, None, "", None), ("plain-65536", 65536, None, "", None),
+                                                  ("four-32768", 32768, FOUR, "", 200 * MIB),
+                                                  ("four-65536", 65536, FOUR, "", None),
+                                                  ("two-subports", 65536, FOUR, HALVES, None),
+                                                  ("all-32768", 32768, ALL, "", None)):
+            path = write(folder, name, pipes, classes, more)
+            answer = subprocess.run([vbng, "--plan=json", path], capture_output=True, text=True, timeout=30)
+            if answer.returncode != 0:
+                sys.exit(answer.stderr)
+            memory = json.loads(answer.stdout)["memory"]
+            total, resident = allocated(vbng, path)
+            rows = [("total", memory["total_bytes"], total)]
+            if classes is None:
+                plain[pipes] = total
+            else:
+                rows.append(("schedulers", memory["schedulers_bytes"], total - plain[pipes]))
+            for what, planned, real in rows:
+                off = planned / real - 1
+                ok = abs(off) <= WITHIN and (what != "schedulers" or limit is None or real < limit)
+                failed += not ok
+                print(f"{'ok  ' if ok else 'FAIL'} {name:13} {what:10} planned {planned / MIB:8.1f} MiB, "
+                      f"taken {real / MIB:8.1f} MiB ({off:+.1%}); process resident {resident / MIB:.1f} MiB")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
