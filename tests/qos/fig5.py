@@ -1,0 +1,68 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""tools/fig5 reaches the ten phases of the paper's Fig. 5, and its curves are those of a token bucket.
+
+usage: fig5.py VBNG
+
+A busy machine may keep the tool from its two CPUs for a while, so it has three tries.
+"""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def load_tool():
+    sys.dont_write_bytecode = True
+    loader = importlib.machinery.SourceFileLoader("fig5", os.path.join(TOP, "tools/fig5"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("fig5", loader))
+    loader.exec_module(module)
+    return module
+
+
+def faults(tool, rows):
+    wrong = [f"phase ({number}) was not reached" for number, at, _ in tool.moments(rows) if at is None]
+    when = {number: at for number, at, _ in tool.moments(rows)}
+    if wrong:
+        return wrong
+    for first, then in ((1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (6, 7), (7, 8), (8, 9), (9, 10)):
+        if not when[first] < when[then]:
+            wrong.append(f"phase ({then}) at {when[then]:.3f} s, but ({first}) at {when[first]:.3f} s")
+
+    def mean(column, begin, end):
+        values = [r[column] for r in rows if begin <= r["seconds"] <= end]
+        return sum(values) / len(values) if values else 0
+
+    def expect(what, value, want, within):
+        if abs(value - want) > within * want:
+            wrong.append(f"{what}: {value / 1e6:.2f} instead of {want / 1e6:.2f} Mbit/s")
+
+    over = tool.PHASES[3][0]
+    expect("output under the rate", mean("output", when[2] + 0.02, 0.48), 0.5 * tool.RATE, 0.05)
+    expect("output at the rate", mean("output", 0.52, over - 0.02), tool.RATE, 0.05)
+    expect("output while there are tokens", mean("output", over + 0.02, when[6] - 0.02), 1.8 * tool.RATE, 0.1)
+    expect("output while the queue is full", mean("output", when[8] + 0.02, 1.28), tool.RATE, 0.03)
+    expect("output while the queue drains", mean("output", 1.32, when[10] - 0.02), tool.RATE, 0.05)
+    if max(r["queue"] for r in rows) > tool.QUEUE:
+        wrong.append(f"{max(r['queue'] for r in rows)} packets in a queue of {tool.QUEUE}")
+    if any(r["dropped"] > 0 for r in rows if r["seconds"] < when[8] - 0.001):
+        wrong.append("drops before the queue was full")
+    return wrong
+
+
+def main():
+    tool = load_tool()
+    for attempt in range(3):
+        wrong = faults(tool, tool.derive(tool.measure(sys.argv[1])))
+        if not wrong:
+            print("ok   the ten phases, in order")
+            return 0
+        print(f"try {attempt + 1}:", *wrong, sep="\n     ")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
