@@ -2,14 +2,17 @@
 /* Requests to a gateway with two qos tasks: what each does, and that a wrong one is named and
  * changes nothing. The argument is the configuration. */
 #include <CUnit/Basic.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <rte_common.h>
+#include <rte_cycles.h>
 
 #include "control/request.h"
 #include "control/show.h"
+#include "control/slices.h"
 #include "control/subscribers.h"
 #include "engine/eal.h"
 #include "provision.h"
@@ -122,12 +125,17 @@ static void many_profiles(void)
 /* A request with so many changes. */
 static char *changes(unsigned n)
 {
-    char *text = malloc(64 + n * 16ul), *at = text;
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
 
-    at += sprintf(at, "{\"cmd\":\"set-profiles\",\"changes\":[");
+    if (f == NULL)
+        abort();
+    fputs("{\"cmd\":\"set-profiles\",\"changes\":[", f);
     for (unsigned i = 0; i < n; i++)
-        at += sprintf(at, "%s[%u,\"fast\"]", i > 0 ? "," : "", i % 12 + 1);
-    sprintf(at, "]}");
+        fprintf(f, "%s[%u,\"fast\"]", i > 0 ? "," : "", i % 12 + 1);
+    fputs("]}", f);
+    fclose(f);
     return text;
 }
 
@@ -298,6 +306,7 @@ static void nested(void)
 {
     char *text = malloc(1 << 20);
 
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
     memset(text, '[', 1 << 20);
     text[(1 << 20) - 1] = '\0';
     answers(text, "{\"error\":\"not JSON");
@@ -320,6 +329,46 @@ static void while_running(void)
     answers("{\"cmd\":\"show-qos\"}", "\"limited\":0");
     engine_stop(&engine);
     free(most);
+}
+
+struct slice_test {
+    uint64_t last;         /* TSC at the end of the last call */
+    unsigned run, longest; /* calls without a pause between them */
+    uint32_t fail_at;
+};
+
+/* Takes 5 us. */
+static int take_time(struct task *t, uint32_t i, void *ctx)
+{
+    struct slice_test *s = ctx;
+    uint64_t us = rte_get_tsc_hz() / 1000000, start = rte_rdtsc();
+
+    (void)t;
+    if (i == s->fail_at)
+        return -EIO;
+    s->run = start - s->last < 20 * us ? s->run + 1 : 1;
+    s->longest = RTE_MAX(s->longest, s->run);
+    while (rte_rdtsc() - start < 5 * us)
+        ;
+    s->last = rte_rdtsc();
+    return 0;
+}
+
+/* A core is not kept for longer than 30 us and one call; an error ends it all. */
+static void slices(void)
+{
+    struct slice_test s = {.fail_at = 1000};
+    uint32_t done;
+
+    CU_ASSERT_EQUAL_FATAL(engine_start(&engine), 0);
+    CU_ASSERT_EQUAL(in_slices(&engine, control->shaper[0].instance, 200, take_time, &s, &done), 0);
+    CU_ASSERT_EQUAL(done, 200);
+    CU_ASSERT(s.longest > 1 && s.longest <= 7);
+    s.fail_at = 50;
+    CU_ASSERT_EQUAL(in_slices(&engine, control->shaper[0].instance, 200, take_time, &s, &done),
+                    -EIO);
+    CU_ASSERT_EQUAL(done, 50);
+    engine_stop(&engine);
 }
 
 static struct plan *load(const char *path, struct cfg_model **m)
@@ -367,6 +416,7 @@ int main(int argc, char **argv)
         {"noise", noise},
         {"nested", nested},
         {"while running", while_running},
+        {"slices", slices},
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {{.pName = "requests", .pTests = (CU_TestInfo *)tests},
