@@ -265,12 +265,45 @@ static unsigned read_ports(struct loader *l, const struct value *v, uint32_t *po
     return found;
 }
 
+static unsigned class_of(uint8_t queue)
+{
+    return queue < QOS_BE ? queue : QOS_BE;
+}
+
+/* A queue that a packet is sent to must be there, or all such packets would be dropped. */
+static void check_queues(struct loader *l, const config_setting_t *group, const char *name,
+                         const struct cfg_scheduler *s)
+{
+    for (unsigned d = 0; d < QOS_DIRECTIONS; d++) {
+        const struct cfg_dscp_map *map = &l->m->qos.dscp_maps[s->dscp_map[d]];
+
+        if (d > 0 && s->dscp_map[d] == s->dscp_map[0])
+            continue;
+        for (unsigned dscp = 0; dscp < 64; dscp++) {
+            unsigned class = class_of(map->queue[dscp]);
+
+            if (s->class[class].size != 0)
+                continue;
+            key_error(l, group, name,
+                      "map '%s' sends DSCP %u to class '%s', which has no queue here: add it to "
+                      "classes",
+                      map->name, dscp, qos_class_names[class]);
+            break;
+        }
+    }
+    if (s->class[class_of(s->non_ip_queue)].size == 0)
+        key_error(l, group, name,
+                  "non_ip is class '%s', which has no queue here: add it to classes",
+                  qos_class_names[class_of(s->non_ip_queue)]);
+}
+
 static void read_scheduler(struct loader *l, const config_setting_t *group, const char *name)
 {
     struct cfg_qos *q = &l->m->qos;
     struct value v[N_SCHED_KEYS];
     uint32_t ports[CFG_MAX_PORTS];
     struct cfg_scheduler s = {.loc = setting_loc(l, group), .name = name, .non_ip_queue = QOS_BE};
+    size_t errors;
     unsigned n;
 
     read_group(l, group, "scheduler", sched_keys, N_SCHED_KEYS, v);
@@ -283,7 +316,10 @@ static void read_scheduler(struct loader *l, const config_setting_t *group, cons
     if (v[SCHED_NON_IP].setting != NULL)
         s.non_ip_queue = read_queue(l, v[SCHED_NON_IP].setting, "class for what is not IP");
     n = read_ports(l, &v[SCHED_PORTS], ports);
+    errors = l->d->n_errors;
     load_classes(l, v[SCHED_CLASSES].setting, &s);
+    if (l->d->n_errors == errors)
+        check_queues(l, group, name, &s);
     load_subports(l, &v[SCHED_SUBPORTS], &s, ports, n);
     GROW_ONE(q->schedulers, q->n_schedulers);
     q->schedulers[q->n_schedulers++] = s;

@@ -239,13 +239,15 @@ static void queue_management(void)
 /* A table for each direction; what no entry names goes by the default. */
 static void maps(void)
 {
-    struct cfg_model *m =
-        load(SUBSCRIBERS("p") "qos = { profiles = { p = { rate = \"10M\"; }; }; dscp_maps = { "
-                              "one = { queues = ( { dscp = 46; class = \"0\"; }, { dscp = "
-                              "\"8-15\"; class = \"be\"; queue = 3; } ); default = { class = "
-                              "\"be\"; queue = 1; }; }; two = { default = { class = \"11\"; }; }; "
-                              "}; schedulers = { s = { ports = \"a\"; dscp_map = \"one\"; "
-                              "dscp_map_down = \"two\"; non_ip = { class = \"1\"; }; }; }; };\n");
+    struct cfg_model *m = load(SUBSCRIBERS(
+        "p") "qos = { profiles = { p = { rate = \"10M\"; }; }; dscp_maps = { "
+             "one = { queues = ( { dscp = 46; class = \"0\"; }, { dscp = "
+             "\"8-15\"; class = \"be\"; queue = 3; } ); default = { class = "
+             "\"be\"; queue = 1; }; }; two = { default = { class = \"11\"; }; }; "
+             "}; schedulers = { s = { ports = \"a\"; dscp_map = \"one\"; "
+             "dscp_map_down = \"two\"; non_ip = { class = \"1\"; }; "
+             "classes = ( { class = \"0\"; }, { class = \"1\"; }, { class = \"11\"; } ); "
+             "}; }; };\n");
     const struct cfg_scheduler *s;
     const uint8_t *up, *down;
 
