@@ -48,6 +48,7 @@ struct frame {
 struct packets {
     struct rte_mempool *pool;
     struct rte_mbuf **mbuf;   /* N_PACKETS in random order */
+    struct rte_mbuf **spare;  /* mbufs beside those in flight, which the pool keeps */
     struct rte_mbuf **staged; /* the same as a task before has left them */
     struct frame *frames[2];  /* by direction; frame i is for mbuf[i] */
 };
@@ -95,7 +96,7 @@ int packets_make(struct packets *p);
 void packets_free(struct packets *p);
 /** Put the frames of n packets back into their mbufs, as they were received. */
 void packets_restore(const struct packets *p, enum direction d, uint32_t first, uint32_t n);
-/** Give all mbufs to the pool, for a task that allocates; take as many back. 0 or -1. */
+/** Give all mbufs to the pool, for a task that allocates; take the same back. 0 or -1. */
 void packets_lend(struct packets *p);
 int packets_take_back(struct packets *p);
 

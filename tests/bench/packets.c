@@ -137,11 +137,10 @@ int packets_make(struct packets *p)
         free(all);
         return -1;
     }
-    p->mbuf = calloc(N_PACKETS, sizeof(p->mbuf[0]));
     p->staged = calloc(N_PACKETS, sizeof(p->staged[0]));
     p->frames[UPSTREAM] = aligned_alloc(64, N_PACKETS * sizeof(struct frame));
     p->frames[DOWNSTREAM] = aligned_alloc(64, N_PACKETS * sizeof(struct frame));
-    if (all == NULL || p->mbuf == NULL || p->staged == NULL || p->frames[UPSTREAM] == NULL ||
+    if (all == NULL || p->staged == NULL || p->frames[UPSTREAM] == NULL ||
         p->frames[DOWNSTREAM] == NULL || rte_pktmbuf_alloc_bulk(p->pool, all, N_PACKETS + SPARE)) {
         fprintf(stderr, "bench: no memory for frames\n");
         free(all);
@@ -149,9 +148,9 @@ int packets_make(struct packets *p)
     }
     /* the spare ones leave holes, and go back in random order as all others will */
     shuffle(all, N_PACKETS + SPARE);
-    memcpy(p->mbuf, all, N_PACKETS * sizeof(all[0]));
-    rte_pktmbuf_free_bulk(all + N_PACKETS, SPARE);
-    free(all);
+    p->mbuf = all;
+    p->spare = all + N_PACKETS;
+    rte_mempool_put_bulk(p->pool, (void **)p->spare, SPARE);
     make_frames(p);
     return 0;
 }
@@ -184,11 +183,17 @@ void packets_lend(struct packets *p)
     rte_mempool_put_bulk(p->pool, (void **)p->mbuf, N_PACKETS);
 }
 
+/* All leave the pool and the spare ones return to it: mbuf[] keeps its order, so that every round
+ * measures the same. */
 int packets_take_back(struct packets *p)
 {
+    static void *all[N_PACKETS + SPARE];
+
     rte_mempool_cache_flush(rte_mempool_default_cache(p->pool, rte_lcore_id()), p->pool);
-    if (rte_mempool_get_bulk(p->pool, (void **)p->mbuf, N_PACKETS) == 0)
-        return 0;
-    fprintf(stderr, "bench: a task has lost mbufs\n");
-    return -1;
+    if (rte_mempool_get_bulk(p->pool, all, N_PACKETS + SPARE) != 0) {
+        fprintf(stderr, "bench: a task has lost mbufs\n");
+        return -1;
+    }
+    rte_mempool_put_bulk(p->pool, (void **)p->spare, SPARE);
+    return 0;
 }
