@@ -17,6 +17,13 @@ void load_schedulers(struct loader *l, const config_setting_t *schedulers);
 /** classes = ( { class; queue; red; pie; }, ... ) of a scheduler. */
 void load_classes(struct loader *l, const config_setting_t *classes, struct cfg_scheduler *s);
 
+/** Its subports, as v says; without any, each of its n ports is one. */
+void load_subports(struct loader *l, const struct value *v, struct cfg_scheduler *s,
+                   const uint32_t *ports, unsigned n);
+
+/** Is a port one of these? */
+bool is_among(const uint32_t *ports, unsigned n, uint32_t port);
+
 /** Queue 0..15 of a pipe that a { class; queue; } group names. */
 uint8_t read_queue(struct loader *l, const config_setting_t *group, const char *what);
 
