@@ -232,13 +232,15 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         count_drops(t, q);
 }
 
-/* A packet that waited longer than it takes to send it was held back, since it came. One that did
- * not may have overtaken others that wait in a lower class: it says nothing. */
-static void extend_run(struct qos_pipe *p, uint64_t came, uint64_t now)
+/* A packet that was there when the last of the run left continues the run. Another begins one if it
+ * has clearly waited for the shaper. If not, it may have overtaken others that wait in a lower
+ * class: it says nothing. */
+static void extend_run(struct qos_pipe *p, uint64_t came, uint64_t now, uint64_t own_time)
 {
-    uint64_t from = came <= p->run_to ? RTE_MIN(p->run_from, came) : came;
-
-    set_run(p, from, now);
+    if (came <= p->run_to)
+        set_run(p, RTE_MIN(p->run_from, came), now);
+    else if (now - came >= QOS_RUN_MIN_PACKETS * own_time)
+        set_run(p, came, now);
 }
 
 /* An ideal shaper sends a packet when the bucket has filled up for it at the profile's rate since
@@ -261,8 +263,8 @@ static void account(struct qos *q, const struct rte_mbuf *m, uint64_t now)
         ideal < now ? ideal : now; /* sent early out of the bucket: the account starts anew */
     __atomic_store_n(&p->bytes, p->bytes + bytes, __ATOMIC_RELAXED);
     __atomic_store_n(&p->packets, p->packets + 1, __ATOMIC_RELAXED);
-    if (waited >= QOS_RUN_MIN_WAIT && now - came >= own_time)
-        extend_run(p, came, now);
+    if (waited >= QOS_RUN_MIN_WAIT)
+        extend_run(p, came, now, own_time);
     p->sojourn += waited - (p->sojourn >> 3);
     hist_add(&q->sojourn[queue < QOS_BE ? queue : QOS_BE], waited);
 }

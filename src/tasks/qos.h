@@ -35,6 +35,9 @@ struct qos_pipe {
 
 static_assert(sizeof(struct qos_pipe) == RTE_CACHE_LINE_SIZE, "one line for each packet sent");
 
+#define QOS_RUN_MIN_PACKETS                                                                        \
+    4 /* who begins a run has waited for so many times as long as it takes to send it */
+
 /** What a reader gets of a run. */
 struct qos_run {
     uint64_t from, to; /* TSC */

@@ -44,13 +44,13 @@ ports = (
     {{ name = "t_core0"; device = "wire:core0"; mtu = 200; on_full = "wait"; }}
 );
 qos = {{
-    profiles = {{ home-1M = {{ rate = "1M"; }}; home-10M = {{ rate = "10M"; }}; home-50M = {{ rate = "50M"; }}; }};
+    profiles = {{ home-100k = {{ rate = "100k"; }}; home-10M = {{ rate = "10M"; }}; home-50M = {{ rate = "50M"; }}; }};
     dscp_maps = {{ ip = {{ queues = ( {{ dscp = "46"; class = "0"; }} ); default = {{ class = "be"; }}; }}; }};
     schedulers = {{ acc = {{ ports = ["cpe0"]; dscp_map = "ip"; rate = "10G";
                              classes = ( {{ class = "0"; queue = 16; }}, {{ class = "be"; queue = 16; }} ); }}; }};
 }};
 subscribers = ( {{ port = "cpe0"; svlan = "128-191"; cvlan = "256-511"; ipv4 = "10.0.0.0/18"; gre_key = "0-16383";
-                   mac = "02:c0:00:00:00:00"; profile = "home-1M"; }} );
+                   mac = "02:c0:00:00:00:00"; profile = "home-100k"; }} );
 routes = ( {{ prefix = "198.18.0.0/15"; port = "core0"; mac = "02:dd:00:00:00:00"; gre = "203.0.113.1"; mpls = 16; }} );
 tasks = (
     {{ name = "classify"; type = "classify"; from = "cpe0"; to = "qos_up"; scheduler = "acc"; }},
