@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Schedulers in the graph of a plan and in its memory. What is plainly wrong is in
+ * tests/config/bad/qos-graph-*.cfg; here is what a plan must accept, and warn of. */
+#include "plan_model.h"
+
+#include "config/qos_fit.h"
+
+static const char *const directions[] = {"up", "down", NULL};
+static const struct task_schema classify_q = {.type = "classify",
+                                              .outputs = {"to", "punt"},
+                                              .params = {{"scheduler", PARAM_SCHEDULER}},
+                                              .gives = FACT_SUBSCRIBER};
+static const struct task_schema gre_q = {.type = "gre_decap",
+                                         .outputs = {"to", "punt"},
+                                         .params = {{"scheduler", PARAM_SCHEDULER}},
+                                         .gives = FACT_SUBSCRIBER};
+static const struct task_schema qos_q = {
+    .type = "qos",
+    .outputs = {"to"},
+    .params = {{"scheduler", PARAM_SCHEDULER},
+               {"direction", PARAM_ENUM, NULL, 0, 0, directions, NULL, NULL}},
+    .needs = FACT_PATH};
+
+static struct cfg_scheduler schedulers[2];
+static struct cfg_subport subports[2];
+
+/* Ports cpe0, cpe1 with a scheduler and two subscribers each, and core. */
+static void start_qos(void)
+{
+    start();
+    port("cpe0", "net_null0");
+    port("cpe1", "net_null1");
+    port("core", "net_null2");
+    for (unsigned i = 0; i < 3; i++)
+        m->ports[i].on_full = FULL_WAIT;
+    for (unsigned i = 0; i < 2; i++) {
+        schedulers[i] = (struct cfg_scheduler){.loc = {"t.cfg", 90 + i},
+                                               .name = i == 0 ? "s0" : "s1",
+                                               .rate = 10000000000,
+                                               .n_subports = 1,
+                                               .subports = &subports[i],
+                                               .pipes_per_subport = 2};
+        schedulers[i].class[QOS_BE].size = 64;
+        subports[i] = (struct cfg_subport){.name = "x", .port = i, .n_pipes = 2};
+        add_subscriber(i, 10, 1, 0x0a000000 + 2 * i);
+        add_subscriber(i, 10, 2, 0x0a000001 + 2 * i);
+    }
+    m->qos.n_schedulers = 2;
+    m->qos.schedulers = schedulers;
+    m->qos.n_profiles = 1;
+}
+
+static unsigned task_q(const char *name, const struct task_schema *schema, unsigned scheduler,
+                       enum qos_direction direction)
+{
+    unsigned t = task(name, schema);
+
+    m->tasks[t].param[0] = (struct param_value){.set = true, .u = scheduler};
+    if (schema == &qos_q)
+        m->tasks[t].param[1] = (struct param_value){.set = true, .u = direction};
+    return t;
+}
+
+/* One scheduler for each access port; downstream the egress port parts the packets. */
+static unsigned two_schedulers(void)
+{
+    unsigned c0 = task_q("c0", &classify_q, 0, QOS_UP), c1 = task_q("c1", &classify_q, 1, QOS_UP);
+    unsigned u0 = task_q("u0", &qos_q, 0, QOS_UP), u1 = task_q("u1", &qos_q, 1, QOS_UP);
+    unsigned g = task_q("g", &gre_q, 0, QOS_DOWN), e = task("e", &encap);
+    unsigned d0 = task_q("d0", &qos_q, 0, QOS_DOWN), d1 = task_q("d1", &qos_q, 1, QOS_DOWN);
+
+    from(c0, 0);
+    from(c1, 1);
+    from(g, 2);
+    to(c0, u0);
+    to(c1, u1);
+    to_port(u0, 2);
+    to_port(u1, 2);
+    to(g, e);
+    to(e, d0);
+    to(e, d1);
+    to_port(d0, 0);
+    to_port(d1, 1);
+    place(0, 1, c0, d1);
+    return g;
+}
+
+static void parted_by_egress(void)
+{
+    start_qos();
+    two_schedulers();
+    expect(make(), true, "");
+}
+
+/* The same, but the schedulers have different DSCP maps, and gre_decap knows only one of them. */
+static void parted_with_another_map(void)
+{
+    start_qos();
+    two_schedulers();
+    schedulers[1].dscp_map[QOS_DOWN] = 1;
+    refused("t.cfg:15: error: task 'd1' shapes downstream by scheduler 's1', but 'g' chooses its "
+            "queues by another DSCP map, that of 's0' downstream\n");
+}
+
+/* Nothing parts the packets: those of cpe1 would get to the scheduler of cpe0. */
+static void not_parted(void)
+{
+    unsigned g, d;
+
+    start_qos();
+    g = task_q("g", &gre_q, 0, QOS_DOWN);
+    d = task_q("d", &qos_q, 0, QOS_DOWN);
+    from(g, 2);
+    to(g, d);
+    to_port(d, 0);
+    place(0, 1, g, d);
+    refused("t.cfg:9: error: task 'd' gets packets of the subscribers on port 'cpe1', which "
+            "scheduler 's0' does not have: add the port to it, or part the packets before, by an "
+            "output with a destination for each access port\n"
+            "t.cfg:91: warning: scheduler 's1' shapes nothing: no task of type qos names it\n");
+}
+
+/* What drops behind a scheduler, and a writer and a scheduler that lead to nothing. */
+static void warnings(void)
+{
+    unsigned c, q, w, tx;
+
+    start_qos();
+    c = task_q("c", &classify_q, 0, QOS_UP);
+    q = task_q("q", &qos_q, 0, QOS_UP);
+    tx = task("tx", &pass);
+    w = task_q("w", &classify_q, 1, QOS_UP);
+    from(c, 0);
+    from(w, 1);
+    to(c, q);
+    to(q, tx);
+    to_port(tx, 2);
+    to_port(w, 2);
+    m->ports[2].on_full = FULL_DROP;
+    place(0, 1, c, q);
+    place(1, 1, tx, w);
+    expect(make(), true,
+           "t.cfg:3: warning: port 'core' drops packets that scheduling in 'q' has let pass: say "
+           "on_full = \"wait\" there\n"
+           "t.cfg:10: warning: the ring into 'tx' drops packets that scheduling in 'q' has let "
+           "pass: say on_full = \"wait\" there\n"
+           "t.cfg:11: warning: task 'w' chooses queues of scheduler 's1', but no task qos follows\n"
+           "t.cfg:91: warning: scheduler 's1' shapes nothing: no task of type qos names it\n");
+}
+
+/* The second scheduler's path would be read by the first. */
+static void writers_end_the_way(void)
+{
+    unsigned c0, c1, q;
+
+    start_qos();
+    c0 = task_q("c0", &classify_q, 1, QOS_UP);
+    c1 = task_q("c1", &classify_q, 0, QOS_UP);
+    q = task_q("q", &qos_q, 0, QOS_UP);
+    from(c0, 0);
+    to(c0, c1);
+    to(c1, q);
+    to_port(q, 2);
+    place(0, 1, c0, q);
+    expect(make(), true,
+           "t.cfg:8: warning: task 'c0' chooses queues of scheduler 's1', but no task qos follows\n"
+           "t.cfg:91: warning: scheduler 's1' shapes nothing: no task of type qos names it\n");
+}
+
+static void memory_of_schedulers(void)
+{
+    uint64_t each, queued = 2 * 4 * 64, need;
+    struct plan *p;
+    unsigned g;
+
+    start_qos();
+    g = two_schedulers();
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    each = qos_sched_bytes(&schedulers[0], 1) + 2 * 32;
+    CU_ASSERT_EQUAL(p->memory.sched, 4 * each);
+    CU_ASSERT_EQUAL(p->memory.task_sched[g], 0);
+    CU_ASSERT_EQUAL(p->memory.task_sched[g + 2], each);
+    CU_ASSERT_EQUAL(p->memory.task_queued[g + 2], queued);
+    CU_ASSERT_EQUAL(p->memory.pool_queued[0], 4 * queued);
+    CU_ASSERT_EQUAL(p->memory.total,
+                    p->memory.mbufs_total + p->memory.tables + p->memory.routes + 4 * each);
+    need = p->memory.pool_need[0];
+    plan_free(p);
+    m->pools[0].overcommit = true;
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->memory.pool_need[0], need - 4 * queued);
+    CU_ASSERT_EQUAL(p->memory.pool_queued[0], 4 * queued);
+    plan_free(p);
+    /* exactly enough, and one too few */
+    m->pools[0].mbufs = (uint32_t)(need - 4 * queued);
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL(p);
+    plan_free(p);
+    m->pools[0].mbufs--;
+    CU_ASSERT_PTR_NULL(make());
+    m->pools[0].overcommit = false;
+    m->pools[0].mbufs = (uint32_t)need;
+    diag_free(&diags);
+    memset(&diags, 0, sizeof(diags));
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL(p);
+    plan_free(p);
+    m->pools[0].mbufs--;
+    CU_ASSERT_PTR_NULL(make());
+    finish(NULL);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        TEST(parted_by_egress),    TEST(parted_with_another_map), TEST(not_parted),  TEST(warnings),
+        TEST(writers_end_the_way), TEST(memory_of_schedulers),    CU_TEST_INFO_NULL,
+    };
+
+    return run_tests("plan QoS", tests);
+}
