@@ -72,7 +72,7 @@ struct plan_ring {
     uint16_t socket;
 };
 
-#define PLAN_QOS_PIPE 32u /* bytes that a qos task keeps of each pipe, beside its scheduler */
+#define PLAN_QOS_PIPE 64u /* bytes that a qos task keeps of each pipe, beside its scheduler */
 
 /** Bytes, as far as they can be known before the gateway runs. */
 struct plan_memory {

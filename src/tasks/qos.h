@@ -34,6 +34,7 @@ struct qos_pipe {
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct qos_pipe) == RTE_CACHE_LINE_SIZE, "one line for each packet sent");
+static_assert(sizeof(struct qos_pipe) == PLAN_QOS_PIPE, "as the plan counts them");
 
 #define QOS_RUN_MIN_PACKETS                                                                        \
     4 /* who begins a run has waited for so many times as long as it takes to send it */

@@ -177,7 +177,7 @@ static void memory_of_schedulers(void)
     g = two_schedulers();
     p = make();
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-    each = qos_sched_bytes(&schedulers[0], 1) + 2 * 32;
+    each = qos_sched_bytes(&schedulers[0], 1) + 2 * 64;
     CU_ASSERT_EQUAL(p->memory.sched, 4 * each);
     CU_ASSERT_EQUAL(p->memory.task_sched[g], 0);
     CU_ASSERT_EQUAL(p->memory.task_sched[g + 2], each);
