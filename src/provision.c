@@ -115,7 +115,8 @@ static int fill(const struct cfg_model *m, const uint8_t (*port_mac)[6], struct 
 {
     int rc = 0;
 
-    memcpy(t->port_mac, port_mac, m->n_ports * sizeof(t->port_mac[0]));
+    for (unsigned i = 0; i < m->n_ports; i++)
+        memcpy(t->port_mac[i], port_mac[i], sizeof(port_mac[i]));
     for (uint32_t i = 0; i < m->n_subscribers && rc == 0; i++)
         rc = add_subscriber(m, &m->subscribers[i], port_mac, t->subscribers);
     return rc != 0 ? rc : add_routes(m, port_mac, t->routes);

@@ -23,6 +23,7 @@
 #include "engine/meta.h"
 
 #define BURST_MAX 64
+#define LOOK_MAX  256 /* packets that a task may look at beyond a burst, to choose from */
 
 /* The reason that every task has: the output has several ways and none leads to the packet's egress
  * port. */
@@ -85,6 +86,13 @@ struct task_type {
      * many packets it moved: 0 lets the core idle.
      */
     uint16_t (*poll)(struct task *t, uint64_t now);
+    /**
+     * For a task with look > 0 whose port has more packets than it can take: of n packets in the
+     * order of their arrival (up to BURST_MAX + LOOK_MAX) keep the most important room ones, in
+     * order at the front of m, and drop the others with a reason; they count in task->in, too.
+     * Returns how many are kept.
+     */
+    uint16_t (*shed)(struct task *t, struct rte_mbuf **m, uint16_t n, uint16_t room);
     /** Packets that the task holds now (a scheduler's queues). NULL: none. Called by other cores
      * too. */
     uint64_t (*held)(const struct task *t);
@@ -119,6 +127,7 @@ struct task {
     const struct task_type *type;
     const struct cfg_task *cfg;
     uint16_t instance, worker, core;
+    uint16_t look; /* set by init: packets beyond a burst that shed() is shown, 0..LOOK_MAX */
 } __rte_cache_aligned;
 
 #define PORT_IN_MBUF UINT16_MAX /* the packets come over a link: each has its own in m->port */
@@ -126,6 +135,14 @@ struct task {
 static inline uint16_t task_in_port(const struct task *t, const struct rte_mbuf *m)
 {
     return t->in_port != PORT_IN_MBUF ? t->in_port : meta_in_port(m);
+}
+
+/** Where our MAC on the ingress port of a packet stands in a table by the configuration's port
+ * number. */
+static inline const uint8_t *task_own_mac(const uint8_t (*port_mac)[8], uint16_t in_port,
+                                          const struct rte_mbuf *m)
+{
+    return port_mac[(in_port != PORT_IN_MBUF ? in_port : meta_in_port(m)) & (CFG_MAX_PORTS - 1)];
 }
 
 /** Is this output connected? Ask at init, or before a punt. */

@@ -3,6 +3,7 @@
 #ifndef PACKET_ETHERNET_H
 #define PACKET_ETHERNET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_byteorder.h>
@@ -18,6 +19,15 @@
 static inline rte_be16_t eth_type(const uint8_t *frame)
 {
     return load16(frame + ETH_MACS);
+}
+
+/**
+ * Is a frame addressed to this MAC? What a switch floods or broadcasts must not be routed: RFC 1812
+ * section 5.3.4. At both addresses 8 bytes can be read; the last two do not count.
+ */
+static inline bool eth_is_to(const uint8_t *frame, const uint8_t *mac)
+{
+    return ((load64(frame) ^ load64(mac)) & rte_cpu_to_be_64(UINT64_C(0xffffffffffff0000))) == 0;
 }
 
 /** Copy both MAC addresses from a frame to where a header shall begin, at most 12 bytes away on

@@ -7,6 +7,7 @@
 #include "tables/route.h"
 #include "tables/subscriber.h"
 
+#define MAC_ROOM         8  /* a MAC, and two bytes of zeros so that it can be read as 8 */
 #define TABLES_MAX_PORTS 64 /* as many as a configuration may have */
 
 struct tables {
@@ -14,7 +15,7 @@ struct tables {
     struct route_table *routes;
     struct dscp_table *
         dscp; /* [scheduler * 2 + direction], as the configuration numbers them; NULL without QoS */
-    uint8_t port_mac[TABLES_MAX_PORTS][6]; /* our own, by the configuration's port number */
+    uint8_t port_mac[TABLES_MAX_PORTS][MAC_ROOM]; /* our own, by the configuration's port number */
 };
 
 #endif

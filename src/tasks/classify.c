@@ -3,15 +3,17 @@
  * Finds the subscriber of a packet and checks what it sent: on the access side by port and VLAN
  * pair, on a core side without tunnels by the destination address. The id goes into the mbuf.
  */
+#include "packet/ethernet.h"
 #include "packet/frame.h"
 #include "packet/ipv4.h"
 #include "packet/qinq.h"
 #include "packet/stages.h"
 #include "tables/tables.h"
+#include "tasks/shed.h"
 #include "tasks/task_types.h"
 
 enum { OUT_TO, OUT_PUNT };
-enum { ARG_MATCH, ARG_ANTI_SPOOF, ARG_SCHEDULER };
+enum { ARG_MATCH, ARG_ANTI_SPOOF, ARG_SCHEDULER, ARG_SHED };
 enum { MATCH_QINQ, MATCH_IPV4, MATCH_ANY };
 
 enum {
@@ -25,6 +27,8 @@ enum {
     DROP_BAD_CHECKSUM,
     DROP_SPOOFED,
     DROP_NO_SLOW_PATH,
+    DROP_FOREIGN_MAC,
+    DROP_OVERLOAD,
     GOOD,
     FOR_US,
 };
@@ -33,6 +37,7 @@ struct classify {
     const struct idmap *map;
     const struct subscriber *record;
     const struct route_table *routes;
+    const uint8_t (*port_mac)[MAC_ROOM];
     const struct dscp_table *dscp; /* NULL: no scheduler follows */
     bool anti_spoof;
     bool by_address;
@@ -52,12 +57,15 @@ static int init(struct task *t, const struct task_env *env)
     c->by_address = env->cfg->param[ARG_MATCH].u == MATCH_IPV4;
     c->map = c->by_address ? s->by_ipv4 : s->by_vlan;
     c->record = s->record;
+    c->port_mac = env->tables->port_mac;
     c->routes = env->tables->routes;
     c->encap = !c->by_address && to->n_dests > 0 && to->dest[0].kind == DEST_CALL &&
                route_has_encap(c->routes);
     if (env->cfg->param[ARG_SCHEDULER].set)
         c->dscp = &env->tables->dscp[env->cfg->param[ARG_SCHEDULER].u * QOS_DIRECTIONS +
                                      (c->by_address ? QOS_DOWN : QOS_UP)];
+    if (c->dscp != NULL)
+        t->look = (uint16_t)env->cfg->param[ARG_SHED].u;
     c->anti_spoof = env->cfg->param[ARG_ANTI_SPOOF].u != 0 && !c->by_address;
     return 0;
 }
@@ -119,7 +127,7 @@ static int why_nobody(const struct classify *c, const struct rte_mbuf *m)
 
 /* A subscriber's frame: l2 bytes, then IPv4 or, where there are tags, ARP. */
 static inline int check(const struct rte_mbuf *m, const struct subscriber *s, uint32_t l2,
-                        bool anti_spoof)
+                        const struct classify *c, const uint8_t *own_mac)
 {
     const uint8_t *f = frame_bytes(m);
     const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + l2);
@@ -127,13 +135,15 @@ static inline int check(const struct rte_mbuf *m, const struct subscriber *s, ui
 
     if (unlikely(load16(f + l2 - 2) != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
         return load16(f + l2 - 2) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? FOR_US : DROP_NOT_IPV4;
+    if (unlikely(!eth_is_to(f, own_mac)) && !c->not_only_ip)
+        return DROP_FOREIGN_MAC;
     v = ipv4_check(ip, m->data_len - l2);
     if (unlikely(v != IPV4_OK))
         return v == IPV4_BAD_HEADER   ? DROP_BAD_IPV4
                : v == IPV4_BAD_LENGTH ? DROP_BAD_LENGTH
                                       : DROP_BAD_CHECKSUM;
     /* ingress filtering: RFC 2827 */
-    if (anti_spoof && unlikely(((ip->src_addr ^ s->ipv4) & s->ipv4_mask) != 0))
+    if (c->anti_spoof && unlikely(((ip->src_addr ^ s->ipv4) & s->ipv4_mask) != 0))
         return DROP_SPOOFED;
     return GOOD;
 }
@@ -208,7 +218,9 @@ static inline void judge(struct task *t, struct batch *b, struct part p, const s
         struct rte_mbuf *m = b->m[i];
         uint32_t id = b->id[i];
         const struct subscriber *s = &c->record[id];
-        int verdict = likely(id != 0) ? check(m, s, l2, c->anti_spoof) : why_nobody(c, m);
+        /* our MAC towards a subscriber is the source of what it gets */
+        const uint8_t *own_mac = by_address ? task_own_mac(c->port_mac, in_port, m) : s->l2 + 6;
+        int verdict = likely(id != 0) ? check(m, s, l2, c, own_mac) : why_nobody(c, m);
 
         if (unlikely(c->not_only_ip) && id != 0 && (verdict == DROP_NOT_IPV4 || verdict == FOR_US))
             verdict = GOOD;
@@ -255,6 +267,13 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         classify(t, m, n, false);
 }
 
+static uint16_t shed(struct task *t, struct rte_mbuf **m, uint16_t n, uint16_t room)
+{
+    const struct classify *c = t->state;
+
+    return shed_lowest(t, c->dscp, DROP_OVERLOAD, m, n, room);
+}
+
 static const char *const matches[] = {
     [MATCH_QINQ] = "qinq", [MATCH_IPV4] = "ipv4", [MATCH_ANY] = "any", NULL};
 static const uint32_t match_gives[] = {
@@ -282,7 +301,8 @@ const struct task_type task_classify = {
                     [ARG_SCHEDULER] = {.name = "scheduler",
                                        .type = PARAM_SCHEDULER,
                                        .help = "write the queue of this scheduler, by the "
-                                               "packet's DSCP, into the mbuf"}},
+                                               "packet's DSCP, into the mbuf"},
+                    [ARG_SHED] = SHED_PARAM},
          .outputs = {[OUT_TO] = "to", [OUT_PUNT] = "punt"},
          .drops = {[DROP_SEGMENTED] = "segmented",
                    [DROP_SHORT_FRAME] = "short_frame",
@@ -293,9 +313,12 @@ const struct task_type task_classify = {
                    [DROP_BAD_LENGTH] = "bad_length",
                    [DROP_BAD_CHECKSUM] = "bad_checksum",
                    [DROP_SPOOFED] = "spoofed",
-                   [DROP_NO_SLOW_PATH] = "no_slow_path"},
+                   [DROP_NO_SLOW_PATH] = "no_slow_path",
+                   [DROP_FOREIGN_MAC] = "foreign_mac",
+                   [DROP_OVERLOAD] = "overload"},
          .gives = FACT_SUBSCRIBER},
     .state_size = sizeof(struct classify),
     .init = init,
     .handle = handle,
+    .shed = shed,
 };

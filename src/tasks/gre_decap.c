@@ -37,6 +37,7 @@ enum {
     DROP_INNER_BAD_CHECKSUM,
     DROP_MISDELIVERED,
     DROP_NO_SLOW_PATH,
+    DROP_FOREIGN_MAC,
     GOOD,
     FOR_US,
 };
@@ -47,6 +48,7 @@ enum {
 struct gre_decap {
     const struct subscriber_table *subscribers;
     const struct route_table *routes;
+    const uint8_t (*port_mac)[MAC_ROOM];
     const struct dscp_table *dscp; /* NULL: no scheduler follows */
     bool key_required;
     bool cold; /* packets come from a port or another core */
@@ -68,6 +70,7 @@ static int init(struct task *t, const struct task_env *env)
     struct gre_decap *d = t->state;
 
     d->cold = self->n_rx > 0 || self->in_ring != CFG_NONE;
+    d->port_mac = env->tables->port_mac;
     d->subscribers = env->tables->subscribers;
     d->routes = env->tables->routes;
     d->key_required = env->cfg->param[ARG_KEY].u == KEY_REQUIRED;
@@ -210,6 +213,10 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         int verdict =
             likely(id[i] != 0) ? decap(m[i], &record[id[i]], &found[i]) : found[i].verdict;
 
+        /* whoever called us directly has looked already */
+        if (d.cold && verdict == GOOD &&
+            unlikely(!eth_is_to(frame_bytes(m[i]), task_own_mac(d.port_mac, in_port, m[i]))))
+            verdict = DROP_FOREIGN_MAC;
         if (d.dscp != NULL && likely(verdict == GOOD))
             mark(m[i], d.dscp, &record[id[i]]);
         meta_set_subscriber(m[i], id[i]);
@@ -259,7 +266,8 @@ const struct task_type task_gre_decap = {
                          [DROP_INNER_BAD_LENGTH] = "inner_bad_length",
                          [DROP_INNER_BAD_CHECKSUM] = "inner_bad_checksum",
                          [DROP_MISDELIVERED] = "misdelivered",
-                         [DROP_NO_SLOW_PATH] = "no_slow_path"},
+                         [DROP_NO_SLOW_PATH] = "no_slow_path",
+                         [DROP_FOREIGN_MAC] = "foreign_mac"},
                .gives = FACT_SUBSCRIBER | FACT_IPV4,
                .loses = FACT_QINQ_IPV4},
     .state_size = sizeof(struct gre_decap),

@@ -7,6 +7,7 @@
 #include "packet/frame.h"
 #include "packet/ipv4.h"
 #include "packet/mpls.h"
+#include "tables/tables.h"
 #include "tasks/task_types.h"
 
 enum { OUT_TO, OUT_PUNT };
@@ -24,11 +25,13 @@ enum {
     DROP_NOT_IPV4,
     DROP_UNLABELLED,
     DROP_NO_SLOW_PATH,
+    DROP_FOREIGN_MAC,
     GOOD,
     FOR_US,
 };
 
 struct mpls_pop {
+    const uint8_t (*port_mac)[MAC_ROOM];
     uint32_t first, last; /* accepted labels */
     unsigned max_labels;
     bool drop_unlabelled;
@@ -39,6 +42,7 @@ static int init(struct task *t, const struct task_env *env)
     const struct param_value *param = env->cfg->param;
     struct mpls_pop *p = t->state;
 
+    p->port_mac = env->tables->port_mac;
     p->drop_unlabelled = param[ARG_UNLABELLED].u == UNLABELLED_DROP;
     p->first = (uint32_t)param[ARG_LABEL].u;
     p->last = (uint32_t)param[ARG_LABEL].u2;
@@ -144,6 +148,9 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
             verdict = pop(&p, m[i]);
         else
             verdict = other(&p, m[i]);
+        if (likely(verdict == GOOD) &&
+            unlikely(!eth_is_to(frame_bytes(m[i]), task_own_mac(p.port_mac, in_port, m[i]))))
+            verdict = DROP_FOREIGN_MAC;
         if (likely(verdict == GOOD))
             good[k++] = m[i];
         else
@@ -186,7 +193,8 @@ const struct task_type task_mpls_pop = {
                          [DROP_TTL_EXPIRED] = "ttl_expired",
                          [DROP_NOT_IPV4] = "not_ipv4",
                          [DROP_UNLABELLED] = "unlabelled",
-                         [DROP_NO_SLOW_PATH] = "no_slow_path"},
+                         [DROP_NO_SLOW_PATH] = "no_slow_path",
+                         [DROP_FOREIGN_MAC] = "foreign_mac"},
                .loses = FACT_IPV4 | FACT_QINQ_IPV4},
     .state_size = sizeof(struct mpls_pop),
     .init = init,

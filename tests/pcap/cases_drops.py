@@ -83,7 +83,39 @@ def classify():
     for source in others:
         refuse(case, "cpe0", "classify", "spoofed", fr.from_cpe(SUB, fr.udp(source, server(CORE))))
     # the same pair of tags on the other port is another subscriber
-    refuse(case, "cpe1", "classify", "spoofed", fr.from_cpe(SUB, UP))
+    elsewhere = fr.from_cpe(SUB, UP)
+    refuse(case, "cpe1", "classify", "spoofed", address(fr.GATEWAY_MAC["cpe1"]) + elsewhere[6:])
+    return good(case)
+
+
+def address(mac):
+    return bytes.fromhex(mac.replace(":", ""))
+
+
+def to_others(frame):
+    """The same frame, as a switch floods it: to another host, to all, to the other ports of the gateway."""
+    own = frame[:6]
+    macs = ["ff:ff:ff:ff:ff:ff", "01:00:5e:00:00:01", "02:b0:00:00:00:02", *fr.GATEWAY_MAC.values()]
+    return [address(mac) + frame[6:] for mac in macs if address(mac) != own]
+
+
+def foreign_macs():
+    """RFC 1812 section 5.3.4: a router forwards what is addressed to it."""
+    case = Traffic("drop-foreign-mac")
+    refuse(case, "cpe0", "classify", "foreign_mac", *to_others(fr.from_cpe(SUB, UP)))
+    refuse(case, CORE, "mpls_down", "foreign_mac", *to_others(fr.from_core(CORE, DOWN, key=SUB.key)))
+    return good(case)
+
+
+def foreign_macs_without_labels():
+    case = Traffic("drop-foreign-mac-gre", mpls=False)
+    refuse(case, CORE, "gre_down", "foreign_mac", *to_others(fr.from_core(CORE, DOWN, key=SUB.key, stack=())))
+    return good(case)
+
+
+def foreign_macs_plain():
+    case = Traffic("drop-foreign-mac-plain", gre=False, mpls=False)
+    refuse(case, CORE, "find", "foreign_mac", *to_others(fr.from_core(CORE, DOWN, stack=(), with_gre=False)))
     return good(case)
 
 
@@ -327,7 +359,8 @@ def too_many_fragments():
 
 
 def cases():
-    for make in (classify, segmented, segmented_without_labels, segmented_plain, spoofing_allowed, no_route,
+    for make in (classify, foreign_macs, foreign_macs_without_labels, foreign_macs_plain, segmented,
+                 segmented_without_labels, segmented_plain, spoofing_allowed, no_route,
                  default_route, no_slow_path, no_macs, no_fragments, no_key, mpls, outer_headers, gre_headers,
                  inner_headers, keyless, unlabelled_tunnel, plain, no_room, too_many_fragments):  # fmt: skip
         yield make()

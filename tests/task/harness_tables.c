@@ -3,6 +3,7 @@
 #include "harness.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define PORT(NAME, NUMBER, TPID, ADDRESS)                                                          \
     [NUMBER] = {.loc = {"test.cfg", 1},                                                            \
@@ -109,5 +110,7 @@ struct tables *harness_tables(void)
         fprintf(stderr, "harness: no tables\n");
         return NULL;
     }
+    for (unsigned i = 0; i < N_TEST_PORTS; i++)
+        memcpy(t.port_mac[i], harness_model.ports[i].mac, sizeof(harness_model.ports[i].mac));
     return &t;
 }

@@ -120,7 +120,7 @@ static struct frame from_core(uint16_t payload)
     const struct ip outer = {.src = 0xc0000201, .dst = ADDR_CORE0, .ttl = 61, .proto = 47};
     struct frame f = {0};
 
-    put_eth(&f, GATEWAY_MAC(CORE0), CORE_MAC(1), 0x8847);
+    put_eth(&f, GATEWAY_MAC(CORE1), CORE_MAC(1), 0x8847);
     put32(&f, 99 << 12 | 0x100 | 61);
     put_ip_header(&f, &outer, 8 + 20u + payload);
     put32(&f, 0x20000800);
@@ -241,8 +241,8 @@ static void downstream_noise(void)
     struct chain c = downstream();
     struct frame f = from_core(30);
 
-    cut(&c, &f, CORE0, (uint16_t)(f.len + 18));
-    noise(&c, &f, CORE0, headers, RTE_DIM(headers));
+    cut(&c, &f, CORE1, (uint16_t)(f.len + 18));
+    noise(&c, &f, CORE1, headers, RTE_DIM(headers));
     CU_ASSERT(rig_task(c.rig[2])->in > 1000);
     chain_close(&c);
 }

@@ -236,6 +236,28 @@ static void by_address(void)
     rig_close(r);
 }
 
+/* What a switch floods, and broadcasts, are not routed; the other bytes of the header do not
+ * matter. */
+static void foreign_macs(void)
+{
+    struct rig *r = rig_open(&task_classify, "", NULL);
+    struct frame good = from_cpe(), f;
+
+    FATE(r, frame_mbuf(&good, CPE0), "to");
+    for (unsigned i = 0; i < 6; i++) {
+        f = good;
+        f.b[i] ^= 0x10;
+        FATE(r, frame_mbuf(&f, CPE0), "drop foreign_mac");
+    }
+    f = good;
+    memset(f.b, 0xff, 6);
+    FATE(r, frame_mbuf(&f, CPE0), "drop foreign_mac");
+    f = good;
+    memset(f.b + 6, 0xa2, 6);
+    FATE(r, frame_mbuf(&f, CPE0), "to");
+    rig_close(r);
+}
+
 static void cut_and_noise(void)
 {
     struct rig *r = rig_open(&task_classify, "", NULL);
@@ -278,6 +300,7 @@ int main(void)
         {"spoofed sources", stops_spoofing},
         {"ARP", arp_is_for_us},
         {"by destination address", by_address},
+        {"frames to others", foreign_macs},
         {"cut at every byte, and noise", cut_and_noise},
         {"a mixed burst", mixed_burst},
         {NULL, NULL},

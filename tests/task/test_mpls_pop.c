@@ -160,6 +160,28 @@ static void without_labels(void)
     rig_close(r);
 }
 
+/* What a switch floods, and broadcasts, are not routed; the other bytes of the header do not
+ * matter. */
+static void foreign_macs(void)
+{
+    struct rig *r = rig_open(&task_mpls_pop, "", NULL);
+    struct frame good = labelled(2, 16, 64, &packet), f;
+
+    FATE(r, frame_mbuf(&good, CORE0), "to");
+    for (unsigned i = 0; i < 6; i++) {
+        f = good;
+        f.b[i] ^= 0x10;
+        FATE(r, frame_mbuf(&f, CORE0), "drop foreign_mac");
+    }
+    f = good;
+    memset(f.b, 0xff, 6);
+    FATE(r, frame_mbuf(&f, CORE0), "drop foreign_mac");
+    f = good;
+    memset(f.b + 6, 0xa2, 6);
+    FATE(r, frame_mbuf(&f, CORE0), "to");
+    rig_close(r);
+}
+
 static void cut_and_noise(void)
 {
     struct rig *r = rig_open(&task_mpls_pop, "", NULL);
@@ -179,6 +201,7 @@ int main(void)
         {"accepted labels", accepted_labels},
         {"what is below", what_is_below},
         {"without labels", without_labels},
+        {"frames to others", foreign_macs},
         {"cut at every byte, and noise", cut_and_noise},
         {NULL, NULL},
     };

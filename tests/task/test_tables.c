@@ -466,7 +466,8 @@ static void test_provision(void)
     const struct nexthop *nh;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(t);
-    CU_ASSERT_EQUAL(memcmp(t->port_mac, port_mac, sizeof(port_mac)), 0);
+    for (unsigned i = 0; i < N_TEST_PORTS; i++)
+        CU_ASSERT_EQUAL(memcmp(t->port_mac[i], port_mac[i], sizeof(port_mac[i])), 0);
     CU_ASSERT_EQUAL(t->subscribers->n, 2);
     s = &t->subscribers
              ->record[idmap_get(t->subscribers->by_vlan, subscriber_vlan_key(CPE0, 10, 20))];
