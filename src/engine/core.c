@@ -10,8 +10,10 @@
 
 #include "engine/link.h"
 
-#define SLEEP_AFTER_ROUNDS 64    /* empty rounds before a core that may sleep does */
-#define SLEEP_NS           20000 /* the kernel adds its timer slack of about 50 us */
+#define SLEEP_AFTER_ROUNDS 64 /* empty rounds before a core that may sleep does */
+/* Full bursts in a row that a port may bring before the core is taken to lag behind it. */
+#define LAG_BURSTS 8
+#define SLEEP_NS   20000 /* the kernel adds its timer slack of about 50 us */
 
 static bool blocked(struct input *in)
 {
@@ -21,15 +23,35 @@ static bool blocked(struct input *in)
     return false;
 }
 
+/*
+ * The port has had more than a burst for so long that it is about to overflow, and then it would
+ * lose packets of any class: so take more than the task can bear, a bounded number, and let it
+ * choose. Returns how many it has kept.
+ */
+static uint16_t look_ahead(struct input *in, struct rte_mbuf **m, uint16_t n)
+{
+    struct task *t = in->task;
+    uint16_t more = rte_eth_rx_burst(in->dpdk_port, in->queue, m + n, t->look);
+
+    in->polled += more;
+    return more > 0 ? t->type->shed(t, m, n + more, in->burst) : n;
+}
+
 static unsigned poll_port(struct input *in)
 {
-    struct rte_mbuf *m[BURST_MAX];
+    struct rte_mbuf *m[BURST_MAX + LOOK_MAX];
     struct task *t = in->task;
     uint16_t n = rte_eth_rx_burst(in->dpdk_port, in->queue, m, in->burst);
 
     if (n == 0)
         return 0;
     in->polled += n;
+    if (n < in->burst)
+        in->full_bursts = 0;
+    else if (in->full_bursts < LAG_BURSTS)
+        in->full_bursts++;
+    else if (t->look > 0)
+        n = look_ahead(in, m, n);
     t->in_port = in->in_port;
     task_run(t, m, n);
     t->in_port = PORT_IN_MBUF;
