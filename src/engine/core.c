@@ -47,7 +47,7 @@ static unsigned poll_port(struct input *in)
         return 0;
     in->polled += n;
     if (n < in->burst)
-        in->full_bursts = 0;
+        in->full_bursts /= 2; /* that it is empty once does not mean that it is over */
     else if (in->full_bursts < LAG_BURSTS)
         in->full_bursts++;
     else if (t->look > 0)

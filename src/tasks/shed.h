@@ -12,7 +12,7 @@
 /** The parameter "shed" of such a task. */
 #define SHED_PARAM                                                                                 \
     {                                                                                              \
-        .name = "shed", .type = PARAM_COUNT, .def = "32", .max = LOOK_MAX,                         \
+        .name = "shed", .type = PARAM_COUNT, .def = "96", .max = LOOK_MAX,                         \
         .help = "with a scheduler: when the port brings more than the core can take, look at so "  \
                 "many packets beyond each burst and drop the lowest classes of them all; 0: the "  \
                 "device drops, of any class"                                                       \

@@ -12,7 +12,6 @@
 
 #define ROUNDS       7
 #define ROUNDS_QUICK 3
-#define MAX_RUNS     16
 
 #define MEMORY_MIB 900
 
@@ -48,12 +47,12 @@ static const struct trial {
     double times, mpps;
     unsigned versus;    /* trial that it is a ratio of */
     double least, most; /* bars for that ratio; 0: none */
-    bool high_is_safe;  /* bar: nothing of the high class is lost */
+    double high_lost;   /* bar: largest part of the high class that is lost; 0: none */
 } trials[] = {
-    {"saturation", GRAPH_BLIND, .high_percent = 5},
-    {"1.2 x", GRAPH_SHED, .high_percent = 5, .times = 1.2, .least = 0.9, .high_is_safe = true},
-    {"1.5 x", GRAPH_SHED, .high_percent = 5, .times = 1.5, .least = 0.9, .high_is_safe = true},
-    {"2 x", GRAPH_SHED, .high_percent = 5, .times = 2, .least = 0.9},
+    {"saturation", GRAPH_SHED, .high_percent = 5},
+    {"1.2 x", GRAPH_SHED, .high_percent = 5, .times = 1.2, .least = 0.9, .high_lost = 0.001},
+    {"1.5 x", GRAPH_SHED, .high_percent = 5, .times = 1.5, .least = 0.9, .high_lost = 0.001},
+    {"2 x", GRAPH_SHED, .high_percent = 5, .times = 2, .least = 0.9, .high_lost = 0.001},
     {"3 x", GRAPH_SHED, .high_percent = 5, .times = 3, .least = 0.9},
     {"20 Mpps", GRAPH_SHED, .high_percent = 5, .mpps = 20, .least = 0.9},
     {"20 Mpps, high 40 %", GRAPH_SHED, .high_percent = 40, .mpps = 20, .least = 0.9},
@@ -120,14 +119,15 @@ static bool judge(const struct trial *t, struct outcome *o, unsigned rounds, dou
         good &= ratio >= t->least - slack;
     if (t->most > 0)
         good &= ratio <= t->most;
-    if (t->high_is_safe)
-        good &= s->missed[HIGH] + s->dropped[HIGH] == 0;
+    if (t->high_lost > 0)
+        good &= (double)(s->missed[HIGH] + s->dropped[HIGH]) <=
+                (t->high_lost + slack / 5) * (double)s->arrived[HIGH];
     printf("%-24s %6.2f  %4.2f (%.2f-%.2f)", t->name, o->rate[rounds / 2] * hz / 1e6, ratio,
            o->ratio[0], o->ratio[rounds - 1]);
     for (unsigned c = 0; c < N_CLASSES; c++)
         printf("  %6.2f+%-6.2f", percent(s->missed[c], s->arrived[c]),
                percent(s->dropped[c], s->arrived[c]));
-    printf("  %s\n", t->least + t->most > 0 || t->high_is_safe ? good ? "OK" : "MISSED" : "");
+    printf("  %s\n", t->least + t->most > 0 || t->high_lost > 0 ? good ? "OK" : "MISSED" : "");
     return good;
 }
 
@@ -159,7 +159,7 @@ static int usage(void)
                     "Print what comes out of one core to which more is offered than it can take.\n"
                     "  --quick    few repetitions, and 0.15 less is good enough\n"
                     "  --no-huge  use ordinary pages\n"
-                    "  --shed N   the parameter shed of classify (default 32)\n");
+                    "  --shed N   the parameter shed of classify (default 96)\n");
     return 2;
 }
 
@@ -170,7 +170,7 @@ int main(int argc, char **argv)
                                           {"shed", required_argument, NULL, 's'},
                                           {NULL, 0, NULL, 0}};
     static struct bench b = {.options = {.cpu = -1}};
-    unsigned shed = 32, rounds = ROUNDS;
+    unsigned shed = 96, rounds = ROUNDS;
     int c, status = 3;
 
     while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
