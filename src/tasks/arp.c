@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "engine/task.h"
 #include "packet/frame.h"
 #include "packet/ipv4.h"
 #include "packet/qinq.h"
 #include "tasks/arp_impl.h"
-#include "tasks/task_types.h"
 
 enum { PARAM_AGE, PARAM_ARP_RATE, PARAM_ICMP_RATE };
 

@@ -3,6 +3,7 @@
  * Finds the subscriber of a packet and checks what it sent: on the access side by port and VLAN
  * pair, on a core side without tunnels by the destination address. The id goes into the mbuf.
  */
+#include "engine/task.h"
 #include "packet/ethernet.h"
 #include "packet/frame.h"
 #include "packet/ipv4.h"
@@ -10,7 +11,6 @@
 #include "packet/stages.h"
 #include "tables/tables.h"
 #include "tasks/shed.h"
-#include "tasks/task_types.h"
 
 enum { OUT_TO, OUT_PUNT };
 enum { ARG_MATCH, ARG_ANTI_SPOOF, ARG_SCHEDULER, ARG_SHED };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Passes packets on as they are: a thread that only transmits, or the path that measures all the
  * others. */
-#include "tasks/task_types.h"
+#include "engine/task.h"
 
 enum { OUT_TO };
 

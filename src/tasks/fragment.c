@@ -13,11 +13,11 @@
 #include <rte_ip_frag.h>
 
 #include "base/log.h"
+#include "engine/task.h"
 #include "packet/frame.h"
 #include "packet/ipv4.h"
 #include "packet/qinq.h"
 #include "tables/tables.h"
-#include "tasks/task_types.h"
 
 enum { OUT_TO, OUT_PUNT };
 enum { PARAM_BY };

@@ -3,9 +3,9 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "engine/task.h"
 #include "tasks/gen_frames.h"
 #include "tasks/gen_pace.h"
-#include "tasks/task_types.h"
 
 #define TRAIN_MAX     1000000
 #define DEFAULT_BURST 32

@@ -4,13 +4,13 @@
  * may. Nothing of the packet is believed before it was checked: outer header, tunnel's end, GRE
  * header, inner header, and that the packet is really for that subscriber.
  */
+#include "engine/task.h"
 #include "packet/bytes.h"
 #include "packet/ethernet.h"
 #include "packet/frame.h"
 #include "packet/gre.h"
 #include "packet/ipv4.h"
 #include "tables/tables.h"
-#include "tasks/task_types.h"
 
 enum { OUT_TO, OUT_PUNT };
 enum { ARG_KEY, ARG_SCHEDULER };

@@ -6,13 +6,13 @@
  *   old frame:                       eth 14 | inner IPv4 ...
  *   new frame: eth 14 | outer IPv4 20 | GRE 8 | inner IPv4 ...
  */
+#include "engine/task.h"
 #include "packet/bytes.h"
 #include "packet/ethernet.h"
 #include "packet/frame.h"
 #include "packet/gre.h"
 #include "packet/ipv4.h"
 #include "tables/tables.h"
-#include "tasks/task_types.h"
 
 enum { OUT_TO };
 enum { ARG_KEY, ARG_DSCP };

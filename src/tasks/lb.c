@@ -5,12 +5,12 @@
  * needs to find whose a frame is; what it cannot say (ARP of a core router, an unknown key, a
  * malformed frame) goes to worker 0, which judges it.
  */
+#include "engine/task.h"
 #include "packet/frame.h"
 #include "packet/gre.h"
 #include "packet/mpls.h"
 #include "packet/qinq.h"
 #include "tables/tables.h"
-#include "tasks/task_types.h"
 
 enum { OUT_TO };
 enum { PARAM_BY };

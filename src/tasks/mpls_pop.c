@@ -3,12 +3,12 @@
  * Takes the whole label stack off: the gateway is the end of the label switched path. What is below
  * must be IPv4. Frames without labels pass, or are dropped.
  */
+#include "engine/task.h"
 #include "packet/ethernet.h"
 #include "packet/frame.h"
 #include "packet/ipv4.h"
 #include "packet/mpls.h"
 #include "tables/tables.h"
-#include "tasks/task_types.h"
 
 enum { OUT_TO, OUT_PUNT };
 enum { ARG_UNLABELLED, ARG_LABEL, ARG_MAX_LABELS };

@@ -3,11 +3,11 @@
  * Pushes the label of the next hop: TTL from the IPv4 header (RFC 3443 section 3.1, the uniform
  * model), traffic class from its DSCP. A next hop without a label lets the packet pass as it is.
  */
+#include "engine/task.h"
 #include "packet/ethernet.h"
 #include "packet/frame.h"
 #include "packet/mpls.h"
 #include "tables/tables.h"
-#include "tasks/task_types.h"
 
 #include <rte_ip.h>
 

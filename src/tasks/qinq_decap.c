@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Takes both tags off and the padding that Ethernet put behind the IPv4 packet (RFC 894). */
+#include "engine/task.h"
 #include "packet/bytes.h"
 #include "packet/frame.h"
 #include "packet/ipv4.h"
 #include "packet/qinq.h"
 #include "tables/tables.h"
-#include "tasks/task_types.h"
 
 enum { OUT_TO };
 enum { ARG_DSCP };

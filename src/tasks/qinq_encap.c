@@ -3,12 +3,12 @@
  * Sends a packet to its subscriber: TTL (the gateway is a router in this direction, too), size
  * against the access port's MTU, the subscriber's Ethernet header with both tags, and padding.
  */
+#include "engine/task.h"
 #include "packet/bytes.h"
 #include "packet/frame.h"
 #include "packet/ipv4.h"
 #include "packet/qinq.h"
 #include "tables/tables.h"
-#include "tasks/task_types.h"
 
 enum { OUT_TO, OUT_PUNT, OUT_FRAGMENT };
 enum { ARG_PCP };

@@ -17,7 +17,7 @@
 #include <rte_meter.h>
 
 #include "config/qos_fit.h"
-#include "tasks/task_types.h"
+#include "engine/task.h"
 
 enum { ARG_SCHEDULER, ARG_DIRECTION };
 enum { DROP_QUEUE_FULL, DROP_RED, DROP_PIE, DROP_NOT_SHAPED };

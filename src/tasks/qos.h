@@ -68,6 +68,8 @@ struct qos {
     struct hist lag; /* how much later than from an ideal shaper packets left, stamp units */
 };
 
+extern const struct task_type task_qos;
+
 /** The state of a task of type qos, or NULL for another type. */
 const struct qos *qos_state(const struct task *t);
 

@@ -3,12 +3,12 @@
  * Longest-prefix match of the destination to a next hop, TTL (RFC 1812 section 5.3.1), size against
  * the egress MTU, and the Ethernet header of the next hop.
  */
-#include "packet/frame.h"
+#include "engine/task.h"
 #include "packet/bytes.h"
 #include "packet/ethernet.h"
+#include "packet/frame.h"
 #include "packet/ipv4.h"
 #include "tables/tables.h"
-#include "tasks/task_types.h"
 
 enum { OUT_TO, OUT_PUNT, OUT_FRAGMENT };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sink: counts packets and bytes and ends them. */
-#include "tasks/task_types.h"
+#include "engine/task.h"
 
 struct sink {
     uint64_t bytes; /* without FCS; written by its core, read by others */
