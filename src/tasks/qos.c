@@ -26,6 +26,13 @@ enum { DROP_QUEUE_FULL, DROP_RED, DROP_PIE, DROP_NOT_SHAPED };
 /* An empty scheduler is asked, too, though less often: buckets fill up only as it is asked, and its
  * clock misses what goes beyond 2^24 cycles. */
 #define IDLE_CYCLES (UINT64_C(1) << 20)
+/* A dequeue that takes much longer than its packets need has looked at many subscribers who wait
+ * for credits. Then the scheduler rests, for three times as long as that took: the core has at
+ * least three quarters of its time for reception, and the next search finds more, as credits have
+ * come. */
+#define LONG_CYCLES (UINT64_C(1) << 15)
+#define REST_SHARE  3
+#define REST_MAX    (UINT64_C(1) << 20)
 
 const struct qos *qos_state(const struct task *t)
 {
@@ -274,16 +281,22 @@ static uint16_t poll(struct task *t, uint64_t now)
     struct qos *q = t->state;
     struct rte_mbuf *m[BURST_MAX];
     uint16_t want = RTE_MAX(q->enqueued, t->cfg->burst), n;
+    uint64_t took;
 
+    if (unlikely(now < q->rests_until))
+        return 0;
     want = RTE_MIN(want, BURST_MAX);
     q->enqueued = 0;
     if (sched_held(q->sched) == 0 && now - q->asked < IDLE_CYCLES)
         return 0;
-    q->asked = now;
+    q->asked = rte_rdtsc();
     n = (uint16_t)sched_dequeue(q->sched, m, want);
+    now = rte_rdtsc();
+    took = now - q->asked;
+    if (unlikely(took > LONG_CYCLES))
+        q->rests_until = now + RTE_MIN(took * REST_SHARE, REST_MAX);
     if (n == 0)
         return 0;
-    now = rte_rdtsc();
     for (uint16_t i = 0; i < n; i++)
         __builtin_prefetch(&q->pipe[meta_path(m[i]) / QOS_QUEUES], 1, 3);
     for (uint16_t i = 0; i < n; i++)

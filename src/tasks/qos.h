@@ -58,8 +58,9 @@ struct qos {
     enum qos_direction direction;
     uint32_t n_paths; /* a path at or above is not ours */
     uint32_t n_pipes;
-    uint16_t enqueued; /* since the last dequeue */
-    uint64_t asked;    /* TSC of the last dequeue */
+    uint16_t enqueued;    /* since the last dequeue */
+    uint64_t asked;       /* TSC of the last dequeue */
+    uint64_t rests_until; /* TSC: no dequeue before */
     uint64_t tsc_hz;
     struct qos_pipe *pipe;
     int16_t sched_profile[QOS_MAX_PROFILES]; /* the scheduler's number of a profile; -1: it cannot
