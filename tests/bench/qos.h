@@ -26,9 +26,6 @@ struct qos_variant {
     uint32_t in_use;       /* packets that go round, 0: N_PACKETS */
     bool neighbours;       /* one subscriber after the other, instead of at random */
     bool oversubscription; /* of best effort in the subport; librte_sched's own default */
-    /* for the cost of shaping (qos_shaped.c) */
-    unsigned overload; /* arrivals are so many times what the profiles let through */
-    unsigned pipes;    /* that packets arrive for */
 };
 
 /** Enqueue and dequeue of all packets, with QOS_HELD packets waiting. (qos_passes.c) */

@@ -9,8 +9,9 @@ enum graph_id {
     GRAPH_MINIMAL_64, /* bursts of 64 */
     GRAPH_BNG,
     GRAPH_QUEUE_256,
-    GRAPH_FEW, /* two strict classes and best effort */
-    GRAPH_BE,  /* best effort only, queues of 2 */
+    GRAPH_FEW,  /* two strict classes and best effort */
+    GRAPH_HALF, /* profiles for half of what arrives in pass_shaped() */
+    GRAPH_TENTH,
     N_GRAPHS
 };
 
@@ -18,8 +19,9 @@ enum graph_id {
 #define CORE(n, tasks)         "{ core = \"" n "\"; tasks = [" tasks "]; }"
 
 /* DSCP 0..15 is the queue. */
-#define QOS(rate, classes, map)                                                                    \
-    "qos = { profiles = { home = { rate = \"10M\"; }; };\n"                                        \
+#define QOS(rate, classes, map) QOS_AT("10M", rate, classes, map)
+#define QOS_AT(profile, rate, classes, map)                                                        \
+    "qos = { profiles = { home = { rate = \"" profile "\"; }; };\n"                                \
     "  dscp_maps = { queues = { queues = ( " map " ); default = { class = \"be\"; }; }; };\n"      \
     "  schedulers = { access = { ports = \"access\"; rate = \"" rate "\";\n"                       \
     "    classes = ( " classes " ); dscp_map = \"queues\"; }; }; };"
@@ -100,9 +102,12 @@ static const struct {
                     QOS("40G", STRICT(0, "64") STRICT(1, "64") BE("64"),
                         TO_CLASS(0, 0) TO_CLASS(1, 1) TO_BE)},
                    200},
-    [GRAPH_BE] = {{"best-effort", MINIMAL(""), CORE("0", MINIMAL_NAMES),
-                   QOS("40G", BE("2"), TO_BE)},
-                  80},
+    [GRAPH_HALF] = {{"half", MINIMAL(""), CORE("0", MINIMAL_NAMES),
+                     QOS_AT("490K", "40G", BE("2"), TO_BE)},
+                    80},
+    [GRAPH_TENTH] = {{"tenth", MINIMAL(""), CORE("0", MINIMAL_NAMES),
+                      QOS_AT("98K", "40G", BE("2"), TO_BE)},
+                     80},
 };
 
 #define BARE_CASE(name_, what_, ...)                                                               \
@@ -202,6 +207,19 @@ const struct bench_case bench_cases[] = {
      .run = pass_qos,
      .graph = GRAPH_QUEUE_256,
      .qos = &(const struct qos_variant){.target = QOS_BARE}},
+#define SHAPED(name_, what_, graph_, target_)                                                      \
+    {                                                                                              \
+        .name = name_, .what = what_, .versus = "qos: bare", .run = pass_shaped, .graph = graph_,  \
+        .qos = &(const struct qos_variant)                                                         \
+        {                                                                                          \
+            .target = target_                                                                      \
+        }                                                                                          \
+    }
+    SHAPED("shaped 2x: bare", "arrivals twice what the profiles let through; library", GRAPH_HALF,
+           QOS_BARE),
+    SHAPED("shaped 2x: task", "task", GRAPH_HALF, QOS_TASK),
+    SHAPED("shaped 10x:bare", "arrivals ten times that; library", GRAPH_TENTH, QOS_BARE),
+    SHAPED("shaped 10x:task", "task", GRAPH_TENTH, QOS_TASK),
 };
 
 const unsigned n_bench_cases = RTE_DIM(bench_cases);
