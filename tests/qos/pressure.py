@@ -19,7 +19,7 @@ CONFIGURATION = """
 name = "pressure"; memory = "no-huge"; topology = "1x8x1"; idle = "sleep"; drain = "5s";
 pools = {{ default = {{ mbufs = "32K"; overcommit = true; }}; }};
 ports = (
-    {{ name = "in"; device = "wire:in"; }},
+    {{ name = "in"; device = "wire:in"; mac = "02:b0:00:00:00:00"; }},
     {{ name = "out"; device = "wire:out"; on_full = "{full}"; }},
     {{ name = "t_in"; device = "wire:in"; }}, {{ name = "t_out"; device = "wire:out"; rx_desc = 64; }}
 );

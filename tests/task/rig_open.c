@@ -88,9 +88,9 @@ static void set_params(struct rig *r, const char *params)
         while (p[i].name != NULL && strcmp(p[i].name, word) != 0)
             i++;
         CU_ASSERT_FATAL(p[i].name != NULL);
-        CU_ASSERT_FATAL(parse(&p[i], strdup(value), &r->cfg.param[i]) == 0);
+        CU_ASSERT_FATAL(parse(&p[i], value, &r->cfg.param[i]) == 0);
     }
-    free(copy);
+    r->params = copy; /* the values point into it */
 }
 
 /* How many ways an output has: 0 where it is not in the list. */
@@ -157,6 +157,7 @@ void rig_free(struct rig *r)
     rte_free(r->task->state);
     rte_free(r->task->outs);
     rte_free(r->task);
+    free(r->params);
     free(r);
 }
 
