@@ -2,7 +2,7 @@
 /*
  * The hierarchical scheduler: what comes in is put into the queue that its path names, what may
  * leave is taken out once in each round. As many packets are taken out as came in since, so that
- * reception can never starve dequeueing.
+ * reception can never starve dequeueing; what came in while nothing was taken out is owed.
  *
  * A packet carries its time of arrival in 24 bits beside its path: hash.sched.traffic_class and
  * reserved.
@@ -234,7 +234,7 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         m[i]->hash.sched.reserved = (uint16_t)(stamp >> 8);
         in[k++] = m[i];
     }
-    q->enqueued = (uint16_t)(q->enqueued + k);
+    q->owed += k;
     if (unlikely(sched_enqueue(q->sched, in, k) < k))
         count_drops(t, q);
 }
@@ -280,29 +280,30 @@ static uint16_t poll(struct task *t, uint64_t now)
 {
     struct qos *q = t->state;
     struct rte_mbuf *m[BURST_MAX];
-    uint16_t want = RTE_MAX(q->enqueued, t->cfg->burst), n;
+    uint32_t want = RTE_MAX(q->owed, (uint32_t)t->cfg->burst), n;
     uint64_t took;
 
     if (unlikely(now < q->rests_until))
         return 0;
-    want = RTE_MIN(want, BURST_MAX);
-    q->enqueued = 0;
+    want = RTE_MIN(want, (uint32_t)BURST_MAX);
     if (sched_held(q->sched) == 0 && now - q->asked < IDLE_CYCLES)
         return 0;
     q->asked = rte_rdtsc();
-    n = (uint16_t)sched_dequeue(q->sched, m, want);
+    n = sched_dequeue(q->sched, m, want);
     now = rte_rdtsc();
     took = now - q->asked;
+    /* where no more may leave, nothing is owed */
+    q->owed = n == want && q->owed > n ? q->owed - n : 0;
     if (unlikely(took > LONG_CYCLES))
         q->rests_until = now + RTE_MIN(took * REST_SHARE, REST_MAX);
     if (n == 0)
         return 0;
-    for (uint16_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++)
         __builtin_prefetch(&q->pipe[meta_path(m[i]) / QOS_QUEUES], 1, 3);
-    for (uint16_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++)
         account(q, m[i], now);
-    task_emit_burst(t, 0, m, n);
-    return n;
+    task_emit_burst(t, 0, m, (uint16_t)n);
+    return (uint16_t)n;
 }
 
 static const char *const directions[] = {[QOS_UP] = "up", [QOS_DOWN] = "down", NULL};

@@ -58,7 +58,7 @@ struct qos {
     enum qos_direction direction;
     uint32_t n_paths; /* a path at or above is not ours */
     uint32_t n_pipes;
-    uint16_t enqueued;    /* since the last dequeue */
+    uint32_t owed;        /* packets that came in and for which none was let go yet */
     uint64_t asked;       /* TSC of the last dequeue */
     uint64_t rests_until; /* TSC: no dequeue before */
     uint64_t tsc_hz;
