@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "tables/memory.h"
 
+static_assert(DSCP_CLASSES == QOS_CLASSES && DSCP_BE == QOS_BE && DSCP_QUEUES == QOS_QUEUES,
+              "tables and configuration mean the same classes");
 static_assert(TABLES_MAX_PORTS == CFG_MAX_PORTS, "tables know every port of a configuration");
 
 static int add_subscriber(const struct cfg_model *m, const struct cfg_subscriber *s,

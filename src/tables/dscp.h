@@ -10,6 +10,10 @@
 
 #include <rte_common.h>
 
+#define DSCP_CLASSES 13 /* of a pipe: 12 strict ones, and the last, best effort, */
+#define DSCP_BE      12
+#define DSCP_QUEUES  16 /* which has four queues */
+
 struct dscp_table {
     uint8_t queue[64]; /* 0..15, by DSCP */
     uint8_t non_ip;

@@ -9,8 +9,8 @@
 #include "packet/ipv4.h"
 #include "packet/qinq.h"
 #include "packet/stages.h"
+#include "tables/shed.h"
 #include "tables/tables.h"
-#include "tasks/shed.h"
 
 enum { OUT_TO, OUT_PUNT };
 enum { ARG_MATCH, ARG_ANTI_SPOOF, ARG_SCHEDULER, ARG_SHED };
@@ -267,11 +267,16 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         classify(t, m, n, false);
 }
 
+static_assert(SHED_MAX >= BURST_MAX + LOOK_MAX, "there is room for all that the engine shows");
+
 static uint16_t shed(struct task *t, struct rte_mbuf **m, uint16_t n, uint16_t room)
 {
     const struct classify *c = t->state;
+    struct rte_mbuf *drop[SHED_MAX];
+    uint16_t kept = shed_lowest(c->dscp, m, n, room, drop);
 
-    return shed_lowest(t, c->dscp, DROP_OVERLOAD, m, n, room);
+    task_drop_fresh(t, drop, (uint16_t)(n - kept), DROP_OVERLOAD);
+    return kept;
 }
 
 static const char *const matches[] = {
@@ -285,24 +290,34 @@ const struct task_type task_classify = {
          .help =
              "finds the subscriber, checks the packet's IPv4 header and source, chooses its queue",
          .kind = TASK_WORKER,
-         .params = {[ARG_MATCH] = {.name = "match",
-                                   .type = PARAM_ENUM,
-                                   .def = "qinq",
-                                   .choices = matches,
-                                   .choice_gives = match_gives,
-                                   .help = "what names the subscriber: port and VLAN pair, "
-                                           "or the destination address; any: VLAN pair, and "
-                                           "what is not IPv4 passes, too"},
-                    [ARG_ANTI_SPOOF] = {.name = "anti_spoof",
-                                        .type = PARAM_BOOL,
-                                        .def = "true",
-                                        .help = "drop packets whose source is not the "
-                                                "subscriber's (with match = \"qinq\" or \"any\")"},
-                    [ARG_SCHEDULER] = {.name = "scheduler",
-                                       .type = PARAM_SCHEDULER,
-                                       .help = "write the queue of this scheduler, by the "
-                                               "packet's DSCP, into the mbuf"},
-                    [ARG_SHED] = SHED_PARAM},
+         .params =
+             {[ARG_MATCH] = {.name = "match",
+                             .type = PARAM_ENUM,
+                             .def = "qinq",
+                             .choices = matches,
+                             .choice_gives = match_gives,
+                             .help = "what names the subscriber: port and VLAN pair, "
+                                     "or the destination address; any: VLAN pair, and "
+                                     "what is not IPv4 passes, too"},
+              [ARG_ANTI_SPOOF] = {.name = "anti_spoof",
+                                  .type = PARAM_BOOL,
+                                  .def = "true",
+                                  .help = "drop packets whose source is not the "
+                                          "subscriber's (with match = \"qinq\" or \"any\")"},
+              [ARG_SCHEDULER] = {.name = "scheduler",
+                                 .type = PARAM_SCHEDULER,
+                                 .help = "write the queue of this scheduler, by the "
+                                         "packet's DSCP, into the mbuf"},
+              [ARG_SHED] =
+                  {.name = "shed",
+                   .type = PARAM_COUNT,
+                   .def = "96",
+                   .max = LOOK_MAX,
+                   .help =
+                       "with a scheduler: when the port brings more than the core can take, look "
+                       "at "
+                       "so many packets beyond each burst and drop the lowest classes of them all; "
+                       "0: the device drops, of any class"}},
          .outputs = {[OUT_TO] = "to", [OUT_PUNT] = "punt"},
          .drops = {[DROP_SEGMENTED] = "segmented",
                    [DROP_SHORT_FRAME] = "short_frame",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is dropped before the scheduler when a port brings more than a core can take. */
 #include "frames.h"
-#include "tasks/shed.h"
+#include "tables/shed.h"
 #include "tasks/task_types.h"
 
 #define REASON 3u
@@ -34,7 +34,11 @@ static struct rte_mbuf *packet(uint8_t dscp, uint16_t mark)
 
 static uint16_t shed(struct rig *r, struct rte_mbuf **m, uint16_t n, uint16_t room)
 {
-    return shed_lowest(rig_task(r), table(), REASON, m, n, room);
+    struct rte_mbuf *drop[SHED_MAX];
+    uint16_t kept = shed_lowest(table(), m, n, room, drop);
+
+    task_drop_fresh(rig_task(r), drop, (uint16_t)(n - kept), REASON);
+    return kept;
 }
 
 static void end(struct rig *r, struct rte_mbuf **m, uint16_t n)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tasks/shed.h"
+#include "tables/shed.h"
 
-#include "config/qos.h"
+#include <rte_mbuf.h>
+
 #include "packet/bytes.h"
 #include "packet/ethernet.h"
 #include "packet/frame.h"
@@ -11,7 +12,7 @@
 
 #define IPV4_LEN  20u
 #define MPLS_LEN  4u
-#define LAST      (QOS_QUEUES - 1)
+#define LAST      (DSCP_QUEUES - 1)
 #define AHEAD     12u /* packets whose lines are fetched before they are read */
 #define IPV4_TYPE RTE_BE16(RTE_ETHER_TYPE_IPV4)
 
@@ -54,30 +55,13 @@ static inline unsigned apparent_queue(const struct dscp_table *dscp, const struc
 }
 
 /* All packets of the classes before the limit are kept, and of itself as many as there is room. */
-static unsigned class_limit(const uint16_t count[QOS_CLASSES], uint16_t *room)
+static unsigned class_limit(const uint16_t count[DSCP_CLASSES], uint16_t *room)
 {
     unsigned class = 0;
 
-    while (class < QOS_BE && count[class] <= *room)
+    while (class < DSCP_BE && count[class] <= *room)
         *room -= count[class ++];
     return class;
-}
-
-/* Back to the pool without a look at the second line of the mbuf, as nothing but a packet of one
- * segment that nobody else holds can have come from a port; any other goes the long way. */
-static void free_fresh(struct rte_mbuf **m, uint16_t n)
-{
-    uint16_t k = 0;
-
-    for (uint16_t i = 0; i < n; i++) {
-        if (likely(m[i]->nb_segs == 1 && rte_mbuf_refcnt_read(m[i]) == 1 && RTE_MBUF_DIRECT(m[i]) &&
-                   m[i]->pool == m[0]->pool))
-            m[k++] = m[i];
-        else
-            rte_pktmbuf_free(m[i]);
-    }
-    if (likely(k > 0))
-        rte_mempool_put_bulk(m[0]->pool, (void **)m, k);
 }
 
 /* Both lines at once: where the frame of an untouched mbuf is, is known without reading it. */
@@ -87,12 +71,11 @@ static inline void prefetch_fresh(const struct rte_mbuf *m)
     __builtin_prefetch((const uint8_t *)(m + 1) + RTE_PKTMBUF_HEADROOM, 1, 3);
 }
 
-uint16_t shed_lowest(struct task *t, const struct dscp_table *dscp, unsigned reason,
-                     struct rte_mbuf **m, uint16_t n, uint16_t room)
+uint16_t shed_lowest(const struct dscp_table *dscp, struct rte_mbuf **m, uint16_t n, uint16_t room,
+                     struct rte_mbuf **drop)
 {
-    struct rte_mbuf *drop[BURST_MAX + LOOK_MAX];
-    uint8_t class[BURST_MAX + LOOK_MAX];
-    uint16_t count[QOS_CLASSES] = {0}, kept = 0, dropped = 0;
+    uint16_t count[DSCP_CLASSES] = {0}, kept = 0, dropped = 0;
+    uint8_t class[SHED_MAX];
     unsigned limit;
 
     if (n <= room)
@@ -102,7 +85,7 @@ uint16_t shed_lowest(struct task *t, const struct dscp_table *dscp, unsigned rea
     for (uint16_t i = 0; i < n; i++) {
         if (i + AHEAD < n)
             prefetch_fresh(m[i + AHEAD]);
-        class[i] = (uint8_t)RTE_MIN(apparent_queue(dscp, m[i]), (unsigned)QOS_BE);
+        class[i] = (uint8_t)RTE_MIN(apparent_queue(dscp, m[i]), (unsigned)DSCP_BE);
         count[class[i]]++;
     }
     limit = class_limit(count, &room);
@@ -115,8 +98,5 @@ uint16_t shed_lowest(struct task *t, const struct dscp_table *dscp, unsigned rea
         kept += in;
         dropped += !in;
     }
-    t->in += dropped;
-    t->drops[reason] += dropped;
-    free_fresh(drop, dropped);
     return kept;
 }
