@@ -12,7 +12,7 @@
 
 #define SLEEP_AFTER_ROUNDS 64 /* empty rounds before a core that may sleep does */
 /* Full bursts in a row that a port may bring before the core is taken to lag behind it. */
-#define LAG_BURSTS 8
+#define LAG_BURSTS 16
 #define SLEEP_NS   20000 /* the kernel adds its timer slack of about 50 us */
 
 static bool blocked(struct input *in)

@@ -23,6 +23,9 @@
 #define CHUNK      1024u /* packets on the wire at once: what a device's queue would hold */
 #define DATA_ROOM  2176u
 #define N_WIRES    2u
+#ifndef WIRE_LEN /* slots of a wire */
+#define WIRE_LEN (CHUNK * 2)
+#endif
 #define MAX_ROUNDS 1000u
 #define MAX_GRAPHS 16u
 
