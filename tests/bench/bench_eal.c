@@ -11,17 +11,25 @@
 
 #include "bench.h"
 
-static unsigned long free_huge_mib(void)
+static unsigned long free_pages(unsigned long kib)
 {
-    FILE *f = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "r");
+    char path[96];
     unsigned long pages = 0;
+    FILE *f;
 
+    snprintf(path, sizeof(path), "/sys/kernel/mm/hugepages/hugepages-%lukB/free_hugepages", kib);
+    f = fopen(path, "r");
     if (f == NULL)
         return 0;
     if (fscanf(f, "%lu", &pages) != 1)
         pages = 0;
     fclose(f);
-    return pages * 2;
+    return pages;
+}
+
+static unsigned long free_huge_mib(void)
+{
+    return free_pages(2048) * 2 + free_pages(1048576) * 1024;
 }
 
 static int last_cpu(void)

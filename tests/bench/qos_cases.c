@@ -9,8 +9,9 @@ enum graph_id {
     GRAPH_MINIMAL_64, /* bursts of 64 */
     GRAPH_BNG,
     GRAPH_QUEUE_256,
-    GRAPH_FEW,  /* two strict classes and best effort */
-    GRAPH_HALF, /* profiles for half of what arrives in pass_shaped() */
+    GRAPH_FEW,     /* two strict classes and best effort */
+    GRAPH_ADVISED, /* the same in bursts of 64 */
+    GRAPH_HALF,    /* profiles for half of what arrives in pass_shaped() */
     GRAPH_TENTH,
     N_GRAPHS
 };
@@ -104,6 +105,10 @@ static const struct {
                     QOS("40G", STRICT(0, "64") STRICT(1, "64") BE("64"),
                         TO_CLASS(0, 0) TO_CLASS(1, 1) TO_BE)},
                    200},
+    [GRAPH_ADVISED] = {{"advised", MINIMAL("burst = 64;"), CORE("0", MINIMAL_NAMES),
+                        QOS("40G", STRICT(0, "64") STRICT(1, "64") BE("64"),
+                            TO_CLASS(0, 0) TO_CLASS(1, 1) TO_BE)},
+                       200},
     [GRAPH_HALF] = {{"half", MINIMAL(""), CORE("0", MINIMAL_NAMES),
                      QOS_AT("490K", "40G", BE("2"), TO_BE)},
                     80},
@@ -203,6 +208,13 @@ const struct bench_case bench_cases[] = {
      .run = pass_qos,
      .graph = GRAPH_FEW,
      .qos = &(const struct qos_variant){.target = QOS_ENGINE, .few = true}},
+    {.name = "min, advised",
+     .what = "three classes, bursts of 64, 4096 mbufs beside those that wait",
+     .versus = "qos: minimal",
+     .run = pass_qos,
+     .graph = GRAPH_ADVISED,
+     .qos =
+         &(const struct qos_variant){.target = QOS_ENGINE, .few = true, .in_use = QOS_HELD + 4096}},
     {.name = "bare, q 256",
      .what = "queues of 256 packets",
      .versus = "qos: bare",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <rte_cycles.h>
+#include <rte_memory.h>
 #include <rte_version.h>
 
 #include "bench.h"
@@ -34,7 +35,11 @@ static const char *cpu_model(void)
 
 static const char *memory_name(const struct bench *b)
 {
-    return b->huge ? "huge pages of 2 MiB" : "4 KiB pages";
+    const struct rte_memseg_list *l = rte_mem_virt2memseg_list(b->packets.pool);
+
+    if (!b->huge || l == NULL)
+        return "4 KiB pages";
+    return l->page_sz == RTE_PGSIZE_1G ? "huge pages of 1 GiB" : "huge pages of 2 MiB";
 }
 
 static bool meets(const struct bench_case *c, const struct result *r, double slack)

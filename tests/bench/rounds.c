@@ -29,7 +29,7 @@ static void choose(const struct options *o, struct result *results)
         if (!case_chosen(o, c))
             continue;
         results[i].measured = true;
-        if (c->versus != NULL)
+        for (; c->versus != NULL; c = &bench_cases[find(c->versus)])
             results[find(c->versus)].measured = true;
     }
 }
