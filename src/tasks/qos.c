@@ -20,7 +20,7 @@
 #include "engine/task.h"
 
 enum { ARG_SCHEDULER, ARG_DIRECTION };
-enum { DROP_QUEUE_FULL, DROP_RED, DROP_PIE, DROP_NOT_SHAPED };
+enum { DROP_QUEUE_FULL, DROP_RED, DROP_PIE, DROP_NOT_SHAPED, DROP_TOO_BIG };
 
 #define STAMP_MASK 0xffffffu
 /* An empty scheduler is asked, too, though less often: buckets fill up only as it is asked, and its
@@ -229,6 +229,11 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
             task_drop(t, m[i], DROP_NOT_SHAPED);
             continue;
         }
+        /* beyond the burst it would stay at the head of its queue for ever */
+        if (unlikely(m[i]->pkt_len > q->shape->mtu)) {
+            task_drop(t, m[i], DROP_TOO_BIG);
+            continue;
+        }
         m[i]->hash.sched.traffic_class = (uint8_t)stamp;
         m[i]->hash.sched.color = RTE_COLOR_GREEN;
         m[i]->hash.sched.reserved = (uint16_t)(stamp >> 8);
@@ -325,7 +330,8 @@ const struct task_type task_qos = {
                .drops = {[DROP_QUEUE_FULL] = "queue_full",
                          [DROP_RED] = "red",
                          [DROP_PIE] = "pie",
-                         [DROP_NOT_SHAPED] = "not_shaped"},
+                         [DROP_NOT_SHAPED] = "not_shaped",
+                         [DROP_TOO_BIG] = "too_big"},
                .needs = FACT_PATH},
     .state_size = sizeof(struct qos),
     .init = init,

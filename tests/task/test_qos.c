@@ -55,6 +55,8 @@ static void not_shaped(void)
     FATE(r, numbered(SUBSCRIBER_NO_PATH + 3, 0, 64), "drop not_shaped");
     FATE(r, numbered(UINT32_MAX, 0, 64), "drop not_shaped");
     CU_ASSERT_EQUAL(rig_drops(r, "not_shaped"), 3);
+    /* what is larger than the scheduler's mtu could never leave */
+    FATE(r, numbered(path_of(0, 0), 0, 1527), "drop too_big");
     FATE(r, numbered(path_of(PIPES - 1, BE_QUEUE), 0, 64), "held");
     drain(r);
     rig_close(r);
