@@ -43,8 +43,10 @@ static unsigned poll_port(struct input *in)
     struct task *t = in->task;
     uint16_t n = rte_eth_rx_burst(in->dpdk_port, in->queue, m, in->burst);
 
-    if (n == 0)
+    if (n == 0) {
+        in->full_bursts = 0; /* bursts that came one by one, however full, are no backlog */
         return 0;
+    }
     in->polled += n;
     if (n < in->burst)
         in->full_bursts /= 2; /* that it is empty once does not mean that it is over */
