@@ -53,7 +53,8 @@ static struct loc subscriber_loc(const struct loader *l, const struct cfg_subscr
     return (struct loc){l->m->files[s->file], s->line};
 }
 
-/* Count the pipes of each subport; subscriber.pipe is its place in its subport for now. */
+/* Count the pipes of each subport; subscriber.pipe is its place in its subport until
+ * number_pipes(). */
 static void count_pipes(struct loader *l, const struct subport_index *ix)
 {
     unsigned no_subport = 0, no_profile = 0;

@@ -195,6 +195,15 @@ static inline void task_punt(struct task *t, unsigned output, struct rte_mbuf *m
     }
 }
 
+/** Send a packet that is for the gateway to the slow path, or drop it for the reason. The answer
+ * will leave where the question came in; the ingress port must be in the mbuf. */
+static inline void task_punt_for_us(struct task *t, unsigned output, struct rte_mbuf *m,
+                                    unsigned reason)
+{
+    meta_set_out_port(m, (uint8_t)meta_in_port(m));
+    task_punt(t, output, m, PUNT_FOR_US, reason);
+}
+
 /** Hand on a whole burst, unchanged. Nothing was put into this output before in this burst. */
 static inline void task_emit_burst(struct task *t, unsigned output, struct rte_mbuf **m, uint16_t n)
 {

@@ -120,13 +120,10 @@ static int other(const struct mpls_pop *p, const struct rte_mbuf *m)
 
 static void refuse(struct task *t, struct rte_mbuf *m, int verdict)
 {
-    if (verdict != FOR_US) {
+    if (verdict == FOR_US)
+        task_punt_for_us(t, OUT_PUNT, m, DROP_NO_SLOW_PATH);
+    else
         task_drop(t, m, (unsigned)verdict);
-        return;
-    }
-    /* an answer leaves where the question came in */
-    meta_set_out_port(m, (uint8_t)meta_in_port(m));
-    task_punt(t, OUT_PUNT, m, PUNT_FOR_US, DROP_NO_SLOW_PATH);
 }
 
 static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
