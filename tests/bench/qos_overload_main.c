@@ -105,6 +105,13 @@ static double percent(uint64_t part, uint64_t all)
     return all > 0 ? 100.0 * (double)part / (double)all : 0;
 }
 
+/*
+ * Between the bar of 0.9 and the naive loop, which gets about half: three rounds on ordinary pages
+ * of a machine that others use, too, are no measurement of the bar, but they tell a loop that
+ * collapses.
+ */
+#define QUICK_SLACK 0.3
+
 /* Prints a line; returns whether the bars are met. */
 static bool judge(const struct trial *t, struct outcome *o, unsigned rounds, double slack)
 {
@@ -155,11 +162,12 @@ static int run(struct bench *b, unsigned rounds, double slack)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: bench-overload [--quick] [--no-huge] [--shed N]\n"
-                    "Print what comes out of one core to which more is offered than it can take.\n"
-                    "  --quick    few repetitions, and 0.15 less is good enough\n"
-                    "  --no-huge  use ordinary pages\n"
-                    "  --shed N   the parameter shed of classify (default 96)\n");
+    fprintf(stderr,
+            "usage: bench-overload [--quick] [--no-huge] [--shed N]\n"
+            "Print what comes out of one core to which more is offered than it can take.\n"
+            "  --quick    few repetitions: fail only where throughput collapses (below 0.6)\n"
+            "  --no-huge  use ordinary pages\n"
+            "  --shed N   the parameter shed of classify (default 96)\n");
     return 2;
 }
 
@@ -190,7 +198,7 @@ int main(int argc, char **argv)
     if (bench_eal_start(&b) != 0)
         return 3;
     if (packets_make(&b.packets) == 0 && wires_make(&b) == 0)
-        status = run(&b, rounds, rounds == ROUNDS_QUICK ? 0.15 : 0);
+        status = run(&b, rounds, rounds == ROUNDS_QUICK ? QUICK_SLACK : 0);
     for (unsigned i = 0; i < N_GRAPHS; i++)
         graph_free(b.graph[i]);
     tables_free(&b);
