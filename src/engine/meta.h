@@ -4,12 +4,11 @@
  * fields that only a receiving device or a transmit offload would use, so that crossing a core
  * moves one line and no more:
  *
- *   packet_type     subscriber id (0: none)       written by classify, gre_decap, lb
+ *   packet_type     subscriber id (0: none)       written by classify, gre_decap
  *   vlan_tci        next hop id (0: none)         written by route
  *   vlan_tci_outer  egress port | punt reason<<8  written by route, qinq_encap / by whoever punts
  *   hash.sched      scheduler path                written by classify, gre_decap
- *   port            ingress port                  written by lb and by whoever punts
- * (meta_set_in_port)
+ *   port            ingress port                  written by lb and by the first task of the path
  *
  * Port numbers here are the configuration's (index in model.ports[]), never DPDK's.
  * A task that did not write a field must not trust it unless the graph puts its writer before.

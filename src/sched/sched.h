@@ -87,8 +87,7 @@ int sched_read_queue(struct sched *s, uint32_t pipe, unsigned queue,
  */
 uint64_t sched_lost_cycles(const struct sched *s);
 
-/** Bytes that the scheduler really takes, and what its shape says beforehand (0 if it is
- * impossible). */
+/** Bytes that the scheduler really takes; qos_sched_bytes() says beforehand what to expect. */
 uint64_t sched_bytes(const struct sched *s);
 
 #endif

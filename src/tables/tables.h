@@ -13,8 +13,8 @@
 struct tables {
     struct subscriber_table *subscribers;
     struct route_table *routes;
-    struct dscp_table *
-        dscp; /* [scheduler * 2 + direction], as the configuration numbers them; NULL without QoS */
+    /* [scheduler * 2 + direction], as the configuration numbers them; NULL without QoS */
+    struct dscp_table *dscp;
     uint8_t port_mac[TABLES_MAX_PORTS][MAC_ROOM]; /* our own, by the configuration's port number */
 };
 
