@@ -14,6 +14,7 @@
 #define ENGINE_TASK_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include <rte_branch_prediction.h>
 #include <rte_mbuf.h>
@@ -100,6 +101,9 @@ struct task_type {
      * value of each. NULL: none. Called by other cores too. */
     const char *const *stat_names;
     uint64_t (*stat)(const struct task *t, unsigned i);
+    /** What the n instances (1 or more) of one task have measured, together: a JSON object, for the
+     * report of a run that has ended. NULL: nothing. */
+    void (*report)(const struct task *const *instances, unsigned n, FILE *to);
 };
 
 struct task {

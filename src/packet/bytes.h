@@ -59,6 +59,25 @@ static inline uint16_t net16(uint16_t v)
 #endif
 }
 
+/** The same for 32 and 64 bits. */
+static inline uint32_t net32(uint32_t v)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return __builtin_bswap32(v);
+#else
+    return v;
+#endif
+}
+
+static inline uint64_t net64(uint64_t v)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return __builtin_bswap64(v);
+#else
+    return v;
+#endif
+}
+
 /** Copy 16 bytes by one load and one store: the source may overlap. */
 static inline void copy16(void *to, const void *from)
 {

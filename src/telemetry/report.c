@@ -58,6 +58,21 @@ static void write_figures(const struct engine *e, unsigned task, FILE *to)
     fputc('}', to);
 }
 
+/* What a type measures by itself. */
+static void write_measured(const struct engine *e, unsigned task, FILE *to)
+{
+    const struct task *instances[e->plan->n_instances];
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < e->plan->n_instances; i++)
+        if (e->plan->instances[i].task == task)
+            instances[n++] = e->tasks[i];
+    if (n == 0 || instances[0]->type->report == NULL)
+        return;
+    fprintf(to, ", \"measured\": ");
+    instances[0]->type->report(instances, n, to);
+}
+
 static void write_tasks(const struct engine *e, FILE *to)
 {
     fprintf(to, "  \"tasks\": [");
@@ -74,6 +89,7 @@ static void write_tasks(const struct engine *e, FILE *to)
                 s.held, s.stalled);
         write_drops(cfg->schema, &s, to);
         write_figures(e, i, to);
+        write_measured(e, i, to);
         fprintf(to, "}");
     }
     fprintf(to, "\n  ],\n");
