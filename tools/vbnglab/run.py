@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One run of vbng: start, wait, stop, report.
+
+    result = run("cfg/bng-4port.cfg", 2, settings={"gen_cpe0.rate": "100%"})
+    if result.ok:
+        sink = task(result.report, "sink")
+
+A run that dies is a Result with ok = False, the exit status and the last lines of its output; nothing is
+raised. Two processes that belong together (a gateway and its generator) are two start() and two finish().
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+GRACE = 60.0  # seconds beyond its duration that a run may take to start and to stop
+LAST_LINES = 20
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a run."""
+
+    ok: bool  # exit status 0 and a report
+    status: int | None  # exit status, -N for signal N, None: not started
+    error: str  # why it is not ok, with the last lines of its output; "" when ok
+    report: dict | None  # what --report wrote; also of a run whose ledger does not balance
+    command: list = field(default_factory=list)
+    wall: float = 0.0  # seconds from start to end
+
+
+def binary(vbng=None):
+    """Path of vbng: as given, else $VBNG, else build/vbng of this tree, else the one in $PATH."""
+    path = vbng or os.environ.get("VBNG")
+    if path:
+        return path
+    built = os.path.join(TOP, "build", "vbng")
+    return built if os.access(built, os.X_OK) else shutil.which("vbng") or built
+
+
+def options(settings=None, layout=None, share_cpus=False):
+    """The options of vbng for settings ({"TASK.PARAM": value} or pairs), a layout's file and shared CPUs."""
+    pairs = settings.items() if hasattr(settings, "items") else settings or ()
+    out = []
+    for key, value in pairs:
+        out += ["--set", f"{key}={value}"]
+    if layout is not None:
+        out += ["--layout", os.fspath(layout)]
+    if share_cpus:
+        out.append("--share-cpus")
+    return out
+
+
+class Running:
+    """A vbng that was started. End it with finish() or stop(); as a context manager it never outlives its block."""
+
+    def __init__(self, command, folder):
+        self.command = command
+        self._folder = folder
+        self._began = time.monotonic()
+        self._output = os.path.join(folder, "output")
+        self._process, self._failure = None, ""
+        try:
+            with open(self._output, "wb") as out:
+                # a process group of its own: Ctrl-C is for us, and we end it
+                self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out,
+                                                 stderr=subprocess.STDOUT, process_group=0)
+        except OSError as e:
+            self._failure = f"cannot start: {e}"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def alive(self):
+        """Is it running still?"""
+        return self._process is not None and self._process.poll() is None
+
+    def output(self):
+        """What it has printed so far; "" once it is finished."""
+        try:
+            with open(self._output, encoding="utf-8", errors="replace") as f:
+                return f.read()
+        except OSError:
+            return ""
+
+    def finish(self, timeout=GRACE):
+        """Wait at most timeout seconds for it to end, then end it. Returns its Result."""
+        return self._end(timeout, "did not end by itself within {:.0f} s")
+
+    def stop(self, grace=10.0):
+        """End it now; it has grace seconds to write its report. Returns its Result."""
+        if self.alive():
+            self._process.send_signal(signal.SIGTERM)
+        return self._end(grace, "did not stop within {:.0f} s")
+
+    def _end(self, timeout, late):
+        try:
+            if self._process is not None and not self._failure:
+                try:
+                    self._process.wait(timeout)
+                except subprocess.TimeoutExpired:
+                    self._failure = late.format(timeout)
+        finally:
+            self._kill()
+        return self._result()
+
+    def _kill(self):
+        if self.alive():
+            self._process.terminate()
+            try:
+                self._process.wait(5)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+
+    def _result(self):
+        wall = time.monotonic() - self._began
+        status = None if self._process is None else self._process.returncode
+        report, tail = self._report(), "\n".join(self.output().strip().splitlines()[-LAST_LINES:])
+        shutil.rmtree(self._folder, ignore_errors=True)
+        why = self._failure
+        if not why and status != 0:
+            why = f"signal {-status}" if status < 0 else f"exit status {status}"
+        if not why and report is None:
+            why = "no report was written"
+        return Result(not why, status, "\n".join(s for s in (why, tail) if s) if why else "", report, self.command, wall)
+
+    def _report(self):
+        try:
+            with open(os.path.join(self._folder, "report.json"), encoding="utf-8") as f:
+                return json.load(f)
+        except (OSError, ValueError):
+            return None
+
+
+def start(config, seconds=None, settings=None, layout=None, share_cpus=False, extra=(), vbng=None):
+    """Start vbng on a configuration. seconds None: until its generators have ended or it is stopped.
+    extra: more options of vbng."""
+    folder = tempfile.mkdtemp(prefix="vbng-run-")
+    command = [binary(vbng), "--quiet", "--report", os.path.join(folder, "report.json")]
+    if seconds is not None:
+        command += ["--duration", f"{round(seconds * 1000)}ms"]
+    command += options(settings, layout, share_cpus) + [os.fspath(e) for e in extra] + [os.fspath(config)]
+    return Running(command, folder)
+
+
+def run(config, seconds, settings=None, layout=None, share_cpus=False, extra=(), timeout=None, vbng=None):
+    """Run vbng on a configuration for that many seconds and return its Result; never raises for a dead run.
+    timeout: seconds after which it is ended; default: seconds and a minute."""
+    with start(config, seconds, settings, layout, share_cpus, extra, vbng) as running:
+        return running.finish((seconds or 0) + GRACE if timeout is None else timeout)
+
+
+def query(arguments, vbng=None, timeout=60):
+    """vbng with arguments that only ask (--check, --plan=json ...). Returns (exit status, stdout, stderr)."""
+    try:
+        done = subprocess.run([binary(vbng), *(os.fspath(a) for a in arguments)], capture_output=True, text=True,
+                              timeout=timeout, stdin=subprocess.DEVNULL)
+        return done.returncode, done.stdout, done.stderr
+    except (OSError, subprocess.TimeoutExpired) as e:
+        return None, "", str(e)
+
+
+def task(report, name):
+    """The task of that name in a report; None: not there."""
+    return next((t for t in report["tasks"] if t["name"] == name), None)
+
+
+def tasks(report, kind):
+    """All tasks of a type in a report."""
+    return [t for t in report["tasks"] if t["type"] == kind]
+
+
+def port(report, name):
+    """The port of that name in a report; None: not there."""
+    return next((p for p in report["ports"] if p["name"] == name), None)
