@@ -23,12 +23,16 @@ static void usage(FILE *to)
         "      --plan[=FORM]      only show what would be built; FORM: text (default), json, dot\n"
         "      --control PATH     answer requests on a Unix socket: see doc/control.md, vbngctl\n"
         "  -d, --duration TIME    stop after TIME, for example 10s\n"
+        "      --layout FILE      take the layout, and nothing else, from FILE\n"
         "  -l, --live             print the table of rates once a second (default on a terminal)\n"
         "  -q, --quiet            do not\n"
         "  -r, --report FILE      write what the run did as JSON\n"
         "      --sample FILE      write the counters of all tasks over time as CSV\n"
         "      --sample-period TIME\n"
         "                         between two samples, default 10ms\n"
+        "      --set TASK.PARAM=VALUE\n"
+        "                         instead of what the file says; also pools.NAME.KEY=VALUE and the "
+        "like\n"
         "      --share-cpus       run all cores of the layout on the CPUs that there are: for "
         "function,\n"
         "                         never for figures\n"
@@ -58,14 +62,25 @@ static int parse_plan_form(const char *form, struct options *o)
     return 0;
 }
 
+static int add_set(const char *text, struct options *o)
+{
+    if (o->config.n_set == OPTIONS_MAX_SET)
+        return -ENOSPC;
+    o->set[o->config.n_set++] = text;
+    o->config.set = o->set;
+    return 0;
+}
+
 int options_parse(int argc, char **argv, struct options *o)
 {
     enum {
         OPT_CHECK = 256,
         OPT_PLAN,
         OPT_CONTROL,
+        OPT_LAYOUT,
         OPT_SAMPLE,
         OPT_SAMPLE_PERIOD,
+        OPT_SET,
         OPT_SHARE,
         OPT_SUBSCRIBERS,
         OPT_TOPOLOGY
@@ -76,11 +91,13 @@ int options_parse(int argc, char **argv, struct options *o)
         {"plan", optional_argument, NULL, OPT_PLAN},
         {"control", required_argument, NULL, OPT_CONTROL},
         {"duration", required_argument, NULL, 'd'},
+        {"layout", required_argument, NULL, OPT_LAYOUT},
         {"live", no_argument, NULL, 'l'},
         {"quiet", no_argument, NULL, 'q'},
         {"report", required_argument, NULL, 'r'},
         {"sample", required_argument, NULL, OPT_SAMPLE},
         {"sample-period", required_argument, NULL, OPT_SAMPLE_PERIOD},
+        {"set", required_argument, NULL, OPT_SET},
         {"share-cpus", no_argument, NULL, OPT_SHARE},
         {"subscribers", required_argument, NULL, OPT_SUBSCRIBERS},
         {"topology", required_argument, NULL, OPT_TOPOLOGY},
@@ -133,6 +150,15 @@ int options_parse(int argc, char **argv, struct options *o)
             if (parse_duration(optarg, &o->sample_period_ns) != 0 ||
                 o->sample_period_ns < SAMPLE_LEAST_NS) {
                 log_error("--sample-period %s: expected a time of at least 1ms", optarg);
+                return EXIT_USAGE;
+            }
+            break;
+        case OPT_LAYOUT:
+            o->config.layout = optarg;
+            break;
+        case OPT_SET:
+            if (add_set(optarg, o) != 0) {
+                log_error("--set %s: at most %d of them", optarg, OPTIONS_MAX_SET);
                 return EXIT_USAGE;
             }
             break;

@@ -6,6 +6,8 @@
 #include "config/model.h"
 #include "config/plan.h"
 
+#define OPTIONS_MAX_SET 64
+
 enum exit_status {
     EXIT_OK = 0,
     EXIT_CONFIG = 1, /* the configuration has errors */
@@ -25,7 +27,8 @@ struct options {
     const char *sample;      /* where to write the counters over time, or NULL */
     uint64_t sample_period_ns;
     struct config_options config;
-    uint64_t duration_ns; /* 0: until a signal, or until all sources have ended */
+    const char *set[OPTIONS_MAX_SET]; /* config.set */
+    uint64_t duration_ns;             /* 0: until a signal, or until all sources have ended */
     bool live, verbose;
 };
 

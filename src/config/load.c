@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/load_value.h"
+#include "config/override.h"
 
 /* The model, and the strings that live as long as it. */
 struct owner {
@@ -130,8 +131,13 @@ static void load_root(struct loader *l, const config_setting_t *root)
 {
     struct value top[N_TOP];
     struct cfg_model *m = l->m;
+    struct key keys[N_TOP];
 
-    read_group(l, root, "configuration", top_keys, N_TOP, top);
+    memcpy(keys, top_keys, sizeof(keys));
+    keys[TOP_LAYOUT].required = l->layout == NULL;
+    read_group(l, root, "configuration", keys, N_TOP, top);
+    if (l->layout != NULL)
+        top[TOP_LAYOUT].setting = config_lookup(l->layout, "layout");
     m->name = top[TOP_NAME].v.s;
     m->idle = (enum idle_policy)top[TOP_IDLE].v.u;
     m->drain_ns = top[TOP_DRAIN].v.u;
@@ -148,10 +154,10 @@ static void load_root(struct loader *l, const config_setting_t *root)
     load_layout(l, top[TOP_LAYOUT].setting);
 }
 
-/* Read the file and all that it includes; their errors are libconfig's. */
-static int parse(struct loader *l, config_t *config)
+/* Read a file and all that it includes; their errors are libconfig's. */
+static int parse(struct loader *l, const char *path, config_t *config)
 {
-    const char *path = l->m->path, *file;
+    const char *slash = strrchr(path, '/'), *file;
     FILE *f = fopen(path, "re");
     int err = errno, c;
 
@@ -164,7 +170,8 @@ static int parse(struct loader *l, config_t *config)
         diag_error(l->d, (struct loc){path, 0}, "cannot be read: %s", strerror(err));
         return -err;
     }
-    config_set_include_dir(config, l->dir);
+    config_set_include_dir(
+        config, slash == NULL ? "." : keep_format(l, "%.*s", (int)(slash - path + 1), path));
     if (config_read_file(config, path) == CONFIG_TRUE)
         return 0;
     file = config_error_file(config);
@@ -177,24 +184,41 @@ static int parse(struct loader *l, config_t *config)
     return -EINVAL;
 }
 
+/* The layout of another file; of what else it says nothing is taken. */
+static int parse_layout(struct loader *l, config_t *config)
+{
+    const char *path = l->opt->layout;
+
+    if (path == NULL)
+        return 0;
+    if (parse(l, path, config) != 0)
+        return -EINVAL;
+    if (config_lookup(config, "layout") == NULL)
+        diag_error(l->d, (struct loc){path, 0},
+                   "key 'layout': missing in the file of --layout: expected layout = ( { core; "
+                   "tasks; }, ... );");
+    l->layout = config;
+    return 0;
+}
+
 struct cfg_model *config_load(const char *path, const struct config_options *opt, struct diags *d)
 {
     struct cfg_model *m = grow(NULL, 1, sizeof(struct owner));
     struct loader l = {.m = m, .d = d, .opt = opt};
     size_t errors_before = d->n_errors;
-    const char *slash;
-    config_t config;
+    config_t config, layout;
 
     memset(m, 0, sizeof(struct owner));
     m->path = path;
     m->path = keep_file_name(&l, path);
-    slash = strrchr(m->path, '/');
-    l.dir = slash == NULL ? "." : keep_format(&l, "%.*s", (int)(slash - m->path + 1), m->path);
     config_init(&config);
-    if (parse(&l, &config) == 0) {
+    config_init(&layout);
+    if (parse(&l, m->path, &config) == 0 && parse_layout(&l, &layout) == 0) {
         load_wide_numbers(&l, config_root_setting(&config));
+        override_values(&l, config_root_setting(&config));
         load_root(&l, config_root_setting(&config));
     }
+    config_destroy(&layout);
     config_destroy(&config);
     free(l.wide);
     free(l.templates);

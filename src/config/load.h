@@ -24,7 +24,7 @@ struct loader {
     struct cfg_model *m;
     struct diags *d;
     const struct config_options *opt;
-    const char *dir; /* folder of the configuration, "." if its path has none */
+    config_t *layout; /* the file of opt->layout, or NULL */
     /* Numbers that libconfig has truncated. They are reported, so who reads them says no more. */
     struct loc *wide;
     size_t n_wide;

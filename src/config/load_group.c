@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Groups of keys, lists of groups, lists of strings: whatever libconfig has made of them. */
 #include "config/load_value.h"
+#include "config/override.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -12,12 +13,15 @@ struct loc setting_loc(struct loader *l, const config_setting_t *s)
 {
     const char *file = config_setting_source_file(s);
     unsigned line = config_setting_source_line(s);
+    const char *top = l->layout != NULL && s->config == l->layout ? l->opt->layout : l->m->path;
 
+    if (override_of(s) != NULL)
+        return (struct loc){override_of(s), 0};
     /* libconfig names an included file as the @include line does, relative to the main file's
      * folder; only the root, which is no value, stands at line 0. */
-    if (file == NULL || line == 0 || strcmp(file, l->m->path) == 0)
-        return (struct loc){l->m->path, line};
-    return (struct loc){keep_file_name(l, beside(l, l->m->path, file)), line};
+    if (file == NULL || line == 0 || strcmp(file, top) == 0)
+        return (struct loc){top, line};
+    return (struct loc){keep_file_name(l, beside(l, top, file)), line};
 }
 
 const char *value_text(const config_setting_t *s, char buf[VALUE_TEXT])

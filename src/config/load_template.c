@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "config/load_value.h"
+#include "config/override.h"
 
 /* The path of a template that can be read, or NULL after an error. */
 static const char *find(struct loader *l, const config_setting_t *setting, const char *key,
@@ -12,7 +13,9 @@ static const char *find(struct loader *l, const config_setting_t *setting, const
     const char *places[3];
     unsigned n = 0;
 
-    places[n++] = beside(l, setting_loc(l, setting).file, name);
+    /* what the command line names is relative to the working directory */
+    places[n++] =
+        override_of(setting) != NULL ? name : beside(l, setting_loc(l, setting).file, name);
     if (name[0] != '/') {
         if (l->opt->template_dir != NULL)
             places[n++] = keep_format(l, "%s/%s", l->opt->template_dir, name);

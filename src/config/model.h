@@ -176,8 +176,11 @@ struct config_options {
     const struct task_schema *const *schemas; /* known types of task, NULL at the end */
     const char *topology;                     /* "live" or "2x10x2": overrides what the file says */
     const char
-        *template_dir; /* where packet templates are looked for after the file's own folder */
-    bool share_cpus;   /* take a layout for more CPUs than there are: see plan.h */
+        *template_dir;      /* where packet templates are looked for after the file's own folder */
+    bool share_cpus;        /* take a layout for more CPUs than there are: see plan.h */
+    const char *layout;     /* file whose layout replaces the configuration's, or NULL */
+    const char *const *set; /* n_set values "PATH=VALUE" instead of the file's: see override.h */
+    unsigned n_set;
 };
 
 /**

@@ -7,7 +7,7 @@ usage: run.py VBNG
 Each bad/*.cfg says in its first lines what `VBNG --check` must print about it:
 
     # expect: :12: error: key 'mtu': value '99999': expected 68..9198
-    # args: --topology 1x2x1          (optional: further options)
+    # args: --topology 1x2x1          (optional: further options; paths start in bad/)
 
 Each expected text must be in a line of its own, there must be no further line with an error, and
 the exit status must be 1. Each ../../cfg/*.cfg must pass with exit status 0 and the word OK.
@@ -24,7 +24,7 @@ TIME_LIMIT = 30  # seconds for one file
 
 def check(vbng, path, args=()):
     return subprocess.run([vbng, "--check", *args, str(path)], capture_output=True, text=True,
-                          timeout=TIME_LIMIT, errors="replace")
+                          timeout=TIME_LIMIT, errors="replace", cwd=HERE / "bad")
 
 
 def directives(path, word):
@@ -76,7 +76,7 @@ def good(vbng, path):
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    vbng = sys.argv[1]
+    vbng = pathlib.Path(sys.argv[1]).resolve()
     cases = [(bad, p) for p in sorted((HERE / "bad").glob("*.cfg"))]
     cases += [(good, p) for p in sorted(CFG.glob("*.cfg"))]
     failed = 0
