@@ -9,6 +9,7 @@ A run that dies is a Result with ok = False, the exit status and the last lines 
 raised. Two processes that belong together (a gateway and its generator) are two start() and two finish().
 """
 
+import csv
 import json
 import os
 import shutil
@@ -33,6 +34,7 @@ class Result:
     report: dict | None  # what --report wrote; also of a run whose ledger does not balance
     command: list = field(default_factory=list)
     wall: float = 0.0  # seconds from start to end
+    samples: list = field(default_factory=list)  # rows of --sample: {"seconds", "task", "in", "sent", ...}
 
 
 def binary(vbng=None):
@@ -125,14 +127,15 @@ class Running:
     def _result(self):
         wall = time.monotonic() - self._began
         status = None if self._process is None else self._process.returncode
-        report, tail = self._report(), "\n".join(self.output().strip().splitlines()[-LAST_LINES:])
+        report, samples, tail = self._report(), self._samples(), "\n".join(self.output().strip().splitlines()[-LAST_LINES:])
         shutil.rmtree(self._folder, ignore_errors=True)
         why = self._failure
         if not why and status != 0:
             why = f"signal {-status}" if status < 0 else f"exit status {status}"
         if not why and report is None:
             why = "no report was written"
-        return Result(not why, status, "\n".join(s for s in (why, tail) if s) if why else "", report, self.command, wall)
+        return Result(not why, status, "\n".join(s for s in (why, tail) if s) if why else "", report, self.command, wall,
+                      samples)
 
     def _report(self):
         try:
@@ -141,22 +144,32 @@ class Running:
         except (OSError, ValueError):
             return None
 
+    def _samples(self):
+        try:
+            with open(os.path.join(self._folder, "samples.csv"), encoding="utf-8", newline="") as f:
+                return [{k: v if k == "task" else float(v) for k, v in row.items()} for row in csv.DictReader(f)]
+        except (OSError, ValueError, TypeError):  # absent, or its last line is cut off
+            return []
 
-def start(config, seconds=None, settings=None, layout=None, share_cpus=False, extra=(), vbng=None):
+
+def start(config, seconds=None, settings=None, layout=None, share_cpus=False, extra=(), vbng=None, sample=None):
     """Start vbng on a configuration. seconds None: until its generators have ended or it is stopped.
-    extra: more options of vbng."""
+    extra: more options of vbng. sample: seconds between two samples of all counters; None: none."""
     folder = tempfile.mkdtemp(prefix="vbng-run-")
     command = [binary(vbng), "--quiet", "--report", os.path.join(folder, "report.json")]
     if seconds is not None:
         command += ["--duration", f"{round(seconds * 1000)}ms"]
+    if sample is not None:
+        command += ["--sample", os.path.join(folder, "samples.csv"), "--sample-period", f"{round(sample * 1000)}ms"]
     command += options(settings, layout, share_cpus) + [os.fspath(e) for e in extra] + [os.fspath(config)]
     return Running(command, folder)
 
 
-def run(config, seconds, settings=None, layout=None, share_cpus=False, extra=(), timeout=None, vbng=None):
+def run(config, seconds, settings=None, layout=None, share_cpus=False, extra=(), timeout=None, vbng=None,
+        sample=None):
     """Run vbng on a configuration for that many seconds and return its Result; never raises for a dead run.
     timeout: seconds after which it is ended; default: seconds and a minute."""
-    with start(config, seconds, settings, layout, share_cpus, extra, vbng) as running:
+    with start(config, seconds, settings, layout, share_cpus, extra, vbng, sample) as running:
         return running.finish((seconds or 0) + GRACE if timeout is None else timeout)
 
 
