@@ -242,6 +242,38 @@ int parse_load(const char *s, struct load *out)
     return 0;
 }
 
+/* part / whole of 2^64 */
+static uint64_t share_of(uint64_t part, uint64_t whole)
+{
+    return part == whole ? UINT64_MAX : (uint64_t)((((wide)part << 64) + whole - 1) / whole);
+}
+
+int parse_share(const char *s, uint64_t *out)
+{
+    const uint64_t all = 100 * FRACTION_ONE;
+    uint64_t part, whole = all;
+    struct decimal d;
+    int err, err2 = 0;
+
+    if (strchr(s, '/') != NULL) {
+        err = take_number(&s, false, &part);
+        if (err == -EINVAL || *s++ != '/')
+            return -EINVAL;
+        err2 = take_number(&s, false, &whole);
+        if (err2 == -EINVAL || *s != '\0')
+            return -EINVAL;
+    } else {
+        err = take_decimal(&s, &d);
+        if (err == -EINVAL || (strcmp(s, "%") != 0 && (*s != '\0' || d.whole + d.fraction != 0)))
+            return -EINVAL;
+        part = d.whole > 100 ? UINT64_MAX : d.whole * FRACTION_ONE + d.fraction;
+    }
+    if (err != 0 || err2 != 0 || part > whole || whole == 0)
+        return -ERANGE;
+    *out = share_of(part, whole);
+    return 0;
+}
+
 double load_pps(const struct load *l, uint64_t line_rate, uint32_t size)
 {
     double bits = ((double)size + LINE_OVERHEAD) * 8;

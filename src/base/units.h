@@ -34,6 +34,8 @@ int parse_load(const char *s, struct load *out);
 /** Packets per second that a load is, for frames of size bytes with FCS on a line of line_rate
  * bit/s. */
 double load_pps(const struct load *l, uint64_t line_rate, uint32_t size);
+/** A share: "0.1%", "1/1000", or "0". Of 2^64, rounded up; 100% is UINT64_MAX. */
+int parse_share(const char *s, uint64_t *out);
 /** "192.0.2.1" in host byte order. */
 int parse_ipv4(const char *s, uint32_t *out);
 /** "192.0.2.0/24": address in host byte order and prefix length 0..32; without "/n" the length

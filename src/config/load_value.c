@@ -137,6 +137,8 @@ int key_parse(const struct key *k, const char *text, struct param_value *v)
         return parse_mac_number(text, &v->u);
     case KEY_LOAD:
         return parse_load(text, &v->load);
+    case KEY_SHARE:
+        return parse_share(text, &v->u);
     case KEY_COUNT:
     case KEY_SIZE:
     case KEY_RATE:
@@ -189,6 +191,7 @@ static const char *notation_text(enum key_type type)
         [KEY_IPV4] = "an IPv4 address, such as \"192.0.2.1\"",
         [KEY_STRING] = "a string",
         [KEY_LOAD] = "a load, such as \"1Mpps\", \"10Gbit/s\" or \"100%\"",
+        [KEY_SHARE] = "a share, such as \"0.1%\" or \"1/1000\"",
         [KEY_SCHEDULER] = "the name of a scheduler",
         [KEY_TEMPLATE] = "the path of a packet template",
         [KEY_NAME] = "a name of at most 24 letters, digits, '_', '-' and '.'",

@@ -19,6 +19,7 @@ enum key_type {
     KEY_SCHEDULER = PARAM_SCHEDULER,
     KEY_RANGE = PARAM_RANGE,
     KEY_LOAD = PARAM_LOAD,
+    KEY_SHARE = PARAM_SHARE,
     KEY_TEMPLATE = PARAM_TEMPLATE,
     KEY_NAME,   /* a string that may name a thing */
     KEY_HOST,   /* the IPv4 address of one host */

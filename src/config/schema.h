@@ -28,6 +28,7 @@ enum param_type {
                         FACT_PATH */
     PARAM_RANGE,     /* parse_range(): u is its first, u2 its last number */
     PARAM_LOAD,      /* parse_load(): load */
+    PARAM_SHARE,     /* parse_share(): of 2^64 */
     PARAM_TEMPLATE,  /* path of a packet template, relative to pkt_templates/ or to the file that
                         names it; u is its index in model.templates[] */
 };

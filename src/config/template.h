@@ -15,6 +15,7 @@
 #define TEMPLATE_MAX_VARS   8
 #define TEMPLATE_MAX_FIELDS 16
 #define TEMPLATE_MAX_FRAME  9018 /* bytes without FCS */
+#define TEMPLATE_MAX_LAYERS 16
 
 /** A number that changes with each packet: first..last, in steps or at random. */
 struct template_var {
@@ -37,6 +38,25 @@ struct template_field {
     uint32_t base;
 };
 
+enum layer_kind {
+    LAYER_ARP,
+    LAYER_ETHER,
+    LAYER_GRE,
+    LAYER_ICMP,
+    LAYER_IPV4,
+    LAYER_MPLS,
+    LAYER_UDP,
+    LAYER_VLAN,
+    LAYER_KINDS,
+};
+
+/** One header of the frame. The TPID of a VLAN tag stands where the layer before has its type. */
+struct template_layer {
+    enum layer_kind kind;
+    uint16_t offset; /* bytes from the start of the frame */
+    uint8_t len;
+};
+
 struct template_frame {
     uint16_t len; /* bytes without FCS */
     uint8_t *bytes;
@@ -46,6 +66,9 @@ struct pkt_template {
     const char *path;
     unsigned n_frames; /* 1 for a text template */
     struct template_frame *frames;
+    unsigned n_layers; /* 0 for a pcap */
+    struct template_layer layers[TEMPLATE_MAX_LAYERS];
+    uint16_t header_len; /* of all layers: here the payload, or the padding, begins */
     unsigned n_vars, n_fields;
     struct template_var vars[TEMPLATE_MAX_VARS];
     struct template_field fields[TEMPLATE_MAX_FIELDS];

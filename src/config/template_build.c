@@ -108,6 +108,11 @@ static void build_frame(struct text *x)
     if (f == NULL)
         return;
     memcpy(f->bytes, x->bytes, x->len);
+    x->t->header_len = x->len;
+    x->t->n_layers = x->n_layers;
+    for (unsigned i = 0; i < x->n_layers; i++)
+        x->t->layers[i] =
+            (struct template_layer){x->layer[i].kind, x->layer[i].offset, x->layer[i].len};
     for (uint32_t i = x->len; i < end && x->n_pattern > 0; i++)
         f->bytes[i] = x->pattern[(i - x->len) % x->n_pattern];
     measure(x, f->bytes, end);

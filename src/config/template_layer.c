@@ -222,8 +222,8 @@ static bool good_order(struct text *x, enum layer_kind kind)
     const struct layer *prev = x->n_layers > 0 ? &x->layer[x->n_layers - 1] : NULL;
     char list[128] = "";
 
-    if (x->n_layers == TEXT_MAX_LAYERS) {
-        BAD(x, "more than %u layers", TEXT_MAX_LAYERS);
+    if (x->n_layers == TEMPLATE_MAX_LAYERS) {
+        BAD(x, "more than %u layers", TEMPLATE_MAX_LAYERS);
         return false;
     }
     if (kind == LAYER_ETHER) {

@@ -6,23 +6,10 @@
 #include "config/template.h"
 
 #define FCS_LEN         4
-#define TEXT_MAX_LAYERS 16
 #define TEXT_MAX_TOKENS 256
 #define TEXT_MAX_HEADER 28 /* ARP, the longest layer */
 
-enum layer_kind {
-    LAYER_ARP,
-    LAYER_ETHER,
-    LAYER_GRE,
-    LAYER_ICMP,
-    LAYER_IPV4,
-    LAYER_MPLS,
-    LAYER_UDP,
-    LAYER_VLAN,
-    LAYER_KINDS,
-};
-
-/** One header of the frame. */
+/** One header of the frame, as it is read. */
 struct layer {
     enum layer_kind kind;
     struct loc loc;
@@ -49,9 +36,9 @@ struct text {
     unsigned var_line[TEMPLATE_MAX_VARS];
     unsigned vars_used; /* bit i: a field refers to vars[i] */
     unsigned n_layers;
-    struct layer layer[TEXT_MAX_LAYERS];
+    struct layer layer[TEMPLATE_MAX_LAYERS];
     uint16_t len; /* of all layers */
-    uint8_t bytes[TEXT_MAX_LAYERS * TEXT_MAX_HEADER];
+    uint8_t bytes[TEMPLATE_MAX_LAYERS * TEXT_MAX_HEADER];
 };
 
 /** An error on the line being read. */

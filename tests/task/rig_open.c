@@ -56,6 +56,8 @@ static int parse(const struct task_param *p, const char *text, struct param_valu
         return parse_range(text, &v->u, &v->u2);
     case PARAM_LOAD:
         return parse_load(text, &v->load);
+    case PARAM_SHARE:
+        return parse_share(text, &v->u);
     case PARAM_TEMPLATE:
         v->u = harness_model.n_templates;
         harness_model.templates =

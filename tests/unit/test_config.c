@@ -27,7 +27,8 @@ static const struct task_schema work = {
                {.name = "text", .type = PARAM_STRING, .def = "x"},
                {.name = "range", .type = PARAM_RANGE, .def = "3-9"},
                {.name = "load", .type = PARAM_LOAD, .def = "50%"},
-               {.name = "burst", .type = PARAM_COUNT, .def = "100", .max = 1000}},
+               {.name = "burst", .type = PARAM_COUNT, .def = "100", .max = 1000},
+               {.name = "share", .type = PARAM_SHARE, .def = "1/4"}},
     .outputs = {"to", "punt"},
 };
 static const struct task_schema source = {
@@ -554,7 +555,8 @@ static void any_type(void)
         ");\n"
         "tasks = ( @, { name = @; type = @; }, { name = @; type = \"work\"; from = @; to = @; punt "
         "= @; ring = @; on_full = @; burst = @; pool = @; count = @; size = @; rate = @; time = @; "
-        "flag = @; word = @; address = @; text = @; range = @; load = @; }, { name = @; type = "
+        "flag = @; word = @; address = @; text = @; range = @; load = @; share = @; }, { name = @; "
+        "type = "
         "\"source\"; from = @; to = @; template = @; } );\n"
         "layout = ( @, { core = @; tasks = @; } );\n";
     char *copy = strdup(text), line[2048];

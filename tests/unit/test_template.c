@@ -217,6 +217,11 @@ static void core_frame(void)
     check_field(t, 1, FIELD(.offset = 62, .size = 4, ALL, .base = 0x0a000000));
     CU_ASSERT_EQUAL(t->n_ipv4, 1);
     CU_ASSERT_EQUAL(t->ipv4_offset[0], 46);
+    CU_ASSERT_EQUAL(t->n_layers, 6);
+    CU_ASSERT_EQUAL(t->layers[3].kind, LAYER_GRE);
+    CU_ASSERT_EQUAL(t->layers[3].offset, 38);
+    CU_ASSERT_EQUAL(t->layers[3].len, 8);
+    CU_ASSERT_EQUAL(t->header_len, 74);
     template_free(t);
 }
 

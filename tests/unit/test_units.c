@@ -240,6 +240,54 @@ static void loads(void)
     }
 }
 
+static void shares(void)
+{
+    static const struct {
+        const char *s;
+        int result;
+        uint64_t value;
+    } c[] = {
+        {"0", 0, 0},
+        {"0%", 0, 0},
+        {"0/5", 0, 0},
+        {"100%", 0, UINT64_MAX},
+        {"100.0 %", 0, UINT64_MAX},
+        {"3/3", 0, UINT64_MAX},
+        {"50%", 0, 1ull << 63},
+        {"1/2", 0, 1ull << 63},
+        {"25%", 0, 1ull << 62},
+        {"1/3", 0, 0x5555555555555556},
+        {"0.1%", 0, 0x4189374bc6a7f0}, /* 2^64 / 1000, rounded up */
+        {"1/1000", 0, 0x4189374bc6a7f0},
+        {"0.0001%", 0, 0x10c6f7a0b5ee},
+        {"1/18446744073709551615", 0, 2}, /* a little more than 1 */
+        {"100.1%", -ERANGE, 0},
+        {"1000000%", -ERANGE, 0},
+        {"2/1", -ERANGE, 0},
+        {"1/0", -ERANGE, 0},
+        {"0/0", -ERANGE, 0},
+        {"99999999999999999999/1", -ERANGE, 0},
+        {"99999999999999999999%", -ERANGE, 0},
+        {"1/99999999999999999999", -ERANGE, 0},
+        {"1", -EINVAL, 0},
+        {"0.1", -EINVAL, 0},
+        {"1/", -EINVAL, 0},
+        {"/2", -EINVAL, 0},
+        {"1/2%", -EINVAL, 0},
+        {"1k%", -EINVAL, 0},
+        {"-1%", -EINVAL, 0},
+        {"%", -EINVAL, 0},
+        {"", -EINVAL, 0},
+    };
+
+    for (size_t i = 0; i < COUNT(c); i++) {
+        uint64_t v = UNTOUCHED;
+
+        CHECK(parse_share(c[i].s, &v) == c[i].result, c[i].s);
+        CHECK(v == (c[i].result == 0 ? c[i].value : UNTOUCHED), c[i].s);
+    }
+}
+
 static void load_to_pps(void)
 {
     struct load l = {.unit = LOAD_PPS, .value = 1000};
@@ -376,6 +424,7 @@ int main(void)
     CU_add_test(s, "durations", durations);
     CU_add_test(s, "ranges", ranges);
     CU_add_test(s, "loads", loads);
+    CU_add_test(s, "shares", shares);
     CU_add_test(s, "loads in packets per second", load_to_pps);
     CU_add_test(s, "IPv4 addresses", addresses);
     CU_add_test(s, "prefixes", prefixes);
