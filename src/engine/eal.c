@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_memory.h>
 
 #include "base/log.h"
 
@@ -161,6 +163,15 @@ static void remove_runtime_dir(void)
     rmdir(dir);
 }
 
+/* Without huge pages the kernel would give memory page by page at its first touch: the packets of
+ * the first second would wait for that, and be lost. Kernels before 5.14 refuse, and it stays so.
+ */
+static int populate(const struct rte_memseg_list *list, const struct rte_memseg *segment, void *arg)
+{
+    madvise(segment->addr, segment->len, MADV_POPULATE_WRITE);
+    return 0;
+}
+
 int eal_start(const struct plan *p, bool verbose)
 {
     char *copy, *word, *save;
@@ -191,6 +202,8 @@ int eal_start(const struct plan *p, bool verbose)
                   rte_strerror(rte_errno));
         return rc != 0 ? rc : -EINVAL;
     }
+    if (no_huge)
+        rte_memseg_walk(populate, NULL);
     return 0;
 }
 
