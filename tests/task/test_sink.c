@@ -22,7 +22,8 @@ static void counts(void)
     CU_ASSERT_EQUAL(rig_task(r)->in, 200);
     CU_ASSERT_EQUAL(rig_task(r)->consumed, 200);
     CU_ASSERT_STRING_EQUAL(task_sink.stat_names[0], "bytes");
-    CU_ASSERT_PTR_NULL(task_sink.stat_names[1]);
+    CU_ASSERT_STRING_EQUAL(task_sink.stat_names[1], "unstamped");
+    CU_ASSERT_EQUAL(task_sink.stat(rig_task(r), 1), 0);
     CU_ASSERT_EQUAL(task_sink.stat(rig_task(r), 0), total);
     CU_ASSERT_STRING_EQUAL(rig_fate(r, mbuf_from_bytes(bytes, 60, CORE1)), "consumed");
     CU_ASSERT_EQUAL(task_sink.stat(rig_task(r), 0), total + 60);
