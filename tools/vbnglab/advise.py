@@ -12,7 +12,7 @@ from statistics import median
 
 from . import stats
 
-FACTORS = {"layout": "layout", "data_room": "data room", "mbufs": "number of mbufs"}
+FACTORS = {"layout": "layout", "data_room": "data room", "mbufs": "number of mbufs", "variant": "variant"}
 LEAST = 6  # blocks that a confidence of 0.95 needs
 FUNCTION_ONLY = "CPUs were shared: these runs show that the layouts work, not how fast they are; nothing is ranked"
 

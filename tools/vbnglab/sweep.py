@@ -53,6 +53,7 @@ class Sweep:
     pool: str = "default"
     share_cpus: bool = False
     topology: str = "live"
+    variant: str | None = None  # name, where an experiment has several sweeps that belong together
     vbng: str | None = None
 
     def points(self):
@@ -75,7 +76,7 @@ class Sweep:
         with open(self.config, "rb") as f:
             text = f.read()
         return {"config": os.path.basename(self.config), "sha256": hashlib.sha256(text).hexdigest(), "seconds": self.seconds,
-                "settings": [f"{k}={v}" for k, v in self.settings], "pool": self.pool, "share_cpus": self.share_cpus,
+                "settings": [f"{k}={v}" for k, v in self.settings], "variant": self.variant, "pool": self.pool, "share_cpus": self.share_cpus,
                 "layouts": {x.name: _layout_text(x.file) for x in self.layouts}}
 
 
@@ -135,11 +136,10 @@ class Journal:
 def run_point(sweep, point, number):
     """One run of a point: its row, also when it died."""
     layout = next(x for x in sweep.layouts if x.name == point.layout)
-    extra = () if sweep.share_cpus else ("--topology", sweep.topology)
-    result = run.run(sweep.config, sweep.seconds, settings=sweep.settings_of(point), layout=layout.file,
-                     share_cpus=sweep.share_cpus, extra=extra, vbng=sweep.vbng, sample=SAMPLE)
-    return {"round": number, "layout": point.layout, "data_room": point.data_room, "mbufs": point.mbufs,
-            **outcome.describe(result, layout.plan), "wall": round(result.wall, 2)}
+    result = run.run(sweep.config, sweep.seconds, settings=sweep.settings_of(point), layout=layout.file, vbng=sweep.vbng,
+                     share_cpus=sweep.share_cpus, extra=("--topology", sweep.topology), sample=SAMPLE)
+    return {"round": number, "variant": sweep.variant, "layout": point.layout, "data_room": point.data_room,
+            "mbufs": point.mbufs, **outcome.describe(result, layout.plan), "wall": round(result.wall, 2)}
 
 
 def run_all(sweep, say=lambda text: None):

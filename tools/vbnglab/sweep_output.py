@@ -8,7 +8,7 @@ from statistics import median
 
 from . import advise, machine, pictures, stats
 
-COLUMNS = ["round", "layout", "data_room", "mbufs", "ok", "pps", "offered_pps", "cycles", "held", "limit", "why", "shaped",
+COLUMNS = ["round", "variant", "layout", "data_room", "mbufs", "ok", "pps", "offered_pps", "cycles", "held", "limit", "why", "shaped",
            "shared_cpus", "memory", "balances", "error"]
 MIB = 1 << 20
 

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Huge pages for the time of a measurement: reserved, and given back whatever happens."""
+
+import os
+
+ROOT = "/sys/kernel/mm/hugepages"
+SIZES = {"2M": 2048, "1G": 1048576}  # KiB
+
+
+class NoPages(Exception):
+    """The pages cannot be had; says why."""
+
+
+def _path(size, name, root):
+    return os.path.join(root, f"hugepages-{SIZES[size]}kB", name)
+
+
+def _number(path):
+    with open(path, encoding="ascii") as f:
+        return int(f.read())
+
+
+def needed(total_bytes, size):
+    """Pages for a plan's total of bytes: vbng asks for an eighth and 64 MiB more, and a page that is only begun counts."""
+    page = SIZES[size] * 1024
+    return -(-(total_bytes + total_bytes // 8 + (64 << 20)) // page) + (1 if size == "1G" else 8)
+
+
+class Reserved:
+    """As a context: at least that many free pages of this size, and none of another that the program might take
+    instead. At its end all is as it was before."""
+
+    def __init__(self, size, pages, root=ROOT):
+        self.size, self.pages, self.root = size, pages, root
+        self.before = None
+
+    def __enter__(self):
+        path = _path(self.size, "nr_hugepages", self.root)
+        if not os.path.exists(path):
+            raise NoPages(f"this machine has no huge pages of {self.size}")
+        for other in (s for s in SIZES if s != self.size and os.path.exists(_path(s, "free_hugepages", self.root))):
+            if _number(_path(other, "free_hugepages", self.root)):
+                raise NoPages(f"there are free huge pages of {other}, which the program would take, too: release them")
+        free = _number(_path(self.size, "free_hugepages", self.root))
+        if free >= self.pages:
+            return self
+        self.before = _number(path)
+        try:
+            self._write(self.before + self.pages - free)
+            have = _number(_path(self.size, "free_hugepages", self.root))
+        except PermissionError:
+            self.before = None
+            raise NoPages(f"reserving huge pages of {self.size} needs root") from None
+        if have < self.pages:
+            self.__exit__()
+            raise NoPages(f"the kernel gave {have} of {self.pages} huge pages of {self.size}: memory is short, or in pieces")
+        return self
+
+    def __exit__(self, *_):
+        if self.before is not None:
+            self._write(self.before)
+            self.before = None
+
+    def _write(self, number):
+        with open(_path(self.size, "nr_hugepages", self.root), "w", encoding="ascii") as f:
+            f.write(str(number))
