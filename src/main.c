@@ -252,6 +252,11 @@ static int act(const struct cfg_model *m, const struct plan *p, const struct opt
     case ACTION_PLAN:
         o->print_plan(p, stdout);
         return EXIT_OK;
+    case ACTION_DESCRIBE:
+        if (o->describe(p, &o->description, stdout) == 0)
+            return EXIT_OK;
+        log_error("no memory for the description");
+        return EXIT_START;
     case ACTION_RUN:
         break;
     }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -21,6 +22,10 @@ static void usage(FILE *to)
         "  -c, --config FILE      the same as FILE\n"
         "      --check            only check the configuration; needs no DPDK, huge pages or root\n"
         "      --plan[=FORM]      only show what would be built; FORM: text (default), json, dot\n"
+        "      --describe[=FORM[,image=NAME][,resource=NAME]]\n"
+        "                         only print what an orchestrator must provide; FORM: json "
+        "(default),\n"
+        "                         tosca (ETSI SOL001), k8s (image: container, resource: NICs)\n"
         "      --control PATH     answer requests on a Unix socket: see doc/control.md, vbngctl\n"
         "  -d, --duration TIME    stop after TIME, for example 10s\n"
         "      --layout FILE      take the layout, and nothing else, from FILE\n"
@@ -62,6 +67,37 @@ static int parse_plan_form(const char *form, struct options *o)
     return 0;
 }
 
+/* FORM, then what the form wants to know; cuts the argument into pieces. */
+static int parse_describe_form(char *arg, struct options *o)
+{
+    enum { IMAGE, RESOURCE };
+    static char image_key[] = "image", resource_key[] = "resource";
+    static char *const keys[] = {[IMAGE] = image_key, [RESOURCE] = resource_key, NULL};
+    char *form = arg != NULL ? strsep(&arg, ",") : NULL, *value;
+
+    o->action = ACTION_DESCRIBE;
+    o->description = (struct describe_options){.version = VBNG_VERSION};
+    if (form == NULL || strcmp(form, "json") == 0)
+        o->describe = describe_json;
+    else if (strcmp(form, "tosca") == 0)
+        o->describe = describe_tosca;
+    else if (strcmp(form, "k8s") == 0)
+        o->describe = describe_k8s;
+    else
+        return -EINVAL;
+    while (arg != NULL && *arg != '\0') {
+        int key = getsubopt(&arg, keys, &value);
+
+        if (o->describe != describe_k8s || key < 0 || value == NULL || *value == '\0')
+            return -EINVAL;
+        if (key == IMAGE)
+            o->description.image = value;
+        else
+            o->description.resource = value;
+    }
+    return 0;
+}
+
 static int add_set(const char *text, struct options *o)
 {
     if (o->config.n_set == OPTIONS_MAX_SET)
@@ -77,6 +113,7 @@ int options_parse(int argc, char **argv, struct options *o)
         OPT_CHECK = 256,
         OPT_PLAN,
         OPT_CONTROL,
+        OPT_DESCRIBE,
         OPT_LAYOUT,
         OPT_SAMPLE,
         OPT_SAMPLE_PERIOD,
@@ -90,6 +127,7 @@ int options_parse(int argc, char **argv, struct options *o)
         {"check", no_argument, NULL, OPT_CHECK},
         {"plan", optional_argument, NULL, OPT_PLAN},
         {"control", required_argument, NULL, OPT_CONTROL},
+        {"describe", optional_argument, NULL, OPT_DESCRIBE},
         {"duration", required_argument, NULL, 'd'},
         {"layout", required_argument, NULL, OPT_LAYOUT},
         {"live", no_argument, NULL, 'l'},
@@ -119,6 +157,14 @@ int options_parse(int argc, char **argv, struct options *o)
         case OPT_PLAN:
             if (parse_plan_form(optarg, o) != 0) {
                 log_error("--plan=%s: expected text, json or dot", optarg);
+                return EXIT_USAGE;
+            }
+            break;
+        case OPT_DESCRIBE:
+            if (parse_describe_form(optarg, o) != 0) {
+                log_error("--describe=%s: expected json, tosca or k8s; k8s also with "
+                          ",image=NAME and ,resource=DOMAIN/NAME",
+                          optarg);
                 return EXIT_USAGE;
             }
             break;

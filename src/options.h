@@ -3,6 +3,7 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
+#include "config/describe.h"
 #include "config/model.h"
 #include "config/plan.h"
 
@@ -16,11 +17,13 @@ enum exit_status {
     EXIT_LEDGER = 4, /* packets are missing */
 };
 
-enum action { ACTION_RUN, ACTION_CHECK, ACTION_PLAN };
+enum action { ACTION_RUN, ACTION_CHECK, ACTION_PLAN, ACTION_DESCRIBE };
 
 struct options {
     enum action action;
     void (*print_plan)(const struct plan *p, FILE *to);
+    describe_form *describe;
+    struct describe_options description;
     const char *path, *report;
     const char *control;     /* path of the control socket, or NULL */
     const char *subscribers; /* where to write all of them at the end, or NULL */

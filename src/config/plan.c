@@ -17,6 +17,21 @@ bool output_is_punt(const struct cfg_task *t, unsigned output)
     return output > 0 && strcmp(t->schema->outputs[output], "punt") == 0;
 }
 
+#define DPDK_OWN (64ull << 20)
+
+uint64_t plan_dpdk_memory(const struct plan *p)
+{
+    return p->memory.total + p->memory.total / 8 + DPDK_OWN;
+}
+
+bool plan_port_is_pci(const struct cfg_port *port)
+{
+    unsigned domain, bus, dev, fn;
+
+    return sscanf(port->device, "%x:%x:%x.%x", &domain, &bus, &dev, &fn) == 4 ||
+           sscanf(port->device, "%x:%x.%x", &bus, &dev, &fn) == 3;
+}
+
 bool port_is_wire(const struct cfg_port *port)
 {
     return strncmp(port->device, "wire:", 5) == 0;

@@ -124,6 +124,13 @@ void plan_free(struct plan *p);
  */
 int plan_check_machine(const struct plan *p, char *err, size_t len);
 
+/** Bytes that DPDK is given for the plan: with its own needs (tables of the memory allocator,
+ * devices) and the loss by fragmentation. */
+uint64_t plan_dpdk_memory(const struct plan *p);
+
+/** Is the device of a port a PCI address, "0000:05:00.0" or "05:00.0"? */
+bool plan_port_is_pci(const struct cfg_port *port);
+
 /** For people, for machines and for Graphviz. */
 void plan_print_text(const struct plan *p, FILE *to);
 void plan_print_json(const struct plan *p, FILE *to);

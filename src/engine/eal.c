@@ -67,16 +67,10 @@ static uint64_t free_hugepage_bytes(void)
     return bytes;
 }
 
-/* DPDK's own needs (tables of the memory allocator, devices) and the loss by fragmentation. */
-static uint64_t memory_needed(uint64_t planned)
-{
-    return planned + planned / 8 + 64 * MIB;
-}
-
 static int memory_args(const struct plan *p)
 {
     const char *mode = p->cfg->memory;
-    uint64_t need = memory_needed(p->memory.total), have = free_hugepage_bytes();
+    uint64_t need = plan_dpdk_memory(p), have = free_hugepage_bytes();
 
     no_huge = strcmp(mode, "no-huge") == 0 || (strcmp(mode, "auto") == 0 && have < need);
     if (no_huge) {
@@ -124,20 +118,12 @@ static void lcore_args(const struct plan *p)
     arg("--main-lcore=0");
 }
 
-static bool is_pci(const char *device)
-{
-    unsigned domain, bus, dev, fn;
-
-    return sscanf(device, "%x:%x:%x.%x", &domain, &bus, &dev, &fn) == 4 ||
-           sscanf(device, "%x:%x.%x", &bus, &dev, &fn) == 3;
-}
-
 static void device_args(const struct cfg_model *m)
 {
     bool pci = false;
 
     for (unsigned i = 0; i < m->n_ports; i++) {
-        if (is_pci(m->ports[i].device)) {
+        if (plan_port_is_pci(&m->ports[i])) {
             arg("-a");
             arg("%s", m->ports[i].device);
             pci = true;
