@@ -274,9 +274,9 @@ int parse_share(const char *s, uint64_t *out)
     return 0;
 }
 
-double load_pps(const struct load *l, uint64_t line_rate, uint32_t size)
+double load_pps(const struct load *l, uint64_t line_rate, double size)
 {
-    double bits = ((double)size + LINE_OVERHEAD) * 8;
+    double bits = (size + LINE_OVERHEAD) * 8;
 
     switch (l->unit) {
     case LOAD_BITS:

@@ -31,9 +31,9 @@ struct load {
     double value; /* > 0; percent at most 100 */
 };
 int parse_load(const char *s, struct load *out);
-/** Packets per second that a load is, for frames of size bytes with FCS on a line of line_rate
- * bit/s. */
-double load_pps(const struct load *l, uint64_t line_rate, uint32_t size);
+/** Packets per second that a load is, for frames of size bytes (on average) with FCS on a line of
+ * line_rate bit/s. */
+double load_pps(const struct load *l, uint64_t line_rate, double size);
 /** A share: "0.1%", "1/1000", or "0". Of 2^64, rounded up; 100% is UINT64_MAX. */
 int parse_share(const char *s, uint64_t *out);
 /** "192.0.2.1" in host byte order. */

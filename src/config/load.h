@@ -15,8 +15,8 @@
 
 /** A template that was asked for: each mistake in it is told once. */
 struct template_use {
-    const char *path;
-    uint32_t size, index; /* index CFG_NONE: it has errors */
+    const char *path, *sizes;
+    uint32_t index; /* CFG_NONE: it has errors */
 };
 
 /** What the sections share while a configuration is being read. */
@@ -65,11 +65,11 @@ void load_topology(struct loader *l, const struct value *said);
 
 /**
  * Load the packet template that a setting names: next to the file that names it, in the directory
- * of the command, or in ../pkt_templates. size: see template_load(). Returns its index in
- * model.templates[], or CFG_NONE after an error.
+ * of the command, or in ../pkt_templates. sizes: in the notation of frame_sizes_parse(). Returns
+ * its index in model.templates[], or CFG_NONE after an error.
  */
 uint32_t use_template(struct loader *l, const config_setting_t *setting, const char *key,
-                      uint32_t size);
+                      const char *sizes);
 
 /** A copy of a string that lives as long as the model. */
 const char *keep_string(struct loader *l, const char *s);

@@ -90,7 +90,8 @@ static bool is_wide(struct loader *l, const config_setting_t *s)
  * Quantities with units must be strings; small numbers need not. */
 static const char *scalar_text(const struct key *k, const config_setting_t *s, char buf[VALUE_TEXT])
 {
-    bool number = k->type == KEY_COUNT || k->type == KEY_SIZE || k->type == KEY_RANGE;
+    bool number =
+        k->type == KEY_COUNT || k->type == KEY_SIZE || k->type == KEY_RANGE || k->type == KEY_SIZES;
 
     switch (config_setting_type(s)) {
     case CONFIG_TYPE_STRING:
@@ -119,7 +120,7 @@ static bool read_value(struct loader *l, const config_setting_t *s, const struct
         key_error(l, s, k->name, "expected %s", expected);
         return false;
     }
-    if (type == CONFIG_TYPE_STRING)
+    if (type == CONFIG_TYPE_STRING || k->type == KEY_SIZES)
         value->v.s = keep_string(l, text);
     value->v.loc = setting_loc(l, s);
     return true;

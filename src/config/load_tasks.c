@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/load_value.h"
+#include "config/load_task.h"
 
 enum { TASK_NAME, TASK_TYPE, TASK_FROM, TASK_TO, TASK_RING, TASK_ON_FULL, TASK_BURST, TASK_POOL };
 
 #define N_COMMON   8
-#define N_KEYS_MAX (TASK_MAX_PARAMS + TASK_MAX_OUTPUTS + N_COMMON)
+#define N_KEYS_MAX (TASK_MAX_PARAMS + TASK_MAX_OUTPUTS + 1 + N_COMMON)
 
 static const char *const full_names[] = {"drop", "wait", NULL}; /* enum full_policy */
 
@@ -42,25 +42,18 @@ const char *nearest_task(const struct loader *l, const char *name)
     return nearest_name(name, names, l->m->n_tasks);
 }
 
-/* All keys of a task: the schema's parameters, then its outputs, then what all tasks have. A
- * parameter that is named like one of the latter takes its place. Returns where the latter begin.
- */
-static unsigned task_keys(const struct task_schema *s, struct key keys[N_KEYS_MAX])
+/* All keys of a task: the schema's parameters, then its outputs, its list of items, and what all
+ * tasks have. A parameter that is named like one of the latter takes its place. Returns where the
+ * latter begin. */
+static unsigned task_keys(const struct task_schema *s, enum param_place place,
+                          struct key keys[N_KEYS_MAX])
 {
-    unsigned n = 0;
+    unsigned n = param_keys(s, place, keys);
 
-    for (const struct task_param *p = s->params; p->name != NULL; p++)
-        keys[n++] = (struct key){
-            .name = p->name,
-            .type = (enum key_type)p->type,
-            .def = p->def,
-            .min = p->min,
-            .max = p->max,
-            .choices = p->choices,
-            .required = p->required,
-        };
     for (unsigned i = 0; s->outputs[i] != NULL; i++)
         keys[n++] = (struct key){.name = s->outputs[i], .type = KEY_OTHER};
+    if (s->items != NULL)
+        keys[n++] = (struct key){.name = s->items, .type = KEY_OTHER};
     memcpy(keys + n, common_keys, sizeof(common_keys));
     return n;
 }
@@ -91,32 +84,6 @@ static const struct task_schema *find_schema(struct loader *l, const config_sett
     return NULL;
 }
 
-static uint32_t resolve_scheduler(struct loader *l, const struct value *v, const char *key)
-{
-    uint32_t i = find_scheduler(l, v->v.s);
-
-    if (i == CFG_NONE)
-        unknown_name(l, v->setting, key, "scheduler", nearest_scheduler(l, v->v.s));
-    return i;
-}
-
-static void take_params(struct loader *l, struct cfg_task *t, const struct value *v)
-{
-    const struct task_param *p = t->schema->params;
-    uint32_t size = 0;
-
-    for (unsigned i = 0; p[i].name != NULL; i++) {
-        t->param[i] = v[i].v;
-        if (strcmp(p[i].name, "size") == 0 && v[i].set)
-            size = (uint32_t)v[i].v.u;
-    }
-    for (unsigned i = 0; p[i].name != NULL; i++)
-        if (p[i].type == PARAM_TEMPLATE && v[i].set && v[i].setting != NULL)
-            t->param[i].u = use_template(l, v[i].setting, p[i].name, size);
-        else if (p[i].type == PARAM_SCHEDULER && v[i].set && v[i].setting != NULL)
-            t->param[i].u = resolve_scheduler(l, &v[i], p[i].name);
-}
-
 /* What can be read where the type is not known: its name, for those that name it. */
 static const char *name_only(struct loader *l, const config_setting_t *group)
 {
@@ -130,9 +97,11 @@ static const char *name_only(struct loader *l, const config_setting_t *group)
 
 static void fill_task(struct loader *l, const config_setting_t *group, struct cfg_task *t)
 {
+    const char *items = t->schema->items;
+    const config_setting_t *list = items != NULL ? config_setting_get_member(group, items) : NULL;
     struct key keys[N_KEYS_MAX];
     struct value v[N_KEYS_MAX], *common;
-    unsigned n = task_keys(t->schema, keys);
+    unsigned n = task_keys(t->schema, list != NULL ? IN_TASK_WITH_ITEMS : IN_TASK, keys);
 
     read_group(l, group, keep_format(l, "task of type %s", t->schema->type), keys, n + N_COMMON, v);
     common = v + n;
@@ -143,7 +112,15 @@ static void fill_task(struct loader *l, const config_setting_t *group, struct cf
     t->on_full = (enum full_policy)common[TASK_ON_FULL].v.u;
     t->burst = (uint16_t)common[TASK_BURST].v.u;
     t->pool = resolve_pool(l, &common[TASK_POOL]);
-    take_params(l, t, v);
+    if (list == NULL)
+        take_params(l, t->schema, v, t->param);
+    else
+        for (unsigned i = 0; t->schema->params[i].name != NULL; i++)
+            t->param[i] = v[i].v;
+    if (items != NULL)
+        load_items(l, list, t, v);
+    if (t->schema->check != NULL)
+        t->schema->check(l->m, t, l->d);
 }
 
 static void load_task(struct loader *l, const config_setting_t *group, unsigned i, void *ctx)

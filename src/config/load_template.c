@@ -29,11 +29,15 @@ static const char *find(struct loader *l, const config_setting_t *setting, const
     return NULL;
 }
 
-static uint32_t load(struct loader *l, const char *path, uint32_t size)
+static uint32_t load(struct loader *l, const char *path, const char *text)
 {
     struct cfg_model *m = l->m;
-    struct pkt_template *t = template_load(path, size, l->d);
+    struct frame_sizes sizes;
+    struct pkt_template *t;
 
+    if (frame_sizes_parse(text, &sizes) != 0)
+        return CFG_NONE;
+    t = template_load(path, &sizes, l->d);
     if (t == NULL)
         return CFG_NONE;
     GROW_ONE(m->templates, m->n_templates);
@@ -42,7 +46,7 @@ static uint32_t load(struct loader *l, const char *path, uint32_t size)
 }
 
 uint32_t use_template(struct loader *l, const config_setting_t *setting, const char *key,
-                      uint32_t size)
+                      const char *sizes)
 {
     const char *path = find(l, setting, key, config_setting_get_string(setting));
     uint32_t index;
@@ -50,10 +54,10 @@ uint32_t use_template(struct loader *l, const config_setting_t *setting, const c
     if (path == NULL)
         return CFG_NONE;
     for (unsigned i = 0; i < l->n_templates; i++)
-        if (l->templates[i].size == size && strcmp(l->templates[i].path, path) == 0)
+        if (strcmp(l->templates[i].sizes, sizes) == 0 && strcmp(l->templates[i].path, path) == 0)
             return l->templates[i].index;
-    index = load(l, path, size);
+    index = load(l, path, sizes);
     GROW_ONE(l->templates, l->n_templates);
-    l->templates[l->n_templates++] = (struct template_use){path, size, index};
+    l->templates[l->n_templates++] = (struct template_use){path, sizes, index};
     return index;
 }

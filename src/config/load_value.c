@@ -127,6 +127,8 @@ int key_parse(const struct key *k, const char *text, struct param_value *v)
     case KEY_SCHEDULER:
     case KEY_OTHER:
         return 0;
+    case KEY_SIZES:
+        return frame_sizes_parse(text, &(struct frame_sizes){0});
     case KEY_TEMPLATE:
         return text[0] != '\0' ? 0 : -EINVAL;
     case KEY_IPV4:
@@ -194,6 +196,8 @@ static const char *notation_text(enum key_type type)
         [KEY_SHARE] = "a share, such as \"0.1%\" or \"1/1000\"",
         [KEY_SCHEDULER] = "the name of a scheduler",
         [KEY_TEMPLATE] = "the path of a packet template",
+        [KEY_SIZES] = "bytes of a frame with FCS, 64 to 9022, \"imix\", or sizes with their shares "
+                      "of the packets, such as \"64:7,594:4,1518:1\"",
         [KEY_NAME] = "a name of at most 24 letters, digits, '_', '-' and '.'",
         [KEY_HOST] = "the IPv4 address of a host, such as \"192.0.2.1\"",
         [KEY_PREFIX] = "an IPv4 prefix, such as \"192.0.2.0/24\"",

@@ -21,7 +21,8 @@ enum key_type {
     KEY_LOAD = PARAM_LOAD,
     KEY_SHARE = PARAM_SHARE,
     KEY_TEMPLATE = PARAM_TEMPLATE,
-    KEY_NAME,   /* a string that may name a thing */
+    KEY_SIZES = PARAM_SIZES,
+    KEY_NAME = PARAM_NAME,
     KEY_HOST,   /* the IPv4 address of one host */
     KEY_PREFIX, /* v.u address, v.u2 length */
     KEY_MAC,    /* unicast; v.u */

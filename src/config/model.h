@@ -20,6 +20,7 @@
 #define CFG_MAX_PORTS     64
 #define CFG_MAX_POOLS     32
 #define CFG_MAX_TASKS     128
+#define CFG_MAX_ITEMS     32 /* of one task */
 #define CFG_MAX_ADDRESSES 8
 #define CFG_MAX_NEXTHOPS  65535 /* a next hop id travels in 16 bits; 0 means none */
 
@@ -119,6 +120,15 @@ struct cfg_output {
     } dest[CFG_MAX_PORTS];
 };
 
+/** One of the list that a task of some types has (task_schema.items): a generator's streams. */
+struct cfg_item {
+    struct loc loc;
+    const char *name;                          /* "TASK/NAME", or "TASK" where it gives no list */
+    uint16_t number;                           /* in the whole configuration, from 1 */
+    struct param_value param[TASK_MAX_PARAMS]; /* parallel to schema->params; those that it
+                                                  inherits, too */
+};
+
 struct cfg_task {
     struct loc loc;
     const char *name;
@@ -128,10 +138,12 @@ struct cfg_task {
     struct cfg_output
         output[TASK_MAX_OUTPUTS]; /* parallel to schema->outputs; n_dests 0: not connected */
     struct param_value param[TASK_MAX_PARAMS]; /* parallel to schema->params */
-    uint32_t ring;                             /* size of each of its input rings, a power of two */
-    enum full_policy on_full;                  /* of its input rings */
-    uint16_t burst;                            /* packets taken at once, 1..64 */
-    uint32_t pool;                             /* index in pools[]: for packets that it makes */
+    unsigned n_items; /* 1..CFG_MAX_ITEMS where the schema has items, else 0 */
+    struct cfg_item *items;
+    uint32_t ring;            /* size of each of its input rings, a power of two */
+    enum full_policy on_full; /* of its input rings */
+    uint16_t burst;           /* packets taken at once, 1..64 */
+    uint32_t pool;            /* index in pools[]: for packets that it makes */
 };
 
 /** One entry of the layout: these tasks on these logical CPUs (one instance of each task on each of
@@ -158,6 +170,7 @@ struct cfg_model {
     const char *eal;    /* further EAL options, "" if none */
 
     unsigned n_pools, n_ports, n_tasks, n_placements, n_templates;
+    uint16_t n_items; /* of all tasks */
     struct cfg_pool pools[CFG_MAX_POOLS];
     struct cfg_port ports[CFG_MAX_PORTS];
     struct cfg_task *tasks;

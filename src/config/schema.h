@@ -31,6 +31,16 @@ enum param_type {
     PARAM_SHARE,     /* parse_share(): of 2^64 */
     PARAM_TEMPLATE,  /* path of a packet template, relative to pkt_templates/ or to the file that
                         names it; u is its index in model.templates[] */
+    PARAM_SIZES,     /* frame_sizes_parse(): s. The task's templates are loaded with these sizes */
+    PARAM_NAME,      /* a string that may name a thing: s */
+};
+
+/** Where a parameter may stand, in a type that has a list of items (task_schema.items). */
+enum param_scope {
+    SCOPE_TASK,    /* in the task only */
+    SCOPE_ITEM,    /* in an item only */
+    SCOPE_INHERIT, /* in an item, or for those that do not say it in the task */
+    SCOPE_BOTH,    /* in both: each has its own, and an item has no default */
 };
 
 struct task_param {
@@ -44,7 +54,12 @@ struct task_param {
     /* PARAM_ENUM, optional: packet_fact bits that a choice adds to gives */
     const uint32_t *choice_gives;
     bool required; /* it must be given */
+    enum param_scope scope;
 };
+
+struct cfg_model;
+struct cfg_task;
+struct diags;
 
 enum task_kind {
     TASK_WORKER, /* packets in, packets out */
@@ -72,6 +87,13 @@ struct task_schema {
     const char *type; /* the word in the configuration */
     const char *help; /* one line for the manual */
     enum task_kind kind;
+    /* The key of a list of groups in the task, such as "streams", and what one of them is called;
+     * NULL: it has none. A task that does not give the list has one item, made of its own
+     * parameters. At most CFG_MAX_ITEMS. */
+    const char *items, *item;
+    /** What the values of a task must obey together; may be NULL. They are right one by one, but
+     * for indices that may be CFG_NONE after an error. */
+    void (*check)(const struct cfg_model *m, const struct cfg_task *t, struct diags *d);
     /* lb: its "to" spreads over all instances of the tasks it names; any other task has one path to
      * each */
     bool spreads;

@@ -7,9 +7,6 @@
 
 #include "config/template_parse.h"
 
-#define SIZE_MIN     64
-#define SIZE_MAX_FCS (TEMPLATE_MAX_FRAME + FCS_LEN)
-
 struct template_frame *template_add_frame(struct pkt_template *t, uint32_t len, const char *path,
                                           struct diags *d)
 {
@@ -59,8 +56,8 @@ static enum file_kind sniff(FILE *f)
     return memcmp(magic, pcapng, sizeof(magic)) == 0 ? FILE_PCAPNG : FILE_TEXT;
 }
 
-static bool read_open(struct pkt_template *t, FILE *f, const char *path, uint32_t size,
-                      struct diags *d)
+static bool read_open(struct pkt_template *t, FILE *f, const char *path,
+                      const struct frame_sizes *sizes, struct diags *d)
 {
     struct loc whole = {path, 0};
 
@@ -74,30 +71,27 @@ static bool read_open(struct pkt_template *t, FILE *f, const char *path, uint32_
                    "editcap -F pcap IN.pcapng OUT.pcap");
         return false;
     case FILE_PCAP:
-        if (size != 0) {
+        if (sizes != NULL && sizes->n > 0) {
             diag_error(d, whole,
-                       "size %u cannot be given for a pcap: its frames keep their own sizes", size);
+                       "size %u cannot be given for a pcap: its frames keep their own sizes",
+                       sizes->size[0]);
             return false;
         }
         return template_read_pcap(t, f, path, d);
     case FILE_TEXT:
         break;
     }
-    return template_read_text(t, f, path, size, d);
+    return template_read_text(t, f, path, sizes, d);
 }
 
-struct pkt_template *template_load(const char *path, uint32_t size, struct diags *d)
+struct pkt_template *template_load(const char *path, const struct frame_sizes *sizes,
+                                   struct diags *d)
 {
     struct loc whole = {path, 0};
     struct pkt_template *t;
     FILE *f;
     bool ok;
 
-    if (size != 0 && (size < SIZE_MIN || size > SIZE_MAX_FCS)) {
-        diag_error(d, whole, "size %u: expected %u to %u bytes with FCS", size, SIZE_MIN,
-                   SIZE_MAX_FCS);
-        return NULL;
-    }
     f = fopen(path, "re");
     if (f == NULL) {
         diag_error(d, whole, "cannot be opened: %s", strerror(errno));
@@ -106,7 +100,7 @@ struct pkt_template *template_load(const char *path, uint32_t size, struct diags
     t = calloc(1, sizeof(*t));
     ok = t != NULL && (t->path = strdup(path)) != NULL;
     if (ok)
-        ok = read_open(t, f, path, size, d);
+        ok = read_open(t, f, path, sizes, d);
     else
         diag_error(d, whole, "out of memory");
     fclose(f);

@@ -16,6 +16,9 @@
 #define TEMPLATE_MAX_FIELDS 16
 #define TEMPLATE_MAX_FRAME  9018 /* bytes without FCS */
 #define TEMPLATE_MAX_LAYERS 16
+#define TEMPLATE_MIN_SIZE   64 /* bytes with FCS */
+#define TEMPLATE_MAX_SIZE   (TEMPLATE_MAX_FRAME + 4)
+#define FRAME_SIZES_MAX     256
 
 /** A number that changes with each packet: first..last, in steps or at random. */
 struct template_var {
@@ -58,17 +61,19 @@ struct template_layer {
 };
 
 struct template_frame {
-    uint16_t len; /* bytes without FCS */
+    uint16_t len;     /* bytes without FCS */
+    uint16_t payload; /* of them behind the headers and in the packet: padding is not */
     uint8_t *bytes;
 };
 
 struct pkt_template {
     const char *path;
-    unsigned n_frames; /* 1 for a text template */
+    unsigned n_frames; /* of a text template: one for each of its sizes */
     struct template_frame *frames;
     unsigned n_layers; /* 0 for a pcap */
     struct template_layer layers[TEMPLATE_MAX_LAYERS];
     uint16_t header_len; /* of all layers: here the payload, or the padding, begins */
+    uint16_t padding;    /* frames of up to this size with FCS have no payload */
     unsigned n_vars, n_fields;
     struct template_var vars[TEMPLATE_MAX_VARS];
     struct template_field fields[TEMPLATE_MAX_FIELDS];
@@ -78,12 +83,27 @@ struct pkt_template {
     uint16_t ipv4_offset[2];
 };
 
+/** Lengths of frames with FCS, 64..9022, in the order in which they are sent, over and over; n 0:
+ * what the template says. */
+struct frame_sizes {
+    unsigned n;
+    uint16_t size[FRAME_SIZES_MAX];
+};
+
 /**
- * Read a template; size is the length of the frame with FCS (64..9022) and overrides the file's
- * own, 0 keeps it (a pcap takes 0 only). Errors go to d with the template's own file and line; NULL
+ * "128", "0" (what the template says), "imix" (the simple one: 64:7,594:4,1518:1), or sizes with
+ * their shares of the packets, which are spread evenly: at most 16, together at most 256 after
+ * division by what they have in common. Returns 0, -EINVAL or -ERANGE.
+ */
+int frame_sizes_parse(const char *text, struct frame_sizes *out);
+
+/**
+ * Read a template; sizes go before the file's own, NULL or n 0 keeps that (a pcap takes no other).
+ * Errors go to d with the template's own file and line; NULL
  * when there was one.
  */
-struct pkt_template *template_load(const char *path, uint32_t size, struct diags *d);
+struct pkt_template *template_load(const char *path, const struct frame_sizes *sizes,
+                                   struct diags *d);
 
 void template_free(struct pkt_template *t);
 

@@ -73,6 +73,7 @@ static void chain(struct text *x)
 /* Lengths and checksums, the innermost layer first; packets end at end. */
 static void measure(struct text *x, uint8_t *bytes, uint32_t end)
 {
+    x->t->n_ipv4 = 0;
     for (unsigned i = x->n_layers; i-- > 0;) {
         const struct layer *l = &x->layer[i];
         uint8_t *h = bytes + l->offset;
@@ -99,26 +100,39 @@ static void measure(struct text *x, uint8_t *bytes, uint32_t end)
     }
 }
 
-static void build_frame(struct text *x)
+static void keep_layers(struct text *x)
 {
-    uint32_t len = x->size - FCS_LEN;
-    uint32_t end = x->size <= x->padding ? x->len : len;
-    struct template_frame *f = template_add_frame(x->t, len, x->loc.file, x->d);
-
-    if (f == NULL)
-        return;
-    memcpy(f->bytes, x->bytes, x->len);
     x->t->header_len = x->len;
+    x->t->padding = (uint16_t)x->padding;
     x->t->n_layers = x->n_layers;
     for (unsigned i = 0; i < x->n_layers; i++)
         x->t->layers[i] =
             (struct template_layer){x->layer[i].kind, x->layer[i].offset, x->layer[i].len};
+}
+
+/* A frame of size bytes with FCS; where that is said, for an error. */
+static void build_frame(struct text *x, uint32_t size, struct loc where)
+{
+    uint32_t len = size - FCS_LEN;
+    uint32_t end = size <= x->padding ? x->len : len;
+    struct template_frame *f;
+
+    if (size < (uint32_t)x->len + FCS_LEN) {
+        diag_error(x->d, where, "size %u is too small: the layers need %u bytes with FCS", size,
+                   x->len + FCS_LEN);
+        return;
+    }
+    f = template_add_frame(x->t, len, x->loc.file, x->d);
+    if (f == NULL)
+        return;
+    f->payload = (uint16_t)(end - x->len);
+    memcpy(f->bytes, x->bytes, x->len);
     for (uint32_t i = x->len; i < end && x->n_pattern > 0; i++)
         f->bytes[i] = x->pattern[(i - x->len) % x->n_pattern];
     measure(x, f->bytes, end);
 }
 
-void text_build(struct text *x)
+void text_build(struct text *x, const struct frame_sizes *sizes)
 {
     if (x->n_layers == 0) {
         if (x->d->n_errors == x->errors_before)
@@ -130,11 +144,13 @@ void text_build(struct text *x)
         if ((x->vars_used & 1u << i) == 0 && x->d->n_errors == x->errors_before)
             diag_warning(x->d, (struct loc){x->loc.file, x->var_line[i]}, "var %s is not used",
                          x->t->vars[i].name);
-    if (x->size == 0)
-        x->size = x->len + FCS_LEN < 64 ? 64 : x->len + FCS_LEN;
-    if (x->size < (uint32_t)x->len + FCS_LEN)
-        diag_error(x->d, x->size_loc, "size %u is too small: the layers need %u bytes with FCS",
-                   x->size, x->len + FCS_LEN);
-    else
-        build_frame(x);
+    keep_layers(x);
+    if (sizes == NULL || sizes->n == 0) {
+        if (x->size == 0)
+            x->size = x->len + FCS_LEN < TEMPLATE_MIN_SIZE ? TEMPLATE_MIN_SIZE : x->len + FCS_LEN;
+        build_frame(x, x->size, x->size_loc);
+        return;
+    }
+    for (unsigned i = 0; i < sizes->n && x->d->n_errors == x->errors_before; i++)
+        build_frame(x, sizes->size[i], (struct loc){x->loc.file, 0});
 }

@@ -57,12 +57,13 @@ extern const char *const layer_names[LAYER_KINDS];
 /** Read the rest of a line that begins with a layer's name. */
 void layer_parse(struct text *x, enum layer_kind kind);
 
-/** Fill the frame up to its size; complete types, lengths and checksums. */
-void text_build(struct text *x);
+/** Fill the frame up to its size, or one to each of sizes; complete types, lengths and checksums.
+ */
+void text_build(struct text *x, const struct frame_sizes *sizes);
 
 /** Read a whole file. Return false after an error. */
-bool template_read_text(struct pkt_template *t, FILE *f, const char *path, uint32_t size,
-                        struct diags *d);
+bool template_read_text(struct pkt_template *t, FILE *f, const char *path,
+                        const struct frame_sizes *sizes, struct diags *d);
 bool template_read_pcap(struct pkt_template *t, FILE *f, const char *path, struct diags *d);
 
 /** Give t a further frame of zeros. NULL (and an error about path) without memory. */

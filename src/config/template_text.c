@@ -8,9 +8,6 @@
 #include "base/units.h"
 #include "config/template_parse.h"
 
-#define SIZE_LOW  64
-#define SIZE_HIGH (TEMPLATE_MAX_FRAME + FCS_LEN)
-
 const char *template_hint(const char *word, const char *const *names, unsigned n, char *buf,
                           size_t len)
 {
@@ -86,7 +83,7 @@ static void parse_size_line(struct text *x)
     if (x->size_loc.line != 0)
         BAD(x, "size is given twice; it stands on line %u already", x->size_loc.line);
     else
-        only_number(x, "size", SIZE_LOW, SIZE_HIGH, &x->size);
+        only_number(x, "size", TEMPLATE_MIN_SIZE, TEMPLATE_MAX_SIZE, &x->size);
     x->size_loc = x->loc;
 }
 
@@ -95,7 +92,7 @@ static void parse_padding(struct text *x)
     if (x->padding_given)
         BAD(x, "padding is given twice");
     else
-        only_number(x, "padding", 0, SIZE_HIGH, &x->padding);
+        only_number(x, "padding", 0, TEMPLATE_MAX_SIZE, &x->padding);
     x->padding_given = true;
 }
 
@@ -266,8 +263,8 @@ static void read_lines(struct text *x, FILE *f)
     free(line);
 }
 
-bool template_read_text(struct pkt_template *t, FILE *f, const char *path, uint32_t size,
-                        struct diags *d)
+bool template_read_text(struct pkt_template *t, FILE *f, const char *path,
+                        const struct frame_sizes *sizes, struct diags *d)
 {
     bool ok;
     struct text *x = calloc(1, sizeof(*x));
@@ -280,14 +277,10 @@ bool template_read_text(struct pkt_template *t, FILE *f, const char *path, uint3
     x->d = d;
     x->errors_before = d->n_errors;
     x->loc.file = path;
-    x->padding = SIZE_LOW;
+    x->padding = TEMPLATE_MIN_SIZE;
     read_lines(x, f);
-    if (size != 0) {
-        x->size = size;
-        x->size_loc = (struct loc){path, 0};
-    }
     x->loc.line = 0;
-    text_build(x);
+    text_build(x, sizes);
     ok = d->n_errors == x->errors_before;
     free(x);
     return ok;

@@ -10,9 +10,11 @@
 #include <string.h>
 
 #include <rte_byteorder.h>
+#include <rte_cycles.h>
 #include <rte_memcpy.h>
 
 #include "engine/task.h"
+#include "packet/stamp.h"
 #include "tasks/gen_frames.h"
 
 static void draw(struct gen_var *v, uint32_t *restrict value, unsigned n)
@@ -85,11 +87,40 @@ static void finish_sum(uint32_t *sum, unsigned n)
     }
 }
 
-/* All words and checksums of a burst, in network order. */
+/* All words and checksums of a burst in network order, and the users of its stamps. */
 struct words {
     uint32_t word[TEMPLATE_MAX_FIELDS][BURST_MAX];
     uint32_t sum[MAX_SUMS][BURST_MAX];
+    uint32_t user[BURST_MAX];
 };
+
+/* Of each packet: the sum of what does not vary in its header s. */
+static void start_sum(const struct gen_frames *g, unsigned s, uint32_t *restrict sum, unsigned n)
+{
+    const struct gen_frame *frame = g->frame;
+    unsigned next = g->next;
+
+    if (likely(g->n_frames == 1)) {
+        for (unsigned i = 0; i < n; i++)
+            sum[i] = frame->sum[s];
+        return;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        sum[i] = frame[next].sum[s];
+        next += g->stride;
+        if (next >= g->n_frames)
+            next -= g->n_frames;
+    }
+}
+
+static void keep_users(const struct gen_frames *g, uint32_t (*value)[BURST_MAX],
+                       uint32_t *restrict user, unsigned n)
+{
+    if (g->stamp.user < g->n_vars)
+        memcpy(user, value[g->stamp.user], n * sizeof(*user));
+    else
+        memset(user, 0xff, n * sizeof(*user)); /* STAMP_NO_USER */
+}
 
 static void make_words(struct gen_frames *g, struct words *all, unsigned n)
 {
@@ -97,9 +128,10 @@ static void make_words(struct gen_frames *g, struct words *all, unsigned n)
 
     for (unsigned v = 0; v < g->n_vars; v++)
         draw(&g->var[v], value[v], n);
+    if (g->stamp.offset != 0)
+        keep_users(g, value, all->user, n);
     for (unsigned s = 0; s < g->n_sums; s++)
-        for (unsigned i = 0; i < n; i++)
-            all->sum[s][i] = g->sum[s].fixed;
+        start_sum(g, s, all->sum[s], n);
     for (unsigned k = 0; k < g->n_words; k++) {
         const struct gen_word *w = &g->word[k];
         uint32_t *restrict word = all->word[k];
@@ -129,7 +161,22 @@ static inline void put_words(const struct gen_frames *g, const struct words *all
     for (; k < g->n_by_size[0]; k++)
         memcpy(data + w[k].offset, &all->word[k][i], 1);
     for (unsigned s = 0; s < g->n_sums; s++)
-        memcpy(data + g->sum[s].offset + CSUM_OFFSET, &all->sum[s][i], 2);
+        memcpy(data + g->sum_offset[s] + CSUM_OFFSET, &all->sum[s][i], 2);
+}
+
+/* Last of all, so that the time is that of sending. */
+static void put_stamps(struct gen_frames *g, const struct words *all, struct rte_mbuf **m,
+                       unsigned n)
+{
+    const struct gen_stamp *at = &g->stamp;
+    struct stamp s = {
+        .tsc = rte_rdtsc(), .seq = at->seq, .stream = at->stream, .instance = at->instance};
+
+    for (unsigned i = 0; i < n; i++, s.seq++) {
+        s.user = all->user[i];
+        stamp_write(rte_pktmbuf_mtod_offset(m[i], uint8_t *, at->offset), &s);
+    }
+    g->stamp.seq = s.seq;
 }
 
 void gen_frames_fill(struct gen_frames *g, struct rte_mbuf **m, unsigned n)
@@ -158,4 +205,6 @@ void gen_frames_fill(struct gen_frames *g, struct rte_mbuf **m, unsigned n)
         put_words(g, &all, i, data);
     }
     g->next = next;
+    if (g->stamp.offset != 0)
+        put_stamps(g, &all, m, n);
 }

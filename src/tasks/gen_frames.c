@@ -8,7 +8,6 @@
 #include <rte_malloc.h>
 
 #define IPV4_LEN 20u /* templates have no options */
-#define GOLDEN   0x9e3779b9u
 
 static int copy_frames(struct gen_frames *g, const struct pkt_template *t, int socket)
 {
@@ -40,7 +39,7 @@ static int copy_frames(struct gen_frames *g, const struct pkt_template *t, int s
 static void init_vars(struct gen_frames *g, const struct pkt_template *t,
                       const struct gen_share *share)
 {
-    uint32_t seed = hash((uint32_t)share->seed) ^ hash((uint32_t)(share->seed >> 32) + GOLDEN);
+    uint32_t seed = hash_seed(share->seed);
 
     g->n_vars = t->n_vars;
     for (unsigned i = 0; i < t->n_vars; i++) {
@@ -113,28 +112,36 @@ static void init_words(struct gen_frames *g, const struct pkt_template *t)
     }
 }
 
-/* The word is left out of the fixed part of its header's sum. */
+/* The word is left out of the sums of its header. */
 static void leave_out(struct gen_frames *g, struct gen_word *w)
 {
     for (unsigned s = 0; s < g->n_sums; s++) {
-        if (w->offset < g->sum[s].offset || w->offset >= g->sum[s].offset + IPV4_LEN)
+        if (w->offset < g->sum_offset[s] || w->offset >= g->sum_offset[s] + IPV4_LEN)
             continue;
         w->sum = (uint8_t)s;
-        g->sum[s].fixed -= (w->fixed >> 16) + ((w->fixed & 0xffff) << sum_shift(g, w));
+        for (unsigned i = 0; i < g->n_frames; i++)
+            g->frame[i].sum[s] -= (w->fixed >> 16) + ((w->fixed & 0xffff) << sum_shift(g, w));
     }
 }
 
+static uint32_t sum_header(const uint8_t *at)
+{
+    uint32_t sum = 0;
+
+    for (unsigned i = 0; i < IPV4_LEN; i += 2)
+        if (i != CSUM_OFFSET)
+            sum += (uint32_t)at[i] << 8 | at[i + 1];
+    return sum;
+}
+
+/* Frames of several sizes differ in the lengths in their headers, and in nothing else. */
 static void init_sums(struct gen_frames *g, const struct pkt_template *t)
 {
-    const uint8_t *frame = t->frames[0].bytes;
-
     g->n_sums = t->n_ipv4;
     for (unsigned s = 0; s < t->n_ipv4; s++) {
-        g->sum[s].offset = t->ipv4_offset[s];
-        for (unsigned i = 0; i < IPV4_LEN; i += 2)
-            if (i != CSUM_OFFSET)
-                g->sum[s].fixed +=
-                    (uint32_t)frame[t->ipv4_offset[s] + i] << 8 | frame[t->ipv4_offset[s] + i + 1];
+        g->sum_offset[s] = t->ipv4_offset[s];
+        for (unsigned i = 0; i < g->n_frames; i++)
+            g->frame[i].sum[s] = sum_header(g->frame[i].bytes + g->sum_offset[s]);
     }
 }
 

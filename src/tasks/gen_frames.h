@@ -6,15 +6,20 @@
 #include <rte_mbuf.h>
 
 #include "config/template.h"
+#include "tasks/gen_hash.h"
 
 #define COPY_UNIT   64u /* bytes */
 #define CSUM_OFFSET 10u /* of the checksum in an IPv4 header */
 
+#define SUM_NONE 0xff
+#define MAX_SUMS 2
+
 /** A frame as it stands in memory: zeros behind it up to a multiple of 64 bytes. */
 struct gen_frame {
     uint8_t *bytes;
-    uint16_t len;    /* without FCS */
-    uint16_t copied; /* len rounded up to 64 */
+    uint16_t len;           /* without FCS */
+    uint16_t copied;        /* len rounded up to 64 */
+    uint32_t sum[MAX_SUMS]; /* of the words of each IPv4 header, but those that vary */
 };
 
 /** A variable of the template; instance w of n takes every n-th value of a step. */
@@ -42,14 +47,14 @@ struct gen_field {
     uint32_t mask, base;
 };
 
-/** An IPv4 header with fields that vary: the sum of all its words but theirs. */
-struct gen_sum {
-    uint16_t offset;
-    uint32_t fixed;
+/** What is written into each packet for the sink (packet/stamp.h). */
+struct gen_stamp {
+    uint16_t offset; /* in the frame; 0: there is no stamp */
+    uint16_t stream;
+    uint8_t instance;
+    uint8_t user; /* variable whose value it bears; TEMPLATE_MAX_VARS: there is none */
+    uint32_t seq; /* of the next one */
 };
-
-#define SUM_NONE 0xff
-#define MAX_SUMS 2
 
 struct gen_frames {
     struct gen_frame *frame;
@@ -59,26 +64,18 @@ struct gen_frames {
     unsigned n_by_size[3]; /* words of at least 1, 2, 4 bytes: the wide ones come first */
     struct gen_word word[TEMPLATE_MAX_FIELDS];
     struct gen_field field[TEMPLATE_MAX_FIELDS];
-    struct gen_sum sum[MAX_SUMS];
-    uint64_t total_len; /* of all frames, without FCS */
+    uint16_t sum_offset[MAX_SUMS]; /* of IPv4 headers with fields that vary */
+    struct gen_stamp stamp;        /* set after gen_frames_init() */
+    uint64_t total_len;            /* of all frames, without FCS */
     uint16_t max_copied;
     uint8_t *memory;     /* all frames */
     uint16_t buf_offset; /* from an mbuf to its headroom, for prefetching */
 };
 
-/** A hash of 32 bits without bias (lowbias32 by Chris Wellons, public domain). Of a counter it
- * makes random numbers, each of which can be computed without the one before. */
-static inline uint32_t hash(uint32_t x)
-{
-    x = (x ^ x >> 16) * 0x21f0aaad;
-    x = (x ^ x >> 15) * 0x735a2d97;
-    return x ^ x >> 15;
-}
-
 /** What a word adds to its header's sum: a single byte at an even place is the high one. */
 static inline unsigned sum_shift(const struct gen_frames *g, const struct gen_word *w)
 {
-    return w->size == 1 && ((w->offset - g->sum[w->sum].offset) & 1) == 0 ? 8 : 0;
+    return w->size == 1 && ((w->offset - g->sum_offset[w->sum]) & 1) == 0 ? 8 : 0;
 }
 
 /** Who of how many makes which part of the packets. */
@@ -93,7 +90,8 @@ int gen_frames_init(struct gen_frames *g, const struct pkt_template *t,
                     const struct gen_share *share);
 void gen_frames_fini(struct gen_frames *g);
 
-/** Make the next 1..BURST_MAX packets in mbufs as they come from a mempool. */
+/** Make the next 1..BURST_MAX packets in mbufs as they come from a mempool; stamps get the TSC of
+ * the end. */
 void gen_frames_fill(struct gen_frames *g, struct rte_mbuf **m, unsigned n);
 
 #endif

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Inside of the task gen: when packets leave.
+ * Inside of the task gen: when packets of a stream leave. A function of the TSC alone, so that a
+ * test can make up the time.
  *
- * Time earns credit and each packet costs some of it, both in 2^-16 TSC cycles. As soon as there is
- * enough for a train of packets, it leaves back to back. What a core that stalls misses is made up
- * for at most for one millisecond; the rest is lost and counted.
+ * Packets leave in trains, back to back. Between the beginnings of two trains there is always the
+ * same time (constant), or an exponentially distributed one (Poisson), both in 2^-16 TSC cycles. A
+ * train that is due when the core looks leaves at once; what a core that was away missed is made up
+ * for as far as catch_up goes, and the rest is lost and counted. So in any time T no more leaves at
+ * a constant pace than rate * (T + lateness of the core, up to catch_up), rounded up to whole
+ * trains.
  */
 #ifndef TASKS_GEN_PACE_H
 #define TASKS_GEN_PACE_H
@@ -14,61 +18,102 @@
 
 #include <rte_branch_prediction.h>
 
+#include "tasks/gen_hash.h"
+
+#define PACE_MAX_TRAIN 1000000
+#define PACE_NEVER     UINT64_MAX
+
 struct gen_pace {
-    uint64_t last;       /* TSC of the previous call of pace_earn() */
-    uint64_t credit;     /* 2^-16 cycles */
-    uint64_t train_cost; /* credit for a train */
-    uint64_t longest;    /* cycles: of a longer time since the last call, the rest is lost */
-    uint64_t credit_max; /* for a train and a millisecond */
-    uint64_t missed;     /* cycles lost; written by its core, read by others */
-    uint32_t train;      /* packets */
-    double cost;         /* cycles per packet */
+    uint64_t due;      /* TSC: the next train may leave; PACE_NEVER: it is switched off */
+    uint32_t due_frac; /* and so many 2^-16 cycles later */
+    uint32_t left;     /* packets of the train under way that are still to come */
+    uint32_t train;    /* packets */
+    bool poisson;
+    uint32_t draw, draw_step; /* counter that is hashed for the next exponential number */
+    uint64_t gap;             /* between trains (of Poisson: the mean), 2^-16 cycles */
+    uint64_t catch_up;        /* cycles */
+    uint64_t late; /* cycles lost since the last change of rate; written by its core, read by others
+                    */
+    double missed; /* packets lost before that */
+    double cost;   /* cycles per packet */
 };
 
-/** What a pace is made of; pps is of this instance. train 0: as long as a burst, but not more than
- * a millisecond's packets. */
+/** What a pace is made of; pps is of this instance. */
 struct gen_pace_spec {
-    const char *name; /* of the task, for errors */
     double pps;
-    uint32_t train, burst;
+    uint32_t train; /* 1..PACE_MAX_TRAIN; 0: constant: as long as a burst, but not more than a
+                       millisecond's packets; Poisson: 1 */
+    uint32_t burst;
+    bool poisson;
+    uint64_t seed;
+    uint64_t catch_up; /* cycles */
     uint64_t tsc_hz;
 };
 
-/** Returns 0, or -EINVAL and says why on stderr. */
-int pace_init(struct gen_pace *p, const struct gen_pace_spec *spec);
+/** Why such a pace cannot be kept, in words; NULL: it can. */
+const char *pace_refusal(const struct gen_pace_spec *spec);
 
-/** From now on; the first train may leave at once. */
-static inline void pace_start(struct gen_pace *p, uint64_t now)
+/** Switched off. */
+void pace_init(struct gen_pace *p, const struct gen_pace_spec *spec);
+
+/** Another rate from now (TSC) on. If it runs, it goes on running. */
+void pace_change(struct gen_pace *p, const struct gen_pace_spec *spec, uint64_t now);
+
+/** From a time on. At a constant pace the first train is due then. */
+void pace_start(struct gen_pace *p, uint64_t at);
+
+static inline void pace_stop(struct gen_pace *p)
 {
-    p->last = now;
-    p->credit = p->train_cost;
+    p->due = PACE_NEVER;
+    p->left = 0;
 }
 
-/** May a train leave? Then it is paid for. */
-static inline bool pace_earn(struct gen_pace *p, uint64_t now)
-{
-    uint64_t elapsed = now - p->last;
+/** x * 2^24, of an exponentially distributed x with mean 1/ln 2, made of a random number. */
+uint32_t pace_exponential(uint32_t random);
 
-    p->last = now;
-    if (unlikely(elapsed > p->longest)) {
-        p->missed += elapsed - p->longest;
-        elapsed = p->longest;
+/* The train that was due has left. */
+static inline void pace_advance(struct gen_pace *p)
+{
+    uint64_t gap = p->gap;
+
+    if (p->poisson) {
+        uint32_t x = pace_exponential(hash(p->draw));
+
+        p->draw += p->draw_step;
+        gap = (uint64_t)((unsigned __int128)gap * x >> 24);
     }
-    p->credit += elapsed << 16;
-    if (unlikely(p->credit > p->credit_max)) {
-        p->missed += (p->credit - p->credit_max) >> 16;
-        p->credit = p->credit_max;
+    gap += p->due_frac;
+    p->due += gap >> 16;
+    p->due_frac = gap & 0xffff;
+}
+
+/** The TSC from which on pace_take() will not return 0. */
+static inline uint64_t pace_next(const struct gen_pace *p)
+{
+    return p->left > 0 ? 0 : p->due;
+}
+
+/** How many packets leave now, at most most. */
+static inline unsigned pace_take(struct gen_pace *p, uint64_t now, unsigned most)
+{
+    unsigned n = p->left;
+
+    if (now >= p->due && unlikely(now - p->due > p->catch_up)) {
+        p->late += now - p->due - p->catch_up;
+        p->due = now - p->catch_up;
     }
-    if (p->credit < p->train_cost)
-        return false;
-    p->credit -= p->train_cost;
-    return true;
+    while (n < most && p->due <= now) {
+        n += p->train;
+        pace_advance(p);
+    }
+    p->left = n > most ? n - most : 0;
+    return n - p->left;
 }
 
 /** Packets that the rate asked for, but that a busy core could not make. */
 static inline uint64_t pace_missed(const struct gen_pace *p)
 {
-    return (uint64_t)((double)__atomic_load_n(&p->missed, __ATOMIC_RELAXED) / p->cost);
+    return (uint64_t)(p->missed + (double)__atomic_load_n(&p->late, __ATOMIC_RELAXED) / p->cost);
 }
 
 #endif

@@ -14,7 +14,8 @@ struct capture {
 struct rig {
     struct task *task;
     struct cfg_task cfg;
-    char *params; /* text that the values of cfg.param point into */
+    struct cfg_item item; /* of a type that has such */
+    char *params;         /* text that the values of cfg.param point into */
     struct plan plan;
     struct plan_core core;
     struct plan_instance instance;

@@ -22,7 +22,6 @@ static void capture(struct out *o, struct rte_mbuf **m, uint16_t n)
 
 static int parse(const struct task_param *p, const char *text, struct param_value *v)
 {
-    struct diags d = {0};
 
     v->set = true;
     v->s = text;
@@ -58,15 +57,10 @@ static int parse(const struct task_param *p, const char *text, struct param_valu
         return parse_load(text, &v->load);
     case PARAM_SHARE:
         return parse_share(text, &v->u);
-    case PARAM_TEMPLATE:
-        v->u = harness_model.n_templates;
-        harness_model.templates =
-            realloc(harness_model.templates, (v->u + 1) * sizeof(harness_model.templates[0]));
-        harness_model.templates[v->u] = template_load(text, 0, &d);
-        harness_model.n_templates += harness_model.templates[v->u] != NULL;
-        diag_print(&d, stderr);
-        diag_free(&d);
-        return harness_model.n_templates == v->u ? -EINVAL : 0;
+    case PARAM_SIZES:
+        return frame_sizes_parse(text, &(struct frame_sizes){0});
+    case PARAM_TEMPLATE: /* load_templates() */
+    case PARAM_NAME:
     case PARAM_STRING:
         return 0;
     }
@@ -93,6 +87,56 @@ static void set_params(struct rig *r, const char *params)
         CU_ASSERT_FATAL(parse(&p[i], value, &r->cfg.param[i]) == 0);
     }
     r->params = copy; /* the values point into it */
+}
+
+/* After all values: the sizes are among them. Returns false after an error. */
+static bool load_template(struct rig *r, struct param_value *v)
+{
+    const struct task_param *p = r->cfg.schema->params;
+    struct frame_sizes sizes = {0};
+    struct diags d = {0};
+
+    for (unsigned i = 0; p[i].name != NULL; i++)
+        if (p[i].type == PARAM_SIZES)
+            frame_sizes_parse(r->cfg.param[i].s, &sizes);
+    v->u = harness_model.n_templates;
+    harness_model.templates =
+        realloc(harness_model.templates, (v->u + 1) * sizeof(harness_model.templates[0]));
+    harness_model.templates[v->u] = template_load(v->s, &sizes, &d);
+    harness_model.n_templates += harness_model.templates[v->u] != NULL;
+    diag_print(&d, stderr);
+    diag_free(&d);
+    return harness_model.n_templates > v->u;
+}
+
+/* What follows from the parameters together. Returns false after an error. */
+static bool complete_params(struct rig *r)
+{
+    const struct task_schema *s = r->cfg.schema;
+    struct diags d = {0};
+    bool ok;
+
+    for (unsigned i = 0; s->params[i].name != NULL; i++) {
+        if (s->params[i].type == PARAM_TEMPLATE && r->cfg.param[i].set &&
+            !load_template(r, &r->cfg.param[i]))
+            return false;
+        if (s->params[i].required && !r->cfg.param[i].set)
+            return false;
+    }
+    if (s->items != NULL) { /* the task's own parameters are its only item */
+        r->item = (struct cfg_item){.loc = r->cfg.loc, .name = r->cfg.name, .number = 1};
+        for (unsigned i = 0; s->params[i].name != NULL; i++)
+            if (s->params[i].scope == SCOPE_INHERIT)
+                r->item.param[i] = r->cfg.param[i];
+        r->cfg.items = &r->item;
+        r->cfg.n_items = 1;
+    }
+    if (s->check != NULL)
+        s->check(&harness_model, &r->cfg, &d);
+    diag_print(&d, stderr);
+    ok = d.n_errors == 0;
+    diag_free(&d);
+    return ok;
 }
 
 /* How many ways an output has: 0 where it is not in the list. */
@@ -188,7 +232,7 @@ struct rig *rig_try(const struct task_type *type, const char *params, const char
     set_params(r, params);
     make_plan(r);
     connect_outputs(r, outputs);
-    *rc = type->init != NULL ? type->init(t, &env) : 0;
+    *rc = !complete_params(r) ? -EINVAL : type->init != NULL ? type->init(t, &env) : 0;
     if (*rc != 0) {
         rig_free(r);
         return NULL;

@@ -35,7 +35,7 @@ static const struct task_schema source = {
     .type = "source",
     .kind = TASK_SOURCE,
     .params = {{.name = "template", .type = PARAM_TEMPLATE},
-               {.name = "size", .type = PARAM_SIZE, .def = "0", .max = 9022}},
+               {.name = "size", .type = PARAM_SIZES, .def = "0"}},
     .outputs = {"to"},
 };
 static const struct task_schema end = {.type = "end", .kind = TASK_SINK};
