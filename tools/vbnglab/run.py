@@ -62,7 +62,7 @@ def options(settings=None, layout=None, share_cpus=False):
 class Running:
     """A vbng that was started. End it with finish() or stop(); as a context manager it never outlives its block."""
 
-    def __init__(self, command, folder):
+    def __init__(self, command, folder, cwd=None):
         self.command = command
         self._folder = folder
         self._began = time.monotonic()
@@ -72,7 +72,7 @@ class Running:
             with open(self._output, "wb") as out:
                 # a process group of its own: Ctrl-C is for us, and we end it
                 self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out,
-                                                 stderr=subprocess.STDOUT, process_group=0)
+                                                 stderr=subprocess.STDOUT, process_group=0, cwd=cwd)
         except OSError as e:
             self._failure = f"cannot start: {e}"
 
@@ -152,9 +152,11 @@ class Running:
             return []
 
 
-def start(config, seconds=None, settings=None, layout=None, share_cpus=False, extra=(), vbng=None, sample=None):
+def start(config, seconds=None, settings=None, layout=None, share_cpus=False, extra=(), vbng=None, sample=None,
+          cwd=None):
     """Start vbng on a configuration. seconds None: until its generators have ended or it is stopped.
-    extra: more options of vbng. sample: seconds between two samples of all counters; None: none."""
+    extra: more options of vbng. sample: seconds between two samples of all counters; None: none.
+    cwd: the folder it runs in, in which relative paths of sockets are."""
     folder = tempfile.mkdtemp(prefix="vbng-run-")
     command = [binary(vbng), "--quiet", "--report", os.path.join(folder, "report.json")]
     if seconds is not None:
@@ -162,7 +164,7 @@ def start(config, seconds=None, settings=None, layout=None, share_cpus=False, ex
     if sample is not None:
         command += ["--sample", os.path.join(folder, "samples.csv"), "--sample-period", f"{round(sample * 1000)}ms"]
     command += options(settings, layout, share_cpus) + [os.fspath(e) for e in extra] + [os.fspath(config)]
-    return Running(command, folder)
+    return Running(command, folder, cwd)
 
 
 def run(config, seconds, settings=None, layout=None, share_cpus=False, extra=(), timeout=None, vbng=None,
