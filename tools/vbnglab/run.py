@@ -82,6 +82,11 @@ class Running:
     def __exit__(self, *_):
         self.stop()
 
+    @property
+    def pid(self):
+        """Its process; None: it did not start."""
+        return None if self._process is None else self._process.pid
+
     def alive(self):
         """Is it running still?"""
         return self._process is not None and self._process.poll() is None
