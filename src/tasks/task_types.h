@@ -12,6 +12,7 @@ extern const struct task_type task_fragment;
 extern const struct task_type task_gen;
 extern const struct task_type task_gre_decap;
 extern const struct task_type task_gre_encap;
+extern const struct task_type task_impair;
 extern const struct task_type task_lb;
 extern const struct task_type task_mpls_pop;
 extern const struct task_type task_mpls_push;

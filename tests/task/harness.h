@@ -2,7 +2,7 @@
 /*
  * One task on a bench: EAL without hugepages, tables with a few entries, outputs that capture what
  * is sent. A test opens a rig, gives it frames, looks at the fate of each and closes it; closing
- * checks the ledger (in + created = captured + dropped + consumed) and that no mbuf is lost.
+ * checks the ledger (in + created = captured + dropped + consumed + held) and that no mbuf is lost.
  */
 #ifndef TEST_TASK_HARNESS_H
 #define TEST_TASK_HARNESS_H
@@ -68,6 +68,9 @@ struct rig;
 struct rig *rig_open(const struct task_type *type, const char *params, const char *outputs);
 /** The same, and returns init's error (0 or -errno) in *rc instead; NULL on an error. */
 struct rig *rig_try(const struct task_type *type, const char *params, const char *outputs, int *rc);
+/** The same of a task of a configuration that was loaded; it must outlive the rig. */
+struct rig *rig_try_task(const struct task_type *type, struct cfg_model *m, unsigned task,
+                         const char *outputs, int *rc);
 /** Free what was captured, check ledger and mbufs. */
 void rig_close(struct rig *r);
 

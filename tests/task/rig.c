@@ -48,11 +48,12 @@ static uint64_t dropped(const struct rig *r)
 void rig_close(struct rig *r)
 {
     struct task *t = r->task;
+    uint64_t held = t->type->held != NULL ? t->type->held(t) : 0;
 
     rig_clear(r);
     if (t->type->fini != NULL)
         t->type->fini(t);
-    CU_ASSERT_EQUAL(t->in + t->created, sent(r) + dropped(r) + t->consumed);
+    CU_ASSERT_EQUAL(t->in + t->created, sent(r) + dropped(r) + t->consumed + held);
     CU_ASSERT_EQUAL(rte_mempool_avail_count(harness_pool), RIG_MBUFS);
     mbuf_unguard();
     rig_free(r);
