@@ -207,10 +207,25 @@ void rig_free(struct rig *r)
     free(r);
 }
 
-struct rig *rig_try(const struct task_type *type, const char *params, const char *outputs, int *rc)
+static struct rig *new_rig(const struct task_type *type)
 {
     struct rig *r = calloc(1, sizeof(*r));
     struct task *t = rte_zmalloc("task", sizeof(*t), RTE_CACHE_LINE_SIZE);
+
+    r->task = t;
+    t->type = type;
+    t->handle = type->handle;
+    t->cfg = &r->cfg;
+    t->in_port = PORT_IN_MBUF;
+    if (type->state_size > 0)
+        t->state = rte_zmalloc("state", type->state_size, RTE_CACHE_LINE_SIZE);
+    return r;
+}
+
+/* Connect and start the task of a rig with parameters. Frees the rig after an error. */
+static struct rig *start(struct rig *r, const char *outputs, int *rc)
+{
+    const struct task_type *type = r->task->type;
     struct task_env env = {.plan = &r->plan,
                            .cfg = &r->cfg,
                            .tables = harness_tables(),
@@ -218,26 +233,40 @@ struct rig *rig_try(const struct task_type *type, const char *params, const char
                            .socket = SOCKET_ID_ANY,
                            .tsc_hz = rte_get_tsc_hz()};
 
-    r->task = t;
+    connect_outputs(r, outputs);
+    *rc = type->init != NULL ? type->init(r->task, &env) : 0;
+    if (*rc == 0)
+        return r;
+    rig_free(r);
+    return NULL;
+}
+
+struct rig *rig_try(const struct task_type *type, const char *params, const char *outputs, int *rc)
+{
+    struct rig *r = new_rig(type);
+
     r->cfg.name = "test";
     r->cfg.loc = (struct loc){"test.cfg", 1};
     r->cfg.schema = &type->schema;
     r->cfg.burst = 32;
-    t->type = type;
-    t->handle = type->handle;
-    t->cfg = &r->cfg;
-    t->in_port = PORT_IN_MBUF;
-    if (type->state_size > 0)
-        t->state = rte_zmalloc("state", type->state_size, RTE_CACHE_LINE_SIZE);
     set_params(r, params);
     make_plan(r);
-    connect_outputs(r, outputs);
-    *rc = !complete_params(r) ? -EINVAL : type->init != NULL ? type->init(t, &env) : 0;
-    if (*rc != 0) {
-        rig_free(r);
-        return NULL;
-    }
-    return r;
+    if (complete_params(r))
+        return start(r, outputs, rc);
+    *rc = -EINVAL;
+    rig_free(r);
+    return NULL;
+}
+
+struct rig *rig_try_task(const struct task_type *type, struct cfg_model *m, unsigned task,
+                         const char *outputs, int *rc)
+{
+    struct rig *r = new_rig(type);
+
+    r->cfg = m->tasks[task];
+    make_plan(r);
+    r->plan.cfg = m;
+    return start(r, outputs, rc);
 }
 
 struct rig *rig_open(const struct task_type *type, const char *params, const char *outputs)
