@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One run of vbng in a virtual machine: boot, wait until it forwards, stop, results.
+
+    with Vm(Spec(config="cfg/bng-vm.cfg", ports=[Port("vhost", "/tmp/cpe0.sock")]), cache=None) as vm:
+        vm.ready()
+        ...
+        result = vm.stop()
+
+As with vbnglab.run, a guest that dies is a VmResult with ok = False, why, and the end of its console.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+
+from . import run, vm_image, vm_qemu
+from .vm_qmp import Qmp, QmpError, pin_vcpus
+
+BOOT_SECONDS = {"kvm": 60.0, "tcg": 120.0}  # from QEMU's start to a vbng that runs; 5 s and 10 s when nothing else runs
+STOP_SECONDS = 60.0  # from the word to stop until QEMU has ended
+TAIL = 25  # lines
+
+
+@dataclass(frozen=True)
+class VmResult:
+    """What became of a guest."""
+
+    ok: bool  # vbng ended with status 0, its ledger balances, and there is a report
+    status: int | None  # exit status of the guest's vbng; None: it did not get so far
+    error: str  # why it is not ok, with the end of vbng's log or of the console; "" when ok
+    report: dict | None  # the report of the guest's vbng
+    accel: str  # "kvm" or "tcg"
+    why: str  # why that
+    boot_seconds: float | None  # until vbng ran
+    wall: float
+    log: str  # what the guest's vbng has printed
+    pinned: dict = field(default_factory=dict)  # vCPU: CPU of the host
+    command: list = field(default_factory=list)
+
+
+def _read(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as f:
+            return f.read()
+    except OSError:
+        return ""
+
+
+def _tail(text):
+    return "\n".join(text.replace("\r", "").strip().splitlines()[-TAIL:])
+
+
+class Vm:
+    """A guest that boots at once. As a context manager it never outlives its block.
+
+    folder: where results go (report.json, sample.csv, vbng.log, dmesg.log, console.log, qemu.log); None: a
+    temporary one, which is removed at the end. vbng: for the guest; None: one that suits its CPU.
+    Raises ImageError or SpecError before anything is started."""
+
+    def __init__(self, spec, folder=None, cache=None, accel="auto", vbng=None):
+        spec.check()
+        self.spec = spec
+        self.accel, self.why = vm_qemu.choose_accelerator(accel)
+        if shutil.which(vm_qemu.QEMU) is None:
+            raise vm_qemu.SpecError(f"{vm_qemu.QEMU} is not installed; install the package qemu-system-x86")
+        vbng = vbng or (run.binary() if self.accel == "kvm" else vm_image.portable_vbng())
+        image = vm_image.image(vbng, cache)
+        self._run = tempfile.mkdtemp(prefix="vbng-vm-")  # short: a socket is in it
+        self.folder = folder or os.path.join(self._run, "out")
+        os.makedirs(self.folder, exist_ok=True)
+        for name in ("status", "stop", "report.json", "sample.csv", "vbng.log", "console.log"):
+            if os.path.exists(os.path.join(self.folder, name)):
+                os.unlink(os.path.join(self.folder, name))
+        initrd = os.path.join(self._run, "initrd")
+        vm_image.write_initrd(image, vbng, vm_qemu.guest_script(spec), initrd)
+        self.command = vm_qemu.command(spec, image, initrd, self.accel, self._shares(), self._path("console.log"),
+                                       os.path.join(self._run, "qmp"))  # fmt: skip
+        self.booted = None  # seconds from QEMU's start until vbng ran
+        self._failure, self._pinned, self._result = "", {}, None
+        self._began = time.monotonic()
+        with open(self._path("qemu.log"), "wb") as log:
+            # setpriv becomes QEMU, which ends with us whatever ends us
+            self._qemu = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *self.command], stdin=subprocess.DEVNULL,
+                                          stdout=log, stderr=subprocess.STDOUT, process_group=0)  # fmt: skip
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._end()
+
+    def _path(self, name):
+        return os.path.join(self.folder, name)
+
+    def _shares(self):
+        config = os.path.dirname(os.path.abspath(self.spec.config))
+        templates = os.path.join(os.path.dirname(config), "pkt_templates")
+        if not os.path.isdir(templates):
+            templates = os.path.join(run.TOP, "pkt_templates")
+        return {"out": self.folder, "config": config, "templates": templates}
+
+    def _pin(self):
+        """QEMU has vCPUs, and its QMP socket answers, when all its vhost-user ports have a peer."""
+        path = os.path.join(self._run, "qmp")
+        if not self.spec.cpus or self._pinned or not os.path.exists(path):
+            return
+        try:
+            qmp = Qmp(path)
+            try:
+                self._pinned = pin_vcpus(qmp, self.spec.cpus)
+            finally:
+                qmp.close()
+        except (QmpError, OSError) as e:
+            self._failure = f"the vCPUs cannot be pinned: {e}"
+
+    @property
+    def pid(self):
+        """Of QEMU."""
+        return self._qemu.pid
+
+    def alive(self):
+        """Does the guest run still?"""
+        return self._qemu.poll() is None
+
+    def forwarding(self):
+        """Does the guest's vbng run? Its first sample is there when all of its ports are up."""
+        self._pin()
+        up = os.path.exists(self._path("sample.csv"))
+        if up and self.booted is None:
+            self.booted = time.monotonic() - self._began
+        return up
+
+    def ready(self, told=()):
+        """Wait until vbng runs. False: it does not, and stop() or finish() tells why. told: when it is no longer empty,
+        nobody wants to wait any more."""
+        while not self._failure and not told and self.alive() and not self.forwarding():
+            self._late()
+            time.sleep(0.05)
+        return self.booted is not None and not self._failure and self.alive()
+
+    def _late(self):
+        limit = BOOT_SECONDS[self.accel]
+        if self.booted is None and time.monotonic() - self._began > limit:
+            self._failure = (f"vbng did not start within {limit:.0f} s; until every vhost-user port has a peer, "
+                             "QEMU does not even boot")  # fmt: skip
+
+    def finish(self, told=()):
+        """Wait until the guest ends by itself, as it does when it has a duration, or until told is no longer empty; then
+        stop it. Returns its VmResult."""
+        limit = None
+        if self.spec.seconds is not None:
+            limit = BOOT_SECONDS[self.accel] + self.spec.seconds + STOP_SECONDS
+        self._wait(limit, told)
+        return self.stop()
+
+    def stop(self):
+        """Tell vbng to end and wait for the guest. Returns its VmResult."""
+        if self._result is None and self.alive() and not self._failure:
+            with open(self._path("stop"), "w", encoding="ascii"):
+                pass
+            self._wait(STOP_SECONDS)
+        return self._end()
+
+    def _wait(self, limit, told=()):
+        """Until the guest ends, or fails to boot or to end in time."""
+        begin = time.monotonic()
+        while not told and not self._failure and self.alive():
+            if limit is not None and time.monotonic() - begin > limit:
+                self._failure = f"the guest did not end within {limit:.0f} s"
+            if not self.forwarding():
+                self._late()
+            time.sleep(0.05)
+
+    def _end(self):
+        if self._result is None:
+            self._kill()
+            self._result = self._read_result()
+            shutil.rmtree(self._run, ignore_errors=True)
+        return self._result
+
+    def _kill(self):
+        if self.alive():
+            self._qemu.terminate()
+            try:
+                self._qemu.wait(5)
+            except subprocess.TimeoutExpired:
+                self._qemu.kill()
+                self._qemu.wait()
+
+    def _read_result(self):
+        text = _read(self._path("status")).strip()
+        status = int(text) if text.isdigit() else None
+        try:
+            report = json.loads(_read(self._path("report.json")))
+        except ValueError:
+            report = None
+        why = self._failure
+        if not why and status is None:
+            why = f"QEMU ended with status {self._qemu.returncode} before vbng did"
+        if not why and status != 0:
+            why = f"the guest's vbng ended with status {status}"
+        if not why and report is None:
+            why = "the guest wrote no report"
+        error = "\n".join(s for s in (why, *self._last_words()) if s) if why else ""
+        return VmResult(not why, status, error, report, self.accel, self.why, self.booted,
+                        time.monotonic() - self._began, _read(self._path("vbng.log")), self._pinned, self.command)  # fmt: skip
+
+    def _last_words(self):
+        for name in ("vbng.log", "console.log", "qemu.log"):
+            text = _tail(_read(self._path(name)))
+            if text:
+                yield f"--- end of {name}:\n{text}"
