@@ -7,11 +7,8 @@
  * until "displacement" others have gone before it. So the counters say exactly what a receiver must
  * find. What goes on takes its way through the line (impair_line.h).
  */
-#include <errno.h>
-
 #include <rte_cycles.h>
 
-#include "base/log.h"
 #include "engine/task.h"
 #include "tasks/impair_line.h"
 
@@ -69,25 +66,27 @@ static uint64_t cycles(const struct task_env *env, unsigned param)
     return (uint64_t)((double)env->cfg->param[param].u * 1e-9 * (double)env->tsc_hz);
 }
 
-static int set_rate(struct line_spec *spec, const struct task_env *env)
+static void impair_check(const struct cfg_model *m, const struct cfg_task *t, struct diags *d)
+{
+    const struct param_value *rate = &t->param[PARAM_LINE_RATE];
+
+    if (rate->set && rate->load.unit == LOAD_PERCENT)
+        diag_error(d, rate->loc,
+                   "key 'rate': value '%s': this line has no line_rate: expected a load in pps or "
+                   "bit/s",
+                   rate->s);
+}
+
+static void set_rate(struct line_spec *spec, const struct task_env *env)
 {
     const struct param_value *rate = &env->cfg->param[PARAM_LINE_RATE];
 
     if (!rate->set)
-        return 0;
-    switch (rate->load.unit) {
-    case LOAD_PPS:
+        return;
+    if (rate->load.unit == LOAD_PPS)
         spec->packet_cost = (double)env->tsc_hz / rate->load.value;
-        return 0;
-    case LOAD_BITS:
+    else
         spec->byte_cost = 8 * (double)env->tsc_hz / rate->load.value;
-        return 0;
-    case LOAD_PERCENT:
-        break;
-    }
-    log_error("%s: rate: a line of its own has no line_rate; say it in pps or bit/s",
-              env->cfg->name);
-    return -EINVAL;
 }
 
 static int impair_init(struct task *t, const struct task_env *env)
@@ -101,8 +100,8 @@ static int impair_init(struct task *t, const struct task_env *env)
         .queue = cycles(env, PARAM_QUEUE),
         .socket = env->socket,
     };
-    int rc = set_rate(&spec, env);
 
+    set_rate(&spec, env);
     s->loss.share = param[PARAM_LOSS].u;
     s->duplicate.share = param[PARAM_DUPLICATE].u;
     s->reorder.share = param[PARAM_REORDER].u;
@@ -113,7 +112,7 @@ static int impair_init(struct task *t, const struct task_env *env)
         s->random = spec.seed = random64(&s->random);
     s->pool = env->pool;
     s->copy_room = rte_pktmbuf_data_room_size(env->pool) - RTE_PKTMBUF_HEADROOM;
-    return rc == 0 ? line_init(&s->line, &spec) : rc;
+    return line_init(&s->line, &spec);
 }
 
 static void impair_fini(struct task *t)
@@ -265,83 +264,86 @@ static uint64_t impair_stat(const struct task *t, unsigned i)
 
 static const char *const patterns[] = {"random", "regular", NULL};
 
-const struct
-    task_type
-        task_impair =
-            {
-                .schema =
-                    {
-                        .type = "impair",
-                        .help = "a line that loses, duplicates, reorders, delays and limits by "
-                                "known amounts",
-                        .kind = TASK_WORKER,
-                        .params =
-                            {
-                                [PARAM_LOSS] = {.name = "loss",
-                                                .type = PARAM_SHARE,
-                                                .def = "0",
-                                                .help = "share of the packets that is lost"},
-                                [PARAM_DUPLICATE] = {.name = "duplicate",
-                                                     .type = PARAM_SHARE,
-                                                     .def = "0",
-                                                     .help =
-                                                         "share of the others that is sent twice"},
-                                [PARAM_REORDER] = {.name = "reorder",
-                                                   .type = PARAM_SHARE,
-                                                   .def = "0",
-                                                   .help =
-                                                       "share of the rest that others overtake"},
-                                [PARAM_DISPLACEMENT] =
-                                    {.name = "displacement",
-                                     .type = PARAM_COUNT,
-                                     .def =
-                                         "3",
-                                     .min =
-                                         1,
-                                     .max =
-                                         MAX_DISPLACED,
-                                     .help = "how many packets overtake it"},
-                                [PARAM_PATTERN] =
-                                    {.name = "pattern",
-                                     .type = PARAM_ENUM,
-                                     .def = "random",
-                                     .choices = patterns,
-                                     .help = "regular: of a share of 1/n, every n-th packet"},
-                                [PARAM_DELAY] = {.name = "delay", .type = PARAM_DURATION, .def = "0", .max = MAX_SECONDS * 1000000000, .help = "time that each packet is under way"},
-                                [PARAM_JITTER] =
-                                    {.name = "jitter",
-                                     .type = PARAM_DURATION,
-                                     .def = "0",
-                                     .max = MAX_SECONDS * 1000000000,
-                                     .help = "up to this time more, at random; the order stays"},
-                                [PARAM_LINE_RATE] = {.name = "rate",
-                                                     .type = PARAM_LOAD,
-                                                     .help = "what the line can carry, in pps or "
-                                                             "bit/s; "
-                                                             "absent: no limit"},
-                                [PARAM_QUEUE] = {.name = "queue", .type = PARAM_DURATION, .def = "1ms", .max = MAX_SECONDS * 1000000000, .help = "what would wait longer for its turn is dropped (rate)"},
-                                [PARAM_ROOM] = {.name = "room",
-                                                .type = PARAM_COUNT,
-                                                .def = "16K",
-                                                .min = 64,
-                                                .max = 4 << 20,
-                                                .help = "packets that it holds, rounded up to a "
-                                                        "power of two; more "
-                                                        "are dropped (full)"},
-                                [PARAM_SEED] = {.name = "seed",
-                                                .type = PARAM_COUNT,
-                                                .def = "1",
-                                                .help = "start of the random numbers"},
-                            },
-                        .outputs = {[OUT_TO] = "to"},
-                        .drops = {[DROP_LOSS] = "loss", [DROP_RATE] = "rate", [DROP_FULL] = "full"},
-                    },
-                .state_size = sizeof(struct impair),
-                .init = impair_init,
-                .fini = impair_fini,
-                .handle = impair_handle,
-                .poll = impair_poll,
-                .held = impair_held,
-                .stat_names = stat_names,
-                .stat = impair_stat,
+const struct task_type
+    task_impair =
+        {
+            .schema =
+                {
+                    .type = "impair",
+                    .help = "a line that loses, duplicates, reorders, delays and limits by "
+                            "known amounts",
+                    .kind = TASK_WORKER,
+                    .check = impair_check,
+                    .params =
+                        {
+                            [PARAM_LOSS] = {.name = "loss",
+                                            .type = PARAM_SHARE,
+                                            .def = "0",
+                                            .help = "share of the packets that is lost"},
+                            [PARAM_DUPLICATE] = {.name = "duplicate",
+                                                 .type = PARAM_SHARE,
+                                                 .def = "0",
+                                                 .help = "share of the others that is sent twice"},
+                            [PARAM_REORDER] = {.name = "reorder",
+                                               .type = PARAM_SHARE,
+                                               .def = "0",
+                                               .help = "share of the rest that others overtake"},
+                            [PARAM_DISPLACEMENT] = {.name = "displacement",
+                                                    .type = PARAM_COUNT,
+                                                    .def = "3",
+                                                    .min = 1,
+                                                    .max = MAX_DISPLACED,
+                                                    .help = "how many packets overtake it"},
+                            [PARAM_PATTERN] = {.name = "pattern",
+                                               .type = PARAM_ENUM,
+                                               .def = "random",
+                                               .choices = patterns,
+                                               .help =
+                                                   "regular: of a share of 1/n, every n-th packet"},
+                            [PARAM_DELAY] = {.name = "delay",
+                                             .type = PARAM_DURATION,
+                                             .def = "0",
+                                             .max = MAX_SECONDS * 1000000000,
+                                             .help = "time that each packet is under way"},
+                            [PARAM_JITTER] =
+                                {.name = "jitter",
+                                 .type = PARAM_DURATION,
+                                 .def = "0",
+                                 .max = MAX_SECONDS * 1000000000,
+                                 .help = "up to this time more, at random; the order stays"},
+                            [PARAM_LINE_RATE] = {.name = "rate",
+                                                 .type = PARAM_LOAD,
+                                                 .help = "what the line can carry, in pps or "
+                                                         "bit/s; "
+                                                         "absent: no limit"},
+                            [PARAM_QUEUE] = {.name = "queue",
+                                             .type = PARAM_DURATION,
+                                             .def = "1ms",
+                                             .max = MAX_SECONDS * 1000000000,
+                                             .help = "what would wait longer for its turn is "
+                                                     "dropped (rate)"},
+                            [PARAM_ROOM] = {.name = "room",
+                                            .type = PARAM_COUNT,
+                                            .def = "16K",
+                                            .min = 64,
+                                            .max = 4 << 20,
+                                            .help = "packets that it holds, rounded up to a "
+                                                    "power of two; more "
+                                                    "are dropped (full)"},
+                            [PARAM_SEED] = {.name = "seed",
+                                            .type = PARAM_COUNT,
+                                            .def = "1",
+                                            .help = "start of the random numbers"},
+                        },
+                    .outputs = {[OUT_TO] = "to"},
+                    .drops = {[DROP_LOSS] = "loss", [DROP_RATE] = "rate", [DROP_FULL] = "full"},
+                },
+            .state_size = sizeof(struct impair),
+            .init = impair_init,
+            .fini = impair_fini,
+            .handle = impair_handle,
+            .poll = impair_poll,
+            .held = impair_held,
+            .stat_names = stat_names,
+            .stat = impair_stat,
 };

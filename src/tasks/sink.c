@@ -13,6 +13,14 @@ enum { PARAM_STAMPS, PARAM_STREAMS, PARAM_EXPECT };
 
 /* --- start --- */
 
+static void sink_check(const struct cfg_model *m, const struct cfg_task *t, struct diags *d)
+{
+    const struct param_value *expect = &t->param[PARAM_EXPECT];
+
+    if (expect->set && expect->u != CFG_NONE)
+        expect_check(m->templates[expect->u], expect->loc, d);
+}
+
 static bool has_other_instances(const struct task_env *env)
 {
     const struct plan *p = env->plan;
@@ -27,17 +35,15 @@ static int sink_init(struct task *t, const struct task_env *env)
 {
     const struct param_value *param = env->cfg->param;
     struct sink *s = t->state;
-    int rc = 0;
 
+    s->model = env->plan->cfg;
     s->expects = param[PARAM_EXPECT].set;
     s->stamps = param[PARAM_STAMPS].u || s->expects;
     s->alone = !has_other_instances(env);
     if (s->expects)
-        rc = expect_init(&s->expect, env->plan->cfg->templates[param[PARAM_EXPECT].u],
-                         env->cfg->name);
-    if (rc == 0 && s->stamps)
-        rc = flow_table_init(&s->flows, (unsigned)param[PARAM_STREAMS].u, env->socket);
-    return rc;
+        expect_init(&s->expect, s->model->templates[param[PARAM_EXPECT].u]);
+    return s->stamps ? flow_table_init(&s->flows, (unsigned)param[PARAM_STREAMS].u, env->socket)
+                     : 0;
 }
 
 static void sink_fini(struct task *t)
@@ -186,6 +192,7 @@ const struct task_type task_sink = {
             .type = "sink",
             .help = "counts what it receives and ends it; may measure loss, order and latency",
             .kind = TASK_SINK,
+            .check = sink_check,
             .params =
                 {
                     [PARAM_STAMPS] = {.name = "stamps",

@@ -13,6 +13,8 @@
 struct sink {
     uint64_t bytes; /* without FCS */
 
+    const struct cfg_model *model; /* names the streams */
+
     /* with stamps: */
     bool stamps, expects;
     bool alone;    /* the task has no other instance */

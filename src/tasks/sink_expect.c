@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tasks/sink_expect.h"
 
-#include <errno.h>
 #include <string.h>
-
-#include "base/log.h"
 
 #define USER       "user"
 #define IPV4_SRC   12 /* in its header; the other address follows */
@@ -133,20 +130,22 @@ static void add_field(struct expect *e, struct bits *b, const struct pkt_templat
     add_pieces(e, f);
 }
 
-int expect_init(struct expect *e, const struct pkt_template *t, const char *name)
+void expect_check(const struct pkt_template *t, struct loc loc, struct diags *d)
+{
+    if (t->n_layers == 0)
+        diag_error(d, loc,
+                   "key 'expect': %s is a pcap: expected a text template, which says what its "
+                   "fields are",
+                   t->path);
+    if (t->header_len > STAMP_LAST)
+        diag_error(d, loc, "key 'expect': the headers of %s have %u bytes: expected at most %u",
+                   t->path, t->header_len, STAMP_LAST);
+}
+
+void expect_init(struct expect *e, const struct pkt_template *t)
 {
     struct bits b = {0};
 
-    if (t->n_layers == 0) {
-        log_error("%s: expect: \"%s\" is a pcap; what arrives is compared with a text template",
-                  name, t->path);
-        return -EINVAL;
-    }
-    if (t->header_len > STAMP_LAST) {
-        log_error("%s: expect: \"%s\" has %u bytes of headers; stamps are found behind at most %u",
-                  name, t->path, t->header_len, STAMP_LAST);
-        return -EINVAL;
-    }
     e->header_len = t->header_len;
     e->n_words = (uint16_t)((t->header_len + 7u) / 8);
     e->last = UINT32_MAX;
@@ -162,7 +161,6 @@ int expect_init(struct expect *e, const struct pkt_template *t, const char *name
         for (unsigned k = 0; k < N_WRONG; k++)
             e->mask[i] |= e->kind[k][i];
     }
-    return 0;
 }
 
 static bool differs(const struct expect *e, const uint64_t *diff, const uint64_t *mask)

@@ -49,9 +49,11 @@ struct expect {
     uint64_t form[EXPECT_WORDS], kind[N_WRONG][EXPECT_WORDS]; /* parts of mask */
 };
 
-/** Returns 0, or -EINVAL for a template that cannot be compared with and says why on stderr; name
- * is the task's. */
-int expect_init(struct expect *e, const struct pkt_template *t, const char *name);
+/** Refuses a template that nothing can be compared with; loc: where it is named. */
+void expect_check(const struct pkt_template *t, struct loc loc, struct diags *d);
+
+/** Zeroed before; the template has passed expect_check(). */
+void expect_init(struct expect *e, const struct pkt_template *t);
 
 /** Which kinds are wrong, as bits 1 << enum wrong; diff: the words of the headers that differ. */
 unsigned expect_explain(const struct expect *e, const uint64_t *diff, uint32_t stamp_at);

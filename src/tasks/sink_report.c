@@ -82,7 +82,7 @@ static void write_latency(const struct hist64 *h, FILE *to)
     fprintf(to, ", \"max\": %.1f}", ns((double)h->max));
 }
 
-static void write_stream(uint16_t number, const struct stream *s, FILE *to)
+static void write_stream(uint16_t number, const char *name, const struct stream *s, FILE *to)
 {
     static const char *const kinds[N_WRONG] = {
         [WRONG_SUBSCRIBER] = "subscriber",
@@ -93,16 +93,28 @@ static void write_stream(uint16_t number, const struct stream *s, FILE *to)
     };
 
     fprintf(to,
-            "{\"stream\": %u, \"received\": %" PRIu64 ", \"expected\": %" PRIu64
+            "{\"stream\": %u, \"name\": %s%s%s, \"received\": %" PRIu64 ", \"expected\": %" PRIu64
             ", \"lost\": %" PRIu64 ", \"duplicates\": %" PRIu64 ", \"reordered\": %" PRIu64
             ", \"extent\": %" PRIu64 ", \"late\": %" PRIu64 ", \"sinks\": %u, \"wrong\": {",
-            number, s->received, s->next, s->next > s->unique ? s->next - s->unique : 0,
-            s->duplicates, s->reordered, s->extent, s->late, s->sinks);
+            number, name != NULL ? "\"" : "", name != NULL ? name : "null",
+            name != NULL ? "\"" : "", s->received, s->next,
+            s->next > s->unique ? s->next - s->unique : 0, s->duplicates, s->reordered, s->extent,
+            s->late, s->sinks);
     for (unsigned k = 0; k < N_WRONG; k++)
         fprintf(to, "%s\"%s\": %" PRIu64, k > 0 ? ", " : "", kinds[k], s->wrong[k]);
     fprintf(to, "}, \"latency_ns\": ");
     write_latency(&s->latency, to);
     fputc('}', to);
+}
+
+/* The name that the generator of this configuration gives a stream, or NULL. */
+static const char *stream_name(const struct cfg_model *m, uint16_t number)
+{
+    for (unsigned t = 0; t < m->n_tasks; t++)
+        for (unsigned i = 0; i < m->tasks[t].n_items; i++)
+            if (m->tasks[t].items[i].number == number)
+                return m->tasks[t].items[i].name;
+    return NULL;
 }
 
 static int by_number(const void *a, const void *b)
@@ -140,7 +152,7 @@ static void write_streams(const struct task *const *sinks, unsigned n, FILE *to)
         fprintf(to, i > 0 ? ",\n      " : "\n      ");
         for (; i < n_keys && key[i] >> 8 == number; i++)
             add_key(s, sinks, n, key[i]);
-        write_stream(number, s, to);
+        write_stream(number, stream_name(sink_of(sinks[0])->model, number), s, to);
     }
     free(key);
     free(s);

@@ -21,6 +21,7 @@ except ImportError:
     sys.exit(77)
 
 import bad_starts  # noqa: E402
+import instrument  # noqa: E402
 import layouts  # noqa: E402
 import plans  # noqa: E402
 import replay  # noqa: E402
@@ -30,7 +31,7 @@ import veth  # noqa: E402
 from process import Context  # noqa: E402
 from tally import Tally  # noqa: E402
 
-PARTS = (plans, bad_starts, replay, layouts, signals, two_processes, veth)
+PARTS = (plans, bad_starts, replay, instrument, layouts, signals, two_processes, veth)
 
 
 def main():

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* impair: what it says it did is what a receiver finds. Packets carry their number. */
-#include <errno.h>
-
 #include <rte_cycles.h>
 
 #include "harness.h"
@@ -308,14 +306,6 @@ static void pool_is_empty(void)
     rig_close(r);
 }
 
-static void refuses(void)
-{
-    int rc = 0;
-
-    CU_ASSERT_PTR_NULL(rig_try(&task_impair, "rate=50%", NULL, &rc));
-    CU_ASSERT_EQUAL(rc, -EINVAL);
-}
-
 int main(void)
 {
     static const struct harness_test tests[] = {
@@ -333,7 +323,6 @@ int main(void)
         {"keeps its rate", keeps_rate},
         {"gets full", gets_full},
         {"the pool is empty", pool_is_empty},
-        {"refuses", refuses},
         {NULL, NULL},
     };
 
