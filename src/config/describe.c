@@ -78,15 +78,6 @@ static void find_sides(struct description *d)
         d->port[i].max_pps = m->ports[i].line_rate / 8 / (d->port[i].min_frame + PREAMBLE_GAP);
 }
 
-/* A core uses a port. */
-static void use_port(struct description *d, unsigned port, unsigned core)
-{
-    bool *socket = &d->port[port].sockets[d->p->cores[core].socket];
-
-    d->port[port].n_sockets += !*socket;
-    *socket = true;
-}
-
 static void look_at_instance(struct description *d, const struct plan_instance *inst)
 {
     const struct cfg_task *task = &d->p->cfg->tasks[inst->task];
@@ -96,13 +87,13 @@ static void look_at_instance(struct description *d, const struct plan_instance *
     core->schedules |= task_shapes(task) != CFG_NONE;
     core->generates |= task->schema->kind == TASK_SOURCE;
     for (uint16_t r = 0; r < inst->n_rx; r++)
-        use_port(d, inst->rx[r].port, inst->core);
+        d->port[inst->rx[r].port].cores[inst->core] = true;
     for (unsigned o = 0; o < TASK_MAX_OUTPUTS; o++) {
         for (uint16_t k = 0; k < inst->output[o].n_dests; k++) {
             const struct plan_dest *dest = &inst->output[o].dest[k];
 
             if (dest->kind == DEST_PORT)
-                use_port(d, dest->index, inst->core);
+                d->port[dest->index].cores[inst->core] = true;
             else if (dest->kind == DEST_RING)
                 core->rings[d->p->instances[d->p->rings[dest->index].consumer].core] = true;
         }
@@ -176,18 +167,30 @@ static void count_packets(struct description *d)
     d->packet_bytes = lines * CACHE_LINE;
 }
 
+bool port_on_socket(const struct description *d, unsigned port, unsigned socket)
+{
+    for (unsigned i = 0; i < d->p->n_cores; i++)
+        if (d->port[port].cores[i] && d->p->cores[i].socket == socket)
+            return true;
+    return false;
+}
+
 static void check_sockets(struct description *d)
 {
     bool external = false;
 
     for (unsigned i = 0; i < d->p->cfg->n_ports; i++) {
+        unsigned sockets = 0;
+
+        for (unsigned s = 0; s < d->p->cfg->topology.n_sockets; s++)
+            sockets += port_on_socket(d, i, s);
         external |= d->port[i].kind != KIND_WIRE;
-        if (d->port[i].kind != KIND_WIRE && d->port[i].n_sockets > 1)
+        if (d->port[i].kind != KIND_WIRE && sockets > 1)
             describe_note(
                 d,
                 "interface %s is used by cores of %u sockets: keep all that use it on the "
                 "socket of its NIC",
-                d->p->cfg->ports[i].name, d->port[i].n_sockets);
+                d->p->cfg->ports[i].name, sockets);
     }
     if (!external)
         describe_note(d, "all ports are wires within the process: it needs no network");

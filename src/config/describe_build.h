@@ -24,11 +24,10 @@ struct desc_core {
 struct desc_port {
     enum port_kind kind;
     enum port_side side;
-    unsigned min_frame;          /* with FCS */
-    uint64_t max_pps;            /* line rate of such frames, each direction */
-    unsigned card;               /* index in card[], where kind is KIND_PCI */
-    bool sockets[TOPO_MAX_CPUS]; /* of the cores that use it */
-    unsigned n_sockets;
+    unsigned min_frame;         /* with FCS */
+    uint64_t max_pps;           /* line rate of such frames, each direction */
+    unsigned card;              /* index in card[], where kind is KIND_PCI */
+    bool cores[PLAN_MAX_CORES]; /* which use it */
 };
 
 struct desc_card {
@@ -75,6 +74,9 @@ bool cores_may_share(const struct description *d, unsigned a, unsigned b);
 /** Is b the least harmful sibling of a, which wants to be alone? */
 bool core_last_resort(const struct description *d, unsigned a, unsigned b);
 void describe_siblings(struct description *d);
+
+/** Does a core on that socket use the port? */
+bool port_on_socket(const struct description *d, unsigned port, unsigned socket);
 
 /* describe_pcie.c */
 void describe_cards(struct description *d);

@@ -83,11 +83,17 @@ static void memory(struct json *j, const struct description *d)
     json_end(j, '}');
 }
 
-static void sockets(struct json *j, const struct desc_port *port)
+/* Cores that use a port, and their sockets. */
+static void users(struct json *j, const struct description *d, unsigned port)
 {
+    json_begin(j, "cores", '[');
+    for (unsigned i = 0; i < d->p->n_cores; i++)
+        if (d->port[port].cores[i])
+            json_number(j, NULL, i + 1);
+    json_end(j, ']');
     json_begin(j, "sockets", '[');
-    for (unsigned s = 0; s < TOPO_MAX_CPUS; s++)
-        if (port->sockets[s])
+    for (unsigned s = 0; s < d->p->cfg->topology.n_sockets; s++)
+        if (port_on_socket(d, port, s))
             json_number(j, NULL, s);
     json_end(j, ']');
 }
@@ -110,7 +116,7 @@ static void interfaces(struct json *j, const struct description *d)
         json_number(j, "mtu", cfg->mtu);
         json_number(j, "rx_queues", d->p->rx_queues[i]);
         json_number(j, "tx_queues", d->p->tx_queues[i]);
-        sockets(j, port);
+        users(j, d, i);
         json_end(j, '}');
     }
     json_end(j, ']');

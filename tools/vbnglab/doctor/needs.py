@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a configuration asks of the machine, from `vbng --describe`: see doc/describe.md."""
+
+import json
+import subprocess
+from dataclasses import dataclass, field
+
+
+class Unusable(Exception):
+    """The configuration has no description, and why."""
+
+
+@dataclass
+class Needs:
+    """Without a configuration: nothing in particular."""
+
+    named: bool = False  # there is a configuration
+    tasks: dict = field(default_factory=dict)  # CPU -> its tasks, as text
+    alone: set = field(default_factory=set)  # CPUs that want their physical core alone
+    dpdk_bytes: int = 0
+    page_bytes: int | None = None  # None: it asks for no huge pages
+    ports: dict = field(default_factory=dict)  # PCI address -> (name, CPUs that use it)
+    cards: list = field(default_factory=list)  # (PCI address, bit/s, {"gen3": lanes, ...})
+
+    @property
+    def cpus(self):
+        return set(self.tasks)
+
+
+def from_description(d):
+    cores = d["cpus"]["cores"]
+    huge = d["memory"]["hugepages"]
+    pci = {i["name"]: pci_address(i["device"]) for i in d["interfaces"] if i["kind"] == "pci"}
+    ports = {}
+    for i in d["interfaces"]:
+        if i["kind"] == "pci":
+            ports[pci[i["name"]]] = (i["name"], {c["cpu"] for c in cores if c["core"] in i["cores"]})
+    return Needs(named=True, tasks={c["cpu"]: ", ".join(c["tasks"]) for c in cores},
+                 alone={c["cpu"] for c in cores if c["own_physical_core"]},
+                 dpdk_bytes=d["memory"]["dpdk_bytes"], page_bytes=huge["page_bytes"] if huge else None, ports=ports,
+                 cards=[(pci[c["interfaces"][0]], c["bits_per_second"], c["lanes"]) for c in d["pcie_cards"]])
+
+
+def pci_address(device):
+    """As sysfs writes it: with its domain, without DPDK's arguments."""
+    address = device.split(",")[0].lower()
+    return address if address.count(":") == 2 else f"0000:{address}"
+
+
+def load(path, vbng, options=()):
+    """Of a configuration, or of a file that holds its description (*.json)."""
+    try:
+        if str(path).endswith(".json"):
+            with open(path, encoding="utf-8") as f:
+                return from_description(json.load(f))
+        r = subprocess.run([vbng, "--describe", *options, str(path)], capture_output=True, text=True, timeout=60)
+        if r.returncode != 0:
+            raise Unusable(r.stderr.strip())
+        return from_description(json.loads(r.stdout))
+    except (OSError, ValueError, KeyError, TypeError, subprocess.TimeoutExpired) as e:
+        raise Unusable(f"{path}: no description: {type(e).__name__}: {e}") from e
