@@ -48,7 +48,8 @@ ILL = [
     ("turbo", "note", {f"{CPU}/intel_pstate/no_turbo": None, f"{CPU}/cpufreq/boost": "1"}, "on", "echo 0 > "),
     ("c-states", "note", {f"{CPU}/cpu2/cpuidle/state1/disable": "0"}, "C6", "idle-set -D 10"),
     ("smt", "note", {f"{CPU}/isolated": tree.USED}, "CPU 21-23,26 of|CPU 21-23,26,", "for c in 21 22 23 26;"),
-    ("smt", "bad", {f"{CPU}/cpu1/topology/thread_siblings_list": "1,2"}, r"CPU 2 \(qos_up, lb_up\) .* CPU 1 \(classify\)",
+    ("smt", "bad", {f"{CPU}/cpu1/topology/thread_siblings_list": "1,2"},
+     r"CPU 2 \(qos_up, lb_up\) .* CPU 1 \(classify\)",
      "vbng --layout"),
     ("steal", "bad", {"proc/stat": STEAL}, r"5\.00%.*CPU 3", "vcpupin"),
     ("kvm", "note", {"proc/cpuinfo": "vendor_id : x\nflags : fpu\n"}, "no vmx or svm", "firmware"),
@@ -57,9 +58,11 @@ ILL = [
     ("hugepages", "bad", ELSEWHERE, "none reserved", "echo 2 > .*node0.*1048576kB/nr_hugepages"),
     ("hugepages", "note", SMALL, "1024 of 1024 pages of 2 MiB", "echo 2 > .*1048576kB/nr_hugepages"),
     ("hugetlbfs", "note", {"proc/mounts": "proc /proc proc rw 0 0\n"}, "not mounted", "mount -t hugetlbfs"),
-    ("thp", "note", {"sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never"}, "always", "echo madvise > "),
+    ("thp", "note", {"sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never"}, "always",
+     "echo madvise > "),
     ("swap", "note", {"proc/swaps": "Filename Type\n/dev/sda2 partition 8 0 -2\n"}, "/dev/sda2", "swapoff -a"),
-    ("memlock", "bad", {"proc/self/limits": "Max locked memory         8388608   8388608   bytes\n"}, "8 MiB", "ulimit -l"),
+    ("memlock", "bad", {"proc/self/limits": "Max locked memory         8388608   8388608   bytes\n"}, "8 MiB",
+     "ulimit -l"),
     ("numa", "bad", {"sys/bus/pci/devices/0000:08:00.0/numa_node": "1"}, r"cpe1 .* node 1, used by cores of node 0",
      "CPUs of 10-19,30-39"),
     ("numa", "note", {"sys/bus/pci/devices/0000:08:00.0/numa_node": "-1"}, "does not say", "firmware"),
@@ -86,7 +89,8 @@ def doctor(*args):
 
 
 def program(*args):
-    return subprocess.run([str(TOP / "tools/doctor"), *map(str, args)], capture_output=True, text=True, timeout=TIME_LIMIT)
+    return subprocess.run([str(TOP / "tools/doctor"), *map(str, args)], capture_output=True, text=True,
+                          timeout=TIME_LIMIT)
 
 
 def findings(root, *args):
@@ -124,7 +128,8 @@ def sick(folder, needs, check, level, change, says, mend, driver="vfio-pci"):
 
 def mended(folder, needs):
     """The commands that write to files do what they promise."""
-    change = {"sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never", "proc/irq/31/smp_affinity_list": "3",
+    change = {"sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never",
+              "proc/irq/31/smp_affinity_list": "3",
               f"{CPU}/intel_pstate/no_turbo": "0"}
     tree.plant(folder, change)
     ill = [f for f in findings(folder, needs) if f["level"] != "ok"]

@@ -44,12 +44,13 @@ def isolation(machine, needs):
     rcu = parse_list(machine.parameter("rcu_nocbs")) | nohz
     for check, have, level, why in (
             ("isolated", isolated_cpus(machine), BAD,
-             "whatever else the scheduler puts on a core that polls takes its time slices, and rings overflow meanwhile"),
+             "what else the scheduler puts on a core that polls takes its time slices, and rings overflow meanwhile"),
             ("nohz_full", nohz, NOTE, "the timer interrupts each core up to 1000 times a second"),
             ("rcu_nocbs", rcu, NOTE, "the kernel's deferred work runs on the core that caused it")):
         missing = needs.cpus - have
         if missing or (not needs.named and not have):
-            yield Finding(check, level if needs.named else NOTE, f"CPU {format_list(have) or 'none'}", f"CPU {cpus}", why, mend)
+            yield Finding(check, level if needs.named else NOTE, f"CPU {format_list(have) or 'none'}", f"CPU {cpus}",
+                          why, mend)
             mend = "the same command"
         else:
             yield ok(check, f"CPU {format_list(have)}")
@@ -79,7 +80,8 @@ def interrupts(machine, needs):
     if not hit:
         yield ok("interrupts", "none goes to a CPU of the layout")
         return
-    yield Finding("interrupts", BAD, f"interrupt {format_list(hit)} goes to a CPU of the layout", f"to CPU {rest}" if rest else "to another CPU",
+    yield Finding("interrupts", BAD, f"interrupt {format_list(hit)} goes to a CPU of the layout",
+                  f"to CPU {rest}" if rest else "to another CPU",
                   "each costs microseconds, and a queue that fills in them",
                   f"for i in {' '.join(map(str, hit))}; do echo {rest} > /proc/irq/$i/smp_affinity_list; done"
                   if rest else "leave a CPU out of the layout")
@@ -138,13 +140,15 @@ def siblings(machine, needs):
         open_ |= beside - needs.cpus - isolated
     for cpu, other in shared:
         yield Finding("smt", BAD, f"CPU {other} ({needs.tasks[other]}) is a sibling of CPU {cpu} ({needs.tasks[cpu]})",
-                      f"CPU {cpu} has its physical core alone", "it receives or schedules: the paper's Fig. 10, doc/describe.md",
+                      f"CPU {cpu} has its physical core alone",
+                      "it receives or schedules: the paper's Fig. 10, doc/describe.md",
                       "change the layout (vbng --layout)")
     if open_:
         cpus = format_list(open_)
         yield Finding("smt", NOTE, f"CPU {cpus}, siblings of the layout's, are open to others", "offline or isolated",
-                      "what runs there takes half of a core",
-                      f"for c in {' '.join(map(str, sorted(open_)))}; do echo 0 > /sys/devices/system/cpu/cpu$c/online; done")
+                      "what runs there takes its share of the physical core",
+                      f"for c in {' '.join(map(str, sorted(open_)))}; do "
+                      "echo 0 > /sys/devices/system/cpu/cpu$c/online; done")
     if not shared and not open_ and needs.named:
         yield ok("smt", "no sibling disturbs")
 
@@ -174,7 +178,8 @@ def kvm(machine, needs):
         yield ok("kvm", "usable")
     else:
         missing = "no /dev/kvm" if flags & {"vmx", "svm"} else "no vmx or svm in /proc/cpuinfo"
-        yield Finding("kvm", NOTE, missing, "usable", "guests run in emulation, some ten times slower; only virtual machines need it",
+        yield Finding("kvm", NOTE, missing, "usable",
+                      "guests run in emulation, much slower; only virtual machines need it",
                       "modprobe kvm_intel || modprobe kvm_amd" if flags & {"vmx", "svm"}
                       else "switch virtualisation on in the firmware, or let the host pass it on (-cpu host)")
 

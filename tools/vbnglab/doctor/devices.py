@@ -33,7 +33,8 @@ def placement(machine, needs):
         elif used == {node}:
             yield ok("numa", f"{name} ({address}): node {node}, and so are its cores")
         else:
-            yield Finding("numa", BAD, f"{name} ({address}) is on node {node}, used by cores of node {format_list(used)}",
+            yield Finding("numa", BAD,
+                          f"{name} ({address}) is on node {node}, used by cores of node {format_list(used)}",
                           f"cores of node {node}", "packets cross the link between the sockets (the paper's Fig. 6)",
                           f"change the layout (vbng --layout) to CPUs of {format_list(machine.nodes().get(node, ()))}")
 
@@ -43,7 +44,8 @@ def drivers(machine, needs):
         driver = machine.link_name(f"{device(address)}/driver")
         if not machine.glob(device(address)):
             yield Finding("driver", BAD, f"{name}: there is no device {address}", "a NIC of this machine",
-                          "the port cannot be opened", "lspci -D | grep -i ethernet, then ports.NAME.device of the configuration")
+                          "the port cannot be opened",
+                          "lspci -D | grep -i ethernet, then ports.NAME.device of the configuration")
         elif driver == "vfio-pci" or driver in BIFURCATED:
             yield ok("driver", f"{name} ({address}): {driver}")
         elif driver in UIO:
@@ -64,7 +66,8 @@ def iommu(machine, needs):
         return
     unsafe = machine.read("sys/module/vfio/parameters/enable_unsafe_noiommu_mode") in ("Y", "1")
     vendor = "amd_iommu=on" if machine.cpuinfo()[0] == "AuthenticAMD" else "intel_iommu=on"
-    yield Finding("iommu", BAD if needs.ports and not unsafe else NOTE, "off; vfio without it" if unsafe else "off", "on",
+    yield Finding("iommu", BAD if needs.ports and not unsafe else NOTE,
+                  "off; vfio without it" if unsafe else "off", "on",
                   "vfio-pci needs it, for PCI devices only",
                   f"sed -i 's/^GRUB_CMDLINE_LINUX=\"/&{vendor} iommu=pt /' /etc/default/grub && update-grub && reboot")
 
@@ -83,7 +86,8 @@ def slots(machine, needs):
             yield ok("pcie", text)
         else:
             fits = [f"generation {g[3:]} x{n}" for g, n in sorted(lanes.items()) if n]
-            yield Finding("pcie", BAD, text, f"{bits / 1e9:.3g} Gbit/s: {' or '.join(fits) or 'fewer ports on the card'}",
+            yield Finding("pcie", BAD, text,
+                          f"{bits / 1e9:.3g} Gbit/s: {' or '.join(fits) or 'fewer ports on the card'}",
                           "at the smallest frames the slot is full before the ports are (the paper's Table II)",
                           "put the card into a wider slot, or use fewer of its ports")
 
@@ -99,7 +103,8 @@ def dpdk(machine, needs):
     if not versions:
         yield Finding("dpdk", BAD, "not found", "22.11 or newer", "vbng is linked with it", "apt install libdpdk-dev")
     elif max(versions) < DPDK_OLDEST:
-        yield Finding("dpdk", BAD, "{}.{:02}".format(*max(versions)), "22.11 or newer", "vbng does not build with older ones",
+        yield Finding("dpdk", BAD, "{}.{:02}".format(*max(versions)), "22.11 or newer",
+                      "vbng does not build with older ones",
                       "apt install libdpdk-dev   (Debian 12 or newer)")
     else:
         yield ok("dpdk", "{}.{:02}".format(*max(versions)))

@@ -48,8 +48,8 @@ def hugepages(machine, needs):
     wanted = needs.dpdk_bytes or UNNAMED
     page = needs.page_bytes or 2 << 20
     if have < wanted:
-        yield Finding("hugepages", BAD if needs.named else NOTE, text, f"{size(wanted)} free on node {nodes[0]}", HUGE_WHY,
-                      reserve(machine, nodes[0], page, wanted - have))
+        yield Finding("hugepages", BAD if needs.named else NOTE, text, f"{size(wanted)} free on node {nodes[0]}",
+                      HUGE_WHY, reserve(machine, nodes[0], page, wanted - have))
     elif needs.page_bytes and sum(p * free for _, p, _, free, _ in all_pools if p == page) < wanted:
         yield Finding("hugepages", NOTE, text, f"{size(wanted)} of them in pages of {size(page)}",
                       "the size that suits the mbufs of this configuration and the TLB: doc/describe.md",
@@ -64,7 +64,8 @@ def mounts(machine, needs):
     if found:
         yield ok("hugetlbfs", f"mounted on {', '.join(found)}")
     else:
-        yield Finding("hugetlbfs", NOTE, "not mounted", "mounted", "vbng does without; other DPDK programs and QEMU do not",
+        yield Finding("hugetlbfs", NOTE, "not mounted", "mounted",
+                      "vbng does without; other DPDK programs and QEMU do not",
                       "mkdir -p /dev/hugepages && mount -t hugetlbfs hugetlbfs /dev/hugepages")
 
 
@@ -83,7 +84,8 @@ def swap(machine, needs):
     used = (machine.read("proc/swaps") or "").splitlines()[1:]
     if used:
         yield Finding("swap", NOTE, f"swap on {', '.join(line.split()[0] for line in used)}", "no swap",
-                      "ordinary memory that is swapped out stops a core for milliseconds at its next touch", "swapoff -a")
+                      "ordinary memory that is swapped out stops a core for milliseconds at its next touch",
+                      "swapoff -a")
     else:
         yield ok("swap", "none")
 
@@ -101,7 +103,7 @@ def memlock(machine, needs):
         yield Finding("memlock", BAD if needs.ports else NOTE, f"{size(int(match[1]))} may be locked",
                       f"{size(needs.dpdk_bytes)}" if needs.dpdk_bytes else "unlimited",
                       "vfio-pci locks all of DPDK's memory for the devices",
-                      "ulimit -l unlimited   (as root in the shell that starts vbng; for good: /etc/security/limits.conf)")
+                      "ulimit -l unlimited   (as root, where vbng is started; for good: /etc/security/limits.conf)")
 
 
 CHECKS = (hugepages, mounts, transparent, swap, memlock)

@@ -25,7 +25,8 @@ def print_text(findings, to):
         print(f"{f.level:5} {f.check:11} {f.found}", file=to)
         for word, text in (("should be", f.wanted), ("why", f.why)):
             if text:
-                print(textwrap.fill(f"{word}: {text}", WIDTH, initial_indent=" " * 18, subsequent_indent=" " * 20), file=to)
+                print(textwrap.fill(f"{word}: {text}", WIDTH, initial_indent=" " * 18, subsequent_indent=" " * 20),
+                      file=to)
         if f.mend:
             print(f"{'':18}mend: {f.mend}", file=to)
     count = {level: sum(f.level == level for f in findings) for level in (OK, NOTE, BAD)}
@@ -36,7 +37,8 @@ def parse(argv):
     p = argparse.ArgumentParser(
         prog="doctor", description="Check whether this machine is fit for vbng, or for one configuration.",
         epilog="exit status: 0 nothing is bad, 1 something is, 2 usage. See doc/doctor.md.")
-    p.add_argument("config", nargs="?", metavar="CONFIG", help="configuration, or what vbng --describe CONFIG printed (*.json)")
+    p.add_argument("config", nargs="?", metavar="CONFIG",
+                   help="configuration, or what vbng --describe CONFIG printed (*.json)")
     p.add_argument("--json", action="store_true", help="findings as JSON")
     p.add_argument("--layout", metavar="FILE", help="as vbng --layout")
     p.add_argument("--set", action="append", default=[], metavar="TASK.PARAM=VALUE", help="as vbng --set")
@@ -62,7 +64,7 @@ def main(argv=None):
         except Unusable as e:
             findings.append(Finding("config", BAD, str(e).replace("\n", "; "), "a layout for this machine",
                                     "nothing is known of what it uses, so the rest is about the machine alone",
-                                    "write a layout for this machine (vbng --layout); vbng --check --topology live CONFIG"))
+                                    "write a layout for this machine (vbng --layout)"))
     findings += examine(Machine(args.root), needs)
     if args.json:
         json.dump({"findings": [f.as_dict() for f in findings]}, sys.stdout, indent=2)
