@@ -151,7 +151,7 @@ def _place(slots, cores):
     return entries, at
 
 
-def _tester(g, cores):
+def tester_entries(g, cores):
     """Entries of the tester: sinks on one core, generators on the others; all on one if there is no other."""
     if not g.generators + g.sinks:
         return []
@@ -171,7 +171,7 @@ def _apart(g, slots, cores, socket):
     except ValueError as e:
         kept = ": one of this machine's is the tester's" if len(usable) < len(here) else ""
         raise ValueError(f"{e}{kept}") from None
-    return entries + _tester(g, elsewhere or here[used:])
+    return entries + tester_entries(g, elsewhere or here[used:])
 
 
 def _together(g, slots, cores, socket):
@@ -257,6 +257,13 @@ def shares(core):
     """Has a core ({task: type}) tasks of the tester and of the gateway?"""
     tester = [kind in graph.TESTER for kind in core.values()]
     return any(tester) and not all(tester)
+
+
+def own(config, vbng=None, options=()):
+    """The layout that the configuration has itself."""
+    status, out, err = run.query(["--plan=json", "--topology", "live", *options, config], vbng=vbng)
+    plan = json.loads(out) if status == 0 else None
+    return Layout("as-configured", "the configuration's own", refused="" if plan else err.strip(), plan=plan)
 
 
 def cores_of(spec):

@@ -5,13 +5,15 @@ A figure only says something about the gateway where the gateway was the limit. 
 core of the gateway, the generator, the sink, shaping, the packet buffers, or nothing (all that was offered came).
 """
 
-from . import layouts, run
+from . import layouts, run, stats
 from .graph import TESTER
 
 WARM = 0.25  # share of a run that is left out: memory is touched for the first time
 NOTICED = 0.001  # share of the packets from which a loss counts as a sign of too much load
 LATE = 0.01  # share of its packets that a generator may miss
 SATURATED = 0.9  # a core this busy had no time left
+STOP = 0.06  # seconds of a stop in which all cores idle: three steps of 20 ms (see vbng(8)), which is not the run
+LITTLE = 0.02  # a loss below this share, with no core busy, is no limit: a generator's first bursts, for example
 
 
 def _steady(samples, seconds, names, column):
@@ -41,7 +43,8 @@ def _held(report, samples):
 
 
 def _cores(report, plan):
-    return [{"core": i, "cpu": c["cpu"], "busy": c["busy"], "tasks": list(tasks), "tester": layouts.shares(tasks),
+    stop = 1 + STOP / report["seconds"]
+    return [{"core": i, "cpu": c["cpu"], "busy": round(min(1.0, c["busy"] * stop), 4), "tasks": list(tasks), "tester": layouts.shares(tasks),
              "gateway": any(kind not in TESTER for kind in tasks.values())}
             for i, (c, tasks) in enumerate(zip(report["cores"], layouts.tasks_of_cores(plan)), 1)]
 
@@ -109,7 +112,10 @@ def limit(report, cores):
             return "shaping", "limited by shaping: only full queues of subscribers dropped packets"
         return "offered", f"not limited: all that was offered ({made / report['seconds'] / 1e6:.2f} Mpps) came through"
     busiest = _most_loaded(cores)
-    text = f"limited by {core_text(busiest)}; {lost / made * 100:.0f} % of the packets were lost, most at {losses[0][1]}"
+    share = f"{stats.ratio_text(lost, made)} of the packets were lost, most at {losses[0][1]}"
+    if busiest["busy"] < SATURATED and lost < LITTLE * made:
+        return "offered", f"not limited: what was offered ({made / report['seconds'] / 1e6:.2f} Mpps) came through; {share}"
+    text = f"limited by {core_text(busiest)}; {share}"
     if busiest["busy"] < SATURATED:
         return "unclear", text.replace("limited by", "no core is busy all the time, most of all")
     if not busiest["gateway"]:

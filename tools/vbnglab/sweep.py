@@ -81,6 +81,8 @@ class Sweep:
 
 
 def _layout_text(path):
+    if not path:  # the configuration's own
+        return ""
     with open(path, encoding="utf-8") as f:
         return "".join(line for line in f if not line.startswith("#"))
 
@@ -136,26 +138,30 @@ class Journal:
 def run_point(sweep, point, number):
     """One run of a point: its row, also when it died."""
     layout = next(x for x in sweep.layouts if x.name == point.layout)
-    result = run.run(sweep.config, sweep.seconds, settings=sweep.settings_of(point), layout=layout.file, vbng=sweep.vbng,
+    result = run.run(sweep.config, sweep.seconds, settings=sweep.settings_of(point), layout=layout.file or None, vbng=sweep.vbng,
                      share_cpus=sweep.share_cpus, extra=("--topology", sweep.topology), sample=SAMPLE)
     return {"round": number, "variant": sweep.variant, "layout": point.layout, "data_room": point.data_room,
             "mbufs": point.mbufs, **outcome.describe(result, layout.plan), "wall": round(result.wall, 2)}
+
+
+def todo(sweep, journal=None):
+    """[(round, point)] that the journal does not hold yet, in the order to run them."""
+    journal = journal or Journal(sweep.folder, sweep.identity())
+    return [(n, p) for n in range(1, sweep.rounds + 1) for p in sweep.order(n) if not journal.has(n, p)]
 
 
 def run_all(sweep, say=lambda text: None):
     """Run what the journal does not hold yet. Returns all rows of the sweep's points; say: told of each run. What was
     interrupted has the rows of all runs that ended in the journal."""
     journal = Journal(sweep.folder, sweep.identity())
-    todo = [(n, p) for n in range(1, sweep.rounds + 1) for p in sweep.order(n) if not journal.has(n, p)]
-    if len(todo) < sweep.rounds * len(sweep.points()):
-        say(f"{sweep.rounds * len(sweep.points()) - len(todo)} runs are in {journal.path} already")
-    began = time.monotonic()
-    for i, (number, point) in enumerate(todo):
+    left_over, began = todo(sweep, journal), time.monotonic()
+    for i, (number, point) in enumerate(left_over):
         row = run_point(sweep, point, number)
         journal.add(row)
-        left = (time.monotonic() - began) / (i + 1) * (len(todo) - i - 1)
+        left = (time.monotonic() - began) / (i + 1) * (len(left_over) - i - 1)
+        name = f"{sweep.variant}, " if sweep.variant else ""
         what = f"{row['pps'] / 1e6:.2f} Mpps" if row["ok"] else f"died: {row['error']}"
-        say(f"[{i + 1}/{len(todo)}, {left:.0f} s left] {point.label}: {what}")
+        say(f"[{i + 1}/{len(left_over)}, {left:.0f} s left] {name}{point.label}: {what}")
     return rows_of(sweep, journal.rows)
 
 

@@ -44,8 +44,12 @@ def table(rows, layouts):
         dead = f" [{len(some) - len(good)} of {len(some)} runs died]" if len(some) > len(good) else ""
         lines.append(f"{head} {s.median:6.2f} {s.min:6.2f} {s.max:6.2f} {cycles:6.0f} "
                      f"{median(r['held'] for r in good):8.0f}  {middle['why']}{dead}")
-    lines += [f"{x.name:<14} refused: {x.refused}" for x in layouts if x.refused]
-    return lines
+    return lines + refusals(layouts)
+
+
+def refusals(layouts):
+    """What cannot run, and why."""
+    return [f"{x.name:<14} refused: {x.refused}" for x in layouts if x.refused]
 
 
 def write_csv(path, rows):

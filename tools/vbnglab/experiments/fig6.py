@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fig. 6: the gateway without QoS on the socket of its ports' memory, and on the other one. Needs two sockets."""
+
+import os
+
+from .. import advise, graph, layouts, pictures, sweep_output
+from ..lab import CONFIG, Variant
+from . import Refused
+
+TITLE = "Fig. 6: the right and the wrong socket"
+BNG = os.path.join(CONFIG, "bng-4port.cfg")
+
+
+def arguments(parser):
+    """Options of its own."""
+    parser.add_argument("--config", default=BNG, help="configuration (default: cfg/bng-4port.cfg); for NICs, one with their "
+                        "PCI addresses as devices")
+    parser.add_argument("--ports-socket", type=int, default=0, metavar="N",
+                        help="socket of the NICs, and of the mbufs (default: 0)")
+    parser.add_argument("--topology", default="live", metavar="SPEC",
+                        help="only make and check the layouts for a machine such as 2x10x2")
+
+
+def place(g, cores, home):
+    """Two layouts that differ only in the socket of the gateway's core; the tester is on the ports' socket in both."""
+    sockets = sorted({c.socket for c in cores})
+    if len(sockets) < 2:
+        raise Refused("it compares two sockets, and this machine has one")
+    if home not in sockets:
+        raise Refused(f"there is no socket {home}")
+    here = [c for c in cores if c.socket == home and c.number > 0]
+    there = next(c for c in cores if c.socket != home and c.number == 1)
+    if len(here) < 2:
+        raise Refused(f"the gateway and the tester need a core each beside core 0 of socket {home}")
+    tester = layouts.tester_entries(g, here[1:])
+    return [layouts.Layout("right-socket", "the gateway on the socket of the ports", [(here[0].name(), g.gateway), *tester]),
+            layouts.Layout("wrong-socket", "the gateway on the other socket", [(there.name(), g.gateway), *tester])]
+
+
+def picture(lab, rows):
+    """Two bars."""
+    plt, good = pictures.pyplot(), advise.usable(rows)
+    if plt is None or not good:
+        return []
+    figure, axes = plt.subplots(figsize=(5, 4))
+    names = ["right-socket", "wrong-socket"]
+    pictures.bars(axes, names, ["64 and 78 B"], {(n, "64 and 78 B"): [r["pps"] / 1e6 for r in good if r["layout"] == n]
+                                                 for n in names})
+    axes.set_ylabel("throughput (Mpps)")
+    return pictures.save(figure, lab.folder, "fig6")
+
+
+def run(lab):
+    """Run both layouts."""
+    args = lab.args
+    g = graph.load(args.config, lab.vbng)
+    found = place(g, layouts.cores_of(args.topology), args.ports_socket)
+    layouts.write(found, os.path.join(lab.folder, "layouts"))
+    layouts.check(found, args.config, args.topology, lab.vbng)
+    if args.topology != "live":
+        return [f"{x.name}: {x.refused or ' | '.join(c + ' ' + ' '.join(t) for c, t in x.entries)}" for x in found]
+    settings = [("pools.default.socket", str(args.ports_socket))] + [(f"{n}.rate", "100%") for n in g.generators]
+    pages = lab.pages()[-1]
+    rows = lab.sweep(args.config, found, [Variant(pages or "4K", pages=pages)], settings=settings)
+    lab.save(rows)
+    picture(lab, rows)
+    return [*sweep_output.table(rows, found), "", *advise.advice(rows)]

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Section III.E: packets of all subscribers in random classes and queues, against one class and queue of each."""
+
+import csv
+import os
+import re
+import time
+from statistics import median
+
+from .. import advise, bandwidth, paper, pictures, run as runs, sweep_output
+from ..lab import Variant, table_lines, write_table
+from . import minimal
+
+TITLE = "section III.E: random classes and queues against one class and queue"
+LAYOUTS = ["one-core", "qos-alone"]
+TEMPLATES = os.path.join(runs.TOP, "pkt_templates")
+START = 1.0  # seconds until a process runs evenly
+STREAMS = {"random": os.path.join(TEMPLATES, "cpe0-classes.tmpl"), "one queue": os.path.join(TEMPLATES, "cpe0.tmpl")}
+
+
+class Touched:
+    """Memory that a process uses from now on: the kernel's marks are cleared, and read later."""
+
+    def __init__(self, pid):
+        self.folder = f"/proc/{pid}"
+        try:
+            with open(f"{self.folder}/clear_refs", "w", encoding="ascii") as f:
+                f.write("1")
+        except OSError:
+            self.folder = None
+
+    def read(self):
+        """MiB of pages used since then; None: the kernel does not say."""
+        try:
+            with open(f"{self.folder}/smaps_rollup", encoding="ascii") as f:
+                return int(re.search(r"Referenced:\s*(\d+)", f.read())[1]) / 1024
+        except (OSError, TypeError):
+            return None
+
+
+def queues_used(path):
+    """(queues that ever held a packet, queues) in what vbng --subscribers writes."""
+    used = total = 0
+    with open(path, encoding="utf-8", newline="") as f:
+        for row in csv.DictReader(f):
+            counts = [int(v) for k, v in row.items() if k.endswith("_queued") and v]
+            used += sum(c > 0 for c in counts)
+            total += len(counts)
+    return used, total
+
+
+def utilisation(lab, layout, stream):
+    """One run for what cannot be had beside a measurement: queues used, memory touched, bandwidth of the channels."""
+    path, channels = os.path.join(lab.folder, f"subscribers-{stream.replace(' ', '-')}.csv"), {}
+    settings = [("memory", "no-huge"), *minimal.SETTINGS, ("gen.template", STREAMS[stream])]
+    seconds = max(lab.seconds, 1.0)
+    with runs.start(minimal.CONFIG, START + seconds + 0.5, settings, layout.file, extra=["--topology", "live", "--subscribers", path],
+                    vbng=lab.vbng) as process:
+        time.sleep(START)
+        touched = Touched(process.pid)
+        if bandwidth.controllers():
+            with bandwidth.measured(seconds, channels):
+                time.sleep(seconds)
+        else:
+            time.sleep(seconds)
+        mib = touched.read()
+        result = process.finish()
+    used, total = queues_used(path) if result.ok else (0, 0)
+    if os.path.exists(path):
+        os.remove(path)
+    return {"stream": stream, "ok": result.ok, "error": result.error, "queues_used": used, "queues": total,
+            "touched_mib": mib, "channels_mb_s": channels}
+
+
+def picture(lab, rows, used):
+    """The paper's channels; our throughput; queues and memory."""
+    plt, good = pictures.pyplot(), advise.usable(rows)
+    if plt is None or not good:
+        return []
+    figure, axes = plt.subplots(1, 3, figsize=(12, 3.8))
+    streams = list(STREAMS)
+    channels = [str(i) for i in range(1, 5)]
+    values = {(c, s): [v] for s, theirs in zip(streams, (paper.CHANNELS_RANDOM, paper.CHANNELS_ONE_QUEUE))
+              for c, v in zip(channels, theirs)}
+    pictures.bars(axes[0], channels, streams, values)
+    axes[0].set_title("paper: bandwidth of the memory channels", fontsize=9)
+    axes[0].set_ylabel("MB/s")
+    names = sorted({r["layout"] for r in good})
+    pictures.bars(axes[1], names, streams, {(n, s): [r["pps"] / 1e6 for r in good if r["layout"] == n and r["variant"] == s]
+                                            for n in names for s in streams})
+    axes[1].set_title("here: throughput", fontsize=9)
+    axes[1].set_ylabel("Mpps")
+    per_cent = [("queues used", lambda u: 100 * u["queues_used"] / max(1, u["queues"])),
+                ("memory touched", lambda u: 100 * (u["touched_mib"] or 0) / max(x["touched_mib"] or 1 for x in used))]
+    pictures.bars(axes[2], [n for n, _ in per_cent], streams, {(n, u["stream"]): [f(u)] for n, f in per_cent for u in used})
+    axes[2].set_title("here: % of all queues, % of the larger memory", fontsize=9)
+    for a in axes:
+        a.legend(fontsize=8)
+    figure.tight_layout()
+    return pictures.save(figure, lab.folder, "sec3e")
+
+
+def run(lab):
+    """Both streams, interleaved; then one run of each for what they use."""
+    found = lab.layouts(minimal.CONFIG, LAYOUTS, minimal.SETTINGS)
+    variants = [Variant(name, [("gen.template", path)]) for name, path in STREAMS.items()]
+    rows = lab.sweep(minimal.CONFIG, found, variants, settings=minimal.SETTINGS)
+    used = [utilisation(lab, next(x for x in found if not x.refused), s) for s in STREAMS]
+    lab.save(rows, utilisation=used, paper={"random": paper.CHANNELS_RANDOM, "one queue": paper.CHANNELS_ONE_QUEUE})
+    picture(lab, rows, used)
+    header = ("stream", "queues used", "of", "MiB touched", "paper: MB/s of channels")
+    table = [(u["stream"], u["queues_used"], u["queues"], "-" if u["touched_mib"] is None else f"{u['touched_mib']:.0f}", " ".join(map(str, theirs)))
+             for u, theirs in zip(used, (paper.CHANNELS_RANDOM, paper.CHANNELS_ONE_QUEUE))]
+    write_table(os.path.join(lab.folder, "sec3e-use.csv"), header, table)
+    channels = [f"{u['stream']}: " + ", ".join(f"{n} {v:.0f} MB/s" for n, v in u["channels_mb_s"].items()) for u in used
+                if u["channels_mb_s"]]
+    refused = ["bandwidth of the memory channels: refused: the counters of the memory controllers (uncore_imc) are not visible"]
+    speed = [f"{name}, {stream}: {median(v):.2f} Mpps ({min(v):.2f} to {max(v):.2f})"
+             for name in sorted({r["layout"] for r in rows}) for stream in STREAMS
+             if (v := [r["pps"] / 1e6 for r in advise.usable(rows) if (r["layout"], r["variant"]) == (name, stream)])]
+    return [*table_lines(header, table), *(channels or refused), "", *speed, *sweep_output.refusals(found),
+            *advise.advice(rows)]

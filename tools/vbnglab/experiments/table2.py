@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Table II: throughput by packet size, and what it has to do with which ports share a card.
+
+The arithmetic holds everywhere. Between wires in memory there is no card: then the figure is what this layout takes.
+With two NICs of two ports each, --config names the PCI addresses of the gateway's ports and --pairing says how the
+cables go; run it once for each pairing into the same folder.
+"""
+
+import os
+from statistics import median
+
+from .. import advise, graph, layouts, paper, pci, pictures
+from ..lab import CONFIG, Variant, table_lines, write_table
+from . import Refused
+
+TITLE = "Table II: interface layouts and packet sizes"
+BNG = os.path.join(CONFIG, "bng-4port.cfg")
+
+
+def arguments(parser):
+    """Options of its own."""
+    parser.add_argument("--config", default=BNG, help="configuration (default: cfg/bng-4port.cfg, on wires)")
+    parser.add_argument("--pairing", type=int, choices=(1, 2), help="with NICs: 1 has both access ports on one card and both "
+                        "core ports on the other, 2 has one of each on each card")
+    parser.add_argument("--arithmetic", action="store_true", help="run nothing")
+
+
+def sides(g):
+    """(access ports, core ports) of the gateway: who classifies reads the access side."""
+    access = [p for t in g.receivers() for p in g.tasks[t].ports if g.tasks[t].type == "classify"]
+    return access, [p for t in g.receivers() for p in g.tasks[t].ports if p not in access]
+
+
+def assignment(g, pairing):
+    """--set pairs that put the ports onto the cards as the pairing says; raises Refused with the reason."""
+    access, core = sides(g)
+    device = {p["port"]: p["device"] for p in g.plan["ports"]}
+    ports = access + core
+    if any(pci.card_of(device[p]) is None for p in ports):
+        raise Refused("its ports are not NICs: in memory no port shares a card with another")
+    pairs = pci.pairings([device[p] for p in ports]) if (len(access), len(core)) == (2, 2) else None
+    if pairs is None:
+        raise Refused("it needs two access and two core ports on two cards of two ports each")
+    return [(f"ports.{p}.device", d) for p, d in zip(ports, pairs[pairing])]
+
+
+def card_lines(found):
+    """What NICs this machine has."""
+    lines = [f"card {card}: {len(ports)} port{'s' * (len(ports) != 1)}, {ports[0]['speed'] or 'link speed unknown'}, "
+             f"{ports[0]['width'] or '?'} lanes: {' '.join(p['address'] for p in ports)}" for card, ports in found.items()]
+    able = sum(len(ports) >= 2 for ports in found.values())
+    if able < 2:
+        lines.append(f"the two interface layouts need two cards of two ports each; this machine has {able} such")
+    return lines
+
+
+def arithmetic():
+    """Rows: sizes, theoretical maximum, what the paper reached, and what the cards move over PCIe in each direction."""
+    for (cpe, core), (theirs, first, second) in paper.TABLE2.items():
+        one, two = paper.card_load(cpe, core, 1), paper.card_load(cpe, core, 2)
+        yield (f"{cpe}-{core}", f"{paper.theoretical_mpps(cpe, core):.2f}", f"{theirs:.2f}", f"{first:.2f}", f"{second:.2f}",
+               f"{one[0]:.1f} + {one[1]:.1f}", f"{two[0]:.1f} + {two[1]:.1f}")
+
+
+HEADER = ("bytes", "maximum", "paper: maximum", "configuration 1", "configuration 2", "cards, conf. 1", "cards, conf. 2")
+
+
+def measure(lab, g):
+    """Rows of all packet sizes, on wires or in the pairing asked for; those of the other pairing if it was run before."""
+    device = {p["port"]: p["device"] for p in g.plan["ports"]}
+    on_wires = all(device[p].startswith("wire:") for p in sum(sides(g), []))
+    if on_wires and lab.args.pairing:
+        assignment(g, lab.args.pairing)
+    if not on_wires and not lab.args.pairing:
+        raise Refused("say --pairing 1 or 2: how the cables go now")
+    base = [] if on_wires else assignment(g, lab.args.pairing)
+    sizes = list(paper.TABLE2)[::5] if lab.quick else list(paper.TABLE2)
+    name = "wires" if on_wires else f"configuration {lab.args.pairing}"
+    variants = []
+    for cpe, core in sizes:
+        gens = [(f"{n}.{key}", str(v)) for n in g.generators
+                for key, v in (("size", core if "core" in n else cpe), ("rate", "100%"))]
+        variants.append(Variant(f"{name}, {cpe}-{core}", base + gens))
+    own = layouts.own(lab.args.config, lab.vbng)
+    return name, lab.sweep(lab.args.config, [own], variants)
+
+
+def picture(lab, name, rows):
+    """Throughput by size: maximum, the paper's two configurations, ours."""
+    plt = pictures.pyplot()
+    if plt is None:
+        return []
+    sizes = [f"{a}-{b}" for a, b in paper.TABLE2]
+    figure, axes = plt.subplots(figsize=(8, 4.2))
+    values = {(s, "theoretical maximum"): [t[0]] for s, t in zip(sizes, paper.TABLE2.values())}
+    values |= {(s, f"paper, configuration {i}"): [t[i]] for s, t in zip(sizes, paper.TABLE2.values()) for i in (1, 2)}
+    series = ["theoretical maximum", "paper, configuration 1", "paper, configuration 2"]
+    ours = {}
+    for r in advise.usable(rows):
+        ours.setdefault(r["variant"].rsplit(", ", 1)[1], []).append(r["pps"] / 1e6)
+    if ours:
+        series.append(f"here, {name}")
+        values |= {(s, series[-1]): v for s, v in ours.items()}
+    pictures.bars(axes, sizes, series, values)
+    axes.set_xlabel("frame on the CPE side - on the core side (bytes)")
+    axes.set_ylabel("throughput (Mpps), 4 ports of 10 Gbit/s")
+    axes.legend(fontsize=8)
+    return pictures.save(figure, lab.folder, "table2")
+
+
+def run(lab):
+    """Arithmetic, cards, and a measurement."""
+    lines = [*table_lines(HEADER, list(arithmetic())), "maximum in Mpps; cards: Gbit/s of frames on each, in each direction", "",
+             *card_lines(pci.cards())]
+    write_table(os.path.join(lab.folder, "table2-arithmetic.csv"), HEADER, arithmetic())
+    name, rows = "", []
+    if not lab.args.arithmetic:
+        name, rows = measure(lab, graph.load(lab.args.config, lab.vbng))
+        lab.save(rows, cards=pci.cards())
+        by = {}
+        for r in rows:
+            by.setdefault(r["variant"], []).append(r)
+        lines.append("")
+        for variant, some in by.items():
+            good = [r["pps"] / 1e6 for r in advise.usable(some)]
+            lines.append(f"{variant}: {median(good):.2f} Mpps ({min(good):.2f} to {max(good):.2f}), {some[0]['why']}" if good
+                         else f"{variant}: died: {some[0]['error']}")
+    picture(lab, name, rows)
+    return lines
