@@ -8,14 +8,16 @@
 
 #define MAX_COMMANDS 32
 
+static const struct command *const tables[] = {show_commands, change_commands, stream_commands};
+
+#define N_TABLES (sizeof(tables) / sizeof(tables[0]))
+
 static const struct command *find_command(const char *name)
 {
-    for (const struct command *k = show_commands; k->name != NULL; k++)
-        if (strcmp(k->name, name) == 0)
-            return k;
-    for (const struct command *k = change_commands; k->name != NULL; k++)
-        if (strcmp(k->name, name) == 0)
-            return k;
+    for (size_t i = 0; i < N_TABLES; i++)
+        for (const struct command *k = tables[i]; k->name != NULL; k++)
+            if (strcmp(k->name, name) == 0)
+                return k;
     return NULL;
 }
 
@@ -24,10 +26,9 @@ static void unknown_command(const char *name, struct refusal *why)
     const char *all[MAX_COMMANDS];
     size_t n = 0;
 
-    for (const struct command *k = show_commands; k->name != NULL && n < MAX_COMMANDS; k++)
-        all[n++] = k->name;
-    for (const struct command *k = change_commands; k->name != NULL && n < MAX_COMMANDS; k++)
-        all[n++] = k->name;
+    for (size_t i = 0; i < N_TABLES; i++)
+        for (const struct command *k = tables[i]; k->name != NULL && n < MAX_COMMANDS; k++)
+            all[n++] = k->name;
     const char *near = nearest_name(name, all, n);
 
     if (near != NULL) {

@@ -18,7 +18,7 @@ struct command {
 };
 
 /** NULL at the end. */
-extern const struct command show_commands[], change_commands[];
+extern const struct command show_commands[], change_commands[], stream_commands[];
 
 /* Each reads a key. Returns 0 or -EINVAL, with the key and what was expected in why. */
 int want_integer(const json_t *request, const char *key, uint64_t first, uint64_t last,

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include <jansson.h>
 #include <rte_common.h>
 #include <rte_cycles.h>
 
@@ -313,6 +315,73 @@ static void nested(void)
     free(text);
 }
 
+/* A figure of a stream in what show-streams answers; -1: there is none. */
+static double stream_figure(const char *stream, const char *key)
+{
+    char *answer = request_answer(control, "{\"cmd\":\"show-streams\"}", 22);
+    json_t *root = json_loads(answer, 0, NULL), *task, *s;
+    double v = -1;
+    size_t i, k;
+
+    json_array_foreach(json_object_get(root, "tasks"), i, task)
+    {
+        json_array_foreach(json_object_get(json_object_get(task, "measured"), "streams"), k, s)
+        {
+            const json_t *number = json_object_get(s, key);
+
+            if (strcmp(json_string_value(json_object_get(s, "name")), stream) == 0)
+                v = json_is_boolean(number) ? json_is_true(number) : json_number_value(number);
+        }
+    }
+    json_decref(root);
+    free(answer);
+    return v;
+}
+
+#define SET_RATE "{\"cmd\":\"set-rate\",\"task\":\"load\","
+
+static void streams(void)
+{
+    answers("{\"cmd\":\"show-streams\"}", "\"name\":\"load\",\"measured\":{\"seconds\":");
+    answers("{\"cmd\":\"start-stream\",\"task\":\"load\"}", "{\"ok\":true,\"changed\":1}");
+    CU_ASSERT_DOUBLE_EQUAL(stream_figure("load/small", "rate_pps"), 5000, 1e-3);
+    CU_ASSERT_DOUBLE_EQUAL(stream_figure("load/large", "rate_pps"), 15000, 1e-3);
+    CU_ASSERT_DOUBLE_EQUAL(stream_figure("load/probe", "rate_pps"), 1000, 1e-3);
+    answers(SET_RATE "\"rate\":\"40kpps\"}", "ok");
+    CU_ASSERT_DOUBLE_EQUAL(stream_figure("load/large", "rate_pps"), 30000, 1e-3);
+    CU_ASSERT_DOUBLE_EQUAL(stream_figure("load/probe", "rate_pps"), 1000, 1e-3);
+    answers(SET_RATE "\"stream\":\"probe\",\"rate\":\"1%\"}", "ok");
+    CU_ASSERT_DOUBLE_EQUAL(stream_figure("load/probe", "rate_pps"), 1e8 / 8 / 148, 1e-2);
+    CU_ASSERT_EQUAL(stream_figure("load/probe", "on"), 1);
+    answers("{\"cmd\":\"stop-stream\",\"task\":\"load\",\"stream\":\"probe\"}", "ok");
+    CU_ASSERT_EQUAL(stream_figure("load/probe", "on"), 0);
+    CU_ASSERT_EQUAL(stream_figure("load/small", "on"), 1);
+    answers("{\"cmd\":\"stop-stream\",\"task\":\"load\"}", "ok");
+    CU_ASSERT_EQUAL(stream_figure("load/small", "on"), 0);
+    answers("{\"cmd\":\"stop-stream\",\"task\":\"plain\",\"stream\":\"plain\"}", "ok");
+}
+
+static void wrong_streams(void)
+{
+    answers("{\"cmd\":\"start-stream\"}", "key 'task': expected");
+    answers("{\"cmd\":\"start-stream\",\"task\":\"laod\"}", "did you mean 'load'?");
+    answers("{\"cmd\":\"start-stream\",\"task\":\"rest\"}", "no task 'rest' of type gen");
+    answers("{\"cmd\":\"start-stream\",\"task\":\"load\",\"stream\":\"smal\"}",
+            "did you mean 'small'?");
+    answers("{\"cmd\":\"start-stream\",\"task\":\"load\",\"stream\":1}", "key 'stream': expected");
+    answers("{\"cmd\":\"start-stream\",\"task\":\"load\",\"duration\":5}",
+            "key 'duration': expected");
+    answers("{\"cmd\":\"start-stream\",\"task\":\"load\",\"duration\":\"5\"}",
+            "key 'duration': expected");
+    answers("{\"cmd\":\"start-stream\",\"task\":\"load\",\"rate\":\"1Mpps\"}",
+            "unknown key 'rate'");
+    answers("{\"cmd\":\"stop-stream\",\"task\":\"load\",\"duration\":\"5s\"}", "unknown key");
+    answers(SET_RATE "\"rate\":\"1M\"}", "key 'rate': expected a load");
+    answers(SET_RATE "\"rate\":1000000}", "key 'rate': expected a load");
+    answers(SET_RATE "\"rate\":\"0.0001pps\"}", "cannot keep that rate");
+    CU_ASSERT_DOUBLE_EQUAL(stream_figure("load/small", "rate_pps"), 0, 1e-9); /* all are off */
+}
+
 /* With running cores the same goes through their loops. */
 static void while_running(void)
 {
@@ -327,6 +396,15 @@ static void while_running(void)
     while (calls++ < 3)
         control_sample(control);
     answers("{\"cmd\":\"show-qos\"}", "\"limited\":0");
+    answers(
+        "{\"cmd\":\"start-stream\",\"task\":\"load\",\"stream\":\"small\",\"duration\":\"10ms\"}",
+        "ok");
+    while (stream_figure("load/small", "on") != 0 && calls++ < 1000)
+        usleep(1000);
+    CU_ASSERT_EQUAL(stream_figure("load/small", "on"), 0);
+    CU_ASSERT(stream_figure("load/small", "sent") > 0); /* a busy machine makes fewer */
+    CU_ASSERT(stream_figure("load/small", "sent") <= 110);
+    CU_ASSERT_EQUAL(stream_figure("load/large", "sent"), 0);
     engine_stop(&engine);
     free(most);
 }
@@ -412,6 +490,8 @@ int main(int argc, char **argv)
         {"DSCP", dscp},
         {"show", shows},
         {"all subscribers", dump},
+        {"streams", streams},
+        {"wrong streams", wrong_streams},
         {"malformed", malformed},
         {"noise", noise},
         {"nested", nested},
