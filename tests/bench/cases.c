@@ -40,9 +40,16 @@ enum graph_id {
         "lb_core", "lb",                                                                           \
         "from = \"core\"; to = \"down\"; by = \"gre\";") ",\n" TASK("down", "forward",             \
                                                                     "to = \"access\";")
+#define GEN_TO               "to = \"access\"; template = \"cpe0.tmpl\"; rate = \"1Tbit/s\"; "
+#define GEN_TASK(name, more) TASK(name, "gen", GEN_TO more) ",\n"
+#define STREAMS              "streams = ( { }, { }, { }, { } );"
+#define STAMPED              "size = 78; stamp = true;"
+#define POISSON              "pace = \"poisson\";"
+#define IMIX                 "size = \"imix\";"
+#define SINK                 TASK("sink", "sink", "from = \"core\";")
+#define GENS                 GEN_TASK("gen4", STREAMS) GEN_TASK("gen_stamp", STAMPED)
 #define GEN                                                                                        \
-    TASK("gen", "gen", "to = \"access\"; template = \"cpe0.tmpl\"; rate = \"1Tbit/s\";")           \
-    ",\n" TASK("sink", "sink", "from = \"core\";")
+    GEN_TASK("gen", "") GENS GEN_TASK("gen_poisson", POISSON) GEN_TASK("gen_imix", IMIX) SINK
 
 static const struct graph_text graphs[N_GRAPHS] = {
     [GRAPH_FORWARD] = {"forward", FORWARD, .ports_count_bytes = false},
@@ -58,7 +65,9 @@ static const struct graph_text graphs[N_GRAPHS] = {
     [GRAPH_LB] = {"load-balancers", LB,
                   CORE("0", "\"lb_access\"")
                       ALONE("1", "lb_core") ", " CORE("2-5", "\"up\", \"down\"")},
-    [GRAPH_GEN] = {"generator-and-sink", GEN, CORE("0", "\"gen\"") ALONE("1", "sink")},
+    [GRAPH_GEN] = {"generator-and-sink", GEN,
+                   CORE("0", "\"gen\"") ALONE("1", "sink") ALONE("2", "gen4")
+                       ALONE("3", "gen_stamp") ALONE("4", "gen_poisson") ALONE("5", "gen_imix")},
 };
 
 static const char *const up_to_decap[] = {"classify", NULL};
@@ -157,9 +166,19 @@ const struct bench_case bench_cases[] = {
     {.name = "gen",
      .what = "task alone: mbuf from the pool, 64 B frame",
      .versus = FLOOR,
+     .bar = 1.0,
      .run = pass_source,
      .graph = GRAPH_GEN,
      .task = "gen"},
+#define GEN_CASE(name_, what_, task_)                                                              \
+    {                                                                                              \
+        .name = name_, .what = what_, .versus = FLOOR, .run = pass_source, .graph = GRAPH_GEN,     \
+        .task = task_                                                                              \
+    }
+    GEN_CASE("gen, 4 streams", "the same, streams in turn", "gen4"),
+    GEN_CASE("gen, stamps", "78 B with a stamp each", "gen_stamp"),
+    GEN_CASE("gen, Poisson", "a random gap before each packet", "gen_poisson"),
+    GEN_CASE("gen, IMIX", "64, 594 and 1518 B", "gen_imix"),
     {.name = "sink",
      .what = "task alone: mbuf back to the pool",
      .versus = FLOOR,
