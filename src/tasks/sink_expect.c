@@ -133,13 +133,14 @@ static void add_field(struct expect *e, struct bits *b, const struct pkt_templat
 void expect_check(const struct pkt_template *t, struct loc loc, struct diags *d)
 {
     if (t->n_layers == 0)
-        diag_error(d, loc,
-                   "key 'expect': %s is a pcap: expected a text template, which says what its "
-                   "fields are",
-                   t->path);
+        diag_error(
+            d, loc,
+            "key 'expect': a pcap (%s): expected a text template, which says what its fields "
+            "are",
+            t->path);
     if (t->header_len > STAMP_LAST)
-        diag_error(d, loc, "key 'expect': the headers of %s have %u bytes: expected at most %u",
-                   t->path, t->header_len, STAMP_LAST);
+        diag_error(d, loc, "key 'expect': %u bytes of headers (%s): expected at most %u",
+                   t->header_len, t->path, STAMP_LAST);
 }
 
 void expect_init(struct expect *e, const struct pkt_template *t)
