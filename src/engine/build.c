@@ -7,6 +7,7 @@
 #include <rte_malloc.h>
 
 #include "base/log.h"
+#include "engine/backlog.h"
 #include "engine/engine.h"
 #include "engine/link.h"
 
@@ -230,6 +231,21 @@ static int init_task(struct engine *e, unsigned i, struct tables *tables)
     return rc;
 }
 
+/* For the ports of tasks that have said at init that they can choose. */
+static int make_backlogs(struct core *c, int socket)
+{
+    for (unsigned i = 0; i < c->n_inputs; i++) {
+        struct input *in = &c->inputs[i];
+
+        if (in->kind != INPUT_PORT || in->task->hold == 0)
+            continue;
+        in->backlog = backlog_create(in->task, socket);
+        if (in->backlog == NULL)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 int engine_build(struct engine *e, struct tables *tables)
 {
     int rc = 0;
@@ -246,5 +262,10 @@ int engine_build(struct engine *e, struct tables *tables)
     }
     for (unsigned i = 0; rc == 0 && i < e->plan->n_instances; i++)
         rc = init_task(e, i, tables);
+    for (unsigned i = 0; rc == 0 && i < e->plan->n_cores; i++) {
+        rc = make_backlogs(e->cores[i], engine_socket(e->plan->cores[i].socket));
+        if (rc != 0)
+            log_error("no memory for packets that wait at ports");
+    }
     return rc;
 }

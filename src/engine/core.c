@@ -8,11 +8,12 @@
 #include <rte_pause.h>
 #include <rte_ring.h>
 
+#include "engine/backlog.h"
 #include "engine/link.h"
 
 #define SLEEP_AFTER_ROUNDS 64 /* empty rounds before a core that may sleep does */
 /* Full bursts in a row that a port may bring before the core is taken to lag behind it. */
-#define LAG_BURSTS 16
+#define LAG_BURSTS 4
 #define SLEEP_NS   20000 /* the kernel adds its timer slack of about 50 us */
 
 static bool blocked(struct input *in)
@@ -23,40 +24,46 @@ static bool blocked(struct input *in)
     return false;
 }
 
-/*
- * The port has had more than a burst for so long that it is about to overflow, and then it would
- * lose packets of any class: so take more than the task can bear, a bounded number, and let it
- * choose. Returns how many it has kept.
- */
-static uint16_t look_ahead(struct input *in, struct rte_mbuf **m, uint16_t n)
+static void run_from_port(struct input *in, struct rte_mbuf **m, uint16_t n)
 {
-    struct task *t = in->task;
-    uint16_t more = rte_eth_rx_burst(in->dpdk_port, in->queue, m + n, t->look);
+    in->task->in_port = in->in_port;
+    task_run(in->task, m, n);
+    in->task->in_port = PORT_IN_MBUF;
+}
 
-    in->polled += more;
-    return more > 0 ? t->type->shed(t, m, n + more, in->burst) : n;
+/*
+ * The port has more than the core can take, and would soon overflow and lose packets of any class:
+ * so take more of them, a bounded number, and let the backlog choose which to lose.
+ */
+static unsigned poll_backlog(struct input *in, bool receive, bool stalled)
+{
+    struct rte_mbuf **m;
+    uint16_t n;
+
+    if (receive)
+        in->polled += backlog_fill(in->backlog, in->dpdk_port, in->queue);
+    n = stalled ? 0 : backlog_take(in->backlog, in->burst, &m);
+    if (n > 0)
+        run_from_port(in, m, n);
+    in->lags = backlog_count(in->backlog) > 0;
+    return n;
 }
 
 static unsigned poll_port(struct input *in)
 {
-    struct rte_mbuf *m[BURST_MAX + LOOK_MAX];
-    struct task *t = in->task;
+    struct rte_mbuf *m[BURST_MAX];
     uint16_t n = rte_eth_rx_burst(in->dpdk_port, in->queue, m, in->burst);
 
-    if (n == 0) {
-        in->full_bursts = 0; /* bursts that came one by one, however full, are no backlog */
-        return 0;
-    }
-    in->polled += n;
     if (n < in->burst)
-        in->full_bursts /= 2; /* that it is empty once does not mean that it is over */
-    else if (in->full_bursts < LAG_BURSTS)
-        in->full_bursts++;
-    else if (t->look > 0)
-        n = look_ahead(in, m, n);
-    t->in_port = in->in_port;
-    task_run(t, m, n);
-    t->in_port = PORT_IN_MBUF;
+        in->full_bursts = 0;
+    else if (++in->full_bursts >= LAG_BURSTS) {
+        in->full_bursts = 0;
+        in->lags = in->backlog != NULL;
+    }
+    if (n == 0)
+        return 0;
+    in->polled += n;
+    run_from_port(in, m, n);
     return n;
 }
 
@@ -93,11 +100,15 @@ unsigned core_round(struct core *c, uint64_t now)
 
         if (unlikely(in->n_gates > 0) && blocked(in)) {
             in->stalled++;
+            if (in->backlog != NULL)
+                poll_backlog(in, phase < PHASE_NO_PORTS, true);
             continue;
         }
         switch (in->kind) {
         case INPUT_PORT:
-            if (likely(phase < PHASE_NO_PORTS))
+            if (unlikely(in->lags))
+                moved += poll_backlog(in, phase < PHASE_NO_PORTS, false);
+            else if (likely(phase < PHASE_NO_PORTS))
                 moved += poll_port(in);
             break;
         case INPUT_RING:

@@ -25,8 +25,10 @@ struct input {
     uint16_t in_port; /* INPUT_PORT: the configuration's number */
     uint16_t dpdk_port, queue;
     uint16_t n_gates;
-    uint16_t full_bursts; /* INPUT_PORT: polls in a row that brought a whole burst */
-    struct out **gates;   /* outputs with back-pressure that a burst from here may reach */
+    uint16_t full_bursts;    /* INPUT_PORT: polls in a row that brought a whole burst */
+    bool lags;               /* INPUT_PORT: its packets go through the backlog */
+    struct backlog *backlog; /* NULL: the task cannot choose */
+    struct out **gates;      /* outputs with back-pressure that a burst from here may reach */
     struct rte_ring *ring;
     struct task *task;
     uint64_t polled;  /* packets taken; written by this core */

@@ -15,6 +15,7 @@
 #include <rte_ring.h>
 
 #include "base/log.h"
+#include "engine/backlog.h"
 #include "engine/pool.h"
 
 #define QUIET_SAMPLES                                                                              \
@@ -126,13 +127,16 @@ static uint64_t movement(const struct engine *e)
     return sum;
 }
 
-static uint64_t held_by_tasks(const struct engine *e)
+static uint64_t held_inside(const struct engine *e)
 {
     uint64_t sum = 0;
 
     for (unsigned i = 0; i < e->plan->n_instances; i++)
         if (e->tasks[i]->type->held != NULL)
             sum += e->tasks[i]->type->held(e->tasks[i]);
+    for (unsigned i = 0; i < e->plan->n_cores; i++)
+        for (unsigned k = 0; k < e->cores[i]->n_inputs; k++)
+            sum += backlog_count(e->cores[i]->inputs[k].backlog);
     return sum;
 }
 
@@ -145,7 +149,7 @@ static void wait_until_quiet(const struct engine *e, uint64_t limit_ns)
     for (uint64_t ns = 0; ns < limit_ns && quiet < QUIET_SAMPLES; ns += SAMPLE_NS) {
         nanosleep(&sample, NULL);
         now = movement(e);
-        quiet = now == before && held_by_tasks(e) == 0 ? quiet + 1 : 0;
+        quiet = now == before && held_inside(e) == 0 ? quiet + 1 : 0;
         before = now;
     }
 }
@@ -234,8 +238,10 @@ static void free_core(struct core *c)
 {
     if (c == NULL)
         return;
-    for (unsigned i = 0; i < c->n_inputs; i++)
+    for (unsigned i = 0; i < c->n_inputs; i++) {
+        backlog_free(c->inputs[i].backlog);
         rte_free(c->inputs[i].gates);
+    }
     rte_free(c->inputs);
     rte_free(c);
 }

@@ -7,6 +7,8 @@
 
 #include <rte_ring.h>
 
+#include "engine/backlog.h"
+
 #define READ(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
 
 struct audit {
@@ -100,7 +102,10 @@ static void audit_inputs(struct audit *a, uint64_t *fed, const uint64_t *ring, u
         for (unsigned i = 0; i < core->n_inputs; i++) {
             const struct input *in = &core->inputs[i];
 
-            fed[in->task->instance] += READ(in->polled);
+            uint32_t waiting = backlog_count(in->backlog);
+
+            fed[in->task->instance] += READ(in->polled) - waiting;
+            a->l.held += waiting;
             if (in->kind == INPUT_PORT)
                 polled[in->in_port] += READ(in->polled);
         }

@@ -24,7 +24,8 @@
 #include "engine/meta.h"
 
 #define BURST_MAX 64
-#define LOOK_MAX  256 /* packets that a task may look at beyond a burst, to choose from */
+#define HOLD_MAX  8192 /* packets of a port that may be held to choose from */
+#define RANKS     16   /* of packets, when there are too many: 0 is kept longest */
 
 /* The reason that every task has: the output has several ways and none leads to the packet's egress
  * port. */
@@ -88,12 +89,13 @@ struct task_type {
      */
     uint16_t (*poll)(struct task *t, uint64_t now);
     /**
-     * For a task with look > 0 whose port has more packets than it can take: of n packets in the
-     * order of their arrival (up to BURST_MAX + LOOK_MAX) keep the most important room ones, in
-     * order at the front of m, and drop the others with a reason; they count in task->in, too.
-     * Returns how many are kept.
+     * For a task with hold > 0, whose port has more packets than the core can take: how important
+     * (0..RANKS - 1, 0 is kept longest) each of n packets is, by what it says itself, before
+     * anything of it was checked. The lowest are dropped for the reason overload; they count in
+     * task->in, too.
      */
-    uint16_t (*shed)(struct task *t, struct rte_mbuf **m, uint16_t n, uint16_t room);
+    void (*rank)(const struct task *t, struct rte_mbuf *const *m, uint32_t n, uint8_t *rank);
+    unsigned overload;
     /** Packets that the task holds now (a scheduler's queues). NULL: none. Called by other cores
      * too. */
     uint64_t (*held)(const struct task *t);
@@ -131,7 +133,7 @@ struct task {
     const struct task_type *type;
     const struct cfg_task *cfg;
     uint16_t instance, worker, core;
-    uint16_t look; /* set by init: packets beyond a burst that shed() is shown, 0..LOOK_MAX */
+    uint16_t hold; /* set by init: packets of a port to choose from by rank(), 0..HOLD_MAX */
 } __rte_cache_aligned;
 
 #define PORT_IN_MBUF UINT16_MAX /* the packets come over a link: each has its own in m->port */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What to drop when a port brings more than a core can take: the lowest classes, before any other
- * work is done for them. See task_type.shed and doc/qos.md.
+ * How important packets are, of which some must be dropped because a port brings more than a core
+ * can take: by class, before any other work is done for them. See task_type.rank and doc/qos.md.
  */
 #ifndef TABLES_SHED_H
 #define TABLES_SHED_H
@@ -10,18 +10,16 @@
 
 #include "tables/dscp.h"
 
-#define SHED_MAX 320 /* packets to choose from */
+#define SHED_RANKS (DSCP_CLASSES + 1)
 
 struct rte_mbuf;
 
 /**
- * Of n packets (1..SHED_MAX), as they came from a port, keep the room most important, in their
- * order, at the front of m; the others are put into drop. What counts is the class that a DSCP
- * table gives the DSCP of the subscriber's packet: behind two tags, a label, GRE or none of them.
- * Nothing else of the packet is checked. ARP goes first: without it the subscriber is gone for
- * longer than the overload lasts. What is no packet goes last. Returns how many are kept.
+ * Rank n packets, as they came from a port. What counts is the class that a DSCP table gives the
+ * DSCP of the subscriber's packet: behind two tags, a label, GRE or none of them. Nothing else of
+ * the packet is checked. ARP is with class 0: without it the subscriber is gone for longer than the
+ * overload lasts. What is no packet goes last.
  */
-uint16_t shed_lowest(const struct dscp_table *dscp, struct rte_mbuf **m, uint16_t n, uint16_t room,
-                     struct rte_mbuf **drop);
+void shed_rank(const struct dscp_table *dscp, struct rte_mbuf *const *m, uint32_t n, uint8_t *rank);
 
 #endif

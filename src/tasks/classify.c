@@ -65,7 +65,7 @@ static int init(struct task *t, const struct task_env *env)
         c->dscp = &env->tables->dscp[env->cfg->param[ARG_SCHEDULER].u * QOS_DIRECTIONS +
                                      (c->by_address ? QOS_DOWN : QOS_UP)];
     if (c->dscp != NULL)
-        t->look = (uint16_t)env->cfg->param[ARG_SHED].u;
+        t->hold = (uint16_t)env->cfg->param[ARG_SHED].u;
     c->anti_spoof = env->cfg->param[ARG_ANTI_SPOOF].u != 0 && !c->by_address;
     return 0;
 }
@@ -264,16 +264,11 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         classify(t, m, n, false);
 }
 
-static_assert(SHED_MAX >= BURST_MAX + LOOK_MAX, "there is room for all that the engine shows");
+static_assert(SHED_RANKS <= RANKS, "the engine knows them all");
 
-static uint16_t shed(struct task *t, struct rte_mbuf **m, uint16_t n, uint16_t room)
+static void rank(const struct task *t, struct rte_mbuf *const *m, uint32_t n, uint8_t *rank)
 {
-    const struct classify *c = t->state;
-    struct rte_mbuf *drop[SHED_MAX];
-    uint16_t kept = shed_lowest(c->dscp, m, n, room, drop);
-
-    task_drop_fresh(t, drop, (uint16_t)(n - kept), DROP_OVERLOAD);
-    return kept;
+    shed_rank(((const struct classify *)t->state)->dscp, m, n, rank);
 }
 
 static const char *const matches[] = {
@@ -308,13 +303,11 @@ const struct task_type task_classify = {
               [ARG_SHED] =
                   {.name = "shed",
                    .type = PARAM_COUNT,
-                   .def = "96",
-                   .max = LOOK_MAX,
-                   .help =
-                       "with a scheduler: when the port brings more than the core can take, look "
-                       "at "
-                       "so many packets beyond each burst and drop the lowest classes of them all; "
-                       "0: the device drops, of any class"}},
+                   .def = "1024",
+                   .max = HOLD_MAX,
+                   .help = "with a scheduler: when a port brings more than the core can take, hold "
+                           "up to so many packets of it and drop the lowest classes of them; 0: "
+                           "the device drops, of any class"}},
          .outputs = {[OUT_TO] = "to", [OUT_PUNT] = "punt"},
          .drops = {[DROP_SEGMENTED] = "segmented",
                    [DROP_SHORT_FRAME] = "short_frame",
@@ -332,5 +325,6 @@ const struct task_type task_classify = {
     .state_size = sizeof(struct classify),
     .init = init,
     .handle = handle,
-    .shed = shed,
+    .rank = rank,
+    .overload = DROP_OVERLOAD,
 };

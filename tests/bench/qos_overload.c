@@ -15,6 +15,7 @@
 #include <rte_ip.h>
 #include <rte_ring.h>
 
+#include "engine/backlog.h"
 #include "packet/qinq.h"
 #include "qos_overload.h"
 
@@ -131,7 +132,8 @@ static void take_dropped(struct bench *b, const struct run *r)
 {
     struct rte_mbuf *m[BURST_MAX];
     uint32_t missing = N_PACKETS - idle.n - rte_ring_count(b->wires[WIRE_ACCESS].rx) -
-                       (uint32_t)sched_held(qos_state(r->qos)->sched);
+                       (uint32_t)sched_held(qos_state(r->qos)->sched) -
+                       backlog_count(r->core->inputs[0].backlog);
 
     while (missing > 0) {
         uint32_t n = RTE_MIN(missing, (uint32_t)BURST_MAX);

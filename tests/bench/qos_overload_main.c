@@ -167,7 +167,7 @@ static int usage(void)
             "Print what comes out of one core to which more is offered than it can take.\n"
             "  --quick    few repetitions: fail only where throughput collapses (below 0.6)\n"
             "  --no-huge  use ordinary pages\n"
-            "  --shed N   the parameter shed of classify (default 96)\n");
+            "  --shed N   the parameter shed of classify (default 1024)\n");
     return 2;
 }
 
@@ -178,7 +178,7 @@ int main(int argc, char **argv)
                                           {"shed", required_argument, NULL, 's'},
                                           {NULL, 0, NULL, 0}};
     static struct bench b = {.options = {.cpu = -1}};
-    unsigned shed = 96, rounds = ROUNDS;
+    unsigned shed = 1024, rounds = ROUNDS;
     int c, status = 3;
 
     while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
