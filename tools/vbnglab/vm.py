@@ -68,6 +68,7 @@ class Vm:
         if shutil.which(vm_qemu.QEMU) is None:
             raise vm_qemu.SpecError(f"{vm_qemu.QEMU} is not installed; install the package qemu-system-x86")
         vbng = vbng or (run.binary() if self.accel == "kvm" else vm_image.portable_vbng())
+        self.size = vm_qemu.sizes(spec, vbng)
         image = vm_image.image(vbng, cache)
         self._run = tempfile.mkdtemp(prefix="vbng-vm-")  # short: a socket is in it
         self.folder = folder or os.path.join(self._run, "out")
@@ -76,8 +77,8 @@ class Vm:
             if os.path.exists(os.path.join(self.folder, name)):
                 os.unlink(os.path.join(self.folder, name))
         initrd = os.path.join(self._run, "initrd")
-        vm_image.write_initrd(image, vbng, vm_qemu.guest_script(spec), initrd)
-        self.command = vm_qemu.command(spec, image, initrd, self.accel, self._shares(), self._path("console.log"),
+        vm_image.write_initrd(image, vbng, vm_qemu.guest_script(spec, self.size), initrd)
+        self.command = vm_qemu.command(spec, self.size, image, initrd, self.accel, self._shares(), self._path("console.log"),
                                        os.path.join(self._run, "qmp"))  # fmt: skip
         self.booted = None  # seconds from QEMU's start until vbng ran
         self._failure, self._pinned, self._result = "", {}, None

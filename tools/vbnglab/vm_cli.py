@@ -12,6 +12,7 @@ from . import run, vm_demo, vm_image, vm_qemu, vm_topology
 from .vm import Vm
 
 OK, FAILED, USAGE = 0, 1, 2
+HUGEPAGES = {"2M": 2, "1G": 1024}  # MiB
 
 
 def _seconds(text):
@@ -43,8 +44,8 @@ def _parser():
     r.add_argument("--duration", type=_seconds, metavar="S", help="seconds that vbng runs (default: until Ctrl-C)")
     r.add_argument("--topology", metavar="SxCxT", help="sockets x cores x threads of the guest (default: that of --pin, else 1x2x1)")
     r.add_argument("--pin", metavar="CPUS", help="CPUs of the host for the vCPUs, for example 2-5,12")
-    r.add_argument("--memory", type=int, default=1024, metavar="MIB", help="of the guest (default: 1024); 256 are for its kernel")
-    r.add_argument("--hugepage", choices=("2M", "1G"), default="2M", help="huge pages in the guest (default: 2M)")
+    r.add_argument("--memory", type=int, metavar="MIB", help="of the guest (default: what the configuration needs)")
+    r.add_argument("--hugepage", choices=HUGEPAGES, help="size of the guest's huge pages (default: as the configuration needs)")
     r.add_argument("--backing", default="memfd", metavar="memfd|hugepages|DIR",
                    help="the guest's memory on the host: ordinary, huge pages, or a mounted hugetlbfs (default: memfd)")  # fmt: skip
     r.add_argument("--report", metavar="FILE", help="write the report of the guest's vbng here")
@@ -89,13 +90,14 @@ def _run(args, arguments):
     topology, cpus = _topology(args)
     spec = vm_qemu.Spec(
         config=args.config, ports=[vm_qemu.parse_port(p) for p in args.port], topology=topology, cpus=cpus,
-        memory_mib=args.memory, hugepage_mib=1024 if args.hugepage == "1G" else 2, backing=args.backing,
+        memory_mib=args.memory, hugepage_mib=HUGEPAGES.get(args.hugepage), backing=args.backing,
         arguments=tuple(arguments), seconds=args.duration)  # fmt: skip
     told = []
     for sig in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sig, lambda *_: told.append(1))
     with Vm(spec, folder=args.output, cache=args.cache, accel=args.accel, vbng=args.vbng) as vm:
-        print(f"{topology.vcpus} vCPUs ({topology}), {args.memory} MiB, {vm.accel.upper()} ({vm.why}), QEMU is process {vm.pid}")
+        print(f"{topology.vcpus} vCPUs ({topology}), {vm.size.memory_mib} MiB with {vm.size.hugepages} huge pages of "
+              f"{vm.size.hugepage_mib} MiB, {vm.accel.upper()} ({vm.why}), QEMU is process {vm.pid}")
         if vm.ready(told):
             print(f"vbng runs after {vm.booted:.1f} s" + (f", vCPUs on CPUs {cpus}" if cpus else ""), flush=True)
         result = vm.finish(told)

@@ -7,8 +7,10 @@ Four streams: cpe0 to core0, cpe1 to core1, and back. Every packet must be found
 to a port, the next one must have received or dropped there for a reason.
 """
 
+import json
 import os
 import shutil
+import socket
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -20,8 +22,9 @@ from .vm_qemu import Spec, parse_port
 
 PORTS = ("cpe0", "cpe1", "core0", "core1")
 STREAMS = {"gen_up0": "sink_up0", "gen_up1": "sink_up1", "gen_down0": "sink_down0", "gen_down1": "sink_down1"}
-SETTLE_SECONDS = 3.0  # from the last packet of the streams to the end: all that is under way arrives
-GUEST_SECONDS = 20.0  # without a switch the tester comes first: what it waits for the guest before it sends
+NEVER = "24h"  # when a stream begins that is begun by request
+START_SECONDS = 30.0  # until the tester answers
+SETTLE_SECONDS = 2.0  # from the last packet sent to the end: all that is under way arrives
 
 
 @dataclass(frozen=True)
@@ -103,29 +106,40 @@ def stream_faults(rows):
 # --- run ---
 
 
-def settings(seconds, rate, wait):
-    """--set of the tester: how long and how fast the streams are, after how many seconds, and when the run ends."""
-    out = {"last.start": f"{round((wait + seconds + SETTLE_SECONDS) * 1000)}ms"}
-    for gen in STREAMS:
-        out |= {f"{gen}.rate": rate, f"{gen}.duration": f"{round(seconds * 1000)}ms", f"{gen}.start": f"{round(wait * 1000)}ms"}
-    return out
+class Tester:
+    """The tester's vbng: it waits, with its streams ready, until it is told to send. folder: where its sockets are."""
 
+    def __init__(self, name, folder, rate, vbng):
+        self._control = os.path.join(folder, "tester.control")
+        settings = {f"{gen}.{key}": value for gen in STREAMS for key, value in (("rate", rate), ("start", NEVER))}
+        self.running = run.start(os.path.join(run.TOP, "cfg", name), settings=settings, share_cpus=True, vbng=vbng,
+                                 extra=["--control", self._control], cwd=folder)  # fmt: skip
 
-def _tester(name, folder, seconds, rate, wait, vbng):
-    config = os.path.join(run.TOP, "cfg", name)
-    return run.start(config, settings=settings(seconds, rate, wait), share_cpus=True, vbng=vbng, cwd=folder)
+    def __enter__(self):
+        return self
 
+    def __exit__(self, *_):
+        self.running.stop()
 
-def _watch(switch, running, limit):
-    """The switch's counters, read while the tester runs: Open vSwitch forgets those of a port whose far end leaves.
-    Nothing moves any more in the last SETTLE_SECONDS."""
-    counters, end = {}, time.monotonic() + limit
-    while running.alive() and time.monotonic() < end:
-        for port, figures in switch.stats().items():
-            seen = counters.setdefault(port, figures)
-            counters[port] = {k: max(n, seen[k]) for k, n in figures.items()}
-        time.sleep(SETTLE_SECONDS / 6)
-    return counters
+    def _ask(self, client, request):
+        client.sendall(json.dumps(request).encode() + b"\n")
+        answer = json.loads(client.makefile("r", encoding="utf-8").readline() or "{}")
+        if not answer.get("ok"):
+            raise OSError(f"the tester refuses {request}: {answer.get('error')}")
+
+    def send(self, seconds):
+        """Send for that long, and wait until all has arrived. It answers when its ports are up. Returns whether it did."""
+        try:
+            with socket.socket(socket.AF_UNIX) as client:
+                client.settimeout(START_SECONDS)
+                client.connect(self._control)
+                for command, wait in (("start-stream", seconds), ("stop-stream", SETTLE_SECONDS)):
+                    for gen in STREAMS:
+                        self._ask(client, {"cmd": command, "task": gen})
+                    time.sleep(wait)
+        except OSError:
+            return False  # it has died: its result says why
+        return True
 
 
 def _behind_switch(folder, spec, seconds, rate, options, vbng):
@@ -135,22 +149,20 @@ def _behind_switch(folder, spec, seconds, rate, options, vbng):
             switch.add_port(f"t_{p}")
             switch.connect(p, f"t_{p}")
         switch.start()
-        with Vm(spec([parse_port(attached[p].guest_port) for p in PORTS]), **options) as vm:
-            if not vm.ready():
-                return None, vm.stop(), None
-            with _tester("gen-switch.cfg", switch.folder, seconds, rate, 1.0, vbng) as running:
-                counters = _watch(switch, running, 1.0 + seconds + run.GRACE)
-                tester = running.finish(0)
-            return tester, vm.stop(), counters
+        with Tester("gen-switch.cfg", switch.folder, rate, vbng) as tester:
+            with Vm(spec([parse_port(attached[p].guest_port) for p in PORTS]), **options) as vm:
+                sent = vm.ready() and tester.send(seconds)
+                # before one of them leaves: Open vSwitch forgets the counters of a port whose far end does
+                counters = switch.stats() if sent else None
+                return tester.running.stop(), vm.stop(), counters
 
 
 def _direct(folder, spec, seconds, rate, options, vbng):
-    with _tester("gen-vm.cfg", folder, seconds, rate, GUEST_SECONDS, vbng) as running:
+    with Tester("gen-vm.cfg", folder, rate, vbng) as tester:
         with Vm(spec([parse_port(f"vhost:{folder}/{p}.sock") for p in PORTS]), **options) as vm:
-            if not vm.ready():
-                return None, vm.stop(), None
-            tester = running.finish(GUEST_SECONDS + seconds + run.GRACE)
-            return tester, vm.stop(), None
+            if vm.ready():
+                tester.send(seconds)
+            return tester.running.stop(), vm.stop(), None
 
 
 def demonstrate(seconds, rate="20kpps", switch="ovs", config=None, tester_vbng=None, **options):
@@ -165,9 +177,7 @@ def demonstrate(seconds, rate="20kpps", switch="ovs", config=None, tester_vbng=N
         return Outcome(None, None, None, [str(e)])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    faults = [f"guest: {guest.error}"] if not guest.ok else []
-    if tester is not None and not tester.ok:
-        faults.append(f"tester: {tester.error}")
+    faults = [f"{name}: {r.error}" for name, r in (("guest", guest), ("tester", tester)) if not r.ok]
     if not faults:
         faults = account(tester.report, guest.report, counters) + stream_faults(streams(tester.report))
     return Outcome(tester, guest, counters, faults)

@@ -245,7 +245,8 @@ def image(vbng, cache=None, update=False):
         raise ImageError(f"{BUSYBOX} is not there or needs libraries; install the package busybox-static")
     libs = libraries(vbng)
     pmds = drivers(libs)
-    files = sorted(set(libs + pmds + libraries(*pmds)))
+    unwinder = os.path.join(os.path.dirname(next(p for p in libs if "/libc.so." in p)), "libgcc_s.so.1")
+    files = sorted({*libs, *pmds, *libraries(*pmds), unwinder})  # the last is loaded when a thread is cancelled
     with _locked(cache):
         kernel, release = _kernel(cache, update)
         state = [(f, os.path.getsize(f), os.stat(f).st_mtime_ns) for f in (__file__, BUSYBOX, *files)]

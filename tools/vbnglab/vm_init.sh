@@ -34,7 +34,7 @@ share templates /config/pkt_templates ro || say "no packet templates"
 
 pages=/sys/kernel/mm/hugepages/hugepages-${hugepage_kib}kB/nr_hugepages
 echo "$hugepages" >"$pages"
-[ "$(cat "$pages")" -ge "$hugepages" ] || say "only $(cat "$pages") of $hugepages huge pages: give the guest more memory"
+[ "$(cat "$pages")" -ge "$hugepages" ] || end "only $(cat "$pages") of $hugepages huge pages: give the guest more memory"
 
 for port in $ports; do
     device=/sys/bus/pci/devices/$port

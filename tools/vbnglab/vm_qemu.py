@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the guest of tools/vm is made of, and the QEMU command for it."""
 
+import json
 import os
 import re
 import shlex
 from dataclasses import dataclass, field
 
+from . import run
 from .vm_topology import Topology
 
 QEMU = "qemu-system-x86_64"
+MIB = 1024 * 1024
 FIRST_SLOT = 0x10  # of the ports on PCI bus 0
 MAX_PORTS = 15
-KERNEL_MIB = 256  # of the guest's memory that is not for huge pages: kernel, its archives, vbng
+KERNEL_MIB = 160  # of the guest's memory: its kernel, and the files of the image, which stay in memory
+CPU = "max,vendor=GenuineIntel"  # emulated; as AMD it would have no threads
 
 
 class SpecError(Exception):
@@ -51,8 +55,8 @@ class Spec:
     ports: list = field(default_factory=list)
     topology: Topology = Topology(1, 2, 1)
     cpus: list = field(default_factory=list)  # CPU of the host for each vCPU; empty: where the kernel likes
-    memory_mib: int = 1024
-    hugepage_mib: int = 2  # 2 or 1024, in the guest
+    memory_mib: int | None = None  # None: what the configuration needs
+    hugepage_mib: int | None = None  # 2 or 1024, in the guest; None: as the configuration would have them
     backing: str = "memfd"  # of the guest's memory: memfd, hugepages, or the path of a hugetlbfs
     arguments: tuple = ()  # more options of the guest's vbng
     seconds: float | None = None  # None: until told to stop
@@ -67,37 +71,72 @@ class Spec:
             raise SpecError("two ports have the same socket or interface")
         if self.cpus and len(self.cpus) != self.topology.vcpus:
             raise SpecError(f"{len(self.cpus)} CPUs to pin to, and {self.topology.vcpus} vCPUs ({self.topology}); say one for each")
-        if self.hugepages < 1:
-            raise SpecError(f"{self.memory_mib} MiB are too little: {KERNEL_MIB} MiB are for the kernel, the rest for huge pages "
-                            f"of {self.hugepage_mib} MiB")
-
-    @property
-    def hugepages(self):
-        """Huge pages in the guest: all but what the kernel needs."""
-        return (self.memory_mib - KERNEL_MIB) // self.hugepage_mib
 
 
-def guest_script(spec):
+@dataclass(frozen=True)
+class Sizes:
+    """The guest's memory."""
+
+    memory_mib: int
+    hugepage_mib: int
+    hugepages: int
+
+
+def _up(value, unit):
+    return -(-value // unit) * unit
+
+
+def _check_ports(spec, interfaces):
+    there = [pci_address(i) for i in range(len(spec.ports))]
+    for port in interfaces:
+        if port["kind"] == "pci" and port["device"] not in there:
+            raise SpecError(f"port {port['name']} of the configuration is {port['device']}, and the guest has "
+                            f"{', '.join(there) or 'none'}: one for each --port")
+
+
+def sizes(spec, vbng):
+    """What the guest needs by vbng --describe, or what was asked for if that is enough. Also the first check of the
+    configuration, in the guest's topology."""
+    words = ["--describe", "--topology", str(spec.topology), *spec.arguments, spec.config]
+    status, out, err = run.query(words, vbng)
+    if status != 0:
+        raise SpecError(f"{err.strip()}\nthe guest's topology is {spec.topology} (--topology)")
+    described = json.loads(out)
+    _check_ports(spec, described["interfaces"])
+    need = described["memory"]
+    huge = need["hugepages"] or {"page_bytes": 2 * MIB, "pages": 0}
+    page = spec.hugepage_mib or huge["page_bytes"] // MIB
+    # the kernel spreads huge pages evenly over the sockets, and the configuration may want them all on one
+    pages = -(-huge["pages"] * huge["page_bytes"] // (page * MIB)) * spec.topology.sockets
+    gap = 2 * page if page > 2 else 0  # lost in each socket to alignment, and to what is there already when they are taken
+    least = _up(KERNEL_MIB + need["ordinary_bytes"] // MIB + pages * page + gap * spec.topology.sockets, 64 * spec.topology.sockets)
+    if spec.memory_mib is not None and spec.memory_mib < least:
+        raise SpecError(f"{spec.memory_mib} MiB are too little: this configuration needs {least} MiB, of which "
+                        f"{pages} huge pages of {page} MiB; say --memory {least} or less of pools, or leave --memory out")
+    return Sizes(spec.memory_mib or least, page, pages)
+
+
+def guest_script(spec, size):
     """/run.sh of the guest: what vm_init.sh reads."""
     vbng = ["/bin/vbng", "--quiet", "--report", "/out/report.json", "--sample", "/out/sample.csv", "--sample-period", "1s"]
     if spec.seconds is not None:
         vbng += ["--duration", f"{round(spec.seconds * 1000)}ms"]
     vbng += [*spec.arguments, f"/config/cfg/{os.path.basename(spec.config)}"]
     ports = " ".join(pci_address(i) for i in range(len(spec.ports)))
-    return (f"hugepage_kib={spec.hugepage_mib * 1024}\nhugepages={spec.hugepages}\nports='{ports}'\n"
+    return (f"hugepage_kib={size.hugepage_mib * 1024}\nhugepages={size.hugepages}\nports='{ports}'\n"
             f"vbng() {{ exec {shlex.join(vbng)}; }}\n")
 
 
-def _memory(spec):
+def _memory(spec, size):
     """One NUMA node for each socket, each with its share of the memory. vhost-user needs it shared."""
     nodes, out = spec.topology.sockets, []
     for n in range(nodes):
-        size = spec.memory_mib // nodes
+        share = size.memory_mib // nodes
         if spec.backing in ("memfd", "hugepages"):
             huge = ",hugetlb=on" if spec.backing == "hugepages" else ""
-            back = f"memory-backend-memfd,id=mem{n},size={size}M,share=on{huge}"
+            back = f"memory-backend-memfd,id=mem{n},size={share}M,share=on{huge}"
         else:
-            back = f"memory-backend-file,id=mem{n},size={size}M,share=on,mem-path={spec.backing}"
+            back = f"memory-backend-file,id=mem{n},size={share}M,share=on,mem-path={spec.backing}"
         out += ["-object", back]
         if nodes > 1:
             out += ["-numa", f"node,nodeid={n},memdev=mem{n}", "-numa", f"cpu,node-id={n},socket-id={n}"]
@@ -127,19 +166,19 @@ def _shares(folders):
     return out
 
 
-def command(spec, image, initrd, accel, folders, console, qmp):
+def command(spec, size, image, initrd, accel, folders, console, qmp):
     """The QEMU command. folders: {"out": ..., "config": ..., "templates": ...} of the host; accel: "kvm" or "tcg"."""
     t = spec.topology
     numa = t.sockets > 1
     return [
         QEMU, "-no-user-config", "-nodefaults", "-display", "none", "-no-reboot",
         "-machine", "q35" + ("" if numa else ",memory-backend=mem0"),
-        "-accel", "kvm" if accel == "kvm" else "tcg,thread=multi", "-cpu", "host" if accel == "kvm" else "max",
-        "-smp", f"{t.vcpus},sockets={t.sockets},cores={t.cores},threads={t.threads}", "-m", f"{spec.memory_mib}M",
-        *_memory(spec),
+        "-accel", "kvm" if accel == "kvm" else "tcg,thread=multi", "-cpu", "host" if accel == "kvm" else CPU,
+        "-smp", f"{t.vcpus},sockets={t.sockets},cores={t.cores},threads={t.threads}", "-m", f"{size.memory_mib}M",
+        *_memory(spec, size),
         "-kernel", image.kernel, "-initrd", initrd,
         "-append", "console=ttyS0 panic=-1 quiet mitigations=off no_timer_check"
-                   + (" default_hugepagesz=1G hugepagesz=1G" if spec.hugepage_mib == 1024 else ""),
+                   + (f" hugepagesz=1G hugepages={size.hugepages}" if size.hugepage_mib == 1024 else ""),
         "-serial", f"file:{console}", "-qmp", f"unix:{qmp},server=on,wait=off",
         *_shares(folders),
         *(word for i, p in enumerate(spec.ports) for word in _port(i, p)),
