@@ -48,8 +48,19 @@ void plan_check_facts(struct plan_build *b);
 /* plan_qos.c: schedulers, the tasks that choose their queues, and those that shape by them. */
 void plan_check_qos(struct plan_build *b);
 
-/** The scheduler (index in qos.schedulers[]) that a task shapes by, or CFG_NONE. */
+/* plan_shed.c: what a task does with the scheduler that it names; the way from ports to schedulers.
+ */
+void plan_check_shed(struct plan_build *b);
+
+/** The parameter of that name, or NULL where it is not set. */
+const struct param_value *task_param(const struct cfg_task *t, const char *name);
+
+/** The scheduler (index in qos.schedulers[]) that a task shapes by, or whose queues it chooses; or
+ * CFG_NONE. */
 uint32_t task_shapes(const struct cfg_task *t);
+uint32_t task_writes(const struct cfg_task *t);
+/** Packets of each port that a task reads which it holds back to choose from under overload. */
+uint32_t task_holds(const struct cfg_task *t);
 /** How many subscribers it has. */
 uint32_t scheduler_subscribers(const struct cfg_scheduler *s);
 

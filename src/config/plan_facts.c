@@ -34,21 +34,32 @@ static uint32_t given(const struct cfg_task *t)
 
         if (param->choice_gives != NULL && t->param[i].set)
             facts |= param->choice_gives[t->param[i].u];
-        if (param->type == PARAM_SCHEDULER && t->param[i].set)
-            facts |= FACT_PATH;
+        if (t->param[i].set)
+            facts |= param->set_gives;
     }
     return t->schema->egress != EGRESS_NONE ? facts | FACT_EGRESS : facts;
+}
+
+/* What it needs of them, with the parameters it has. */
+static uint32_t needed(const struct cfg_task *t)
+{
+    uint32_t facts = t->schema->needs;
+
+    for (unsigned i = 0; t->schema->params[i].name != NULL; i++)
+        if (t->schema->params[i].choice_needs != NULL && t->param[i].set)
+            facts |= t->schema->params[i].choice_needs[t->param[i].u];
+    return facts;
 }
 
 /* A task whose needs are not met is reported itself; what follows it is judged as if they were. */
 static uint32_t facts_after(const struct cfg_task *t, uint32_t before)
 {
-    return ((before | t->schema->needs) & ~t->schema->loses) | given(t);
+    return ((before | needed(t)) & ~t->schema->loses) | given(t);
 }
 
 static uint32_t facts_at_output(const struct cfg_task *t, unsigned output, uint32_t before)
 {
-    return output_is_punt(t, output) ? 0 : facts_after(t, before);
+    return output_is_punt(t, output) ? 0 : facts_after(t, before) | t->schema->output_gives[output];
 }
 
 static bool lower(const struct cfg_model *m, const struct cfg_task *t, uint32_t before,
@@ -111,7 +122,7 @@ static void check_needs(struct plan_build *b, unsigned task, const uint32_t fact
     for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         const char *kind, *from;
 
-        if ((t->schema->needs & ~facts[task] & words[i].fact) == 0)
+        if ((needed(t) & ~facts[task] & words[i].fact) == 0)
             continue;
         from = culprit(b->m, task, words[i].fact, facts, &kind);
         diag_error(b->d, t->loc,

@@ -224,6 +224,7 @@ static uint64_t pool_need(const struct plan *p, const struct pool_flow *f, unsig
         if ((f->task[inst->task] >> pool & 1) == 0)
             continue;
         hands += PER_INSTANCE;
+        need += (uint64_t)inst->n_rx * task_holds(&p->cfg->tasks[inst->task]);
         if (inst->in_ring != CFG_NONE)
             need += p->rings[inst->in_ring].size;
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Schedulers in the graph: a task that needs a path and names a scheduler is its shaper (qos); any
- * other that names one writes the path (classify, gre_decap). The queue that a writer chose must be
- * what the shaper means by it, and a shaper must get no packets of subscribers who are not its own.
+ * Schedulers in the graph: a task that needs a path and names a scheduler is its shaper (qos); one
+ * that gives a path where it names one writes it (classify, gre_decap); any other drops by its
+ * classes under overload (mpls_pop). The queue that a writer chose must be what the shaper means by
+ * it, and a shaper must get no packets of subscribers who are not its own.
  */
 #include <string.h>
 
@@ -10,40 +11,9 @@
 
 static const char *const directions[QOS_DIRECTIONS] = {"upstream", "downstream"};
 
-/* The parameter of that name, if it is set. */
-static const struct param_value *param(const struct cfg_task *t, const char *name)
-{
-    for (unsigned i = 0; t->schema->params[i].name != NULL; i++)
-        if (strcmp(t->schema->params[i].name, name) == 0 && t->param[i].set)
-            return &t->param[i];
-    return NULL;
-}
-
-static const struct param_value *scheduler_param(const struct cfg_task *t)
-{
-    for (unsigned i = 0; t->schema->params[i].name != NULL; i++)
-        if (t->schema->params[i].type == PARAM_SCHEDULER && t->param[i].set)
-            return &t->param[i];
-    return NULL;
-}
-
-uint32_t task_shapes(const struct cfg_task *t)
-{
-    const struct param_value *v = scheduler_param(t);
-
-    return v != NULL && (t->schema->needs & FACT_PATH) != 0 ? (uint32_t)v->u : CFG_NONE;
-}
-
-static uint32_t task_writes(const struct cfg_task *t)
-{
-    const struct param_value *v = scheduler_param(t);
-
-    return v != NULL && (t->schema->needs & FACT_PATH) == 0 ? (uint32_t)v->u : CFG_NONE;
-}
-
 static enum qos_direction shaped_direction(const struct cfg_task *t)
 {
-    const struct param_value *v = param(t, "direction");
+    const struct param_value *v = task_param(t, "direction");
 
     return v != NULL && v->u == QOS_DOWN ? QOS_DOWN : QOS_UP;
 }
@@ -52,7 +22,7 @@ static enum qos_direction shaped_direction(const struct cfg_task *t)
  * downstream. */
 static bool finds_anyone(const struct cfg_task *t)
 {
-    const struct param_value *match = param(t, "match");
+    const struct param_value *match = task_param(t, "match");
 
     if (strcmp(t->schema->type, "gre_decap") == 0)
         return true;
@@ -313,6 +283,7 @@ void plan_check_qos(struct plan_build *b)
             check_writer(b, i);
         }
     }
+    plan_check_shed(b);
     for (unsigned i = 0; i < m->qos.n_schedulers; i++)
         if (!has_shaper(m, i))
             diag_warning(b->d, m->qos.schedulers[i].loc,

@@ -24,8 +24,9 @@ enum param_type {
     PARAM_ENUM,      /* one of choices[]; u is its index */
     PARAM_IPV4,      /* parse_ipv4(): host order */
     PARAM_STRING,    /* s */
-    PARAM_SCHEDULER, /* name of one in qos.schedulers; u is its index. A task that names one gives
-                        FACT_PATH */
+    PARAM_SCHEDULER, /* name of one in qos.schedulers; u is its index. A task with set_gives
+                        FACT_PATH chooses its queues, one that needs FACT_PATH shapes by it, any
+                        other drops by its classes when there is too much */
     PARAM_RANGE,     /* parse_range(): u is its first, u2 its last number */
     PARAM_LOAD,      /* parse_load(): load */
     PARAM_SHARE,     /* parse_share(): of 2^64 */
@@ -51,9 +52,10 @@ struct task_param {
     uint64_t min, max; /* bounds of the parsed number, both inside; max 0: none */
     const char *const *choices; /* PARAM_ENUM: names, NULL at the end */
     const char *help;           /* one line for the manual */
-    /* PARAM_ENUM, optional: packet_fact bits that a choice adds to gives */
-    const uint32_t *choice_gives;
-    bool required; /* it must be given */
+    /* PARAM_ENUM, optional: packet_fact bits that a choice adds to gives, and to needs */
+    const uint32_t *choice_gives, *choice_needs;
+    uint32_t set_gives; /* packet_fact bits that are added to gives where it is set */
+    bool required;      /* it must be given */
     enum param_scope scope;
 };
 
@@ -106,6 +108,7 @@ struct task_schema {
     /* packet_fact bits: true of every packet that it takes; of every packet that leaves it by any
      * output but "punt"; no longer true after it */
     uint32_t needs, gives, loses;
+    uint32_t output_gives[TASK_MAX_OUTPUTS]; /* and of every packet that leaves it by one output */
     enum egress_set egress;
 };
 

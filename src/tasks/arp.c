@@ -274,8 +274,8 @@ const struct task_type task_arp = {
                     [DROP_UNRESOLVED] = "unresolved",
                     [DROP_UNSUPPORTED] = "unsupported",
                 },
-            /* of what leaves by "route"; what leaves by "to" is ready for a port and no more */
-            .gives = FACT_IPV4 | FACT_SUBSCRIBER,
+            /* what leaves by "to" is ready for a port and no more */
+            .output_gives = {[ARP_OUT_ROUTE] = FACT_IPV4 | FACT_SUBSCRIBER},
             .egress = EGRESS_ALL_PORTS,
         },
     .state_size = sizeof(struct arp),

@@ -298,6 +298,7 @@ const struct task_type task_classify = {
                                           "subscriber's (with match = \"qinq\" or \"any\")"},
               [ARG_SCHEDULER] = {.name = "scheduler",
                                  .type = PARAM_SCHEDULER,
+                                 .set_gives = FACT_PATH,
                                  .help = "write the queue of this scheduler, by the "
                                          "packet's DSCP, into the mbuf"},
               [ARG_SHED] =

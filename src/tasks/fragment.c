@@ -178,6 +178,8 @@ static int fragment_init(struct task *t, const struct task_env *env)
 static const char *const by_choices[] = {
     [BY_NEXTHOP] = "nexthop", [BY_SUBSCRIBER] = "subscriber", NULL};
 
+static const uint32_t by_needs[] = {[BY_NEXTHOP] = FACT_NEXTHOP, [BY_SUBSCRIBER] = FACT_SUBSCRIBER};
+
 const struct task_type task_fragment = {
     .schema =
         {
@@ -190,6 +192,7 @@ const struct task_type task_fragment = {
                                   .type = PARAM_ENUM,
                                   .def = "nexthop",
                                   .choices = by_choices,
+                                  .choice_needs = by_needs,
                                   .help = "whose limit it is: the next hop's (MTU less tunnel and "
                                           "labels) or that of the subscriber's access port"},
                 },

@@ -10,10 +10,11 @@
 #include "packet/frame.h"
 #include "packet/gre.h"
 #include "packet/ipv4.h"
+#include "tables/shed.h"
 #include "tables/tables.h"
 
 enum { OUT_TO, OUT_PUNT };
-enum { ARG_KEY, ARG_SCHEDULER };
+enum { ARG_KEY, ARG_SCHEDULER, ARG_SHED };
 enum { KEY_REQUIRED, KEY_OPTIONAL };
 
 /* The three of each header follow the order of enum ipv4_verdict. */
@@ -38,6 +39,7 @@ enum {
     DROP_MISDELIVERED,
     DROP_NO_SLOW_PATH,
     DROP_FOREIGN_MAC,
+    DROP_OVERLOAD,
     GOOD,
     FOR_US,
 };
@@ -76,6 +78,8 @@ static int init(struct task *t, const struct task_env *env)
     d->key_required = env->cfg->param[ARG_KEY].u == KEY_REQUIRED;
     if (env->cfg->param[ARG_SCHEDULER].set)
         d->dscp = &env->tables->dscp[env->cfg->param[ARG_SCHEDULER].u * QOS_DIRECTIONS + QOS_DOWN];
+    if (d->dscp != NULL)
+        t->hold = (uint16_t)env->cfg->param[ARG_SHED].u;
     return 0;
 }
 
@@ -228,6 +232,11 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         task_emit_burst(t, OUT_TO, good, k);
 }
 
+static void rank(const struct task *t, struct rte_mbuf *const *m, uint32_t n, uint8_t *rank)
+{
+    shed_rank(((const struct gre_decap *)t->state)->dscp, m, n, rank);
+}
+
 static const char *const keys[] = {[KEY_REQUIRED] = "required", [KEY_OPTIONAL] = "optional", NULL};
 
 const struct task_type task_gre_decap = {
@@ -242,8 +251,16 @@ const struct task_type task_gre_decap = {
                                                "the subscriber of their destination"},
                           [ARG_SCHEDULER] = {.name = "scheduler",
                                              .type = PARAM_SCHEDULER,
+                                             .set_gives = FACT_PATH,
                                              .help = "write the queue of this scheduler, by the "
-                                                     "inner DSCP, into the mbuf"}},
+                                                     "inner DSCP, into the mbuf"},
+                          [ARG_SHED] = {.name = "shed",
+                                        .type = PARAM_COUNT,
+                                        .def = "1024",
+                                        .max = HOLD_MAX,
+                                        .help =
+                                            "where it reads a port and names a scheduler: as of "
+                                            "classify"}},
                .outputs = {[OUT_TO] = "to", [OUT_PUNT] = "punt"},
                .drops = {[DROP_SEGMENTED] = "segmented",
                          [DROP_SHORT_FRAME] = "short_frame",
@@ -264,10 +281,13 @@ const struct task_type task_gre_decap = {
                          [DROP_INNER_BAD_CHECKSUM] = "inner_bad_checksum",
                          [DROP_MISDELIVERED] = "misdelivered",
                          [DROP_NO_SLOW_PATH] = "no_slow_path",
-                         [DROP_FOREIGN_MAC] = "foreign_mac"},
+                         [DROP_FOREIGN_MAC] = "foreign_mac",
+                         [DROP_OVERLOAD] = "overload"},
                .gives = FACT_SUBSCRIBER | FACT_IPV4,
                .loses = FACT_QINQ_IPV4},
     .state_size = sizeof(struct gre_decap),
     .init = init,
     .handle = handle,
+    .rank = rank,
+    .overload = DROP_OVERLOAD,
 };

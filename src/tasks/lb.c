@@ -129,6 +129,8 @@ static int lb_init(struct task *t, const struct task_env *env)
 static const char *const by_choices[] = {
     [BY_QINQ] = "qinq", [BY_GRE] = "gre", [BY_SUBSCRIBER] = "subscriber", NULL};
 
+static const uint32_t by_needs[] = {[BY_QINQ] = 0, [BY_GRE] = 0, [BY_SUBSCRIBER] = FACT_SUBSCRIBER};
+
 const struct task_type task_lb = {
     .schema =
         {
@@ -142,6 +144,7 @@ const struct task_type task_lb = {
                                   .type = PARAM_ENUM,
                                   .def = "qinq",
                                   .choices = by_choices,
+                                  .choice_needs = by_needs,
                                   .help = "what names the subscriber: the VLAN pair, the GRE key "
                                           "(behind any MPLS labels), or the mbuf, where a task "
                                           "before it has found it"},

@@ -8,10 +8,11 @@
 #include "packet/frame.h"
 #include "packet/ipv4.h"
 #include "packet/mpls.h"
+#include "tables/shed.h"
 #include "tables/tables.h"
 
 enum { OUT_TO, OUT_PUNT };
-enum { ARG_UNLABELLED, ARG_LABEL, ARG_MAX_LABELS };
+enum { ARG_UNLABELLED, ARG_LABEL, ARG_MAX_LABELS, ARG_SCHEDULER, ARG_SHED };
 enum { UNLABELLED_ACCEPT, UNLABELLED_DROP };
 
 enum {
@@ -26,13 +27,15 @@ enum {
     DROP_UNLABELLED,
     DROP_NO_SLOW_PATH,
     DROP_FOREIGN_MAC,
+    DROP_OVERLOAD,
     GOOD,
     FOR_US,
 };
 
 struct mpls_pop {
     const uint8_t (*port_mac)[MAC_ROOM];
-    uint32_t first, last; /* accepted labels */
+    uint32_t first, last;          /* accepted labels */
+    const struct dscp_table *dscp; /* NULL: no scheduler follows */
     unsigned max_labels;
     bool drop_unlabelled;
 };
@@ -47,6 +50,10 @@ static int init(struct task *t, const struct task_env *env)
     p->first = (uint32_t)param[ARG_LABEL].u;
     p->last = (uint32_t)param[ARG_LABEL].u2;
     p->max_labels = (unsigned)param[ARG_MAX_LABELS].u;
+    if (param[ARG_SCHEDULER].set) {
+        p->dscp = &env->tables->dscp[param[ARG_SCHEDULER].u * QOS_DIRECTIONS + QOS_DOWN];
+        t->hold = (uint16_t)param[ARG_SHED].u;
+    }
     return 0;
 }
 
@@ -157,6 +164,11 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         task_emit_burst(t, OUT_TO, good, k);
 }
 
+static void rank(const struct task *t, struct rte_mbuf *const *m, uint32_t n, uint8_t *rank)
+{
+    shed_rank(((const struct mpls_pop *)t->state)->dscp, m, n, rank);
+}
+
 static const char *const unlabelled[] = {
     [UNLABELLED_ACCEPT] = "accept", [UNLABELLED_DROP] = "drop", NULL};
 
@@ -179,7 +191,16 @@ const struct task_type task_mpls_pop = {
                                               .def = "8",
                                               .min = 1,
                                               .max = 64,
-                                              .help = "deepest label stack that is accepted"}},
+                                              .help = "deepest label stack that is accepted"},
+                          [ARG_SCHEDULER] = {.name = "scheduler",
+                                             .type = PARAM_SCHEDULER,
+                                             .help = "the scheduler that follows: what classes "
+                                                     "there are to shed by"},
+                          [ARG_SHED] = {.name = "shed",
+                                        .type = PARAM_COUNT,
+                                        .def = "1024",
+                                        .max = HOLD_MAX,
+                                        .help = "with a scheduler: as of classify"}},
                .outputs = {[OUT_TO] = "to", [OUT_PUNT] = "punt"},
                .drops = {[DROP_SEGMENTED] = "segmented",
                          [DROP_SHORT_FRAME] = "short_frame",
@@ -191,9 +212,12 @@ const struct task_type task_mpls_pop = {
                          [DROP_NOT_IPV4] = "not_ipv4",
                          [DROP_UNLABELLED] = "unlabelled",
                          [DROP_NO_SLOW_PATH] = "no_slow_path",
-                         [DROP_FOREIGN_MAC] = "foreign_mac"},
+                         [DROP_FOREIGN_MAC] = "foreign_mac",
+                         [DROP_OVERLOAD] = "overload"},
                .loses = FACT_IPV4 | FACT_QINQ_IPV4},
     .state_size = sizeof(struct mpls_pop),
     .init = init,
     .handle = handle,
+    .rank = rank,
+    .overload = DROP_OVERLOAD,
 };

@@ -116,7 +116,7 @@ tasks = (
 {tester} );
 layout = (
   {{ core = "0"; tasks = ["classify", "qos_up", "decap", "route", "fragment", "gre_up", "mpls_up", "mpls_down", "gre_down",
-                          "encap", "qos_down", "arp", "own_route"]; }},
+                          "encap", "fragment_down", "qos_down", "arp", "own_route"]; }},
   {{ core = "1"; tasks = [{names}]; }} );
 """
 

@@ -12,10 +12,11 @@
 #include "config/model.h"
 
 static const char *const directions[] = {"up", "down", NULL};
-static const struct task_schema classify = {.type = "classify",
-                                            .outputs = {"to"},
-                                            .params = {{"scheduler", PARAM_SCHEDULER}},
-                                            .gives = FACT_SUBSCRIBER};
+static const struct task_schema classify = {
+    .type = "classify",
+    .outputs = {"to"},
+    .params = {{"scheduler", PARAM_SCHEDULER, .set_gives = FACT_PATH}},
+    .gives = FACT_SUBSCRIBER};
 static const struct task_schema qos = {
     .type = "qos",
     .outputs = {"to"},

@@ -6,14 +6,20 @@
 #include "config/qos_fit.h"
 
 static const char *const directions[] = {"up", "down", NULL};
-static const struct task_schema classify_q = {.type = "classify",
-                                              .outputs = {"to", "punt"},
-                                              .params = {{"scheduler", PARAM_SCHEDULER}},
-                                              .gives = FACT_SUBSCRIBER};
-static const struct task_schema gre_q = {.type = "gre_decap",
-                                         .outputs = {"to", "punt"},
-                                         .params = {{"scheduler", PARAM_SCHEDULER}},
-                                         .gives = FACT_SUBSCRIBER};
+static const struct task_schema classify_q = {
+    .type = "classify",
+    .outputs = {"to", "punt"},
+    .params = {{"scheduler", PARAM_SCHEDULER, .set_gives = FACT_PATH}, {"shed", PARAM_COUNT}},
+    .gives = FACT_SUBSCRIBER};
+static const struct task_schema gre_q = {
+    .type = "gre_decap",
+    .outputs = {"to", "punt"},
+    .params = {{"scheduler", PARAM_SCHEDULER, .set_gives = FACT_PATH}},
+    .gives = FACT_SUBSCRIBER};
+static const struct task_schema pop_q = {
+    .type = "mpls_pop",
+    .outputs = {"to", "punt"},
+    .params = {{"scheduler", PARAM_SCHEDULER}, {"shed", PARAM_COUNT}}};
 static const struct task_schema qos_q = {
     .type = "qos",
     .outputs = {"to"},
@@ -212,11 +218,109 @@ static void memory_of_schedulers(void)
     finish(NULL);
 }
 
+/* A port's reader holds packets back to choose from: the pool must have them. */
+static void memory_of_backlogs(void)
+{
+    struct plan *p;
+    uint32_t need;
+    unsigned c;
+
+    start_qos();
+    two_schedulers();
+    m->pools[0].overcommit = true;
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    need = p->memory.pool_need[0];
+    plan_free(p);
+    c = 0; /* task c0 */
+    m->tasks[c].param[1] = (struct param_value){.set = true, .u = 1024};
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->memory.pool_need[0], need + 1024);
+    plan_free(p);
+    finish(NULL);
+}
+
+/* mpls_pop | gre_decap - qinq_encap | qos: tasks on cores of their own. */
+static unsigned downstream(unsigned scheduler)
+{
+    unsigned first = task_q("pop", &pop_q, scheduler, QOS_DOWN),
+             g = task_q("g", &gre_q, 0, QOS_DOWN);
+    unsigned e = task("e", &encap), d = task_q("d", &qos_q, 0, QOS_DOWN);
+
+    m->n_subscribers = 2; /* of cpe0 alone */
+    m->qos.n_schedulers = 1 + scheduler;
+    m->tasks[first].param[1] = (struct param_value){.set = true, .u = 64};
+    from(first, 2);
+    to(first, g);
+    to(g, e);
+    to(e, d);
+    to_port(d, 0);
+    place(0, 1, first, first);
+    place(1, 1, g, e);
+    place(2, 1, d, d);
+    return first;
+}
+
+/* Each ring before the scheduler must wait, so that the choice is the port's reader's. */
+static void rings_before_a_scheduler(void)
+{
+    static const char at_d[] = "t.cfg:11: warning: the ring into 'd' drops packets of any class "
+                               "when it is full: say on_full = \"wait\" there, and 'pop' drops the "
+                               "lowest classes instead\n";
+    char both[1024];
+    unsigned first;
+
+    start_qos();
+    first = downstream(0);
+    snprintf(both, sizeof(both), "%s%s",
+             "t.cfg:9: warning: the ring into 'g' drops packets of any class when it is full: say "
+             "on_full = \"wait\" there, and 'pop' drops the lowest classes instead\n",
+             at_d);
+    expect(make(), true, both);
+    start_qos();
+    first = downstream(0);
+    m->tasks[first + 1].on_full = FULL_WAIT;
+    expect(make(), true, at_d);
+    start_qos();
+    first = downstream(0);
+    m->tasks[first].param[1].u = 0; /* it does not shed: no promise */
+    expect(make(), true, "");
+}
+
+/* It must know classes as those do that follow. */
+static void sheds_by_another_map(void)
+{
+    unsigned first;
+
+    start_qos();
+    schedulers[1].dscp_map[QOS_DOWN] = 1;
+    first = downstream(1);
+    m->tasks[first + 1].on_full = m->tasks[first + 3].on_full = FULL_WAIT;
+    expect(make(), false,
+           "t.cfg:8: error: task 'pop' drops by the classes of scheduler 's1' when there is too "
+           "much, but its packets go to 'd', which runs scheduler 's0' with another DSCP map: name "
+           "that one\n"
+           "t.cfg:91: warning: scheduler 's1' shapes nothing: no task of type qos names it\n");
+    start_qos();
+    first = task_q("pop", &pop_q, 0, QOS_DOWN);
+    from(first, 2);
+    to_port(first, 0);
+    place(0, 1, first, first);
+    m->qos.n_schedulers = 1;
+    expect(make(), true,
+           "t.cfg:8: warning: task 'pop' drops by the classes of scheduler 's0' when there is too "
+           "much, but no task qos follows\n"
+           "t.cfg:90: warning: scheduler 's0' shapes nothing: no task of type qos names it\n");
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
-        TEST(parted_by_egress),    TEST(parted_with_another_map), TEST(not_parted),  TEST(warnings),
-        TEST(writers_end_the_way), TEST(memory_of_schedulers),    CU_TEST_INFO_NULL,
+        TEST(parted_by_egress),   TEST(parted_with_another_map),  TEST(not_parted),
+        TEST(warnings),           TEST(writers_end_the_way),      TEST(memory_of_schedulers),
+        TEST(memory_of_backlogs), TEST(rings_before_a_scheduler), TEST(sheds_by_another_map),
+        CU_TEST_INFO_NULL,
     };
 
     return run_tests("plan QoS", tests);
