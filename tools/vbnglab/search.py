@@ -191,5 +191,6 @@ def search(measure, goals, low, high, guess=None, founds=None, use_package=None)
         one = Bisection(measure, goals[i], low, high, guess, known)
         founds[i] = one.found
         one.run()
-        guess = one.found.lower or guess
+        if one.found.lower is not None:  # what keeps a strict goal keeps the others: the same trials say so
+            low, guess = min(one.found.lower, high * 0.99), None if one.found.upper is None else one.found.upper
     return founds
