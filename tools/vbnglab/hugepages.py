@@ -4,6 +4,7 @@
 import os
 
 ROOT = "/sys/kernel/mm/hugepages"
+COMPACT = "/proc/sys/vm/compact_memory"
 SIZES = {"2M": 2048, "1G": 1048576}  # KiB
 
 
@@ -21,9 +22,8 @@ def _number(path):
 
 
 def needed(total_bytes, size):
-    """Pages for a plan's total of bytes: vbng asks for an eighth and 64 MiB more, and a page that is only begun counts."""
-    page = SIZES[size] * 1024
-    return -(-(total_bytes + total_bytes // 8 + (64 << 20)) // page) + (1 if size == "1G" else 8)
+    """Pages for a plan's total of bytes: vbng asks for an eighth and 64 MiB more."""
+    return -(-(total_bytes + total_bytes // 8 + (64 << 20)) // (SIZES[size] * 1024))
 
 
 class Reserved:
@@ -46,8 +46,7 @@ class Reserved:
             return self
         self.before = _number(path)
         try:
-            self._write(self.before + self.pages - free)
-            have = _number(_path(self.size, "free_hugepages", self.root))
+            have = self._reserve(self.before + self.pages - free)
         except PermissionError:
             self.before = None
             raise NoPages(f"reserving huge pages of {self.size} needs root") from None
@@ -55,6 +54,18 @@ class Reserved:
             self.__exit__()
             raise NoPages(f"the kernel gave {have} of {self.pages} huge pages of {self.size}: memory is short, or in pieces")
         return self
+
+    def _reserve(self, number):
+        """Ask for that many in all; once more after the kernel has gathered free memory, where it gave too few. Returns
+        how many are free then."""
+        for gather in (True, False):
+            self._write(number)
+            have = _number(_path(self.size, "free_hugepages", self.root))
+            if have >= self.pages or not gather or self.root != ROOT:
+                break
+            with open(COMPACT, "w", encoding="ascii") as f:
+                f.write("1")
+        return have
 
     def __exit__(self, *_):
         if self.before is not None:

@@ -31,6 +31,7 @@ class Lab:
     args: object
     folder: str
     vbng: str
+    interrupted: bool = False
 
     @property
     def quick(self):
@@ -84,6 +85,7 @@ class Lab:
                     with self._reserve(v, s):
                         sweep.run_all(s, self.say)
         except KeyboardInterrupt:
+            self.interrupted = True
             self.say("interrupted: the same command goes on from here")
         except (hugepages.NoPages, sweep.SweepError) as e:
             raise Refused(str(e)) from None

@@ -12,4 +12,4 @@ FILES = [os.path.join(lab.CONFIG, "layouts", "qos-minimal-split.cfg")]
 # go round, as they do where one core receives and another one sends
 SETTINGS = [("classify.shed", "0"), ("pools.default.cache", "0")]
 MBUFS = 131072
-DATA_ROOMS = [2176, 4096, 8192, 16384, 32768]
+DATA_ROOMS = [2176, 4096, 8192, 16384, 24576]

@@ -54,8 +54,8 @@ def utilisation(lab, layout, stream):
     path, channels = os.path.join(lab.folder, f"subscribers-{stream.replace(' ', '-')}.csv"), {}
     settings = [("memory", "no-huge"), *minimal.SETTINGS, ("gen.template", STREAMS[stream])]
     seconds = max(lab.seconds, 1.0)
-    with runs.start(minimal.CONFIG, START + seconds + 0.5, settings, layout.file, extra=["--topology", "live", "--subscribers", path],
-                    vbng=lab.vbng) as process:
+    extra = ["--topology", "live", "--subscribers", path]
+    with runs.start(minimal.CONFIG, START + seconds + 0.5, settings, layout.file, extra=extra, vbng=lab.vbng) as process:
         time.sleep(START)
         touched = Touched(process.pid)
         if bandwidth.controllers():
@@ -103,13 +103,15 @@ def picture(lab, rows, used):
 def run(lab):
     """Both streams, interleaved; then one run of each for what they use."""
     found = lab.layouts(minimal.CONFIG, LAYOUTS, minimal.SETTINGS)
-    variants = [Variant(name, [("gen.template", path)]) for name, path in STREAMS.items()]
+    pages = lab.pages()[-1]
+    variants = [Variant(name, [("gen.template", path)], pages) for name, path in STREAMS.items()]
     rows = lab.sweep(minimal.CONFIG, found, variants, settings=minimal.SETTINGS)
     used = [utilisation(lab, next(x for x in found if not x.refused), s) for s in STREAMS]
     lab.save(rows, utilisation=used, paper={"random": paper.CHANNELS_RANDOM, "one queue": paper.CHANNELS_ONE_QUEUE})
     picture(lab, rows, used)
     header = ("stream", "queues used", "of", "MiB touched", "paper: MB/s of channels")
-    table = [(u["stream"], u["queues_used"], u["queues"], "-" if u["touched_mib"] is None else f"{u['touched_mib']:.0f}", " ".join(map(str, theirs)))
+    table = [(u["stream"], u["queues_used"], u["queues"], "-" if u["touched_mib"] is None else f"{u['touched_mib']:.0f}",
+              " ".join(map(str, theirs)))
              for u, theirs in zip(used, (paper.CHANNELS_RANDOM, paper.CHANNELS_ONE_QUEUE))]
     write_table(os.path.join(lab.folder, "sec3e-use.csv"), header, table)
     channels = [f"{u['stream']}: " + ", ".join(f"{n} {v:.0f} MB/s" for n, v in u["channels_mb_s"].items()) for u in used
