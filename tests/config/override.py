@@ -57,8 +57,8 @@ def last_wins():
 
 def sections():
     """A way through several sections, also where a task has the name of one: tasks come first."""
-    p = plan(*sets("qos.ring=64", "qos.schedulers.access.overhead=64"), QOS)
-    assert any(r["consumer"] == "qos" and r["size"] == 64 for r in p["rings"]), p["rings"]
+    p = plan(*sets("qos.ring=1024", "qos.schedulers.access.overhead=64"), QOS)
+    assert any(r["consumer"] == "qos" and r["size"] == 1024 for r in p["rings"]), p["rings"]
 
 
 def layout():
