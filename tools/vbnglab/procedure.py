@@ -8,7 +8,8 @@ from . import search, stats, trial
 from .rig import Request
 
 LATENCY_LOADS = (0.10, 0.50, 0.99)  # of R+
-AGAIN = 2  # times that a disturbed trial of a search is repeated
+AGAIN = 4  # times that a disturbed trial of a search is repeated
+PATIENCE = 2  # times as many trials as wanted, until enough of them are undisturbed
 BELIEVED = 3  # undisturbed trials that are enough to leave the disturbed ones out
 DEAD = 3  # runs that die one after the other end a section
 LOWEST = 0.01  # of R+: where a search ends downwards
@@ -102,10 +103,12 @@ class Measurement:
         rows, o = [], self.options
         while True:
             rows.append(self._one(request, "R+"))
-            known = stats.settled([r["pps"] for r in rows if r["ok"] and "disturbed" not in r["marks"]], o.width, o.confidence)
-            outcome = "known" if known else None
-            if outcome is None and len(rows) >= o.max_trials:
+            calm = _calm(rows)
+            outcome = "known" if stats.settled([r["pps"] for r in calm], o.width, o.confidence) else None
+            if outcome is None and len(calm) + sum(not r["ok"] for r in rows) >= o.max_trials:
                 outcome = "not known well: the trials differ too much"
+            if outcome is None and len(rows) >= PATIENCE * o.max_trials:
+                outcome = "not known well: too many trials were disturbed"
             if outcome is None and len(rows) >= DEAD and not any(r["ok"] for r in rows[-DEAD:]):
                 outcome = "the runs die"
             figure["rplus"] = throughput(rows, outcome or "stopped before its end", o.confidence)
@@ -123,7 +126,7 @@ class Measurement:
             for _ in range(1 + AGAIN):
                 row = self._one(Request("search", direction, size, load, seconds), "search")
                 rows.append(row)
-                if row["ok"] and "disturbed" not in row["marks"]:
+                if _calm([row]):
                     break
             return trial.outcome(row)
 
@@ -155,7 +158,8 @@ class Measurement:
             load = share * figure["rplus"]["pps"]["median"]
             rows = []
             figure["latency"].append({})
-            for _ in range(self.options.latency_trials):
+            wanted = self.options.latency_trials
+            while len(_calm(rows)) < wanted and len(rows) < PATIENCE * wanted:
                 rows.append(self._one(Request("latency", direction, size, load, self.options.seconds, True), "latency"))
                 figure["latency"][-1] = {"share": share, "load": load, **latency(rows)}
 
@@ -167,10 +171,14 @@ def _limit(rows):
     return mark if rows and counts[mark] * 2 > len(rows) else "gateway"
 
 
+def _calm(rows):
+    return [r for r in rows if r["ok"] and "disturbed" not in r["marks"]]
+
+
 def believed(rows):
     """The trials that a figure is taken from: undisturbed ones, if there are enough of them."""
     alive = [r for r in rows if r["ok"]]
-    calm = [r for r in alive if "disturbed" not in r["marks"]]
+    calm = _calm(rows)
     return calm if len(calm) >= min(BELIEVED, len(alive)) else alive
 
 
