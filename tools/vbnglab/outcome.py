@@ -127,10 +127,10 @@ def limit(report, cores):
 
 
 def reason(error):
-    """Why a run died, in one line: how it ended, and the error that it named, or its last words."""
-    lines = [line.strip() for line in error.splitlines() if line.strip()] or ["no reason was given"]
-    said = [line for line in lines[1:] if "error:" in line] or lines[-1:]
-    return lines[0] if said == lines[:1] else f"{lines[0]}: {said[0]}"
+    """Why a run died, in one line: how it ended, and the error that it named, or the first that it said."""
+    how, *said = [line.strip() for line in error.splitlines() if line.strip()] or ["no reason was given"]
+    named = [line for line in said if "error:" in line] or said
+    return f"{how}: {named[0]}" if named else how
 
 
 def describe(result, plan):

@@ -9,7 +9,7 @@ from statistics import median
 from . import advise, machine, pictures, stats
 
 COLUMNS = ["round", "variant", "layout", "data_room", "mbufs", "ok", "pps", "offered_pps", "cycles", "held", "limit", "why", "shaped",
-           "shared_cpus", "memory", "balances", "error"]
+           "shared_cpus", "memory", "error"]
 MIB = 1 << 20
 
 

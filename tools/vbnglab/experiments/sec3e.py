@@ -14,7 +14,7 @@ from . import minimal
 TITLE = "section III.E: random classes and queues against one class and queue"
 LAYOUTS = ["one-core", "qos-alone"]
 TEMPLATES = os.path.join(runs.TOP, "pkt_templates")
-START = 1.0  # seconds until a process runs evenly
+START = 0.8  # seconds until a process runs evenly
 STREAMS = {"random": os.path.join(TEMPLATES, "cpe0-classes.tmpl"), "one queue": os.path.join(TEMPLATES, "cpe0.tmpl")}
 
 
@@ -53,7 +53,7 @@ def utilisation(lab, layout, stream):
     """One run for what cannot be had beside a measurement: queues used, memory touched, bandwidth of the channels."""
     path, channels = os.path.join(lab.folder, f"subscribers-{stream.replace(' ', '-')}.csv"), {}
     settings = [("memory", "no-huge"), *minimal.SETTINGS, ("gen.template", STREAMS[stream])]
-    seconds = max(lab.seconds, 1.0)
+    seconds = lab.seconds
     extra = ["--topology", "live", "--subscribers", path]
     with runs.start(minimal.CONFIG, START + seconds + 0.5, settings, layout.file, extra=extra, vbng=lab.vbng) as process:
         time.sleep(START)

@@ -1,0 +1,112 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each experiment of the paper, with --quick: it runs, or is refused with the reason, and leaves figures and pictures.
+
+usage: experiments.py VBNG EXPERIMENT
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import cases
+
+VBNG, EXPERIMENT = sys.argv[1], sys.argv[2]
+REFUSED = 3
+CPUS = len(os.sched_getaffinity(0))
+try:
+    import matplotlib  # noqa: F401
+    PICTURES = True
+except ImportError:
+    PICTURES = False
+    print("     no pictures are looked for: Matplotlib is not installed (Debian package python3-matplotlib)")
+
+
+def experiment(folder, name, *more):
+    return subprocess.run([sys.executable, EXPERIMENT, name, "--quick", "--vbng", VBNG, "--out", folder, *more],
+                          capture_output=True, text=True, timeout=200)
+
+
+def ran(name, pictures, *more):
+    """Run an experiment; returns (its JSON, what it printed)."""
+    with tempfile.TemporaryDirectory(prefix="vbng-experiment-") as folder:
+        done = experiment(folder, name, *more)
+        assert done.returncode == 0, done.stdout + done.stderr
+        for picture in pictures if PICTURES else ():
+            for form in ("svg", "png"):
+                path = os.path.join(folder, f"{picture}.{form}")
+                assert os.path.getsize(path) > 5000, path
+        with open(os.path.join(folder, f"{pictures[0]}.json"), encoding="utf-8") as f:
+            return json.load(f), done.stdout
+
+
+def alive(rows):
+    assert rows, "no rows"
+    for r in rows:
+        assert r["ok"] and r["pps"] > 0 and r["cycles"] > 0 and r["why"], r
+
+
+def test_table2():
+    """The arithmetic, and two sizes of packets between wires."""
+    result, text = ran("table2", ["table2"])
+    alive(result["rows"])
+    assert len(result["rows"]) == 2 and "51.02           51.02" in text, text
+    assert "need two cards of two ports each" in text, text
+
+
+def test_fig6():
+    """Refused on one socket with the reason; its layouts are right for a machine with two."""
+    with tempfile.TemporaryDirectory(prefix="vbng-experiment-") as folder:
+        done = experiment(folder, "fig6", "--topology", "1x8x2")
+        assert done.returncode == REFUSED and "this machine has one" in done.stderr, done.stderr
+        done = experiment(folder, "fig6", "--topology", "2x10x2")
+        right, wrong = done.stdout.splitlines()
+        assert right.startswith("right-socket: 1s0 classify") and wrong.startswith("wrong-socket: 1s1 classify"), done.stdout
+
+
+def test_fig10():
+    """Five layouts or more run on two CPUs; what cannot is named."""
+    result, text = ran("fig10", ["fig10"])
+    alive(result["rows"])
+    names = {r["layout"] for r in result["rows"]}
+    assert {"one-core", "rx-qos", "qos-tx", "qos-alone", "qos-minimal-split"} <= names, names
+    assert result["paper"]["mpps"]["smt-rx-qos"] == 8.65
+    for x in result["layouts"]:
+        assert (x["name"] in names) != bool(x["refused"]), x
+        assert not x["refused"] or f"{x['name']:<14} refused: {x['refused']}" in text, text
+
+
+def test_fig11():
+    """Two sizes of mbufs; Fig. 12 comes with it."""
+    result, text = ran("fig11", ["fig11", "fig12"])
+    alive(result["rows"])
+    assert len({r["data_room"] for r in result["rows"]}) == 2 and "data TLB:" in text, text
+    assert all(r["held"] >= 0 for r in result["rows"])
+
+
+def test_sec3e():
+    """A stream into one queue of each subscriber uses one queue in six, and less memory."""
+    result, text = ran("sec3e", ["sec3e"])
+    alive(result["rows"])
+    random, one = result["utilisation"]
+    assert one["queues_used"] == 32768 and random["queues"] == 6 * 32768 and random["queues_used"] > 5 * 32768, result
+    if random["touched_mib"] is not None:
+        assert one["touched_mib"] < random["touched_mib"], result["utilisation"]
+    assert "519 562 587 562" in text and "memory channels" in text, text
+
+
+def test_fig5():
+    """By the same command as the others."""
+    with tempfile.TemporaryDirectory(prefix="vbng-experiment-") as folder:
+        done = experiment(folder, "fig5")
+        if PICTURES:
+            assert done.returncode == 0 and os.path.getsize(os.path.join(folder, "fig5.png")) > 5000, done.stderr
+
+
+if __name__ == "__main__":
+    if CPUS < 2:
+        print("SKIP the experiments need two CPUs")
+        sys.exit(77)
+    sys.exit(cases.run(globals()))
