@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OPTION       "--set "
 #define DEFAULT_POOL "pools.default."
 
 /* One option while it is applied. */
@@ -152,18 +153,18 @@ static void apply(const struct override *o, config_setting_t *root, char *path, 
 void override_values(struct loader *l, config_setting_t *root)
 {
     for (unsigned i = 0; i < l->opt->n_set; i++) {
-        const char *text = l->opt->set[i], *value = strchr(text, '=');
-        struct override o = {l, keep_format(l, "--set %s", text)};
-        char *path;
+        struct override o = {l, keep_format(l, OPTION "%s", l->opt->set[i])};
+        const char *path = o.text + strlen(OPTION), *value = strchr(path, '=');
+        char *copy;
 
-        if (value == NULL || value == text) {
+        if (value == NULL || value == path) {
             diag_error(l->d, loc_of(&o), "expected TASK.PARAM=VALUE, such as gen.rate=1Mpps");
             continue;
         }
-        path = grow(NULL, strlen(text) + 1, 1);
-        memcpy(path, text, (size_t)(value - text));
-        path[value - text] = '\0';
-        apply(&o, root, path, value + 1);
-        free(path);
+        copy = grow(NULL, strlen(path) + 1, 1);
+        memcpy(copy, path, (size_t)(value - path));
+        copy[value - path] = '\0';
+        apply(&o, root, copy, value + 1);
+        free(copy);
     }
 }
