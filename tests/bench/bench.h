@@ -99,6 +99,8 @@ int packets_make(struct packets *p);
 void packets_free(struct packets *p);
 /** Put the frames of n packets back into their mbufs, as they were received. */
 void packets_restore(const struct packets *p, enum direction d, uint32_t first, uint32_t n);
+/** Put a stamp behind each core frame: of 4 streams in turn, made up to 100 us ago. */
+void packets_stamp(const struct packets *p);
 /** Give all mbufs to the pool, for a task that allocates; take the same back. 0 or -1. */
 void packets_lend(struct packets *p);
 int packets_take_back(struct packets *p);
@@ -145,6 +147,7 @@ struct bench_case {
     const char *const *via; /* the tasks before it, NULL at the end */
     enum direction direction;
     const struct qos_variant *qos; /* (qos_cases.c) */
+    bool stamps;                   /* the packets have stamps */
     bool prefetch;                 /* the floor with prefetching */
     bool bytes; /* count the bytes of what is sent, as a device does and net_ring does not */
 };

@@ -12,6 +12,8 @@ enum graph_id {
     GRAPH_DOWN_ALONE,
     GRAPH_LB,
     GRAPH_GEN,
+    GRAPH_SINK_STAMPS,
+    GRAPH_SINK_EXPECT,
     N_GRAPHS
 };
 
@@ -51,6 +53,9 @@ enum graph_id {
 #define GEN                                                                                        \
     GEN_TASK("gen", "") GENS GEN_TASK("gen_poisson", POISSON) GEN_TASK("gen_imix", IMIX) SINK
 
+#define SINK_WITH(more)                                                                            \
+    TASK("sink", "sink", "from = [\"core\", \"access\"]; " more), CORE("0", "\"sink\"")
+
 static const struct graph_text graphs[N_GRAPHS] = {
     [GRAPH_FORWARD] = {"forward", FORWARD, .ports_count_bytes = false},
     [GRAPH_FORWARD_NIC] = {"forward", FORWARD, .ports_count_bytes = true},
@@ -68,6 +73,8 @@ static const struct graph_text graphs[N_GRAPHS] = {
     [GRAPH_GEN] = {"generator-and-sink", GEN,
                    CORE("0", "\"gen\"") ALONE("1", "sink") ALONE("2", "gen4")
                        ALONE("3", "gen_stamp") ALONE("4", "gen_poisson") ALONE("5", "gen_imix")},
+    [GRAPH_SINK_STAMPS] = {"sink-stamps", SINK_WITH("stamps = true;")},
+    [GRAPH_SINK_EXPECT] = {"sink-expect", SINK_WITH("expect = \"../tests/bench/core.tmpl\";")},
 };
 
 static const char *const up_to_decap[] = {"classify", NULL};
@@ -186,6 +193,13 @@ const struct bench_case bench_cases[] = {
      .graph = GRAPH_GEN,
      .task = "sink",
      .direction = DOWNSTREAM},
+#define SINK_CASE(name_, what_, graph_, bar_)                                                      \
+    {                                                                                              \
+        .name = name_, .what = what_, .versus = FLOOR, .bar = bar_, .run = pass_sink,              \
+        .graph = graph_, .task = "sink", .direction = DOWNSTREAM, .stamps = true                   \
+    }
+    SINK_CASE("sink, stamps", "loss, order and latency of 4 streams", GRAPH_SINK_STAMPS, 1.25),
+    SINK_CASE("sink, expect", "the same, and the headers compared", GRAPH_SINK_EXPECT, 0),
 };
 
 const unsigned n_bench_cases = RTE_DIM(bench_cases);

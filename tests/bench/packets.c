@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <rte_byteorder.h>
+#include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_gre.h>
 #include <rte_ip.h>
@@ -13,11 +14,13 @@
 
 #include "bench.h"
 #include "engine/pool.h"
+#include "packet/stamp.h"
 
-#define SPARE      1024u /* mbufs beside those in flight: the pool's own cache */
-#define POOL_CACHE 256u
-#define INNER_LEN  (sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_udp_hdr))
-#define ACCESS_LEN 60u /* 64 with FCS, padded */
+#define SPARE       1024u /* mbufs beside those in flight: the pool's own cache */
+#define POOL_CACHE  256u
+#define INNER_LEN   (sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_udp_hdr))
+#define ACCESS_LEN  60u /* 64 with FCS, padded */
+#define CORE_KEY_AT 42u /* the GRE key of a core frame: its subscriber */
 
 static uint64_t random_state = 0x9e3779b97f4a7c15;
 
@@ -176,6 +179,25 @@ void packets_restore(const struct packets *p, enum direction d, uint32_t first, 
         m->pkt_len = f->len;
         memcpy(rte_pktmbuf_mtod(m, void *), f->bytes, f->len);
     }
+}
+
+void packets_stamp(const struct packets *p)
+{
+    const uint64_t now = rte_rdtsc(), most = rte_get_tsc_hz() / 10000;
+    static uint32_t seq;
+
+    for (uint32_t i = 0; i < N_PACKETS; i++) {
+        struct rte_mbuf *m = p->mbuf[i];
+        struct stamp s = {
+            .tsc = now - random_below((uint32_t)most),
+            .seq = (seq + i) / 4,
+            .stream = (uint16_t)(1 + i % 4),
+            .user = net32(load32(rte_pktmbuf_mtod_offset(m, uint8_t *, CORE_KEY_AT))),
+        };
+
+        stamp_write((uint8_t *)rte_pktmbuf_append(m, STAMP_LEN), &s);
+    }
+    seq += N_PACKETS;
 }
 
 void packets_lend(struct packets *p)

@@ -238,6 +238,8 @@ double pass_sink(struct bench *b, const struct bench_case *c)
     uint64_t before = t->consumed;
 
     packets_restore(&b->packets, c->direction, 0, N_PACKETS);
+    if (c->stamps)
+        packets_stamp(&b->packets);
     run_tasks(b, g, t, t, b->packets.mbuf);
     if (packets_take_back(&b->packets) != 0)
         return -1;
