@@ -21,7 +21,7 @@ EXPECTED = {
     (MINIMAL, "1x2x1", False): {"one-core": None, "rx-qos": CORES, "qos-tx": CORES, "qos-alone": CORES, "pipeline": CORES,
                                 "smt-rx-qos": CORES, "smt-qos-tx": CORES, "smt": CORES, "rtc": CORES},
     (MINIMAL, "1x2x1", True): {"one-core": None, "rx-qos": None, "qos-tx": None, "qos-alone": None, "pipeline": CORES,
-                               "smt-rx-qos": NO_SMT, "smt-qos-tx": NO_SMT, "smt": NO_SMT, "rtc": "each one has a scheduler"},
+                               "smt-rx-qos": NO_SMT, "smt-qos-tx": NO_SMT, "smt": NO_SMT, "rtc": "no core that the tester may share"},
     (MINIMAL, "2x10x2", False): {"one-core": None, "rx-qos": None, "qos-tx": None, "qos-alone": None, "pipeline": None,
                                  "smt-rx-qos": None, "smt-qos-tx": None, "rtc": ONE_QUEUE},
     (MINIMAL, "1x8x2", False): {"one-core": None, "rx-qos": None, "qos-tx": None, "qos-alone": None, "pipeline": None,

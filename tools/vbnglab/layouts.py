@@ -23,7 +23,7 @@ class Slot:
     """Tasks that run together on one hardware thread, or as workers on each of several."""
 
     tasks: list
-    threads: int = 1
+    threads: int = 1  # 0: all cores that are left
     sibling: bool = False  # on the SMT sibling of the slot before
 
 
@@ -179,9 +179,19 @@ def _together(g, slots, cores, socket):
     qos = {n for n in g.gateway if g.tasks[n].type == "qos"}
     host = next((s for s in slots if not qos & set(s.tasks) and s.threads == 1 and len(slots) > 1), None)
     if host is None:
-        raise ValueError("leaves the tester no core: each one has a scheduler")
+        raise ValueError("leaves no core that the tester may share: none is without a scheduler and without workers")
     tester = [Slot(s.tasks + g.generators + g.sinks, s.threads, s.sibling) if s is host else s for s in slots]
     return _place(tester, _order(cores, socket))[0]
+
+
+def _assign(g, slots, cores, socket, share_tester):
+    """(entries, does the tester share a core) of slots; raises ValueError with the reason if the machine cannot hold them."""
+    try:
+        return _apart(g, slots, cores, socket), False
+    except ValueError:
+        if not share_tester:
+            raise
+        return _together(g, slots, cores, socket), True
 
 
 def generate(g, cores, socket=0, share_tester=False):
@@ -189,24 +199,16 @@ def generate(g, cores, socket=0, share_tester=False):
     one with tasks of the gateway, never with a scheduler."""
     found, seen = [], set()
     for name, what, slots in _recipes(g):
-        if slots is None or not slots:
+        if not slots:
             continue
-        layout = Layout(name, what)
-        found.append(layout)
         try:
-            layout.entries = _apart(g, slots, cores, socket)
+            entries, shared = _assign(g, slots, cores, socket, share_tester)
         except ValueError as e:
-            layout.refused = str(e)
-        if layout.refused and share_tester:
-            try:
-                layout.entries, layout.refused, layout.shared = _together(g, slots, cores, socket), "", True
-            except ValueError as e:
-                layout.refused = str(e)
-        if layout.refused:
+            found.append(Layout(name, what, refused=str(e)))
             continue
-        key = tuple(sorted((c, tuple(sorted(t))) for c, t in layout.entries))
-        if key in seen:
-            found.pop()
+        key = tuple(sorted((c, tuple(sorted(t))) for c, t in entries))
+        if key not in seen:
+            found.append(Layout(name, what, entries, shared=shared))
         seen.add(key)
     return found
 
