@@ -107,124 +107,135 @@ static int add_set(const char *text, struct options *o)
     return 0;
 }
 
+enum {
+    OPT_CHECK = 256,
+    OPT_PLAN,
+    OPT_CONTROL,
+    OPT_DESCRIBE,
+    OPT_LAYOUT,
+    OPT_SAMPLE,
+    OPT_SAMPLE_PERIOD,
+    OPT_SET,
+    OPT_SHARE,
+    OPT_SUBSCRIBERS,
+    OPT_TOPOLOGY
+};
+
+static const struct option longs[] = {
+    {"config", required_argument, NULL, 'c'},
+    {"check", no_argument, NULL, OPT_CHECK},
+    {"plan", optional_argument, NULL, OPT_PLAN},
+    {"control", required_argument, NULL, OPT_CONTROL},
+    {"describe", optional_argument, NULL, OPT_DESCRIBE},
+    {"duration", required_argument, NULL, 'd'},
+    {"layout", required_argument, NULL, OPT_LAYOUT},
+    {"live", no_argument, NULL, 'l'},
+    {"quiet", no_argument, NULL, 'q'},
+    {"report", required_argument, NULL, 'r'},
+    {"sample", required_argument, NULL, OPT_SAMPLE},
+    {"sample-period", required_argument, NULL, OPT_SAMPLE_PERIOD},
+    {"set", required_argument, NULL, OPT_SET},
+    {"share-cpus", no_argument, NULL, OPT_SHARE},
+    {"subscribers", required_argument, NULL, OPT_SUBSCRIBERS},
+    {"topology", required_argument, NULL, OPT_TOPOLOGY},
+    {"verbose", no_argument, NULL, 'v'},
+    {"version", no_argument, NULL, 'V'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+/* What the argument of an option should have been; NULL where it is right. */
+static const char *take_argument(int c, char *arg, struct options *o)
+{
+    switch (c) {
+    case OPT_PLAN:
+        return parse_plan_form(arg, o) == 0 ? NULL : "expected text, json or dot";
+    case OPT_DESCRIBE:
+        return parse_describe_form(arg, o) == 0
+                   ? NULL
+                   : "expected json, tosca or k8s; k8s also with ,image=NAME and "
+                     ",resource=DOMAIN/NAME";
+    case 'd':
+        return parse_duration(arg, &o->duration_ns) == 0 && o->duration_ns > 0
+                   ? NULL
+                   : "expected a time with its unit, for example 10s";
+    case OPT_SAMPLE_PERIOD:
+        return parse_duration(arg, &o->sample_period_ns) == 0 &&
+                       o->sample_period_ns >= SAMPLE_LEAST_NS
+                   ? NULL
+                   : "expected a time of at least 1ms";
+    case OPT_SET:
+        return add_set(arg, o) == 0 ? NULL : "there are too many of them";
+    case OPT_CHECK:
+        o->action = ACTION_CHECK;
+        break;
+    case 'c':
+        o->path = arg;
+        break;
+    case OPT_LAYOUT:
+        o->config.layout = arg;
+        break;
+    case 'l':
+    case 'q':
+        o->live = c == 'l';
+        break;
+    case 'r':
+        o->report = arg;
+        break;
+    case OPT_CONTROL:
+        o->control = arg;
+        break;
+    case OPT_SUBSCRIBERS:
+        o->subscribers = arg;
+        break;
+    case OPT_SAMPLE:
+        o->sample = arg;
+        break;
+    case OPT_SHARE:
+        o->config.share_cpus = true;
+        break;
+    case OPT_TOPOLOGY:
+        o->config.topology = arg;
+        break;
+    case 'v':
+        o->verbose = true;
+        break;
+    }
+    return NULL;
+}
+
+static const char *long_name(int c)
+{
+    const struct option *option = longs;
+
+    while (option->val != c)
+        option++;
+    return option->name;
+}
+
 int options_parse(int argc, char **argv, struct options *o)
 {
-    enum {
-        OPT_CHECK = 256,
-        OPT_PLAN,
-        OPT_CONTROL,
-        OPT_DESCRIBE,
-        OPT_LAYOUT,
-        OPT_SAMPLE,
-        OPT_SAMPLE_PERIOD,
-        OPT_SET,
-        OPT_SHARE,
-        OPT_SUBSCRIBERS,
-        OPT_TOPOLOGY
-    };
-    static const struct option longs[] = {
-        {"config", required_argument, NULL, 'c'},
-        {"check", no_argument, NULL, OPT_CHECK},
-        {"plan", optional_argument, NULL, OPT_PLAN},
-        {"control", required_argument, NULL, OPT_CONTROL},
-        {"describe", optional_argument, NULL, OPT_DESCRIBE},
-        {"duration", required_argument, NULL, 'd'},
-        {"layout", required_argument, NULL, OPT_LAYOUT},
-        {"live", no_argument, NULL, 'l'},
-        {"quiet", no_argument, NULL, 'q'},
-        {"report", required_argument, NULL, 'r'},
-        {"sample", required_argument, NULL, OPT_SAMPLE},
-        {"sample-period", required_argument, NULL, OPT_SAMPLE_PERIOD},
-        {"set", required_argument, NULL, OPT_SET},
-        {"share-cpus", no_argument, NULL, OPT_SHARE},
-        {"subscribers", required_argument, NULL, OPT_SUBSCRIBERS},
-        {"topology", required_argument, NULL, OPT_TOPOLOGY},
-        {"verbose", no_argument, NULL, 'v'},
-        {"version", no_argument, NULL, 'V'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
+    char said[256];
     int c;
 
     while ((c = getopt_long(argc, argv, "c:d:lqr:vVh", longs, NULL)) != -1) {
+        const char *wrong;
+
         switch (c) {
-        case 'c':
-            o->path = optarg;
-            break;
-        case OPT_CHECK:
-            o->action = ACTION_CHECK;
-            break;
-        case OPT_PLAN:
-            if (parse_plan_form(optarg, o) != 0) {
-                log_error("--plan=%s: expected text, json or dot", optarg);
-                return EXIT_USAGE;
-            }
-            break;
-        case OPT_DESCRIBE:
-            if (parse_describe_form(optarg, o) != 0) {
-                log_error("--describe=%s: expected json, tosca or k8s; k8s also with "
-                          ",image=NAME and ,resource=DOMAIN/NAME",
-                          optarg);
-                return EXIT_USAGE;
-            }
-            break;
-        case 'd':
-            if (parse_duration(optarg, &o->duration_ns) != 0 || o->duration_ns == 0) {
-                log_error("--duration %s: expected a time with its unit, for example 10s", optarg);
-                return EXIT_USAGE;
-            }
-            break;
-        case 'l':
-            o->live = true;
-            break;
-        case 'q':
-            o->live = false;
-            break;
-        case 'r':
-            o->report = optarg;
-            break;
-        case OPT_CONTROL:
-            o->control = optarg;
-            break;
-        case OPT_SUBSCRIBERS:
-            o->subscribers = optarg;
-            break;
-        case OPT_SAMPLE:
-            o->sample = optarg;
-            break;
-        case OPT_SAMPLE_PERIOD:
-            if (parse_duration(optarg, &o->sample_period_ns) != 0 ||
-                o->sample_period_ns < SAMPLE_LEAST_NS) {
-                log_error("--sample-period %s: expected a time of at least 1ms", optarg);
-                return EXIT_USAGE;
-            }
-            break;
-        case OPT_LAYOUT:
-            o->config.layout = optarg;
-            break;
-        case OPT_SET:
-            if (add_set(optarg, o) != 0) {
-                log_error("--set %s: at most %d of them", optarg, OPTIONS_MAX_SET);
-                return EXIT_USAGE;
-            }
-            break;
-        case OPT_SHARE:
-            o->config.share_cpus = true;
-            break;
-        case OPT_TOPOLOGY:
-            o->config.topology = optarg;
-            break;
-        case 'v':
-            o->verbose = true;
-            break;
         case 'V':
             printf("vbng %s\n", VBNG_VERSION);
             return EXIT_OK;
         case 'h':
             usage(stdout);
             return EXIT_OK;
-        default:
+        case '?':
             usage(stderr);
+            return EXIT_USAGE;
+        }
+        snprintf(said, sizeof(said), "%s", optarg != NULL ? optarg : ""); /* it may be cut below */
+        wrong = take_argument(c, optarg, o);
+        if (wrong != NULL) {
+            log_error("--%s %s: %s", long_name(c), said, wrong);
             return EXIT_USAGE;
         }
     }

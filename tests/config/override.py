@@ -72,6 +72,14 @@ def layout():
     assert plan("--layout", PIPELINE, PIPELINE)["cores"] == plan(PIPELINE)["cores"]
 
 
+def many():
+    """As many as there is room for, and one more."""
+    command = [VBNG, "--check", *sets(*["name=x"] * 64)]
+    assert subprocess.run([*command, GATEWAY], capture_output=True, timeout=TIME_LIMIT).returncode == 0
+    r = subprocess.run([*command, "--set", "name=x", GATEWAY], capture_output=True, text=True, timeout=TIME_LIMIT)
+    assert r.returncode == 2 and "--set name=x: there are too many" in r.stderr, r
+
+
 def run():
     """A run takes both, and a template named on the command line is looked for from here."""
     with tempfile.TemporaryDirectory() as folder:
@@ -86,7 +94,7 @@ def run():
 
 
 def main():
-    cases = [values, links, last_wins, sections, layout, run]
+    cases = [values, links, last_wins, sections, layout, many, run]
     failed = 0
     for case in cases:
         try:
