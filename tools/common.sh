@@ -16,9 +16,22 @@ install() {
     [ ${#missing[@]} -eq 0 ] && return
     [ "$(id -u)" -eq 0 ] || die "these Debian packages are missing: ${missing[*]}; run: sudo tools/$(basename "$0")"
     say "installing ${missing[*]}"
-    export DEBIAN_FRONTEND=noninteractive
-    apt-get update -qq
-    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+    (
+        # Open vSwitch brings a service, which is neither started nor left to start with the machine
+        policy=/usr/sbin/policy-rc.d
+        if [ ! -e $policy ]; then
+            trap 'rm -f $policy' EXIT
+            printf '#!/bin/sh\nexit 101\n' >$policy
+            chmod +x $policy
+        fi
+        export DEBIAN_FRONTEND=noninteractive
+        apt-get update -qq
+        apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+        case " ${missing[*]} " in
+        *" openvswitch-switch-dpdk "*)
+            ! command -v systemctl >/dev/null || systemctl --quiet disable openvswitch-switch.service 2>/dev/null || true ;;
+        esac
+    )
 }
 
 # Under sudo what we made belongs to the caller, so that the next run needs no sudo.

@@ -99,10 +99,8 @@ class Vm:
 
     def _shares(self):
         config = os.path.dirname(os.path.abspath(self.spec.config))
-        templates = os.path.join(os.path.dirname(config), "pkt_templates")
-        if not os.path.isdir(templates):
-            templates = os.path.join(run.TOP, "pkt_templates")
-        return {"out": self.folder, "config": config, "templates": templates}
+        shares = {"out": self.folder, "config": config, "templates": os.path.join(os.path.dirname(config), "pkt_templates")}
+        return {tag: path for tag, path in shares.items() if os.path.isdir(path)}
 
     def _pin(self):
         """QEMU has vCPUs, and its QMP socket answers, when all its vhost-user ports have a peer."""
@@ -135,10 +133,10 @@ class Vm:
             self.booted = time.monotonic() - self._began
         return up
 
-    def ready(self, told=()):
-        """Wait until vbng runs. False: it does not, and stop() or finish() tells why. told: when it is no longer empty,
-        nobody wants to wait any more."""
-        while not self._failure and not told and self.alive() and not self.forwarding():
+    def ready(self, told=lambda: False):
+        """Wait until vbng runs. False: it does not, and stop() or finish() tells why. told: is there no need to wait any
+        more?"""
+        while not self._failure and not told() and self.alive() and not self.forwarding():
             self._late()
             time.sleep(0.05)
         return self.booted is not None and not self._failure and self.alive()
@@ -149,9 +147,8 @@ class Vm:
             self._failure = (f"vbng did not start within {limit:.0f} s; until every vhost-user port has a peer, "
                              "QEMU does not even boot")  # fmt: skip
 
-    def finish(self, told=()):
-        """Wait until the guest ends by itself, as it does when it has a duration, or until told is no longer empty; then
-        stop it. Returns its VmResult."""
+    def finish(self, told=lambda: False):
+        """Wait until the guest ends by itself, as it does when it has a duration, or is told to. Returns its VmResult."""
         limit = None
         if self.spec.seconds is not None:
             limit = BOOT_SECONDS[self.accel] + self.spec.seconds + STOP_SECONDS
@@ -166,10 +163,10 @@ class Vm:
             self._wait(STOP_SECONDS)
         return self._end()
 
-    def _wait(self, limit, told=()):
+    def _wait(self, limit, told=lambda: False):
         """Until the guest ends, or fails to boot or to end in time."""
         begin = time.monotonic()
-        while not told and not self._failure and self.alive():
+        while not told() and not self._failure and self.alive():
             if limit is not None and time.monotonic() - begin > limit:
                 self._failure = f"the guest did not end within {limit:.0f} s"
             if not self.forwarding():

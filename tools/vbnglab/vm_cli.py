@@ -98,9 +98,9 @@ def _run(args, arguments):
     with Vm(spec, folder=args.output, cache=args.cache, accel=args.accel, vbng=args.vbng) as vm:
         print(f"{topology.vcpus} vCPUs ({topology}), {vm.size.memory_mib} MiB with {vm.size.hugepages} huge pages of "
               f"{vm.size.hugepage_mib} MiB, {vm.accel.upper()} ({vm.why}), QEMU is process {vm.pid}")
-        if vm.ready(told):
+        if vm.ready(lambda: told):
             print(f"vbng runs after {vm.booted:.1f} s" + (f", vCPUs on CPUs {cpus}" if cpus else ""), flush=True)
-        result = vm.finish(told)
+        result = vm.finish(lambda: told)
     if args.report and result.report is not None:
         with open(args.report, "w", encoding="utf-8") as f:
             json.dump(result.report, f, indent=1)

@@ -121,6 +121,10 @@ class Tester:
     def __exit__(self, *_):
         self.running.stop()
 
+    def gone(self):
+        """Has it ended?"""
+        return not self.running.alive()
+
     def _ask(self, client, request):
         client.sendall(json.dumps(request).encode() + b"\n")
         answer = json.loads(client.makefile("r", encoding="utf-8").readline() or "{}")
@@ -151,7 +155,7 @@ def _behind_switch(folder, spec, seconds, rate, options, vbng):
         switch.start()
         with Tester("gen-switch.cfg", switch.folder, rate, vbng) as tester:
             with Vm(spec([parse_port(attached[p].guest_port) for p in PORTS]), **options) as vm:
-                sent = vm.ready() and tester.send(seconds)
+                sent = vm.ready(tester.gone) and tester.send(seconds)
                 # before one of them leaves: Open vSwitch forgets the counters of a port whose far end does
                 counters = switch.stats() if sent else None
                 return tester.running.stop(), vm.stop(), counters
@@ -160,7 +164,7 @@ def _behind_switch(folder, spec, seconds, rate, options, vbng):
 def _direct(folder, spec, seconds, rate, options, vbng):
     with Tester("gen-vm.cfg", folder, rate, vbng) as tester:
         with Vm(spec([parse_port(f"vhost:{folder}/{p}.sock") for p in PORTS]), **options) as vm:
-            if vm.ready():
+            if vm.ready(tester.gone):
                 tester.send(seconds)
             return tester.running.stop(), vm.stop(), None
 

@@ -33,6 +33,10 @@ class ImageError(Exception):
     """No image can be made; the text says why and what to do."""
 
 
+class KernelError(ImageError):
+    """The kernel's package cannot be fetched."""
+
+
 @dataclass(frozen=True)
 class Image:
     """What QEMU boots, but for what changes from run to run."""
@@ -155,7 +159,7 @@ def _download(folder):
         if done.returncode == 0 and packages:
             return packages[0]
         why = done.stderr.strip()
-    raise ImageError(f"the package of a kernel cannot be fetched: {why}; is a Debian mirror in reach (apt-get update)?")
+    raise KernelError(f"the package of a kernel cannot be fetched: {why}; is a Debian mirror in reach (apt-get update)?")
 
 
 def _depends(module):

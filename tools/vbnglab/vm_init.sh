@@ -30,7 +30,7 @@ done </modules/order
 share() { mount -t 9p -o "trans=virtio,version=9p2000.L,msize=262144,$3" "$1" "$2"; }
 share out /out rw || end "the host's folder for results is not there"
 share config /config/cfg ro || end "the host's folder with the configuration is not there"
-share templates /config/pkt_templates ro || say "no packet templates"
+share templates /config/pkt_templates ro 2>/dev/null # there may be none
 
 pages=/sys/kernel/mm/hugepages/hugepages-${hugepage_kib}kB/nr_hugepages
 echo "$hugepages" >"$pages"
