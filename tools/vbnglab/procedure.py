@@ -8,7 +8,6 @@ from . import search, stats, trial
 from .rig import Request
 
 LATENCY_LOADS = (0.10, 0.50, 0.99)  # of R+
-AGAIN = 4  # times that a disturbed trial of a search is repeated
 PATIENCE = 2  # times as many trials as wanted, until enough of them are undisturbed
 BELIEVED = 3  # undisturbed trials that are enough to leave the disturbed ones out
 DEAD = 3  # runs that die one after the other end a section
@@ -27,6 +26,7 @@ class Options:
     max_trials: int = 15  # for R+
     search_width: float = 0.02
     search_trials: int = 3  # at a load; the majority decides
+    again: int = 4  # times that a disturbed trial of a search is repeated
     pdr: float = 0.005  # loss ratio of the partial drop rate
     latency_trials: int = 3  # at each load
     parts: tuple = ("rplus", "search", "latency")
@@ -42,7 +42,7 @@ class Options:
 
 
 QUICK = Options(seconds=0.4, short=0.2, width=0.10, confidence=0.75, max_trials=5, search_width=0.10, search_trials=1,
-                latency_trials=1)
+                again=1, latency_trials=1)
 
 
 class Measurement:
@@ -123,7 +123,7 @@ class Measurement:
         rows = []
 
         def measure(load, seconds):
-            for _ in range(1 + AGAIN):
+            for _ in range(1 + o.again):
                 row = self._one(Request("search", direction, size, load, seconds), "search")
                 rows.append(row)
                 if _calm([row]):

@@ -181,8 +181,9 @@ class Rig:
                            sample=sample)
             return done, done
         with tempfile.TemporaryDirectory(prefix="vbng-measure-") as folder:
-            ready = os.path.join(folder, "control")  # the gateway makes it when it runs
-            with run.start(self.config, None, self.settings, self.layout, vbng=self.vbng, extra=("--control", ready)) as gateway:
+            ready = os.path.join(folder, "samples.csv")  # the gateway makes it when its ports are open
+            with run.start(self.config, None, self.settings, self.layout, vbng=self.vbng,
+                           extra=("--sample", ready, "--sample-period", "1s")) as gateway:
                 until = time.monotonic() + START_S
                 while gateway.alive() and not os.path.exists(ready) and time.monotonic() < until:
                     time.sleep(0.02)
