@@ -25,7 +25,8 @@ summary { cursor: pointer; }
 CAPTIONS = {
     "throughput": "Throughput. Bar of R+: median, line: min to max, points: trials. Bars of NDR and PDR: the load that kept the "
                   "goal, line: up to the lowest load that did not.",
-    "loss": "Loss ratio over load, one point for each trial of the searches. A point on the bottom line lost nothing.",
+    "loss": "Loss ratio over load, one point for each trial of the searches. A point on the bottom line lost nothing; "
+            "a hollow one was disturbed.",
     "latency": "Latency of the stamped streams beside the load: median and 99th percentile of all packets of a trial; points: median "
                "of the trials, lines: min to max.",
 }

@@ -67,7 +67,7 @@ def throughput(result, plt):
 
 
 def loss(result, plt):
-    """Loss ratio of every trial of a search over its load; none is drawn on the bottom line."""
+    """Loss ratio of every trial of a search over its load; none is drawn on the bottom line, disturbed ones hollow."""
     groups = {}
     for t in result["trials"]:
         if t["ok"] and t["purpose"] == "search":
@@ -77,9 +77,10 @@ def loss(result, plt):
     floor = 1e-8
     fig, ax = plt.subplots(figsize=(6.4, 3.4))
     for (direction, size), color in zip(groups, LINES * len(groups)):
-        rows = groups[direction, size]
-        ax.plot([t["load"] / 1e6 for t in rows], [max(t["loss_ratio"], floor) for t in rows], "o", ms=4, alpha=0.7, color=color,
-                mew=0, label=f"{DIRECTIONS[direction]} {size} B")
+        for calm in (True, False):
+            rows = [t for t in groups[direction, size] if ("disturbed" not in t["marks"]) == calm]
+            ax.plot([t["load"] / 1e6 for t in rows], [max(t["loss_ratio"], floor) for t in rows], "o", ms=4, alpha=0.7,
+                    mfc=color if calm else "none", mec=color, label=f"{DIRECTIONS[direction]} {size} B" if calm else None)
     pdr = result["options"]["pdr"]
     ax.axhline(pdr, color=INK, lw=0.7, ls="--")
     ax.annotate(f"PDR goal {stats.ratio_text(pdr, 1)}", (0, pdr), xycoords=("axes fraction", "data"), xytext=(4, 3),
