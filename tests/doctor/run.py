@@ -70,8 +70,8 @@ ILL = [
     ("driver", "bad", {}, "cpe0 .*: ixgbe", "dpdk-devbind.py --bind=vfio-pci 0000:05:00.0", "ixgbe"),
     ("driver", "bad", {}, "cpe0 .*: none", "modprobe vfio-pci", None),
     ("driver", "note", {}, "uio_pci_generic", "vfio-pci", "uio_pci_generic"),
-    ("iommu", "bad", {"sys/class/iommu/dmar0/name": None}, "off", "intel_iommu=on iommu=pt"),
-    ("iommu", "note", {"sys/class/iommu/dmar0/name": None, "sys/module/vfio/parameters/enable_unsafe_noiommu_mode": "Y",
+    ("iommu", "bad", {"sys/class/iommu/dmar0": None}, "off", "intel_iommu=on iommu=pt"),
+    ("iommu", "note", {"sys/class/iommu/dmar0": None, "sys/module/vfio/parameters/enable_unsafe_noiommu_mode": "Y",
                        "proc/cpuinfo": "vendor_id : AuthenticAMD\nflags : svm\n"}, "without it", "amd_iommu=on"),
     ("pcie", "bad", {f"sys/bus/pci/devices/{a}/current_link_speed": "5.0 GT/s PCIe" for a in tree.NICS},
      "generation 2 x8", "wider slot"),
@@ -103,7 +103,6 @@ def findings(root, *args):
 
 def healthy(folder, needs):
     """Every check has an opinion, and it is good."""
-    tree.plant(folder)
     found = findings(folder, needs)
     worse = [f for f in found if f["level"] != "ok"]
     assert not worse, worse
@@ -116,13 +115,13 @@ def healthy(folder, needs):
 
 def sick(folder, needs, check, level, change, says, mend, driver="vfio-pci"):
     """The finding is there with its level, what should be, why and mend, and nothing worse beside it."""
-    tree.plant(folder, change, driver)
-    worse = [f for f in findings(folder, needs) if f["level"] != "ok"]
+    with tree.changed(folder, change, driver):
+        worse = [f for f in findings(folder, needs) if f["level"] != "ok"]
+        text = doctor("--root", folder, needs)[1]
     match = [f for f in worse if f["check"] == check and f["level"] == level and re.search(says, f["found"])]
     assert match, f"expected {level} {check} that says {says!r}: {worse}"
     assert re.search(mend, match[0]["mend"]), f"mend: {match[0]['mend']!r}"
     assert match[0]["wanted"] and match[0]["why"], match[0]
-    text = doctor("--root", folder, needs)[1]
     assert re.search(rf"^{level} +{check} +", text, re.M) and f"mend: {match[0]['mend']}" in text, text
 
 
@@ -131,19 +130,18 @@ def mended(folder, needs):
     change = {"sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never",
               "proc/irq/31/smp_affinity_list": "3",
               f"{CPU}/intel_pstate/no_turbo": "0"}
-    tree.plant(folder, change)
-    ill = [f for f in findings(folder, needs) if f["level"] != "ok"]
-    assert {f["check"] for f in ill} == {"thp", "interrupts", "turbo"}, ill
-    for f in ill:
-        subprocess.run(["sh", "-ec", re.sub(r" /(sys|proc)/", rf" {folder}/\1/", f["mend"])], check=True)
-    assert all(f["level"] == "ok" for f in findings(folder, needs) if f["check"] != "thp")
     enabled = pathlib.Path(folder) / "sys/kernel/mm/transparent_hugepage/enabled"
-    assert enabled.read_text() == "madvise\n"  # the kernel would put the brackets
+    with tree.changed(folder, change):
+        ill = [f for f in findings(folder, needs) if f["level"] != "ok"]
+        assert {f["check"] for f in ill} == {"thp", "interrupts", "turbo"}, ill
+        for f in ill:
+            subprocess.run(["sh", "-ec", re.sub(r" /(sys|proc)/", rf" {folder}/\1/", f["mend"])], check=True)
+        assert all(f["level"] == "ok" for f in findings(folder, needs) if f["check"] != "thp")
+        assert enabled.read_text() == "madvise\n"  # the kernel would put the brackets
 
 
 def alone(folder, needs):
     """Without a configuration: about the machine."""
-    tree.plant(folder)
     found = findings(folder)
     assert {f["check"] for f in found} >= {"isolated", "governor", "hugepages", "iommu", "dpdk"}, found
     assert not [f for f in found if f["level"] != "ok"], found
@@ -151,7 +149,6 @@ def alone(folder, needs):
 
 def configurations(folder, needs):
     """A configuration itself, which may be for another machine; a broken one; a file that is no description."""
-    tree.plant(folder)
     assert findings(folder, NIC)[0]["check"] in ("cpus", "config")
     found = findings(folder, "--set", "tasks=x", NIC)
     assert found[0]["check"] == "config" and "--set tasks=x" in found[0]["found"], found[0]
@@ -163,13 +160,15 @@ def configurations(folder, needs):
 
 def main():
     cases = [(healthy,), (mended,), (alone,), (configurations,)] + [(sick, *case) for case in ILL]
+    cases.append((healthy,))  # all is undone, so each was ill of its own illness only
     failed = 0
     with tempfile.TemporaryDirectory() as top:
         needs = pathlib.Path(top) / "needs.json"
         needs.write_text(subprocess.run([VBNG, "--describe", NIC], capture_output=True, text=True, check=True,
                                         timeout=TIME_LIMIT).stdout)
-        for number, (case, *args) in enumerate(cases):
-            folder = f"{top}/{number}"
+        folder = f"{top}/machine"
+        tree.plant(folder)
+        for case, *args in cases:
             try:
                 case(folder, needs, *args)
             except Exception as e:  # a case that breaks is a failed case, too

@@ -2,6 +2,7 @@
 """A made-up machine: /proc and /sys of 2 sockets x 10 cores x 2 threads with two dual-port cards, in good health for
 cfg/bng-qos-4port-nic.cfg."""
 
+import contextlib
 import pathlib
 
 CPUS = range(40)
@@ -18,8 +19,6 @@ def cpus():
         cpu = f"sys/devices/system/cpu/cpu{c}"
         files |= {f"{cpu}/topology/thread_siblings_list": f"{c % 20},{c % 20 + 20}",
                   f"{cpu}/cpufreq/scaling_governor": "performance",
-                  f"{cpu}/cpuidle/state0/name": "POLL", f"{cpu}/cpuidle/state0/latency": "0",
-                  f"{cpu}/cpuidle/state0/disable": "0",
                   f"{cpu}/cpuidle/state1/name": "C6", f"{cpu}/cpuidle/state1/latency": "133",
                   f"{cpu}/cpuidle/state1/disable": "1"}
     return files
@@ -47,7 +46,7 @@ def processes():
             "proc/1/comm": "systemd", "proc/irq/30/smp_affinity_list": "0-39",
             "proc/irq/30/effective_affinity_list": "10", "dev/kvm": "",
             "usr/lib/x86_64-linux-gnu/pkgconfig/libdpdk.pc": "Name: DPDK\nVersion: 22.11.11\n",
-            "sys/class/iommu/dmar0/name": "dmar0"}
+            "sys/class/iommu/dmar0": ""}
 
 
 def devices():
@@ -59,15 +58,48 @@ def devices():
     return files
 
 
-def plant(root, change=None, driver="vfio-pci"):
-    """Write the machine below a folder. change: {path: text, or None for no such file}; driver of all NICs."""
-    files = {**cpus(), **memory(), **processes(), **devices(), **(change or {})}
-    for path, text in files.items():
-        if text is not None:
-            file = pathlib.Path(root) / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text + "\n")
-    for address in NICS if driver else ():
-        folder = pathlib.Path(root) / "sys/bus/pci/devices" / address
-        if folder.exists():
-            (folder / "driver").symlink_to(f"../../../bus/pci/drivers/{driver}")
+def plant(root):
+    """Write the machine below a folder."""
+    for path, text in {**cpus(), **memory(), **processes(), **devices()}.items():
+        write(pathlib.Path(root) / path, text)
+    drive(root, "vfio-pci")
+
+
+def write(file, text):
+    if text is None:
+        file.unlink(missing_ok=True)
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def drive(root, driver):
+    """The driver of all NICs that are there; None: none."""
+    for address in NICS:
+        link = pathlib.Path(root) / "sys/bus/pci/devices" / address / "driver"
+        link.unlink(missing_ok=True)
+        if driver and link.parent.exists():
+            link.symlink_to(f"../../../bus/pci/drivers/{driver}")
+
+
+@contextlib.contextmanager
+def changed(root, change, driver="vfio-pci"):
+    """The machine with other files for a while: {path: text, or None for no such file}. A PCI device that loses a
+    file is gone."""
+    root = pathlib.Path(root)
+    gone = {(root / p).parent for p, text in change.items() if text is None and p.startswith("sys/bus/pci")}
+    files = [(root / p, text) for p, text in change.items() if (root / p).parent not in gone]
+    before = [(file, file.read_text() if file.exists() else None) for file, _ in files]
+    drive(root, driver)
+    for file, text in files:
+        write(file, text)
+    for folder in gone:
+        folder.rename(root / folder.name)
+    try:
+        yield
+    finally:
+        for folder in gone:
+            (root / folder.name).rename(folder)
+        for file, text in before:
+            write(file, text)
+        drive(root, "vfio-pci")
