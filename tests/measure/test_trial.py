@@ -69,7 +69,9 @@ class Judge(unittest.TestCase):
 class Settings(unittest.TestCase):
     def test_direction(self):
         s = FakeRig().tester_settings(Request("rplus", "up", SIZE, 1e6, 1.0))
-        self.assertEqual((s["gen_cpe0.rate"], s["gen_cpe0.size"]), ("500000pps", 64))
+        self.assertEqual((s["gen_cpe0.rate"], s["gen_cpe0.size"]), ("500000.000pps", 64))
+        s = FakeRig().tester_settings(Request("rplus", "up", SIZE, 31234567.8, 1.0))
+        self.assertEqual(s["gen_cpe0.rate"], "15617283.900pps")  # vbng knows no exponents
         self.assertEqual({k for k in s if k.endswith(".start")}, {f"{g}.start" for g in (
             "gen_core0", "gen_core1", "probe_cpe0", "probe_core0")})
         s = FakeRig().tester_settings(Request("latency", "both", SIZE, None, 1.0, True))

@@ -153,7 +153,7 @@ class Rig:
         sending = self.generators[request.direction]
         out = {}
         for g in sending:
-            out[f"{g}.rate"] = self.saturation if request.load is None else f"{request.load / len(sending):.6g}pps"
+            out[f"{g}.rate"] = self.saturation if request.load is None else f"{request.load / len(sending):.3f}pps"
             out[f"{g}.size"] = request.size.core if g in self.generators.get("down", ()) else request.size.access
         active = set(sending)
         if request.probes and self.probes[request.direction]:
