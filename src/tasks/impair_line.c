@@ -58,9 +58,6 @@ void line_put(struct line *l, struct rte_mbuf *m, uint64_t now)
 
     if (l->jitter > 0)
         due += (uint64_t)((unsigned __int128)random64(&l->random) * l->jitter >> 64);
-    if (due < l->last_due)
-        due = l->last_due;
-    l->last_due = due;
     l->slot[l->in & l->mask] = (struct line_slot){m, due};
     __atomic_store_n(&l->in, l->in + 1, __ATOMIC_RELAXED);
 }

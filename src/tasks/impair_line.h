@@ -25,7 +25,7 @@ struct line_spec {
 
 struct line_slot {
     struct rte_mbuf *m;
-    uint64_t due; /* TSC */
+    uint64_t due; /* TSC; or when the one before it arrives, if that is later */
 };
 
 /** Written by its core; others read how many packets it holds. */
@@ -36,7 +36,6 @@ struct line {
     uint64_t packet_cost, byte_cost; /* 2^-16 cycles */
     uint64_t free;                   /* when all that was put in has been sent */
     uint32_t free_part;              /* 2^-16 cycles more */
-    uint64_t last_due;
     uint64_t random;
 };
 

@@ -181,6 +181,24 @@ static void right_ones(void)
     rig_close(r);
 }
 
+/* A field that lies in two words, of which the second has only its last bits. */
+static void across_words(void)
+{
+    struct rig *r = open_with("var user 0-1048575 random\n"
+                              "ether src 02:dd:00:00:00:00 dst 02:b0:00:00:01:00\n"
+                              "mpls label user\nmpls label 7\n"
+                              "ipv4 src 10.0.0.1 dst 10.0.0.2\nudp src 1 dst 2\n");
+    struct sample s;
+
+    for (uint32_t user = 1; user < 1048576; user = user * 3 + 1) {
+        s = sample(user, 0);
+        CU_ASSERT_EQUAL(judged(r, &s), 0);
+        s.b[16] ^= 0x10;
+        CU_ASSERT_EQUAL(judged(r, &s), OTHER);
+    }
+    rig_close(r);
+}
+
 /* Another user's frame: all that says who he is is wrong. */
 static void mixed_up(void)
 {
@@ -219,6 +237,7 @@ static void other_form(void)
     struct rig *r = open_with(ACCESS);
     struct sample s = sample(7, 0);
 
+    mbuf_guard(0);    /* it compares nothing behind the end */
     move(&s, 12, -4); /* without the outer tag */
     CU_ASSERT_EQUAL(judged(r, &s), TAGS);
     s = sample(7, 0);
@@ -272,6 +291,7 @@ int main(void)
         {"every bit of a core frame", core_bits},
         {"every bit of an access frame", access_bits},
         {"right ones", right_ones},
+        {"a field across words", across_words},
         {"mixed up", mixed_up},
         {"another form", other_form},
         {"no user", no_user},
