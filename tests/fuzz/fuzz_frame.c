@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parsers of src/packet on bytes that end where the memory ends. The first byte says which one.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz.h"
+#include "packet/arp.h"
+#include "packet/ethernet.h"
+#include "packet/gre.h"
+#include "packet/icmp.h"
+#include "packet/ipv4.h"
+#include "packet/mpls.h"
+#include "packet/stamp.h"
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    return 0;
+}
+
+static void labels(const uint8_t *p, uint32_t len)
+{
+    for (unsigned max = 1; max <= 16; max++) {
+        int stack = mpls_stack_len(p, len, max);
+
+        if (stack > 0 && ((uint32_t)stack > len || (uint32_t)stack > max * 4 || stack % 4 != 0))
+            fuzz_fail("a stack of %d in %u bytes", stack, len);
+    }
+}
+
+static void header(const uint8_t *p, uint32_t len)
+{
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)p;
+
+    if (len < sizeof(*ip) || ipv4_check(ip, len) != IPV4_OK)
+        return;
+    if (rte_be_to_cpu_16(ip->total_length) > len || rte_ipv4_hdr_len(ip) > len)
+        fuzz_fail("a header beyond %u bytes is taken for right", len);
+    ipv4_dscp(ip);
+    if (icmp_may_answer(ip) && icmp_quote_len(ip) > len)
+        fuzz_fail("more is quoted than there is");
+}
+
+static void tunnel(const uint8_t *p, uint32_t len)
+{
+    uint16_t flags;
+
+    if (len < 4)
+        return;
+    flags = gre_flags(p);
+    if (!gre_flags_ok(flags) || len < gre_len(flags))
+        return;
+    gre_protocol(p);
+    if ((flags & GRE_HAS_KEY) != 0)
+        gre_key(p, flags);
+    if ((flags & GRE_HAS_SUM) != 0)
+        gre_checksum_ok(p, len);
+}
+
+static void probe(const uint8_t *p, uint32_t len)
+{
+    uint32_t first = stamp_find(p, len, STAMP_NONE);
+
+    for (uint32_t hint = STAMP_FIRST; hint <= STAMP_LAST; hint += 2) {
+        uint32_t at = stamp_find(p, len, hint);
+
+        if ((at == STAMP_NONE) != (first == STAMP_NONE))
+            fuzz_fail("with the hint %u a stamp at %u, else at %u", hint, at, first);
+        if (at != STAMP_NONE && (at + STAMP_LEN > len || !stamp_is_at(p + at)))
+            fuzz_fail("a stamp at %u of %u", at, len);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint8_t *p;
+    uint32_t len;
+
+    if (size == 0)
+        return -1;
+    len = (uint32_t)size - 1;
+    p = malloc(len > 0 ? len : 1); /* with its end under watch */
+    if (p == NULL)
+        return -1;
+    memcpy(p, data + 1, len);
+    switch (data[0] % 5) {
+    case 0:
+        labels(p, len);
+        break;
+    case 1:
+        header(p, len);
+        break;
+    case 2:
+        tunnel(p, len);
+        break;
+    case 3:
+        if (len >= sizeof(struct rte_arp_hdr))
+            arp_is_valid((const struct rte_arp_hdr *)p, len);
+        break;
+    case 4:
+        probe(p, len);
+        break;
+    }
+    free(p);
+    return 0;
+}

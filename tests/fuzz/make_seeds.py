@@ -1,0 +1,80 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes what the fuzz targets begin with: the frames of the pcap tests, which Scapy made, and one of each kind of text.
+
+usage: make_seeds.py FOLDER
+"""
+
+import json
+import os
+import pathlib
+import struct
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "pcap"))
+
+import frames as fr  # noqa: E402
+from cases import all_cases  # noqa: E402
+
+PARSERS = {"labels": 0, "header": 1, "tunnel": 2, "arp": 3, "probe": 4}  # of fuzz_frame.c
+REQUESTS = (
+    {"cmd": "set-profile", "subscriber": 17, "profile": "slow"},
+    {"cmd": "set-profile", "subscriber": "cpe0 128.256", "profile": "home"},
+    {"cmd": "set-profiles", "changes": [[1, "slow"], ["cpe1 129.300", "home"]]},
+    {"cmd": "set-subport-rate", "scheduler": "access", "subport": "left", "direction": "up", "rate": "1.5G"},
+    {"cmd": "set-dscp", "scheduler": "access", "direction": "down", "dscp": 46, "class": "be", "queue": 1},
+    {"cmd": "show-subscriber", "subscriber": 1},
+    {"cmd": "show-subscribers", "first": 1, "count": 5},
+    {"cmd": "show-qos"},
+    {"cmd": "show-ledger"},
+)
+CSV = (
+    "port,svlan,cvlan,ipv4,gre_key,mac,profile\n"
+    "cpe0,128,256,10.0.0.1,1,02:c0:00:00:00:01,slow\n"
+    '# a comment\n"cpe1", 128,257,10.0.0.8/29,2,,fast\n'
+)
+
+
+def graph_input(case):
+    """The frames that a case sends, as fuzz_graph.c reads them."""
+    rows = b""
+    for port, frames in case.inputs.items():
+        for frame in frames:
+            rows += struct.pack("<BH", fr.PORTS.index(port), len(frame)) + frame
+    return rows
+
+
+def seeds():
+    """(target, name, bytes) of each."""
+    for case in all_cases():
+        data = graph_input(case)
+        if 0 < len(data) <= 4096:
+            yield "graph", case.name, data
+    ip = fr.ip_bytes(fr.udp("10.0.0.1", "198.18.0.1"))
+    yield "frame", "header", bytes([PARSERS["header"]]) + ip
+    yield "frame", "labels", bytes([PARSERS["labels"]]) + bytes.fromhex("0000104000002040000031ff") + ip
+    yield "frame", "tunnel", bytes([PARSERS["tunnel"]]) + bytes.fromhex("b00008000000000000000001000000070000") + ip
+    yield "frame", "arp", bytes([PARSERS["arp"]]) + bytes.fromhex("0001080006040001") + bytes(20)
+    yield "frame", "probe", bytes([PARSERS["probe"]]) + bytes(50) + bytes.fromhex("9d56426e") + bytes(20)
+    for path in sorted((HERE.parents[1] / "pkt_templates").glob("c*0*.tmpl")):
+        yield "template", path.stem, b"T" + path.read_bytes()
+    pcap = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1) + struct.pack("<IIII", 0, 0, 60, 60) + bytes(60)
+    yield "template", "pcap", b"P" + pcap
+    yield "config", "gateway", (HERE / "gateway.cfg").read_bytes()
+    yield "csv", "table", CSV.encode()
+    for request in REQUESTS:
+        yield "control", request["cmd"], json.dumps(request).encode()
+
+
+def main(folder):
+    for target, name, data in seeds():
+        os.makedirs(os.path.join(folder, target), exist_ok=True)
+        with open(os.path.join(folder, target, name.replace(" ", "-").replace("/", "-")), "wb") as file:
+            file.write(data)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(sys.argv[1])
