@@ -286,6 +286,7 @@ int main(int argc, char **argv)
         return status;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN); /* net_virtio_user writes to a peer that may have gone */
     o.config.schemas = schemas();
     o.config.template_dir = VBNG_DATADIR "/pkt_templates";
     model = config_load(o.path, &o.config, &diags);

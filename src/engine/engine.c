@@ -261,6 +261,7 @@ uint64_t engine_free(struct engine *e)
 {
     const struct plan *p = e->plan;
     uint64_t missing = 0;
+    bool kept = false;
 
     for (unsigned i = 0; e->tasks != NULL && i < p->n_instances; i++)
         free_task(e->tasks[i]);
@@ -268,14 +269,17 @@ uint64_t engine_free(struct engine *e)
         free_core(e->cores[i]);
     for (unsigned i = 0; e->rings != NULL && i < p->n_rings; i++)
         free_ring(e->rings[i]);
-    for (unsigned i = 0; i < p->cfg->n_ports; i++)
+    for (unsigned i = 0; i < p->cfg->n_ports; i++) {
+        kept = kept || e->ports[i].keeps_buffers;
         port_close(&e->ports[i]);
+    }
     for (unsigned i = 0; i < p->cfg->n_ports; i++)
         free_ring(e->ports[i].wire_rx);
     for (unsigned i = 0; i < p->cfg->n_pools; i++) {
         if (e->pools[i] == NULL)
             continue;
-        missing += rte_mempool_in_use_count(e->pools[i]);
+        if (!kept)
+            missing += rte_mempool_in_use_count(e->pools[i]);
         rte_mempool_free(e->pools[i]);
     }
     free(e->rings);

@@ -64,7 +64,7 @@ void engine_watch(struct engine *e);
 bool engine_sources_finished(const struct engine *e);
 
 /** Close everything. Returns the number of mbufs that did not come back to their pools: 0 unless
- * there is a leak. */
+ * there is a leak, and where a port has keeps_buffers. */
 uint64_t engine_free(struct engine *e);
 
 #endif

@@ -218,6 +218,7 @@ int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_me
     }
     set_mac(port);
     port->is_virtual = port->is_wire || strncmp(port->cfg->device, "net_", 4) == 0;
+    port->keeps_buffers = strncmp(port->cfg->device, "net_af_xdp", 10) == 0;
     port->up = true;
     return 0;
 }

@@ -17,8 +17,9 @@ struct port {
     uint16_t dpdk_id; /* DPDK's port number */
     bool up;          /* probed and started */
     bool is_wire;
-    bool is_virtual; /* a wire or a vdev: it counts a packet as received when it is polled, not
-                        before */
+    bool is_virtual;    /* a wire or a vdev: it counts a packet as received when it is polled, not
+                           before */
+    bool keeps_buffers; /* net_af_xdp does not give back those of its fill ring when it is closed */
     struct rte_ether_addr mac;
     int socket;
     unsigned
