@@ -14,6 +14,7 @@
 #define SLEEP_AFTER_ROUNDS 64 /* empty rounds before a core that may sleep does */
 /* Full bursts in a row that a port may bring before the core is taken to lag behind it. */
 #define LAG_BURSTS 4
+#define POLLS_MAX  16    /* of a task in a round */
 #define SLEEP_NS   20000 /* the kernel adds its timer slack of about 50 us */
 
 static bool blocked(struct input *in)
@@ -84,10 +85,16 @@ static unsigned poll_ring(struct input *in)
 
 static unsigned poll_task(struct input *in, uint64_t now)
 {
-    unsigned n = in->task->type->poll(in->task, now);
+    unsigned sum = 0;
 
-    task_flush(in->task);
-    return n;
+    for (unsigned i = 0; i < POLLS_MAX; i++) {
+        in->task->again = false;
+        sum += in->task->type->poll(in->task, now);
+        task_flush(in->task);
+        if (likely(!in->task->again) || blocked(in))
+            break;
+    }
+    return sum;
 }
 
 unsigned core_round(struct core *c, uint64_t now)

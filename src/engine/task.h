@@ -85,7 +85,8 @@ struct task_type {
     /**
      * Called once in each round of the core with the current TSC: for sources, timers and
      * schedulers. May make packets (task_created()) and emit up to BURST_MAX of them. Returns how
-     * many packets it moved: 0 lets the core idle.
+     * many packets it moved: 0 lets the core idle. With task->again it is called once more in this
+     * round, if its way on is open.
      */
     uint16_t (*poll)(struct task *t, uint64_t now);
     /**
@@ -116,6 +117,7 @@ struct task {
     uint16_t n_outs;  /* all destinations, of all outputs */
     bool stopping;    /* set by the engine at a stop: a source makes no more packets */
     bool finished;    /* set by a source that has an end and has reached it */
+    bool again;       /* set by poll(): it has more to do in this round */
     bool ready;       /* init succeeded: fini is due */
     struct out *outs;
     struct out

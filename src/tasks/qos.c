@@ -7,19 +7,11 @@
  * A packet carries its time of arrival in 24 bits beside its path: hash.sched.traffic_class and
  * reserved.
  */
-#include "tasks/qos.h"
-
-#include <errno.h>
-#include <stdlib.h>
-
 #include <rte_cycles.h>
-#include <rte_malloc.h>
 #include <rte_meter.h>
 
-#include "config/qos_fit.h"
-#include "engine/task.h"
+#include "tasks/qos_impl.h"
 
-enum { ARG_SCHEDULER, ARG_DIRECTION };
 enum { DROP_QUEUE_FULL, DROP_RED, DROP_PIE, DROP_NOT_SHAPED, DROP_TOO_BIG };
 
 #define STAMP_MASK 0xffffffu
@@ -44,15 +36,8 @@ static uint32_t stamp_of(uint64_t tsc)
     return (uint32_t)(tsc >> QOS_TIME_SHIFT) & STAMP_MASK;
 }
 
-static uint32_t cost_of(const struct qos *q, uint64_t rate)
-{
-    double cost = (double)q->tsc_hz * 8 / (double)rate * 256;
-
-    return cost < UINT32_MAX ? (uint32_t)cost : UINT32_MAX;
-}
-
 /* Only its own core writes it. */
-static void set_run(struct qos_pipe *p, uint64_t from, uint64_t to)
+void qos_set_run(struct qos_pipe *p, uint64_t from, uint64_t to)
 {
     __atomic_store_n(&p->run_seq, p->run_seq + 1, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -78,129 +63,6 @@ struct qos_run qos_run(const struct qos_pipe *p)
     return r;
 }
 
-int qos_set_profile(struct task *t, uint32_t pipe, uint32_t profile)
-{
-    struct qos *q = t->state;
-    uint64_t now;
-    int rc;
-
-    if (pipe >= q->n_pipes || profile >= q->cfg->n_profiles)
-        return -EINVAL;
-    if (q->sched_profile[profile] < 0)
-        return -ENOTSUP;
-    rc = sched_set_profile(q->sched, pipe, (uint32_t)q->sched_profile[profile]);
-    if (rc != 0)
-        return rc;
-    __atomic_store_n(&q->pipe[pipe].profile, profile, __ATOMIC_RELAXED);
-    q->pipe[pipe].cost = cost_of(q, q->cfg->profiles[profile].shape[q->direction].rate);
-    now = rte_rdtsc();
-    set_run(&q->pipe[pipe], now, now); /* a run has one rate */
-    return 0;
-}
-
-int qos_set_subport_rate(struct task *t, uint32_t subport, uint64_t rate)
-{
-    struct qos *q = t->state;
-
-    return sched_set_subport_rate(q->sched, subport, rate);
-}
-
-/* Only profiles that the scheduler can do: another scheduler's may be beyond it. */
-static unsigned fit_profiles(struct qos *q, struct cfg_profile *fit)
-{
-    uint64_t clock = qos_fit_clock(q->tsc_hz, q->shape->rate, NULL, 0);
-    struct qos_finding f[32];
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < q->cfg->n_profiles; i++) {
-        unsigned found = qos_shape_check(q->shape, clock, &q->cfg->profiles[i].shape[q->direction],
-                                         f, RTE_DIM(f));
-        bool possible = true;
-
-        for (unsigned k = 0; k < found; k++)
-            possible &= !f[k].error;
-        q->sched_profile[i] = possible ? (int16_t)n : (int16_t)-1;
-        if (possible)
-            fit[n++] = q->cfg->profiles[i];
-    }
-    return n;
-}
-
-static int make_sched(struct qos *q, const struct task_env *env)
-{
-    struct cfg_profile *fit = calloc(q->cfg->n_profiles + 1, sizeof(*fit));
-    struct sched_config config = {
-        .name = env->cfg->name,
-        .socket = env->socket,
-        .shape = q->shape,
-        .direction = q->direction,
-        .profiles = fit,
-    };
-
-    if (fit == NULL)
-        return -ENOMEM;
-    config.n_profiles = fit_profiles(q, fit);
-    config.max_profiles = config.n_profiles;
-    q->sched = sched_create(&config);
-    free(fit);
-    return q->sched != NULL ? 0 : -ENOMEM;
-}
-
-static bool is_ours(const struct qos *q, const struct cfg_subscriber *s)
-{
-    for (unsigned i = 0; i < q->shape->n_subports; i++)
-        if (q->shape->subports[i].port == s->port)
-            return s->pipe != CFG_NONE;
-    return false;
-}
-
-static int fill_pipes(struct task *t, const struct cfg_model *m)
-{
-    struct qos *q = t->state;
-    int rc = 0;
-
-    for (uint32_t i = 0; i < q->n_pipes; i++)
-        q->pipe[i].profile = CFG_NONE;
-    for (uint32_t i = 0; rc == 0 && i < m->n_subscribers; i++)
-        if (is_ours(q, &m->subscribers[i]))
-            rc = qos_set_profile(t, m->subscribers[i].pipe, m->subscribers[i].profile);
-    return rc;
-}
-
-static int init(struct task *t, const struct task_env *env)
-{
-    const struct cfg_model *m = env->plan->cfg;
-    struct qos *q = t->state;
-    int rc;
-
-    q->cfg = &m->qos;
-    q->shape = &m->qos.schedulers[env->cfg->param[ARG_SCHEDULER].u];
-    q->direction = (enum qos_direction)env->cfg->param[ARG_DIRECTION].u;
-    q->tsc_hz = env->tsc_hz;
-    q->n_pipes = q->shape->n_subports * q->shape->pipes_per_subport;
-    q->n_paths = q->n_pipes * QOS_QUEUES;
-    q->pipe =
-        rte_zmalloc_socket("qos", q->n_pipes * sizeof(*q->pipe), RTE_CACHE_LINE_SIZE, env->socket);
-    if (q->pipe == NULL)
-        return -ENOMEM;
-    rc = make_sched(q, env);
-    if (rc == 0)
-        rc = fill_pipes(t, m);
-    if (rc != 0) {
-        sched_free(q->sched);
-        rte_free(q->pipe);
-    }
-    return rc;
-}
-
-static void fini(struct task *t)
-{
-    struct qos *q = t->state;
-
-    sched_free(q->sched);
-    rte_free(q->pipe);
-}
-
 static uint64_t held(const struct task *t)
 {
     const struct qos *q = t->state;
@@ -217,6 +79,13 @@ static void count_drops(struct task *t, const struct qos *q)
     t->drops[DROP_PIE] = d.pie;
 }
 
+static inline bool has_profile(const struct qos *q, uint32_t path)
+{
+    uint32_t pipe = path / QOS_QUEUES;
+
+    return pipe < q->n_pipes && (q->in_use[pipe / 64] >> pipe % 64 & 1) != 0;
+}
+
 static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     struct qos *q = t->state;
@@ -225,7 +94,8 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     uint16_t k = 0;
 
     for (uint16_t i = 0; i < n; i++) {
-        if (unlikely(meta_path(m[i]) >= q->n_paths)) {
+        /* a pipe that is nobody's has no rate of its own */
+        if (unlikely(!has_profile(q, meta_path(m[i])))) {
             task_drop(t, m[i], DROP_NOT_SHAPED);
             continue;
         }
@@ -250,9 +120,9 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
 static void extend_run(struct qos_pipe *p, uint64_t came, uint64_t now, uint64_t own_time)
 {
     if (came <= p->run_to)
-        set_run(p, RTE_MIN(p->run_from, came), now);
+        qos_set_run(p, RTE_MIN(p->run_from, came), now);
     else if (now - came >= QOS_RUN_MIN_PACKETS * own_time)
-        set_run(p, came, now);
+        qos_set_run(p, came, now);
 }
 
 /* An ideal shaper sends a packet when the bucket has filled up for it at the profile's rate since
@@ -299,6 +169,7 @@ static uint16_t poll(struct task *t, uint64_t now)
     took = now - q->asked;
     /* where no more may leave, nothing is owed */
     q->owed = n == want && q->owed > n ? q->owed - n : 0;
+    t->again = q->owed >= t->cfg->burst;
     if (unlikely(took > LONG_CYCLES))
         q->rests_until = now + RTE_MIN(took * REST_SHARE, REST_MAX);
     if (n == 0)
@@ -317,15 +188,15 @@ const struct task_type task_qos = {
     .schema = {.type = "qos",
                .help = "holds each subscriber's packets to its profile: hierarchical scheduler",
                .kind = TASK_WORKER,
-               .params = {[ARG_SCHEDULER] = {.name = "scheduler",
-                                             .type = PARAM_SCHEDULER,
-                                             .required = true,
-                                             .help = "the shape in qos.schedulers"},
-                          [ARG_DIRECTION] = {.name = "direction",
-                                             .type = PARAM_ENUM,
-                                             .required = true,
-                                             .choices = directions,
-                                             .help = "which rates of the profiles count"}},
+               .params = {[QOS_ARG_SCHEDULER] = {.name = "scheduler",
+                                                 .type = PARAM_SCHEDULER,
+                                                 .required = true,
+                                                 .help = "the shape in qos.schedulers"},
+                          [QOS_ARG_DIRECTION] = {.name = "direction",
+                                                 .type = PARAM_ENUM,
+                                                 .required = true,
+                                                 .choices = directions,
+                                                 .help = "which rates of the profiles count"}},
                .outputs = {"to"},
                .drops = {[DROP_QUEUE_FULL] = "queue_full",
                          [DROP_RED] = "red",
@@ -334,8 +205,8 @@ const struct task_type task_qos = {
                          [DROP_TOO_BIG] = "too_big"},
                .needs = FACT_PATH},
     .state_size = sizeof(struct qos),
-    .init = init,
-    .fini = fini,
+    .init = qos_init,
+    .fini = qos_fini,
     .handle = handle,
     .poll = poll,
     .held = held,

@@ -56,13 +56,13 @@ struct qos {
     const struct cfg_qos *cfg;
     const struct cfg_scheduler *shape;
     enum qos_direction direction;
-    uint32_t n_paths; /* a path at or above is not ours */
     uint32_t n_pipes;
     uint32_t owed;        /* packets that came in and for which none was let go yet */
     uint64_t asked;       /* TSC of the last dequeue */
     uint64_t rests_until; /* TSC: no dequeue before */
     uint64_t tsc_hz;
     struct qos_pipe *pipe;
+    uint64_t *in_use;                        /* a bit for each pipe that has a profile */
     int16_t sched_profile[QOS_MAX_PROFILES]; /* the scheduler's number of a profile; -1: it cannot
                                                 do it */
     struct hist sojourn[QOS_CLASSES];        /* time in the queue, stamp units */

@@ -77,6 +77,23 @@ static uint16_t source_poll(struct task *t, uint64_t now)
     return n;
 }
 
+/* 8 packets at a time, and as long as it has made fewer than 40, again in the same round */
+static uint16_t eager_poll(struct task *t, uint64_t now)
+{
+    struct source_state *s = t->state;
+
+    (void)now;
+    for (unsigned i = 0; i < 8; i++) {
+        struct rte_mbuf *m = rte_pktmbuf_alloc(s->pool);
+
+        rte_pktmbuf_append(m, 60);
+        t->created++;
+        task_emit(t, 0, m);
+    }
+    t->again = t->created % 40 != 0;
+    return 8;
+}
+
 static const struct task_type task_pass = {.schema = {.type = "pass", .outputs = {"to"}},
                                            .handle = pass};
 static const struct task_type task_drop_half = {
@@ -93,8 +110,15 @@ static const struct task_type task_source = {
     .poll = source_poll,
 };
 
+static const struct task_type task_eager = {
+    .schema = {.type = "eager", .kind = TASK_SOURCE, .outputs = {"to"}},
+    .state_size = sizeof(struct source_state),
+    .init = source_init,
+    .poll = eager_poll,
+};
+
 const struct task_type *const task_types[] = {
-    &task_pass, &task_drop_half, &task_leaky, &task_inventor, &task_source, NULL,
+    &task_eager, &task_pass, &task_drop_half, &task_leaky, &task_inventor, &task_source, NULL,
 };
 
 static struct graph g;
@@ -286,6 +310,30 @@ static void test_ledger_audits_links(void)
     CU_ASSERT(graph_close(&g) == 0);
 }
 
+/* A task is polled as long as it has more to do, and its way on is open. */
+static void test_polled_again(void)
+{
+    struct graph_spec spec = {.n_tasks = 1, .type = {&task_eager}, .out_desc = 2048};
+
+    CU_ASSERT_FATAL(graph_open(&g, &spec) == 0);
+    g.engine.cores[0]->inputs[0] = g.engine.cores[0]->inputs[1]; /* only its own poll */
+    g.engine.cores[0]->n_inputs = 1;
+    graph_rounds(&g, 0, 1);
+    CU_ASSERT_EQUAL(g.engine.tasks[0]->created, 40);
+    CU_ASSERT_EQUAL(graph_collect(&g), 40);
+    CU_ASSERT(graph_close(&g) == 0);
+    spec.port_full = FULL_WAIT;
+    spec.out_desc = 16;
+    CU_ASSERT_FATAL(graph_open(&g, &spec) == 0);
+    g.engine.cores[0]->inputs[0] = g.engine.cores[0]->inputs[1];
+    g.engine.cores[0]->n_inputs = 1;
+    graph_rounds(&g, 0, 1);
+    CU_ASSERT_EQUAL(g.engine.tasks[0]->created, 16); /* 15 are under way, one waits */
+    CU_ASSERT_EQUAL(graph_collect(&g), 15);
+    graph_collect(&g);
+    CU_ASSERT(graph_close(&g) == 0);
+}
+
 static int where_am_i(struct task *t, void *arg)
 {
     *(pthread_t *)arg = pthread_self();
@@ -364,6 +412,7 @@ int main(void)
         {"the ledger finds a leak", test_ledger_finds_a_leak},
         {"the ledger finds a false count", test_ledger_finds_a_false_count},
         {"the ledger audits each link", test_ledger_audits_links},
+        {"polled again in the same round", test_polled_again},
         {"a source that ends, a call to a core, a clean stop", test_source_and_stop},
         CU_TEST_INFO_NULL,
     };

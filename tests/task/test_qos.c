@@ -62,6 +62,48 @@ static void not_shaped(void)
     rig_close(r);
 }
 
+/* A pipe of the scheduler that is no subscriber's has no rate of its own. */
+static void pipe_without_profile(void)
+{
+    struct rig *r;
+
+    qos_model();
+    qos_subscribers[PIPES - 1].pipe = CFG_NONE;
+    r = qos_open();
+    FATE(r, numbered(path_of(PIPES - 1, BE_QUEUE), 0, 64), "drop not_shaped");
+    FATE(r, numbered(path_of(PIPES - 2, BE_QUEUE), 0, 64), "held");
+    CU_ASSERT_EQUAL(qos_set_profile(rig_task(r), PIPES - 1, PROFILE_10M), 0);
+    FATE(r, numbered(path_of(PIPES - 1, BE_QUEUE), 0, 64), "held");
+    drain(r);
+    rig_close(r);
+}
+
+/* A round brings more than a burst, of several ports: as many are let go, in several polls. */
+static void as_many_as_came(void)
+{
+    struct rig *r;
+    unsigned sent = 0, polls = 0;
+
+    qos_model();
+    for (unsigned i = 0; i < N_PROFILES; i++)
+        for (unsigned d = 0; d < QOS_DIRECTIONS; d++)
+            qos_profiles[i].shape[d].burst = 64000;
+    r = qos_open();
+    for (unsigned pipe = 0; pipe < PIPES; pipe++)
+        put_numbered(r, path_of(pipe, BE_QUEUE), 0, 60, 64);
+    do {
+        CU_ASSERT_FATAL(++polls <= 8);
+        sent += rig_poll(r, rte_rdtsc());
+    } while (rig_task(r)->again);
+    CU_ASSERT_EQUAL(sent, 240);
+    CU_ASSERT_EQUAL(polls, 4);
+    /* nothing is owed any more: a burst, of what there is */
+    rig_poll(r, rte_rdtsc());
+    CU_ASSERT_FALSE(rig_task(r)->again);
+    drain(r);
+    rig_close(r);
+}
+
 static void active_drops(enum qos_aqm aqm, const char *reason, const char *other)
 {
     struct rig *r;
@@ -365,6 +407,8 @@ int main(void)
         {"a full queue, held, counted", full_queue},
         {"a class without queues", unused_class},
         {"not shaped", not_shaped},
+        {"a pipe without profile", pipe_without_profile},
+        {"as many as came", as_many_as_came},
         {"RED", red},
         {"PIE", pie},
         {"strict priority", priorities},
