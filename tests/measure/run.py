@@ -45,27 +45,23 @@ class Run(unittest.TestCase):
         with open(journal) as f:
             return f.read().count("\n") - 1
 
-    def skip_if_disturbed(self, result):
-        """A figure cannot be held against a machine that is doing something else; a search needs full trials."""
-        disturbed = sum("disturbed" in t["marks"] for t in result["trials"])
-        if disturbed * 4 > len(result["trials"]):
-            self.skipTest(f"{disturbed} of {len(result['trials'])} trials were disturbed: the machine is too busy")
-
     def test_known_capacity(self):
         done = self.measure(LINE, "--quick", "--search-width", "0.005", "--width", "0.01")
         self.assertIn(done.returncode, (0, 3), done.stdout + done.stderr)
         r = self.result()
-        self.skip_if_disturbed(r)
         f, = r["figures"]
-        self.assertEqual((f["direction"], f["size"]), ("all", "64"))
-        self.assertAlmostEqual(f["rplus"]["pps"]["median"] / CAPACITY, 1, delta=0.01)
-        self.assertEqual(f["rplus"]["limit"], "gateway")
-        self.assertAlmostEqual(f["ndr"]["lower"] / CAPACITY, 1, delta=0.01)
-        self.assertAlmostEqual(f["pdr"]["lower"] * 0.995 / CAPACITY, 1, delta=0.015)
-        tenth = f["latency"][0]["streams"]["probe_a"]["p50"]["median"]
-        self.assertGreaterEqual(tenth, DELAY_NS)
-        self.assertLess(tenth, DELAY_NS * 1.5)
+        self.assertEqual((f["direction"], f["size"], f["rplus"]["limit"]), ("all", "64", "gateway"))
         self.assertEqual([t for t in r["trials"] if "extra" in t["marks"] or "wrong" in t["marks"]], [])
+        tenth = f["latency"][0]["streams"]["probe_a"]["p50"]["median"]
+        wrong = [f"{name}: {value} is not {least} to {most}" for name, value, least, most in (
+            ("R+", f["rplus"]["pps"]["median"], CAPACITY * 0.99, CAPACITY * 1.01),
+            ("NDR", f["ndr"]["lower"] or 0, CAPACITY * 0.99, CAPACITY * 1.01),
+            ("PDR", f["pdr"]["lower"] or 0, CAPACITY / 0.995 * 0.99, CAPACITY / 0.995 * 1.01),
+            ("latency", tenth, DELAY_NS, DELAY_NS * 1.5)) if not least <= value <= most]
+        disturbed = sum("disturbed" in t["marks"] for t in r["trials"])
+        if wrong and disturbed * 4 > len(r["trials"]):  # no figure can be held against a machine that does something else
+            self.skipTest(f"{disturbed} of {len(r['trials'])} trials were disturbed, the machine is too busy: {'; '.join(wrong)}")
+        self.assertEqual(wrong, [], done.stdout)
 
     def test_stop_and_resume(self):
         process = subprocess.Popen(self.command(LINE, "--quick", "--only", "rplus", "--seconds", "0.2", "--max-trials", "6",
@@ -92,7 +88,7 @@ class Run(unittest.TestCase):
         self.assertIn(f"continues with {recorded} trials", done.stderr)
         whole = self.result()
         self.assertIsNone(whole["partial"])
-        self.assertEqual(len(whole["trials"]), 6)
+        self.assertTrue(6 <= len(whole["trials"]) <= 12)  # disturbed trials are repeated
         self.assertEqual(whole["trials"][:len(first["trials"])], first["trials"])
         other = self.measure(LINE, "--quick", "--only", "rplus", "--seconds", "0.3")
         self.assertEqual(other.returncode, 1)
