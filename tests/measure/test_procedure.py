@@ -149,6 +149,7 @@ class Stop(unittest.TestCase):
         again.run()
         again.journal.close()
         self.assertEqual(rig.count, len(again.trials) - 7)
+        self.assertEqual(self.recorded({"what": "fake"}), len(again.trials))
 
     def test_another_measurement_is_refused(self):
         journal.Journal(self.path, {"what": "this"}).close()

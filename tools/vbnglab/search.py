@@ -96,7 +96,7 @@ class Bisection:
             if self._keeps(load, seconds, trials):
                 lower = load
             else:
-                upper, lower = load, lower if lower is not None and lower < load else None
+                upper = load
             if final:
                 self._note(lower, upper)
             if (upper is None and lower >= self.high) or (lower is None and upper <= self.low):
