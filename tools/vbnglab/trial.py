@@ -91,12 +91,6 @@ def _streams(report, sinks):
     return latency, errors
 
 
-def _drops(report):
-    """{"task.reason": packets} of the gateway."""
-    return {f"{t['name']}.{reason}": n for t in report["tasks"] for reason, n in t["drops"].items()
-            if n and t["type"] not in ("gen", "sink")}
-
-
 def _marks(rig, row, tester, errors, egress):
     marks = []
     disturbed = {c["of"] for c in row["cores"] if c["cpu_share"] < DISTURBED}
@@ -127,11 +121,11 @@ def judge(rig, request, tester, gateway):
     probes = rig.probes[request.direction] if request.probes else []
     names = rig.generators[request.direction] + probes
     g = _generator(rig, report, names, probes)
-    others = [t for t in report["tasks"] if t["type"] not in ("gen", "sink")]
+    inside = [t for t in gateway.report["tasks"] if t["type"] not in ("gen", "sink")]
     full = {n: run.task(report, n)["drops"].get("link_full", 0) for n in names}
     refused = sum(n for name, n in full.items() if name in rig.nics)  # by a NIC: never offered
     offered = g["made"] - refused
-    received = max(0, sum(run.task(report, s)["in"] for s in rig.sinks) - sum(t["created"] for t in others))
+    received = max(0, sum(run.task(report, s)["in"] for s in rig.sinks) - sum(t["created"] for t in inside))
     seconds = report["seconds"]
     intended = max(offered, g["made"] + g["missed"] if request.load is None else round(request.load * seconds))
     lost = max(0, offered - received)
@@ -143,12 +137,12 @@ def judge(rig, request, tester, gateway):
         "pps_slices": [round(r) for r in slices],
         "frame": _mean_frame(rig, report),
         "generator": g, "cores": _cores(rig, report, gateway.report),
-        "drops": _drops(gateway.report),
+        "drops": {f"{t['name']}.{reason}": n for t in inside for reason, n in t["drops"].items() if n},
         "program": {k: gateway.report[k] for k in ("version", "dpdk", "memory", "tsc_hz")},
     })
     row["latency"], errors = _streams(report, rig.sinks)
     row["errors"] = {k: n for k, n in errors.items() if n}
-    egress = sum(t["drops"].get("link_full", 0) for t in gateway.report["tasks"] if t["type"] not in ("gen", "sink"))
+    egress = sum(t["drops"].get("link_full", 0) for t in inside)
     row["marks"] = _marks(rig, row, report, errors, egress)
     if received > offered:
         row["marks"].append("extra")
