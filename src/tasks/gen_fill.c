@@ -190,6 +190,9 @@ void gen_frames_fill(struct gen_frames *g, struct rte_mbuf **m, unsigned n)
         __builtin_prefetch(m[i], 1, 3);
         __builtin_prefetch((uint8_t *)m[i] + g->buf_offset, 1, 3);
     }
+    if (g->max_copied > COPY_UNIT) /* of longer frames the processor sees itself what comes */
+        for (unsigned i = 0; i < n; i++)
+            __builtin_prefetch((uint8_t *)m[i] + g->buf_offset + COPY_UNIT, 1, 3);
     make_words(g, &all, n);
     for (unsigned i = 0; i < n; i++) {
         const struct gen_frame *f = &frame[next];
