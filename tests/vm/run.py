@@ -134,7 +134,7 @@ def gateway(binary, switch, folder):
         return ovs.probe()[1]
     outcome = vm_demo.demonstrate(SECONDS, RATE, switch, tester_vbng=os.path.abspath(binary), folder=folder)
     if outcome.ok:
-        print("\n".join("     " + line for line in vm_demo.table(outcome, SECONDS)))
+        print("\n".join("     " + line for line in outcome.table(SECONDS)))
     return outcome.faults
 
 

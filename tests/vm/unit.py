@@ -14,7 +14,7 @@ import unittest
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "tools"))
 
-from vbnglab import ovs, vm_demo, vm_image, vm_qemu, vm_topology  # noqa: E402
+from vbnglab import chain, ovs, vm_image, vm_qemu, vm_topology  # noqa: E402
 from vbnglab.vm_qemu import Port, Sizes, Spec, SpecError  # noqa: E402
 from vbnglab.vm_topology import Topology, TopologyError  # noqa: E402
 
@@ -163,22 +163,22 @@ def report(**ports):
 
 
 class AccountTest(unittest.TestCase):
-    """100 packets to the guest, of which the switch drops 10; 90 back."""
+    """100 packets to the gateway, of which the switch drops 10; 90 back."""
 
     tester = report(t_p=(100, 90))
-    guest = report(p=(90, 90))
+    gateway = report(p=(90, 90))
     switch = {"t_p": {"rx_packets": 100, "rx_drop": 0, "tx_packets": 90, "tx_drop": 0},
               "p": {"rx_packets": 90, "rx_drop": 0, "tx_packets": 90, "tx_drop": 10}}  # fmt: skip
 
     def faults(self, change):
-        parts = copy.deepcopy((self.tester, self.guest, self.switch))
+        parts = copy.deepcopy((self.tester, self.gateway, self.switch))
         change(*parts)
-        return vm_demo.account(*parts, ports=("p",))
+        return chain.account(*parts, ports=("p",))
 
     def test_balances(self):
         self.assertEqual(self.faults(lambda t, g, s: None), [])
         direct = report(t_p=(100, 90)), report(p=(90, 100))
-        self.assertEqual(vm_demo.account(*direct, None, ports=("p",)), [])
+        self.assertEqual(chain.account(*direct, None, ports=("p",)), [])
 
     def test_one_packet_is_missed_anywhere(self):
         def at(which, *keys):
@@ -194,16 +194,16 @@ class AccountTest(unittest.TestCase):
             self.assertTrue(self.faults(at(*place)), place)
 
     def test_a_ledger_that_does_not_balance(self):
-        def change(tester, guest, switch):
-            guest["ledger"]["balances"] = False
+        def change(tester, gateway, switch):
+            gateway["ledger"]["balances"] = False
 
-        self.assertRegex(self.faults(change)[0], "guest's ledger")
+        self.assertRegex(self.faults(change)[0], "gateway's ledger")
 
     def test_streams(self):
         good = {"name": "up0", "sent": 9, "received": 9, "wrong": {"key": 0}, "duplicates": 0, "unstamped": 0, "strangers": 0}
-        self.assertEqual(vm_demo.stream_faults([good]), [])
+        self.assertEqual(chain.stream_faults([good]), [])
         for bad in ({"received": 0}, {"wrong": {"key": 1}}, {"duplicates": 1}, {"unstamped": 1}, {"strangers": 1}):
-            self.assertEqual(len(vm_demo.stream_faults([good | bad])), 1, bad)
+            self.assertEqual(len(chain.stream_faults([good | bad])), 1, bad)
 
 
 class OvsTest(unittest.TestCase):

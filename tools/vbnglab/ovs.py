@@ -9,12 +9,13 @@
     switch.stats(); switch.stop()
 
 Ports and connections are recorded; start() makes them all. It uses ordinary memory, and lets its polling
-threads sleep when there is nothing to do, so it also runs where CPUs are shared.
+threads sleep when there is nothing to do, so it also runs where CPUs are shared. It has a network namespace of
+its own: a bridge comes with a persistent interface, which ends with it there however it ends, and two
+switches do not meet.
 """
 
 import os
 import re
-import shutil
 import subprocess
 import time
 from dataclasses import dataclass
@@ -48,6 +49,13 @@ class Attachment:
         return f"vhost:{self.path}" + (",server" if self.vnf_is_server else "")
 
 
+def _isolation():
+    """What to put before a command for namespaces of network and mounts, and a folder for DPDK that ends with them. Whoever
+    is not root is root in them."""
+    options, run = ("-nm", "/run/dpdk") if os.geteuid() == 0 else ("-Urnm", "/run")
+    return ["unshare", options, "sh", "-c", f'mkdir -p {run} && mount -t tmpfs none {run} && exec "$@"', "sh"]
+
+
 def probe():
     """(version, "") or (None, why it cannot run here)."""
     for path in (VSWITCHD, SCHEMA):
@@ -55,7 +63,10 @@ def probe():
             return None, f"{path} is not there (Debian package openvswitch-switch-dpdk)"
     done = subprocess.run([VSWITCHD, "--version"], capture_output=True, text=True)
     match = re.search(r"Open vSwitch\) (\S+)", done.stdout)
-    return (match[1], "") if match else (None, (done.stderr or done.stdout).strip() or "it does not tell its version")
+    if not match:
+        return None, (done.stderr or done.stdout).strip() or "it does not tell its version"
+    done = subprocess.run([*_isolation(), "true"], capture_output=True, text=True)
+    return (match[1], "") if done.returncode == 0 else (None, f"no network namespace can be made: {done.stderr.strip()}")
 
 
 class OvsDpdk:
@@ -146,7 +157,7 @@ class OvsDpdk:
         log = f"{self.folder}/{name}.log"
         with open(log, "wb") as out:
             self._daemons[name] = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", *command, "--no-chdir", f"--log-file={log}", "-vconsole:off"],
+                [*_isolation(), "setpriv", "--pdeathsig", "KILL", *command, "--no-chdir", f"--log-file={log}", "-vconsole:off"],
                 stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=self._environment, process_group=0)  # fmt: skip
 
     def _wait_for(self, path):
@@ -193,7 +204,7 @@ class OvsDpdk:
         return out
 
     def stop(self):
-        """End its daemons, the switch first, and remove the sockets. The logs stay in the folder."""
+        """End its daemons, the switch first. The logs stay in the folder."""
         for name in ("switch", "db"):
             daemon = self._daemons.pop(name, None)
             if daemon is not None and daemon.poll() is None:
@@ -203,4 +214,3 @@ class OvsDpdk:
                 except subprocess.TimeoutExpired:
                     daemon.kill()
                     daemon.wait()
-        shutil.rmtree(f"{self.folder}/dpdk", ignore_errors=True)

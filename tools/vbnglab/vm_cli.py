@@ -118,7 +118,7 @@ def _demo(args, _):
     if outcome.guest is not None and outcome.guest.boot_seconds is not None:
         print(f"guest: {outcome.guest.accel.upper()} ({outcome.guest.why}), vbng ran after {outcome.guest.boot_seconds:.1f} s")
     if outcome.ok:
-        print("\n".join(vm_demo.table(outcome, args.duration)))
+        print("\n".join(outcome.table(args.duration)))
         print("every packet is accounted for in all processes, and none is wrong")
         return OK
     print("\n".join(f"tools/vm: {f}" for f in outcome.faults), file=sys.stderr)

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A gateway between the ends of a tester, in two processes or more, and the account of all of them.
+
+    tester ── (switch) ── gateway ── (switch) ── tester
+
+Four streams: cpe0 to core0, cpe1 to core1, and back; each has a sink that knows what must arrive
+(cfg/common/tester-pairs.cfg). Every packet must be found again: what one process has sent to a port, the next
+one must have received or dropped there for a reason.
+"""
+
+import json
+import os
+import socket
+import time
+
+from . import run
+
+PORTS = ("cpe0", "cpe1", "core0", "core1")
+STREAMS = {"gen_up0": "sink_up0", "gen_up1": "sink_up1", "gen_down0": "sink_down0", "gen_down1": "sink_down1"}
+NEVER = "24h"  # when a stream begins that is begun by request
+START_SECONDS = 30.0  # until the tester answers
+SETTLE_SECONDS = 2.0  # from the last packet sent to the end: all that is under way arrives
+
+
+class Controlled:
+    """A vbng with a control socket in the folder that it runs in, where the sockets of its devices are, too."""
+
+    def __init__(self, name, config, folder, settings=None, vbng=None):
+        self._control = os.path.join(folder, f"{name}.control")
+        self.running = run.start(config, settings=settings, share_cpus=True, vbng=vbng,
+                                 extra=["--control", self._control], cwd=folder)  # fmt: skip
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.running.stop()
+
+    def gone(self):
+        """Has it ended?"""
+        return not self.running.alive()
+
+    def _connect(self):
+        """To its control socket, which is there before its ports are and answers when they are up."""
+        client, end = socket.socket(socket.AF_UNIX), time.monotonic() + START_SECONDS
+        client.settimeout(START_SECONDS)
+        while True:
+            try:
+                client.connect(self._control)
+                return client
+            except OSError:
+                if self.gone() or time.monotonic() > end:
+                    client.close()
+                    raise
+            time.sleep(0.05)
+
+    def ask(self, *requests):
+        """Make requests one after the other. Raises OSError when one is refused, or nobody answers."""
+        with self._connect() as client, client.makefile("r", encoding="utf-8") as lines:
+            for request in requests:
+                client.sendall(json.dumps(request).encode() + b"\n")
+                answer = json.loads(lines.readline() or "{}")
+                if not answer.get("ok"):
+                    raise OSError(f"{request}: {answer.get('error')}")
+
+    def ready(self):
+        """Wait until its ports are up. False: it has ended, or does not answer; its result says why."""
+        try:
+            self.ask({"cmd": "show-ledger"})
+        except OSError:
+            return False
+        return True
+
+
+class Tester(Controlled):
+    """A tester that waits, with its streams ready, until it is told to send."""
+
+    def __init__(self, config, folder, rate, vbng=None):
+        settings = {f"{gen}.{key}": value for gen in STREAMS for key, value in (("rate", rate), ("start", NEVER))}
+        super().__init__("tester", config, folder, settings, vbng)
+
+    def send(self, seconds):
+        """Send for that long, and wait until all has arrived. False: it has died, and its result says why."""
+        try:
+            for command, wait in (("start-stream", seconds), ("stop-stream", SETTLE_SECONDS)):
+                self.ask(*({"cmd": command, "task": gen} for gen in STREAMS))
+                time.sleep(wait)
+        except OSError:
+            return False
+        return True
+
+
+# --- account ---
+
+
+def _edges(port, tester, gateway, switch):
+    """(what, sent, received or dropped with a reason) of the ways between the tester and a port of the gateway."""
+    t, g = run.port(tester, f"t_{port}"), run.port(gateway, port)
+    t_in, g_in = (p["rx_packets"] + p["rx_missed"] + p["rx_errors"] for p in (t, g))
+    if switch is None:
+        return [(f"tester to gateway's {port}", t["tx_packets"], g_in), (f"gateway's {port} to tester", g["tx_packets"], t_in)]
+    near, far = switch[f"t_{port}"], switch[port]
+    return [
+        (f"tester to switch's t_{port}", t["tx_packets"], near["rx_packets"] + near["rx_drop"]),
+        (f"switch's t_{port} to {port}", near["rx_packets"], far["tx_packets"] + far["tx_drop"]),
+        (f"switch to gateway's {port}", far["tx_packets"], g_in),
+        (f"gateway to switch's {port}", g["tx_packets"], far["rx_packets"] + far["rx_drop"]),
+        (f"switch's {port} to t_{port}", far["rx_packets"], near["tx_packets"] + near["tx_drop"]),
+        (f"switch to tester's t_{port}", near["tx_packets"], t_in),
+    ]
+
+
+def account(tester, gateway, switch, ports=PORTS):
+    """What does not balance between two reports and the switch's counters (None: no switch), as sentences."""
+    faults = []
+    for name, report in (("tester", tester), ("gateway", gateway)):
+        if not report["ledger"]["balances"]:
+            faults.append(f"the {name}'s ledger does not balance: {report['ledger']}")
+    for port in ports:
+        for what, sent, received in _edges(port, tester, gateway, switch):
+            if sent != received:
+                faults.append(f"{what}: {sent} sent, {received} received or dropped for a reason")
+    return faults
+
+
+def streams(tester):
+    """[{name, sent, received, lost, duplicates, reordered, wrong, latency_ns}] of the four streams."""
+    out = []
+    for gen, sink in STREAMS.items():
+        g, s = run.task(tester, gen), run.task(tester, sink)
+        measured = s["measured"]["streams"]
+        one = measured[0] if measured else {"received": 0, "duplicates": 0, "reordered": 0, "wrong": {}, "latency_ns": None}
+        out.append({"name": gen.removeprefix("gen_"), "sent": g["created"], "received": one["received"],
+                    "lost": g["created"] - one["received"] + one["duplicates"], "duplicates": one["duplicates"],
+                    "reordered": one["reordered"], "wrong": one["wrong"], "unstamped": s["measured"]["unstamped"],
+                    "strangers": max(0, len(measured) - 1), "latency_ns": one["latency_ns"]})  # fmt: skip
+    return out
+
+
+def stream_faults(rows):
+    """What is wrong with the packets that came, and with streams of which none did."""
+    faults = []
+    for row in rows:
+        if row["received"] == 0:
+            faults.append(f"stream {row['name']}: of {row['sent']} packets none arrived")
+        for kind, n in row["wrong"].items():
+            if n:
+                faults.append(f"stream {row['name']}: {n} packets with wrong {kind}")
+        for kind in ("duplicates", "unstamped", "strangers"):
+            if row[kind]:
+                faults.append(f"stream {row['name']}: {row[kind]} {kind}")
+    return faults
+
+
+# --- table ---
+
+
+def _drops(report):
+    out = {}
+    for task in report["tasks"]:
+        for reason, n in task["drops"].items():
+            if n:
+                out[f"{task['name']}/{reason}"] = n
+    return out
+
+
+def table(tester, gateway, switch, seconds):
+    """The streams, what was dropped where, and the latency, as lines for a terminal."""
+    lines = [f"{'stream':8} {'sent':>10} {'received':>10} {'lost':>8} {'wrong':>6} {'kpps':>8} {'p50 us':>8} {'p99 us':>9}"]
+    for row in streams(tester):
+        late = row["latency_ns"] or {}
+        times = " ".join(f"{late[k] / 1000:{w}.0f}" if k in late else f"{'-':>{w}}" for k, w in (("p50", 8), ("p99", 9)))
+        lines.append(f"{row['name']:8} {row['sent']:10} {row['received']:10} {row['lost']:8} {sum(row['wrong'].values()):6} "
+                     f"{row['received'] / seconds / 1000:8.1f} {times}")
+    for name, report in (("tester", tester), ("gateway", gateway)):
+        ledger = report["ledger"]
+        words = " ".join(f"{k} {ledger[k]}" for k in ("received", "created", "sent", "consumed", "dropped", "held"))
+        lines.append(f"{name:8} {words}; {'balances' if ledger['balances'] else 'DOES NOT BALANCE'}")
+        lines += [f"{'':8} dropped {n} as {what}" for what, n in _drops(report).items()]
+    if switch is not None:
+        total = {k: sum(p[k] for p in switch.values()) for k in ("rx_packets", "rx_drop", "tx_packets", "tx_drop")}
+        lines.append(f"{'switch':8} received {total['rx_packets']} sent {total['tx_packets']} dropped {total['rx_drop'] + total['tx_drop']}")
+    return lines
