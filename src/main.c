@@ -268,7 +268,7 @@ static const struct task_schema *const *schemas(void)
 {
     static const struct task_schema *list[64];
 
-    for (unsigned i = 0; task_types[i] != NULL && i < RTE_DIM(list) - 1; i++)
+    for (unsigned i = 0; i < RTE_DIM(list) - 1 && task_types[i] != NULL; i++)
         list[i] = &task_types[i]->schema;
     return list;
 }

@@ -75,7 +75,7 @@ static void put_edge(const struct plan *p, unsigned from, unsigned output,
     const struct plan_ring *r = d->kind == DEST_RING ? &p->rings[d->index] : NULL;
 
     fprintf(to, "  i%u -> %s%u [label=\"", from, d->kind == DEST_PORT ? "tx" : "i",
-            r != NULL ? r->consumer : d->index);
+            (unsigned)(r != NULL ? r->consumer : d->index));
     if (output > 0)
         fprintf(to, "%s%s", t->schema->outputs[output], d->kind == DEST_CALL ? "" : "\\n");
     if (d->kind == DEST_PORT)

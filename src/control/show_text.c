@@ -30,7 +30,7 @@ static void print_error(const struct control *c, const struct shaping_error *e, 
     const struct cfg_subscriber *worst;
 
     if (e->limited == 0) {
-        fprintf(to, " %10u %9s %9s\n", 0, "-", "-");
+        fprintf(to, " %10u %9s %9s\n", 0u, "-", "-");
         return;
     }
     worst = &m->subscribers[e->worst_subscriber - 1];

@@ -7,7 +7,6 @@
 
 #include "tables/memory.h"
 
-#define TOP_SLOTS  RTE_DIM(((struct idmap *)NULL)->page)
 #define PAGE_BYTES (IDMAP_SLOTS * sizeof(uint32_t))
 
 struct idmap *idmap_create(int socket)
@@ -22,7 +21,7 @@ struct idmap *idmap_create(int socket)
         rte_free(m);
         return NULL;
     }
-    for (unsigned i = 0; i < TOP_SLOTS; i++)
+    for (unsigned i = 0; i < IDMAP_SLOTS; i++)
         m->page[i] = m->zeros;
     return m;
 }
@@ -31,7 +30,7 @@ void idmap_free(struct idmap *m)
 {
     if (m == NULL)
         return;
-    for (unsigned i = 0; i < TOP_SLOTS; i++)
+    for (unsigned i = 0; i < IDMAP_SLOTS; i++)
         if (m->page[i] != m->zeros)
             rte_free(m->page[i]);
     rte_free(m->zeros);

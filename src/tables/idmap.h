@@ -14,10 +14,10 @@
 
 #include <rte_prefetch.h>
 
-#define IDMAP_SLOTS 65536u
+#define IDMAP_SLOTS 65536u /* ids in a page, and pages */
 
 struct idmap {
-    uint32_t *page[65536]; /* 512 KiB */
+    uint32_t *page[IDMAP_SLOTS]; /* 512 KiB */
     uint32_t *zeros;
     unsigned n_pages;
     int socket;

@@ -62,7 +62,7 @@ const struct config_options *fuzz_config_options(void)
     static const struct config_options options = {
         .schemas = schemas, .topology = "1x2x1", .template_dir = FUZZ_TEMPLATES};
 
-    for (unsigned i = 0; task_types[i] != NULL && i < RTE_DIM(schemas) - 1; i++)
+    for (unsigned i = 0; i < RTE_DIM(schemas) - 1 && task_types[i] != NULL; i++)
         schemas[i] = &task_types[i]->schema;
     return &options;
 }
