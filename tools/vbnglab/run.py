@@ -89,7 +89,28 @@ class Running:
 
     def alive(self):
         """Is it running still?"""
-        return self._process is not None and self._process.poll() is None
+        return self._process is not None and not self._ended()
+
+    # Not Popen.wait() nor poll(): a handler that raises (Ctrl-C) in the middle of them leaves their lock taken for ever.
+    def _ended(self):
+        p = self._process
+        if p.returncode is None:
+            try:
+                pid, status = os.waitpid(p.pid, os.WNOHANG)
+            except ChildProcessError:  # a handler raised between the last call and its return
+                pid, status = p.pid, signal.SIGKILL
+            if pid == p.pid:
+                p.returncode = os.waitstatus_to_exitcode(status)
+        return p.returncode is not None
+
+    def _wait(self, timeout):
+        """Has it ended within timeout seconds?"""
+        end = time.monotonic() + timeout
+        while not self._ended():
+            if time.monotonic() >= end:
+                return False
+            time.sleep(0.01)
+        return True
 
     def output(self):
         """What it has printed so far; "" once it is finished."""
@@ -106,28 +127,23 @@ class Running:
     def stop(self, grace=10.0):
         """End it now; it has grace seconds to write its report. Returns its Result."""
         if self.alive():
-            self._process.send_signal(signal.SIGTERM)
+            os.kill(self.pid, signal.SIGTERM)
         return self._end(grace, "did not stop within {:.0f} s")
 
     def _end(self, timeout, late):
         try:
-            if self._process is not None and not self._failure:
-                try:
-                    self._process.wait(timeout)
-                except subprocess.TimeoutExpired:
-                    self._failure = late.format(timeout)
+            if self._process is not None and not self._failure and not self._wait(timeout):
+                self._failure = late.format(timeout)
         finally:
             self._kill()
         return self._result()
 
     def _kill(self):
         if self.alive():
-            self._process.terminate()
-            try:
-                self._process.wait(5)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+            os.kill(self.pid, signal.SIGTERM)
+            if not self._wait(5):
+                os.kill(self.pid, signal.SIGKILL)
+                self._wait(5)
 
     def _result(self):
         wall = time.monotonic() - self._began
