@@ -69,6 +69,13 @@ def probe():
     return (match[1], "") if done.returncode == 0 else (None, f"no network namespace can be made: {done.stderr.strip()}")
 
 
+def _interface(port):
+    """The columns of its Interface."""
+    if isinstance(port, Attachment):
+        return "type=dpdkvhostuserclient", f"options:vhost-server-path={port.path}"
+    return "type=dpdk", f'options:dpdk-devargs="{port}"'
+
+
 class OvsDpdk:
     """One switch. cpus: those of its polling threads; memory_mib: for all its packet buffers."""
 
@@ -88,6 +95,10 @@ class OvsDpdk:
         """Record a vhost-user port; returns its Attachment."""
         self._ports[name] = Attachment(os.path.join(self.folder, f"{name}.sock"), True)
         return self._ports[name]
+
+    def add_device(self, name, device):
+        """Record a port that is a device of DPDK: a PCI address, or a virtual device with its arguments."""
+        self._ports[name] = device
 
     def connect(self, a, b, mode="patch"):
         """Record that two ports belong together. patch: all that comes in by one leaves by the other; learn: the
@@ -120,7 +131,7 @@ class OvsDpdk:
     def _start(self):
         d = self.folder
         os.makedirs(d, exist_ok=True)
-        subprocess.run(["ovsdb-tool", "create", f"{d}/conf.db", SCHEMA], check=True)
+        self._run("ovsdb-tool", "create", f"{d}/conf.db", SCHEMA)
         self._daemon("db", ["ovsdb-server", f"{d}/conf.db", f"--remote=punix:{d}/db.sock", f"--unixctl={d}/db.ctl"])
         self._wait_for(f"{d}/db.sock")
         self._vsctl("--no-wait", "init")
@@ -138,11 +149,10 @@ class OvsDpdk:
     def _bridge(self, bridge, ports, connections):
         self._vsctl("add-br", bridge, "--", "set", "bridge", bridge, "datapath_type=netdev")
         for i, port in enumerate(ports):
-            self._vsctl("add-port", bridge, port, "--", "set", "Interface", port, "type=dpdkvhostuserclient",
-                        f"options:vhost-server-path={self._ports[port].path}", f"ofport_request={i + 1}")  # fmt: skip
+            self._vsctl("add-port", bridge, port, "--", "set", "Interface", port, *_interface(self._ports[port]), f"ofport_request={i + 1}")
             error = self._vsctl("get", "Interface", port, "error").strip()
             if error not in ("[]", ""):
-                raise SwitchError(f"port {port}: {error}\n{self._tail()}")
+                raise SwitchError(f"port {port}: {error}\n{self.tail()}")
         flows = {}
         for a, b, mode in connections:
             for source, target in ((a, b), (b, a)):
@@ -164,23 +174,29 @@ class OvsDpdk:
         end = time.monotonic() + START_SECONDS
         while not os.path.exists(path):
             if time.monotonic() > end or not self.alive():
-                raise SwitchError(f"Open vSwitch did not start within {START_SECONDS:.0f} s\n{self._tail()}")
+                raise SwitchError(f"Open vSwitch did not start within {START_SECONDS:.0f} s\n{self.tail()}")
             time.sleep(0.02)
 
     def _run(self, *command):
         done = subprocess.run(command, capture_output=True, text=True, env=self._environment)
         if done.returncode != 0:
-            raise SwitchError(f"{' '.join(command)}: {done.stderr.strip()}\n{self._tail()}")
+            raise SwitchError(f"{' '.join(command)}: {done.stderr.strip()}\n{self.tail()}")
         return done.stdout
 
     def _vsctl(self, *words):
         return self._run("ovs-vsctl", "--timeout=30", f"--db=unix:{self.folder}/db.sock", *words)
 
+    @property
+    def pids(self):
+        """Its processes."""
+        return [d.pid for d in self._daemons.values()]
+
     def alive(self):
         """Do its daemons run?"""
         return bool(self._daemons) and all(d.poll() is None for d in self._daemons.values())
 
-    def _tail(self):
+    def tail(self):
+        """The last lines of its logs, and whether it runs."""
         out = []
         for name, daemon in self._daemons.items():
             state = "runs" if daemon.poll() is None else f"ended with status {daemon.returncode}"
@@ -192,7 +208,7 @@ class OvsDpdk:
         """{port: {"rx_packets", "rx_drop", "tx_packets", "tx_drop"}}, as the switch sees it: rx is what it took from the
         VNF. Raises SwitchError when the switch has died."""
         if not self.alive():
-            raise SwitchError(f"Open vSwitch has ended\n{self._tail()}")
+            raise SwitchError(f"Open vSwitch has ended\n{self.tail()}")
         out = {}
         for number, _ in enumerate(self._bridges()):
             text = self._run("ovs-ofctl", "--names", "dump-ports", f"unix:{self.folder}/br{number}.mgmt")

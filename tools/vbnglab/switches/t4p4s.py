@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""t4p4s: a P4 program compiled to DPDK. Its program l2fwd sends by a table of destination MAC addresses, which its
+controller is given; so it is told which of them are behind which port, and a chain of VNFs that leave addresses alone
+cannot go through it."""
+
+import os
+
+from .base import Switch, SwitchError
+from .dpdk_app import DpdkSwitch
+
+
+class T4p4s(DpdkSwitch):
+    name, title = "t4p4s", "t4p4s"
+    needs = "t4p4s (github.com/P4ELTE/t4p4s), $T4P4S its folder, with p4c"
+    modes = ("learn",)
+    chains = False
+
+    @classmethod
+    def probe(cls):
+        folder = os.environ.get("T4P4S")
+        if not folder or not os.path.exists(os.path.join(folder, "t4p4s.sh")):
+            return None, f"$T4P4S is no folder with t4p4s.sh ({cls.needs})"
+        return "unknown", ""
+
+    def __init__(self, folder, cpus=(0,), memory_mib=1024, vnf_server=False):
+        super().__init__(folder, cpus, memory_mib, vnf_server)
+        self.macs = {}  # port -> MAC addresses behind it
+
+    def behind(self, name, macs):
+        """Say which destination MAC addresses are behind a port."""
+        self.macs[name] = tuple(macs)
+
+    def files(self):
+        numbers = {p.name: i for i, p in enumerate(self.ordered())}
+        unknown = set(numbers) - set(self.macs)
+        if unknown:
+            raise SwitchError(f"t4p4s must be told the MAC addresses behind {', '.join(sorted(unknown))}")
+        table = [f"{mac} {numbers[name]}" for name, macs in self.macs.items() for mac in macs]
+        return {"l2fwd.txt": "\n".join(table) + "\n"}
+
+    def daemon(self):
+        eal = " ".join(self.eal(["-l", str(self.cpus[0])]))
+        return [os.path.join(os.environ.get("T4P4S", "t4p4s"), "t4p4s.sh"), ":l2fwd", f"ctrcfg={self.folder}/l2fwd.txt", f"eal={eal}",
+                f"cmdopts=-p {hex((1 << len(self.ports)) - 1)}"]
+
+    def ready_path(self):
+        return Switch.ready_path(self)

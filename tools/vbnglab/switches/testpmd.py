@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""testpmd of DPDK with net_vhost: the reference, as little between two ports as can be."""
+
+from .base import installed
+from .dpdk_app import QUEUE, DpdkSwitch, dpdk_version
+
+
+class Testpmd(DpdkSwitch):
+    name, title = "testpmd", "testpmd"
+    needs = "Debian package dpdk-dev"
+
+    @classmethod
+    def probe(cls):
+        path, why = installed("dpdk-testpmd", cls.needs)
+        return (f"DPDK {dpdk_version() or 'unknown'}", "") if path else (None, why)
+
+    def daemon(self):
+        cpu = self.cpus[0]
+        # two threads of one CPU: the first one only waits for commands
+        return ["dpdk-testpmd", *self.eal(["--lcores", f"0@{cpu},1@{cpu}"]), "--", "--auto-start", "--forward-mode=io",
+                "--port-topology=paired", "--total-num-mbufs=65536", "--no-mlockall", f"--rxd={QUEUE}", f"--txd={QUEUE}"]
