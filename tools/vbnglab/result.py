@@ -106,11 +106,12 @@ def build(rig, options, measurement, command, partial):
 
 
 def write_json(result, path):
-    """Write it whole or not at all."""
+    """Write it whole or not at all; each trial on a line."""
     part = f"{path}.part"
+    text = json.dumps({**result, "trials": []}, indent=1, ensure_ascii=False)
+    trials = ",\n".join("  " + json.dumps(t, separators=(",", ":"), ensure_ascii=False) for t in result["trials"])
     with open(part, "w", encoding="utf-8") as f:
-        json.dump(result, f, indent=1)
-        f.write("\n")
+        f.write(text.replace('"trials": []', f'"trials": [\n{trials}\n ]') + "\n")
     os.replace(part, path)
 
 
