@@ -15,7 +15,7 @@ from vbnglab import advise, outcome, run, sweep_output  # noqa: E402
 def row(number, layout, pps, room=2176, **more):
     return {"round": number, "variant": None, "layout": layout, "data_room": room, "mbufs": None, "ok": True, "error": "",
             "pps": pps, "cycles": 500.0, "held": 0.0, "limit": "core", "why": "limited by core 1 (qos, 99 % busy)",
-            "shared_cpus": False, **more}
+            "shared_cpus": False, "disturbed": False, **more}
 
 
 def drifting(rounds, speeds, rooms=(2176,), noise=0.01):
@@ -79,6 +79,16 @@ def test_dead_and_shared():
     assert not any("5.00" in line for line in sweep_output.table(shared, []))
 
 
+def test_disturbed():
+    """A run in which a core lost its CPU counts nowhere, and is said."""
+    assert not limit(ring_full=3_000_000)["disturbed"] and limit(ring_full=3_000_000, cpu_seconds=1.9)["disturbed"]
+    rows = drifting(6, {"a": 5e6, "b": 4e6}) + [row(7, "a", 1e6, disturbed=True), row(7, "b", 4e6)]
+    assert advise.choose(rows, "layout").second.blocks == 6
+    assert "1 of 14 runs were disturbed" in advise.advice(rows)[-1], advise.advice(rows)
+    alone = [row(1, "a", 1e6, disturbed=True)]
+    assert advise.advice(alone) == [advise.ALL_DISTURBED] and "disturbed" in sweep_output.table(alone, [])[1]
+
+
 def test_tester_limits():
     """Where the tester was the limit the figure is called a lower bound."""
     rows = [{**r, "limit": "generator", "why": "limited by the generator gen"} for r in drifting(6, {"a": 5e6, "b": 4e6})]
@@ -89,16 +99,16 @@ def test_tester_limits():
 
 # --- what limits a run ---
 
-def report(qos_busy=0.98, tester_busy=0.5, wire_full=0, ring_full=0, missed=0, queue_full=0, no_mbuf=0, in_sink=5_000_000):
+def report(qos_busy=0.98, tester_busy=0.5, wire_full=0, ring_full=0, missed=0, queue_full=0, no_mbuf=0, in_sink=5_000_000, cpu_seconds=2.05):
     made = in_sink + ring_full + queue_full
 
     def task(name, kind, drops=None, stats=None, **more):
         return {"name": name, "type": kind, "in": 0, "created": 0, "sent": 0, "consumed": 0, "held": 0, "stalled": 0,
                 "drops": drops or {}, "stats": stats or {}, **more}
 
-    return {"seconds": 2.0, "tsc_hz": 2.6e9, "shared_cpus": False, "memory": "no-huge", "ledger": {"balances": True},
+    return {"seconds": 2.0, "tsc_hz": 2.6e9, "shared_cpus": False, "memory": "no-huge",
             "ports": [{"name": "cpe0", "rx_packets": made, "tx_packets": 0, "rx_missed": 0, "rx_no_mbuf": 0}],
-            "cores": [{"cpu": 0, "busy": tester_busy}, {"cpu": 1, "busy": qos_busy}],
+            "cores": [{"cpu": 0, "busy": tester_busy, "cpu_seconds": 2.05}, {"cpu": 1, "busy": qos_busy, "cpu_seconds": cpu_seconds}],
             "tasks": [task("gen", "gen", {"link_full": wire_full}, {"missed": missed, "no_mbuf": no_mbuf}, created=made + wire_full),
                       task("classify", "classify", {"link_full": ring_full}),
                       task("qos", "qos", {"queue_full": queue_full}), task("sink", "sink", **{"in": in_sink})]}

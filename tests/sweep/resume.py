@@ -93,24 +93,27 @@ def test_kill_and_go_on():
         assert done.returncode == 0, done.stdout + done.stderr
         rows = p.journal()
         assert rows[:len(before)] == before, "what was done before is no longer there"
-        keys = sorted((r["round"], r["layout"], r["data_room"]) for r in rows)
-        assert keys == sorted((n, x, d) for n in (1, 2) for x in ("good", "crash") for d in (256, 2176)), keys
+        keys = [(r["round"], r["layout"], r["data_room"]) for r in rows if not r.get("disturbed")]
+        assert len(keys) == len(set(keys)), keys  # on a busy machine disturbed runs are there, and are repeated
+        keys = {(r["round"], r["layout"], r["data_room"]) for r in rows}
+        assert keys == {(n, x, d) for n in (1, 2) for x in ("good", "crash") for d in (256, 2176)}, keys
         for r in rows:
             alive = r["layout"] == "good" and r["data_room"] == 2176
             assert r["ok"] == alive, r
             assert alive or ("signal 11" in r["error"] if r["data_room"] == 2176 or r["layout"] == "crash" else
                              "data_room" in r["error"]), r
-            assert not alive or 50e3 < r["pps"] < 110e3, r
+            assert not alive or r["disturbed"] or 50e3 < r["pps"] < 110e3, r
         assert done.stdout.count("died: ") >= 3 and "6 of 8 runs died" in done.stdout, done.stdout
         with open(p.path("out", "sweep.csv"), encoding="utf-8", newline="") as f:
             assert len(list(csv.DictReader(f))) == 8
         with open(p.path("out", "sweep.json"), encoding="utf-8") as f:
             whole = json.load(f)
         assert len(whole["rows"]) == 8 and whole["machine"]["cpus"] > 0 and whole["advice"], whole
-        began = time.monotonic()
         again = p.sweep(*sizes)
-        assert again.returncode == 0 and p.journal() == rows, again.stdout
-        assert time.monotonic() - began < 30
+        assert again.returncode == 0, again.stdout
+        disturbed = {(r["round"], r["data_room"]) for r in rows if r.get("disturbed")}
+        repeated = {(r["round"], r["data_room"]) for r in p.journal()[len(rows):]}
+        assert repeated <= disturbed, (repeated, disturbed)
         other = p.sweep(*sizes, seconds="0.3")
         assert other.returncode != 0 and "holds another sweep (different: seconds)" in other.stderr, other.stderr
 

@@ -14,7 +14,8 @@ from . import stats
 
 FACTORS = {"layout": "layout", "data_room": "data room", "mbufs": "number of mbufs", "variant": "variant"}
 LEAST = 6  # blocks that a confidence of 0.95 needs
-FUNCTION_ONLY = "CPUs were shared: these runs show that the layouts work, not how fast they are; nothing is ranked"
+FUNCTION_ONLY = "CPUs were shared: these runs show that the layouts work, not how fast they are; nothing is ranked."
+ALL_DISTURBED = "All runs were disturbed: other programs had the CPUs for a time. Run it again when the machine is quiet."
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Choice:
 
 def usable(rows):
     """Rows that may be ranked."""
-    return [r for r in rows if r["ok"] and not r["shared_cpus"] and r["pps"] > 0]
+    return [r for r in rows if r["ok"] and not r["shared_cpus"] and not r["disturbed"] and r["pps"] > 0]
 
 
 def _blocks(rows, factor):
@@ -129,8 +130,9 @@ def _limit(rows):
 def advice(rows):
     """Sentences for people, the most important first."""
     if rows and not usable(rows):
-        dead = all(not r["ok"] for r in rows)
-        return ["No run came through: see the reasons above." if dead else FUNCTION_ONLY[0].upper() + FUNCTION_ONLY[1:] + "."]
+        good = [r for r in rows if r["ok"]]
+        return ["No run came through: see the reasons above." if not good else FUNCTION_ONLY if good[0]["shared_cpus"]
+                else ALL_DISTURBED]
     choices = [c for c in (choose(rows, f) for f in FACTORS) if c is not None]
     said = [sentence(c)[0].upper() + sentence(c)[1:] for c in choices]
     chosen = best_rows(rows, choices)
@@ -148,4 +150,8 @@ def advice(rows):
     dead = sum(not r["ok"] for r in rows)
     if dead:
         said.append(f"{dead} of {len(rows)} runs died and count nowhere.")
+    disturbed = sum(r["ok"] and r["disturbed"] for r in rows)
+    if disturbed:
+        said.append(f"{disturbed} of {len(rows)} runs were disturbed by other programs and count nowhere: the same command, "
+                    "given again, repeats them.")
     return said

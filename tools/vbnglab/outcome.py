@@ -2,7 +2,8 @@
 """What a run came to: how much got through, how much waited, and what limited it.
 
 A figure only says something about the gateway where the gateway was the limit. So each outcome names its limit: a
-core of the gateway, the generator, the sink, shaping, the packet buffers, or nothing (all that was offered came).
+core of the gateway, the generator, the sink, shaping, the packet buffers, or nothing (all that was offered came). A
+run in which a core did not get its CPU is disturbed: it says nothing about speed.
 """
 
 from . import layouts, run, stats
@@ -13,6 +14,7 @@ NOTICED = 0.001  # share of the packets from which a loss counts as a sign of to
 LATE = 0.01  # share of its packets that a generator may miss
 SATURATED = 0.9  # a core this busy had no time left
 STOP = 0.06  # seconds of a stop in which all cores idle: three steps of 20 ms (see vbng(8)), which is not the run
+DISTURBED = 0.97  # a core that got less of its CPU than this share had to give it to somebody else
 LITTLE = 0.02  # a loss below this share, with no core busy, is no limit: a generator's first bursts, for example
 
 
@@ -44,7 +46,8 @@ def _held(report, samples):
 
 def _cores(report, plan):
     stop = 1 + STOP / report["seconds"]
-    return [{"core": i, "cpu": c["cpu"], "busy": round(min(1.0, c["busy"] * stop), 4), "tasks": list(tasks), "tester": layouts.shares(tasks),
+    return [{"core": i, "cpu": c["cpu"], "busy": round(min(1.0, c["busy"] * stop), 4), "tasks": list(tasks),
+             "cpu_share": round(min(1.0, c["cpu_seconds"] / report["seconds"]), 4), "tester": layouts.shares(tasks),
              "gateway": any(kind not in TESTER for kind in tasks.values())}
             for i, (c, tasks) in enumerate(zip(report["cores"], layouts.tasks_of_cores(plan)), 1)]
 
@@ -156,5 +159,6 @@ def describe(result, plan):
         "shaped": _shaped(report),
         "stalled": {t["name"]: t["stalled"] for t in report["tasks"] if t["stalled"]},
         "shared_cpus": report["shared_cpus"],
+        "disturbed": not report["shared_cpus"] and any(c["cpu_share"] < DISTURBED for c in cores),
         "memory": report["memory"],
     }

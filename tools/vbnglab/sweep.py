@@ -130,9 +130,13 @@ class Journal:
         self.rows.append(row)
 
     def has(self, number, point):
-        """Has this point been run in this round?"""
-        return any((r["round"], r["layout"], r["data_room"], r["mbufs"]) ==
-                   (number, point.layout, point.data_room, point.mbufs) for r in self.rows)
+        """Has this point been run in this round, undisturbed?"""
+        return any(_key(r) == (number, point.layout, point.data_room, point.mbufs) and not r.get("disturbed")
+                   for r in self.rows)
+
+
+def _key(row):
+    return row["round"], row["layout"], row["data_room"], row["mbufs"]
 
 
 def run_point(sweep, point, number):
@@ -144,10 +148,15 @@ def run_point(sweep, point, number):
             "mbufs": point.mbufs, **outcome.describe(result, layout.plan), "wall": round(result.wall, 2)}
 
 
+def _all(sweep):
+    return [(n, p) for n in range(1, sweep.rounds + 1) for p in sweep.order(n)]
+
+
 def todo(sweep, journal=None):
-    """[(round, point)] that the journal does not hold yet, in the order to run them."""
+    """[(round, point)] that the journal does not hold yet, in the order to run them. A disturbed run is not done: the same
+    command, given again, repeats it."""
     journal = journal or Journal(sweep.folder, sweep.identity())
-    return [(n, p) for n in range(1, sweep.rounds + 1) for p in sweep.order(n) if not journal.has(n, p)]
+    return [(n, p) for n, p in _all(sweep) if not journal.has(n, p)]
 
 
 def run_all(sweep, say=lambda text: None):
@@ -161,14 +170,15 @@ def run_all(sweep, say=lambda text: None):
         left = (time.monotonic() - began) / (i + 1) * (len(left_over) - i - 1)
         name = f"{sweep.variant}, " if sweep.variant else ""
         what = f"{row['pps'] / 1e6:.2f} Mpps" if row["ok"] else f"died: {row['error']}"
+        what += " (disturbed)" if row.get("disturbed") else ""
         say(f"[{i + 1}/{len(left_over)}, {left:.0f} s left] {name}{point.label}: {what}")
     return rows_of(sweep, journal.rows)
 
 
 def rows_of(sweep, rows):
-    """The rows that belong to the sweep's points and rounds."""
-    points = {(p.layout, p.data_room, p.mbufs) for p in sweep.points()}
-    return [r for r in rows if (r["layout"], r["data_room"], r["mbufs"]) in points and r["round"] <= sweep.rounds]
+    """The rows that belong to the sweep's points and rounds; of a disturbed run that was repeated, the last one."""
+    wanted = {(n, p.layout, p.data_room, p.mbufs) for n, p in _all(sweep)}
+    return list({_key(r): r for r in rows if _key(r) in wanted}.values())
 
 
 def saved(sweep):

@@ -9,7 +9,7 @@ from statistics import median
 from . import advise, machine, pictures, stats
 
 COLUMNS = ["round", "variant", "layout", "data_room", "mbufs", "ok", "pps", "offered_pps", "cycles", "held", "limit", "why", "shaped",
-           "shared_cpus", "memory", "error"]
+           "shared_cpus", "disturbed", "memory", "error"]
 MIB = 1 << 20
 
 
@@ -38,10 +38,14 @@ def table(rows, layouts):
         if good[0]["shared_cpus"]:
             lines.append(f"{head} {'-':>6} {'-':>6} {'-':>6} {'-':>6} {'-':>8}  works; function only, CPUs were shared")
             continue
+        good = [r for r in good if not r["disturbed"]]
+        if not good:
+            lines.append(f"{head} {'-':>6} {'-':>6} {'-':>6} {'-':>6} {'-':>8}  disturbed: other programs had the CPUs")
+            continue
         s = stats.summary([r["pps"] / 1e6 for r in good])
         cycles = median(r["cycles"] or 0 for r in good)
         middle = sorted(good, key=lambda r: r["pps"])[len(good) // 2]
-        dead = f" [{len(some) - len(good)} of {len(some)} runs died]" if len(some) > len(good) else ""
+        dead = f" [{len(some) - len(good)} of {len(some)} runs died or were disturbed]" if len(some) > len(good) else ""
         lines.append(f"{head} {s.median:6.2f} {s.min:6.2f} {s.max:6.2f} {cycles:6.0f} "
                      f"{median(r['held'] for r in good):8.0f}  {middle['why']}{dead}")
     return lines + refusals(layouts)
