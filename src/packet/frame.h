@@ -4,6 +4,7 @@
 #define PACKET_FRAME_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include <rte_branch_prediction.h>
 #include <rte_mbuf.h>
@@ -21,6 +22,16 @@ static inline void frame_set(struct rte_mbuf *m, int pull, uint32_t len)
     m->data_off = (uint16_t)(m->data_off + pull);
     m->data_len = (uint16_t)len;
     m->pkt_len = len;
+}
+
+/** Zeros behind the frame up to a length, which the caller has checked to be inside the mbuf:
+ * nothing of what the mbuf held before leaves. Of a longer frame nothing changes. */
+static inline void frame_pad(struct rte_mbuf *m, uint32_t len)
+{
+    if (m->data_len >= len)
+        return;
+    memset(frame_bytes(m) + m->data_len, 0, len - m->data_len);
+    frame_set(m, 0, len);
 }
 
 /** The lines of the mbufs, for a task that is the first to look at them. */

@@ -7,12 +7,14 @@
 #include <rte_ether.h>
 #include <rte_ip.h>
 
+#include "packet/ethernet.h"
 #include "tables/mac.h"
 
 #define GRE_KEY_PRESENT 0x2000 /* RFC 2890 section 2 */
 #define OUTER_TTL       64
 #define TUNNEL_BYTES    28 /* IPv4 and GRE with key */
 #define LABEL_BYTES     4
+#define MIN_IP          20
 #define LABEL_BOTTOM    0x100 /* S bit, RFC 3032 section 2.1 */
 
 static_assert(offsetof(struct nexthop, eth) == 0, "the neighbour's MAC begins an aligned word");
@@ -53,6 +55,7 @@ void nexthop_init(struct nexthop *nh, const struct nexthop_spec *spec)
     /* the labels are part of what the link's MTU limits: RFC 3032 section 3.2 */
     nh->max_ip = (uint16_t)(spec->mtu > extra ? spec->mtu - extra : 0);
     nh->port = spec->port;
+    nh->min_len = (uint8_t)(extra < ETH_MIN_LEN - ETH_LEN - MIN_IP ? ETH_MIN_LEN - extra : 0);
     nh->has_gre = spec->has_gre;
     nh->has_mpls = spec->has_mpls;
     if (spec->has_gre)

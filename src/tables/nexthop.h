@@ -26,7 +26,9 @@ struct nexthop {
     uint8_t port;       /* egress port, the configuration's number */
     uint8_t mac_known;
     uint8_t has_gre, has_mpls;
-    uint8_t local; /* 1: the gateway itself: punt */
+    uint8_t local;   /* 1: the gateway itself: punt */
+    uint8_t min_len; /* shortest frame with its Ethernet header that will need no padding; behind it
+                        come labels at most */
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct nexthop) == 64, "one cache line per next hop");

@@ -10,7 +10,8 @@
 #include "packet/qinq.h"
 #include "tasks/arp_impl.h"
 
-enum { PARAM_AGE, PARAM_ARP_RATE, PARAM_ICMP_RATE };
+enum { PARAM_AGE, PARAM_ARP_RATE, PARAM_ICMP_RATE, PARAM_PCP };
+enum { PCP_DSCP, PCP_ZERO };
 
 #define FIRST_TICK  (2 * ASK_GAP) /* so that 0 is long ago */
 #define FLUSH_EVERY 16            /* a packet may become several: a drop and two requests */
@@ -187,6 +188,7 @@ static int arp_init(struct task *t, const struct task_env *env)
     a->tick = FIRST_TICK;
     a->age = (uint32_t)(env->cfg->param[PARAM_AGE].u * TICKS_PER_S / NS_PER_S);
     a->refresh = a->age - a->age / 4;
+    a->pcp_from_dscp = env->cfg->param[PARAM_PCP].u == PCP_DSCP;
     bucket_init(&a->arp, env->cfg->param[PARAM_ARP_RATE].u);
     bucket_init(&a->request, env->cfg->param[PARAM_ARP_RATE].u);
     bucket_init(&a->echo, env->cfg->param[PARAM_ICMP_RATE].u);
@@ -220,69 +222,79 @@ static uint64_t arp_stat(const struct task *t, unsigned i)
     return __atomic_load_n(figure[i], __ATOMIC_RELAXED);
 }
 
-const struct task_type task_arp = {
-    .schema =
-        {
-            .type = "arp",
-            .help = "the slow path: answers and asks by ARP, answers pings, sends ICMP errors",
-            .kind = TASK_WORKER,
-            .params =
-                {
-                    [PARAM_AGE] = {.name = "age",
-                                   .type = PARAM_DURATION,
-                                   .def = "20min",
-                                   .min = UINT64_C(1) * NS_PER_S,
-                                   .max = UINT64_C(7 * 86400) * NS_PER_S,
-                                   .help = "a learned MAC is asked for again at 3/4 of this, and "
+static const char *const pcps[] = {[PCP_DSCP] = "dscp", [PCP_ZERO] = "zero", NULL};
+
+const struct task_type task_arp =
+    {
+        .schema =
+            {
+                .type = "arp",
+                .help = "the slow path: answers and asks by ARP, answers pings, sends ICMP errors",
+                .kind = TASK_WORKER,
+                .params =
+                    {
+                        [PARAM_AGE] = {.name = "age",
+                                       .type = PARAM_DURATION,
+                                       .def = "20min",
+                                       .min = UINT64_C(1) * NS_PER_S,
+                                       .max = UINT64_C(7 * 86400) * NS_PER_S,
+                                       .help =
+                                           "a learned MAC is asked for again at 3/4 of this, and "
                                            "forgotten at its end"},
-                    [PARAM_ARP_RATE] = {.name = "arp_rate",
-                                        .type = PARAM_COUNT,
-                                        .def = "10000",
-                                        .min = 0,
-                                        .max = 1000000000,
-                                        .help = "ARP packets a second that are looked at, and "
-                                                "requests that are sent"},
-                    [PARAM_ICMP_RATE] = {.name = "icmp_rate",
-                                         .type = PARAM_COUNT,
-                                         .def = "1000",
-                                         .min = 0,
-                                         .max = 1000000000,
-                                         .help = "ICMP errors a second, and echo replies"},
-                },
-            .outputs = {[ARP_OUT_TO] = "to", [ARP_OUT_ROUTE] = "route"},
-            .drops =
-                {
-                    [DROP_ARP_FOREIGN] = "arp_foreign",
-                    [DROP_ARP_MALFORMED] = "arp_malformed",
-                    [DROP_ARP_RATE] = "arp_rate_limited",
-                    [DROP_ARP_SPOOFED] = "arp_spoofed",
-                    [DROP_ARP_UNTAGGED] = "arp_untagged",
-                    [DROP_BAD_FRAME] = "bad_frame",
-                    [DROP_BAD_PORT] = "bad_port",
-                    [DROP_ICMP_FRAGMENT] = "icmp_fragment",
-                    [DROP_ICMP_MALFORMED] = "icmp_malformed",
-                    [DROP_ICMP_NOT_ALLOWED] = "icmp_not_allowed",
-                    [DROP_ICMP_RATE] = "icmp_rate_limited",
-                    [DROP_IP_MALFORMED] = "ip_malformed",
-                    [DROP_NO_GATEWAY_ADDRESS] = "no_gateway_address",
-                    [DROP_NO_MTU] = "no_mtu",
-                    [DROP_NO_ROOM] = "no_room",
-                    [DROP_NO_ROUTE_OUTPUT] = "no_route_output",
-                    [DROP_NOT_FOR_US] = "not_for_us",
-                    [DROP_NOT_PUNTED] = "not_punted",
-                    [DROP_UNKNOWN_SUBSCRIBER] = "unknown_subscriber",
-                    [DROP_UNRESOLVED] = "unresolved",
-                    [DROP_UNSUPPORTED] = "unsupported",
-                },
-            /* what leaves by "to" is ready for a port and no more */
-            .output_gives = {[ARP_OUT_ROUTE] = FACT_IPV4 | FACT_SUBSCRIBER},
-            .egress = EGRESS_ALL_PORTS,
-        },
-    .state_size = sizeof(struct arp),
-    .init = arp_init,
-    .fini = arp_fini,
-    .handle = arp_handle,
-    .poll = arp_poll,
-    .stat_names = stat_names,
-    .stat = arp_stat,
+                        [PARAM_ARP_RATE] = {.name = "arp_rate",
+                                            .type = PARAM_COUNT,
+                                            .def = "10000",
+                                            .min = 0,
+                                            .max = 1000000000,
+                                            .help = "ARP packets a second that are looked at, and "
+                                                    "requests that are sent"},
+                        [PARAM_ICMP_RATE] = {.name = "icmp_rate",
+                                             .type = PARAM_COUNT,
+                                             .def = "1000",
+                                             .min = 0,
+                                             .max = 1000000000,
+                                             .help = "ICMP errors a second, and echo replies"},
+                        [PARAM_PCP] = {.name = "pcp",
+                                       .type = PARAM_ENUM,
+                                       .def = "dscp",
+                                       .choices = pcps,
+                                       .help = "priority in both tags of ICMP to a subscriber: the "
+                                               "upper bits of the DSCP, or 0"},
+                    },
+                .outputs = {[ARP_OUT_TO] = "to", [ARP_OUT_ROUTE] = "route"},
+                .drops =
+                    {
+                        [DROP_ARP_FOREIGN] = "arp_foreign",
+                        [DROP_ARP_MALFORMED] = "arp_malformed",
+                        [DROP_ARP_RATE] = "arp_rate_limited",
+                        [DROP_ARP_SPOOFED] = "arp_spoofed",
+                        [DROP_ARP_UNTAGGED] = "arp_untagged",
+                        [DROP_BAD_FRAME] = "bad_frame",
+                        [DROP_BAD_PORT] = "bad_port",
+                        [DROP_ICMP_FRAGMENT] = "icmp_fragment",
+                        [DROP_ICMP_MALFORMED] = "icmp_malformed",
+                        [DROP_ICMP_NOT_ALLOWED] = "icmp_not_allowed",
+                        [DROP_ICMP_RATE] = "icmp_rate_limited",
+                        [DROP_IP_MALFORMED] = "ip_malformed",
+                        [DROP_NO_GATEWAY_ADDRESS] = "no_gateway_address",
+                        [DROP_NO_MTU] = "no_mtu",
+                        [DROP_NO_ROOM] = "no_room",
+                        [DROP_NO_ROUTE_OUTPUT] = "no_route_output",
+                        [DROP_NOT_FOR_US] = "not_for_us",
+                        [DROP_NOT_PUNTED] = "not_punted",
+                        [DROP_UNKNOWN_SUBSCRIBER] = "unknown_subscriber",
+                        [DROP_UNRESOLVED] = "unresolved",
+                        [DROP_UNSUPPORTED] = "unsupported",
+                    },
+                /* what leaves by "to" is ready for a port and no more */
+                .output_gives = {[ARP_OUT_ROUTE] = FACT_IPV4 | FACT_SUBSCRIBER},
+                .egress = EGRESS_ALL_PORTS,
+            },
+        .state_size = sizeof(struct arp),
+        .init = arp_init,
+        .fini = arp_fini,
+        .handle = arp_handle,
+        .poll = arp_poll,
+        .stat_names = stat_names,
+        .stat = arp_stat,
 };

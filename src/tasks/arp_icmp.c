@@ -61,8 +61,19 @@ static uint8_t *reframe(struct rte_mbuf *m, const struct answer *to, uint32_t at
     return frame_bytes(m) + to->l2_len;
 }
 
+/* It has the priority that any packet of its DSCP has on the way to a subscriber: see qinq_encap.
+ */
+static void set_priority(const struct arp *a, struct rte_mbuf *m, const struct answer *to)
+{
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(frame_bytes(m) + to->l2_len);
+
+    if (a->pcp_from_dscp && to->l2_len == QINQ_LEN)
+        qinq_write(frame_bytes(m), to->l2, ip->type_of_service >> 5);
+}
+
 static void send_answer(struct task *t, struct rte_mbuf *m, const struct answer *to)
 {
+    set_priority(t->state, m, to);
     meta_set_subscriber(m, to->subscriber);
     meta_set_nexthop(m, 0);
     meta_set_out_port(m, to->port);

@@ -78,6 +78,7 @@ struct arp {
     uint64_t tsc_per_tick, last_tsc; /* last_tsc: of the last tick */
     uint32_t tick;
     uint32_t age, refresh; /* ticks */
+    bool pcp_from_dscp;    /* of ICMP to subscribers */
 
     struct bucket arp, request, echo, error;
 

@@ -79,21 +79,16 @@ static uint32_t l2_length(const struct rte_mbuf *m)
 
 /* Give a fragment its Ethernet header, its checksum and what the mbuf of the packet says. */
 static void finish(struct rte_mbuf *part, const struct rte_mbuf *whole, const uint8_t *l2,
-                   uint32_t l2_len)
+                   uint32_t l2_len, uint32_t min_len)
 {
     struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(part, struct rte_ipv4_hdr *);
-    uint16_t missing;
 
     ip->hdr_checksum = 0;
     ip->hdr_checksum = rte_ipv4_cksum(ip);
     /* an mbuf fresh from its pool has its headroom */
     memcpy(rte_pktmbuf_prepend(part, (uint16_t)l2_len), l2, l2_len);
-    /* with tags it is ready for a port, so it has Ethernet's least length; a pool's mbuf holds it
-     */
-    if (l2_len == QINQ_LEN && part->data_len < ETH_MIN_LEN) {
-        missing = (uint16_t)(ETH_MIN_LEN - part->data_len);
-        memset(rte_pktmbuf_append(part, missing), 0, missing);
-    }
+    /* an mbuf of the pool holds the shortest frame */
+    frame_pad(part, min_len);
     part->port = whole->port;
     part->packet_type = whole->packet_type;
     part->vlan_tci = whole->vlan_tci;
@@ -102,10 +97,19 @@ static void finish(struct rte_mbuf *part, const struct rte_mbuf *whole, const ui
     part->l3_len = 0;
 }
 
+/* Shortest frame that needs no padding later: with tags it is ready for a port. */
+static uint32_t min_length(const struct fragment *f, const struct rte_mbuf *m, uint32_t l2_len)
+{
+    if (l2_len == QINQ_LEN)
+        return ETH_MIN_LEN;
+    return f->by == BY_NEXTHOP ? f->tables->routes->nexthop[meta_nexthop(m)].min_len : 0;
+}
+
 static void split(struct task *t, struct rte_mbuf *m, uint32_t l2_len, uint16_t max)
 {
     const struct fragment *f = t->state;
     struct rte_mbuf *part[MAX_FRAGMENTS];
+    uint32_t min_len = min_length(f, m, l2_len);
     uint8_t l2[QINQ_LEN];
     int32_t n;
 
@@ -118,7 +122,7 @@ static void split(struct task *t, struct rte_mbuf *m, uint32_t l2_len, uint16_t 
     }
     t->created += (uint64_t)n;
     for (int32_t i = 0; i < n; i++) {
-        finish(part[i], m, l2, l2_len);
+        finish(part[i], m, l2, l2_len, min_len);
         task_emit(t, OUT_TO, part[i]);
     }
     task_consume(t, &m, 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Longest-prefix match of the destination to a next hop, TTL (RFC 1812 section 5.3.1), size against
- * the egress MTU, and the Ethernet header of the next hop.
+ * the egress MTU, the Ethernet header of the next hop, and padding where no tunnel will make the
+ * frame long enough.
  */
 #include "engine/task.h"
 #include "packet/bytes.h"
@@ -19,6 +20,7 @@ enum {
     DROP_TTL_EXPIRED,
     DROP_TOO_BIG,
     DROP_NO_NEXTHOP_MAC,
+    DROP_NO_TAILROOM,
 };
 
 struct route {
@@ -48,6 +50,8 @@ static inline void forward(struct rte_mbuf *m, const struct nexthop *nh, uint32_
     uint8_t *f = frame_bytes(m);
 
     ipv4_ttl_decrement(header(m));
+    if (unlikely(m->data_len < nh->min_len)) /* IEEE 802.3 clause 4.2.3.3 */
+        frame_pad(m, nh->min_len);
     store64(f, load64(nh->eth));
     store64(f + 6, load64(nh->eth + 6));
     meta_set_nexthop(m, (uint16_t)id);
@@ -83,15 +87,26 @@ static void special(struct task *t, struct rte_mbuf *m, const struct nexthop *nh
     } else if (!nh->mac_known) {
         meta_set_out_port(m, nh->port); /* where the neighbour is asked for */
         task_punt(t, OUT_PUNT, m, PUNT_NO_MAC, DROP_NO_NEXTHOP_MAC);
+    } else if (!too_big) {
+        task_drop(t, m, DROP_NO_TAILROOM);
     } else {
         forward(m, nh, id);
         task_emit(t, OUT_FRAGMENT, m);
     }
 }
 
-static inline bool is_plain(const struct rte_ipv4_hdr *ip, const struct nexthop *nh)
+/* Is there room for the padding behind a short frame? */
+static inline bool has_tailroom(const struct rte_mbuf *m, const struct nexthop *nh)
 {
-    return ip->time_to_live > 1 && net16(ip->total_length) <= nh->max_ip && nh->mac_known;
+    return likely(m->data_len >= nh->min_len) || m->data_off + nh->min_len <= m->buf_len;
+}
+
+static inline bool is_plain(const struct rte_mbuf *m, const struct nexthop *nh)
+{
+    const struct rte_ipv4_hdr *ip = header(m);
+
+    return ip->time_to_live > 1 && net16(ip->total_length) <= nh->max_ip && nh->mac_known &&
+           has_tailroom(m, nh);
 }
 
 /* Where the answer for an address is: in the first-level table, or in the group of 256 that it
@@ -145,7 +160,7 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     for (uint16_t i = 0; i < n; i++) {
         const struct nexthop *nh = &nexthop[id[i]];
 
-        if (likely(is_plain(header(m[i]), nh))) {
+        if (likely(is_plain(m[i], nh))) {
             forward(m[i], nh, id[i]);
             good[k++] = m[i];
         } else {
@@ -166,7 +181,8 @@ const struct task_type task_route = {
                          [DROP_FOR_US] = "for_us",
                          [DROP_TTL_EXPIRED] = "ttl_expired",
                          [DROP_TOO_BIG] = "too_big",
-                         [DROP_NO_NEXTHOP_MAC] = "no_nexthop_mac"},
+                         [DROP_NO_NEXTHOP_MAC] = "no_nexthop_mac",
+                         [DROP_NO_TAILROOM] = "no_tailroom"},
                .needs = FACT_IPV4,
                .gives = FACT_NEXTHOP | FACT_EGRESS,
                .egress = EGRESS_NEXTHOPS},

@@ -48,10 +48,20 @@ def echo_access():
             for port in fr.PORTS:
                 case.send(sub.port, fr.from_cpe(sub, ping(sub.ip, fr.GATEWAY_IP[port], size, seq=seq, tos=0x28)))
                 reply = pong(fr.GATEWAY_IP[port], sub.ip, size, seq=seq, tos=0x28)
-                case.receive(sub.port, case.access_frame(sub, reply, pcp=0))
+                case.receive(sub.port, case.access_frame(sub, reply))
     # TTL 1 reaches the gateway: it is no hop of its own
     case.send("cpe0", fr.from_cpe(SUB, ping(SUB.ip, fr.GATEWAY_IP["cpe0"], ttl=1)))
-    case.receive("cpe0", case.access_frame(SUB, pong(fr.GATEWAY_IP["cpe0"], SUB.ip), pcp=0))
+    case.receive("cpe0", case.access_frame(SUB, pong(fr.GATEWAY_IP["cpe0"], SUB.ip)))
+    return case
+
+
+def no_priority():
+    """arp pcp = "zero": as qinq_encap does it, then."""
+    case = Traffic("icmp-pcp-zero", params={"arp": 'icmp_rate = "1M"; pcp = "zero";'})
+    packet = fr.udp(SUB.ip, server(CORE), ttl=1)
+    case.send("cpe0", fr.from_cpe(SUB, ping(SUB.ip, fr.GATEWAY_IP["cpe0"], tos=0xB8)), fr.from_cpe(SUB, packet))
+    case.receive("cpe0", case.access_frame(SUB, pong(fr.GATEWAY_IP["cpe0"], SUB.ip, tos=0xB8), pcp=0))
+    case.receive("cpe0", case.access_frame(SUB, expired(fr.GATEWAY_IP["cpe0"], packet), pcp=0))
     return case
 
 
@@ -105,7 +115,7 @@ def ping_flood():
     case = Traffic("icmp-echo-flood", params={"arp": 'icmp_rate = "1";'})
     ours = fr.GATEWAY_IP["cpe0"]
     case.send("cpe0", *[fr.from_cpe(SUB, ping(SUB.ip, ours))] * 100)
-    case.receive("cpe0", case.access_frame(SUB, pong(ours, SUB.ip), pcp=0))
+    case.receive("cpe0", case.access_frame(SUB, pong(ours, SUB.ip)))
     case.drop("arp", "icmp_rate_limited", 99)
     return case
 
@@ -114,7 +124,7 @@ def error_flood():
     case = Traffic("icmp-error-flood", params={"arp": 'icmp_rate = "1";'})
     packet = fr.udp(SUB.ip, server(CORE), ttl=1)
     case.send("cpe0", *[fr.from_cpe(SUB, packet)] * 100)
-    case.receive("cpe0", case.access_frame(SUB, expired(fr.GATEWAY_IP["cpe0"], packet), pcp=0))
+    case.receive("cpe0", case.access_frame(SUB, expired(fr.GATEWAY_IP["cpe0"], packet)))
     case.drop("arp", "icmp_rate_limited", 99)
     return case
 
@@ -129,7 +139,7 @@ def expired_upstream():
                     packet = fr.udp(sub.ip, server(CORE), ttl=ttl, size=size, options=b"\x01" * 4 * words, tos=0x28)
                     case.send(sub.port, fr.from_cpe(sub, packet))
                     answer = expired(fr.GATEWAY_IP[sub.port], packet)
-                    case.receive(sub.port, case.access_frame(sub, answer, pcp=0))
+                    case.receive(sub.port, case.access_frame(sub, answer))
     return case
 
 
@@ -189,7 +199,7 @@ def nobody_known():
     for _ in range(BURST):  # the slow path sees what a burst has for it after the burst
         case.up(SUB, CORE, fr.udp(SUB.ip, server(CORE)))
     case.send("cpe0", fr.from_cpe(SUB, ping(SUB.ip, fr.GATEWAY_IP["cpe0"], seq=9)))
-    case.receive("cpe0", case.access_frame(SUB, pong(fr.GATEWAY_IP["cpe0"], SUB.ip, seq=9), pcp=0))
+    case.receive("cpe0", case.access_frame(SUB, pong(fr.GATEWAY_IP["cpe0"], SUB.ip, seq=9)))
     return case
 
 
@@ -200,7 +210,7 @@ def too_big_upstream():
         for total in (room + 1, 1500):
             packet = fr.udp_of_length(SUB.ip, server(CORE), total, flags="DF")
             case.send("cpe0", fr.from_cpe(SUB, packet))
-            case.receive("cpe0", case.access_frame(SUB, too_big(fr.GATEWAY_IP["cpe0"], packet, room), pcp=0))
+            case.receive("cpe0", case.access_frame(SUB, too_big(fr.GATEWAY_IP["cpe0"], packet, room)))
         case.up(SUB, CORE, fr.udp_of_length(SUB.ip, server(CORE), room, flags="DF"))
         yield case
 
@@ -296,7 +306,7 @@ def label_0x112():
 
 
 def cases():
-    for make in (echo_access, echo_core, not_answered, ping_flood, error_flood, expired_upstream, expired_downstream,
+    for make in (echo_access, no_priority, echo_core, not_answered, ping_flood, error_flood, expired_upstream, expired_downstream,
                  errors_not_sent, no_way_back, nobody_known):  # fmt: skip
         yield make()
     yield from too_big_upstream()

@@ -53,6 +53,19 @@ def padding():
     return case
 
 
+def short_frames():
+    """Without a tunnel a core frame may be too short for Ethernet (IEEE 802.3 clause 4.2.3.3): it is padded with zeros."""
+    for name in ("mpls", "plain"):
+        case = Traffic(f"up-short-{name}", **ENCAPSULATIONS[name])
+        sub = Subscriber(0, 3)
+        for total in range(28, 50):
+            packet = fr.udp_of_length(sub.ip, server("core0"), total)
+            for junk in (0, 1, 17, 300):
+                case.send(sub.port, fr.from_cpe(sub, packet, padded=False) + b"\xa5" * junk)
+                case.receive("core0", case.core_frame("core0", fr.forwarded(packet), sub))
+        yield case
+
+
 def header_fields():
     """DSCP and ECN, options, fragments, protocols: taken over as they are, TTL less one."""
     case = Traffic("up-header-fields")
@@ -141,6 +154,7 @@ def cases():
     yield from (encapsulation(name) for name in ENCAPSULATIONS)
     yield swapped_ports()
     yield padding()
+    yield from short_frames()
     yield header_fields()
     yield checksums()
     yield tag_fields()

@@ -157,7 +157,7 @@ def encapsulated(core, packet, key=None, with_gre=True, with_mpls=True, tos=None
     if with_mpls:
         packet = labels((LABEL[core], packet[8], packet[1] >> 5)) + packet
         kind = ETH_MPLS
-    return ether(NEIGHBOUR_MAC[core], GATEWAY_MAC[core], kind, packet)
+    return pad(ether(NEIGHBOUR_MAC[core], GATEWAY_MAC[core], kind, packet))
 
 
 def from_core(core, packet, key=None, stack=None, with_gre=True, **gre_more):

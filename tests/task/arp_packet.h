@@ -103,6 +103,17 @@ static inline void check_ipv4(unsigned at, uint32_t src, uint32_t dst, unsigned 
     CU_ASSERT_EQUAL(rte_raw_cksum(ip + 1, payload), 0xffff);
 }
 
+/* Does the last frame begin with these 22 bytes, but for this priority in both tags? */
+static inline bool begins_with(const char *l2, uint8_t pcp)
+{
+    uint8_t expected[22];
+
+    memcpy(expected, l2, sizeof(expected));
+    expected[14] |= (uint8_t)(pcp << 5);
+    expected[18] |= (uint8_t)(pcp << 5);
+    return memcmp(bytes(0), expected, sizeof(expected)) == 0;
+}
+
 static const char cpe0_l2[] = "\x02\xce\0\0\0\x01\x02\0\0\0\0\x01\x88\xa8\0\x80\x81\0\x01\0\x08\0";
 static const char cpe1_l2[] = "\x02\xce\0\0\0\x02\x02\0\0\0\0\x02\x81\0\0\x81\x81\0\x01\x01\x08\0";
 

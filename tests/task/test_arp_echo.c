@@ -24,12 +24,12 @@ static void test_echo_subscriber(void)
 
     open_rig("");
     CU_ASSERT_STRING_EQUAL(ping(&p, 0xffff), "to/0"); /* wherever it says that it came from */
-    CU_ASSERT_EQUAL(memcmp(bytes(0), cpe0_l2, 22), 0);
+    CU_ASSERT(begins_with(cpe0_l2, 1));
     check_reply(22, &p, CPE0);
     /* another gateway address; a prefix; a short one; and the longest */
     p = echo(PREFX, ADDR_CORE1, 0);
     CU_ASSERT_STRING_EQUAL(ping(&p, CPE1), "to/1");
-    CU_ASSERT_EQUAL(memcmp(bytes(0), cpe1_l2, 22), 0);
+    CU_ASSERT(begins_with(cpe1_l2, 1));
     check_reply(22, &p, CPE1);
     p = echo(CPE, ADDR_CPE0, 1472);
     CU_ASSERT_STRING_EQUAL(ping(&p, CPE0), "to/0");
@@ -41,8 +41,12 @@ static void test_echo_subscriber(void)
     p.options = 0;
     p.tags = "\x88\xa8\0\x80\x81\0\x01\0"; /* still inside its tags */
     CU_ASSERT_STRING_EQUAL(ping(&p, CPE0), "to/0");
-    CU_ASSERT_EQUAL(memcmp(bytes(0), cpe0_l2, 22), 0);
+    CU_ASSERT(begins_with(cpe0_l2, 1));
     check_reply(22, &p, CPE0);
+    close_rig();
+    open_rig("pcp=zero");
+    CU_ASSERT_STRING_EQUAL(ping(&p, CPE0), "to/0");
+    CU_ASSERT(begins_with(cpe0_l2, 0));
     close_rig();
 }
 

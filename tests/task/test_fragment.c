@@ -130,6 +130,30 @@ static void test_tags(void)
     rig_close(r);
 }
 
+/* Without a tunnel nothing will make a short fragment long enough for Ethernet. */
+static void test_short(void)
+{
+    static const struct {
+        unsigned nexthop, max, len;
+    } cases[] = {
+        {NH_GRE_MPLS, 1468, 42}, {NH_GRE, 1472, 42}, {NH_MPLS, 1496, 56}, {NH_PLAIN, 1500, 60}};
+    struct rig *r = rig_open(&task_fragment, "", NULL);
+
+    for (unsigned i = 0; i < RTE_DIM(cases); i++) {
+        unsigned first = (cases[i].max - 20) / 8 * 8;
+        struct rte_mbuf *m = frame(0, first + 8, 0, 0);
+
+        meta_set_nexthop(m, (uint16_t)cases[i].nexthop);
+        run(r, m);
+        CU_ASSERT_EQUAL_FATAL(rig_captured(r, "to"), 2);
+        m = rig_out(r, "to", 0, 1);
+        CU_ASSERT_EQUAL(m->pkt_len, cases[i].len);
+        for (unsigned k = 42; k < cases[i].len; k++)
+            CU_ASSERT_EQUAL(rte_pktmbuf_mtod(m, uint8_t *)[k], 0);
+    }
+    rig_close(r);
+}
+
 static void broken(struct rig *r, unsigned at, uint8_t value)
 {
     struct rte_mbuf *m = frame(0, 1480, 0, 0);
@@ -300,19 +324,13 @@ static void test_no_path(void)
 int main(void)
 {
     static const struct harness_test tests[] = {
-        {"two fragments", test_two},
-        {"with tags", test_tags},
-        {"frames that are none of both", test_bad_frame},
-        {"packets that fit", test_fits},
-        {"a fragment of a fragment", test_fragment_of_fragment},
-        {"options", test_options},
-        {"by the access port's MTU", test_by_subscriber},
-        {"many fragments", test_many},
-        {"DF", test_df},
-        {"no limit known", test_no_mtu},
-        {"no mbuf", test_no_mbuf},
-        {"no path", test_no_path},
-        {NULL, NULL},
+        {"two fragments", test_two},     {"with tags", test_tags},
+        {"short fragments", test_short}, {"frames that are none of both", test_bad_frame},
+        {"packets that fit", test_fits}, {"a fragment of a fragment", test_fragment_of_fragment},
+        {"options", test_options},       {"by the access port's MTU", test_by_subscriber},
+        {"many fragments", test_many},   {"DF", test_df},
+        {"no limit known", test_no_mtu}, {"no mbuf", test_no_mbuf},
+        {"no path", test_no_path},       {NULL, NULL},
     };
 
     return harness_main("fragment", tests);

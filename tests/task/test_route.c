@@ -32,6 +32,8 @@ static struct frame outgoing(const struct ip *ip, unsigned nexthop, unsigned por
 static void to_next_hops(void)
 {
     static const uint8_t ports[] = {0, CORE0, CORE1, CORE0, CORE1};
+    /* the label makes 60 of 56 */
+    static const uint16_t shortest[] = {[NH_MPLS] = 56, [NH_PLAIN] = 60};
     struct rig *r = rig_open(&task_route, "", "to:4");
     struct ip ip = packet;
     static const char *const ways[] = {"to/0", "to/1", "to/2", "to/3"};
@@ -42,10 +44,38 @@ static void to_next_hops(void)
         ip.dst = (19 + nh) << 24 | 0xabcdef;
         f = incoming(&ip);
         expected = outgoing(&ip, nh, ports[nh]);
+        expected.len = RTE_MAX(expected.len, shortest[nh]);
         BECOMES(r, &f, CPE0, ways[ports[nh]], &expected);
         CU_ASSERT_EQUAL(meta_nexthop(rig_last(r)), nh);
         CU_ASSERT_EQUAL(meta_out_port(rig_last(r)), ports[nh]);
     }
+    rig_close(r);
+}
+
+/* A short packet that leaves without a tunnel is padded with zeros, if its buffer has room. */
+static void pads(void)
+{
+    struct rig *r = rig_open(&task_route, "", NULL);
+    struct ip ip = packet;
+    struct frame f, expected;
+
+    ip.dst = 0x17000001; /* NH_PLAIN */
+    for (uint16_t payload = 8; payload <= 40; payload++) {
+        ip.payload = payload;
+        f = incoming(&ip);
+        expected = outgoing(&ip, NH_PLAIN, CORE1);
+        expected.len = RTE_MAX(expected.len, (uint16_t)60);
+        BECOMES(r, &f, CPE0, "to", &expected);
+    }
+    ip.payload = 8;
+    f = incoming(&ip);
+    FATE(r, with_headroom(&f, CPE0, (uint16_t)(RTE_MBUF_DEFAULT_BUF_SIZE - 60)), "to");
+    FATE(r, with_headroom(&f, CPE0, (uint16_t)(RTE_MBUF_DEFAULT_BUF_SIZE - 59)),
+         "drop no_tailroom");
+    ip.dst = 0x14000001; /* NH_GRE_MPLS: its headers make it long enough */
+    f = incoming(&ip);
+    FATE(r, with_headroom(&f, CPE0, (uint16_t)(RTE_MBUF_DEFAULT_BUF_SIZE - f.len)), "to");
+    CU_ASSERT_EQUAL(rig_last(r)->data_len, f.len);
     rig_close(r);
 }
 
@@ -234,6 +264,7 @@ int main(void)
 {
     static const struct harness_test tests[] = {
         {"next hops", to_next_hops},
+        {"short frames", pads},
         {"longest prefix", longest_prefix},
         {"no route, not unicast", no_way},
         {"TTL", ttl},
