@@ -475,13 +475,15 @@ static const char *order(const char *text)
 {
     static char words[FRAME_SIZES_MAX * 5 + 1];
     struct frame_sizes sizes;
-    size_t at = 0;
+    FILE *f;
 
     words[0] = '\0';
     if (frame_sizes_parse(text, &sizes) != 0)
         return "wrong";
+    f = fmemopen(words, sizeof(words), "w");
     for (unsigned i = 0; i < sizes.n; i++)
-        at += (size_t)sprintf(words + at, "%s%u", i > 0 ? " " : "", sizes.size[i]);
+        fprintf(f, "%s%u", i > 0 ? " " : "", sizes.size[i]);
+    fclose(f);
     return words;
 }
 
