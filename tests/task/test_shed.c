@@ -95,11 +95,50 @@ static void finds_the_class(void)
     rig_close(r);
 }
 
+/* Who reads a port and names a scheduler ranks by its classes of the right direction, and drops for
+ * the reason overload; without a scheduler nothing is held. */
+static void by_task(void)
+{
+    static const struct {
+        const struct task_type *type;
+        const char *params;
+        enum qos_direction direction;
+    } cases[] = {
+        {&task_classify, "scheduler=0 shed=7", QOS_UP},
+        {&task_classify, "scheduler=0 shed=7 match=ipv4", QOS_DOWN},
+        {&task_gre_decap, "scheduler=0 shed=7", QOS_DOWN},
+        {&task_mpls_pop, "scheduler=0 shed=7", QOS_DOWN},
+    };
+    struct dscp_table tables[QOS_DIRECTIONS] = {[QOS_UP] = *table(), [QOS_DOWN] = *table()};
+    struct rte_mbuf *m;
+
+    tables[QOS_UP].queue[46] = 3;
+    tables[QOS_DOWN].queue[46] = 5;
+    harness_tables()->dscp = tables;
+    for (unsigned i = 0; i < RTE_DIM(cases); i++) {
+        struct rig *r = rig_open(cases[i].type, cases[i].params, NULL);
+        uint8_t rank = 0xff;
+
+        m = packet(46);
+        CU_ASSERT_EQUAL(rig_task(r)->hold, 7);
+        cases[i].type->rank(rig_task(r), &m, 1, &rank);
+        CU_ASSERT_EQUAL(rank, cases[i].direction == QOS_UP ? 3 : 5);
+        CU_ASSERT_STRING_EQUAL(cases[i].type->schema.drops[cases[i].type->overload], "overload");
+        rte_pktmbuf_free(m);
+        rig_close(r);
+        r = rig_open(cases[i].type, "shed=7", NULL);
+        CU_ASSERT_EQUAL(rig_task(r)->hold, 0);
+        rig_close(r);
+    }
+    harness_tables()->dscp = NULL;
+}
+
 int main(void)
 {
     static const struct harness_test tests[] = {
         {"by class", by_class},
         {"the class of every kind of frame", finds_the_class},
+        {"by the classes of a task's scheduler", by_task},
         {NULL, NULL},
     };
 
