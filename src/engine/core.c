@@ -41,7 +41,7 @@ static unsigned poll_backlog(struct input *in, bool receive, bool stalled)
     struct rte_mbuf **m;
     uint16_t n;
 
-    if (receive)
+    if (receive && !in->away)
         in->polled += backlog_fill(in->backlog, in->dpdk_port, in->queue);
     n = stalled ? 0 : backlog_take(in->backlog, in->burst, &m);
     if (n > 0)
@@ -115,7 +115,7 @@ unsigned core_round(struct core *c, uint64_t now)
         case INPUT_PORT:
             if (unlikely(in->lags))
                 moved += poll_backlog(in, phase < PHASE_NO_PORTS, false);
-            else if (likely(phase < PHASE_NO_PORTS))
+            else if (likely(phase < PHASE_NO_PORTS && !in->away))
                 moved += poll_port(in);
             break;
         case INPUT_RING:

@@ -26,6 +26,7 @@ struct input {
     uint16_t dpdk_port, queue;
     uint16_t n_gates;
     uint16_t full_bursts;    /* INPUT_PORT: polls in a row that brought a whole burst */
+    bool away;               /* INPUT_PORT: its peer has gone, the device is not to be touched */
     bool lags;               /* INPUT_PORT: its packets go through the backlog */
     struct backlog *backlog; /* NULL: the task cannot choose */
     struct out **gates;      /* outputs with back-pressure that a burst from here may reach */

@@ -170,6 +170,7 @@ int eal_start(const struct plan *p, bool verbose)
     if (!verbose) {
         /* of what is registered already the last word counts, of what comes later the first */
         arg("--log-level=lib.telemetry:error");
+        arg("--log-level=pmd.net.virtio.driver:critical"); /* away.c says when a peer has gone */
         arg("--log-level=*:warning");
         arg("--log-level=lib.eal:error");
     }

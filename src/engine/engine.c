@@ -15,6 +15,7 @@
 #include <rte_ring.h>
 
 #include "base/log.h"
+#include "engine/away.h"
 #include "engine/backlog.h"
 #include "engine/pool.h"
 
@@ -201,8 +202,11 @@ int engine_call(struct engine *e, unsigned instance, int (*fn)(struct task *t, v
 
 void engine_watch(struct engine *e)
 {
-    for (unsigned i = 0; i < e->plan->cfg->n_ports; i++)
+    for (unsigned i = 0; i < e->plan->cfg->n_ports; i++) {
         port_watch(&e->ports[i]);
+        if (e->running && e->phase == PHASE_RUN)
+            away_watch(e, i);
+    }
 }
 
 bool engine_sources_finished(const struct engine *e)

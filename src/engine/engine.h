@@ -55,8 +55,8 @@ void engine_stop(struct engine *e);
 int engine_call(struct engine *e, unsigned instance, int (*fn)(struct task *t, void *arg),
                 void *arg);
 
-/** Look after what may change by itself while the cores run: devices that forget their counters.
- * Every 20 ms or so. */
+/** Look after what may change by itself while the cores run: devices that forget their counters,
+ * peers that go and come back. Every 20 ms or so. */
 void engine_watch(struct engine *e);
 
 /** Have all sources that end by themselves (a count, a duration) ended? False where there is none

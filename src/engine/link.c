@@ -122,6 +122,18 @@ void link_to_port(struct out *o, uint16_t dpdk_port, uint16_t queue, enum full_p
     o->count_bytes = count_bytes;
 }
 
+static void send_nobody(struct out *o, struct rte_mbuf **m, uint16_t n)
+{
+    drop_rest(o, m, n);
+}
+
+void link_to_nobody(struct out *o)
+{
+    drop_rest(o, o->held, o->n_held);
+    o->n_held = 0;
+    o->send = send_nobody;
+}
+
 bool link_blocked(struct out *o)
 {
     if (!o->wait)

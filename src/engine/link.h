@@ -17,6 +17,10 @@ void link_to_ring(struct out *o, struct rte_ring *r, enum full_policy on_full, u
 void link_to_port(struct out *o, uint16_t dpdk_port, uint16_t queue, enum full_policy on_full,
                   bool count_bytes);
 
+/** Of an output to a port: the peer has gone. All is dropped as link_full, what was held too, until
+ * link_to_port() again. */
+void link_to_nobody(struct out *o);
+
 /**
  * Back-pressure: could this destination fall short of room for one more burst from each of its
  * producers? Where a port has left packets with us, tries them first. Always false for FULL_DROP.

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_dev.h>
 #include <rte_errno.h>
@@ -85,6 +86,8 @@ static int open_device(struct port *port)
         return 0; /* a PCI device, probed when EAL started */
     rc = rte_dev_probe(cfg->device);
     if (rc != 0) {
+        if (port->away)
+            return rc; /* its peer is not there yet */
         log_error(
             "%s:%u: port %s: device \"%s\" did not start: %s; start with --verbose to see the "
             "driver's own words",
@@ -150,6 +153,17 @@ static uint16_t device_mtu(const struct cfg_port *cfg, const struct rte_eth_dev_
     return (uint16_t)RTE_MIN(mtu, info->max_mtu);
 }
 
+/* The driver looks after the link by itself, in a thread of its own. It must: without,
+ * net_virtio_user as server forgets to take its socket from that thread after a connection that
+ * came back, and the process ends when the port is closed. */
+static void watch_link(const struct port *port, const struct rte_eth_dev_info *info,
+                       struct rte_eth_conf *conf)
+{
+    if (strncmp(port->cfg->device, "net_virtio_user", 15) == 0 &&
+        (*info->dev_flags & RTE_ETH_DEV_INTR_LSC) != 0)
+        conf->intr_conf.lsc = 1;
+}
+
 static int configure(struct port *port, const struct plan *p, unsigned i, struct rte_mempool *pool)
 {
     const struct cfg_port *cfg = port->cfg;
@@ -165,6 +179,7 @@ static int configure(struct port *port, const struct plan *p, unsigned i, struct
     if (rc != 0)
         return rc;
     conf.rxmode.mtu = device_mtu(cfg, &info);
+    watch_link(port, &info, &conf);
     rc = rte_eth_dev_configure(port->dpdk_id, n_rx, n_tx, &conf);
     if (rc == 0)
         rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->dpdk_id, &rx_desc, &tx_desc);
@@ -218,6 +233,7 @@ int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_me
     }
     set_mac(port);
     port->is_virtual = port->is_wire || strncmp(port->cfg->device, "net_", 4) == 0;
+    peer_read(port->cfg->device, &port->peer);
     port->keeps_buffers = strncmp(port->cfg->device, "net_af_xdp", 10) == 0;
     port->up = true;
     return 0;
@@ -238,16 +254,15 @@ void port_read(const struct port *port, struct port_counters *out)
 
     if (port->up)
         rte_eth_stats_get(port->dpdk_id, &s);
-    *out = (struct port_counters){
-        .rx_packets = s.ipackets,
-        .rx_bytes = s.ibytes,
-        .tx_packets = s.opackets,
-        .tx_bytes = s.obytes,
-        .rx_missed = s.imissed,
-        .rx_errors = s.ierrors,
-        .rx_no_mbuf = s.rx_nombuf,
-        .tx_errors = s.oerrors,
-    };
+    *out = port->before;
+    out->rx_packets += s.ipackets;
+    out->rx_bytes += s.ibytes;
+    out->tx_packets += s.opackets;
+    out->tx_bytes += s.obytes;
+    out->rx_missed += s.imissed;
+    out->rx_errors += s.ierrors;
+    out->rx_no_mbuf += s.rx_nombuf;
+    out->tx_errors += s.oerrors;
 }
 
 void port_watch(struct port *port)
@@ -269,6 +284,26 @@ bool port_link_up(const struct port *port)
 
     return port->up && rte_eth_link_get_nowait(port->dpdk_id, &link) == 0 &&
            link.link_status == RTE_ETH_LINK_UP;
+}
+
+int port_reconnect(struct port *port, const struct plan *p, unsigned i, struct rte_mempool *pool)
+{
+    struct port_counters before;
+    int rc;
+
+    if (port->peer.comes_back == PEER_RESTART) {
+        port_watch(port);
+        rte_eth_dev_stop(port->dpdk_id);
+        rc = rte_eth_dev_start(port->dpdk_id);
+        port_watch(port); /* it has forgotten its counters */
+        return rc;
+    }
+    port_read(port, &before);
+    port_close(port);
+    port->before = before;
+    if (access(port->peer.path, F_OK) != 0)
+        return -ENOENT;
+    return port_open(port, p, i, pool);
 }
 
 void port_close(struct port *port)

@@ -11,6 +11,13 @@
 #include <rte_mempool.h>
 
 #include "config/plan.h"
+#include "engine/peer.h"
+
+/** What the device itself has counted. */
+struct port_counters {
+    uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
+    uint64_t rx_missed, rx_errors, rx_no_mbuf, tx_errors;
+};
 
 struct port {
     const struct cfg_port *cfg;
@@ -26,12 +33,13 @@ struct port {
         resets; /* times that the device forgot its counters: net_memif does when its peer leaves */
     uint64_t seen_rx, seen_tx; /* its counters when last watched */
     struct rte_ring *wire_rx;  /* of a wire: what is on its way to this end */
-};
 
-/** What the device itself has counted. */
-struct port_counters {
-    uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
-    uint64_t rx_missed, rx_errors, rx_no_mbuf, tx_errors;
+    /* of the main thread, see away.h */
+    struct peer peer;
+    bool away;                   /* the peer has gone */
+    bool left;                   /* and all cores leave the port alone */
+    unsigned patience;           /* looks to wait until the next try to connect */
+    struct port_counters before; /* what the device had counted each time that it was made anew */
 };
 
 /**
@@ -42,6 +50,13 @@ int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_me
 
 /** NUMA socket of a device before it is opened, or 0 where it has none. */
 int port_socket(const struct cfg_port *cfg);
+
+/**
+ * Of a client whose peer listens again: connect. No core may use the port. A device that must be
+ * made anew may get another number of DPDK's. Returns 0 or -errno: then the port is down until the
+ * next try.
+ */
+int port_reconnect(struct port *port, const struct plan *p, unsigned i, struct rte_mempool *pool);
 
 /** Notice a device that has set its counters back. To be called now and then by the main thread. */
 void port_watch(struct port *port);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/peer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_device(const char *device, const char *driver)
+{
+    return strncmp(device, driver, strlen(driver)) == 0;
+}
+
+/* Value of an argument of a device string, or what it is without. */
+static void argument(const char *device, const char *key, const char *without, char *out,
+                     size_t size)
+{
+    size_t len = strlen(key);
+
+    snprintf(out, size, "%s", without);
+    for (const char *p = strchr(device, ','); p != NULL; p = strchr(p + 1, ',')) {
+        if (strncmp(p + 1, key, len) != 0 || p[1 + len] != '=')
+            continue;
+        p += len + 2;
+        snprintf(out, size, "%.*s", (int)strcspn(p, ","), p);
+        return;
+    }
+}
+
+void peer_read(const char *device, struct peer *out)
+{
+    char value[16];
+
+    *out = (struct peer){.comes_back = PEER_NONE};
+    if (is_device(device, "net_memif")) {
+        argument(device, "role", "client", value, sizeof(value));
+        out->comes_back = strcmp(value, "server") == 0 || strcmp(value, "master") == 0
+                              ? PEER_ITSELF
+                              : PEER_RESTART;
+    } else if (is_device(device, "net_vhost")) {
+        out->comes_back = PEER_ITSELF;
+    } else if (is_device(device, "net_virtio_user")) {
+        argument(device, "server", "0", value, sizeof(value));
+        out->comes_back = strcmp(value, "1") == 0 ? PEER_ITSELF : PEER_REOPEN;
+        argument(device, "path", "", out->path, sizeof(out->path));
+    }
+}

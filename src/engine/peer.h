@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The other end of a port that is a socket: vhost-user and memif. */
+#ifndef ENGINE_PEER_H
+#define ENGINE_PEER_H
+
+#include <stdbool.h>
+
+#define PEER_PATH_MAX 108 /* of a socket's address, with its end */
+
+/** How a connection comes back after the peer has gone. */
+enum peer_return {
+    PEER_NONE,    /* the port is no socket */
+    PEER_ITSELF,  /* the driver sees to it: we are the server, or it is net_vhost */
+    PEER_RESTART, /* net_memif as client connects when it is started, and only then */
+    PEER_REOPEN,  /* net_virtio_user as client connects when it is made, and only then */
+};
+
+struct peer {
+    enum peer_return comes_back;
+    char path[PEER_PATH_MAX]; /* PEER_REOPEN: of the socket */
+};
+
+/** What a DPDK device string says about its socket. */
+void peer_read(const char *device, struct peer *out);
+
+#endif
