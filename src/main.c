@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "config/model.h"
 #include "config/plan.h"
+#include "control/metrics_qos.h"
 #include "control/server.h"
 #include "control/show.h"
 #include "control/subscribers.h"
@@ -20,6 +21,8 @@
 #include "options.h"
 #include "provision.h"
 #include "telemetry/live.h"
+#include "telemetry/metrics.h"
+#include "telemetry/metrics_engine.h"
 #include "telemetry/report.h"
 #include "telemetry/sample.h"
 
@@ -55,10 +58,17 @@ static void wait_for_requests(struct server *server, struct control *control, do
         nanosleep(&pause, NULL);
 }
 
+static void take_sample(struct control *control)
+{
+    metrics_hold();
+    control_sample(control);
+    metrics_release();
+}
+
 /* What the main thread does every second, and at the end of the run. */
 static void show(struct live *live, struct control *control, double seconds)
 {
-    control_sample(control);
+    take_sample(control);
     if (live == NULL)
         return;
     live_print(live, stdout, seconds);
@@ -97,7 +107,7 @@ static double run(struct engine *e, struct control *control, struct server *serv
     }
     now = seconds_since(&start);
     if (now - shown >= SHOW_S / 2)
-        control_sample(control);
+        take_sample(control);
     live_free(live);
     return now;
 }
@@ -193,8 +203,11 @@ static int run_controlled(struct engine *e, struct tables *tables, struct server
 
     if (control == NULL)
         log_error("no memory to watch the subscribers");
+    else if (metrics_engine_add(e) != 0 || metrics_qos_add(control) != 0)
+        log_error("DPDK's telemetry library has no room for our commands");
     else
         status = run_and_account(e, control, server, o);
+    metrics_close();
     control_free(control);
     return status;
 }

@@ -71,10 +71,13 @@ static unsigned poll_port(struct input *in)
 static unsigned poll_ring(struct input *in)
 {
     struct rte_mbuf *m[BURST_MAX];
-    uint16_t n = (uint16_t)rte_ring_sc_dequeue_burst(in->ring, (void **)m, in->burst, NULL);
+    unsigned left;
+    uint16_t n = (uint16_t)rte_ring_sc_dequeue_burst(in->ring, (void **)m, in->burst, &left);
 
     if (n == 0)
         return 0;
+    if (unlikely(n + left > in->high_water))
+        in->high_water = n + left;
     /* these lines are in the producer's cache, and the task will write them */
     for (uint16_t i = 0; i < n; i++)
         __builtin_prefetch(m[i], 1, 3);

@@ -32,8 +32,9 @@ struct input {
     struct out **gates;      /* outputs with back-pressure that a burst from here may reach */
     struct rte_ring *ring;
     struct task *task;
-    uint64_t polled;  /* packets taken; written by this core */
-    uint64_t stalled; /* polls left out because of back-pressure */
+    uint64_t polled;     /* packets taken; written by this core */
+    uint64_t stalled;    /* polls left out because of back-pressure */
+    unsigned high_water; /* INPUT_RING: most packets that a poll has found; written by this core */
 };
 
 /** A function to be run by a core between two rounds, see engine_call(). */

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Commands of each group on DPDK's telemetry socket, in the manner of DPDK's own:
+ *
+ *   /vbng/task            how many there are, and each metric: type, unit, name, meaning
+ *   /vbng/task/list,N     names, from number N (default 0) on, as many as an answer holds
+ *   /vbng/task/get,WHICH  figures of one, by name or number
+ *   /vbng/task/page,N     figures of several from number N on, in rows without keys
+ */
+#include "telemetry/metrics.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_telemetry.h>
+#include <rte_version.h>
+
+#if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
+#define rte_tel_data_add_dict_uint  rte_tel_data_add_dict_u64
+#define rte_tel_data_add_array_uint rte_tel_data_add_array_u64
+#define RTE_TEL_UINT_VAL            RTE_TEL_U64_VAL
+#endif
+
+#define LIST_MAX 200 /* names in an answer: it has room for 16 KiB */
+#define PAGE_MAX 512 /* numbers in an answer */
+
+/* Written by the main thread, read by the library's. */
+static struct {
+    pthread_mutex_t lock;
+    const struct metric_group *group[METRICS_MAX_GROUPS];
+    unsigned n;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+struct metric_out {
+    struct rte_tel_data *data;
+};
+
+/* "/vbng/task/get" -> the group of "task". Called with the lock. */
+static const struct metric_group *group_of(const char *cmd)
+{
+    const char *object = cmd + strlen("/vbng/");
+    size_t len = strcspn(object, "/");
+
+    for (unsigned i = 0; i < all.n; i++)
+        if (strlen(all.group[i]->object) == len && memcmp(all.group[i]->object, object, len) == 0)
+            return all.group[i];
+    return NULL;
+}
+
+/* The number that a parameter is; 0 without one. Returns -1 where it is none. */
+static long number_of(const char *params)
+{
+    char *end;
+    unsigned long n;
+
+    if (params == NULL || *params == '\0')
+        return 0;
+    n = strtoul(params, &end, 10);
+    return *end == '\0' && *params >= '0' && *params <= '9' && n <= INT32_MAX ? (long)n : -1;
+}
+
+static int describe(const struct metric_group *g, const char *params, struct rte_tel_data *d)
+{
+    static const char *const types[] = {[METRIC_COUNTER] = "counter", [METRIC_GAUGE] = "gauge"};
+    char text[RTE_TEL_MAX_STRING_LEN];
+
+    rte_tel_data_start_dict(d);
+    rte_tel_data_add_dict_uint(d, "count", g->count(g->of));
+    for (const struct metric *m = g->metrics; m->key != NULL; m++) {
+        snprintf(text, sizeof(text), "%s %s %s %s", types[m->type], m->unit, m->name, m->help);
+        rte_tel_data_add_dict_string(d, m->key, text);
+    }
+    return 0;
+}
+
+static int list(const struct metric_group *g, const char *params, struct rte_tel_data *d)
+{
+    long first = number_of(params);
+    unsigned count = g->count(g->of);
+
+    if (first < 0)
+        return -EINVAL;
+    rte_tel_data_start_array(d, RTE_TEL_STRING_VAL);
+    for (unsigned i = (unsigned)first; i < count && i < (unsigned)first + LIST_MAX; i++) {
+        char name[METRICS_MAX_NAME];
+
+        g->name(g->of, i, name);
+        rte_tel_data_add_array_string(d, name);
+    }
+    return 0;
+}
+
+void metric_extra(struct metric_out *out, const struct metric *row, const char *which,
+                  uint64_t value)
+{
+    char key[METRICS_MAX_NAME];
+
+    snprintf(key, sizeof(key), "%s%s", row->key, which);
+    rte_tel_data_add_dict_uint(out->data, key, value);
+}
+
+static int is_extra(const struct metric *m)
+{
+    return m->key[strlen(m->key) - 1] == '_';
+}
+
+static uint64_t value_of(const uint64_t *figures, const struct metric *m)
+{
+    return figures[m->offset / sizeof(uint64_t)];
+}
+
+/* The number of the object that a parameter names, or count. */
+static unsigned find(const struct metric_group *g, const char *which)
+{
+    unsigned count = g->count(g->of);
+    long number = number_of(which);
+
+    if (which == NULL || *which == '\0')
+        return count;
+    for (unsigned i = 0; i < count; i++) {
+        char name[METRICS_MAX_NAME];
+
+        g->name(g->of, i, name);
+        if (strcmp(name, which) == 0)
+            return i;
+    }
+    return number >= 0 && number < (long)count ? (unsigned)number : count;
+}
+
+static int get(const struct metric_group *g, const char *params, struct rte_tel_data *d)
+{
+    unsigned i = find(g, params);
+    uint64_t figures[METRICS_MAX_FIGURES] = {0};
+    struct metric_out out = {.data = d};
+
+    if (i == g->count(g->of))
+        return -EINVAL;
+    g->read(g->of, i, figures);
+    rte_tel_data_start_dict(d);
+    for (const struct metric *m = g->metrics; m->key != NULL; m++)
+        if (!is_extra(m))
+            rte_tel_data_add_dict_uint(d, m->key, value_of(figures, m));
+    if (g->extra != NULL)
+        g->extra(g->of, i, &out);
+    return 0;
+}
+
+static int page(const struct metric_group *g, const char *params, struct rte_tel_data *d)
+{
+    long first = number_of(params);
+    unsigned count = g->count(g->of), n = 0, room = PAGE_MAX;
+
+    for (const struct metric *m = g->metrics; m->key != NULL; m++)
+        n += !is_extra(m);
+    if (first < 0)
+        return -EINVAL;
+    rte_tel_data_start_array(d, RTE_TEL_UINT_VAL);
+    for (unsigned i = (unsigned)first; i < count && room >= n; i++, room -= n) {
+        uint64_t figures[METRICS_MAX_FIGURES] = {0};
+
+        g->read(g->of, i, figures);
+        for (const struct metric *m = g->metrics; m->key != NULL; m++)
+            if (!is_extra(m))
+                rte_tel_data_add_array_uint(d, value_of(figures, m));
+    }
+    return 0;
+}
+
+static int answer(const char *cmd, const char *params, struct rte_tel_data *d)
+{
+    static const struct {
+        const char *suffix;
+        int (*fn)(const struct metric_group *g, const char *params, struct rte_tel_data *d);
+    } verbs[] = {{"/list", list}, {"/get", get}, {"/page", page}, {"", describe}};
+    const struct metric_group *g;
+    unsigned v = 0;
+    int rc = -ENOENT;
+
+    while (strlen(cmd) < strlen(verbs[v].suffix) ||
+           strcmp(cmd + strlen(cmd) - strlen(verbs[v].suffix), verbs[v].suffix) != 0)
+        v++;
+    pthread_mutex_lock(&all.lock);
+    g = group_of(cmd);
+    if (g != NULL)
+        rc = verbs[v].fn(g, params, d);
+    pthread_mutex_unlock(&all.lock);
+    return rc;
+}
+
+int metrics_add(const struct metric_group *g)
+{
+    static const struct {
+        const char *suffix, *help;
+    } commands[] = {{"", "What is counted of each, and how many there are. No parameters."},
+                    {"/list", "Names. Parameter: number of the first; default 0."},
+                    {"/get", "Figures of one. Parameter: its name or number."},
+                    {"/page", "Figures of several, in rows. Parameter: number of the first."}};
+    char cmd[METRICS_MAX_NAME];
+    int rc = 0;
+
+    if (all.n == METRICS_MAX_GROUPS)
+        return -ENOSPC;
+    pthread_mutex_lock(&all.lock);
+    all.group[all.n++] = g;
+    pthread_mutex_unlock(&all.lock);
+    for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]) && rc == 0; i++) {
+        snprintf(cmd, sizeof(cmd), "/vbng/%s%s", g->object, commands[i].suffix);
+        rc = rte_telemetry_register_cmd(cmd, answer, commands[i].help);
+    }
+    return rc;
+}
+
+void metrics_hold(void)
+{
+    pthread_mutex_lock(&all.lock);
+}
+
+void metrics_release(void)
+{
+    pthread_mutex_unlock(&all.lock);
+}
+
+void metrics_close(void)
+{
+    metrics_hold();
+    all.n = 0;
+    metrics_release();
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Figures of the running gateway, as DPDK's telemetry socket and Prometheus show them. One row says
+ * all of a metric: where its value stands, its key, name, unit and meaning. doc/telemetry.md.
+ *
+ * Readers are on the telemetry library's threads, while cores count: a group's functions may only
+ * use relaxed loads of what lives from metrics_add() to metrics_close().
+ */
+#ifndef TELEMETRY_METRICS_H
+#define TELEMETRY_METRICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define METRICS_MAX_GROUPS 16
+#define METRICS_MAX_NAME   64 /* characters of an object's name */
+
+enum metric_type { METRIC_COUNTER, METRIC_GAUGE };
+
+struct metric {
+    const char *key;  /* in the answer; one that ends in '_' begins the keys that extra() adds */
+    const char *name; /* Prometheus: base units (ns are shown as seconds), counters end in _total;
+                                ends in {label} where the key ends in '_' */
+    enum metric_type type;
+    const char *unit;
+    const char *help;
+    size_t offset; /* of the uint64_t in what read() fills in */
+};
+
+struct metric_out;
+
+/** Objects of one kind, with the same metrics. */
+struct metric_group {
+    const char *object;           /* "task": commands /vbng/task, /vbng/task/list ... */
+    const struct metric *metrics; /* key NULL at the end */
+    const void *of;               /* handed to the functions */
+    unsigned (*count)(const void *of);
+    void (*name)(const void *of, unsigned i, char name[METRICS_MAX_NAME]);
+    /** Fill in a structure of at most METRICS_MAX_FIGURES numbers. */
+    void (*read)(const void *of, unsigned i, uint64_t *figures);
+    /** Optional: more figures, each by metric_extra(). */
+    void (*extra)(const void *of, unsigned i, struct metric_out *out);
+};
+
+#define METRICS_MAX_FIGURES 32
+
+/** For extra(): a figure of a row whose key ends in '_', and the rest of its key. */
+void metric_extra(struct metric_out *out, const struct metric *row, const char *which,
+                  uint64_t value);
+
+/** Offer a group. g must live until metrics_close(). Needs EAL. Returns 0 or -errno. */
+int metrics_add(const struct metric_group *g);
+
+/** Keep readers out while what they read changes in more than single fields. */
+void metrics_hold(void);
+void metrics_release(void);
+
+/** No reader looks at any group after this. */
+void metrics_close(void);
+
+#endif

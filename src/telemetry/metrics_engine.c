@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "telemetry/metrics_engine.h"
+
+#include <stdio.h>
+
+#include <rte_mempool.h>
+#include <rte_ring.h>
+
+#include "engine/ledger.h"
+#include "engine/stats.h"
+#include "telemetry/metrics.h"
+
+#define READ(x)        __atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define FITS(type)     _Static_assert(sizeof(type) <= METRICS_MAX_FIGURES * 8, "figures")
+#define AT(type, name) offsetof(struct type, name)
+
+/* Tasks, over all their instances. */
+
+struct task_figures {
+    uint64_t in, created, sent, consumed, held, full, stalled;
+};
+FITS(struct task_figures);
+
+static const struct metric task_metrics[] = {
+    {"in", "vbng_task_in_packets_total", METRIC_COUNTER, "packets", "Taken by the task",
+     AT(task_figures, in)},
+    {"created", "vbng_task_created_packets_total", METRIC_COUNTER, "packets", "Made by the task",
+     AT(task_figures, created)},
+    {"sent", "vbng_task_sent_packets_total", METRIC_COUNTER, "packets",
+     "Handed on to links and ports", AT(task_figures, sent)},
+    {"consumed", "vbng_task_consumed_packets_total", METRIC_COUNTER, "packets",
+     "Ended here as they should", AT(task_figures, consumed)},
+    {"held", "vbng_task_held_packets", METRIC_GAUGE, "packets", "Waiting in the task's queues",
+     AT(task_figures, held)},
+    {"stalled", "vbng_task_stalled_polls_total", METRIC_COUNTER, "polls",
+     "Left out because of back-pressure", AT(task_figures, stalled)},
+    {"link_full", "vbng_task_link_full_packets_total", METRIC_COUNTER, "packets",
+     "Dropped because a link or port was full", AT(task_figures, full)},
+    {"drop_", "vbng_task_dropped_packets_total{reason}", METRIC_COUNTER, "packets",
+     "Dropped by the task, by reason", 0},
+    {"stat_", "vbng_task_stat{stat}", METRIC_GAUGE, "1", "Figures that only this type of task has",
+     0},
+    {NULL}};
+
+enum { TASK_DROP = 7, TASK_STAT = 8 }; /* rows */
+
+static unsigned task_count(const void *of)
+{
+    return ((const struct engine *)of)->plan->cfg->n_tasks;
+}
+
+static void task_name(const void *of, unsigned i, char *name)
+{
+    snprintf(name, METRICS_MAX_NAME, "%s", ((const struct engine *)of)->plan->cfg->tasks[i].name);
+}
+
+static void task_read(const void *of, unsigned i, uint64_t *figures)
+{
+    struct task_figures *f = (struct task_figures *)figures;
+    struct task_stats s;
+
+    stats_task(of, i, &s);
+    *f = (struct task_figures){.in = s.in,
+                               .created = s.created,
+                               .sent = s.sent,
+                               .consumed = s.consumed,
+                               .held = s.held,
+                               .full = s.full,
+                               .stalled = s.stalled};
+}
+
+static void task_extra(const void *of, unsigned i, struct metric_out *out)
+{
+    const struct engine *e = of;
+    const char *const *names = stats_figure_names(e, i);
+    struct task_stats s;
+
+    stats_task(e, i, &s);
+    for (unsigned k = 0; k <= TASK_MAX_DROPS; k++) {
+        const char *reason = drop_name(e->plan->cfg->tasks[i].schema, k);
+
+        if (reason != NULL)
+            metric_extra(out, &task_metrics[TASK_DROP], reason, s.drops[k]);
+    }
+    for (unsigned k = 0; names != NULL && names[k] != NULL; k++)
+        metric_extra(out, &task_metrics[TASK_STAT], names[k], stats_figure(e, i, k));
+}
+
+/* Ports. */
+
+struct port_figures {
+    struct port_counters c;
+    uint64_t up, resets;
+};
+FITS(struct port_figures);
+
+static const struct metric port_metrics[] = {
+    {"rx_packets", "vbng_port_rx_packets_total", METRIC_COUNTER, "packets", "Received",
+     AT(port_figures, c.rx_packets)},
+    {"rx_bytes", "vbng_port_rx_bytes_total", METRIC_COUNTER, "bytes", "Received, without FCS",
+     AT(port_figures, c.rx_bytes)},
+    {"tx_packets", "vbng_port_tx_packets_total", METRIC_COUNTER, "packets", "Sent",
+     AT(port_figures, c.tx_packets)},
+    {"tx_bytes", "vbng_port_tx_bytes_total", METRIC_COUNTER, "bytes", "Sent, without FCS",
+     AT(port_figures, c.tx_bytes)},
+    {"rx_missed", "vbng_port_rx_missed_packets_total", METRIC_COUNTER, "packets",
+     "Dropped by the device: no descriptor was free", AT(port_figures, c.rx_missed)},
+    {"rx_errors", "vbng_port_rx_error_packets_total", METRIC_COUNTER, "packets",
+     "Received with an error", AT(port_figures, c.rx_errors)},
+    {"rx_no_mbuf", "vbng_port_rx_no_mbuf_total", METRIC_COUNTER, "packets",
+     "Receptions for which the pool was empty", AT(port_figures, c.rx_no_mbuf)},
+    {"tx_errors", "vbng_port_tx_error_packets_total", METRIC_COUNTER, "packets", "Failed to send",
+     AT(port_figures, c.tx_errors)},
+    {"up", "vbng_port_up", METRIC_GAUGE, "1", "1 while the link is up", AT(port_figures, up)},
+    {"resets", "vbng_port_resets_total", METRIC_COUNTER, "1",
+     "Times that the device forgot its counters", AT(port_figures, resets)},
+    {NULL}};
+
+static unsigned port_count(const void *of)
+{
+    return ((const struct engine *)of)->plan->cfg->n_ports;
+}
+
+static void port_name(const void *of, unsigned i, char *name)
+{
+    snprintf(name, METRICS_MAX_NAME, "%s", ((const struct engine *)of)->plan->cfg->ports[i].name);
+}
+
+static void port_figures_read(const void *of, unsigned i, uint64_t *figures)
+{
+    const struct engine *e = of;
+    struct port_figures *f = (struct port_figures *)figures;
+
+    stats_port(e, i, &f->c);
+    f->up = port_link_up(&e->ports[i]);
+    f->resets = READ(e->ports[i].resets);
+}
+
+/* Links that cross cores. */
+
+struct link_figures {
+    uint64_t depth, size, high_water, taken;
+};
+FITS(struct link_figures);
+
+static const struct metric link_metrics[] = {
+    {"depth", "vbng_link_depth_packets", METRIC_GAUGE, "packets", "Waiting in the ring now",
+     AT(link_figures, depth)},
+    {"size", "vbng_link_size_packets", METRIC_GAUGE, "packets", "That the ring can hold",
+     AT(link_figures, size)},
+    {"high_water", "vbng_link_high_water_packets", METRIC_GAUGE, "packets",
+     "Most that its consumer has ever found", AT(link_figures, high_water)},
+    {"taken", "vbng_link_taken_packets_total", METRIC_COUNTER, "packets", "Taken by the consumer",
+     AT(link_figures, taken)},
+    {NULL}};
+
+static unsigned link_count(const void *of)
+{
+    return ((const struct engine *)of)->plan->n_rings;
+}
+
+/* A link is named after its consumer: each instance has one ring at most. */
+static void link_name(const void *of, unsigned i, char *name)
+{
+    const struct engine *e = of;
+    const struct plan_instance *to = &e->plan->instances[e->plan->rings[i].consumer];
+
+    snprintf(name, METRICS_MAX_NAME, "%s.%u", e->plan->cfg->tasks[to->task].name, to->worker);
+}
+
+static void link_read(const void *of, unsigned i, uint64_t *figures)
+{
+    const struct engine *e = of;
+    struct link_figures *f = (struct link_figures *)figures;
+
+    *f = (struct link_figures){.depth = rte_ring_count(e->rings[i]),
+                               .size = rte_ring_get_capacity(e->rings[i]),
+                               .high_water = READ(e->ring_input[i]->high_water),
+                               .taken = READ(e->ring_input[i]->polled)};
+}
+
+/* Pools. */
+
+struct pool_figures {
+    uint64_t size, free;
+};
+
+static const struct metric pool_metrics[] = {
+    {"size", "vbng_pool_mbufs", METRIC_GAUGE, "mbufs", "All of the pool", AT(pool_figures, size)},
+    {"free", "vbng_pool_free_mbufs", METRIC_GAUGE, "mbufs", "In the pool now",
+     AT(pool_figures, free)},
+    {NULL}};
+
+static unsigned pool_count(const void *of)
+{
+    return ((const struct engine *)of)->plan->cfg->n_pools;
+}
+
+static void pool_name(const void *of, unsigned i, char *name)
+{
+    snprintf(name, METRICS_MAX_NAME, "%s", ((const struct engine *)of)->plan->cfg->pools[i].name);
+}
+
+static void pool_read(const void *of, unsigned i, uint64_t *figures)
+{
+    const struct rte_mempool *p = ((const struct engine *)of)->pools[i];
+
+    *(struct pool_figures *)figures =
+        (struct pool_figures){.size = p->size, .free = rte_mempool_avail_count(p)};
+}
+
+/* Cores. */
+
+struct core_figures {
+    uint64_t busy, idle, rounds, empty_rounds, cpu_ns;
+};
+FITS(struct core_figures);
+
+static const struct metric core_metrics[] = {
+    {"busy_cycles", "vbng_core_busy_cycles_total", METRIC_COUNTER, "cycles",
+     "TSC cycles of rounds that moved packets", AT(core_figures, busy)},
+    {"idle_cycles", "vbng_core_idle_cycles_total", METRIC_COUNTER, "cycles",
+     "TSC cycles of rounds that did not", AT(core_figures, idle)},
+    {"rounds", "vbng_core_rounds_total", METRIC_COUNTER, "rounds", "Over all inputs",
+     AT(core_figures, rounds)},
+    {"empty_rounds", "vbng_core_empty_rounds_total", METRIC_COUNTER, "rounds",
+     "That moved no packet", AT(core_figures, empty_rounds)},
+    {"cpu_ns", "vbng_core_cpu_seconds_total", METRIC_COUNTER, "ns", "CPU time of the thread",
+     AT(core_figures, cpu_ns)},
+    {NULL}};
+
+static unsigned core_count(const void *of)
+{
+    return ((const struct engine *)of)->plan->n_cores;
+}
+
+static void core_name(const void *of, unsigned i, char *name)
+{
+    const struct engine *e = of;
+
+    /* with shared CPUs several cores have the same */
+    snprintf(name, METRICS_MAX_NAME, "%u.cpu%u", i, e->plan->cores[i].run_on);
+}
+
+static void core_read(const void *of, unsigned i, uint64_t *figures)
+{
+    const struct core *c = ((const struct engine *)of)->cores[i];
+
+    *(struct core_figures *)figures = (struct core_figures){.busy = READ(c->busy),
+                                                            .idle = READ(c->idle_cycles),
+                                                            .rounds = READ(c->rounds),
+                                                            .empty_rounds = READ(c->empty_rounds),
+                                                            .cpu_ns = core_cpu_time(c)};
+}
+
+/* The ledger. */
+
+struct ledger_figures {
+    uint64_t received, created, sent, consumed, dropped, held;
+};
+FITS(struct ledger_figures);
+
+static const struct metric ledger_metrics[] = {
+    {"received", "vbng_ledger_received_packets_total", METRIC_COUNTER, "packets",
+     "Received by all ports", AT(ledger_figures, received)},
+    {"created", "vbng_ledger_created_packets_total", METRIC_COUNTER, "packets", "Made by tasks",
+     AT(ledger_figures, created)},
+    {"sent", "vbng_ledger_sent_packets_total", METRIC_COUNTER, "packets", "Sent by all ports",
+     AT(ledger_figures, sent)},
+    {"consumed", "vbng_ledger_consumed_packets_total", METRIC_COUNTER, "packets",
+     "Ended in sinks and the slow path", AT(ledger_figures, consumed)},
+    {"dropped", "vbng_ledger_dropped_packets_total", METRIC_COUNTER, "packets",
+     "Dropped, for any reason", AT(ledger_figures, dropped)},
+    {"held", "vbng_ledger_held_packets", METRIC_GAUGE, "packets", "Held in links and queues",
+     AT(ledger_figures, held)},
+    {NULL}};
+
+static unsigned ledger_count(const void *of)
+{
+    return 1;
+}
+
+static void ledger_name(const void *of, unsigned i, char *name)
+{
+    snprintf(name, METRICS_MAX_NAME, "%s", ((const struct engine *)of)->plan->cfg->name);
+}
+
+static void ledger_figures_read(const void *of, unsigned i, uint64_t *figures)
+{
+    struct ledger l = ledger_read(of, NULL);
+
+    *(struct ledger_figures *)figures = (struct ledger_figures){.received = l.received,
+                                                                .created = l.created,
+                                                                .sent = l.sent,
+                                                                .consumed = l.consumed,
+                                                                .dropped = l.dropped,
+                                                                .held = l.held};
+}
+
+int metrics_engine_add(const struct engine *e)
+{
+    static struct metric_group groups[] = {
+        {"task", task_metrics, NULL, task_count, task_name, task_read, task_extra},
+        {"port", port_metrics, NULL, port_count, port_name, port_figures_read, NULL},
+        {"link", link_metrics, NULL, link_count, link_name, link_read, NULL},
+        {"pool", pool_metrics, NULL, pool_count, pool_name, pool_read, NULL},
+        {"core", core_metrics, NULL, core_count, core_name, core_read, NULL},
+        {"ledger", ledger_metrics, NULL, ledger_count, ledger_name, ledger_figures_read, NULL}};
+
+    for (unsigned i = 0; i < RTE_DIM(groups); i++) {
+        int rc;
+
+        groups[i].of = e;
+        rc = metrics_add(&groups[i]);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the telemetry socket says of a gateway under load, and that no reader of it costs a packet.
+
+usage: run.py VBNG EXPORTER
+"""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CONFIG = os.path.join(TOP, "cfg", "bng-qos-4port.cfg")
+GROUPS = {"task", "port", "link", "pool", "core", "ledger", "qos", "subscriber"}
+SUBSCRIBERS = 65536
+
+
+class Client:
+    """A connection to the socket."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(10)
+        self.socket.connect(path)
+        self.room = json.loads(self.socket.recv(1024))["max_output_len"]
+
+    def close(self):
+        self.socket.close()
+
+    def ask(self, command):
+        self.socket.send(command.encode())
+        return json.loads(self.socket.recv(self.room))[command.split(",")[0]]
+
+
+class Telemetry(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="vbng-telemetry-")
+        cls.report = os.path.join(cls.folder, "report.json")
+        command = [VBNG, "--quiet", "--share-cpus", "--duration", "90s", "--report", cls.report, "--set", "idle=sleep", CONFIG]
+        for gen in ("gen_cpe0", "gen_cpe1", "gen_core0", "gen_core1"):
+            command[1:1] = ["--set", f"{gen}.rate=20kpps"]
+        cls.log = open(os.path.join(cls.folder, "log"), "w+", encoding="utf-8")
+        cls.vbng = subprocess.Popen(command, stdout=cls.log, stderr=cls.log)
+        path = f"/var/run/dpdk/vbng-{cls.vbng.pid}/dpdk_telemetry.v2"
+        cls.client = cls.wait_for(path)
+        cls.path = path
+
+    @classmethod
+    def wait_for(cls, path):
+        """A client of the gateway, once it has offered all its commands."""
+        end = time.monotonic() + 30
+        while time.monotonic() < end and cls.vbng.poll() is None:
+            if os.path.exists(path):
+                client = Client(path)
+                if "/vbng/subscriber" in client.ask("/"):
+                    return client
+                client.close()
+            time.sleep(0.05)
+        cls.log.seek(0)
+        raise AssertionError(f"vbng does not answer on {path}: {cls.log.read()}")
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.vbng.poll() is None:
+            cls.vbng.kill()
+            cls.vbng.wait()
+        cls.client.close()
+        cls.log.close()
+        shutil.rmtree(cls.folder)
+
+    def test_every_group_says_what_it_counts(self):
+        commands = self.client.ask("/")
+        self.assertEqual({c.split("/")[2] for c in commands if c.startswith("/vbng/")}, GROUPS)
+        for group in GROUPS:
+            rows = self.client.ask(f"/vbng/{group}")
+            rows.pop("count")
+            self.assertTrue(rows)
+            for key, text in rows.items():
+                kind, unit, name, words = text.split(" ", 3)
+                self.assertIn(kind, ("counter", "gauge"), key)
+                self.assertEqual(kind == "counter", name.split("{")[0].endswith("_total"), name)
+                self.assertTrue(name.startswith(f"vbng_{group}_"), name)
+                self.assertTrue(words, key)
+
+    def test_objects_by_name_and_number(self):
+        tasks = self.client.ask("/vbng/task/list")
+        self.assertIn("classify", tasks)
+        by_name = self.client.ask("/vbng/task/get,classify")
+        by_number = self.client.ask(f"/vbng/task/get,{tasks.index('classify')}")
+        self.assertEqual(set(by_name), set(by_number))
+        self.assertIn("drop_spoofed", by_name)
+        self.assertIn("stat_bytes", self.client.ask("/vbng/task/get,sink"))
+
+    def test_wrong_parameters_are_refused(self):
+        for command in ("/vbng/task/get", "/vbng/task/get,none", "/vbng/task/get,999", "/vbng/task/list,x",
+                        "/vbng/task/page,-1", "/vbng/task/page,99999999999999999999"):
+            self.assertFalse(self.client.ask(command), command)
+        self.assertEqual(self.client.ask("/vbng/task/list,500"), [])
+
+    def test_all_subscribers_in_pages(self):
+        rows = self.client.ask("/vbng/subscriber")
+        self.assertEqual(rows.pop("count"), SUBSCRIBERS)
+        total, first, packets = 0, 0, list(rows).index("up_packets")
+        while first < SUBSCRIBERS:
+            flat = self.client.ask(f"/vbng/subscriber/page,{first}")
+            self.assertEqual(len(flat) % len(rows), 0)
+            total += sum(flat[packets :: len(rows)])
+            first += len(flat) // len(rows)
+        self.assertEqual(first, SUBSCRIBERS)
+        self.assertGreater(total, 0)
+        self.assertLessEqual(total, self.client.ask("/vbng/task/get,qos_up")["sent"])
+        one = self.client.ask("/vbng/subscriber/get,cpe1 255.511")
+        self.assertEqual(one["up_rate"], 10_000_000)
+
+    def test_the_exporter(self):
+        for more in ([], ["--subscribers"]):
+            out = subprocess.run([EXPORTER, "--socket", self.path, "--once", *more], capture_output=True, text=True, timeout=60)
+            self.assertEqual(out.returncode, 0, out.stderr)
+            lines = out.stdout.splitlines()
+            self.assertIn('vbng_task_dropped_packets_total{task="classify",reason="spoofed"} 0', lines)
+            one = [line for line in lines if line.startswith('vbng_subscriber_up_bytes_total{subscriber="cpe0 128.256"}')]
+            self.assertEqual(len(one), len(more))
+            if shutil.which("promtool"):
+                lint = subprocess.run(["promtool", "check", "metrics"], input=out.stdout, capture_output=True, text=True, timeout=60)
+                self.assertEqual((lint.returncode, lint.stdout + lint.stderr), (0, ""))
+            else:
+                print("SKIP promtool is not installed (package prometheus)")
+
+    def test_openmetrics(self):
+        command = [EXPORTER, "--socket", self.path, "--once", "--openmetrics"]
+        text = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
+        self.assertTrue(text.endswith("# EOF\n"))
+        self.assertIn("# TYPE vbng_core_rounds counter\n", text)
+
+    def test_no_gateway(self):
+        out = subprocess.run([EXPORTER, "--socket", os.path.join(self.folder, "none"), "--once"], capture_output=True,
+                             text=True, timeout=60)
+        self.assertEqual(out.returncode, 1)
+        self.assertIn("No such file", out.stderr)
+
+    def test_z_a_reader_that_hangs_costs_nothing(self):
+        """One that never takes its answers away; then the end of the run, whose ledger must balance."""
+        hung = Client(self.path)
+        hung.socket.setblocking(False)
+        try:
+            for _ in range(10000):
+                hung.socket.send(b"/vbng/task/list")
+        except BlockingIOError:
+            pass
+        before = self.client.ask("/vbng/ledger/get,0")
+        time.sleep(0.5)
+        after = self.client.ask("/vbng/ledger/get,0")
+        self.assertGreater(after["received"], before["received"])
+        self.vbng.send_signal(signal.SIGTERM)
+        self.assertEqual(self.vbng.wait(30), 0)
+        with open(self.report, encoding="utf-8") as f:
+            ledger = json.load(f)["ledger"]
+        self.assertTrue(ledger["balances"])
+        self.assertGreaterEqual(ledger["received"], after["received"])
+        hung.close()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    VBNG, EXPORTER = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    sys.argv[1:] = []
+    unittest.main(verbosity=1)
