@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the telemetry socket says of a gateway under load, and that no reader of it costs a packet.
 
-usage: run.py VBNG EXPORTER
+usage: run.py VBNG EXPORTER TOP
 """
 
 import json
@@ -16,8 +16,8 @@ import tempfile
 import time
 import unittest
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-CONFIG = os.path.join(TOP, "cfg", "bng-qos-4port.cfg")
+PROJECT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CONFIG = os.path.join(PROJECT, "cfg", "bng-qos-4port.cfg")
 GROUPS = {"task", "port", "link", "pool", "core", "ledger", "qos", "subscriber"}
 SUBSCRIBERS = 65536
 
@@ -140,6 +140,12 @@ class Telemetry(unittest.TestCase):
         self.assertTrue(text.endswith("# EOF\n"))
         self.assertIn("# TYPE vbng_core_rounds counter\n", text)
 
+    def test_the_terminal_view(self):
+        for more, word in ((["--interval", "0.2"], "classify"), (["--subscribers", "--interval", "0.2"], "cpe0 128.")):
+            out = subprocess.run([TOP, "--socket", self.path, "--once", *more], capture_output=True, text=True, timeout=60)
+            self.assertEqual(out.returncode, 0, out.stderr)
+            self.assertIn(word, out.stdout)
+
     def test_no_gateway(self):
         out = subprocess.run([EXPORTER, "--socket", os.path.join(self.folder, "none"), "--once"], capture_output=True,
                              text=True, timeout=60)
@@ -169,8 +175,8 @@ class Telemetry(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
-    VBNG, EXPORTER = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    VBNG, EXPORTER, TOP = map(os.path.abspath, sys.argv[1:])
     sys.argv[1:] = []
     unittest.main(verbosity=1)

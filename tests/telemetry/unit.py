@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The terminal view of made-up readings."""
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "tools"))
+
+from vbnglab import top  # noqa: E402
+
+
+def reading(at, packets, dropped=0, busy=0, up=1):
+    """One port, one task, one core, one ring, one scheduler, after so many packets of 100 bytes."""
+    r = top.Reading.__new__(top.Reading)
+    r.at = at
+    r.groups = {
+        "ledger": {"gw": {"received": packets, "dropped": dropped, "held": 3}},
+        "core": {"0.cpu5": {"busy_cycles": busy, "idle_cycles": 1000 * at - busy, "rounds": 10 * at}},
+        "port": {"cpe0": {"rx_packets": packets, "rx_bytes": 100 * packets, "tx_packets": 0, "tx_bytes": 0, "rx_missed": 0,
+                          "up": up}},
+        "link": {"tx.0": {"depth": 256, "size": 1024, "high_water": 700}},
+        "task": {"classify": {"in": packets, "created": 0, "sent": packets - dropped, "held": 3, "link_full": 0,
+                              "drop_spoofed": dropped, "drop_short": 0}},
+        "qos": {"up.0": {"held": 3, "lag_p50_ns": 1200, "lag_p99_ns": 34e6, "limited": 7, "under": 1, "over": 0,
+                         "error_ppm": 12345}},
+    }
+    return r
+
+
+class Figures(unittest.TestCase):
+    def test_si(self):
+        for value, text in ((0, "0"), (999, "999"), (999.6, "1k"), (1234, "1.23k"), (45.6e6, "45.6M"), (1e9, "1G")):
+            self.assertEqual(top.si(value), text)
+
+    def test_duration(self):
+        for ns, text in ((0, "0us"), (1200, "1.2us"), (34e6, "34ms"), (2.5e9, "2.5s")):
+            self.assertEqual(top.duration(ns), text)
+
+    def test_spark(self):
+        self.assertEqual(top.spark([]), "")
+        self.assertEqual(top.spark([0, 0]), "▁▁")
+        self.assertEqual(top.spark([0, 4, 8]), "▁▅█")
+
+    def test_bar(self):
+        self.assertEqual(top.bar(0.5, 4), "██··")
+        self.assertEqual(top.bar(7, 4), "████")
+
+
+class Views(unittest.TestCase):
+    def view(self, *readings):
+        v = top.View()
+        for r in readings:
+            v.add(r)
+        return v.lines()
+
+    def line(self, lines, begin):
+        return next(line for line in lines if line.startswith(begin))
+
+    def test_one_reading_has_no_rates(self):
+        self.assertEqual(self.view(reading(1, 0)), ["waiting for a second reading ..."])
+
+    def test_rates(self):
+        lines = self.view(reading(10, 1000), reading(12, 5000, dropped=500, busy=500))
+        self.assertEqual(lines[0], "gw   received 2kpps   dropped 250pps   held 3")
+        self.assertIn("25.0%", self.line(lines, "0.cpu5"))
+        self.assertEqual(self.line(lines, "cpe0").split()[1:6], ["2k", "1.6M", "0", "0", "0"])
+        self.assertEqual(self.line(lines, "classify").split()[1:], ["2k", "1.75k", "3", "spoofed", "250"])
+        self.assertIn("256       700 of 1024", self.line(lines, "tx.0"))
+        self.assertEqual(self.line(lines, "up.0").split()[1:], ["3", "1.2us", "34ms", "7", "1", "0", "1.23%"])
+
+    def test_a_port_that_is_down_says_so(self):
+        self.assertTrue(self.line(self.view(reading(1, 0), reading(2, 0, up=0)), "cpe0").endswith(" DOWN"))
+
+    def test_the_curve_has_an_end(self):
+        lines = self.view(*(reading(at, at * at) for at in range(1, 100)))
+        self.assertEqual(len(self.line(lines, "cpe0").split()[-1]), top.HISTORY)
+
+
+class FakeTelemetry:
+    """Three subscribers; the second is sent 1000 bytes more at each reading."""
+
+    def __init__(self):
+        self.sent = 0
+
+    def names(self, _):
+        return ["a 1.1", "a 1.2", "a 1.3"]
+
+    def rows(self, _):
+        self.sent += 1000
+        keys = ["up_bytes", "up_rate", "up_sojourn_ns", "down_bytes", "down_rate", "down_sojourn_ns"]
+        return keys, [[0, 1, 0, 0, 1, 0], [self.sent, 10**7, 5000, 0, 1, 0], [0, 1, 0, 0, 1, 0]]
+
+
+class Busiest(unittest.TestCase):
+    def test_the_busiest_comes_first(self):
+        subscribers = top.Subscribers(FakeTelemetry())
+        self.assertEqual(len(subscribers.lines(2)), 1)
+        lines = subscribers.lines(2)
+        self.assertEqual(len(lines), 3)
+        self.assertTrue(lines[1].startswith("a 1.2"))
+        self.assertIn(" 10M ", lines[1])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""DPDK's telemetry socket of a running vbng: doc/telemetry.md."""
+
+import glob
+import json
+import os
+import socket
+
+RUN_DIRS = ("/var/run/dpdk", os.path.expanduser("~/.local/run/dpdk"), f"/run/user/{os.getuid()}/dpdk")
+SOCKET = "dpdk_telemetry.v2"
+TIMEOUT = 5.0  # seconds
+
+
+class Unreachable(Exception):
+    """No vbng, or none that answers."""
+
+
+def find_socket():
+    """The telemetry socket of the only vbng that runs."""
+    found = [path for folder in RUN_DIRS for path in glob.glob(f"{folder}/vbng-*/{SOCKET}") if answers(path)]
+    if len(found) != 1:
+        what = "no vbng runs here" if not found else "several run: " + ", ".join(found)
+        raise Unreachable(f"{what}; say --socket PATH (FILE_PREFIX/{SOCKET} in DPDK's run-time folder)")
+    return found[0]
+
+
+def answers(path):
+    """Does somebody listen there? A process that was killed leaves its socket behind."""
+    try:
+        Telemetry(path).close()
+    except Unreachable:
+        return False
+    return True
+
+
+class Telemetry:
+    """A connection to a telemetry socket: a command is a packet, and so is its answer."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(TIMEOUT)
+        try:
+            self.socket.connect(path)
+            self.room = json.loads(self.socket.recv(1024))["max_output_len"]
+        except (OSError, ValueError) as e:
+            self.close()
+            raise Unreachable(f"{path}: {e}") from e
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self.socket.close()
+
+    def ask(self, command):
+        """What a command answers, without its name; None where it is refused."""
+        try:
+            self.socket.send(command.encode())
+            answer = json.loads(self.socket.recv(self.room))
+        except (OSError, ValueError) as e:
+            raise Unreachable(f"{command}: {e}") from e
+        return answer.get(command.split(",")[0])
+
+    def count(self, group):
+        """How many objects a group has; 0 where there is no such group."""
+        rows = self.ask(f"/vbng/{group}")
+        return 0 if rows is None else rows["count"]
+
+    def names(self, group):
+        """The names of all objects of a group."""
+        found, count = [], self.count(group)
+        while len(found) < count:
+            found += self.ask(f"/vbng/{group}/list,{len(found)}")
+        return found
+
+    def objects(self, group):
+        """{name: {key: figure}} of all objects of a group."""
+        return {name: self.ask(f"/vbng/{group}/get,{i}") for i, name in enumerate(self.names(group))}
+
+    def rows(self, group):
+        """(keys, rows of figures) of a large group, many in an answer."""
+        head = self.ask(f"/vbng/{group}")
+        count, found = head.pop("count"), []
+        keys = [key for key in head if not key.endswith("_")]
+        while len(found) < count:
+            flat = self.ask(f"/vbng/{group}/page,{len(found)}")
+            found += [flat[i : i + len(keys)] for i in range(0, len(flat), len(keys))]
+        return keys, found
