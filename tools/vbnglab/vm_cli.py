@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 
-from . import run, vm_demo, vm_image, vm_qemu, vm_topology
+from . import run, vm_demo, vm_image, vm_qemu, vm_seed, vm_topology
 from .vm import Vm
 
 OK, FAILED, USAGE = 0, 1, 2
@@ -50,6 +50,12 @@ def _parser():
                    help="the guest's memory on the host: ordinary, huge pages, or a mounted hugetlbfs (default: memfd)")  # fmt: skip
     r.add_argument("--report", metavar="FILE", help="write the report of the guest's vbng here")
     r.add_argument("--output", metavar="DIR", help="keep report, samples, logs and console here")
+
+    s = sub.add_parser("seed", help="write a seed disk for cloud-init, for a cloud image in a virtual machine of your own")
+    s.add_argument("config", metavar="CONFIG", help="for the guest, with the PCI addresses that its ports have there")
+    s.add_argument("output", metavar="FILE", help="the disk image to write (ISO 9660)")
+    s.add_argument("--topology", metavar="SxCxT", default="1x2x1", help="of the guest (default: 1x2x1)")
+    s.add_argument("--vbng", metavar="FILE", help="vbng for the guest (default: this tree's, built for any CPU)")
 
     d = sub.add_parser("demo", parents=[common], help="the gateway in a guest behind Open vSwitch, the tester on the host")
     d.add_argument("--duration", type=_seconds, default=60.0, metavar="S", help="seconds of traffic (default: 60)")
@@ -112,6 +118,12 @@ def _run(args, arguments):
     return OK
 
 
+def _seed(args, _):
+    vm_seed.make(args.config, args.output, str(vm_topology.parse(args.topology)), args.vbng)
+    print(f"{args.output}: attach it to the guest as a second disk")
+    return OK
+
+
 def _demo(args, _):
     outcome = vm_demo.demonstrate(args.duration, args.rate, args.switch, folder=args.output, cache=args.cache,
                                   accel=args.accel, vbng=args.vbng)  # fmt: skip
@@ -130,7 +142,7 @@ def main(argv=None):
     split = words.index("--") if "--" in words else len(words)
     args = _parser().parse_args(words[:split])
     try:
-        return {"build": _build, "run": _run, "demo": _demo}[args.command](args, words[split + 1:])
+        return {"build": _build, "run": _run, "seed": _seed, "demo": _demo}[args.command](args, words[split + 1:])
     except (vm_image.ImageError, vm_qemu.SpecError, vm_topology.TopologyError) as e:
         print(f"tools/vm: {e}", file=sys.stderr)
         return USAGE
