@@ -166,6 +166,8 @@ class Bar(unittest.TestCase):
         p.trial("a", 1.0, 1.5, "x")
         self.assertAlmostEqual(p.left(), 9 * 1.5)
         self.assertIn("0:14 left  a: x", out.getvalue())
+        p.trial("a", 1.0, 0, "y")
+        self.assertIn(" 20 %  0:12 left  a: y (known)", out.getvalue())
         p.close("a")
         self.assertEqual(p.left(), 0)
         self.assertEqual(progress.duration(3725), "1:02:05")

@@ -39,9 +39,9 @@ class Progress:
         """A trial has ended. wall: what it took; 0 when it was known from an earlier run."""
         left = self.sections.setdefault(section, [0, seconds])
         left[0] = max(left[0] - 1, 1)  # until close(), at least one more will come
+        self.spent += wall or seconds + self.overhead
         if wall > 0:
             self.done += 1
-            self.spent += wall
             self.overhead += (wall - seconds - self.overhead) / min(self.done, 8)
         self._say(f"{section}: {text}" + (" (known)" if wall == 0 else ""))
 
