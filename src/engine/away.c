@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "engine/link.h"
 
-#define PATIENCE 25 /* looks at a port until a connection is tried once more */
+#define PATIENCE 10 /* looks at a port until a connection is tried once more */
 
 struct change {
     struct engine *e;

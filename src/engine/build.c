@@ -73,6 +73,8 @@ static void connect_dest(struct engine *e, struct out *o, const struct plan_dest
     case DEST_PORT:
         port = &e->ports[d->index];
         link_to_port(o, port->dpdk_id, d->queue, port->cfg->on_full, port->is_wire);
+        if (port->away)
+            link_to_nobody(o);
         break;
     case DEST_CALL:
         link_to_task(o, e->tasks[d->index]);
@@ -165,6 +167,7 @@ static int add_inputs(struct engine *e, struct core *c, unsigned i)
         in->kind = INPUT_PORT;
         in->in_port = inst->rx[r].port;
         in->dpdk_port = e->ports[in->in_port].dpdk_id;
+        in->away = e->ports[in->in_port].away;
         in->queue = inst->rx[r].queue;
     }
     if (inst->in_ring != CFG_NONE) {

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/peer.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 static bool is_device(const char *device, const char *driver)
 {
@@ -42,4 +46,20 @@ void peer_read(const char *device, struct peer *out)
         out->comes_back = strcmp(value, "1") == 0 ? PEER_ITSELF : PEER_REOPEN;
         argument(device, "path", "", out->path, sizeof(out->path));
     }
+}
+
+void peer_clear(const struct peer *peer)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd;
+
+    if (peer->comes_back != PEER_ITSELF || peer->path[0] == '\0')
+        return;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return;
+    memcpy(address.sun_path, peer->path, sizeof(address.sun_path));
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0 && errno == ECONNREFUSED)
+        unlink(peer->path);
+    close(fd);
 }

@@ -17,10 +17,14 @@ enum peer_return {
 
 struct peer {
     enum peer_return comes_back;
-    char path[PEER_PATH_MAX]; /* PEER_REOPEN: of the socket */
+    char path[PEER_PATH_MAX]; /* of net_virtio_user's socket */
 };
 
 /** What a DPDK device string says about its socket. */
 void peer_read(const char *device, struct peer *out);
+
+/** Where net_virtio_user is to make a socket: take away one that a process has left which is no
+ * more, as the driver does not. One at which somebody listens stays. */
+void peer_clear(const struct peer *peer);
 
 #endif

@@ -164,6 +164,18 @@ static void watch_link(const struct port *port, const struct rte_eth_dev_info *i
         conf->intr_conf.lsc = 1;
 }
 
+/* A memif client may start before its server: it is then one whose peer has gone. */
+static int start_device(struct port *port)
+{
+    int rc = rte_eth_dev_start(port->dpdk_id);
+
+    if (rc == 0 || port->peer.comes_back != PEER_RESTART)
+        return rc;
+    log_warning("port %s: its peer is not there yet", port->cfg->name);
+    port->away = port->left = true;
+    return 0;
+}
+
 static int configure(struct port *port, const struct plan *p, unsigned i, struct rte_mempool *pool)
 {
     const struct cfg_port *cfg = port->cfg;
@@ -188,7 +200,7 @@ static int configure(struct port *port, const struct plan *p, unsigned i, struct
     for (uint16_t q = 0; rc == 0 && q < n_tx; q++)
         rc = rte_eth_tx_queue_setup(port->dpdk_id, q, tx_desc, (unsigned)port->socket, NULL);
     if (rc == 0)
-        rc = rte_eth_dev_start(port->dpdk_id);
+        rc = start_device(port);
     if (rc != 0)
         log_error("%s:%u: port %s: the device refuses its configuration: %s", cfg->loc.file,
                   cfg->loc.line, cfg->name, rte_strerror(-rc));
@@ -222,6 +234,8 @@ int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_me
 
     port->cfg = &p->cfg->ports[i];
     port->is_wire = is_wire(port->cfg);
+    peer_read(port->cfg->device, &port->peer);
+    peer_clear(&port->peer);
     rc = port->is_wire ? open_wire(port, p, i) : open_device(port);
     if (rc != 0)
         return rc;
@@ -233,7 +247,6 @@ int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_me
     }
     set_mac(port);
     port->is_virtual = port->is_wire || strncmp(port->cfg->device, "net_", 4) == 0;
-    peer_read(port->cfg->device, &port->peer);
     port->keeps_buffers = strncmp(port->cfg->device, "net_af_xdp", 10) == 0;
     port->up = true;
     return 0;
