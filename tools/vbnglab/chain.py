@@ -55,13 +55,15 @@ class Controlled:
             time.sleep(0.05)
 
     def ask(self, *requests):
-        """Make requests one after the other. Raises OSError when one is refused, or nobody answers."""
+        """Make requests one after the other. Returns the last answer; raises OSError when one is refused, or nobody answers."""
+        answer = None
         with self._connect() as client, client.makefile("r", encoding="utf-8") as lines:
             for request in requests:
                 client.sendall(json.dumps(request).encode() + b"\n")
                 answer = json.loads(lines.readline() or "{}")
                 if not answer.get("ok"):
                     raise OSError(f"{request}: {answer.get('error')}")
+        return answer
 
     def ready(self):
         """Wait until its ports are up. False: it has ended, or does not answer; its result says why."""

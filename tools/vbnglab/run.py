@@ -112,6 +112,10 @@ class Running:
             time.sleep(0.01)
         return True
 
+    def sampling(self):
+        """Has it begun to take samples? Then its ports are open."""
+        return os.path.exists(os.path.join(self._folder, "samples.csv"))
+
     def output(self):
         """What it has printed so far; "" once it is finished."""
         try:

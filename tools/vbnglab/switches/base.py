@@ -20,6 +20,7 @@ import os
 import shlex
 import shutil
 import signal
+import stat
 import subprocess
 import time
 import zlib
@@ -96,9 +97,9 @@ class Switch:
         """The command that is the switch; None: no process is."""
         return None
 
-    def ready_path(self):
-        """What is there when it runs; None: to be alive is enough."""
-        return None
+    def ready_paths(self):
+        """What is there when it runs; []: to be alive is enough."""
+        return []
 
     def after(self):
         """Commands when it runs."""
@@ -157,6 +158,13 @@ class Switch:
 
     # --- life ---
 
+    def clean(self):
+        """Take away the sockets that an earlier run has left in its folder. Before the VNFs start."""
+        os.makedirs(self.folder, exist_ok=True)
+        for entry in os.scandir(self.folder):
+            if stat.S_ISSOCK(entry.stat(follow_symlinks=False).st_mode):
+                os.unlink(entry.path)
+
     def start(self):
         """Start the switch and wire it. Raises SwitchError; nothing of it is left then."""
         version, why = self.probe()
@@ -185,9 +193,9 @@ class Switch:
         self._all(self.after())
 
     def _wait(self):
-        end, path = time.monotonic() + START_SECONDS, self.ready_path()
+        end, paths = time.monotonic() + START_SECONDS, self.ready_paths()
         time.sleep(0.2)
-        while self.alive() and path is not None and not os.path.exists(path):
+        while self.alive() and not all(map(os.path.exists, paths)):
             if time.monotonic() > end:
                 raise SwitchError(f"{self.title} did not start within {START_SECONDS:.0f} s\n{self.tail()}")
             time.sleep(0.02)
@@ -238,8 +246,12 @@ class Switch:
         """{port: {"rx_packets", "rx_drop", "tx_packets", "tx_drop"}}, from the switch's side; {} where it tells none."""
         return {}
 
+    def lost_inside(self):
+        """{reason: packets} that it dropped between its ports, which no port counts."""
+        return {}
+
     def stats(self):
-        """The same, or SwitchError with its last lines when it has died."""
+        """What counters() says, or SwitchError with its last lines when it has died."""
         self.check()
         return self.counters()
 

@@ -29,7 +29,8 @@ class Basicfwd(DpdkSwitch):
         return os.path.join(self.folder, "basicfwd")
 
     def before(self):
-        build = f"gcc -O3 $(pkg-config --cflags libdpdk) {SOURCE} -o {shlex.quote(self.program())} $(pkg-config --libs libdpdk)"
+        there = f"test -x {shlex.quote(self.program())}"
+        build = f"{there} || gcc -O3 $(pkg-config --cflags libdpdk) {SOURCE} -o {shlex.quote(self.program())} $(pkg-config --libs libdpdk)"
         return [["sh", "-c", build]]
 
     def daemon(self):

@@ -36,8 +36,8 @@ class Bess(Switch):
     def daemon(self):
         return ["bessd", "-f", "-p", self._port(), "-c", str(self.cpus[0]), "-m", str(self.memory_mib), "-i", f"{self.folder}/bessd.pid"]
 
-    def ready_path(self):
-        return f"{self.folder}/bessd.pid"
+    def ready_paths(self):
+        return [f"{self.folder}/bessd.pid"]
 
     def _control(self, *words):
         return ["bessctl", "daemon", "connect", f"localhost:{self._port()}", "--", *words]

@@ -81,8 +81,7 @@ class DpdkSwitch(Switch):
 
     def eal(self, lcores):
         """Options of EAL."""
-        words = [*lcores, "--no-huge", "-m", str(self.memory_mib), f"--file-prefix={self.prefix}"]
-        pci = False
+        words, pci = [*lcores, f"--file-prefix={self.prefix}"], False
         for port in self.ordered():
             if port.kind == "vhost":
                 words += ["--vdev", f"net_vhost{port.number},iface={port.at}" + (",client=1" if self.vnf_server else "")]
@@ -93,7 +92,8 @@ class DpdkSwitch(Switch):
             else:
                 words += ["-a", port.at]
                 pci = True
-        return words if pci else [*words, "--no-pci"]
+        # a NIC wants huge pages
+        return [*words, "--socket-mem", str(self.memory_mib)] if pci else [*words, "--no-pci", "--no-huge", "-m", str(self.memory_mib)]
 
     def counters(self):
         """From the ethdev library's telemetry."""
@@ -105,8 +105,8 @@ class DpdkSwitch(Switch):
                                   "tx_packets": answer["opackets"], "tx_drop": answer["oerrors"]}
         return out
 
-    def ready_path(self):
-        return next((p.at for p in self.ordered() if p.kind == "vhost" and not self.vnf_server), None)
+    def ready_paths(self):
+        return [p.at for p in self.ordered() if p.role == "client"]
 
     def undo(self):
         return [["rm", "-f", *(p.at for p in self.ports.values() if p.kind in ("vhost", "memif") and p.role == "client")]]

@@ -15,12 +15,15 @@ class IpForward(KernelSwitch):
     name, title = "ip-forward", "Linux IP forwarding"
     modes = ("learn",)
     layer = 3
+    router_mac = MAC
 
     def wiring(self):
         # martians and redirects are of a router between networks, which this is not
         switches = ("ip_forward=1", "conf/all/rp_filter=0", "conf/default/rp_filter=0", "conf/all/send_redirects=0",
                     "conf/default/send_redirects=0", "conf/all/accept_local=1")
         out = [self.inside("sh", "-c", f"echo {value} >/proc/sys/net/ipv4/{key}") for key, value in (s.split("=") for s in switches)]
+        # without an address at all, here that of lo, the kernel knows no next hop
+        out.append(["ip", "-n", self.netns, "link", "set", "lo", "up"])
         ports = [p for pair in self.pairs() for p in pair]
         for p in ports:
             out += [["ip", "-n", self.netns, "link", "set", p.at, "address", MAC],

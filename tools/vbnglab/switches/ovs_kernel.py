@@ -25,7 +25,7 @@ class OvsKernel(KernelSwitch):
 
     def wiring(self):
         d = self.folder
-        return [["ovsdb-tool", "create", f"{d}/conf.db", SCHEMA],
+        return [["rm", "-f", f"{d}/conf.db"], ["ovsdb-tool", "create", f"{d}/conf.db", SCHEMA],
                 ["ovsdb-server", f"{d}/conf.db", f"--remote=punix:{d}/db.sock", f"--unixctl={d}/db.ctl", f"--pidfile={d}/db.pid",
                  f"--log-file={d}/db.log", "--detach", "--no-chdir"],
                 self._db("--no-wait", "init")]  # fmt: skip
@@ -34,8 +34,8 @@ class OvsKernel(KernelSwitch):
         d = self.folder
         return self.inside("ovs-vswitchd", f"unix:{d}/db.sock", f"--unixctl={d}/switch.ctl", f"--log-file={d}/switch.log")
 
-    def ready_path(self):
-        return f"{self.folder}/switch.ctl"
+    def ready_paths(self):
+        return [f"{self.folder}/switch.ctl"]
 
     def after(self):
         out = []

@@ -5,7 +5,7 @@ cannot go through it."""
 
 import os
 
-from .base import Switch, SwitchError
+from .base import SwitchError
 from .dpdk_app import DpdkSwitch
 
 
@@ -35,13 +35,12 @@ class T4p4s(DpdkSwitch):
         unknown = set(numbers) - set(self.macs)
         if unknown:
             raise SwitchError(f"t4p4s must be told the MAC addresses behind {', '.join(sorted(unknown))}")
-        table = [f"{mac} {numbers[name]}" for name, macs in self.macs.items() for mac in macs]
+        table = ["SET-DEFAULT .smac .mac_learn", "SET-DEFAULT .dmac .bcast"]
+        table += [f"MAC-FWD {mac} {numbers[name]}" for name, macs in self.macs.items() for mac in macs]
         return {"l2fwd.txt": "\n".join(table) + "\n"}
 
     def daemon(self):
-        eal = " ".join(self.eal(["-l", str(self.cpus[0])]))
-        return [os.path.join(os.environ.get("T4P4S", "t4p4s"), "t4p4s.sh"), ":l2fwd", f"ctrcfg={self.folder}/l2fwd.txt", f"eal={eal}",
-                f"cmdopts=-p {hex((1 << len(self.ports)) - 1)}"]
-
-    def ready_path(self):
-        return Switch.ready_path(self)
+        queues = ",".join(f"({i},0,{self.cpus[0]})" for i in range(len(self.ports)))
+        return [os.path.join(os.environ.get("T4P4S", "t4p4s"), "t4p4s.sh"), ":l2fwd", f"ctrcfg={self.folder}/l2fwd.txt",
+                "ealopts=" + " ".join(self.eal(["-l", str(self.cpus[0])])),
+                f'cmdopts=-p {hex((1 << len(self.ports)) - 1)} --config "{queues}"']

@@ -73,8 +73,8 @@ class Vpp(Switch):
     def daemon(self):
         return ["vpp", "-c", f"{self.folder}/startup.conf"]
 
-    def ready_path(self):
-        return f"{self.folder}/cli.sock"
+    def ready_paths(self):
+        return [f"{self.folder}/cli.sock"]
 
     def counters(self):
         """From "show interface": blocks of lines of an interface, of which the first one has its name."""

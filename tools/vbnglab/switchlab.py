@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One switch in one scenario, with vbng as tester and as VNFs: trials for the procedure of tools/measure.
+
+Each trial starts everything anew: the switch, the VNFs when it runs, the tester when they do. It ends with the
+tester, which waits until all that is under way has come back.
+"""
+
+import os
+import tempfile
+import time
+from dataclasses import dataclass, field, replace
+
+from . import chain, rig, scenarios, switchlab_config, trial
+from . import run as runs
+from .scenarios import TESTER
+from .switches.base import Port, Switch, SwitchError
+
+READY_SECONDS = 60.0
+# marks of a trial that are none here: a full queue into the switch is the switch's limit; on shared CPUs nobody has
+# one to himself
+NOT_HERE = (trial.EGRESS,)
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is run: a scenario with its numbers. The container study's tuple is (dimension, hosts, pairs, switch, size,
+    rate, burst); there is one host here."""
+
+    scenario: str
+    number: int = 1  # VNFs of loopback, pairs of pairs
+    mode: str = "patch"
+    train: int | None = None  # packets that the generator sends back to back
+    nics: tuple = ()  # "SWITCH,TESTER" PCI addresses for the ports that stand for NICs; () for virtual ones
+    phy_kind: str | None = None  # kind of these ports without NICs; None: as the others
+
+    @property
+    def name(self):
+        """Of the scenario, with its number."""
+        return f"{self.scenario}{self.number}" if self.scenario in scenarios.COUNTED else self.scenario
+
+
+class Alone(Switch):
+    """No switch at all: what the tester's ports are joined by is in its own memory. What generator and sink can do on
+    their CPU."""
+
+    name, title = "wire", "generator and sink alone"
+    kinds = ("wire",)
+
+    @classmethod
+    def probe(cls):
+        return "vbng", ""
+
+    def attach(self, name, kind, number, device):
+        return Port(name, kind, number, "")
+
+    def connect(self, a, b, mode="patch"):
+        super().connect(a, b, mode)
+        for name in (a, b):
+            self.ports[name] = replace(self.ports[name], device=f"wire:{a}")
+
+
+def alone(topology):
+    """The tester's part of a topology: where its packets go to is where they come from."""
+    ports = topology.tester_ports
+    half = len(ports) // 2
+    links = [w for w in topology.up] or list(zip(ports[:half], ports[half:]))
+    return scenarios.Topology({p: "vnf" for p in ports}, links, up=topology.up, down=topology.down)
+
+
+def placement(switch, topology, cpus):
+    """({process: CPU}, whether processes share one). The switch has the first CPU for itself where it works on one of
+    its own; then the tester has one; the VNFs share the rest, or the tester's."""
+    cpus = list(cpus)
+    taken = cpus[:1] if switch.own_cpu and len(cpus) > 1 else []
+    rest = cpus[len(taken):]
+    own = rest[-1]
+    others = rest[:-1] or [own]
+    out = {TESTER: own, **{v.name: others[i % len(others)] for i, v in enumerate(topology.vnfs)}}
+    return out, len(set(out.values())) < len(out) or (switch.own_cpu and not taken)
+
+
+def _kind(switch, place, setup):
+    if place == "vnf":
+        return switch.kinds[0]
+    if setup.nics:
+        return "nic"
+    return setup.phy_kind or switch.kinds[0]
+
+
+def wire(switch, topology, setup):
+    """Tell a switch its ports and connections. Raises SwitchError where it cannot be."""
+    if switch.layer == 3 and setup.scenario in scenarios.GATEWAY:
+        raise SwitchError(f"{switch.title} forwards by IPv4 address: it cannot carry the gateway's VLAN tags and labels")
+    if topology.vnfs and not switch.chains:
+        raise SwitchError(f"{switch.title} sends by MAC address, which the VNFs of this scenario do not change")
+    nics = list(setup.nics)
+    for port, place in topology.place.items():
+        kind = _kind(switch, place, setup)
+        if kind == "nic" and not nics:
+            raise SwitchError(f"not enough --nic: the scenario has {list(topology.place.values()).count('phy')} ports that are NICs")
+        switch.add_port(port, kind, nics.pop(0) if kind == "nic" else None)
+    if hasattr(switch, "behind"):
+        for (a, b), direction in ((w, d) for d in ("up", "down") for w in getattr(topology, d)):
+            switch.behind(b, [switchlab_config.MACS[direction][1]])
+    for link in topology.links:  # first who is started first
+        switch.connect(*sorted(link, key=lambda p: topology.owner(p) == TESTER), setup.mode)
+
+
+def _cpu_seconds(pids):
+    """CPU time of processes."""
+    total = 0
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
+                fields = f.read().rpartition(")")[2].split()
+            total += int(fields[11]) + int(fields[12])
+        except (OSError, IndexError, ValueError):
+            pass
+    return total / TICKS
+
+
+def _machine_seconds():
+    """CPU time that the machine has spent on anything, interrupts included."""
+    with open("/proc/stat", encoding="ascii") as f:
+        user, nice, system, _idle, _iowait, irq, softirq, steal = (int(x) for x in f.readline().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / TICKS
+
+
+@dataclass
+class SwitchRig(rig.Rig):
+    """A Rig whose gateway is a switch with VNFs. config: the tester's."""
+
+    switch: object = None
+    topology: object = None
+    vnfs: dict = field(default_factory=dict)  # name -> configuration
+    shared: bool = False
+    folder: str = ""  # in which the processes run
+    settle: float = 0.0  # seconds after the last packet that all have for what is under way
+    last: dict = field(default_factory=dict)  # of the last trial: reports, the switch's counters, CPU time
+
+    def trial(self, request, sample):
+        settings = self.tester_settings(request)
+        if self.settle:
+            settings.update({f"{g}.duration": f"{request.seconds}s" for g in self.generators[request.direction]})
+        self.switch.clean()
+        vnfs, counters, cpu, error, inside = {}, {}, None, None, {}
+        try:
+            if not self.switch.after_vnf:
+                self.switch.start()
+            for name, config in self.vnfs.items():
+                vnfs[name] = chain.Controlled(name, config, self.folder, vbng=self.vbng)
+                if not self.switch.after_vnf and not vnfs[name].ready():
+                    raise SwitchError(f"{name} did not start: {vnfs[name].running.output().strip()}")
+            tester = runs.start(self.config, request.seconds + self.settle, settings, share_cpus=True, vbng=self.vbng, sample=sample, cwd=self.folder)
+            try:
+                if self.switch.after_vnf:
+                    self._wait_for_sockets()
+                    self.switch.start()
+                cpu, counters = self._watch(tester, vnfs, request.seconds + self.settle / 2 if self.settle else None)
+            finally:
+                done = tester.finish(request.seconds + READY_SECONDS)
+            counters = counters or self.switch.stats()
+            inside = self.switch.lost_inside()
+        except SwitchError as e:
+            error = str(e)
+            done = runs.Result(False, None, error, None)
+        finally:
+            reports = {name: v.running.stop() for name, v in vnfs.items()}
+            self.switch.stop()
+        if not done.ok and error is None and not self.switch.alive():
+            done = replace(done, error=f"{done.error}\n{self.switch.tail()}")
+        self.last = {"reports": {TESTER: done.report, **{n: r.report for n, r in reports.items()}}, "counters": counters, "cpu": cpu,
+                     "lost_inside": {k: n for k, n in inside.items() if n}}
+        return done, self._together(reports, done)
+
+    def _wait_for_sockets(self):
+        end, paths = time.monotonic() + READY_SECONDS, [p.at for p in self.switch.ports.values() if p.role == "server"]
+        while paths and not any(map(os.path.exists, paths)) and time.monotonic() < end:
+            time.sleep(0.05)
+
+    def _watch(self, tester, vnfs, look):
+        """(CPU time, as CPUs, of the switch's processes, the VNFs' and all of the machine while the tester sends; the switch's
+        counters after `look` seconds). Some switches forget the counters of a port when its peer leaves."""
+        end = time.monotonic() + READY_SECONDS
+        while tester.alive() and not tester.sampling() and time.monotonic() < end:
+            time.sleep(0.005)
+        groups = {"switch": self.switch.pids, "vnfs": [v.running.pid for v in vnfs.values()], TESTER: [tester.pid]}
+        before, start = {k: _cpu_seconds(p) for k, p in groups.items()}, time.monotonic()
+        machine = _machine_seconds()
+        after, counters = before, None
+        while tester.alive():
+            if look is not None and counters is None and time.monotonic() > start + look:
+                counters = self.switch.stats()
+            after = {k: _cpu_seconds(p) for k, p in groups.items()}
+            self.switch.check()
+            time.sleep(0.02)
+        wall = time.monotonic() - start
+        return {**{k: (after[k] - before[k]) / wall for k in groups}, "machine": (_machine_seconds() - machine) / wall}, counters
+
+    @staticmethod
+    def _together(reports, tester):
+        """The Results of the VNFs as one, whose tasks have the VNF's name before them."""
+        if not reports:
+            return tester
+        dead = next((r for r in reports.values() if not r.ok), None)
+        if dead is not None:
+            return dead
+        first = next(iter(reports.values()))
+        tasks = [{**t, "name": f"{name}.{t['name']}"} for name, r in reports.items() for t in r.report["tasks"]]
+        return replace(first, report={**first.report, "tasks": tasks, "cores": [c for r in reports.values() for c in r.report["cores"]]})
+
+
+def take(one, request):
+    """A trial, judged, without the marks that mean nothing here, and with the CPU time of all."""
+    row = trial.take(one, request)
+    row["marks"] = [m for m in row["marks"] if m not in NOT_HERE and not (one.shared and m == "disturbed")]
+    row["cpu"], row["lost_inside"] = one.last.get("cpu"), one.last.get("lost_inside")
+    return row
+
+
+def make(adapter, setup, folder, cpus, vbng=None, saturation=rig.SATURATION):
+    """A SwitchRig, its configurations in the folder. Raises SwitchError or rig.Unusable."""
+    # the path of a socket has room for 107 letters only
+    switch = adapter(tempfile.mkdtemp(prefix="vbng-lab-"), cpus[:1])
+    topology = scenarios.ALL[setup.scenario](setup.number)
+    if adapter is Alone:
+        topology = alone(topology)
+    wire(switch, topology, setup)
+    where, shared = placement(switch, topology, cpus)
+    paths = switchlab_config.write(folder, setup.scenario, topology, switch, where, "sleep" if shared else "pause", setup.train)
+    with open(os.path.join(folder, f"{switch.name}.sh"), "w", encoding="utf-8") as f:
+        f.write(switch.render())
+    return SwitchRig(paths.pop(TESTER), vbng=vbng, saturation=saturation, switch=switch, topology=topology, vnfs=paths, shared=shared,
+                     folder=switch.folder).discover()  # fmt: skip

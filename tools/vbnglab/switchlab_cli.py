@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commands of tools/switchlab: list, run, show."""
+
+import argparse
+import datetime
+import json
+import os
+import shutil
+import signal
+import sys
+from dataclasses import asdict, replace
+
+from . import journal, machine, procedure, result, rig, scenarios, switchlab, switchlab_output, switches
+from .progress import Progress
+from .switches.base import SwitchError
+
+QUICK = replace(procedure.QUICK, seconds=1.0, parts=("rplus",))
+ROUNDS = replace(procedure.Options(), seconds=1.5, width=0.05, max_trials=9, parts=("rplus", "latency"))
+# how far each adapter has been taken by its authors, where it is not installed
+RUN_BY_US = {"direct", "testpmd", "basicfwd", "ovs-dpdk", "linux-bridge", "ip-forward"}
+
+
+def parser():
+    """The command line."""
+    p = argparse.ArgumentParser(prog="switchlab", description="Run vbng behind software switches, and compare them; doc/switches.md.")
+    sub = p.add_subparsers(dest="command", required=True)
+    sub.add_parser("list", help="every switch, its version, or why it cannot run here").add_argument("--json", action="store_true")
+    r = sub.add_parser("run", help="measure a scenario with one switch or several",
+                       description="Scenarios: " + "; ".join(f"{n}: {f.__doc__}" for n, f in scenarios.ALL.items()))
+    s = sub.add_parser("show", help="print what a switch would be given, as a shell script")
+    for q in (r, s):
+        q.add_argument("scenario", choices=scenarios.ALL)
+        q.add_argument("--switch", required=True, metavar="NAME[,NAME...]", help=f"of {', '.join(switches.ALL)}; run: or installed")
+        q.add_argument("-n", "--number", type=int, default=1, metavar="N", help="VNFs of loopback, pairs of pairs (default: 1)")
+        q.add_argument("--mode", choices=("patch", "learn"), help="default: patch where the switch has it")
+        q.add_argument("--nic", action="append", default=[], metavar="SWITCH,TESTER",
+                       help="PCI addresses of the two ends of a cable, for a port that stands for a NIC; repeat it")
+        q.add_argument("--phy", metavar="KIND", help="kind of the ports that stand for NICs, without --nic (default: as the others)")
+    r.add_argument("--sizes", default="64", help="frame sizes with FCS, as 64,256,1024 (default: 64)")
+    r.add_argument("--direction", choices=("uni", "both"), default="uni", help="default: uni")
+    r.add_argument("--rate", default=rig.SATURATION, help="of each generator for R+ (default: 100%% of 10 Gbit/s)")
+    r.add_argument("--burst", type=int, metavar="N", help="packets that a generator sends back to back")
+    r.add_argument("--seconds", type=float, help=f"of a trial (default: {ROUNDS.seconds:g})")
+    r.add_argument("--max-trials", type=int, help=f"for one R+ (default: {ROUNDS.max_trials})")
+    r.add_argument("--quick", action="store_true", help="few short trials, no latency: does it work?")
+    r.add_argument("--latency", action="store_true", help="latency, too, with --quick")
+    r.add_argument("--cpus", metavar="N,N,...", help="the switch's, the VNFs' ..., the tester's (default: all)")
+    r.add_argument("--out", metavar="DIR", help="folder for the results (default: switchlab-SCENARIO)")
+    r.add_argument("--vbng", help="binary (default: $VBNG, else build/vbng)")
+    return p
+
+
+def _adapters(text):
+    names = [n for n, s in switches.ALL.items() if s.probe()[0]] if text == "installed" else text.split(",")
+    for n in names:
+        if n not in switches.ALL:
+            raise SwitchError(f"no switch {n}: there are {', '.join(switches.ALL)}")
+    return names
+
+
+def _setup(args, adapter):
+    if adapter is switchlab.Alone:
+        return switchlab.Setup(args.scenario, args.number, "patch", args.burst)
+    return switchlab.Setup(args.scenario, args.number, args.mode or adapter.modes[0], getattr(args, "burst", None), tuple(args.nic), args.phy)
+
+
+def list_switches(args):
+    """Table of all, or JSON."""
+    rows = []
+    for name, adapter in switches.ALL.items():
+        version, why = adapter.probe()
+        rows.append({"switch": name, "title": adapter.title, "version": version, "state": "ready" if version else "rendered",
+                     "tried": "run" if name in RUN_BY_US else "rendered", "ports": list(adapter.kinds), "modes": list(adapter.modes), "why": why})
+    if args.json:
+        print(json.dumps(rows, indent=1))
+        return 0
+    print(f"{'switch':13} {'here':9} {'tried':9} {'version':16} {'ports':15} {'modes':12} why not")
+    for r in rows:
+        print(f"{r['switch']:13} {r['state']:9} {r['tried']:9} {r['version'] or '-':16} {','.join(r['ports']):15} {','.join(r['modes']):12} {r['why']}".rstrip())
+    return 0
+
+
+def show(args):
+    """What each switch would be given."""
+    for name in _adapters(args.switch):
+        switch = switches.ALL[name](f"/run/lab/{name}")
+        setup = _setup(args, switch)
+        switchlab.wire(switch, scenarios.ALL[args.scenario](args.number), setup)
+        print(f"# {switch.title}, {setup.name}, {setup.mode}: {switches.base.MODES[setup.mode]}")
+        for p in switch.ports.values():
+            print(f"# port {p.name}: device = \"{p.device}\"; {p.role}")
+        print(switch.render())
+    return 0
+
+
+def _directions(one, args):
+    if "all" in one.generators:
+        return ["all"]
+    return ["both"] if args.direction == "both" else ["up"]
+
+
+def _measure(adapter, args, options, cpus, folder):
+    """The entry of one switch in the result."""
+    version, why = adapter.probe()
+    setup = _setup(args, adapter)
+    entry = {"title": adapter.title, "version": version, "mode": setup.mode, "state": "rendered", "why": why, "result": None}
+    if version is None:
+        return entry
+    home = os.path.join(folder, adapter.name)
+    os.makedirs(home, exist_ok=True)
+    one = None
+    try:
+        one = switchlab.make(adapter, setup, home, cpus, args.vbng, args.rate)
+        sizes = rig.parse_sizes(args.sizes, args.scenario in scenarios.GATEWAY)
+        progress = Progress()
+        m = procedure.Measurement(one, options, sizes, _directions(one, args), journal.Journal(None, None), progress, switchlab.take)
+        try:
+            m.run()
+        finally:
+            progress.end()
+            entry.update(shared=one.shared, result=result.build(one, options, m, ["tools/switchlab", *sys.argv[1:]], None))
+    except (SwitchError, rig.Unusable, ValueError) as e:
+        return {**entry, "why": str(e)}
+    finally:
+        if one is not None:
+            shutil.rmtree(one.switch.folder, ignore_errors=True)
+    if not any(t["ok"] for t in m.trials):
+        return {**entry, "state": "failed", "why": m.trials[-1]["error"]}
+    return {**entry, "state": "measured", "why": ""}
+
+
+def run(args):
+    """Measure, write, print. Exit status 0; 1: nothing could be measured; 3: no picture."""
+    options = QUICK if args.quick else ROUNDS
+    if args.latency:
+        options = replace(options, parts=("rplus", "latency"))
+    given = {k: v for k in ("seconds", "max_trials") if (v := getattr(args, k)) is not None}
+    options = replace(options, **given)
+    cpus = [int(c) for c in args.cpus.split(",")] if args.cpus else sorted(os.sched_getaffinity(0))
+    names = _adapters(args.switch)
+    setup = _setup(args, switches.ALL[names[0]])
+    folder = os.path.abspath(args.out or f"switchlab-{setup.name}")
+    os.makedirs(folder, exist_ok=True)
+    out = {"format": switchlab_output.FORMAT, "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+           "command": ["tools/switchlab", *sys.argv[1:]], "scenario": setup.name, "about": scenarios.ALL[args.scenario].__doc__,
+           "tuple": {"dimension": "latency" if "latency" in options.parts else "throughput", "hosts": 1, "pairs": args.number,
+                     "size": args.sizes, "rate": args.rate, "burst": args.burst, **{k: v for k, v in asdict(setup).items() if k == "nics"}},
+           "machine": machine.describe(), "cpus": cpus, "shared": False, "switches": {}}  # fmt: skip
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))
+    print("== generator and sink alone", file=sys.stderr, flush=True)
+    out["alone"] = _measure(switchlab.Alone, args, replace(options, parts=("rplus",)), cpus, folder)
+    for name in names:
+        print(f"== {name}", file=sys.stderr, flush=True)
+        out["switches"][name] = entry = _measure(switches.ALL[name], args, options, cpus, folder)
+        out["shared"] = out["shared"] or entry.get("shared", False)
+        if entry["state"] == "failed":
+            print(entry["why"], file=sys.stderr)
+        switchlab_output.write_json(out, folder)
+    print(switchlab_output.text(out))
+    if not any(e["state"] == "measured" for e in out["switches"].values()):
+        return 1
+    drawn = switchlab_output.picture(out, folder)
+    print(f"\n{folder}: result.json{', switches.svg, switches.png' if drawn else ''}, and for each switch its configurations")
+    return 0 if drawn else 3
+
+
+def main(argv=None):
+    """Returns the exit status."""
+    args = parser().parse_args(argv)
+    try:
+        return {"list": list_switches, "run": run, "show": show}[args.command](args)
+    except (SwitchError, ValueError) as e:
+        print(f"switchlab: {e}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
