@@ -3,11 +3,16 @@
 
 #include <string.h>
 
+#include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_malloc.h>
 
 /* Ranking reads from memory, and asks for it ahead: of few packets it is twice as dear. */
 #define RANK_AT_ONCE 256
+
+#define LOOK_SHARE  3  /* filling takes one part of so many of the time */
+#define LOOK_LEAST  64 /* more than any burst, so that there is always a choice */
+#define LOOK_WINDOW 32 /* fills before that is thought over */
 
 struct backlog *backlog_create(struct task *t, int socket)
 {
@@ -20,6 +25,7 @@ struct backlog *backlog_create(struct task *t, int socket)
         return NULL;
     b->task = t;
     b->hold = t->hold;
+    b->look = BACKLOG_LOOK;
     b->limit = RANKS;
     b->rank = (uint8_t *)&b->m[size];
     return b;
@@ -125,18 +131,37 @@ static void choose(struct backlog *b)
     memset(&b->count[rank + 1], 0, (RANKS - rank - 1) * sizeof(b->count[0]));
 }
 
-uint16_t backlog_fill(struct backlog *b, uint16_t dpdk_port, uint16_t queue)
+static void adjust_look(struct backlog *b, uint64_t start)
 {
+    uint64_t now = rte_rdtsc();
+
+    b->spent += now - start;
+    if (++b->fills < LOOK_WINDOW)
+        return;
+    if (b->spent * LOOK_SHARE > now - b->since)
+        b->look = RTE_MAX(b->look * 3 / 4, (uint32_t)LOOK_LEAST);
+    else
+        b->look = RTE_MIN(b->look * 9 / 8, (uint32_t)BACKLOG_LOOK);
+    b->since = now;
+    b->spent = b->fills = 0;
+}
+
+uint16_t backlog_fill(struct backlog *b, uint16_t dpdk_port, uint16_t queue, bool spare)
+{
+    uint64_t start = rte_rdtsc();
     uint16_t n;
 
     if (unlikely(b->tail > b->hold + BACKLOG_LOOK))
         move_to_front(b);
-    n = rte_eth_rx_burst(dpdk_port, queue, b->m + b->tail, BACKLOG_LOOK);
+    n = rte_eth_rx_burst(dpdk_port, queue, b->m + b->tail,
+                         (uint16_t)(spare ? BACKLOG_LOOK : b->look));
     set_ends(b, b->head, b->tail + n);
     if ((is_closed(b) && b->tail - b->ranked >= RANK_AT_ONCE) || b->tail - b->head > b->hold)
         rank_new(b);
     if (b->tail - b->head > b->hold)
         choose(b);
+    if (!spare)
+        adjust_look(b, start);
     return n;
 }
 

@@ -12,7 +12,7 @@
 
 #include "engine/task.h"
 
-#define BACKLOG_LOOK 256 /* packets taken from the device at a time: bounds the work of a round */
+#define BACKLOG_LOOK 256 /* most packets taken from the device at a time */
 
 struct backlog {
     struct task *task;   /* whose packets they are; ranks them */
@@ -22,6 +22,9 @@ struct backlog {
     unsigned limit;      /* the rank that has lost some since the backlog was empty; RANKS: none */
     unsigned lowest;     /* of the ranks that have lost some since then */
     uint32_t count[RANKS]; /* of these, by rank */
+    uint32_t look;         /* packets to take at a time at present */
+    uint32_t fills;        /* since the last time that look was thought over */
+    uint64_t since, spent; /* TSC then; cycles that filling has taken since */
     uint8_t *rank;         /* parallel to m */
     struct rte_mbuf *m[];  /* hold + 2 * BACKLOG_LOOK */
 };
@@ -40,10 +43,12 @@ static inline uint32_t backlog_count(const struct backlog *b)
 }
 
 /**
- * Take up to BACKLOG_LOOK packets from a receive queue (DPDK's port number), and drop what is too
- * many then. Returns how many were taken.
+ * Take packets from a receive queue (DPDK's port number), and drop what is too many then. That is
+ * to take a third of the core's time at most, so that most of it is left for those that are kept:
+ * what is beyond, the device loses. spare: the core has nothing else to do. Returns how many were
+ * taken.
  */
-uint16_t backlog_fill(struct backlog *b, uint16_t dpdk_port, uint16_t queue);
+uint16_t backlog_fill(struct backlog *b, uint16_t dpdk_port, uint16_t queue, bool spare);
 
 /** Take out the oldest, up to n. They stand at *m until the next call. Returns how many. */
 uint16_t backlog_take(struct backlog *b, uint16_t n, struct rte_mbuf ***m);

@@ -14,7 +14,7 @@
 #define SLEEP_AFTER_ROUNDS 64 /* empty rounds before a core that may sleep does */
 /* Full bursts in a row that a port may bring before the core is taken to lag behind it. */
 #define LAG_BURSTS 4
-#define POLLS_MAX  16    /* of a task in a round */
+#define POLLS_MAX  4     /* of a task in a round: reception must not wait for long */
 #define SLEEP_NS   20000 /* the kernel adds its timer slack of about 50 us */
 
 static bool blocked(struct input *in)
@@ -42,7 +42,7 @@ static unsigned poll_backlog(struct input *in, bool receive, bool stalled)
     uint16_t n;
 
     if (receive && !in->away)
-        in->polled += backlog_fill(in->backlog, in->dpdk_port, in->queue);
+        in->polled += backlog_fill(in->backlog, in->dpdk_port, in->queue, stalled);
     n = stalled ? 0 : backlog_take(in->backlog, in->burst, &m);
     if (n > 0)
         run_from_port(in, m, n);

@@ -6,19 +6,32 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_ethdev.h>
+#include <rte_pause.h>
 
 #include "engine/backlog.h"
 #include "graph.h"
 
 enum { HIGH, MIDDLE, LOW, N_CLASSES };
 
-static uint16_t hold; /* what task_choosy asks for */
+static uint16_t hold;        /* what task_choosy asks for */
+static uint64_t rank_cycles; /* that it takes to rank a packet */
 
 static void pass(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     task_emit_burst(t, 0, m, n);
+}
+
+/* A task that has work to do: choosing is to take only a part of a core's time. */
+static void work(struct task *t, struct rte_mbuf **m, uint16_t n)
+{
+    uint64_t end = rte_rdtsc() + 200000;
+
+    while (rte_rdtsc() < end)
+        rte_pause();
+    pass(t, m, n);
 }
 
 static int choosy_init(struct task *t, const struct task_env *env)
@@ -35,7 +48,11 @@ static uint32_t *mark(const struct rte_mbuf *m)
 
 static void rank(const struct task *t, struct rte_mbuf *const *m, uint32_t n, uint8_t *to)
 {
+    uint64_t end = rte_rdtsc() + n * rank_cycles;
+
     (void)t;
+    while (rte_rdtsc() < end)
+        rte_pause();
     for (uint32_t i = 0; i < n; i++)
         to[i] = (uint8_t)mark(m[i])[0];
 }
@@ -45,7 +62,7 @@ static const struct task_type task_pass = {.schema = {.type = "pass", .outputs =
 static const struct task_type task_choosy = {
     .schema = {.type = "choosy", .outputs = {"to"}, .drops = {"never", "overload"}},
     .init = choosy_init,
-    .handle = pass,
+    .handle = work,
     .rank = rank,
     .overload = 1,
 };
@@ -228,6 +245,25 @@ static void a_passing_burst(void)
     CU_ASSERT(graph_close(&g) == 0);
 }
 
+/* Where ranking is dear, less is looked at, and the task has most of the time. */
+static void dear_ranking(void)
+{
+    open_one_core(1024);
+    rank_cycles = 8000; /* 64 packets: more than twice the task's work */
+    for (unsigned i = 0; i < 500; i++) {
+        offer(192, 10, 20);
+        graph_rounds(&g, 0, 1);
+        collect();
+    }
+    CU_ASSERT(g.engine.cores[0]->inputs[0].backlog->look <= 64 * 9 / 8);
+    CU_ASSERT(seen.missed[HIGH] > 0);
+    rank_cycles = 0;
+    run(1500, 192, 10, 20);
+    CU_ASSERT_EQUAL(g.engine.cores[0]->inputs[0].backlog->look, BACKLOG_LOOK);
+    check_ledger(0);
+    CU_ASSERT(graph_close(&g) == 0);
+}
+
 /* One packet may wait: a choice among few. */
 static void the_smallest_backlog(void)
 {
@@ -320,6 +356,7 @@ int main(void)
         {"a large high class", a_large_high_class},
         {"too much of the highest", too_much_of_the_highest},
         {"a passing burst", a_passing_burst},
+        {"dear ranking", dear_ranking},
         {"the smallest backlog", the_smallest_backlog},
         {"a full ring that waits", a_ring_that_waits},
         {"a full ring that drops", a_ring_that_drops},

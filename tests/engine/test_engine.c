@@ -77,7 +77,7 @@ static uint16_t source_poll(struct task *t, uint64_t now)
     return n;
 }
 
-/* 8 packets at a time, and as long as it has made fewer than 40, again in the same round */
+/* 8 packets at a time, and as long as it has made fewer than 24, again in the same round */
 static uint16_t eager_poll(struct task *t, uint64_t now)
 {
     struct source_state *s = t->state;
@@ -90,7 +90,7 @@ static uint16_t eager_poll(struct task *t, uint64_t now)
         t->created++;
         task_emit(t, 0, m);
     }
-    t->again = t->created % 40 != 0;
+    t->again = t->created % 24 != 0;
     return 8;
 }
 
@@ -319,8 +319,8 @@ static void test_polled_again(void)
     g.engine.cores[0]->inputs[0] = g.engine.cores[0]->inputs[1]; /* only its own poll */
     g.engine.cores[0]->n_inputs = 1;
     graph_rounds(&g, 0, 1);
-    CU_ASSERT_EQUAL(g.engine.tasks[0]->created, 40);
-    CU_ASSERT_EQUAL(graph_collect(&g), 40);
+    CU_ASSERT_EQUAL(g.engine.tasks[0]->created, 24);
+    CU_ASSERT_EQUAL(graph_collect(&g), 24);
     CU_ASSERT(graph_close(&g) == 0);
     spec.port_full = FULL_WAIT;
     spec.out_desc = 16;
