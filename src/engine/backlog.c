@@ -10,7 +10,7 @@
 /* Ranking reads from memory, and asks for it ahead: of few packets it is twice as dear. */
 #define RANK_AT_ONCE 256
 
-#define LOOK_SHARE  3  /* filling takes one part of so many of the time */
+#define LOOK_SHARE  4  /* filling takes one part of so many of the time */
 #define LOOK_LEAST  64 /* more than any burst, so that there is always a choice */
 #define LOOK_WINDOW 32 /* fills before that is thought over */
 

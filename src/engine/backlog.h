@@ -44,7 +44,7 @@ static inline uint32_t backlog_count(const struct backlog *b)
 
 /**
  * Take packets from a receive queue (DPDK's port number), and drop what is too many then. That is
- * to take a third of the core's time at most, so that most of it is left for those that are kept:
+ * to take a quarter of the core's time at most, so that most of it is left for those that are kept:
  * what is beyond, the device loses. spare: the core has nothing else to do. Returns how many were
  * taken.
  */
