@@ -8,71 +8,12 @@
 
 #include <rte_dev.h>
 #include <rte_errno.h>
-#include <rte_eth_ring.h>
 #include <rte_ethdev.h>
-#include <rte_ring.h>
 
 #include "base/log.h"
+#include "engine/wire.h"
 
-#define WIRE_PREFIX "wire:"
-#define TWO_TAGS    8 /* bytes that QinQ adds to a frame beyond the MTU */
-
-static bool is_wire(const struct cfg_port *cfg)
-{
-    return strncmp(cfg->device, WIRE_PREFIX, strlen(WIRE_PREFIX)) == 0;
-}
-
-/* The other end of a wire. */
-static unsigned wire_peer(const struct plan *p, unsigned i)
-{
-    for (unsigned k = 0; k < p->cfg->n_ports; k++)
-        if (k != i && strcmp(p->cfg->ports[k].device, p->cfg->ports[i].device) == 0)
-            return k;
-    return i;
-}
-
-/* The ring that carries packets to one end of a wire; whichever end opens first makes it. */
-static struct rte_ring *wire_ring(const struct plan *p, unsigned to)
-{
-    const struct cfg_port *cfg = &p->cfg->ports[to];
-    unsigned flags = RING_F_SC_DEQ;
-    char name[RTE_RING_NAMESIZE];
-    struct rte_ring *r;
-
-    snprintf(name, sizeof(name), "wire_%u", to);
-    r = rte_ring_lookup(name);
-    if (r != NULL)
-        return r;
-    if (p->tx_queues[wire_peer(p, to)] <= 1)
-        flags |= RING_F_SP_ENQ;
-    return rte_ring_create(name, cfg->rx_desc, SOCKET_ID_ANY, flags);
-}
-
-static int open_wire(struct port *port, const struct plan *p, unsigned i)
-{
-    struct rte_ring *rx, *tx[RTE_MAX_QUEUES_PER_PORT];
-    unsigned n_tx = p->tx_queues[i] > 0 ? p->tx_queues[i] : 1;
-    char name[32];
-    int id;
-
-    rx = wire_ring(p, i);
-    tx[0] = wire_ring(p, wire_peer(p, i));
-    if (rx == NULL || tx[0] == NULL) {
-        log_error("port %s: no memory for its wire", port->cfg->name);
-        return -ENOMEM;
-    }
-    for (unsigned q = 1; q < n_tx; q++)
-        tx[q] = tx[0];
-    snprintf(name, sizeof(name), "wire%u", i);
-    id = rte_eth_from_rings(name, &rx, 1, tx, n_tx, 0);
-    if (id < 0) {
-        log_error("port %s: DPDK refuses the wire: %s", port->cfg->name, rte_strerror(rte_errno));
-        return -rte_errno;
-    }
-    port->wire_rx = rx;
-    port->dpdk_id = (uint16_t)id;
-    return 0;
-}
+#define TWO_TAGS 8 /* bytes that QinQ adds to a frame beyond the MTU */
 
 static int open_device(struct port *port)
 {
@@ -233,10 +174,10 @@ int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_me
     int rc;
 
     port->cfg = &p->cfg->ports[i];
-    port->is_wire = is_wire(port->cfg);
+    port->is_wire = wire_is(port->cfg);
     peer_read(port->cfg->device, &port->peer);
     peer_clear(&port->peer);
-    rc = port->is_wire ? open_wire(port, p, i) : open_device(port);
+    rc = port->is_wire ? wire_open(port, p, i) : open_device(port);
     if (rc != 0)
         return rc;
     port->socket = RTE_MAX(rte_eth_dev_socket_id(port->dpdk_id), 0);
