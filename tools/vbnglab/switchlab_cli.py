@@ -16,8 +16,8 @@ from .switches.base import SwitchError
 
 QUICK = replace(procedure.QUICK, seconds=1.0, parts=("rplus",))
 ROUNDS = replace(procedure.Options(), seconds=1.5, width=0.05, max_trials=9, parts=("rplus", "latency"))
-# how far each adapter has been taken by its authors, where it is not installed
-RUN_BY_US = {"direct", "testpmd", "basicfwd", "ovs-dpdk", "linux-bridge", "ip-forward"}
+# how far each adapter was taken when it was written, see doc/switches.md; the others were only rendered
+TRIED = {**dict.fromkeys(("direct", "testpmd", "ip-forward"), "run"), **dict.fromkeys(("basicfwd", "ovs-dpdk", "linux-bridge"), "measured")}
 
 
 def parser():
@@ -70,7 +70,7 @@ def list_switches(args):
     for name, adapter in switches.ALL.items():
         version, why = adapter.probe()
         rows.append({"switch": name, "title": adapter.title, "version": version, "state": "ready" if version else "rendered",
-                     "tried": "run" if name in RUN_BY_US else "rendered", "ports": list(adapter.kinds), "modes": list(adapter.modes), "why": why})
+                     "tried": TRIED.get(name, "rendered"), "ports": list(adapter.kinds), "modes": list(adapter.modes), "why": why})
     if args.json:
         print(json.dumps(rows, indent=1))
         return 0
@@ -160,6 +160,8 @@ def run(args):
     if not any(e["state"] == "measured" for e in out["switches"].values()):
         return 1
     drawn = switchlab_output.picture(out, folder)
+    if not drawn:
+        print("no picture: Matplotlib (Debian package python3-matplotlib) or a figure to show is missing", file=sys.stderr)
     print(f"\n{folder}: result.json{', switches.svg, switches.png' if drawn else ''}, and for each switch its configurations")
     return 0 if drawn else 3
 
