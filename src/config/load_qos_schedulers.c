@@ -9,6 +9,7 @@
 #define MAX_SCHEDULERS 64
 
 enum {
+    SCHED_ENGINE,
     SCHED_PORTS,
     SCHED_RATE,
     SCHED_OVERHEAD,
@@ -23,7 +24,11 @@ enum {
     N_SCHED_KEYS
 };
 
+static const char *const engines[] = {
+    [QOS_WHEEL] = "wheel", [QOS_LIBRTE_SCHED] = "librte_sched", NULL};
+
 static const struct key sched_keys[N_SCHED_KEYS] = {
+    [SCHED_ENGINE] = {"engine", KEY_ENUM, .def = "wheel", .choices = engines},
     [SCHED_PORTS] = {"ports", KEY_OTHER, .required = true},
     [SCHED_RATE] = {"rate", KEY_RATE, .def = "10G", .min = 1000000, .max = QOS_MAX_RATE},
     [SCHED_OVERHEAD] = {"overhead", KEY_COUNT, .def = "4", .max = 64},
@@ -154,6 +159,7 @@ static void read_scheduler(struct loader *l, const config_setting_t *group, cons
     unsigned n;
 
     read_group(l, group, "scheduler", sched_keys, N_SCHED_KEYS, v);
+    s.engine = (enum qos_engine)v[SCHED_ENGINE].v.u;
     s.rate = v[SCHED_RATE].v.u;
     s.overhead = (uint8_t)v[SCHED_OVERHEAD].v.u;
     s.mtu = (uint32_t)v[SCHED_MTU].v.u;

@@ -41,6 +41,10 @@ struct cfg_profile {
     struct qos_shape shape[QOS_DIRECTIONS];
 };
 
+/** What runs a scheduler: our own, which keeps subscribers without credits in a timing wheel, or
+ * DPDK's. */
+enum qos_engine { QOS_WHEEL, QOS_LIBRTE_SCHED };
+
 enum qos_aqm { AQM_TAIL, AQM_RED, AQM_PIE };
 
 /** The queues of one class, the same for all subscribers of a scheduler. size 0: the class is not
@@ -68,6 +72,7 @@ struct cfg_subport {
 struct cfg_scheduler {
     struct loc loc;
     const char *name;
+    enum qos_engine engine;
     uint64_t rate;    /* bit/s of the port behind it */
     uint8_t overhead; /* bytes that a packet counts beyond its frame in memory (default 4: FCS) */
     uint32_t mtu;     /* largest frame in bytes, without overhead */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Can librte_sched do what a configuration asks of it, and how well. */
+/* Can a scheduler do what a configuration asks of it, and how well. */
 #include "config/qos_fit.h"
 
 #include <math.h>
@@ -43,7 +43,7 @@ const char *qos_problem_text(enum qos_problem p)
     static const char *const text[QOS_PROBLEMS] = {
         [QOS_RATE_ZERO] = "rate is 0",
         [QOS_RATE_ABOVE_PORT] = "rate is above that of the port",
-        [QOS_RATE_TOO_LOW] = "rate is too small a part of the port's for librte_sched",
+        [QOS_RATE_TOO_LOW] = "rate is lower than the scheduler can represent on this port",
         [QOS_RATE_DEVIATES] = "librte_sched cannot represent the rate",
         [QOS_BURST_BELOW_FRAME] =
             "burst is smaller than the largest frame, which could never leave",
@@ -57,14 +57,15 @@ const char *qos_problem_text(enum qos_problem p)
                                   "without a cap: what is left of each period is lost",
         [QOS_PERIOD_ZERO] = "tc_period is 0, but a class has a rate of its own",
         [QOS_WEIGHT_ZERO] = "a weight is 0",
-        [QOS_WEIGHTS_TOO_DIFFERENT] = "weights of best effort have too large a common multiple",
+        [QOS_WEIGHTS_TOO_DIFFERENT] =
+            "weights of best effort have too large a common multiple for librte_sched",
         [QOS_BE_UNUSED] = "best effort needs a queue size",
         [QOS_SIZE_INVALID] = "queue size is not a power of two from 1 to 32768",
         [QOS_RED_INVALID] =
             "RED needs 0 < min < max <= 1023, an inverse probability of 1..255 and a "
             "weight of 1..12",
         [QOS_PIE_INVALID] = "PIE needs times above 0 and a tail of 1 to the queue's size",
-        [QOS_AQM_MIXED] = "one scheduler cannot have both RED and PIE",
+        [QOS_AQM_MIXED] = "librte_sched cannot have both RED and PIE in one scheduler",
         [QOS_PIPES_INVALID] = "pipes per subport are not a power of two",
         [QOS_SUBPORTS_INVALID] = "number of subports is not 1..256",
         [QOS_MEMORY_WRAPS] = "queues take more than the 4 GiB per subport that librte_sched counts",
@@ -94,7 +95,7 @@ static void check_classes(struct findings *l, const struct cfg_scheduler *s,
             ERROR(l, QOS_CLASS_ABOVE_RATE, .class = c, .wanted = rate, .achieved = shape->rate);
             continue;
         }
-        if (!caps)
+        if (!caps || (s->engine == QOS_WHEEL && rate == shape->rate))
             continue;
         double credits = rate / 8000.0 * shape->tc_period_ms;
         double enough = ceil(frame_of(s) / DEVIATION / (rate / 8000.0));
@@ -102,7 +103,7 @@ static void check_classes(struct findings *l, const struct cfg_scheduler *s,
         double got = rate * (1 - fmin(1, (frame_of(s) - 1) / credits));
         if (credits < frame_of(s))
             ERROR(l, QOS_CLASS_BELOW_FRAME, .class = c, .wanted = enough, .achieved = got);
-        else if (got < rate * (1 - DEVIATION))
+        else if (s->engine == QOS_LIBRTE_SCHED && got < rate * (1 - DEVIATION))
             WARNING(l, rate < shape->rate ? QOS_CLASS_DEVIATES : QOS_UNCAPPED_DEVIATES, .class = c,
                     .wanted = enough, .achieved = got);
     }
@@ -136,11 +137,22 @@ static void check_weights(struct findings *l, const struct cfg_scheduler *s,
     uint32_t most = WRR_COUNTER / frame_of(s);
     if (most > UINT8_MAX)
         most = UINT8_MAX;
-    if (lcm / least > most)
+    if (s->engine == QOS_LIBRTE_SCHED && lcm / least > most)
         ERROR(l, QOS_WEIGHTS_TOO_DIFFERENT, .class = QOS_BE, .wanted = lcm / least,
               .achieved = most);
     if (shape->oversubscription_weight == 0)
         ERROR(l, QOS_WEIGHT_ZERO, .class = QOS_CLASSES);
+}
+
+/* What librte_sched makes of a rate. */
+static void check_fit(struct findings *l, uint64_t clock, uint64_t rate)
+{
+    double got = 0;
+
+    if (qos_fit_rate(clock, rate, 64, &got) == 0 || fabs(got / rate - 1) > FAR_OFF)
+        ERROR(l, QOS_RATE_TOO_LOW, .wanted = rate, .achieved = clock * 8 * 3e-7);
+    else if (fabs(got / rate - 1) > DEVIATION)
+        WARNING(l, QOS_RATE_DEVIATES, .wanted = rate, .achieved = got);
 }
 
 unsigned qos_shape_check(const struct cfg_scheduler *s, uint64_t clock,
@@ -148,17 +160,15 @@ unsigned qos_shape_check(const struct cfg_scheduler *s, uint64_t clock,
 {
     struct findings l = {f, 0, max};
     uint32_t frame = frame_of(s);
-    double got = 0;
 
     if (shape->rate == 0)
         ERROR(&l, QOS_RATE_ZERO);
     else if (shape->rate > s->rate)
         ERROR(&l, QOS_RATE_ABOVE_PORT, .wanted = shape->rate, .achieved = s->rate);
-    else if (qos_fit_rate(clock, shape->rate, 64, &got) == 0 ||
-             fabs(got / shape->rate - 1) > FAR_OFF)
-        ERROR(&l, QOS_RATE_TOO_LOW, .wanted = shape->rate, .achieved = clock * 8 * 3e-7);
-    else if (fabs(got / shape->rate - 1) > DEVIATION)
-        WARNING(&l, QOS_RATE_DEVIATES, .wanted = shape->rate, .achieved = got);
+    else if (s->engine == QOS_WHEEL && shape->rate < QOS_WHEEL_MIN_RATE)
+        ERROR(&l, QOS_RATE_TOO_LOW, .wanted = shape->rate, .achieved = QOS_WHEEL_MIN_RATE);
+    else if (s->engine == QOS_LIBRTE_SCHED)
+        check_fit(&l, clock, shape->rate);
 
     double away = frame + shape->rate / 8.0 * AWAY;
     if (shape->burst < frame)
@@ -193,7 +203,7 @@ static void check_queues(struct findings *l, const struct cfg_scheduler *s)
                 ERROR(l, QOS_PIE_INVALID, .class = c);
         }
     }
-    if (red != 0 && pie != 0)
+    if (s->engine == QOS_LIBRTE_SCHED && red != 0 && pie != 0)
         ERROR(l, QOS_AQM_MIXED);
     if (!qos_class_used(s, QOS_BE))
         ERROR(l, QOS_BE_UNUSED, .class = QOS_BE);
@@ -229,66 +239,4 @@ unsigned qos_scheduler_check(const struct cfg_scheduler *s, enum qos_direction d
             ERROR(&l, QOS_RATE_ABOVE_PORT, .class = i, .wanted = rate, .achieved = s->rate);
     }
     return l.n;
-}
-
-/* Sizes of the library's structures (DPDK 22.11, x86-64); a test compares the sum with what the
- * library itself says and takes. */
-enum {
-    SIZE_PORT = 192,
-    SIZE_SUBPORT = 3904,
-    SIZE_SUBPORT_PROFILE = 136,
-    SIZE_PIPE = 192,
-    SIZE_QUEUE = 4,
-    SIZE_QUEUE_EXTRA = 120,
-    SIZE_PROFILE = 144,
-    SIZE_MALLOC = 128, /* header and trailer of an allocation */
-    LINE = 64,
-};
-
-static uint64_t lines(uint64_t bytes)
-{
-    return (bytes + LINE - 1) / LINE * LINE;
-}
-
-/* A bit per queue, with a summary bit per line of bits. */
-static uint64_t bitmap_bytes(uint64_t bits)
-{
-    uint64_t bit_lines = (bits + 511) / 512, summary = (bit_lines + 63) / 64, slabs = 1;
-
-    while (slabs < summary)
-        slabs *= 2;
-    return ((5 + slabs + 7) / 8 + bit_lines) * LINE;
-}
-
-static uint64_t subport_bytes(uint64_t pipes, uint64_t queue_packets, unsigned max_profiles)
-{
-    uint64_t queues = pipes * QOS_QUEUES;
-
-    return lines(pipes * SIZE_PIPE) + lines(queues * SIZE_QUEUE) +
-           lines(queues * SIZE_QUEUE_EXTRA) + lines((max_profiles + 1ull) * SIZE_PROFILE) +
-           bitmap_bytes(queues) + lines(pipes * queue_packets * sizeof(void *));
-}
-
-uint64_t qos_sched_bytes(const struct cfg_scheduler *s, unsigned max_profiles)
-{
-    uint64_t packets = 0, subports = 1;
-    bool pie = false;
-
-    for (unsigned c = 0; c < QOS_CLASSES; c++)
-        pie |= qos_class_used(s, c) && s->class[c].aqm == AQM_PIE;
-    for (unsigned c = 0; c < QOS_CLASSES; c++) {
-        /* With PIE the library wants a queue in every class: see sched_config.c. */
-        uint64_t size = s->class[c].size == 0 && pie ? 1 : s->class[c].size;
-        packets += c == QOS_BE ? QOS_BE_QUEUES * size : size;
-    }
-    while (subports < s->n_subports)
-        subports *= 2;
-    uint64_t each = subport_bytes(s->pipes_per_subport, packets, max_profiles);
-    uint64_t spare = subport_bytes(1, packets, max_profiles);
-    if (each + SIZE_SUBPORT > UINT32_MAX)
-        return 0;
-    return SIZE_PORT + lines(subports * sizeof(void *)) +
-           lines((subports + QOS_MAX_SUBPORTS + 1) * SIZE_SUBPORT_PROFILE) +
-           s->n_subports * (each + SIZE_SUBPORT + SIZE_MALLOC) +
-           (subports - s->n_subports) * (spare + SIZE_SUBPORT + SIZE_MALLOC) + 2 * SIZE_MALLOC;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What librte_sched makes of a shape, and the nearest to it that can be got. Free of DPDK; the
- * facts are in doc/qos.md. The library measures time in bytes of a port's line: its clock ticks
- * so many times a second as the port rate that it is told. That rate is ours to choose (the
+ * Can a scheduler do what a configuration asks, and in how much memory; and what librte_sched makes
+ * of a rate, and the nearest to it that can be got. (Our own engine represents all rates.) Free of
+ * DPDK; the facts are in doc/qos.md. The library measures time in bytes of a port's line: its clock
+ * ticks so many times a second as the port rate that it is told. That rate is ours to choose (the
  * scheduler paces the port itself), so it is chosen to make the profiles' rates exact.
  */
 #ifndef CONFIG_QOS_FIT_H
@@ -15,6 +16,8 @@
 
 #define QOS_NOMINAL_HZ 2500000000u /* a TSC, where the machine is not known */
 #define QOS_MAX_RATE   UINT64_C(1000000000000)
+/** bit/s: below, the cycles for a large packet do not fit into the wheel's arithmetic. */
+#define QOS_WHEEL_MIN_RATE 1000u
 
 /** A token bucket as the library runs it: credits (bytes) in every period (clock ticks). */
 struct qos_fraction {
@@ -51,7 +54,7 @@ bool qos_has_caps(const struct cfg_scheduler *s, const struct qos_shape *shape);
 enum qos_problem {
     QOS_RATE_ZERO,
     QOS_RATE_ABOVE_PORT,
-    QOS_RATE_TOO_LOW, /* below what the library can represent on this port */
+    QOS_RATE_TOO_LOW, /* below what the engine can represent on this port */
     QOS_RATE_DEVIATES,
     QOS_BURST_BELOW_FRAME,
     QOS_BURST_SHORT, /* a core that is away for 100 us loses credits */
@@ -91,6 +94,30 @@ unsigned qos_shape_check(const struct cfg_scheduler *s, uint64_t clock,
 /** What is wrong with a scheduler itself. */
 unsigned qos_scheduler_check(const struct cfg_scheduler *s, enum qos_direction direction,
                              struct qos_finding *f, unsigned max);
+
+/** What our own engine keeps, in bytes. Its code asserts them. */
+enum {
+    QOS_WHEEL_PIPE = 64,
+    QOS_WHEEL_QUEUE = 32,
+    QOS_WHEEL_DROPS = 24, /* of a queue */
+    QOS_WHEEL_RED = 16,
+    QOS_WHEEL_PIE = 80,
+    QOS_WHEEL_CAP = 16, /* of a class */
+    QOS_WHEEL_SUBPORT = 1024,
+    QOS_WHEEL_PROFILE = 256,
+    QOS_WHEEL_SELF = 35200,
+};
+
+/** Where it keeps them: offsets in one piece of memory. Only queues and classes that are used
+ * count. */
+struct qos_wheel_layout {
+    unsigned queues, classes, aqm_queues; /* of a pipe */
+    unsigned aqm_size;                    /* bytes for each of aqm_queues */
+    uint64_t pipe, queue, drops, aqm, cap, ring, subport, profile, total;
+};
+
+void qos_wheel_layout(const struct cfg_scheduler *s, unsigned max_profiles,
+                      struct qos_wheel_layout *l);
 
 /** Bytes of memory that the scheduler takes with room for max_profiles; 0 if it is impossible
  * because the library's 32-bit sizes wrap. */

@@ -111,7 +111,7 @@ int change_subport_rate(struct control *c, unsigned scheduler, unsigned subport,
         if (rc != 0) {
             refuse(why, "task %s: %s", s->task->cfg->name,
                    rc == -ENOSPC   ? "its subports have had too many different rates"
-                   : rc == -EINVAL ? "librte_sched cannot represent that rate"
+                   : rc == -EINVAL ? "the scheduler cannot represent that rate"
                                    : strerror(-rc));
             return rc;
         }

@@ -1,212 +1,112 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sched/sched.h"
-
+/* From the interface to the engine that was chosen: once for each burst. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <rte_cycles.h>
 #include <rte_malloc.h>
 
 #include "base/log.h"
-#include "sched/sched_impl.h"
+#include "sched/engine.h"
 
-/* The library can add a profile only if no other is the same in all its numbers; a bucket that is a
- * byte larger makes it another. */
-#define SAME_PROFILES 64
+#define FINDINGS 64
 
-#define FLOOD       (UINT64_C(1) << 40) /* bytes: more than can wait */
-#define DRAIN_BURST 64
-#define DRAIN_IDLE  1000
+static int refuse(const char *name, const char *what, unsigned which, const struct qos_finding *f,
+                  unsigned n)
+{
+    int bad = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        if (!f[i].error)
+            continue;
+        log_error("scheduler %s, %s %u, class %u: %s", name, what, which, f[i].class,
+                  qos_problem_text(f[i].problem));
+        bad = -EINVAL;
+    }
+    return bad;
+}
+
+static int check(const struct sched_config *config)
+{
+    struct qos_finding f[FINDINGS];
+    unsigned n = qos_scheduler_check(config->shape, config->direction, f, FINDINGS);
+    int bad = refuse(config->name, "port", 0, f, n);
+
+    if (config->n_profiles == 0 || config->n_profiles > config->max_profiles ||
+        config->max_profiles > QOS_MAX_PROFILES) {
+        log_error("scheduler %s: %u profiles with room for %u; expected 1 to %u", config->name,
+                  config->n_profiles, config->max_profiles, QOS_MAX_PROFILES);
+        bad = -EINVAL;
+    }
+    return bad;
+}
+
+int sched_check_profiles(const struct sched_config *config, uint64_t clock)
+{
+    struct qos_finding f[FINDINGS];
+    int bad = 0;
+
+    for (unsigned i = 0; i < config->n_profiles; i++) {
+        unsigned n = qos_shape_check(config->shape, clock,
+                                     &config->profiles[i].shape[config->direction], f, FINDINGS);
+        bad |= refuse(config->name, "profile", i, f, n);
+    }
+    return bad != 0 ? -EINVAL : 0;
+}
+
+uint64_t sched_heap_bytes(int socket)
+{
+    struct rte_malloc_socket_stats stats;
+
+    return rte_malloc_get_socket_stats(socket < 0 ? 0 : socket, &stats) == 0
+               ? stats.heap_allocsz_bytes
+               : 0;
+}
 
 struct sched *sched_create(const struct sched_config *config)
 {
-    struct sched *s = rte_zmalloc_socket("sched", sizeof(*s), RTE_CACHE_LINE_SIZE, config->socket);
-    struct sched_drops *split = calloc(1, sizeof(*split));
-    unsigned n = config->shape->n_subports;
+    const struct sched_engine *engine =
+        config->shape->engine == QOS_LIBRTE_SCHED ? &sched_library : &sched_wheel;
+    struct sched *s = check(config) == 0 ? engine->create(config) : NULL;
 
-    if (s == NULL || split == NULL) {
-        log_error("scheduler %s: no memory", config->name);
-        rte_free(s);
-        free(split);
-        return NULL;
-    }
-    s->split = split;
-    s->shape = *config->shape;
-    s->direction = config->direction;
-    s->overhead = s->shape.overhead;
-    s->n_subports = n <= QOS_MAX_SUBPORTS ? n : 0;
-    memcpy(s->subport, config->shape->subports, s->n_subports * sizeof(s->subport[0]));
-    s->shape.subports = s->subport;
-    s->shape.n_subports = n;
-    if (sched_build(s, config) != 0) {
-        sched_free(s);
-        return NULL;
-    }
+    if (s != NULL)
+        s->engine = engine;
     return s;
-}
-
-/* Let everything that waits pass at once. */
-static int open_gates(struct sched *s)
-{
-    uint16_t qsize[QOS_CLASSES];
-    struct rte_sched_subport_profile_params subport = {
-        .tb_rate = s->clock, .tb_size = FLOOD, .tc_period = qos_unbound_period_ms(s->clock)};
-    struct rte_sched_pipe_params pipe = {.tb_rate = s->clock,
-                                         .tb_size = FLOOD,
-                                         .tc_period = subport.tc_period,
-                                         .tc_ov_weight = 1,
-                                         .wrr_weights = {1, 1, 1, 1}};
-    uint32_t subport_id, pipe_id;
-
-    sched_queue_sizes(&s->shape, qsize);
-    for (unsigned c = 0; c < QOS_CLASSES; c++) {
-        subport.tc_rate[c] = s->clock / 2;
-        pipe.tc_rate[c] = qsize[c] != 0 ? s->clock / 2 : 0;
-    }
-    if (rte_sched_port_subport_profile_add(s->port, &subport, &subport_id) != 0)
-        return -EINVAL;
-    for (uint32_t i = 0; i < s->n_subports; i++) {
-        rte_sched_subport_tc_ov_config(s->port, i, false);
-        rte_sched_subport_config(s->port, i, NULL, subport_id);
-        if (rte_sched_subport_pipe_profile_add(s->port, i, &pipe, &pipe_id) != 0)
-            return -EINVAL;
-        for (uint32_t k = 0; k < s->shape.pipes_per_subport; k++)
-            rte_sched_pipe_config(s->port, i, k, (int32_t)pipe_id);
-    }
-    return 0;
-}
-
-/* The library frees what waits, but takes a queue that is exactly full for an empty one: so nothing
- * may wait. Room for the two profiles that this needs was left when the port was built. */
-static void drain(struct sched *s)
-{
-    struct rte_mbuf *m[DRAIN_BURST];
-
-    if (open_gates(s) != 0)
-        return;
-    for (unsigned idle = 0; sched_held(s) > 0 && idle < DRAIN_IDLE; idle++) {
-        int n = rte_sched_port_dequeue(s->port, m, DRAIN_BURST);
-        rte_pktmbuf_free_bulk(m, (unsigned)n);
-        s->sent += (unsigned)n;
-        if (n > 0)
-            idle = 0;
-    }
 }
 
 void sched_free(struct sched *s)
 {
-    if (s == NULL)
-        return;
-    if (sched_held(s) > 0)
-        drain(s);
-    rte_sched_port_free(s->port);
-    free(s->split);
-    rte_free(s);
+    if (s != NULL)
+        s->engine->free(s);
 }
 
 uint32_t sched_enqueue(struct sched *s, struct rte_mbuf **m, uint32_t n)
 {
-    if (n == 0) /* the library would read m[-1] */
-        return 0;
-
-    uint32_t accepted = (uint32_t)rte_sched_port_enqueue(s->port, m, n);
-
-    s->refused += n - accepted;
-    __atomic_store_n(&s->accepted, s->accepted + accepted, __ATOMIC_RELAXED);
-    return accepted;
+    return s->engine->enqueue(s, m, n);
 }
 
 uint32_t sched_dequeue(struct sched *s, struct rte_mbuf **m, uint32_t n)
 {
-    uint64_t now = rte_rdtsc(), bytes = 0;
+    return s->engine->dequeue(s, rte_rdtsc(), m, n);
+}
 
-    /* The library does not hold to the rate of its port: what it sends advances its clock, which
-     * gives it the credits to send more. Without this, time would run away whenever the bursts or
-     * the subports add up to more than the line. */
-    if (n == 0 || s->free_at > now)
-        return 0;
-    if (now - s->free_at > s->slack)
-        s->free_at = now - s->slack;
-    if (unlikely((now - s->previous) >> SCHED_CLOCK_WRAP_LOG2 != 0))
-        s->lost += (now - s->previous) >> SCHED_CLOCK_WRAP_LOG2;
-    s->previous = now;
-
-    uint32_t got = (uint32_t)rte_sched_port_dequeue(s->port, m, n);
-
-    for (uint32_t i = 0; i < got; i++)
-        bytes += m[i]->pkt_len;
-    bytes += (uint64_t)got * s->overhead;
-    s->free_at += (bytes * s->cycles_per_byte) >> 20;
-    __atomic_store_n(&s->sent, s->sent + got, __ATOMIC_RELAXED);
-    return got;
+uint32_t sched_dequeue_at(struct sched *s, uint64_t now, struct rte_mbuf **m, uint32_t n)
+{
+    return s->engine->dequeue(s, now, m, n);
 }
 
 int sched_set_profile(struct sched *s, uint32_t pipe, uint32_t profile)
 {
-    if (pipe >= s->n_pipes || profile >= s->n_profiles)
-        return -EINVAL;
-    return rte_sched_pipe_config(s->port, pipe >> s->pipe_shift,
-                                 pipe & (s->shape.pipes_per_subport - 1), (int32_t)profile);
+    return s->engine->set_profile(s, pipe, profile);
 }
 
 int sched_add_profile(struct sched *s, const struct qos_shape *shape)
 {
-    struct rte_sched_pipe_params p;
-    uint32_t id = 0;
-
-    if (s->n_profiles == s->max_profiles)
-        return -ENOSPC;
-    if (sched_pipe_params(s, shape, &p) != 0)
-        return -EINVAL;
-    /* All subports have the same profiles, so that they accept or refuse this one alike. */
-    for (uint32_t i = 0; i < s->n_library_subports; i++) {
-        int ret = rte_sched_subport_pipe_profile_add(s->port, i, &p, &id);
-        for (unsigned k = 0; ret != 0 && i == 0 && k < SAME_PROFILES; k++) {
-            p.tb_size++;
-            ret = rte_sched_subport_pipe_profile_add(s->port, i, &p, &id);
-        }
-        if (ret != 0)
-            return -EINVAL;
-    }
-    return (int)s->n_profiles++;
-}
-
-/* The library's profile with that rate for that subport, made if there is none yet. */
-static int subport_profile(struct sched *s, uint32_t subport, uint64_t rate, uint32_t *id)
-{
-    struct rte_sched_subport_profile_params p;
-
-    for (uint32_t i = 0; i < s->n_subport_profiles; i++) {
-        if (s->subport_profile[i].subport == subport && s->subport_profile[i].rate == rate) {
-            *id = i;
-            return 0;
-        }
-    }
-    if (sched_subport_params(s, &s->subport[subport], rate, &p) != 0)
-        return -EINVAL;
-    if (s->n_subport_profiles == s->n_subports + SCHED_SUBPORT_RATES)
-        return -ENOSPC;
-    for (unsigned k = 0; k < SAME_PROFILES + s->n_subport_profiles; k++, p.tb_size++) {
-        if (rte_sched_port_subport_profile_add(s->port, &p, id) != 0)
-            continue;
-        s->subport_profile[*id].subport = subport;
-        s->subport_profile[*id].rate = rate;
-        s->n_subport_profiles++;
-        return 0;
-    }
-    return -EINVAL;
+    return s->engine->add_profile(s, shape);
 }
 
 int sched_set_subport_rate(struct sched *s, uint32_t subport, uint64_t rate)
 {
-    uint32_t id;
-
-    if (subport >= s->n_subports)
-        return -EINVAL;
-    int ret = subport_profile(s, subport, rate, &id);
-    /* The subport exists: only its profile changes, and the other parameters are not read. */
-    return ret != 0 ? ret : rte_sched_subport_config(s->port, subport, NULL, id);
+    return s->engine->set_subport_rate(s, subport, rate);
 }
 
 uint64_t sched_held(const struct sched *s)
@@ -219,44 +119,18 @@ uint64_t sched_held(const struct sched *s)
 
 struct sched_drops sched_drops(const struct sched *s)
 {
-    struct rte_sched_subport_stats stats;
-    uint64_t aqm = 0;
-    uint32_t oversubscribed;
-
-    if (s->aqm == AQM_TAIL)
-        return (struct sched_drops){.tail = s->refused};
-    /* The library says who dropped only in these counters, which it clears when they are read. */
-    for (uint32_t i = 0; i < s->n_subports; i++) {
-        rte_sched_subport_read_stats(s->port, i, &stats, &oversubscribed);
-        for (unsigned c = 0; c < QOS_CLASSES; c++)
-            aqm += stats.n_pkts_cman_dropped[c];
-    }
-    *(s->aqm == AQM_RED ? &s->split->red : &s->split->pie) += aqm;
-    s->split->tail = s->refused - s->split->red - s->split->pie;
-    return *s->split;
+    return s->engine->drops(s);
 }
 
 int sched_read_queue(struct sched *s, uint32_t pipe, unsigned queue,
                      struct sched_queue_counters *add)
 {
-    struct rte_sched_queue_stats stats;
-
-    if (pipe >= s->n_pipes || queue >= QOS_QUEUES)
-        return -EINVAL;
-    int ret = rte_sched_queue_read_stats(s->port, pipe * QOS_QUEUES + queue, &stats, &add->depth);
-    if (ret != 0)
-        return ret;
-    add->packets += stats.n_pkts;
-    add->bytes += stats.n_bytes;
-    add->tail += stats.n_pkts_dropped - stats.n_pkts_cman_dropped;
-    add->aqm += stats.n_pkts_cman_dropped;
-    add->dropped_bytes += stats.n_bytes_dropped;
-    return 0;
+    return s->engine->read_queue(s, pipe, queue, add);
 }
 
 uint64_t sched_lost_cycles(const struct sched *s)
 {
-    return __atomic_load_n(&s->lost, __ATOMIC_RELAXED) << SCHED_CLOCK_WRAP_LOG2;
+    return __atomic_load_n(&s->lost, __ATOMIC_RELAXED);
 }
 
 uint64_t sched_bytes(const struct sched *s)

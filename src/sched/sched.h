@@ -2,8 +2,11 @@
 /*
  * The hierarchical scheduler behind a narrow interface: configure, enqueue a burst, dequeue a
  * burst, read counters. This is all that the qos task knows of it, and what the accuracy tests are
- * written against; sched.c stands on librte_sched. One thread does all of it; only sched_held() may
- * be called by others.
+ * written against. Two engines do it, as the scheduler's shape says: our own (wheel.h) and one that
+ * stands on librte_sched (library.h). One thread does all of it; only sched_held(),
+ * sched_lost_cycles() and sched_bytes() may be called by others.
+ *
+ * An mbuf is of one segment. While it is here, the scheduler owns its next and tx_offload.
  *
  * A packet names its queue in m->hash.sched.queue_id: pipe * 16 + queue, where pipe counts through
  * all subports (subport * pipes_per_subport + pipe within it).
@@ -58,8 +61,17 @@ uint32_t sched_enqueue(struct sched *s, struct rte_mbuf **m, uint32_t n);
 uint32_t sched_dequeue(struct sched *s, struct rte_mbuf **m, uint32_t n);
 
 /**
+ * The same at a time (in TSC cycles) that the caller tells, instead of reading the TSC: for tests,
+ * and where it was just read. Time does not go back: an earlier one than the last counts as that.
+ * librte_sched reads the TSC itself; there, now must be what rte_rdtsc() has just said.
+ */
+uint32_t sched_dequeue_at(struct sched *s, uint64_t now, struct rte_mbuf **m, uint32_t n);
+
+/**
  * Give a pipe a profile (index in profiles[]), at first or in its place while packets are queued:
- * none is lost or reordered. Its bucket starts half full. Returns 0 or -EINVAL.
+ * none is lost or reordered. Its bucket starts half full. Returns 0 or -EINVAL. With our own engine
+ * a packet that waits for credit may leave up to 2^26 cycles (26 ms) later than the new one would
+ * let it.
  */
 int sched_set_profile(struct sched *s, uint32_t pipe, uint32_t profile);
 
@@ -81,9 +93,11 @@ int sched_read_queue(struct sched *s, uint32_t pipe, unsigned queue,
                      struct sched_queue_counters *add);
 
 /**
- * Time for which nobody got credits, in TSC cycles since the start. Time is lost for good where the
- * scheduler is not asked to dequeue for long (librte_sched: for 2^24 cycles, and then in portions
- * of that): shaped rates fall short by it.
+ * Time for which nobody got credits, in TSC cycles since the start, because the scheduler was not
+ * asked to dequeue for long: shaped rates fall short by it. librte_sched loses portions of 2^24
+ * cycles. With our own engine buckets go on filling up: it is what goes beyond the time in which
+ * the slowest of all profiles' buckets is full, if packets waited. Those with a smaller bucket have
+ * lost more.
  */
 uint64_t sched_lost_cycles(const struct sched *s);
 

@@ -21,6 +21,7 @@ enum qos_target {
 struct qos_variant {
     enum qos_target target;
     unsigned burst;        /* 0: BURST; of a graph, what its configuration says */
+    bool best_effort;      /* only the first queue of best effort */
     bool few;              /* only classes 0, 1 and best effort */
     bool one_queue;        /* each subscriber sends in one class and queue of its own */
     uint32_t in_use;       /* packets that go round, 0: N_PACKETS */

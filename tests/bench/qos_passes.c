@@ -18,7 +18,7 @@
 
 #include "packet/qinq.h"
 #include "qos.h"
-#include "sched/sched_impl.h"
+#include "sched/library.h"
 
 #define N_CHUNKS      (N_PACKETS / CHUNK)
 #define DOWN_INNER    (14 + 4 + 20 + 8) /* inner IPv4 header of a downstream frame */
@@ -80,7 +80,7 @@ void qos_put(enum qos_target target, struct task *t, struct rte_mbuf **m, uint16
 
     switch (target) {
     case QOS_BARE:
-        rte_sched_port_enqueue(s->port, m, n);
+        rte_sched_port_enqueue(library_of(s)->port, m, n);
         break;
     case QOS_SCHED:
         sched_enqueue(s, m, n);
@@ -97,7 +97,7 @@ uint16_t qos_get(enum qos_target target, struct task *t, struct rte_mbuf **out, 
 
     switch (target) {
     case QOS_BARE:
-        return (uint16_t)rte_sched_port_dequeue(s->port, out, n);
+        return (uint16_t)rte_sched_port_dequeue(library_of(s)->port, out, n);
     case QOS_SCHED:
         return (uint16_t)sched_dequeue(s, out, n);
     default:
@@ -122,6 +122,8 @@ static uint32_t choose_queue(const struct qos_variant *v, uint32_t pipe)
 {
     static const uint8_t few[] = {0, 1, 12, 13, 14, 15};
 
+    if (v->best_effort)
+        return QOS_BE;
     if (v->few)
         return few[qos_random_below(RTE_DIM(few))];
     return v->one_queue ? pipe % QOS_QUEUES : qos_random_below(QOS_QUEUES);
@@ -285,8 +287,10 @@ static int by_value(const void *a, const void *b)
 
 static void set_oversubscription(const struct graph *g, bool on)
 {
-    struct sched *s = qos_state(qos_task(g, 0))->sched;
+    struct library *s = library_of(qos_state(qos_task(g, 0))->sched);
 
+    if (s->base.engine != &sched_library)
+        return;
     for (uint32_t i = 0; i < s->n_subports; i++)
         rte_sched_subport_tc_ov_config(s->port, i, on);
 }

@@ -22,6 +22,7 @@ sys.path.insert(0, str(TOP / "tools"))
 from vbnglab.doctor import report  # noqa: E402
 
 NIC = TOP / "cfg/bng-qos-4port-nic.cfg"
+LIBRARY = ("--set", "qos.schedulers.access.engine=librte_sched")  # so that pages of 1 GiB are wanted
 TIME_LIMIT = 60  # seconds for one program
 CPU = "sys/devices/system/cpu"
 NODE = "sys/devices/system/node"
@@ -164,7 +165,7 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory() as top:
         needs = pathlib.Path(top) / "needs.json"
-        needs.write_text(subprocess.run([VBNG, "--describe", NIC], capture_output=True, text=True, check=True,
+        needs.write_text(subprocess.run([VBNG, "--describe", *LIBRARY, NIC], capture_output=True, text=True, check=True,
                                         timeout=TIME_LIMIT).stdout)
         folder = f"{top}/machine"
         tree.plant(folder)

@@ -37,21 +37,29 @@ layout = ( {{ core = "0"; tasks = ["classify", {place} "gen", "sink"]; }} );
 """
 QOS = """
 qos = {{ profiles = {{ p = {{ rate = "10M"; }}; }};
-        schedulers = {{ s = {{ ports = "in"; classes = ( {classes} ); {more} }}; }}; }};
+        schedulers = {{ s = {{ ports = "in"; engine = "{engine}"; classes = ( {classes} ); {more} }}; }}; }};
 """
 FOUR = ", ".join(f'{{ class = "{c}"; queue = 64; }}' for c in ("0", "1", "2", "be"))
 ALL = ", ".join(f'{{ class = "{c}"; queue = 64; }}' for c in [*map(str, range(12)), "be"])
 HALVES = 'subports = ( { name = "x"; svlan = "1-128"; }, { name = "y"; svlan = "129-256"; } );'
+# name, pipes, classes, more, at most so much for the scheduler, engine
+PLANS = (("plain-32768", 32768, None, "", None, None), ("plain-65536", 65536, None, "", None, None),
+         ("four-32768", 32768, FOUR, "", 25 * MIB, "wheel"), ("all-32768", 32768, ALL, "", 45 * MIB, "wheel"),
+         ("two-subports", 65536, FOUR, HALVES, None, "wheel"),
+         ("lib-four-32768", 32768, FOUR, "", 200 * MIB, "librte_sched"),
+         ("lib-four-65536", 65536, FOUR, "", None, "librte_sched"),
+         ("lib-two-subports", 65536, FOUR, HALVES, None, "librte_sched"),
+         ("lib-all-32768", 32768, ALL, "", None, "librte_sched"))
 
 
-def write(folder, name, pipes, classes, more=""):
+def write(folder, name, pipes, classes, more="", engine="wheel"):
     with_qos = classes is not None
     path = os.path.join(folder, name + ".cfg")
     with open(path, "w") as f:
         f.write(CONFIGURATION.format(
             template=os.path.join(TOP, "pkt_templates/cpe0.tmpl"),
             svlans=pipes // 256, profile='profile = "p";' if with_qos else "",
-            qos=QOS.format(classes=classes, more=more) if with_qos else "",
+            qos=QOS.format(classes=classes, more=more, engine=engine) if with_qos else "",
             scheduler='scheduler = "s";' if with_qos else "", next="qos" if with_qos else "out",
             task='{ name = "qos"; type = "qos"; scheduler = "s"; direction = "up"; to = "out"; },' if with_qos else "",
             place='"qos",' if with_qos else ""))
@@ -113,12 +121,8 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory(prefix="vbng-memory-") as folder:
         plain = {}
-        for name, pipes, classes, more, limit in (("plain-32768", 32768, None, "", None), ("plain-65536", 65536, None, "", None),
-                                                  ("four-32768", 32768, FOUR, "", 200 * MIB),
-                                                  ("four-65536", 65536, FOUR, "", None),
-                                                  ("two-subports", 65536, FOUR, HALVES, None),
-                                                  ("all-32768", 32768, ALL, "", None)):
-            path = write(folder, name, pipes, classes, more)
+        for name, pipes, classes, more, limit, engine in PLANS:
+            path = write(folder, name, pipes, classes, more, engine)
             answer = subprocess.run([vbng, "--plan=json", path], capture_output=True, text=True, timeout=30)
             if answer.returncode != 0:
                 sys.exit(answer.stderr)
@@ -133,7 +137,7 @@ def main():
                 off = planned / real - 1
                 ok = abs(off) <= WITHIN and (what != "schedulers" or limit is None or real < limit)
                 failed += not ok
-                print(f"{'ok  ' if ok else 'FAIL'} {name:13} {what:10} planned {planned / MIB:8.1f} MiB, "
+                print(f"{'ok  ' if ok else 'FAIL'} {name:17} {what:10} planned {planned / MIB:8.1f} MiB, "
                       f"taken {real / MIB:8.1f} MiB ({off:+.1%}); process resident {resident / MIB:.1f} MiB")
     return failed != 0
 

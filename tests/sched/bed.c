@@ -11,7 +11,11 @@
 
 #define DATA_ROOM 256 /* the scheduler reads lengths, not data */
 
+#define STEPS_PER_SECOND 500000     /* of an injected clock */
+#define START_MASK       0xffffffff /* it starts at the same phase of everything */
+
 struct rte_mempool *bed_pool;
+enum qos_engine bed_engine;
 
 bool bed_start(void)
 {
@@ -33,7 +37,9 @@ bool bed_start(void)
 void bed_shape(struct bed *b, uint32_t pipes_per_subport, unsigned n_subports)
 {
     memset(b, 0, sizeof(*b));
+    b->real_time = bed_engine == QOS_LIBRTE_SCHED;
     b->shape = (struct cfg_scheduler){.name = "bed",
+                                      .engine = bed_engine,
                                       .rate = 10000000000,
                                       .overhead = BED_FCS,
                                       .mtu = 1518,
@@ -80,7 +86,11 @@ bool bed_create(struct bed *b)
 
     b->s = sched_create(&config);
     CU_ASSERT_PTR_NOT_NULL(b->s);
-    return b->s != NULL;
+    if (b->s == NULL || b->real_time)
+        return b->s != NULL;
+    b->clock = (rte_rdtsc() | START_MASK) + 1;
+    sched_dequeue_at(b->s, b->clock, NULL, 0);
+    return true;
 }
 
 void bed_free(struct bed *b)
@@ -136,11 +146,25 @@ static void count(struct bed *b, const struct rte_mbuf *m, uint64_t now, uint64_
     b->last_lost[q] = lost;
 }
 
+uint64_t bed_now(const struct bed *b)
+{
+    return b->real_time ? rte_rdtsc() : b->clock;
+}
+
+uint32_t bed_dequeue(struct bed *b, struct rte_mbuf **m, uint32_t n)
+{
+    if (b->real_time)
+        return sched_dequeue(b->s, m, n);
+    b->clock += rte_get_tsc_hz() / STEPS_PER_SECOND;
+    return sched_dequeue_at(b->s, b->clock, m, n);
+}
+
 void bed_turn(struct bed *b)
 {
     struct rte_mbuf *m[BED_BURST];
-    uint64_t now = rte_rdtsc();
-    uint32_t n = sched_dequeue(b->s, m, BED_BURST);
+    uint64_t before = bed_now(b);
+    uint32_t n = bed_dequeue(b, m, BED_BURST);
+    uint64_t now = b->real_time ? before : bed_now(b);
     uint64_t lost = sched_lost_cycles(b->s);
 
     for (uint32_t i = 0; i < n; i++)
@@ -150,9 +174,9 @@ void bed_turn(struct bed *b)
 
 void bed_run(struct bed *b, double seconds)
 {
-    uint64_t end = rte_rdtsc() + (uint64_t)(seconds * rte_get_tsc_hz());
+    uint64_t end = bed_now(b) + (uint64_t)(seconds * rte_get_tsc_hz());
 
-    while (rte_rdtsc() < end)
+    while (bed_now(b) < end)
         bed_turn(b);
 }
 
@@ -193,12 +217,12 @@ double bed_sum(const struct bed *b, uint32_t first_pipe, uint32_t n_pipes)
  * what is measured next: wait until there was none for some ms. */
 static void settle(struct bed *b)
 {
-    uint64_t ms = rte_get_tsc_hz() / 1000, start = rte_rdtsc(), calm = start, now = start;
+    uint64_t ms = rte_get_tsc_hz() / 1000, start = bed_now(b), calm = start, now = start;
 
     while (now - calm < 3 * ms && now - start < 1000 * ms) {
         uint64_t before = now;
         bed_turn(b);
-        now = rte_rdtsc();
+        now = bed_now(b);
         if (now - before > ms / 5)
             calm = now;
     }
@@ -223,10 +247,15 @@ void bed_measure(struct bed *b, double warm_up, double seconds)
     EXPECT(b->lost < seconds / 2 * rte_get_tsc_hz(), "every measurement was disturbed too much");
 }
 
-int bed_main(const char *name, CU_TestInfo *tests)
+int bed_main(int argc, char **argv, const char *name, CU_TestInfo *tests)
 {
     CU_SuiteInfo suites[] = {{.pName = name, .pTests = tests}, CU_SUITE_INFO_NULL};
 
+    if (argc != 2 || (strcmp(argv[1], "wheel") != 0 && strcmp(argv[1], "librte_sched") != 0)) {
+        fprintf(stderr, "usage: %s wheel|librte_sched\n", argv[0]);
+        return 2;
+    }
+    bed_engine = strcmp(argv[1], "wheel") == 0 ? QOS_WHEEL : QOS_LIBRTE_SCHED;
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (!bed_start() || CU_initialize_registry() != CUE_SUCCESS ||
         CU_register_suites(suites) != CUE_SUCCESS)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A scheduler on the bench: build one from few numbers, keep queues full, measure what comes out.
+ * Each program takes the engine to be tested as its argument: wheel or librte_sched.
  *
- * librte_sched reads the TSC itself, inside a shared object, so no clock can be injected: these
- * tests run in real time. What comes out is counted between the TSC times of actual dequeues. The
- * library's clock loses time when this thread is kept away for long: a measurement during which
- * that happened is repeated, with a note, and only if it happens every time is the lost time (which
- * sched_lost_cycles() tells) taken off. No bar is ever lowered.
+ * Our own engine takes its time from the caller: a clock that each dequeue moves on by 2 us. So its
+ * tests are exact, and faster than real time. librte_sched reads the TSC itself, inside a shared
+ * object: with it they run in real time. What comes out is counted between the TSC times of actual
+ * dequeues. The library's clock loses time when this thread is kept away for long: a measurement
+ * during which that happened is repeated, with a note, and only if it happens every time is the
+ * lost time (which sched_lost_cycles() tells) taken off. No bar is ever lowered.
  */
 #ifndef TESTS_SCHED_BED_H
 #define TESTS_SCHED_BED_H
@@ -46,6 +48,8 @@ struct bed {
     struct cfg_profile profiles[BED_PROFILES];
     unsigned n_profiles;
     struct sched *s;
+    bool real_time; /* the clock is the TSC */
+    uint64_t clock; /* otherwise: now, in TSC cycles */
 
     /* What came out, since bed_reset(). */
     uint64_t bytes[BED_PIPES * QOS_QUEUES]; /* by queue, with FCS, after its first packet */
@@ -59,6 +63,7 @@ struct bed {
 /** Start EAL once per program; the pool of all mbufs. */
 bool bed_start(void);
 extern struct rte_mempool *bed_pool;
+extern enum qos_engine bed_engine; /* that the program was told to test */
 
 void bed_shape(struct bed *b, uint32_t pipes_per_subport, unsigned n_subports);
 
@@ -80,6 +85,11 @@ void bed_fill(struct bed *b, uint32_t pipe, unsigned queue, uint32_t size, unsig
 
 void bed_reset(struct bed *b);
 
+/** The time. */
+uint64_t bed_now(const struct bed *b);
+/** Move an injected clock on, then take out up to n packets. */
+uint32_t bed_dequeue(struct bed *b, struct rte_mbuf **m, uint32_t n);
+
 /** Dequeue a burst, count it, put every packet back into the queue from which it came. */
 void bed_turn(struct bed *b);
 /** The same for some seconds. */
@@ -97,7 +107,8 @@ double bed_sum(const struct bed *b, uint32_t first_pipe, uint32_t n_pipes);
  */
 void bed_measure(struct bed *b, double warm_up, double seconds);
 
-/** Run the tests of a suite that is named so; returns main()'s result. */
-int bed_main(const char *name, CU_TestInfo *tests);
+/** Run the tests of a suite that is named so with the engine of argv[1]; returns main()'s result.
+ */
+int bed_main(int argc, char **argv, const char *name, CU_TestInfo *tests);
 
 #endif

@@ -91,12 +91,12 @@ static void many_subscribers(void)
 static unsigned at_once(void)
 {
     struct rte_mbuf *m[BURST_HOLD];
-    uint64_t start = rte_rdtsc(), ms = rte_get_tsc_hz() / 1000, end = start;
+    uint64_t start = bed_now(&b), ms = rte_get_tsc_hz() / 1000, end = start;
     unsigned got = 0;
 
     while (end - start < ms) {
-        got += sched_dequeue(b.s, m + got, BURST_HOLD - got);
-        end = rte_rdtsc();
+        got += bed_dequeue(&b, m + got, BURST_HOLD - got);
+        end = bed_now(&b);
     }
     rte_pktmbuf_free_bulk(m, got);
     return end - start < 3 * ms ? got : 0;
@@ -108,10 +108,10 @@ static void rest(void)
     struct rte_mbuf *m[BURST_HOLD];
 
     while (sched_held(b.s) > 0)
-        rte_pktmbuf_free_bulk(m, sched_dequeue(b.s, m, BURST_HOLD));
-    uint64_t end = rte_rdtsc() + rte_get_tsc_hz() / 2;
-    while (rte_rdtsc() < end)
-        sched_dequeue(b.s, m, BURST_HOLD);
+        rte_pktmbuf_free_bulk(m, bed_dequeue(&b, m, BURST_HOLD));
+    uint64_t end = bed_now(&b) + rte_get_tsc_hz() / 2;
+    while (bed_now(&b) < end)
+        bed_dequeue(&b, m, BURST_HOLD);
 }
 
 /* A full bucket leaves at once, and no more; at first it is half full. */
@@ -135,7 +135,7 @@ static void bursts(void)
     bed_free(&b);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     CU_TestInfo tests[] = {
         {"rates from 64 kbit/s to 1 Gbit/s, 64 and 1500 bytes", all_rates},
@@ -143,5 +143,5 @@ int main(void)
         {"burst size", bursts},
         CU_TEST_INFO_NULL,
     };
-    return bed_main("sched accuracy", tests);
+    return bed_main(argc, argv, "sched accuracy", tests);
 }

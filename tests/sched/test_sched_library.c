@@ -210,12 +210,12 @@ static void refused(void)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     CU_TestInfo tests[] = {
         {"fractions", fractions}, {"the unbound period", unbound},
         {"memory", memory},       {"bad configurations are refused", refused},
         CU_TEST_INFO_NULL,
     };
-    return bed_main("sched library", tests);
+    return bed_main(argc, argv, "sched library", tests);
 }

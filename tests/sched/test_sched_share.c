@@ -51,13 +51,13 @@ static void strict_priority(void)
 static uint64_t wait_of_one(uint64_t unsteady)
 {
     struct rte_mbuf *high = bed_packet(0, 0, 100), *m[BED_BURST];
-    uint64_t start = rte_rdtsc(), previous = start, now;
+    uint64_t start = bed_now(&b), previous = start, now;
     bool steady = true, out = false;
 
     sched_enqueue(b.s, &high, 1);
     while (!out) {
-        uint32_t n = sched_dequeue(b.s, m, BED_BURST);
-        now = rte_rdtsc();
+        uint32_t n = bed_dequeue(&b, m, BED_BURST);
+        now = bed_now(&b);
         steady &= now - previous < unsteady;
         previous = now;
         for (uint32_t i = 0; i < n; i++) {
@@ -271,7 +271,7 @@ static void no_starvation(void)
     printf(" least %.0f of 1000000 bit/s ", least);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     CU_TestInfo tests[] = {
         {"strict priority: shares", strict_priority},
@@ -284,5 +284,5 @@ int main(void)
         {"no starvation", no_starvation},
         CU_TEST_INFO_NULL,
     };
-    return bed_main("sched shares", tests);
+    return bed_main(argc, argv, "sched shares", tests);
 }

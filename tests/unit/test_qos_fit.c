@@ -117,6 +117,7 @@ static struct cfg_subport subport;
 static struct cfg_scheduler good_scheduler(void)
 {
     struct cfg_scheduler s = {.name = "s",
+                              .engine = QOS_LIBRTE_SCHED,
                               .rate = TEN_GIGABIT,
                               .overhead = 4,
                               .mtu = 1518,
@@ -187,6 +188,34 @@ static void shapes(void)
     CU_ASSERT_EQUAL(qos_shape_check(&good, 1300000000, &p, f, 8), 0);
 }
 
+/* What only librte_sched cannot do is right for our own engine; what nobody can is not. */
+static void shapes_of_the_wheel(void)
+{
+#define WHEEL(change, problem, error, class)                                                       \
+    SHAPE(s.engine = QOS_WHEEL; change, problem, error, class)
+    struct cfg_scheduler wheel = good_scheduler();
+    struct qos_shape p = good_shape();
+    struct qos_finding f[8];
+
+    wheel.engine = QOS_WHEEL;
+    p.weight[0] = 7;
+    p.weight[1] = 11;
+    p.weight[2] = 13;
+    p.weight[3] = 17;
+    p.rate = p.class_rate[0] = p.class_rate[QOS_BE] = 9000;
+    CU_ASSERT_EQUAL(qos_shape_check(&wheel, 0, &p, f, 8), 0);
+    p = good_shape();
+    p.class_rate[0] = 640000; /* few frames in a period, but what is left is not lost */
+    p.tc_period_ms = 150;
+    CU_ASSERT_EQUAL(qos_shape_check(&wheel, 0, &p, f, 8), 0);
+    WHEEL(x.rate = x.class_rate[0] = x.class_rate[QOS_BE] = 999, QOS_RATE_TOO_LOW, true, 0);
+    WHEEL(x.burst = 1521, QOS_BURST_BELOW_FRAME, true, 0);
+    WHEEL(x.class_rate[0] = 64000; x.tc_period_ms = 150, QOS_CLASS_BELOW_FRAME, true, 0);
+    WHEEL(x.class_rate[0]++, QOS_CLASS_ABOVE_RATE, true, 0);
+    WHEEL(x.class_rate[0] = 5000000; x.tc_period_ms = 0, QOS_PERIOD_ZERO, true, 0);
+    WHEEL(x.weight[3] = 0, QOS_WEIGHT_ZERO, true, QOS_BE);
+}
+
 #define SCHEDULER(change, problem, class)                                                          \
     do {                                                                                           \
         struct qos_finding found[8];                                                               \
@@ -248,6 +277,15 @@ static void memory(void)
     CU_ASSERT_EQUAL(qos_sched_bytes(&s, 64), 0);
     s.pipes_per_subport = 16384;
     CU_ASSERT_NOT_EQUAL(qos_sched_bytes(&s, 64), 0);
+    /* Our own takes as much for long queues as for short ones. */
+    s.engine = QOS_WHEEL;
+    s.pipes_per_subport = 32768;
+    uint64_t bytes = qos_sched_bytes(&s, 64);
+    EXPECT(bytes < 42 * mib, "%.1f MiB", (double)bytes / mib);
+    s.class[3].size = 1;
+    CU_ASSERT_EQUAL(qos_sched_bytes(&s, 64), bytes);
+    s.class[3].size = 0;
+    CU_ASSERT(qos_sched_bytes(&s, 64) < bytes);
 }
 
 int main(void)
@@ -259,6 +297,7 @@ int main(void)
         {"rates that cannot be had", impossible_fits},
         {"a period that binds nothing", unbound_periods},
         {"shapes", shapes},
+        {"shapes of the wheel", shapes_of_the_wheel},
         {"schedulers", schedulers},
         {"memory", memory},
         CU_TEST_INFO_NULL,

@@ -4,11 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "sched/sched_impl.h"
+#include "sched/library.h"
 
 #define FINDINGS 64
 
-void sched_queue_sizes(const struct cfg_scheduler *shape, uint16_t qsize[QOS_CLASSES])
+void library_queue_sizes(const struct cfg_scheduler *shape, uint16_t qsize[QOS_CLASSES])
 {
     bool pie = false;
 
@@ -26,8 +26,8 @@ static uint64_t period_for(const struct cfg_scheduler *shape, double frames, uin
     return (uint64_t)ceil(frames * (shape->mtu + shape->overhead) * 8000 / rate);
 }
 
-int sched_pipe_params(const struct sched *s, const struct qos_shape *shape,
-                      struct rte_sched_pipe_params *p)
+int library_pipe_params(const struct library *s, const struct qos_shape *shape,
+                        struct rte_sched_pipe_params *p)
 {
     struct qos_finding f[FINDINGS];
     unsigned n = qos_shape_check(&s->shape, s->clock, shape, f, FINDINGS);
@@ -44,7 +44,7 @@ int sched_pipe_params(const struct sched *s, const struct qos_shape *shape,
     p->tb_size = shape->burst;
     p->tc_period =
         qos_has_caps(&s->shape, shape) ? shape->tc_period_ms : qos_unbound_period_ms(s->clock);
-    sched_queue_sizes(&s->shape, qsize);
+    library_queue_sizes(&s->shape, qsize);
     for (unsigned c = 0; c < QOS_CLASSES; c++) {
         uint64_t rate = shape->class_rate[c] / 8;
         /* The library wants 0 where there is no queue, and no more than the rate of all. */
@@ -63,7 +63,7 @@ int sched_pipe_params(const struct sched *s, const struct qos_shape *shape,
 }
 
 /* Over what time a subport's class caps hold: up to a frame of each period is lost. */
-static uint64_t subport_period(const struct sched *s, const struct cfg_subport *subport,
+static uint64_t subport_period(const struct library *s, const struct cfg_subport *subport,
                                uint64_t rate)
 {
     uint64_t least = UINT64_MAX, period;
@@ -82,8 +82,8 @@ static uint64_t subport_period(const struct sched *s, const struct cfg_subport *
     return period == 0 ? 1 : period;
 }
 
-int sched_subport_params(const struct sched *s, const struct cfg_subport *subport, uint64_t rate,
-                         struct rte_sched_subport_profile_params *p)
+int library_subport_params(const struct library *s, const struct cfg_subport *subport,
+                           uint64_t rate, struct rte_sched_subport_profile_params *p)
 {
     uint64_t frame = s->shape.mtu + s->shape.overhead, bytes = rate / 8;
 
@@ -135,7 +135,7 @@ static struct rte_pie_params pie_params(const struct cfg_class *k)
                                    .tailq_th = k->size == 0 ? 1 : k->size};
 }
 
-enum qos_aqm sched_aqm_params(const struct cfg_scheduler *shape, struct rte_sched_cman_params *p)
+enum qos_aqm library_aqm_params(const struct cfg_scheduler *shape, struct rte_sched_cman_params *p)
 {
     enum qos_aqm aqm = AQM_TAIL;
 

@@ -5,70 +5,36 @@
 #include <stdlib.h>
 
 #include <rte_cycles.h>
-#include <rte_malloc.h>
 
 #include "base/log.h"
-#include "sched/sched_impl.h"
+#include "sched/library.h"
 
-#define FINDINGS  64
 #define PACE_SECS 4e-3 /* what a core that was away so long did not send, the line may catch up */
 
-static int refuse(const char *name, const char *what, unsigned which, const struct qos_finding *f,
-                  unsigned n)
+static int choose_clock(struct library *s, const struct sched_config *config)
 {
-    int bad = 0;
-
-    for (unsigned i = 0; i < n; i++) {
-        if (!f[i].error)
-            continue;
-        log_error("scheduler %s, %s %u, class %u: %s", name, what, which, f[i].class,
-                  qos_problem_text(f[i].problem));
-        bad = -EINVAL;
-    }
-    return bad;
-}
-
-static int check(struct sched *s, const struct sched_config *config)
-{
-    struct qos_finding f[FINDINGS];
-    unsigned n = qos_scheduler_check(&s->shape, s->direction, f, FINDINGS);
-    int bad = refuse(config->name, "port", 0, f, n);
-
-    if (config->n_profiles == 0 || config->n_profiles > config->max_profiles ||
-        config->max_profiles > QOS_MAX_PROFILES) {
-        log_error("scheduler %s: %u profiles with room for %u; expected 1 to %u", config->name,
-                  config->n_profiles, config->max_profiles, QOS_MAX_PROFILES);
-        bad = -EINVAL;
-    }
-    if (bad != 0)
-        return bad;
-
     uint64_t rates[QOS_MAX_PROFILES];
+
     for (unsigned i = 0; i < config->n_profiles; i++)
         rates[i] = config->profiles[i].shape[s->direction].rate;
     s->clock = qos_fit_clock(rte_get_tsc_hz(), s->shape.rate, rates, config->n_profiles);
-    for (unsigned i = 0; i < config->n_profiles; i++) {
-        n = qos_shape_check(&s->shape, s->clock, &config->profiles[i].shape[s->direction], f,
-                            FINDINGS);
-        bad |= refuse(config->name, "profile", i, f, n);
-    }
-    return bad != 0 ? -EINVAL : 0;
+    return sched_check_profiles(config, s->clock);
 }
 
 /* The library counts subports by powers of two; those that nobody needs have one pipe. */
-static int configure_subport(struct sched *s, uint32_t i, struct rte_sched_pipe_params *pipes,
+static int configure_subport(struct library *s, uint32_t i, struct rte_sched_pipe_params *pipes,
                              struct rte_sched_cman_params *cman)
 {
     struct rte_sched_subport_params p = {
         .n_pipes_per_subport_enabled = i < s->n_subports ? s->shape.pipes_per_subport : 1,
         .pipe_profiles = pipes,
         .n_pipe_profiles = s->n_profiles,
-        .n_max_pipe_profiles = s->max_profiles + SCHED_DRAIN_PROFILES,
+        .n_max_pipe_profiles = s->max_profiles + LIBRARY_DRAIN_PROFILES,
         .cman_params = s->aqm == AQM_TAIL ? NULL : cman,
     };
     uint32_t profile = i < s->n_subports ? i : 0;
 
-    sched_queue_sizes(&s->shape, p.qsize);
+    library_queue_sizes(&s->shape, p.qsize);
     if (rte_sched_subport_config(s->port, i, &p, profile) != 0) {
         s->port = NULL; /* the library has freed it */
         return -ENOMEM;
@@ -76,13 +42,13 @@ static int configure_subport(struct sched *s, uint32_t i, struct rte_sched_pipe_
     return rte_sched_subport_tc_ov_config(s->port, i, s->shape.oversubscription);
 }
 
-static int make_port(struct sched *s, const struct sched_config *config)
+static int make_port(struct library *s, const struct sched_config *config)
 {
     static struct rte_sched_subport_profile_params profiles[QOS_MAX_SUBPORTS];
 
     for (uint32_t i = 0; i < s->n_subports; i++) {
         uint64_t rate = s->subport[i].rate[s->direction];
-        if (sched_subport_params(s, &s->subport[i], rate, &profiles[i]) != 0) {
+        if (library_subport_params(s, &s->subport[i], rate, &profiles[i]) != 0) {
             log_error("scheduler %s: subport %u has a rate that librte_sched cannot represent",
                       config->name, i);
             return -EINVAL;
@@ -101,7 +67,7 @@ static int make_port(struct sched *s, const struct sched_config *config)
         .subport_profiles = profiles,
         .n_subport_profiles = s->n_subports,
         .n_max_subport_profiles =
-            s->n_library_subports + SCHED_SUBPORT_RATES + SCHED_DRAIN_PROFILES,
+            s->n_library_subports + LIBRARY_SUBPORT_RATES + LIBRARY_DRAIN_PROFILES,
         .n_pipes_per_subport = s->shape.pipes_per_subport,
     };
     s->port = rte_sched_port_config(&p);
@@ -110,7 +76,7 @@ static int make_port(struct sched *s, const struct sched_config *config)
 
 /* To the library a pipe that was configured at time 0 is one that never was: changing it later
  * would count its share twice. So let time pass before the first. */
-static void leave_time_zero(struct sched *s)
+static void leave_time_zero(struct library *s)
 {
     uint64_t start = rte_get_tsc_cycles(), wait = 4 * rte_get_tsc_hz() / s->clock + 1;
     struct rte_mbuf *none;
@@ -121,33 +87,24 @@ static void leave_time_zero(struct sched *s)
     s->previous = rte_rdtsc();
 }
 
-static uint64_t heap_bytes(int socket)
-{
-    struct rte_malloc_socket_stats stats;
-
-    return rte_malloc_get_socket_stats(socket < 0 ? 0 : socket, &stats) == 0
-               ? stats.heap_allocsz_bytes
-               : 0;
-}
-
-static int configure_subports(struct sched *s, const struct sched_config *config)
+static int configure_subports(struct library *s, const struct sched_config *config)
 {
     struct rte_sched_pipe_params *pipes = calloc(config->n_profiles, sizeof(*pipes));
     struct rte_sched_cman_params cman;
     int ret = pipes == NULL ? -ENOMEM : 0;
 
-    s->aqm = sched_aqm_params(&s->shape, &cman);
+    s->aqm = library_aqm_params(&s->shape, &cman);
     for (unsigned i = 0; ret == 0 && i < config->n_profiles; i++)
-        ret = sched_pipe_params(s, &config->profiles[i].shape[s->direction], &pipes[i]);
+        ret = library_pipe_params(s, &config->profiles[i].shape[s->direction], &pipes[i]);
     for (uint32_t i = 0; ret == 0 && i < s->n_library_subports; i++)
         ret = configure_subport(s, i, pipes, &cman);
     free(pipes);
     return ret;
 }
 
-int sched_build(struct sched *s, const struct sched_config *config)
+int library_build(struct library *s, const struct sched_config *config)
 {
-    int ret = check(s, config);
+    int ret = choose_clock(s, config);
 
     if (ret != 0)
         return ret;
@@ -160,7 +117,7 @@ int sched_build(struct sched *s, const struct sched_config *config)
     s->cycles_per_byte = (uint64_t)((double)rte_get_tsc_hz() * 8 / s->shape.rate * (1 << 20) + 0.5);
     s->slack = (uint64_t)(PACE_SECS * rte_get_tsc_hz());
 
-    uint64_t before = heap_bytes(config->socket);
+    uint64_t before = sched_heap_bytes(config->socket);
     ret = make_port(s, config);
     if (ret == 0)
         ret = configure_subports(s, config);
@@ -169,7 +126,7 @@ int sched_build(struct sched *s, const struct sched_config *config)
                   (unsigned long long)qos_sched_bytes(&s->shape, s->max_profiles));
     if (ret != 0)
         return ret;
-    s->bytes = heap_bytes(config->socket) - before;
+    s->base.bytes = sched_heap_bytes(config->socket) - before;
     leave_time_zero(s);
     return 0;
 }

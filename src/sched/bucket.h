@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A token bucket that counts in time: instead of the tokens that are in it, it keeps the TSC at
+ * which it will be full. Then nothing has to be done while it fills up, and when a packet may leave
+ * is a subtraction. A byte costs a number of TSC cycles with 22 binary places, and what is left of
+ * a cycle is carried over: so rates are exact to 1e-5 at 1 Tbit/s, and better below.
+ */
+#ifndef SCHED_BUCKET_H
+#define SCHED_BUCKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define BUCKET_PLACES 22
+
+/** A rate and a depth. */
+struct pace {
+    uint64_t byte;  /* TSC cycles in which a byte is earned, times 2^BUCKET_PLACES */
+    uint64_t depth; /* TSC cycles in which the empty bucket fills up */
+};
+
+struct bucket {
+    uint64_t full_at; /* TSC; in the past: it is full */
+    uint32_t part;    /* of a cycle beyond full_at, times 2^BUCKET_PLACES */
+    uint32_t next;    /* in its slot of the timing wheel, see timers.h */
+};
+
+/** rate in bit/s, depth in bytes. */
+static inline struct pace pace_of(uint64_t hz, uint64_t rate, uint64_t depth)
+{
+    double cycles = (double)hz * 8 / (double)rate;
+
+    return (struct pace){.byte = (uint64_t)(cycles * (1 << BUCKET_PLACES) + 0.5),
+                         .depth = (uint64_t)(cycles * (double)depth)};
+}
+
+/** Is a at or after b? TSC values; true in the half of their range. */
+static inline bool is_after(uint64_t a, uint64_t b)
+{
+    return (int64_t)(a - b) >= 0;
+}
+
+/** What so many bytes cost, in TSC cycles times 2^BUCKET_PLACES. */
+static inline uint64_t bucket_cost(const struct pace *p, uint32_t bytes)
+{
+    return p->byte * bytes;
+}
+
+/** The TSC from which that may be taken out. It must be no more than the bucket holds. */
+static inline uint64_t bucket_ready(const struct bucket *b, const struct pace *p, uint64_t cost)
+{
+    return b->full_at + (cost >> BUCKET_PLACES) - p->depth;
+}
+
+static inline void bucket_take(struct bucket *b, uint64_t cost, uint64_t now)
+{
+    bool full = is_after(now, b->full_at);
+
+    cost += full ? 0 : b->part;
+    b->full_at = (full ? now : b->full_at) + (cost >> BUCKET_PLACES);
+    b->part = cost & ((1u << BUCKET_PLACES) - 1);
+}
+
+static inline void bucket_fill_half(struct bucket *b, const struct pace *p, uint64_t now)
+{
+    b->full_at = now + p->depth / 2;
+    b->part = 0;
+}
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Our own engine: built from a shape, changed while it runs, read. */
+#include <errno.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_malloc.h>
+
+#include "base/log.h"
+#include "sched/wheel.h"
+
+#define PACE_SECS     4e-3 /* what a core that was away so long did not send, the line may catch up */
+#define SUBPORT_SECS  8e-3 /* depth of a subport's bucket */
+#define SUBPORT_LEAST 64   /* frames */
+#define WRR_PLACES    15
+
+static void take_profile(struct wheel *w, const struct qos_shape *shape, struct wheel_profile *p)
+{
+    memset(p, 0, sizeof(*p));
+    p->pace = pace_of(w->hz, shape->rate, shape->burst);
+    p->be_turn = w->shape.oversubscription ? w->frame * shape->oversubscription_weight : w->frame;
+    for (unsigned q = 0; q < QOS_BE_QUEUES; q++)
+        p->wrr_cost[q] = ((1u << WRR_PLACES) + shape->weight[q] / 2) / shape->weight[q];
+    for (unsigned c = 0; c < QOS_CLASSES; c++) {
+        if (!qos_class_used(&w->shape, c) || shape->class_rate[c] >= shape->rate)
+            continue;
+        p->caps |= (uint16_t)(1u << c);
+        p->cap_pace[c] = pace_of(w->hz, shape->class_rate[c],
+                                 shape->class_rate[c] / 8 * shape->tc_period_ms / 1000);
+    }
+    w->slowest = RTE_MAX(w->slowest, p->pace.depth);
+}
+
+static struct pace subport_pace(const struct wheel *w, uint64_t rate)
+{
+    uint64_t bytes = (uint64_t)((double)rate / 8 * SUBPORT_SECS);
+
+    return pace_of(w->hz, rate, RTE_MAX(bytes, (uint64_t)SUBPORT_LEAST * (uint32_t)w->frame));
+}
+
+/* A class's own rate counts where it is below the subport's. */
+static void set_rate(struct wheel *w, uint32_t subport, uint64_t rate)
+{
+    struct wheel_subport *s = &w->subport[subport];
+
+    s->pace = subport_pace(w, rate);
+    s->caps = rate < w->shape.rate ? WHEEL_SELF_BIT : 0;
+    for (unsigned c = 0; c < QOS_CLASSES; c++)
+        if (qos_class_used(&w->shape, c) && s->class_rate[c] < rate)
+            s->caps |= (uint16_t)(1u << c);
+}
+
+static void take_subport(struct wheel *w, uint32_t i, const struct cfg_subport *from,
+                         enum qos_direction direction)
+{
+    struct wheel_subport *s = &w->subport[i];
+
+    for (unsigned c = 0; c < QOS_CLASSES; c++) {
+        s->class_rate[c] = from->class_rate[c];
+        s->cap_pace[c] = subport_pace(w, from->class_rate[c]);
+        s->cap[c].full_at = w->now;
+    }
+    s->bucket.full_at = w->now;
+    set_rate(w, i, from->rate[direction]);
+}
+
+/* Returns 0 or -EINVAL. */
+static int configure_aqm(struct wheel *w)
+{
+    int bad = 0;
+
+    for (unsigned c = 0; c < QOS_CLASSES; c++) {
+        const struct cfg_class *k = &w->shape.class[c];
+
+        if (k->size != 0 && k->aqm == AQM_RED)
+            bad |= rte_red_config_init(&w->red_config[c], k->red_weight_log2, k->red_min,
+                                       k->red_max, k->red_inverse_probability);
+        else if (k->size != 0 && k->aqm == AQM_PIE)
+            bad |= rte_pie_config_init(&w->pie_config[c], k->pie_target_ms, k->pie_update_ms,
+                                       k->pie_max_burst_ms, k->pie_tail);
+    }
+    return bad != 0 ? -EINVAL : 0;
+}
+
+/* Where the arrays of each queue and class are. */
+static void lay_out(struct wheel *w, const struct qos_wheel_layout *l)
+{
+    uint8_t *at = (uint8_t *)w;
+    unsigned queues = 0, aqm = 0, classes = 0;
+
+    w->pipe = (struct wheel_pipe *)(at + l->pipe);
+    w->subport = (struct wheel_subport *)(at + l->subport);
+    w->profile = (struct wheel_profile *)(at + l->profile);
+    w->aqm_size = (uint8_t)l->aqm_size;
+    for (unsigned q = 0; q < QOS_QUEUES; q++) {
+        const struct cfg_class *k = &w->shape.class[wheel_class(q)];
+        unsigned slot = k->size != 0 ? queues++ : l->queues;
+
+        w->queue[q] =
+            (struct wheel_queue *)(at + l->queue) + (size_t)(k->size != 0 ? slot : 0) * w->n_pipes;
+        w->drops[q] = (struct wheel_drops *)(at + l->drops) + (size_t)slot * w->n_pipes;
+        w->size[q] = k->size;
+        w->be_others[q] = q < QOS_BE ? 0 : (uint16_t)(WHEEL_BE_BITS & ~(1u << q));
+        if (k->size == 0 || k->aqm == AQM_TAIL)
+            continue;
+        w->aqm[q] = at + l->aqm + (size_t)aqm++ * w->n_pipes * w->aqm_size;
+        *(k->aqm == AQM_RED ? &w->red : &w->pie) |= (uint16_t)(1u << q);
+    }
+    for (unsigned c = 0; c < QOS_CLASSES; c++) {
+        if (!qos_class_used(&w->shape, c))
+            continue;
+        w->cap[c] = (struct bucket *)(at + l->cap) + (size_t)classes * w->n_pipes;
+        for (uint32_t i = 0; i < w->n_subports; i++)
+            w->subport[i].ring[c].pipe = (uint32_t *)(at + l->ring) + (size_t)classes * w->n_pipes +
+                                         ((size_t)i << w->pipe_shift);
+        classes++;
+    }
+}
+
+static void start(struct wheel *w, const struct sched_config *config,
+                  const struct qos_wheel_layout *l)
+{
+    const struct cfg_scheduler *shape = config->shape;
+
+    w->shape = *shape;
+    w->shape.subports = NULL;
+    w->hz = rte_get_tsc_hz();
+    w->now = w->start = rte_rdtsc();
+    w->n_subports = shape->n_subports;
+    w->n_words = (w->n_subports + 63) / 64;
+    w->pipe_shift = (uint8_t)__builtin_ctz(shape->pipes_per_subport);
+    w->pipe_mask = shape->pipes_per_subport - 1;
+    w->n_pipes = w->n_subports * shape->pipes_per_subport;
+    w->overhead = shape->overhead;
+    w->mtu = shape->mtu;
+    w->frame = (int32_t)(shape->mtu + shape->overhead);
+    w->max_profiles = config->max_profiles;
+    w->line_pace = pace_of(w->hz, shape->rate, (uint64_t)((double)shape->rate / 8 * PACE_SECS));
+    w->line.full_at = w->now;
+    w->red_time = (double)shape->rate / 8 / (double)w->hz;
+    w->timers.at = w->now >> TIMERS_SHIFT;
+    memset(w->timers.slot, 0xff, sizeof(w->timers.slot));
+    lay_out(w, l);
+    for (uint32_t i = 0; i < w->n_pipes; i++)
+        w->pipe[i].profile = UINT16_MAX;
+    for (uint32_t i = 0; i < w->n_subports; i++)
+        take_subport(w, i, &shape->subports[i], config->direction);
+    for (unsigned i = 0; i < config->n_profiles; i++)
+        take_profile(w, &config->profiles[i].shape[config->direction],
+                     &w->profile[w->n_profiles++]);
+}
+
+static struct sched *wheel_create(const struct sched_config *config)
+{
+    uint64_t before = sched_heap_bytes(config->socket);
+    struct qos_wheel_layout l;
+    struct wheel *w;
+
+    if (sched_check_profiles(config, 0) != 0)
+        return NULL;
+    qos_wheel_layout(config->shape, config->max_profiles, &l);
+    w = rte_zmalloc_socket("sched", l.total, RTE_CACHE_LINE_SIZE, config->socket);
+    if (w == NULL) {
+        log_error("scheduler %s: no memory for %llu bytes", config->name,
+                  (unsigned long long)l.total);
+        return NULL;
+    }
+    start(w, config, &l);
+    if (configure_aqm(w) != 0) {
+        log_error("scheduler %s: DPDK does not take the parameters of RED or PIE", config->name);
+        rte_free(w);
+        return NULL;
+    }
+    w->base.bytes = sched_heap_bytes(config->socket) - before;
+    return &w->base;
+}
+
+static void free_queue(const struct wheel_queue *q)
+{
+    struct rte_mbuf *m = wheel_mbuf(q->head), *next;
+
+    for (uint32_t n = wheel_number(q->tail); n > 0; n--, m = next) {
+        next = n > 1 ? m->next : NULL;
+        m->next = NULL;
+        m->tx_offload = 0;
+        rte_pktmbuf_free(m);
+    }
+}
+
+static void wheel_free(struct sched *base)
+{
+    struct wheel *w = wheel_of(base);
+
+    for (unsigned q = 0; q < QOS_QUEUES; q++)
+        for (uint32_t i = 0; w->size[q] != 0 && i < w->n_pipes; i++)
+            free_queue(&w->queue[q][i]);
+    rte_free(w);
+}
+
+/* --- while it runs --- */
+
+static int wheel_set_profile(struct sched *base, uint32_t pipe, uint32_t profile)
+{
+    struct wheel *w = wheel_of(base);
+    const struct wheel_profile *f = &w->profile[profile];
+    struct wheel_pipe *p;
+
+    if (pipe >= w->n_pipes || profile >= w->n_profiles)
+        return -EINVAL;
+    p = &w->pipe[pipe];
+    p->profile = (uint16_t)profile;
+    bucket_fill_half(&p->bucket, &f->pace, w->now);
+    for (unsigned c = 0; c < QOS_CLASSES; c++)
+        if ((f->caps & 1u << c) != 0)
+            bucket_fill_half(&w->cap[c][pipe], &f->cap_pace[c], w->now);
+    p->waits = 0;
+    wheel_relist(w, pipe, p);
+    return 0;
+}
+
+static int wheel_add_profile(struct sched *base, const struct qos_shape *shape)
+{
+    struct wheel *w = wheel_of(base);
+    struct qos_finding f[32];
+    unsigned n = qos_shape_check(&w->shape, 0, shape, f, RTE_DIM(f));
+
+    if (w->n_profiles == w->max_profiles)
+        return -ENOSPC;
+    for (unsigned i = 0; i < n; i++)
+        if (f[i].error)
+            return -EINVAL;
+    take_profile(w, shape, &w->profile[w->n_profiles]);
+    return (int)w->n_profiles++;
+}
+
+static int wheel_set_subport_rate(struct sched *base, uint32_t subport, uint64_t rate)
+{
+    struct wheel *w = wheel_of(base);
+    struct wheel_subport *s;
+
+    if (subport >= w->n_subports || rate < QOS_WHEEL_MIN_RATE || rate > w->shape.rate)
+        return -EINVAL;
+    s = &w->subport[subport];
+    set_rate(w, subport, rate);
+    bucket_fill_half(&s->bucket, &s->pace, w->now);
+    s->waits = 0;
+    for (uint32_t left = s->backlog; left != 0; left &= left - 1)
+        wheel_set_ready(w, subport, (unsigned)__builtin_ctz(left));
+    return 0;
+}
+
+static struct sched_drops read_drops(const struct sched *base)
+{
+    return ((const struct wheel *)base)->dropped;
+}
+
+static int wheel_read_queue(struct sched *base, uint32_t pipe, unsigned queue,
+                            struct sched_queue_counters *add)
+{
+    struct wheel *w = wheel_of(base);
+    struct wheel_queue *q;
+    struct wheel_drops *d;
+
+    if (pipe >= w->n_pipes || queue >= QOS_QUEUES)
+        return -EINVAL;
+    d = &w->drops[queue][pipe];
+    add->tail += d->tail;
+    add->aqm += d->aqm;
+    add->dropped_bytes += d->bytes;
+    add->depth = 0;
+    *d = (struct wheel_drops){0};
+    if (w->size[queue] == 0)
+        return 0;
+    q = &w->queue[queue][pipe];
+    add->packets += q->packets;
+    add->bytes += q->bytes;
+    add->depth = (uint16_t)wheel_number(q->tail);
+    q->packets = q->bytes = 0;
+    return 0;
+}
+
+const struct sched_engine sched_wheel = {
+    .create = wheel_create,
+    .free = wheel_free,
+    .enqueue = wheel_enqueue,
+    .dequeue = wheel_dequeue,
+    .set_profile = wheel_set_profile,
+    .add_profile = wheel_add_profile,
+    .set_subport_rate = wheel_set_subport_rate,
+    .drops = read_drops,
+    .read_queue = wheel_read_queue,
+};

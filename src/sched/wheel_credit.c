@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Our own engine: who lacks credit waits in the timing wheel. */
+#include "sched/wheel.h"
+
+static struct bucket *bucket_of(struct wheel *w, uint32_t node)
+{
+    uint32_t owner = node / 16, class = node % 16;
+
+    if (likely(owner < w->n_pipes))
+        return class == WHEEL_SELF ? &w->pipe[owner].bucket : &w->cap[class][owner];
+    owner -= w->n_pipes;
+    return class == WHEEL_SELF ? &w->subport[owner].bucket : &w->subport[owner].cap[class];
+}
+
+void wheel_wait(struct wheel *w, uint32_t owner, unsigned class, uint64_t ready, uint16_t *waits,
+                uint16_t *timed)
+{
+    uint32_t node = owner * 16 + class;
+
+    *waits |= (uint16_t)(1u << class);
+    if ((*timed & 1u << class) != 0)
+        return;
+    *timed |= (uint16_t)(1u << class);
+    timers_add(&w->timers, ready, node, &bucket_of(w, node)->next);
+}
+
+static void wake_subport(struct wheel *w, uint32_t subport, unsigned class)
+{
+    struct wheel_subport *s = &w->subport[subport];
+
+    s->timed &= (uint16_t) ~(1u << class);
+    s->waits &= (uint16_t) ~(1u << class);
+    if ((s->waits & WHEEL_SELF_BIT) != 0)
+        return;
+    for (uint32_t left = s->backlog & ~s->waits; left != 0; left &= left - 1)
+        wheel_set_ready(w, subport, (unsigned)__builtin_ctz(left));
+}
+
+static void wake(struct wheel *w, uint32_t node)
+{
+    uint32_t owner = node / 16;
+
+    if (unlikely(owner >= w->n_pipes)) {
+        wake_subport(w, owner - w->n_pipes, node % 16);
+        return;
+    }
+    w->pipe[owner].timed &= (uint16_t) ~(1u << node % 16);
+    w->pipe[owner].waits &= (uint16_t) ~(1u << node % 16);
+    wheel_relist(w, owner, &w->pipe[owner]);
+}
+
+void wheel_run_timers(struct wheel *w, uint64_t now, uint32_t most)
+{
+    struct timers *t = &w->timers;
+    uint64_t due = now >> TIMERS_SHIFT;
+
+    while (t->at <= due && most > 0) {
+        uint32_t *slot = timers_slot(t, t->at), node = *slot;
+
+        if (node == TIMERS_NONE) {
+            t->at = t->pending == 0 ? due + 1 : t->at + 1;
+            continue;
+        }
+        *slot = bucket_of(w, node)->next;
+        if (*slot != TIMERS_NONE)
+            rte_prefetch0_write(bucket_of(w, *slot));
+        t->pending--;
+        most--;
+        wake(w, node);
+    }
+    uint32_t next = *timers_slot(t, t->at);
+    if (next != TIMERS_NONE)
+        rte_prefetch0_write(bucket_of(w, next));
+}
+
+static void subport_waits(struct wheel *w, uint32_t subport, unsigned class, uint64_t ready)
+{
+    struct wheel_subport *s = &w->subport[subport];
+
+    wheel_wait(w, w->n_pipes + subport, class, ready, &s->waits, &s->timed);
+    if (class != WHEEL_SELF) {
+        wheel_clear_ready(w, subport, class);
+        return;
+    }
+    for (uint32_t left = s->backlog; left != 0; left &= left - 1)
+        wheel_clear_ready(w, subport, (unsigned)__builtin_ctz(left));
+}
+
+bool wheel_may_leave(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class,
+                     uint32_t bytes)
+{
+    struct wheel_subport *s = &w->subport[subport];
+    struct wheel_pipe *p = &w->pipe[pipe];
+    const struct wheel_profile *f = &w->profile[p->profile];
+    uint64_t ready;
+
+    if ((f->caps & 1u << class) != 0) {
+        const struct pace *pace = &f->cap_pace[class];
+        ready = bucket_ready(&w->cap[class][pipe], pace, bucket_cost(pace, bytes));
+        if (!is_after(w->now, ready)) {
+            wheel_wait(w, pipe, class, ready, &p->waits, &p->timed);
+            return false;
+        }
+    }
+    if ((s->caps & 1u << class) != 0) {
+        const struct pace *pace = &s->cap_pace[class];
+        ready = bucket_ready(&s->cap[class], pace, bucket_cost(pace, bytes));
+        if (!is_after(w->now, ready)) {
+            subport_waits(w, subport, class, ready);
+            return false;
+        }
+    }
+    ready = bucket_ready(&s->bucket, &s->pace, bucket_cost(&s->pace, bytes));
+    if ((s->caps & WHEEL_SELF_BIT) != 0 && !is_after(w->now, ready)) {
+        subport_waits(w, subport, WHEEL_SELF, ready);
+        return false;
+    }
+    return true;
+}
+
+void wheel_pay(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class, uint32_t bytes)
+{
+    struct wheel_subport *s = &w->subport[subport];
+    const struct wheel_profile *f = &w->profile[w->pipe[pipe].profile];
+
+    if ((f->caps & 1u << class) != 0)
+        bucket_take(&w->cap[class][pipe], bucket_cost(&f->cap_pace[class], bytes), w->now);
+    if ((s->caps & 1u << class) != 0)
+        bucket_take(&s->cap[class], bucket_cost(&s->cap_pace[class], bytes), w->now);
+    if ((s->caps & WHEEL_SELF_BIT) != 0)
+        bucket_take(&s->bucket, bucket_cost(&s->pace, bytes), w->now);
+}

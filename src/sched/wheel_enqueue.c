@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Our own engine: packets come. */
+#include "sched/wheel.h"
+
+#define BURST 64
+
+enum verdict { ACCEPTED, TAIL, RED, PIE };
+
+/* Ask RED or PIE, if the queue has one. */
+static enum verdict manage(struct wheel *w, uint32_t pipe, unsigned queue, uint32_t depth,
+                           uint32_t bytes)
+{
+    unsigned class = wheel_class(queue);
+    void *state = w->aqm[queue] + (size_t)pipe * w->aqm_size;
+
+    if ((w->red & 1u << queue) != 0)
+        return rte_red_enqueue(&w->red_config[class], state, depth,
+                               (uint64_t)((double)(w->now - w->start) * w->red_time)) != 0
+                   ? RED
+                   : ACCEPTED;
+    return rte_pie_enqueue(&w->pie_config[class], state, bytes, depth, w->now) != 0 ? PIE
+                                                                                    : ACCEPTED;
+}
+
+/* A best-effort queue that was empty must not have saved up its share: it begins where that one of
+ * the others stands which has had the least so far. */
+static void join_best_effort(struct wheel_pipe *p, unsigned queue, uint32_t others)
+{
+    uint32_t least = p->wrr[__builtin_ctz(others) - QOS_BE];
+
+    for (others &= others - 1; others != 0; others &= others - 1) {
+        uint32_t other = p->wrr[__builtin_ctz(others) - QOS_BE];
+        if ((int32_t)(other - least) < 0)
+            least = other;
+    }
+    /* Ahead of them by more than a packet: that was long ago, and the numbers have wrapped. */
+    if (p->wrr[queue - QOS_BE] - least > UINT32_MAX / 4)
+        p->wrr[queue - QOS_BE] = least;
+}
+
+static inline enum verdict put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q)
+{
+    uint32_t path = m->hash.sched.queue_id, pipe = path / QOS_QUEUES;
+    unsigned queue = path % QOS_QUEUES, class = wheel_class(queue);
+    struct wheel_pipe *p = &w->pipe[pipe];
+    uint32_t depth = wheel_number(q->tail), bytes = m->pkt_len;
+
+    if (unlikely(depth >= w->size[queue] || bytes > w->mtu || p->profile == UINT16_MAX))
+        return TAIL;
+    if (unlikely(((w->red | w->pie) & 1u << queue) != 0)) {
+        enum verdict v = manage(w, pipe, queue, depth, bytes);
+        if (v != ACCEPTED)
+            return v;
+    }
+    if (unlikely((p->queued & w->be_others[queue]) != 0) && depth == 0)
+        join_best_effort(p, queue, p->queued & w->be_others[queue]);
+
+    struct rte_mbuf *last = depth != 0 ? wheel_mbuf(q->tail) : &w->nobody;
+    last->next = m;
+    last->tx_offload = bytes;
+    q->head = depth != 0 ? q->head : wheel_word(m, bytes);
+    q->tail = wheel_word(m, depth + 1);
+    q->packets++;
+    q->bytes += bytes;
+    p->queued |= (uint16_t)(1u << queue);
+    if (((p->listed & 1u << class) | (p->waits & (WHEEL_SELF_BIT | 1u << class))) == 0)
+        wheel_list(w, pipe, p, class);
+    return ACCEPTED;
+}
+
+static void count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict v)
+{
+    uint32_t path = m->hash.sched.queue_id;
+    struct wheel_drops *d = &w->drops[path % QOS_QUEUES][path / QOS_QUEUES];
+
+    if (v == TAIL)
+        w->dropped.tail++;
+    else if (v == RED)
+        w->dropped.red++;
+    else
+        w->dropped.pie++;
+    if (v == TAIL)
+        d->tail++;
+    else
+        d->aqm++;
+    d->bytes += m->pkt_len;
+}
+
+/* At most BURST of them. First fetch the lines of pipes and queues; then of the packets behind
+ * which these will stand. */
+static uint32_t enqueue(struct wheel *w, struct rte_mbuf **m, uint32_t n)
+{
+    struct wheel_queue *queue[BURST];
+    struct rte_mbuf *drop[BURST];
+    uint32_t n_drop = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t path = m[i]->hash.sched.queue_id;
+
+        queue[i] = &w->queue[path % QOS_QUEUES][path / QOS_QUEUES];
+        rte_prefetch0_write(queue[i]);
+        rte_prefetch0_write(&w->pipe[path / QOS_QUEUES]);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t tail = queue[i]->tail;
+
+        rte_prefetch0_write(wheel_number(tail) != 0 ? &wheel_mbuf(tail)->next : &w->nobody.next);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        enum verdict v = put(w, m[i], queue[i]);
+
+        if (unlikely(v != ACCEPTED)) {
+            count_drop(w, m[i], v);
+            drop[n_drop++] = m[i];
+        }
+    }
+    if (n_drop > 0)
+        rte_pktmbuf_free_bulk(drop, n_drop);
+    return n - n_drop;
+}
+
+uint32_t wheel_enqueue(struct sched *base, struct rte_mbuf **m, uint32_t n)
+{
+    uint32_t accepted = 0;
+
+    for (uint32_t i = 0; i < n; i += BURST)
+        accepted += enqueue(wheel_of(base), m + i, RTE_MIN(n - i, (uint32_t)BURST));
+    sched_count_accepted(base, accepted);
+    return accepted;
+}
