@@ -6,6 +6,7 @@ tester, which waits until all that is under way has come back.
 """
 
 import os
+import shutil
 import tempfile
 import time
 from dataclasses import dataclass, field, replace
@@ -223,8 +224,16 @@ def make(adapter, setup, folder, cpus, vbng=None, saturation=rig.SATURATION):
     """A SwitchRig, its configurations in the folder. Raises SwitchError or rig.Unusable."""
     # the path of a socket has room for 107 letters only
     switch = adapter(tempfile.mkdtemp(prefix="vbng-lab-"), cpus[:1])
+    try:
+        return _rig(switch, setup, folder, cpus, vbng, saturation)
+    except BaseException:
+        shutil.rmtree(switch.folder, ignore_errors=True)
+        raise
+
+
+def _rig(switch, setup, folder, cpus, vbng, saturation):
     topology = scenarios.ALL[setup.scenario](setup.number)
-    if adapter is Alone:
+    if isinstance(switch, Alone):
         topology = alone(topology)
     wire(switch, topology, setup)
     where, shared = placement(switch, topology, cpus)
