@@ -16,6 +16,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ MODULES = ("virtio_pci", "9pnet_virtio", "9p", "uio_pci_generic")
 DRIVERS = ("bus_pci", "bus_vdev", "mempool_ring", "net_virtio", "net_ring", "net_null", "net_pcap", "net_tap",
            "net_af_packet", "net_memif")  # fmt: skip
 BUSYBOX = "/bin/busybox"
+DAY = 86400  # s
 INIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vm_init.sh")
 
 
@@ -259,7 +261,8 @@ def image(vbng, cache=None, update=False):
         fresh = not os.path.exists(base)
         if fresh:
             for old in glob.glob(f"{cache}/base-*.cpio"):
-                os.unlink(old)
+                if time.time() - os.path.getmtime(old) > DAY:  # a younger one may be in use
+                    os.unlink(old)
             _write_base(base, files, kernel)
     return Image(f"{kernel}/vmlinuz", base, release, fresh)
 
