@@ -11,7 +11,7 @@
 #define RANK_AT_ONCE 256
 
 #define LOOK_SHARE  4  /* filling takes one part of so many of the time */
-#define LOOK_LEAST  64 /* more than any burst, so that there is always a choice */
+#define LOOK_LEAST  64 /* what any task takes in a round */
 #define LOOK_WINDOW 32 /* fills before that is thought over */
 
 struct backlog *backlog_create(struct task *t, int socket)
@@ -41,8 +41,9 @@ void backlog_free(struct backlog *b)
 
 static void set_ends(struct backlog *b, uint32_t head, uint32_t tail)
 {
-    __atomic_store_n(&b->head, head, __ATOMIC_RELAXED);
-    __atomic_store_n(&b->tail, tail, __ATOMIC_RELAXED);
+    b->head = head;
+    b->tail = tail;
+    __atomic_store_n(&b->waiting, tail - head, __ATOMIC_RELAXED);
 }
 
 static void move_to_front(struct backlog *b)
@@ -56,8 +57,8 @@ static void move_to_front(struct backlog *b)
 }
 
 /* Of the packets from a place on keep those of a rank before the limit, and room of the limit
- * itself; what is kept moves to a place before. */
-static void sift(struct backlog *b, uint32_t from, uint32_t to, unsigned limit, uint32_t room)
+ * itself; what is kept moves to a place before. Returns where it ends then. */
+static uint32_t sift(struct backlog *b, uint32_t from, uint32_t to, unsigned limit, uint32_t room)
 {
     struct rte_mbuf *drop[BURST_MAX];
     uint16_t n = 0;
@@ -80,7 +81,7 @@ static void sift(struct backlog *b, uint32_t from, uint32_t to, unsigned limit, 
     }
     if (n > 0)
         task_drop_fresh(b->task, drop, n, b->task->type->overload);
-    __atomic_store_n(&b->tail, to, __ATOMIC_RELAXED);
+    return to;
 }
 
 /*
@@ -105,7 +106,7 @@ static void rank_new(struct backlog *b)
 
     b->task->type->rank(b->task, b->m + b->ranked, b->tail - b->ranked, b->rank + b->ranked);
     if (b->limit < RANKS)
-        sift(b, b->ranked, b->ranked, closed, 0);
+        set_ends(b, b->head, sift(b, b->ranked, b->ranked, closed, 0));
     for (; b->ranked < b->tail; b->ranked++)
         b->count[b->rank[b->ranked]]++;
 }
@@ -123,8 +124,7 @@ static void choose(struct backlog *b)
     for (unsigned r = rank; r < RANKS; r++)
         if (b->count[r] > 0)
             b->lowest = RTE_MAX(b->lowest, r);
-    sift(b, b->head, 0, rank, room);
-    set_ends(b, 0, b->tail);
+    set_ends(b, 0, sift(b, b->head, 0, rank, room));
     b->limit = rank;
     b->ranked = b->tail;
     b->count[rank] = room;

@@ -18,6 +18,7 @@ struct backlog {
     struct task *task;   /* whose packets they are; ranks them */
     uint32_t hold;       /* more are not kept */
     uint32_t head, tail; /* m[head] to m[tail - 1] wait */
+    uint32_t waiting;    /* so many; read by others */
     uint32_t ranked;     /* m[head] to m[ranked - 1] have a rank; not below head */
     unsigned limit;      /* the rank that has lost some since the backlog was empty; RANKS: none */
     unsigned lowest;     /* of the ranks that have lost some since then */
@@ -37,9 +38,7 @@ void backlog_free(struct backlog *b);
 
 static inline uint32_t backlog_count(const struct backlog *b)
 {
-    return b == NULL ? 0
-                     : __atomic_load_n(&b->tail, __ATOMIC_RELAXED) -
-                           __atomic_load_n(&b->head, __ATOMIC_RELAXED);
+    return b == NULL ? 0 : __atomic_load_n(&b->waiting, __ATOMIC_RELAXED);
 }
 
 /**

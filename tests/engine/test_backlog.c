@@ -259,7 +259,7 @@ static void dear_ranking(void)
     CU_ASSERT(seen.missed[HIGH] > 0);
     rank_cycles = 0;
     run(1500, 192, 10, 20);
-    CU_ASSERT_EQUAL(g.engine.cores[0]->inputs[0].backlog->look, BACKLOG_LOOK);
+    CU_ASSERT(g.engine.cores[0]->inputs[0].backlog->look > 128); /* it grows again */
     check_ledger(0);
     CU_ASSERT(graph_close(&g) == 0);
 }
