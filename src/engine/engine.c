@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "engine/away.h"
 #include "engine/backlog.h"
+#include "engine/peer.h"
 #include "engine/pool.h"
 
 #define QUIET_SAMPLES                                                                              \
@@ -273,6 +274,8 @@ uint64_t engine_free(struct engine *e)
         free_core(e->cores[i]);
     for (unsigned i = 0; e->rings != NULL && i < p->n_rings; i++)
         free_ring(e->rings[i]);
+    for (unsigned i = 0; i < p->cfg->n_ports; i++)
+        peer_keep_still(p->cfg->ports[i].device);
     for (unsigned i = 0; i < p->cfg->n_ports; i++) {
         kept = kept || e->ports[i].keeps_buffers;
         port_close(&e->ports[i]);

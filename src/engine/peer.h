@@ -27,4 +27,12 @@ void peer_read(const char *device, struct peer *out);
  * more, as the driver does not. One at which somebody listens stays. */
 void peer_clear(const struct peer *peer);
 
+/**
+ * Before ports are closed at the end of the process: let no peer do anything any more. net_memif
+ * leaves its listener with DPDK's interrupt thread when it frees it, and a peer that comes back at
+ * that moment would end the process. So that thread, which has nothing else to do by then, stays
+ * where it is, for good. Does nothing for other devices.
+ */
+void peer_keep_still(const char *device);
+
 #endif
