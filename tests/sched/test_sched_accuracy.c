@@ -22,6 +22,12 @@ static unsigned backlog(uint64_t rate)
     return rate > 10000000 ? 64 : 16;
 }
 
+/* By how much a rate may be off: with an injected clock nothing disturbs it. */
+static double deviation(void)
+{
+    return b.real_time ? 0.01 : 1e-4;
+}
+
 static void measure_table(void)
 {
     for (unsigned r = 0; r < RATES; r++)
@@ -48,7 +54,7 @@ static void all_rates(void)
 
         printf("    %12.0f %6u %14.1f %+7.3f%%\n", want, sizes[i % SIZES], got,
                100 * (got / want - 1));
-        EXPECT(fabs(got / want - 1) < 0.01, "%.0f bit/s came out as %.1f", want, got);
+        EXPECT(fabs(got / want - 1) < deviation(), "%.0f bit/s came out as %.1f", want, got);
         EXPECT(seconds > 2, "only %.3f s", seconds);
     }
     bed_free(&b);
@@ -77,7 +83,7 @@ static void many_subscribers(void)
         if (fabs(error) > fabs(worst))
             worst = error;
     }
-    EXPECT(fabs(worst) < 0.01, "%+.3f%%", 100 * worst);
+    EXPECT(fabs(worst) < deviation(), "%+.3f%%", 100 * worst);
     printf(" worst of 1000: %+.3f%% ", 100 * worst);
     bed_free(&b);
 }
