@@ -258,13 +258,18 @@ static inline void wheel_list(struct wheel *w, uint32_t pipe, struct wheel_pipe 
         wheel_set_ready(w, subport, class);
 }
 
-/** See to it that a pipe's highest class is in its ring, unless the pipe lacks credit. */
+/** See to it that a pipe's highest class is in its ring, unless the pipe lacks credit. Where a class
+ * of the subport may have to wait, so that a lower one goes first, all are. */
 static inline void wheel_relist(struct wheel *w, uint32_t pipe, struct wheel_pipe *p)
 {
-    uint32_t classes = wheel_eligible(p), highest = classes & -classes;
+    uint32_t classes = wheel_eligible(p);
 
-    if ((highest & ~p->listed) != 0 && (p->waits & WHEEL_SELF_BIT) == 0)
-        wheel_list(w, pipe, p, (unsigned)__builtin_ctz(highest));
+    if ((p->waits & WHEEL_SELF_BIT) != 0)
+        return;
+    if (likely((w->subport[pipe >> w->pipe_shift].caps & ~WHEEL_SELF_BIT) == 0))
+        classes &= -classes;
+    for (classes &= ~p->listed; classes != 0; classes &= classes - 1)
+        wheel_list(w, pipe, p, (unsigned)__builtin_ctz(classes));
 }
 
 #endif

@@ -202,11 +202,12 @@ static void wheel_free(struct sched *base)
 static int wheel_set_profile(struct sched *base, uint32_t pipe, uint32_t profile)
 {
     struct wheel *w = wheel_of(base);
-    const struct wheel_profile *f = &w->profile[profile];
+    const struct wheel_profile *f;
     struct wheel_pipe *p;
 
     if (pipe >= w->n_pipes || profile >= w->n_profiles)
         return -EINVAL;
+    f = &w->profile[profile];
     p = &w->pipe[pipe];
     p->profile = (uint16_t)profile;
     bucket_fill_half(&p->bucket, &f->pace, w->now);

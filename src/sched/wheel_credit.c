@@ -77,13 +77,15 @@ static void subport_waits(struct wheel *w, uint32_t subport, unsigned class, uin
 {
     struct wheel_subport *s = &w->subport[subport];
 
+    uint32_t classes = class == WHEEL_SELF ? s->backlog : 1u << class;
+
     wheel_wait(w, w->n_pipes + subport, class, ready, &s->waits, &s->timed);
-    if (class != WHEEL_SELF) {
-        wheel_clear_ready(w, subport, class);
-        return;
+    for (; classes != 0; classes &= classes - 1) {
+        unsigned c = (unsigned)__builtin_ctz(classes);
+
+        s->ring[c].left = 0; /* its turn is over */
+        wheel_clear_ready(w, subport, c);
     }
-    for (uint32_t left = s->backlog; left != 0; left &= left - 1)
-        wheel_clear_ready(w, subport, (unsigned)__builtin_ctz(left));
 }
 
 bool wheel_may_leave(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class,

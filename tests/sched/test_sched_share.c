@@ -159,13 +159,15 @@ static void subport_caps(void)
     bed_fill(&b, 6, 0, 1000, 64);
     /* The class's credits are for 122 ms: one more of these may begin than end in a second. */
     bed_measure(&b, 0.5, 1);
-    double got[3], capped = bed_rate(&b, 6, 0);
+    double got[3], capped = bed_rate(&b, 6, 0), below = bed_rate(&b, 6, QOS_BE);
     for (unsigned i = 0; i < 3; i++)
         got[i] = bed_sum(&b, 4 * i, 4);
     bed_free(&b);
     for (unsigned i = 0; i < 3; i++)
         EXPECT(near(got[i], rate[i], 0.01), "subport %u: %.0f bit/s", i, got[i]);
     EXPECT(near(capped, 20000000, 0.13), "class 0: %.0f bit/s", capped);
+    /* While its class 0 waits for the subport, its best effort has a share with three others. */
+    EXPECT(below > 40000000, "best effort: %.0f bit/s", below);
 }
 
 /* Two subports that may each take the whole port of 500 Mbit/s get it together, not each; and the
