@@ -193,6 +193,13 @@ class AccountTest(unittest.TestCase):
                       (1, "ports", 0, "rx_packets"), (2, "p", "tx_drop"), (2, "t_p", "rx_packets"), (2, "p", "rx_packets")):  # fmt: skip
             self.assertTrue(self.faults(at(*place)), place)
 
+    def test_what_a_switch_loses_inside(self):
+        switch = copy.deepcopy(self.switch)
+        switch["p"]["tx_drop"] -= 3
+        self.assertEqual(chain.account(self.tester, self.gateway, switch, 3, ports=("p",)), [])
+        for inside in (0, 2, 4):
+            self.assertTrue(chain.account(self.tester, self.gateway, switch, inside, ports=("p",)))
+
     def test_a_ledger_that_does_not_balance(self):
         def change(tester, gateway, switch):
             gateway["ledger"]["balances"] = False

@@ -32,6 +32,7 @@ class Lab:
     folder: str
     vbng: str
     interrupted: bool = False
+    refused: dict = field(default_factory=dict)  # {variant: why it could not run}
 
     @property
     def quick(self):
@@ -82,14 +83,26 @@ class Lab:
             for number in range(1, self.rounds + 1):
                 for v, s in zip(variants, sweeps):
                     s.rounds = number
-                    with self._reserve(v, s):
-                        sweep.run_all(s, self.say)
+                    self._round(v, s)
         except KeyboardInterrupt:
             self.interrupted = True
             self.say("interrupted: the same command goes on from here")
-        except (hugepages.NoPages, sweep.SweepError) as e:
+        except sweep.SweepError as e:
             raise Refused(str(e)) from None
-        return [r for s in sweeps for r in sweep.saved(s)]
+        rows = [r for s in sweeps for r in sweep.saved(s)]
+        if not rows and self.refused:
+            raise Refused("; ".join(f"{name}: {why}" for name, why in self.refused.items()))
+        return rows
+
+    def _round(self, variant, s):
+        """One round of a variant; without its pages the others go on."""
+        if variant.name in self.refused:
+            return
+        try:
+            with self._reserve(variant, s):
+                sweep.run_all(s, self.say)
+        except hugepages.NoPages as e:
+            self.refused[variant.name] = str(e)
 
     def _reserve(self, variant, s):
         """Huge pages for the largest point of a variant."""

@@ -22,6 +22,7 @@ class Outcome:
     tester: run.Result | None
     guest: VmResult | None
     switch: dict | None  # {port: its counters}; None: no switch
+    inside: int = 0  # packets that the switch has lost and counts at no port
     faults: list = field(default_factory=list)  # what is wrong, as sentences
 
     @property
@@ -30,7 +31,7 @@ class Outcome:
 
     def table(self, seconds):
         """Lines for a terminal, when it is ok."""
-        return chain.table(self.tester.report, self.guest.report, self.switch, seconds)
+        return chain.table(self.tester.report, self.guest.report, self.switch, seconds, self.inside)
 
 
 def _behind_switch(folder, spec, seconds, rate, options, vbng):
@@ -44,15 +45,15 @@ def _behind_switch(folder, spec, seconds, rate, options, vbng):
             with Vm(spec([parse_port(attached[p].guest_port) for p in PORTS]), **options) as vm:
                 sent = vm.ready(tester.gone) and tester.send(seconds)
                 # before one of them leaves: Open vSwitch forgets the counters of a port whose far end does
-                counters = switch.stats() if sent else None
-                return tester.running.stop(), vm.stop(), counters, sent
+                counters, inside = (switch.stats(), sum(switch.lost_inside().values())) if sent else (None, 0)
+                return tester.running.stop(), vm.stop(), counters, inside, sent
 
 
 def _direct(folder, spec, seconds, rate, options, vbng):
     with Tester(f"{CONFIGURATIONS}/gen-vhost.cfg", folder, rate, vbng) as tester:
         with Vm(spec([parse_port(f"vhost:{folder}/{p}.sock") for p in PORTS]), **options) as vm:
             sent = vm.ready(tester.gone) and tester.send(seconds)
-            return tester.running.stop(), vm.stop(), None, sent
+            return tester.running.stop(), vm.stop(), None, 0, sent
 
 
 def demonstrate(seconds, rate="20kpps", switch="ovs", config=None, tester_vbng=None, **options):
@@ -62,14 +63,16 @@ def demonstrate(seconds, rate="20kpps", switch="ovs", config=None, tester_vbng=N
     folder = tempfile.mkdtemp(prefix="vbng-demo-")
     try:
         way = _behind_switch if switch == "ovs" else _direct
-        tester, guest, counters, sent = way(folder, lambda ports: Spec(config, ports), seconds, rate, options, tester_vbng)
+        tester, guest, counters, inside, sent = way(
+            folder, lambda ports: Spec(config, ports), seconds, rate, options, tester_vbng)
     except SwitchError as e:
-        return Outcome(None, None, None, [str(e)])
+        return Outcome(None, None, None, faults=[str(e)])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     faults = [f"{name}: {r.error}" for name, r in (("guest", guest), ("tester", tester)) if not r.ok]
     if not faults and not sent:
         faults.append("the tester did not answer on its control socket")
     if not faults:
-        faults = chain.account(tester.report, guest.report, counters) + chain.stream_faults(chain.streams(tester.report))
-    return Outcome(tester, guest, counters, faults)
+        faults = chain.account(tester.report, guest.report, counters, inside)
+        faults += chain.stream_faults(chain.streams(tester.report))
+    return Outcome(tester, guest, counters, inside, faults)

@@ -48,12 +48,8 @@ cd /out || end "no folder for results"
 say "vbng starts after $(cut -d' ' -f1 /proc/uptime) s, $(nproc) vCPUs, $hugepages huge pages, ports: $ports"
 vbng >/out/vbng.log 2>&1 &
 pid=$!
-told=no
 while kill -0 "$pid" 2>/dev/null; do
-    if [ $told = no ] && [ -e /out/stop ]; then
-        kill -INT "$pid"
-        told=yes
-    fi
+    [ -e /out/stop ] && kill -INT "$pid" # again and again: before vbng handles it, it is ignored
     usleep 100000
 done
 wait "$pid"
