@@ -258,8 +258,8 @@ static inline void wheel_list(struct wheel *w, uint32_t pipe, struct wheel_pipe 
         wheel_set_ready(w, subport, class);
 }
 
-/** See to it that a pipe's highest class is in its ring, unless the pipe lacks credit. Where a class
- * of the subport may have to wait, so that a lower one goes first, all are. */
+/** See to it that a pipe's highest class is in its ring, unless the pipe lacks credit. Where a
+ * class of the subport may have to wait, so that a lower one goes first, all are. */
 static inline void wheel_relist(struct wheel *w, uint32_t pipe, struct wheel_pipe *p)
 {
     uint32_t classes = wheel_eligible(p);
