@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the experiments share: options, folders, sweeps in several variants, huge pages."""
 
+import argparse
 import csv
 import json
 import os
@@ -65,7 +66,7 @@ class Lab:
 
     def layouts(self, config, names=None, settings=(), files=()):
         """The layouts of a configuration for this machine, checked; files: more of them. names: only these."""
-        options = [o for key, value in settings for o in ("--set", f"{key}={value}")]
+        options = [o for key, value in [*settings, *self.args.set] for o in ("--set", f"{key}={value}")]
         made = layouts.generate(graph.load(config, self.vbng, options), layouts.cores_of("live"), share_tester=True)
         found = [x for x in made + layouts.from_files(files) if names is None or x.name in names]
         layouts.write(found, os.path.join(self.folder, "layouts"))
@@ -77,8 +78,8 @@ class Lab:
         if not ready:
             raise Refused("none of its layouts can run here: " + "; ".join(f"{x.name} {x.refused}" for x in found))
         sweeps = [sweep.Sweep(config, ready, os.path.join(self.folder, v.name), list(data_rooms), list(mbufs), 0, self.seconds,
-                              [("memory", "hugepages" if v.pages else "no-huge"), *settings, *v.settings], variant=v.name,
-                              vbng=self.vbng) for v in variants]
+                              [("memory", "hugepages" if v.pages else "no-huge"), *settings, *v.settings, *self.args.set],
+                              variant=v.name, vbng=self.vbng) for v in variants]
         try:
             for number in range(1, self.rounds + 1):
                 for v, s in zip(variants, sweeps):
@@ -121,6 +122,14 @@ class Lab:
                        "machine": machine.describe(), "rows": rows, "advice": advise.advice(rows) if rows else [], **more},
                       f, indent=1)
             f.write("\n")
+
+
+def setting(text):
+    """KEY=VALUE of the command line as a pair."""
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected TASK.PARAM=VALUE")
+    return key, value
 
 
 def write_table(path, header, rows):

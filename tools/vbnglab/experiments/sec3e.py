@@ -52,7 +52,7 @@ def queues_used(path):
 def utilisation(lab, layout, stream):
     """One run for what cannot be had beside a measurement: queues used, memory touched, bandwidth of the channels."""
     path, channels = os.path.join(lab.folder, f"subscribers-{stream.replace(' ', '-')}.csv"), {}
-    settings = [("memory", "no-huge"), *minimal.SETTINGS, ("gen.template", STREAMS[stream])]
+    settings = [("memory", "no-huge"), *minimal.SETTINGS, ("gen.template", STREAMS[stream]), *lab.args.set]
     seconds = lab.seconds
     extra = ["--topology", "live", "--subscribers", path]
     with runs.start(minimal.CONFIG, START + seconds + 0.5, settings, layout.file, extra=extra, vbng=lab.vbng) as process:
