@@ -147,10 +147,13 @@ def advice(rows):
         said.append("The tester was the limit there: the figure is a lower bound of what the gateway can do.")
     if kind == "offered":
         said.append("Offer more to find a limit: equal figures are what was offered, not what the layouts can do.")
-    dead = sum(not r["ok"] for r in rows)
-    if dead:
-        said.append(f"{dead} of {len(rows)} runs died and count nowhere.")
-    disturbed = sum(r["ok"] and r["disturbed"] for r in rows)
+    return said + left_out(rows)
+
+
+def left_out(rows):
+    """Sentences about runs that count nowhere."""
+    dead, disturbed = sum(not r["ok"] for r in rows), sum(r["ok"] and r["disturbed"] for r in rows)
+    said = [f"{dead} of {len(rows)} runs died and count nowhere."] if dead else []
     if disturbed:
         said.append(f"{disturbed} of {len(rows)} runs were disturbed by other programs and count nowhere: the same command, "
                     "given again, repeats them.")

@@ -78,11 +78,21 @@ def measure(lab, g):
     name = "wires" if on_wires else f"configuration {lab.args.pairing}"
     variants = []
     for cpe, core in sizes:
+        rate = f"{paper.line_pps(core) / 1e6:.5f}Mpps"  # on both sides: what the core side's line carries
         gens = [(f"{n}.{key}", str(v)) for n in g.generators
-                for key, v in (("size", core if "core" in n else cpe), ("rate", "100%"))]
+                for key, v in (("size", core if "core" in n else cpe), ("rate", rate))]
         variants.append(Variant(f"{name}, {cpe}-{core}", base + gens))
     own = layouts.own(lab.args.config, lab.vbng)
     return name, lab.sweep(lab.args.config, [own], variants)
+
+
+def result_line(variant, rows):
+    """One size for the terminal."""
+    good = sorted(advise.usable(rows), key=lambda r: r["pps"])
+    if not good:
+        return f"{variant}: {'disturbed by other programs' if any(r['ok'] for r in rows) else 'died: ' + rows[0]['error']}"
+    pps = [r["pps"] / 1e6 for r in good]
+    return f"{variant}: {median(pps):.2f} Mpps ({pps[0]:.2f} to {pps[-1]:.2f}), {good[len(good) // 2]['why']}"
 
 
 def picture(lab, name, rows):
@@ -117,13 +127,7 @@ def run(lab):
     if not lab.args.arithmetic:
         name, rows = measure(lab, graph.load(lab.args.config, lab.vbng))
         lab.save(rows, cards=pci.cards())
-        by = {}
-        for r in rows:
-            by.setdefault(r["variant"], []).append(r)
-        lines.append("")
-        for variant, some in by.items():
-            good = [r["pps"] / 1e6 for r in advise.usable(some)]
-            lines.append(f"{variant}: {median(good):.2f} Mpps ({min(good):.2f} to {max(good):.2f}), {some[0]['why']}" if good
-                         else f"{variant}: died: {some[0]['error']}")
+        lines += ["", *(result_line(v, [r for r in rows if r["variant"] == v]) for v in dict.fromkeys(r["variant"] for r in rows)),
+                  *advise.left_out(rows)]
     picture(lab, name, rows)
     return lines
