@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Arithmetic against the paper's numbers, and what is read of the machine, on made-up machines."""
 
+import json
 import os
 import sys
 import tempfile
@@ -10,7 +11,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(TOP, "tools"))
 import cases  # noqa: E402
 from vbnglab import bandwidth, hugepages, paper, pci, tlb  # noqa: E402
-from vbnglab.experiments import Refused, fig6  # noqa: E402
+from vbnglab.experiments import Refused, fig6, table2  # noqa: E402
 from vbnglab.graph import Graph  # noqa: E402
 from vbnglab.topology import parse  # noqa: E402
 
@@ -63,6 +64,15 @@ def test_pci():
         found = pci.cards(root)
         assert list(found) == ["0000:05:00"] and len(found["0000:05:00"]) == 2, found
         assert found["0000:05:00"][0]["speed"] == "5.0 GT/s PCIe"
+
+
+def test_other_pairing():
+    """What was measured in the other pairing is found again; what belongs to this one or to wires is not."""
+    with tempfile.TemporaryDirectory(prefix="vbng-table2-") as root:
+        for name in ("configuration 1, 64-78", "configuration 2, 64-78", "wires, 64-78"):
+            write(root, **{f"{name}/journal.jsonl": '{"sweep":{}}\n' + json.dumps({"variant": name, "round": 1})})
+        assert [r["variant"] for r in table2.earlier(root, "configuration 2")] == ["configuration 1, 64-78"]
+        assert len(table2.earlier(root, "wires")) == 2
 
 
 def test_tlb():

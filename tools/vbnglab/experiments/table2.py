@@ -6,10 +6,12 @@ With two NICs of two ports each, --config names the PCI addresses of the gateway
 cables go; run it once for each pairing into the same folder.
 """
 
+import glob
+import json
 import os
 from statistics import median
 
-from .. import advise, graph, layouts, paper, pci, pictures
+from .. import advise, graph, layouts, paper, pci, pictures, sweep
 from ..lab import CONFIG, Variant, table_lines, write_table
 from . import Refused
 
@@ -66,7 +68,7 @@ HEADER = ("bytes", "maximum", "paper: maximum", "configuration 1", "configuratio
 
 
 def measure(lab, g):
-    """Rows of all packet sizes, on wires or in the pairing asked for; those of the other pairing if it was run before."""
+    """Rows of all packet sizes, on wires or in the pairing asked for, and those of the other pairing that are in the folder."""
     device = {p["port"]: p["device"] for p in g.plan["ports"]}
     on_wires = all(device[p].startswith("wire:") for p in sum(sides(g), []))
     if on_wires and lab.args.pairing:
@@ -83,7 +85,17 @@ def measure(lab, g):
                 for key, v in (("size", core if "core" in n else cpe), ("rate", rate))]
         variants.append(Variant(f"{name}, {cpe}-{core}", base + gens))
     own = layouts.own(lab.args.config, lab.vbng)
-    return name, lab.sweep(lab.args.config, [own], variants)
+    return lab.sweep(lab.args.config, [own], variants) + earlier(lab.folder, name)
+
+
+def earlier(folder, name):
+    """Rows of the other pairing, from a run of this command into the same folder before the cables were changed."""
+    rows = []
+    for path in sorted(glob.glob(os.path.join(glob.escape(folder), "configuration *", sweep.JOURNAL))):
+        if not os.path.basename(os.path.dirname(path)).startswith(name):
+            with open(path, encoding="utf-8") as f:
+                rows += [json.loads(line) for line in f.read().splitlines()[1:]]
+    return rows
 
 
 def result_line(variant, rows):
@@ -95,7 +107,7 @@ def result_line(variant, rows):
     return f"{variant}: {median(pps):.2f} Mpps ({pps[0]:.2f} to {pps[-1]:.2f}), {good[len(good) // 2]['why']}"
 
 
-def picture(lab, name, rows):
+def picture(lab, rows):
     """Throughput by size: maximum, the paper's two configurations, ours."""
     plt = pictures.pyplot()
     if plt is None:
@@ -105,12 +117,10 @@ def picture(lab, name, rows):
     values = {(s, "theoretical maximum"): [t[0]] for s, t in zip(sizes, paper.TABLE2.values())}
     values |= {(s, f"paper, configuration {i}"): [t[i]] for s, t in zip(sizes, paper.TABLE2.values()) for i in (1, 2)}
     series = ["theoretical maximum", "paper, configuration 1", "paper, configuration 2"]
-    ours = {}
     for r in advise.usable(rows):
-        ours.setdefault(r["variant"].rsplit(", ", 1)[1], []).append(r["pps"] / 1e6)
-    if ours:
-        series.append(f"here, {name}")
-        values |= {(s, series[-1]): v for s, v in ours.items()}
+        name, size = r["variant"].rsplit(", ", 1)
+        values.setdefault((size, f"here, {name}"), []).append(r["pps"] / 1e6)
+    series += sorted({s for _, s in values} - set(series))
     pictures.bars(axes, sizes, series, values)
     axes.set_xlabel("frame on the CPE side - on the core side (bytes)")
     axes.set_ylabel("throughput (Mpps), 4 ports of 10 Gbit/s")
@@ -123,11 +133,11 @@ def run(lab):
     lines = [*table_lines(HEADER, list(arithmetic())), "maximum in Mpps; cards: Gbit/s of frames on each, in each direction", "",
              *card_lines(pci.cards())]
     write_table(os.path.join(lab.folder, "table2-arithmetic.csv"), HEADER, arithmetic())
-    name, rows = "", []
+    rows = []
     if not lab.args.arithmetic:
-        name, rows = measure(lab, graph.load(lab.args.config, lab.vbng))
+        rows = measure(lab, graph.load(lab.args.config, lab.vbng))
         lab.save(rows, cards=pci.cards())
         lines += ["", *(result_line(v, [r for r in rows if r["variant"] == v]) for v in dict.fromkeys(r["variant"] for r in rows)),
                   *advise.left_out(rows)]
-    picture(lab, name, rows)
+    picture(lab, rows)
     return lines
