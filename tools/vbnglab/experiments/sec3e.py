@@ -96,6 +96,7 @@ def picture(lab, rows, used):
     pictures.bars(axes[2], [n for n, _ in per_cent], streams, {(n, u["stream"]): [f(u)] for n, f in per_cent for u in used})
     axes[2].set_title("here: % of all queues, % of the larger memory", fontsize=9)
     for a in axes:
+        a.set_ylim(top=1.25 * a.get_ylim()[1])
         a.legend(fontsize=8)
     figure.tight_layout()
     return pictures.save(figure, lab.folder, "sec3e")
