@@ -97,6 +97,7 @@ unsigned qos_scheduler_check(const struct cfg_scheduler *s, enum qos_direction d
 
 /** What our own engine keeps, in bytes. Its code asserts them. */
 enum {
+    QOS_SCHED_CLASS = 64, /* counters of a class of a subport */
     QOS_WHEEL_PIPE = 64,
     QOS_WHEEL_QUEUE = 32,
     QOS_WHEEL_DROPS = 24, /* of a queue */

@@ -105,10 +105,13 @@ static uint64_t library_bytes(const struct cfg_scheduler *s, unsigned max_profil
 
 uint64_t qos_sched_bytes(const struct cfg_scheduler *s, unsigned max_profiles)
 {
+    uint64_t counters = (uint64_t)s->n_subports * QOS_CLASSES * QOS_SCHED_CLASS + SIZE_MALLOC, own;
     struct qos_wheel_layout l;
 
-    if (s->engine == QOS_LIBRTE_SCHED)
-        return library_bytes(s, max_profiles);
+    if (s->engine == QOS_LIBRTE_SCHED) {
+        own = library_bytes(s, max_profiles);
+        return own != 0 ? own + counters : 0;
+    }
     qos_wheel_layout(s, max_profiles, &l);
-    return l.total + SIZE_MALLOC;
+    return l.total + SIZE_MALLOC + counters;
 }

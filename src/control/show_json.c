@@ -28,6 +28,39 @@ static json_t *error_json(const struct shaping_error *e)
                      e->median, "worst", e->worst, "worst_subscriber", (int)e->worst_subscriber);
 }
 
+#define READ(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
+
+static void add_class(struct sched_class *sum, const struct sched_class *c)
+{
+    sum->sent += READ(c->sent); /* before accepted: a packet leaves after it came */
+    sum->accepted += READ(c->accepted);
+    sum->bytes += READ(c->bytes);
+    sum->tail += READ(c->tail);
+    sum->aqm += READ(c->aqm);
+}
+
+/* What the classes of subports first..end - 1 have done, together. */
+static json_t *classes_json(const struct qos *q, uint32_t first, uint32_t end)
+{
+    json_t *all = json_object();
+
+    for (unsigned k = 0; k < QOS_CLASSES; k++) {
+        struct sched_class sum = {0};
+
+        if (q->shape->class[k].size == 0)
+            continue;
+        for (uint32_t i = first; i < end; i++)
+            add_class(&sum, sched_class(q->sched, i, k));
+        json_object_set_new(
+            all, class_name(k),
+            json_pack("{s:I, s:I, s:I, s:I, s:I}", "packets", (json_int_t)sum.sent, "bytes",
+                      (json_int_t)sum.bytes, "waiting",
+                      (json_int_t)(sum.accepted > sum.sent ? sum.accepted - sum.sent : 0), "tail",
+                      (json_int_t)sum.tail, "aqm", (json_int_t)sum.aqm));
+    }
+    return all;
+}
+
 static json_t *subport_json(const struct shaper *s, unsigned i)
 {
     const struct qos *q = s->q;
@@ -39,9 +72,10 @@ static json_t *subport_json(const struct shaper *s, unsigned i)
         packets += __atomic_load_n(&q->pipe[p].packets, __ATOMIC_RELAXED);
         bytes += __atomic_load_n(&q->pipe[p].bytes, __ATOMIC_RELAXED);
     }
-    return json_pack("{s:s, s:I, s:i, s:I, s:I}", "name", q->shape->subports[i].name, "rate",
+    return json_pack("{s:s, s:I, s:i, s:I, s:I, s:o}", "name", q->shape->subports[i].name, "rate",
                      (json_int_t)s->subport_rate[i], "subscribers", (int)subscribers, "packets",
-                     (json_int_t)packets, "bytes", (json_int_t)bytes);
+                     (json_int_t)packets, "bytes", (json_int_t)bytes, "classes",
+                     classes_json(q, i, i + 1));
 }
 
 static json_t *shaper_json(const struct shaper *s)
@@ -51,12 +85,13 @@ static json_t *shaper_json(const struct shaper *s)
 
     for (unsigned i = 0; i < q->shape->n_subports; i++)
         json_array_append_new(subports, subport_json(s, i));
-    return json_pack("{s:s, s:s, s:s, s:I, s:f, s:o, s:o, s:o, s:o}", "task", s->task->cfg->name,
-                     "scheduler", q->shape->name, "direction", direction_name(q->direction), "held",
-                     (json_int_t)task_held(s->task), "lost",
+    return json_pack("{s:s, s:s, s:s, s:I, s:f, s:o, s:o, s:o, s:o, s:o}", "task",
+                     s->task->cfg->name, "scheduler", q->shape->name, "direction",
+                     direction_name(q->direction), "held", (json_int_t)task_held(s->task), "lost",
                      (double)sched_lost_cycles(q->sched) / (double)q->tsc_hz, "lag",
                      hist_json(q, &q->lag), "sojourn", sojourn_json(q), "shaping",
-                     error_json(&s->error), "subports", subports);
+                     error_json(&s->error), "classes", classes_json(q, 0, q->shape->n_subports),
+                     "subports", subports);
 }
 
 json_t *show_qos_json(const struct control *c)

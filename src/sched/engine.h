@@ -3,7 +3,6 @@
 #ifndef SCHED_ENGINE_H
 #define SCHED_ENGINE_H
 
-#include "config/qos_fit.h"
 #include "sched/sched.h"
 
 /** What sched.h promises, done one way. */
@@ -29,7 +28,15 @@ struct sched {
     uint64_t accepted, sent; /* packets; written by the thread that schedules, read by anyone */
     uint64_t lost;           /* TSC cycles; likewise */
     uint64_t bytes;
+    struct sched_class *class; /* [subport * QOS_CLASSES + class] */
 };
+
+/** The counters of the class to which a queue (0..15) of a subport belongs. */
+static inline struct sched_class *sched_class_of(const struct sched *s, uint32_t subport,
+                                                 unsigned queue)
+{
+    return &s->class[subport * QOS_CLASSES + (queue < QOS_BE ? queue : QOS_BE)];
+}
 
 /** Account for packets that were put into queues, or that left. */
 static inline void sched_count_accepted(struct sched *s, uint32_t n)

@@ -3,7 +3,6 @@
 #include "sched/sched.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <rte_cycles.h>
@@ -26,16 +25,12 @@ static struct sched *library_create(const struct sched_config *config)
 {
     struct library *s =
         rte_zmalloc_socket("sched", sizeof(*s), RTE_CACHE_LINE_SIZE, config->socket);
-    struct sched_drops *split = calloc(1, sizeof(*split));
     unsigned n = config->shape->n_subports;
 
-    if (s == NULL || split == NULL) {
+    if (s == NULL) {
         log_error("scheduler %s: no memory", config->name);
-        rte_free(s);
-        free(split);
         return NULL;
     }
-    s->split = split;
     s->shape = *config->shape;
     s->direction = config->direction;
     s->overhead = s->shape.overhead;
@@ -104,20 +99,52 @@ static void library_free(struct sched *base)
     if (sched_held(&s->base) > 0)
         drain(s);
     rte_sched_port_free(s->port);
-    free(s->split);
     rte_free(s);
+}
+
+static inline uint32_t subport_of(const struct library *s, const struct rte_mbuf *m)
+{
+    return m->hash.sched.queue_id / QOS_QUEUES >> s->pipe_shift;
+}
+
+/* Whom the library has refused it says only in these counters, which it clears when they are read.
+ */
+static void count_refused(struct library *s, uint32_t subport)
+{
+    struct rte_sched_subport_stats stats;
+    uint32_t oversubscribed;
+
+    rte_sched_subport_read_stats(s->port, subport, &stats, &oversubscribed);
+    for (unsigned c = 0; c < QOS_CLASSES; c++) {
+        struct sched_class *k = sched_class_of(&s->base, subport, c);
+        uint64_t aqm = stats.n_pkts_cman_dropped[c], tail = stats.n_pkts_tc_dropped[c] - aqm;
+
+        k->accepted -= tail + aqm;
+        k->tail += tail;
+        k->aqm += aqm;
+        s->dropped.tail += tail;
+        *(s->aqm == AQM_RED ? &s->dropped.red : &s->dropped.pie) += aqm;
+    }
 }
 
 static uint32_t library_enqueue(struct sched *base, struct rte_mbuf **m, uint32_t n)
 {
     struct library *s = library_of(base);
+    uint64_t touched[QOS_MAX_SUBPORTS / 64] = {0};
+    uint32_t accepted;
 
     if (n == 0) /* the library would read m[-1] */
         return 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t subport = subport_of(s, m[i]);
 
-    uint32_t accepted = (uint32_t)rte_sched_port_enqueue(s->port, m, n);
-
-    s->refused += n - accepted;
+        touched[subport / 64] |= UINT64_C(1) << subport % 64;
+        sched_class_of(base, subport, m[i]->hash.sched.queue_id % QOS_QUEUES)->accepted++;
+    }
+    accepted = (uint32_t)rte_sched_port_enqueue(s->port, m, n);
+    for (uint32_t i = 0; accepted < n && i < s->n_subports; i++)
+        if ((touched[i / 64] >> i % 64 & 1) != 0)
+            count_refused(s, i);
     sched_count_accepted(base, accepted);
     return accepted;
 }
@@ -142,9 +169,14 @@ static uint32_t library_dequeue(struct sched *base, uint64_t now, struct rte_mbu
 
     uint32_t got = (uint32_t)rte_sched_port_dequeue(s->port, m, n);
 
-    for (uint32_t i = 0; i < got; i++)
-        bytes += m[i]->pkt_len;
-    bytes += (uint64_t)got * s->overhead;
+    for (uint32_t i = 0; i < got; i++) {
+        struct sched_class *k =
+            sched_class_of(base, subport_of(s, m[i]), m[i]->hash.sched.queue_id % QOS_QUEUES);
+
+        k->sent++;
+        k->bytes += m[i]->pkt_len + s->overhead;
+        bytes += m[i]->pkt_len + s->overhead;
+    }
     s->free_at += (bytes * s->cycles_per_byte) >> 20;
     sched_count_sent(base, got);
     return got;
@@ -222,22 +254,7 @@ static int library_set_subport_rate(struct sched *base, uint32_t subport, uint64
 
 static struct sched_drops library_drops(const struct sched *base)
 {
-    const struct library *s = (const struct library *)base;
-    struct rte_sched_subport_stats stats;
-    uint64_t aqm = 0;
-    uint32_t oversubscribed;
-
-    if (s->aqm == AQM_TAIL)
-        return (struct sched_drops){.tail = s->refused};
-    /* The library says who dropped only in these counters, which it clears when they are read. */
-    for (uint32_t i = 0; i < s->n_subports; i++) {
-        rte_sched_subport_read_stats(s->port, i, &stats, &oversubscribed);
-        for (unsigned c = 0; c < QOS_CLASSES; c++)
-            aqm += stats.n_pkts_cman_dropped[c];
-    }
-    *(s->aqm == AQM_RED ? &s->split->red : &s->split->pie) += aqm;
-    s->split->tail = s->refused - s->split->red - s->split->pie;
-    return *s->split;
+    return ((const struct library *)base)->dropped;
 }
 
 static int library_read_queue(struct sched *base, uint32_t pipe, unsigned queue,

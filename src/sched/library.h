@@ -25,8 +25,7 @@ struct library {
     uint64_t previous;        /* when the library was last asked */
     uint32_t overhead;
 
-    uint64_t refused;          /* packets that did not get in */
-    struct sched_drops *split; /* what the library has said of them; only where RED or PIE are */
+    struct sched_drops dropped;
     enum qos_aqm aqm;
     uint64_t clock; /* port rate that the library was told, bytes/s */
     uint32_t n_pipes, pipe_shift, n_profiles, max_profiles;

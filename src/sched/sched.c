@@ -62,21 +62,40 @@ uint64_t sched_heap_bytes(int socket)
                : 0;
 }
 
+static int count_classes(struct sched *s, const struct sched_config *config)
+{
+    uint64_t before = sched_heap_bytes(config->socket);
+
+    s->class = rte_zmalloc_socket(
+        "sched", (size_t)config->shape->n_subports * QOS_CLASSES * sizeof(s->class[0]),
+        RTE_CACHE_LINE_SIZE, config->socket);
+    s->bytes += sched_heap_bytes(config->socket) - before;
+    return s->class != NULL ? 0 : -ENOMEM;
+}
+
 struct sched *sched_create(const struct sched_config *config)
 {
     const struct sched_engine *engine =
         config->shape->engine == QOS_LIBRTE_SCHED ? &sched_library : &sched_wheel;
     struct sched *s = check(config) == 0 ? engine->create(config) : NULL;
 
-    if (s != NULL)
-        s->engine = engine;
+    if (s == NULL)
+        return NULL;
+    s->engine = engine;
+    if (count_classes(s, config) != 0) {
+        log_error("scheduler %s: no memory", config->name);
+        sched_free(s);
+        return NULL;
+    }
     return s;
 }
 
 void sched_free(struct sched *s)
 {
-    if (s != NULL)
-        s->engine->free(s);
+    if (s == NULL)
+        return;
+    rte_free(s->class);
+    s->engine->free(s);
 }
 
 uint32_t sched_enqueue(struct sched *s, struct rte_mbuf **m, uint32_t n)
@@ -120,6 +139,11 @@ uint64_t sched_held(const struct sched *s)
 struct sched_drops sched_drops(const struct sched *s)
 {
     return s->engine->drops(s);
+}
+
+const struct sched_class *sched_class(const struct sched *s, uint32_t subport, unsigned class)
+{
+    return &s->class[subport * QOS_CLASSES + class];
 }
 
 int sched_read_queue(struct sched *s, uint32_t pipe, unsigned queue,

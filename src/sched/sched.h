@@ -3,7 +3,7 @@
  * The hierarchical scheduler behind a narrow interface: configure, enqueue a burst, dequeue a
  * burst, read counters. This is all that the qos task knows of it, and what the accuracy tests are
  * written against. Two engines do it, as the scheduler's shape says: our own (wheel.h) and one that
- * stands on librte_sched (library.h). One thread does all of it; only sched_held(),
+ * stands on librte_sched (library.h). One thread does all of it; only sched_held(), sched_class(),
  * sched_lost_cycles() and sched_bytes() may be called by others.
  *
  * An mbuf is of one segment. While it is here, the scheduler owns its next and tx_offload.
@@ -14,11 +14,12 @@
 #ifndef SCHED_SCHED_H
 #define SCHED_SCHED_H
 
+#include <assert.h>
 #include <stdint.h>
 
 #include <rte_mbuf.h>
 
-#include "config/qos.h"
+#include "config/qos_fit.h"
 
 /** What a scheduler is made of. Pointers need to live during sched_create() only. */
 struct sched_config {
@@ -37,6 +38,20 @@ struct sched_queue_counters {
     uint64_t dropped_bytes;
     uint16_t depth; /* packets in the queue now */
 };
+
+/**
+ * What a class of a subport, all its pipes together, has done since the start: one cache line.
+ * Written by the thread that schedules; anyone may read it with relaxed loads. accepted - sent
+ * wait.
+ */
+struct sched_class {
+    uint64_t accepted;  /* packets taken into queues */
+    uint64_t sent;      /* packets that have left */
+    uint64_t bytes;     /* of them, with the scheduler's overhead */
+    uint64_t tail, aqm; /* packets dropped: queue full; by RED or PIE */
+} __rte_cache_aligned;
+
+static_assert(sizeof(struct sched_class) == QOS_SCHED_CLASS, "as the plan counts them");
 
 /** Why packets did not get in, since the start. */
 struct sched_drops {
@@ -86,6 +101,9 @@ int sched_set_subport_rate(struct sched *s, uint32_t subport, uint64_t rate);
 uint64_t sched_held(const struct sched *s);
 
 struct sched_drops sched_drops(const struct sched *s);
+
+/** The counters of a class (0..QOS_CLASSES - 1) of a subport. Both must exist. */
+const struct sched_class *sched_class(const struct sched *s, uint32_t subport, unsigned class);
 
 /** Add what a queue (0..15) of a pipe has counted since it was last read; depth is set. Returns 0
  * or -EINVAL. */

@@ -145,6 +145,8 @@ static inline struct rte_mbuf *serve(struct wheel *w, uint32_t subport, unsigned
         wheel_pay(w, subport, pipe, class, bytes);
     if (class == QOS_BE)
         p->wrr[queue - QOS_BE] += bytes * f->wrr_cost[queue - QOS_BE];
+    sched_class_of(&w->base, subport, class)->sent++;
+    sched_class_of(&w->base, subport, class)->bytes += bytes;
     r->turn -= (int32_t)bytes;
     r->left -= (int32_t)bytes;
     *sent_bytes += bytes;

@@ -62,6 +62,7 @@ static inline enum verdict put(struct wheel *w, struct rte_mbuf *m, struct wheel
     q->tail = wheel_word(m, depth + 1);
     q->packets++;
     q->bytes += bytes;
+    sched_class_of(&w->base, pipe >> w->pipe_shift, queue)->accepted++;
     p->queued |= (uint16_t)(1u << queue);
     if (((p->listed & 1u << class) | (p->waits & (WHEEL_SELF_BIT | 1u << class))) == 0)
         wheel_list(w, pipe, p, class);
@@ -72,6 +73,8 @@ static void count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict v
 {
     uint32_t path = m->hash.sched.queue_id;
     struct wheel_drops *d = &w->drops[path % QOS_QUEUES][path / QOS_QUEUES];
+    struct sched_class *c =
+        sched_class_of(&w->base, path / QOS_QUEUES >> w->pipe_shift, path % QOS_QUEUES);
 
     if (v == TAIL)
         w->dropped.tail++;
@@ -79,10 +82,13 @@ static void count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict v
         w->dropped.red++;
     else
         w->dropped.pie++;
-    if (v == TAIL)
+    if (v == TAIL) {
         d->tail++;
-    else
+        c->tail++;
+    } else {
         d->aqm++;
+        c->aqm++;
+    }
     d->bytes += m->pkt_len;
 }
 

@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+from classes import wrong_classes
+
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 UP = """
 size 128
@@ -98,6 +100,7 @@ def main():
             report = run(sys.argv[1], folder, options)
             tasks = {t["name"]: t for t in report["tasks"]}
             wrong = [] if report["ledger"]["balances"] is True else [f"the ledger does not balance: {report['ledger']}"]
+            wrong += wrong_classes(report)
             missing = lost(report)
             for name, (reader, way) in WAYS.items():
                 shed, sent = tasks[reader]["drops"]["overload"], tasks[name]["sent"]

@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+from classes import wrong_classes
+
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CONFIGURATION = """
 name = "pressure"; memory = "no-huge"; topology = "1x8x1"; idle = "sleep"; drain = "5s";
@@ -62,7 +64,7 @@ def main():
         for name, layout in LAYOUTS.items():
             for full in ("wait", "drop"):
                 r, tasks, behind = run(sys.argv[1], folder, full, layout)
-                wrong = []
+                wrong = wrong_classes(r)
                 if r["ledger"]["balances"] is not True:
                     wrong.append(f"the ledger does not balance: {r['ledger']}")
                 if full == "wait" and behind != 0:

@@ -93,8 +93,29 @@ bool bed_create(struct bed *b)
     return true;
 }
 
+/* Whatever a test has done, what the classes have counted adds up to what the scheduler says. */
+static void check_classes(const struct bed *b)
+{
+    struct sched_drops d = sched_drops(b->s);
+    uint64_t waiting = 0, tail = 0, aqm = 0;
+
+    for (uint32_t i = 0; i < b->shape.n_subports; i++) {
+        for (unsigned k = 0; k < QOS_CLASSES; k++) {
+            const struct sched_class *c = sched_class(b->s, i, k);
+
+            waiting += c->accepted - c->sent;
+            tail += c->tail;
+            aqm += c->aqm;
+        }
+    }
+    EXPECT(waiting == sched_held(b->s), "%llu wait", (unsigned long long)waiting);
+    EXPECT(tail == d.tail && aqm == d.red + d.pie, "tail %llu, aqm %llu", (unsigned long long)tail,
+           (unsigned long long)aqm);
+}
+
 void bed_free(struct bed *b)
 {
+    check_classes(b);
     sched_free(b->s);
     b->s = NULL;
     EXPECT(rte_mempool_avail_count(bed_pool) == BED_MBUFS, "%u of %u mbufs are back",
