@@ -95,17 +95,14 @@ def allocated(vbng, path):
     process = subprocess.Popen([vbng, "--quiet", "--share-cpus", path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                text=True)
     try:
-        end, last = time.monotonic() + 60, None
+        end = time.monotonic() + 60
         while time.monotonic() < end and process.poll() is None:
-            time.sleep(0.3)
+            time.sleep(0.1)
             where = telemetry_path(process.pid)
-            if where is None:
+            if where is None or "/vbng/task" not in ask(where, "/"):  # they come when all of it is built
                 continue
             heaps = ask(where, "/eal/heap_list")
-            now = sum(ask(where, f"/eal/heap_info,{h}")["Alloc_size"] for h in heaps)
-            if now == last:  # all of it is built
-                return now, mapped(process.pid)
-            last = now
+            return sum(ask(where, f"/eal/heap_info,{h}")["Alloc_size"] for h in heaps), mapped(process.pid)
         raise AssertionError(f"did not start: {process.stderr.read() if process.poll() is not None else 'no time'}")
     finally:
         if process.poll() is None:
