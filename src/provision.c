@@ -129,14 +129,14 @@ struct tables *provision(const struct cfg_model *m, const uint8_t (*port_mac)[6]
     struct tables *t = table_zalloc(sizeof(*t), socket);
 
     if (t != NULL) {
-        t->subscribers = subscriber_table_create(m->n_subscribers, socket);
-        t->routes = route_table_create(m->n_nexthops, m->n_routes, socket);
+        t->subscribers = subscriber_table_create(room_subscribers(m), socket);
+        t->routes = route_table_create(room_nexthops(m), room_routes(m), socket);
     }
     if (t == NULL || t->subscribers == NULL || t->routes == NULL ||
         fill_dscp(&m->qos, t, socket) != 0) {
         log_error("no memory for the tables of %u subscribers and %u routes: give EAL more "
                   "(vbng --plan says how much)",
-                  m->n_subscribers, m->n_routes);
+                  room_subscribers(m), room_routes(m));
         provision_free(t);
         return NULL;
     }

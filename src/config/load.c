@@ -101,6 +101,8 @@ enum {
     TOP_DRAIN,
     TOP_MEMORY,
     TOP_EAL,
+    TOP_MAX_SUBSCRIBERS,
+    TOP_MAX_ROUTES,
     TOP_POOLS,
     TOP_PORTS,
     TOP_SUBSCRIBERS,
@@ -118,6 +120,8 @@ static const struct key top_keys[N_TOP] = {
     [TOP_DRAIN] = {"drain", KEY_DURATION, .def = "1s", .max = 3600000000000},
     [TOP_MEMORY] = {"memory", KEY_ENUM, .def = "auto", .choices = memory_names},
     [TOP_EAL] = {"eal", KEY_STRING, .def = ""},
+    [TOP_MAX_SUBSCRIBERS] = {"max_subscribers", KEY_COUNT, .min = 1, .max = CFG_MAX_SUBSCRIBERS},
+    [TOP_MAX_ROUTES] = {"max_routes", KEY_COUNT, .min = 1, .max = CFG_MAX_ROUTES},
     [TOP_POOLS] = {"pools", KEY_OTHER},
     [TOP_PORTS] = {"ports", KEY_OTHER},
     [TOP_SUBSCRIBERS] = {"subscribers", KEY_OTHER},
@@ -126,6 +130,16 @@ static const struct key top_keys[N_TOP] = {
     [TOP_TASKS] = {"tasks", KEY_OTHER, .required = true},
     [TOP_LAYOUT] = {"layout", KEY_OTHER, .required = true},
 };
+
+/* Room for more of them while it runs. */
+static void load_room(struct loader *l, const struct value *v, const char *key, uint32_t configured,
+                      uint32_t *room)
+{
+    if (v->set && v->v.u < configured)
+        key_error(l, v->setting, key, "%u are configured: expected at least as many", configured);
+    else if (v->set)
+        *room = (uint32_t)v->v.u;
+}
 
 static void load_root(struct loader *l, const config_setting_t *root)
 {
@@ -149,6 +163,9 @@ static void load_root(struct loader *l, const config_setting_t *root)
     load_qos(l, top[TOP_QOS].setting);
     load_subscribers(l, top[TOP_SUBSCRIBERS].setting);
     load_routes(l, top[TOP_ROUTES].setting);
+    load_room(l, &top[TOP_MAX_SUBSCRIBERS], "max_subscribers", m->n_subscribers,
+              &m->max_subscribers);
+    load_room(l, &top[TOP_MAX_ROUTES], "max_routes", m->n_routes, &m->max_routes);
     load_pipes(l);
     load_tasks(l, top[TOP_TASKS].setting);
     load_layout(l, top[TOP_LAYOUT].setting);

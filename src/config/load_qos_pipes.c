@@ -82,18 +82,27 @@ static void count_pipes(struct loader *l, const struct subport_index *ix)
     }
 }
 
-static void size_subports(struct cfg_scheduler *s)
+/* With room for more subscribers every subport has room for more, in the same proportion. */
+static uint64_t pipes_wanted(const struct cfg_model *m, const struct cfg_scheduler *s,
+                             uint32_t n_pipes)
+{
+    uint64_t room = room_subscribers(m), n = m->n_subscribers;
+
+    return n > 0 ? (n_pipes * room + n - 1) / n : (room + s->n_subports - 1) / s->n_subports;
+}
+
+static void size_subports(const struct cfg_model *m, struct cfg_scheduler *s)
 {
     s->pipes_per_subport = 1;
     for (unsigned k = 0; k < s->n_subports; k++)
-        while (s->pipes_per_subport < s->subports[k].n_pipes)
+        while (s->pipes_per_subport < pipes_wanted(m, s, s->subports[k].n_pipes))
             s->pipes_per_subport *= 2;
 }
 
 static void number_pipes(struct loader *l, const struct subport_index *ix)
 {
     for (unsigned i = 0; i < l->m->qos.n_schedulers; i++)
-        size_subports(&l->m->qos.schedulers[i]);
+        size_subports(l->m, &l->m->qos.schedulers[i]);
     for (uint32_t i = 0; i < l->m->n_subscribers; i++) {
         struct cfg_subscriber *sub = &l->m->subscribers[i];
 

@@ -178,11 +178,31 @@ struct cfg_model {
     struct pkt_template **templates;
 
     uint32_t n_subscribers, n_routes, n_nexthops;
+    /* Room for those that come while it runs, too; 0: only for what is configured. Use
+     * room_subscribers() and so on. */
+    uint32_t max_subscribers, max_routes;
     struct cfg_subscriber *subscribers;
     struct cfg_route *routes;
     struct cfg_nexthop *nexthops;
     struct cfg_qos qos;
 };
+
+/** How many there may be while it runs: as configured, or more where the configuration says so. */
+static inline uint32_t room_subscribers(const struct cfg_model *m)
+{
+    return m->max_subscribers > m->n_subscribers ? m->max_subscribers : m->n_subscribers;
+}
+static inline uint32_t room_routes(const struct cfg_model *m)
+{
+    return m->max_routes > m->n_routes ? m->max_routes : m->n_routes;
+}
+/** Each further route may need a next hop of its own. */
+static inline uint32_t room_nexthops(const struct cfg_model *m)
+{
+    uint32_t room = m->n_nexthops + (room_routes(m) - m->n_routes);
+
+    return room < CFG_MAX_NEXTHOPS ? room : CFG_MAX_NEXTHOPS;
+}
 
 /** How to load: all optional, zero is the default. */
 struct config_options {

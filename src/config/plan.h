@@ -102,6 +102,9 @@ struct plan {
     struct plan_instance *instances;
     struct plan_ring *rings;
     uint16_t rx_queues[CFG_MAX_PORTS], tx_queues[CFG_MAX_PORTS];
+    /* Ports, a bit each, that a subscriber or a next hop which comes while it runs may be on: all
+     * tasks that send there lead there. */
+    uint64_t subscriber_ports, nexthop_ports;
     bool share_cpus; /* several lcores run on one CPU: for function, never for figures */
     struct plan_memory memory;
 };

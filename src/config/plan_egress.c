@@ -129,6 +129,7 @@ void plan_make_egress(struct plan_build *b)
     uint64_t reach[CFG_MAX_TASKS] = {0};
 
     find_reach(b->m, reach);
+    b->p->subscriber_ports = b->p->nexthop_ports = UINT64_MAX;
     for (unsigned i = 0; i < b->m->n_tasks; i++) {
         const struct cfg_task *t = &b->m->tasks[i];
 
@@ -140,9 +141,11 @@ void plan_make_egress(struct plan_build *b)
             break;
         case EGRESS_NEXTHOPS:
             check_routes(b, t, reach[i]);
+            b->p->nexthop_ports &= reach[i];
             break;
         case EGRESS_SUBSCRIBERS:
             check_subscribers(b, t, reach[i]);
+            b->p->subscriber_ports &= reach[i];
             break;
         case EGRESS_ALL_PORTS:
             check_all_ports(b, t, reach[i]);

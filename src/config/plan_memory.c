@@ -20,6 +20,7 @@
 #define RING_HEADER    384u        /* struct rte_ring: three parts of two cache lines each */
 #define IDMAP_TOP      (512 * KIB) /* page pointers */
 #define IDMAP_PAGE     (256 * KIB) /* 65536 ids; one more such page holds zeros */
+#define SPARE_PER_PAGE 4096u       /* subscribers that come later and share a page of each index */
 #define LPM_TBL24      (65536 * KIB)
 #define LPM_GROUP      1024u /* a /24 that has longer prefixes: 256 entries */
 #define LPM_MAX_GROUPS 65536u
@@ -134,8 +135,9 @@ static int measure_subscribers(struct plan_build *b)
             touch(&index[1], s->gre_key);
         touch(&index[2], s->ipv4);
     }
-    n_pages = (uint64_t)index[0].n + index[1].n + index[2].n;
-    b->p->memory.tables = CACHE_LINE * ((uint64_t)m->n_subscribers + 1) +
+    n_pages = (uint64_t)index[0].n + index[1].n + index[2].n +
+              3 * pages(room_subscribers(m) - m->n_subscribers, SPARE_PER_PAGE);
+    b->p->memory.tables = CACHE_LINE * ((uint64_t)room_subscribers(m) + 1) +
                           3 * (IDMAP_TOP + IDMAP_PAGE) + n_pages * IDMAP_PAGE;
     free(index);
     return 0;
@@ -146,11 +148,11 @@ static int measure_subscribers(struct plan_build *b)
 static void measure_routes(struct plan_build *b)
 {
     const struct cfg_model *m = b->m;
-    uint64_t rules = (uint64_t)m->n_routes + LPM_OWN_RULES;
+    uint64_t rules = (uint64_t)room_routes(m) + LPM_OWN_RULES;
     uint64_t groups = rules < LPM_MAX_GROUPS ? rules : LPM_MAX_GROUPS;
 
     b->p->memory.routes = LPM_TBL24 + groups * LPM_GROUP + rules * LPM_RULE +
-                          CACHE_LINE * ((uint64_t)m->n_nexthops + 2);
+                          CACHE_LINE * ((uint64_t)room_nexthops(m) + 2);
 }
 
 /* --- pools --- */
@@ -173,14 +175,23 @@ static uint64_t port_need(const struct plan *p, const struct pool_flow *f, unsig
 
 /* --- schedulers --- */
 
+/* Those that it has, and those that may come. */
+static uint64_t most_subscribers(const struct cfg_model *m, const struct cfg_scheduler *s)
+{
+    uint64_t pipes = (uint64_t)s->n_subports * s->pipes_per_subport,
+             most = (uint64_t)scheduler_subscribers(s) + room_subscribers(m) - m->n_subscribers;
+
+    return most < pipes ? most : pipes;
+}
+
 /* What the queues of a scheduler hold when every subscriber has filled all of its own. */
-static uint64_t queued(const struct cfg_scheduler *s)
+static uint64_t queued(const struct cfg_model *m, const struct cfg_scheduler *s)
 {
     uint64_t packets = 0;
 
     for (unsigned c = 0; c < QOS_CLASSES; c++)
         packets += (uint64_t)s->class[c].size * (c == QOS_BE ? QOS_BE_QUEUES : 1);
-    return packets * scheduler_subscribers(s);
+    return packets * most_subscribers(m, s);
 }
 
 static void measure_schedulers(struct plan *p)
@@ -194,7 +205,7 @@ static void measure_schedulers(struct plan *p)
         if (scheduler == CFG_NONE)
             continue;
         s = &q->schedulers[scheduler];
-        p->memory.task_queued[i] = queued(s);
+        p->memory.task_queued[i] = queued(p->cfg, s);
         p->memory.task_sched[i] = qos_sched_bytes(s, q->n_profiles) +
                                   (uint64_t)s->n_subports * s->pipes_per_subport * PLAN_QOS_PIPE;
         p->memory.sched += p->memory.task_sched[i];

@@ -224,10 +224,14 @@ static void print_memory(const struct plan *p, FILE *to)
             cell(&t, 2, "nothing takes from it");
     }
     size_row(&t, "subscribers", mem->tables);
-    cell(&t, 2, "%u records and their indices", p->cfg->n_subscribers);
+    cell(&t, 2, "%u records and their indices", room_subscribers(p->cfg));
+    if (room_subscribers(p->cfg) > p->cfg->n_subscribers)
+        cell(&t, 2, ", %u of them configured", p->cfg->n_subscribers);
     t.n++;
     size_row(&t, "routes", mem->routes);
     cell(&t, 2, "%u routes, %u next hops", p->cfg->n_routes, p->cfg->n_nexthops);
+    if (room_routes(p->cfg) > p->cfg->n_routes)
+        cell(&t, 2, "; room for %u and %u", room_routes(p->cfg), room_nexthops(p->cfg));
     t.n++;
     size_row(&t, "rings", mem->rings);
     cell(&t, 2, "%u between cores, %u in wires", p->n_rings, wire_ends(p->cfg));

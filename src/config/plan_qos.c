@@ -111,6 +111,11 @@ static uint64_t populated_ports(const struct cfg_model *m)
 
     for (uint32_t i = 0; i < m->n_subscribers; i++)
         ports |= UINT64_C(1) << m->subscribers[i].port;
+    if (room_subscribers(m) == m->n_subscribers)
+        return ports;
+    for (unsigned i = 0; i < m->qos.n_schedulers; i++) /* they may come to all of these */
+        for (unsigned k = 0; k < m->qos.schedulers[i].n_subports; k++)
+            ports |= UINT64_C(1) << m->qos.schedulers[i].subports[k].port;
     return ports;
 }
 
@@ -200,6 +205,7 @@ static void check_shaper(struct plan_build *b, unsigned task, uint64_t ports)
     const struct cfg_model *m = b->m;
     const struct cfg_task *t = &m->tasks[task];
     const struct cfg_scheduler *s = &m->qos.schedulers[task_shapes(t)];
+    bool nobody = scheduler_subscribers(s) == 0 && room_subscribers(m) == m->n_subscribers;
 
     if (b->n_of[task] > 1)
         diag_error(b->d, t->loc,
@@ -214,13 +220,13 @@ static void check_shaper(struct plan_build *b, unsigned task, uint64_t ports)
                        "tasks '%s' and '%s' both shape %s by scheduler '%s', so that a subscriber "
                        "would get its rate twice: expected one for each direction",
                        m->tasks[i].name, t->name, directions[shaped_direction(t)], s->name);
-    if (scheduler_subscribers(s) == 0)
+    if (nobody)
         diag_error(b->d, t->loc,
                    "task '%s' shapes nobody: scheduler '%s' has no subscribers on its ports",
                    t->name, s->name);
     for (unsigned i = 0; i < s->n_subports; i++)
         ports &= ~(UINT64_C(1) << s->subports[i].port);
-    if (ports != 0 && scheduler_subscribers(s) > 0)
+    if (ports != 0 && !nobody)
         diag_error(b->d, t->loc,
                    "task '%s' gets packets of the subscribers on port '%s', which scheduler '%s' "
                    "does not have: add the port to it, or part the packets before, by an output "

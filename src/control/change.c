@@ -69,6 +69,9 @@ int change_profiles(struct control *c, const struct profile_change *list, uint32
         uint32_t done;
         int rc = in_slices(c->e, ch.s->instance, n, change_one, &ch, &done);
 
+        for (uint32_t k = 0; k < done; k++)
+            if (shaper_pipe(c, ch.s, list[k].subscriber) != NULL)
+                c->model->subscribers[list[k].subscriber - 1].profile = list[k].profile;
         if (rc != 0) {
             refuse(why, "task %s: %s after %" PRIu32 " of %" PRIu32 " subscribers",
                    ch.s->task->cfg->name, strerror(-rc), done, n);

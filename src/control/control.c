@@ -30,7 +30,8 @@ const struct qos_pipe *shaper_pipe(const struct control *c, const struct shaper 
 {
     const struct cfg_subscriber *sub = &control_model(c)->subscribers[id - 1];
 
-    if (sub->pipe == CFG_NONE || c->by_port[sub->port] != s->q->shape)
+    if (!live_has(control_model(c), id) || sub->pipe == CFG_NONE ||
+        c->by_port[sub->port] != s->q->shape)
         return NULL;
     return &s->q->pipe[sub->pipe];
 }
@@ -42,6 +43,7 @@ static int open_shaper(struct control *c, unsigned instance, const struct qos *q
     s->instance = instance;
     s->task = c->e->tasks[instance];
     s->q = q;
+    qos_use(c->e->tasks[instance], &c->model->qos);
     for (unsigned i = 0; i < q->shape->n_subports; i++)
         s->subport_rate[i] = q->shape->subports[i].rate[q->direction];
     for (unsigned i = 0; i < QOS_QUEUES; i++)
@@ -93,7 +95,9 @@ struct control *control_open(struct engine *e, struct tables *tables)
     c->e = e;
     c->tables = tables;
     c->sampled = rte_rdtsc();
-    if (open_shapers(c) != 0) {
+    c->configured = e->plan->cfg;
+    c->model = live_open(e->plan->cfg);
+    if (c->model == NULL || open_shapers(c) != 0) {
         control_free(c);
         return NULL;
     }
@@ -111,6 +115,7 @@ void control_free(struct control *c)
     }
     free(c->shaper);
     free(c->errors);
+    live_close(c->model);
     free(c);
 }
 

@@ -112,7 +112,10 @@ static void subscriber_name(const void *of, unsigned i, char *name)
     const struct cfg_model *m = control_model(of);
     const struct cfg_subscriber *s = &m->subscribers[i];
 
-    snprintf(name, METRICS_MAX_NAME, "%s %u.%u", m->ports[s->port].name, s->svlan, s->cvlan);
+    if (live_has(m, i + 1))
+        snprintf(name, METRICS_MAX_NAME, "%s %u.%u", m->ports[s->port].name, s->svlan, s->cvlan);
+    else
+        name[0] = '\0'; /* nobody has this id now */
 }
 
 static void add_way(const struct shaper *s, const struct qos_pipe *p, struct way_figures *way)

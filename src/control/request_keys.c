@@ -59,7 +59,9 @@ int subscriber_value(const struct control *c, const json_t *value, uint32_t *id,
         return refuse(why, "subscriber %lld: expected 1 to %" PRIu32,
                       (long long)json_integer_value(value), last);
     *id = (uint32_t)json_integer_value(value);
-    return 0;
+    return live_has(control_model(c), *id)
+               ? 0
+               : refuse(why, "subscriber %" PRIu32 ": there is none now", *id);
 }
 
 int profile_value(const struct control *c, const json_t *value, uint32_t *profile,

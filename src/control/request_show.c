@@ -68,7 +68,8 @@ static json_t *show_subscribers(struct control *c, const json_t *request, struct
     }
     rows = json_array();
     for (uint32_t i = 0; i < n; i++)
-        json_array_append_new(rows, line_of(c, (uint32_t)first + i, subscribers_row));
+        if (live_has(control_model(c), (uint32_t)first + i))
+            json_array_append_new(rows, line_of(c, (uint32_t)first + i, subscribers_row));
     return json_pack("{s:b, s:I, s:o, s:o}", "ok", 1, "total", (json_int_t)all, "header",
                      line_of(c, 0, print_header), "rows", rows);
 }

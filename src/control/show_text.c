@@ -29,7 +29,7 @@ static void print_error(const struct control *c, const struct shaping_error *e, 
     const struct cfg_model *m = control_model(c);
     const struct cfg_subscriber *worst;
 
-    if (e->limited == 0) {
+    if (e->limited == 0 || !live_has(m, e->worst_subscriber)) {
         fprintf(to, " %10u %9s %9s\n", 0u, "-", "-");
         return;
     }

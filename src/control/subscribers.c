@@ -111,6 +111,8 @@ void subscribers_row(const struct control *c, uint32_t id, FILE *to)
     const struct cfg_model *m = control_model(c);
     const struct cfg_subscriber *sub = &m->subscribers[id - 1];
 
+    if (!live_has(m, id))
+        return;
     fprintf(to, "%" PRIu32 ",%s,%u,%u,%s", id, m->ports[sub->port].name, sub->svlan, sub->cvlan,
             profile_name(c, id));
     for (unsigned i = 0; i < c->n_shapers; i++) {

@@ -74,6 +74,10 @@ extern const struct task_type task_qos;
 /** The state of a task of type qos, or NULL for another type. */
 const struct qos *qos_state(const struct task *t);
 
+/** Take profiles from there from now on, where those that it has stand at the same places: before
+ * its core runs. */
+void qos_use(struct task *t, const struct cfg_qos *cfg);
+
 /** Stamp units as seconds. */
 static inline double qos_seconds(const struct qos *q, double units)
 {

@@ -135,6 +135,11 @@ int qos_init(struct task *t, const struct task_env *env)
     return rc;
 }
 
+void qos_use(struct task *t, const struct cfg_qos *cfg)
+{
+    ((struct qos *)t->state)->cfg = cfg;
+}
+
 void qos_fini(struct task *t)
 {
     struct qos *q = t->state;
