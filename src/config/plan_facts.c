@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "config/facts.h"
 #include "config/plan_build.h"
 
 struct fact_words {
@@ -57,7 +58,7 @@ static uint32_t facts_after(const struct cfg_task *t, uint32_t before)
     return ((before | needed(t)) & ~t->schema->loses) | given(t);
 }
 
-static uint32_t facts_at_output(const struct cfg_task *t, unsigned output, uint32_t before)
+uint32_t plan_facts_at_output(const struct cfg_task *t, unsigned output, uint32_t before)
 {
     return output_is_punt(t, output) ? 0 : facts_after(t, before) | t->schema->output_gives[output];
 }
@@ -74,7 +75,7 @@ static bool lower(const struct cfg_model *m, const struct cfg_task *t, uint32_t 
 
             if (dest->is_port)
                 continue;
-            now = facts[dest->index] & facts_at_output(t, o, before);
+            now = facts[dest->index] & plan_facts_at_output(t, o, before);
             changed |= now != facts[dest->index];
             facts[dest->index] = now;
         }
@@ -82,7 +83,7 @@ static bool lower(const struct cfg_model *m, const struct cfg_task *t, uint32_t 
     return changed;
 }
 
-static void find_facts(const struct cfg_model *m, uint32_t facts[CFG_MAX_TASKS])
+void plan_facts(const struct cfg_model *m, uint32_t facts[CFG_MAX_TASKS])
 {
     bool changed = true;
 
@@ -109,7 +110,7 @@ static const char *culprit(const struct cfg_model *m, unsigned task, uint32_t fa
         for (unsigned o = 0; o < TASK_MAX_OUTPUTS; o++)
             for (uint16_t k = 0; k < t->output[o].n_dests; k++)
                 if (!t->output[o].dest[k].is_port && t->output[o].dest[k].index == task &&
-                    (facts_at_output(t, o, facts[i]) & fact) == 0)
+                    (plan_facts_at_output(t, o, facts[i]) & fact) == 0)
                     return t->name;
     }
     return "";
@@ -140,7 +141,7 @@ static void check_choice(struct plan_build *b, const struct cfg_task *t, uint32_
 
         if (out->n_dests < 2 || output_spreads(t, o))
             continue;
-        if ((facts_at_output(t, o, before) & FACT_EGRESS) == 0)
+        if ((plan_facts_at_output(t, o, before) & FACT_EGRESS) == 0)
             diag_error(b->d, out->loc,
                        "output '%s' of task '%s' (%s) has %u destinations, but its packets do not "
                        "name their egress port, by which one is chosen: name one destination, or "
@@ -153,7 +154,7 @@ void plan_check_facts(struct plan_build *b)
 {
     uint32_t facts[CFG_MAX_TASKS];
 
-    find_facts(b->m, facts);
+    plan_facts(b->m, facts);
     for (unsigned t = 0; t < b->m->n_tasks; t++) {
         check_needs(b, t, facts);
         check_choice(b, &b->m->tasks[t], facts[t]);

@@ -7,6 +7,8 @@
 #include <rte_ethdev.h>
 #include <rte_malloc.h>
 
+#include "engine/tap_point.h"
+
 /* Ranking reads from memory, and asks for it ahead: of few packets it is twice as dear. */
 #define RANK_AT_ONCE 256
 
@@ -155,6 +157,8 @@ uint16_t backlog_fill(struct backlog *b, uint16_t dpdk_port, uint16_t queue, boo
         move_to_front(b);
     n = rte_eth_rx_burst(dpdk_port, queue, b->m + b->tail,
                          (uint16_t)(spare ? BACKLOG_LOOK : b->look));
+    if (unlikely(b->task->tapped & TAPPED_RX))
+        tap_rx(b->task, b->task->in_port, b->m + b->tail, n);
     set_ends(b, b->head, b->tail + n);
     if ((is_closed(b) && b->tail - b->ranked >= RANK_AT_ONCE) || b->tail - b->head > b->hold)
         rank_new(b);

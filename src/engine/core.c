@@ -10,6 +10,7 @@
 
 #include "engine/backlog.h"
 #include "engine/link.h"
+#include "engine/tap_point.h"
 
 #define SLEEP_AFTER_ROUNDS 64 /* empty rounds before a core that may sleep does */
 /* Full bursts in a row that a port may bring before the core is taken to lag behind it. */
@@ -41,8 +42,11 @@ static unsigned poll_backlog(struct input *in, bool receive, bool stalled)
     struct rte_mbuf **m;
     uint16_t n;
 
-    if (receive && !in->away)
+    if (receive && !in->away) {
+        in->task->in_port = in->in_port;
         in->polled += backlog_fill(in->backlog, in->dpdk_port, in->queue, stalled);
+        in->task->in_port = PORT_IN_MBUF;
+    }
     n = stalled ? 0 : backlog_take(in->backlog, in->burst, &m);
     if (n > 0)
         run_from_port(in, m, n);
@@ -64,6 +68,8 @@ static unsigned poll_port(struct input *in)
     if (n == 0)
         return 0;
     in->polled += n;
+    if (unlikely(in->task->tapped & TAPPED_RX))
+        tap_rx(in->task, in->in_port, m, n);
     run_from_port(in, m, n);
     return n;
 }

@@ -6,9 +6,13 @@
 #include <rte_ethdev.h>
 #include <rte_ring.h>
 
+#include "engine/tap_point.h"
+
 static void drop_rest(struct out *o, struct rte_mbuf **m, uint16_t n)
 {
     o->full += n;
+    if (unlikely(o->tap != NULL))
+        tap_link_full(o, m, n);
     rte_pktmbuf_free_bulk(m, n);
 }
 
@@ -98,15 +102,24 @@ static void send_port_wait(struct out *o, struct rte_mbuf **m, uint16_t n)
     }
 }
 
+/* A capture stands before the way that is taken, and stays there. */
+static void set_send(struct out *o, out_send_fn send)
+{
+    if (o->tap != NULL && o->tap->send != NULL)
+        o->tap->send = send;
+    else
+        o->send = send;
+}
+
 void link_to_task(struct out *o, struct task *next)
 {
-    o->send = send_call;
+    set_send(o, send_call);
     o->task = next;
 }
 
 void link_to_ring(struct out *o, struct rte_ring *r, enum full_policy on_full, uint16_t producers)
 {
-    o->send = send_ring;
+    set_send(o, send_ring);
     o->ring = r;
     o->wait = on_full == FULL_WAIT;
     o->room = (uint32_t)(BURST_MAX * producers);
@@ -115,7 +128,7 @@ void link_to_ring(struct out *o, struct rte_ring *r, enum full_policy on_full, u
 void link_to_port(struct out *o, uint16_t dpdk_port, uint16_t queue, enum full_policy on_full,
                   bool count_bytes)
 {
-    o->send = on_full == FULL_WAIT ? send_port_wait : count_bytes ? send_wire : send_port;
+    set_send(o, on_full == FULL_WAIT ? send_port_wait : count_bytes ? send_wire : send_port);
     o->tx.port = dpdk_port;
     o->tx.queue = queue;
     o->wait = on_full == FULL_WAIT;
@@ -131,14 +144,14 @@ void link_to_nobody(struct out *o)
 {
     drop_rest(o, o->held, o->n_held);
     o->n_held = 0;
-    o->send = send_nobody;
+    set_send(o, send_nobody);
 }
 
 bool link_blocked(struct out *o)
 {
     if (!o->wait)
         return false;
-    if (o->send == send_ring)
+    if (o->room > 0)
         return rte_ring_free_count(o->ring) < o->room;
     if (o->n_held > 0)
         send_held(o);

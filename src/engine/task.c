@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/task.h"
 
+#include "engine/tap_point.h"
+
 void task_consume(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     t->consumed += n;
@@ -28,7 +30,17 @@ void task_drop_fresh(struct task *t, struct rte_mbuf **m, uint16_t n, unsigned r
 {
     t->in += n;
     t->drops[reason] += n;
+    if (unlikely(t->tapped & TAPPED_DROPS))
+        tap_drops(t, m, n, NULL, reason);
     free_fresh(m, n);
+}
+
+void task_drop_now(struct task *t, struct rte_mbuf *m, unsigned reason)
+{
+    t->drops[reason]++;
+    if (unlikely(t->tapped & TAPPED_DROPS))
+        tap_drops(t, &m, 1, NULL, reason);
+    rte_pktmbuf_free(m);
 }
 
 void task_flush(struct task *t)
@@ -44,6 +56,8 @@ void task_flush(struct task *t)
         }
     }
     if (unlikely(t->n_drop != 0)) {
+        if (unlikely(t->tapped & TAPPED_DROPS))
+            tap_drops(t, t->drop, t->n_drop, t->drop_reason, 0);
         rte_pktmbuf_free_bulk(t->drop, t->n_drop);
         t->n_drop = 0;
     }

@@ -35,6 +35,8 @@
 struct task;
 struct tables; /* tables/tables.h; the engine only hands it on */
 struct out;
+struct tap_task; /* engine/tap_point.h */
+struct tap_out;
 
 /** Send n packets (1..BURST_MAX) one way; takes all of them: what finds no room is dropped and
  * counted, or kept. */
@@ -61,6 +63,13 @@ struct out {
     uint64_t full;    /* packets dropped because the destination was full */
     struct rte_mbuf *buf[BURST_MAX];
     struct rte_mbuf *held[BURST_MAX];
+    struct tap_out *tap; /* NULL: no capture wants anything of it */
+};
+
+/** What a look at a task is given beside the packet, see task_type.explain. */
+struct task_explain {
+    struct rte_mempool *pool; /* for packets that the task makes */
+    FILE *notes;              /* lines for people: what else it would do */
 };
 
 /** All that a task's init may look at. */
@@ -97,9 +106,19 @@ struct task_type {
      */
     void (*rank)(const struct task *t, struct rte_mbuf *const *m, uint32_t n, uint8_t *rank);
     unsigned overload;
+    /**
+     * What handle() would do with one packet, for a type whose handle() changes more than the
+     * packet, its outputs and its counters. t is a shadow: outputs and counters are its own, the
+     * state is the task's, which its core may be writing. Nothing of it, or of the tables, may be
+     * changed. Called by the main thread. NULL: handle() does it, on a state that init() has made
+     * for the shadow.
+     */
+    void (*explain)(struct task *t, struct rte_mbuf *m, const struct task_explain *x);
     /** Packets that the task holds now (a scheduler's queues). NULL: none. Called by other cores
      * too. */
     uint64_t (*held)(const struct task *t);
+    /** handle() may free packets of its burst by itself and count them in task->drops. */
+    bool drops_itself;
     /** Figures of this type beyond the common counters, for people: names, NULL at the end, and the
      * value of each. NULL: none. Called by other cores too. */
     const char *const *stat_names;
@@ -119,6 +138,7 @@ struct task {
     bool finished;    /* set by a source that has an end and has reached it */
     bool again;       /* set by poll(): it has more to do in this round */
     bool ready;       /* init succeeded: fini is due */
+    uint8_t tapped;   /* TAPPED_*: what a capture wants to be told */
     struct out *outs;
     struct out
         *output[TASK_MAX_OUTPUTS];      /* first destination of each output; NULL: not connected */
@@ -131,12 +151,17 @@ struct task {
     uint64_t consumed;                  /* packets that ended here as they should */
     uint64_t drops[TASK_MAX_DROPS + 1]; /* by the schema's reasons, and DROP_NO_PATH */
     struct rte_mbuf *drop[BURST_MAX];
+    uint8_t drop_reason[BURST_MAX]; /* of those */
 
     const struct task_type *type;
     const struct cfg_task *cfg;
+    struct tap_task *tap; /* NULL: no capture wants anything of it */
     uint16_t instance, worker, core;
     uint16_t hold; /* set by init: packets of a port to choose from by rank(), 0..HOLD_MAX */
 } __rte_cache_aligned;
+
+#define TAPPED_RX    1 /* what its ports bring */
+#define TAPPED_DROPS 2
 
 #define PORT_IN_MBUF UINT16_MAX /* the packets come over a link: each has its own in m->port */
 
@@ -163,6 +188,7 @@ static inline int task_has_output(const struct task *t, unsigned output)
 static inline void task_drop(struct task *t, struct rte_mbuf *m, unsigned reason)
 {
     t->drops[reason]++;
+    t->drop_reason[t->n_drop] = (uint8_t)reason;
     t->drop[t->n_drop++] = m;
 }
 
@@ -228,6 +254,9 @@ static inline void task_emit_burst(struct task *t, unsigned output, struct rte_m
  * taken, too. Cheaper than task_drop() for packets that nobody has touched.
  */
 void task_drop_fresh(struct task *t, struct rte_mbuf **m, uint16_t n, unsigned reason);
+
+/** Drop a packet at once: for a task that may drop more of them than it was given. */
+void task_drop_now(struct task *t, struct rte_mbuf *m, unsigned reason);
 
 /** End packets here as a sink does; frees them. */
 void task_consume(struct task *t, struct rte_mbuf **m, uint16_t n);

@@ -136,12 +136,6 @@ static bool happens(struct impair *s, struct chance *c)
     return c->sum < c->share;
 }
 
-static void discard(struct task *t, struct rte_mbuf *m, unsigned reason)
-{
-    t->drops[reason]++;
-    rte_pktmbuf_free(m);
-}
-
 static bool enter_line(struct task *t, struct impair *s, struct rte_mbuf *m, uint64_t now)
 {
     switch (line_ask(&s->line, now)) {
@@ -149,10 +143,10 @@ static bool enter_line(struct task *t, struct impair *s, struct rte_mbuf *m, uin
         line_put(&s->line, m, now);
         return true;
     case LINE_TOO_SLOW:
-        discard(t, m, DROP_RATE);
+        task_drop_now(t, m, DROP_RATE);
         break;
     case LINE_FULL:
-        discard(t, m, DROP_FULL);
+        task_drop_now(t, m, DROP_FULL);
         break;
     }
     return false;
@@ -219,7 +213,7 @@ static void impair_handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         if (t->in_port != PORT_IN_MBUF)
             meta_set_in_port(m[i], t->in_port);
         if (happens(s, &s->loss))
-            discard(t, m[i], DROP_LOSS);
+            task_drop_now(t, m[i], DROP_LOSS);
         else if (happens(s, &s->duplicate))
             pass_twice(t, s, m[i], now);
         else if (happens(s, &s->reorder) && held_aside(s) < MAX_ASIDE)
@@ -227,6 +221,15 @@ static void impair_handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         else
             pass_on(t, s, m[i], now);
     }
+}
+
+/* Faults come by chance: a packet that has none. */
+static void impair_explain(struct task *t, struct rte_mbuf *m, const struct task_explain *x)
+{
+    fputs("its faults, delay and rate are left out\n", x->notes);
+    if (t->in_port != PORT_IN_MBUF)
+        meta_set_in_port(m, t->in_port);
+    task_emit(t, 0, m);
 }
 
 static uint16_t impair_poll(struct task *t, uint64_t now)
@@ -343,6 +346,7 @@ const struct task_type
             .fini = impair_fini,
             .handle = impair_handle,
             .poll = impair_poll,
+            .explain = impair_explain,
             .held = impair_held,
             .stat_names = stat_names,
             .stat = impair_stat,

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/tap.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <rte_cycles.h>
+#include <rte_malloc.h>
+#include <rte_prefetch.h>
+
+#define LEAST_BYTES UINT64_C(65536)
+
+static uint64_t mapped(const struct tap *r)
+{
+    return r->size + sizeof(struct tap_record) + UINT16_MAX + 1;
+}
+
+/* Its pages must be there before a core writes to them. */
+int tap_open_ring(struct tap *r, const struct tap_wants *wants, uint64_t bytes, unsigned points)
+{
+    *r = (struct tap){.wants = wants, .size = rte_align64pow2(RTE_MAX(bytes, LEAST_BYTES))};
+    r->count = rte_zmalloc("tap", points * sizeof(r->count[0]), RTE_CACHE_LINE_SIZE);
+    r->bytes = mmap(NULL, mapped(r), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (r->bytes == MAP_FAILED)
+        r->bytes = NULL;
+    return r->bytes != NULL && r->count != NULL ? 0 : -ENOMEM;
+}
+
+void tap_free_ring(struct tap *r)
+{
+    rte_free(r->count);
+    if (r->bytes != NULL)
+        munmap(r->bytes, mapped(r));
+    *r = (struct tap){0};
+}
+
+/* --- places in a ring: they only grow --- */
+
+static inline struct tap_record *record_at(const struct tap *r, uint64_t pos)
+{
+    return (struct tap_record *)(void *)(r->bytes + (pos & (r->size - 1)));
+}
+
+/* What begins before the end of the ring lies behind it in one piece; the next begins in front. */
+static inline uint64_t after(const struct tap *r, uint64_t pos, uint32_t kept)
+{
+    uint64_t need = RTE_ALIGN_CEIL(sizeof(struct tap_record) + kept, sizeof(struct tap_record));
+
+    return (pos & (r->size - 1)) + need < r->size ? pos + need : (pos | (r->size - 1)) + 1;
+}
+
+/* --- the core's side --- */
+
+static void enter(struct tap *r)
+{
+    if (r->depth++ > 0)
+        return;
+    /* the reader must see this before we read the clock: so what it takes for the present while
+     * it sees 0 is before all that we write */
+    __atomic_exchange_n(&r->since, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&r->since, rte_rdtsc_precise(), __ATOMIC_RELEASE);
+}
+
+void tap_leave(struct tap *r)
+{
+    if (--r->depth > 0)
+        return;
+    __atomic_store_n(&r->published, r->head, __ATOMIC_RELEASE);
+    __atomic_store_n(&r->since, 0, __ATOMIC_RELEASE);
+}
+
+static inline bool has_room(struct tap *r, uint64_t end)
+{
+    if (likely(end - r->seen_tail <= r->size))
+        return true;
+    r->seen_tail = __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE);
+    return end - r->seen_tail <= r->size;
+}
+
+static inline bool is_wanted(const struct tap_wants *w, const struct tap_at *at,
+                             const struct rte_mbuf *m)
+{
+    if (w->subscriber == 0)
+        return true;
+    return at->named ? meta_subscriber(m) == w->subscriber : w->is_his(w->frame_of, m, at->port);
+}
+
+static inline void put_one(struct tap *r, const struct tap_at *at, const struct rte_mbuf *m,
+                           uint64_t now, uint16_t place, uint32_t reasons)
+{
+    const struct tap_wants *w = r->wants;
+    uint16_t point = (uint16_t)(at->interface * TAP_KINDS + at->kind);
+    struct tap_count *count = &r->count[point];
+    uint32_t kept = RTE_MIN((uint32_t)m->data_len, w->snaplen);
+    uint64_t end = after(r, r->head, kept);
+    struct tap_record *to = record_at(r, r->head);
+
+    count->matched++;
+    if (++count->skipped < w->every)
+        return;
+    count->skipped = 0;
+    if (unlikely(!has_room(r, end))) {
+        count->lost++;
+        return;
+    }
+    *to = (struct tap_record){
+        .tsc = now,
+        .length = m->pkt_len,
+        .subscriber = at->named ? meta_subscriber(m) : w->subscriber,
+        .reasons = reasons,
+        .kept = (uint16_t)kept,
+        .point = point,
+        .place = (uint8_t)place,
+    };
+    memcpy(to + 1, rte_pktmbuf_mtod(m, const void *), kept);
+    r->head = end;
+}
+
+bool tap_put(struct tap *r, const struct tap_at *at, struct rte_mbuf *const *m, uint16_t n,
+             const uint32_t *reasons)
+{
+    bool look = r->wants->subscriber == 0 || !at->named, entered = false;
+    uint64_t now = 0;
+
+    if (__atomic_load_n(&r->closed, __ATOMIC_RELAXED))
+        return false;
+    /* of a fresh burst nobody has read the frames yet */
+    for (uint16_t i = 0; look && i < n; i++)
+        rte_prefetch0(rte_pktmbuf_mtod(m[i], const void *));
+    for (uint16_t i = 0; i < n; i++) {
+        if (!is_wanted(r->wants, at, m[i]))
+            continue;
+        if (!entered) {
+            enter(r);
+            now = rte_rdtsc();
+            entered = true;
+        }
+        put_one(r, at, m[i], now, i, reasons != NULL ? reasons[i] : 0);
+    }
+    if (entered && !at->stay)
+        tap_leave(r);
+    return entered && at->stay;
+}
+
+void tap_take_back(struct tap *r, uint64_t head, uint16_t first)
+{
+    for (uint64_t pos = head; pos < r->head;) {
+        struct tap_record *record = record_at(r, pos);
+
+        pos = after(r, pos, record->kept);
+        if (record->place < first || record->point % TAP_KINDS == TAP_DROP)
+            continue;
+        r->count[record->point].matched--;
+        record->point = TAP_VOID;
+    }
+}
+
+/* --- the reader's side --- */
+
+const struct tap_record *tap_peek(const struct tap *r)
+{
+    return r->tail < __atomic_load_n(&r->published, __ATOMIC_ACQUIRE) ? record_at(r, r->tail)
+                                                                      : NULL;
+}
+
+void tap_next(struct tap *r)
+{
+    __atomic_store_n(&r->tail, after(r, r->tail, record_at(r, r->tail)->kept), __ATOMIC_RELEASE);
+}
+
+uint64_t tap_horizon(const struct tap *r)
+{
+    uint64_t now = rte_rdtsc_precise(), since;
+
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    since = __atomic_load_n(&r->since, __ATOMIC_ACQUIRE);
+    return since != 0 ? since : now;
+}
+
+void tap_close(struct tap *r)
+{
+    __atomic_store_n(&r->closed, true, __ATOMIC_RELAXED);
+}
