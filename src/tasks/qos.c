@@ -79,28 +79,11 @@ static void count_drops(struct task *t, const struct qos *q)
     t->drops[DROP_PIE] = d.pie;
 }
 
-void qos_count_not_shaped(struct task *t, uint64_t packets)
-{
-    t->drops[DROP_NOT_SHAPED] += packets;
-}
-
 static inline bool has_profile(const struct qos *q, uint32_t path)
 {
     uint32_t pipe = path / QOS_QUEUES;
 
     return pipe < q->n_pipes && (q->in_use[pipe / 64] >> pipe % 64 & 1) != 0;
-}
-
-/* Why a packet cannot come before the scheduler at all; -1: it can. */
-static inline int refused(const struct qos *q, const struct rte_mbuf *m)
-{
-    /* a pipe that is nobody's has no rate of its own */
-    if (unlikely(!has_profile(q, meta_path(m))))
-        return DROP_NOT_SHAPED;
-    /* beyond the burst it would stay at the head of its queue for ever */
-    if (unlikely(m->pkt_len > q->shape->mtu))
-        return DROP_TOO_BIG;
-    return -1;
 }
 
 static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
@@ -111,10 +94,14 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     uint16_t k = 0;
 
     for (uint16_t i = 0; i < n; i++) {
-        int why = refused(q, m[i]);
-
-        if (unlikely(why >= 0)) {
-            task_drop(t, m[i], (unsigned)why);
+        /* a pipe that is nobody's has no rate of its own */
+        if (unlikely(!has_profile(q, meta_path(m[i])))) {
+            task_drop(t, m[i], DROP_NOT_SHAPED);
+            continue;
+        }
+        /* beyond the burst it would stay at the head of its queue for ever */
+        if (unlikely(m[i]->pkt_len > q->shape->mtu)) {
+            task_drop(t, m[i], DROP_TOO_BIG);
             continue;
         }
         m[i]->hash.sched.traffic_class = (uint8_t)stamp;
@@ -125,18 +112,6 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     q->owed += k;
     if (unlikely(sched_enqueue(q->sched, in, k) < k))
         count_drops(t, q);
-}
-
-/* As if the packet had left its queue again. How full that is says whoever shows it. */
-static void explain(struct task *t, struct rte_mbuf *m, const struct task_explain *x)
-{
-    int why = refused(t->state, m);
-
-    (void)x;
-    if (why >= 0)
-        task_drop(t, m, (unsigned)why);
-    else
-        task_emit(t, 0, m);
 }
 
 /* A packet that was there when the last of the run left continues the run. Another begins one if it
@@ -234,7 +209,6 @@ const struct task_type task_qos = {
     .fini = qos_fini,
     .handle = handle,
     .poll = poll,
-    .explain = explain,
     .held = held,
     .drops_itself = true,
 };
