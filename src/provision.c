@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <rte_malloc.h>
+#include <rte_rcu_qsbr.h>
 
 #include "base/log.h"
 #include "tables/memory.h"
@@ -124,6 +125,17 @@ static int fill(const struct cfg_model *m, const uint8_t (*port_mac)[6], struct 
     return rc != 0 ? rc : add_routes(m, port_mac, t->routes);
 }
 
+/* Memory that says which cores may still be reading. */
+static int make_readers(struct tables *t, int socket)
+{
+    size_t bytes = rte_rcu_qsbr_get_memsize(RTE_MAX_LCORE);
+
+    t->readers = table_zalloc(bytes, socket);
+    if (t->readers == NULL || rte_rcu_qsbr_init(t->readers, RTE_MAX_LCORE) != 0)
+        return -ENOMEM;
+    return route_table_share(t->routes, t->readers);
+}
+
 struct tables *provision(const struct cfg_model *m, const uint8_t (*port_mac)[6], int socket)
 {
     struct tables *t = table_zalloc(sizeof(*t), socket);
@@ -132,7 +144,7 @@ struct tables *provision(const struct cfg_model *m, const uint8_t (*port_mac)[6]
         t->subscribers = subscriber_table_create(room_subscribers(m), socket);
         t->routes = route_table_create(room_nexthops(m), room_routes(m), socket);
     }
-    if (t == NULL || t->subscribers == NULL || t->routes == NULL ||
+    if (t == NULL || t->subscribers == NULL || t->routes == NULL || make_readers(t, socket) != 0 ||
         fill_dscp(&m->qos, t, socket) != 0) {
         log_error("no memory for the tables of %u subscribers and %u routes: give EAL more "
                   "(vbng --plan says how much)",
@@ -153,6 +165,7 @@ void provision_free(struct tables *t)
         return;
     subscriber_table_free(t->subscribers);
     route_table_free(t->routes);
+    rte_free(t->readers); /* routes have used it until now */
     rte_free(t->dscp);
     rte_free(t);
 }

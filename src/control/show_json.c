@@ -32,11 +32,19 @@ static json_t *error_json(const struct shaping_error *e)
 
 static void add_class(struct sched_class *sum, const struct sched_class *c)
 {
+    sum->cleared += READ(c->cleared);
     sum->sent += READ(c->sent); /* before accepted: a packet leaves after it came */
     sum->accepted += READ(c->accepted);
     sum->bytes += READ(c->bytes);
     sum->tail += READ(c->tail);
     sum->aqm += READ(c->aqm);
+}
+
+static uint64_t waiting(const struct sched_class *c)
+{
+    uint64_t gone = c->sent + c->cleared;
+
+    return c->accepted > gone ? c->accepted - gone : 0;
 }
 
 /* What the classes of subports first..end - 1 have done, together. */
@@ -51,12 +59,11 @@ static json_t *classes_json(const struct qos *q, uint32_t first, uint32_t end)
             continue;
         for (uint32_t i = first; i < end; i++)
             add_class(&sum, sched_class(q->sched, i, k));
-        json_object_set_new(
-            all, class_name(k),
-            json_pack("{s:I, s:I, s:I, s:I, s:I}", "packets", (json_int_t)sum.sent, "bytes",
-                      (json_int_t)sum.bytes, "waiting",
-                      (json_int_t)(sum.accepted > sum.sent ? sum.accepted - sum.sent : 0), "tail",
-                      (json_int_t)sum.tail, "aqm", (json_int_t)sum.aqm));
+        json_object_set_new(all, class_name(k),
+                            json_pack("{s:I, s:I, s:I, s:I, s:I}", "packets", (json_int_t)sum.sent,
+                                      "bytes", (json_int_t)sum.bytes, "waiting",
+                                      (json_int_t)waiting(&sum), "tail", (json_int_t)sum.tail,
+                                      "aqm", (json_int_t)sum.aqm));
     }
     return all;
 }

@@ -7,6 +7,7 @@
 #include <rte_ethdev.h>
 #include <rte_pause.h>
 #include <rte_ring.h>
+#include <rte_rcu_qsbr.h>
 
 #include "engine/backlog.h"
 #include "engine/link.h"
@@ -167,11 +168,16 @@ int core_main(void *arg)
 
     c->thread = pthread_self();
     __atomic_store_n(&c->started, 1, __ATOMIC_RELEASE);
+    if (c->readers != NULL)
+        rte_rcu_qsbr_thread_online(c->readers, c->index);
+    c->tid = gettid();
     while (likely(__atomic_load_n(c->phase, __ATOMIC_RELAXED) != PHASE_STOP)) {
         if (unlikely(__atomic_load_n(&c->call, __ATOMIC_RELAXED) != NULL))
             take_call(c);
         moved = core_round(c, last);
         c->rounds++;
+        if (c->readers != NULL)
+            rte_rcu_qsbr_quiescent(c->readers, c->index);
         if (moved == 0) {
             c->empty_rounds++;
             be_idle(c, ++empty);
@@ -186,6 +192,8 @@ int core_main(void *arg)
         last = now;
     }
     return 0;
+    if (c->readers != NULL)
+        rte_rcu_qsbr_thread_offline(c->readers, c->index);
 }
 
 uint64_t core_cpu_time(const struct core *c)

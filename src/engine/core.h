@@ -51,6 +51,7 @@ struct core {
     struct input *inputs;
     enum idle_policy idle;
     const enum run_phase *phase; /* written by the main thread */
+    struct rte_rcu_qsbr *readers; /* as the engine's */
     struct core_call *call;      /* put here by the main thread, taken by this core */
     uint16_t index;
     pthread_t thread;

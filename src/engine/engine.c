@@ -107,7 +107,10 @@ int engine_start(struct engine *e)
 {
     e->phase = PHASE_RUN;
     for (unsigned i = 0; i < e->plan->n_cores; i++) {
-        int rc = rte_eal_remote_launch(core_main, e->cores[i], i + 1);
+        int rc;
+
+        e->cores[i]->readers = e->readers;
+        rc = rte_eal_remote_launch(core_main, e->cores[i], i + 1);
 
         if (rc != 0) {
             log_error("lcore %u does not start: %s", i + 1, rte_strerror(-rc));

@@ -18,6 +18,8 @@ struct engine {
     struct input **ring_input; /* parallel to plan->rings: who takes from it */
     enum run_phase phase;      /* written by the main thread, read by all cores */
     bool running;
+    struct rte_rcu_qsbr *readers; /* set before engine_start(): where each core says, by its index,
+                                     that it holds nothing of the tables; NULL: nobody asks */
 };
 
 /**

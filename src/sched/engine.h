@@ -13,6 +13,8 @@ struct sched_engine {
     uint32_t (*enqueue)(struct sched *s, struct rte_mbuf **m, uint32_t n);
     uint32_t (*dequeue)(struct sched *s, uint64_t now, struct rte_mbuf **m, uint32_t n);
     int (*set_profile)(struct sched *s, uint32_t pipe, uint32_t profile);
+    /** NULL: it cannot. */
+    int64_t (*clear)(struct sched *s, uint32_t pipe);
     int (*add_profile)(struct sched *s, const struct qos_shape *shape);
     int (*set_subport_rate)(struct sched *s, uint32_t subport, uint64_t rate);
     struct sched_drops (*drops)(const struct sched *s);

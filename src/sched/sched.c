@@ -118,6 +118,11 @@ int sched_set_profile(struct sched *s, uint32_t pipe, uint32_t profile)
     return s->engine->set_profile(s, pipe, profile);
 }
 
+int64_t sched_clear(struct sched *s, uint32_t pipe)
+{
+    return s->engine->clear != NULL ? s->engine->clear(s, pipe) : -ENOTSUP;
+}
+
 int sched_add_profile(struct sched *s, const struct qos_shape *shape)
 {
     return s->engine->add_profile(s, shape);

@@ -49,6 +49,7 @@ struct sched_class {
     uint64_t sent;      /* packets that have left */
     uint64_t bytes;     /* of them, with the scheduler's overhead */
     uint64_t tail, aqm; /* packets dropped: queue full; by RED or PIE */
+    uint64_t cleared;   /* packets that waited and were dropped by sched_clear() */
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct sched_class) == QOS_SCHED_CLASS, "as the plan counts them");
@@ -89,6 +90,13 @@ uint32_t sched_dequeue_at(struct sched *s, uint64_t now, struct rte_mbuf **m, ui
  * let it.
  */
 int sched_set_profile(struct sched *s, uint32_t pipe, uint32_t profile);
+
+/**
+ * Drop what waits in a pipe, and forget what its queues have counted: it becomes nobody's until the
+ * next sched_set_profile(). Nothing may be enqueued until then. Returns the packets dropped, or
+ * -EINVAL, or -ENOTSUP (librte_sched): they leave in their time.
+ */
+int64_t sched_clear(struct sched *s, uint32_t pipe);
 
 /** Add a profile while running. Returns its index, -EINVAL or -ENOSPC. */
 int sched_add_profile(struct sched *s, const struct qos_shape *shape);

@@ -175,25 +175,13 @@ static struct sched *wheel_create(const struct sched_config *config)
     return &w->base;
 }
 
-static void free_queue(const struct wheel_queue *q)
-{
-    struct rte_mbuf *m = wheel_mbuf(q->head), *next;
-
-    for (uint32_t n = wheel_number(q->tail); n > 0; n--, m = next) {
-        next = n > 1 ? m->next : NULL;
-        m->next = NULL;
-        m->tx_offload = 0;
-        rte_pktmbuf_free(m);
-    }
-}
-
 static void wheel_free(struct sched *base)
 {
     struct wheel *w = wheel_of(base);
 
     for (unsigned q = 0; q < QOS_QUEUES; q++)
         for (uint32_t i = 0; w->size[q] != 0 && i < w->n_pipes; i++)
-            free_queue(&w->queue[q][i]);
+            wheel_free_queue(&w->queue[q][i]);
     rte_free(w);
 }
 
@@ -291,3 +279,4 @@ const struct sched_engine sched_wheel = {
     .drops = read_drops,
     .read_queue = wheel_read_queue,
 };
+    .clear = wheel_clear,

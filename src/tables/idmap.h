@@ -5,7 +5,7 @@
  * no branch. Id 0 means "not there".
  *
  * One writer (control), many readers (data path). The writer stores a slot or a page pointer with
- * release order; pages are never freed while the map lives.
+ * release order; pages are never freed while the map lives, so that a reader may hold on to a slot.
  */
 #ifndef TABLES_IDMAP_H
 #define TABLES_IDMAP_H

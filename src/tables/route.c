@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define ALLOW_EXPERIMENTAL_API /* rte_lpm_rcu_qsbr_add() */
 #include "tables/route.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <rte_malloc.h>
+#include <rte_rcu_qsbr.h>
 
 #include "tables/memory.h"
 
@@ -68,23 +71,55 @@ void route_table_free(struct route_table *t)
     rte_free(t);
 }
 
+int route_table_share(struct route_table *t, struct rte_rcu_qsbr *readers)
+{
+    struct rte_lpm_rcu_config config = {.v = readers, .mode = RTE_LPM_QSBR_MODE_DQ};
+
+    return rte_lpm_rcu_qsbr_add(t->lpm, &config) == 0 ? 0 : -ENOMEM;
+}
+
 int route_add_nexthop(struct route_table *t, const struct nexthop_spec *spec)
 {
-    if (t->n_nexthops == t->capacity)
-        return -ENOSPC;
-    nexthop_init(&t->nexthop[t->n_nexthops + 1], spec);
-    return (int)++t->n_nexthops;
+    uint32_t id = t->free;
+
+    if (id != 0) {
+        t->free = t->nexthop[id].ip_sum;
+    } else {
+        if (t->n_nexthops == t->capacity)
+            return -ENOSPC;
+        id = t->n_nexthops + 1;
+    }
+    nexthop_init(&t->nexthop[id], spec);
+    if (id > t->n_nexthops)
+        __atomic_store_n(&t->n_nexthops, id, __ATOMIC_RELEASE);
+    return (int)id;
+}
+
+void route_release_nexthop(struct route_table *t, uint32_t id)
+{
+    memset(&t->nexthop[id], 0, sizeof(t->nexthop[id]));
+    t->nexthop[id].ip_sum = t->free;
+    t->free = id;
 }
 
 /* The library has no prefix of length 0: its two halves are the same, but for a half that has a
  * route of its own, which is the more specific one. */
-static int add_default(struct route_table *t, uint32_t nexthop_id)
+static int set_half(struct route_table *t, unsigned half)
 {
-    for (unsigned i = 0; i < 2; i++)
-        if ((t->own_halves & 1 << i) == 0 &&
-            rte_lpm_add(t->lpm, i == 0 ? 0 : HALF, 1, nexthop_id) != 0)
-            return -ENOSPC;
+    uint32_t prefix = half == 0 ? 0 : HALF;
+
+    if ((t->own_halves & 1 << half) != 0)
+        return 0;
+    if (t->default_nexthop != 0)
+        return rte_lpm_add(t->lpm, prefix, 1, t->default_nexthop) == 0 ? 0 : -ENOSPC;
+    rte_lpm_delete(t->lpm, prefix, 1);
     return 0;
+}
+
+static int set_default(struct route_table *t, uint32_t nexthop_id)
+{
+    t->default_nexthop = nexthop_id;
+    return set_half(t, 0) != 0 ? -ENOSPC : set_half(t, 1);
 }
 
 int route_add(struct route_table *t, uint32_t prefix, uint8_t len, uint32_t nexthop_id)
@@ -92,12 +127,30 @@ int route_add(struct route_table *t, uint32_t prefix, uint8_t len, uint32_t next
     if (len > 32 || nexthop_id == 0 || nexthop_id > t->n_nexthops)
         return -EINVAL;
     if (len == 0)
-        return add_default(t, nexthop_id);
+        return set_default(t, nexthop_id);
+    if (len == 32 && route_is_local(t, prefix))
+        return 0;
     if (rte_lpm_add(t->lpm, prefix, len, nexthop_id) != 0)
         return -ENOSPC;
     if (len == 1)
         t->own_halves |= (uint8_t)(1 << (prefix >> 31));
     return 0;
+}
+
+int route_remove(struct route_table *t, uint32_t prefix, uint8_t len)
+{
+    if (len == 0)
+        return t->default_nexthop != 0 ? set_default(t, 0) : -ENOENT;
+    if (len == 32 && route_is_local(t, prefix))
+        return 0;
+    if (len == 1) {
+        if ((t->own_halves & 1 << (prefix >> 31)) == 0)
+            return -ENOENT;
+        t->own_halves &= (uint8_t) ~(1 << (prefix >> 31));
+        if (t->default_nexthop != 0)
+            return set_half(t, prefix >> 31);
+    }
+    return rte_lpm_delete(t->lpm, prefix, len) == 0 ? 0 : -ENOENT;
 }
 
 int route_add_local(struct route_table *t, uint32_t addr)

@@ -18,9 +18,11 @@
 
 struct route_table {
     struct rte_lpm *lpm;
-    struct nexthop *nexthop; /* [0] is empty; ids 1..n_nexthops */
+    struct nexthop *nexthop; /* [0] is empty; ids 1..n_nexthops, some of which may be released */
     uint32_t n_nexthops, capacity;
-    uint32_t local_id; /* the next hop marked local; not among 1..n_nexthops */
+    uint32_t free; /* the next hop that was released last, or 0; its ip_sum is the one before */
+    uint32_t default_nexthop; /* of prefix 0.0.0.0/0, or 0 */
+    uint32_t local_id;        /* the next hop marked local; not among 1..n_nexthops */
     uint32_t n_locals;
     uint8_t own_halves; /* bit 0: there is a route 0.0.0.0/1, bit 1: 128.0.0.0/1 */
     uint64_t lpm_bytes;
@@ -28,15 +30,27 @@ struct route_table {
                                         is free */
 };
 
+struct rte_rcu_qsbr;
+
 /** For up to n_nexthops next hops and n_routes routes. Returns NULL without memory. */
 struct route_table *route_table_create(uint32_t n_nexthops, uint32_t n_routes, int socket);
+
+/** Routes may go while these readers look them up: what a route has taken for itself is used again
+ * only when none of them reads it. Returns 0 or -ENOMEM. */
+int route_table_share(struct route_table *t, struct rte_rcu_qsbr *readers);
 void route_table_free(struct route_table *t);
 
-/** Returns the id (from 1) or -ENOSPC. */
+/** Under the id that was released last or else the first that was never used. Returns the id (from
+ * 1) or -ENOSPC. */
 int route_add_nexthop(struct route_table *t, const struct nexthop_spec *spec);
+/** Give the id of a next hop back to which no route leads, and which no packet names any more. */
+void route_release_nexthop(struct route_table *t, uint32_t id);
 /** prefix in host order, bits behind len are ignored, len 0 is the default route. A prefix that is
- * there already gets the new next hop. Returns 0, -EINVAL, -ENOSPC. */
+ * there already gets the new next hop. One of the gateway's own addresses (/32) leads to the
+ * gateway whatever is said here. Returns 0, -EINVAL, -ENOSPC. */
 int route_add(struct route_table *t, uint32_t prefix, uint8_t len, uint32_t nexthop_id);
+/** Its addresses go where the next shorter prefix leads. Returns 0 or -ENOENT. */
+int route_remove(struct route_table *t, uint32_t prefix, uint8_t len);
 /** An address of the gateway itself, host order, not 0; again is no error. Returns 0, -EINVAL or
  * -ENOSPC (more than half of LOCAL_SET_SLOTS). */
 int route_add_local(struct route_table *t, uint32_t addr);

@@ -131,30 +131,82 @@ static int publish(struct subscriber_table *t, const struct subscriber_spec *s, 
     return rc;
 }
 
-int64_t subscriber_add(struct subscriber_table *t, const struct subscriber_spec *spec)
+int subscriber_check(const struct subscriber_table *t, const struct subscriber_spec *spec)
 {
-    uint32_t id = t->n + 1;
-    int rc;
-
     if (!is_valid(spec))
         return -EINVAL;
-    if (is_taken(t, spec))
-        return -EEXIST;
-    if (t->n == t->capacity)
+    return is_taken(t, spec) ? -EEXIST : 0;
+}
+
+uint32_t subscriber_next_id(const struct subscriber_table *t)
+{
+    if (t->free != 0)
+        return t->free;
+    return t->n < t->capacity ? t->n + 1 : 0;
+}
+
+int64_t subscriber_add(struct subscriber_table *t, const struct subscriber_spec *spec)
+{
+    uint32_t id = subscriber_next_id(t), next_free = t->record[id].gre_key;
+    int rc = subscriber_check(t, spec);
+
+    if (rc != 0)
+        return rc;
+    if (id == 0)
         return -ENOSPC;
     fill_record(&t->record[id], spec);
     rc = publish(t, spec, id);
     if (rc != 0) {
         memset(&t->record[id], 0, sizeof(t->record[id]));
+        t->record[id].gre_key = next_free;
         return rc;
     }
-    __atomic_store_n(&t->n, id, __ATOMIC_RELEASE);
+    if (id == t->free)
+        t->free = next_free;
+    else
+        __atomic_store_n(&t->n, id, __ATOMIC_RELEASE);
     return id;
+}
+
+/* Tag control information without priority, as fill_record() has written it. */
+static uint16_t vlan_at(const uint8_t *tci)
+{
+    return (uint16_t)(tci[0] << 8 | tci[1]);
+}
+
+void subscriber_unpublish(struct subscriber_table *t, uint32_t id)
+{
+    const struct subscriber *r = &t->record[id];
+    uint32_t first = rte_be_to_cpu_32(r->ipv4 & r->ipv4_mask),
+             last = first | ~rte_be_to_cpu_32(r->ipv4_mask);
+
+    idmap_set(t->by_vlan, subscriber_vlan_key(r->port, vlan_at(r->l2 + 14), vlan_at(r->l2 + 18)),
+              0);
+    if (r->has_gre_key)
+        idmap_set(t->by_gre_key, rte_be_to_cpu_32(r->gre_key), 0);
+    for (uint32_t a = first;; a++) {
+        idmap_set(t->by_ipv4, a, 0);
+        if (a == last)
+            break;
+    }
+}
+
+void subscriber_release(struct subscriber_table *t, uint32_t id)
+{
+    memset(&t->record[id], 0, sizeof(t->record[id]));
+    t->record[id].gre_key = t->free;
+    t->free = id;
 }
 
 void subscriber_set_mac(struct subscriber *s, const uint8_t *mac)
 {
     record_set_mac(s->l2, &s->mac_known, mac);
+}
+
+void subscriber_set_static_mac(struct subscriber *s, const uint8_t *mac)
+{
+    s->mac_static = mac != NULL;
+    subscriber_set_mac(s, mac);
 }
 
 uint64_t subscriber_table_bytes(const struct subscriber_table *t)

@@ -20,8 +20,9 @@
 #define SUBSCRIBER_L2_LEN  22                   /* Ethernet and two tags */
 
 /**
- * Written by control before it is published; afterwards only the CPE's MAC changes, by the arp task
- * of its access port. Read by every data-path core.
+ * Written by control before it is published; afterwards only the CPE's MAC changes, by the arp
+ * task. Taken out of the indices it stays as it is until no packet names it: subscriber_release().
+ * Read by every data-path core.
  */
 struct subscriber {
     /* Downstream header: CPE MAC, gateway MAC, outer TPID and S-VLAN, 0x8100 and C-VLAN, 0x0800.
@@ -41,8 +42,9 @@ struct subscriber {
 static_assert(sizeof(struct subscriber) == 64, "one cache line per subscriber");
 
 struct subscriber_table {
-    uint32_t n; /* ids 1..n are in use; record[0] is empty */
+    uint32_t n; /* the highest id that was ever in use; record[0] is empty, as are released ones */
     uint32_t capacity;
+    uint32_t free; /* the id that was released last, or 0; its record's gre_key is the one before */
     struct subscriber *record;
     struct idmap *by_vlan; /* subscriber_vlan_key() */
     struct idmap *by_gre_key;
@@ -68,14 +70,34 @@ struct subscriber_table *subscriber_table_create(uint32_t capacity, int socket);
 void subscriber_table_free(struct subscriber_table *t);
 
 /**
- * Add a subscriber and publish it. Returns its id (from 1), or -EEXIST (VLAN pair, key or address
+ * Add a subscriber and publish it, under the id that was released last or else the first that was
+ * never used. Returns its id (from 1), or -EEXIST (VLAN pair, key or address
  * in use), -ENOSPC, -ENOMEM, -EINVAL. On an error nothing has changed.
  */
 int64_t subscriber_add(struct subscriber_table *t, const struct subscriber_spec *spec);
 
+/**
+ * Take a subscriber out of the indices: no packet will find it any more. Its id, and its record for
+ * those that have found it, stay as they are.
+ */
+void subscriber_unpublish(struct subscriber_table *t, uint32_t id);
+
+/** Give the id of an unpublished subscriber back, when nobody reads its record any more. */
+void subscriber_release(struct subscriber_table *t, uint32_t id);
+
+/** Would subscriber_add() find a VLAN pair, key or address in use, or the spec invalid? Returns 0,
+ * -EEXIST or -EINVAL. */
+int subscriber_check(const struct subscriber_table *t, const struct subscriber_spec *spec);
+
+/** The id that the next subscriber_add() will give, or 0 where there is no room. */
+uint32_t subscriber_next_id(const struct subscriber_table *t);
+
 /** Learn or forget (mac NULL) the CPE's MAC. One aligned 8-byte store: a reader sees the old one or
  * the new one. */
 void subscriber_set_mac(struct subscriber *s, const uint8_t *mac);
+
+/** The same for good: not to be learned or forgotten any more; NULL: to be learned again. */
+void subscriber_set_static_mac(struct subscriber *s, const uint8_t *mac);
 
 uint64_t subscriber_table_bytes(const struct subscriber_table *t);
 

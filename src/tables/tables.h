@@ -10,7 +10,10 @@
 #define MAC_ROOM         8  /* a MAC, and two bytes of zeros so that it can be read as 8 */
 #define TABLES_MAX_PORTS 64 /* as many as a configuration may have */
 
+struct rte_rcu_qsbr;
+
 struct tables {
+    struct rte_rcu_qsbr *readers; /* the cores: each says here when it holds nothing of all this */
     struct subscriber_table *subscribers;
     struct route_table *routes;
     /* [scheduler * 2 + direction], as the configuration numbers them; NULL without QoS */

@@ -6,6 +6,7 @@
  *   arp.c            type, dispatch by the reason of the punt, clock
  *   arp_answer.c     ARP packets received
  *   arp_neighbour.c  CPEs and next hops, and what they teach
+ *   arp_nexthops.c   next hops by neighbour; they come and go while it runs
  *   arp_ask.c        requests for them, and what is forgotten
  *   arp_icmp.c       echo replies and ICMP errors
  */
@@ -18,6 +19,7 @@
 #include "engine/task.h"
 #include "tables/tables.h"
 
+#include "tasks/arp_live.h"
 enum { ARP_OUT_TO, ARP_OUT_ROUTE };
 
 enum {
@@ -123,6 +125,10 @@ void arp_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
 /** Build and free what is remembered. Returns 0 or -ENOMEM. */
 int arp_neighbours_init(struct arp *a, int socket);
 void arp_neighbours_free(struct arp *a);
+/** What a neighbour is to these next hops is now what n says, and n what it was; entries are taken
+ * over. */
+void arp_swap_nexthops(struct arp *a, struct arp_nexthops *n);
+
 /** The neighbour with that port and address (host order), or NULL. */
 struct neighbour *arp_find_neighbour(const struct arp *a, uint8_t port, uint32_t addr);
 void arp_learn_subscriber(struct arp *a, uint32_t id, const uint8_t *mac, uint32_t addr);

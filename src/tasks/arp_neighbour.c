@@ -8,41 +8,6 @@
 #include "tables/memory.h"
 #include "tasks/arp_impl.h"
 
-#define SWEEPS_PER_AGE 8 /* each entry is looked at so often while it grows old */
-
-/* Next hops with an address to ask for, as keys that sort by port and address, id below. */
-static uint32_t list_nexthops(const struct route_table *r, __uint128_t *key)
-{
-    uint32_t n = 0;
-
-    for (uint32_t id = 1; id <= r->n_nexthops; id++)
-        if (r->nexthop[id].via != 0)
-            key[n++] = (__uint128_t)r->nexthop[id].port << 64 |
-                       (uint64_t)rte_be_to_cpu_32(r->nexthop[id].via) << 32 | id;
-    return n;
-}
-
-static int by_key(const void *a, const void *b)
-{
-    __uint128_t x = *(const __uint128_t *)a, y = *(const __uint128_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-static void group_nexthops(struct arp *a, const __uint128_t *key, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        uint16_t id = (uint16_t)key[i];
-
-        if (i == 0 || key[i] >> 32 != key[i - 1] >> 32)
-            a->neighbour[a->n_neighbours++] = (struct neighbour){
-                .port = (uint8_t)(key[i] >> 64), .via = (uint32_t)(key[i] >> 32), .first = i};
-        a->neighbour[a->n_neighbours - 1].n++;
-        a->member[i] = id;
-        a->neighbour_of[id] = a->n_neighbours - 1;
-    }
-}
-
 /* Untagged ARP is right where next hops are, and where no subscriber is. */
 static void find_core_ports(struct arp *a)
 {
@@ -59,28 +24,18 @@ static void find_core_ports(struct arp *a)
 
 int arp_neighbours_init(struct arp *a, int socket)
 {
-    uint32_t subscribers = a->tables->subscribers->capacity, n = a->tables->routes->n_nexthops;
-    uint64_t entries, sweep = RTE_MAX(a->age / SWEEPS_PER_AGE, 1u);
-    __uint128_t *key = rte_zmalloc(NULL, (n + 1) * sizeof(key[0]), sizeof(key[0]));
+    uint32_t subscribers = a->tables->subscribers->capacity;
+    struct arp_nexthops *n = arp_nexthops_make(a->tables->routes, NULL, socket);
 
     a->subscriber = table_zalloc((subscribers + UINT64_C(1)) * sizeof(a->subscriber[0]), socket);
-    a->neighbour = table_zalloc((n + 1) * sizeof(a->neighbour[0]), socket);
-    a->member = table_zalloc((n + 1) * sizeof(a->member[0]), socket);
-    a->neighbour_of = table_zalloc((n + 1) * sizeof(a->neighbour_of[0]), socket);
-    if (key == NULL || a->subscriber == NULL || a->neighbour == NULL || a->member == NULL ||
-        a->neighbour_of == NULL) {
-        rte_free(key);
-        arp_neighbours_free(a);
+    if (n == NULL || a->subscriber == NULL) {
+        arp_nexthops_free(n);
+        rte_free(a->subscriber);
         return -ENOMEM;
     }
-    memset(a->neighbour_of, 0xff, (n + 1) * sizeof(a->neighbour_of[0]));
-    n = list_nexthops(a->tables->routes, key);
-    qsort(key, n, sizeof(key[0]), by_key);
-    group_nexthops(a, key, n);
-    rte_free(key);
+    arp_swap_nexthops(a, n);
+    arp_nexthops_free(n);
     find_core_ports(a);
-    entries = (uint64_t)subscribers + a->n_neighbours;
-    a->sweep_add = (entries << ARP_SWEEP_SHIFT) / sweep + 1;
     return 0;
 }
 

@@ -79,6 +79,11 @@ static void count_drops(struct task *t, const struct qos *q)
     t->drops[DROP_PIE] = d.pie;
 }
 
+void qos_count_not_shaped(struct task *t, uint64_t packets)
+{
+    t->drops[DROP_NOT_SHAPED] += packets;
+}
+
 static inline bool has_profile(const struct qos *q, uint32_t path)
 {
     uint32_t pipe = path / QOS_QUEUES;

@@ -97,6 +97,20 @@ struct qos_run qos_run(const struct qos_pipe *p);
  * scheduler cannot do what it says. */
 int qos_set_profile(struct task *t, uint32_t pipe, uint32_t profile);
 
+/** Give a pipe that is nobody's to a subscriber: its figures start from 0. Returns as
+ * qos_set_profile(). */
+int qos_open_pipe(struct task *t, uint32_t pipe, uint32_t profile);
+
+/**
+ * Take a pipe from its subscriber: what comes for it from now on is dropped, not_shaped, and so is
+ * what waits. With librte_sched that leaves instead, as fast as a profile allows. Returns the
+ * packets that still wait: until there are none, it must not be opened.
+ */
+uint32_t qos_close_pipe(struct task *t, uint32_t pipe);
+
+/** Packets that wait in a pipe. */
+uint32_t qos_pipe_held(struct task *t, uint32_t pipe);
+
 /** Change a subport's rate, bit/s. Returns 0, -EINVAL or -ENOSPC. */
 int qos_set_subport_rate(struct task *t, uint32_t subport, uint64_t rate);
 
