@@ -5,11 +5,13 @@
  * words (adding up the whole header again takes almost twice as long for a packet of 64 bytes).
  * Then packet after packet is written: the frame is copied and the words go over it, and nothing is
  * read back. (Word after word over all packets is half as fast on pages of 4 KiB: the TLB for
- * stores is small.)
+ * stores is small.) Between the packets the lines of the next burst are asked for, one packet's for
+ * each that is written: the processor has room for a dozen lines under way, and a whole burst's at
+ * once keep it from doing anything else.
  */
+#include <arpa/inet.h>
 #include <string.h>
 
-#include <rte_byteorder.h>
 #include <rte_cycles.h>
 #include <rte_memcpy.h>
 
@@ -54,26 +56,39 @@ static inline uint8_t *reset(struct rte_mbuf *m, uint16_t len)
     return (uint8_t *)m->buf_addr + RTE_PKTMBUF_HEADROOM;
 }
 
-/* The words of one place, in host order. */
-static void compose(const struct gen_frames *g, const struct gen_word *w,
-                    uint32_t (*value)[BURST_MAX], uint32_t *restrict word, unsigned n)
+/* The bits of a field in its word. */
+static inline uint32_t place(const struct gen_field *f, uint32_t value)
 {
-    for (unsigned i = 0; i < n; i++)
-        word[i] = w->fixed;
-    for (unsigned k = w->first_field; k < w->first_field + w->n_fields; k++) {
-        const struct gen_field f = g->field[k];
-        const uint32_t *restrict var = value[f.var];
-
-        for (unsigned i = 0; i < n; i++)
-            word[i] |= (f.base + (var[i] >> f.shift & f.mask)) << f.lshift;
-    }
+    return (f->base + (value >> f->shift & f->mask)) << f->lshift;
 }
 
-static void add_sum(uint32_t *restrict sum, const uint32_t *restrict word, unsigned shift,
-                    unsigned n)
+/* The words of one place in network order; sum: of their header, NULL if it has none. (htonl(), as
+ * the compiler makes vectors of it, which it does not of DPDK's byte swap.) */
+static inline void make_word(const struct gen_word *w, const struct gen_field *field,
+                             uint32_t (*value)[BURST_MAX], uint32_t *restrict word,
+                             uint32_t *restrict sum, unsigned n)
 {
+    const struct gen_field f = field[0];
+    const uint32_t *restrict var = value[f.var];
+    const uint32_t fixed = w->fixed;
+    const unsigned shift = w->sum_shift;
+
     for (unsigned i = 0; i < n; i++)
-        sum[i] += (word[i] >> 16) + ((word[i] & 0xffff) << shift);
+        word[i] = fixed | place(&f, var[i]);
+    for (unsigned k = 1; k < w->n_fields; k++) {
+        const struct gen_field more = field[k];
+        const uint32_t *restrict other = value[more.var];
+
+        for (unsigned i = 0; i < n; i++)
+            word[i] |= place(&more, other[i]);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        const uint32_t x = word[i];
+
+        word[i] = htonl(x);
+        if (sum != NULL)
+            sum[i] += sum_of_word(x, shift);
+    }
 }
 
 /* RFC 1071, in network order; the sum of a header's words has less than 32 bits. */
@@ -134,14 +149,9 @@ static void make_words(struct gen_frames *g, struct words *all, unsigned n)
         start_sum(g, s, all->sum[s], n);
     for (unsigned k = 0; k < g->n_words; k++) {
         const struct gen_word *w = &g->word[k];
-        uint32_t *restrict word = all->word[k];
-        const unsigned shift = 8 * (4u - w->size);
 
-        compose(g, w, value, word, n);
-        if (w->sum != SUM_NONE)
-            add_sum(all->sum[w->sum], word, sum_shift(g, w), n);
-        for (unsigned i = 0; i < n; i++)
-            word[i] = rte_cpu_to_be_32(word[i] << shift);
+        make_word(w, &g->field[w->first_field], value, all->word[k],
+                  w->sum == SUM_NONE ? NULL : all->sum[w->sum], n);
     }
     for (unsigned s = 0; s < g->n_sums; s++)
         finish_sum(all->sum[s], n);
@@ -179,20 +189,27 @@ static void put_stamps(struct gen_frames *g, const struct words *all, struct rte
     g->stamp.seq = s.seq;
 }
 
-void gen_frames_fill(struct gen_frames *g, struct rte_mbuf **m, unsigned n)
+/* Ask for the lines that are written first of an mbuf and its frame. */
+static inline void prefetch(const struct gen_frames *g, struct rte_mbuf *m)
+{
+    uint8_t *data = (uint8_t *)m + g->buf_offset;
+
+    __builtin_prefetch(m, 1, 3);
+    __builtin_prefetch(data, 1, 3);
+    if (g->max_copied > COPY_UNIT) /* of longer frames the processor sees itself what comes */
+        __builtin_prefetch(data + COPY_UNIT, 1, 3);
+}
+
+void gen_frames_fill(struct gen_frames *g, struct rte_mbuf **m, unsigned n,
+                     const struct gen_coming *coming)
 {
     const struct gen_frame *frame = g->frame;
     const unsigned n_frames = g->n_frames, stride = g->stride;
     unsigned next = g->next;
     struct words all;
 
-    for (unsigned i = 0; i < n; i++) {
-        __builtin_prefetch(m[i], 1, 3);
-        __builtin_prefetch((uint8_t *)m[i] + g->buf_offset, 1, 3);
-    }
-    if (g->max_copied > COPY_UNIT) /* of longer frames the processor sees itself what comes */
-        for (unsigned i = 0; i < n; i++)
-            __builtin_prefetch((uint8_t *)m[i] + g->buf_offset + COPY_UNIT, 1, 3);
+    for (unsigned i = 0; i < n; i++)
+        prefetch(g, m[i]);
     make_words(g, &all, n);
     for (unsigned i = 0; i < n; i++) {
         const struct gen_frame *f = &frame[next];
@@ -200,6 +217,8 @@ void gen_frames_fill(struct gen_frames *g, struct rte_mbuf **m, unsigned n)
         const unsigned copied = f->copied;
         uint8_t *data = reset(m[i], f->len);
 
+        if (i < coming->n)
+            prefetch(g, coming->end[-1 - (int)i]);
         next += stride;
         if (next >= n_frames)
             next -= n_frames;

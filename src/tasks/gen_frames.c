@@ -79,7 +79,7 @@ static uint32_t read_word(const uint8_t *frame, const struct gen_word *w)
     uint32_t v = 0;
 
     for (unsigned i = 0; i < w->size; i++)
-        v = v << 8 | frame[w->offset + i];
+        v |= (uint32_t)frame[w->offset + i] << 8 * (3 - i);
     return v;
 }
 
@@ -104,7 +104,7 @@ static void init_words(struct gen_frames *g, const struct pkt_template *t)
             g->field[n++] = (struct gen_field){
                 .var = f->var,
                 .shift = f->shift,
-                .lshift = (uint8_t)(f->lshift + 8 * (w->offset + w->size - f->offset - f->size)),
+                .lshift = (uint8_t)(f->lshift + 8 * (w->offset + 4 - f->offset - f->size)),
                 .mask = f->mask,
                 .base = f->base};
         }
@@ -119,8 +119,9 @@ static void leave_out(struct gen_frames *g, struct gen_word *w)
         if (w->offset < g->sum_offset[s] || w->offset >= g->sum_offset[s] + IPV4_LEN)
             continue;
         w->sum = (uint8_t)s;
+        w->sum_shift = w->size == 1 && (w->offset - g->sum_offset[s]) % 2 == 1 ? 8 : 0;
         for (unsigned i = 0; i < g->n_frames; i++)
-            g->frame[i].sum[s] -= (w->fixed >> 16) + ((w->fixed & 0xffff) << sum_shift(g, w));
+            g->frame[i].sum[s] -= sum_of_word(w->fixed, w->sum_shift);
     }
 }
 

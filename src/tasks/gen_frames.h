@@ -31,13 +31,14 @@ struct gen_var {
     bool is_random;
 };
 
-/** Fields of one place: 1, 2 or 4 bytes of the frame, big-endian. fixed holds the bits that do not
- * vary. */
+/** Fields of one place: 1, 2 or 4 bytes of the frame, big-endian, which are the upper bytes of the
+ * word. fixed holds the bits that do not vary. */
 struct gen_word {
     uint32_t fixed;
     uint16_t offset;
     uint8_t size;
-    uint8_t sum; /* the IPv4 header that it stands in, or SUM_NONE */
+    uint8_t sum;       /* the IPv4 header that it stands in, or SUM_NONE */
+    uint8_t sum_shift; /* 8 for a byte that is the lower one of its 16 bits there, else 0 */
     uint8_t first_field, n_fields;
 };
 
@@ -72,10 +73,11 @@ struct gen_frames {
     uint16_t buf_offset; /* from an mbuf to its headroom, for prefetching */
 };
 
-/** What a word adds to its header's sum: a single byte at an even place is the high one. */
-static inline unsigned sum_shift(const struct gen_frames *g, const struct gen_word *w)
+/** What a word adds to its header's sum. */
+static inline uint32_t sum_of_word(uint32_t word, unsigned sum_shift)
 {
-    return w->size == 1 && ((w->offset - g->sum_offset[w->sum]) & 1) == 0 ? 8 : 0;
+    word >>= sum_shift;
+    return (word >> 16) + (word & 0xffff);
 }
 
 /** Who of how many makes which part of the packets. */
@@ -90,8 +92,15 @@ int gen_frames_init(struct gen_frames *g, const struct pkt_template *t,
                     const struct gen_share *share);
 void gen_frames_fini(struct gen_frames *g);
 
+/** The mbufs that will be filled next: end[-1], end[-2] and so on. */
+struct gen_coming {
+    struct rte_mbuf *const *end;
+    unsigned n;
+};
+
 /** Make the next 1..BURST_MAX packets in mbufs as they come from a mempool; stamps get the TSC of
- * the end. */
-void gen_frames_fill(struct gen_frames *g, struct rte_mbuf **m, unsigned n);
+ * the end. Those that are coming are asked for meanwhile. */
+void gen_frames_fill(struct gen_frames *g, struct rte_mbuf **m, unsigned n,
+                     const struct gen_coming *coming);
 
 #endif
