@@ -6,8 +6,8 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_pause.h>
-#include <rte_ring.h>
 #include <rte_rcu_qsbr.h>
+#include <rte_ring.h>
 
 #include "engine/backlog.h"
 #include "engine/link.h"
@@ -167,17 +167,17 @@ int core_main(void *arg)
     unsigned empty = 0, moved = 0;
 
     c->thread = pthread_self();
-    __atomic_store_n(&c->started, 1, __ATOMIC_RELEASE);
     if (c->readers != NULL)
         rte_rcu_qsbr_thread_online(c->readers, c->index);
     c->tid = gettid();
+    __atomic_store_n(&c->started, 1, __ATOMIC_RELEASE);
     while (likely(__atomic_load_n(c->phase, __ATOMIC_RELAXED) != PHASE_STOP)) {
         if (unlikely(__atomic_load_n(&c->call, __ATOMIC_RELAXED) != NULL))
             take_call(c);
         moved = core_round(c, last);
-        c->rounds++;
         if (c->readers != NULL)
             rte_rcu_qsbr_quiescent(c->readers, c->index);
+        c->rounds++;
         if (moved == 0) {
             c->empty_rounds++;
             be_idle(c, ++empty);
@@ -191,9 +191,9 @@ int core_main(void *arg)
             c->busy += now - last;
         last = now;
     }
-    return 0;
     if (c->readers != NULL)
         rte_rcu_qsbr_thread_offline(c->readers, c->index);
+    return 0;
 }
 
 uint64_t core_cpu_time(const struct core *c)

@@ -16,10 +16,10 @@ struct engine {
     struct task **tasks;       /* parallel to plan->instances */
     struct core **cores;       /* parallel to plan->cores */
     struct input **ring_input; /* parallel to plan->rings: who takes from it */
-    enum run_phase phase;      /* written by the main thread, read by all cores */
-    bool running;
     struct rte_rcu_qsbr *readers; /* set before engine_start(): where each core says, by its index,
                                      that it holds nothing of the tables; NULL: nobody asks */
+    enum run_phase phase;      /* written by the main thread, read by all cores */
+    bool running;
 };
 
 /**

@@ -153,11 +153,11 @@ uint32_t wheel_enqueue(struct sched *base, struct rte_mbuf **m, uint32_t n);
 /** wheel_dequeue.c */
 uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, uint32_t n);
 
-/** wheel_ahead.c: fetch what serving up to n packets will touch: pipes, then queues, then packets.
 /** wheel_clear.c: see sched_clear(); and the packets of one queue, which is left as it is. */
 int64_t wheel_clear(struct sched *base, uint32_t pipe);
 void wheel_free_queue(const struct wheel_queue *q);
 
+/** wheel_ahead.c: fetch what serving up to n packets will touch: pipes, then queues, then packets.
  */
 void wheel_fetch(const struct wheel *w, uint32_t n);
 

@@ -274,9 +274,9 @@ const struct sched_engine sched_wheel = {
     .enqueue = wheel_enqueue,
     .dequeue = wheel_dequeue,
     .set_profile = wheel_set_profile,
+    .clear = wheel_clear,
     .add_profile = wheel_add_profile,
     .set_subport_rate = wheel_set_subport_rate,
     .drops = read_drops,
     .read_queue = wheel_read_queue,
 };
-    .clear = wheel_clear,

@@ -18,8 +18,8 @@
 
 #include "engine/task.h"
 #include "tables/tables.h"
-
 #include "tasks/arp_live.h"
+
 enum { ARP_OUT_TO, ARP_OUT_ROUTE };
 
 enum {
@@ -122,13 +122,13 @@ uint32_t arp_subscriber_of(const struct arp *a, uint32_t addr);
 /** An ARP packet of which arp_parse() has found the frame. */
 void arp_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
 
-/** Build and free what is remembered. Returns 0 or -ENOMEM. */
-int arp_neighbours_init(struct arp *a, int socket);
-void arp_neighbours_free(struct arp *a);
 /** What a neighbour is to these next hops is now what n says, and n what it was; entries are taken
  * over. */
 void arp_swap_nexthops(struct arp *a, struct arp_nexthops *n);
 
+/** Build and free what is remembered. Returns 0 or -ENOMEM. */
+int arp_neighbours_init(struct arp *a, int socket);
+void arp_neighbours_free(struct arp *a);
 /** The neighbour with that port and address (host order), or NULL. */
 struct neighbour *arp_find_neighbour(const struct arp *a, uint8_t port, uint32_t addr);
 void arp_learn_subscriber(struct arp *a, uint32_t id, const uint8_t *mac, uint32_t addr);
