@@ -122,7 +122,7 @@ static void warn_unused(struct loader *l)
 
         for (unsigned k = 0; k < t->n_from; k++)
             port_used[t->from[k]] = true;
-        task_fed[i] |= t->n_from > 0 || t->schema->kind == TASK_SOURCE;
+        task_fed[i] |= t->n_from > 0 || (t->schema != NULL && t->schema->kind == TASK_SOURCE);
         for (unsigned o = 0; o < TASK_MAX_OUTPUTS; o++)
             for (unsigned k = 0; k < t->output[o].n_dests; k++) {
                 struct cfg_dest dest = t->output[o].dest[k];

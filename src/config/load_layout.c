@@ -122,15 +122,15 @@ static void take_tasks(struct loader *l, struct cfg_placement *p, const config_s
 
     for (unsigned i = 0; i < n; i++) {
         uint32_t task = find_task(l, config_setting_get_string(e[i]));
-        int *other = task != CFG_NONE ? &taken->task[task] : NULL;
 
-        if (other == NULL) {
+        if (task == CFG_NONE) {
             unknown_task(l, e[i], taken);
-        } else if (*other >= 0) {
-            key_error(l, e[i], "tasks", "already in the layout at %s:%u",
-                      l->m->placements[*other].loc.file, l->m->placements[*other].loc.line);
+        } else if (taken->task[task] >= 0) {
+            const struct loc *other = &l->m->placements[taken->task[task]].loc;
+
+            key_error(l, e[i], "tasks", "already in the layout at %s:%u", other->file, other->line);
         } else {
-            *other = (int)l->m->n_placements;
+            taken->task[task] = (int)l->m->n_placements;
             p->tasks[p->n_tasks++] = (uint16_t)task;
         }
     }

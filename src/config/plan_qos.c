@@ -58,10 +58,11 @@ static void follow(const struct cfg_model *m, unsigned from, bool reached[CFG_MA
 static void check_writer(struct plan_build *b, unsigned writer)
 {
     const struct cfg_model *m = b->m;
-    const struct cfg_task *w = &m->tasks[writer], *other = NULL;
+    const struct cfg_task *w = &m->tasks[writer];
     const struct cfg_scheduler *named = &m->qos.schedulers[task_writes(w)];
     enum qos_direction direction = finds_anyone(w) ? QOS_DOWN : QOS_UP;
     bool reached[CFG_MAX_TASKS] = {false}, own = false;
+    unsigned other = CFG_NONE; /* a task of another scheduler */
 
     follow(m, writer, reached);
     for (unsigned i = 0; i < m->n_tasks; i++) {
@@ -70,13 +71,14 @@ static void check_writer(struct plan_build *b, unsigned writer)
         if (&m->qos.schedulers[task_shapes(&m->tasks[i])] == named)
             own = true;
         else
-            other = &m->tasks[i];
+            other = i;
     }
-    if (!own && other != NULL)
+    if (!own && other != CFG_NONE)
         diag_error(b->d, w->loc,
                    "task '%s' chooses queues of scheduler '%s', but its packets go to '%s', which "
                    "runs scheduler '%s': name that one",
-                   w->name, named->name, other->name, m->qos.schedulers[task_shapes(other)].name);
+                   w->name, named->name, m->tasks[other].name,
+                   m->qos.schedulers[task_shapes(&m->tasks[other])].name);
     else if (!own)
         diag_warning(b->d, w->loc,
                      "task '%s' chooses queues of scheduler '%s', but no task qos follows", w->name,

@@ -92,7 +92,7 @@ static json_t *set_subport_rate(struct control *c, const json_t *request, struct
     enum qos_direction direction;
     unsigned scheduler, subport = 0;
     const char *name;
-    uint64_t rate;
+    uint64_t rate = 0;
 
     if (want_scheduler(c, request, &scheduler, why) != 0 ||
         want_name(request, "subport", &name, why) != 0 ||

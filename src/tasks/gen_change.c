@@ -28,18 +28,19 @@ static bool anyone_shares(const struct gen *g)
 
 static int change_rate(struct gen *g, const struct gen_change *c, uint64_t now)
 {
-    struct gen_stream *one = c->stream != GEN_ALL_STREAMS ? &g->stream[c->stream] : NULL;
-    struct load load = one != NULL ? one->load : g->load;
-    bool own = one != NULL && one->own_rate;
+    const bool all = c->stream == GEN_ALL_STREAMS;
+    struct gen_stream *one = all ? g->stream : &g->stream[c->stream];
+    const struct load load = all ? g->load : one->load;
+    const bool own = one->own_rate;
     const struct gen_stream *which;
 
-    if (one == NULL && !anyone_shares(g))
+    if (all && !anyone_shares(g))
         return -ENOENT;
-    if (one != NULL) {
+    if (all) {
+        g->load = c->load;
+    } else {
         one->load = c->load;
         one->own_rate = true;
-    } else {
-        g->load = c->load;
     }
     if (gen_refusal(g, &which) == NULL) {
         for (struct gen_stream *s = g->stream; s < g->stream + g->n_streams; s++) {
@@ -51,11 +52,11 @@ static int change_rate(struct gen *g, const struct gen_change *c, uint64_t now)
         }
         return 0;
     }
-    if (one != NULL) {
+    if (all) {
+        g->load = load;
+    } else {
         one->load = load;
         one->own_rate = own;
-    } else {
-        g->load = load;
     }
     return -EINVAL;
 }

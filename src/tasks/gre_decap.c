@@ -130,7 +130,7 @@ static inline int parse(const struct gre_decap *d, const struct rte_mbuf *m, str
     enum ipv4_verdict v;
     uint32_t header;
 
-    out->slot = &no_slot;
+    *out = (struct found){.slot = &no_slot};
     if (unlikely(m->nb_segs != 1))
         return DROP_SEGMENTED;
     if (unlikely(m->data_len < ETH_LEN))
