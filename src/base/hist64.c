@@ -28,8 +28,7 @@ uint64_t hist64_min(const struct hist64 *h)
     return h->least != 0 ? ~h->least : 0;
 }
 
-/* The largest number that falls into a bucket. */
-static uint64_t upper_end(unsigned index)
+uint64_t hist64_upper_end(unsigned index)
 {
     unsigned shift;
 
@@ -53,7 +52,7 @@ uint64_t hist64_percentile(const struct hist64 *h, double p)
     for (unsigned i = 0; i < HIST64_BUCKETS; i++) {
         below += h->bucket[i];
         if (below >= rank)
-            return upper_end(i) < h->max ? upper_end(i) : h->max;
+            return hist64_upper_end(i) < h->max ? hist64_upper_end(i) : h->max;
     }
     return h->max;
 }

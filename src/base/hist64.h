@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A histogram of numbers below 2^40 with a small relative error, for percentiles far out: 64
- * buckets per power of two, so 1/64 (1.6 %) wide, exact below 128. It takes 18 KB. One writer; read
- * it when that has stopped.
+ * buckets per power of two, so 1/64 (1.6 %) wide, exact below 128. It takes 18 KB. One writer; a
+ * reader on another core sees each counter as it was at some moment.
  */
 #ifndef BASE_HIST64_H
 #define BASE_HIST64_H
@@ -47,6 +47,9 @@ uint64_t hist64_count(const struct hist64 *h);
 
 /** The smallest number; 0 if there are none. */
 uint64_t hist64_min(const struct hist64 *h);
+
+/** The largest number that falls into a bucket. */
+uint64_t hist64_upper_end(unsigned index);
 
 /** The number at or below which the share p (0..1) of all numbers lies, or up to 1.6 % more: the
  * upper end of its bucket, at most max. 0 if there are none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The requests about streams of generators. */
+/* The requests about streams: of generators, and as sinks have seen them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +9,7 @@
 #include "control/request.h"
 #include "control/request_impl.h"
 #include "tasks/gen.h"
-
-static bool is_gen(const struct control *c, unsigned instance)
-{
-    return c->e->tasks[instance]->type == &task_gen;
-}
+#include "tasks/task_types.h"
 
 /* Index in cfg->tasks[] of the gen that "task" names. */
 static int want_gen(const struct control *c, const json_t *request, unsigned *task,
@@ -123,7 +119,8 @@ static json_t *set_rate(struct control *c, const json_t *request, struct refusal
     return change(c, request, &ch, why);
 }
 
-/* What gen_report() says of a task; NULL without memory. */
+/* What the report says that a task has measured; NULL without memory. Its core goes on counting
+ * meanwhile. */
 static json_t *measured(const struct control *c, unsigned task)
 {
     const struct task *instances[TOPO_MAX_CPUS];
@@ -139,28 +136,41 @@ static json_t *measured(const struct control *c, unsigned task)
     f = open_memstream(&text, &len);
     if (f == NULL)
         return NULL;
-    gen_report(instances, n, f);
+    instances[0]->type->report(instances, n, f);
     fclose(f);
     report = json_loadb(text, len, 0, NULL);
     free(text);
     return report;
 }
 
-static json_t *show_streams(struct control *c, const json_t *request, struct refusal *why)
+/* All tasks of a type. */
+static json_t *show_measured(const struct control *c, const struct task_type *type)
 {
     const struct cfg_model *m = control_model(c);
     json_t *tasks = json_array();
 
-    (void)request;
-    (void)why;
     for (unsigned i = 0; i < c->e->plan->n_instances; i++) {
         unsigned task = c->e->plan->instances[i].task;
 
-        if (is_gen(c, i) && c->e->tasks[i]->worker == 0)
+        if (c->e->tasks[i]->type == type && c->e->tasks[i]->worker == 0)
             json_array_append_new(tasks, json_pack("{s:s, s:o}", "name", m->tasks[task].name,
                                                    "measured", measured(c, task)));
     }
     return json_pack("{s:b, s:o}", "ok", 1, "tasks", tasks);
+}
+
+static json_t *show_streams(struct control *c, const json_t *request, struct refusal *why)
+{
+    (void)request;
+    (void)why;
+    return show_measured(c, &task_gen);
+}
+
+static json_t *show_sinks(struct control *c, const json_t *request, struct refusal *why)
+{
+    (void)request;
+    (void)why;
+    return show_measured(c, &task_sink);
 }
 
 const struct command stream_commands[] = {
@@ -168,5 +178,6 @@ const struct command stream_commands[] = {
     {"stop-stream", {"task", "stream"}, stop_stream},
     {"set-rate", {"task", "stream", "rate"}, set_rate},
     {"show-streams", {NULL}, show_streams},
+    {"show-sinks", {NULL}, show_sinks},
     {NULL, {NULL}, NULL},
 };

@@ -82,6 +82,20 @@ static void write_latency(const struct hist64 *h, FILE *to)
     fprintf(to, ", \"max\": %.1f}", ns((double)h->max));
 }
 
+static void write_histogram(const struct hist64 *h, FILE *to)
+{
+    const char *sep = "";
+
+    fputc('[', to);
+    for (unsigned i = 0; i < HIST64_BUCKETS; i++) {
+        if (h->bucket[i] == 0)
+            continue;
+        fprintf(to, "%s[%.1f, %" PRIu64 "]", sep, ns((double)hist64_upper_end(i)), h->bucket[i]);
+        sep = ", ";
+    }
+    fputc(']', to);
+}
+
 static void write_stream(uint16_t number, const char *name, const struct stream *s, FILE *to)
 {
     static const char *const kinds[N_WRONG] = {
@@ -104,6 +118,8 @@ static void write_stream(uint16_t number, const char *name, const struct stream 
         fprintf(to, "%s\"%s\": %" PRIu64, k > 0 ? ", " : "", kinds[k], s->wrong[k]);
     fprintf(to, "}, \"latency_ns\": ");
     write_latency(&s->latency, to);
+    fprintf(to, ", \"latency_histogram\": ");
+    write_histogram(&s->latency, to);
     fputc('}', to);
 }
 

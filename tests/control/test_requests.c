@@ -343,6 +343,7 @@ static double stream_figure(const char *stream, const char *key)
 static void streams(void)
 {
     answers("{\"cmd\":\"show-streams\"}", "\"name\":\"load\",\"measured\":{\"seconds\":");
+    answers("{\"cmd\":\"show-sinks\"}", "\"name\":\"rest\",\"measured\":{\"method\":");
     answers("{\"cmd\":\"start-stream\",\"task\":\"load\"}", "{\"ok\":true,\"changed\":1}");
     CU_ASSERT_DOUBLE_EQUAL(stream_figure("load/small", "rate_pps"), 5000, 1e-3);
     CU_ASSERT_DOUBLE_EQUAL(stream_figure("load/large", "rate_pps"), 15000, 1e-3);

@@ -88,6 +88,7 @@ def impaired(ctx, line, least_us=0):
         "wrong": (sum(found["wrong"].values()), 0),
         "name": (found["name"], "gen/one"),
         "latency count": (found["latency_ns"]["count"], found["received"]),
+        "histogram's count": (sum(n for _, n in found["latency_histogram"]), found["received"]),
     }
     wrong += [f"{what}: {a} instead of {b}" for what, (a, b) in pairs.items() if a != b]
     latency = found["latency_ns"]
