@@ -138,8 +138,10 @@ static void advance(struct arp *a, uint64_t now)
 {
     uint64_t ticks;
 
-    if (a->last_tsc == 0 || now < a->last_tsc)
+    if (a->last_tsc == 0 || now < a->last_tsc) {
         a->last_tsc = now;
+        return;
+    }
     if (now - a->last_tsc < a->tsc_per_tick)
         return;
     ticks = RTE_MIN((now - a->last_tsc) / a->tsc_per_tick, (uint64_t)INT32_MAX);
