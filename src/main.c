@@ -23,6 +23,7 @@
 #include "telemetry/live.h"
 #include "telemetry/metrics.h"
 #include "telemetry/metrics_engine.h"
+#include "telemetry/metrics_plan.h"
 #include "telemetry/report.h"
 #include "telemetry/sample.h"
 
@@ -203,11 +204,13 @@ static int run_controlled(struct engine *e, struct tables *tables, struct server
 
     if (control == NULL)
         log_error("no memory to watch the subscribers");
-    else if (metrics_engine_add(e) != 0 || metrics_qos_add(control) != 0)
+    else if (metrics_engine_add(e) != 0 || metrics_plan_add(e->plan) != 0 ||
+             metrics_qos_add(control) != 0)
         log_error("DPDK's telemetry library has no room for our commands");
     else
         status = run_and_account(e, control, server, o);
     metrics_close();
+    metrics_plan_close();
     control_free(control);
     return status;
 }

@@ -7,6 +7,7 @@
 #include <rte_cycles.h>
 
 #define TOLERANCE 0.01 /* beyond it a subscriber counts as under or over */
+#define PPM       1e6
 
 const char *queue_name(unsigned queue)
 {
@@ -51,7 +52,8 @@ static int open_shaper(struct control *c, unsigned instance, const struct qos *q
             s->queue[s->n_queues++] = (uint8_t)i;
     s->subscriber = calloc(q->n_pipes, sizeof(*s->subscriber));
     s->before = calloc(q->n_pipes, sizeof(*s->before));
-    if (s->subscriber == NULL || s->before == NULL)
+    s->rate = calloc(q->n_pipes, sizeof(*s->rate));
+    if (s->subscriber == NULL || s->before == NULL || s->rate == NULL)
         return -1;
     for (uint32_t id = 1; id <= control_model(c)->n_subscribers; id++) {
         const struct qos_pipe *p = shaper_pipe(c, s, id);
@@ -111,6 +113,7 @@ void control_free(struct control *c)
     for (unsigned i = 0; i < c->n_shapers; i++) {
         free(c->shaper[i].subscriber);
         free(c->shaper[i].before);
+        free(c->shaper[i].rate);
         free(c->shaper[i].counters);
     }
     free(c->shaper);
@@ -137,6 +140,20 @@ static bool pipe_error(struct shaper *s, uint32_t pipe, uint64_t interval, doubl
     return true;
 }
 
+static void sample_rate(struct shaper *s, uint32_t pipe, double seconds)
+{
+    const uint64_t *dropped = sched_pipe_drops(s->q->sched, pipe);
+    uint64_t bytes = __atomic_load_n(&s->q->pipe[pipe].bytes, __ATOMIC_RELAXED);
+    uint64_t drops = dropped != NULL ? __atomic_load_n(dropped, __ATOMIC_RELAXED) : 0;
+    struct pipe_rate *r = &s->rate[pipe];
+
+    r->bps = (uint64_t)((double)(bytes - r->bytes) * 8 / seconds);
+    r->drop_pps = (uint32_t)((double)(drops - r->drops) / seconds + 0.5);
+    r->bytes = bytes;
+    r->drops = drops;
+    r->shaped_ppm = 0;
+}
+
 static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -150,8 +167,12 @@ static void sample_errors(struct control *c, struct shaper *s, uint64_t interval
     double error;
 
     for (uint32_t pipe = 0; pipe < s->q->n_pipes; pipe++) {
-        if (s->subscriber[pipe] == 0 || !pipe_error(s, pipe, interval, &error))
+        if (s->subscriber[pipe] == 0)
             continue;
+        sample_rate(s, pipe, e.seconds);
+        if (!pipe_error(s, pipe, interval, &error))
+            continue;
+        s->rate[pipe].shaped_ppm = (uint32_t)((1 + error) * PPM + 0.5);
         c->errors[e.limited++] = error;
         e.under += error < -TOLERANCE;
         e.over += error > TOLERANCE;

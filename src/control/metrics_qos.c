@@ -3,12 +3,16 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
 
 #include "engine/ledger.h"
 #include "telemetry/metrics.h"
 
 #define READ(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
-#define PPM     1e6
+#define PPM     1000000
 
 /* Tasks of type qos, each instance; lag and error of the last interval of a second. */
 
@@ -68,18 +72,20 @@ static void shaper_read(const void *of, unsigned i, uint64_t *figures)
                                 .limited = s->error.limited,
                                 .under = s->error.under,
                                 .over = s->error.over,
-                                .error = (uint64_t)(PPM * fabs(s->error.worst))};
+                                .error = (uint64_t)(PPM * fabs(s->error.worst) + 0.5)};
 }
 
 /* Subscribers: what the qos core leaves in the line of each pipe; nothing is asked of the core. */
 
 struct way_figures {
-    uint64_t bytes, packets, sojourn, rate;
+    uint64_t bytes, packets, bps, sojourn, rate, shaped, drops, drop_pps;
 };
 
 struct subscriber_figures {
     struct way_figures way[QOS_DIRECTIONS];
+    uint64_t error;
 };
+_Static_assert(sizeof(struct subscriber_figures) <= METRICS_MAX_FIGURES * 8, "figures");
 
 #define WAY(which, field) offsetof(struct subscriber_figures, way[which].field)
 
@@ -88,19 +94,43 @@ static const struct metric subscriber_metrics[] = {
      "Sent upstream, with the scheduler's overhead", WAY(QOS_UP, bytes)},
     {"up_packets", "vbng_subscriber_up_packets_total", METRIC_COUNTER, "packets", "Sent upstream",
      WAY(QOS_UP, packets)},
+    {"up_bps", "vbng_subscriber_up_bps", METRIC_GAUGE, "bit/s",
+     "Sent upstream in the last second, with the scheduler's overhead", WAY(QOS_UP, bps)},
     {"up_sojourn_ns", "vbng_subscriber_up_sojourn_seconds", METRIC_GAUGE, "ns",
      "Moving average of the time in the queue, upstream", WAY(QOS_UP, sojourn)},
     {"up_rate", "vbng_subscriber_up_profile_rate_bps", METRIC_GAUGE, "bit/s",
      "Of the profile, upstream", WAY(QOS_UP, rate)},
+    {"up_shaped_ppm", "vbng_subscriber_up_shaped_ppm", METRIC_GAUGE, "ppm",
+     "Of the last second: delivered by configured rate, upstream; 0: not limited",
+     WAY(QOS_UP, shaped)},
     {"down_bytes", "vbng_subscriber_down_bytes_total", METRIC_COUNTER, "bytes",
      "Sent downstream, with the scheduler's overhead", WAY(QOS_DOWN, bytes)},
     {"down_packets", "vbng_subscriber_down_packets_total", METRIC_COUNTER, "packets",
      "Sent downstream", WAY(QOS_DOWN, packets)},
+    {"down_bps", "vbng_subscriber_down_bps", METRIC_GAUGE, "bit/s",
+     "Sent downstream in the last second, with the scheduler's overhead", WAY(QOS_DOWN, bps)},
     {"down_sojourn_ns", "vbng_subscriber_down_sojourn_seconds", METRIC_GAUGE, "ns",
      "Moving average of the time in the queue, downstream", WAY(QOS_DOWN, sojourn)},
     {"down_rate", "vbng_subscriber_down_profile_rate_bps", METRIC_GAUGE, "bit/s",
      "Of the profile, downstream", WAY(QOS_DOWN, rate)},
+    {"down_shaped_ppm", "vbng_subscriber_down_shaped_ppm", METRIC_GAUGE, "ppm",
+     "Of the last second: delivered by configured rate, downstream; 0: not limited",
+     WAY(QOS_DOWN, shaped)},
+    {"error_ppm", "vbng_subscriber_shaping_error_ppm", METRIC_GAUGE, "ppm",
+     "Farthest that he was from the rate of his profile, up- or downstream, if limited",
+     offsetof(struct subscriber_figures, error)},
+    /* only where all schedulers count them */
+    {"up_drops", "vbng_subscriber_up_dropped_packets_total", METRIC_COUNTER, "packets",
+     "Dropped by the scheduler, upstream", WAY(QOS_UP, drops)},
+    {"up_drop_pps", "vbng_subscriber_up_drop_pps", METRIC_GAUGE, "packets/s",
+     "Dropped by the scheduler in the last second, upstream", WAY(QOS_UP, drop_pps)},
+    {"down_drops", "vbng_subscriber_down_dropped_packets_total", METRIC_COUNTER, "packets",
+     "Dropped by the scheduler, downstream", WAY(QOS_DOWN, drops)},
+    {"down_drop_pps", "vbng_subscriber_down_drop_pps", METRIC_GAUGE, "packets/s",
+     "Dropped by the scheduler in the last second, downstream", WAY(QOS_DOWN, drop_pps)},
     {NULL}};
+
+#define DROP_ROWS 4 /* the last */
 
 static unsigned subscriber_count(const void *of)
 {
@@ -118,15 +148,43 @@ static void subscriber_name(const void *of, unsigned i, char *name)
         name[0] = '\0'; /* nobody has this id now */
 }
 
+static bool subscriber_has(const void *of, unsigned i)
+{
+    return live_has(control_model(of), i + 1);
+}
+
+/* "PORT SVLAN.CVLAN" */
+static unsigned subscriber_find(const void *of, const char *name)
+{
+    const struct control *c = of;
+    const struct cfg_model *m = control_model(c);
+    unsigned svlan, cvlan;
+    char port[METRICS_MAX_NAME], end;
+    uint32_t id = 0;
+
+    if (sscanf(name, "%63s %4u.%4u%c", port, &svlan, &cvlan, &end) == 3 && svlan <= 4094 &&
+        cvlan <= 4094)
+        for (unsigned i = 0; i < m->n_ports && id == 0; i++)
+            if (strcmp(m->ports[i].name, port) == 0)
+                id = idmap_get(c->tables->subscribers->by_vlan,
+                               subscriber_vlan_key((uint8_t)i, (uint16_t)svlan, (uint16_t)cvlan));
+    return id != 0 ? id - 1 : m->n_subscribers;
+}
+
 static void add_way(const struct shaper *s, const struct qos_pipe *p, struct way_figures *way)
 {
-    uint32_t profile = READ(p->profile);
+    uint32_t profile = READ(p->profile), pipe = (uint32_t)(p - s->q->pipe);
+    const uint64_t *drops = sched_pipe_drops(s->q->sched, pipe);
 
     way->bytes += READ(p->bytes);
     way->packets += READ(p->packets);
+    way->bps += s->rate[pipe].bps;
     way->sojourn = (uint64_t)(1e9 * qos_sojourn(s->q, p));
     if (profile < s->q->cfg->n_profiles)
         way->rate = s->q->cfg->profiles[profile].shape[s->q->direction].rate;
+    way->shaped = s->rate[pipe].shaped_ppm;
+    way->drops += drops != NULL ? READ(*drops) : 0;
+    way->drop_pps += s->rate[pipe].drop_pps;
 }
 
 static void subscriber_read(const void *of, unsigned i, uint64_t *figures)
@@ -140,18 +198,42 @@ static void subscriber_read(const void *of, unsigned i, uint64_t *figures)
         if (p != NULL)
             add_way(&c->shaper[k], p, &f->way[c->shaper[k].q->direction]);
     }
+    for (unsigned d = 0; d < QOS_DIRECTIONS; d++)
+        if (f->way[d].shaped != 0)
+            f->error = RTE_MAX(f->error, (uint64_t)labs((long)f->way[d].shaped - PPM));
+}
+
+/* The rows of subscribers that all schedulers can fill in. */
+static const struct metric *subscriber_rows(const struct control *c)
+{
+    static struct metric rows[RTE_DIM(subscriber_metrics)];
+    unsigned n = RTE_DIM(rows) - 1;
+
+    memcpy(rows, subscriber_metrics, sizeof(rows));
+    for (unsigned i = 0; i < c->n_shapers; i++)
+        if (sched_pipe_drops(c->shaper[i].q->sched, 0) == NULL)
+            n = RTE_DIM(rows) - 1 - DROP_ROWS;
+    rows[n] = (struct metric){NULL};
+    return rows;
 }
 
 int metrics_qos_add(const struct control *c)
 {
-    static struct metric_group shapers = {"qos",       shaper_metrics, NULL, shaper_count,
-                                          shaper_name, shaper_read,    NULL};
-    static struct metric_group subscribers = {
-        "subscriber",    subscriber_metrics, NULL, subscriber_count,
-        subscriber_name, subscriber_read,    NULL};
+    static struct metric_group shapers = {.object = "qos",
+                                          .metrics = shaper_metrics,
+                                          .count = shaper_count,
+                                          .name = shaper_name,
+                                          .read = shaper_read};
+    static struct metric_group subscribers = {.object = "subscriber",
+                                              .count = subscriber_count,
+                                              .name = subscriber_name,
+                                              .read = subscriber_read,
+                                              .has = subscriber_has,
+                                              .find = subscriber_find};
     int rc = 0;
 
     shapers.of = subscribers.of = c;
+    subscribers.metrics = subscriber_rows(c);
     if (c->n_shapers > 0)
         rc = metrics_add(&shapers);
     return rc == 0 ? metrics_add(&subscribers) : rc;

@@ -20,6 +20,8 @@ struct sched_engine {
     struct sched_drops (*drops)(const struct sched *s);
     int (*read_queue)(struct sched *s, uint32_t pipe, unsigned queue,
                       struct sched_queue_counters *add);
+    /** NULL: it does not count them. */
+    const uint64_t *(*pipe_drops)(const struct sched *s, uint32_t pipe);
 };
 
 extern const struct sched_engine sched_wheel, sched_library;

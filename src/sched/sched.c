@@ -151,6 +151,11 @@ const struct sched_class *sched_class(const struct sched *s, uint32_t subport, u
     return &s->class[subport * QOS_CLASSES + class];
 }
 
+const uint64_t *sched_pipe_drops(const struct sched *s, uint32_t pipe)
+{
+    return s->engine->pipe_drops != NULL ? s->engine->pipe_drops(s, pipe) : NULL;
+}
+
 int sched_read_queue(struct sched *s, uint32_t pipe, unsigned queue,
                      struct sched_queue_counters *add)
 {

@@ -4,7 +4,7 @@
  * burst, read counters. This is all that the qos task knows of it, and what the accuracy tests are
  * written against. Two engines do it, as the scheduler's shape says: our own (wheel.h) and one that
  * stands on librte_sched (library.h). One thread does all of it; only sched_held(), sched_class(),
- * sched_lost_cycles() and sched_bytes() may be called by others.
+ * sched_pipe_drops(), sched_lost_cycles() and sched_bytes() may be called by others.
  *
  * An mbuf is of one segment. While it is here, the scheduler owns its next and tx_offload.
  *
@@ -112,6 +112,10 @@ struct sched_drops sched_drops(const struct sched *s);
 
 /** The counters of a class (0..QOS_CLASSES - 1) of a subport. Both must exist. */
 const struct sched_class *sched_class(const struct sched *s, uint32_t subport, unsigned class);
+
+/** Packets of a pipe that were dropped since the start: to be read with a relaxed load. NULL where
+ * the engine does not count them by pipe (librte_sched). */
+const uint64_t *sched_pipe_drops(const struct sched *s, uint32_t pipe);
 
 /** Add what a queue (0..15) of a pipe has counted since it was last read; depth is set. Returns 0
  * or -EINVAL. */

@@ -49,6 +49,7 @@ struct wheel_pipe {
     int32_t deficit; /* bytes left of its last turn */
     uint16_t profile;
     uint32_t wrr[QOS_BE_QUEUES]; /* best effort: bytes / weight sent so far, times 2^15 */
+    uint64_t dropped;            /* packets since the start; read by others, too */
 } __rte_cache_aligned;
 
 /** The upper 16 bits of a pointer to an mbuf are free for a number. */

@@ -268,6 +268,11 @@ static int wheel_read_queue(struct sched *base, uint32_t pipe, unsigned queue,
     return 0;
 }
 
+static const uint64_t *wheel_pipe_drops(const struct sched *base, uint32_t pipe)
+{
+    return &((const struct wheel *)base)->pipe[pipe].dropped;
+}
+
 const struct sched_engine sched_wheel = {
     .create = wheel_create,
     .free = wheel_free,
@@ -279,4 +284,5 @@ const struct sched_engine sched_wheel = {
     .set_subport_rate = wheel_set_subport_rate,
     .drops = read_drops,
     .read_queue = wheel_read_queue,
+    .pipe_drops = wheel_pipe_drops,
 };

@@ -76,6 +76,7 @@ static void count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict v
     struct sched_class *c =
         sched_class_of(&w->base, path / QOS_QUEUES >> w->pipe_shift, path % QOS_QUEUES);
 
+    w->pipe[path / QOS_QUEUES].dropped++;
     if (v == TAIL)
         w->dropped.tail++;
     else if (v == RED)

@@ -6,6 +6,7 @@
  *   /vbng/task/list,N     names, from number N (default 0) on, as many as an answer holds
  *   /vbng/task/get,WHICH  figures of one, by name or number
  *   /vbng/task/page,N     figures of several from number N on, in rows without keys
+ *   /vbng/task/top,KEY,N  those with the greatest figure, from rank N (default 0) on
  */
 #include "telemetry/metrics.h"
 
@@ -15,8 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_common.h>
 #include <rte_telemetry.h>
 #include <rte_version.h>
+
+#include "telemetry/metrics_rank.h"
 
 #if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
 #define rte_tel_data_add_dict_uint  rte_tel_data_add_dict_u64
@@ -26,6 +30,7 @@
 
 #define LIST_MAX 200 /* names in an answer: it has room for 16 KiB */
 #define PAGE_MAX 512 /* numbers in an answer */
+#define TOP_MAX  25  /* objects in an answer, with their names */
 
 /* Written by the main thread, read by the library's. */
 static struct {
@@ -102,16 +107,6 @@ void metric_extra(struct metric_out *out, const struct metric *row, const char *
     rte_tel_data_add_dict_uint(out->data, key, value);
 }
 
-static int is_extra(const struct metric *m)
-{
-    return m->key[strlen(m->key) - 1] == '_';
-}
-
-static uint64_t value_of(const uint64_t *figures, const struct metric *m)
-{
-    return figures[m->offset / sizeof(uint64_t)];
-}
-
 /* The number of the object that a parameter names, or count. */
 static unsigned find(const struct metric_group *g, const char *which)
 {
@@ -120,7 +115,9 @@ static unsigned find(const struct metric_group *g, const char *which)
 
     if (which == NULL || *which == '\0')
         return count;
-    for (unsigned i = 0; i < count; i++) {
+    if (g->find != NULL && g->find(g->of, which) < count)
+        return g->find(g->of, which);
+    for (unsigned i = 0; g->find == NULL && i < count; i++) {
         char name[METRICS_MAX_NAME];
 
         g->name(g->of, i, name);
@@ -136,36 +133,84 @@ static int get(const struct metric_group *g, const char *params, struct rte_tel_
     uint64_t figures[METRICS_MAX_FIGURES] = {0};
     struct metric_out out = {.data = d};
 
-    if (i == g->count(g->of))
+    if (i == g->count(g->of) || (g->has != NULL && !g->has(g->of, i)))
         return -EINVAL;
     g->read(g->of, i, figures);
     rte_tel_data_start_dict(d);
     for (const struct metric *m = g->metrics; m->key != NULL; m++)
-        if (!is_extra(m))
-            rte_tel_data_add_dict_uint(d, m->key, value_of(figures, m));
+        if (!metric_is_extra(m))
+            rte_tel_data_add_dict_uint(d, m->key, metric_value_of(figures, m));
     if (g->extra != NULL)
         g->extra(g->of, i, &out);
     return 0;
 }
 
+/* How many figures a row has. */
+static unsigned row_length(const struct metric_group *g)
+{
+    unsigned n = 0;
+
+    for (const struct metric *m = g->metrics; m->key != NULL; m++)
+        n += !metric_is_extra(m);
+    return n;
+}
+
+static void add_row(const struct metric_group *g, unsigned i, struct rte_tel_data *d)
+{
+    uint64_t figures[METRICS_MAX_FIGURES] = {0};
+
+    g->read(g->of, i, figures);
+    for (const struct metric *m = g->metrics; m->key != NULL; m++)
+        if (!metric_is_extra(m))
+            rte_tel_data_add_array_uint(d, metric_value_of(figures, m));
+}
+
 static int page(const struct metric_group *g, const char *params, struct rte_tel_data *d)
 {
     long first = number_of(params);
-    unsigned count = g->count(g->of), n = 0, room = PAGE_MAX;
+    unsigned count = g->count(g->of), n = row_length(g), room = PAGE_MAX;
 
-    for (const struct metric *m = g->metrics; m->key != NULL; m++)
-        n += !is_extra(m);
     if (first < 0)
         return -EINVAL;
     rte_tel_data_start_array(d, RTE_TEL_UINT_VAL);
-    for (unsigned i = (unsigned)first; i < count && room >= n; i++, room -= n) {
-        uint64_t figures[METRICS_MAX_FIGURES] = {0};
+    for (unsigned i = (unsigned)first; i < count && room >= n; i++, room -= n)
+        add_row(g, i, d);
+    return 0;
+}
 
-        g->read(g->of, i, figures);
-        for (const struct metric *m = g->metrics; m->key != NULL; m++)
-            if (!is_extra(m))
-                rte_tel_data_add_array_uint(d, value_of(figures, m));
+static int top(const struct metric_group *g, const char *params, struct rte_tel_data *d)
+{
+    size_t len = params != NULL ? strcspn(params, ",") : 0;
+    long first = len > 0 ? number_of(params[len] == ',' ? params + len + 1 : NULL) : -1;
+    struct rte_tel_data *numbers = rte_tel_data_alloc(), *names = rte_tel_data_alloc(),
+                        *rows = rte_tel_data_alloc();
+    unsigned n = row_length(g), count = 0, room = RTE_MIN((unsigned)TOP_MAX, PAGE_MAX / n);
+    struct ranked *ranks = first >= 0 ? metrics_rank(g, params, len, &count) : NULL;
+
+    if (ranks == NULL || numbers == NULL || names == NULL || rows == NULL) {
+        rte_tel_data_free(numbers);
+        rte_tel_data_free(names);
+        rte_tel_data_free(rows);
+        free(ranks);
+        return -EINVAL;
     }
+    rte_tel_data_start_array(numbers, RTE_TEL_UINT_VAL);
+    rte_tel_data_start_array(names, RTE_TEL_STRING_VAL);
+    rte_tel_data_start_array(rows, RTE_TEL_UINT_VAL);
+    for (unsigned k = (unsigned)first; k < count && room > 0; k++, room--) {
+        char name[METRICS_MAX_NAME];
+
+        g->name(g->of, ranks[k].i, name);
+        rte_tel_data_add_array_uint(numbers, ranks[k].i);
+        rte_tel_data_add_array_string(names, name);
+        add_row(g, ranks[k].i, rows);
+    }
+    free(ranks);
+    rte_tel_data_start_dict(d);
+    rte_tel_data_add_dict_uint(d, "count", count);
+    rte_tel_data_add_dict_container(d, "numbers", numbers, 0);
+    rte_tel_data_add_dict_container(d, "names", names, 0);
+    rte_tel_data_add_dict_container(d, "rows", rows, 0);
     return 0;
 }
 
@@ -174,7 +219,7 @@ static int answer(const char *cmd, const char *params, struct rte_tel_data *d)
     static const struct {
         const char *suffix;
         int (*fn)(const struct metric_group *g, const char *params, struct rte_tel_data *d);
-    } verbs[] = {{"/list", list}, {"/get", get}, {"/page", page}, {"", describe}};
+    } verbs[] = {{"/list", list}, {"/get", get}, {"/page", page}, {"/top", top}, {"", describe}};
     const struct metric_group *g;
     unsigned v = 0;
     int rc = -ENOENT;
@@ -194,10 +239,12 @@ int metrics_add(const struct metric_group *g)
 {
     static const struct {
         const char *suffix, *help;
-    } commands[] = {{"", "What is counted of each, and how many there are. No parameters."},
-                    {"/list", "Names. Parameter: number of the first; default 0."},
-                    {"/get", "Figures of one. Parameter: its name or number."},
-                    {"/page", "Figures of several, in rows. Parameter: number of the first."}};
+    } commands[] = {
+        {"", "What is counted of each, and how many there are. No parameters."},
+        {"/list", "Names. Parameter: number of the first; default 0."},
+        {"/get", "Figures of one. Parameter: its name or number."},
+        {"/page", "Figures of several, in rows. Parameter: number of the first."},
+        {"/top", "Those with most of something, in rows. Parameters: key, first rank."}};
     char cmd[METRICS_MAX_NAME];
     int rc = 0;
 

@@ -9,8 +9,10 @@
 #ifndef TELEMETRY_METRICS_H
 #define TELEMETRY_METRICS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define METRICS_MAX_GROUPS 16
 #define METRICS_MAX_NAME   64 /* characters of an object's name */
@@ -40,9 +42,25 @@ struct metric_group {
     void (*read)(const void *of, unsigned i, uint64_t *figures);
     /** Optional: more figures, each by metric_extra(). */
     void (*extra)(const void *of, unsigned i, struct metric_out *out);
+    /** Optional: is there an object of that number? Without it there is one of each. */
+    bool (*has)(const void *of, unsigned i);
+    /** Optional: the number of a name, or count() where nobody has it; without it names are
+     * compared one by one. */
+    unsigned (*find)(const void *of, const char *name);
 };
 
 #define METRICS_MAX_FIGURES 32
+
+/** Does the row begin keys that extra() adds? */
+static inline bool metric_is_extra(const struct metric *m)
+{
+    return m->key[strlen(m->key) - 1] == '_';
+}
+
+static inline uint64_t metric_value_of(const uint64_t *figures, const struct metric *m)
+{
+    return figures[m->offset / sizeof(uint64_t)];
+}
 
 /** For extra(): a figure of a row whose key ends in '_', and the rest of its key. */
 void metric_extra(struct metric_out *out, const struct metric *row, const char *which,

@@ -4,11 +4,11 @@
 #include <stdio.h>
 
 #include <rte_mempool.h>
-#include <rte_ring.h>
 
 #include "engine/ledger.h"
 #include "engine/stats.h"
 #include "telemetry/metrics.h"
+#include "telemetry/metrics_links.h"
 
 #define READ(x)        __atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define FITS(type)     _Static_assert(sizeof(type) <= METRICS_MAX_FIGURES * 8, "figures")
@@ -136,49 +136,6 @@ static void port_figures_read(const void *of, unsigned i, uint64_t *figures)
     f->resets = READ(e->ports[i].resets);
 }
 
-/* Links that cross cores. */
-
-struct link_figures {
-    uint64_t depth, size, high_water, taken;
-};
-FITS(struct link_figures);
-
-static const struct metric link_metrics[] = {
-    {"depth", "vbng_link_depth_packets", METRIC_GAUGE, "packets", "Waiting in the ring now",
-     AT(link_figures, depth)},
-    {"size", "vbng_link_size_packets", METRIC_GAUGE, "packets", "That the ring can hold",
-     AT(link_figures, size)},
-    {"high_water", "vbng_link_high_water_packets", METRIC_GAUGE, "packets",
-     "Most that its consumer has ever found", AT(link_figures, high_water)},
-    {"taken", "vbng_link_taken_packets_total", METRIC_COUNTER, "packets", "Taken by the consumer",
-     AT(link_figures, taken)},
-    {NULL}};
-
-static unsigned link_count(const void *of)
-{
-    return ((const struct engine *)of)->plan->n_rings;
-}
-
-/* A link is named after its consumer: each instance has one ring at most. */
-static void link_name(const void *of, unsigned i, char *name)
-{
-    const struct engine *e = of;
-    const struct plan_instance *to = &e->plan->instances[e->plan->rings[i].consumer];
-
-    snprintf(name, METRICS_MAX_NAME, "%s.%u", e->plan->cfg->tasks[to->task].name, to->worker);
-}
-
-static void link_read(const void *of, unsigned i, uint64_t *figures)
-{
-    const struct engine *e = of;
-    struct link_figures *f = (struct link_figures *)figures;
-
-    *f = (struct link_figures){.depth = rte_ring_count(e->rings[i]),
-                               .size = rte_ring_get_capacity(e->rings[i]),
-                               .high_water = READ(e->ring_input[i]->high_water),
-                               .taken = READ(e->ring_input[i]->polled)};
-}
-
 /* Pools. */
 
 struct pool_figures {
@@ -299,13 +256,32 @@ static void ledger_figures_read(const void *of, unsigned i, uint64_t *figures)
 
 int metrics_engine_add(const struct engine *e)
 {
-    static struct metric_group groups[] = {
-        {"task", task_metrics, NULL, task_count, task_name, task_read, task_extra},
-        {"port", port_metrics, NULL, port_count, port_name, port_figures_read, NULL},
-        {"link", link_metrics, NULL, link_count, link_name, link_read, NULL},
-        {"pool", pool_metrics, NULL, pool_count, pool_name, pool_read, NULL},
-        {"core", core_metrics, NULL, core_count, core_name, core_read, NULL},
-        {"ledger", ledger_metrics, NULL, ledger_count, ledger_name, ledger_figures_read, NULL}};
+    static struct metric_group groups[] = {{.object = "task",
+                                            .metrics = task_metrics,
+                                            .count = task_count,
+                                            .name = task_name,
+                                            .read = task_read,
+                                            .extra = task_extra},
+                                           {.object = "port",
+                                            .metrics = port_metrics,
+                                            .count = port_count,
+                                            .name = port_name,
+                                            .read = port_figures_read},
+                                           {.object = "pool",
+                                            .metrics = pool_metrics,
+                                            .count = pool_count,
+                                            .name = pool_name,
+                                            .read = pool_read},
+                                           {.object = "core",
+                                            .metrics = core_metrics,
+                                            .count = core_count,
+                                            .name = core_name,
+                                            .read = core_read},
+                                           {.object = "ledger",
+                                            .metrics = ledger_metrics,
+                                            .count = ledger_count,
+                                            .name = ledger_name,
+                                            .read = ledger_figures_read}};
 
     for (unsigned i = 0; i < RTE_DIM(groups); i++) {
         int rc;
@@ -315,5 +291,5 @@ int metrics_engine_add(const struct engine *e)
         if (rc != 0)
             return rc;
     }
-    return 0;
+    return metrics_links_add(e);
 }

@@ -78,7 +78,7 @@ class Telemetry(unittest.TestCase):
 
     def test_every_group_says_what_it_counts(self):
         commands = self.client.ask("/")
-        self.assertEqual({c.split("/")[2] for c in commands if c.startswith("/vbng/")}, GROUPS)
+        self.assertEqual({c.split("/")[2] for c in commands if c.startswith("/vbng/")}, GROUPS | {"plan"})
         for group in GROUPS:
             rows = self.client.ask(f"/vbng/{group}")
             rows.pop("count")
@@ -89,6 +89,7 @@ class Telemetry(unittest.TestCase):
                 self.assertEqual(kind == "counter", name.split("{")[0].endswith("_total"), name)
                 self.assertTrue(name.startswith(f"vbng_{group}_"), name)
                 self.assertTrue(words, key)
+                self.assertLess(len(text), 127, "the library cuts a text off: " + text)
 
     def test_objects_by_name_and_number(self):
         tasks = self.client.ask("/vbng/task/list")
@@ -104,6 +105,50 @@ class Telemetry(unittest.TestCase):
                         "/vbng/task/page,-1", "/vbng/task/page,99999999999999999999"):
             self.assertFalse(self.client.ask(command), command)
         self.assertEqual(self.client.ask("/vbng/task/list,500"), [])
+
+    def test_links_are_those_of_the_plan(self):
+        text = ""
+        while piece := self.client.ask(f"/vbng/plan/json,{len(text)}"):
+            text += piece
+        plan = json.loads(text)
+        printed = subprocess.run([VBNG, "--plan=json", "--share-cpus", CONFIG], capture_output=True, text=True, check=True, timeout=60)
+        self.assertEqual(plan["instances"], json.loads(printed.stdout)["instances"])
+        kinds = {"call": 0, "ring": 1, "port": 2}
+        expected = []
+        for instance in plan["instances"]:
+            for number, output in enumerate(instance["outputs"]):
+                for to in output["destinations"]:
+                    name = instance["instance"] + (":" + output["name"] if output["name"] != "to" else "")
+                    expected.append((f"{name}>{to.get('port') or to['instance']}", kinds[to["kind"]]))
+        names = self.client.ask("/vbng/link/list")
+        self.assertEqual([(name, self.client.ask(f"/vbng/link/get,{i}")["kind"]) for i, name in enumerate(names)], expected)
+        self.assertGreater(self.client.ask("/vbng/link/get,classify>qos_up")["sent"], 0)
+
+    def test_subscribers_by_name(self):
+        self.assertEqual(self.client.ask("/vbng/subscriber/get,cpe0 128.257")["up_rate"], 10_000_000)
+        for name in ("cpe0 128.4096", "cpe0 1.1", "none 128.257", "cpe0 128.257 ", "cpe0"):
+            self.assertIsNone(self.client.ask(f"/vbng/subscriber/get,{name}"), name)
+
+    def test_the_greatest_come_first(self):
+        keys = list(self.client.ask("/vbng/subscriber"))[1:]
+        end = time.monotonic() + 20
+        while True:  # four subscribers are sent four times what they may have: soon their queues are full
+            top = self.client.ask("/vbng/subscriber/top,drops")
+            rows = [dict(zip(keys, top["rows"][i : i + len(keys)])) for i in range(0, len(top["rows"]), len(keys))]
+            drops = [row["up_drops"] + row["down_drops"] for row in rows]
+            if drops[3] > 0 or time.monotonic() > end:
+                break
+            time.sleep(0.2)
+        self.assertEqual(sorted(top["numbers"][:4]), [0, 1, 2, 3])
+        self.assertEqual(sorted(top["names"][:4]), [f"cpe0 128.{c}" for c in range(256, 260)])
+        self.assertEqual(drops, sorted(drops, reverse=True))
+        self.assertEqual((drops[4], top["count"], len(rows)), (0, SUBSCRIBERS, 25))
+        per_task = sum(self.client.ask(f"/vbng/task/get,{task}")["drop_queue_full"] for task in ("qos_up", "qos_down"))
+        self.assertLessEqual(sum(drops), per_task)
+        self.assertEqual(self.client.ask(f"/vbng/subscriber/top,bps,{SUBSCRIBERS - 3}")["count"], SUBSCRIBERS)
+        self.assertEqual(len(self.client.ask(f"/vbng/subscriber/top,bps,{SUBSCRIBERS - 3}")["numbers"]), 3)
+        for bad in ("", ",none", ",ps", ",drop_", ",bps,x", ",bps,-1"):
+            self.assertIsNone(self.client.ask(f"/vbng/subscriber/top{bad}"), bad)
 
     def test_all_subscribers_in_pages(self):
         rows = self.client.ask("/vbng/subscriber")

@@ -20,7 +20,7 @@ def reading(at, packets, dropped=0, busy=0, up=1):
         "core": {"0.cpu5": {"busy_cycles": busy, "idle_cycles": 1000 * at - busy, "rounds": 10 * at}},
         "port": {"cpe0": {"rx_packets": packets, "rx_bytes": 100 * packets, "tx_packets": 0, "tx_bytes": 0, "rx_missed": 0,
                           "up": up}},
-        "link": {"tx.0": {"depth": 256, "size": 1024, "high_water": 700}},
+        "link": {"decap>tx": {"kind": 1, "depth": 256, "size": 1024, "high_water": 700}},
         "task": {"classify": {"in": packets, "created": 0, "sent": packets - dropped, "held": 3, "link_full": 0,
                               "drop_spoofed": dropped, "drop_short": 0}},
         "qos": {"up.0": {"held": 3, "lag_p50_ns": 1200, "lag_p99_ns": 34e6, "limited": 7, "under": 1, "over": 0,
@@ -67,7 +67,7 @@ class Views(unittest.TestCase):
         self.assertIn("25.0%", self.line(lines, "0.cpu5"))
         self.assertEqual(self.line(lines, "cpe0").split()[1:6], ["2k", "1.6M", "0", "0", "0"])
         self.assertEqual(self.line(lines, "classify").split()[1:], ["2k", "1.75k", "3", "spoofed", "250"])
-        self.assertIn("256       700 of 1024", self.line(lines, "tx.0"))
+        self.assertIn("256       700 of 1024", self.line(lines, "decap>tx"))
         self.assertEqual(self.line(lines, "up.0").split()[1:], ["3", "1.2us", "34ms", "7", "1", "0", "1.23%"])
 
     def test_a_port_that_is_down_says_so(self):

@@ -5,6 +5,7 @@ import time
 
 BARS = "▁▂▃▄▅▆▇█"
 GROUPS = ("core", "port", "link", "task", "qos", "ledger")
+RING = 1  # kind of a link
 HISTORY = 24  # readings in a sparkline
 
 
@@ -105,13 +106,14 @@ class View:
             yield f"{name:<14} {si(taken):>8} {si(self.rate('task', name, 'sent')):>8} {si(figures['held']):>7}  {told}"
 
     def _links(self):
-        if not self.now.groups["link"]:
+        rings = {name: figures for name, figures in self.now.groups["link"].items() if figures["kind"] == RING}
+        if not rings:
             return
         yield ""
-        yield f"{'link to':<14} {'packets':<28} {'most ever':>9}"
-        for name, figures in self.now.groups["link"].items():
+        yield f"{'ring':<24} {'packets':<28} {'most ever':>9}"
+        for name, figures in rings.items():
             share = figures["depth"] / figures["size"]
-            yield f"{name:<14} {bar(share)} {figures['depth']:>7} {figures['high_water']:>9} of {figures['size']}"
+            yield f"{name:<24} {bar(share)} {figures['depth']:>7} {figures['high_water']:>9} of {figures['size']}"
 
     def _qos(self):
         if not self.now.groups["qos"]:
