@@ -5,7 +5,7 @@ import json
 
 import process
 
-SECONDS = "2s"
+SECONDS = "1s"
 
 
 def in_memory(name):

@@ -8,6 +8,7 @@ exactly the drops expected are counted, and when the ledger balances. At the end
 """
 
 import argparse
+import concurrent.futures
 import os
 import shlex
 import shutil
@@ -25,6 +26,7 @@ import cases  # noqa: E402
 from harness import run_case, write_pcap  # noqa: E402
 from tally import Tally  # noqa: E402
 
+AT_ONCE = 2  # runs, most of which is to start and to stop
 MALFORMED = "_ws.malformed || _ws.expert.severity == error"
 TSHARK_OPTIONS = ["-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE", "-o", "ip.defragment:FALSE"]
 
@@ -70,13 +72,17 @@ def main():
         tally.fail("--filter", [f"no case has '{args.filter}' in its name"])
     folder = args.keep or tempfile.mkdtemp(prefix="vbng-pcap-")
     sent = []
+
+    def run(case):
+        where = os.path.join(folder, case.name)
+        return run_case(os.path.abspath(args.binary), case, where, wrapper=shlex.split(args.wrap))
+
     try:
-        for case in todo:
-            where = os.path.join(folder, case.name)
-            wrong, out = run_case(os.path.abspath(args.binary), case, where, wrapper=shlex.split(args.wrap))
-            tally.result(case.name, wrong)
-            if case.dissect:
-                sent += [(f"{case.name}, {port} frame {k}", f) for port in out for k, f in enumerate(out[port])]
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            for case, (wrong, out) in zip(todo, pool.map(run, todo)):
+                tally.result(case.name, wrong)
+                if case.dissect:
+                    sent += [(f"{case.name}, {port} frame {k}", f) for port in out for k, f in enumerate(out[port])]
         check_dissection(sent, folder, tally)
     finally:
         if not args.keep:
