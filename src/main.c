@@ -53,6 +53,7 @@ static void wait_for_requests(struct server *server, struct control *control, do
 {
     struct timespec pause = {.tv_nsec = (long)(seconds * 1e9)};
 
+    ids_poll(control);
     if (server != NULL)
         server_poll(server, control, (int)(seconds * 1e3));
     else

@@ -9,6 +9,7 @@
 #include <rte_rcu_qsbr.h>
 
 #include "base/log.h"
+#include "control/specs.h"
 #include "tables/memory.h"
 
 static_assert(DSCP_CLASSES == QOS_CLASSES && DSCP_BE == QOS_BE && DSCP_QUEUES == QOS_QUEUES,
@@ -18,19 +19,7 @@ static_assert(TABLES_MAX_PORTS == CFG_MAX_PORTS, "tables know every port of a co
 static int add_subscriber(const struct cfg_model *m, const struct cfg_subscriber *s,
                           const uint8_t (*port_mac)[6], struct subscriber_table *t)
 {
-    struct subscriber_spec spec = {
-        .port = (uint8_t)s->port,
-        .svlan = s->svlan,
-        .cvlan = s->cvlan,
-        .tpid = m->ports[s->port].tpid,
-        .ipv4 = s->ipv4,
-        .ipv4_len = s->ipv4_len,
-        .has_gre_key = s->has_gre_key,
-        .gre_key = s->gre_key,
-        .path = s->pipe != CFG_NONE ? s->pipe * QOS_QUEUES : SUBSCRIBER_NO_PATH,
-        .gateway_mac = port_mac[s->port],
-        .mac = s->has_mac ? s->mac : NULL,
-    };
+    struct subscriber_spec spec = subscriber_spec_of(m, s, port_mac[s->port]);
     int64_t id = subscriber_add(t, &spec);
 
     if (id > 0)
@@ -46,18 +35,7 @@ static int add_nexthop(const struct cfg_model *m, const struct cfg_nexthop *nh,
                        const uint8_t (*port_mac)[6], struct route_table *t)
 {
     const struct cfg_port *port = &m->ports[nh->port];
-    struct nexthop_spec spec = {
-        .port = (uint8_t)nh->port,
-        .mtu = port->mtu,
-        .gateway_mac = port_mac[nh->port],
-        .mac = nh->mac_set ? nh->mac : NULL,
-        .via = nh->via,
-        .has_gre = nh->has_gre,
-        .has_mpls = nh->has_mpls,
-        .gre_source = port->addresses[0],
-        .gre_destination = nh->gre,
-        .label = nh->mpls,
-    };
+    struct nexthop_spec spec = nexthop_spec_of(m, nh, port_mac[nh->port]);
     int id;
 
     if (nh->has_gre && port->n_addresses == 0) {

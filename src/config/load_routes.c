@@ -121,13 +121,6 @@ static uint32_t route_port(struct loader *l, const struct value *v)
     return port;
 }
 
-static bool same_nexthop(const struct cfg_nexthop *a, const struct cfg_nexthop *b)
-{
-    return a->port == b->port && a->via == b->via && a->mac_set == b->mac_set &&
-           memcmp(a->mac, b->mac, sizeof(a->mac)) == 0 && a->has_gre == b->has_gre &&
-           a->gre == b->gre && a->has_mpls == b->has_mpls && a->mpls == b->mpls;
-}
-
 /* Routes that leave in the same way share it: routes of one entry always, so there are few. */
 static uint32_t share_nexthop(struct loader *l, const struct cfg_nexthop *nh)
 {

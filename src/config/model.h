@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/diag.h"
 #include "base/topology.h"
@@ -94,6 +95,14 @@ struct cfg_nexthop {
     uint32_t gre;  /* tunnel's far end, host order */
     uint32_t mpls; /* label, 16..1048575 */
 };
+
+/** Do they leave in the same way? */
+static inline bool same_nexthop(const struct cfg_nexthop *a, const struct cfg_nexthop *b)
+{
+    return a->port == b->port && a->via == b->via && a->mac_set == b->mac_set &&
+           memcmp(a->mac, b->mac, sizeof(a->mac)) == 0 && a->has_gre == b->has_gre &&
+           a->gre == b->gre && a->has_mpls == b->has_mpls && a->mpls == b->mpls;
+}
 
 struct cfg_route {
     struct loc loc;

@@ -6,6 +6,8 @@
 
 #include <rte_cycles.h>
 
+#include "control/change_routes.h"
+
 #define TOLERANCE 0.01 /* beyond it a subscriber counts as under or over */
 #define PPM       1e6
 
@@ -99,7 +101,7 @@ struct control *control_open(struct engine *e, struct tables *tables)
     c->sampled = rte_rdtsc();
     c->configured = e->plan->cfg;
     c->model = live_open(e->plan->cfg);
-    if (c->model == NULL || open_shapers(c) != 0) {
+    if (c->model == NULL || open_shapers(c) != 0 || ids_open(c) != 0 || routes_open(c) != 0) {
         control_free(c);
         return NULL;
     }
@@ -118,6 +120,8 @@ void control_free(struct control *c)
     }
     free(c->shaper);
     free(c->errors);
+    ids_close(c);
+    free(c->route_key);
     live_close(c->model);
     free(c);
 }

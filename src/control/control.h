@@ -6,6 +6,7 @@
 #ifndef CONTROL_CONTROL_H
 #define CONTROL_CONTROL_H
 
+#include "control/ids.h"
 #include "control/live.h"
 #include "engine/engine.h"
 #include "tables/tables.h"
@@ -64,6 +65,9 @@ struct control {
     uint64_t sampled;                                   /* TSC of the last sample */
     const struct cfg_scheduler *by_port[CFG_MAX_PORTS]; /* of an access port; NULL: none */
     double *errors;                                     /* room for one of each pipe */
+    struct ids ids;
+    uint64_t *route_key; /* parallel to model->routes: prefix << 8 | length */
+    uint64_t changes; /* requests that may have changed something */
 };
 
 /** After engine_build(). Returns NULL without memory. */

@@ -6,9 +6,10 @@
 
 #include "control/request_impl.h"
 
-#define MAX_COMMANDS 32
+#define MAX_COMMANDS 64
 
-static const struct command *const tables[] = {show_commands, change_commands, stream_commands};
+static const struct command *const tables[] = {show_commands, change_commands, stream_commands,
+                                               subscriber_commands, route_commands};
 
 #define N_TABLES (sizeof(tables) / sizeof(tables[0]))
 

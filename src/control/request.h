@@ -7,6 +7,7 @@
 
 #define REQUEST_MAX_PROFILES    10000 /* changes in one set-profiles */
 #define REQUEST_MAX_SUBSCRIBERS 1000  /* rows in one answer of show-subscribers */
+#define REQUEST_MAX_CHANGES     10000 /* entries of a list of subscribers or routes */
 
 /**
  * Do what a request of len bytes asks for. Returns the answer, one line with its line end, to be

@@ -98,6 +98,7 @@ const struct command show_commands[] = {
     {"show-subscriber", {"subscriber"}, show_subscriber},
     {"show-subscribers", {"first", "count"}, show_subscribers},
     {"show-qos", {NULL}, show_qos},
+    {"show-routes", {"first", "count"}, show_routes},
     {"show-ledger", {NULL}, show_ledger},
     {NULL, {NULL}, NULL},
 };

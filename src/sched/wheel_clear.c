@@ -44,6 +44,7 @@ int64_t wheel_clear(struct sched *base, uint32_t pipe)
         if (w->size[queue] != 0)
             n += clear_queue(w, pipe, queue);
     w->pipe[pipe].queued = 0;
+    __atomic_store_n(&w->pipe[pipe].dropped, 0, __ATOMIC_RELAXED);
     sched_count_sent(base, n);
     return n;
 }
