@@ -2,6 +2,7 @@
 #include "engine/core.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_ethdev.h>

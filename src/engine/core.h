@@ -55,6 +55,7 @@ struct core {
     struct core_call *call;      /* put here by the main thread, taken by this core */
     uint16_t index;
     pthread_t thread;
+    int tid; /* the same, as /proc knows it */
     int started; /* the thread is in its loop */
 
     /* written by this core, read by others; TSC cycles */
