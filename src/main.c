@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "capture/capture.h"
 #include "config/model.h"
 #include "config/plan.h"
 #include "control/metrics_qos.h"
@@ -101,6 +102,7 @@ static double run(struct engine *e, struct control *control, struct server *serv
         }
         if (now - watched >= WATCH_S) {
             engine_watch(e);
+            capture_watch(control->capture);
             watched = now;
         }
         if (sample != NULL)
@@ -205,6 +207,8 @@ static int run_controlled(struct engine *e, struct tables *tables, struct server
 
     if (control == NULL)
         log_error("no memory to watch the subscribers");
+    else if ((control->capture = capture_open(e, tables, o->capture_dir)) == NULL)
+        log_error("expected --capture-dir DIR, a folder");
     else if (metrics_engine_add(e) != 0 || metrics_plan_add(e->plan) != 0 ||
              metrics_qos_add(control) != 0)
         log_error("DPDK's telemetry library has no room for our commands");
@@ -292,7 +296,8 @@ static const struct task_schema *const *schemas(void)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.live = isatty(STDOUT_FILENO) == 1, .sample_period_ns = SAMPLE_PERIOD_NS};
+    struct options o = {.live = isatty(STDOUT_FILENO) == 1, .sample_period_ns = SAMPLE_PERIOD_NS,
+                        .capture_dir = "."};
     struct sigaction action = {.sa_handler = on_signal};
     struct diags diags = {0};
     struct cfg_model *model;

@@ -20,6 +20,7 @@ static void usage(FILE *to)
         "Run the virtual Broadband Network Gateway, or generator, that a configuration describes.\n"
         "\n"
         "  -c, --config FILE      the same as FILE\n"
+        "      --capture-dir DIR  where captures are written (vbngctl capture), default: here\n"
         "      --check            only check the configuration; needs no DPDK, huge pages or root\n"
         "      --plan[=FORM]      only show what would be built; FORM: text (default), json, dot\n"
         "      --describe[=FORM[,image=NAME][,resource=NAME]]\n"
@@ -109,6 +110,7 @@ static int add_set(const char *text, struct options *o)
 
 enum {
     OPT_CHECK = 256,
+    OPT_CAPTURE_DIR,
     OPT_PLAN,
     OPT_CONTROL,
     OPT_DESCRIBE,
@@ -123,6 +125,7 @@ enum {
 
 static const struct option longs[] = {
     {"config", required_argument, NULL, 'c'},
+    {"capture-dir", required_argument, NULL, OPT_CAPTURE_DIR},
     {"check", no_argument, NULL, OPT_CHECK},
     {"plan", optional_argument, NULL, OPT_PLAN},
     {"control", required_argument, NULL, OPT_CONTROL},
@@ -181,6 +184,9 @@ static const char *take_argument(int c, char *arg, struct options *o)
         break;
     case 'r':
         o->report = arg;
+        break;
+    case OPT_CAPTURE_DIR:
+        o->capture_dir = arg;
         break;
     case OPT_CONTROL:
         o->control = arg;

@@ -6,6 +6,8 @@
 
 #include <rte_cycles.h>
 
+#include "capture/capture.h"
+
 #include "control/change_routes.h"
 
 #define TOLERANCE 0.01 /* beyond it a subscriber counts as under or over */
@@ -112,6 +114,7 @@ void control_free(struct control *c)
 {
     if (c == NULL)
         return;
+    capture_close(c->capture);
     for (unsigned i = 0; i < c->n_shapers; i++) {
         free(c->shaper[i].subscriber);
         free(c->shaper[i].before);

@@ -58,6 +58,7 @@ struct shaper {
 struct control {
     struct engine *e;
     struct tables *tables;
+    struct capture *capture;            /* NULL: there are none */
     struct cfg_model *model;            /* as it is now: live.h */
     const struct cfg_model *configured; /* as the configuration says it should be */
     unsigned n_shapers;

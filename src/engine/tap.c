@@ -101,6 +101,7 @@ static inline void put_one(struct tap *r, const struct tap_at *at, const struct 
     if (++count->skipped < w->every)
         return;
     count->skipped = 0;
+    count->taken++;
     if (unlikely(!has_room(r, end))) {
         count->lost++;
         return;
@@ -153,6 +154,7 @@ void tap_take_back(struct tap *r, uint64_t head, uint16_t first)
         if (record->place < first || record->point % TAP_KINDS == TAP_DROP)
             continue;
         r->count[record->point].matched--;
+        r->count[record->point].taken--;
         record->point = TAP_VOID;
     }
 }

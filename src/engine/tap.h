@@ -66,8 +66,9 @@ struct tap_record {
 /** What a core has counted at a point: written by it, read by others with relaxed loads. */
 struct tap_count {
     uint64_t matched; /* packets that were wanted */
-    uint64_t lost;    /* of those that were to be kept: they found no room */
-    uint32_t skipped; /* since the last that was kept, see every */
+    uint64_t taken;   /* of those: one of every so many */
+    uint64_t lost;    /* of those: they found no room */
+    uint32_t skipped; /* since the last that was taken */
 };
 
 /** One core's ring. */

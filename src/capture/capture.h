@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Captures: copies of packets at points of the graph, written to a pcapng file by a thread of their
+ * own. One runs at a time, and each has an end: in time, packets and bytes. All functions belong to
+ * the main thread.
+ */
+#ifndef CAPTURE_CAPTURE_H
+#define CAPTURE_CAPTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/tap.h"
+#include "tables/tables.h"
+
+#define CAPTURE_MAX_SECONDS 3600
+#define CAPTURE_MAX_PACKETS 1000000000u
+#define CAPTURE_MAX_BYTES   (UINT64_C(1) << 40)
+#define CAPTURE_MIN_SNAPLEN 16
+#define CAPTURE_MAX_EVERY   1000000u
+#define CAPTURE_WHY_MAX     256
+
+/** What to capture, and how much of it. */
+struct capture_spec {
+    const char *file;    /* a name in the folder of captures, or its whole path */
+    bool force;          /* a file of that name may be replaced */
+    const char *words;   /* the capture, for people who read the file; or NULL */
+    uint32_t subscriber; /* id, or 0: of anybody */
+    uint64_t rx, tx;     /* bit by port */
+    bool before[CFG_MAX_TASKS], after[CFG_MAX_TASKS];
+    uint32_t reasons[CFG_MAX_TASKS]; /* bits, TAP_ALL_REASONS; 0: no drops of this task */
+    uint64_t seconds, packets, bytes;
+    uint32_t snaplen, every;
+};
+
+enum capture_end {
+    CAPTURE_RUNS,
+    CAPTURE_BY_TIME,
+    CAPTURE_BY_PACKETS,
+    CAPTURE_BY_BYTES,
+    CAPTURE_STOPPED, /* by request, or because vbng ends */
+    CAPTURE_FAILED,  /* the file could not be written */
+};
+
+/** What a capture has done so far; the last one's, after its end. */
+struct capture_state {
+    bool any; /* there was one at all */
+    enum capture_end end;
+    int error; /* CAPTURE_FAILED: errno */
+    const char *path;
+    double seconds;
+    uint64_t packets, bytes;       /* in the file */
+    uint64_t matched, taken, lost; /* as in struct tap_count, of all points */
+};
+
+struct capture;
+
+/** dir: folder of the captures. Returns NULL with the reason on stderr. */
+struct capture *capture_open(struct engine *e, const struct tables *tables, const char *dir);
+
+/** Ends a capture that runs. After engine_stop(). */
+void capture_close(struct capture *c);
+
+/** Returns 0, or -errno with the reason in why (CAPTURE_WHY_MAX bytes); nothing has been made
+ * then. */
+int capture_start(struct capture *c, const struct capture_spec *spec, char *why);
+
+/** Ask the one that runs to end; capture_watch() will see it. Returns 0 or -ENOENT. */
+int capture_stop(struct capture *c);
+
+/** Take the taps out when a capture has ended. Every 20 ms or so. */
+void capture_watch(struct capture *c);
+
+void capture_read(const struct capture *c, struct capture_state *out);
+
+/** The interfaces of the capture: returns false behind the last. Only those with points have a
+ * name. */
+struct capture_interface {
+    char name[128];
+    uint64_t matched, taken, lost, packets;
+};
+bool capture_interface(const struct capture *c, unsigned i, struct capture_interface *out);
+
+/** Name of a drop reason (a bit of capture_spec.reasons) of a task; NULL: it has no such. */
+const char *capture_reason(const struct cfg_task *t, unsigned reason);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "capture/match.h"
+
+#include "engine/meta.h"
+#include "engine/tap.h"
+#include "packet/frame.h"
+#include "packet/gre.h"
+#include "packet/ipv4.h"
+#include "packet/mpls.h"
+#include "packet/qinq.h"
+
+#define MPLS_MAX_LABELS 16
+#define IPV4_HEADER     20 /* without options */
+
+struct frames_of frames_of_subscriber(const struct subscriber *s)
+{
+    uint64_t tags = qinq_tags(s->l2);
+
+    return (struct frames_of){
+        .port = s->port,
+        .svlan = qinq_svlan(tags),
+        .cvlan = qinq_cvlan(tags),
+        .has_gre_key = s->has_gre_key != 0,
+        .gre_key = rte_be_to_cpu_32(s->gre_key),
+        .ipv4 = rte_be_to_cpu_32(s->ipv4),
+        .ipv4_mask = rte_be_to_cpu_32(s->ipv4_mask),
+    };
+}
+
+static bool has_key(const struct frames_of *of, const uint8_t *gre, uint32_t len)
+{
+    uint16_t flags;
+
+    if (len < GRE_LEN)
+        return false;
+    flags = gre_flags(gre);
+    return (flags & GRE_HAS_KEY) != 0 && gre_len(flags) <= len && of->has_gre_key &&
+           rte_be_to_cpu_32(gre_key(gre, flags)) == of->gre_key;
+}
+
+static bool is_packet_of(const struct frames_of *of, const uint8_t *ip, uint32_t len)
+{
+    uint32_t header;
+
+    if (len < IPV4_HEADER || ip[0] >> 4 != 4)
+        return false;
+    header = (ip[0] & 0xfu) * 4;
+    if (ip[9] == IPPROTO_GRE && header >= IPV4_HEADER && header <= len)
+        return has_key(of, ip + header, len - header);
+    return ((rte_be_to_cpu_32(load32(ip + 12)) ^ of->ipv4) & of->ipv4_mask) == 0 ||
+           ((rte_be_to_cpu_32(load32(ip + 16)) ^ of->ipv4) & of->ipv4_mask) == 0;
+}
+
+bool is_frame_of(const void *ctx, const struct rte_mbuf *m, uint16_t port)
+{
+    const struct frames_of *of = ctx;
+    const uint8_t *f = frame_bytes(m);
+    uint32_t len = m->data_len;
+    uint64_t tags;
+    int stack;
+
+    if (len < QINQ_LEN)
+        return false;
+    tags = qinq_tags(f);
+    if (qinq_is_double(tags)) {
+        if (port == TAP_ANY_PORT)
+            port = meta_in_port(m);
+        return qinq_svlan(tags) == of->svlan && qinq_cvlan(tags) == of->cvlan &&
+               (port == of->port || port == TAP_ANY_PORT);
+    }
+    switch (rte_be_to_cpu_16(eth_type(f))) {
+    case RTE_ETHER_TYPE_IPV4:
+        return is_packet_of(of, f + ETH_LEN, len - ETH_LEN);
+    case MPLS_TYPE:
+        stack = mpls_stack_len(f + ETH_LEN, len - ETH_LEN, MPLS_MAX_LABELS);
+        return stack > 0 && is_packet_of(of, f + ETH_LEN + stack, len - ETH_LEN - (uint32_t)stack);
+    default:
+        return false;
+    }
+}
