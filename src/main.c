@@ -15,6 +15,7 @@
 #include "control/metrics_qos.h"
 #include "control/server.h"
 #include "control/show.h"
+#include "control/state.h"
 #include "control/subscribers.h"
 #include "engine/eal.h"
 #include "engine/engine.h"
@@ -81,7 +82,7 @@ static void show(struct live *live, struct control *control, double seconds)
 /* Until a signal, the end of the duration or the end of all sources. Returns how long it was, in
  * seconds. */
 static double run(struct engine *e, struct control *control, struct server *server,
-                  struct sample *sample, const struct options *o)
+                  struct sample *sample, struct state *state, const struct options *o)
 {
     struct live *live = o->live ? live_start(e) : NULL;
     double now = 0, shown = 0, watched = 0, pace = WATCH_S;
@@ -103,6 +104,7 @@ static double run(struct engine *e, struct control *control, struct server *serv
         if (now - watched >= WATCH_S) {
             engine_watch(e);
             capture_watch(control->capture);
+            state_watch(state);
             watched = now;
         }
         if (sample != NULL)
@@ -172,7 +174,7 @@ static struct tables *make_tables(const struct engine *e)
 
 /* The engine is built: run, stop, account. */
 static int run_and_account(struct engine *e, struct control *control, struct server *server,
-                           const struct options *o)
+                           struct state *state, const struct options *o)
 {
     struct sample *sample = NULL;
     struct ledger ledger;
@@ -185,7 +187,7 @@ static int run_and_account(struct engine *e, struct control *control, struct ser
         sample_close(sample);
         return EXIT_START;
     }
-    seconds = run(e, control, server, sample, o);
+    seconds = run(e, control, server, sample, state, o);
     engine_stop(e);
     if (sample_close(sample) != 0)
         return EXIT_START;
@@ -197,6 +199,19 @@ static int run_and_account(struct engine *e, struct control *control, struct ser
         return EXIT_START;
     ledger = ledger_read(e, NULL);
     return ledger_balances(&ledger) ? EXIT_OK : EXIT_LEDGER;
+}
+
+/* With what another run has kept, and keeping it for the next. */
+static int run_with_state(struct engine *e, struct control *control, struct server *server,
+                          const struct options *o)
+{
+    struct state *state = NULL;
+    int status;
+
+    if (o->state != NULL && (state = state_open(control, o->state)) == NULL)
+        return EXIT_START;
+    status = run_and_account(e, control, server, state, o);
+    return state_close(state) == 0 || status != EXIT_OK ? status : EXIT_START;
 }
 
 static int run_controlled(struct engine *e, struct tables *tables, struct server *server,
@@ -213,7 +228,7 @@ static int run_controlled(struct engine *e, struct tables *tables, struct server
              metrics_qos_add(control) != 0)
         log_error("DPDK's telemetry library has no room for our commands");
     else
-        status = run_and_account(e, control, server, o);
+        status = run_with_state(e, control, server, o);
     metrics_close();
     metrics_plan_close();
     control_free(control);

@@ -42,6 +42,8 @@ static void usage(FILE *to)
         "      --share-cpus       run all cores of the layout on the CPUs that there are: for "
         "function,\n"
         "                         never for figures\n"
+        "      --state FILE       keep live changes and learned MACs in FILE, and take them back from "
+        "it\n"
         "      --subscribers FILE write what each subscriber got as CSV\n"
         "      --topology SPEC    check the layout against SPEC instead of what the file says: "
         "\"live\" is\n"
@@ -119,6 +121,7 @@ enum {
     OPT_SAMPLE_PERIOD,
     OPT_SET,
     OPT_SHARE,
+    OPT_STATE,
     OPT_SUBSCRIBERS,
     OPT_TOPOLOGY
 };
@@ -139,6 +142,7 @@ static const struct option longs[] = {
     {"sample-period", required_argument, NULL, OPT_SAMPLE_PERIOD},
     {"set", required_argument, NULL, OPT_SET},
     {"share-cpus", no_argument, NULL, OPT_SHARE},
+    {"state", required_argument, NULL, OPT_STATE},
     {"subscribers", required_argument, NULL, OPT_SUBSCRIBERS},
     {"topology", required_argument, NULL, OPT_TOPOLOGY},
     {"verbose", no_argument, NULL, 'v'},
@@ -190,6 +194,9 @@ static const char *take_argument(int c, char *arg, struct options *o)
         break;
     case OPT_CONTROL:
         o->control = arg;
+        break;
+    case OPT_STATE:
+        o->state = arg;
         break;
     case OPT_SUBSCRIBERS:
         o->subscribers = arg;

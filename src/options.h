@@ -28,6 +28,7 @@ struct options {
     const char *control;     /* path of the control socket, or NULL */
     const char *capture_dir; /* where captures are written */
     const char *subscribers; /* where to write all of them at the end, or NULL */
+    const char *state;       /* where to keep live changes and learned MACs, or NULL */
     const char *sample;      /* where to write the counters over time, or NULL */
     uint64_t sample_period_ns;
     struct config_options config;

@@ -44,6 +44,14 @@ static void unknown_command(const char *name, struct refusal *why)
     }
 }
 
+static bool changes_something(const struct command *command)
+{
+    for (const struct command *k = change_commands; k->name != NULL; k++)
+        if (k == command)
+            return true;
+    return false;
+}
+
 static int check_keys(const struct command *command, const json_t *request, struct refusal *why)
 {
     const char *key;
@@ -77,7 +85,10 @@ static json_t *run(struct control *c, const json_t *request, struct refusal *why
         unknown_command(name, why);
         return NULL;
     }
-    return check_keys(command, request, why) == 0 ? command->run(c, request, why) : NULL;
+    if (check_keys(command, request, why) != 0)
+        return NULL;
+    c->changes += changes_something(command);
+    return command->run(c, request, why);
 }
 
 char *request_answer(struct control *c, const char *request, size_t len)

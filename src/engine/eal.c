@@ -16,6 +16,7 @@
 #include <rte_memory.h>
 
 #include "base/log.h"
+#include "engine/runtime.h"
 
 #define MAX_ARGS 128
 #define MIB      (1024ull * 1024)
@@ -133,22 +134,6 @@ static void device_args(const struct cfg_model *m)
         arg("--no-pci");
 }
 
-/* EAL leaves its (empty, per-process) run-time folder behind. */
-static void remove_runtime_dir(void)
-{
-    char dir[512];
-    DIR *d;
-    struct dirent *entry;
-
-    snprintf(dir, sizeof(dir), "%s", rte_eal_get_runtime_dir());
-    if (strstr(dir, "vbng-") == NULL || (d = opendir(dir)) == NULL)
-        return;
-    while ((entry = readdir(d)) != NULL)
-        unlinkat(dirfd(d), entry->d_name, 0);
-    closedir(d);
-    rmdir(dir);
-}
-
 /* Without huge pages the kernel would give memory page by page at its first touch: the packets of
  * the first second would wait for that, and be lost. Kernels before 5.14 refuse, and it stays so.
  */
@@ -166,7 +151,7 @@ int eal_start(const struct plan *p, bool verbose)
     arg("vbng");
     lcore_args(p);
     device_args(p->cfg);
-    arg("--file-prefix=vbng-%d", getpid());
+    arg("--file-prefix=" RUNTIME_PREFIX "%d", getpid());
     if (!verbose) {
         /* of what is registered already the last word counts, of what comes later the first */
         arg("--log-level=lib.telemetry:error");
@@ -184,11 +169,12 @@ int eal_start(const struct plan *p, bool verbose)
     memcpy(eal_argv, args, sizeof(args));
     if (rte_eal_init(n_args, eal_argv) < 0) {
         rc = -rte_errno;
-        remove_runtime_dir();
+        runtime_remove();
         log_error("DPDK's environment did not start: %s; start with --verbose to see why",
                   rte_strerror(rte_errno));
         return rc != 0 ? rc : -EINVAL;
     }
+    runtime_sweep();
     if (no_huge)
         rte_memseg_walk(populate, NULL);
     return 0;
@@ -197,7 +183,7 @@ int eal_start(const struct plan *p, bool verbose)
 void eal_stop(void)
 {
     rte_eal_cleanup();
-    remove_runtime_dir();
+    runtime_remove();
     while (n_args > 0)
         free(args[--n_args]);
 }

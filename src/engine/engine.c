@@ -92,7 +92,9 @@ int engine_open(struct engine *e, const struct plan *p)
     e->ring_input = calloc(p->n_rings + 1, sizeof(e->ring_input[0]));
     e->tasks = calloc(p->n_instances + 1, sizeof(e->tasks[0]));
     e->cores = calloc(p->n_cores + 1, sizeof(e->cores[0]));
-    if (e->rings == NULL || e->ring_input == NULL || e->tasks == NULL || e->cores == NULL)
+    e->watchdog = calloc(p->n_cores + 1, sizeof(e->watchdog[0]));
+    if (e->rings == NULL || e->ring_input == NULL || e->tasks == NULL || e->cores == NULL ||
+        e->watchdog == NULL)
         return -ENOMEM;
     for (unsigned i = 0; rc == 0 && i < p->cfg->n_pools; i++)
         rc = open_pool(e, i);
@@ -132,9 +134,22 @@ static uint64_t movement(const struct engine *e)
     return sum;
 }
 
-static uint64_t held_inside(const struct engine *e)
+/* On links, and on wires that somebody reads. */
+static uint64_t under_way(const struct engine *e)
 {
     uint64_t sum = 0;
+
+    for (unsigned i = 0; i < e->plan->n_rings; i++)
+        sum += rte_ring_count(e->rings[i]);
+    for (unsigned i = 0; e->phase < PHASE_NO_PORTS && i < e->plan->cfg->n_ports; i++)
+        if (e->ports[i].is_wire && e->plan->rx_queues[i] > 0)
+            sum += rte_ring_count(e->ports[i].wire_rx);
+    return sum;
+}
+
+static uint64_t held_inside(const struct engine *e)
+{
+    uint64_t sum = under_way(e);
 
     for (unsigned i = 0; i < e->plan->n_instances; i++)
         if (e->tasks[i]->type->held != NULL)
@@ -145,18 +160,51 @@ static uint64_t held_inside(const struct engine *e)
     return sum;
 }
 
-static void wait_until_quiet(const struct engine *e, uint64_t limit_ns)
+/* Has each core made a round since this was asked last? One that waits for its CPU may have packets
+ * to move. */
+static bool all_cores_moved(const struct engine *e, uint64_t *rounds)
+{
+    bool all = true;
+
+    for (unsigned i = 0; i < e->plan->n_cores; i++) {
+        uint64_t now = __atomic_load_n(&e->cores[i]->rounds, __ATOMIC_RELAXED);
+
+        all = all && now != rounds[i];
+        rounds[i] = now;
+    }
+    return all;
+}
+
+static void wait_until_quiet(struct engine *e, uint64_t limit_ns)
 {
     static const struct timespec sample = {.tv_nsec = SAMPLE_NS};
-    uint64_t before = movement(e), now;
+    uint64_t before = movement(e), now, rounds[e->plan->n_cores];
     unsigned quiet = 0;
 
+    all_cores_moved(e, rounds);
     for (uint64_t ns = 0; ns < limit_ns && quiet < QUIET_SAMPLES; ns += SAMPLE_NS) {
         nanosleep(&sample, NULL);
+        watchdog_look(e);
         now = movement(e);
-        quiet = now == before && held_inside(e) == 0 ? quiet + 1 : 0;
+        if (now != before || held_inside(e) != 0)
+            quiet = 0;
+        else if (all_cores_moved(e, rounds))
+            quiet++;
         before = now;
     }
+}
+
+/* A core that has stalled ends when it goes on; until then the watchdog says so. */
+static void wait_for_cores(struct engine *e)
+{
+    static const struct timespec sample = {.tv_nsec = SAMPLE_NS};
+
+    for (unsigned i = 0; i < e->plan->n_cores; i++)
+        while (rte_eal_get_lcore_state(i + 1) == RUNNING) {
+            nanosleep(&sample, NULL);
+            watchdog_look(e);
+        }
+    rte_eal_mp_wait_lcore();
 }
 
 static void set_phase(struct engine *e, enum run_phase phase)
@@ -176,7 +224,7 @@ void engine_stop(struct engine *e)
     set_phase(e, PHASE_NO_PORTS);
     wait_until_quiet(e, step * 2);
     set_phase(e, PHASE_STOP);
-    rte_eal_mp_wait_lcore();
+    wait_for_cores(e);
     e->running = false;
     engine_watch(e);
 }
@@ -210,6 +258,10 @@ void engine_watch(struct engine *e)
         port_watch(&e->ports[i]);
         if (e->running && e->phase == PHASE_RUN)
             away_watch(e, i);
+    }
+    if (e->running) {
+        watchdog_look(e);
+        health_look(e);
     }
 }
 
@@ -296,5 +348,6 @@ uint64_t engine_free(struct engine *e)
     free(e->ring_input);
     free(e->tasks);
     free(e->cores);
+    free(e->watchdog);
     return missing;
 }

@@ -5,8 +5,10 @@
 
 #include "config/plan.h"
 #include "engine/core.h"
+#include "engine/health.h"
 #include "engine/port.h"
 #include "engine/task.h"
+#include "engine/watchdog.h"
 
 struct engine {
     const struct plan *plan;
@@ -20,6 +22,11 @@ struct engine {
                                      that it holds nothing of the tables; NULL: nobody asks */
     enum run_phase phase;      /* written by the main thread, read by all cores */
     bool running;
+
+    /* of the main thread */
+    struct watchdog *watchdog; /* parallel to plan->cores */
+    uint64_t watched_ns;       /* CLOCK_MONOTONIC of the last look at the cores */
+    struct health health;
 };
 
 /**
@@ -58,7 +65,7 @@ int engine_call(struct engine *e, unsigned instance, int (*fn)(struct task *t, v
                 void *arg);
 
 /** Look after what may change by itself while the cores run: devices that forget their counters,
- * peers that go and come back. Every 20 ms or so. */
+ * peers that go and come back, cores that stall, pools that run out. Every 20 ms or so. */
 void engine_watch(struct engine *e);
 
 /** Have all sources that end by themselves (a count, a duration) ended? False where there is none

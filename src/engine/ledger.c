@@ -120,16 +120,40 @@ static void audit_inputs(struct audit *a, uint64_t *fed, const uint64_t *ring, u
     }
 }
 
+/* Arrived and not taken yet: held. A wire has them in its ring; a NIC has counted them already. */
+static uint64_t not_taken(const struct port *p, const struct port_counters *c, uint64_t polled)
+{
+    if (p->is_wire)
+        return p->up ? rte_ring_count(p->wire_rx) : 0;
+    return !p->is_virtual && c->rx_packets > polled ? c->rx_packets - polled : 0;
+}
+
+/* Taken by the device and not sent: net_af_packet's lot when its interface is down. What a device
+ * counts as failed and gives back to us is not among them. */
+static uint64_t lost_by_device(const struct port_counters *c, uint64_t given)
+{
+    uint64_t missing = given > c->tx_packets ? given - c->tx_packets : 0;
+
+    return missing <= c->tx_errors ? missing : 0;
+}
+
+/* Its own counters are gone: ours stand alone. */
+static bool stands_alone(const struct port *p, const struct port_counters *c, uint64_t given,
+                         uint64_t polled)
+{
+    return p->resets > 0 ||
+           (port_hides_counters(p) && (c->rx_packets != polled || c->tx_packets != given));
+}
+
 static void audit_ports(struct audit *a, const uint64_t *port, const uint64_t *polled)
 {
     for (unsigned i = 0; i < a->e->plan->cfg->n_ports; i++) {
         const struct port *p = &a->e->ports[i];
         struct port_counters c;
-        uint64_t in_device;
+        uint64_t waiting, lost;
 
         port_read(p, &c);
-        if (p->resets > 0) {
-            /* its own counters are gone: ours stand alone */
+        if (stands_alone(p, &c, port[i], polled[i])) {
             c.rx_packets = polled[i];
             c.tx_packets = port[i];
             a->l.n_unaudited++;
@@ -139,15 +163,19 @@ static void audit_ports(struct audit *a, const uint64_t *port, const uint64_t *p
                         "audited\n",
                         p->cfg->name, p->resets);
         }
-        /* a device that counts before it is polled may still have some: they are held */
-        in_device = !p->is_virtual && c.rx_packets > polled[i] ? c.rx_packets - polled[i] : 0;
-        check(a, c.rx_packets, polled[i] + in_device,
-              "port %s: received by the device against taken", p->cfg->name);
-        check(a, port[i], c.tx_packets, "port %s: handed to the device against sent by it",
+        waiting = not_taken(p, &c, polled[i]);
+        if (p->is_wire)
+            c.rx_packets += waiting; /* its device counts what is taken */
+        lost = lost_by_device(&c, port[i]);
+        check(a, c.rx_packets, polled[i] + waiting, "port %s: received by the device against taken",
+              p->cfg->name);
+        check(a, port[i], c.tx_packets + lost, "port %s: handed to the device against sent by it",
               p->cfg->name);
         a->l.received += c.rx_packets;
         a->l.sent += c.tx_packets;
-        a->l.held += in_device;
+        a->l.held += waiting;
+        a->l.dropped += lost;
+        a->l.lost[i] = lost;
     }
 }
 

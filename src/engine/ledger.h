@@ -22,6 +22,7 @@ struct ledger {
     int64_t unexplained;  /* left side minus right side */
     unsigned n_unaudited; /* devices that forgot their counters: taken as our tasks counted */
     unsigned n_faults;    /* devices, links and tasks that do not balance by themselves */
+    uint64_t lost[CFG_MAX_PORTS]; /* of dropped: what a device took and failed to send */
 };
 
 /** Add it up. Each fault is one line on faults (may be NULL). */

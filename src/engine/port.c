@@ -240,6 +240,11 @@ bool port_link_up(const struct port *port)
            link.link_status == RTE_ETH_LINK_UP;
 }
 
+bool port_hides_counters(const struct port *port)
+{
+    return strncmp(port->cfg->device, "net_memif", 9) == 0 && !port_link_up(port);
+}
+
 int port_reconnect(struct port *port, const struct plan *p, unsigned i, struct rte_mempool *pool)
 {
     struct port_counters before;

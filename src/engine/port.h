@@ -62,6 +62,11 @@ int port_reconnect(struct port *port, const struct plan *p, unsigned i, struct r
 void port_watch(struct port *port);
 
 void port_read(const struct port *port, struct port_counters *out);
+
+/** Does the device show zeros at present, or parts, in place of what it has counted? net_memif does
+ * while its peer is away. To be asked after port_read(), whose answer is then worth nothing. */
+bool port_hides_counters(const struct port *port);
+
 bool port_link_up(const struct port *port);
 
 /** Stop and release the device. */

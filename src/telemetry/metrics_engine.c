@@ -169,7 +169,7 @@ static void pool_read(const void *of, unsigned i, uint64_t *figures)
 /* Cores. */
 
 struct core_figures {
-    uint64_t busy, idle, rounds, empty_rounds, cpu_ns;
+    uint64_t busy, idle, rounds, empty_rounds, cpu_ns, stalls, stalled_ns;
 };
 FITS(struct core_figures);
 
@@ -184,6 +184,10 @@ static const struct metric core_metrics[] = {
      "That moved no packet", AT(core_figures, empty_rounds)},
     {"cpu_ns", "vbng_core_cpu_seconds_total", METRIC_COUNTER, "ns", "CPU time of the thread",
      AT(core_figures, cpu_ns)},
+    {"stalls", "vbng_core_stalls_total", METRIC_COUNTER, "1",
+     "Times that it made no round for half a second", AT(core_figures, stalls)},
+    {"stalled_ns", "vbng_core_stalled_seconds_total", METRIC_COUNTER, "ns",
+     "Time in those, the present one too", AT(core_figures, stalled_ns)},
     {NULL}};
 
 static unsigned core_count(const void *of)
@@ -201,13 +205,17 @@ static void core_name(const void *of, unsigned i, char *name)
 
 static void core_read(const void *of, unsigned i, uint64_t *figures)
 {
-    const struct core *c = ((const struct engine *)of)->cores[i];
+    const struct engine *e = of;
+    const struct core *c = e->cores[i];
 
-    *(struct core_figures *)figures = (struct core_figures){.busy = READ(c->busy),
-                                                            .idle = READ(c->idle_cycles),
-                                                            .rounds = READ(c->rounds),
-                                                            .empty_rounds = READ(c->empty_rounds),
-                                                            .cpu_ns = core_cpu_time(c)};
+    *(struct core_figures *)figures =
+        (struct core_figures){.busy = READ(c->busy),
+                              .idle = READ(c->idle_cycles),
+                              .rounds = READ(c->rounds),
+                              .empty_rounds = READ(c->empty_rounds),
+                              .cpu_ns = core_cpu_time(c),
+                              .stalls = READ(e->watchdog[i].stalls),
+                              .stalled_ns = READ(e->watchdog[i].stalled_ns)};
 }
 
 /* The ledger. */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include <rte_cycles.h>
+#include <rte_ring.h>
 #include <rte_version.h>
 
 #include "engine/eal.h"
@@ -11,7 +12,7 @@
 #include "engine/stats.h"
 
 /* Names come from the configuration, which allows only characters that JSON need not escape. */
-static void write_ports(const struct engine *e, FILE *to)
+static void write_ports(const struct engine *e, const struct ledger *l, FILE *to)
 {
     fprintf(to, "  \"ports\": [");
     for (unsigned i = 0; i < e->plan->cfg->n_ports; i++) {
@@ -22,9 +23,10 @@ static void write_ports(const struct engine *e, FILE *to)
                 "%s\n    {\"name\": \"%s\", \"rx_packets\": %" PRIu64 ", \"rx_bytes\": %" PRIu64
                 ", \"tx_packets\": %" PRIu64 ", \"tx_bytes\": %" PRIu64 ", \"rx_missed\": %" PRIu64
                 ", \"rx_errors\": %" PRIu64 ", \"rx_no_mbuf\": %" PRIu64 ", \"tx_errors\": %" PRIu64
-                "}",
+                ", \"tx_lost\": %" PRIu64 ", \"waiting\": %u}",
                 i > 0 ? "," : "", e->plan->cfg->ports[i].name, c.rx_packets, c.rx_bytes,
-                c.tx_packets, c.tx_bytes, c.rx_missed, c.rx_errors, c.rx_no_mbuf, c.tx_errors);
+                c.tx_packets, c.tx_bytes, c.rx_missed, c.rx_errors, c.rx_no_mbuf, c.tx_errors,
+                l->lost[i], e->ports[i].is_wire ? rte_ring_count(e->ports[i].wire_rx) : 0);
     }
     fprintf(to, "\n  ],\n");
 }
@@ -103,9 +105,11 @@ static void write_cores(const struct engine *e, FILE *to)
 
         fprintf(to,
                 "%s\n    {\"cpu\": %u, \"busy\": %.4f, \"cpu_seconds\": %.3f, \"rounds\": %" PRIu64
-                ", \"empty_rounds\": %" PRIu64 "}",
+                ", \"empty_rounds\": %" PRIu64 ", \"stalls\": %" PRIu64
+                ", \"stalled_seconds\": %.3f}",
                 i > 0 ? "," : "", e->plan->cores[i].run_on, stats_busy(c),
-                (double)core_cpu_time(c) / 1e9, c->rounds, c->empty_rounds);
+                (double)core_cpu_time(c) / 1e9, c->rounds, c->empty_rounds, e->watchdog[i].stalls,
+                (double)e->watchdog[i].stalled_ns / 1e9);
     }
     fprintf(to, "\n  ],\n");
 }
@@ -120,7 +124,7 @@ void report_write(const struct engine *e, FILE *to, double seconds, const char *
             "  \"tsc_hz\": %" PRIu64 ",\n  \"shared_cpus\": %s,\n  \"seconds\": %.3f,\n",
             e->plan->cfg->name, VBNG_VERSION, rte_version(), eal_memory_name(), rte_get_tsc_hz(),
             e->plan->share_cpus ? "true" : "false", seconds);
-    write_ports(e, to);
+    write_ports(e, &l, to);
     write_tasks(e, to);
     write_cores(e, to);
     fprintf(to, "  \"qos\": %s,\n", qos);

@@ -23,14 +23,15 @@ def wires(name):
 
 
 def wire_faults(name, report, written):
-    """What one end sent the other end received: a wire is emptied before reception stops. written: ports that tasks send to."""
+    """What one end sent the other end received, or it waits on the wire. written: ports that tasks send to."""
     ports = {p["name"]: p for p in report["ports"]}
     wrong = []
     for a, b in wires(name):
         for sender, receiver in ((a, b), (b, a)):
             sent, got = ports[sender]["tx_packets"], ports[receiver]["rx_packets"]
-            if sent != got:
-                wrong.append(f"{sender} sent {sent} packets, {receiver} received {got}")
+            waiting = ports[receiver]["waiting"]
+            if sent != got + waiting:
+                wrong.append(f"{sender} sent {sent} packets, {receiver} received {got}, {waiting} wait")
             if sent == 0 and sender in written:
                 wrong.append(f"nothing went from {sender} to {receiver}")
     return wrong

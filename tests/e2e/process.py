@@ -97,7 +97,7 @@ def ledger_faults(report):
     right = ledger["sent"] + ledger["consumed"] + ledger["dropped"] + ledger["held"]
     if left != right:
         wrong.append(f"received + created is {left}, sent + consumed + dropped + held is {right}")
-    drops = sum(sum(t["drops"].values()) for t in report["tasks"])
+    drops = sum(sum(t["drops"].values()) for t in report["tasks"]) + sum(p["tx_lost"] for p in report["ports"])
     if drops != ledger["dropped"]:
         wrong.append(f"the reasons add up to {drops} drops, the ledger has {ledger['dropped']}")
     return wrong

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* DPDK's run-time folder of this process (/var/run/dpdk/vbng-PID for root), which EAL leaves
+ * behind.
+ */
+#ifndef ENGINE_RUNTIME_H
+#define ENGINE_RUNTIME_H
+
+#define RUNTIME_PREFIX "vbng-" /* of EAL's --file-prefix */
+
+/** Remove our own, at the end. */
+void runtime_remove(void);
+
+/** Remove those of other vbngs that were killed: their process is not there, and nobody listens on
+ * their telemetry socket (in another container, the number says nothing). */
+void runtime_sweep(void);
+
+#endif
