@@ -33,6 +33,11 @@ def answers(path):
     return True
 
 
+def in_rows(flat, keys):
+    """Rows of as many figures as there are keys."""
+    return [flat[i : i + len(keys)] for i in range(0, len(flat), len(keys))]
+
+
 class Telemetry:
     """A connection to a telemetry socket: a command is a packet, and so is its answer."""
 
@@ -69,23 +74,54 @@ class Telemetry:
         rows = self.ask(f"/vbng/{group}")
         return 0 if rows is None else rows["count"]
 
+    def must(self, command):
+        """The same where an answer is expected: a gateway that ends has none."""
+        answer = self.ask(command)
+        if answer is None:
+            raise Unreachable(f"{command}: the gateway does not answer (any more)")
+        return answer
+
     def names(self, group):
-        """The names of all objects of a group."""
-        found, count = [], self.count(group)
-        while len(found) < count:
-            found += self.ask(f"/vbng/{group}/list,{len(found)}")
-        return found
+        """The names of all objects of a group; "" where a number has none now."""
+        return self.in_pieces(lambda first: self.must(f"/vbng/{group}/list,{first}"), self.count(group))
 
     def objects(self, group):
         """{name: {key: figure}} of all objects of a group."""
-        return {name: self.ask(f"/vbng/{group}/get,{i}") for i, name in enumerate(self.names(group))}
+        return {name: self.must(f"/vbng/{group}/get,{i}") for i, name in enumerate(self.names(group))}
+
+    def keys(self, group):
+        """The keys of a row of figures; None where there is no such group."""
+        head = self.ask(f"/vbng/{group}")
+        return None if head is None else [key for key in head if key != "count" and not key.endswith("_")]
+
+    def page(self, group, keys, first):
+        """Rows of figures from number first on, as many as an answer holds."""
+        return in_rows(self.must(f"/vbng/{group}/page,{first}"), keys)
 
     def rows(self, group):
         """(keys, rows of figures) of a large group, many in an answer."""
-        head = self.ask(f"/vbng/{group}")
-        count, found = head.pop("count"), []
-        keys = [key for key in head if not key.endswith("_")]
+        keys = self.keys(group)
+        return keys, self.in_pieces(lambda first: self.page(group, keys, first), self.count(group))
+
+    def top(self, group, keys, key, first=0):
+        """(how many there are, [(number, name, row)]) with the greatest figure of a key, from rank first on."""
+        answer = self.must(f"/vbng/{group}/top,{key},{first}")
+        return answer["count"], list(zip(answer["numbers"], answer["names"], in_rows(answer["rows"], keys)))
+
+    def plan(self):
+        """The plan, as vbng --plan=json prints it."""
+        text = ""
+        while piece := self.must(f"/vbng/plan/json,{len(text.encode())}"):
+            text += piece
+        return json.loads(text)
+
+    @staticmethod
+    def in_pieces(ask, count):
+        """All of what comes in pieces. A group may become smaller meanwhile."""
+        found = []
         while len(found) < count:
-            flat = self.ask(f"/vbng/{group}/page,{len(found)}")
-            found += [flat[i : i + len(keys)] for i in range(0, len(flat), len(keys))]
-        return keys, found
+            more = ask(len(found))
+            if not more:
+                break
+            found += more
+        return found

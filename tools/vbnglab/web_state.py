@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the live page shows of a running vbng: read once in an interval, with what has changed since the reading before."""
+
+import threading
+import time
+
+from . import drops
+from .telemetry import Telemetry, Unreachable, find_socket
+from .web_graph import layout
+
+HISTORY = 120  # readings in a curve
+GROUPS = ("core", "port", "link", "pool", "qos", "ledger")
+
+
+class Reading:
+    """All counters but those of subscribers at a moment. Names do not change while a gateway runs."""
+
+    def __init__(self, telemetry, names):
+        self.at, self.clock = time.monotonic(), time.time()
+        self.groups = {}
+        for group in GROUPS:
+            keys, rows = telemetry.rows(group) if names[group] else ([], [])
+            self.groups[group] = {name: dict(zip(keys, row)) for name, row in zip(names[group], rows)}
+        self.groups["task"] = {name: telemetry.must(f"/vbng/task/get,{i}") for i, name in enumerate(names["task"])}
+        if not self.groups["ledger"]:
+            raise Unreachable("the gateway is ending")
+
+
+class Rates:
+    """What has changed between two readings."""
+
+    def __init__(self, before, now):
+        self.before, self.now = before, now
+        self.seconds = max(1e-9, now.at - before.at)
+
+    def of(self, group, name, *keys):
+        """The sum of counters, per second."""
+        was, now = self.before.groups[group].get(name, {}), self.now.groups[group][name]
+        return sum(now[key] - was.get(key, 0) for key in keys) / self.seconds
+
+    def busy(self, core):
+        """The share of its time that a core moved packets."""
+        busy, idle = self.of("core", core, "busy_cycles"), self.of("core", core, "idle_cycles")
+        return busy / (busy + idle) if busy + idle > 0 else 0.0
+
+
+def _ports(r):
+    for name, figures in r.now.groups["port"].items():
+        yield {"name": name, "up": bool(figures["up"]), "rx_pps": r.of("port", name, "rx_packets"), "tx_pps": r.of("port", name, "tx_packets"),
+               "rx_bps": 8 * r.of("port", name, "rx_bytes"), "tx_bps": 8 * r.of("port", name, "tx_bytes"),
+               "lost_pps": r.of("port", name, "rx_missed", "rx_errors", "rx_no_mbuf", "tx_errors"),
+               "lost": figures["rx_missed"] + figures["rx_errors"] + figures["tx_errors"]}
+
+
+def _tasks(r):
+    for name, figures in r.now.groups["task"].items():
+        dropped = [key for key in figures if key.startswith("drop_") or key == "link_full"]
+        yield {"name": name, "pps": r.of("task", name, "in", "created"), "out_pps": r.of("task", name, "sent"), "held": figures["held"],
+               "drop_pps": r.of("task", name, *dropped), "stalled_ps": r.of("task", name, "stalled")}
+
+
+def _drops(r, types):
+    """Every reason for which something was dropped, the most per second first."""
+    found = []
+    for name, figures in r.now.groups["task"].items():
+        for key, total in figures.items():
+            if (key.startswith("drop_") or key == "link_full") and total > 0:
+                reason = key.removeprefix("drop_")
+                means, remedy = drops.meaning(reason)
+                found.append({"task": name, "type": types.get(name, ""), "reason": reason, "total": total, "pps": r.of("task", name, key),
+                              "means": means, "remedy": remedy})
+    return sorted(found, key=lambda d: (-d["pps"], -d["total"]))
+
+
+def _ledger(r):
+    name, figures = next(iter(r.now.groups["ledger"].items()))
+    away = figures["sent"] + figures["consumed"] + figures["dropped"] + figures["held"]
+    return {**figures, "name": name, "under_way": figures["received"] + figures["created"] - away,
+            "rates": {key: r.of("ledger", name, key) for key in figures if key != "held"}}
+
+
+class State:
+    """The newest state as JSON's types; it is made by one thread and read by others."""
+
+    def __init__(self, path, interval):
+        self.path, self.interval = path, interval
+        self.lock = threading.Lock()
+        self.stop = threading.Event()
+        self.curves = {}  # (group, name, key): [value or None]
+        self.plan, self.plan_number, self.types = None, 0, {}
+        self.newest, self.error, self.at = None, "not read yet", None
+
+    def run(self):
+        """Read until stop is set; a gateway that goes is waited for."""
+        while not self.stop.is_set():
+            try:
+                self._watch()
+            except (Unreachable, KeyError, TypeError) as e:  # what it says may end in the middle when it ends
+                with self.lock:
+                    self.error = str(e) if isinstance(e, Unreachable) else "the gateway ended while it was read"
+            self.stop.wait(self.interval)
+
+    def _watch(self):
+        with Telemetry(self.path or find_socket()) as telemetry:
+            plan = telemetry.plan()
+            names = {group: telemetry.names(group) for group in (*GROUPS, "task")}
+            before = Reading(telemetry, names)
+            self._new_gateway(plan)
+            while not self.stop.wait(max(0.0, before.at + self.interval - time.monotonic())):
+                now = Reading(telemetry, names)
+                self._publish(Rates(before, now))
+                before = now
+
+    def _new_gateway(self, plan):
+        """Curves go on where the same configuration has come back, with a gap."""
+        with self.lock:
+            self.plan_number += 1
+            self.types = {i["task"]: i["type"] for i in plan["instances"]}
+            if self.plan is None or plan != self.plan["plan"]:
+                self.curves = {}
+            for curve in self.curves.values():
+                curve.append(None)
+            self.plan = {"number": self.plan_number, "plan": plan, "layout": layout(plan)}
+            self.newest = self.at = self.error = None
+
+    def _remember(self, group, name, key, value):
+        curve = self.curves.setdefault((group, name, key), [])
+        curve.append(round(value, 4))
+        del curve[:-HISTORY]
+        return list(curve)
+
+    def _publish(self, r):
+        now = r.now.groups
+        ports, tasks = list(_ports(r)), list(_tasks(r))
+        with self.lock:
+            for port in ports:
+                port["curves"] = {key: self._remember("port", port["name"], key, port[key]) for key in ("rx_pps", "tx_pps")}
+            cores = [{"name": name, "busy": r.busy(name), "rounds_ps": r.of("core", name, "rounds"),
+                      "curve": self._remember("core", name, "busy", r.busy(name))} for name in now["core"]]
+            links = [{"name": name, "kind": figures["kind"], "pps": r.of("link", name, "sent"), "full_pps": r.of("link", name, "full"),
+                      "full": figures["full"], "depth": figures["depth"], "size": figures["size"], "high_water": figures["high_water"]}
+                     for name, figures in now["link"].items()]
+            qos = [{"name": name, **figures, "lost_cps": r.of("qos", name, "lost_cycles"),
+                    "curves": {key: self._remember("qos", name, key, figures[key]) for key in ("lag_p99_ns", "error_ppm")}}
+                   for name, figures in now["qos"].items()]
+            self.newest = {"at": r.now.clock, "interval": r.seconds, "ledger": _ledger(r), "ports": ports, "cores": cores, "tasks": tasks,
+                           "links": links, "qos": qos, "drops": _drops(r, self.types),
+                           "pools": [{"name": name, **figures} for name, figures in now["pool"].items()]}
+            self.at, self.error = r.now.at, None
+
+    def snapshot(self):
+        """What /api/state answers: the newest figures, how old they are, and why there are no newer ones."""
+        with self.lock:
+            return {"error": self.error, "age": None if self.at is None else time.monotonic() - self.at, "period": self.interval,
+                    "plan": self.plan_number, "figures": self.newest}
+
+    def planned(self):
+        """What /api/plan answers; None before the first gateway."""
+        with self.lock:
+            return self.plan
