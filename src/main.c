@@ -269,7 +269,7 @@ static int run_served(const struct plan *p, const struct options *o)
     int status;
 
     if (o->control != NULL) {
-        server = server_open(o->control);
+        server = server_open(o->control, &o->access);
         if (server == NULL)
             return EXIT_START;
     }

@@ -28,6 +28,10 @@ static void usage(FILE *to)
         "(default),\n"
         "                         tosca (ETSI SOL001), k8s (image: container, resource: NICs)\n"
         "      --control PATH     answer requests on a Unix socket: see doc/control.md, vbngctl\n"
+        "      --control-group GROUP, --control-mode MODE\n"
+        "                         who may use it: its group, and 0600 (default) to 0770; with a "
+        "group\n"
+        "                         the default is 0660\n"
         "  -d, --duration TIME    stop after TIME, for example 10s\n"
         "      --layout FILE      take the layout, and nothing else, from FILE\n"
         "  -l, --live             print the table of rates once a second (default on a terminal)\n"
@@ -115,6 +119,8 @@ enum {
     OPT_CAPTURE_DIR,
     OPT_PLAN,
     OPT_CONTROL,
+    OPT_CONTROL_GROUP,
+    OPT_CONTROL_MODE,
     OPT_DESCRIBE,
     OPT_LAYOUT,
     OPT_SAMPLE,
@@ -132,6 +138,8 @@ static const struct option longs[] = {
     {"check", no_argument, NULL, OPT_CHECK},
     {"plan", optional_argument, NULL, OPT_PLAN},
     {"control", required_argument, NULL, OPT_CONTROL},
+    {"control-group", required_argument, NULL, OPT_CONTROL_GROUP},
+    {"control-mode", required_argument, NULL, OPT_CONTROL_MODE},
     {"describe", optional_argument, NULL, OPT_DESCRIBE},
     {"duration", required_argument, NULL, 'd'},
     {"layout", required_argument, NULL, OPT_LAYOUT},
@@ -195,6 +203,13 @@ static const char *take_argument(int c, char *arg, struct options *o)
     case OPT_CONTROL:
         o->control = arg;
         break;
+    case OPT_CONTROL_GROUP:
+        o->access.group = arg;
+        break;
+    case OPT_CONTROL_MODE:
+        return parse_access_mode(arg, &o->access.mode) == 0
+                   ? NULL
+                   : "expected an octal mode of owner and group, 0600 to 0770; others get nothing";
     case OPT_STATE:
         o->state = arg;
         break;

@@ -6,6 +6,7 @@
 #include "config/describe.h"
 #include "config/model.h"
 #include "config/plan.h"
+#include "control/listen.h"
 
 #define OPTIONS_MAX_SET 64
 
@@ -26,6 +27,7 @@ struct options {
     struct describe_options description;
     const char *path, *report;
     const char *control;     /* path of the control socket, or NULL */
+    struct access access;    /* to it */
     const char *capture_dir; /* where captures are written */
     const char *subscribers; /* where to write all of them at the end, or NULL */
     const char *state;       /* where to keep live changes and learned MACs, or NULL */

@@ -6,6 +6,15 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+/** Who may use the socket: who may write to its path. */
+struct access {
+    unsigned mode;     /* of owner and group, 0600 to 0770; 0: 0600, or 0660 with a group */
+    const char *group; /* name or number; NULL: as it comes */
+};
+
+/** "0660": in octal, nothing for others. Returns 0 or -EINVAL. */
+int parse_access_mode(const char *text, unsigned *mode);
+
 struct listener {
     int fd;
     struct sockaddr_un address;
@@ -14,7 +23,7 @@ struct listener {
 };
 
 /** See server_open(). Returns 0 or -errno with the reason on stderr. */
-int listener_open(struct listener *l, const char *path);
+int listener_open(struct listener *l, const char *path, const struct access *access);
 
 void listener_close(struct listener *l);
 

@@ -22,4 +22,7 @@
  */
 json_t *live_changes(const struct control *c);
 
+/** A route as add-route says it, without "cmd". */
+json_t *route_json(const struct cfg_model *m, const struct cfg_route *r);
+
 #endif

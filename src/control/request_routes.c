@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "control/change_routes.h"
 #include "control/change_subscribers.h"
+#include "control/live_changes.h"
 #include "control/request.h"
 #include "control/request_impl.h"
 
@@ -106,25 +107,6 @@ static json_t *remove_one(struct control *c, const json_t *request, struct refus
     }
     remove_route(c, index);
     return changed(1);
-}
-
-static json_t *route_json(const struct cfg_model *m, const struct cfg_route *r)
-{
-    const struct cfg_nexthop *nh = &m->nexthops[r->nexthop];
-    char text[32];
-    json_t *o = json_pack("{s:o, s:s}", "prefix",
-                          json_sprintf("%s/%u", format_ipv4(r->prefix, text, sizeof(text)), r->len),
-                          "port", m->ports[nh->port].name);
-
-    if (nh->mac_set)
-        json_object_set_new(o, "mac", json_string(format_mac(nh->mac, text, sizeof(text))));
-    else
-        json_object_set_new(o, "via", json_string(format_ipv4(nh->via, text, sizeof(text))));
-    if (nh->has_gre)
-        json_object_set_new(o, "gre", json_string(format_ipv4(nh->gre, text, sizeof(text))));
-    if (nh->has_mpls)
-        json_object_set_new(o, "mpls", json_integer(nh->mpls));
-    return o;
 }
 
 json_t *show_routes(struct control *c, const json_t *request, struct refusal *why)

@@ -17,11 +17,11 @@ struct server {
     struct client client[SERVER_MAX_CLIENTS];
 };
 
-struct server *server_open(const char *path)
+struct server *server_open(const char *path, const struct access *access)
 {
     struct server *s = calloc(1, sizeof(*s));
 
-    if (s == NULL || listener_open(&s->listener, path) != 0) {
+    if (s == NULL || listener_open(&s->listener, path, access) != 0) {
         free(s);
         return NULL;
     }

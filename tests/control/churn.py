@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Subscribers, profiles and routes change under load, and every packet is accounted for.
+
+usage: churn.py BINARY [--updates N] [--rate PPS] [--engine wheel|librte_sched] [--seed N]
+       churn.py BINARY --cost
+
+The whole number: churn.py BINARY --updates 100000. With --cost: the throughput of a saturated gateway with updates by that
+without, in turns of a second in one run.
+"""
+
+import argparse
+import collections
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "pcap")]
+
+import churn_config as cfg  # noqa: E402
+import load  # noqa: E402
+from tally import Tally  # noqa: E402
+
+PROFILES = ("slow", "home", "fast")
+NEXT_HOPS = 16
+ROUTES = 40  # at most, beside those of the configuration
+# What a packet of a subscriber who is not there (any more) ends as. queue_full: a hot one sends more than he may.
+EXPLAINED = ("classify unknown_subscriber", "gre_down unknown_key", "qos_up not_shaped", "qos_down not_shaped", "qos_up queue_full")
+LOSSLESS = ("up_still", "down_still", "up_routes")
+
+
+class Gateway(load.Gateway):
+    """As in load.py, with the other configuration."""
+
+    def __init__(self, binary, folder, rate, engine):
+        self.path = os.path.join(folder, "control.sock")
+        self.report_path = os.path.join(folder, "report.json")
+        self.config = cfg.write(folder, rate, engine)
+        self.binary = binary
+        command = [binary, "--quiet", "--share-cpus", "--topology", "1x4x1", "--control", self.path, "--report", self.report_path]
+        self.process = subprocess.Popen([*command, self.config], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+class Updates:
+    """Makes one update after the other, and knows what must be there then."""
+
+    def __init__(self, client, seed):
+        self.client = client
+        self.pick = random.Random(seed)
+        first = cfg.STILL
+        self.there = list(range(first, first + cfg.CONFIGURED))
+        self.gone = list(range(first + cfg.CONFIGURED, cfg.USERS))
+        self.profile = {user: "home" for user in range(cfg.STILL)} | {user: "slow" for user in self.there}
+        self.id = {user: user + 1 for user in self.profile}
+        self.routes = {}
+        self.ids_used_again = 0
+        self.seen = set(self.id.values())
+        self.done = collections.Counter()
+
+    def ask(self, cmd, **keys):
+        answer = self.client.ask(cmd=cmd, **keys)
+        if not answer.get("ok"):
+            raise RuntimeError(f"{cmd} {keys}: {answer}")
+        self.done[cmd] += 1
+        return answer
+
+    def take(self, users):
+        """One of a list, removed from it."""
+        i = self.pick.randrange(len(users))
+        users[i], users[-1] = users[-1], users[i]
+        return users.pop()
+
+    def came(self, user, number, profile):
+        self.there.append(user)
+        self.profile[user] = profile
+        self.id[user] = number
+        self.ids_used_again += number in self.seen
+        self.seen.add(number)
+
+    def add_subscriber(self):
+        user, profile = self.take(self.gone), self.pick.choice(PROFILES)
+        self.came(user, self.ask("add-subscriber", **cfg.entry(user, profile))["id"], profile)
+
+    def went(self, user):
+        self.gone.append(user)
+        del self.profile[user]
+        return self.id.pop(user)
+
+    def remove_subscriber(self):
+        user = self.take(self.there)
+        number = self.went(user)
+        self.ask("remove-subscriber", subscriber=number if self.pick.random() < 0.5 else cfg.name(user))
+
+    def subscriber(self):
+        room = cfg.CONFIGURED + cfg.SPARE - len(self.there)
+        if room == 0 or (len(self.there) > cfg.CONFIGURED - cfg.SPARE and self.pick.random() < 0.5):
+            self.remove_subscriber()
+        else:
+            self.add_subscriber()
+
+    def set_profile(self):
+        """Of anybody; those who are not to lose a packet keep enough."""
+        user = self.pick.choice(self.there) if self.pick.random() < 0.5 else self.pick.randrange(cfg.STILL)
+        self.profile[user] = self.pick.choice(PROFILES if user >= cfg.STILL else PROFILES[1:])
+        self.ask("set-profile", subscriber=self.id[user], profile=self.profile[user])
+
+    def route(self):
+        """198.19.N.0/24, or a quarter of it."""
+        block = self.pick.randrange(ROUTES)
+        prefix = f"198.19.{block // 2}.{0 if block % 2 else 64}/{24 if block % 2 else 26}"
+        other = self.pick.randrange(NEXT_HOPS)
+        way = {"port": "core1", "mac": "02:dd:00:00:00:00", "gre": f"203.0.113.{2 + other}", "mpls": 17 + other}
+        if prefix not in self.routes:
+            self.ask("add-route", prefix=prefix, **way)
+        elif self.pick.random() < 0.3:
+            self.ask("change-route", prefix=prefix, **way)
+        else:
+            self.ask("remove-route", prefix=prefix)
+            del self.routes[prefix]
+            return
+        self.routes[prefix] = way
+
+    def one(self):
+        self.pick.choices((self.subscriber, self.set_profile, self.route), (5, 2, 3))[0]()
+
+    def a_list(self, n):
+        """Many in one request."""
+        users = [self.take(self.there) for _ in range(n)]
+        self.ask("remove-subscribers", subscribers=[self.went(user) for user in users])
+        users = [self.take(self.gone) for _ in range(n)]
+        answer = self.ask("add-subscribers", subscribers=[cfg.entry(user, "home") for user in users])
+        for user, number in zip(users, answer["ids"]):
+            self.came(user, number, "home")
+
+    def differences(self):
+        """What the gateway shows against what it must be."""
+        wrong = []
+        shown = {}
+        for first in range(1, 10000, 1000):
+            page = self.client.ask(cmd="show-subscribers", first=first, count=1000)
+            for row in page["rows"]:
+                number, _, svlan, cvlan, profile = row.split(",")[:5]
+                shown[(int(svlan), int(cvlan))] = (int(number), profile)
+        expected = {cfg.vlans(user): (self.id[user], self.profile[user]) for user in self.profile}
+        if shown != expected:
+            wrong.append(f"subscribers differ: {list(set(shown.items()) ^ set(expected.items()))[:4]}")
+        routes = self.client.ask(cmd="show-routes", first=1, count=1000)["routes"]
+        shown = {r["prefix"]: r for r in routes if r["prefix"] not in ("198.18.0.0/15", "198.19.0.0/17")}
+        for prefix, way in self.routes.items():
+            if any(shown.get(prefix, {}).get(key) != value for key, value in way.items()):
+                wrong.append(f"route {prefix}: {shown.get(prefix)} instead of {way}")
+                break
+        if len(shown) != len(self.routes):
+            wrong.append(f"{len(shown)} routes instead of {len(self.routes)}")
+        return wrong
+
+
+def account(report):
+    """What is wrong with the packets of a run."""
+    wrong = [] if report["ledger"]["balances"] else [f"the ledger does not balance: {report['ledger']}"]
+    tasks = {t["name"]: t for t in report["tasks"]}
+    drops = {f"{t['name']} {reason}": n for t in report["tasks"] for reason, n in t["drops"].items() if n > 0}
+    wrong += [f"dropped: {what} {n}" for what, n in drops.items() if what not in EXPLAINED]
+    streams, received = {}, 0
+    for name in ("sink_cpe", "sink_core0", "sink_core1"):
+        measured = tasks[name]["measured"]
+        received += tasks[name]["consumed"]
+        for kind in ("unstamped", "unknown_stream"):
+            if measured.get(kind):
+                wrong.append(f"{name}: {measured[kind]} {kind}")
+        for s in measured["streams"]:
+            streams[s["name"]] = s
+            bad = {kind: n for kind, n in s.get("wrong", {}).items() if n}
+            if bad or s["duplicates"]:
+                wrong.append(f"{name}: stream {s['name']}: wrong {bad}, {s['duplicates']} duplicates")
+    sent = {t["name"]: t["sent"] for t in report["tasks"] if t["type"] == "gen"}
+    for name in LOSSLESS:
+        if streams[name]["received"] != sent[name] or streams[name]["lost"]:
+            wrong.append(f"{name}: {sent[name]} sent, {streams[name]['received']} received, {streams[name]['lost']} lost")
+    unexplained = sum(sent.values()) - received - sum(drops.values())
+    if unexplained != 0:
+        wrong.append(f"{unexplained} packets unexplained: {sum(sent.values())} sent, {received} received, drops {drops}")
+    print(f"   {sum(sent.values())} packets sent, {received} received, 0 lost of {sum(sent[n] for n in LOSSLESS)} that nothing may happen to; "
+          f"dropped: {drops}")
+    return wrong
+
+
+def churn(binary, folder, args):
+    gateway = Gateway(binary, folder, args.rate, args.engine)
+    wrong = []
+    try:
+        updates = Updates(gateway.wait_until_up(), args.seed)
+        start = time.monotonic()
+        for _ in range(args.updates):
+            updates.one()
+        took = time.monotonic() - start
+        for _ in range(5):
+            updates.a_list(cfg.SPARE)
+        wrong += updates.differences()
+        if updates.ids_used_again < args.updates / 20:
+            wrong.append(f"only {updates.ids_used_again} ids were used again")
+        print(f"   {args.updates} updates in {took:.1f} s, {args.updates / took:.0f} in a second; "
+              f"{updates.ids_used_again} ids used again; {dict(updates.done)}")
+        for task in ("up_still", "up_churn", "up_hot", "up_routes", "down_still", "down_churn"):
+            updates.client.ask(cmd="stop-stream", task=task)
+    except (RuntimeError, OSError) as e:
+        wrong.append(str(e))
+    finally:
+        wrong += gateway.end()
+    return wrong + ([] if wrong and not os.path.exists(gateway.report_path) else account(gateway.report()))
+
+
+def throughput(client, seconds, work):
+    """Packets a second that the sinks get while work() is done over and over."""
+    before, start, n = client.ask(cmd="show-ledger")["ledger"]["consumed"], time.monotonic(), 0
+    while time.monotonic() - start < seconds:
+        work()
+        n += 1
+    after = client.ask(cmd="show-ledger")["ledger"]["consumed"]
+    return (after - before) / (time.monotonic() - start), n / seconds
+
+
+def cost(binary, folder, rounds=6):
+    """Ratios of throughput; none of them may be checked on a shared machine."""
+    gateway = Gateway(binary, folder, "100%", "wheel")
+    try:
+        updates = Updates(gateway.wait_until_up(), 1)
+        ways = {"none": lambda: time.sleep(0.01), "100/s": lambda: (time.sleep(0.01), updates.one()),
+                "1000/s": lambda: (time.sleep(0.001), updates.one()), "as many as go": updates.one}
+        got = {way: [] for way in ways}
+        rates = {way: [] for way in ways}
+        for _ in range(rounds):
+            for way, work in ways.items():
+                pps, updates_s = throughput(updates.client, 1.0, work)
+                got[way].append(pps)
+                rates[way].append(updates_s)
+        for way in ways:
+            ratios = [a / b for a, b in zip(got[way], got["none"])]
+            print(f"{way:>14}: {statistics.median(rates[way]):8.0f} rounds/s  {statistics.median(got[way]) / 1e6:.3f} Mpps  "
+                  f"ratio {statistics.median(ratios):.3f} ({min(ratios):.3f}-{max(ratios):.3f})")
+    finally:
+        problems = gateway.end()
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser(description="subscribers and routes change under load")
+    parser.add_argument("binary")
+    parser.add_argument("--updates", type=int, default=10000)
+    parser.add_argument("--rate", default="8kpps", help="of each of the six generators")
+    parser.add_argument("--engine", default="wheel")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cost", action="store_true")
+    args = parser.parse_args()
+    tally = Tally()
+    with tempfile.TemporaryDirectory(prefix="vbng-churn-") as folder:
+        if args.cost:
+            tally.result("what updates cost", cost(os.path.abspath(args.binary), folder))
+        else:
+            tally.result(f"{args.updates} updates under load, {args.engine}", churn(os.path.abspath(args.binary), folder, args))
+    return tally.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
