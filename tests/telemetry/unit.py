@@ -9,14 +9,15 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "tools"))
 
 from vbnglab import top  # noqa: E402
+from vbnglab.reading import Reading  # noqa: E402
 
 
 def reading(at, packets, dropped=0, busy=0, up=1):
     """One port, one task, one core, one ring, one scheduler, after so many packets of 100 bytes."""
-    r = top.Reading.__new__(top.Reading)
+    r = Reading.__new__(Reading)
     r.at = at
     r.groups = {
-        "ledger": {"gw": {"received": packets, "dropped": dropped, "held": 3}},
+        "ledger": {"gw": {"received": packets, "created": 0, "sent": packets - dropped, "dropped": dropped, "held": 3}},
         "core": {"0.cpu5": {"busy_cycles": busy, "idle_cycles": 1000 * at - busy, "rounds": 10 * at}},
         "port": {"cpe0": {"rx_packets": packets, "rx_bytes": 100 * packets, "tx_packets": 0, "tx_bytes": 0, "rx_missed": 0,
                           "up": up}},
@@ -50,10 +51,14 @@ class Figures(unittest.TestCase):
 
 class Views(unittest.TestCase):
     def view(self, *readings):
+        v = self.after(*readings)
+        return v.lines()
+
+    def after(self, *readings):
         v = top.View()
         for r in readings:
             v.add(r)
-        return v.lines()
+        return v
 
     def line(self, lines, begin):
         return next(line for line in lines if line.startswith(begin))
@@ -63,7 +68,7 @@ class Views(unittest.TestCase):
 
     def test_rates(self):
         lines = self.view(reading(10, 1000), reading(12, 5000, dropped=500, busy=500))
-        self.assertEqual(lines[0], "gw   received 2kpps   dropped 250pps   held 3")
+        self.assertEqual(lines[0], "gw   received 2kpps   sent 1.75kpps   dropped 250pps   held 3")
         self.assertIn("25.0%", self.line(lines, "0.cpu5"))
         self.assertEqual(self.line(lines, "cpe0").split()[1:6], ["2k", "1.6M", "0", "0", "0"])
         self.assertEqual(self.line(lines, "classify").split()[1:], ["2k", "1.75k", "3", "spoofed", "250"])
@@ -73,34 +78,56 @@ class Views(unittest.TestCase):
     def test_a_port_that_is_down_says_so(self):
         self.assertTrue(self.line(self.view(reading(1, 0), reading(2, 0, up=0)), "cpe0").endswith(" DOWN"))
 
+    def test_two_cores_and_eight_ports_fit_into_80_columns_and_24_lines(self):
+        first, last = reading(1, 0), reading(2, 123_456_789, dropped=12_345_678, busy=900)
+        for r in (first, last):
+            for group, copies in (("core", 2), ("port", 8), ("qos", 2)):
+                for name, figures in list(r.groups[group].items()):
+                    r.groups[group] = {f"{name[:5]}_{i}": figures for i in range(copies)}
+        v = self.after(*[first] * top.HISTORY, last)
+        self.assertLessEqual(len(v.gateway()), 23)
+        self.assertTrue(any(line.startswith("classify       spoofed") for line in v.gateway()))
+        self.assertLessEqual(max(map(len, v.gateway() + v.pipeline())), 80)
+        self.assertIn("decap>tx", "".join(v.pipeline()))
+
     def test_the_curve_has_an_end(self):
         lines = self.view(*(reading(at, at * at) for at in range(1, 100)))
         self.assertEqual(len(self.line(lines, "cpe0").split()[-1]), top.HISTORY)
 
 
 class FakeTelemetry:
-    """Three subscribers; the second is sent 1000 bytes more at each reading."""
+    """30 subscribers, ranked as they are asked for, 25 in an answer."""
 
-    def __init__(self):
-        self.sent = 0
+    def __init__(self, drops=True):
+        self.asked = []
+        self.columns = [f"{way}_{key}" for way in ("up", "down") for key in ("bps", "rate", "sojourn_ns", *(["drop_pps", "drops"] if drops else []))]
 
-    def names(self, _):
-        return ["a 1.1", "a 1.2", "a 1.3"]
+    def keys(self, _):
+        return self.columns
 
-    def rows(self, _):
-        self.sent += 1000
-        keys = ["up_bytes", "up_rate", "up_sojourn_ns", "down_bytes", "down_rate", "down_sojourn_ns"]
-        return keys, [[0, 1, 0, 0, 1, 0], [self.sent, 10**7, 5000, 0, 1, 0], [0, 1, 0, 0, 1, 0]]
+    def top(self, _, keys, key, first):
+        self.asked.append((key, first))
+        return 30, [(i, f"cpe10 4094.{4000 + i}", [10**7 - i] * len(keys)) for i in range(first, min(30, first + 25))]
 
 
 class Busiest(unittest.TestCase):
-    def test_the_busiest_comes_first(self):
-        subscribers = top.Subscribers(FakeTelemetry())
-        self.assertEqual(len(subscribers.lines(2)), 1)
-        lines = subscribers.lines(2)
-        self.assertEqual(len(lines), 3)
-        self.assertTrue(lines[1].startswith("a 1.2"))
-        self.assertIn(" 10M ", lines[1])
+    def test_as_many_as_there_is_room_for(self):
+        telemetry = FakeTelemetry()
+        lines = list(top.Subscribers(telemetry).lines("drops", 2, 27))
+        self.assertEqual(telemetry.asked, [("drop_pps", 2), ("drop_pps", 27)])
+        self.assertEqual(len(lines), 1 + 27 + 1)
+        self.assertTrue(lines[1].startswith("cpe10 4094.4002 "))
+        self.assertTrue(lines[-1].startswith("3 to 29 of 30 by drops"))
+        self.assertLessEqual(max(map(len, lines)), 80)
+
+    def test_beyond_the_last(self):
+        self.assertEqual(list(top.Subscribers(FakeTelemetry()).lines("rate", 40, 20))[1:], ["there are none"])
+
+    def test_a_scheduler_that_does_not_count_drops(self):
+        telemetry = FakeTelemetry(drops=False)
+        lines = list(top.Subscribers(telemetry).lines("drops", 0, 5))
+        self.assertEqual(telemetry.asked, [("bps", 0)])
+        self.assertIn(" - ", lines[1])
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import unittest
 PROJECT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(PROJECT, "tools"))
 
-from vbnglab import drops, web_graph, web_server, web_state, web_subscribers  # noqa: E402
+from vbnglab import drops, reading, web_graph, web_server, web_state, web_subscribers  # noqa: E402
 from vbnglab.telemetry import Unreachable  # noqa: E402
 
 CONFIGS = sorted(c for c in glob.glob(os.path.join(PROJECT, "cfg", "*.cfg")))
@@ -210,14 +210,14 @@ class Reasons(unittest.TestCase):
 
 class Rates(unittest.TestCase):
     def reading(self, at, **groups):
-        r = web_state.Reading.__new__(web_state.Reading)
+        r = reading.Reading.__new__(reading.Reading)
         r.at, r.groups = at, groups
         return r
 
     def test_counters_by_time(self):
         before = self.reading(10, core={"0": {"busy_cycles": 100, "idle_cycles": 300}})
         now = self.reading(12, core={"0": {"busy_cycles": 200, "idle_cycles": 600}})
-        r = web_state.Rates(before, now)
+        r = reading.Rates(before, now)
         self.assertEqual(r.of("core", "0", "busy_cycles"), 50)
         self.assertEqual(r.busy("0"), 0.25)
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The terminal view of a running vbng: what tools/vbng-top shows, made of two readings of its counters."""
+"""The terminal view of a running vbng: lines of text made of two readings of its counters. Shown by tools/vbng-top."""
 
-import time
+from .reading import Rates, dropped_keys
 
 BARS = "▁▂▃▄▅▆▇█"
-GROUPS = ("core", "port", "link", "task", "qos", "ledger")
 RING = 1  # kind of a link
 HISTORY = 24  # readings in a sparkline
+DROPS_SHOWN = 5  # in the first view
 
 
 def si(value):
@@ -39,74 +39,84 @@ def bar(share, width=20):
     return "█" * full + "·" * (width - full)
 
 
-class Reading:
-    """All counters at a moment."""
-
-    def __init__(self, telemetry):
-        self.at = time.monotonic()
-        self.groups = {group: telemetry.objects(group) if telemetry.count(group) else {} for group in GROUPS}
-
-
 class View:
     """Lines for a terminal from the readings so far."""
 
     def __init__(self):
-        self.before = self.now = None
+        self.last = self.rates = None
         self.history = {}  # port: packets/s of both directions
 
     def add(self, reading):
-        self.before, self.now = self.now, reading
-        if self.before is None:
+        self.last, before = reading, self.last
+        if before is None:
             return
+        self.rates = Rates(before, reading)
         for port in reading.groups["port"]:
             past = self.history.setdefault(port, [])
-            past.append(self.rate("port", port, "rx_packets") + self.rate("port", port, "tx_packets"))
+            past.append(self.rates.of("port", port, "rx_packets", "tx_packets"))
             del past[:-HISTORY]
 
-    def rate(self, group, name, key):
-        """Of a counter, per second."""
-        before = self.before.groups[group].get(name, {}).get(key, 0)
-        return (self.now.groups[group][name][key] - before) / max(1e-9, self.now.at - self.before.at)
-
     def lines(self):
-        """The whole view. Nothing to show before the second reading."""
-        if self.before is None:
-            return ["waiting for a second reading ..."]
-        return [*self._head(), "", *self._cores(), "", *self._ports(), "", *self._tasks(), *self._links(), *self._qos()]
+        """All of it. Nothing to show before the second reading."""
+        return self._when_read(lambda: [*self._head(), "", *self._cores(), "", *self._ports(), *self._qos(), "", *self._tasks(), *self._rings()])
+
+    def gateway(self):
+        """What fits into 24 lines with two cores and eight ports."""
+        return self._when_read(lambda: [*self._head(), "", *self._cores(), "", *self._ports(), *self._qos(), *self._worst_drops()])
+
+    def pipeline(self):
+        """Tasks and rings."""
+        return self._when_read(lambda: [*self._head(), "", *self._tasks(), *self._rings()])
+
+    def _when_read(self, lines):
+        return ["waiting for a second reading ..."] if self.rates is None else lines()
+
+    def _group(self, group):
+        return self.last.groups[group].items()
 
     def _head(self):
-        name = next(iter(self.now.groups["ledger"]))
-        received, dropped = self.rate("ledger", name, "received"), self.rate("ledger", name, "dropped")
-        held = self.now.groups["ledger"][name]["held"]
-        return [f"{name}   received {si(received)}pps   dropped {si(dropped)}pps   held {si(held)}"]
+        name, figures = next(iter(self._group("ledger")))
+        rates = {key: si(self.rates.of("ledger", name, key)) for key in ("received", "created", "sent", "dropped")}
+        made = f"   created {rates['created']}pps" if figures["created"] else ""
+        return [f"{name}   received {rates['received']}pps{made}   sent {rates['sent']}pps   dropped {rates['dropped']}pps   held {si(figures['held'])}"]
 
     def _cores(self):
         yield f"{'core':<10} {'busy':<27} rounds/s"
-        for name in self.now.groups["core"]:
-            busy, idle = self.rate("core", name, "busy_cycles"), self.rate("core", name, "idle_cycles")
-            share = busy / (busy + idle) if busy + idle > 0 else 0.0
-            yield f"{name:<10} {bar(share)} {share:6.1%} {si(self.rate('core', name, 'rounds')):>8}"
+        for name, _ in self._group("core"):
+            share = self.rates.busy(name)
+            yield f"{name:<10} {bar(share)} {share:6.1%} {si(self.rates.of('core', name, 'rounds')):>8}"
 
     def _ports(self):
-        yield f"{'port':<10} {'rx pps':>8} {'rx bit/s':>8} {'tx pps':>8} {'tx bit/s':>8} {'missed':>8}  rx + tx"
-        for name, figures in self.now.groups["port"].items():
-            cells = [self.rate("port", name, "rx_packets"), 8 * self.rate("port", name, "rx_bytes"),
-                     self.rate("port", name, "tx_packets"), 8 * self.rate("port", name, "tx_bytes"),
-                     self.rate("port", name, "rx_missed")]
+        yield f"{'port':<9} {'rx pps':>7} {'rx bit/s':>8} {'tx pps':>7} {'tx bit/s':>8} {'missed':>7}  rx + tx"
+        for name, figures in self._group("port"):
+            cells = [self.rates.of("port", name, "rx_packets"), 8 * self.rates.of("port", name, "rx_bytes"),
+                     self.rates.of("port", name, "tx_packets"), 8 * self.rates.of("port", name, "tx_bytes"),
+                     self.rates.of("port", name, "rx_missed")]
+            widths = (7, 8, 7, 8, 7)
             down = "" if figures["up"] else " DOWN"
-            yield f"{name:<10} {' '.join(f'{si(c):>8}' for c in cells)}  {spark(self.history[name])}{down}"
+            yield f"{name:<9} {' '.join(f'{si(c):>{w}}' for c, w in zip(cells, widths))}  {spark(self.history[name])}{down}"
+
+    def _drops(self, name, figures):
+        """[(per second, reason)] of a task, the most first."""
+        rates = [(self.rates.of("task", name, key), key.removeprefix("drop_")) for key in dropped_keys(figures)]
+        return sorted((r for r in rates if r[0] > 0), key=lambda r: -r[0])
 
     def _tasks(self):
         yield f"{'task':<14} {'in pps':>8} {'out pps':>8} {'held':>7}  drops per second by reason"
-        for name, figures in self.now.groups["task"].items():
-            drops = {key[5:]: self.rate("task", name, key) for key in figures if key.startswith("drop_")}
-            drops["link_full"] = self.rate("task", name, "link_full")
-            told = "  ".join(f"{reason} {si(n)}" for reason, n in sorted(drops.items(), key=lambda d: -d[1]) if n > 0)
-            taken = self.rate("task", name, "in") + self.rate("task", name, "created")
-            yield f"{name:<14} {si(taken):>8} {si(self.rate('task', name, 'sent')):>8} {si(figures['held']):>7}  {told}"
+        for name, figures in self._group("task"):
+            told = "  ".join(f"{reason} {si(n)}" for n, reason in self._drops(name, figures))
+            taken = self.rates.of("task", name, "in", "created")
+            yield f"{name:<14} {si(taken):>8} {si(self.rates.of('task', name, 'sent')):>8} {si(figures['held']):>7}  {told}".rstrip()
 
-    def _links(self):
-        rings = {name: figures for name, figures in self.now.groups["link"].items() if figures["kind"] == RING}
+    def _worst_drops(self):
+        found = [(n, name, reason) for name, figures in self._group("task") for n, reason in self._drops(name, figures)]
+        yield ""
+        yield f"{'drops':<14} {'reason':<18} {'pps':>8}" if found else "drops: none in this interval"
+        for n, name, reason in sorted(found, key=lambda d: -d[0])[:DROPS_SHOWN]:
+            yield f"{name:<14} {reason:<18} {si(n):>8}"
+
+    def _rings(self):
+        rings = {name: figures for name, figures in self._group("link") if figures["kind"] == RING}
         if not rings:
             return
         yield ""
@@ -116,40 +126,41 @@ class View:
             yield f"{name:<24} {bar(share)} {figures['depth']:>7} {figures['high_water']:>9} of {figures['size']}"
 
     def _qos(self):
-        if not self.now.groups["qos"]:
+        if not self.last.groups["qos"]:
             return
         yield ""
-        yield f"{'scheduler':<14} {'held':>7} {'lag p50':>9} {'p99':>9} {'limited':>8} {'slow':>6} {'fast':>6} {'worst error':>12}"
-        for name, q in self.now.groups["qos"].items():
-            yield (f"{name:<14} {si(q['held']):>7} {duration(q['lag_p50_ns']):>9} {duration(q['lag_p99_ns']):>9} {q['limited']:>8} "
+        yield f"{'scheduler':<12} {'held':>7} {'lag p50':>8} {'p99':>8} {'limited':>8} {'slow':>6} {'fast':>6} {'worst error':>12}"
+        for name, q in self._group("qos"):
+            yield (f"{name:<12} {si(q['held']):>7} {duration(q['lag_p50_ns']):>8} {duration(q['lag_p99_ns']):>8} {q['limited']:>8} "
                    f"{q['under']:>6} {q['over']:>6} {q['error_ppm'] / 1e4:>11.2f}%")
 
 
+SORTS = {"rate": "bps", "drops": "drop_pps", "delay": "sojourn_ns", "error": "error_ppm"}
+
+
 class Subscribers:
-    """The busiest of all subscribers, from two readings of all of them."""
+    """Those with most of something. The gateway ranks them: a few answers, however many there are."""
 
     def __init__(self, telemetry):
-        self.telemetry, self.names = telemetry, telemetry.names("subscriber")
-        self.before = None
+        self.telemetry = telemetry
+        self.keys = telemetry.keys("subscriber")
+        self.drops = "up_drops" in self.keys  # not every scheduler counts them
 
-    def lines(self, most):
-        """The most that were sent the most bytes since the last call."""
-        at, (keys, rows) = time.monotonic(), self.telemetry.rows("subscriber")
-        before, self.before = self.before, (at, rows)
-        if before is None:
-            return ["waiting for a second reading ..."]
-        seconds = at - before[0]
-        columns = {key: i for i, key in enumerate(keys)}
+    def lines(self, sort, first, most):
+        """The most (a number) from rank first on."""
+        found, total = [], first + 1
+        while len(found) < most and first + len(found) < total:
+            total, rows = self.telemetry.top("subscriber", self.keys, SORTS[sort] if sort != "drops" or self.drops else "bps", first + len(found))
+            if not rows:
+                break
+            found += rows
+        head = "".join(f" {way + ' b/s':>8} {'of':>5} {'delay':>7} {'drop/s':>6}" for way in ("up", "down"))
+        yield f"{'subscriber':<18}{head}"
+        for _, name, row in found[:most]:
+            yield self._line(name, dict(zip(self.keys, row)))
+        yield f"{first + 1} to {first + len(found[:most])} of {total} by {sort}; {SORTS[sort]} of up and down together" if found else "there are none"
 
-        def sent(i, way):
-            column = columns[f"{way}_bytes"]
-            return 8 * (rows[i][column] - before[1][i][column]) / seconds
-
-        total = sorted(((sent(i, "up") + sent(i, "down"), i) for i in range(len(rows))), reverse=True)[:most]
-        found = [f"{'subscriber':<18} {'up bit/s':>9} {'of':>7} {'waits':>8} {'down bit/s':>11} {'of':>7} {'waits':>8}   of {len(rows)}"]
-        for _, i in total:
-            row = rows[i]
-            found.append(f"{self.names[i]:<18} {si(sent(i, 'up')):>9} {si(row[columns['up_rate']]):>7} "
-                         f"{duration(row[columns['up_sojourn_ns']]):>8} {si(sent(i, 'down')):>11} {si(row[columns['down_rate']]):>7} "
-                         f"{duration(row[columns['down_sojourn_ns']]):>8}")
-        return found
+    def _line(self, name, s):
+        cells = "".join(f" {si(s[way + '_bps']):>8} {si(s[way + '_rate']):>5} {duration(s[way + '_sojourn_ns']):>7} "
+                        f"{si(s[way + '_drop_pps']) if self.drops else '-':>6}" for way in ("up", "down"))
+        return f"{name:<18}{cells}"

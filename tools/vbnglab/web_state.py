@@ -5,43 +5,11 @@ import threading
 import time
 
 from . import drops
+from .reading import Rates, Reading, all_names, dropped_keys
 from .telemetry import Telemetry, Unreachable, find_socket
 from .web_graph import layout
 
 HISTORY = 120  # readings in a curve
-GROUPS = ("core", "port", "link", "pool", "qos", "ledger")
-
-
-class Reading:
-    """All counters but those of subscribers at a moment. Names do not change while a gateway runs."""
-
-    def __init__(self, telemetry, names):
-        self.at, self.clock = time.monotonic(), time.time()
-        self.groups = {}
-        for group in GROUPS:
-            keys, rows = telemetry.rows(group) if names[group] else ([], [])
-            self.groups[group] = {name: dict(zip(keys, row)) for name, row in zip(names[group], rows)}
-        self.groups["task"] = {name: telemetry.must(f"/vbng/task/get,{i}") for i, name in enumerate(names["task"])}
-        if not self.groups["ledger"]:
-            raise Unreachable("the gateway is ending")
-
-
-class Rates:
-    """What has changed between two readings."""
-
-    def __init__(self, before, now):
-        self.before, self.now = before, now
-        self.seconds = max(1e-9, now.at - before.at)
-
-    def of(self, group, name, *keys):
-        """The sum of counters, per second."""
-        was, now = self.before.groups[group].get(name, {}), self.now.groups[group][name]
-        return sum(now[key] - was.get(key, 0) for key in keys) / self.seconds
-
-    def busy(self, core):
-        """The share of its time that a core moved packets."""
-        busy, idle = self.of("core", core, "busy_cycles"), self.of("core", core, "idle_cycles")
-        return busy / (busy + idle) if busy + idle > 0 else 0.0
 
 
 def _ports(r):
@@ -54,20 +22,19 @@ def _ports(r):
 
 def _tasks(r):
     for name, figures in r.now.groups["task"].items():
-        dropped = [key for key in figures if key.startswith("drop_") or key == "link_full"]
         yield {"name": name, "pps": r.of("task", name, "in", "created"), "out_pps": r.of("task", name, "sent"), "held": figures["held"],
-               "drop_pps": r.of("task", name, *dropped), "stalled_ps": r.of("task", name, "stalled")}
+               "drop_pps": r.of("task", name, *dropped_keys(figures)), "stalled_ps": r.of("task", name, "stalled")}
 
 
 def _drops(r, types):
     """Every reason for which something was dropped, the most per second first."""
     found = []
     for name, figures in r.now.groups["task"].items():
-        for key, total in figures.items():
-            if (key.startswith("drop_") or key == "link_full") and total > 0:
+        for key in dropped_keys(figures):
+            if figures[key] > 0:
                 reason = key.removeprefix("drop_")
                 means, remedy = drops.meaning(reason)
-                found.append({"task": name, "type": types.get(name, ""), "reason": reason, "total": total, "pps": r.of("task", name, key),
+                found.append({"task": name, "type": types.get(name, ""), "reason": reason, "total": figures[key], "pps": r.of("task", name, key),
                               "means": means, "remedy": remedy})
     return sorted(found, key=lambda d: (-d["pps"], -d["total"]))
 
@@ -103,7 +70,7 @@ class State:
     def _watch(self):
         with Telemetry(self.path or find_socket()) as telemetry:
             plan = telemetry.plan()
-            names = {group: telemetry.names(group) for group in (*GROUPS, "task")}
+            names = all_names(telemetry)
             before = Reading(telemetry, names)
             self._new_gateway(plan)
             while not self.stop.wait(max(0.0, before.at + self.interval - time.monotonic())):

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All counters of a running vbng but those of subscribers, and what has changed between two readings."""
+
+import time
+
+from .telemetry import Unreachable
+
+GROUPS = ("core", "port", "link", "pool", "qos", "ledger")  # tasks have keys of their own
+
+
+def all_names(telemetry):
+    """{group: names}: they do not change while a gateway runs."""
+    return {group: telemetry.names(group) for group in (*GROUPS, "task")}
+
+
+class Reading:
+    """All counters at a moment: groups[GROUP][NAME][KEY]."""
+
+    def __init__(self, telemetry, names):
+        self.at, self.clock = time.monotonic(), time.time()
+        self.groups = {}
+        for group in GROUPS:
+            keys, rows = telemetry.rows(group) if names[group] else ([], [])
+            self.groups[group] = {name: dict(zip(keys, row)) for name, row in zip(names[group], rows)}
+        self.groups["task"] = {name: telemetry.must(f"/vbng/task/get,{i}") for i, name in enumerate(names["task"])}
+        if not self.groups["ledger"]:
+            raise Unreachable("the gateway is ending")
+
+
+class Rates:
+    """What has changed between two readings."""
+
+    def __init__(self, before, now):
+        self.before, self.now = before, now
+        self.seconds = max(1e-9, now.at - before.at)
+
+    def of(self, group, name, *keys):
+        """The sum of counters, per second."""
+        was, now = self.before.groups[group].get(name, {}), self.now.groups[group][name]
+        return sum(now[key] - was.get(key, 0) for key in keys) / self.seconds
+
+    def busy(self, core):
+        """The share of its time that a core moved packets."""
+        busy, idle = self.of("core", core, "busy_cycles"), self.of("core", core, "idle_cycles")
+        return busy / (busy + idle) if busy + idle > 0 else 0.0
+
+
+def dropped_keys(figures):
+    """Those of a task's keys that count drops."""
+    return [key for key in figures if key.startswith("drop_") or key == "link_full"]
