@@ -116,6 +116,7 @@ int capture_start(struct capture *c, const struct capture_spec *spec, char *why)
     const char *name = capture_file_name(spec->file);
     int fd, rc;
 
+    capture_watch(c); /* one that has just ended is in nobody's way */
     if (c->installed || c->writing) {
         snprintf(why, CAPTURE_WHY_MAX,
                  "a capture runs: expected to wait for its end, or to stop it");
