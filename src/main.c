@@ -20,6 +20,7 @@
 #include "engine/eal.h"
 #include "engine/engine.h"
 #include "engine/ledger.h"
+#include "explain/offline.h"
 #include "options.h"
 #include "provision.h"
 #include "telemetry/live.h"
@@ -235,6 +236,13 @@ static int run_controlled(struct engine *e, struct tables *tables, struct server
     return status;
 }
 
+static int explain_only(const struct engine *e, struct tables *tables, const char *text)
+{
+    int sent = offline_explain(e, tables, text, stdout);
+
+    return sent < 0 ? EXIT_USAGE : sent ? EXIT_OK : EXIT_NOT_SENT;
+}
+
 static int run_plan(const struct plan *p, struct server *server, const struct options *o)
 {
     static struct engine engine;
@@ -251,7 +259,8 @@ static int run_plan(const struct plan *p, struct server *server, const struct op
         return EXIT_START;
     if (engine_open(&engine, p) == 0 && (tables = make_tables(&engine)) != NULL &&
         engine_build(&engine, tables) == 0)
-        status = run_controlled(&engine, tables, server, o);
+        status = o->explain != NULL ? explain_only(&engine, tables, o->explain)
+                                    : run_controlled(&engine, tables, server, o);
     missing = engine_free(&engine);
     if (missing > 0 && status == EXIT_OK) {
         log_error("%llu mbufs did not come back to their pools", (unsigned long long)missing);
@@ -278,7 +287,7 @@ static int run_served(const struct plan *p, const struct options *o)
     return status;
 }
 
-static int act(const struct cfg_model *m, const struct plan *p, const struct options *o)
+static int act(struct cfg_model *m, struct plan *p, const struct options *o)
 {
     switch (o->action) {
     case ACTION_CHECK:
@@ -293,6 +302,9 @@ static int act(const struct cfg_model *m, const struct plan *p, const struct opt
             return EXIT_OK;
         log_error("no memory for the description");
         return EXIT_START;
+    case ACTION_EXPLAIN:
+        offline_prepare(m, p);
+        return run_plan(p, NULL, o);
     case ACTION_RUN:
         break;
     }

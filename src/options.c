@@ -33,6 +33,7 @@ static void usage(FILE *to)
         "group\n"
         "                         the default is 0660\n"
         "  -d, --duration TIME    stop after TIME, for example 10s\n"
+        "      --explain FRAME    only say what would become of a frame: see doc/explain.md\n"
         "      --layout FILE      take the layout, and nothing else, from FILE\n"
         "  -l, --live             print the table of rates once a second (default on a terminal)\n"
         "  -q, --quiet            do not\n"
@@ -56,7 +57,8 @@ static void usage(FILE *to)
         "  -V, --version          print versions\n"
         "  -h, --help             print this\n"
         "\n"
-        "exit status: 0 done and the ledger balances, 1 configuration, 2 usage, 3 start, 4 ledger\n"
+        "exit status: 0 done and the ledger balances, 1 configuration, 2 usage, 3 start, 4 ledger,\n"
+        "5 --explain: the frame would not be sent\n"
         "see vbng(8), vbng.cfg(5)\n");
 }
 
@@ -122,6 +124,7 @@ enum {
     OPT_CONTROL_GROUP,
     OPT_CONTROL_MODE,
     OPT_DESCRIBE,
+    OPT_EXPLAIN,
     OPT_LAYOUT,
     OPT_SAMPLE,
     OPT_SAMPLE_PERIOD,
@@ -142,6 +145,7 @@ static const struct option longs[] = {
     {"control-mode", required_argument, NULL, OPT_CONTROL_MODE},
     {"describe", optional_argument, NULL, OPT_DESCRIBE},
     {"duration", required_argument, NULL, 'd'},
+    {"explain", required_argument, NULL, OPT_EXPLAIN},
     {"layout", required_argument, NULL, OPT_LAYOUT},
     {"live", no_argument, NULL, 'l'},
     {"quiet", no_argument, NULL, 'q'},
@@ -186,6 +190,11 @@ static const char *take_argument(int c, char *arg, struct options *o)
         break;
     case 'c':
         o->path = arg;
+        break;
+    case OPT_EXPLAIN:
+        o->action = ACTION_EXPLAIN;
+        o->explain = arg;
+        o->config.share_cpus = true;
         break;
     case OPT_LAYOUT:
         o->config.layout = arg;

@@ -12,13 +12,14 @@
 
 enum exit_status {
     EXIT_OK = 0,
-    EXIT_CONFIG = 1, /* the configuration has errors */
-    EXIT_USAGE = 2,  /* the command line has */
-    EXIT_START = 3,  /* something did not start */
-    EXIT_LEDGER = 4, /* packets are missing */
+    EXIT_CONFIG = 1,   /* the configuration has errors */
+    EXIT_USAGE = 2,    /* the command line has */
+    EXIT_START = 3,    /* something did not start */
+    EXIT_LEDGER = 4,   /* packets are missing */
+    EXIT_NOT_SENT = 5, /* --explain: the frame would not be sent */
 };
 
-enum action { ACTION_RUN, ACTION_CHECK, ACTION_PLAN, ACTION_DESCRIBE };
+enum action { ACTION_RUN, ACTION_CHECK, ACTION_PLAN, ACTION_DESCRIBE, ACTION_EXPLAIN };
 
 struct options {
     enum action action;
@@ -26,6 +27,7 @@ struct options {
     describe_form *describe;
     struct describe_options description;
     const char *path, *report;
+    const char *explain;     /* a frame in words, or NULL */
     const char *control;     /* path of the control socket, or NULL */
     struct access access;    /* to it */
     const char *capture_dir; /* where captures are written */

@@ -7,8 +7,8 @@
 #include <rte_cycles.h>
 
 #include "capture/capture.h"
-
 #include "control/change_routes.h"
+#include "explain/explain.h"
 
 #define TOLERANCE 0.01 /* beyond it a subscriber counts as under or over */
 #define PPM       1e6
@@ -126,6 +126,7 @@ void control_free(struct control *c)
     ids_close(c);
     free(c->route_key);
     live_close(c->model);
+    explain_free(c->explain);
     free(c);
 }
 

@@ -55,10 +55,13 @@ struct shaper {
                                               read; NULL: not yet */
 };
 
+struct explain;
+
 struct control {
     struct engine *e;
     struct tables *tables;
     struct capture *capture;            /* NULL: there are none */
+    struct explain *explain;            /* NULL until somebody asks */
     struct cfg_model *model;            /* as it is now: live.h */
     const struct cfg_model *configured; /* as the configuration says it should be */
     unsigned n_shapers;
@@ -68,7 +71,7 @@ struct control {
     double *errors;                                     /* room for one of each pipe */
     struct ids ids;
     uint64_t *route_key; /* parallel to model->routes: prefix << 8 | length */
-    uint64_t changes; /* requests that may have changed something */
+    uint64_t changes;    /* requests that may have changed something */
 };
 
 /** After engine_build(). Returns NULL without memory. */

@@ -8,8 +8,9 @@
 
 #define MAX_COMMANDS 64
 
-static const struct command *const tables[] = {show_commands, change_commands, stream_commands,
-                                               subscriber_commands, route_commands, capture_commands};
+static const struct command *const tables[] = {
+    show_commands,  change_commands,  stream_commands, subscriber_commands,
+    route_commands, capture_commands, explain_commands};
 
 #define N_TABLES (sizeof(tables) / sizeof(tables[0]))
 

@@ -19,7 +19,7 @@ struct command {
 
 /** NULL at the end. */
 extern const struct command show_commands[], change_commands[], stream_commands[],
-    subscriber_commands[], route_commands[], capture_commands[];
+    subscriber_commands[], route_commands[], capture_commands[], explain_commands[];
 
 /** In the table of those that show; it is with the routes. */
 json_t *show_routes(struct control *c, const json_t *request, struct refusal *why);

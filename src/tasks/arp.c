@@ -297,6 +297,7 @@ const struct task_type task_arp =
         .fini = arp_fini,
         .handle = arp_handle,
         .poll = arp_poll,
+        .explain = arp_explain,
         .stat_names = stat_names,
         .stat = arp_stat,
 };

@@ -80,7 +80,7 @@ void arp_ask_subscriber(struct task *t, uint32_t id, uint32_t addr)
         return;
     if (((rte_cpu_to_be_32(addr) ^ s->ipv4) & s->ipv4_mask) != 0)
         addr = rte_be_to_cpu_32(s->ipv4);
-    if (request_subscriber(t, id, broadcast, addr))
+    if (request_subscriber(t, id, broadcast, addr) && a->notes == NULL)
         e->asked = a->tick;
 }
 
@@ -92,7 +92,7 @@ void arp_ask_nexthop(struct task *t, uint32_t id)
     if (a->neighbour_of[id] == UINT32_MAX || a->tables->routes->nexthop[id].mac_known)
         return;
     nb = &a->neighbour[a->neighbour_of[id]];
-    if (may_ask(a, &nb->entry) && request_neighbour(t, nb, broadcast))
+    if (may_ask(a, &nb->entry) && request_neighbour(t, nb, broadcast) && a->notes == NULL)
         nb->entry.asked = a->tick;
 }
 

@@ -9,6 +9,7 @@
  *   arp_nexthops.c   next hops by neighbour; they come and go while it runs
  *   arp_ask.c        requests for them, and what is forgotten
  *   arp_icmp.c       echo replies and ICMP errors
+ *   arp_explain.c    what it would do with a packet
  */
 #ifndef TASKS_ARP_IMPL_H
 #define TASKS_ARP_IMPL_H
@@ -82,6 +83,8 @@ struct arp {
     uint32_t age, refresh; /* ticks */
     bool pcp_from_dscp;    /* of ICMP to subscribers */
 
+    FILE *notes; /* NULL, but in a copy that only looks: what it would learn goes there instead */
+
     struct bucket arp, request, echo, error;
 
     struct arp_entry *subscriber; /* parallel to the subscribers' records */
@@ -144,6 +147,10 @@ uint16_t arp_sweep(struct task *t);
 
 /** A packet to one of the gateway's own addresses. */
 void arp_echo(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
+/** In a copy that only looks: what a sender would have taught. */
+void arp_note_learned(const struct arp *a, const uint8_t *mac, bool known);
+/** See task_type.explain. */
+void arp_explain(struct task *t, struct rte_mbuf *m, const struct task_explain *x);
 /** Answer a packet with an ICMP error. */
 void arp_icmp_error(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
                     enum punt_reason why);

@@ -99,6 +99,10 @@ void arp_learn_subscriber(struct arp *a, uint32_t id, const uint8_t *mac, uint32
         a->static_conflicts += !same;
         return;
     }
+    if (a->notes != NULL) {
+        arp_note_learned(a, mac, same);
+        return;
+    }
     if (!same) /* a line that every core reads: not without need */
         subscriber_set_mac(s, mac);
     a->subscriber[id].addr = addr;
@@ -117,6 +121,12 @@ void arp_set_neighbour_mac(struct arp *a, const struct neighbour *nb, const uint
 
 void arp_learn_neighbour(struct arp *a, struct neighbour *nb, const uint8_t *mac)
 {
+    if (a->notes != NULL) {
+        const struct nexthop *nh = &a->tables->routes->nexthop[a->member[nb->first]];
+
+        arp_note_learned(a, mac, nh->mac_known && memcmp(nh->eth, mac, 6) == 0);
+        return;
+    }
     arp_set_neighbour_mac(a, nb, mac);
     heard(a, &nb->entry);
 }

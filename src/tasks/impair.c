@@ -223,6 +223,15 @@ static void impair_handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     }
 }
 
+/* Faults come by chance: a packet that has none. */
+static void impair_explain(struct task *t, struct rte_mbuf *m, const struct task_explain *x)
+{
+    fputs("its faults, delay and rate are left out\n", x->notes);
+    if (t->in_port != PORT_IN_MBUF)
+        meta_set_in_port(m, t->in_port);
+    task_emit(t, 0, m);
+}
+
 static uint16_t impair_poll(struct task *t, uint64_t now)
 {
     struct impair *s = t->state;
@@ -337,6 +346,7 @@ const struct task_type
             .fini = impair_fini,
             .handle = impair_handle,
             .poll = impair_poll,
+            .explain = impair_explain,
             .held = impair_held,
             .stat_names = stat_names,
             .stat = impair_stat,

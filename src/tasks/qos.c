@@ -91,6 +91,18 @@ static inline bool has_profile(const struct qos *q, uint32_t path)
     return pipe < q->n_pipes && (q->in_use[pipe / 64] >> pipe % 64 & 1) != 0;
 }
 
+/* Why a packet cannot come before the scheduler at all; -1: it can. */
+static inline int refused(const struct qos *q, const struct rte_mbuf *m)
+{
+    /* a pipe that is nobody's has no rate of its own */
+    if (unlikely(!has_profile(q, meta_path(m))))
+        return DROP_NOT_SHAPED;
+    /* beyond the burst it would stay at the head of its queue for ever */
+    if (unlikely(m->pkt_len > q->shape->mtu))
+        return DROP_TOO_BIG;
+    return -1;
+}
+
 static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     struct qos *q = t->state;
@@ -99,14 +111,10 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     uint16_t k = 0;
 
     for (uint16_t i = 0; i < n; i++) {
-        /* a pipe that is nobody's has no rate of its own */
-        if (unlikely(!has_profile(q, meta_path(m[i])))) {
-            task_drop(t, m[i], DROP_NOT_SHAPED);
-            continue;
-        }
-        /* beyond the burst it would stay at the head of its queue for ever */
-        if (unlikely(m[i]->pkt_len > q->shape->mtu)) {
-            task_drop(t, m[i], DROP_TOO_BIG);
+        int why = refused(q, m[i]);
+
+        if (unlikely(why >= 0)) {
+            task_drop(t, m[i], (unsigned)why);
             continue;
         }
         m[i]->hash.sched.traffic_class = (uint8_t)stamp;
@@ -117,6 +125,18 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     q->owed += k;
     if (unlikely(sched_enqueue(q->sched, in, k) < k))
         count_drops(t, q);
+}
+
+/* As if the packet had left its queue again. How full that is says whoever shows it. */
+static void explain(struct task *t, struct rte_mbuf *m, const struct task_explain *x)
+{
+    int why = refused(t->state, m);
+
+    (void)x;
+    if (why >= 0)
+        task_drop(t, m, (unsigned)why);
+    else
+        task_emit(t, 0, m);
 }
 
 /* A packet that was there when the last of the run left continues the run. Another begins one if it
@@ -214,6 +234,7 @@ const struct task_type task_qos = {
     .fini = qos_fini,
     .handle = handle,
     .poll = poll,
+    .explain = explain,
     .held = held,
     .drops_itself = true,
 };

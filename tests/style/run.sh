@@ -40,7 +40,8 @@ includes engine 'engine|config|base'
 includes capture 'capture|engine|tables|config|packet|base'
 includes tasks 'tasks|sched|engine|config|tables|packet|base'
 includes telemetry 'telemetry|engine|tables|config|base'
-includes control 'control|capture|telemetry|tasks|sched|engine|config|tables|packet|base'
+includes explain 'explain|tasks|engine|tables|config|packet|base'
+includes control 'control|explain|capture|telemetry|tasks|sched|engine|config|tables|packet|base'
 rule "config and base are free of DPDK" "$(grep -nE '#include <rte_' src/config/* src/base/*)"
 rule "tasks do not include each other" "$(grep -nE '#include "tasks/' src/tasks/*.c |
     awk -F'[/:.]' '{ base = $3; sub(/_.*/, "", base) } !index($0, "tasks/task_types.h") && !match($0, "\"tasks/" base)')"

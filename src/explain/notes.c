@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a task found, read from what it has written: into the mbuf, or by the output it chose. */
+#include <inttypes.h>
+#include <rte_ip.h>
+
+#include "base/units.h"
+#include "explain/walk_impl.h"
+#include "packet/bytes.h"
+#include "packet/qinq.h"
+#include "tasks/qos.h"
+
+#define DESTINATION_AT 30 /* of the IPv4 packet in an untagged frame */
+
+static const char *queue_name(unsigned queue)
+{
+    static const char *const names[QOS_QUEUES] = {"class 0",
+                                                  "class 1",
+                                                  "class 2",
+                                                  "class 3",
+                                                  "class 4",
+                                                  "class 5",
+                                                  "class 6",
+                                                  "class 7",
+                                                  "class 8",
+                                                  "class 9",
+                                                  "class 10",
+                                                  "class 11",
+                                                  "best effort, queue 0",
+                                                  "best effort, queue 1",
+                                                  "best effort, queue 2",
+                                                  "best effort, queue 3"};
+
+    return names[queue % QOS_QUEUES];
+}
+
+/* Bits that are set, from the left. */
+static unsigned prefix_len(rte_be32_t mask)
+{
+    return (unsigned)__builtin_popcount(mask);
+}
+
+static void print_subscriber(const struct explain *x, uint32_t id, FILE *to)
+{
+    const struct subscriber *s = &x->tables->subscribers->record[id];
+    uint64_t tags = qinq_tags(s->l2);
+    char address[32], mac[32];
+
+    fprintf(to, "subscriber %" PRIu32 ": %s %u.%u, %s/%u", id, x->e->plan->cfg->ports[s->port].name,
+            qinq_svlan(tags), qinq_cvlan(tags),
+            format_ipv4(net32(s->ipv4), address, sizeof(address)), prefix_len(s->ipv4_mask));
+    if (s->has_gre_key)
+        fprintf(to, ", GRE key %" PRIu32, net32(s->gre_key));
+    if (s->mac_known)
+        fprintf(to, ", MAC %s\n", format_mac(s->l2, mac, sizeof(mac)));
+    else
+        fputs(", MAC not known\n", to);
+}
+
+static void print_path(uint32_t path, FILE *to)
+{
+    if (path >= SUBSCRIBER_NO_PATH)
+        fputs("no scheduler shapes this subscriber\n", to);
+    else
+        fprintf(to, "%s of pipe %" PRIu32 "\n", queue_name(path), path / QOS_QUEUES);
+}
+
+/* The longest rule for an address that leads to this next hop. */
+static void print_prefix(const struct route_table *r, uint32_t address, uint32_t id, FILE *to)
+{
+    char text[32];
+    uint32_t found;
+
+    for (unsigned len = 32; len > 0; len--) {
+        uint32_t prefix = address & (UINT32_MAX << (32 - len));
+
+        if (rte_lpm_is_rule_present(r->lpm, prefix, (uint8_t)len, &found) != 1)
+            continue;
+        if (found != id)
+            return;
+        /* the default route is two halves, where these are not routes themselves */
+        if (len == 1 && (r->own_halves >> (prefix >> 31) & 1) == 0)
+            prefix = len = 0;
+        fprintf(to, "route %s/%u: ", format_ipv4(prefix, text, sizeof(text)), len);
+        return;
+    }
+}
+
+static void print_nexthop(const struct explain *x, uint32_t id, const struct walk_frame *frame,
+                          FILE *to)
+{
+    const struct route_table *r = x->tables->routes;
+    const struct nexthop *nh = &r->nexthop[id];
+    const struct rte_ipv4_hdr *outer = (const struct rte_ipv4_hdr *)nh->ip_gre;
+    char text[32], from[32];
+
+    if (frame->len >= DESTINATION_AT + 4)
+        print_prefix(r, net32(load32(frame->bytes + DESTINATION_AT)), id, to);
+    if (nh->local) {
+        fputs("an address of the gateway itself\n", to);
+        return;
+    }
+    fprintf(to, "next hop %" PRIu32 " by %s", id, x->e->plan->cfg->ports[nh->port].name);
+    if (nh->mac_known)
+        fprintf(to, ", MAC %s", format_mac(nh->eth, text, sizeof(text)));
+    else
+        fprintf(to, ", MAC of %s not known", format_ipv4(net32(nh->via), text, sizeof(text)));
+    if (nh->has_gre)
+        fprintf(to, ", GRE %s -> %s", format_ipv4(net32(outer->src_addr), from, sizeof(from)),
+                format_ipv4(net32(outer->dst_addr), text, sizeof(text)));
+    if (nh->has_mpls)
+        fprintf(to, ", label %" PRIu32, net32(nh->mpls) >> 12);
+    fputc('\n', to);
+}
+
+/* The subscriber's rate, and how full his queue is. */
+static void print_shaping(const struct explain *x, unsigned instance, uint32_t path, FILE *to)
+{
+    const struct qos *q = qos_state(x->e->tasks[instance]);
+    uint32_t pipe = path / QOS_QUEUES, profile;
+    unsigned queue = path % QOS_QUEUES;
+    unsigned size = q->shape->class[queue < QOS_BE ? queue : QOS_BE].size;
+    char rate[32];
+    int depth;
+
+    if (pipe >= q->n_pipes)
+        return;
+    profile = __atomic_load_n(&q->pipe[pipe].profile, __ATOMIC_RELAXED);
+    if (profile == CFG_NONE)
+        return;
+    format_rate(q->cfg->profiles[profile].shape[q->direction].rate, rate, sizeof(rate));
+    fprintf(to, "profile %s: %sbit/s %s\n", q->cfg->profiles[profile].name, rate,
+            q->direction == QOS_UP ? "up" : "down");
+    depth = x->depth != NULL ? x->depth(x->ctx, instance, path) : -1;
+    if (depth >= 0)
+        fprintf(to, "%s holds %d of %u packets%s\n", queue_name(queue), depth, size,
+                (unsigned)depth >= size ? ": full" : "");
+}
+
+static const char *punt_text(enum punt_reason why)
+{
+    static const char *const texts[] = {
+        [PUNT_FOR_US] = "it is for the gateway itself",
+        [PUNT_NO_MAC] = "the MAC that it goes to is not known",
+        [PUNT_TTL_EXPIRED] = "its TTL ends here",
+        [PUNT_TOO_BIG] = "it is too big and must not be fragmented",
+    };
+
+    return (unsigned)why < RTE_DIM(texts) ? texts[why] : "no reason";
+}
+
+void notes_print(const struct explain *x, const struct walk_step *step, const struct meta *before,
+                 const struct meta *after, const struct walk_frame *frame, FILE *to)
+{
+    const struct plan_instance *inst = &x->e->plan->instances[step->instance];
+    const struct task *t = x->e->tasks[step->instance];
+
+    if (after->subscriber != before->subscriber && after->subscriber != 0)
+        print_subscriber(x, after->subscriber, to);
+    if (after->path != before->path)
+        print_path(after->path, to);
+    if (after->nexthop != before->nexthop && after->nexthop != 0)
+        print_nexthop(x, after->nexthop, frame, to);
+    if (qos_state(t) != NULL)
+        print_shaping(x, step->instance, after->path, to);
+    for (unsigned i = 0; i < step->n_ends; i++) {
+        const struct walk_end *end = &step->end[i];
+
+        if (end->kind != END_OUTPUT)
+            continue;
+        if (end->punted)
+            fprintf(to, "to the slow path: %s\n", punt_text(after->punt));
+        if (t->type->schema.spreads && inst->output[0].n_dests > 1)
+            fprintf(to, "worker %u of %u\n", end->way, inst->output[0].n_dests);
+    }
+}
