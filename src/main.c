@@ -221,6 +221,8 @@ static int run_controlled(struct engine *e, struct tables *tables, struct server
     struct control *control = control_open(e, tables);
     int status = EXIT_START;
 
+    if (control != NULL)
+        control->options = &o->config;
     if (control == NULL)
         log_error("no memory to watch the subscribers");
     else if ((control->capture = capture_open(e, tables, o->capture_dir)) == NULL)

@@ -131,9 +131,8 @@ static const struct key top_keys[N_TOP] = {
     [TOP_LAYOUT] = {"layout", KEY_OTHER, .required = true},
 };
 
-/* Room for more of them while it runs. */
-static void load_room(struct loader *l, const struct value *v, const char *key, uint32_t configured,
-                      uint32_t *room)
+void load_room(struct loader *l, const struct value *v, const char *key, uint32_t configured,
+               uint32_t *room)
 {
     if (v->set && v->v.u < configured)
         key_error(l, v->setting, key, "%u are configured: expected at least as many", configured);

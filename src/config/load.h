@@ -59,8 +59,12 @@ void load_graph(struct loader *l, const config_setting_t *const *settings);
 /** Read a CSV file of subscribers; at is where it is named. Overlaps are not checked here. */
 void load_csv(struct loader *l, const char *path, struct loc at, const char *named);
 
-/** The machine that the layout is for: what the command line says, else the file, else this one. */
+/** Room for more of something than are configured, if a key says so. */
 struct value;
+void load_room(struct loader *l, const struct value *v, const char *key, uint32_t configured,
+               uint32_t *room);
+
+/** The machine that the layout is for: what the command line says, else the file, else this one. */
 void load_topology(struct loader *l, const struct value *said);
 
 /**

@@ -134,10 +134,12 @@ void load_dscp_maps(struct loader *l, const config_setting_t *maps)
 
 void load_qos(struct loader *l, const config_setting_t *qos)
 {
-    enum { QOS_KEY_PROFILES, QOS_KEY_MAPS, QOS_KEY_SCHEDULERS, N_KEYS };
-    static const struct key keys[N_KEYS] = {{.name = "profiles", .type = KEY_OTHER},
-                                            {.name = "dscp_maps", .type = KEY_OTHER},
-                                            {.name = "schedulers", .type = KEY_OTHER}};
+    enum { QOS_KEY_PROFILES, QOS_KEY_MAPS, QOS_KEY_SCHEDULERS, QOS_KEY_MAX, N_KEYS };
+    static const struct key keys[N_KEYS] = {
+        {.name = "profiles", .type = KEY_OTHER},
+        {.name = "dscp_maps", .type = KEY_OTHER},
+        {.name = "schedulers", .type = KEY_OTHER},
+        {.name = "max_profiles", .type = KEY_COUNT, .min = 1, .max = QOS_MAX_PROFILES}};
     struct value v[N_KEYS];
 
     if (qos == NULL)
@@ -148,6 +150,7 @@ void load_qos(struct loader *l, const config_setting_t *qos)
     }
     read_group(l, qos, "group qos", keys, N_KEYS, v);
     load_profiles(l, v[QOS_KEY_PROFILES].setting);
+    load_room(l, &v[QOS_KEY_MAX], "max_profiles", l->m->qos.n_profiles, &l->m->qos.max_profiles);
     load_dscp_maps(l, v[QOS_KEY_MAPS].setting);
     load_schedulers(l, v[QOS_KEY_SCHEDULERS].setting);
 }

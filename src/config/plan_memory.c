@@ -206,7 +206,7 @@ static void measure_schedulers(struct plan *p)
             continue;
         s = &q->schedulers[scheduler];
         p->memory.task_queued[i] = queued(p->cfg, s);
-        p->memory.task_sched[i] = qos_sched_bytes(s, q->n_profiles) +
+        p->memory.task_sched[i] = qos_sched_bytes(s, room_profiles(q)) +
                                   (uint64_t)s->n_subports * s->pipes_per_subport * PLAN_QOS_PIPE;
         p->memory.sched += p->memory.task_sched[i];
     }

@@ -94,9 +94,16 @@ struct cfg_dscp_map {
 
 struct cfg_qos {
     unsigned n_profiles, n_schedulers, n_dscp_maps;
+    unsigned max_profiles; /* room for those that come while it runs; 0: only what is configured */
     struct cfg_profile *profiles;
     struct cfg_scheduler *schedulers;
     struct cfg_dscp_map *dscp_maps;
 };
+
+/** How many profiles each scheduler has room for. */
+static inline unsigned room_profiles(const struct cfg_qos *q)
+{
+    return q->max_profiles > q->n_profiles ? q->max_profiles : q->n_profiles;
+}
 
 #endif

@@ -102,6 +102,8 @@ struct control *control_open(struct engine *e, struct tables *tables)
     c->tables = tables;
     c->sampled = rte_rdtsc();
     c->configured = e->plan->cfg;
+    c->profile_places = e->plan->cfg->qos.n_profiles;
+    c->profile_room = room_profiles(&e->plan->cfg->qos);
     c->model = live_open(e->plan->cfg);
     if (c->model == NULL || open_shapers(c) != 0 || ids_open(c) != 0 || routes_open(c) != 0) {
         control_free(c);
@@ -126,6 +128,9 @@ void control_free(struct control *c)
     ids_close(c);
     free(c->route_key);
     live_close(c->model);
+    config_free(c->reloaded);
+    for (unsigned i = 0; i < QOS_MAX_PROFILES; i++)
+        free(c->profile_name[i]);
     explain_free(c->explain);
     free(c);
 }

@@ -60,10 +60,14 @@ struct explain;
 struct control {
     struct engine *e;
     struct tables *tables;
-    struct capture *capture;            /* NULL: there are none */
-    struct explain *explain;            /* NULL until somebody asks */
-    struct cfg_model *model;            /* as it is now: live.h */
-    const struct cfg_model *configured; /* as the configuration says it should be */
+    struct capture *capture;               /* NULL: there are none */
+    struct explain *explain;               /* NULL until somebody asks */
+    struct cfg_model *model;               /* as it is now: live.h */
+    const struct cfg_model *configured;    /* as the configuration says it should be */
+    struct cfg_model *reloaded;            /* that, where a reload has read it; or NULL */
+    const struct config_options *options;  /* with which it was read; NULL: no reload */
+    char *profile_name[QOS_MAX_PROFILES];  /* of those that a reload has added */
+    unsigned profile_places, profile_room; /* of profiles in each scheduler */
     unsigned n_shapers;
     struct shaper *shaper;
     uint64_t sampled;                                   /* TSC of the last sample */

@@ -9,8 +9,8 @@
 #define MAX_COMMANDS 64
 
 static const struct command *const tables[] = {
-    show_commands,  change_commands,  stream_commands, subscriber_commands,
-    route_commands, capture_commands, explain_commands};
+    show_commands,       change_commands, stream_commands, capture_commands,
+    subscriber_commands, route_commands,  reload_commands, explain_commands};
 
 #define N_TABLES (sizeof(tables) / sizeof(tables[0]))
 
@@ -45,11 +45,16 @@ static void unknown_command(const char *name, struct refusal *why)
     }
 }
 
+/* What live_changes() tells of. */
 static bool changes_something(const struct command *command)
 {
-    for (const struct command *k = change_commands; k->name != NULL; k++)
-        if (k == command)
-            return true;
+    static const struct command *const changing[] = {change_commands, subscriber_commands,
+                                                     route_commands, reload_commands};
+
+    for (size_t i = 0; i < RTE_DIM(changing); i++)
+        for (const struct command *k = changing[i]; k->name != NULL; k++)
+            if (k == command)
+                return true;
     return false;
 }
 
@@ -70,7 +75,7 @@ static int check_keys(const struct command *command, const json_t *request, stru
     return 0;
 }
 
-static json_t *run(struct control *c, const json_t *request, struct refusal *why)
+json_t *request_run(struct control *c, const json_t *request, struct refusal *why)
 {
     const struct command *command;
     const char *name;
@@ -103,7 +108,7 @@ char *request_answer(struct control *c, const char *request, size_t len)
         refuse(&why, "not JSON: %.150s, column %d; expected one object on one line", error.text,
                error.column);
     else
-        answer = run(c, parsed, &why);
+        answer = request_run(c, parsed, &why);
     json_decref(parsed);
     if (answer == NULL)
         answer = json_pack("{s:s}", "error", why.text);

@@ -19,10 +19,15 @@ struct command {
 
 /** NULL at the end. */
 extern const struct command show_commands[], change_commands[], stream_commands[],
-    subscriber_commands[], route_commands[], capture_commands[], explain_commands[];
+    subscriber_commands[], route_commands[], reload_commands[], capture_commands[],
+    explain_commands[];
 
-/** In the table of those that show; it is with the routes. */
+/** In the table of those that show; they are with what they show. */
 json_t *show_routes(struct control *c, const json_t *request, struct refusal *why);
+json_t *show_changes(struct control *c, const json_t *request, struct refusal *why);
+
+/** Do what a request asks for. Returns the answer, or NULL with the reason. */
+json_t *request_run(struct control *c, const json_t *request, struct refusal *why);
 
 /* Each reads a key. Returns 0 or -EINVAL, with the key and what was expected in why. */
 int want_integer(const json_t *request, const char *key, uint64_t first, uint64_t last,

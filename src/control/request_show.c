@@ -99,6 +99,7 @@ const struct command show_commands[] = {
     {"show-subscribers", {"first", "count"}, show_subscribers},
     {"show-qos", {NULL}, show_qos},
     {"show-routes", {"first", "count"}, show_routes},
+    {"show-changes", {NULL}, show_changes},
     {"show-ledger", {NULL}, show_ledger},
     {NULL, {NULL}, NULL},
 };

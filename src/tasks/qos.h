@@ -97,6 +97,10 @@ struct qos_run qos_run(const struct qos_pipe *p);
  * scheduler cannot do what it says. */
 int qos_set_profile(struct task *t, uint32_t pipe, uint32_t profile);
 
+/** What stands in qos.profiles[] at an index is new, or has changed: learn it. Pipes that have it
+ * keep its old shape until qos_set_profile(). Returns 0, or -ENOSPC or -EINVAL. */
+int qos_take_profile(struct task *t, uint32_t profile);
+
 /** Give a pipe that is nobody's to a subscriber: its figures start from 0. Returns as
  * qos_set_profile(). */
 int qos_open_pipe(struct task *t, uint32_t pipe, uint32_t profile);

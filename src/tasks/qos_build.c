@@ -44,25 +44,44 @@ int qos_set_subport_rate(struct task *t, uint32_t subport, uint64_t rate)
     return sched_set_subport_rate(q->sched, subport, rate);
 }
 
-/* Only profiles that the scheduler can do: another scheduler's may be beyond it. */
-static unsigned fit_profiles(struct qos *q, struct cfg_profile *fit)
+static bool fits(const struct qos *q, uint32_t profile)
 {
     uint64_t clock = qos_fit_clock(q->tsc_hz, q->shape->rate, NULL, 0);
     struct qos_finding f[32];
+    unsigned found = qos_shape_check(q->shape, clock,
+                                     &q->cfg->profiles[profile].shape[q->direction], f, RTE_DIM(f));
+
+    for (unsigned k = 0; k < found; k++)
+        if (f[k].error)
+            return false;
+    return true;
+}
+
+/* Only profiles that the scheduler can do: another scheduler's may be beyond it. */
+static unsigned fit_profiles(struct qos *q, struct cfg_profile *fit)
+{
     unsigned n = 0;
 
     for (unsigned i = 0; i < q->cfg->n_profiles; i++) {
-        unsigned found = qos_shape_check(q->shape, clock, &q->cfg->profiles[i].shape[q->direction],
-                                         f, RTE_DIM(f));
-        bool possible = true;
-
-        for (unsigned k = 0; k < found; k++)
-            possible &= !f[k].error;
-        q->sched_profile[i] = possible ? (int16_t)n : (int16_t)-1;
-        if (possible)
+        q->sched_profile[i] = fits(q, i) ? (int16_t)n : (int16_t)-1;
+        if (q->sched_profile[i] >= 0)
             fit[n++] = q->cfg->profiles[i];
     }
     return n;
+}
+
+int qos_take_profile(struct task *t, uint32_t profile)
+{
+    struct qos *q = t->state;
+    int rc = -1;
+
+    if (fits(q, profile)) {
+        rc = sched_add_profile(q->sched, &q->cfg->profiles[profile].shape[q->direction]);
+        if (rc < 0)
+            return rc;
+    }
+    q->sched_profile[profile] = (int16_t)rc;
+    return 0;
 }
 
 static int make_sched(struct qos *q, const struct task_env *env)
@@ -79,7 +98,7 @@ static int make_sched(struct qos *q, const struct task_env *env)
     if (fit == NULL)
         return -ENOMEM;
     config.n_profiles = fit_profiles(q, fit);
-    config.max_profiles = config.n_profiles;
+    config.max_profiles = config.n_profiles + room_profiles(q->cfg) - q->cfg->n_profiles;
     q->sched = sched_create(&config);
     free(fit);
     return q->sched != NULL ? 0 : -ENOMEM;
