@@ -18,11 +18,13 @@ def latency(scale):
 
 class FakeRig(Rig):
     """Two generators up, two down, a probe each, one sink. capacity: packets per second of the gateway; noise: of it;
-    ceiling: of all generators together; dies: numbers of the trials (from 0) that die; disturbed: likewise."""
+    ceiling: of all generators together; dies: numbers of the trials (from 0) that die; disturbed: likewise; late: likewise,
+    in which a twentieth of the load was not made."""
 
-    def __init__(self, capacity=3e6, noise=0.0, ceiling=20e6, dies=(), disturbed=(), probes=True, **faults):
+    def __init__(self, capacity=3e6, noise=0.0, ceiling=20e6, dies=(), disturbed=(), late=(), probes=True, **faults):
         super().__init__(__file__)
         self.capacity, self.noise, self.most, self.dies, self.disturbed = capacity, noise, ceiling, dies, disturbed
+        self.late, self.number = late, 0
         self.faults = faults
         self.rng, self.count, self.requests = random.Random(1), 0, []
         self.plans = {"gateway": {"name": "fake", "configuration": __file__}}
@@ -36,7 +38,8 @@ class FakeRig(Rig):
 
     def trial(self, request, sample):
         self.requests.append(request)
-        number, self.count = self.count, self.count + 1
+        self.number = number = self.count
+        self.count += 1
         if number in self.dies:
             dead = run.Result(False, 3, "exit status 3\nvbng: error: no memory", None, ["vbng"], 0.1)
             return dead, dead
@@ -45,7 +48,7 @@ class FakeRig(Rig):
 
     def rates(self, request):
         wanted = 4e7 if request.load is None else request.load
-        made = min(wanted, self.most)
+        made = min(wanted, self.most) * (0.95 if self.number in self.late else 1)
         return wanted, made, min(made, self.now)
 
     def samples(self, request, sample):

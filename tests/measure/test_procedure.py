@@ -67,6 +67,15 @@ class Whole(unittest.TestCase):
         self.assertEqual((r["trials"], r["used"]), (8, 6))
         self.assertAlmostEqual(m.figures[0]["ndr"]["lower"] / CAPACITY, 1, delta=0.025)
 
+    def test_a_load_that_was_not_there_is_tried_again(self):
+        """In every other trial the generator was away for a while: the knee is found all the same."""
+        m = measurement(FakeRig(late=range(0, 1000, 2)), options=procedure.Options(parts=("rplus", "search"), package=False))
+        m.run()
+        for goal in ("ndr", "pdr"):
+            self.assertAlmostEqual(m.figures[0][goal]["lower"] / CAPACITY, 1, delta=0.025)
+        late = sum(t["unsent"] > 0.01 * t["intended"] and t["purpose"] == "search" for t in m.trials)
+        self.assertGreater(late, 3)
+
     def test_all_disturbed_is_said(self):
         m = measurement(FakeRig(disturbed=range(1000)), options=procedure.Options(parts=("rplus",)))
         m.run()

@@ -48,7 +48,7 @@ class Lab:
     @property
     def seconds(self):
         """Length of a run."""
-        return self.args.seconds or (0.4 if self.quick else 2.0)
+        return self.args.seconds or (0.25 if self.quick else 2.0)
 
     def say(self, text):
         """Progress, for people."""

@@ -38,6 +38,7 @@ def parser():
     p.add_argument("--max-trials", type=int, help=f"for one R+ (default: {d.max_trials})")
     p.add_argument("--search-width", type=float, help=f"relative distance of the bounds of NDR and PDR (default: {d.search_width:g})")
     p.add_argument("--search-trials", type=int, help=f"at one load; the majority decides (default: {d.search_trials})")
+    p.add_argument("--latency-trials", type=int, help=f"at each load (default: {d.latency_trials})")
     p.add_argument("--pdr", type=float, help=f"loss ratio of PDR (default: {d.pdr:g})")
     p.add_argument("--saturation", default="100%", help="rate of each generator for R+ (default: 100%% of the line rate)")
     p.add_argument("--no-mlrsearch", action="store_true", help="do not use the package mlrsearch though it is there")
@@ -51,7 +52,8 @@ def parser():
 
 def _options(args, p):
     base = procedure.QUICK if args.quick else procedure.Options()
-    given = {name: value for name in ("seconds", "width", "confidence", "max_trials", "search_width", "search_trials", "pdr")
+    given = {name: value for name in ("seconds", "width", "confidence", "max_trials", "search_width", "search_trials", "latency_trials",
+                                      "pdr")
              if (value := getattr(args, name)) is not None}
     if args.only:
         given["parts"] = ("rplus", *sorted(set(args.only) - {"rplus"}))
@@ -60,7 +62,7 @@ def _options(args, p):
     options = replace(base, **given)
     if options.seconds < options.short:
         options = replace(options, short=options.seconds)
-    for name in ("seconds", "width", "max_trials", "search_width", "search_trials"):
+    for name in ("seconds", "width", "max_trials", "search_width", "search_trials", "latency_trials"):
         if getattr(options, name) <= 0:
             p.error(f"--{name.replace('_', '-')} must be above 0")
     for name in ("width", "confidence", "search_width", "pdr"):

@@ -21,7 +21,6 @@ TABLE2 = {
 
 # Section III.C and Fig. 10: Mpps of the layouts that the text gives a number for
 FIG10 = {"pipeline": 14.88, "smt-rx-qos": 8.65, "smt-qos-tx": 9.50}
-FIG10_HELD, FIG10_MBUFS = 40_000, 2_000_000  # packets in the scheduler, of mbufs provisioned
 
 # Section III.D: where throughput (Fig. 11) and the packets held (Fig. 12) begin to change, GiB of mbufs; the system's
 # DTLB has 4 entries for pages of 1 GiB

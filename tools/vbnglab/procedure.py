@@ -26,7 +26,7 @@ class Options:
     max_trials: int = 15  # for R+
     search_width: float = 0.02
     search_trials: int = 3  # at a load; the majority decides
-    again: int = 4  # times that a disturbed trial of a search is repeated
+    again: int = 4  # times that a trial of a search is repeated which was disturbed, or was bad only as its load was not there
     pdr: float = 0.005  # loss ratio of the partial drop rate
     latency_trials: int = 3  # at each load
     parts: tuple = ("rplus", "search", "latency")
@@ -126,7 +126,7 @@ class Measurement:
             for _ in range(1 + o.again):
                 row = self._one(Request("search", direction, size, load, seconds), "search")
                 rows.append(row)
-                if _calm([row]):
+                if _calm([row]) and not (trial.fell_short(row) and row["loss_ratio"] <= o.pdr):
                     break
             return trial.outcome(row)
 

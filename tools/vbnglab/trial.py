@@ -95,7 +95,7 @@ def _marks(rig, row, tester, errors, egress):
     marks = []
     disturbed = {c["of"] for c in row["cores"] if c["cpu_share"] < DISTURBED}
     if row["loss_ratio"] < SATURATED and "tester" not in disturbed:
-        if row["unsent"] > (1 - SHORT) * row["intended"]:
+        if fell_short(row):
             marks.append(GENERATOR)
         elif row["load"] is None:
             marks.append(LINE)
@@ -156,12 +156,17 @@ def _mean_frame(rig, report):
     return sum(p["rx_bytes"] for p in ports) / packets + 4 if packets else None
 
 
+def fell_short(row):
+    """Was the load not there?"""
+    return row["unsent"] > (1 - SHORT) * row["intended"]
+
+
 def outcome(row):
     """What the trial says to a search: what the generator did not send is counted as lost, so that a load that was
     never there is not called kept."""
     if not row["ok"]:
         return Outcome(1, 1)
-    unsent = row["unsent"] if row["unsent"] > (1 - SHORT) * row["intended"] else 0
+    unsent = row["unsent"] if fell_short(row) else 0
     return Outcome(row["offered"] + unsent, row["lost"] + unsent)
 
 

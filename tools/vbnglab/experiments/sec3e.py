@@ -14,7 +14,7 @@ from . import minimal
 TITLE = "section III.E: random classes and queues against one class and queue"
 LAYOUTS = ["one-core", "qos-alone"]
 TEMPLATES = os.path.join(runs.TOP, "pkt_templates")
-START = 0.8  # seconds until a process runs evenly
+SETTLE = 0.3  # seconds of packets until all of them have gone round
 STREAMS = {"random": os.path.join(TEMPLATES, "cpe0-classes.tmpl"), "one queue": os.path.join(TEMPLATES, "cpe0.tmpl")}
 
 
@@ -55,8 +55,10 @@ def utilisation(lab, layout, stream):
     settings = [("memory", "no-huge"), *minimal.SETTINGS, ("gen.template", STREAMS[stream]), *lab.args.set]
     seconds = lab.seconds
     extra = ["--topology", "live", "--subscribers", path]
-    with runs.start(minimal.CONFIG, START + seconds + 0.5, settings, layout.file, extra=extra, vbng=lab.vbng) as process:
-        time.sleep(START)
+    with runs.start(minimal.CONFIG, SETTLE + seconds + 0.2, settings, layout.file, extra=extra, vbng=lab.vbng, sample=0.1) as process:
+        while process.alive() and not process.sampling():
+            time.sleep(0.02)
+        time.sleep(SETTLE)
         touched = Touched(process.pid)
         if bandwidth.controllers():
             with bandwidth.measured(seconds, channels):
