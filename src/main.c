@@ -227,8 +227,8 @@ static int run_controlled(struct engine *e, struct tables *tables, struct server
         log_error("no memory to watch the subscribers");
     else if ((control->capture = capture_open(e, tables, o->capture_dir)) == NULL)
         log_error("expected --capture-dir DIR, a folder");
-    else if (metrics_engine_add(e) != 0 || metrics_plan_add(e->plan) != 0 ||
-             metrics_qos_add(control) != 0)
+    else if (metrics_engine_add(e) != 0 || metrics_qos_add(control) != 0 ||
+             metrics_plan_add(e->plan) != 0) /* the last: who has it finds all others */
         log_error("DPDK's telemetry library has no room for our commands");
     else
         status = run_with_state(e, control, server, o);

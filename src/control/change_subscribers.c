@@ -102,7 +102,7 @@ static void set_pipe_owner(struct control *c, const struct cfg_subscriber *s, ui
             continue;
         sh->subscriber[s->pipe] = id;
         memset(&sh->before[s->pipe], 0, sizeof(sh->before[0]));
-        memset(&sh->rate[s->pipe], 0, sizeof(sh->rate[0]));
+        memset(&sh->sample[s->pipe], 0, sizeof(sh->sample[0]));
         if (sh->counters != NULL)
             memset(&sh->counters[(size_t)s->pipe * sh->n_queues], 0,
                    sh->n_queues * sizeof(sh->counters[0]));

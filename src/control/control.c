@@ -56,8 +56,8 @@ static int open_shaper(struct control *c, unsigned instance, const struct qos *q
             s->queue[s->n_queues++] = (uint8_t)i;
     s->subscriber = calloc(q->n_pipes, sizeof(*s->subscriber));
     s->before = calloc(q->n_pipes, sizeof(*s->before));
-    s->rate = calloc(q->n_pipes, sizeof(*s->rate));
-    if (s->subscriber == NULL || s->before == NULL || s->rate == NULL)
+    s->sample = calloc(q->n_pipes, sizeof(*s->sample));
+    if (s->subscriber == NULL || s->before == NULL || s->sample == NULL)
         return -1;
     for (uint32_t id = 1; id <= control_model(c)->n_subscribers; id++) {
         const struct qos_pipe *p = shaper_pipe(c, s, id);
@@ -109,6 +109,7 @@ struct control *control_open(struct engine *e, struct tables *tables)
         control_free(c);
         return NULL;
     }
+    control_sample(c); /* for who asks before the first interval has ended */
     return c;
 }
 
@@ -120,7 +121,7 @@ void control_free(struct control *c)
     for (unsigned i = 0; i < c->n_shapers; i++) {
         free(c->shaper[i].subscriber);
         free(c->shaper[i].before);
-        free(c->shaper[i].rate);
+        free(c->shaper[i].sample);
         free(c->shaper[i].counters);
     }
     free(c->shaper);
@@ -153,18 +154,21 @@ static bool pipe_error(struct shaper *s, uint32_t pipe, uint64_t interval, doubl
     return true;
 }
 
-static void sample_rate(struct shaper *s, uint32_t pipe, double seconds)
+static void sample_pipe(struct shaper *s, uint32_t pipe, double seconds)
 {
-    const uint64_t *dropped = sched_pipe_drops(s->q->sched, pipe);
-    uint64_t bytes = __atomic_load_n(&s->q->pipe[pipe].bytes, __ATOMIC_RELAXED);
-    uint64_t drops = dropped != NULL ? __atomic_load_n(dropped, __ATOMIC_RELAXED) : 0;
-    struct pipe_rate *r = &s->rate[pipe];
+    const uint64_t *drops = sched_pipe_drops(s->q->sched, pipe);
+    const struct qos_pipe *p = &s->q->pipe[pipe];
+    struct pipe_sample was = s->sample[pipe], *now = &s->sample[pipe];
 
-    r->bps = (uint64_t)((double)(bytes - r->bytes) * 8 / seconds);
-    r->drop_pps = (uint32_t)((double)(drops - r->drops) / seconds + 0.5);
-    r->bytes = bytes;
-    r->drops = drops;
-    r->shaped_ppm = 0;
+    *now = (struct pipe_sample){
+        .bytes = __atomic_load_n(&p->bytes, __ATOMIC_RELAXED),
+        .packets = __atomic_load_n(&p->packets, __ATOMIC_RELAXED),
+        .drops = drops != NULL ? __atomic_load_n(drops, __ATOMIC_RELAXED) : 0,
+        .sojourn_ns = (uint32_t)fmin(1e9 * qos_sojourn(s->q, p), UINT32_MAX),
+        .profile = __atomic_load_n(&p->profile, __ATOMIC_RELAXED),
+    };
+    now->bps = (uint64_t)((double)(now->bytes - was.bytes) * 8 / seconds);
+    now->drop_pps = (uint32_t)((double)(now->drops - was.drops) / seconds + 0.5);
 }
 
 static int by_value(const void *a, const void *b)
@@ -182,10 +186,10 @@ static void sample_errors(struct control *c, struct shaper *s, uint64_t interval
     for (uint32_t pipe = 0; pipe < s->q->n_pipes; pipe++) {
         if (s->subscriber[pipe] == 0)
             continue;
-        sample_rate(s, pipe, e.seconds);
+        sample_pipe(s, pipe, e.seconds);
         if (!pipe_error(s, pipe, interval, &error))
             continue;
-        s->rate[pipe].shaped_ppm = (uint32_t)((1 + error) * PPM + 0.5);
+        s->sample[pipe].shaped_ppm = (uint32_t)((1 + error) * PPM + 0.5);
         c->errors[e.limited++] = error;
         e.under += error < -TOLERANCE;
         e.over += error > TOLERANCE;

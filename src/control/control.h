@@ -27,13 +27,16 @@ struct shaping_error {
     uint32_t worst_subscriber; /* id; 0: none counts */
 };
 
-/** What a pipe did in the last interval. */
-struct pipe_rate {
-    uint64_t bytes, drops; /* at the last sample, since the start */
-    uint64_t bps;          /* with the scheduler's overhead */
+/** A pipe at the last sample, and what it did in the interval that ended there. Readers get these
+ * and leave the core's own lines alone, so that it costs the core nothing how often they ask. */
+struct pipe_sample {
+    uint64_t bytes, packets, drops; /* since the start */
+    uint64_t bps;                   /* with the scheduler's overhead */
     uint32_t drop_pps;
     uint32_t
         shaped_ppm; /* delivered by configured, as in struct shaping_error; 0: was not limited */
+    uint32_t sojourn_ns; /* moving average; no more than 4.2 s */
+    uint32_t profile;    /* index in qos.profiles[] */
 };
 
 /** One instance of a qos task. */
@@ -43,7 +46,7 @@ struct shaper {
     const struct qos *q;
     uint32_t *subscriber;                    /* id by pipe; 0: the pipe is not in use */
     struct qos_run *before;                  /* by pipe, at the last sample */
-    struct pipe_rate *rate;                  /* by pipe; written between metrics_hold() and
+    struct pipe_sample *sample;              /* by pipe; written between metrics_hold() and
                                                 metrics_release() */
     uint64_t subport_rate[QOS_MAX_SUBPORTS]; /* bit/s, as it is now */
     struct shaping_error error;              /* of the last interval */

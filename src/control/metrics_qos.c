@@ -11,8 +11,7 @@
 #include "engine/ledger.h"
 #include "telemetry/metrics.h"
 
-#define READ(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
-#define PPM     1000000
+#define PPM 1000000
 
 /* Tasks of type qos, each instance; lag and error of the last interval of a second. */
 
@@ -75,7 +74,7 @@ static void shaper_read(const void *of, unsigned i, uint64_t *figures)
                                 .error = (uint64_t)(PPM * fabs(s->error.worst) + 0.5)};
 }
 
-/* Subscribers: what the qos core leaves in the line of each pipe; nothing is asked of the core. */
+/* Subscribers, as they were at the last sample: nothing is asked of the core. */
 
 struct way_figures {
     uint64_t bytes, packets, bps, sojourn, rate, shaped, drops, drop_pps;
@@ -171,20 +170,17 @@ static unsigned subscriber_find(const void *of, const char *name)
     return id != 0 ? id - 1 : m->n_subscribers;
 }
 
-static void add_way(const struct shaper *s, const struct qos_pipe *p, struct way_figures *way)
+static void add_way(const struct shaper *s, const struct pipe_sample *p, struct way_figures *way)
 {
-    uint32_t profile = READ(p->profile), pipe = (uint32_t)(p - s->q->pipe);
-    const uint64_t *drops = sched_pipe_drops(s->q->sched, pipe);
-
-    way->bytes += READ(p->bytes);
-    way->packets += READ(p->packets);
-    way->bps += s->rate[pipe].bps;
-    way->sojourn = (uint64_t)(1e9 * qos_sojourn(s->q, p));
-    if (profile < s->q->cfg->n_profiles)
-        way->rate = s->q->cfg->profiles[profile].shape[s->q->direction].rate;
-    way->shaped = s->rate[pipe].shaped_ppm;
-    way->drops += drops != NULL ? READ(*drops) : 0;
-    way->drop_pps += s->rate[pipe].drop_pps;
+    way->bytes += p->bytes;
+    way->packets += p->packets;
+    way->bps += p->bps;
+    way->sojourn = p->sojourn_ns;
+    if (p->profile < s->q->cfg->n_profiles)
+        way->rate = s->q->cfg->profiles[p->profile].shape[s->q->direction].rate;
+    way->shaped = p->shaped_ppm;
+    way->drops += p->drops;
+    way->drop_pps += p->drop_pps;
 }
 
 static void subscriber_read(const void *of, unsigned i, uint64_t *figures)
@@ -193,10 +189,11 @@ static void subscriber_read(const void *of, unsigned i, uint64_t *figures)
     struct subscriber_figures *f = (struct subscriber_figures *)figures;
 
     for (unsigned k = 0; k < c->n_shapers; k++) {
-        const struct qos_pipe *p = shaper_pipe(c, &c->shaper[k], i + 1);
+        const struct shaper *s = &c->shaper[k];
+        const struct qos_pipe *p = shaper_pipe(c, s, i + 1);
 
         if (p != NULL)
-            add_way(&c->shaper[k], p, &f->way[c->shaper[k].q->direction]);
+            add_way(s, &s->sample[p - s->q->pipe], &f->way[s->q->direction]);
     }
     for (unsigned d = 0; d < QOS_DIRECTIONS; d++)
         if (f->way[d].shaped != 0)

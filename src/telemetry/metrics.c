@@ -5,7 +5,7 @@
  *   /vbng/task            how many there are, and each metric: type, unit, name, meaning
  *   /vbng/task/list,N     names, from number N (default 0) on, as many as an answer holds
  *   /vbng/task/get,WHICH  figures of one, by name or number
- *   /vbng/task/page,N     figures of several from number N on, in rows without keys
+ *   /vbng/task/page,N     names and figures of several from number N on, a line of CSV for each
  *   /vbng/task/top,KEY,N  those with the greatest figure, from rank N (default 0) on
  */
 #include "telemetry/metrics.h"
@@ -20,6 +20,7 @@
 #include <rte_telemetry.h>
 #include <rte_version.h>
 
+#include "telemetry/metrics_csv.h"
 #include "telemetry/metrics_rank.h"
 
 #if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
@@ -29,7 +30,7 @@
 #endif
 
 #define LIST_MAX 200 /* names in an answer: it has room for 16 KiB */
-#define PAGE_MAX 512 /* numbers in an answer */
+#define ROWS_MAX 512 /* numbers in an answer */
 #define TOP_MAX  25  /* objects in an answer, with their names */
 
 /* Written by the main thread, read by the library's. */
@@ -165,17 +166,16 @@ static void add_row(const struct metric_group *g, unsigned i, struct rte_tel_dat
             rte_tel_data_add_array_uint(d, metric_value_of(figures, m));
 }
 
+/* A text: one string holds far more than an array. */
 static int page(const struct metric_group *g, const char *params, struct rte_tel_data *d)
 {
     long first = number_of(params);
-    unsigned count = g->count(g->of), n = row_length(g), room = PAGE_MAX;
+    char text[RTE_TEL_MAX_SINGLE_STRING_LEN];
 
     if (first < 0)
         return -EINVAL;
-    rte_tel_data_start_array(d, RTE_TEL_UINT_VAL);
-    for (unsigned i = (unsigned)first; i < count && room >= n; i++, room -= n)
-        add_row(g, i, d);
-    return 0;
+    metrics_csv(g, (unsigned)first, text, sizeof(text));
+    return rte_tel_data_string(d, text);
 }
 
 static int top(const struct metric_group *g, const char *params, struct rte_tel_data *d)
@@ -184,7 +184,7 @@ static int top(const struct metric_group *g, const char *params, struct rte_tel_
     long first = len > 0 ? number_of(params[len] == ',' ? params + len + 1 : NULL) : -1;
     struct rte_tel_data *numbers = rte_tel_data_alloc(), *names = rte_tel_data_alloc(),
                         *rows = rte_tel_data_alloc();
-    unsigned n = row_length(g), count = 0, room = RTE_MIN((unsigned)TOP_MAX, PAGE_MAX / n);
+    unsigned n = row_length(g), count = 0, room = RTE_MIN((unsigned)TOP_MAX, ROWS_MAX / n);
     struct ranked *ranks = first >= 0 ? metrics_rank(g, params, len, &count) : NULL;
 
     if (ranks == NULL || numbers == NULL || names == NULL || rows == NULL) {
@@ -243,7 +243,7 @@ int metrics_add(const struct metric_group *g)
         {"", "What is counted of each, and how many there are. No parameters."},
         {"/list", "Names. Parameter: number of the first; default 0."},
         {"/get", "Figures of one. Parameter: its name or number."},
-        {"/page", "Figures of several, in rows. Parameter: number of the first."},
+        {"/page", "Names and figures of several, as CSV. Parameter: number of the first."},
         {"/top", "Those with most of something, in rows. Parameters: key, first rank."}};
     char cmd[METRICS_MAX_NAME];
     int rc = 0;

@@ -153,12 +153,17 @@ class Telemetry(unittest.TestCase):
     def test_all_subscribers_in_pages(self):
         rows = self.client.ask("/vbng/subscriber")
         self.assertEqual(rows.pop("count"), SUBSCRIBERS)
+        end = time.monotonic() + 20
+        while self.client.ask("/vbng/subscriber/get,0")["up_packets"] == 0 and time.monotonic() < end:
+            time.sleep(0.1)  # they are looked at once a second
         total, first, packets = 0, 0, list(rows).index("up_packets")
         while first < SUBSCRIBERS:
-            flat = self.client.ask(f"/vbng/subscriber/page,{first}")
-            self.assertEqual(len(flat) % len(rows), 0)
-            total += sum(flat[packets :: len(rows)])
-            first += len(flat) // len(rows)
+            lines = [line.split(",") for line in self.client.ask(f"/vbng/subscriber/page,{first}").splitlines()]
+            self.assertGreaterEqual(len(lines), min(20, SUBSCRIBERS - first))
+            self.assertEqual({len(line) for line in lines}, {1 + len(rows)})
+            self.assertEqual(lines[0][0], self.client.ask(f"/vbng/subscriber/list,{first}")[0])
+            total += sum(int(line[1 + packets]) for line in lines)
+            first += len(lines)
         self.assertEqual(first, SUBSCRIBERS)
         self.assertGreater(total, 0)
         self.assertLessEqual(total, self.client.ask("/vbng/task/get,qos_up")["sent"])
@@ -190,6 +195,31 @@ class Telemetry(unittest.TestCase):
             out = subprocess.run([TOP, "--socket", self.path, "--once", *more], capture_output=True, text=True, timeout=60)
             self.assertEqual(out.returncode, 0, out.stderr)
             self.assertIn(word, out.stdout)
+
+    @unittest.skipUnless(shutil.which("tmux"), "tmux is not installed")
+    def test_keys_in_a_terminal_of_24_lines(self):
+        server = os.path.join(self.folder, "tmux")
+
+        def tmux(*args):
+            return subprocess.run(["tmux", "-S", server, "-f", "/dev/null", *args], capture_output=True, text=True, timeout=20)
+
+        self.assertEqual(tmux("new-session", "-d", "-x", "80", "-y", "24", f"{TOP} --socket {self.path} --interval 0.3; sleep 60").returncode, 0)
+        try:
+            for key, words in ((None, ["core0 ", "rx bit/s", "scheduler", "q end"]), ("p", ["gre_up", "drops per second"]), ("s", ["cpe0 128.256", "by rate"]),
+                               ("d", ["by drops"]), ("PageDown", ["22 to 4"]), ("PageUp", ["1 to 21 of 65536 by drops"]), ("g", ["scheduler", "rx bit/s"])):
+                if key is not None:
+                    tmux("send-keys", key)
+                end = time.monotonic() + 20
+                while any(word not in (shown := tmux("capture-pane", "-p").stdout) for word in words) and time.monotonic() < end:
+                    time.sleep(0.1)
+                self.assertEqual([word for word in words if word not in shown], [], shown)
+            tmux("send-keys", "q")
+            end = time.monotonic() + 20
+            while "q end" in tmux("capture-pane", "-p").stdout and time.monotonic() < end:
+                time.sleep(0.1)
+            self.assertNotIn("Traceback", tmux("capture-pane", "-p").stdout)
+        finally:
+            tmux("kill-server")
 
     def test_no_gateway(self):
         out = subprocess.run([EXPORTER, "--socket", os.path.join(self.folder, "none"), "--once"], capture_output=True,

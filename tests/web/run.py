@@ -49,7 +49,7 @@ class Page(unittest.TestCase):
             cls.vbng = cls.gateway()
             cls.web = cls.start([VBNG_WEB, "--port", "0", "--interval", "0.5", "--socket", SOCKET], stdout=subprocess.PIPE, text=True)
             cls.url = cls.web.stdout.readline().strip()
-            cls.browser = browser.Browser()
+            cls.browser = browser.Browser(1280, 1500)
             cls.browser.open(cls.url)
         except BaseException:
             cls.tearDownClass()

@@ -8,21 +8,17 @@ from .telemetry import Unreachable
 GROUPS = ("core", "port", "link", "pool", "qos", "ledger")  # tasks have keys of their own
 
 
-def all_names(telemetry):
-    """{group: names}: they do not change while a gateway runs."""
-    return {group: telemetry.names(group) for group in (*GROUPS, "task")}
-
-
 class Reading:
     """All counters at a moment: groups[GROUP][NAME][KEY]."""
 
-    def __init__(self, telemetry, names):
+    def __init__(self, telemetry, tasks):
+        """tasks: their names, which do not change while a gateway runs."""
         self.at, self.clock = time.monotonic(), time.time()
         self.groups = {}
         for group in GROUPS:
-            keys, rows = telemetry.rows(group) if names[group] else ([], [])
-            self.groups[group] = {name: dict(zip(keys, row)) for name, row in zip(names[group], rows)}
-        self.groups["task"] = {name: telemetry.must(f"/vbng/task/get,{i}") for i, name in enumerate(names["task"])}
+            keys, rows = telemetry.rows(group)
+            self.groups[group] = {name: dict(zip(keys, row)) for name, row in rows}
+        self.groups["task"] = {name: telemetry.must(f"/vbng/task/get,{i}") for i, name in enumerate(tasks)}
         if not self.groups["ledger"]:
             raise Unreachable("the gateway is ending")
 

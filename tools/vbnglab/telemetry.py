@@ -94,14 +94,14 @@ class Telemetry:
         head = self.ask(f"/vbng/{group}")
         return None if head is None else [key for key in head if key != "count" and not key.endswith("_")]
 
-    def page(self, group, keys, first):
-        """Rows of figures from number first on, as many as an answer holds."""
-        return in_rows(self.must(f"/vbng/{group}/page,{first}"), keys)
+    def page(self, group, first):
+        """[(name, row of figures)] from number first on, as many as an answer holds."""
+        lines = (line.split(",") for line in self.must(f"/vbng/{group}/page,{first}").splitlines())
+        return [(name, list(map(int, row))) for name, *row in lines]
 
     def rows(self, group):
-        """(keys, rows of figures) of a large group, many in an answer."""
-        keys = self.keys(group)
-        return keys, self.in_pieces(lambda first: self.page(group, keys, first), self.count(group))
+        """(keys, [(name, row of figures)]) of all objects of a group; no keys where there is no such group."""
+        return self.keys(group), self.in_pieces(lambda first: self.page(group, first), self.count(group))
 
     def top(self, group, keys, key, first=0):
         """(how many there are, [(number, name, row)]) with the greatest figure of a key, from rank first on."""
@@ -113,6 +113,8 @@ class Telemetry:
         text = ""
         while piece := self.must(f"/vbng/plan/json,{len(text.encode())}"):
             text += piece
+        if not text:
+            raise Unreachable("the gateway is ending")
         return json.loads(text)
 
     @staticmethod

@@ -5,7 +5,7 @@ import threading
 import time
 
 from . import drops
-from .reading import Rates, Reading, all_names, dropped_keys
+from .reading import Rates, Reading, dropped_keys
 from .telemetry import Telemetry, Unreachable, find_socket
 from .web_graph import layout
 
@@ -62,7 +62,7 @@ class State:
         while not self.stop.is_set():
             try:
                 self._watch()
-            except (Unreachable, KeyError, TypeError) as e:  # what it says may end in the middle when it ends
+            except (Unreachable, LookupError, TypeError, ValueError) as e:  # what it says may end in the middle when it ends
                 with self.lock:
                     self.error = str(e) if isinstance(e, Unreachable) else "the gateway ended while it was read"
             self.stop.wait(self.interval)
@@ -70,7 +70,7 @@ class State:
     def _watch(self):
         with Telemetry(self.path or find_socket()) as telemetry:
             plan = telemetry.plan()
-            names = all_names(telemetry)
+            names = telemetry.names("task")
             before = Reading(telemetry, names)
             self._new_gateway(plan)
             while not self.stop.wait(max(0.0, before.at + self.interval - time.monotonic())):

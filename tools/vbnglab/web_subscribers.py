@@ -32,7 +32,7 @@ class Subscribers:
             try:
                 self._connect()
                 rows, total, note = self._search(sort, page, search.strip()) if search.strip() else self._all(sort, page)
-            except (Unreachable, KeyError, TypeError) as e:
+            except (Unreachable, LookupError, TypeError, ValueError) as e:
                 self._close()
                 raise Unreachable(str(e)) from e
             return {"sort": sort, "page": page, "size": PAGE, "total": total, "note": note, "drops": "up_drops" in self.keys, "rows": rows}
@@ -60,9 +60,8 @@ class Subscribers:
         else:
             total, rows = t.count("subscriber"), []
             while len(rows) < min(PAGE, total - first):
-                rows += t.page("subscriber", self.keys, first + len(rows))
-            names = t.must(f"/vbng/subscriber/list,{first}")
-            found = [(first + i, name, row) for i, (name, row) in enumerate(zip(names, rows[:PAGE])) if name]
+                rows += t.page("subscriber", first + len(rows))
+            found = [(first + i, name, row) for i, (name, row) in enumerate(rows[:PAGE]) if name]
         return [self._entry(*f) for f in found], total, note
 
     def _search(self, sort, page, search):
