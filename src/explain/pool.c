@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include <rte_mbuf.h>
-#include <rte_mbuf_pool_ops.h>
 
 /* Without a cache, nothing stays behind. */
 #define MBUFS 255
@@ -38,7 +37,7 @@ int look_pool_open(struct look_pool *p, const char *name, uint16_t data_room)
     };
     if (p->mp == NULL)
         return -ENOMEM;
-    if (rte_mempool_set_ops_byname(p->mp, rte_mbuf_best_mempool_ops(), NULL) == 0) {
+    if (rte_mempool_set_ops_byname(p->mp, RTE_MBUF_DEFAULT_MEMPOOL_OPS, NULL) == 0) {
         rte_pktmbuf_pool_init(p->mp, &private);
         if (populate(p) == 0) {
             rte_mempool_obj_iter(p->mp, rte_pktmbuf_init, NULL);

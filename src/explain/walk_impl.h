@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parts of a walk: explain.c, from task to task; notes.c, what each found; walk.c, what is
+/* The parts of a walk: walker.c, from task to task; notes.c, what each found; walk.c, what is
  * kept of it and how it is shown. */
 #ifndef EXPLAIN_WALK_IMPL_H
 #define EXPLAIN_WALK_IMPL_H
@@ -15,6 +15,10 @@ struct explain {
     void *ctx;
     struct look_pool pool[CFG_MAX_POOLS]; /* mp NULL: not needed yet */
 };
+
+/** With the room that mbufs of a pool of the configuration have; made when it is first asked for.
+ * NULL: no memory. */
+const struct look_pool *explain_pool(struct explain *x, uint32_t pool);
 
 /** What the mbuf says of its packet (engine/meta.h). */
 struct meta {

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include <rte_cycles.h>
+#include <rte_dev.h>
 
 #include "engine/eal.h"
 #include "explain/offline.h"
@@ -94,6 +95,9 @@ static struct gateway *gateway_open(const char *path)
     g.plan->memory.total = RTE_MAX(g.plan->memory.total, LEAST_MEMORY);
     if (!has_eal && eal_start(g.plan, false) != 0)
         fail(path, "no EAL");
+    /* so that no port has the same number in the configuration and in DPDK */
+    if (!has_eal && rte_dev_probe("net_null99,no-rx=1") != 0)
+        fail(path, "no further device");
     has_eal = true;
     if (engine_open(&g.engine, g.plan) != 0)
         fail(path, "does not start");
@@ -111,8 +115,11 @@ static struct gateway *gateway_open(const char *path)
 
 static void gateway_close(struct gateway *g)
 {
+    struct rte_mempool *looked = rte_mempool_lookup("explain_0");
     uint64_t missing;
 
+    if (looked != NULL && rte_mempool_in_use_count(looked) > 0)
+        fail(g->model->path, "explain has not given back its packets");
     explain_free(g->explain);
     missing = engine_free(&g->engine);
     if (missing > 0)
@@ -134,15 +141,27 @@ static uint64_t held(const struct engine *e)
     return sum;
 }
 
+/* As net_pcap receives it: what does not fit goes on in further segments. */
 static struct rte_mbuf *packet(struct gateway *g, unsigned port, const uint8_t *frame, uint32_t len)
 {
-    struct look_pool pool = {.mp = g->engine.pools[g->model->ports[port].pool]};
-    struct rte_mbuf *m = look_pool_packet(&pool, frame, len);
+    struct rte_mempool *pool = g->engine.pools[g->model->ports[port].pool];
+    struct rte_mbuf *whole = rte_pktmbuf_alloc(pool), *last = whole;
 
-    if (m == NULL)
-        fail(g->model->path, "out of mbufs");
-    m->port = g->engine.ports[port].dpdk_id;
-    return m;
+    while (last != NULL) {
+        uint16_t n = (uint16_t)RTE_MIN(len, (uint32_t)rte_pktmbuf_tailroom(last));
+
+        memcpy(rte_pktmbuf_append(last, n), frame, n);
+        frame += n;
+        len -= n;
+        if (last != whole && rte_pktmbuf_chain(whole, last) != 0)
+            break;
+        if (len == 0) {
+            whole->port = g->engine.ports[port].dpdk_id;
+            return whole;
+        }
+        last = rte_pktmbuf_alloc(pool);
+    }
+    fail(g->model->path, "out of mbufs");
 }
 
 /* As a port brings it to its core. The slow path's clock stands still, so that its limits are the

@@ -4,7 +4,6 @@
 #define TESTS_EXPLAIN_TRUTH_H
 
 #include "explain/explain.h"
-#include "explain/pool.h"
 #include "explain/spec.h"
 
 struct fate {

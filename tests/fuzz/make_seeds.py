@@ -36,6 +36,14 @@ CSV = (
 )
 
 
+EXPLAINED = (
+    "cpe0 128.256 10.0.0.0 -> 198.18.0.1 dscp 46 ttl 1 df size 1522 pcp 5 udp 1 -> 2",
+    "core0 mpls 16 17 label-ttl 9 gre 17 tunnel 203.0.113.1 -> 192.0.2.1 8.8.8.8 -> 10.0.0.17 tcp",
+    "cpe0 128.256 arp 10.0.0.0 -> 100.64.0.1 from 02:00:00:00:00:01",
+    "core1 hex 02b00000010102dd0000000108004500",
+)
+
+
 def graph_input(case):
     """The frames that a case sends, as fuzz_graph.c reads them."""
     rows = b""
@@ -65,6 +73,8 @@ def seeds():
     yield "csv", "table", CSV.encode()
     for request in REQUESTS:
         yield "control", request["cmd"], json.dumps(request).encode()
+    for i, frame in enumerate(EXPLAINED):
+        yield "control", f"explain {i}", json.dumps({"cmd": "explain", "frame": frame}).encode()
 
 
 def main(folder):

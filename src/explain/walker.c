@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From task to task. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "explain/walk_impl.h"
+
+#define MAX_STEPS      512         /* links may form a circle */
+#define DROP_LINK_FULL "link_full" /* as the report calls it */
+
+/** A packet that has come before a task. */
+struct waiting {
+    struct rte_mbuf *m;
+    struct walk_frame frame; /* as it came; belongs to whoever sent it */
+    unsigned instance, packet;
+    uint16_t in_port; /* or PORT_IN_MBUF */
+};
+
+/** A walk under way. */
+struct walker {
+    struct explain *x;
+    struct walk *w;
+    struct waiting *queue;
+    unsigned at, n; /* queue[at..n-1] wait */
+    bool sent, punted;
+    char *err;
+    size_t err_len;
+};
+
+static int no_memory(struct walker *k)
+{
+    snprintf(k->err, k->err_len, "no memory for the packets of a walk");
+    return -1;
+}
+
+static int add_waiting(struct walker *k, const struct waiting *next)
+{
+    struct waiting *more;
+
+    if ((k->n & (k->n - 1)) == 0) { /* 0, or a power of two: full */
+        more = realloc(k->queue, RTE_MAX(2 * k->n, 1u) * sizeof(*more));
+        if (more == NULL) {
+            rte_pktmbuf_free(next->m);
+            return no_memory(k);
+        }
+        k->queue = more;
+    }
+    k->queue[k->n++] = *next;
+    return 0;
+}
+
+static struct meta meta_of(const struct rte_mbuf *m)
+{
+    return (struct meta){.subscriber = meta_subscriber(m),
+                         .path = meta_path(m),
+                         .nexthop = meta_nexthop(m),
+                         .punt = meta_punt_reason(m)};
+}
+
+/* The first that drops is the one that is told. */
+static void blame(struct walker *k, const struct walk_step *step, const char *reason)
+{
+    if (k->w->task != NULL)
+        return;
+    k->w->task = walk_task(k->w, step->instance)->name;
+    k->w->reason = reason;
+}
+
+/* What left the task by an output: it has left the gateway, or waits for the next task. */
+static int follow(struct walker *k, struct walk_step *step, const struct caught *c,
+                  const struct rte_mbuf *given)
+{
+    const struct plan *p = k->w->plan;
+    const struct plan_output *output = &p->instances[step->instance].output[c->output];
+    struct walk_end *end = walk_add_end(step, END_OUTPUT, 1);
+    struct waiting next = {.m = c->m, .in_port = PORT_IN_MBUF};
+
+    end->packet = c->m == given ? step->packet : ++k->w->n_packets;
+    end->output = k->x->e->tasks[step->instance]->type->schema.outputs[c->output];
+    end->punted = strcmp(end->output, "punt") == 0;
+    k->punted |= end->punted;
+    end->way = c->way;
+    end->to = output->dest[c->way];
+    end->frame = walk_copy(c->m);
+    if (end->to.kind == DEST_PORT) {
+        end->away = k->x->e->ports[end->to.index].away;
+        if (end->away)
+            blame(k, step, DROP_LINK_FULL);
+        k->sent = true;
+        rte_pktmbuf_free(c->m);
+        return 0;
+    }
+    next.packet = end->packet;
+    next.frame = end->frame;
+    next.instance = walk_next(k->w, end);
+    return add_waiting(k, &next);
+}
+
+/* What ended in the task. */
+static void note_ends(struct walker *k, struct walk_step *step, const struct task *t)
+{
+    for (unsigned i = 0; i <= TASK_MAX_DROPS; i++) {
+        const char *reason = i == DROP_NO_PATH ? DROP_NO_PATH_NAME : t->type->schema.drops[i];
+
+        if (t->drops[i] == 0)
+            continue;
+        walk_add_end(step, END_DROP, t->drops[i])->reason = reason;
+        blame(k, step, reason);
+    }
+    if (t->consumed > 0)
+        walk_add_end(step, END_CONSUMED, t->consumed);
+}
+
+/* The ledger of one task. */
+static int check_shadow(struct walker *k, const struct shadow *s)
+{
+    const struct task *t = &s->task;
+    uint64_t ended = t->consumed + s->n_caught;
+
+    for (unsigned i = 0; i <= TASK_MAX_DROPS; i++)
+        ended += t->drops[i];
+    if (s->n_lost == 0 && ended == t->in + t->created)
+        return 0;
+    snprintf(k->err, k->err_len, "task %s (%s): what it does with a packet cannot be shown",
+             t->cfg->name, t->type->schema.type);
+    return -1;
+}
+
+/* Run one task. The packet is held on to meanwhile, so that it can be looked at even if the task
+ * drops it. */
+static int run_task(struct walker *k, struct walk_step *step, const struct waiting *in,
+                    struct shadow *s, struct rte_mempool *pool)
+{
+    struct meta before = meta_of(in->m), after;
+    struct task_explain x = {.pool = pool};
+    bool kept = false;
+    size_t size;
+    int rc;
+
+    x.notes = open_memstream(&step->notes, &size);
+    if (x.notes == NULL)
+        return no_memory(k);
+    rte_pktmbuf_refcnt_update(in->m, 1);
+    shadow_run(s, in->m, in->in_port, &x);
+    after = meta_of(in->m);
+    for (unsigned i = 0; i < s->n_caught; i++)
+        kept |= s->caught[i].m == in->m;
+    if (kept)
+        rte_pktmbuf_refcnt_update(in->m, -1);
+    else
+        rte_pktmbuf_free(in->m);
+    rc = check_shadow(k, s);
+    for (unsigned i = 0; i < s->n_caught; i++) {
+        if (rc == 0)
+            rc = follow(k, step, &s->caught[i], in->m);
+        else
+            rte_pktmbuf_free(s->caught[i].m);
+    }
+    note_ends(k, step, &s->task);
+    notes_print(k->x, step, &before, &after, &in->frame, x.notes);
+    fclose(x.notes);
+    return rc;
+}
+
+static int take_step(struct walker *k, const struct waiting *in)
+{
+    const struct task *real = k->x->e->tasks[in->instance];
+    const struct look_pool *pool = explain_pool(k->x, real->cfg->pool);
+    struct walk_step *step = walk_add_step(k->w);
+    struct shadow *s;
+    int rc;
+
+    step->instance = in->instance;
+    step->packet = in->packet;
+    step->came = in->frame;
+    if (real->type->schema.kind == TASK_SINK) {
+        walk_add_end(step, END_CONSUMED, 1);
+        rte_pktmbuf_free(in->m);
+        return 0;
+    }
+    s = pool != NULL ? shadow_open(k->x->e, k->x->tables, pool->mp, in->instance) : NULL;
+    if (s == NULL) {
+        rte_pktmbuf_free(in->m);
+        return no_memory(k);
+    }
+    rc = run_task(k, step, in, s, pool->mp);
+    shadow_close(s);
+    return rc;
+}
+
+static int walk_all(struct walker *k)
+{
+    int rc = 0;
+
+    while (rc == 0 && k->at < k->n && k->w->n_steps < MAX_STEPS) {
+        struct waiting in = k->queue[k->at++];
+
+        rc = take_step(k, &in);
+    }
+    if (k->at < k->n)
+        k->w->verdict = WALK_ENDLESS;
+    else if (k->w->reason != NULL)
+        k->w->verdict = WALK_DROPPED;
+    else
+        k->w->verdict = !k->sent ? WALK_CONSUMED : k->punted ? WALK_ANSWERED : WALK_SENT;
+    while (k->at < k->n)
+        rte_pktmbuf_free(k->queue[k->at++].m);
+    return rc;
+}
+
+static bool find_reader(const struct plan *p, unsigned port, unsigned *reader)
+{
+    for (*reader = 0; *reader < p->n_instances; ++*reader)
+        for (uint16_t i = 0; i < p->instances[*reader].n_rx; i++)
+            if (p->instances[*reader].rx[i].port == port)
+                return true;
+    return false;
+}
+
+struct walk *explain_frame(struct explain *x, unsigned port, const uint8_t *frame, uint32_t len,
+                           char *err, size_t err_len)
+{
+    const struct plan *p = x->e->plan;
+    const struct cfg_port *cfg = &p->cfg->ports[port];
+    const struct look_pool *pool = explain_pool(x, cfg->pool);
+    struct walker k = {.x = x, .err = err, .err_len = err_len};
+    struct waiting first = {.packet = 1, .in_port = (uint16_t)port};
+    int rc;
+
+    if (!find_reader(p, port, &first.instance)) {
+        snprintf(err, err_len, "port %s: no task reads it", cfg->name);
+        return NULL;
+    }
+    first.m = pool != NULL ? look_pool_packet(pool, frame, len) : NULL;
+    if (first.m == NULL) {
+        no_memory(&k);
+        return NULL;
+    }
+    first.m->port = x->e->ports[port].dpdk_id; /* as a device does */
+    meta_set_path(first.m, UINT32_MAX);
+    k.w = walk_new(p);
+    k.w->port = port;
+    k.w->reader = first.instance;
+    k.w->n_packets = 1;
+    first.frame = k.w->frame = walk_copy(first.m);
+    rc = add_waiting(&k, &first);
+    if (rc == 0)
+        rc = walk_all(&k);
+    free(k.queue);
+    if (rc == 0)
+        return k.w;
+    walk_free(k.w);
+    return NULL;
+}
