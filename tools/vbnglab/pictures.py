@@ -41,12 +41,14 @@ def bars(axes, groups, series, values, paper=None):
     the line on it smallest to largest. paper: {group: figure} drawn as grey lines."""
     width = 0.8 / max(1, len(series))
     for k, s in enumerate(series):
+        label = str(s)  # once
         for i, g in enumerate(groups):
             if not values.get((g, s)):
                 continue
             m, down, up = spread(values[g, s])
             axes.bar(i - 0.4 + (k + 0.5) * width, m, width * 0.92, yerr=[[down], [up]], color=COLOURS[k % len(COLOURS)],
-                     error_kw={"lw": 0.8}, label=None if i else str(s))
+                     error_kw={"lw": 0.8}, label=label)
+            label = None
     for i, g in enumerate(groups):
         if paper and g in paper:
             axes.plot([i - 0.45, i + 0.45], [paper[g]] * 2, color=PAPER, lw=2.5)
