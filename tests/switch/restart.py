@@ -134,5 +134,5 @@ def cases(binary):
             ("testpmd", "switch restarts, tester by memif", switch_restarts, testpmd, "memif"),
             ("ovs-dpdk", "switch restarts", switch_restarts, ovs, None),
             ("testpmd", "VNF restarts as client", vnf_restarts, testpmd, None),
-            ("testpmd", "VNF restarts as server", vnf_restarts, server("testpmd"), None)):
+            ("testpmd", "VNF restarts as server, tester by memif", vnf_restarts, server("testpmd"), "memif")):
         yield name, f"{name}: {title}", lambda a=(what, adapter, kind): run_case(binary, *a)

@@ -155,20 +155,42 @@ def crash():
         return refused(Dies(folder).start, "ended with status 3), last lines:\nthe reason")
 
 
-def output():
-    """The table of a made-up result."""
-    figure = {"size": "64", "direction": "up", "rplus": {"pps": {"median": 2e6, "min": 1e6, "max": 3e6}, "loss_ratio": 0.5, "used": 1},
+def made_up(scenario, name="x", size="64", cpu="A CPU"):
+    """A result with one point."""
+    figure = {"size": size, "direction": "up", "rplus": {"pps": {"median": 2e6, "min": 1e6, "max": 3e6}, "loss_ratio": 0.5, "used": 1},
               "latency": [{"share": 0.1, "streams": {"s": {"p50": {"median": 1500}, "p99": {"median": 2500}}}}]}
-    trial = {"purpose": "rplus", "size": "64", "direction": "up", "ok": True, "cpu": {"switch": 0.5, "machine": 1.5}}
+    trial = {"purpose": "rplus", "size": size, "direction": "up", "ok": True, "cpu": {"switch": 0.5, "machine": 1.5}}
     entry = {"title": "X", "version": "1", "mode": "patch", "state": "measured", "why": "", "result": {"figures": [figure], "trials": [trial]}}
     dead = {"title": "Y", "version": None, "mode": "patch", "state": "rendered", "why": "not in PATH", "result": None}
-    text = switchlab_output.text({"scenario": "p2p", "about": "x", "shared": True, "alone": entry, "switches": {"x": entry, "y": dead}})
-    return [f"'{w}' is not in the table:\n{text}" for w in ("2  ", "1–3", "50 %", "0.50", "1.50", "1.5/2.5", "not in PATH", "function only") if w not in text]
+    return {"scenario": scenario, "about": "x", "shared": True, "alone": entry, "switches": {name: entry, "y": dead}, "machine": {"cpu": cpu},
+            "command": []}  # fmt: skip
+
+
+def output():
+    """The table of a made-up result, and of several as one."""
+    text = switchlab_output.text(made_up("p2p"))
+    wrong = [f"'{w}' is not in the table:\n{text}" for w in ("2  ", "1–3", "50 %", "0.50", "1.50", "1.5/2.5", "not in PATH", "function only") if w not in text]
+    several = switchlab_output.merge([made_up("pairs1"), made_up("pairs2"), made_up("pairs2", size="256"), made_up("pairs2", "z")])
+    lines = [line.split()[:5] for line in switchlab_output.text(switchlab_output.merge([several])).splitlines()]
+    for row in (["x", "pairs1", "patch", "64", "one"], ["x", "pairs2", "patch", "64", "one"], ["x", "pairs2", "patch", "256", "one"],
+                ["z", "pairs2", "patch", "64", "one"]):  # fmt: skip
+        wrong += [] if lines.count(row) == 1 else [f"{row} is not once in {lines}"]
+    for name, entry in several["switches"].items():
+        if entry["state"] == "measured" and len(switchlab_output.ceilings(entry["alone"])) != len(entry["result"]["figures"]):
+            wrong.append(f"{name}: not a ceiling for each point")
+    return wrong
+
+
+def refused_merges():
+    twice = [made_up("p2p"), made_up("p2p")]
+    other = [made_up("p2p"), made_up("p2v", cpu="another")]
+    return refused(lambda: switchlab_output.merge(twice), "x was measured twice: p2p 64 one way") + refused(
+        lambda: switchlab_output.merge(other), "different machines")  # fmt: skip
 
 
 def main():
     tally = Tally()
-    for name, wrong in {**golden("--update" in sys.argv), **contract(), **topologies(), "the table": output(),
+    for name, wrong in {**golden("--update" in sys.argv), **contract(), **topologies(), "the table": output(), "results that do not belong together": refused_merges(),
                         "a crash is told with its last lines": crash()}.items():
         tally.result(name, wrong)
     return tally.end()

@@ -147,18 +147,15 @@ class SwitchRig(rig.Rig):
         self.switch.clean()
         vnfs, counters, cpu, error, inside = {}, {}, None, None, {}
         try:
-            if not self.switch.after_vnf:
-                self.switch.start()
+            self.switch.start()
             for name, config in self.vnfs.items():
                 vnfs[name] = chain.Controlled(name, config, self.folder, vbng=self.vbng)
-                if not self.switch.after_vnf and not vnfs[name].ready():
+                if not vnfs[name].ready():
                     raise SwitchError(f"{name} did not start: {vnfs[name].running.output().strip()}")
             tester = runs.start(self.config, request.seconds + self.settle, settings, share_cpus=True, vbng=self.vbng, sample=sample, cwd=self.folder)
             try:
-                if self.switch.after_vnf:
-                    self._wait_for_sockets()
-                    self.switch.start()
-                cpu, counters = self._watch(tester, vnfs, request.seconds + self.settle / 2 if self.settle else None)
+                look = request.seconds + self.settle / 2 if self.settle and self.switch.forgets else None
+                cpu, counters = self._watch(tester, vnfs, look)
             finally:
                 done = tester.finish(request.seconds + READY_SECONDS)
             counters = counters or self.switch.stats()
@@ -175,14 +172,9 @@ class SwitchRig(rig.Rig):
                      "lost_inside": {k: n for k, n in inside.items() if n}}
         return done, self._together(reports, done)
 
-    def _wait_for_sockets(self):
-        end, paths = time.monotonic() + READY_SECONDS, [p.at for p in self.switch.ports.values() if p.role == "server"]
-        while paths and not any(map(os.path.exists, paths)) and time.monotonic() < end:
-            time.sleep(0.05)
-
     def _watch(self, tester, vnfs, look):
         """(CPU time, as CPUs, of the switch's processes, the VNFs' and all of the machine while the tester sends; the switch's
-        counters after `look` seconds). Some switches forget the counters of a port when its peer leaves."""
+        counters after `look` seconds)."""
         end = time.monotonic() + READY_SECONDS
         while tester.alive() and not tester.sampling() and time.monotonic() < end:
             time.sleep(0.005)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands of tools/switchlab: list, run, show."""
+"""The commands of tools/switchlab: list, run, show, render."""
 
 import argparse
 import datetime
@@ -17,7 +17,7 @@ from .switches.base import SwitchError
 QUICK = replace(procedure.QUICK, seconds=1.0, parts=("rplus",))
 ROUNDS = replace(procedure.Options(), seconds=1.5, width=0.05, max_trials=9, parts=("rplus", "latency"))
 # how far each adapter was taken when it was written, see doc/switches.md; the others were only rendered
-TRIED = {**dict.fromkeys(("direct", "testpmd", "ip-forward"), "run"), **dict.fromkeys(("basicfwd", "ovs-dpdk", "linux-bridge"), "measured")}
+TRIED = {**dict.fromkeys(("direct", "testpmd", "ip-forward", "snabb", "fastclick"), "run"), **dict.fromkeys(("basicfwd", "ovs-dpdk", "linux-bridge"), "measured")}
 
 
 def parser():
@@ -47,6 +47,9 @@ def parser():
     r.add_argument("--cpus", metavar="N,N,...", help="the switch's, the VNFs' ..., the tester's (default: all)")
     r.add_argument("--out", metavar="DIR", help="folder for the results (default: switchlab-SCENARIO)")
     r.add_argument("--vbng", help="binary (default: $VBNG, else build/vbng)")
+    d = sub.add_parser("render", help="table and picture of results that are there, of several as one")
+    d.add_argument("dirs", nargs="+", metavar="DIR", help="of run; they must be of one machine, and measure no point twice")
+    d.add_argument("--out", metavar="DIR", help="folder for the picture (default: the first DIR)")
     return p
 
 
@@ -156,21 +159,36 @@ def run(args):
         if entry["state"] == "failed":
             print(entry["why"], file=sys.stderr)
         switchlab_output.write_json(out, folder)
+    return _tell(out, folder, ", and for each switch its configurations")
+
+
+def _tell(out, folder, more=""):
+    """Print, draw."""
     print(switchlab_output.text(out))
     if not any(e["state"] == "measured" for e in out["switches"].values()):
         return 1
     drawn = switchlab_output.picture(out, folder)
     if not drawn:
         print("no picture: Matplotlib (Debian package python3-matplotlib) or a figure to show is missing", file=sys.stderr)
-    print(f"\n{folder}: result.json{', switches.svg, switches.png' if drawn else ''}, and for each switch its configurations")
+    print(f"\n{folder}: result.json{', switches.svg, switches.png' if drawn else ''}{more}")
     return 0 if drawn else 3
+
+
+def render(args):
+    """Results that are there, again. Exit status as of run."""
+    out = switchlab_output.merge([switchlab_output.read(d) for d in args.dirs])
+    folder = args.out or args.dirs[0]
+    os.makedirs(folder, exist_ok=True)
+    if args.out:
+        switchlab_output.write_json(out, folder)
+    return _tell(out, folder)
 
 
 def main(argv=None):
     """Returns the exit status."""
     args = parser().parse_args(argv)
     try:
-        return {"list": list_switches, "run": run, "show": show}[args.command](args)
+        return {"list": list_switches, "run": run, "show": show, "render": render}[args.command](args)
     except (SwitchError, ValueError) as e:
         print(f"switchlab: {e}", file=sys.stderr)
         return 1

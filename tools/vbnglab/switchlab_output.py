@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tools/switchlab writes: the table, result.json, and the picture in which the switches stand side by side."""
+"""What tools/switchlab writes: the table, result.json, and the picture in which the switches stand side by side. Several
+results are one, if they are of one machine: runs of other switches, sizes or numbers."""
 
 import json
 import os
 
 from . import plots, table
 from .plots import GRID, INK, LINES
+from .switches.base import SwitchError
 
 FORMAT = "vbng-switchlab/1"
 SHARED = "function only: processes share CPUs, so compare nothing but orders of magnitude"
@@ -17,20 +19,25 @@ def _median(rows, get):
     return values[len(values) // 2] if values else None
 
 
+def _of(row):
+    """Which point a figure, a trial or a summary belongs to: scenario, size, direction."""
+    return row.get("scenario"), row["size"], row["direction"]
+
+
 def summaries(entry):
-    """For each size and direction of a switch: R+ with its range, loss, the generator's ceiling, latency and CPUs used."""
+    """For each point of a switch: R+ with its range, loss, the generator's ceiling, latency and CPUs used."""
     result = entry.get("result")
     for f in result["figures"] if result else ():
         r = f.get("rplus") or {}
         p = r.get("pps") or {}
-        trials = [t for t in result["trials"] if t["purpose"] == "rplus" and (t["direction"], t["size"]) == (f["direction"], f["size"])]
+        trials = [t for t in result["trials"] if t["purpose"] == "rplus" and _of(t) == _of(f)]
         alive = [t for t in trials if t["ok"]]
         late = {}
         for load in f.get("latency", []):
             stream = next(iter((load.get("streams") or {}).values()), None)
             if stream:
                 late[f"{load['share']:.2f}"] = {q: stream[q]["median"] for q in ("p50", "p99") if q in stream}
-        yield {"size": f["size"], "direction": f["direction"], "pps": p.get("median"), "min": p.get("min"), "max": p.get("max"),
+        yield {"scenario": f.get("scenario"), "size": f["size"], "direction": f["direction"], "pps": p.get("median"), "min": p.get("min"), "max": p.get("max"),
                "loss_ratio": r.get("loss_ratio"), "made_pps": (r.get("generator") or {}).get("made_pps"), "limit": r.get("limit"),
                "latency_ns": late,
                "switch_cpus": _median(alive, lambda t: (t.get("cpu") or {}).get("switch")),
@@ -43,28 +50,80 @@ def _latency(row, share):
     return f"{table.microseconds(values['p50'])}/{table.microseconds(values['p99'])}" if values and "p50" in values else "-"
 
 
-HEADER = ("switch", "mode", "size", "direction", "R+ Mpps", "range", "loss", "ceiling", "switch CPUs", "all CPUs", "0.10 R+", "0.50 R+", "0.99 R+",
+HEADER = ("switch", "scenario", "mode", "size", "direction", "R+ Mpps", "range", "loss", "ceiling", "switch CPUs", "all CPUs", "0.10 R+", "0.50 R+", "0.99 R+",
           "remark")
 
 
-def ceilings(result):
-    """{(size, direction): packets per second} of generator and sink alone, in the same run."""
-    return {(r["size"], r["direction"]): r["pps"] for r in summaries(result["alone"])} if result.get("alone") else {}
+def ceilings(entry):
+    """{point: packets per second} of generator and sink alone."""
+    return {_of(r): r["pps"] for r in summaries(entry or {})}
 
 
 def rows_of(result):
     """Cells of the table."""
-    ceiling = ceilings(result)
     for name, entry in result["switches"].items():
         if entry["state"] != "measured":
-            yield (name, "-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-", entry["why"].splitlines()[0])
+            yield (name, *["-"] * (len(HEADER) - 2), entry["why"].splitlines()[0])
             continue
+        ceiling = ceilings(entry.get("alone") or result.get("alone"))
         for row in summaries(entry):
             loss = "-" if row["loss_ratio"] is None else f"{row['loss_ratio'] * 100:.3g} %"
             cpus = [f"{row[k]:.2f}" if row[k] is not None else "-" for k in ("switch_cpus", "machine_cpus")]
-            yield (name, entry["mode"], row["size"], KINDS[row["direction"]], table.mpps(row["pps"]), f"{table.mpps(row['min'])}–{table.mpps(row['max'])}",
-                   loss, table.mpps(ceiling.get((row["size"], row["direction"]))), *cpus, *(_latency(row, s) for s in ("0.10", "0.50", "0.99")),
-                   row["error"] or table.limit(row["limit"]))
+            yield (name, row["scenario"] or result["scenario"], entry["mode"], row["size"], KINDS[row["direction"]], table.mpps(row["pps"]),
+                   f"{table.mpps(row['min'])}–{table.mpps(row['max'])}", loss, table.mpps(ceiling.get(_of(row))), *cpus,
+                   *(_latency(row, s) for s in ("0.10", "0.50", "0.99")), row["error"] or table.limit(row["limit"]))
+
+
+def _marked(entry, scenario):
+    """The entry with its scenario at every figure and trial."""
+    if not entry or not entry.get("result"):
+        return entry
+    mark = {k: [{"scenario": scenario, **row} for row in entry["result"][k]] for k in ("figures", "trials")}
+    return {**entry, "result": {**entry["result"], **mark}}
+
+
+def _joined(a, b, name):
+    """Two entries of a switch, which must have no point in common. What is measured goes before what is not."""
+    if "measured" not in (a["state"], b["state"]) or a["state"] != b["state"]:
+        return a if a["state"] == "measured" else b
+    if (a["version"], a["mode"]) != (b["version"], b["mode"]):
+        raise SwitchError(f"{name}: {a['version']}, {a['mode']} and {b['version']}, {b['mode']} are not the same switch")
+    twice = {_of(f) for f in a["result"]["figures"]} & {_of(f) for f in b["result"]["figures"]}
+    if twice:
+        raise SwitchError(f"{name} was measured twice: {', '.join(' '.join((s, z, KINDS[d])) for s, z, d in sorted(twice))}: leave one out")
+
+    def rows(x, y):
+        return {**x, "result": {**x["result"], **{k: x["result"][k] + y["result"][k] for k in ("figures", "trials")}}}
+
+    return {**rows(a, b), "alone": rows(a["alone"], b["alone"])}
+
+
+def merge(results):
+    """Several results as one. Raises SwitchError: they do not belong together."""
+    cpus = {r["machine"].get("cpu") for r in results}
+    if len(cpus) > 1:
+        raise SwitchError(f"of different machines, so not for one picture: {', '.join(map(str, cpus))}")
+    made = {}
+    for r in results:
+        for name, entry in r["switches"].items():
+            entry = {**_marked(entry, r["scenario"]), "alone": _marked(entry.get("alone") or r.get("alone"), r["scenario"])}
+            made[name] = _joined(made[name], entry, name) if name in made else entry
+    return {**results[0], "scenario": ", ".join(dict.fromkeys(r["scenario"] for r in results)),
+            "about": "; ".join(dict.fromkeys(r["about"] for r in results)), "shared": any(r["shared"] for r in results),
+            "command": [r["command"] for r in results], "alone": None, "switches": made}  # fmt: skip
+
+
+def read(folder):
+    """The result in a folder. Raises SwitchError."""
+    path = os.path.join(folder, "result.json")
+    try:
+        with open(path, encoding="utf-8") as f:
+            result = json.load(f)
+    except (OSError, ValueError) as e:
+        raise SwitchError(f"{path}: {e}") from None
+    if not isinstance(result, dict) or result.get("format") != FORMAT:
+        raise SwitchError(f"{path}: not a result of tools/switchlab ({FORMAT})")
+    return result
 
 
 def text(result):
@@ -96,7 +155,8 @@ def _throughput(ax, shown, groups):
             ax.bar(x, row["pps"] / 1e6, width * 0.9, color=color, alpha=0.8)
             ax.plot([x, x], [row["min"] / 1e6, row["max"] / 1e6], color=INK, lw=1)
         ax.bar(0, 0, color=color, label=f"{entry['title']} {entry['version']}", alpha=0.8)
-    ax.set_xticks(range(len(groups)), [f"{size} B\n{KINDS[direction]}" for size, direction in groups])
+    several = len({scenario for scenario, _, _ in groups}) > 1
+    ax.set_xticks(range(len(groups)), [(f"{scenario}\n" if several else "") + f"{size} B\n{KINDS[direction]}" for scenario, size, direction in groups])
     ax.set_ylabel("R+ (Mpps)")
 
 
@@ -109,7 +169,7 @@ def _late(ax, shown, group):
                 ax.plot(*zip(*points), style, color=color, ms=4, lw=1.2)
     ax.set_yscale("log")
     ax.set_xticks([0.1, 0.5, 0.99])
-    ax.set_xlabel(f"load as a share of R+, {group[0]} B {KINDS[group[1]]}\n(line: median, dashed: 99th percentile)")
+    ax.set_xlabel(f"load as a share of R+, {group[1]} B {KINDS[group[2]]}\n(line: median, dashed: 99th percentile)")
     ax.set_ylabel("latency (µs)")
 
 
@@ -117,7 +177,7 @@ def picture(result, folder):
     """switches.svg and switches.png. False: nothing to show, or no Matplotlib."""
     shown = []
     for entry, color in zip((e for e in result["switches"].values() if e["state"] == "measured"), LINES * 4):
-        shown.append((entry, {(r["size"], r["direction"]): r for r in summaries(entry)}, color))
+        shown.append((entry, {_of(r): r for r in summaries(entry)}, color))
     groups = list(dict.fromkeys(key for _, rows, _ in shown for key, row in rows.items() if row["pps"] is not None))
     if not groups:
         return False
@@ -126,7 +186,7 @@ def picture(result, folder):
     except plots.Missing:
         return False
     late = [g for g in groups if any(rows.get(g, {}).get("latency_ns") for _, rows, _ in shown)]
-    fig, axes = plt.subplots(1, 1 + bool(late), figsize=(6.4 + 4.4 * bool(late), 3.8), squeeze=False)
+    fig, axes = plt.subplots(1, 1 + bool(late), figsize=(max(6.4, 1.4 * len(groups)) + 4.4 * bool(late), 3.8), squeeze=False)
     _throughput(axes[0][0], shown, groups)
     axes[0][0].legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, fontsize=8)
     if late:

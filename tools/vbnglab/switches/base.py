@@ -58,7 +58,7 @@ class Switch:
     modes = ("patch",)
     layer = 2  # 3: it forwards by IPv4 address, not by MAC address
     chains = True  # the same frame may come again by another port: chains of VNFs work
-    after_vnf = False  # it must be started when its VNFs have made their sockets
+    forgets = True  # the counters of a port, when its peer leaves
     own_cpu = True  # its work is done on cpus; False: on those of who sends
     vnf_memory = "any"  # what the VNF's memory must be; "static": not added to while it runs
 
@@ -277,13 +277,14 @@ def installed(program, hint):
     return (path, "") if path else (None, f"{program} is not in PATH ({hint})")
 
 
-def version_of(program, hint, arguments=("--version",), pattern=None):
-    """For probe(): what a program says of its version."""
+def version_of(program, hint, arguments=("--version",), pattern=None, unbuffered=False):
+    """For probe(): what a program says of its version. unbuffered: also when it crashes at its end."""
     path, why = installed(program, hint)
     if path is None:
         return None, why
     try:
-        done = subprocess.run([path, *arguments], capture_output=True, text=True, timeout=20, stdin=subprocess.DEVNULL)
+        done = subprocess.run([*(["stdbuf", "-o0"] if unbuffered else []), path, *arguments], capture_output=True, text=True, timeout=20,
+                              stdin=subprocess.DEVNULL)  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as e:
         return None, str(e)
     text = (done.stdout + done.stderr).strip()

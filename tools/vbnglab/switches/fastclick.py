@@ -13,7 +13,11 @@ class FastClick(DpdkSwitch):
 
     @classmethod
     def probe(cls):
-        return version_of("click", cls.needs, pattern=re.compile(r"[Cc]lick\S* (?:version )?(\S+)"))
+        # unbuffered: it may crash at its end, with DPDK 22.11. Debian's package click is another program
+        version, why = version_of("click", cls.needs, pattern=re.compile(r"FastClick\) (\S+)"), unbuffered=True)
+        if version and not re.match(r"\d", version):
+            return None, f"click is in PATH, but it is not FastClick ({cls.needs})"
+        return version, why
 
     def files(self):
         lines = []

@@ -1,32 +1,92 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Snabb: a program in Lua that joins apps VhostUser by links. It is the client of the sockets, and starts when the VNFs
-have made them; it takes legacy virtio features and memory that does not grow."""
+"""Snabb: a program in Lua that joins apps VhostUser by links. It connects to the sockets that the VNFs make, offers
+virtio without VIRTIO_F_VERSION_1, and takes memory that does not grow. It would reserve huge pages one by one as it
+runs, and leave them: here they are there before, and given back."""
 
-from .base import Switch, version_of
+import os
+import re
+
+from .. import hugepages
+from .base import Switch, SwitchError, version_of
 from .dpdk_app import vhost_port
+
+PAGES, PORT_PAGES = 16, 12  # huge pages of 2 MiB: twice what fills all links
+# DPDK 22.11 sends a device without VIRTIO_F_VERSION_1 no VHOST_USER_SET_FEATURES when it first connects, and Snabb ends at the
+# first packet: so it is told what both have, VIRTIO_NET_F_MRG_RXBUF and VIRTIO_RING_F_INDIRECT_DESC. And it looks for
+# requests twice a second, of which a port needs many, one after the other: here every 10 ms.
+RUN = """app.configure(c)
+for _, port in pairs(app.app_table) do
+   port.dev:set_features(0x10008000)
+   port.process_qemu_timer = require("core.timer").new("requests", function () port:process_qemu_requests() end, 1e7)
+end
+app.main()
+"""
 
 
 class Snabb(Switch):
     name, title = "snabb", "Snabb"
     needs = "snabb (github.com/snabbco/snabb)"
-    after_vnf = True
+    forgets = False
     vnf_memory = "static"
 
     @classmethod
     def probe(cls):
-        return version_of("snabb", cls.needs)
+        version, why = version_of("snabb", cls.needs, pattern=re.compile(r"snabb (\S+)"))
+        if version and os.geteuid() != 0:
+            return None, "Snabb reserves huge pages, which needs root"
+        return version, why
 
     def attach(self, name, kind, number, device):
         return vhost_port(self.folder, name, number, vnf_server=True)
+
+    def _links(self):
+        """[(from, to)] of Ports, both ways."""
+        return [way for a, b in self.pairs() for way in ((a, b), (b, a))]
 
     def files(self):
         lines = ['local app, config = require("core.app"), require("core.config")',
                  'local vhost = require("apps.vhost.vhost_user").VhostUser', "local c = config.new()"]  # fmt: skip
         for p in self.ports.values():
             lines.append(f'config.app(c, "p{p.number}", vhost, {{socket_path = "{p.at}", is_server = false}})')
-        for a, b in self.pairs():
-            lines += [f'config.link(c, "p{a.number}.tx -> p{b.number}.rx")', f'config.link(c, "p{b.number}.tx -> p{a.number}.rx")']
-        return {"switch.lua": "\n".join([*lines, "app.configure(c)", "app.main()"]) + "\n"}
+        lines += [f'config.link(c, "p{a.number}.tx -> p{b.number}.rx")' for a, b in self._links()]
+        return {"switch.lua": "\n".join(lines) + "\n" + RUN}
 
     def daemon(self):
-        return ["taskset", "-c", str(self.cpus[0]), "snabb", "snsh", f"{self.folder}/switch.lua"]
+        """In a mount namespace of its own: the hugetlbfs that it mounts ends with it."""
+        return ["unshare", "-m", "sh", "-c", 'mkdir -p /run/snabb && mount -t tmpfs none /run/snabb && exec "$@"', "sh",
+                "env", f"SNABB_SHM_ROOT={self.folder}/shm", "SNABB_SHM_KEEP=1", "taskset", "-c", str(self.cpus[0]), "snabb", "snsh", f"{self.folder}/switch.lua"]  # fmt: skip
+
+    _pages = None
+
+    def _start(self):
+        self._pages = hugepages.Reserved("2M", PAGES + PORT_PAGES * len(self.ports))
+        try:
+            self._pages.__enter__()
+        except hugepages.NoPages as e:
+            raise SwitchError(f"{self.title}: {e}") from None
+        super()._start()
+
+    def counters(self):
+        """From its links, whose counters are files of 8 bytes: what a port has received is put into its link, and what comes out
+        of the link its peer sends."""
+        out = {p.name: dict.fromkeys(("rx_packets", "rx_drop", "tx_packets", "tx_drop"), 0) for p in self.ports.values()}
+        for a, b in self._links():
+            def count(name, folder=f"{self.folder}/shm/{self.pids[0]}/links/p{a.number}.tx -> p{b.number}.rx"):
+                with open(f"{folder}/{name}.counter", "rb") as f:
+                    return int.from_bytes(f.read(8), "little")
+
+            try:
+                out[a.name]["rx_packets"], out[a.name]["rx_drop"] = count("txpackets"), count("txdrop")
+                out[b.name]["tx_packets"] = count("rxpackets")
+            except OSError as e:
+                raise SwitchError(f"{self.title}'s counters: {e}") from None
+        return out
+
+    def undo(self):
+        return [["rm", "-rf", f"{self.folder}/shm"]]
+
+    def stop(self):
+        super().stop()
+        pages, self._pages = self._pages, None
+        if pages is not None:
+            pages.__exit__()

@@ -4,6 +4,8 @@
 from .base import installed
 from .dpdk_app import QUEUE, DpdkSwitch, dpdk_version
 
+PORT_MBUFS = 4096  # for each port: to fill more takes time at start
+
 
 class Testpmd(DpdkSwitch):
     name, title = "testpmd", "testpmd"
@@ -18,4 +20,4 @@ class Testpmd(DpdkSwitch):
         cpu = self.cpus[0]
         # two threads of one CPU: the first one only waits for commands
         return ["dpdk-testpmd", *self.eal(["--lcores", f"0@{cpu},1@{cpu}"]), "--", "--auto-start", "--forward-mode=io",
-                "--port-topology=paired", "--total-num-mbufs=65536", "--no-mlockall", f"--rxd={QUEUE}", f"--txd={QUEUE}"]
+                "--port-topology=paired", f"--total-num-mbufs={PORT_MBUFS * len(self.ports)}", "--no-mlockall", f"--rxd={QUEUE}", f"--txd={QUEUE}"]
