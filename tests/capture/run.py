@@ -6,10 +6,8 @@ usage: run.py BINARY VBNGCTL [--filter NAME]
 """
 
 import argparse
-import json
 import os
 import shutil
-import stat
 import sys
 import tempfile
 
@@ -23,8 +21,10 @@ except ImportError:
     sys.exit(77)
 
 import bed  # noqa: E402
+import busy  # noqa: E402
 import cases_drops  # noqa: E402
 import load  # noqa: E402
+from checks import kept, order, statistics  # noqa: E402
 from frames import PORTS, Subscriber, server, udp  # noqa: E402
 from pcapng import File  # noqa: E402
 from tally import Tally  # noqa: E402
@@ -56,29 +56,6 @@ def turns(expected, packets, where):
         if p.frame != want or p.length != len(want):
             return [f"{where}: packet {k} is {p.frame.hex()} instead of {want.hex()}"]
     return []
-
-
-def order(capture):
-    ns = [p.ns for p in capture.packets]
-    return [] if ns == sorted(ns) else ["the times of the packets go back"]
-
-
-def kept(state):
-    """All that was wanted is in the file, or counted as lost."""
-    wrong = [] if state["taken"] == state["packets"] + state["lost"] else [f"packets are missing: {state}"]
-    return wrong + ([] if state["lost"] == 0 else [f"{state['lost']} lost"])
-
-
-def statistics(capture, state):
-    """The file says of each interface what the control socket says."""
-    wrong = []
-    for i in state["interfaces"]:
-        want = {"received": i["matched"], "accepted": i["taken"], "dropped": i["lost"], "delivered": i["written"]}
-        if capture.statistics.get(i["name"]) != want:
-            wrong.append(f"{i['name']}: {capture.statistics.get(i['name'])} in the file, {want} on the socket")
-    if [i["name"] for i in state["interfaces"]] != capture.interfaces:
-        wrong.append(f"interfaces {capture.interfaces}")
-    return wrong
 
 
 def other_tools(path, n):
@@ -152,8 +129,10 @@ def one_subscriber(binary, folder):
     wrong = order(capture) + kept(state) + statistics(capture, state)
 
     def his(frames, port):
-        """Every eighth or fourth: those of him."""
-        return [f for f in frames if (f[14:16], f[18:20]) == (b"\x00\x80", b"\x01\x02") or port.startswith("core") and him.key.to_bytes(4, "big") in f[38:46]]
+        """By GRE key on the core side, by tags on the other."""
+        if port.startswith("core"):
+            return [f for f in frames if f[42:46] == him.key.to_bytes(4, "big")]
+        return [f for f in frames if (f[14:16], f[18:20]) == (b"\x00\x80", b"\x01\x02")]
 
     for p in PORTS:
         if p == "cpe1":
@@ -200,133 +179,6 @@ def shaped(binary, folder):
     return wrong
 
 
-def bounds(b):
-    """Each bound ends a capture, and holds."""
-    wrong = []
-    for keys, ended in (
-        ({"packets": 1000}, "packets"),
-        ({"bytes": 20000}, "bytes"),
-        ({"seconds": 1, "every": 50}, "seconds"),
-        ({"packets": 100, "snaplen": 40}, "packets"),
-    ):
-        b.start("bound.pcapng", force=True, ports=["cpe0:rx", "core0"], **keys)
-        state = b.wait()
-        capture, size = File(b.path("bound.pcapng")), os.stat(b.path("bound.pcapng")).st_size
-        wrong += order(capture)
-        if state["ended_by"] != ended or len(capture.packets) != state["packets"] or size != state["bytes"]:
-            wrong.append(f"{keys}: {state}, the file has {size} bytes")
-        if state["packets"] > keys.get("packets", 1 << 30) or size > keys.get("bytes", 1 << 30) or not capture.packets:
-            wrong.append(f"{keys}: {state['packets']} packets, {size} bytes")
-        if any(len(p.frame) != min(p.length, keys.get("snaplen", 65535)) for p in capture.packets):
-            wrong.append(f"{keys}: frames are not cut where they should be")
-        if "every" in keys and abs(state["taken"] * 50 - state["matched"]) > 50 * 3:
-            wrong.append(f"one of 50: {state['taken']} of {state['matched']}")
-        if capture.at("cpe0", "out"):
-            wrong.append("cpe0:rx has what cpe0 has sent")
-    return wrong
-
-
-def refused(b):
-    """What is wrong is refused with words, and makes no file."""
-    outside = os.path.join(b.folder, "outside.pcapng")
-    os.symlink(outside, b.path("link.pcapng"))
-    os.mkdir(b.path("folder"))
-    open(b.path("there.pcapng"), "w").close()
-    before, wrong = set(os.listdir(b.captures)), []
-    good = {"file": "new.pcapng"}
-    for keys, words in (
-        ({}, "file"),
-        ({"file": 7}, "file"),
-        ({"file": ""}, "folder of captures"),
-        ({"file": ".."}, "folder of captures"),
-        ({"file": "../outside.pcapng"}, "folder of captures"),
-        ({"file": outside}, "folder of captures"),
-        ({"file": "x" * 300}, "too long"),
-        ({"file": "there.pcapng"}, "exists"),
-        ({"file": "link.pcapng", "force": True}, "not a plain file"),
-        ({"file": "folder", "force": True}, "not a plain file"),
-        ({**good, "force": 1}, "true or false"),
-        ({**good, "ports": ["cpe7"]}, "did you mean"),
-        ({**good, "ports": ["cpe0:up"]}, "expected :rx or :tx"),
-        ({**good, "ports": "cpe0"}, "expected a list"),
-        ({**good, "ports": [1]}, "expected a list"),
-        ({**good, "tasks": ["clasify:drops"]}, "did you mean 'classify'"),
-        ({**good, "tasks": ["classify:behind"]}, "expected :before"),
-        ({**good, "tasks": ["*:drops"], "reasons": ["spooofed"]}, "did you mean 'spoofed'"),
-        ({**good, "tasks": ["route:drops"], "reasons": ["spoofed"]}, "none of these tasks"),
-        ({**good, "ports": ["*"], "reasons": ["spoofed"]}, "none of these tasks"),
-        ({**good, "reasons": []}, "expected a list"),
-        ({**good, "subscriber": 0}, "expected 1 to"),
-        ({**good, "subscriber": "cpe0 1.1"}, ""),
-        ({**good, "seconds": 0}, "1 to 3600"),
-        ({**good, "seconds": 1.5}, "seconds"),
-        ({**good, "packets": 0}, "packets"),
-        ({**good, "bytes": 400}, "no room"),
-        ({**good, "snaplen": 15}, "snaplen"),
-        ({**good, "every": 0}, "every"),
-        ({**good, "filter": "udp"}, "unknown key"),
-    ):
-        error = b.ask("start-capture", **keys).get("error")
-        if error is None or words not in error:
-            wrong.append(f"{keys}: {error}")
-    if set(os.listdir(b.captures)) != before or os.path.exists(outside):
-        wrong.append(f"files were made: {set(os.listdir(b.captures)) - before}")
-    if "no capture runs" not in b.ask("stop-capture").get("error", ""):
-        wrong.append("a capture that is not there was stopped")
-    return wrong
-
-
-def clients(b):
-    """A capture outlives its client and ends by itself; meanwhile there is no other; its file is its owner's."""
-    other = b.connect()
-    other.ask(cmd="start-capture", file="alone.pcapng", seconds=1)
-    other.close()
-    error = b.ask("start-capture", file="second.pcapng").get("error", "")
-    wrong = [] if "a capture runs" in error else [f"a second capture: {error!r}"]
-    mode = stat.S_IMODE(os.stat(b.path("alone.pcapng")).st_mode)
-    state = b.wait()
-    if state["ended_by"] != "seconds" or not 1 <= state["seconds"] < 3 or mode != 0o600:
-        wrong.append(f"{state}, mode {mode:o}")
-    return wrong + ([] if not os.path.exists(b.path("second.pcapng")) else ["a second file was made"])
-
-
-def tool(b, vbngctl):
-    """vbngctl capture."""
-    wrong = []
-    path = b.path("tool.pcapng")
-    for words, status, expect in (
-        (["capture", "-o", path, "--port", "cpe0:rx", "--packets", "50"], 0, f"{path}: 50 packets"),
-        (["capture", "-o", "tool.pcapng", "--drops"], 1, "exists"),
-        (["capture", "-o", "tool.pcapng", "--force", "--drops", "--seconds", "1"], 0, "(seconds)"),
-        (["capture", "-o", "t2.pcapng", "--task", "classify:before", "--subscriber", "cpe0 128.258", "--packets", "5"], 0,
-         "5 packets"),
-        (["capture", "--drops"], 2, "required"),
-        (["show", "capture"], 0, '"written": 5'),
-        (["stop-capture"], 1, "no capture runs"),
-    ):  # fmt: skip
-        got, text = bed.vbngctl(vbngctl, b, *words)
-        if got != status or expect not in text:
-            wrong.append(f"{' '.join(words)}: status {got}: {text}")
-    return wrong
-
-
-def overload(b):
-    """More than the writer can bear: what is lost is counted, in the file too; then SIGTERM in the middle of one."""
-    b.ask("set-rate", task="gen_cpe0", rate="2Mpps")
-    b.start("over.pcapng", ports=["*"], tasks=["*"], snaplen=16, seconds=1, bytes=16 << 20)
-    state = b.wait()
-    b.start("end.pcapng", ports=["*"], seconds=60, bytes=1 << 20)
-    report = b.end()
-    capture, last = File(b.path("over.pcapng")), File(b.path("end.pcapng"))
-    wrong = order(capture) + statistics(capture, state) + order(last)
-    lost = sum(s["dropped"] for s in capture.statistics.values())
-    if state["lost"] == 0 or lost != state["lost"] or state["taken"] != state["packets"] + state["lost"]:
-        wrong.append(f"{lost} lost in the file: {state}")
-    if not last.statistics:
-        wrong.append("the capture that vbng's end has ended has no statistics")
-    return wrong + ([] if report["ledger"]["balances"] else [f"the ledger does not balance: {report['ledger']}"])
-
-
 def together(binary, vbngctl, tally, only):
     """Tests that share a gateway with traffic."""
     case = Traffic("busy")
@@ -337,7 +189,7 @@ def together(binary, vbngctl, tally, only):
         b = bed.open_case(binary, folder, case)
         try:
             b.ask("start-stream", task="gen_cpe0")
-            for test in (bounds, refused, clients, lambda x: tool(x, vbngctl), overload):
+            for test in (busy.bounds, busy.refused, busy.clients, lambda x: busy.tool(x, vbngctl), busy.overload):
                 name = test.__doc__ or "vbngctl"
                 if only in name:
                     tally.result(name, test(b))
