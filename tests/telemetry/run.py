@@ -209,17 +209,25 @@ class Telemetry(unittest.TestCase):
                                ("d", ["by drops"]), ("PageDown", ["22 to 4"]), ("PageUp", ["1 to 21 of 65536 by drops"]), ("g", ["scheduler", "rx bit/s"])):
                 if key is not None:
                     tmux("send-keys", key)
-                end = time.monotonic() + 20
+                end = time.monotonic() + 40
                 while any(word not in (shown := tmux("capture-pane", "-p").stdout) for word in words) and time.monotonic() < end:
                     time.sleep(0.1)
                 self.assertEqual([word for word in words if word not in shown], [], shown)
             tmux("send-keys", "q")
-            end = time.monotonic() + 20
+            end = time.monotonic() + 40
             while "q end" in tmux("capture-pane", "-p").stdout and time.monotonic() < end:
                 time.sleep(0.1)
             self.assertNotIn("Traceback", tmux("capture-pane", "-p").stdout)
         finally:
             tmux("kill-server")
+
+    @unittest.skipUnless(shutil.which("dpdk-telemetry.py"), "dpdk-telemetry.py is not installed (package dpdk-dev)")
+    def test_dpdks_own_client(self):
+        out = subprocess.run(["dpdk-telemetry.py", "-f", f"vbng-{self.vbng.pid}"], input="/vbng/link/get,classify>qos_up\n/vbng/port/page\nquit\n",
+                             capture_output=True, text=True, timeout=20)
+        self.assertEqual(out.returncode, 0, out.stderr)
+        self.assertIn('"high_water"', out.stdout)
+        self.assertIn("t_core1,", out.stdout)
 
     def test_no_gateway(self):
         out = subprocess.run([EXPORTER, "--socket", os.path.join(self.folder, "none"), "--once"], capture_output=True,

@@ -47,7 +47,7 @@ class Page(unittest.TestCase):
         cls.processes, cls.browser = [], None
         try:
             cls.vbng = cls.gateway()
-            cls.web = cls.start([VBNG_WEB, "--port", "0", "--interval", "0.5", "--socket", SOCKET], stdout=subprocess.PIPE, text=True)
+            cls.web = cls.start([VBNG_WEB, "--port", "0", "--interval", "0.25", "--socket", SOCKET], stdout=subprocess.PIPE, text=True)
             cls.url = cls.web.stdout.readline().strip()
             cls.browser = browser.Browser(1280, 1500)
             cls.browser.open(cls.url)
@@ -143,7 +143,7 @@ class Page(unittest.TestCase):
     def test_4_it_says_when_the_gateway_goes_and_comes_back(self):
         b = self.browser
         if SCREENSHOT:
-            time.sleep(20)  # curves
+            time.sleep(12)  # curves
             b.run("document.querySelector('[data-sort=rate]').click(); document.getElementById('first').click()")
             time.sleep(2)
             b.screenshot(SCREENSHOT)

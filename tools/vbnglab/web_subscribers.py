@@ -58,9 +58,8 @@ class Subscribers:
         if key is not None:
             total, found = t.top("subscriber", self.keys, key, first)
         else:
-            total, rows = t.count("subscriber"), []
-            while len(rows) < min(PAGE, total - first):
-                rows += t.page("subscriber", first + len(rows))
+            total = t.count("subscriber")
+            rows = t.in_pieces(lambda n: t.page("subscriber", first + n), min(PAGE, total - first))
             found = [(first + i, name, row) for i, (name, row) in enumerate(rows[:PAGE]) if name]
         return [self._entry(*f) for f in found], total, note
 
