@@ -37,7 +37,8 @@ def summaries(entry):
             stream = next(iter((load.get("streams") or {}).values()), None)
             if stream:
                 late[f"{load['share']:.2f}"] = {q: stream[q]["median"] for q in ("p50", "p99") if q in stream}
-        yield {"scenario": f.get("scenario"), "size": f["size"], "direction": f["direction"], "pps": p.get("median"), "min": p.get("min"), "max": p.get("max"),
+        yield {"scenario": f.get("scenario"), "size": f["size"], "direction": f["direction"],
+               "pps": p.get("median"), "min": p.get("min"), "max": p.get("max"),
                "loss_ratio": r.get("loss_ratio"), "made_pps": (r.get("generator") or {}).get("made_pps"), "limit": r.get("limit"),
                "latency_ns": late,
                "switch_cpus": _median(alive, lambda t: (t.get("cpu") or {}).get("switch")),
@@ -50,8 +51,8 @@ def _latency(row, share):
     return f"{table.microseconds(values['p50'])}/{table.microseconds(values['p99'])}" if values and "p50" in values else "-"
 
 
-HEADER = ("switch", "scenario", "mode", "size", "direction", "R+ Mpps", "range", "loss", "ceiling", "switch CPUs", "all CPUs", "0.10 R+", "0.50 R+", "0.99 R+",
-          "remark")
+HEADER = ("switch", "scenario", "mode", "size", "direction", "R+ Mpps", "range", "loss", "ceiling", "switch CPUs", "all CPUs",
+          "0.10 R+", "0.50 R+", "0.99 R+", "remark")
 
 
 def ceilings(entry):
@@ -93,6 +94,8 @@ def _joined(a, b, name):
         raise SwitchError(f"{name} was measured twice: {', '.join(' '.join((s, z, KINDS[d])) for s, z, d in sorted(twice))}: leave one out")
 
     def rows(x, y):
+        if not (x and x.get("result") and y and y.get("result")):
+            return x if x and x.get("result") else y
         return {**x, "result": {**x["result"], **{k: x["result"][k] + y["result"][k] for k in ("figures", "trials")}}}
 
     return {**rows(a, b), "alone": rows(a["alone"], b["alone"])}

@@ -54,9 +54,10 @@ class Snabb(Switch):
     def daemon(self):
         """In a mount namespace of its own: the hugetlbfs that it mounts ends with it."""
         return ["unshare", "-m", "sh", "-c", 'mkdir -p /run/snabb && mount -t tmpfs none /run/snabb && exec "$@"', "sh",
-                "env", f"SNABB_SHM_ROOT={self.folder}/shm", "SNABB_SHM_KEEP=1", "taskset", "-c", str(self.cpus[0]), "snabb", "snsh", f"{self.folder}/switch.lua"]  # fmt: skip
+                "env", f"SNABB_SHM_ROOT={self.folder}/shm", "SNABB_SHM_KEEP=1",
+                "taskset", "-c", str(self.cpus[0]), "snabb", "snsh", f"{self.folder}/switch.lua"]  # fmt: skip
 
-    _pages = None
+    _pages = None  # reserved, while it runs
 
     def _start(self):
         self._pages = hugepages.Reserved("2M", PAGES + PORT_PAGES * len(self.ports))
@@ -66,20 +67,20 @@ class Snabb(Switch):
             raise SwitchError(f"{self.title}: {e}") from None
         super()._start()
 
-    def counters(self):
-        """From its links, whose counters are files of 8 bytes: what a port has received is put into its link, and what comes out
-        of the link its peer sends."""
-        out = {p.name: dict.fromkeys(("rx_packets", "rx_drop", "tx_packets", "tx_drop"), 0) for p in self.ports.values()}
-        for a, b in self._links():
-            def count(name, folder=f"{self.folder}/shm/{self.pids[0]}/links/p{a.number}.tx -> p{b.number}.rx"):
-                with open(f"{folder}/{name}.counter", "rb") as f:
-                    return int.from_bytes(f.read(8), "little")
+    def _count(self, a, b, name):
+        """A counter of the link from a to b: a file of 8 bytes."""
+        try:
+            with open(f"{self.folder}/shm/{self.pids[0]}/links/p{a.number}.tx -> p{b.number}.rx/{name}.counter", "rb") as f:
+                return int.from_bytes(f.read(8), "little")
+        except OSError as e:
+            raise SwitchError(f"{self.title}'s counters: {e}") from None
 
-            try:
-                out[a.name]["rx_packets"], out[a.name]["rx_drop"] = count("txpackets"), count("txdrop")
-                out[b.name]["tx_packets"] = count("rxpackets")
-            except OSError as e:
-                raise SwitchError(f"{self.title}'s counters: {e}") from None
+    def counters(self):
+        """From its links: what a port has received is put into its link, and what comes out of the link its peer sends."""
+        out = {p.name: {} for p in self.ports.values()}
+        for a, b in self._links():
+            out[a.name].update(rx_packets=self._count(a, b, "txpackets"), rx_drop=self._count(a, b, "txdrop"))
+            out[b.name].update(tx_packets=self._count(a, b, "rxpackets"), tx_drop=0)
         return out
 
     def undo(self):
