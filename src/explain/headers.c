@@ -66,7 +66,7 @@ static uint16_t print_ethernet(struct rest *r)
     skip(r, ETH_MACS);
     type = take16(r);
     while ((type == TPID_S || type == TPID_C) && r->len >= 4) {
-        uint16_t tci = take16(r);
+        unsigned tci = take16(r);
 
         fprintf(r->to, " | %04x %u", type, tci & 0xfff);
         if (tci >> 13 != 0)
