@@ -17,7 +17,7 @@ def reading(at, packets, dropped=0, busy=0, up=1):
     r = Reading.__new__(Reading)
     r.at = at
     r.groups = {
-        "ledger": {"gw": {"received": packets, "created": 0, "sent": packets - dropped, "dropped": dropped, "held": 3}},
+        "ledger": {"gw": {"received": packets, "created": 0, "sent": packets - dropped, "consumed": 0, "dropped": dropped, "held": 3}},
         "core": {"0.cpu5": {"busy_cycles": busy, "idle_cycles": 1000 * at - busy, "rounds": 10 * at}},
         "port": {"cpe0": {"rx_packets": packets, "rx_bytes": 100 * packets, "tx_packets": 0, "tx_bytes": 0, "rx_missed": 0,
                           "up": up}},
@@ -68,7 +68,7 @@ class Views(unittest.TestCase):
 
     def test_rates(self):
         lines = self.view(reading(10, 1000), reading(12, 5000, dropped=500, busy=500))
-        self.assertEqual(lines[0], "gw   received 2kpps   sent 1.75kpps   dropped 250pps   held 3")
+        self.assertEqual(lines[0], "gw   in 2kpps   out 1.75kpps   dropped 250pps   held 3")
         self.assertIn("25.0%", self.line(lines, "0.cpu5"))
         self.assertEqual(self.line(lines, "cpe0").split()[1:6], ["2k", "1.6M", "0", "0", "0"])
         self.assertEqual(self.line(lines, "classify").split()[1:], ["2k", "1.75k", "3", "spoofed", "250"])

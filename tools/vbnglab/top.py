@@ -76,9 +76,8 @@ class View:
 
     def _head(self):
         name, figures = next(iter(self._group("ledger")))
-        rates = {key: si(self.rates.of("ledger", name, key)) for key in ("received", "created", "sent", "dropped")}
-        made = f"   created {rates['created']}pps" if figures["created"] else ""
-        return [f"{name}   received {rates['received']}pps{made}   sent {rates['sent']}pps   dropped {rates['dropped']}pps   held {si(figures['held'])}"]
+        came, went, lost = (self.rates.of("ledger", name, *keys) for keys in (("received", "created"), ("sent", "consumed"), ("dropped",)))
+        return [f"{name}   in {si(came)}pps   out {si(went)}pps   dropped {si(lost)}pps   held {si(figures['held'])}"]
 
     def _cores(self):
         yield f"{'core':<10} {'busy':<27} rounds/s"

@@ -23,10 +23,10 @@ function schedulers(figures) {
   byId("qos").hidden = figures.qos.length === 0;
   byId("qos-cards").replaceChildren(...figures.qos.map(q => card(q.name, html("span", {}, `holds ${si(q.held)}`), [
     ["lag p99", spark(q.curves.lag_p99_ns, `lag of ${q.name}, 99th percentile`), duration(q.lag_p99_ns)],
-    ["shaping error", spark(q.curves.error_ppm, `shaping error of ${q.name}`, "b"), q.limited > 0 ? `${(q.error_ppm / 1e4).toFixed(3)} %` : "nobody is limited",
+    ["worst error", spark(q.curves.error_ppm, `shaping error of ${q.name}`, "b"), q.limited > 0 ? `${(q.error_ppm / 1e4).toFixed(3)} %` : "none limited",
       q.error_ppm > 10000 ? "warn" : ""],
-    ["lag p50 / max", "", `${duration(q.lag_p50_ns)} / ${duration(q.lag_max_ns)}`],
-    ["limited", "", `${count(q.limited)}: ${count(q.under)} > 1 % slow, ${count(q.over)} fast`, q.under + q.over > 0 ? "warn" : ""],
+    ["p50 / max", "", `${duration(q.lag_p50_ns)} / ${duration(q.lag_max_ns)}`],
+    ["limited", "", `${count(q.limited)} (${count(q.under)} slow, ${count(q.over)} fast)`, q.under + q.over > 0 ? "warn" : ""],
   ])));
 }
 
