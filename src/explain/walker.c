@@ -138,8 +138,10 @@ static int run_task(struct walker *k, struct walk_step *step, const struct waiti
     int rc;
 
     x.notes = open_memstream(&step->notes, &size);
-    if (x.notes == NULL)
+    if (x.notes == NULL) {
+        rte_pktmbuf_free(in->m);
         return no_memory(k);
+    }
     rte_pktmbuf_refcnt_update(in->m, 1);
     shadow_run(s, in->m, in->in_port, &x);
     after = meta_of(in->m);
