@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -325,7 +326,8 @@ static const struct task_schema *const *schemas(void)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.live = isatty(STDOUT_FILENO) == 1, .sample_period_ns = SAMPLE_PERIOD_NS,
+    struct options o = {.live = isatty(STDOUT_FILENO) == 1,
+                        .sample_period_ns = SAMPLE_PERIOD_NS,
                         .capture_dir = "."};
     struct sigaction action = {.sa_handler = on_signal};
     struct diags diags = {0};
@@ -335,6 +337,7 @@ int main(int argc, char **argv)
 
     if (status >= 0)
         return status;
+    umask(umask(0) | S_IWOTH); /* also for the sockets that DPDK's drivers make */
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN); /* net_virtio_user writes to a peer that may have gone */
