@@ -45,6 +45,8 @@ includes control 'control|explain|capture|telemetry|tasks|sched|engine|config|ta
 rule "config and base are free of DPDK" "$(grep -nE '#include <rte_' src/config/* src/base/*)"
 rule "tasks do not include each other" "$(grep -nE '#include "tasks/' src/tasks/*.c |
     awk -F'[/:.]' '{ base = $3; sub(/_.*/, "", base) } !index($0, "tasks/task_types.h") && !match($0, "\"tasks/" base)')"
+rule "no shell is built from a string" "$(grep -nE '\b(system|popen|execl[pe]?)\(' $code
+    grep -nE 'shell ?= ?True|os\.(system|popen)|getoutput\(|create_subprocess_shell' $scripts | grep -v style/run.sh)"
 rule "no unfinished marks" "$(grep -nwE 'TODO|FIXME|XXX|HACK' $code $scripts | grep -v style/run.sh)"
 
 echo "$passed passed, $failed failed"

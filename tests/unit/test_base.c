@@ -4,6 +4,7 @@
 #include "base/topology.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,12 +269,14 @@ static int make_root(void)
     return mkdtemp(root) == NULL;
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk)
+{
+    return remove(path);
+}
+
 static int remove_root(void)
 {
-    char command[128];
-
-    snprintf(command, sizeof(command), "rm -r '%s'", root);
-    return system(command);
+    return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 /* Two sockets with holes in core_id, siblings next to each other, CPU 5 offline; CPU 2 has the same
