@@ -14,9 +14,11 @@ PAGES, PORT_PAGES = 16, 12  # huge pages of 2 MiB: twice what fills all links
 # DPDK 22.11 sends a device without VIRTIO_F_VERSION_1 no VHOST_USER_SET_FEATURES when it first connects, and Snabb ends at the
 # first packet: so it is told what both have, VIRTIO_NET_F_MRG_RXBUF and VIRTIO_RING_F_INDIRECT_DESC. And it looks for
 # requests twice a second, of which a port needs many, one after the other: here every 10 ms.
+# A VNF that a Snabb was joined to before asks for the state of its queues before it gives them, and nil ends Snabb, too.
 RUN = """app.configure(c)
 for _, port in pairs(app.app_table) do
    port.dev:set_features(0x10008000)
+   for _, queue in pairs(port.dev.virtq) do queue.avail = 0 end
    port.process_qemu_timer = require("core.timer").new("requests", function () port:process_qemu_requests() end, 1e7)
 end
 app.main()
@@ -84,7 +86,8 @@ class Snabb(Switch):
         return out
 
     def undo(self):
-        return [["rm", "-rf", f"{self.folder}/shm"]]
+        marks = [f"/tmp/vhost_features_{p.at.replace('/', '__')}" for p in self.ports.values()]
+        return [["rm", "-rf", f"{self.folder}/shm", *marks]]
 
     def stop(self):
         super().stop()
