@@ -63,7 +63,7 @@ def _cores(rig, tester, gateway):
 def _generator(rig, report, names, probes):
     """What the generators say of themselves."""
     made = sent = missed = 0
-    stated, limited = {}, False
+    seconds, stated, limited = report["seconds"], {}, False
     for name in names:
         t = run.task(report, name)
         m = t.get("measured") or {}
@@ -71,9 +71,9 @@ def _generator(rig, report, names, probes):
         sent += t["sent"]
         missed += t["stats"].get("missed", 0) + t["stats"].get("no_mbuf", 0)
         limited |= bool(m.get("limited", missed > 0))
+        seconds = max(seconds, m.get("seconds") or 0)  # its own begin with its first poll
         if name not in probes:
             stated[name] = m.get("ceiling_pps")
-    seconds = report["seconds"]
     return {"made": made, "sent": sent, "missed": missed, "limited": limited, "made_pps": made / seconds,
             "ceiling_pps": rig.ceiling(stated)}
 
