@@ -36,6 +36,7 @@ payload 00
 CONFIG = """
 name = "qos-load";
 memory = "no-huge";
+max_routes = "4";
 pools = {{ default = {{ mbufs = "96K"; data_room = "384"; overcommit = true; }}; }};
 ports = (
     {{ name = "cpe0"; device = "wire:cpe0"; mac = "02:b0:00:00:00:00"; mtu = 200; on_full = "wait"; }},
@@ -116,14 +117,14 @@ class Client:
 class Gateway:
     """A vbng under load with a control socket."""
 
-    def __init__(self, binary, folder, rate="200kpps"):
+    def __init__(self, binary, folder, rate="200kpps", options=()):
         self.path = os.path.join(folder, "control.sock")
         self.report_path = os.path.join(folder, "report.json")
         self.csv_path = os.path.join(folder, "subscribers.csv")
         self.config = write(folder, rate)
         self.binary = binary
         command = [binary, "--quiet", "--share-cpus", "--control", self.path, "--report", self.report_path]
-        command += ["--subscribers", self.csv_path, self.config]
+        command += ["--subscribers", self.csv_path, *options, self.config]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def wait_until_up(self, timeout=60):

@@ -12,32 +12,11 @@
 #include <rte_common.h>
 #include <rte_cycles.h>
 
+#include "bed.h"
 #include "control/request.h"
 #include "control/show.h"
 #include "control/slices.h"
 #include "control/subscribers.h"
-#include "engine/eal.h"
-#include "provision.h"
-
-static struct engine engine;
-static struct control *control;
-static struct tables *tables;
-
-/* Answers to a request: must contain a text. */
-static void answers(const char *request, const char *text)
-{
-    char *answer = request_answer(control, request, strlen(request));
-    size_t len;
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(answer);
-    len = strlen(answer);
-    CU_ASSERT(len > 0 && answer[len - 1] == '\n' && memchr(answer, '\n', len - 1) == NULL);
-    if (strstr(answer, text) == NULL) {
-        fprintf(stderr, "\n%s\n  answered %s  not      %s\n", request, answer, text);
-        CU_FAIL("the answer");
-    }
-    free(answer);
-}
 
 static const char *profile_of(const char *subscriber)
 {
@@ -450,36 +429,6 @@ static void slices(void)
     engine_stop(&engine);
 }
 
-static struct plan *load(const char *path, struct cfg_model **m)
-{
-    static const struct task_schema *list[64];
-    struct config_options o = {.schemas = list, .share_cpus = true};
-    struct diags d = {0};
-    struct plan *p = NULL;
-
-    for (unsigned i = 0; task_types[i] != NULL; i++)
-        list[i] = &task_types[i]->schema;
-    *m = config_load(path, &o, &d);
-    if (*m != NULL)
-        p = plan_make(*m, true, &d);
-    diag_print(&d, stderr);
-    diag_free(&d);
-    return p;
-}
-
-static int start(const struct plan *p)
-{
-    static const uint8_t mac[CFG_MAX_PORTS][6];
-
-    if (eal_start(p, false) != 0 || engine_open(&engine, p) != 0)
-        return -1;
-    tables = provision(p->cfg, mac, 0);
-    if (tables == NULL || engine_build(&engine, tables) != 0)
-        return -1;
-    control = control_open(&engine, tables);
-    return control != NULL ? 0 : -1;
-}
-
 int main(int argc, char **argv)
 {
     static const CU_TestInfo tests[] = {
@@ -502,22 +451,15 @@ int main(int argc, char **argv)
     };
     CU_SuiteInfo suites[] = {{.pName = "requests", .pTests = (CU_TestInfo *)tests},
                              CU_SUITE_INFO_NULL};
-    struct cfg_model *model = NULL;
-    struct plan *plan = argc > 1 ? load(argv[1], &model) : NULL;
     unsigned failures;
 
-    if (plan == NULL || start(plan) != 0)
+    if (argc < 2 || bed_open(argv[1]) != 0)
         return 1;
     CU_initialize_registry();
     CU_register_suites(suites);
     CU_basic_run_tests();
     failures = CU_get_number_of_failures();
     CU_cleanup_registry();
-    control_free(control);
-    failures += engine_free(&engine) != 0;
-    provision_free(tables);
-    eal_stop();
-    plan_free(plan);
-    config_free(model);
+    failures += bed_close() != 0;
     return failures != 0;
 }

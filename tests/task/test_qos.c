@@ -79,6 +79,56 @@ static void pipe_without_profile(void)
 }
 
 /* A round brings more than a burst, of several ports: as many are let go, in several polls. */
+/* A subscriber goes while his packets wait: they are dropped, and others' are not; the next one
+ * finds nothing of him. */
+static void pipe_closed(void)
+{
+    struct sched_queue_counters n = {0};
+    struct rig *r;
+    struct task *t;
+
+    qos_model();
+    r = qos_open();
+    t = rig_task(r);
+    put_numbered(r, path_of(0, BE_QUEUE), 0, 40, 64);
+    put_numbered(r, path_of(0, 0), 0, 10, 64);
+    put_numbered(r, path_of(1, BE_QUEUE), 0, 30, 64);
+    CU_ASSERT_EQUAL(qos_pipe_held(t, 0), 50);
+    CU_ASSERT_EQUAL(qos_close_pipe(t, 0), 0);
+    CU_ASSERT_EQUAL(rig_drops(r, "not_shaped"), 50);
+    CU_ASSERT_EQUAL(rig_held(r), 30);
+    FATE(r, numbered(path_of(0, BE_QUEUE), 0, 64), "drop not_shaped");
+    CU_ASSERT_EQUAL(qos_open_pipe(t, 0, PROFILE_100M), 0);
+    CU_ASSERT_EQUAL(qos_open_pipe(t, PIPES, PROFILE_100M), -EINVAL);
+    CU_ASSERT_EQUAL(sched_read_queue(rig_qos(r)->sched, 0, BE_QUEUE, &n), 0);
+    CU_ASSERT(n.packets == 0 && n.depth == 0 && n.tail == 0);
+    put_numbered(r, path_of(0, BE_QUEUE), 0, 20, 64);
+    drain(r);
+    CU_ASSERT_EQUAL(rig_captured(r, "to"), 50);
+    CU_ASSERT_EQUAL(rig_qos(r)->pipe[0].packets, 20);
+    CU_ASSERT_EQUAL(rig_qos(r)->pipe[1].packets, 30);
+    rig_close(r);
+}
+
+/* librte_sched cannot drop what waits: it leaves. */
+static void pipe_closed_in_library(void)
+{
+    struct rig *r;
+    struct task *t;
+
+    qos_model();
+    qos_shape.engine = QOS_LIBRTE_SCHED;
+    r = qos_open();
+    t = rig_task(r);
+    put_numbered(r, path_of(0, BE_QUEUE), 0, 40, 64);
+    CU_ASSERT_EQUAL(qos_close_pipe(t, 0), 40);
+    FATE(r, numbered(path_of(0, BE_QUEUE), 0, 64), "drop not_shaped");
+    drain(r);
+    CU_ASSERT_EQUAL(qos_pipe_held(t, 0), 0);
+    CU_ASSERT_EQUAL(rig_captured(r, "to"), 40);
+    rig_close(r);
+}
+
 static void as_many_as_came(void)
 {
     struct rig *r;
@@ -419,6 +469,8 @@ int main(void)
         {"a class without queues", unused_class},
         {"not shaped", not_shaped},
         {"a pipe without profile", pipe_without_profile},
+        {"a subscriber goes", pipe_closed},
+        {"a subscriber goes, librte_sched", pipe_closed_in_library},
         {"as many as came", as_many_as_came},
         {"RED", red},
         {"PIE", pie},

@@ -225,6 +225,37 @@ static double seconds(void)
 }
 
 /* The paper's load: two access ports with 7 S-VLAN bits and 8 C-VLAN bits each. */
+/* Who is taken out is found no more; his number is given out again only when it was given back. */
+static void test_release(void)
+{
+    struct subscriber_table *t = subscriber_table_create(2, SOCKET_ID_ANY);
+    struct subscriber_spec a = spec_of(1, 1, 0x0a000008, 7), b = spec_of(1, 2, 0x0a000100, 8);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    a.ipv4_len = 29;
+    CU_ASSERT_EQUAL(subscriber_add(t, &a), 1);
+    CU_ASSERT_EQUAL(subscriber_check(t, &a), -EEXIST);
+    CU_ASSERT_EQUAL(subscriber_add(t, &b), 2);
+    CU_ASSERT_EQUAL(subscriber_next_id(t), 0);
+    subscriber_unpublish(t, 1);
+    CU_ASSERT_EQUAL(idmap_get(t->by_vlan, subscriber_vlan_key(3, 1, 1)), 0);
+    CU_ASSERT_EQUAL(idmap_get(t->by_gre_key, 7), 0);
+    for (uint32_t i = 0; i < 8; i++)
+        CU_ASSERT_EQUAL(idmap_get(t->by_ipv4, 0x0a000008 + i), 0);
+    CU_ASSERT_EQUAL(t->record[1].ipv4, RTE_BE32(0x0a000008)); /* for those who have found it */
+    CU_ASSERT_EQUAL(subscriber_check(t, &a), 0);
+    CU_ASSERT_EQUAL(subscriber_add(t, &a), -ENOSPC);
+    subscriber_release(t, 1);
+    CU_ASSERT_EQUAL(t->record[1].ipv4, 0);
+    subscriber_unpublish(t, 2);
+    subscriber_release(t, 2);
+    CU_ASSERT_EQUAL(subscriber_add(t, &b), 2);
+    CU_ASSERT_EQUAL(subscriber_add(t, &a), 1);
+    CU_ASSERT_EQUAL(subscriber_next_id(t), 0);
+    CU_ASSERT_EQUAL(t->record[1].gre_key, RTE_BE32(7));
+    subscriber_table_free(t);
+}
+
 static void test_65536(void)
 {
     double start = seconds(), took;
@@ -378,6 +409,48 @@ static void test_default_route(void)
     route_table_free(t);
 }
 
+static uint32_t leads_to(const struct route_table *t, uint32_t addr)
+{
+    uint32_t id;
+
+    return rte_lpm_lookup(t->lpm, addr, &id) == 0 ? id : 0;
+}
+
+static void test_remove_routes(void)
+{
+    struct route_table *t = route_table_create(2, 16, SOCKET_ID_ANY);
+    struct nexthop_spec spec = {.mtu = 1500, .gateway_mac = gateway_mac, .mac = cpe_mac};
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    CU_ASSERT_EQUAL(route_add_nexthop(t, &spec), 1);
+    CU_ASSERT_EQUAL(route_add_nexthop(t, &spec), 2);
+    CU_ASSERT_EQUAL(route_add_nexthop(t, &spec), -ENOSPC);
+    route_release_nexthop(t, 1);
+    CU_ASSERT_EQUAL(t->nexthop[1].via, 0);
+    CU_ASSERT_EQUAL(route_add_nexthop(t, &spec), 1);
+    CU_ASSERT_EQUAL(route_add(t, 0, 0, 1), 0);
+    CU_ASSERT_EQUAL(route_add(t, 0x80000000, 1, 2), 0);
+    CU_ASSERT_EQUAL(route_add(t, 0x0a000000, 8, 2), 0);
+    CU_ASSERT(leads_to(t, 0xc0000000) == 2 && leads_to(t, 0x0b000000) == 1);
+    CU_ASSERT_EQUAL(route_remove(t, 0x0a000000, 8), 0);
+    CU_ASSERT_EQUAL(leads_to(t, 0x0a000001), 1);
+    CU_ASSERT_EQUAL(route_remove(t, 0x80000000, 1), 0); /* the default is below it */
+    CU_ASSERT_EQUAL(leads_to(t, 0xc0000000), 1);
+    CU_ASSERT_EQUAL(route_add(t, 0, 1, 2), 0);
+    CU_ASSERT_EQUAL(route_remove(t, 0, 0), 0);
+    CU_ASSERT(leads_to(t, 0xc0000000) == 0 && leads_to(t, 0x0b000000) == 2);
+    CU_ASSERT_EQUAL(route_remove(t, 0, 0), -ENOENT);
+    CU_ASSERT_EQUAL(route_remove(t, 0x80000000, 1), -ENOENT);
+    CU_ASSERT_EQUAL(route_remove(t, 0x0a000000, 8), -ENOENT);
+    /* the gateway's own addresses stay the gateway's */
+    CU_ASSERT_EQUAL(route_add_local(t, 0x0a000005), 0);
+    CU_ASSERT_EQUAL(route_add(t, 0x0a000005, 32, 1), 0);
+    CU_ASSERT_EQUAL(leads_to(t, 0x0a000005), t->local_id);
+    CU_ASSERT_EQUAL(route_remove(t, 0x0a000005, 32), 0);
+    CU_ASSERT_EQUAL(leads_to(t, 0x0a000005), t->local_id);
+    route_table_free(t);
+}
+
 static void test_local(void)
 {
     struct route_table *t = route_table_create(1, 1, SOCKET_ID_ANY);
@@ -515,10 +588,12 @@ int main(void)
         {"subscribers that are refused change nothing", test_refusals},
         {"without memory", test_no_memory},
         {"learned MACs", test_learned_mac},
+        {"numbers are given out again", test_release},
         {"65536 subscribers: memory and time", test_65536},
         {"a next hop's headers", test_nexthop},
         {"routes", test_routes},
         {"the default route", test_default_route},
+        {"routes go", test_remove_routes},
         {"the gateway's own addresses", test_local},
         {"from the configuration to the tables", test_provision},
         {"configurations without tables", test_provision_fails},

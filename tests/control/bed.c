@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bed.h"
+
+#include <CUnit/Basic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/request.h"
+#include "engine/eal.h"
+#include "provision.h"
+
+struct engine engine;
+struct tables *tables;
+struct control *control;
+
+static struct cfg_model *model;
+static struct plan *plan;
+static const struct task_schema *schemas[64];
+static struct config_options options = {.schemas = schemas, .share_cpus = true};
+
+static int load(const char *path)
+{
+    struct diags d = {0};
+
+    for (unsigned i = 0; task_types[i] != NULL; i++)
+        schemas[i] = &task_types[i]->schema;
+    model = config_load(path, &options, &d);
+    if (model != NULL)
+        plan = plan_make(model, true, &d);
+    diag_print(&d, stderr);
+    diag_free(&d);
+    return plan != NULL ? 0 : -1;
+}
+
+int bed_open(const char *config)
+{
+    static const uint8_t mac[CFG_MAX_PORTS][6];
+
+    if (load(config) != 0 || eal_start(plan, false) != 0 || engine_open(&engine, plan) != 0)
+        return -1;
+    tables = provision(plan->cfg, mac, 0);
+    if (tables == NULL || engine_build(&engine, tables) != 0)
+        return -1;
+    control = control_open(&engine, tables);
+    if (control == NULL)
+        return -1;
+    control->options = &options;
+    return 0;
+}
+
+unsigned bed_close(void)
+{
+    unsigned missing;
+
+    control_free(control);
+    missing = (unsigned)engine_free(&engine);
+    provision_free(tables);
+    eal_stop();
+    plan_free(plan);
+    config_free(model);
+    return missing;
+}
+
+char *ask(const char *request)
+{
+    char *answer = request_answer(control, request, strlen(request));
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(answer);
+    return answer;
+}
+
+void answers(const char *request, const char *text)
+{
+    char *answer = ask(request);
+    size_t len = strlen(answer);
+
+    CU_ASSERT(len > 0 && answer[len - 1] == '\n' && memchr(answer, '\n', len - 1) == NULL);
+    if (strstr(answer, text) == NULL) {
+        fprintf(stderr, "\n%s\n  answered %s  not      %s\n", request, answer, text);
+        CU_FAIL("the answer");
+    }
+    free(answer);
+}

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Subscribers and routes come and go, and a configuration is read again: what each request does to
+ * the tables, and that a wrong one changes nothing. The argument is the configuration. */
+#include <CUnit/Basic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_byteorder.h>
+#include <rte_lpm.h>
+
+#include "bed.h"
+#include "control/change_subscribers.h"
+#include "control/live_changes.h"
+
+static const char *config;
+
+/* All that requests can change, as text. */
+static char *state(void)
+{
+    char *subscribers = ask("{\"cmd\":\"show-subscribers\",\"first\":1,\"count\":1000}"),
+         *routes = ask("{\"cmd\":\"show-routes\",\"first\":1,\"count\":1000}"),
+         *changes = ask("{\"cmd\":\"show-changes\"}"), *all = NULL;
+
+    CU_ASSERT_FATAL(asprintf(&all, "%s%s%s", subscribers, routes, changes) > 0);
+    free(subscribers);
+    free(routes);
+    free(changes);
+    return all;
+}
+
+/* A wrong request: the answer names what is wrong, and nothing has changed. */
+static void refuses(const char *request, const char *text)
+{
+    char *before = state(), *answer = ask(request), *after;
+
+    if (strstr(answer, "\"error\"") == NULL || strstr(answer, text) == NULL) {
+        fprintf(stderr, "\n%s\n  answered %s  not      %s\n", request, answer, text);
+        CU_FAIL("the answer");
+    }
+    after = state();
+    CU_ASSERT_STRING_EQUAL(before, after);
+    free(before);
+    free(answer);
+    free(after);
+}
+
+/* Back to what the configuration says. */
+static void start_anew(void)
+{
+    char path[512], request[640];
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(realpath(config, path));
+    snprintf(request, sizeof(request), "{\"cmd\":\"reload\",\"file\":\"%s\"}", path);
+    answers(request, "\"ok\":true");
+    answers("{\"cmd\":\"show-changes\"}", "\"requests\":[]");
+}
+
+static uint32_t by_address(uint32_t a, uint32_t b)
+{
+    return idmap_get(tables->subscribers->by_ipv4, 10u << 24 | a << 8 | b);
+}
+
+static uint32_t shaped_by(uint32_t id)
+{
+    uint32_t n = 0;
+
+    for (unsigned i = 0; i < control->n_shapers; i++)
+        n += shaper_pipe(control, &control->shaper[i], id) != NULL;
+    return n;
+}
+
+#define ADD "{\"cmd\":\"add-subscriber\",\"port\":\"cpe0\",\"svlan\":11,\"cvlan\":30,"
+#define A   ADD "\"ipv4\":\"10.0.3.1\",\"gre_key\":50,\"profile\":\"fast\"}"
+
+static void add_and_remove(void)
+{
+    const struct subscriber *s = &tables->subscribers->record[8];
+
+    answers(A, "{\"ok\":true,\"changed\":1,\"id\":8}");
+    CU_ASSERT_EQUAL(by_address(3, 1), 8);
+    CU_ASSERT_EQUAL(idmap_get(tables->subscribers->by_gre_key, 50), 8);
+    CU_ASSERT_EQUAL(idmap_get(tables->subscribers->by_vlan, subscriber_vlan_key(0, 11, 30)), 8);
+    CU_ASSERT_EQUAL(shaped_by(8), 2);
+    CU_ASSERT_EQUAL(s->path, control->model->subscribers[7].pipe * QOS_QUEUES);
+    answers("{\"cmd\":\"show-subscriber\",\"subscriber\":\"cpe0 11.30\"}",
+            "\"id\":8,\"port\":\"cpe0\",\"svlan\":11,\"cvlan\":30,\"profile\":\"fast\"");
+    refuses(A, "is another's");
+    answers("{\"cmd\":\"show-changes\"}", "\"cmd\":\"add-subscribers\"");
+    answers("{\"cmd\":\"remove-subscriber\",\"subscriber\":\"cpe0 11.30\"}",
+            "{\"ok\":true,\"changed\":1}");
+    CU_ASSERT_EQUAL(by_address(3, 1), 0);
+    CU_ASSERT_EQUAL(shaped_by(8), 0);
+    CU_ASSERT_EQUAL(s->path, 4 * QOS_QUEUES); /* for packets that are on their way */
+    refuses("{\"cmd\":\"remove-subscriber\",\"subscriber\":8}", "there is none now");
+    refuses("{\"cmd\":\"set-profile\",\"subscriber\":8,\"profile\":\"fast\"}", "there is none now");
+    ids_poll(control);
+    CU_ASSERT_EQUAL(s->port, 0);
+    CU_ASSERT_EQUAL(s->ipv4, 0);
+    answers("{\"cmd\":\"add-subscriber\",\"port\":\"cpe1\",\"svlan\":11,\"cvlan\":30,\"ipv4\":"
+            "\"10.0.4.0/29\",\"mac\":\"02:00:00:00:00:07\"}",
+            "\"id\":8"); /* the number again, for another */
+    CU_ASSERT_EQUAL(by_address(4, 7), 8);
+    CU_ASSERT_EQUAL(s->path, SUBSCRIBER_NO_PATH);
+    CU_ASSERT(s->mac_known && s->mac_static && s->port == 1);
+    start_anew();
+    CU_ASSERT_EQUAL(by_address(4, 7), 0);
+}
+
+static void wrong_subscribers(void)
+{
+    refuses(ADD "\"profile\":\"fast\"}", "key 'ipv4': expected");
+    refuses(ADD "\"ipv4\":\"10.0.3.0/23\",\"profile\":\"fast\"}", "key 'ipv4': expected");
+    refuses(ADD "\"ipv4\":\"224.0.0.1\",\"profile\":\"fast\"}", "key 'ipv4': expected");
+    refuses(ADD "\"ipv4\":\"192.0.2.0/29\",\"profile\":\"fast\"}",
+            "192.0.2.1 is the gateway's own");
+    refuses(ADD "\"ipv4\":\"10.0.0.1\",\"profile\":\"fast\"}", "is another's");
+    refuses(ADD "\"ipv4\":\"10.0.0.0/29\",\"profile\":\"fast\"}", "is another's");
+    refuses(ADD "\"ipv4\":\"10.0.3.1\",\"gre_key\":6,\"profile\":\"fast\"}", "is another's");
+    refuses(ADD "\"ipv4\":\"10.0.3.1\",\"gre_key\":-1,\"profile\":\"fast\"}", "key 'gre_key'");
+    refuses(ADD "\"ipv4\":\"10.0.3.1\",\"mac\":\"01:00:00:00:00:00\",\"profile\":\"fast\"}",
+            "key 'mac'");
+    refuses(ADD "\"ipv4\":\"10.0.3.1\",\"profile\":\"fasd\"}", "did you mean 'fast'?");
+    refuses(ADD "\"ipv4\":\"10.0.3.1\",\"profile\":\"flash\"}", "beyond what scheduler 'acc'");
+    refuses(ADD "\"ipv4\":\"10.0.3.1\"}", "key 'profile': missing");
+    refuses(ADD "\"ipv4\":\"10.0.3.1\",\"profil\":\"fast\"}", "unknown key 'profil'");
+    refuses("{\"cmd\":\"add-subscriber\",\"port\":\"cpe0\",\"svlan\":0,\"cvlan\":1}",
+            "key 'svlan'");
+    refuses("{\"cmd\":\"add-subscriber\",\"port\":\"cpe0\",\"svlan\":1,\"cvlan\":4095}",
+            "key 'cvlan'");
+    refuses("{\"cmd\":\"add-subscriber\",\"port\":\"cpe0\",\"svlan\":200,\"cvlan\":1,\"ipv4\":"
+            "\"10.0.3.1\",\"profile\":\"fast\"}",
+            "in no subport");
+    refuses("{\"cmd\":\"add-subscriber\",\"port\":\"cpe\",\"svlan\":1}", "there is no port 'cpe'");
+    refuses("{\"cmd\":\"add-subscriber\",\"port\":\"idle0\",\"svlan\":1,\"cvlan\":1,\"ipv4\":"
+            "\"10.0.3.1\"}",
+            "nothing leads there");
+    refuses("{\"cmd\":\"remove-subscriber\",\"subscriber\":99}", "expected 1 to");
+    refuses("{\"cmd\":\"remove-subscriber\",\"subscriber\":\"cpe0 9.9\"}", "there is none");
+    refuses("{\"cmd\":\"remove-subscriber\"}", "key 'subscriber'");
+}
+
+#define ONE(cvlan, ip)                                                                             \
+    "{\"port\":\"cpe0\",\"svlan\":12,\"cvlan\":" #cvlan ",\"ipv4\":\"10.0.5." #ip                  \
+    "\",\"profile\":\"slow\"}"
+#define MANY "{\"cmd\":\"add-subscribers\",\"subscribers\":["
+
+/* All of a list or none. */
+static void lists(void)
+{
+    answers(MANY ONE(1, 1) "," ONE(2, 2) "]}", "\"changed\":2,\"ids\":[");
+    CU_ASSERT(by_address(5, 1) != 0 && by_address(5, 2) != 0);
+    refuses(MANY ONE(3, 3) "," ONE(4, 1) "]}", "subscribers[1]: ");
+    refuses(MANY ONE(3, 3) "," ONE(4, 3) "]}", "subscribers[1]: its VLAN pair, GRE key or address");
+    refuses(MANY ONE(3, 3) "," ONE(3, 4) "]}", "in the list before");
+    refuses(MANY ONE(3, 3) ",{\"port\":\"cpe0\",\"x\":1}]}", "subscribers[1]: unknown key 'x'");
+    refuses(MANY ONE(3, 3) ",7]}", "subscribers[1]: expected an object");
+    refuses(MANY "]}", "key 'subscribers': expected a list");
+    refuses("{\"cmd\":\"remove-subscribers\",\"subscribers\":[1,2,\"cpe0 10.20\"]}", "twice");
+    refuses("{\"cmd\":\"remove-subscribers\",\"subscribers\":[1,99]}", "subscribers[1]");
+    refuses("{\"cmd\":\"remove-subscribers\",\"subscribers\":{}}", "expected a list");
+    answers("{\"cmd\":\"remove-subscribers\",\"subscribers\":[1,\"cpe0 12.1\"]}", "\"changed\":2");
+    CU_ASSERT(by_address(0, 0) == 0 && by_address(5, 1) == 0 && by_address(5, 2) != 0);
+    start_anew();
+    CU_ASSERT(by_address(0, 0) != 0 && by_address(5, 2) == 0);
+}
+
+/* 12 in all; each subport has room for 8, of which "left" has 4 and "right" has 2. */
+static void room(void)
+{
+    answers(MANY ONE(1, 1) "," ONE(2, 2) "," ONE(3, 3) "," ONE(4, 4) "]}", "\"changed\":4");
+    refuses(MANY ONE(5, 5) "]}", "subport 'left' has no room");
+    answers("{\"cmd\":\"add-subscriber\",\"port\":\"cpe1\",\"svlan\":1,\"cvlan\":1,\"ipv4\":"
+            "\"10.0.6.1\"}",
+            "ok");
+    refuses("{\"cmd\":\"add-subscriber\",\"port\":\"cpe1\",\"svlan\":1,\"cvlan\":2,\"ipv4\":"
+            "\"10.0.6.2\"}",
+            "there is room for 12 subscribers");
+    start_anew();
+    answers(MANY ONE(5, 5) "]}", "ok");
+    start_anew();
+}
+
+static void macs(void)
+{
+    const struct subscriber *s = &tables->subscribers->record[5];
+
+    CU_ASSERT_FALSE(s->mac_known);
+    answers("{\"cmd\":\"set-mac\",\"subscriber\":5,\"mac\":\"02:00:00:00:00:05\"}", "ok");
+    CU_ASSERT(s->mac_known && s->mac_static && s->l2[5] == 5);
+    answers("{\"cmd\":\"show-changes\"}", "\"mac\":\"02:00:00:00:00:05\"");
+    answers("{\"cmd\":\"set-mac\",\"subscriber\":5,\"mac\":null}", "ok");
+    CU_ASSERT(!s->mac_known && !s->mac_static);
+    refuses("{\"cmd\":\"set-mac\",\"subscriber\":5,\"mac\":\"0\"}", "key 'mac'");
+    refuses("{\"cmd\":\"set-mac\",\"subscriber\":5}", "key 'mac'");
+    start_anew();
+}
+
+/* --- routes --- */
+
+/* The next hop that an address leads to, or NULL. */
+static const struct nexthop *way_of(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+    uint32_t id;
+
+    return rte_lpm_lookup(tables->routes->lpm, a << 24 | b << 16 | c << 8 | d, &id) == 0
+               ? &tables->routes->nexthop[id]
+               : NULL;
+}
+
+#define ROUTE(p, more) "{\"cmd\":\"add-route\",\"prefix\":\"" p "\",\"port\":\"core1\"," more "}"
+#define MAC            "\"mac\":\"02:00:00:00:00:01\""
+
+static void routes(void)
+{
+    const struct nexthop *nh;
+
+    CU_ASSERT_EQUAL(way_of(8, 8, 8, 8)->via, RTE_BE32(0xc0000202));
+    refuses(ROUTE("198.19.1.0/24", "\"via\":\"192.0.3.2\""), "has no address to send from");
+    answers(ROUTE("198.19.1.0/25", MAC ",\"mpls\":77"), "\"changed\":1");
+    nh = way_of(198, 19, 1, 1);
+    CU_ASSERT(nh->mac_known && nh->has_mpls && !nh->has_gre && nh->port == 3);
+    CU_ASSERT_EQUAL(way_of(198, 19, 1, 129)->port, 2);
+    refuses(ROUTE("198.19.1.0/25", MAC), "already");
+    answers("{\"cmd\":\"change-route\",\"prefix\":\"198.19.1.0/25\",\"port\":\"core0\",\"via\":"
+            "\"192.0.2.2\"}",
+            "ok");
+    CU_ASSERT_PTR_EQUAL(way_of(198, 19, 1, 1), way_of(8, 8, 8, 8)); /* they leave alike */
+    refuses("{\"cmd\":\"change-route\",\"prefix\":\"198.19.2.0/25\",\"port\":\"core0\",\"via\":"
+            "\"192.0.2.2\"}",
+            "there is no route");
+    answers("{\"cmd\":\"remove-route\",\"prefix\":\"198.19.1.0/25\"}", "ok");
+    CU_ASSERT_EQUAL(way_of(198, 19, 1, 1)->port, 2);
+    refuses("{\"cmd\":\"remove-route\",\"prefix\":\"198.19.1.0/25\"}", "there is no route");
+    answers("{\"cmd\":\"remove-route\",\"prefix\":\"0.0.0.0/0\"}", "ok");
+    CU_ASSERT_PTR_NULL(way_of(8, 8, 8, 8));
+    answers(ROUTE("128.0.0.0/1", MAC), "ok");
+    answers(ROUTE("0.0.0.0/0", MAC ",\"gre\":\"203.0.113.5\""), "no address");
+    answers(ROUTE("0.0.0.0/0", MAC ",\"mpls\":99"), "ok");
+    CU_ASSERT(way_of(8, 8, 8, 8)->has_mpls && !way_of(200, 8, 8, 8)->has_mpls);
+    answers("{\"cmd\":\"remove-route\",\"prefix\":\"128.0.0.0/1\"}", "ok");
+    CU_ASSERT(way_of(200, 8, 8, 8)->has_mpls);
+    start_anew();
+    CU_ASSERT_EQUAL(way_of(200, 8, 8, 8)->via, RTE_BE32(0xc0000202));
+}
+
+static void wrong_routes(void)
+{
+    refuses(ROUTE("198.19.1.1/24", MAC), "key 'prefix': expected");
+    refuses(ROUTE("198.19.1.0/33", MAC), "key 'prefix': expected");
+    refuses(ROUTE("192.0.2.1/32", MAC), "the gateway's own address");
+    refuses(ROUTE("198.19.1.0/24", "\"mpls\":16"), "either 'via'");
+    refuses(ROUTE("198.19.1.0/24", MAC ",\"via\":\"192.0.3.2\""), "either 'via'");
+    refuses(ROUTE("198.19.1.0/24", MAC ",\"mpls\":15"), "key 'mpls'");
+    refuses(ROUTE("198.19.1.0/24", MAC ",\"gre\":\"x\""), "key 'gre'");
+    refuses(ROUTE("198.19.1.0/24", MAC ",\"lable\":16"), "unknown key 'lable'");
+    refuses("{\"cmd\":\"add-route\",\"prefix\":\"198.19.1.0/24\",\"port\":\"core\"," MAC "}",
+            "did you mean 'core");
+    refuses("{\"cmd\":\"add-route\",\"prefix\":\"198.19.1.0/24\",\"port\":\"idle0\"," MAC "}",
+            "nothing leads there");
+    refuses("{\"cmd\":\"add-route\",\"prefix\":\"198.19.1.0/24\",\"port\":\"core0\",\"via\":"
+            "\"192.0.2.1\"}",
+            "is the gateway's own");
+    refuses(
+        "{\"cmd\":\"add-routes\",\"routes\":[{\"prefix\":\"198.19.1.0/24\",\"port\":\"core1\"," MAC
+        "},{\"prefix\":\"198.19.1.0/24\",\"port\":\"core1\"," MAC "}]}",
+        "routes[1]: its prefix is in the list before");
+    answers(
+        "{\"cmd\":\"add-routes\",\"routes\":[{\"prefix\":\"198.19.1.0/24\",\"port\":\"core1\"," MAC
+        "},{\"prefix\":\"198.19.2.0/24\",\"port\":\"core1\"," MAC
+        "},{\"prefix\":\"198.19.3.0/24\",\"port\":\"core1\"," MAC "}]}",
+        "\"changed\":3");
+    refuses(ROUTE("198.19.4.0/24", MAC), "there is room for 5 routes");
+    refuses("{\"cmd\":\"show-routes\",\"first\":0,\"count\":1}", "key 'first'");
+    start_anew();
+}
+
+/* Next hops come and go: their numbers are used again, and the arp task knows those that are
+ * there. */
+static void next_hops(void)
+{
+    uint32_t first = control->model->n_nexthops, most = 0;
+    char request[256];
+
+    for (unsigned i = 0; i < 100; i++) {
+        snprintf(request, sizeof(request),
+                 "{\"cmd\":\"add-route\",\"prefix\":\"198.19.7.0/24\",\"port\":\"core0\",\"via\":"
+                 "\"192.0.2.%u\"}",
+                 3 + i);
+        answers(request, "ok");
+        most = RTE_MAX(most, control->model->n_nexthops);
+        answers("{\"cmd\":\"remove-route\",\"prefix\":\"198.19.7.0/24\"}", "ok");
+        ids_poll(control);
+    }
+    CU_ASSERT(most <= first + 1);
+    start_anew();
+}
+
+/* --- reload --- */
+
+/* The configuration with one text replaced, in a file beside it that is not there for long. */
+static void reload_with(const char *from, const char *to, const char *keys, const char *text)
+{
+    char path[256], request[512], *all = NULL, *at;
+    size_t size = 0;
+    FILE *f = fopen(config, "r"), *g;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    CU_ASSERT_FATAL(getdelim(&all, &size, '\0', f) > 0);
+    fclose(f);
+    at = strstr(all, from);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+    snprintf(path, sizeof(path), "/tmp/vbng-updates-%d.cfg", getpid());
+    g = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(g);
+    fprintf(g, "%.*s%s%s", (int)(at - all), all, to, at + strlen(from));
+    fclose(g);
+    snprintf(request, sizeof(request), "{\"cmd\":\"reload\",\"file\":\"%s\"%s}", path, keys);
+    answers(request, text);
+    unlink(path);
+    free(all);
+}
+
+static void reloads(void)
+{
+    char *before = state(), *after;
+
+    reload_with("\"10M\"", "\"20M\"", ",\"dry_run\":true", "\"changed\":[\"slow\"]");
+    reload_with("cvlan = \"20-23\"; ipv4 = \"10.0.0.0/30\"; gre_key = \"0-3\"",
+                "cvlan = \"20-21\"; ipv4 = \"10.0.0.0/30\"; gre_key = \"0-1\"",
+                ",\"dry_run\":true,\"details\":true",
+                "{\"cmd\":\"remove-subscribers\",\"subscribers\":[\"cpe0 10.22\",\"cpe0 10.23\"]}");
+    reload_with("mbufs = \"32K\"", "mbufs = \"48K\"", ",\"dry_run\":true",
+                "\"restart\":[\"pool 'default': mbufs 32768 -> 49152\"]");
+    reload_with("svlan = \"1-99\"", "svlan = \"1-98\"", "", "\"restart\":[\"scheduler 'acc'");
+    reload_with("max_subscribers = \"12\"", "max_subscribers = \"13\"", "",
+                "max_subscribers 12 -> 13");
+    reload_with("to = \"decap\"", "to = \"dekap\"", "", "nothing was changed: 1 errors");
+    reload_with("name = \"updates\";", "name = \"updates", "", "nothing was changed");
+    answers("{\"cmd\":\"reload\",\"file\":\"/nonexistent\"}", "No such file");
+    refuses("{\"cmd\":\"reload\",\"file\":\"updates.cfg\"}", "a path from the root");
+    refuses("{\"cmd\":\"reload\",\"dry_run\":1}", "key 'dry_run'");
+    after = state();
+    CU_ASSERT_STRING_EQUAL(before, after);
+    free(before);
+    free(after);
+}
+
+static uint64_t rate_of(uint32_t id)
+{
+    const struct qos_pipe *p = shaper_pipe(control, &control->shaper[0], id);
+
+    return control->model->qos.profiles[p->profile].shape[QOS_UP].rate;
+}
+
+static void reload_changes(void)
+{
+    reload_with("\"10M\"", "\"20M\"", "", "\"changed\":[\"slow\"]");
+    CU_ASSERT_EQUAL(rate_of(by_address(0, 0)), 20000000);
+    reload_with("profile = \"slow\"", "profile = \"gold\"", "", "no profile of that name");
+    reload_with("fast = { rate = \"50M\"; };",
+                "fast = { rate = \"50M\"; }; gold = { rate = \"70M\"; };", "",
+                "\"added\":[\"gold\"],\"changed\":[\"slow\"]");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":\"cpe0 10.20\",\"profile\":\"gold\"}", "ok");
+    CU_ASSERT_EQUAL(rate_of(by_address(0, 0)), 70000000);
+    start_anew();
+    answers("{\"cmd\":\"reload\"}", "\"ok\":true"); /* what was read last */
+}
+
+/* After all places for profiles are taken a reload that needs one changes nothing. */
+static void profile_room(void)
+{
+    reload_with("\"10M\"", "\"30M\"", "", "there is room for 0");
+    reload_with("\"10M\"", "\"30M\"", ",\"dry_run\":true", "there is room for 0");
+    answers("{\"cmd\":\"show-changes\"}", "\"requests\":[]");
+}
+
+/* --- what differs --- */
+
+/* The requests that live_changes() gives make the same of what the configuration says. */
+static void replay(void)
+{
+    json_t *changes, *one;
+    char *after, *before;
+    size_t i;
+
+    answers(A, "ok");
+    answers("{\"cmd\":\"remove-subscribers\",\"subscribers\":[2,7]}", "ok");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":3,\"profile\":\"fast\"}", "ok");
+    answers("{\"cmd\":\"set-mac\",\"subscriber\":5,\"mac\":\"02:00:00:00:00:05\"}", "ok");
+    answers(ROUTE("198.19.1.0/24", MAC), "ok");
+    answers("{\"cmd\":\"remove-route\",\"prefix\":\"0.0.0.0/0\"}", "ok");
+    answers(
+        "{\"cmd\":\"set-subport-rate\",\"scheduler\":\"acc\",\"subport\":\"left\",\"direction\":"
+        "\"up\",\"rate\":\"300M\"}",
+        "ok");
+    answers("{\"cmd\":\"set-dscp\",\"scheduler\":\"acc\",\"direction\":\"up\",\"dscp\":8,\"class\":"
+            "\"be\",\"queue\":2}",
+            "ok");
+    before = ask("{\"cmd\":\"show-changes\"}");
+    changes = live_changes(control);
+    CU_ASSERT(json_array_size(changes) >= 8);
+    start_anew();
+    json_array_foreach(changes, i, one)
+    {
+        char *request = json_dumps(one, JSON_COMPACT);
+
+        answers(request, "\"ok\":true");
+        free(request);
+    }
+    after = ask("{\"cmd\":\"show-changes\"}");
+    CU_ASSERT_STRING_EQUAL(before, after);
+    json_decref(changes);
+    free(before);
+    free(after);
+    start_anew();
+}
+
+/* With running cores what was removed rests for a while, and then is used again. */
+static void while_running(void)
+{
+    CU_ASSERT_EQUAL_FATAL(engine_start(&engine), 0);
+    for (unsigned i = 0; i < 500; i++) {
+        answers(A, "ok");
+        answers(ROUTE("198.19.1.0/24", MAC), "ok");
+        answers("{\"cmd\":\"remove-subscriber\",\"subscriber\":\"cpe0 11.30\"}", "ok");
+        answers("{\"cmd\":\"remove-route\",\"prefix\":\"198.19.1.0/24\"}", "ok");
+        ids_poll(control);
+    }
+    CU_ASSERT(control->model->n_subscribers <= 12);
+    start_anew();
+    engine_stop(&engine);
+}
+
+int main(int argc, char **argv)
+{
+    static const CU_TestInfo tests[] = {
+        {"a subscriber comes and goes", add_and_remove},
+        {"wrong subscribers", wrong_subscribers},
+        {"lists", lists},
+        {"room", room},
+        {"MACs", macs},
+        {"routes", routes},
+        {"wrong routes", wrong_routes},
+        {"next hops", next_hops},
+        {"reload: what would change, and wrong files", reloads},
+        {"what differs, again", replay},
+        {"while running", while_running},
+        {"reload: profiles", reload_changes},
+        {"no room for profiles", profile_room},
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {{.pName = "updates", .pTests = (CU_TestInfo *)tests},
+                             CU_SUITE_INFO_NULL};
+    unsigned failures;
+
+    if (argc < 2 || bed_open(argv[1]) != 0)
+        return 1;
+    config = argv[1];
+    CU_initialize_registry();
+    CU_register_suites(suites);
+    CU_basic_run_tests();
+    failures = CU_get_number_of_failures();
+    CU_cleanup_registry();
+    failures += bed_close() != 0;
+    return failures != 0;
+}
