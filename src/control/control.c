@@ -6,9 +6,10 @@
 
 #include <rte_cycles.h>
 
-#include "capture/capture.h"
 #include "control/change_routes.h"
 #include "explain/explain.h"
+
+#include "capture/capture.h"
 
 #define TOLERANCE 0.01 /* beyond it a subscriber counts as under or over */
 #define PPM       1e6

@@ -123,11 +123,11 @@ static bool still_waits(const struct control *c, uint32_t id)
     return false;
 }
 
-static bool is_over(const struct control *c, struct resting *r, uint64_t over)
+static bool is_over(struct control *c, struct resting *r, uint64_t over)
 {
     if (r->waits && !still_waits(c, r->id)) {
         r->waits = false;
-        r->period = grace_begin((struct grace *)&c->ids.grace);
+        r->period = grace_begin(&c->ids.grace);
     }
     return !r->waits && r->period <= over;
 }
