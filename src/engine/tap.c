@@ -119,13 +119,18 @@ static inline void put_one(struct tap *r, const struct tap_at *at, const struct 
     r->head = end;
 }
 
+static inline bool is_closed(const struct tap *r)
+{
+    return __atomic_load_n(&r->closed, __ATOMIC_RELAXED);
+}
+
 bool tap_put(struct tap *r, const struct tap_at *at, struct rte_mbuf *const *m, uint16_t n,
              const uint32_t *reasons)
 {
     bool look = r->wants->subscriber == 0 || !at->named, entered = false;
     uint64_t now = 0;
 
-    if (__atomic_load_n(&r->closed, __ATOMIC_RELAXED))
+    if (is_closed(r))
         return false;
     /* of a fresh burst nobody has read the frames yet */
     for (uint16_t i = 0; look && i < n; i++)
@@ -135,8 +140,10 @@ bool tap_put(struct tap *r, const struct tap_at *at, struct rte_mbuf *const *m, 
             continue;
         if (!entered) {
             enter(r);
-            now = rte_rdtsc();
             entered = true;
+            if (is_closed(r)) /* since the last look: what is not seen to be written is not */
+                break;
+            now = rte_rdtsc();
         }
         put_one(r, at, m[i], now, i, reasons != NULL ? reasons[i] : 0);
     }

@@ -133,6 +133,8 @@ void tap_next(struct tap *r);
 /** Nothing that the core writes from now on has a TSC before this one. */
 uint64_t tap_horizon(const struct tap *r);
 
+/** Nothing is written any more but what tap_horizon() says is being written, if it is asked
+ * afterwards. */
 void tap_close(struct tap *r);
 
 #endif

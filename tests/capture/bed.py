@@ -81,15 +81,19 @@ class Bed:
         self.ask("stop-capture")
         return self.wait()
 
-    def send(self, tasks, ms):
-        """Let generators send for a time, and wait until nothing moves any more."""
+    def send(self, tasks, packets):
+        """Let generators send so many, and wait until nothing moves any more."""
+        end = self.ask("show-ledger")["ledger"]["created"] + packets
         for task in tasks:
-            answer = self.ask("start-stream", task=task, duration=f"{ms}ms")
+            answer = self.ask("start-stream", task=task)
             if "error" in answer:
                 raise RuntimeError(answer["error"])
-        time.sleep(ms / 1000)
+        while self.ask("show-ledger")["ledger"]["created"] < end:
+            time.sleep(0.05)
+        for task in tasks:
+            self.ask("stop-stream", task=task)
         before = None
-        while (now := self.ask("show-ledger")["ledger"]) != before:
+        while (now := self.ask("show-ledger")["ledger"]) != before or now["under_way"]:
             before = now
             time.sleep(0.1)
 

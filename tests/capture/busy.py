@@ -3,6 +3,7 @@
 
 import os
 import stat
+import time
 
 import bed
 from checks import order, statistics
@@ -94,7 +95,7 @@ def clients(b):
     wrong = [] if "a capture runs" in error else [f"a second capture: {error!r}"]
     mode = stat.S_IMODE(os.stat(b.path("alone.pcapng")).st_mode)
     state = b.wait()
-    if state["ended_by"] != "seconds" or not 1 <= state["seconds"] < 3 or mode != 0o600:
+    if state["ended_by"] != "seconds" or not 1 <= state["seconds"] < 10 or mode != 0o600:
         wrong.append(f"{state}, mode {mode:o}")
     return wrong + ([] if not os.path.exists(b.path("second.pcapng")) else ["a second file was made"])
 
@@ -119,11 +120,22 @@ def tool(b, vbngctl):
     return wrong
 
 
+def until_lost(b, name):
+    """Capture everything until some of it is lost, which takes a moment where others use the machine, too."""
+    for _ in range(5):
+        b.start(name, force=True, ports=["*"], tasks=["*"], snaplen=16, seconds=5, bytes=16 << 20)
+        while (state := b.ask("show-capture")["capture"])["running"] and not state["lost"]:
+            time.sleep(0.02)
+        state = b.stop_capture()
+        if state["lost"]:
+            break
+    return state
+
+
 def overload(b):
     """More than the writer can bear: what is lost is counted, in the file too; then SIGTERM in the middle of one."""
     b.ask("set-rate", task="gen_cpe0", rate="2Mpps")
-    b.start("over.pcapng", ports=["*"], tasks=["*"], snaplen=16, seconds=1, bytes=16 << 20)
-    state = b.wait()
+    state = until_lost(b, "over.pcapng")
     b.start("end.pcapng", ports=["*"], seconds=60, bytes=1 << 20)
     report = b.end()
     capture, last = File(b.path("over.pcapng")), File(b.path("end.pcapng"))

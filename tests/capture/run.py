@@ -30,7 +30,7 @@ from pcapng import File  # noqa: E402
 from tally import Tally  # noqa: E402
 from traffic import Traffic  # noqa: E402
 
-MS = 200  # that generators send
+PACKETS = 400  # of each generator, about
 
 
 class Reasons(Traffic):
@@ -81,7 +81,8 @@ def reasons(binary, folder):
     b = bed.open_case(binary, folder, case)
     try:
         b.start("all.pcapng", ports=list(PORTS), tasks=["*:drops"], seconds=60)
-        b.send([f"gen_{p}" for p in PORTS if case.inputs[p]], MS)
+        fed = [f"gen_{p}" for p in PORTS if case.inputs[p]]
+        b.send(fed, PACKETS * len(fed))
         state = b.stop_capture()
         report = b.end()
     finally:
@@ -120,7 +121,7 @@ def one_subscriber(binary, folder):
     try:
         tasks = ["decap", "gre_up:after", "gre_down:before", "encap:after"]
         b.start("him.pcapng", subscriber="cpe0 128.258", ports=list(PORTS), tasks=tasks, seconds=60)
-        b.send([f"gen_{p}" for p in PORTS], MS)
+        b.send([f"gen_{p}" for p in PORTS], PACKETS * len(PORTS))
         state = b.stop_capture()
         b.end()
     finally:
@@ -162,7 +163,10 @@ def shaped(binary, folder):
     b = bed.Bed(binary, folder, load.write(folder, '20kpps"; start = "1h'))
     try:
         b.start("shaped.pcapng", tasks=["qos_up:drops"], reasons=["queue_full"], snaplen=64, seconds=60)
-        b.send(["gen_cpe0", "gen_hot"], MS)
+        for _ in range(20):  # on a busy machine generators send less
+            b.send(["gen_cpe0", "gen_hot"], 20 * PACKETS)
+            if b.ask("show-capture")["capture"]["matched"]:
+                break
         state = b.stop_capture()
         report = b.end()
     finally:
