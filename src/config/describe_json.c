@@ -13,7 +13,7 @@ static void core_list(struct json *j, const char *key, const struct description 
     json_begin(j, key, '[');
     for (unsigned b = 0; b < d->p->n_cores; b++)
         if (say(d, a, b))
-            json_number(j, NULL, b + 1);
+            json_add_number(j, NULL, b + 1);
     json_end(j, ']');
 }
 
@@ -24,18 +24,18 @@ static void core(struct json *j, const struct description *d, unsigned i)
     char name[64];
 
     json_begin(j, NULL, '{');
-    json_number(j, "core", i + 1);
-    json_number(j, "cpu", c->cpu);
-    json_number(j, "socket", c->socket);
+    json_add_number(j, "core", i + 1);
+    json_add_number(j, "cpu", c->cpu);
+    json_add_number(j, "socket", c->socket);
     if (cpu != NULL) {
-        json_number(j, "physical_core", cpu->core);
-        json_number(j, "thread", cpu->thread);
+        json_add_number(j, "physical_core", cpu->core);
+        json_add_number(j, "thread", cpu->thread);
     }
     json_begin(j, "tasks", '[');
     for (uint16_t k = 0; k < c->n_instances; k++)
-        json_string(j, NULL, instance_name(d->p, c->instances[k], name, sizeof(name)));
+        json_add_string(j, NULL, instance_name(d->p, c->instances[k], name, sizeof(name)));
     json_end(j, ']');
-    json_bool(j, "own_physical_core", core_wants_alone(d, i));
+    json_add_bool(j, "own_physical_core", core_wants_alone(d, i));
     core_list(j, "may_share_with", d, i, cores_may_share);
     core_list(j, "last_resort", d, i, core_last_resort);
     json_end(j, '}');
@@ -44,20 +44,20 @@ static void core(struct json *j, const struct description *d, unsigned i)
 static void cpus(struct json *j, const struct description *d)
 {
     json_begin(j, "cpus", '{');
-    json_number(j, "vcpus", d->vcpus);
-    json_number(j, "housekeeping", 1);
-    json_number(j, "physical_cores", d->physical_cores);
-    json_number(j, "threads_per_core", d->threads);
-    json_number(j, "vcpus_of_whole_cores", d->whole_cpus);
+    json_add_number(j, "vcpus", d->vcpus);
+    json_add_number(j, "housekeeping", 1);
+    json_add_number(j, "physical_cores", d->physical_cores);
+    json_add_number(j, "threads_per_core", d->threads);
+    json_add_number(j, "vcpus_of_whole_cores", d->whole_cpus);
     json_begin(j, "cores", '[');
     for (unsigned i = 0; i < d->p->n_cores; i++)
         core(j, d, i);
     json_end(j, ']');
     json_begin(j, "isolation", '{');
-    json_bool(j, "dedicated", true);
-    json_bool(j, "no_scheduler_tick", true);
-    json_bool(j, "no_interrupts", true);
-    json_bool(j, "fixed_frequency", true);
+    json_add_bool(j, "dedicated", true);
+    json_add_bool(j, "no_scheduler_tick", true);
+    json_add_bool(j, "no_interrupts", true);
+    json_add_bool(j, "fixed_frequency", true);
     json_end(j, '}');
     json_end(j, '}');
 }
@@ -65,20 +65,20 @@ static void cpus(struct json *j, const struct description *d)
 static void memory(struct json *j, const struct description *d)
 {
     json_begin(j, "memory", '{');
-    json_number(j, "dpdk_bytes", d->memory);
+    json_add_number(j, "dpdk_bytes", d->memory);
     if (d->hugepages) {
         json_begin(j, "hugepages", '{');
-        json_number(j, "page_bytes", d->page_size);
-        json_number(j, "pages", d->pages);
+        json_add_number(j, "page_bytes", d->page_size);
+        json_add_number(j, "pages", d->pages);
         json_end(j, '}');
     } else {
-        json_null(j, "hugepages");
+        json_add_null(j, "hugepages");
     }
-    json_number(j, "ordinary_bytes", d->ordinary);
+    json_add_number(j, "ordinary_bytes", d->ordinary);
     json_begin(j, "bandwidth", '{');
-    json_number(j, "packets_per_second", d->max_pps);
-    json_number(j, "bytes_per_packet_at_most", d->packet_bytes);
-    json_number(j, "bytes_per_second_at_most", d->max_pps * d->packet_bytes);
+    json_add_number(j, "packets_per_second", d->max_pps);
+    json_add_number(j, "bytes_per_packet_at_most", d->packet_bytes);
+    json_add_number(j, "bytes_per_second_at_most", d->max_pps * d->packet_bytes);
     json_end(j, '}');
     json_end(j, '}');
 }
@@ -89,12 +89,12 @@ static void users(struct json *j, const struct description *d, unsigned port)
     json_begin(j, "cores", '[');
     for (unsigned i = 0; i < d->p->n_cores; i++)
         if (d->port[port].cores[i])
-            json_number(j, NULL, i + 1);
+            json_add_number(j, NULL, i + 1);
     json_end(j, ']');
     json_begin(j, "sockets", '[');
     for (unsigned s = 0; s < d->p->cfg->topology.n_sockets; s++)
         if (port_on_socket(d, port, s))
-            json_number(j, NULL, s);
+            json_add_number(j, NULL, s);
     json_end(j, ']');
 }
 
@@ -106,16 +106,16 @@ static void interfaces(struct json *j, const struct description *d)
         const struct desc_port *port = &d->port[i];
 
         json_begin(j, NULL, '{');
-        json_string(j, "name", cfg->name);
-        json_string(j, "kind", port_kind_name(port->kind));
-        json_string(j, "device", cfg->device);
-        json_string(j, "side", port_side_name(port->side));
-        json_number(j, "bits_per_second", cfg->line_rate);
-        json_number(j, "smallest_frame", port->min_frame);
-        json_number(j, "packets_per_second", port->max_pps);
-        json_number(j, "mtu", cfg->mtu);
-        json_number(j, "rx_queues", d->p->rx_queues[i]);
-        json_number(j, "tx_queues", d->p->tx_queues[i]);
+        json_add_string(j, "name", cfg->name);
+        json_add_string(j, "kind", port_kind_name(port->kind));
+        json_add_string(j, "device", cfg->device);
+        json_add_string(j, "side", port_side_name(port->side));
+        json_add_number(j, "bits_per_second", cfg->line_rate);
+        json_add_number(j, "smallest_frame", port->min_frame);
+        json_add_number(j, "packets_per_second", port->max_pps);
+        json_add_number(j, "mtu", cfg->mtu);
+        json_add_number(j, "rx_queues", d->p->rx_queues[i]);
+        json_add_number(j, "tx_queues", d->p->tx_queues[i]);
         users(j, d, i);
         json_end(j, '}');
     }
@@ -132,16 +132,16 @@ static void cards(struct json *j, const struct description *d)
         json_begin(j, "interfaces", '[');
         for (unsigned k = 0; k < d->p->cfg->n_ports; k++)
             if (d->port[k].kind == KIND_PCI && d->port[k].card == i)
-                json_string(j, NULL, d->p->cfg->ports[k].name);
+                json_add_string(j, NULL, d->p->cfg->ports[k].name);
         json_end(j, ']');
-        json_number(j, "bits_per_second", d->card[i].bits_per_s);
+        json_add_number(j, "bits_per_second", d->card[i].bits_per_s);
         json_begin(j, "lanes", '{');
         for (unsigned g = 0; g < PCIE_GENS; g++) {
             snprintf(key, sizeof(key), "gen%u", g + PCIE_FIRST_GEN);
             if (d->card[i].lanes[g] > 0)
-                json_number(j, key, d->card[i].lanes[g]);
+                json_add_number(j, key, d->card[i].lanes[g]);
             else
-                json_null(j, key);
+                json_add_null(j, key);
         }
         json_end(j, '}');
         json_end(j, '}');
@@ -157,8 +157,8 @@ static void placement(struct json *j, const struct description *d)
     for (unsigned i = 1; i < d->p->n_cores; i++)
         one &= d->p->cores[i].socket == d->p->cores[0].socket;
     json_begin(j, "placement", '{');
-    json_bool(j, "cores_and_nics_on_one_socket", d->n_cards > 0);
-    json_bool(j, "layout_uses_one_socket", one);
+    json_add_bool(j, "cores_and_nics_on_one_socket", d->n_cards > 0);
+    json_add_bool(j, "layout_uses_one_socket", one);
     json_end(j, '}');
 }
 
@@ -171,8 +171,8 @@ int describe_json(const struct plan *p, const struct describe_options *o, FILE *
     if (d == NULL)
         return -ENOMEM;
     fputc('{', to);
-    json_string(&j, "name", p->cfg->name);
-    json_string(&j, "configuration", p->cfg->path);
+    json_add_string(&j, "name", p->cfg->name);
+    json_add_string(&j, "configuration", p->cfg->path);
     cpus(&j, d);
     placement(&j, d);
     memory(&j, d);
@@ -180,7 +180,7 @@ int describe_json(const struct plan *p, const struct describe_options *o, FILE *
     cards(&j, d);
     json_begin(&j, "notes", '[');
     for (unsigned i = 0; i < d->n_notes; i++)
-        json_string(&j, NULL, d->note[i]);
+        json_add_string(&j, NULL, d->note[i]);
     json_end(&j, ']');
     fputs("\n}\n", to);
     describe_free(d);

@@ -42,25 +42,25 @@ void json_end(struct json *j, char bracket)
     j->comma = true;
 }
 
-void json_number(struct json *j, const char *key, uint64_t n)
+void json_add_number(struct json *j, const char *key, uint64_t n)
 {
     json_next(j, key);
     fprintf(j->to, "%llu", (unsigned long long)n);
 }
 
-void json_string(struct json *j, const char *key, const char *s)
+void json_add_string(struct json *j, const char *key, const char *s)
 {
     json_next(j, key);
     json_put_string(j->to, s);
 }
 
-void json_bool(struct json *j, const char *key, bool b)
+void json_add_bool(struct json *j, const char *key, bool b)
 {
     json_next(j, key);
     fputs(b ? "true" : "false", j->to);
 }
 
-void json_null(struct json *j, const char *key)
+void json_add_null(struct json *j, const char *key)
 {
     json_next(j, key);
     fputs("null", j->to);

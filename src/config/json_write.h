@@ -26,9 +26,9 @@ void json_next(struct json *j, const char *key);
 void json_begin(struct json *j, const char *key, char bracket);
 void json_end(struct json *j, char bracket);
 
-void json_number(struct json *j, const char *key, uint64_t n);
-void json_string(struct json *j, const char *key, const char *s);
-void json_bool(struct json *j, const char *key, bool b);
-void json_null(struct json *j, const char *key);
+void json_add_number(struct json *j, const char *key, uint64_t n);
+void json_add_string(struct json *j, const char *key, const char *s);
+void json_add_bool(struct json *j, const char *key, bool b);
+void json_add_null(struct json *j, const char *key);
 
 #endif
