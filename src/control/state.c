@@ -14,7 +14,7 @@
 #include "tasks/arp.h"
 
 #define AFTER_CHANGE_S 1  /* from a request to its place in the file */
-#define LOOK_S         5  /* between two looks for MACs that were learned or forgotten */
+#define LOOK_S         2  /* between two looks for MACs that were learned or forgotten */
 #define AGE_S          60 /* the file may say that MACs are younger than they are by so much */
 
 /* All but what is said to be the writer's belongs to the main thread. */

@@ -23,7 +23,7 @@ struct state;
  */
 struct state *state_open(struct control *c, const char *path);
 
-/** Save what has changed: about a second after a request that changes something, else every five
+/** Save what has changed: about a second after a request that changes something, else every two
  * seconds at most. To be called every 20 ms or so by the main thread. */
 void state_watch(struct state *s);
 

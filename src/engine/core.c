@@ -168,7 +168,6 @@ int core_main(void *arg)
     unsigned empty = 0, moved = 0;
 
     c->thread = pthread_self();
-    c->tid = gettid();
     if (c->readers != NULL)
         rte_rcu_qsbr_thread_online(c->readers, c->index);
     c->tid = gettid();

@@ -50,12 +50,12 @@ struct core {
     unsigned n_inputs;
     struct input *inputs;
     enum idle_policy idle;
-    const enum run_phase *phase; /* written by the main thread */
+    const enum run_phase *phase;  /* written by the main thread */
     struct rte_rcu_qsbr *readers; /* as the engine's */
-    struct core_call *call;      /* put here by the main thread, taken by this core */
+    struct core_call *call;       /* put here by the main thread, taken by this core */
     uint16_t index;
     pthread_t thread;
-    int tid; /* the same, as /proc knows it */
+    int tid;     /* the same, as /proc knows it */
     int started; /* the thread is in its loop */
 
     /* written by this core, read by others; TSC cycles */

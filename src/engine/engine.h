@@ -14,13 +14,13 @@ struct engine {
     const struct plan *plan;
     struct rte_mempool *pools[CFG_MAX_POOLS];
     struct port ports[CFG_MAX_PORTS];
-    struct rte_ring **rings;   /* parallel to plan->rings */
-    struct task **tasks;       /* parallel to plan->instances */
-    struct core **cores;       /* parallel to plan->cores */
-    struct input **ring_input; /* parallel to plan->rings: who takes from it */
+    struct rte_ring **rings;      /* parallel to plan->rings */
+    struct task **tasks;          /* parallel to plan->instances */
+    struct core **cores;          /* parallel to plan->cores */
+    struct input **ring_input;    /* parallel to plan->rings: who takes from it */
     struct rte_rcu_qsbr *readers; /* set before engine_start(): where each core says, by its index,
                                      that it holds nothing of the tables; NULL: nobody asks */
-    enum run_phase phase;      /* written by the main thread, read by all cores */
+    enum run_phase phase;         /* written by the main thread, read by all cores */
     bool running;
 
     /* of the main thread */

@@ -12,17 +12,27 @@
 #define LOW_SHARE    64 /* a pool is low with less than this part of its mbufs free, */
 #define ENOUGH_SHARE 16 /* and has enough again with this */
 
+/* Free, but for what cores have in their caches: that is of no use to another, who finds none. */
+static unsigned free_mbufs(const struct rte_mempool *p)
+{
+    unsigned all = rte_mempool_avail_count(p), cached = 0;
+
+    for (unsigned i = 0; p->cache_size > 0 && i < RTE_MAX_LCORE; i++)
+        cached += p->local_cache[i].len;
+    return all > cached ? all - cached : 0;
+}
+
 static void look_at_pool(struct engine *e, unsigned i)
 {
     const struct rte_mempool *p = e->pools[i];
     const char *name = e->plan->cfg->pools[i].name;
-    unsigned free = rte_mempool_avail_count(p);
+    unsigned free = free_mbufs(p);
     bool *low = &e->health.pool_low[i];
 
     if (!*low && free < p->size / LOW_SHARE) {
         *low = true;
-        log_warning("pool %s is nearly empty: %u of %u mbufs are free; what finds none is lost and "
-                    "counted; give it more mbufs if this stays",
+        log_warning("pool %s is nearly empty: %u of %u mbufs are free, but for those in the cores' "
+                    "caches; what finds none is lost and counted; give it more if this stays",
                     name, free, p->size);
     } else if (*low && free >= p->size / ENOUGH_SHARE) {
         *low = false;

@@ -51,7 +51,7 @@ static const char *doing(const struct engine *e, unsigned core, uint64_t stalled
     case 'S':
         return "its thread sleeps in the kernel";
     }
-    if (core_cpu_time(c) - e->watchdog[core].cpu_ns >= stalled / 2)
+    if (core_cpu_time(c) - e->watchdog[core].cpu_ns >= stalled / 4)
         return "it runs, and does not come back from a task";
     return e->plan->share_cpus ? NULL : "it does not get its CPU, which something else has taken";
 }
@@ -155,7 +155,7 @@ static void moved(struct engine *e, unsigned core, uint64_t rounds, uint64_t now
 static bool any_ran(const struct engine *e, uint64_t ns)
 {
     for (unsigned i = 0; i < e->plan->n_cores; i++)
-        if (core_cpu_time(e->cores[i]) - e->watchdog[i].cpu_ns > ns / 50)
+        if (core_cpu_time(e->cores[i]) - e->watchdog[i].cpu_ns > ns / 16)
             return true;
     return false;
 }

@@ -1,14 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Starting the binary, waiting for it, and reading what it reports."""
 
+import ctypes
 import json
 import os
 import re
+import signal
 import subprocess
 import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CFG_DIR = os.path.join(TOP, "cfg")
+
+
+PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None)
+
+
+def end_with_parent():
+    """In a child: whoever is left behind would take a CPU for ever."""
+    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Context:
@@ -36,7 +47,8 @@ class Run:
         command = [ctx.binary, *args] + (["--report", self.report_path] if report else [])
         self.out = tempfile.TemporaryFile("w+")
         self.err = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen(command, cwd=TOP, stdout=self.out, stderr=self.err, preexec_fn=preexec)
+        self.process = subprocess.Popen(command, cwd=TOP, stdout=self.out, stderr=self.err,
+                                        preexec_fn=preexec or end_with_parent)  # fmt: skip
         self.pid = self.process.pid
 
     def end(self, timeout=60):

@@ -12,6 +12,7 @@
 #include <rte_pause.h>
 
 #include "engine/backlog.h"
+#include "engine/runtime.h"
 #include "graph.h"
 
 enum { HIGH, MIDDLE, LOW, N_CLASSES };
@@ -344,7 +345,7 @@ static int start_eal(void)
         "test",         "--no-huge",           "-m",   "128", "--no-pci", "--no-telemetry",
         "--lcores=0@0", "--log-level=*:error", prefix, NULL};
 
-    snprintf(prefix, sizeof(prefix), "--file-prefix=test-backlog-%d", getpid());
+    snprintf(prefix, sizeof(prefix), "--file-prefix=vbng-test-backlog-%d", getpid());
     return rte_eal_init(9, args) < 0 ? -1 : 0;
 }
 
@@ -375,5 +376,6 @@ int main(void)
     failed = (int)CU_get_number_of_failures();
     CU_cleanup_registry();
     rte_eal_cleanup();
+    runtime_remove();
     return failed > 0;
 }

@@ -12,6 +12,7 @@
 
 #include "engine/ledger.h"
 #include "engine/link.h"
+#include "engine/runtime.h"
 #include "engine/stats.h"
 #include "graph.h"
 
@@ -42,6 +43,15 @@ static void invent(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     task_emit_burst(t, 0, m, n);
     t->drops[0]++;
+}
+
+static int stuck; /* task_stuck does not come back while it is set */
+
+static void hang(struct task *t, struct rte_mbuf **m, uint16_t n)
+{
+    while (__atomic_load_n(&stuck, __ATOMIC_ACQUIRE))
+        rte_pause();
+    task_emit_burst(t, 0, m, n);
 }
 
 struct source_state {
@@ -101,6 +111,8 @@ static const struct task_type task_drop_half = {
     .handle = drop_half};
 static const struct task_type task_leaky = {.schema = {.type = "leaky", .outputs = {"to"}},
                                             .handle = leak};
+static const struct task_type task_stuck = {.schema = {.type = "stuck", .outputs = {"to"}},
+                                            .handle = hang};
 static const struct task_type task_inventor = {
     .schema = {.type = "inventor", .outputs = {"to"}, .drops = {"nothing"}}, .handle = invent};
 static const struct task_type task_source = {
@@ -118,7 +130,8 @@ static const struct task_type task_eager = {
 };
 
 const struct task_type *const task_types[] = {
-    &task_eager, &task_pass, &task_drop_half, &task_leaky, &task_inventor, &task_source, NULL,
+    &task_eager,    &task_pass,   &task_drop_half, &task_leaky,
+    &task_inventor, &task_source, &task_stuck,     NULL,
 };
 
 static struct graph g;
@@ -379,6 +392,47 @@ static void test_source_and_stop(void)
     CU_ASSERT(graph_close(&g) == 0);
 }
 
+static void watch_for(unsigned ms)
+{
+    for (unsigned i = 0; i < ms / 20; i++) {
+        engine_watch(&g.engine);
+        usleep(20000);
+    }
+}
+
+/* A core that does not come back from a task is noticed, and counted as long as that lasts. */
+static void test_stalled_core(void)
+{
+    struct graph_spec spec = {.n_tasks = 1, .type = {&task_stuck}, .out_desc = 2048};
+    struct watchdog *w;
+    struct ledger l;
+    uint64_t so_far;
+
+    CU_ASSERT_FATAL(graph_open(&g, &spec) == 0);
+    w = &g.engine.watchdog[0];
+    CU_ASSERT_FATAL(engine_start(&g.engine) == 0);
+    watch_for(100);
+    CU_ASSERT(w->stalls == 0);
+    stuck = 1;
+    graph_inject(&g, 10);
+    watch_for(800);
+    CU_ASSERT(w->stalls == 1 && w->said);
+    so_far = w->stalled_ns;
+    CU_ASSERT(so_far >= WATCHDOG_STALL_NS);
+    watch_for(100);
+    CU_ASSERT(w->stalls == 1 && w->stalled_ns > so_far);
+    __atomic_store_n(&stuck, 0, __ATOMIC_RELEASE);
+    watch_for(100);
+    so_far = w->stalled_ns;
+    watch_for(100);
+    CU_ASSERT(w->stalls == 1 && w->stalled_ns == so_far && !w->said);
+    engine_stop(&g.engine);
+    CU_ASSERT_EQUAL(graph_collect(&g), 10);
+    l = graph_ledger(&g, stderr);
+    CU_ASSERT(ledger_balances(&l));
+    CU_ASSERT(graph_close(&g) == 0);
+}
+
 static int start_eal(void)
 {
     char prefix[64];
@@ -394,7 +448,7 @@ static int start_eal(void)
                     prefix,
                     NULL};
 
-    snprintf(prefix, sizeof(prefix), "--file-prefix=test-engine-%d", getpid());
+    snprintf(prefix, sizeof(prefix), "--file-prefix=vbng-test-engine-%d", getpid());
     if (access("/sys/devices/system/cpu/cpu1", F_OK) != 0)
         args[6] = "--lcores=(0-2)@0";
     return rte_eal_init(10, args) < 0 ? -1 : 0;
@@ -413,6 +467,7 @@ int main(void)
         {"the ledger finds a false count", test_ledger_finds_a_false_count},
         {"the ledger audits each link", test_ledger_audits_links},
         {"polled again in the same round", test_polled_again},
+        {"a core that does not come back", test_stalled_core},
         {"a source that ends, a call to a core, a clean stop", test_source_and_stop},
         CU_TEST_INFO_NULL,
     };
@@ -427,5 +482,6 @@ int main(void)
     failed = (int)CU_get_number_of_failures();
     CU_cleanup_registry();
     rte_eal_cleanup();
+    runtime_remove();
     return failed > 0;
 }

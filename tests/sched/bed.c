@@ -27,7 +27,7 @@ bool bed_start(void)
     if (setpriority(PRIO_PROCESS, 0, -20) != 0)
         printf("    note: cannot raise the priority; more measurements may be disturbed\n");
     snprintf(lcores, sizeof(lcores), "--lcores=0@(0-%ld)", sysconf(_SC_NPROCESSORS_ONLN) - 1);
-    snprintf(prefix, sizeof(prefix), "--file-prefix=sched%d", getpid());
+    snprintf(prefix, sizeof(prefix), "--file-prefix=vbng-test-sched-%d", getpid());
     if (rte_eal_init((int)(sizeof(args) / sizeof(args[0])) - 1, args) < 0)
         return false;
     bed_pool = rte_pktmbuf_pool_create("bed", BED_MBUFS, 256, 0, DATA_ROOM, 0);
@@ -284,7 +284,11 @@ int bed_main(int argc, char **argv, const char *name, CU_TestInfo *tests)
     CU_basic_set_mode(CU_BRM_VERBOSE);
     CU_basic_run_tests();
     unsigned failures = CU_get_number_of_failures();
+    char folder[512];
+
     CU_cleanup_registry();
+    snprintf(folder, sizeof(folder), "%s", rte_eal_get_runtime_dir());
     rte_eal_cleanup();
+    rmdir(folder);
     return failures == 0 ? 0 : 1;
 }

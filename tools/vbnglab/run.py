@@ -10,6 +10,7 @@ raised. Two processes that belong together (a gateway and its generator) are two
 """
 
 import csv
+import ctypes
 import json
 import os
 import shutil
@@ -22,6 +23,8 @@ from dataclasses import dataclass, field
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GRACE = 60.0  # seconds beyond its duration that a run may take to start and to stop
 LAST_LINES = 20
+PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None)
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,12 @@ def options(settings=None, layout=None, share_cpus=False):
     return out
 
 
+def _end_with_parent():
+    """In the child: stop cleanly when we are killed, instead of running on unseen. (It follows the thread that started
+    it; ours has no others.)"""
+    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
 class Running:
     """A vbng that was started. End it with finish() or stop(); as a context manager it never outlives its block."""
 
@@ -72,7 +81,8 @@ class Running:
             with open(self._output, "wb") as out:
                 # a process group of its own: Ctrl-C is for us, and we end it
                 self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out,
-                                                 stderr=subprocess.STDOUT, process_group=0, cwd=cwd)
+                                                 stderr=subprocess.STDOUT, process_group=0, cwd=cwd,
+                                                 preexec_fn=_end_with_parent)
         except OSError as e:
             self._failure = f"cannot start: {e}"
 
