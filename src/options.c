@@ -47,7 +47,8 @@ static void usage(FILE *to)
         "      --share-cpus       run all cores of the layout on the CPUs that there are: for "
         "function,\n"
         "                         never for figures\n"
-        "      --state FILE       keep live changes and learned MACs in FILE, and take them back from "
+        "      --state FILE       keep live changes and learned MACs in FILE, and take them back "
+        "from "
         "it\n"
         "      --subscribers FILE write what each subscriber got as CSV\n"
         "      --topology SPEC    check the layout against SPEC instead of what the file says: "
@@ -57,7 +58,8 @@ static void usage(FILE *to)
         "  -V, --version          print versions\n"
         "  -h, --help             print this\n"
         "\n"
-        "exit status: 0 done and the ledger balances, 1 configuration, 2 usage, 3 start, 4 ledger,\n"
+        "exit status: 0 done and the ledger balances, 1 configuration, 2 usage, 3 start, 4 "
+        "ledger,\n"
         "5 --explain: the frame would not be sent\n"
         "see vbng(8), vbng.cfg(5)\n");
 }
