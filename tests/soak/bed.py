@@ -157,7 +157,7 @@ class Bed:
             now = self.ask(cmd="show-ledger")["ledger"]
             if now != last:
                 last, since = now, time.monotonic()
-            elif now["held"] == 0 and time.monotonic() - since >= LEAST_REST:
+            elif now["held"] == now["under_way"] == 0 and time.monotonic() - since >= LEAST_REST:
                 break
             time.sleep(0.05)
         time.sleep(0.1)  # our last connection is closed then

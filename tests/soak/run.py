@@ -97,10 +97,14 @@ class Soak:
             self.look()
             if not was:
                 self.peers.append(self.now())
-            self.faults += self.schedule.step(self.now())
+            self.faults += self.schedule.step(self.now(), self.rows[-1]["idle"])
             if self.now() >= rest_due and self.rest():
                 rest_due = self.now() + every
             self.say(self.rows, self.rests)
+        while not self.rest():  # a last time
+            if self.bed.guest_gone():
+                self.bed.start_guest()
+            time.sleep(0.1)
 
 
 def judge(soak, steady, gateway, window):
