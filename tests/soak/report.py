@@ -105,7 +105,7 @@ def picture(path, soak):
     pairs = list(zip(rows, rows[1:]))
     for key in ("received", "sent", "dropped"):
         rate.plot(at[1:], [(b["ledger"][key] - a["ledger"][key]) / (b["at"] - a["at"]) / 1e3 for a, b in pairs], lw=0.8, label=key)
-    for i, gone in enumerate(soak.peers):
+    for i, gone in enumerate(at for at, line in soak.said if line.endswith("port cpe1: its peer has gone")):
         rate.axvline(gone, color="0.8", lw=0.5, zorder=0, label=None if i else "a peer goes")
     rate.set(ylabel="kpps", ylim=(0, None), title=f"{rows[-1]['at']:.0f} s, {rows[-1]['ledger']['received']:,} packets")
     for key in ("p50", "p99"):

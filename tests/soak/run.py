@@ -61,7 +61,7 @@ class Soak:
     def __init__(self, bed, seconds, rng, say):
         self.bed, self.seconds, self.say = bed, seconds, say
         self.schedule = Schedule(Churn(bed, rng), seconds)
-        self.rows, self.rests, self.said, self.faults, self.peers = [], [], [], [], []
+        self.rows, self.rests, self.said, self.faults = [], [], [], []
         self.machine, self.latency = Machine(), bed.histogram()
         self.began = time.monotonic()
 
@@ -93,10 +93,8 @@ class Soak:
         while self.now() < self.seconds:
             time.sleep(max(0.0, look_due - self.now()))
             look_due = max(look_due + 1.0, self.now())
-            was = self.bed.guest_gone()
+            self.bed.guest_gone()
             self.look()
-            if not was:
-                self.peers.append(self.now())
             self.faults += self.schedule.step(self.now(), self.rows[-1]["idle"])
             if self.now() >= rest_due and self.rest():
                 rest_due = self.now() + every
