@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Huge pages: too few at the start, and taken away while it runs. Borrows some and gives them back."""
+"""Too few huge pages at the start. Borrows some and gives them back."""
 
 import contextlib
 import os
-import time
 
 import load
 from lab import Row, Vbng
 
 COUNT = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
-FEW, ENOUGH = 8, 400
+FEW = 8
 
 
 def read():
@@ -60,27 +59,4 @@ def too_few(ctx):
     return [row]
 
 
-def taken_away(ctx):
-    """nr_hugepages = 0 under a gateway that uses them."""
-    row = Row("huge pages taken away while it runs (nr_hugepages = 0)")
-    if missing():
-        return missing()
-    with pages(ENOUGH) as got:
-        if got < ENOUGH:
-            return f"only {got} huge pages of 2 MiB can be reserved"
-        with Vbng(ctx, "--share-cpus", "--set", "memory=hugepages", load.write(ctx.folder, "20kpps")) as v:
-            row.expect(v.wait_for_packets("sink", 1000), "does not forward")
-            write(0)
-            time.sleep(0.5)
-            left = read()
-            row.expect(v.wait_for_packets("sink", 5000), "does not forward any more")
-            report = v.stop(row)
-        row.expect(read() == 0, f"{read()} pages did not come back")
-    if report is not None:
-        row.saw = f"nothing: those in use stay ({left} of {got}); it forwards on"
-        row.lost = "0"
-        row.recovery = "reserve them again before the next start"
-    return [row]
-
-
-TESTS = [("too few huge pages", True, too_few), ("huge pages taken away", False, taken_away)]
+TESTS = [("too few huge pages", True, too_few)]
