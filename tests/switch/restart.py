@@ -95,16 +95,21 @@ def switch_crashes(bed):
     return wrong + bed.flows("after the switch came back") + bed.ends(TOLD)
 
 
-def vnf_restarts(bed):
-    """The VNF is stopped, then another one is killed; the tester and the switch run on."""
-    wrong = bed.flows("at first")
-    first = bed.vnf.running.stop()
-    bed.vnf = bed.start_vnf()
-    wrong += bed.flows("after another VNF came")
+def vnf_crashes(bed):
+    """The VNF is killed, and another one comes; the tester and the switch run on."""
+    wrong = bed.flows("before the VNF was killed")
     os.kill(bed.vnf.running.pid, signal.SIGKILL)
     bed.vnf.running.finish()
     bed.vnf = bed.start_vnf()
-    return [first.error] * (not first.ok) + wrong + bed.flows("after a killed VNF came back") + bed.ends([])
+    return wrong + bed.flows("after a killed VNF came back") + bed.ends([])
+
+
+def vnf_restarts(bed):
+    """The VNF is stopped, then another one is killed."""
+    wrong = bed.flows("at first")
+    first = bed.vnf.running.stop()
+    bed.vnf = bed.start_vnf()
+    return [first.error] * (not first.ok) + wrong + vnf_crashes(bed)
 
 
 def server(name):
@@ -134,5 +139,5 @@ def cases(binary):
             ("testpmd", "switch restarts, tester by memif", switch_restarts, testpmd, "memif"),
             ("ovs-dpdk", "switch restarts", switch_restarts, ovs, None),
             ("testpmd", "VNF restarts as client", vnf_restarts, testpmd, None),
-            ("testpmd", "VNF restarts as server, tester by memif", vnf_restarts, server("testpmd"), "memif")):
+            ("testpmd", "VNF crashes as server, tester by memif", vnf_crashes, server("testpmd"), "memif")):
         yield name, f"{name}: {title}", lambda a=(what, adapter, kind): run_case(binary, *a)

@@ -28,9 +28,9 @@ ATTEMPTS, ENOUGH = 3, 100  # packets
 FORWARD = (
     ("direct", "loopback", 2, "patch", None),
     ("testpmd", "loopback", 1, "patch", "vhost"),
-    ("testpmd", "chain", 1, "patch", None),
+    ("testpmd", "chain", 1, "patch", None),  # with the gateway
     ("basicfwd", "loopback", 2, "patch", None),
-    ("ovs-dpdk", "bng", 1, "patch", None),
+    ("ovs-dpdk", "loopback", 1, "patch", None),  # the gateway behind it: tests/vm
     ("ovs-dpdk", "v2v", 1, "learn", None),
     ("linux-bridge", "loopback", 1, "patch", None),
     ("linux-bridge", "bng", 1, "learn", None),
