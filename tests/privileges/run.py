@@ -94,7 +94,8 @@ def others_may_write(place):
         f.write(SOCKETS.format(place.run))
     command = [place.binary, "--quiet", "--share-cpus", "--control", f"{place.run}/control.sock", "--state", f"{place.run}/state",
                "--report", f"{place.run}/report.json", config]  # fmt: skip
-    with subprocess.Popen(command, cwd=place.run, env=os.environ | {"XDG_RUNTIME_DIR": place.run}, umask=0,
+    leaks = f"suppressions={TOP}/tests/container/leaks.supp:print_suppressions=0"  # of DPDK's drivers
+    with subprocess.Popen(command, cwd=place.run, env=os.environ | {"XDG_RUNTIME_DIR": place.run, "LSAN_OPTIONS": leaks}, umask=0,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as vbng:  # fmt: skip
         wanted = {"control.sock", "vhost.sock", "memif.sock", "dpdk_telemetry.v2"}
         # root's DPDK has its folder in /var/run, another's where XDG_RUNTIME_DIR says
