@@ -263,11 +263,13 @@ static void refused_changes(void)
     rig_close(r);
 }
 
-/* Bytes on the line that leave pipe 0 in a time, with its queue kept full. */
+/* Bytes on the line that leave pipe 0 in a time, with its queue kept full. The time is that from
+ * the last dequeue before to the last one in it, so that what is earned while we are away between
+ * two of them has its time, too. */
 static uint64_t delivered(struct rig *r, double seconds, double *took)
 {
-    uint64_t start = rte_rdtsc(), end = start + (uint64_t)(seconds * (double)rte_get_tsc_hz()),
-             before = rig_qos(r)->pipe[0].bytes;
+    uint64_t end = rte_rdtsc() + (uint64_t)(seconds * (double)rte_get_tsc_hz()),
+             start = rig_qos(r)->asked, before = rig_qos(r)->pipe[0].bytes;
 
     while (rte_rdtsc() < end) {
         if (rig_held(r) < 40)
@@ -275,7 +277,7 @@ static uint64_t delivered(struct rig *r, double seconds, double *took)
         rig_poll(r, rte_rdtsc());
         rig_clear(r);
     }
-    *took = (double)(rte_rdtsc() - start) / (double)rte_get_tsc_hz();
+    *took = (double)(rig_qos(r)->asked - start) / (double)rte_get_tsc_hz();
     return rig_qos(r)->pipe[0].bytes - before;
 }
 
