@@ -108,7 +108,8 @@ static double percent(uint64_t part, uint64_t all)
 /*
  * Between the bar of 0.9 and the naive loop, which gets about half: three rounds on ordinary pages
  * of a machine that others use, too, are no measurement of the bar, but they tell a loop that
- * collapses.
+ * collapses. What a device loses of the high class depends on how fast that memory is; what tasks
+ * drop of it does not.
  */
 #define QUICK_SLACK 0.3
 
@@ -127,8 +128,8 @@ static bool judge(const struct trial *t, struct outcome *o, unsigned rounds, dou
     if (t->most > 0)
         good &= ratio <= t->most;
     if (t->high_lost > 0)
-        good &= (double)(s->missed[HIGH] + s->dropped[HIGH]) <=
-                (t->high_lost + slack / 5) * (double)s->arrived[HIGH];
+        good &= (double)((slack > 0 ? 0 : s->missed[HIGH]) + s->dropped[HIGH]) <=
+                t->high_lost * (double)s->arrived[HIGH];
     printf("%-24s %6.2f  %4.2f (%.2f-%.2f)", t->name, o->rate[rounds / 2] * hz / 1e6, ratio,
            o->ratio[0], o->ratio[rounds - 1]);
     for (unsigned c = 0; c < N_CLASSES; c++)
@@ -165,7 +166,7 @@ static int usage(void)
     fprintf(stderr,
             "usage: bench-overload [--quick] [--no-huge] [--shed N]\n"
             "Print what comes out of one core to which more is offered than it can take.\n"
-            "  --quick    few repetitions: fail only where throughput collapses (below 0.6)\n"
+            "  --quick    few repetitions: fail where it collapses (below 0.6) or tasks drop high\n"
             "  --no-huge  use ordinary pages\n"
             "  --shed N   the parameter shed of classify (default 1024)\n");
     return 2;
