@@ -137,9 +137,10 @@ static void device_args(const struct cfg_model *m)
 /* Without huge pages the kernel would give memory page by page at its first touch: the packets of
  * the first second would wait for that, and be lost. Kernels before 5.14 refuse, and it stays so.
  */
-static int populate(const struct rte_memseg_list *list, const struct rte_memseg *segment, void *arg)
+static int populate(const struct rte_memseg_list *list, const struct rte_memseg *first, size_t len,
+                    void *arg)
 {
-    madvise(segment->addr, segment->len, MADV_POPULATE_WRITE);
+    madvise(first->addr, len, MADV_POPULATE_WRITE);
     return 0;
 }
 
@@ -176,7 +177,7 @@ int eal_start(const struct plan *p, bool verbose)
     }
     runtime_sweep();
     if (no_huge)
-        rte_memseg_walk(populate, NULL);
+        rte_memseg_contig_walk(populate, NULL);
     return 0;
 }
 
