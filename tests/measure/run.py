@@ -78,7 +78,7 @@ class OneProcess(Tool):
         self.assertEqual(wrong, [], done.stdout)
 
     def test_stop_and_resume(self):
-        brief = (LINE, "--quick", "--only", "rplus", "--seconds", "0.2", "--max-trials", "4", "--width", "0.0001")
+        brief = (LINE, "--quick", "--only", "rplus", "--seconds", "0.2", "--max-trials", "4", "--width", "1e-9")
         process = subprocess.Popen(self.command(*brief),
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         journal = os.path.join(self.folder, "journal.jsonl")
