@@ -41,8 +41,8 @@ struct sched_queue_counters {
 
 /**
  * What a class of a subport, all its pipes together, has done since the start: one cache line.
- * Written by the thread that schedules; anyone may read it with relaxed loads. accepted - sent
- * wait.
+ * Written by the thread that schedules; anyone may read it with relaxed loads. accepted - sent -
+ * cleared wait.
  */
 struct sched_class {
     uint64_t accepted;  /* packets taken into queues */

@@ -103,7 +103,7 @@ static void check_classes(const struct bed *b)
         for (unsigned k = 0; k < QOS_CLASSES; k++) {
             const struct sched_class *c = sched_class(b->s, i, k);
 
-            waiting += c->accepted - c->sent;
+            waiting += c->accepted - c->sent - c->cleared;
             tail += c->tail;
             aqm += c->aqm;
         }
