@@ -31,7 +31,7 @@ class KernelSwitch(Switch):
         path, why = installed("ip", cls.needs)
         if path is None:
             return None, why
-        made = subprocess.run(["unshare", "-n", "true"], capture_output=True, text=True)
+        made = subprocess.run(["unshare", "-nm", "true"], capture_output=True, text=True)
         if made.returncode != 0:
             return None, f"no network namespace can be made here ({made.stderr.strip()})"
         return cls.kernel()
