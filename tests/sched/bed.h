@@ -8,7 +8,8 @@
  * object: with it they run in real time. What comes out is counted between the TSC times of actual
  * dequeues. The library's clock loses time when this thread is kept away for long: a measurement
  * during which that happened is repeated, with a note, and only if it happens every time is the
- * lost time (which sched_lost_cycles() tells) taken off. No bar is ever lowered.
+ * lost time (which sched_lost_cycles() tells) taken off. Where this thread never gets its CPU the
+ * program ends as skipped. No bar is ever lowered.
  */
 #ifndef TESTS_SCHED_BED_H
 #define TESTS_SCHED_BED_H
@@ -28,7 +29,9 @@
 #define BED_FCS      4
 #define BED_BURST    32
 #define BED_TRIALS   16
-#define BED_PATIENCE 6.0 /* s of measuring until an undisturbed measurement is given up */
+#define BED_PATIENCE 6.0  /* s of measuring until an undisturbed measurement is given up */
+#define BED_LONGEST  0.01 /* of a measurement, that a thread may be away at once; in all: */
+#define BED_AWAY     0.05
 
 /* A failing check says what it saw. */
 #define EXPECT(cond, ...)                                                                          \
@@ -58,6 +61,8 @@ struct bed {
     uint64_t first_lost[BED_PIPES * QOS_QUEUES]; /* sched_lost_cycles() at these times */
     uint64_t last_lost[BED_PIPES * QOS_QUEUES];
     uint64_t lost; /* sched_lost_cycles() at bed_reset(); after bed_measure(): during it */
+    uint64_t turned, away,
+        longest; /* in real time: the last turn, how long none came, and at once */
 };
 
 /** Start EAL once per program; the pool of all mbufs. */
@@ -102,8 +107,9 @@ double bed_rate(const struct bed *b, uint32_t pipe, unsigned queue);
 double bed_sum(const struct bed *b, uint32_t first_pipe, uint32_t n_pipes);
 
 /**
- * Run for warm_up seconds, then measure for some seconds; again, with a note, if the scheduler lost
- * time meanwhile. A failed test if that was over a half in the last one, too.
+ * Run for warm_up seconds, then measure for some seconds; again, with a note, if this thread was
+ * kept away or the scheduler lost time meanwhile. If so each time until BED_PATIENCE, the program
+ * ends here, as skipped, or as failed if something has failed before.
  */
 void bed_measure(struct bed *b, double warm_up, double seconds);
 

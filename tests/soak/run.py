@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """A gateway with QoS under load and change, for a given time, looked at every second: doc/soak.md.
 
