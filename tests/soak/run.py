@@ -82,7 +82,7 @@ class Soak:
         if self.bed.guest is None or self.bed.leaving is not None or not self.bed.guest.ready():
             return False
         at = self.now()
-        self.rests.append({"at": at, **self.bed.rest()})
+        self.rests.append({"at": at, "changed": all(self.schedule.done.values()), **self.bed.rest()})
         self.machine.idle()
         self.latency = self.bed.histogram()
         return True
