@@ -6,6 +6,22 @@
 
 enum verdict { ACCEPTED, TAIL, RED, PIE };
 
+/* A queue with RED was empty for a while: a packet is always taken, and the average decays. Where
+ * that was so short that the factor is above 1/2, DPDK shifts by -1 to round it, which C leaves
+ * undefined: there we do it ourselves. */
+static void red_was_empty(const struct rte_red_config *c, struct rte_red *red, uint64_t time)
+{
+    uint64_t m = (time - red->q_time) / RTE_RED_S; /* packets that might have come meanwhile */
+    uint64_t n = m * rte_red_log2_1_minus_Wq[c->wq_log2 - RTE_RED_WQ_LOG2_MIN];
+
+    if (n >> 10 == 0) { /* the factor is 2^-(n / 1024) */
+        red->count++;
+        red->avg = (red->avg >> RTE_RED_SCALING) * rte_red_pow2_frac_inv[n >> 6];
+    } else {
+        rte_red_enqueue(c, red, 0, time);
+    }
+}
+
 /* Ask RED or PIE, if the queue has one. */
 static enum verdict manage(struct wheel *w, uint32_t pipe, unsigned queue, uint32_t depth,
                            uint32_t bytes)
@@ -13,11 +29,13 @@ static enum verdict manage(struct wheel *w, uint32_t pipe, unsigned queue, uint3
     unsigned class = wheel_class(queue);
     void *state = w->aqm[queue] + (size_t)pipe * w->aqm_size;
 
-    if ((w->red & 1u << queue) != 0)
-        return rte_red_enqueue(&w->red_config[class], state, depth,
-                               (uint64_t)((double)(w->now - w->start) * w->red_time)) != 0
-                   ? RED
-                   : ACCEPTED;
+    if ((w->red & 1u << queue) != 0) {
+        if (depth > 0)
+            return rte_red_enqueue(&w->red_config[class], state, depth, 0) != 0 ? RED : ACCEPTED;
+        red_was_empty(&w->red_config[class], state,
+                      (uint64_t)((double)(w->now - w->start) * w->red_time));
+        return ACCEPTED;
+    }
     return rte_pie_enqueue(&w->pie_config[class], state, bytes, depth, w->now) != 0 ? PIE
                                                                                     : ACCEPTED;
 }

@@ -117,6 +117,7 @@ static void active_queue_management(enum qos_aqm aqm)
                             .pie_max_burst_ms = 150,
                             .pie_tail = 32};
     struct sched_queue_counters c = {0}, plain = {0};
+    struct rte_mbuf *m;
     uint64_t sent = 0;
 
     bed_shape(&b, 4, 2);
@@ -141,6 +142,12 @@ static void active_queue_management(enum qos_aqm aqm)
     CU_ASSERT_EQUAL(plain.tail, 4);
     CU_ASSERT_EQUAL(plain.aqm, 0);
     CU_ASSERT_EQUAL(d.tail, c.tail + 4);
+    /* A queue that has only just run empty takes a packet. */
+    while (sched_held(b.s) > 0)
+        if (bed_dequeue(&b, &m, 1) == 1)
+            rte_pktmbuf_free(m);
+    bed_fill(&b, 5, QOS_BE, 100, 1);
+    CU_ASSERT_EQUAL(sched_held(b.s), 1);
     bed_free(&b);
 }
 
