@@ -2,13 +2,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The terminal view of made-up readings."""
 
+import contextlib
 import os
+import socket
 import sys
+import tempfile
+import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "tools"))
 
-from vbnglab import top  # noqa: E402
+from vbnglab import telemetry, top  # noqa: E402
 from vbnglab.reading import Reading  # noqa: E402
 
 
@@ -108,6 +113,28 @@ class FakeTelemetry:
     def top(self, _, keys, key, first):
         self.asked.append((key, first))
         return 30, [(i, f"cpe10 4094.{4000 + i}", [10**7 - i] * len(keys)) for i in range(first, min(30, first + 25))]
+
+
+class Connection(unittest.TestCase):
+    def test_many_at_once_wait_for_their_turn(self):
+        """DPDK has room for one client that waits, and may take its time."""
+        clients = 5
+        with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server, ThreadPoolExecutor() as pool:
+            path = os.path.join(folder, "socket")
+            server.bind(path)
+            server.listen(1)
+            server.settimeout(1)
+
+            def serve():
+                with contextlib.suppress(TimeoutError):
+                    for _ in range(clients):
+                        time.sleep(0.05)
+                        with server.accept()[0] as s:
+                            s.send(b'{"max_output_len": 100}')
+
+            served = pool.submit(serve)
+            self.assertEqual([*pool.map(telemetry.answers, [path] * clients)], [True] * clients)
+            served.result()
 
 
 class Busiest(unittest.TestCase):

@@ -5,10 +5,11 @@ import glob
 import json
 import os
 import socket
+import struct
 
 RUN_DIRS = ("/var/run/dpdk", os.path.expanduser("~/.local/run/dpdk"), f"/run/user/{os.getuid()}/dpdk")
 SOCKET = "dpdk_telemetry.v2"
-TIMEOUT = 5.0  # seconds
+TIMEOUT = 5  # seconds
 
 
 class Unreachable(Exception):
@@ -43,9 +44,11 @@ class Telemetry:
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.socket.settimeout(TIMEOUT)
+        # DPDK lets one client wait for its turn. The kernel has others wait for that, but not where Python keeps the time
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", TIMEOUT, 0))
         try:
             self.socket.connect(path)
+            self.socket.settimeout(TIMEOUT)
             self.room = json.loads(self.socket.recv(1024))["max_output_len"]
         except (OSError, ValueError) as e:
             self.close()
