@@ -87,6 +87,8 @@ def test_disturbed():
     assert "1 of 14 runs were disturbed" in advise.advice(rows)[-1], advise.advice(rows)
     alone = [row(1, "a", 1e6, disturbed=True)]
     assert advise.advice(alone) == [advise.ALL_DISTURBED] and "disturbed" in sweep_output.table(alone, [])[1]
+    dead = row(2, "a", 0, ok=False)
+    assert advise.advice([*alone, dead]) == [advise.ALL_DISTURBED, "1 of 2 runs died and count nowhere."]
 
 
 def test_tester_limits():

@@ -131,8 +131,9 @@ def advice(rows):
     """Sentences for people, the most important first."""
     if rows and not usable(rows):
         good = [r for r in rows if r["ok"]]
-        return ["No run came through: see the reasons above." if not good else FUNCTION_ONLY if good[0]["shared_cpus"]
-                else ALL_DISTURBED]
+        if not good:
+            return ["No run came through: see the reasons above."]
+        return [FUNCTION_ONLY if good[0]["shared_cpus"] else ALL_DISTURBED, *died(rows)]
     choices = [c for c in (choose(rows, f) for f in FACTORS) if c is not None]
     said = [sentence(c)[0].upper() + sentence(c)[1:] for c in choices]
     chosen = best_rows(rows, choices)
@@ -150,10 +151,15 @@ def advice(rows):
     return said + left_out(rows)
 
 
+def died(rows):
+    """A sentence about runs that died, if any have."""
+    dead = sum(not r["ok"] for r in rows)
+    return [f"{dead} of {len(rows)} runs died and count nowhere."] if dead else []
+
+
 def left_out(rows):
     """Sentences about runs that count nowhere."""
-    dead, disturbed = sum(not r["ok"] for r in rows), sum(r["ok"] and r["disturbed"] for r in rows)
-    said = [f"{dead} of {len(rows)} runs died and count nowhere."] if dead else []
+    said, disturbed = died(rows), sum(r["ok"] and r["disturbed"] for r in rows)
     if disturbed:
         said.append(f"{disturbed} of {len(rows)} runs were disturbed by other programs and count nowhere: the same command, "
                     "given again, repeats them.")
