@@ -147,7 +147,7 @@ def main():
     args = options()
     # no freed memory in quarantine, or it would count as a leak; only AddressSanitizer reads this
     os.environ.setdefault("ASAN_OPTIONS", "quarantine_size_mb=0:thread_local_quarantine_size_kb=0")
-    os.environ.setdefault("LSAN_OPTIONS", f"suppressions={TOP}/tests/container/leaks.supp:print_suppressions=0")  # of DPDK's drivers
+    os.environ.setdefault("LSAN_OPTIONS", f"suppressions={TOP}/tests/leaks/others.supp:print_suppressions=0")  # of DPDK's drivers
     window = min(WINDOW, args.seconds / 3)
     with tempfile.TemporaryDirectory(prefix="vbng-soak-") as folder, Bed(folder, os.path.abspath(args.binary)) as bed:
         soak = Soak(bed, args.seconds, random.Random(args.seed), leak(bed) if args.leak else progress)
