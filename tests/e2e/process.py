@@ -9,6 +9,8 @@ import signal
 import subprocess
 import tempfile
 
+from sanitizer import address_sanitizer
+
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CFG_DIR = os.path.join(TOP, "cfg")
 
@@ -28,7 +30,7 @@ class Context:
     def __init__(self, binary, folder):
         self.binary = os.path.abspath(binary)
         self.folder = folder
-        self.sanitized = b"__asan_init" in open(binary, "rb").read()
+        self.sanitized = address_sanitizer(binary)
 
     def path(self, name):
         return os.path.join(self.folder, name)

@@ -11,7 +11,10 @@ import subprocess
 import sys
 import tempfile
 
-import cases
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "pcap"))
+
+import cases  # noqa: E402
+from sanitizer import address_sanitizer  # noqa: E402
 
 VBNG, EXPERIMENT = sys.argv[1], sys.argv[2]
 REFUSED = 3
@@ -100,7 +103,10 @@ def test_sec3e():
         print(f"     the machine is too busy to fill queues: {used}")
     else:
         assert one["queues_used"] > 0.9 * 32768 and random["queues_used"] > 2 * 32768, used
-        assert one["touched_mib"] is None or one["touched_mib"] < random["touched_mib"], used
+        if address_sanitizer(VBNG):
+            print("     what memory is touched is not looked at: AddressSanitizer's own, which grows with the packets, is in it")
+        else:
+            assert one["touched_mib"] is None or one["touched_mib"] < random["touched_mib"], used
     assert "519 562 587 562" in text and "memory channels" in text, text
 
 
