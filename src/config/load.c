@@ -92,7 +92,7 @@ const char *beside(struct loader *l, const char *file, const char *name)
 
 /* Choices in the order of enum idle_policy, and the keys of the whole file. */
 static const char *const idle_names[] = {"spin", "pause", "sleep", NULL};
-static const char *const memory_names[] = {"auto", "hugepages", "no-huge", NULL};
+static const char *const memory_names[] = {"auto", "hugepages", "shared", "no-huge", NULL};
 
 enum {
     TOP_NAME,

@@ -175,7 +175,7 @@ struct cfg_model {
     struct topology topology; /* that, or this machine's */
     enum idle_policy idle;
     uint64_t drain_ns;  /* how long a stop may take to empty the gateway (default 1 s) */
-    const char *memory; /* "auto", "hugepages" or "no-huge" */
+    const char *memory; /* "auto", "hugepages", "shared" or "no-huge" */
     const char *eal;    /* further EAL options, "" if none */
 
     unsigned n_pools, n_ports, n_tasks, n_placements, n_templates;

@@ -15,8 +15,8 @@
 
 #include "config/model.h"
 
-/** A thread: one hardware thread that runs task instances in turn. lcore = index + 1; lcore 0 is
- * housekeeping. */
+/** A thread: one hardware thread that runs task instances in turn. Its lcore:
+ * eal_lcore(). */
 struct plan_core {
     uint16_t cpu; /* logical CPU of the layout */
     uint16_t socket;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/eal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -14,8 +13,10 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_memory.h>
+#include <rte_pdump.h>
 
 #include "base/log.h"
+#include "engine/hugepages.h"
 #include "engine/runtime.h"
 
 #define MAX_ARGS 128
@@ -25,7 +26,9 @@
  * array that it is given and writes into it: that is a copy of the one that owns them. */
 static char *args[MAX_ARGS + 1], *eal_argv[MAX_ARGS + 1];
 static int n_args;
-static bool no_huge;
+static unsigned first_lcore = 1;
+static bool no_huge, shared;
+static struct hugepages_folders folders; /* where the files of the pages are, if shared */
 
 static void arg(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -39,72 +42,138 @@ static void arg(const char *fmt, ...)
     va_end(ap);
 }
 
-/* Bytes of free huge pages of all sizes. */
-static uint64_t free_hugepage_bytes(void)
+/* EAL's --huge-dir in the configuration's own options, or NULL; the text is in buf. */
+static const char *huge_dir(const char *options, char *buf, size_t size)
 {
-    static const char root[] = "/sys/kernel/mm/hugepages";
-    DIR *dir = opendir(root);
-    struct dirent *entry;
-    uint64_t bytes = 0;
+    static const char name[] = "--huge-dir";
+    const char *found = strstr(options, name);
 
-    if (dir == NULL)
-        return 0;
-    while ((entry = readdir(dir)) != NULL) {
-        unsigned long long kib, pages;
-        char path[512];
-        FILE *f;
+    if (found == NULL)
+        return NULL;
+    found += strlen(name);
+    found += strspn(found, "= ");
+    snprintf(buf, size, "%.*s", (int)strcspn(found, " "), found);
+    return buf;
+}
 
-        if (sscanf(entry->d_name, "hugepages-%llukB", &kib) != 1)
+static const char *file_prefix(void)
+{
+    const char *slash = strrchr(rte_eal_get_runtime_dir(), '/');
+
+    return slash != NULL ? slash + 1 : "";
+}
+
+/* Are there enough pages that a second process can map? Those of the sizes that are mounted. */
+static int check_shared(const struct plan *p, uint64_t need)
+{
+    uint64_t have = 0, page = 0, missing;
+    struct hugepages_count count;
+
+    for (unsigned i = 0; i < folders.n; i++) {
+        const struct hugepages_folder *f = &folders.folder[i];
+
+        have += hugepages_count(f->page).free * f->page;
+        page = page == 0 || f->page < page ? f->page : page;
+        if (access(f->path, W_OK | X_OK) == 0)
             continue;
-        snprintf(path, sizeof(path), "%s/%s/free_hugepages", root, entry->d_name);
-        f = fopen(path, "r");
-        if (f == NULL)
-            continue;
-        if (fscanf(f, "%llu", &pages) == 1)
-            bytes += pages * kib * 1024;
-        fclose(f);
+        log_error(
+            "%s: memory = \"shared\" puts its huge pages into files in %s, and may not write "
+            "there: mount one for this user (mount -t hugetlbfs -o uid=%u,mode=0700 hugetlbfs "
+            "FOLDER) and say eal = \"--huge-dir FOLDER\"",
+            p->cfg->path, f->path, (unsigned)geteuid());
+        return -EACCES;
     }
-    closedir(dir);
-    return bytes;
+    if (folders.n == 0) {
+        log_error(
+            "%s: memory = \"shared\" puts its huge pages into files of a hugetlbfs, and none is "
+            "mounted%s: mkdir -p /dev/hugepages && mount -t hugetlbfs hugetlbfs "
+            "/dev/hugepages",
+            p->cfg->path, strstr(p->cfg->eal, "--huge-dir") ? " on what --huge-dir says" : "");
+        return -ENOENT;
+    }
+    if (have >= need)
+        return 0;
+    count = hugepages_count(page);
+    missing = (need - have + page - 1) / page;
+    log_error(
+        "%s: memory = \"shared\" needs %llu MiB of free huge pages of the size of %s, %llu MiB, "
+        "and there are %llu MiB; reserve them (echo %llu > "
+        "/sys/kernel/mm/hugepages/hugepages-%llukB/nr_hugepages) or say memory = \"auto\"",
+        p->cfg->path, (unsigned long long)(need / MIB), folders.folder[0].path,
+        (unsigned long long)(page / MIB), (unsigned long long)(have / MIB),
+        (unsigned long long)(count.reserved + missing), (unsigned long long)(page / 1024));
+    return -ENOMEM;
+}
+
+static int check_hugepages(const struct plan *p, uint64_t need, uint64_t have)
+{
+    if (have >= need)
+        return 0;
+    log_error(
+        "%s: memory = \"hugepages\" needs %llu MiB of free huge pages and there are %llu MiB; "
+        "reserve them (echo %llu > /proc/sys/vm/nr_hugepages) or say memory = \"auto\"",
+        p->cfg->path, (unsigned long long)(need / MIB), (unsigned long long)(have / MIB),
+        (unsigned long long)(need / MIB / 2 + 1));
+    return -ENOMEM;
 }
 
 static int memory_args(const struct plan *p)
 {
     const char *mode = p->cfg->memory;
-    uint64_t need = plan_dpdk_memory(p), have = free_hugepage_bytes();
+    uint64_t need = plan_dpdk_memory(p), have;
+    char buf[512];
+    int rc;
 
+    hugepages_find(&folders, huge_dir(p->cfg->eal, buf, sizeof(buf)));
+    hugepages_sweep(&folders);
+    have = hugepages_free_bytes();
     no_huge = strcmp(mode, "no-huge") == 0 || (strcmp(mode, "auto") == 0 && have < need);
+    shared = strcmp(mode, "shared") == 0;
+    if (no_huge && strcmp(mode, "auto") == 0)
+        log_info(
+            "memory = \"auto\": ordinary pages, for %llu MiB of huge pages are free and %llu MiB "
+            "are needed",
+            (unsigned long long)(have / MIB), (unsigned long long)(need / MIB));
     if (no_huge) {
         arg("--no-huge");
         arg("-m");
         arg("%llu", (unsigned long long)((need + MIB - 1) / MIB));
         return 0;
     }
-    if (have < need) {
-        log_error(
-            "%s: memory = \"hugepages\" needs %llu MiB of free huge pages and there are %llu MiB; "
-            "reserve them (echo %llu > /proc/sys/vm/nr_hugepages) or say memory = \"auto\"",
-            p->cfg->path, (unsigned long long)(need / MIB), (unsigned long long)(have / MIB),
-            (unsigned long long)(need / MIB / 2 + 1));
-        return -ENOMEM;
-    }
+    rc = shared ? check_shared(p, need) : check_hugepages(p, need, have);
+    if (rc != 0)
+        return rc;
+    if (!shared)
+        arg("--in-memory");
     /* vhost and virtio-user pass the memory to their peer as few file descriptors as possible */
-    arg("--in-memory");
     arg("--single-file-segments");
     return 0;
+}
+
+unsigned eal_lcore(unsigned core)
+{
+    return first_lcore + core;
+}
+
+/* A second process numbers its lcores as the CPUs, and the caches of a pool go by these numbers: if
+ * two processes had one number, both would write to one cache. So ours are the last ones then. */
+static unsigned main_lcore(const struct plan *p)
+{
+    return strcmp(p->cfg->memory, "shared") == 0 ? RTE_MAX_LCORE - 1 - p->n_cores : 0;
 }
 
 /* "0@(0,1),1@5,2@7": housekeeping floats, each core of the plan is pinned. */
 static void lcore_args(const struct plan *p)
 {
     char list[8192];
+    unsigned main = main_lcore(p);
     size_t len = 0;
     cpu_set_t set;
     const char *sep = "";
 
     CPU_ZERO(&set);
     sched_getaffinity(0, sizeof(set), &set);
-    len += (size_t)snprintf(list, sizeof(list), "0@(");
+    len += (size_t)snprintf(list, sizeof(list), "%u@(", main);
     for (unsigned cpu = 0; cpu < CPU_SETSIZE && len < sizeof(list) / 2; cpu++) {
         if (CPU_ISSET(cpu, &set)) {
             len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%u", sep, cpu);
@@ -112,11 +181,12 @@ static void lcore_args(const struct plan *p)
         }
     }
     len += (size_t)snprintf(list + len, sizeof(list) - len, ")");
+    first_lcore = main + 1;
     for (unsigned i = 0; i < p->n_cores; i++)
-        len +=
-            (size_t)snprintf(list + len, sizeof(list) - len, ",%u@%u", i + 1, p->cores[i].run_on);
+        len += (size_t)snprintf(list + len, sizeof(list) - len, ",%u@%u", eal_lcore(i),
+                                p->cores[i].run_on);
     arg("--lcores=%s", list);
-    arg("--main-lcore=0");
+    arg("--main-lcore=%u", main);
 }
 
 static void device_args(const struct cfg_model *m)
@@ -170,6 +240,8 @@ int eal_start(const struct plan *p, bool verbose)
     memcpy(eal_argv, args, sizeof(args));
     if (rte_eal_init(n_args, eal_argv) < 0) {
         rc = -rte_errno;
+        if (shared)
+            hugepages_remove(&folders, file_prefix());
         runtime_remove();
         log_error("DPDK's environment did not start: %s; start with --verbose to see why",
                   rte_strerror(rte_errno));
@@ -178,12 +250,18 @@ int eal_start(const struct plan *p, bool verbose)
     runtime_sweep();
     if (no_huge)
         rte_memseg_contig_walk(populate, NULL);
+    if (shared && rte_pdump_init() != 0)
+        log_warning("dpdk-dumpcap cannot capture here: %s", rte_strerror(rte_errno));
     return 0;
 }
 
 void eal_stop(void)
 {
+    if (shared)
+        rte_pdump_uninit();
     rte_eal_cleanup();
+    if (shared)
+        hugepages_remove(&folders, file_prefix()); /* EAL leaves them, and what they hold */
     runtime_remove();
     while (n_args > 0)
         free(args[--n_args]);
@@ -191,5 +269,5 @@ void eal_stop(void)
 
 const char *eal_memory_name(void)
 {
-    return no_huge ? "no-huge" : "hugepages";
+    return no_huge ? "no-huge" : shared ? "shared" : "hugepages";
 }

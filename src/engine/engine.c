@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "engine/away.h"
 #include "engine/backlog.h"
+#include "engine/eal.h"
 #include "engine/peer.h"
 #include "engine/pool.h"
 
@@ -112,10 +113,10 @@ int engine_start(struct engine *e)
         int rc;
 
         e->cores[i]->readers = e->readers;
-        rc = rte_eal_remote_launch(core_main, e->cores[i], i + 1);
+        rc = rte_eal_remote_launch(core_main, e->cores[i], eal_lcore(i));
 
         if (rc != 0) {
-            log_error("lcore %u does not start: %s", i + 1, rte_strerror(-rc));
+            log_error("lcore %u does not start: %s", eal_lcore(i), rte_strerror(-rc));
             return rc;
         }
         e->running = true;
@@ -200,7 +201,7 @@ static void wait_for_cores(struct engine *e)
     static const struct timespec sample = {.tv_nsec = SAMPLE_NS};
 
     for (unsigned i = 0; i < e->plan->n_cores; i++)
-        while (rte_eal_get_lcore_state(i + 1) == RUNNING) {
+        while (rte_eal_get_lcore_state(eal_lcore(i)) == RUNNING) {
             nanosleep(&sample, NULL);
             watchdog_look(e);
         }

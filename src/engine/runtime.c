@@ -55,17 +55,16 @@ static bool nobody_listens(const char *folder)
     return refused;
 }
 
-/* "vbng-PID" of a process that is not there. */
-static bool names_the_dead(const char *name)
+const char *runtime_of_the_dead(const char *name)
 {
     char *end;
     long pid;
 
     if (strncmp(name, RUNTIME_PREFIX, strlen(RUNTIME_PREFIX)) != 0)
-        return false;
+        return NULL;
     name += strlen(RUNTIME_PREFIX);
     pid = strtol(name, &end, 10);
-    return end != name && *end == '\0' && pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+    return end != name && pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH ? end : NULL;
 }
 
 void runtime_sweep(void)
@@ -83,8 +82,10 @@ void runtime_sweep(void)
     if (d == NULL)
         return;
     while ((entry = readdir(d)) != NULL) {
+        const char *rest = runtime_of_the_dead(entry->d_name);
+
         snprintf(folder, sizeof(folder), "%s/%s", parent, entry->d_name);
-        if (names_the_dead(entry->d_name) && nobody_listens(folder))
+        if (rest != NULL && *rest == '\0' && nobody_listens(folder))
             remove_folder(folder);
     }
     closedir(d);

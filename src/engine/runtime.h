@@ -14,4 +14,8 @@ void runtime_remove(void);
  * their telemetry socket (in another container, the number says nothing). */
 void runtime_sweep(void);
 
+/** If name begins with the prefix and the number of a process that is not there: what follows
+ * them; else NULL. */
+const char *runtime_of_the_dead(const char *name);
+
 #endif

@@ -8,6 +8,7 @@
 #include <rte_launch.h>
 
 #include "base/log.h"
+#include "engine/eal.h"
 #include "engine/ledger.h"
 
 #define READ(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
@@ -176,7 +177,7 @@ void watchdog_look(struct engine *e)
     for (unsigned i = 0; i < e->plan->n_cores; i++) {
         uint64_t rounds = READ(e->cores[i]->rounds);
 
-        if (rte_eal_get_lcore_state(i + 1) != RUNNING)
+        if (rte_eal_get_lcore_state(eal_lcore(i)) != RUNNING)
             continue;
         if (rounds != e->watchdog[i].rounds || e->watchdog[i].moved_ns == 0)
             moved(e, i, rounds, now);

@@ -114,15 +114,20 @@ class Bed:
             self.process.communicate()
 
 
-def open_case(binary, folder, case):
-    """A bed for a case of the pcap tests."""
+def write_case(folder, case):
+    """The configuration of a case of the pcap tests, with its frames. Returns its path."""
     for port in PORTS:
         write_pcap(os.path.join(folder, f"{port}.pcap"), case.inputs[port])
     case.gateway.devices = {p: f"wire:{p}" for p in PORTS}
     path = os.path.join(folder, "case.cfg")
     with open(path, "w") as f:
         f.write(with_tester(case.gateway(folder), case, folder))
-    return Bed(binary, folder, path)
+    return path
+
+
+def open_case(binary, folder, case):
+    """A bed for a case of the pcap tests."""
+    return Bed(binary, folder, write_case(folder, case))
 
 
 def run_tool(*command):

@@ -52,6 +52,12 @@ def hugepages(ctx):
     return expect(ctx, "hugepages", text, START, ["huge pages", "nr_hugepages", 'memory = "auto"'])
 
 
+def shared(ctx):
+    """Huge pages that others can map are files of a hugetlbfs, and this folder is none."""
+    text = gateway().replace('memory = "no-huge";', f'memory = "shared"; eal = "--huge-dir {ctx.folder}";')
+    return expect(ctx, "shared", text, START, ["hugetlbfs", "none is mounted on what --huge-dir says", "mount -t hugetlbfs"])
+
+
 def usage(ctx, words, *options):
     path = ctx.write("good.cfg", gateway())
     r = process.run(ctx, *options, path)
@@ -75,6 +81,7 @@ def tests(ctx):
     yield "the same with --share-cpus", lambda: expect(ctx, "share", other, 0, [], "--share-cpus")
     yield "a pool beyond the memory", lambda: large_pool(ctx)
     yield "a pool beyond the huge pages", lambda: hugepages(ctx)
+    yield "shared huge pages without a hugetlbfs", lambda: shared(ctx)
     yield "no such configuration", lambda: expect(ctx, "absent", None, CONFIG, ["absent.cfg"])
     yield "an empty configuration", lambda: expect(ctx, "empty", "", CONFIG, ["empty.cfg", "tasks"])
     yield "no text at all", lambda: expect(ctx, "binary", "\x01\x02\x7f{{{", CONFIG, ["binary.cfg:1"])

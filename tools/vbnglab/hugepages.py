@@ -21,6 +21,11 @@ def _number(path):
         return int(f.read())
 
 
+def free(size):
+    """Pages that nobody has."""
+    return _number(_path(size, "free_hugepages", ROOT))
+
+
 def needed(total_bytes, size):
     """Pages for a plan's total of bytes: vbng asks for an eighth and 64 MiB more."""
     return -(-(total_bytes + total_bytes // 8 + (64 << 20)) // (SIZES[size] * 1024))

@@ -65,7 +65,7 @@ def mounts(machine, needs):
         yield ok("hugetlbfs", f"mounted on {', '.join(found)}")
     else:
         yield Finding("hugetlbfs", NOTE, "not mounted", "mounted",
-                      "vbng does without; other DPDK programs and QEMU do not",
+                      "vbng does without, but for memory = \"shared\"; other DPDK programs and QEMU do not",
                       "mkdir -p /dev/hugepages && mount -t hugetlbfs hugetlbfs /dev/hugepages")
 
 
