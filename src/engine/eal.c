@@ -77,7 +77,7 @@ static int check_shared(const struct plan *p, uint64_t need)
         if (access(f->path, W_OK | X_OK) == 0)
             continue;
         log_error(
-            "%s: memory = \"shared\" puts its huge pages into files in %s, and may not write "
+            "%s: memory = \"shared\" puts its huge pages into files in %s, and vbng may not write "
             "there: mount one for this user (mount -t hugetlbfs -o uid=%u,mode=0700 hugetlbfs "
             "FOLDER) and say eal = \"--huge-dir FOLDER\"",
             p->cfg->path, f->path, (unsigned)geteuid());
@@ -128,13 +128,11 @@ static int memory_args(const struct plan *p)
     hugepages_sweep(&folders);
     have = hugepages_free_bytes();
     no_huge = strcmp(mode, "no-huge") == 0 || (strcmp(mode, "auto") == 0 && have < need);
-    shared = strcmp(mode, "shared") == 0;
-    if (no_huge && strcmp(mode, "auto") == 0)
-        log_info(
-            "memory = \"auto\": ordinary pages, for %llu MiB of huge pages are free and %llu MiB "
-            "are needed",
-            (unsigned long long)(have / MIB), (unsigned long long)(need / MIB));
     if (no_huge) {
+        if (strcmp(mode, "auto") == 0)
+            log_info("memory = \"auto\": ordinary pages, for %llu MiB of huge pages are free and "
+                     "%llu MiB are needed",
+                     (unsigned long long)(have / MIB), (unsigned long long)(need / MIB));
         arg("--no-huge");
         arg("-m");
         arg("%llu", (unsigned long long)((need + MIB - 1) / MIB));
@@ -155,18 +153,13 @@ unsigned eal_lcore(unsigned core)
     return first_lcore + core;
 }
 
-/* A second process numbers its lcores as the CPUs, and the caches of a pool go by these numbers: if
- * two processes had one number, both would write to one cache. So ours are the last ones then. */
-static unsigned main_lcore(const struct plan *p)
-{
-    return strcmp(p->cfg->memory, "shared") == 0 ? RTE_MAX_LCORE - 1 - p->n_cores : 0;
-}
-
-/* "0@(0,1),1@5,2@7": housekeeping floats, each core of the plan is pinned. */
+/* "0@(0,1),1@5,2@7": housekeeping floats, each core of the plan is pinned. A second process numbers
+ * its lcores as the CPUs, and the caches of a pool go by these numbers: if two processes had one
+ * number, both would write to one cache. So with shared memory ours are the last ones. */
 static void lcore_args(const struct plan *p)
 {
     char list[8192];
-    unsigned main = main_lcore(p);
+    unsigned main = shared ? RTE_MAX_LCORE - 1 - p->n_cores : 0;
     size_t len = 0;
     cpu_set_t set;
     const char *sep = "";
@@ -219,6 +212,7 @@ int eal_start(const struct plan *p, bool verbose)
     char *copy, *word, *save;
     int rc;
 
+    shared = strcmp(p->cfg->memory, "shared") == 0;
     arg("vbng");
     lcore_args(p);
     device_args(p->cfg);

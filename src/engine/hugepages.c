@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <mntent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>

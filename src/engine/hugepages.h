@@ -6,7 +6,6 @@
 #ifndef ENGINE_HUGEPAGES_H
 #define ENGINE_HUGEPAGES_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define HUGEPAGES_FOLDERS 8
