@@ -1,11 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control/reload_profiles.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "telemetry/metrics.h"
+
+static_assert(sizeof(struct qos_shape) == 8 + 8 + 8 * QOS_CLASSES + 4 + QOS_BE_QUEUES + 1 + 7,
+              "same_shape() looks at all of it but 7 bytes of padding, which hold anything");
+
+static bool same_shape(const struct qos_shape *a, const struct qos_shape *b)
+{
+    return a->rate == b->rate && a->burst == b->burst && a->tc_period_ms == b->tc_period_ms &&
+           a->oversubscription_weight == b->oversubscription_weight &&
+           memcmp(a->class_rate, b->class_rate, sizeof(a->class_rate)) == 0 &&
+           memcmp(a->weight, b->weight, sizeof(a->weight)) == 0;
+}
 
 void profiles_compare(struct profile_delta *p, const struct control *c,
                       const struct cfg_model *other)
@@ -21,7 +34,8 @@ void profiles_compare(struct profile_delta *p, const struct control *c,
             k++;
         if (k == now->n_profiles) {
             p->added[p->n_added++] = (uint16_t)i;
-        } else if (memcmp(now->profiles[k].shape, o->shape, sizeof(o->shape)) != 0) {
+        } else if (!same_shape(&now->profiles[k].shape[QOS_UP], &o->shape[QOS_UP]) ||
+                   !same_shape(&now->profiles[k].shape[QOS_DOWN], &o->shape[QOS_DOWN])) {
             p->changed[p->n_changed].now = (uint16_t)k;
             p->changed[p->n_changed++].other = (uint16_t)i;
         }
