@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Routes that came, went, or lead elsewhere; and as add-route says them. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,13 +109,14 @@ static void leads_elsewhere(struct sides *s, const struct cfg_model *m, const st
     json_array_append_new(s->d->requests, request);
 }
 
-/* One pair of two sorted lists; either may be NULL. */
+/* One pair of two sorted lists; one of them may be NULL. */
 static void compare(struct sides *s, const struct cfg_route *other, const struct cfg_route *now)
 {
     const struct delta *d = s->d;
     const struct cfg_model *live = control_model(d->c), *to = d->reload ? d->other : live;
     const struct cfg_route *from_r = d->reload ? now : other, *to_r = d->reload ? other : now;
 
+    assert(other != NULL || now != NULL);
     if (to_r == NULL)
         went(s, from_r);
     else if (from_r == NULL)

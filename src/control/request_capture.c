@@ -102,7 +102,7 @@ static int add_points(const struct cfg_model *m, const json_t *request, const ch
                       add_point *add, struct capture_spec *s, struct refusal *why)
 {
     const json_t *list = json_object_get(request, key), *value;
-    struct point p;
+    struct point p = {.point = ""};
     size_t i;
 
     if (list != NULL && !json_is_array(list))

@@ -89,6 +89,7 @@ static int join(struct state *s)
     pthread_join(s->writer, NULL);
     s->writing = false;
     free(s->text);
+    s->text = NULL;
     judge(s, s->result);
     return s->result;
 }
@@ -106,9 +107,11 @@ static int begin(struct state *s)
         return -ENOMEM;
     s->done = false;
     rc = pthread_create(&s->writer, NULL, write_it, s);
-    if (rc != 0)
-        free(s->text);
     s->writing = rc == 0;
+    if (s->writing)
+        return 0;
+    free(s->text);
+    s->text = NULL;
     return -rc;
 }
 

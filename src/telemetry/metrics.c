@@ -10,6 +10,7 @@
  */
 #include "telemetry/metrics.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -153,6 +154,7 @@ static unsigned row_length(const struct metric_group *g)
 
     for (const struct metric *m = g->metrics; m->key != NULL; m++)
         n += !metric_is_extra(m);
+    assert(n > 0); /* a group without figures is none */
     return n;
 }
 
