@@ -66,7 +66,7 @@ static const char *file_prefix(void)
 /* Are there enough pages that a second process can map? Those of the sizes that are mounted. */
 static int check_shared(const struct plan *p, uint64_t need)
 {
-    uint64_t have = 0, page = 0, missing;
+    uint64_t have = 0, page = 0, reserve;
     struct hugepages_count count;
 
     for (unsigned i = 0; i < folders.n; i++) {
@@ -94,14 +94,14 @@ static int check_shared(const struct plan *p, uint64_t need)
     if (have >= need)
         return 0;
     count = hugepages_count(page);
-    missing = (need - have + page - 1) / page;
+    reserve = count.reserved + (need - have + page - 1) / page;
     log_error(
         "%s: memory = \"shared\" needs %llu MiB of free huge pages of the size of %s, %llu MiB, "
         "and there are %llu MiB; reserve them (echo %llu > "
         "/sys/kernel/mm/hugepages/hugepages-%llukB/nr_hugepages) or say memory = \"auto\"",
         p->cfg->path, (unsigned long long)(need / MIB), folders.folder[0].path,
         (unsigned long long)(page / MIB), (unsigned long long)(have / MIB),
-        (unsigned long long)(count.reserved + missing), (unsigned long long)(page / 1024));
+        (unsigned long long)reserve, (unsigned long long)(page / 1024));
     return -ENOMEM;
 }
 

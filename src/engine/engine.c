@@ -182,6 +182,7 @@ static void wait_until_quiet(struct engine *e, uint64_t limit_ns)
     uint64_t before = movement(e), now, rounds[e->plan->n_cores];
     unsigned quiet = 0;
 
+    memset(rounds, 0, sizeof(rounds));
     all_cores_moved(e, rounds);
     for (uint64_t ns = 0; ns < limit_ns && quiet < QUIET_SAMPLES; ns += SAMPLE_NS) {
         nanosleep(&sample, NULL);
