@@ -37,13 +37,12 @@ def with_tester(text, case, folder):
 class Bed:
     """A running vbng with a folder for its captures; ask() is its control socket."""
 
-    def __init__(self, binary, folder, config, options=("--share-cpus",), captures=True):
+    def __init__(self, binary, folder, config, options=("--share-cpus",)):
         self.folder, self.socket = folder, os.path.join(folder, "control.sock")
         self.report_path = os.path.join(folder, "report.json")
         self.captures = os.path.join(folder, "captures")
         os.makedirs(self.captures, exist_ok=True)
-        command = [binary, "-q", *options, "--control", self.socket, "--report", self.report_path, config]
-        command += ["--capture-dir", self.captures] if captures else []
+        command = [binary, "-q", *options, "--control", self.socket, "--report", self.report_path, "--capture-dir", self.captures, config]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.client = self.connect()
 

@@ -3,17 +3,14 @@
 """Subscribers, profiles and routes change under load, and every packet is accounted for.
 
 usage: churn.py BINARY [--updates N] [--rate PPS] [--engine wheel|librte_sched] [--seed N]
-       churn.py BINARY --cost
 
-The whole number: churn.py BINARY --updates 100000. With --cost: the throughput of a saturated gateway with updates by that
-without, in turns of a second in one run.
+The whole number: churn.py BINARY --updates 100000. What updates cost the packets: tests/bench/costs.py.
 """
 
 import argparse
 import collections
 import os
 import random
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -215,39 +212,6 @@ def churn(binary, folder, args):
     return wrong + ([] if wrong and not os.path.exists(gateway.report_path) else account(gateway.report()))
 
 
-def throughput(client, seconds, work):
-    """Packets a second that the sinks get while work() is done over and over."""
-    before, start, n = client.ask(cmd="show-ledger")["ledger"]["consumed"], time.monotonic(), 0
-    while time.monotonic() - start < seconds:
-        work()
-        n += 1
-    after = client.ask(cmd="show-ledger")["ledger"]["consumed"]
-    return (after - before) / (time.monotonic() - start), n / seconds
-
-
-def cost(binary, folder, rounds=6):
-    """Ratios of throughput; none of them may be checked on a shared machine."""
-    gateway = Gateway(binary, folder, "100%", "wheel")
-    try:
-        updates = Updates(gateway.wait_until_up(), 1)
-        ways = {"none": lambda: time.sleep(0.01), "100/s": lambda: (time.sleep(0.01), updates.one()),
-                "1000/s": lambda: (time.sleep(0.001), updates.one()), "as many as go": updates.one}
-        got = {way: [] for way in ways}
-        rates = {way: [] for way in ways}
-        for _ in range(rounds):
-            for way, work in ways.items():
-                pps, updates_s = throughput(updates.client, 1.0, work)
-                got[way].append(pps)
-                rates[way].append(updates_s)
-        for way in ways:
-            ratios = [a / b for a, b in zip(got[way], got["none"])]
-            print(f"{way:>14}: {statistics.median(rates[way]):8.0f} rounds/s  {statistics.median(got[way]) / 1e6:.3f} Mpps  "
-                  f"ratio {statistics.median(ratios):.3f} ({min(ratios):.3f}-{max(ratios):.3f})")
-    finally:
-        problems = gateway.end()
-    return problems
-
-
 def main():
     parser = argparse.ArgumentParser(description="subscribers and routes change under load")
     parser.add_argument("binary")
@@ -255,14 +219,10 @@ def main():
     parser.add_argument("--rate", default="8kpps", help="of each of the six generators")
     parser.add_argument("--engine", default="wheel")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--cost", action="store_true")
     args = parser.parse_args()
     tally = Tally()
     with tempfile.TemporaryDirectory(prefix="vbng-churn-") as folder:
-        if args.cost:
-            tally.result("what updates cost", cost(os.path.abspath(args.binary), folder))
-        else:
-            tally.result(f"{args.updates} updates under load, {args.engine}", churn(os.path.abspath(args.binary), folder, args))
+        tally.result(f"{args.updates} updates under load, {args.engine}", churn(os.path.abspath(args.binary), folder, args))
     return tally.end()
 
 

@@ -7,6 +7,9 @@ the first HOT of them with more packets than they may send. Routes to 198.19.0.0
 
 import os
 
+import offered
+from offered import FROM_ACCESS, FROM_CORE
+
 STILL = 1024
 CHURN = 1280  # users that may be there
 CONFIGURED = 1024  # of them at first
@@ -15,28 +18,7 @@ HOT = 64
 USERS = STILL + CHURN
 FIRST_SVLAN, FIRST_CVLAN = 128, 256
 
-ACCESS = """
-size 128
-var user {users} random
-ether src 02:c0:00:00:00:00 + user dst 02:b0:00:00:00:00
-vlan tpid 0x88a8 id 128 + user[13:8]
-vlan id 256 + user[7:0]
-ipv4 src 10.0.0.0 + user dst {dst}
-udp src 1024 dst 2048
-payload 00
-"""
 # What the sink at the access side gets: MACs do not count, but where they vary with the user.
-FROM_CORE = """
-size 150
-var user {users} random
-ether src 02:dd:00:00:00:00 dst 02:b0:00:00:01:00
-mpls label 16
-ipv4 src 203.0.113.1 dst 192.0.2.1
-gre key user
-ipv4 src 198.18.0.1 dst 10.0.0.0 + user
-udp src 2048 dst 1024
-payload 00
-"""
 TO_ACCESS = """
 size 130
 var user {users} random
@@ -131,7 +113,7 @@ layout = (
 );
 """
 
-ROUTED = ACCESS.replace("var user {users} random", "var user {users} random\nvar block 0-32767 random")
+ROUTED = FROM_ACCESS.replace("var user {users} random", "var user {users} random\nvar block 0-32767 random")
 
 
 def write(folder, rate, engine="wheel"):
@@ -139,9 +121,9 @@ def write(folder, rate, engine="wheel"):
     still, churn = f"0-{STILL - 1}", f"{STILL}-{USERS - 1}"
     files = {
         "churn.cfg": CONFIG.format(rate=rate, engine=engine, max_subscribers=STILL + CONFIGURED + SPARE),
-        "up_still.tmpl": ACCESS.format(users=still, dst="198.18.0.1"),
-        "up_churn.tmpl": ACCESS.format(users=churn, dst="198.18.0.1"),
-        "up_hot.tmpl": ACCESS.format(users=f"{STILL}-{STILL + HOT - 1}", dst="198.18.0.1"),
+        "up_still.tmpl": FROM_ACCESS.format(users=still, dst="198.18.0.1"),
+        "up_churn.tmpl": FROM_ACCESS.format(users=churn, dst="198.18.0.1"),
+        "up_hot.tmpl": FROM_ACCESS.format(users=f"{STILL}-{STILL + HOT - 1}", dst="198.18.0.1"),
         "up_routes.tmpl": ROUTED.format(users=still, dst="198.19.0.0 + block"),
         "down_still.tmpl": FROM_CORE.format(users=still),
         "down_churn.tmpl": FROM_CORE.format(users=churn),
@@ -149,9 +131,7 @@ def write(folder, rate, engine="wheel"):
         "to_core.tmpl": TO_CORE.format(users=f"0-{USERS - 1}"),
         "to_core1.tmpl": TO_CORE1.format(users=f"0-{USERS - 1}"),
     }
-    for name, text in files.items():
-        with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
-            f.write(text.lstrip())
+    offered.write(folder, files)
     return os.path.join(folder, "churn.cfg")
 
 

@@ -7,31 +7,10 @@ import socket
 import subprocess
 import time
 
+import offered
+
 SUBSCRIBERS = 16384
 CLASSES = 5  # queues in use: class 0 and the four of best effort
-
-# 64 S-VLANs of 256 C-VLANs; user is the number of the subscriber. A few hundred of them, the first, get most packets.
-UPSTREAM = """
-size 128
-var user {users} random
-ether src 02:c0:00:00:00:00 + user dst 02:b0:00:00:00:00
-vlan tpid 0x88a8 id 128 + user[13:8]
-vlan id 256 + user[7:0]
-ipv4 src 10.0.0.0 + user dst 198.18.0.1
-udp src 1024 dst 2048
-payload 00
-"""
-DOWNSTREAM = """
-size 142
-var user {users} random
-ether src 02:dd:00:00:00:00 dst 02:b0:00:00:01:00
-mpls label 16
-ipv4 src 203.0.113.1 dst 192.0.2.1
-gre key user
-ipv4 src 198.18.0.1 dst 10.0.0.0 + user
-udp src 2048 dst 1024
-payload 00
-"""
 
 CONFIG = """
 name = "qos-load";
@@ -80,13 +59,11 @@ def write(folder, rate):
     """The configuration and its templates. Returns its path."""
     files = {
         "load.cfg": CONFIG.format(rate=rate),
-        "up.tmpl": UPSTREAM.format(users=f"0-{SUBSCRIBERS - 1}"),
-        "hot.tmpl": UPSTREAM.format(users="0-31"),
-        "down.tmpl": DOWNSTREAM.format(users=f"0-{SUBSCRIBERS - 1}"),
+        "up.tmpl": offered.FROM_ACCESS.format(users=f"0-{SUBSCRIBERS - 1}", dst="198.18.0.1"),
+        "hot.tmpl": offered.FROM_ACCESS.format(users="0-31", dst="198.18.0.1"),
+        "down.tmpl": offered.FROM_CORE.format(users=f"0-{SUBSCRIBERS - 1}"),
     }
-    for name, text in files.items():
-        with open(os.path.join(folder, name), "w") as f:
-            f.write(text.lstrip())
+    offered.write(folder, files)
     return os.path.join(folder, "load.cfg")
 
 
