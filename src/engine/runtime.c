@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -37,11 +38,12 @@ void runtime_remove(void)
         remove_folder(rte_eal_get_runtime_dir());
 }
 
+/* On the telemetry socket, which is there once EAL is up. */
 static bool nobody_listens(const char *folder)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd, len = snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", folder,
-                           TELEMETRY_SOCKET);
+    int fd,
+        len = snprintf(address.sun_path, sizeof(address.sun_path), "%s/" TELEMETRY_SOCKET, folder);
     bool refused;
 
     if (len < 0 || (size_t)len >= sizeof(address.sun_path))
@@ -53,6 +55,23 @@ static bool nobody_listens(const char *folder)
         connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0 && errno == ECONNREFUSED;
     close(fd);
     return refused;
+}
+
+/* EAL locks its configuration from its first moment to its last. With --in-memory it has none. */
+static bool is_abandoned(const char *folder)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    char path[1024];
+    bool free;
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/config", folder);
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return errno == ENOENT && nobody_listens(folder);
+    free = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+    close(fd);
+    return free;
 }
 
 const char *runtime_of_the_dead(const char *name)
@@ -69,7 +88,7 @@ const char *runtime_of_the_dead(const char *name)
 
 void runtime_sweep(void)
 {
-    char parent[512], folder[1024], *slash;
+    char parent[512], folder[sizeof(parent) + NAME_MAX + 2], *slash;
     struct dirent *entry;
     DIR *d;
 
@@ -85,7 +104,7 @@ void runtime_sweep(void)
         const char *rest = runtime_of_the_dead(entry->d_name);
 
         snprintf(folder, sizeof(folder), "%s/%s", parent, entry->d_name);
-        if (rest != NULL && *rest == '\0' && nobody_listens(folder))
+        if (rest != NULL && *rest == '\0' && is_abandoned(folder))
             remove_folder(folder);
     }
     closedir(d);

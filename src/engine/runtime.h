@@ -10,8 +10,9 @@
 /** Remove our own, at the end. */
 void runtime_remove(void);
 
-/** Remove those of other vbngs that were killed: their process is not there, and nobody listens on
- * their telemetry socket (in another container, the number says nothing). */
+/** Remove those of other vbngs that were killed: their process is not there, and nobody has EAL's
+ * lock on its configuration or, where there is none, listens on their telemetry socket (in another
+ * container, the number says nothing). */
 void runtime_sweep(void);
 
 /** If name begins with the prefix and the number of a process that is not there: what follows

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """SIGINT and SIGTERM at any moment end the program cleanly."""
 
+import fcntl
+import os
 import random
 import signal
 import time
@@ -39,6 +41,37 @@ def twice(ctx):
     return [f"exit status {status}: {r.err}"] if status != 0 else []
 
 
+def killed(ctx):
+    """What killed ones leave behind goes at the next start; what another process holds, or is not ours, stays."""
+    left = []
+    for delay in (0.15, 1.5):  # while it starts, and when it runs
+        r = process.Run(ctx, "--quiet", "--share-cpus", f"cfg/{CONFIGURATION}")
+        end = time.monotonic() + LIMIT
+        while not process.runtime_folder_left(r.pid) and time.monotonic() < end:
+            time.sleep(0.005)
+        time.sleep(delay)
+        r.process.kill()
+        r.end(LIMIT)
+        left += process.runtime_folder_left(r.pid)
+    if len(left) != 2:
+        return [f"only {left} were left: this test has nothing to see"]
+    root, dead = os.path.dirname(left[0]), left[0].rpartition("-")[2]
+    other = os.path.join(root, f"vbng-{dead}-other")  # somebody's who names it otherwise
+    held = left.pop()
+    os.makedirs(other)
+    try:
+        with open(os.path.join(held, "config"), "r+b") as f:
+            fcntl.lockf(f, fcntl.LOCK_EX)
+            status = process.Run(ctx, "--quiet", "--share-cpus", "--duration", "100ms", f"cfg/{CONFIGURATION}").end(LIMIT)
+            wrong = [] if status == 0 else [f"exit status {status}"]
+            wrong += [f"still there: {folder}" for folder in left if os.path.exists(folder)]
+            wrong += [f"taken away: {folder}" for folder in (held, other) if not os.path.exists(folder)]
+    finally:
+        os.rmdir(other)
+    process.Run(ctx, "--quiet", "--share-cpus", "--duration", "100ms", f"cfg/{CONFIGURATION}").end(LIMIT)
+    return wrong + ([f"still there: {held}"] if os.path.exists(held) else [])
+
+
 def tests(ctx):
     if CONFIGURATION not in process.configurations():
         return
@@ -49,3 +82,4 @@ def tests(ctx):
         for delay in delays:
             yield f"{sig.name} after {delay:.3f} s", lambda sig=sig, delay=delay: interrupted(ctx, sig, delay)
     yield "a second signal while stopping", lambda: twice(ctx)
+    yield "what killed ones leave", lambda: killed(ctx)

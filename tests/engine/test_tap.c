@@ -9,6 +9,7 @@
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 
+#include "engine/runtime.h"
 #include "engine/tap_point.h"
 #include "graph.h"
 
@@ -352,7 +353,7 @@ static int start_eal(void)
         "test",         "--no-huge",           "-m",   "64", "--no-pci", "--no-telemetry",
         "--lcores=0@0", "--log-level=*:error", prefix, NULL};
 
-    snprintf(prefix, sizeof(prefix), "--file-prefix=test-tap-%d", getpid());
+    snprintf(prefix, sizeof(prefix), "--file-prefix=vbng-test-tap-%d", getpid());
     return rte_eal_init(9, args) < 0 ? -1 : 0;
 }
 
@@ -380,5 +381,6 @@ int main(void)
     failed = (int)CU_get_number_of_failures();
     CU_cleanup_registry();
     rte_eal_cleanup();
+    runtime_remove();
     return failed > 0;
 }

@@ -43,13 +43,18 @@ def nic_port(name, number, device):
     return Port(name, "nic", number, far, at)
 
 
+def runtime_folder(prefix):
+    """Where a DPDK process has its sockets and locks, which it leaves behind."""
+    base = os.environ.get("RUNTIME_DIRECTORY") or ("/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR", "/tmp"))
+    return f"{base}/dpdk/{prefix}"
+
+
 def telemetry(prefix, request):
     """The answer of a DPDK process to a request, by its telemetry socket; None: nobody answers."""
-    base = os.environ.get("RUNTIME_DIRECTORY") or ("/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR", "/tmp"))
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
             s.settimeout(5)
-            s.connect(f"{base}/dpdk/{prefix}/dpdk_telemetry.v2")
+            s.connect(f"{runtime_folder(prefix)}/dpdk_telemetry.v2")
             s.recv(MAX_REPLY)
             s.send(request.encode())
             return json.loads(s.recv(MAX_REPLY))
@@ -109,4 +114,5 @@ class DpdkSwitch(Switch):
         return [p.at for p in self.ordered() if p.role == "client"]
 
     def undo(self):
-        return [["rm", "-f", *(p.at for p in self.ports.values() if p.kind in ("vhost", "memif") and p.role == "client")]]
+        sockets = (p.at for p in self.ports.values() if p.kind in ("vhost", "memif") and p.role == "client")
+        return [["rm", "-rf", runtime_folder(self.prefix), *sockets]]
