@@ -11,8 +11,9 @@
 
 #define DATA_ROOM 256 /* the scheduler reads lengths, not data */
 
-#define STEPS_PER_SECOND 500000     /* of an injected clock */
-#define TURNS_PER_SECOND 5000       /* at least, of a thread that has its CPU */
+#define STEPS_PER_SECOND 500000 /* of an injected clock */
+#define TURNS_PER_SECOND 5000   /* at least, of a thread that has its CPU */
+#define FIRST_SEED       20130
 #define SKIPPED          77         /* exit status, for Meson */
 #define START_MASK       0xffffffff /* it starts at the same phase of everything */
 
@@ -304,6 +305,21 @@ void bed_measure(struct bed *b, double warm_up, double seconds)
     } while ((away || b->lost != 0) && spent < BED_PATIENCE);
     if (away || lost > seconds / 2)
         not_judged();
+}
+
+unsigned bed_seed(unsigned *rounds)
+{
+    const char *given = getenv("SEED");
+    unsigned seed = FIRST_SEED;
+
+    if (given != NULL && strcmp(given, "any") == 0) {
+        seed = (unsigned)rte_rdtsc() % 1000000;
+    } else if (given != NULL) {
+        seed = (unsigned)atoi(given);
+        *rounds = 1;
+    }
+    printf(" SEED=%u ", seed);
+    return seed;
 }
 
 int bed_main(int argc, char **argv, const char *name, CU_TestInfo *tests)

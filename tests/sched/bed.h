@@ -113,6 +113,12 @@ double bed_sum(const struct bed *b, uint32_t first_pipe, uint32_t n_pipes);
  */
 void bed_measure(struct bed *b, double warm_up, double seconds);
 
+/**
+ * The seed of the first random round: always the same; with SEED=any in the environment another one
+ * in each run; with SEED=N that one, and of one round. It is printed.
+ */
+unsigned bed_seed(unsigned *rounds);
+
 /** Run the tests of a suite that is named so with the engine of argv[1]; returns main()'s result.
  */
 int bed_main(int argc, char **argv, const char *name, CU_TestInfo *tests);

@@ -270,11 +270,8 @@ static void one_round(void)
 
 static void rounds(void)
 {
-    const char *given = getenv("SEED");
-    unsigned first = given != NULL ? (unsigned)atoi(given) : (unsigned)rte_rdtsc() % 1000000;
-    unsigned n = given != NULL ? 1 : bed_engine == QOS_LIBRTE_SCHED ? ROUNDS_REAL : ROUNDS;
+    unsigned n = bed_engine == QOS_LIBRTE_SCHED ? ROUNDS_REAL : ROUNDS, first = bed_seed(&n);
 
-    printf(" SEED=%u ", first);
     for (unsigned i = 0; i < n; i++) {
         start = first + i;
         one_round();

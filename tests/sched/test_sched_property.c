@@ -225,11 +225,9 @@ static void one_round(void)
 
 static void rounds(void)
 {
-    const char *given = getenv("SEED");
-    unsigned first = given != NULL ? (unsigned)atoi(given) : (unsigned)rte_rdtsc() % 1000000;
+    unsigned n = ROUNDS, first = bed_seed(&n);
 
-    printf(" SEED=%u ", first);
-    for (unsigned i = 0; i < (given != NULL ? 1 : ROUNDS); i++) {
+    for (unsigned i = 0; i < n; i++) {
         start = first + i;
         one_round();
     }
