@@ -10,8 +10,8 @@ from vbnglab import run
 SETTLED = 64  # packets, two bursts: what counters that are read one after the other may leave open while packets move
 PATIENCE = 30  # rows, of which one must have settled. A core that is away between two counters leaves more open
 ANON_SLACK = 1024  # KiB; libc keeps what was freed, and our requests are of many sizes
-HEAP_RESTS = 5  # one of so many in a row must be down at the first one's heap: DPDK leaves a block a little larger than asked for
-#                 where the rest would be too small for another, and a peer that comes takes other blocks each time
+HEAP_SLACK = 1024  # bytes of DPDK's heap: where the rest of a block is too small for another one (below 192 bytes) it stays with the
+#                    block, and a peer that comes takes other blocks each time. What leaks adds up
 DRIFT = 2.0  # how many times later packets may be than in the first window. The least tenth of the calm seconds is compared
 DRIFT_NS = 100e3  # and that much: the kernel's timer slack is about half of it
 CALM = 1 / 3  # of the machine's CPU time idle: else others have it, and what is late is theirs
@@ -42,15 +42,14 @@ def rests(found):
     """With nothing under way, no packet is open, no mbuf is taken, and memory, files and threads are what they were before.
     libc's memory counts from when each kind of change was done once: it grows to what the largest of them takes."""
     faults, first, grown = [], found[0] if found else None, next((rest["anon_kib"] for rest in found if rest["changed"]), None)
-    for i, rest in enumerate(found):
+    for rest in found:
         at = f"at rest, {rest['at']:.0f} s"
         faults += [f"{at}: {rest['ledger'][key]} packets {what}" for key, what in (("under_way", "unexplained"), ("held", "still held")) if rest["ledger"][key]]
         if rest["mbufs"]:
             faults.append(f"{at}: {rest['mbufs']} mbufs in use")
-        least = {"heap": min(r["heap"] for r in found[max(0, i + 1 - HEAP_RESTS) : i + 1]), "files": rest["files"], "threads": rest["threads"]}
-        for key, value in least.items():
-            if value > first[key]:
-                faults.append(f"{at}: {key} has grown from {first[key]} to {value}")
+        for key, slack in (("heap", HEAP_SLACK), ("files", 0), ("threads", 0)):
+            if rest[key] > first[key] + slack:
+                faults.append(f"{at}: {key} has grown from {first[key]} to {rest[key]}")
         if rest["changed"] and rest["anon_kib"] > grown + ANON_SLACK:
             faults.append(f"{at}: anon_kib has grown from {grown} to {rest['anon_kib']}")
     return faults
