@@ -8,6 +8,7 @@
 
 #define WORD_MAX 64 /* names in a configuration are shorter */
 
+/* Abort where an allocation has failed. */
 static void *must_have(void *p)
 {
     if (p == NULL) {
@@ -60,7 +61,7 @@ static int by_place(const void *pa, const void *pb)
         return files;
     if (a->loc.line != b->loc.line)
         return a->loc.line < b->loc.line ? -1 : 1;
-    return a < b ? -1 : a > b; /* both in one array: the order of adding */
+    return a < b ? -1 : a > b; /* both are in one array, in the order of adding */
 }
 
 void diag_print(struct diags *d, FILE *to)
@@ -99,8 +100,8 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, substitutions and
- * swaps of two neighbours cost 1 each. Both words are shorter than WORD_MAX. */
+/* The Damerau-Levenshtein distance (optimal string alignment) of two words shorter than WORD_MAX:
+ * insertions, deletions, substitutions and swaps of two neighbours cost 1 each. */
 static unsigned edit_distance(const char *a, size_t la, const char *b, size_t lb)
 {
     uint8_t d[3][WORD_MAX]; /* rows i - 2, i - 1 and i of the matrix, in turn */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Diagnostics: every error of a configuration is collected with file and line, then printed at
- * once. */
+/* Diagnostics: the errors and warnings of a configuration, each with file and line. They are
+ * collected and then printed together, so that a user sees all of them in one run. */
 #ifndef BASE_DIAG_H
 #define BASE_DIAG_H
 
@@ -8,8 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/** Where something stands in a file; line 0: the whole file. A diagnostic keeps its own copy of the
- * name. */
+/** A place in a file; line 0: the whole file. A diagnostic keeps its own copy of the name. */
 struct loc {
     const char *file;
     unsigned line;
@@ -30,21 +29,24 @@ struct diags {
     size_t n_errors;
 };
 
-/** Add an error (or a warning) about a place in a file. Never fails: without memory it aborts. */
+/** Add an error about a place in a file. Without memory the program aborts. */
 void diag_error(struct diags *d, struct loc loc, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/** Add a warning in the same way. */
 void diag_warning(struct diags *d, struct loc loc, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** Print all as "file:line: error: text", sorted by file and line, in the order of adding within a
- * line. */
+/** Print all as "file:line: error: text", sorted by file and line; those of one line in the order
+ * in which they were added. */
 void diag_print(struct diags *d, FILE *to);
 
+/** Release all diagnostics; the list is empty then. */
 void diag_free(struct diags *d);
 
 /**
- * The candidate that a misspelt word was most likely meant to be.
- * Returns NULL when none is near (edit distance above a third of the word, at least 1, at most 3).
+ * Find the candidate that a misspelt word was most likely meant to be. Returns NULL where none is
+ * near: the edit distance may be a third of the word's length, but at least 1 and at most 3.
  */
 const char *nearest_name(const char *word, const char *const *candidates, size_t n);
 

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* clang-format off */
 /*
- * The CPUs of a machine (this one, or one that is only described), and the names that a layout uses
- * for them: "5"     logical CPU 5, as the kernel numbers it "3s0"   physical core 3 of socket 0
- * (cores counted from 0 within their socket): its first hardware thread "3s0h"  the SMT sibling of
- * that thread "7s0-9s0,7s0h-9s0h"  ranges and lists of one form, in the order written
+ * The CPUs of a machine, this one or one that is only described, and the names that a layout uses
+ * for them:
+ *
+ *   "5"                  logical CPU 5, as the kernel numbers it
+ *   "3s0"                physical core 3 of socket 0, its first hardware thread; the cores of a
+ *                        socket are counted from 0
+ *   "3s0h"               the SMT sibling of that thread
+ *   "7s0-9s0,7s0h-9s0h"  ranges and lists, each range of one form, in the order written
  */
+/* clang-format on */
 #ifndef BASE_TOPOLOGY_H
 #define BASE_TOPOLOGY_H
 
@@ -27,18 +33,18 @@ struct topology {
     struct topo_cpu cpu[TOPO_MAX_CPUS]; /* by ascending id */
 };
 
-/** This machine, from sysfs (root is "/sys/devices/system/cpu", or a copy for a test). Returns 0 or
- * -errno. */
+/** Read this machine from sysfs (root is "/sys/devices/system/cpu", or a copy for a test). Returns
+ * 0 or -errno. */
 int topo_read(struct topology *t, const char *root);
 
 /**
- * A described machine: "2x10x2" is 2 sockets of 10 cores of 2 threads; CPU numbers as Linux gives
- * them on x86 servers: first threads of all cores, socket by socket, then the siblings. Returns 0
- * or -EINVAL.
+ * Describe a machine: "2x10x2" is 2 sockets of 10 cores of 2 threads. CPUs are numbered as Linux
+ * does on x86 servers: the first threads of all cores, socket by socket, then the siblings. Returns
+ * 0 or -EINVAL.
  */
 int topo_parse(struct topology *t, const char *s);
 
-/** The CPU with that logical number, or NULL. */
+/** The CPU with a logical number, or NULL. */
 const struct topo_cpu *topo_cpu(const struct topology *t, unsigned id);
 
 /**

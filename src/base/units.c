@@ -9,6 +9,8 @@
 #define FRACTION_DIGITS 12 /* more than any unit can use */
 #define LINE_OVERHEAD   20 /* bytes of preamble, start delimiter and gap around a frame */
 
+/* --- parts of a string --- */
+
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -84,7 +86,9 @@ static int take_decimal(const char **s, struct decimal *d)
 
 __extension__ typedef unsigned __int128 wide;
 
-/* d times a unit; it must come to a whole number. */
+/* Multiply a decimal by a unit. Returns 0, -EINVAL where the product is no whole number, or
+ * -ERANGE.
+ */
 static int scale(const struct decimal *d, uint64_t unit, uint64_t *out)
 {
     wide part = (wide)d->fraction * unit;
@@ -99,7 +103,8 @@ static int scale(const struct decimal *d, uint64_t unit, uint64_t *out)
     return 0;
 }
 
-/* Take a decimal prefix: K or k, M, G, T; without one it is 1. */
+/* Take a decimal prefix (K or k, M, G, T) off the front of *s. Returns its factor, 1 without one.
+ */
 static uint64_t take_prefix(const char **s)
 {
     uint64_t factor;
@@ -125,7 +130,9 @@ static uint64_t take_prefix(const char **s)
     return factor;
 }
 
-/* A whole number, with a binary unit if it is decimal. */
+/* --- whole strings --- */
+
+/* Parse a whole number; a decimal one may have a binary unit. */
 static int parse_binary(const char *s, bool hex, uint64_t *out)
 {
     bool decimal = !(s[0] == '0' && s[1] == 'x');
@@ -242,7 +249,7 @@ int parse_load(const char *s, struct load *out)
     return 0;
 }
 
-/* part / whole of 2^64 */
+/* The share part / whole of 2^64, rounded up. */
 static uint64_t share_of(uint64_t part, uint64_t whole)
 {
     return part == whole ? UINT64_MAX : (uint64_t)((((wide)part << 64) + whole - 1) / whole);
@@ -299,6 +306,26 @@ int parse_ipv4(const char *s, uint32_t *out)
     return 0;
 }
 
+int parse_vlan_pair(const char *s, uint16_t *svlan, uint16_t *cvlan)
+{
+    uint64_t outer, inner;
+    int err = take_number(&s, false, &outer);
+
+    if (err == 0 && *s == '.') {
+        s++;
+        err = take_number(&s, false, &inner);
+    } else if (err == 0) {
+        err = -EINVAL;
+    }
+    if (err != 0 || *s != '\0')
+        return err != 0 ? err : -EINVAL;
+    if (outer > 4095 || inner > 4095)
+        return -ERANGE;
+    *svlan = (uint16_t)outer;
+    *cvlan = (uint16_t)inner;
+    return 0;
+}
+
 int parse_prefix(const char *s, uint32_t *addr, uint8_t *len)
 {
     char text[INET_ADDRSTRLEN];
@@ -341,4 +368,60 @@ int parse_mac(const char *s, uint8_t mac[6])
     }
     memcpy(mac, m, sizeof(m));
     return 0;
+}
+
+/* --- the other way --- */
+
+/* Write v in the largest of the units that it reaches, with up to three decimals and no trailing
+ * zeros. Each unit is worth base of the one before. */
+static char *format_scaled(uint64_t v, double base, const char *const *units, unsigned n_units,
+                           char *buf, size_t len)
+{
+    double x = (double)v;
+    unsigned u = 0;
+    char number[32];
+    size_t end;
+
+    /* 999.9995 would print as 1000.000: it belongs to the next unit already. */
+    for (; u + 1 < n_units && x >= base - (u == 0 ? 0 : 0.0005); u++)
+        x /= base;
+    snprintf(number, sizeof(number), "%.3f", x);
+    end = strlen(number);
+    while (number[end - 1] == '0')
+        end--;
+    end -= number[end - 1] == '.';
+    snprintf(buf, len, "%.*s%s", (int)end, number, units[u]);
+    return buf;
+}
+
+#define FORMAT(v, base, ...)                                                                       \
+    static const char *const units[] = {__VA_ARGS__};                                              \
+    return format_scaled(v, base, units, sizeof(units) / sizeof(units[0]), buf, len)
+
+char *format_rate(uint64_t bits_per_s, char *buf, size_t len)
+{
+    FORMAT(bits_per_s, 1000, "", "k", "M", "G", "T");
+}
+
+char *format_duration(uint64_t ns, char *buf, size_t len)
+{
+    FORMAT(ns, 1000, "ns", "us", "ms", "s");
+}
+
+char *format_size(uint64_t bytes, char *buf, size_t len)
+{
+    FORMAT(bytes, 1024, " B", " KiB", " MiB", " GiB", " TiB");
+}
+
+char *format_ipv4(uint32_t addr, char *buf, size_t len)
+{
+    snprintf(buf, len, "%u.%u.%u.%u", addr >> 24, addr >> 16 & 0xff, addr >> 8 & 0xff, addr & 0xff);
+    return buf;
+}
+
+char *format_mac(const uint8_t mac[6], char *buf, size_t len)
+{
+    snprintf(buf, len, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4],
+             mac[5]);
+    return buf;
 }

@@ -15,7 +15,7 @@
 
 static_assert(sizeof(struct rte_arp_hdr) == ARP_LEN, "an ARP packet for IPv4 over Ethernet");
 
-/** Is this a request or reply for IPv4 over Ethernet that is all there? */
+/** Are avail bytes a complete ARP request or reply for IPv4 over Ethernet? */
 static inline bool arp_is_valid(const struct rte_arp_hdr *arp, uint32_t avail)
 {
     return avail >= ARP_LEN && arp->arp_hardware == RTE_BE16(RTE_ARP_HRD_ETHER) &&
@@ -25,7 +25,8 @@ static inline bool arp_is_valid(const struct rte_arp_hdr *arp, uint32_t avail)
             arp->arp_opcode == RTE_BE16(RTE_ARP_OP_REPLY));
 }
 
-/** Fill in an ARP packet. Addresses in network order; target_mac NULL: zeros, as in a request. */
+/** Write an ARP packet. IPv4 addresses are in network order; target_mac NULL: zeros, as in a
+ * request. */
 static inline void arp_write(struct rte_arp_hdr *arp, uint16_t opcode, const uint8_t *sender_mac,
                              rte_be32_t sender, const uint8_t *target_mac, rte_be32_t target)
 {

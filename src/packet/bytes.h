@@ -47,7 +47,7 @@ static inline void store64(void *p, uint64_t v)
 }
 
 /**
- * A number between network order and the host's, either way. rte_bswap16() is an exchange of the
+ * Convert 16 bits between network and host order, either way. DPDK's rte_bswap16() exchanges the
  * halves of a register, which costs several times the rotation that a compiler makes of this.
  */
 static inline uint16_t net16(uint16_t v)
@@ -59,7 +59,7 @@ static inline uint16_t net16(uint16_t v)
 #endif
 }
 
-/** The same for 32 and 64 bits. */
+/** Convert 32 bits between network and host order, either way. */
 static inline uint32_t net32(uint32_t v)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -69,6 +69,7 @@ static inline uint32_t net32(uint32_t v)
 #endif
 }
 
+/** Convert 64 bits between network and host order, either way. */
 static inline uint64_t net64(uint64_t v)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -78,7 +79,7 @@ static inline uint64_t net64(uint64_t v)
 #endif
 }
 
-/** Copy 16 bytes by one load and one store: the source may overlap. */
+/** Copy 16 bytes by one load and one store, so that source and destination may overlap. */
 static inline void copy16(void *to, const void *from)
 {
     typedef uint8_t vector __attribute__((vector_size(16)));

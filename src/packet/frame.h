@@ -15,8 +15,8 @@ static inline uint8_t *frame_bytes(const struct rte_mbuf *m)
     return rte_pktmbuf_mtod(m, uint8_t *);
 }
 
-/** Let the frame begin pull bytes later (or earlier where negative) and be len bytes long. The
- * caller has checked that this is inside the mbuf. */
+/** Let a frame begin pull bytes later (negative: earlier) and be len bytes long. The caller has
+ * checked that this is inside the mbuf. */
 static inline void frame_set(struct rte_mbuf *m, int pull, uint32_t len)
 {
     m->data_off = (uint16_t)(m->data_off + pull);
@@ -24,8 +24,9 @@ static inline void frame_set(struct rte_mbuf *m, int pull, uint32_t len)
     m->pkt_len = len;
 }
 
-/** Zeros behind the frame up to a length, which the caller has checked to be inside the mbuf:
- * nothing of what the mbuf held before leaves. Of a longer frame nothing changes. */
+/** Pad a frame with zeros up to a length, which the caller has checked to be inside the mbuf.
+ * Zeros, so that nothing of an earlier packet leaves. A frame that is long enough stays as it is.
+ */
 static inline void frame_pad(struct rte_mbuf *m, uint32_t len)
 {
     if (m->data_len >= len)
@@ -34,33 +35,33 @@ static inline void frame_pad(struct rte_mbuf *m, uint32_t len)
     frame_set(m, 0, len);
 }
 
-/** The lines of the mbufs, for a task that is the first to look at them. */
+/** Prefetch the mbufs, for a task that is the first to look at them. */
 static inline void burst_prefetch_mbufs(struct rte_mbuf **m, uint16_t n)
 {
     for (uint16_t i = 0; i < n; i++)
         __builtin_prefetch(m[i], 1, 3);
 }
 
-/** The first line of each frame, which will be written. */
+/** Prefetch the first line of each frame, which will be written. */
 static inline void burst_prefetch_frames(struct rte_mbuf **m, uint16_t n)
 {
     for (uint16_t i = 0; i < n; i++)
         __builtin_prefetch(frame_bytes(m[i]), 1, 3);
 }
 
-#define FRAME_ENCAP_LEN 32 /* what encapsulation adds: outer IPv4 20, GRE with key 8, label 4 */
+#define FRAME_ENCAP_LEN 32 /* of encapsulation: outer IPv4 20, GRE with key 8, label 4 */
 
 /**
- * The line that encapsulation will write into, FRAME_ENCAP_LEN before where the frame will begin
- * when pull bytes have been taken off. Nobody has touched it, so it is asked for well ahead: by the
- * first task on a core of those that lead to it.
+ * Prefetch the line that encapsulation will write into, FRAME_ENCAP_LEN before the beginning of a
+ * frame from which pull bytes will be taken. That line is in no cache yet, so the first task of a
+ * core that leads to encapsulation prefetches it, well ahead.
  */
 static inline void frame_prefetch_encap(const struct rte_mbuf *m, int pull)
 {
     __builtin_prefetch(frame_bytes(m) + pull - FRAME_ENCAP_LEN, 1, 3);
 }
 
-/** The first line of each frame, and the one that encapsulation will write into. */
+/** Prefetch the first line of each frame, and the line that encapsulation will write into. */
 static inline void burst_prefetch_encap(struct rte_mbuf **m, uint16_t n, int pull)
 {
     for (uint16_t i = 0; i < n; i++) {
@@ -69,7 +70,7 @@ static inline void burst_prefetch_encap(struct rte_mbuf **m, uint16_t n, int pul
     }
 }
 
-/** The first two lines of each frame, for a task that looks through a stack of headers. */
+/** Prefetch the first two lines of each frame, for a task that looks through a stack of headers. */
 static inline void burst_prefetch_two_lines(struct rte_mbuf **m, uint16_t n)
 {
     for (uint16_t i = 0; i < n; i++) {

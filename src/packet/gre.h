@@ -31,31 +31,31 @@ static inline uint16_t gre_flags(const uint8_t *p)
     return net16(load16(p));
 }
 
-/** Is this a header that we can read, as far as its flags say? */
+/** Can a header with these flags be read: are all bits zero that must be zero? */
 static inline bool gre_flags_ok(uint16_t flags)
 {
     return (flags & GRE_MUST_BE_0) == 0;
 }
 
-/** Bytes of a header with these flags: 4..16. */
+/** The length of a header with these flags: 4..16 bytes. */
 static inline uint32_t gre_len(uint16_t flags)
 {
     return GRE_LEN + (uint32_t)((flags >> 15 & 1) + (flags >> 13 & 1) + (flags >> 12 & 1)) * 4;
 }
 
-/** What is inside, as EtherType, as it stands in a header of at least 4 bytes. */
+/** The protocol of the payload (an EtherType, network order), of a header of at least 4 bytes. */
 static inline rte_be16_t gre_protocol(const uint8_t *p)
 {
     return load16(p + 2);
 }
 
-/** The key of a header that has one and is all there. */
+/** The key of a complete header that has one. */
 static inline rte_be32_t gre_key(const uint8_t *p, uint16_t flags)
 {
     return load32(p + GRE_LEN + (flags >> 15 & 1) * 4);
 }
 
-/** Checksum of header and payload, len bytes together: RFC 2784 section 2.5. */
+/** Is the checksum of header and payload, len bytes together, right? RFC 2784 section 2.5. */
 static inline bool gre_checksum_ok(const uint8_t *p, uint32_t len)
 {
     return rte_raw_cksum(p, len) == 0xffff;

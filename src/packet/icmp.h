@@ -21,19 +21,18 @@
 #define ICMP_TIME_EXCEEDED 11
 #define ICMP_TTL_CODE      0
 #define ICMP_OUR_TTL       64
-#define ICMP_QUOTED_PAYLOAD                                                                        \
-    8 /* of the packet that an error is about, behind its header: RFC 792                          \
-       */
+#define ICMP_QUOTED        8 /* bytes of payload that an error quotes: RFC 792 */
 
-/** Types that ask or answer; all others are errors, or may be: echo, router discovery, timestamp,
- * information, address mask. */
+/** Types that ask or answer: echo, router discovery, timestamp, information, address mask. All
+ * others are errors, or may be. */
 #define ICMP_QUERIES                                                                               \
     (1u << 0 | 1u << 8 | 1u << 9 | 1u << 10 | 1u << 13 | 1u << 14 | 1u << 15 | 1u << 16 |          \
      1u << 17 | 1u << 18)
 
 /**
- * May an ICMP error be sent about this packet, whose header is checked? Not about an ICMP error, a
- * later fragment, a packet to many or from nobody in particular: RFC 1812 section 4.3.2.7.
+ * May an ICMP error be sent about a packet, whose header is checked? Not about an ICMP error, a
+ * later fragment, or a packet whose source or destination is no unicast address: RFC 1812 section
+ * 4.3.2.7.
  */
 static inline bool icmp_may_answer(const struct rte_ipv4_hdr *ip)
 {
@@ -52,16 +51,17 @@ static inline bool icmp_may_answer(const struct rte_ipv4_hdr *ip)
     return type < 32 && (ICMP_QUERIES >> type & 1) != 0;
 }
 
-/** Bytes of such a packet that an error quotes: its header and 8 more, as far as it has them. */
+/** The bytes of a packet that an error quotes: its header and ICMP_QUOTED more, where it has them.
+ */
 static inline uint32_t icmp_quote_len(const struct rte_ipv4_hdr *ip)
 {
-    uint32_t want = rte_ipv4_hdr_len(ip) + ICMP_QUOTED_PAYLOAD;
+    uint32_t want = rte_ipv4_hdr_len(ip) + ICMP_QUOTED;
     uint32_t total = rte_be_to_cpu_16(ip->total_length);
 
     return want < total ? want : total;
 }
 
-/** The header of an ICMP packet that the gateway sends, with payload bytes behind it. */
+/** Write the IPv4 header of an ICMP packet of the gateway, before payload bytes. */
 static inline void icmp_write_ipv4(struct rte_ipv4_hdr *ip, uint8_t tos, rte_be32_t from,
                                    rte_be32_t to, uint32_t payload)
 {
@@ -79,7 +79,7 @@ static inline void icmp_write_ipv4(struct rte_ipv4_hdr *ip, uint8_t tos, rte_be3
     ip->hdr_checksum = rte_ipv4_cksum(ip);
 }
 
-/** Write the 8 bytes of an error before the quote that follows them; mtu 0: not "fragmentation
+/** Write the 8 bytes of an error before its quote of so many bytes. mtu is 0 but in "fragmentation
  * needed" (RFC 1191 section 4). */
 static inline void icmp_write_error(uint8_t *p, uint8_t type, uint8_t code, uint16_t mtu,
                                     uint32_t quote)
@@ -91,7 +91,7 @@ static inline void icmp_write_error(uint8_t *p, uint8_t type, uint8_t code, uint
     store16(p + 2, (uint16_t)~rte_raw_cksum(p, ICMP_LEN + quote));
 }
 
-/** Turn an echo request into its reply: only the type changes. */
+/** Turn an echo request into its reply: only type and checksum change. */
 static inline void icmp_make_reply(uint8_t *p)
 {
     p[0] = ICMP_ECHO_REPLY;

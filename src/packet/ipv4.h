@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* IPv4: checks of a received header (RFC 1812 section 5.2.2) and changes that keep its checksum
- * right (RFC 1624). */
+/* The IPv4 header: checks of a received one (RFC 1812 section 5.2.2), and changes that keep its
+ * checksum right (RFC 1624). */
 #ifndef PACKET_IPV4_H
 #define PACKET_IPV4_H
 
@@ -15,19 +15,20 @@
 
 enum ipv4_verdict {
     IPV4_OK,
-    IPV4_BAD_HEADER, /* version not 4, IHL below 5, or the header does not fit into what there is */
-    IPV4_BAD_LENGTH, /* total length below the header's or beyond the frame's end */
+    IPV4_BAD_HEADER,   /* version is not 4, IHL is below 5, or the packet is shorter than its header
+                        */
+    IPV4_BAD_LENGTH,   /* total length below the header's or beyond the frame's end */
     IPV4_BAD_CHECKSUM, /* options are covered */
 };
 
-/** One's-complement sum folded to 16 bits. */
+/** Fold a one's-complement sum to 16 bits. */
 static inline uint16_t csum_fold(uint32_t sum)
 {
     sum = (sum & 0xffff) + (sum >> 16);
     return (uint16_t)((sum & 0xffff) + (sum >> 16));
 }
 
-/** One's-complement sum of 64 bits folded to 16: each half is added to the other, and the carry of
+/** Fold a one's-complement sum of 64 bits to 16: each half is added to the other, and the carry of
  * the lower sum ends up where it belongs. */
 static inline uint16_t csum_fold64(uint64_t sum)
 {
@@ -36,8 +37,8 @@ static inline uint16_t csum_fold64(uint64_t sum)
     return (uint16_t)((half + (half << 16 | half >> 16)) >> 16);
 }
 
-/** One's-complement sum of a header of len bytes (a multiple of 4, at least 20): 0xffff where its
- * checksum is right. */
+/** The one's-complement sum of a header of len bytes (a multiple of 4, at least 20): 0xffff where
+ * its checksum is right. */
 static inline uint16_t ipv4_header_sum(const void *header, uint32_t len)
 {
     const uint8_t *p = header;
@@ -53,7 +54,7 @@ static inline uint16_t ipv4_header_sum(const void *header, uint32_t len)
     return csum_fold64(sum);
 }
 
-/** Check the header of a packet of which avail bytes are there (Ethernet padding counts). */
+/** Check the header of a packet in avail bytes, Ethernet padding included. */
 static inline enum ipv4_verdict ipv4_check(const struct rte_ipv4_hdr *ip, uint32_t avail)
 {
     uint32_t header = sizeof(*ip), total;
@@ -80,7 +81,7 @@ static inline rte_be16_t csum_replace(rte_be16_t csum, rte_be16_t old, rte_be16_
     return (rte_be16_t)~csum_fold((uint32_t)(uint16_t)~csum + (uint16_t)~old + new);
 }
 
-/** Take one from the TTL, which must be above 0, and mend the checksum. */
+/** Decrement the TTL, which must be above 0, and mend the checksum. */
 static inline void ipv4_ttl_decrement(struct rte_ipv4_hdr *ip)
 {
     uint32_t sum = (uint32_t)ip->hdr_checksum + RTE_BE16(0x0100);
@@ -90,8 +91,8 @@ static inline void ipv4_ttl_decrement(struct rte_ipv4_hdr *ip)
 }
 
 /**
- * May a router send a packet there as unicast (host order)? Neither 0/8 nor loopback nor multicast
- * nor reserved nor broadcast: RFC 1812 sections 4.2.2.11 and 5.3.7.
+ * Is an address (host order) one that a router may send unicast to? Not 0/8, loopback, multicast,
+ * reserved or broadcast: RFC 1812 sections 4.2.2.11 and 5.3.7.
  */
 static inline bool ipv4_is_unicast(uint32_t addr)
 {

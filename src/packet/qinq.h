@@ -29,7 +29,7 @@ static inline uint64_t qinq_tags(const uint8_t *frame)
     return rte_be_to_cpu_64(load64(frame + ETH_MACS));
 }
 
-/** Are these two tags that we take? PCP, DEI and VLAN ids may be anything. */
+/** Are these an S-tag (or a second C-tag) and a C-tag? PCP, DEI and VLAN ids may be anything. */
 static inline bool qinq_is_double(uint64_t tags)
 {
     const uint64_t tpids = UINT64_C(0xffff0000ffff0000), inner = (uint64_t)TPID_C << 16;
@@ -38,11 +38,13 @@ static inline bool qinq_is_double(uint64_t tags)
            (tags & tpids) == ((uint64_t)TPID_C << 48 | inner);
 }
 
+/** The VLAN id of the outer tag. */
 static inline uint16_t qinq_svlan(uint64_t tags)
 {
     return (uint16_t)(tags >> 32) & 0xfff;
 }
 
+/** The VLAN id of the inner tag. */
 static inline uint16_t qinq_cvlan(uint64_t tags)
 {
     return (uint16_t)tags & 0xfff;
@@ -54,13 +56,13 @@ static inline uint8_t qinq_pcp(uint64_t tags)
     return (uint8_t)(tags >> 45) & 7;
 }
 
-/** EtherType behind the tags, as it stands in the frame of at least 22 bytes. */
+/** The EtherType behind the tags, in network order, of a frame of at least 22 bytes. */
 static inline rte_be16_t qinq_type(const uint8_t *frame)
 {
     return load16(frame + 20);
 }
 
-/** Write a ready-made header of 22 bytes whose priorities are 0, with a priority in both tags. */
+/** Write a ready-made header of 22 bytes, whose priorities are 0, with a priority in both tags. */
 static inline void qinq_write(uint8_t *frame, const uint8_t *header, uint8_t pcp)
 {
     const uint64_t in_both = rte_cpu_to_be_64(UINT64_C(0x2000000020000000)); /* 1 in each PCP */

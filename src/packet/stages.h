@@ -19,12 +19,13 @@
 
 #define STAGE_STEP 8u
 
-/** Packets of a burst: from is the first, to the one behind the last. */
+/** A part of a burst: packets from (inside) to (outside). */
 struct part {
     uint32_t from, to;
 };
 
-/** What a stage works on that is late packets behind the first stage, which is at packet at. */
+/** The part for a stage that is late packets behind the first stage, which is at packet at, in a
+ * burst of n packets. */
 static inline struct part part_of(uint32_t n, uint32_t at, uint32_t late)
 {
     if (at < late || at - late >= n)

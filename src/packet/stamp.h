@@ -2,12 +2,12 @@
 /*
  * The stamp that the generator leaves in the payload of a packet, and that the sink finds again.
  *
- * 24 bytes, big-endian, at any even offset of the frame; headers are of even length, so they may
- * be pushed and popped before it on the way:
+ * A stamp is 24 bytes, big-endian, at any even offset of the frame. Headers are of even length, so
+ * they may be pushed and popped before it on the way:
  *
  *   magic 32 | stream 16 | instance 8 | flags 8 | seq 32 | user 32 | tsc 64
  *
- * A frame carries one only where 24 bytes of payload have room: 78 bytes with FCS and two tags.
+ * A frame carries a stamp where it has 24 bytes of payload: from 78 bytes with FCS and two tags.
  */
 #ifndef PACKET_STAMP_H
 #define PACKET_STAMP_H
@@ -17,16 +17,16 @@
 
 #include "packet/bytes.h"
 
-#define STAMP_MAGIC   0x9d56426eu /* no header of ours has this by itself */
+#define STAMP_MAGIC   0x9d56426eu /* occurs in no header of the gateway or the generator */
 #define STAMP_LEN     24
 #define STAMP_NO_USER UINT32_MAX /* user: the packet's template has no variable of that name */
 #define STAMP_FIRST   14         /* offset of the first place that stamp_find() tries */
-#define STAMP_LAST    192        /* and of the last; the generator puts it behind the headers */
-#define STAMP_NONE    0          /* stamp_find(): there is none */
+#define STAMP_LAST    192        /* and of the last one; a stamp stands right behind the headers */
+#define STAMP_NONE    0          /* stamp_find(): the frame has no stamp */
 
 struct stamp {
     uint64_t tsc;     /* time stamp counter when the packet was made */
-    uint32_t seq;     /* 0, 1, 2 ... of this stream and instance; goes round */
+    uint32_t seq;     /* 0, 1, 2 ... of a stream and instance; wraps */
     uint32_t user;    /* value of the template's variable "user", or STAMP_NO_USER */
     uint16_t stream;  /* number of the stream, unique in a configuration */
     uint8_t instance; /* of the generator: each counts its own seq */
@@ -48,7 +48,7 @@ static inline bool stamp_is_at(const uint8_t *at)
     return load32(at) == net32(STAMP_MAGIC);
 }
 
-/** The stamp that stands at STAMP_LEN bytes of which stamp_is_at(). */
+/** The stamp in STAMP_LEN bytes for which stamp_is_at() is true. */
 static inline struct stamp stamp_read(const uint8_t *at)
 {
     uint64_t who = net64(load64(at)), what = net64(load64(at + 8));
@@ -62,8 +62,9 @@ static inline struct stamp stamp_read(const uint8_t *at)
 }
 
 /**
- * Offset of the stamp in a frame of len bytes: where the last one was found (hint, or STAMP_NONE),
- * else the first even place from STAMP_FIRST to STAMP_LAST. STAMP_NONE where there is none.
+ * The offset of the stamp in a frame of len bytes, or STAMP_NONE. The place where the last stamp
+ * was found (hint, or STAMP_NONE) is tried first, then every even place from STAMP_FIRST to
+ * STAMP_LAST.
  */
 static inline uint32_t stamp_find(const uint8_t *frame, uint32_t len, uint32_t hint)
 {

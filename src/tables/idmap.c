@@ -48,13 +48,13 @@ int idmap_set(struct idmap *m, uint32_t key, uint32_t id)
         if (page == NULL)
             return -ENOMEM;
         m->n_pages++;
-        /* a reader that sees the page sees its zeros */
+        /* release: a reader that sees the page sees its zeros */
         __atomic_store_n(&m->page[key >> 16], page, __ATOMIC_RELEASE);
     }
     slot = &page[key & 0xffff];
     if (id != 0 && *slot != 0 && *slot != id)
         return -EEXIST;
-    /* a reader that sees the id sees its record */
+    /* release: a reader that sees the id sees its record */
     __atomic_store_n(slot, id, __ATOMIC_RELEASE);
     return 0;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A 32-bit key to a dense 32-bit id, by direct index in two levels: page of the key's high half,
- * slot of its low half. Missing pages all point at one shared page of zeros, so that a lookup has
- * no branch. Id 0 means "not there".
+ * A map from 32-bit keys to dense 32-bit ids, by direct index in two levels: a page for the high
+ * half of a key, in it a slot for the low half. All missing pages are one shared page of zeros, so
+ * that a lookup has no branch. Id 0 means "not there".
  *
- * One writer (control), many readers (data path). The writer stores a slot or a page pointer with
- * release order; pages are never freed while the map lives, so that a reader may hold on to a slot.
+ * One writer (control), many readers (data path). The writer stores slots and page pointers with
+ * release order. Pages are not freed while the map lives, so a reader may keep the address of a
+ * slot.
  */
 #ifndef TABLES_IDMAP_H
 #define TABLES_IDMAP_H
@@ -23,22 +24,25 @@ struct idmap {
     int socket;
 };
 
-/** Returns NULL without memory. */
+/** Make an empty map on a NUMA socket. Returns NULL without memory. */
 struct idmap *idmap_create(int socket);
+
+/** Release a map (NULL: nothing to do). */
 void idmap_free(struct idmap *m);
 
-/** Map key to id (0 unmaps). Returns 0, -EEXIST when key has another id, -ENOMEM. */
+/** Map a key to an id (0: to none). Returns 0, -EEXIST where the key has another id, or -ENOMEM. */
 int idmap_set(struct idmap *m, uint32_t key, uint32_t id);
 
 /** Bytes that the map holds. */
 uint64_t idmap_bytes(const struct idmap *m);
 
-/** The slot of a key: to be prefetched, then read. */
+/** The slot of a key, to be prefetched and read later. */
 static inline const uint32_t *idmap_slot(const struct idmap *m, uint32_t key)
 {
     return &m->page[key >> 16][key & 0xffff];
 }
 
+/** The id of a key, or 0. */
 static inline uint32_t idmap_get(const struct idmap *m, uint32_t key)
 {
     return __atomic_load_n(idmap_slot(m, key), __ATOMIC_RELAXED);

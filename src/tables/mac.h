@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A neighbour's MAC at the start of a record that data-path cores read while the arp task, its only
- * writer, changes it: one aligned 8-byte store, so that a reader sees the old MAC or the new one.
- * Bytes 6 and 7 of that word begin our own MAC and stay as they are.
+ * A neighbour's MAC at the start of a record. Data-path cores read the record while the arp task,
+ * its only writer, changes the MAC: by one aligned 8-byte store, so that a reader sees the old MAC
+ * or the new one. Bytes 6 and 7 of that word begin the gateway's own MAC and stay as they are.
  */
 #ifndef TABLES_MAC_H
 #define TABLES_MAC_H
@@ -14,8 +14,8 @@
 
 typedef uint64_t __attribute__((may_alias)) mac_word;
 
-/** Write the MAC (NULL: zeros) and then, or before it is taken away, the flag that says it is
- * known. */
+/** Write a MAC (NULL: zeros) and the flag that says it is known: a reader that sees the flag set
+ * finds a MAC. */
 static inline void record_set_mac(uint8_t *record, uint8_t *known, const uint8_t *mac)
 {
     mac_word *word = (mac_word *)(void *)record;

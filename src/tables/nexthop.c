@@ -20,8 +20,8 @@
 static_assert(offsetof(struct nexthop, eth) == 0, "the neighbour's MAC begins an aligned word");
 static_assert(sizeof(struct rte_ipv4_hdr) == 20, "outer header of a tunnel");
 
-/* RFC 791; DF and ID 0 make it an atomic datagram (RFC 6864 section 4.1). Then GRE, RFC 2784
- * section 2 and RFC 2890. */
+/* Fill in the outer IPv4 header (RFC 791; DF and ID 0 make an atomic datagram: RFC 6864
+ * section 4.1) and GRE with key (RFC 2784 section 2, RFC 2890). */
 static void fill_tunnel(struct nexthop *nh, const struct nexthop_spec *s)
 {
     struct rte_ipv4_hdr ip = {

@@ -19,7 +19,8 @@
 #define MAX_NEXTHOPS  UINT16_MAX
 #define HALF          0x80000000u
 
-/* Room for the worst case: every route is longer than /24 and alone in its /24. */
+/* Make the prefix tree, with room for the worst case: every route is longer than /24 and alone in
+ * its /24. */
 static int create_lpm(struct route_table *t, uint32_t n_routes, int socket)
 {
     static unsigned n_created;
@@ -51,7 +52,7 @@ struct route_table *route_table_create(uint32_t n_nexthops, uint32_t n_routes, i
     if (t == NULL)
         return NULL;
     t->capacity = n_nexthops;
-    /* [0], those to come, and the gateway itself behind them, so that theirs are the ids from 1 */
+    /* [0] is empty and the gateway itself is the last one, so that next hops have ids from 1 */
     t->local_id = n_nexthops + 1;
     t->nexthop = table_zalloc((n_nexthops + UINT64_C(2)) * sizeof(t->nexthop[0]), socket);
     if (t->nexthop == NULL || create_lpm(t, n_routes, socket) != 0) {
@@ -102,8 +103,8 @@ void route_release_nexthop(struct route_table *t, uint32_t id)
     t->free = id;
 }
 
-/* The library has no prefix of length 0: its two halves are the same, but for a half that has a
- * route of its own, which is the more specific one. */
+/* Set a half of the default route: rte_lpm has no prefix of length 0, so it is two routes /1. A
+ * half that the configuration has a route for keeps that one, which is more specific. */
 static int set_half(struct route_table *t, unsigned half)
 {
     uint32_t prefix = half == 0 ? 0 : HALF;

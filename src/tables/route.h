@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Longest-prefix match from an IPv4 destination to a next hop (rte_lpm: 64 MiB of first-level
- * table), and the set of the gateway's own addresses. The gateway's addresses are also /32 routes
- * to a next hop marked local, so that the route task needs one lookup only.
+ * The routing table: longest-prefix match from an IPv4 destination to a next hop (rte_lpm: 64 MiB
+ * of first-level table), and the set of the gateway's own addresses. These are also /32 routes to a
+ * next hop marked local, so that the route task needs one lookup only.
+ *
+ * One writer (control), many readers (data path). Prefixes and addresses are in host byte order.
  */
 #ifndef TABLES_ROUTE_H
 #define TABLES_ROUTE_H
@@ -20,55 +22,63 @@ struct route_table {
     struct rte_lpm *lpm;
     struct nexthop *nexthop; /* [0] is empty; ids 1..n_nexthops, some of which may be released */
     uint32_t n_nexthops, capacity;
-    uint32_t free; /* the next hop that was released last, or 0; its ip_sum is the one before */
+    uint32_t free; /* the id released last, or 0; ip_sum of its record is the id before */
     uint32_t default_nexthop; /* of prefix 0.0.0.0/0, or 0 */
     uint32_t local_id;        /* the next hop marked local; not among 1..n_nexthops */
     uint32_t n_locals;
     uint8_t own_halves; /* bit 0: there is a route 0.0.0.0/1, bit 1: 128.0.0.0/1 */
     uint64_t lpm_bytes;
-    uint32_t local[LOCAL_SET_SLOTS]; /* the gateway's own addresses, host order, open addressing, 0
-                                        is free */
+    uint32_t local[LOCAL_SET_SLOTS]; /* the gateway's own addresses: open addressing, 0 is free */
 };
 
 struct rte_rcu_qsbr;
 
-/** For up to n_nexthops next hops and n_routes routes. Returns NULL without memory. */
+/** Make a table for up to n_nexthops next hops and n_routes routes. Returns NULL without memory. */
 struct route_table *route_table_create(uint32_t n_nexthops, uint32_t n_routes, int socket);
 
-/** Routes may go while these readers look them up: what a route has taken for itself is used again
- * only when none of them reads it. Returns 0 or -ENOMEM. */
+/** Let routes be removed while these readers look them up: memory of a removed route is used again
+ * only after a grace period. Returns 0 or -ENOMEM. */
 int route_table_share(struct route_table *t, struct rte_rcu_qsbr *readers);
+
+/** Release a table (NULL: nothing to do). */
 void route_table_free(struct route_table *t);
 
-/** Under the id that was released last or else the first that was never used. Returns the id (from
- * 1) or -ENOSPC. */
+/** Add a next hop under the id that was released last, or else the first that was never used.
+ * Returns the id (from 1) or -ENOSPC. */
 int route_add_nexthop(struct route_table *t, const struct nexthop_spec *spec);
-/** Give the id of a next hop back to which no route leads, and which no packet names any more. */
+
+/** Release the id of a next hop to which no route leads and which no packet names any more. */
 void route_release_nexthop(struct route_table *t, uint32_t id);
-/** prefix in host order, bits behind len are ignored, len 0 is the default route. A prefix that is
- * there already gets the new next hop. One of the gateway's own addresses (/32) leads to the
- * gateway whatever is said here. Returns 0, -EINVAL, -ENOSPC. */
+
+/**
+ * Add a route, or lead an existing prefix to another next hop. Bits of prefix behind len are
+ * ignored; len 0 is the default route. An address of the gateway itself (/32) leads to the gateway
+ * whatever next hop is given here. Returns 0, -EINVAL or -ENOSPC.
+ */
 int route_add(struct route_table *t, uint32_t prefix, uint8_t len, uint32_t nexthop_id);
-/** Its addresses go where the next shorter prefix leads. Returns 0 or -ENOENT. */
+
+/** Remove a route: its addresses follow the next shorter prefix. Returns 0 or -ENOENT. */
 int route_remove(struct route_table *t, uint32_t prefix, uint8_t len);
-/** An address of the gateway itself, host order, not 0; again is no error. Returns 0, -EINVAL or
+
+/** Add an address (not 0) of the gateway itself; adding it twice is no error. Returns 0, -EINVAL or
  * -ENOSPC (more than half of LOCAL_SET_SLOTS). */
 int route_add_local(struct route_table *t, uint32_t addr);
 
+/** Bytes that a table takes. */
 uint64_t route_table_bytes(const struct route_table *t);
 
-/** Is this (host order) one of the gateway's own addresses? */
+/** Is this one of the gateway's own addresses? */
 static inline bool route_is_local(const struct route_table *t, uint32_t addr)
 {
     for (uint32_t i = (addr * 2654435761u) >> 22;; i = (i + 1) & (LOCAL_SET_SLOTS - 1)) {
-        if (t->local[i] == 0) /* first: 0 is no address of ours */
+        if (t->local[i] == 0) /* comes first, so that 0 is not found as an address */
             return false;
         if (t->local[i] == addr)
             return true;
     }
 }
 
-/** Does any next hop put headers before the packet? */
+/** Does any next hop encapsulate packets? */
 static inline bool route_has_encap(const struct route_table *t)
 {
     for (uint32_t id = 1; id <= t->n_nexthops; id++)

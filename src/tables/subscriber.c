@@ -7,6 +7,7 @@
 #include <rte_ether.h>
 #include <rte_malloc.h>
 
+#include "packet/bytes.h"
 #include "tables/mac.h"
 #include "tables/memory.h"
 
@@ -46,13 +47,14 @@ static uint32_t mask_of(uint8_t len)
     return len == 0 ? 0 : UINT32_MAX << (32 - len);
 }
 
-/* VLAN ids 0 and 4095 are not circuits (IEEE 802.1Q table 9-2). */
+/* Is a description within bounds? VLAN ids 0 and 4095 are not circuits (IEEE 802.1Q table 9-2). */
 static bool is_valid(const struct subscriber_spec *s)
 {
     return s->svlan >= 1 && s->svlan <= 4094 && s->cvlan >= 1 && s->cvlan <= 4094 &&
            s->ipv4_len >= 24 && s->ipv4_len <= 32 && s->gateway_mac != NULL;
 }
 
+/* Is the VLAN pair, the key or an address in use? */
 static bool is_taken(const struct subscriber_table *t, const struct subscriber_spec *s)
 {
     uint32_t first = s->ipv4 & mask_of(s->ipv4_len), last = first | ~mask_of(s->ipv4_len);
@@ -69,8 +71,8 @@ static bool is_taken(const struct subscriber_table *t, const struct subscriber_s
     }
 }
 
-/* All its addresses are in one page of the index (24 bits of them are the same), so that only the
- * first can fail. */
+/* Map the addresses of a subscriber to an id. They share the first 24 bits and so a page of the
+ * index: only the first one can fail. */
 static int map_addresses(struct subscriber_table *t, const struct subscriber_spec *s, uint32_t id)
 {
     uint32_t first = s->ipv4 & mask_of(s->ipv4_len), last = first | ~mask_of(s->ipv4_len);
@@ -83,21 +85,16 @@ static int map_addresses(struct subscriber_table *t, const struct subscriber_spe
     }
 }
 
-static void put_be16(uint8_t *at, uint16_t v)
-{
-    at[0] = (uint8_t)(v >> 8);
-    at[1] = (uint8_t)v;
-}
-
+/* Write a record that nobody reads yet. */
 static void fill_record(struct subscriber *r, const struct subscriber_spec *s)
 {
     memset(r, 0, sizeof(*r));
     memcpy(r->l2 + 6, s->gateway_mac, 6);
-    put_be16(r->l2 + 12, s->tpid);
-    put_be16(r->l2 + 14, s->svlan);
-    put_be16(r->l2 + 16, RTE_ETHER_TYPE_VLAN);
-    put_be16(r->l2 + 18, s->cvlan);
-    put_be16(r->l2 + 20, RTE_ETHER_TYPE_IPV4);
+    store16(r->l2 + 12, net16(s->tpid));
+    store16(r->l2 + 14, net16(s->svlan));
+    store16(r->l2 + 16, net16(RTE_ETHER_TYPE_VLAN));
+    store16(r->l2 + 18, net16(s->cvlan));
+    store16(r->l2 + 20, net16(RTE_ETHER_TYPE_IPV4));
     r->port = s->port;
     r->ipv4 = rte_cpu_to_be_32(s->ipv4);
     r->ipv4_mask = rte_cpu_to_be_32(mask_of(s->ipv4_len));
@@ -110,8 +107,7 @@ static void fill_record(struct subscriber *r, const struct subscriber_spec *s)
     }
 }
 
-/* The three indices, the one that needs most last; what was set is unset where a later one fails.
- */
+/* Set the three indices. Where one fails, those before it are unset again. */
 static int publish(struct subscriber_table *t, const struct subscriber_spec *s, uint32_t id)
 {
     uint32_t vlan = subscriber_vlan_key(s->port, s->svlan, s->cvlan);
@@ -168,19 +164,15 @@ int64_t subscriber_add(struct subscriber_table *t, const struct subscriber_spec 
     return id;
 }
 
-/* Tag control information without priority, as fill_record() has written it. */
-static uint16_t vlan_at(const uint8_t *tci)
-{
-    return (uint16_t)(tci[0] << 8 | tci[1]);
-}
-
 void subscriber_unpublish(struct subscriber_table *t, uint32_t id)
 {
     const struct subscriber *r = &t->record[id];
     uint32_t first = rte_be_to_cpu_32(r->ipv4 & r->ipv4_mask),
              last = first | ~rte_be_to_cpu_32(r->ipv4_mask);
 
-    idmap_set(t->by_vlan, subscriber_vlan_key(r->port, vlan_at(r->l2 + 14), vlan_at(r->l2 + 18)),
+    /* the tags of the record have no priority, so they are VLAN ids */
+    idmap_set(t->by_vlan,
+              subscriber_vlan_key(r->port, net16(load16(r->l2 + 14)), net16(load16(r->l2 + 18))),
               0);
     if (r->has_gre_key)
         idmap_set(t->by_gre_key, rte_be_to_cpu_32(r->gre_key), 0);

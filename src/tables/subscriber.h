@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Subscribers by dense id 1..n. The forwarding record is one cache line, read-mostly; three direct
- * indices name it: by access port and VLAN pair, by GRE key, by IPv4 address.
+ * The table of subscribers, by dense id 1..n. A record is one cache line, read-mostly; three direct
+ * indices lead to it: by access port and VLAN pair, by GRE key, by IPv4 address.
+ *
+ * One writer (control; of a record's MAC, the arp task), many readers (data path).
  */
 #ifndef TABLES_SUBSCRIBER_H
 #define TABLES_SUBSCRIBER_H
@@ -16,13 +18,13 @@
 
 #include "tables/idmap.h"
 
-#define SUBSCRIBER_NO_PATH UINT32_C(0xffffff00) /* plus a queue it is still no path */
+#define SUBSCRIBER_NO_PATH UINT32_C(0xffffff00) /* no path, even with a queue added */
 #define SUBSCRIBER_L2_LEN  22                   /* Ethernet and two tags */
 
 /**
- * Written by control before it is published; afterwards only the CPE's MAC changes, by the arp
- * task. Taken out of the indices it stays as it is until no packet names it: subscriber_release().
- * Read by every data-path core.
+ * What the data path knows of a subscriber. Control writes it before it is published; afterwards
+ * only the CPE's MAC changes, by the arp task. A record that is taken out of the indices stays as
+ * it is until no packet names it: subscriber_release().
  */
 struct subscriber {
     /* Downstream header: CPE MAC, gateway MAC, outer TPID and S-VLAN, 0x8100 and C-VLAN, 0x0800.
@@ -33,8 +35,7 @@ struct subscriber {
     rte_be32_t ipv4;
     rte_be32_t ipv4_mask; /* (source ^ ipv4) & mask must be 0 */
     rte_be32_t gre_key;
-    uint32_t
-        path; /* first queue of the subscriber's pipe: pipe * 16; SUBSCRIBER_NO_PATH: not shaped */
+    uint32_t path; /* first queue of the pipe: pipe * 16; SUBSCRIBER_NO_PATH: not shaped */
     uint8_t has_gre_key;
     uint8_t mac_static; /* never learned, never aged */
 } __rte_cache_aligned;
@@ -44,14 +45,14 @@ static_assert(sizeof(struct subscriber) == 64, "one cache line per subscriber");
 struct subscriber_table {
     uint32_t n; /* the highest id that was ever in use; record[0] is empty, as are released ones */
     uint32_t capacity;
-    uint32_t free; /* the id that was released last, or 0; its record's gre_key is the one before */
+    uint32_t free; /* the id released last, or 0; gre_key of its record is the id before */
     struct subscriber *record;
     struct idmap *by_vlan; /* subscriber_vlan_key() */
     struct idmap *by_gre_key;
-    struct idmap *by_ipv4; /* host order */
+    struct idmap *by_ipv4; /* host byte order */
 };
 
-/** What a new subscriber is. Host byte order. */
+/** The description of a new subscriber, in host byte order. */
 struct subscriber_spec {
     uint8_t port;
     uint16_t svlan, cvlan;
@@ -65,24 +66,26 @@ struct subscriber_spec {
     const uint8_t *mac;         /* static CPE MAC or NULL */
 };
 
-/** A table for up to capacity subscribers on a NUMA socket. Returns NULL without memory. */
+/** Make a table for up to capacity subscribers on a NUMA socket. Returns NULL without memory. */
 struct subscriber_table *subscriber_table_create(uint32_t capacity, int socket);
+
+/** Release a table (NULL: nothing to do). */
 void subscriber_table_free(struct subscriber_table *t);
 
 /**
- * Add a subscriber and publish it, under the id that was released last or else the first that was
- * never used. Returns its id (from 1), or -EEXIST (VLAN pair, key or address
- * in use), -ENOSPC, -ENOMEM, -EINVAL. On an error nothing has changed.
+ * Add a subscriber and publish it, under the id that was released last, or else the first that was
+ * never used. Returns the id (from 1), or -EEXIST (VLAN pair, key or address in use), -ENOSPC,
+ * -ENOMEM or -EINVAL. On an error nothing has changed.
  */
 int64_t subscriber_add(struct subscriber_table *t, const struct subscriber_spec *spec);
 
 /**
- * Take a subscriber out of the indices: no packet will find it any more. Its id, and its record for
- * those that have found it, stay as they are.
+ * Take a subscriber out of the indices: packets do not find it any more. Its id and its record stay
+ * as they are, for packets that have found it.
  */
 void subscriber_unpublish(struct subscriber_table *t, uint32_t id);
 
-/** Give the id of an unpublished subscriber back, when nobody reads its record any more. */
+/** Release the id of an unpublished subscriber whose record nobody reads any more. */
 void subscriber_release(struct subscriber_table *t, uint32_t id);
 
 /** Would subscriber_add() find a VLAN pair, key or address in use, or the spec invalid? Returns 0,
@@ -92,16 +95,17 @@ int subscriber_check(const struct subscriber_table *t, const struct subscriber_s
 /** The id that the next subscriber_add() will give, or 0 where there is no room. */
 uint32_t subscriber_next_id(const struct subscriber_table *t);
 
-/** Learn or forget (mac NULL) the CPE's MAC. One aligned 8-byte store: a reader sees the old one or
- * the new one. */
+/** Learn the CPE's MAC, or forget it (NULL): by one aligned 8-byte store. */
 void subscriber_set_mac(struct subscriber *s, const uint8_t *mac);
 
-/** The same for good: not to be learned or forgotten any more; NULL: to be learned again. */
+/** Set the CPE's MAC for good: it is neither learned nor forgotten any more. NULL: it is learned
+ * again. */
 void subscriber_set_static_mac(struct subscriber *s, const uint8_t *mac);
 
+/** Bytes that a table and its indices take. */
 uint64_t subscriber_table_bytes(const struct subscriber_table *t);
 
-/** Index by access circuit: port (8 bits), S-VLAN (12 bits), C-VLAN (12 bits). */
+/** The key of an access circuit: port (8 bits), S-VLAN (12 bits), C-VLAN (12 bits). */
 static inline uint32_t subscriber_vlan_key(uint8_t port, uint16_t svlan, uint16_t cvlan)
 {
     return (uint32_t)port << 24 | (uint32_t)(svlan & 0xfff) << 12 | (cvlan & 0xfff);

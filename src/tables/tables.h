@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All that the data path looks things up in. Made by provision(), handed to every task. */
+/* The tables of the data path. provision() makes them, and every task gets them. */
 #ifndef TABLES_TABLES_H
 #define TABLES_TABLES_H
 
@@ -13,12 +13,13 @@
 struct rte_rcu_qsbr;
 
 struct tables {
-    struct rte_rcu_qsbr *readers; /* the cores: each says here when it holds nothing of all this */
+    struct rte_rcu_qsbr *readers; /* the cores: each reports here when it refers to no entry */
     struct subscriber_table *subscribers;
     struct route_table *routes;
     /* [scheduler * 2 + direction], as the configuration numbers them; NULL without QoS */
     struct dscp_table *dscp;
-    uint8_t port_mac[TABLES_MAX_PORTS][MAC_ROOM]; /* our own, by the configuration's port number */
+    /* The gateway's own MACs, by the configuration's port number. */
+    uint8_t port_mac[TABLES_MAX_PORTS][MAC_ROOM];
 };
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tables/shed.h"
+#include "tables/dscp.h"
 
 #include <rte_mbuf.h>
 
@@ -13,10 +13,11 @@
 #define IPV4_LEN  20u
 #define MPLS_LEN  4u
 #define LAST      (SHED_RANKS - 1)
-#define AHEAD     24u /* packets whose lines are fetched before they are read */
+#define AHEAD     24u /* packets whose lines are prefetched before they are read */
 #define IPV4_TYPE RTE_BE16(RTE_ETHER_TYPE_IPV4)
 
-/* The TOS octet of the packet at ip, or of that inside its tunnel; end: of the frame. */
+/* The TOS octet of the packet at ip, or of the packet in its GRE tunnel; -1 where the frame ends
+ * (end) before. */
 static inline int tos_of(const uint8_t *ip, const uint8_t *end)
 {
     const uint8_t *inner = ip + IPV4_LEN + 4; /* RFC 2784 section 2.1; RFC 2890: the key */
@@ -30,12 +31,13 @@ static inline int tos_of(const uint8_t *ip, const uint8_t *end)
     return inner + IPV4_LEN <= end ? inner[1] : -1;
 }
 
+/* The rank of a queue is its class. */
 static inline uint8_t rank_of_queue(unsigned queue)
 {
     return (uint8_t)RTE_MIN(queue, (unsigned)DSCP_BE);
 }
 
-/* The class of a frame that nobody has checked yet, by what it says itself. */
+/* The rank of a frame that is not checked yet, by what its headers say. */
 static inline uint8_t apparent_rank(const struct dscp_table *dscp, const struct rte_mbuf *m)
 {
     const uint8_t *f = frame_bytes(m), *end = f + m->data_len;
@@ -59,7 +61,8 @@ static inline uint8_t apparent_rank(const struct dscp_table *dscp, const struct 
     return tos >= 0 ? rank_of_queue(dscp_queue(dscp, (uint8_t)tos)) : LAST;
 }
 
-/* Both lines at once: where the frame of an untouched mbuf is, is known without reading it. */
+/* Prefetch an mbuf and its frame at once: the frame of an mbuf that came from a port begins behind
+ * the headroom, so the mbuf need not be read for that. */
 static inline void prefetch_fresh(const struct rte_mbuf *m)
 {
     __builtin_prefetch(m, 1, 3);
