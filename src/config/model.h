@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The typed model: what a configuration says, parsed, with defaults filled in and names resolved to
- * indices. Built once by config_load(), never changed afterwards. Free of DPDK.
+ * The typed model of a configuration: values parsed, defaults filled in, names resolved to indices.
+ * config_load() makes a model, which never changes afterwards. This folder is free of DPDK.
  */
 #ifndef CONFIG_MODEL_H
 #define CONFIG_MODEL_H
@@ -15,9 +15,9 @@
 #include "base/units.h"
 #include "config/qos.h"
 #include "config/schema.h"
-#include "config/template.h"
+#include "template/template.h"
 
-#define CFG_NONE          UINT32_MAX /* an index or id that is not there */
+#define CFG_NONE          UINT32_MAX /* no index or id */
 #define CFG_MAX_PORTS     64
 #define CFG_MAX_POOLS     32
 #define CFG_MAX_TASKS     128
@@ -25,11 +25,16 @@
 #define CFG_MAX_ADDRESSES 8
 #define CFG_MAX_NEXTHOPS  65535 /* a next hop id travels in 16 bits; 0 means none */
 
-/** What to do when a link or a port's transmit queue is full. */
+#define CFG_WIRE "wire:" /* begins the device of a port that is an end of a wire */
+
+/** What happens to packets for a link or a port's transmit queue that is full. */
 enum full_policy {
     FULL_DROP, /* drop the packet and count it */
     FULL_WAIT, /* back-pressure: do not take packets in until there is room again */
 };
+
+/** Names of enum full_policy in a configuration, NULL at the end. */
+extern const char *const full_policy_names[];
 
 /** What a core does when no input has a packet. */
 enum idle_policy { IDLE_SPIN, IDLE_PAUSE, IDLE_SLEEP };
@@ -42,16 +47,16 @@ struct cfg_pool {
     uint16_t data_room; /* bytes with the 128 of headroom */
     int16_t socket;     /* -1: the socket of its first user */
     uint16_t cache;     /* per-core cache, mbufs */
-    bool overcommit;    /* it may hold less than the queues of schedulers that it has to fill */
+    bool overcommit;    /* the pool may hold fewer mbufs than the queues of schedulers */
 };
 
 struct cfg_port {
     struct loc loc;
     const char *name;
     /* PCI address, DPDK vdev string ("net_memif0,role=client,..."), or "wire:NAME": an in-memory
-     * cable, whose two ends are the two ports that name it */
+     * cable between the two ports that name it */
     const char *device;
-    uint32_t pool; /* index in pools[]: where reception takes its mbufs */
+    uint32_t pool; /* index in pools[]: holds the mbufs for reception */
     uint8_t mac[6];
     bool mac_set;
     uint16_t mtu;  /* largest payload of an Ethernet frame after its VLAN tags: IP packet, with any
@@ -59,13 +64,19 @@ struct cfg_port {
     uint16_t tpid; /* outer tag's TPID on what is sent: 0x88a8 (default) or 0x8100; both are
                       accepted on reception */
     uint8_t n_addresses;
-    uint32_t addresses[CFG_MAX_ADDRESSES]; /* the gateway's own here, host order; [0] is the source
-                                              of tunnels */
+    uint32_t addresses[CFG_MAX_ADDRESSES]; /* of the gateway on this port, host order; [0] is the
+                                              source of tunnels */
     uint16_t rx_desc, tx_desc;
     bool promiscuous;
     enum full_policy on_full; /* of its transmit queues */
     uint64_t line_rate;       /* bit/s, for a generator's "100%" (default 10G) */
 };
+
+/** Is the port one end of an in-memory wire? */
+static inline bool port_is_wire(const struct cfg_port *port)
+{
+    return strncmp(port->device, CFG_WIRE, sizeof(CFG_WIRE) - 1) == 0;
+}
 
 /** One subscriber; ids are dense: subscribers[i] has id i + 1, and id 0 means none. */
 struct cfg_subscriber {
@@ -73,22 +84,22 @@ struct cfg_subscriber {
     uint16_t svlan, cvlan; /* 1..4094 */
     uint32_t ipv4;         /* host order */
     uint32_t profile;      /* index in qos.profiles[], or CFG_NONE */
-    uint32_t
-        pipe; /* in the scheduler of its port: subport * pipes_per_subport + place; or CFG_NONE */
+    /* Pipe in the scheduler of the port: subport * pipes_per_subport + place; or CFG_NONE. */
+    uint32_t pipe;
     uint32_t gre_key; /* meaningful if has_gre_key */
-    uint32_t line;    /* where it was said, in files[file] */
+    uint32_t line;    /* of files[file], where the subscriber is configured */
     uint16_t file;
-    uint8_t ipv4_len; /* 24..32: the addresses that it may send from */
+    uint8_t ipv4_len; /* 24..32: the length of the prefix that the subscriber may send from */
     uint8_t mac[6];   /* static, if has_mac */
     bool has_gre_key, has_mac;
 };
 
-/** How to leave towards the core. Routes with the same values share one; id = index + 1, 0 means
- * none. */
+/** How packets leave towards the core. Routes with the same values share a next hop; its id is its
+ * index plus 1, and id 0 means none. */
 struct cfg_nexthop {
     struct loc loc;
     uint32_t port;  /* index in ports[] */
-    uint32_t via;   /* IPv4 of the neighbour to ask by ARP, host order; 0 if mac_set */
+    uint32_t via;   /* IPv4 address of the neighbour, resolved by ARP, host order; 0 if mac_set */
     uint8_t mac[6]; /* static neighbour */
     bool mac_set;
     bool has_gre, has_mpls;
@@ -96,7 +107,7 @@ struct cfg_nexthop {
     uint32_t mpls; /* label, 16..1048575 */
 };
 
-/** Do they leave in the same way? */
+/** Do packets to both next hops leave in the same way? */
 static inline bool same_nexthop(const struct cfg_nexthop *a, const struct cfg_nexthop *b)
 {
     return a->port == b->port && a->via == b->via && a->mac_set == b->mac_set &&
@@ -119,7 +130,7 @@ struct param_value {
     struct loc loc; /* of the key, or of the task where defaulted */
 };
 
-/** One named output of a task: where it leads. */
+/** Where one named output of a task leads. */
 struct cfg_output {
     struct loc loc;
     uint16_t n_dests;
@@ -129,13 +140,14 @@ struct cfg_output {
     } dest[CFG_MAX_PORTS];
 };
 
-/** One of the list that a task of some types has (task_schema.items): a generator's streams. */
+/** An element of the list that some types of task have (task_schema.items), such as a generator's
+ * streams. */
 struct cfg_item {
     struct loc loc;
-    const char *name;                          /* "TASK/NAME", or "TASK" where it gives no list */
+    const char *name;                          /* "TASK/NAME", or "TASK" without a list */
     uint16_t number;                           /* in the whole configuration, from 1 */
-    struct param_value param[TASK_MAX_PARAMS]; /* parallel to schema->params; those that it
-                                                  inherits, too */
+    struct param_value param[TASK_MAX_PARAMS]; /* parallel to schema->params, with those that the
+                                                  item inherits from the task */
 };
 
 struct cfg_task {
@@ -143,7 +155,7 @@ struct cfg_task {
     const char *name;
     const struct task_schema *schema;
     uint16_t n_from;
-    uint16_t from[CFG_MAX_PORTS]; /* ports it reads */
+    uint16_t from[CFG_MAX_PORTS]; /* ports that the task reads */
     struct cfg_output
         output[TASK_MAX_OUTPUTS]; /* parallel to schema->outputs; n_dests 0: not connected */
     struct param_value param[TASK_MAX_PARAMS]; /* parallel to schema->params */
@@ -152,11 +164,10 @@ struct cfg_task {
     uint32_t ring;            /* size of each of its input rings, a power of two */
     enum full_policy on_full; /* of its input rings */
     uint16_t burst;           /* packets taken at once, 1..64 */
-    uint32_t pool;            /* index in pools[]: for packets that it makes */
+    uint32_t pool;            /* index in pools[]: for packets that the task makes */
 };
 
-/** One entry of the layout: these tasks on these logical CPUs (one instance of each task on each of
- * them). */
+/** One entry of the layout: an instance of each of these tasks on each of these logical CPUs. */
 struct cfg_placement {
     struct loc loc;
     uint16_t n_cpus;
@@ -168,11 +179,11 @@ struct cfg_placement {
 struct cfg_model {
     const char *name;
     const char *path;
-    const char **files; /* every file read, for cfg_subscriber.file */
+    const char **files; /* all files that were read; cfg_subscriber.file is an index */
     unsigned n_files;
 
-    bool topology_given;      /* the file says topology = "2x10x2" */
-    struct topology topology; /* that, or this machine's */
+    bool topology_given;      /* the configuration has a key topology */
+    struct topology topology; /* the one of that key, or of this machine */
     enum idle_policy idle;
     uint64_t drain_ns;  /* how long a stop may take to empty the gateway (default 1 s) */
     const char *memory; /* "auto", "hugepages", "shared" or "no-huge" */
@@ -187,8 +198,9 @@ struct cfg_model {
     struct pkt_template **templates;
 
     uint32_t n_subscribers, n_routes, n_nexthops;
-    /* Room for those that come while it runs, too; 0: only for what is configured. Use
-     * room_subscribers() and so on. */
+    /* Room, also for subscribers and routes that are added while the gateway runs; 0: only for
+     * those that are configured. room_subscribers() and room_routes() give the number in either
+     * case. */
     uint32_t max_subscribers, max_routes;
     struct cfg_subscriber *subscribers;
     struct cfg_route *routes;
@@ -196,7 +208,8 @@ struct cfg_model {
     struct cfg_qos qos;
 };
 
-/** How many there may be while it runs: as configured, or more where the configuration says so. */
+/** The most subscribers, and routes, that there can be while the gateway runs: max_* or as many as
+ * are configured. */
 static inline uint32_t room_subscribers(const struct cfg_model *m)
 {
     return m->max_subscribers > m->n_subscribers ? m->max_subscribers : m->n_subscribers;
@@ -205,7 +218,7 @@ static inline uint32_t room_routes(const struct cfg_model *m)
 {
     return m->max_routes > m->n_routes ? m->max_routes : m->n_routes;
 }
-/** Each further route may need a next hop of its own. */
+/** The most next hops that there can be: each route that is added may need one of its own. */
 static inline uint32_t room_nexthops(const struct cfg_model *m)
 {
     uint32_t room = m->n_nexthops + (room_routes(m) - m->n_routes);
@@ -213,25 +226,24 @@ static inline uint32_t room_nexthops(const struct cfg_model *m)
     return room < CFG_MAX_NEXTHOPS ? room : CFG_MAX_NEXTHOPS;
 }
 
-/** How to load: all optional, zero is the default. */
+/** How to load a configuration; a member that is 0 is not given. */
 struct config_options {
     const struct task_schema *const *schemas; /* known types of task, NULL at the end */
     const char *topology;                     /* "live" or "2x10x2": overrides what the file says */
-    const char
-        *template_dir;      /* where packet templates are looked for after the file's own folder */
-    bool share_cpus;        /* take a layout for more CPUs than there are: see plan.h */
+    const char *template_dir; /* folder of packet templates, searched after the file's own */
+    bool share_cpus;        /* accept a layout for more CPUs than there are, as plan_make() does */
     const char *layout;     /* file whose layout replaces the configuration's, or NULL */
     const char *const *set; /* n_set values "PATH=VALUE" instead of the file's: see override.h */
     unsigned n_set;
 };
 
 /**
- * Read a configuration and all that it includes, check it, resolve its names.
- * Every problem is added to d. Returns the model, or NULL when there was an error. Free it with
- * config_free().
+ * Read a configuration and all files that it includes, check values and resolve names. Every
+ * problem is added to d. Returns the model, for config_free(), or NULL after an error.
  */
 struct cfg_model *config_load(const char *path, const struct config_options *opt, struct diags *d);
 
+/** Free a model and all that it refers to; NULL is allowed. */
 void config_free(struct cfg_model *m);
 
 #endif

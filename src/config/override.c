@@ -24,8 +24,8 @@ const char *override_of(const config_setting_t *s)
     return config_setting_get_hook(s);
 }
 
-/* What a path calls a child of a group or list: groups in a list have a key "name". NULL: it has
- * none. */
+/* The name of a child of a group or list in a path, or NULL. A group in a list is named by its key
+ * "name". */
 static const char *child_name(const config_setting_t *child)
 {
     const char *name = config_setting_name(child);
@@ -53,6 +53,7 @@ static config_setting_t *find_child(const config_setting_t *s, const char *text,
     return NULL;
 }
 
+/* Report that no child of s has the name that a path gives. */
 static void no_child(const struct override *o, const config_setting_t *s, const char *kind,
                      const char *word)
 {
@@ -73,7 +74,7 @@ static void no_child(const struct override *o, const config_setting_t *s, const 
         diag_error(o->l->d, loc_of(o), "no %s '%s'", kind, word);
 }
 
-/* What stands at a path of names that begins at the root; NULL after an error. */
+/* Find the setting at a path of names that begins at the root. Returns NULL after an error. */
 static config_setting_t *walk(const struct override *o, config_setting_t *root, char *path)
 {
     static const char *const kinds[][2] = {{"pools", "pool"}, {"ports", "port"}, {"tasks", "task"}};
@@ -96,14 +97,14 @@ static config_setting_t *walk(const struct override *o, config_setting_t *root, 
     return s;
 }
 
-/* The pool "default" exists even where the file does not say so. */
+/* The pool "default" exists even where no file names it, so that --set must be able to name it. */
 static void add_default_pool(const struct override *o, config_setting_t *root)
 {
     config_setting_t *pools = config_setting_get_member(root, "pools"), *pool;
 
     if (pools == NULL)
         pools = config_setting_add(root, "pools", CONFIG_TYPE_GROUP);
-    pool = config_setting_add(pools, "default", CONFIG_TYPE_GROUP); /* NULL where there is one */
+    pool = config_setting_add(pools, "default", CONFIG_TYPE_GROUP); /* NULL: there is one already */
     if (pool != NULL)
         config_setting_set_hook(pool, (void *)(uintptr_t)o->text);
 }
@@ -129,7 +130,8 @@ static void set_value(const struct override *o, config_setting_t *group, const c
     config_setting_set_hook(s, (void *)(uintptr_t)o->text);
 }
 
-/* path is TASK.KEY, KEY of the whole file, or a way through sections; it is cut into pieces. */
+/* Set a value at a path: TASK.KEY, KEY of the whole file, or names of sections down to a key. The
+ * path is cut into pieces. */
 static void apply(const struct override *o, config_setting_t *root, char *path, const char *value)
 {
     const config_setting_t *tasks = config_setting_get_member(root, "tasks");

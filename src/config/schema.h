@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the configuration needs to know of a type of task: its parameters, outputs and drop reasons.
- * It is free of DPDK, so that a file can be checked anywhere. Each file in tasks/ defines the
- * schema of its type.
+ * The schema of a type of task: its parameters, outputs and drop reasons, each with words for
+ * people. A task's file writes its schema; the reader of configurations, vbng --help, the man page
+ * vbng.cfg(5), doc/drops.md and DPDK's telemetry socket read it. It is free of DPDK, so that a file
+ * can be checked anywhere.
+ *
+ * Words: a help is one line without a full stop, in lower case; more text is whole sentences.
  */
 #ifndef CONFIG_SCHEMA_H
 #define CONFIG_SCHEMA_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define TASK_MAX_PARAMS  24
@@ -36,7 +40,7 @@ enum param_type {
     PARAM_NAME,      /* a string that may name a thing: s */
 };
 
-/** Where a parameter may stand, in a type that has a list of items (task_schema.items). */
+/** Where a parameter may stand in a type that has a list of items (task_schema.items). */
 enum param_scope {
     SCOPE_TASK,    /* in the task only */
     SCOPE_ITEM,    /* in an item only */
@@ -51,12 +55,27 @@ struct task_param {
                           (value.set false) */
     uint64_t min, max; /* bounds of the parsed number, both inside; max 0: none */
     const char *const *choices; /* PARAM_ENUM: names, NULL at the end */
-    const char *help;           /* one line for the manual */
+    const char *help;           /* one line */
+    const char *more;           /* further sentences for the manual, or NULL */
     /* PARAM_ENUM, optional: packet_fact bits that a choice adds to gives, and to needs */
     const uint32_t *choice_gives, *choice_needs;
     uint32_t set_gives; /* packet_fact bits that are added to gives where it is set */
     bool required;      /* it must be given */
     enum param_scope scope;
+};
+
+/** A way out of a task. [0] is "to"; the others are optional. "punt" leads to the slow path. */
+struct task_output {
+    const char *name;
+    const char *help; /* one line: which packets leave by it */
+    uint32_t gives;   /* packet_fact bits that are true of them, beside task_schema.gives */
+};
+
+/** A reason for which packets end early. */
+struct task_drop {
+    const char *name;    /* as counters, reports and captures have it */
+    const char *meaning; /* what was wrong, one line */
+    const char *remedy;  /* what an operator does about it, whole sentences */
 };
 
 struct cfg_model;
@@ -87,7 +106,9 @@ enum egress_set { EGRESS_NONE, EGRESS_NEXTHOPS, EGRESS_SUBSCRIBERS, EGRESS_ALL_P
 
 struct task_schema {
     const char *type; /* the word in the configuration */
-    const char *help; /* one line for the manual */
+    const char *help; /* one line */
+    const char *more; /* further sentences for the manual, or NULL */
+    const char *doc;  /* path of the page that says more, or NULL */
     enum task_kind kind;
     /* The key of a list of groups in the task, such as "streams", and what one of them is called;
      * NULL: it has none. A task that does not give the list has one item, made of its own
@@ -99,17 +120,39 @@ struct task_schema {
     /* lb: its "to" spreads over all instances of the tasks it names; any other task has one path to
      * each */
     bool spreads;
-    struct task_param params[TASK_MAX_PARAMS + 1]; /* name NULL at the end */
-    const char
-        *outputs[TASK_MAX_OUTPUTS + 1]; /* [0] is "to"; the others are optional; NULL at the end.
-                                           "punt" leads to the slow path: no facts follow it */
-    const char
-        *drops[TASK_MAX_DROPS + 1]; /* reasons in the task's own numbering; NULL at the end */
+    const struct task_param *params; /* in the task's own numbering, at most TASK_MAX_PARAMS */
+    unsigned n_params;
+    struct task_output outputs[TASK_MAX_OUTPUTS + 1]; /* name NULL at the end */
+    const struct task_drop *drops; /* in the task's own numbering, at most TASK_MAX_DROPS */
+    unsigned n_drops;
     /* packet_fact bits: true of every packet that it takes; of every packet that leaves it by any
      * output but "punt"; no longer true after it */
     uint32_t needs, gives, loses;
-    uint32_t output_gives[TASK_MAX_OUTPUTS]; /* and of every packet that leaves it by one output */
     enum egress_set egress;
 };
+
+/** A packet_fact in words. */
+struct fact_words {
+    uint32_t fact;
+    const char *name;  /* one word */
+    const char *what;  /* "packets ..." */
+    const char *giver; /* tasks that usually give it: "put ... before it" */
+};
+
+/** All facts; name NULL at the end. */
+extern const struct fact_words fact_words[];
+
+/** What the values of a type of parameter are called, as vbng.cfg(5) explains it: "duration". */
+const char *param_notation(enum param_type type);
+
+/** The bounds of a parameter in its notation: "1s to 168h", "at most 8192", or "". buf is
+ * returned. */
+char *param_bounds(const struct task_param *p, char *buf, size_t len);
+
+/** The name of a scope in the machine form of a schema: "task", "item", "inherit", "both". */
+const char *param_scope_name(enum param_scope scope);
+
+/** The name of a kind of task: "worker", "source", "sink". */
+const char *task_kind_name(enum task_kind kind);
 
 #endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/subscribers.h"
+
+/* Subscribers as a CSV file: a header line with the names of the columns, then one per line. */
+
+/* What is wrong with a row: with a column's value, or with their number. */
+#define WRONG_COUNT N_SUBSCRIBER_KEYS
+#define N_WRONGS    (N_SUBSCRIBER_KEYS + 1)
+
+struct csv {
+    struct loader *l; /* its at: the line that is being read */
+    unsigned file;    /* index in model.files[] */
+    unsigned n_columns;
+    uint8_t column[N_SUBSCRIBER_KEYS]; /* which one stands at each position */
+    unsigned n_wrong[N_WRONGS];
+    unsigned last_wrong[N_WRONGS]; /* line */
+};
+
+/* Take the next cell off *line (NULL at the end), without spaces and quotes around it. */
+static char *take_cell(char **line)
+{
+    char *cell = *line, *end = strchrnul(cell, ',');
+
+    *line = *end == ',' ? end + 1 : NULL;
+    cell += strspn(cell, " \t");
+    while (end > cell && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    if (end - cell >= 2 && *cell == '"' && end[-1] == '"') {
+        cell++;
+        end--;
+    }
+    *end = '\0';
+    return cell;
+}
+
+/* May this mistake still be listed? Counts it. */
+static bool listed(struct csv *c, unsigned wrong)
+{
+    c->last_wrong[wrong] = c->l->at.line;
+    return ++c->n_wrong[wrong] <= CFG_MAX_SAME_ERRORS;
+}
+
+bool csv_lists(struct csv *c, const char *key)
+{
+    unsigned k = 0;
+
+    while (strcmp(subscriber_keys[k].name, key) != 0)
+        k++;
+    return listed(c, k);
+}
+
+static unsigned count_cells(const char *line)
+{
+    unsigned n = 1;
+
+    for (line = strchr(line, ','); line != NULL; line = strchr(line + 1, ','))
+        n++;
+    return n;
+}
+
+/* An empty cell is a value that is not given. */
+static bool read_cells(struct csv *c, char *line, struct value *v)
+{
+    bool ok = true;
+
+    memset(v, 0, N_SUBSCRIBER_KEYS * sizeof(*v));
+    for (unsigned i = 0; i < c->n_columns; i++) {
+        const struct key *key = &subscriber_keys[c->column[i]];
+        struct value *value = &v[c->column[i]];
+
+        value->cell = take_cell(&line);
+        if (value->cell[0] != '\0' || key->required)
+            ok &= read_value(c->l, key, value);
+    }
+    return ok;
+}
+
+/* False: no room for it. */
+static bool read_row(struct csv *c, char *line)
+{
+    struct value v[N_SUBSCRIBER_KEYS];
+    unsigned cells = count_cells(line);
+    struct cfg_subscriber s;
+
+    if (cells != c->n_columns) {
+        if (listed(c, WRONG_COUNT))
+            diag_error(c->l->d, c->l->at, "%u fields: expected %u, as in the header line", cells,
+                       c->n_columns);
+        return true;
+    }
+    if (!read_cells(c, line, v))
+        return true;
+    s = subscriber_of(v);
+    s.line = c->l->at.line;
+    s.file = (uint16_t)c->file;
+    if (add_subscriber(c->l, &s))
+        return true;
+    diag_error(c->l->d, c->l->at, "expected at most %d subscribers in all", CFG_MAX_SUBSCRIBERS);
+    return false;
+}
+
+/* Which column a cell of the header names, or N_SUBSCRIBER_KEYS. */
+static unsigned find_column(struct csv *c, const char *cell)
+{
+    const char *names[N_SUBSCRIBER_KEYS], *nearest;
+
+    for (unsigned k = 0; k < N_SUBSCRIBER_KEYS; k++) {
+        if (strcmp(subscriber_keys[k].name, cell) == 0)
+            return k;
+        names[k] = subscriber_keys[k].name;
+    }
+    nearest = nearest_name(cell, names, N_SUBSCRIBER_KEYS);
+    diag_error(c->l->d, c->l->at, "column '%.80s': unknown%s%s%s", cell,
+               nearest != NULL ? "; did you mean '" : "", nearest != NULL ? nearest : "",
+               nearest != NULL ? "'?" : ": expected port, svlan, cvlan, ipv4, gre_key, mac");
+    return N_SUBSCRIBER_KEYS;
+}
+
+static bool read_header(struct csv *c, char *line)
+{
+    bool seen[N_SUBSCRIBER_KEYS] = {false}, ok = true;
+
+    while (line != NULL) {
+        const char *cell = take_cell(&line);
+        unsigned k = find_column(c, cell);
+
+        if (k < N_SUBSCRIBER_KEYS && !seen[k]) {
+            seen[k] = true;
+            c->column[c->n_columns++] = (uint8_t)k;
+            continue;
+        }
+        if (k < N_SUBSCRIBER_KEYS)
+            diag_error(c->l->d, c->l->at, "column '%s': is there twice", cell);
+        ok = false;
+    }
+    for (unsigned k = 0; k < N_SUBSCRIBER_KEYS && ok; k++)
+        if (subscriber_keys[k].required && !seen[k]) {
+            diag_error(c->l->d, c->l->at, "column '%s': missing in the header line",
+                       subscriber_keys[k].name);
+            ok = false;
+        }
+    return ok;
+}
+
+static void read_lines(struct csv *c, char *text, size_t size)
+{
+    char *line = text, *end = text + size;
+    bool header = false;
+
+    if (strncmp(line, "\xef\xbb\xbf", 3) == 0) /* a byte order mark, as spreadsheets write */
+        line += 3;
+    for (c->l->at.line = 1; line < end; c->l->at.line++) {
+        char *eol = memchr(line, '\n', (size_t)(end - line));
+        char *next = eol != NULL ? eol + 1 : end;
+
+        eol = eol != NULL ? eol : end;
+        if (eol > line && eol[-1] == '\r')
+            eol--;
+        *eol = '\0';
+        if (strlen(line) != (size_t)(eol - line)) {
+            diag_error(c->l->d, c->l->at, "a NUL byte: this is not a text file");
+            return;
+        }
+        line += strspn(line, " \t");
+        if (*line != '\0' && *line != '#') {
+            if (header ? !read_row(c, line) : !read_header(c, line))
+                return;
+            header = true;
+        }
+        line = next;
+    }
+    if (!header)
+        diag_error(c->l->d, (struct loc){c->l->at.file, 0},
+                   "empty: expected a header line such as port,svlan,cvlan,ipv4");
+}
+
+static void tell_the_rest(const struct csv *c)
+{
+    for (unsigned k = 0; k < N_WRONGS; k++)
+        if (c->n_wrong[k] > CFG_MAX_SAME_ERRORS)
+            diag_error(c->l->d, (struct loc){c->l->at.file, c->last_wrong[k]},
+                       "%u more rows with a wrong %s, up to here",
+                       c->n_wrong[k] - CFG_MAX_SAME_ERRORS,
+                       k == WRONG_COUNT ? "number of fields" : subscriber_keys[k].name);
+}
+
+/* The whole file with a NUL behind it, or NULL with errno. */
+static char *read_all(const char *path, size_t *size)
+{
+    FILE *f = fopen(path, "re");
+    size_t room = 1 << 16, n = 0;
+    char *text = NULL;
+    int err;
+
+    if (f == NULL)
+        return NULL;
+    do {
+        room *= 2;
+        text = grow(text, room, 1);
+        n += fread(text + n, 1, room - 1 - n, f);
+    } while (n == room - 1);
+    err = ferror(f) ? errno : 0;
+    fclose(f);
+    text[n] = '\0';
+    *size = n;
+    if (err == 0)
+        return text;
+    free(text);
+    errno = err;
+    return NULL;
+}
+
+void load_csv(struct loader *l, const char *path, struct loc at, const char *named)
+{
+    struct csv c = {.l = l};
+    size_t size;
+    char *text = read_all(path, &size);
+
+    if (text == NULL) {
+        diag_error(l->d, at, "key 'csv': value '%s': cannot read %s: %s", named, path,
+                   strerror(errno));
+        return;
+    }
+    c.file = keep_file(l, path);
+    l->at.file = l->m->files[c.file];
+    l->table = &c;
+    read_lines(&c, text, size);
+    tell_the_rest(&c);
+    l->table = NULL;
+    free(text);
+}

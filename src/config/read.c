@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * config_load(): a file is parsed into libconfig's tree of settings, values of the command line are
+ * put into the tree, and each section is read into the model by a file of its own. The model owns
+ * all strings that were made on the way.
+ */
+#include "config/read.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/override.h"
+#include "config/keys.h"
+
+/* The model and the strings that live as long as the model. */
+struct owner {
+    struct cfg_model model;
+    char **strings;
+    size_t n_strings;
+};
+
+static struct owner *owner_of(struct cfg_model *m)
+{
+    return (struct owner *)m; /* its first member */
+}
+
+/* End the program where there is no memory. */
+static void *must_have(void *p)
+{
+    if (p == NULL) {
+        fputs("vbng: error: out of memory\n", stderr);
+        abort();
+    }
+    return p;
+}
+
+void *grow(void *p, size_t n, size_t size)
+{
+    return must_have(reallocarray(p, n > 0 ? n : 1, size));
+}
+
+/* Hand a string to the model, which frees it. */
+static const char *own(struct loader *l, char *s)
+{
+    struct owner *o = owner_of(l->m);
+
+    GROW_ONE(o->strings, o->n_strings);
+    o->strings[o->n_strings++] = s;
+    return s;
+}
+
+const char *keep_string(struct loader *l, const char *s)
+{
+    size_t size = strlen(s) + 1;
+
+    return own(l, memcpy(grow(NULL, size, 1), s, size));
+}
+
+const char *keep_format(struct loader *l, const char *fmt, ...)
+{
+    char *s = NULL;
+    va_list args;
+
+    va_start(args, fmt);
+    if (vasprintf(&s, fmt, args) < 0)
+        s = NULL;
+    va_end(args);
+    return own(l, must_have(s));
+}
+
+unsigned keep_file(struct loader *l, const char *path)
+{
+    struct cfg_model *m = l->m;
+
+    for (unsigned i = 0; i < m->n_files; i++)
+        if (strcmp(m->files[i], path) == 0)
+            return i;
+    GROW_ONE(m->files, m->n_files);
+    m->files[m->n_files] = keep_string(l, path);
+    return m->n_files++;
+}
+
+const char *keep_file_name(struct loader *l, const char *path)
+{
+    unsigned i = keep_file(l, path); /* this call may move files[] */
+
+    return l->m->files[i];
+}
+
+const char *beside(struct loader *l, const char *file, const char *name)
+{
+    const char *slash = strrchr(file, '/');
+
+    if (slash == NULL || name[0] == '/')
+        return name;
+    return keep_format(l, "%.*s/%s", (int)(slash - file), file, name);
+}
+
+const char *included_file(struct loader *l, const char *top, const char *file)
+{
+    const char *slash = strrchr(top, '/');
+    const char *folder = slash == NULL ? "." : top;
+    size_t length = slash == NULL ? 1 : (size_t)(slash - top) + 1;
+
+    if (strncmp(file, folder, length) == 0 && file[length] == '/')
+        file += length + 1;
+    return beside(l, top, file);
+}
+
+/* --- the keys of the whole file --- */
+
+static const char *const idle_names[] = {"spin", "pause", "sleep", NULL}; /* enum idle_policy */
+static const char *const memory_names[] = {"auto", "hugepages", "shared", "no-huge", NULL};
+
+enum {
+    TOP_NAME,
+    TOP_TOPOLOGY,
+    TOP_IDLE,
+    TOP_DRAIN,
+    TOP_MEMORY,
+    TOP_EAL,
+    TOP_MAX_SUBSCRIBERS,
+    TOP_MAX_ROUTES,
+    TOP_POOLS,
+    TOP_PORTS,
+    TOP_SUBSCRIBERS,
+    TOP_ROUTES,
+    TOP_QOS,
+    TOP_TASKS,
+    TOP_LAYOUT,
+    N_TOP
+};
+
+static const struct key top_keys[N_TOP] = {
+    [TOP_NAME] = {"name", KEY_NAME, .def = "vbng"},
+    [TOP_TOPOLOGY] = {"topology", KEY_STRING},
+    [TOP_IDLE] = {"idle", KEY_ENUM, .def = "pause", .choices = idle_names},
+    [TOP_DRAIN] = {"drain", KEY_DURATION, .def = "1s", .max = 3600000000000},
+    [TOP_MEMORY] = {"memory", KEY_ENUM, .def = "auto", .choices = memory_names},
+    [TOP_EAL] = {"eal", KEY_STRING, .def = ""},
+    [TOP_MAX_SUBSCRIBERS] = {"max_subscribers", KEY_COUNT, .min = 1, .max = CFG_MAX_SUBSCRIBERS},
+    [TOP_MAX_ROUTES] = {"max_routes", KEY_COUNT, .min = 1, .max = CFG_MAX_ROUTES},
+    [TOP_POOLS] = {"pools", KEY_OTHER},
+    [TOP_PORTS] = {"ports", KEY_OTHER},
+    [TOP_SUBSCRIBERS] = {"subscribers", KEY_OTHER},
+    [TOP_ROUTES] = {"routes", KEY_OTHER},
+    [TOP_QOS] = {"qos", KEY_OTHER},
+    [TOP_TASKS] = {"tasks", KEY_OTHER, .required = true},
+    [TOP_LAYOUT] = {"layout", KEY_OTHER, .required = true},
+};
+
+void load_room(struct loader *l, const struct value *v, const char *key, uint32_t configured,
+               uint32_t *room)
+{
+    if (v->set && v->v.u < configured)
+        key_error(l, v->setting, key, "%u are configured: expected at least as many", configured);
+    else if (v->set)
+        *room = (uint32_t)v->v.u;
+}
+
+/* Read all sections, each before those that refer to it. */
+static void load_root(struct loader *l, const config_setting_t *root)
+{
+    struct value top[N_TOP];
+    struct cfg_model *m = l->m;
+    struct key keys[N_TOP];
+
+    memcpy(keys, top_keys, sizeof(keys));
+    keys[TOP_LAYOUT].required = l->layout == NULL;
+    read_group(l, root, "configuration", keys, N_TOP, top);
+    if (l->layout != NULL)
+        top[TOP_LAYOUT].setting = config_lookup(l->layout, "layout");
+    m->name = top[TOP_NAME].v.s;
+    m->idle = (enum idle_policy)top[TOP_IDLE].v.u;
+    m->drain_ns = top[TOP_DRAIN].v.u;
+    m->memory = top[TOP_MEMORY].v.s;
+    m->eal = top[TOP_EAL].v.s;
+    load_topology(l, &top[TOP_TOPOLOGY]);
+    load_pools(l, top[TOP_POOLS].setting);
+    load_ports(l, top[TOP_PORTS].setting);
+    load_qos(l, top[TOP_QOS].setting);
+    load_subscribers(l, top[TOP_SUBSCRIBERS].setting);
+    load_routes(l, top[TOP_ROUTES].setting);
+    load_room(l, &top[TOP_MAX_SUBSCRIBERS], "max_subscribers", m->n_subscribers,
+              &m->max_subscribers);
+    load_room(l, &top[TOP_MAX_ROUTES], "max_routes", m->n_routes, &m->max_routes);
+    load_pipes(l);
+    load_tasks(l, top[TOP_TASKS].setting);
+    load_layout(l, top[TOP_LAYOUT].setting);
+}
+
+/* --- files --- */
+
+/* Parse a file and all files that it includes. Returns 0, or a negative errno after an error. */
+static int parse(struct loader *l, const char *path, config_t *config)
+{
+    const char *slash = strrchr(path, '/'), *file;
+    FILE *f = fopen(path, "re");
+    int err = errno, c;
+
+    if (f != NULL) {
+        c = getc(f);
+        err = c == EOF && ferror(f) ? errno : 0; /* a folder can be opened but not read */
+        fclose(f);
+    }
+    if (f == NULL || err != 0) {
+        diag_error(l->d, (struct loc){path, 0}, "cannot be read: %s", strerror(err));
+        return -err;
+    }
+    config_set_include_dir(
+        config, slash == NULL ? "." : keep_format(l, "%.*s", (int)(slash - path + 1), path));
+    if (config_read_file(config, path) == CONFIG_TRUE)
+        return 0;
+    file = config_error_file(config);
+    if (file == NULL || strcmp(file, path) == 0)
+        file = path;
+    else
+        file = included_file(l, path, file);
+    diag_error(l->d, (struct loc){file, (unsigned)config_error_line(config)}, "%s",
+               config_error_text(config));
+    return -EINVAL;
+}
+
+/* Parse the file of --layout, of which only the key layout is used. Returns 0, or -EINVAL after an
+ * error. */
+static int parse_layout(struct loader *l, config_t *config)
+{
+    const char *path = l->opt->layout;
+
+    if (path == NULL)
+        return 0;
+    if (parse(l, path, config) != 0)
+        return -EINVAL;
+    if (config_lookup(config, "layout") == NULL)
+        diag_error(l->d, (struct loc){path, 0},
+                   "key 'layout': missing in the file of --layout: expected layout = ( { core; "
+                   "tasks; }, ... );");
+    l->layout = config;
+    return 0;
+}
+
+struct cfg_model *config_load(const char *path, const struct config_options *opt, struct diags *d)
+{
+    struct cfg_model *m = grow(NULL, 1, sizeof(struct owner));
+    struct loader l = {.m = m, .d = d, .opt = opt};
+    size_t errors_before = d->n_errors;
+    config_t config, layout;
+
+    memset(m, 0, sizeof(struct owner));
+    m->path = path;
+    m->path = keep_file_name(&l, path);
+    config_init(&config);
+    config_init(&layout);
+    if (parse(&l, m->path, &config) == 0 && parse_layout(&l, &layout) == 0) {
+        load_wide_numbers(&l, config_root_setting(&config));
+        override_values(&l, config_root_setting(&config));
+        load_root(&l, config_root_setting(&config));
+    }
+    config_destroy(&layout);
+    config_destroy(&config);
+    free(l.wide);
+    free(l.templates);
+    if (d->n_errors == errors_before)
+        return m;
+    config_free(m);
+    return NULL;
+}
+
+void config_free(struct cfg_model *m)
+{
+    struct owner *o = owner_of(m);
+
+    if (m == NULL)
+        return;
+    for (unsigned i = 0; i < m->n_templates; i++)
+        template_free(m->templates[i]);
+    free(m->templates);
+    for (unsigned i = 0; i < m->n_tasks; i++)
+        free(m->tasks[i].items);
+    free(m->tasks);
+    free(m->placements);
+    free(m->subscribers);
+    free(m->routes);
+    free(m->nexthops);
+    for (unsigned i = 0; i < m->qos.n_schedulers; i++)
+        free(m->qos.schedulers[i].subports);
+    free(m->qos.schedulers);
+    free(m->qos.profiles);
+    free(m->qos.dscp_maps);
+    free(m->files);
+    for (size_t i = 0; i < o->n_strings; i++)
+        free(o->strings[i]);
+    free(o->strings);
+    free(o);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Subscribers, wherever they were written: a range of them in a group of a file, one in a row of a
+ * table, one in an object of a request. They have one table of keys and one set of checks.
+ */
+#ifndef CONFIG_SUBSCRIBERS_H
+#define CONFIG_SUBSCRIBERS_H
+
+#include "config/keys.h"
+
+enum {
+    SUBSCRIBER_PORT,
+    SUBSCRIBER_SVLAN,
+    SUBSCRIBER_CVLAN,
+    SUBSCRIBER_IPV4,
+    SUBSCRIBER_GRE_KEY,
+    SUBSCRIBER_MAC,
+    SUBSCRIBER_PROFILE,
+    N_SUBSCRIBER_KEYS
+};
+
+extern const struct key subscriber_keys[N_SUBSCRIBER_KEYS];
+
+/** The subscriber that right values of a row or an object are; file and line are 0. */
+struct cfg_subscriber subscriber_of(const struct value *v);
+
+/** What only one subscriber may hold: a circuit, a GRE key, addresses. */
+enum subscriber_claim { CLAIM_CIRCUIT, CLAIM_GRE_KEY, CLAIM_ADDRESS, N_CLAIMS };
+
+/**
+ * New subscribers, to be held against each other and against those that are there already. Errors
+ * go to l->d, each at the place of its subscriber; two entries that clash in many subscribers are
+ * one error.
+ */
+struct subscriber_check {
+    struct loader *l;
+    const struct cfg_subscriber *list; /* each is right as far as it can be seen alone */
+    uint32_t n;
+    /** Where one of the list was written. */
+    struct loc (*place)(const struct subscriber_check *k, const struct cfg_subscriber *s);
+    /** Who holds any of first..last, or NULL; holder NULL: nobody is there. A circuit is
+     * claim_circuit(). */
+    const struct cfg_subscriber *(*holder)(const void *ctx, enum subscriber_claim what,
+                                           uint64_t first, uint64_t last);
+    const void *ctx;
+};
+
+/** Report who holds what another one or the gateway itself holds. */
+void check_subscribers(const struct subscriber_check *k);
+
+static inline uint64_t claim_circuit(uint32_t port, uint16_t svlan, uint16_t cvlan)
+{
+    return (uint64_t)port << 32 | (uint64_t)svlan << 16 | cvlan;
+}
+
+/** The subport of a scheduler that has a subscriber's S-VLAN, or CFG_NONE. */
+uint32_t subport_of(const struct cfg_scheduler *shape, const struct cfg_subscriber *s);
+
+/** What a subscriber on a shaped port may lack. */
+enum shaping_lack { LACKS_SUBPORT = 1, LACKS_PROFILE = 2 };
+
+/** Report at loc what a subscriber on a port of shape lacks, subport being that of subport_of(),
+ * unless it is in told, bits of what was reported before. Returns what it lacks, or 0. */
+unsigned check_shaping(struct loader *l, struct loc loc, const struct cfg_subscriber *s,
+                       const struct cfg_scheduler *shape, uint32_t subport, unsigned told);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A plan in the making: the steps of plan_make(), in the order in which they run, and the questions
+ * about outputs that several steps ask.
+ */
+#ifndef PLAN_MAKE_H
+#define PLAN_MAKE_H
+
+#include "plan/plan.h"
+
+#define PLAN_NONE UINT16_MAX /* no transmit queue yet */
+
+/** A plan while it is made. */
+struct plan_build {
+    const struct cfg_model *m;
+    struct plan *p;
+    struct diags *d;
+    uint16_t n_of[CFG_MAX_TASKS];                /* instances of each task */
+    uint16_t of[CFG_MAX_TASKS][PLAN_MAX_CORES];  /* instance of a task and worker */
+    uint16_t txq[CFG_MAX_PORTS][PLAN_MAX_CORES]; /* queue of a port and core, or PLAN_NONE */
+    uint64_t (*producers)[2];                    /* each ring: producing cores, a bit each */
+};
+
+/** Lead every output of every instance to its destinations, which makes rings and transmit queues.
+ * Returns 0, or -ENOMEM. */
+int plan_make_links(struct plan_build *b);
+
+/** Report circles of links in which packets could go round, or stand still, without end. */
+void plan_check_circles(struct plan_build *b);
+
+/** Fill plan_output.by_port of all instances; report egress ports that a task writes into packets
+ * and no path reaches. */
+void plan_make_egress(struct plan_build *b);
+
+/** Report tasks that may get packets which lack what the task needs (enum packet_fact). */
+void plan_check_facts(struct plan_build *b);
+
+/** Report tasks that do not fit to the scheduler that they name. */
+void plan_check_qos(struct plan_build *b);
+
+/** Fill plan.memory; report pools with too few mbufs. Returns 0, or -ENOMEM. */
+int plan_measure_memory(struct plan_build *b);
+
+/** Does this output of a task spread over all workers of the tasks that it names? */
+static inline bool output_spreads(const struct cfg_task *t, unsigned output)
+{
+    return t->schema->spreads && output == 0;
+}
+
+/** Does this output lead to the slow path? */
+bool output_is_punt(const struct cfg_task *t, unsigned output);
+
+#endif

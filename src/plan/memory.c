@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory: the bytes that pools, tables, rings and schedulers of a plan take, as DPDK lays them out,
+ * and the fewest mbufs with which every queue, ring and cache can be full at once.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched/check.h"
+#include "plan/make.h"
+#include "plan/qos.h"
+
+#define CACHE_LINE     64u
+#define KIB            1024ull
+#define PAGE_2M        (2048 * KIB)
+#define PAGE_1G        (1024 * 1024 * KIB)
+#define MBUF_STRUCT    128u        /* struct rte_mbuf */
+#define OBJ_HEADER     64u         /* a mempool's header before each object, padded */
+#define RING_HEADER    384u        /* struct rte_ring: three parts of two cache lines each */
+#define IDMAP_TOP      (512 * KIB) /* page pointers */
+#define IDMAP_PAGE     (256 * KIB) /* 65536 ids; one more such page holds zeros */
+#define SPARE_PER_PAGE 4096u       /* subscribers added later that share a page of an index */
+#define LPM_TBL24      (65536 * KIB)
+#define LPM_GROUP      1024u /* a /24 that has longer prefixes: 256 entries */
+#define LPM_MAX_GROUPS 65536u
+#define LPM_RULE       8u            /* address and next hop */
+#define LPM_OWN_RULES  512u          /* for the gateway's own addresses */
+#define PER_INSTANCE   64u           /* mbufs of the burst that an instance works on */
+#define DPDK_OWN       (64ull << 20) /* bytes that DPDK takes beside what the plan counts */
+
+static_assert(CFG_MAX_POOLS <= 32, "a set of pools is one word");
+
+/* The pools whose mbufs can get to each task, and out of each port: a bit for each pool. */
+struct pool_flow {
+    uint32_t task[CFG_MAX_TASKS];
+    uint32_t sent[CFG_MAX_PORTS];
+};
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static uint64_t pages(uint64_t n, uint64_t page)
+{
+    return (n + page - 1) / page;
+}
+
+static uint64_t mbuf_bytes(const struct cfg_pool *pool)
+{
+    return OBJ_HEADER + round_up(MBUF_STRUCT + (uint64_t)pool->data_room, CACHE_LINE);
+}
+
+static uint64_t ring_bytes(uint64_t size)
+{
+    return round_up(RING_HEADER + 8 * size, CACHE_LINE);
+}
+
+/* A wire hands over the sender's mbufs; any other port receives into its own pool's. */
+static uint32_t received_pools(const struct cfg_model *m, const struct pool_flow *f, unsigned port)
+{
+    return port_is_wire(&m->ports[port]) ? f->sent[wire_peer(m, port)]
+                                         : UINT32_C(1) << m->ports[port].pool;
+}
+
+static bool add(uint32_t *set, uint32_t more)
+{
+    bool changed = (more & ~*set) != 0;
+
+    *set |= more;
+    return changed;
+}
+
+static bool follow_task(const struct cfg_model *m, unsigned task, struct pool_flow *f)
+{
+    const struct cfg_task *t = &m->tasks[task];
+    bool changed = false;
+
+    if (t->schema->kind == TASK_SOURCE)
+        changed |= add(&f->task[task], UINT32_C(1) << t->pool);
+    for (uint16_t k = 0; k < t->n_from; k++)
+        changed |= add(&f->task[task], received_pools(m, f, t->from[k]));
+    for (unsigned o = 0; o < TASK_MAX_OUTPUTS; o++) {
+        for (uint16_t k = 0; k < t->output[o].n_dests; k++) {
+            const struct cfg_dest *dest = &t->output[o].dest[k];
+
+            changed |=
+                add(dest->is_port ? &f->sent[dest->index] : &f->task[dest->index], f->task[task]);
+        }
+    }
+    return changed;
+}
+
+/* Find the flow of mbufs: the sets grow until none changes. */
+static void follow_pools(const struct cfg_model *m, struct pool_flow *f)
+{
+    bool changed = true;
+
+    memset(f, 0, sizeof(*f));
+    while (changed) {
+        changed = false;
+        for (unsigned t = 0; t < m->n_tasks; t++)
+            changed |= follow_task(m, t, f);
+    }
+}
+
+/* --- tables --- */
+
+/* The pages of an idmap that hold a key; 65536 keys share one. */
+struct touched_pages {
+    uint8_t page[65536];
+    uint32_t n;
+};
+
+static void touch(struct touched_pages *t, uint32_t key)
+{
+    t->n += t->page[key >> 16] == 0;
+    t->page[key >> 16] = 1;
+}
+
+/* Three indices over the subscribers: by VLAN pair, by GRE key, by IPv4 address (a subscriber's
+ * prefix stays within one page). */
+static int measure_subscribers(struct plan_build *b)
+{
+    const struct cfg_model *m = b->m;
+    struct touched_pages *index = calloc(3, sizeof(index[0]));
+    uint64_t n_pages;
+
+    if (index == NULL)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < m->n_subscribers; i++) {
+        const struct cfg_subscriber *s = &m->subscribers[i];
+
+        touch(&index[0], s->port << 24 | (uint32_t)s->svlan << 12 | s->cvlan);
+        if (s->has_gre_key)
+            touch(&index[1], s->gre_key);
+        touch(&index[2], s->ipv4);
+    }
+    n_pages = (uint64_t)index[0].n + index[1].n + index[2].n +
+              3 * pages(room_subscribers(m) - m->n_subscribers, SPARE_PER_PAGE);
+    b->p->memory.tables = CACHE_LINE * ((uint64_t)room_subscribers(m) + 1) +
+                          3 * (IDMAP_TOP + IDMAP_PAGE) + n_pages * IDMAP_PAGE;
+    free(index);
+    return 0;
+}
+
+/* tables/route.c reserves memory for the worst case, in which every route is longer than /24 and
+ * alone in its /24. */
+static void measure_routes(struct plan_build *b)
+{
+    const struct cfg_model *m = b->m;
+    uint64_t rules = (uint64_t)room_routes(m) + LPM_OWN_RULES;
+    uint64_t groups = rules < LPM_MAX_GROUPS ? rules : LPM_MAX_GROUPS;
+
+    b->p->memory.routes = LPM_TBL24 + groups * LPM_GROUP + rules * LPM_RULE +
+                          CACHE_LINE * ((uint64_t)room_nexthops(m) + 2);
+}
+
+/* --- schedulers --- */
+
+/* The most subscribers that a scheduler can have: those configured, and all that may be added. */
+static uint64_t most_subscribers(const struct cfg_model *m, const struct cfg_scheduler *s)
+{
+    uint64_t pipes = (uint64_t)s->n_subports * s->pipes_per_subport,
+             most = (uint64_t)scheduler_subscribers(s) + room_subscribers(m) - m->n_subscribers;
+
+    return most < pipes ? most : pipes;
+}
+
+/* Packets in the queues of a scheduler when every subscriber's queues are full. */
+static uint64_t queued(const struct cfg_model *m, const struct cfg_scheduler *s)
+{
+    uint64_t packets = 0;
+
+    for (unsigned c = 0; c < QOS_CLASSES; c++)
+        packets += (uint64_t)s->class[c].size * (c == QOS_BE ? QOS_BE_QUEUES : 1);
+    return packets * most_subscribers(m, s);
+}
+
+static void measure_schedulers(struct plan *p)
+{
+    const struct cfg_qos *q = &p->cfg->qos;
+
+    for (unsigned i = 0; i < p->cfg->n_tasks; i++) {
+        uint32_t scheduler = task_shapes(&p->cfg->tasks[i]);
+        const struct cfg_scheduler *s;
+
+        if (scheduler == CFG_NONE)
+            continue;
+        s = &q->schedulers[scheduler];
+        p->memory.task_queued[i] = queued(p->cfg, s);
+        p->memory.task_sched[i] = qos_sched_bytes(s, room_profiles(q)) +
+                                  (uint64_t)s->n_subports * s->pipes_per_subport * PLAN_QOS_PIPE;
+        p->memory.sched += p->memory.task_sched[i];
+    }
+}
+
+/* --- pools --- */
+
+/* Mbufs of a pool in the receive and transmit queues of port i. */
+static uint64_t port_need(const struct plan *p, const struct pool_flow *f, unsigned i,
+                          unsigned pool)
+{
+    const struct cfg_port *port = &p->cfg->ports[i];
+    uint64_t need = 0;
+
+    if (port_is_wire(port))
+        return f->sent[i] >> pool & 1 ? p->cfg->ports[wire_peer(p->cfg, i)].rx_desc : 0;
+    if (port->pool == pool)
+        need += (uint64_t)port->rx_desc * (p->rx_queues[i] > 0 ? p->rx_queues[i] : 1);
+    if (f->sent[i] >> pool & 1)
+        need += (uint64_t)port->tx_desc * p->tx_queues[i];
+    return need;
+}
+
+/* Mbufs of a pool that wait in schedulers when all their queues are full. */
+static uint64_t pool_queued(const struct plan *p, const struct pool_flow *f, unsigned pool)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < p->cfg->n_tasks; i++)
+        if (f->task[i] >> pool & 1)
+            n += p->memory.task_queued[i];
+    return n;
+}
+
+/* Fewest mbufs of a pool with which all queues, rings and caches can be full, without schedulers.
+ */
+static uint64_t pool_need(const struct plan *p, const struct pool_flow *f, unsigned pool)
+{
+    const struct cfg_pool *cfg = &p->cfg->pools[pool];
+    uint64_t need = 0, bursts = 0;
+
+    for (unsigned i = 0; i < p->cfg->n_ports; i++)
+        need += port_need(p, f, i, pool);
+    for (unsigned i = 0; i < p->n_instances; i++) {
+        const struct plan_instance *inst = &p->instances[i];
+
+        if ((f->task[inst->task] >> pool & 1) == 0)
+            continue;
+        bursts += PER_INSTANCE;
+        need += (uint64_t)inst->n_rx * task_holds(&p->cfg->tasks[inst->task]);
+        if (inst->in_ring != CFG_NONE)
+            need += p->rings[inst->in_ring].size;
+    }
+    if (need == 0 && bursts == 0)
+        return 0;
+    /* A core's cache gives mbufs back to the pool only above 1.5 times the cache's size. */
+    return need + bursts + (uint64_t)cfg->cache * p->n_cores * 3 / 2;
+}
+
+static void check_pool(struct plan_build *b, const struct pool_flow *f, unsigned pool)
+{
+    const struct cfg_pool *cfg = &b->m->pools[pool];
+    uint64_t need = pool_need(b->p, f, pool), waiting = pool_queued(b->p, f, pool);
+
+    b->p->memory.pool_queued[pool] = waiting;
+    if (!cfg->overcommit)
+        need += waiting;
+    b->p->memory.pool_need[pool] = need < UINT32_MAX ? (uint32_t)need : UINT32_MAX;
+    if (cfg->mbufs >= need)
+        return;
+    if (waiting > 0 && !cfg->overcommit)
+        diag_error(b->d, cfg->loc,
+                   "pool '%s' has %u mbufs, but what takes from it holds %llu, of them %llu in "
+                   "queues of schedulers: give it at least that many, make queues smaller, or say "
+                   "overcommit = true if reception may stop for want of mbufs when they are full",
+                   cfg->name, cfg->mbufs, (unsigned long long)need, (unsigned long long)waiting);
+    else
+        diag_error(b->d, cfg->loc,
+                   "pool '%s' has %u mbufs, but the queues, rings and caches that take from it "
+                   "hold %llu: give it at least that many, or make rings and queues smaller",
+                   cfg->name, cfg->mbufs, (unsigned long long)need);
+}
+
+/* Raise core_pages_* to the huge pages under the mbufs that a core can touch: one more for each
+ * pool, because a pool seldom starts where a page does. */
+static void measure_core(struct plan *p, const struct pool_flow *f, unsigned core)
+{
+    const struct plan_core *c = &p->cores[core];
+    struct plan_memory *mem = &p->memory;
+    uint64_t n_2m = 0, n_1g = 0;
+    uint32_t set = 0;
+
+    for (uint16_t i = 0; i < c->n_instances; i++)
+        set |= f->task[p->instances[c->instances[i]].task];
+    for (unsigned k = 0; k < p->cfg->n_pools; k++) {
+        if ((set >> k & 1) == 0)
+            continue;
+        n_2m += pages(mem->mbufs[k], PAGE_2M) + 1;
+        n_1g += pages(mem->mbufs[k], PAGE_1G) + 1;
+    }
+    if (n_2m > mem->core_pages_2m)
+        mem->core_pages_2m = (uint32_t)n_2m;
+    if (n_1g > mem->core_pages_1g)
+        mem->core_pages_1g = (uint32_t)n_1g;
+}
+
+static void measure_rings(struct plan *p)
+{
+    for (unsigned i = 0; i < p->n_rings; i++)
+        p->memory.rings += ring_bytes(p->rings[i].size);
+    for (unsigned i = 0; i < p->cfg->n_ports; i++)
+        if (port_is_wire(&p->cfg->ports[i]))
+            p->memory.rings += ring_bytes(p->cfg->ports[i].rx_desc);
+}
+
+int plan_measure_memory(struct plan_build *b)
+{
+    struct plan_memory *mem = &b->p->memory;
+    struct pool_flow flow;
+
+    if (measure_subscribers(b) != 0)
+        return -ENOMEM;
+    measure_routes(b);
+    measure_rings(b->p);
+    measure_schedulers(b->p);
+    follow_pools(b->m, &flow);
+    for (unsigned i = 0; i < b->m->n_pools; i++) {
+        mem->mbufs[i] = b->m->pools[i].mbufs * mbuf_bytes(&b->m->pools[i]);
+        mem->mbufs_total += mem->mbufs[i];
+        check_pool(b, &flow, i);
+    }
+    for (unsigned i = 0; i < b->p->n_cores; i++)
+        measure_core(b->p, &flow, i);
+    mem->total = mem->mbufs_total + mem->tables + mem->routes + mem->rings + mem->sched;
+    mem->pages_2m = (uint32_t)pages(mem->total, PAGE_2M);
+    mem->pages_1g = (uint32_t)pages(mem->total, PAGE_1G);
+    return 0;
+}
+
+uint64_t plan_dpdk_memory(const struct plan *p)
+{
+    return p->memory.total + p->memory.total / 8 + DPDK_OWN;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The plan: the graph of the configuration mapped by its layout onto cores. It lists every instance
+ * of a task, every link between instances (a direct call or a ring), every queue of every port, and
+ * the memory that all these take. The engine builds what the plan lists and decides nothing. A plan
+ * never changes once it is made. This folder is free of DPDK.
+ */
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "config/model.h"
+
+#define PLAN_MAX_CORES 127 /* DPDK has 128 lcores, of which one is the main thread */
+
+/** A thread that runs task instances in turn, pinned to one CPU. eal_lcore() gives its lcore. */
+struct plan_core {
+    uint16_t cpu; /* logical CPU of the layout */
+    uint16_t socket;
+    uint16_t run_on; /* CPU that the thread is pinned to: cpu, or another with --share-cpus */
+    uint16_t n_instances;
+    uint16_t *instances; /* in the order of the layout */
+};
+
+/** A receive queue that an instance polls. */
+struct plan_rx {
+    uint16_t port, queue;
+};
+
+/** How packets get to a destination. */
+enum plan_dest_kind {
+    DEST_PORT, /* index: port, queue: one of its transmit queues */
+    DEST_CALL, /* index: instance on the same core, called directly */
+    DEST_RING, /* index: ring */
+};
+
+struct plan_dest {
+    enum plan_dest_kind kind;
+    uint16_t index;
+    uint16_t queue;
+};
+
+#define NO_WAY 0xff /* plan_output.by_port: no destination leads to that port */
+
+/**
+ * One output of one instance. Where it has several destinations, a task that spreads (lb) chooses
+ * among all of dest[]; any other task sends each packet to the destination that leads to the
+ * packet's egress port, dest[by_port[egress port]].
+ */
+struct plan_output {
+    uint16_t n_dests; /* 0: not connected */
+    struct plan_dest *dest;
+    uint8_t by_port[256]; /* position in dest[], or NO_WAY */
+};
+
+struct plan_instance {
+    uint16_t task;   /* index in model.tasks[] */
+    uint16_t worker; /* number among the instances of the task, from 0 */
+    uint16_t core;   /* index in cores[] */
+    uint16_t n_rx;
+    struct plan_rx *rx;
+    uint32_t in_ring; /* index in rings[], or CFG_NONE: fed by calls, ports or itself only */
+    struct plan_output output[TASK_MAX_OUTPUTS];
+};
+
+/** The input ring of an instance that is fed from other cores. A ring has one consumer. */
+struct plan_ring {
+    uint16_t consumer;    /* instance */
+    uint16_t n_producers; /* producing cores; a ring with 1 is a single-producer ring */
+    uint32_t size;        /* power of two; holds size - 1 packets */
+    enum full_policy on_full;
+    uint16_t socket;
+};
+
+#define PLAN_QOS_PIPE 64u /* bytes that a qos task keeps of each pipe, beside its scheduler */
+
+/** Memory in bytes, as far as it can be known before the gateway runs. */
+struct plan_memory {
+    uint64_t mbufs[CFG_MAX_POOLS]; /* of each pool */
+    uint64_t mbufs_total;
+    uint64_t tables; /* subscribers: records and indices */
+    uint64_t routes; /* LPM and next hops */
+    uint64_t rings;
+    uint64_t sched;                      /* of all qos tasks */
+    uint64_t task_sched[CFG_MAX_TASKS];  /* of each qos task: its scheduler and its own state */
+    uint64_t task_queued[CFG_MAX_TASKS]; /* mbufs that its full queues hold */
+    uint64_t total;
+    uint32_t pages_2m, pages_1g; /* huge pages that hold it all */
+    /* Most huge pages that the mbufs which one core touches can span. */
+    uint32_t core_pages_2m, core_pages_1g;
+    /* Fewest mbufs of a pool with which all queues, rings and caches can be full at once; without
+     * pool_queued where the pool may be overcommitted. */
+    uint32_t pool_need[CFG_MAX_POOLS];
+    uint64_t pool_queued[CFG_MAX_POOLS]; /* mbufs in the schedulers' queues when all are full */
+};
+
+struct plan {
+    const struct cfg_model *cfg;
+    unsigned n_cores, n_instances, n_rings;
+    struct plan_core *cores;
+    struct plan_instance *instances;
+    struct plan_ring *rings;
+    uint16_t rx_queues[CFG_MAX_PORTS], tx_queues[CFG_MAX_PORTS];
+    /* Sets of ports, a bit each: a subscriber, or a next hop, may be added on such a port while the
+     * gateway runs, because every task that sends to subscribers, or next hops, reaches the port.
+     */
+    uint64_t subscriber_ports, nexthop_ports;
+    bool share_cpus; /* several lcores run on one CPU: good for tests of function, not of speed */
+    struct plan_memory memory;
+};
+
+/**
+ * Map the model onto cores. m is as config_load() gives it: each task is in exactly one entry of
+ * the layout, no CPU is in two entries. m must outlive the plan. Problems (workers that do not
+ * match, a circle of direct calls, an egress port that no path reaches, a task whose packets lack
+ * what the task needs, a pool that is too small, ...) are added to d. A CPU that this machine lacks
+ * is no problem here, but one of plan_check_machine(); with share_cpus, the cores of such CPUs run
+ * on CPUs that this process may use. Returns NULL after an error.
+ */
+struct plan *plan_make(const struct cfg_model *m, bool share_cpus, struct diags *d);
+
+void plan_free(struct plan *p);
+
+/**
+ * Check that this machine has every CPU on which the plan runs, and that this process may use it. A
+ * plan that was made with share_cpus always passes. Returns 0, or -ENODEV with the CPU and the
+ * remedy in err, a text of at most len bytes.
+ */
+int plan_check_machine(const struct plan *p, char *err, size_t len);
+
+/** Bytes to reserve for DPDK: the plan's memory, DPDK's own (tables of the memory allocator,
+ * devices), and what fragmentation wastes. */
+uint64_t plan_dpdk_memory(const struct plan *p);
+
+/** Is the device of a port a PCI address, "0000:05:00.0" or "05:00.0"? */
+bool plan_port_is_pci(const struct cfg_port *port);
+
+/** The port at the other end of a wire; the port itself where no other port names the wire. */
+unsigned wire_peer(const struct cfg_model *m, unsigned port);
+
+/** Print the plan for people: a picture of the pipeline of each core, then tables. */
+void plan_print_text(const struct plan *p, FILE *to);
+
+/** The plan for programs, one JSON object (doc/plan.md), indented or without any spaces. The caller
+ * frees the text. Returns NULL without memory. */
+char *plan_json(const struct plan *p, bool indented);
+
+#endif

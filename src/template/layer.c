@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A layer of a text template: the fields of each kind, where they stand in the header, and the
+ * values that a line gives them.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "template/text.h"
+
+#define LAYER_FIELDS      12
+#define LAYER_FIELD_NAMES 2
+
+enum field_kind { FIELD_NUMBER, FIELD_IPV4, FIELD_MAC };
+
+/* A field: width bits, shifted left by lshift within size big-endian bytes. Only the low 32 bits of
+ * a MAC can vary. */
+struct layer_field {
+    const char *key;
+    enum field_kind kind;
+    int8_t offset; /* from the start of the layer to the field; to all six bytes of a MAC */
+    uint8_t size, lshift, width;
+    bool required;
+    uint32_t def;
+    struct {
+        const char *name;
+        uint32_t value;
+    } names[LAYER_FIELD_NAMES]; /* words that stand for numbers */
+};
+
+struct layer_def {
+    uint8_t len;
+    uint32_t after;   /* bit k: the layer may follow one of kind k */
+    bool summed;      /* a checksum that is computed once covers the layer: no field may vary */
+    uint8_t fixed[6]; /* the first bytes, as far as no field writes them */
+    struct layer_field fields[LAYER_FIELDS]; /* key NULL at the end */
+};
+
+/* The value that a line gives a field: a constant, a variable's bits, or the sum of both. */
+struct value {
+    uint64_t base;
+    bool varies;
+    uint8_t var, shift;
+    uint32_t mask;
+};
+
+const char *const layer_names[LAYER_KINDS] = {
+    [LAYER_ARP] = "arp",   [LAYER_ETHER] = "ether", [LAYER_GRE] = "gre", [LAYER_ICMP] = "icmp",
+    [LAYER_IPV4] = "ipv4", [LAYER_MPLS] = "mpls",   [LAYER_UDP] = "udp", [LAYER_VLAN] = "vlan",
+};
+
+#define AFTER(kind) (1u << LAYER_##kind)
+#define NUMBER(key_, offset_, size_, lshift_, width_, ...)                                         \
+    {                                                                                              \
+        .key = key_, .kind = FIELD_NUMBER, .offset = offset_, .size = size_, .lshift = lshift_,    \
+        .width = width_, __VA_ARGS__                                                               \
+    }
+#define IPV4(key_, offset_, ...)                                                                   \
+    {                                                                                              \
+        .key = key_, .kind = FIELD_IPV4, .offset = offset_, .size = 4, .width = 32, __VA_ARGS__    \
+    }
+#define MAC(key_, offset_, ...)                                                                    \
+    {                                                                                              \
+        .key = key_, .kind = FIELD_MAC, .offset = offset_, .size = 4, .width = 32, __VA_ARGS__     \
+    }
+#define REQUIRED .required = true
+
+static const struct layer_def layer_defs[LAYER_KINDS] = {
+    /* RFC 826, for Ethernet and IPv4 */
+    [LAYER_ARP] = {.len = 28,
+                   .after = AFTER(ETHER) | AFTER(VLAN),
+                   .fixed = {0, 1, 8, 0, 6, 4},
+                   .fields = {NUMBER("op", 6, 2, 0, 16, .def = 1,
+                                     .names = {{"request", 1}, {"reply", 2}}),
+                              MAC("sender_mac", 8, REQUIRED), IPV4("sender_ip", 14, REQUIRED),
+                              MAC("target_mac", 18), IPV4("target_ip", 24, REQUIRED)}},
+    [LAYER_ETHER] = {.len = 14,
+                     .fields = {NUMBER("type", 12, 2, 0, 16), MAC("src", 6, REQUIRED),
+                                MAC("dst", 0, REQUIRED)}},
+    /* RFC 2784, RFC 2890; without a key the header ends after its first word */
+    [LAYER_GRE] = {.len = 8,
+                   .after = AFTER(IPV4),
+                   .fixed = {0x20},
+                   .fields = {NUMBER("type", 2, 2, 0, 16), NUMBER("key", 4, 4, 0, 32)}},
+    /* RFC 792: echo and echo reply */
+    [LAYER_ICMP] = {.len = 8,
+                    .after = AFTER(IPV4),
+                    .summed = true,
+                    .fields = {NUMBER("type", 0, 1, 0, 8, .def = 8,
+                                      .names = {{"echo", 8}, {"echo_reply", 0}}),
+                               NUMBER("code", 1, 1, 0, 8), NUMBER("id", 4, 2, 0, 16),
+                               NUMBER("seq", 6, 2, 0, 16)}},
+    /* RFC 791 */
+    [LAYER_IPV4] = {.len = 20,
+                    .after = AFTER(ETHER) | AFTER(VLAN) | AFTER(MPLS) | AFTER(GRE) | AFTER(IPV4),
+                    .fixed = {0x45},
+                    .fields = {NUMBER("proto", 9, 1, 0, 8), NUMBER("dscp", 1, 1, 2, 6),
+                               NUMBER("ecn", 1, 1, 0, 2), NUMBER("id", 4, 2, 0, 16),
+                               NUMBER("df", 6, 2, 14, 1), NUMBER("mf", 6, 2, 13, 1),
+                               NUMBER("fragment", 6, 2, 0, 13),
+                               NUMBER("ttl", 8, 1, 0, 8, .def = 64), IPV4("src", 12, REQUIRED),
+                               IPV4("dst", 16, REQUIRED)}},
+    /* RFC 3032; text_build_frames() sets the bottom-of-stack bit */
+    [LAYER_MPLS] = {.len = 4,
+                    .after = AFTER(ETHER) | AFTER(VLAN) | AFTER(MPLS),
+                    .fields = {NUMBER("label", 0, 4, 12, 20, REQUIRED), NUMBER("exp", 2, 1, 1, 3),
+                               NUMBER("ttl", 3, 1, 0, 8, .def = 64)}},
+    /* RFC 768 */
+    [LAYER_UDP] = {.len = 8,
+                   .after = AFTER(IPV4),
+                   .fields = {NUMBER("src", 0, 2, 0, 16, REQUIRED),
+                              NUMBER("dst", 2, 2, 0, 16, REQUIRED)}},
+    /* IEEE 802.1Q; the TPID stands where the layer before has its type */
+    [LAYER_VLAN] = {.len = 4,
+                    .after = AFTER(ETHER) | AFTER(VLAN),
+                    .fields = {NUMBER("type", 2, 2, 0, 16),
+                               NUMBER("tpid", -2, 2, 0, 16, .def = 0x8100),
+                               NUMBER("id", 0, 2, 0, 12, REQUIRED), NUMBER("pcp", 0, 2, 13, 3),
+                               NUMBER("dei", 0, 2, 12, 1)}},
+};
+
+/* --- the value of a field: CONSTANT, VARIABLE, or CONSTANT + VARIABLE --- */
+
+/* The largest constant that a field takes. */
+static uint64_t field_max(const struct layer_field *f)
+{
+    return f->kind == FIELD_MAC ? (1ull << 48) - 1 : (1ull << f->width) - 1;
+}
+
+/* Read the use of a variable: "user", or some of its bits: "user[14:8]". Returns false after an
+ * error. */
+static bool parse_var_use(struct text *x, const char *where, const char *s, struct value *v)
+{
+    size_t len = strcspn(s, "[");
+    const char *names[TEMPLATE_MAX_VARS];
+    char name[64], hint[256];
+    unsigned hi, lo, i;
+    int used = 0;
+
+    snprintf(name, sizeof(name), "%.*s", (int)len, s);
+    for (i = 0; i < x->t->n_vars && strcmp(x->t->vars[i].name, name) != 0; i++)
+        names[i] = x->t->vars[i].name;
+    if (i == x->t->n_vars) {
+        BAD(x, "%s: there is no variable \"%s\"%s", where, name,
+            i == 0 ? "; declare it above: var NAME FIRST-LAST random"
+                   : text_hint(name, names, i, hint, sizeof(hint)));
+        return false;
+    }
+    v->varies = true;
+    v->var = (uint8_t)i;
+    v->shift = 0;
+    v->mask = UINT32_MAX;
+    if (s[len] == '[') {
+        if (sscanf(s + len, "[%2u:%2u]%n", &hi, &lo, &used) != 2 || s[len + (size_t)used] != '\0' ||
+            hi > 31 || lo > hi) {
+            BAD(x, "%s: \"%s\" is not bits of a variable such as %s[14:8], of 31 to 0", where, s,
+                name);
+            return false;
+        }
+        v->shift = (uint8_t)lo;
+        v->mask = UINT32_MAX >> (31 - (hi - lo));
+    }
+    return true;
+}
+
+static uint64_t mac_number(const uint8_t mac[6])
+{
+    uint64_t v = 0;
+
+    for (unsigned i = 0; i < 6; i++)
+        v = v << 8 | mac[i];
+    return v;
+}
+
+/* Read a constant in the notation of a field. Returns false if the text is none. */
+static bool parse_constant(const struct layer_field *f, const char *s, uint64_t *out)
+{
+    uint8_t mac[6];
+    uint32_t addr;
+
+    switch (f->kind) {
+    case FIELD_IPV4:
+        if (parse_ipv4(s, &addr) != 0)
+            return false;
+        *out = addr;
+        return true;
+    case FIELD_MAC:
+        if (parse_mac(s, mac) != 0)
+            return false;
+        *out = mac_number(mac);
+        return true;
+    case FIELD_NUMBER:
+        break;
+    }
+    for (unsigned i = 0; i < LAYER_FIELD_NAMES && f->names[i].name != NULL; i++) {
+        if (strcmp(s, f->names[i].name) == 0) {
+            *out = f->names[i].value;
+            return true;
+        }
+    }
+    return parse_count(s, out) == 0;
+}
+
+/* Take a value off the line; where names the field in errors. Returns false after an error. */
+static bool parse_value(struct text *x, const char *where, const struct layer_field *f,
+                        struct value *v)
+{
+    static const char *const kinds[] = {[FIELD_NUMBER] = "a number",
+                                        [FIELD_IPV4] = "an IPv4 address (192.0.2.1)",
+                                        [FIELD_MAC] = "a MAC address (02:00:00:00:00:01)"};
+    const char *s = text_take(x);
+
+    *v = (struct value){0};
+    if (s == NULL || *s == '+') {
+        BAD(x, "%s needs a value", where);
+        return false;
+    }
+    if (!parse_constant(f, s, &v->base)) {
+        if (!isalpha((unsigned char)s[0]) || strcspn(s, ":.") < strcspn(s, "[")) {
+            BAD(x, "%s: \"%s\" is not %s", where, s, kinds[f->kind]);
+            return false;
+        }
+        if (!parse_var_use(x, where, s, v))
+            return false;
+    } else if (v->base > field_max(f)) {
+        BAD(x, "%s: %s is above %llu", where, s, (unsigned long long)field_max(f));
+        return false;
+    }
+    if (x->next == x->n_tokens || *x->token[x->next] != '+')
+        return true;
+    x->next++;
+    s = text_take(x);
+    if (s == NULL || v->varies) {
+        BAD(x, "%s: expected: CONSTANT + VARIABLE", where);
+        return false;
+    }
+    return parse_var_use(x, where, s, v);
+}
+
+/* --- fields --- */
+
+/* Set the bits of value in a big-endian number of size bytes, whose other bits stay. */
+static void put_bits(uint8_t *at, unsigned size, uint64_t value)
+{
+    for (unsigned i = 0; i < size; i++)
+        at[i] |= (uint8_t)(value >> (8 * (size - 1 - i)));
+}
+
+/* Add a field that varies to the template. The constant must leave room for all that the variable
+ * adds. */
+static void add_field(struct text *x, const char *where, const struct layer *l,
+                      const struct layer_field *f, const struct value *v)
+{
+    const struct template_var *var = &x->t->vars[v->var];
+    uint32_t most = var->last >> v->shift;
+    uint64_t low = v->base & (f->kind == FIELD_MAC ? UINT32_MAX : UINT64_MAX);
+    uint64_t room = (1ull << f->width) - 1;
+
+    if (most > v->mask)
+        most = v->mask;
+    x->vars_used |= 1u << v->var;
+    if (layer_defs[l->kind].summed) {
+        BAD(x, "%s may not vary: a checksum covers it", where);
+        return;
+    }
+    if (low + most > room) {
+        if (f->kind == FIELD_NUMBER)
+            BAD(x, "%s: with %s it reaches %llu, above %llu", where, var->name,
+                (unsigned long long)(low + most), (unsigned long long)room);
+        else
+            BAD(x, "%s: with %s it overflows", where, var->name);
+        return;
+    }
+    if (x->t->n_fields == TEMPLATE_MAX_FIELDS) {
+        BAD(x, "%s: more than %u fields that vary", where, TEMPLATE_MAX_FIELDS);
+        return;
+    }
+    x->t->fields[x->t->n_fields++] = (struct template_field){
+        .offset = (uint16_t)(l->offset + f->offset + (f->kind == FIELD_MAC ? 2 : 0)),
+        .size = f->size,
+        .lshift = f->lshift,
+        .var = v->var,
+        .shift = v->shift,
+        .mask = v->mask,
+        .base = (uint32_t)low,
+    };
+}
+
+static void set_field(struct text *x, const char *where, struct layer *l,
+                      const struct layer_field *f, const struct value *v)
+{
+    uint8_t *at = x->bytes + l->offset + f->offset;
+
+    if (v->varies) {
+        l->varies = true;
+        add_field(x, where, l, f, v);
+        if (f->kind == FIELD_MAC)
+            put_bits(at, 2, v->base >> 32);
+    } else if (f->kind == FIELD_MAC) {
+        put_bits(at, 6, v->base);
+    } else {
+        put_bits(at, f->size, v->base << f->lshift);
+    }
+}
+
+static unsigned n_fields(const struct layer_def *def)
+{
+    unsigned n = 0;
+
+    while (n < LAYER_FIELDS && def->fields[n].key != NULL)
+        n++;
+    return n;
+}
+
+/* Read the pairs of key and value of a line. Returns false after an error that makes the rest
+ * unreadable. */
+static bool parse_fields(struct text *x, struct layer *l)
+{
+    const struct layer_def *def = &layer_defs[l->kind];
+    const char *layer = layer_names[l->kind], *names[LAYER_FIELDS], *key;
+    unsigned n = n_fields(def);
+    char where[64], hint[256];
+
+    for (unsigned i = 0; i < n; i++)
+        names[i] = def->fields[i].key;
+    while ((key = text_take(x)) != NULL) {
+        struct value v;
+        unsigned i = 0;
+
+        while (i < n && strcmp(names[i], key) != 0)
+            i++;
+        if (i == n) {
+            BAD(x, "%s has no \"%s\"%s", layer, key, text_hint(key, names, n, hint, sizeof(hint)));
+            return false;
+        }
+        snprintf(where, sizeof(where), "%s: %s", layer, key);
+        if (!parse_value(x, where, &def->fields[i], &v))
+            return false;
+        if (l->given & 1u << i) {
+            BAD(x, "%s is given twice", where);
+            return false;
+        }
+        l->given |= 1u << i;
+        set_field(x, where, l, &def->fields[i], &v);
+    }
+    return true;
+}
+
+/* Set the fields that the line does not give to their defaults; report those that it must give. */
+static void complete_fields(struct text *x, struct layer *l)
+{
+    const struct layer_def *def = &layer_defs[l->kind];
+    unsigned n = n_fields(def);
+
+    for (unsigned i = 0; i < n; i++) {
+        const struct layer_field *f = &def->fields[i];
+
+        if (l->given & 1u << i)
+            continue;
+        if (f->required)
+            BAD(x, "%s: %s is missing", layer_names[l->kind], f->key);
+        else
+            put_bits(x->bytes + l->offset + f->offset, f->kind == FIELD_MAC ? 6 : f->size,
+                     (uint64_t)f->def << f->lshift);
+    }
+}
+
+bool layer_given(const struct layer *l, const char *key)
+{
+    const struct layer_def *def = &layer_defs[l->kind];
+    unsigned n = n_fields(def);
+
+    for (unsigned i = 0; i < n; i++)
+        if (strcmp(def->fields[i].key, key) == 0)
+            return (l->given & 1u << i) != 0;
+    return false;
+}
+
+/* May a layer of this kind come next? Returns false after an error. */
+static bool good_order(struct text *x, enum layer_kind kind)
+{
+    const struct layer *prev = x->n_layers > 0 ? &x->layer[x->n_layers - 1] : NULL;
+    char list[128] = "";
+
+    if (x->n_layers == TEMPLATE_MAX_LAYERS) {
+        BAD(x, "more than %u layers", TEMPLATE_MAX_LAYERS);
+        return false;
+    }
+    if (kind == LAYER_ETHER) {
+        if (prev != NULL)
+            BAD(x, "ether must be the first layer");
+        return prev == NULL;
+    }
+    if (prev == NULL) {
+        BAD(x, "the first layer must be ether, not %s", layer_names[kind]);
+        return false;
+    }
+    if (layer_defs[kind].after & 1u << prev->kind)
+        return true;
+    for (unsigned i = 0; i < LAYER_KINDS; i++)
+        if (layer_defs[kind].after & 1u << i)
+            snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
+                     list[0] == '\0' ? "" : " or ", layer_names[i]);
+    BAD(x, "%s cannot follow %s; it follows %s", layer_names[kind], layer_names[prev->kind], list);
+    return false;
+}
+
+void layer_parse(struct text *x, enum layer_kind kind)
+{
+    const struct layer_def *def = &layer_defs[kind];
+    struct layer *l = &x->layer[x->n_layers];
+
+    if (!good_order(x, kind))
+        return;
+    *l = (struct layer){.kind = kind, .loc = x->loc, .offset = x->len, .len = def->len};
+    memcpy(x->bytes + l->offset, def->fixed, sizeof(def->fixed));
+    /* The TPID of a VLAN tag is written into the type of the layer before, which so must be zero.
+     */
+    if (kind == LAYER_VLAN && layer_given(&x->layer[x->n_layers - 1], "type"))
+        BAD(x, "vlan: the %s before it has a type already; say tpid here instead",
+            layer_names[x->layer[x->n_layers - 1].kind]);
+    if (parse_fields(x, l))
+        complete_fields(x, l);
+    if (kind == LAYER_GRE && !layer_given(l, "key")) {
+        l->len = 4;
+        x->bytes[l->offset] = 0;
+    }
+    x->len = (uint16_t)(x->len + l->len);
+    x->n_layers++;
+}
