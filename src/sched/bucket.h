@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A token bucket that counts in time: instead of the tokens that are in it, it keeps the TSC at
- * which it will be full. Then nothing has to be done while it fills up, and when a packet may leave
- * is a subtraction. A byte costs a number of TSC cycles with 22 binary places, and what is left of
- * a cycle is carried over: so rates are exact to 1e-5 at 1 Tbit/s, and better below.
+ * A token bucket that counts in time: instead of its tokens it keeps the TSC at which it will be
+ * full. So a bucket that fills up needs no work, and the time at which a packet may leave is a
+ * subtraction. A byte costs a number of TSC cycles with 22 binary places, and the rest of a cycle
+ * is carried over: rates are exact to 1e-5 at 1 Tbit/s, and better below.
  */
 #ifndef SCHED_BUCKET_H
 #define SCHED_BUCKET_H
@@ -13,19 +13,19 @@
 
 #define BUCKET_PLACES 22
 
-/** A rate and a depth. */
+/** A rate and a depth, as a bucket counts them. */
 struct pace {
     uint64_t byte;  /* TSC cycles in which a byte is earned, times 2^BUCKET_PLACES */
     uint64_t depth; /* TSC cycles in which the empty bucket fills up */
 };
 
 struct bucket {
-    uint64_t full_at; /* TSC; in the past: it is full */
+    uint64_t full_at; /* TSC; in the past: the bucket is full */
     uint32_t part;    /* of a cycle beyond full_at, times 2^BUCKET_PLACES */
-    uint32_t next;    /* in its slot of the timing wheel, see timers.h */
+    uint32_t next;    /* the next node in the same slot of the timers (timers.h) */
 };
 
-/** rate in bit/s, depth in bytes. */
+/** The pace of a rate in bit/s and a depth in bytes, on a TSC of hz. */
 static inline struct pace pace_of(uint64_t hz, uint64_t rate, uint64_t depth)
 {
     double cycles = (double)hz * 8 / (double)rate;
@@ -34,24 +34,25 @@ static inline struct pace pace_of(uint64_t hz, uint64_t rate, uint64_t depth)
                          .depth = (uint64_t)(cycles * (double)depth)};
 }
 
-/** Is a at or after b? TSC values; true in the half of their range. */
+/** Is a at or after b? TSC values at most half their range apart. */
 static inline bool is_after(uint64_t a, uint64_t b)
 {
     return (int64_t)(a - b) >= 0;
 }
 
-/** What so many bytes cost, in TSC cycles times 2^BUCKET_PLACES. */
+/** The cost of so many bytes, in TSC cycles times 2^BUCKET_PLACES. */
 static inline uint64_t bucket_cost(const struct pace *p, uint32_t bytes)
 {
     return p->byte * bytes;
 }
 
-/** The TSC from which that may be taken out. It must be no more than the bucket holds. */
+/** The TSC from which a cost may be taken; the cost must be no more than the bucket holds. */
 static inline uint64_t bucket_ready(const struct bucket *b, const struct pace *p, uint64_t cost)
 {
     return b->full_at + (cost >> BUCKET_PLACES) - p->depth;
 }
 
+/** Take a cost out of a bucket, now (TSC). */
 static inline void bucket_take(struct bucket *b, uint64_t cost, uint64_t now)
 {
     bool full = is_after(now, b->full_at);
@@ -61,6 +62,7 @@ static inline void bucket_take(struct bucket *b, uint64_t cost, uint64_t now)
     b->part = cost & ((1u << BUCKET_PLACES) - 1);
 }
 
+/** Let a bucket be half full now (TSC). */
 static inline void bucket_fill_half(struct bucket *b, const struct pace *p, uint64_t now)
 {
     b->full_at = now + p->depth / 2;

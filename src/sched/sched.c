@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From the interface to the engine that was chosen: once for each burst. */
+/* From the interface of a scheduler to its backend: one indirect call for each burst. */
+#include "sched/sched.h"
+
 #include <errno.h>
 
 #include <rte_cycles.h>
 #include <rte_malloc.h>
 
 #include "base/log.h"
-#include "sched/engine.h"
+#include "sched/backend.h"
 
-#define FINDINGS 64
+#define MAX_FINDINGS 64
 
+/* Report the errors among findings. Returns 0 where there are none, else -EINVAL. */
 static int refuse(const char *name, const char *what, unsigned which, const struct qos_finding *f,
                   unsigned n)
 {
@@ -25,10 +28,11 @@ static int refuse(const char *name, const char *what, unsigned which, const stru
     return bad;
 }
 
+/* Check a configuration but for its profiles. */
 static int check(const struct sched_config *config)
 {
-    struct qos_finding f[FINDINGS];
-    unsigned n = qos_scheduler_check(config->shape, config->direction, f, FINDINGS);
+    struct qos_finding f[MAX_FINDINGS];
+    unsigned n = qos_scheduler_check(config->shape, config->direction, f, MAX_FINDINGS);
     int bad = refuse(config->name, "port", 0, f, n);
 
     if (config->n_profiles == 0 || config->n_profiles > config->max_profiles ||
@@ -42,12 +46,12 @@ static int check(const struct sched_config *config)
 
 int sched_check_profiles(const struct sched_config *config, uint64_t clock)
 {
-    struct qos_finding f[FINDINGS];
+    struct qos_finding f[MAX_FINDINGS];
     int bad = 0;
 
     for (unsigned i = 0; i < config->n_profiles; i++) {
-        unsigned n = qos_shape_check(config->shape, clock,
-                                     &config->profiles[i].shape[config->direction], f, FINDINGS);
+        unsigned n = qos_shape_check(
+            config->shape, clock, &config->profiles[i].shape[config->direction], f, MAX_FINDINGS);
         bad |= refuse(config->name, "profile", i, f, n);
     }
     return bad != 0 ? -EINVAL : 0;
@@ -62,6 +66,7 @@ uint64_t sched_heap_bytes(int socket)
                : 0;
 }
 
+/* Make the counters of all classes of all subports. Returns 0 or -ENOMEM. */
 static int count_classes(struct sched *s, const struct sched_config *config)
 {
     uint64_t before = sched_heap_bytes(config->socket);
@@ -75,13 +80,13 @@ static int count_classes(struct sched *s, const struct sched_config *config)
 
 struct sched *sched_create(const struct sched_config *config)
 {
-    const struct sched_engine *engine =
-        config->shape->engine == QOS_LIBRTE_SCHED ? &sched_library : &sched_wheel;
-    struct sched *s = check(config) == 0 ? engine->create(config) : NULL;
+    const struct sched_backend *backend =
+        config->shape->backend == QOS_LIBRTE_SCHED ? &sched_librte : &sched_wheel;
+    struct sched *s = check(config) == 0 ? backend->create(config) : NULL;
 
     if (s == NULL)
         return NULL;
-    s->engine = engine;
+    s->backend = backend;
     if (count_classes(s, config) != 0) {
         log_error("scheduler %s: no memory", config->name);
         sched_free(s);
@@ -95,42 +100,42 @@ void sched_free(struct sched *s)
     if (s == NULL)
         return;
     rte_free(s->class);
-    s->engine->free(s);
+    s->backend->free(s);
 }
 
 uint32_t sched_enqueue(struct sched *s, struct rte_mbuf **m, uint32_t n)
 {
-    return s->engine->enqueue(s, m, n);
+    return s->backend->enqueue(s, m, n);
 }
 
 uint32_t sched_dequeue(struct sched *s, struct rte_mbuf **m, uint32_t n)
 {
-    return s->engine->dequeue(s, rte_rdtsc(), m, n);
+    return s->backend->dequeue(s, rte_rdtsc(), m, n);
 }
 
 uint32_t sched_dequeue_at(struct sched *s, uint64_t now, struct rte_mbuf **m, uint32_t n)
 {
-    return s->engine->dequeue(s, now, m, n);
+    return s->backend->dequeue(s, now, m, n);
 }
 
 int sched_set_profile(struct sched *s, uint32_t pipe, uint32_t profile)
 {
-    return s->engine->set_profile(s, pipe, profile);
+    return s->backend->set_profile(s, pipe, profile);
 }
 
 int64_t sched_clear(struct sched *s, uint32_t pipe)
 {
-    return s->engine->clear != NULL ? s->engine->clear(s, pipe) : -ENOTSUP;
+    return s->backend->clear != NULL ? s->backend->clear(s, pipe) : -ENOTSUP;
 }
 
 int sched_add_profile(struct sched *s, const struct qos_shape *shape)
 {
-    return s->engine->add_profile(s, shape);
+    return s->backend->add_profile(s, shape);
 }
 
 int sched_set_subport_rate(struct sched *s, uint32_t subport, uint64_t rate)
 {
-    return s->engine->set_subport_rate(s, subport, rate);
+    return s->backend->set_subport_rate(s, subport, rate);
 }
 
 uint64_t sched_held(const struct sched *s)
@@ -143,7 +148,7 @@ uint64_t sched_held(const struct sched *s)
 
 struct sched_drops sched_drops(const struct sched *s)
 {
-    return s->engine->drops(s);
+    return s->backend->drops(s);
 }
 
 const struct sched_class *sched_class(const struct sched *s, uint32_t subport, unsigned class)
@@ -153,13 +158,13 @@ const struct sched_class *sched_class(const struct sched *s, uint32_t subport, u
 
 const uint64_t *sched_pipe_drops(const struct sched *s, uint32_t pipe)
 {
-    return s->engine->pipe_drops != NULL ? s->engine->pipe_drops(s, pipe) : NULL;
+    return s->backend->pipe_drops != NULL ? s->backend->pipe_drops(s, pipe) : NULL;
 }
 
 int sched_read_queue(struct sched *s, uint32_t pipe, unsigned queue,
                      struct sched_queue_counters *add)
 {
-    return s->engine->read_queue(s, pipe, queue, add);
+    return s->backend->read_queue(s, pipe, queue, add);
 }
 
 uint64_t sched_lost_cycles(const struct sched *s)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The hierarchical scheduler behind a narrow interface: configure, enqueue a burst, dequeue a
- * burst, read counters. This is all that the qos task knows of it, and what the accuracy tests are
- * written against. Two engines do it, as the scheduler's shape says: our own (wheel.h) and one that
- * stands on librte_sched (library.h). One thread does all of it; only sched_held(), sched_class(),
- * sched_pipe_drops(), sched_lost_cycles() and sched_bytes() may be called by others.
+ * burst, read counters. The qos task knows no more of a scheduler, and the accuracy tests are
+ * written against it. One of two backends does the work, as the parameters say: the wheel (wheel.h)
+ * or DPDK's librte_sched (librte_sched.h).
  *
- * An mbuf is of one segment. While it is here, the scheduler owns its next and tx_offload.
+ * One thread makes all calls; only sched_held(), sched_class(), sched_pipe_drops(),
+ * sched_lost_cycles() and sched_bytes() may be called by others.
+ *
+ * An mbuf is of one segment. While it is queued, the scheduler owns its next and tx_offload.
  *
  * A packet names its queue in m->hash.sched.queue_id: pipe * 16 + queue, where pipe counts through
  * all subports (subport * pipes_per_subport + pipe within it).
@@ -19,9 +21,9 @@
 
 #include <rte_mbuf.h>
 
-#include "config/qos_fit.h"
+#include "sched/params.h"
 
-/** What a scheduler is made of. Pointers need to live during sched_create() only. */
+/** What sched_create() makes a scheduler of. Pointers need to live during the call only. */
 struct sched_config {
     const char *name;
     int socket;
@@ -32,6 +34,7 @@ struct sched_config {
     unsigned max_profiles; /* room for profiles that are added later */
 };
 
+/** What a queue has counted since it was last read. */
 struct sched_queue_counters {
     uint64_t packets, bytes; /* taken into the queue */
     uint64_t tail, aqm;      /* dropped: queue full; by RED or PIE */
@@ -40,9 +43,9 @@ struct sched_queue_counters {
 };
 
 /**
- * What a class of a subport, all its pipes together, has done since the start: one cache line.
- * Written by the thread that schedules; anyone may read it with relaxed loads. accepted - sent -
- * cleared wait.
+ * What a class of a subport, all its pipes together, has counted since the start: one cache line.
+ * Written by the thread that schedules; any thread may read it with relaxed loads. Packets that
+ * wait are accepted - sent - cleared.
  */
 struct sched_class {
     uint64_t accepted;  /* packets taken into queues */
@@ -52,7 +55,7 @@ struct sched_class {
     uint64_t cleared;   /* packets that waited and were dropped by sched_clear() */
 } __rte_cache_aligned;
 
-static_assert(sizeof(struct sched_class) == QOS_SCHED_CLASS, "as the plan counts them");
+static_assert(sizeof(struct sched_class) == RTE_CACHE_LINE_SIZE, "one line for each packet");
 
 /** Why packets did not get in, since the start. */
 struct sched_drops {
@@ -61,40 +64,41 @@ struct sched_drops {
 
 struct sched;
 
-/** Returns NULL with the reason on stderr. No pipe is active until sched_set_profile(). */
+/** Build a scheduler; its configuration is checked first. Returns NULL with the reason on stderr.
+ * No pipe is active until sched_set_profile(). */
 struct sched *sched_create(const struct sched_config *config);
 
-/** Release it; packets that it holds are freed. */
+/** Release a scheduler (NULL: nothing to do); packets that wait in it are freed. */
 void sched_free(struct sched *s);
 
 /**
- * Put n packets into their queues; takes all of them: what is not accepted is freed and counted.
- * Returns how many were accepted.
+ * Put n packets into their queues. The scheduler takes all of them: what is not accepted is freed
+ * and counted. Returns how many were accepted.
  */
 uint32_t sched_enqueue(struct sched *s, struct rte_mbuf **m, uint32_t n);
 
-/** Take up to n packets that may leave now. */
+/** Take up to n packets that may leave now. Returns their number. */
 uint32_t sched_dequeue(struct sched *s, struct rte_mbuf **m, uint32_t n);
 
 /**
- * The same at a time (in TSC cycles) that the caller tells, instead of reading the TSC: for tests,
- * and where it was just read. Time does not go back: an earlier one than the last counts as that.
- * librte_sched reads the TSC itself; there, now must be what rte_rdtsc() has just said.
+ * Take up to n packets that may leave at a time (TSC cycles) that the caller tells: for tests, and
+ * where the TSC was just read. Time does not go back: a time before the last one counts as the last
+ * one. librte_sched reads the TSC itself; there, now must be what rte_rdtsc() has just said.
  */
 uint32_t sched_dequeue_at(struct sched *s, uint64_t now, struct rte_mbuf **m, uint32_t n);
 
 /**
- * Give a pipe a profile (index in profiles[]), at first or in its place while packets are queued:
- * none is lost or reordered. Its bucket starts half full. Returns 0 or -EINVAL. With our own engine
- * a packet that waits for credit may leave up to 2^26 cycles (26 ms) later than the new one would
- * let it.
+ * Give a pipe a profile (index in profiles[]), its first one or another while packets are queued:
+ * none is lost or reordered. The pipe's bucket starts half full. Returns 0 or -EINVAL. In the wheel
+ * a packet that waits for credit may leave up to 2^26 cycles (26 ms) later than the new profile
+ * would let it.
  */
 int sched_set_profile(struct sched *s, uint32_t pipe, uint32_t profile);
 
 /**
- * Drop what waits in a pipe, and forget what its queues have counted: it becomes nobody's until the
- * next sched_set_profile(). Nothing may be enqueued until then. Returns the packets dropped, or
- * -EINVAL, or -ENOTSUP (librte_sched): they leave in their time.
+ * Drop what waits in a pipe, and forget what its queues have counted: the pipe is nobody's until
+ * the next sched_set_profile(), and nothing may be enqueued until then. Returns the packets
+ * dropped, or -EINVAL, or -ENOTSUP (librte_sched): they leave in their time.
  */
 int64_t sched_clear(struct sched *s, uint32_t pipe);
 
@@ -105,33 +109,35 @@ int sched_add_profile(struct sched *s, const struct qos_shape *shape);
  * rates so far). */
 int sched_set_subport_rate(struct sched *s, uint32_t subport, uint64_t rate);
 
-/** Packets that wait. */
+/** Packets that wait in all queues. */
 uint64_t sched_held(const struct sched *s);
 
+/** Why packets were not accepted, all queues together, since the start. */
 struct sched_drops sched_drops(const struct sched *s);
 
 /** The counters of a class (0..QOS_CLASSES - 1) of a subport. Both must exist. */
 const struct sched_class *sched_class(const struct sched *s, uint32_t subport, unsigned class);
 
-/** Packets of a pipe that were dropped since the start: to be read with a relaxed load. NULL where
- * the engine does not count them by pipe (librte_sched). */
+/** Packets of a pipe that were dropped since the start, to be read with a relaxed load. NULL where
+ * the backend does not count them by pipe (librte_sched). */
 const uint64_t *sched_pipe_drops(const struct sched *s, uint32_t pipe);
 
-/** Add what a queue (0..15) of a pipe has counted since it was last read; depth is set. Returns 0
- * or -EINVAL. */
+/** Add what a queue (0..15) of a pipe has counted since it was last read to add, and set its depth.
+ * Returns 0 or -EINVAL. */
 int sched_read_queue(struct sched *s, uint32_t pipe, unsigned queue,
                      struct sched_queue_counters *add);
 
 /**
- * Time for which nobody got credits, in TSC cycles since the start, because the scheduler was not
- * asked to dequeue for long: shaped rates fall short by it. librte_sched loses portions of 2^24
- * cycles. With our own engine buckets go on filling up: it is what goes beyond the time in which
- * the slowest of all profiles' buckets is full, if packets waited. Those with a smaller bucket have
- * lost more.
+ * Time for which nobody got credits, in TSC cycles since the start, because nobody called
+ * sched_dequeue() for long: shaped rates fall short by that. librte_sched loses portions of 2^24
+ * cycles. In the wheel buckets go on filling up: lost is, where packets waited, the time beyond
+ * that in which the slowest of all profiles' buckets is full. Pipes with a smaller bucket have lost
+ * more.
  */
 uint64_t sched_lost_cycles(const struct sched *s);
 
-/** Bytes that the scheduler really takes; qos_sched_bytes() says beforehand what to expect. */
+/** Bytes of DPDK's heap that a scheduler really takes; qos_sched_bytes() says beforehand what to
+ * expect. */
 uint64_t sched_bytes(const struct sched *s);
 
 #endif

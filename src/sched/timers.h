@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A timing wheel of buckets that lack credit: slots of 2^13 TSC cycles (3 us at 2.6 GHz), linked
- * through the buckets. A time beyond the wheel's round (26 ms) waits in its last slot, and the one
- * who is woken looks again. A node is owner * 16 + class, or + 13 for the owner's own bucket.
+ * A timing wheel of buckets that lack credit. A slot stands for 2^13 TSC cycles (3 us at 2.6 GHz)
+ * and holds a list of nodes, linked through their buckets. A node is owner * 16 + class, or + 13
+ * for the owner's own bucket. A time beyond one round of the wheel (26 ms) goes into the last slot:
+ * the owner is woken too early, lacks credit still, and is added again.
  */
 #ifndef SCHED_TIMERS_H
 #define SCHED_TIMERS_H
@@ -13,18 +14,20 @@
 #define TIMERS_SLOTS 8192u
 #define TIMERS_NONE  UINT32_MAX
 
+/** Zero-initialise it but for at and slot: each slot is TIMERS_NONE. */
 struct timers {
-    uint64_t at;      /* number of the slot that is emptied next; its low bits are its place */
-    uint64_t pending; /* nodes */
-    uint32_t slot[TIMERS_SLOTS]; /* first node */
+    uint64_t at;      /* number of the slot that is emptied next: its low bits are its place */
+    uint64_t pending; /* nodes in all slots */
+    uint32_t slot[TIMERS_SLOTS]; /* its first node, or TIMERS_NONE */
 };
 
+/** The slot of a number (TSC >> TIMERS_SHIFT). */
 static inline uint32_t *timers_slot(struct timers *t, uint64_t number)
 {
     return &t->slot[number % TIMERS_SLOTS];
 }
 
-/** Wake a node at a TSC or up to a slot later; next is where it keeps its link. */
+/** Have a node woken at a TSC or up to a slot later; next is where its bucket keeps the link. */
 static inline void timers_add(struct timers *t, uint64_t tsc, uint32_t node, uint32_t *next)
 {
     uint64_t number = (tsc >> TIMERS_SHIFT) + 1;

@@ -1,28 +1,73 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* clang-format off */
 /*
- * Our own engine. What costs is memory that is touched, not instructions, so the layout comes
- * first:
+ * The wheel: vbng's own backend. Pipes take turns (deficit round robin, in bytes), and a bucket
+ * without credit waits in a timing wheel until it has earned enough.
  *
- *   pipe     one line: token bucket, which queues hold packets, what it waits for
- *   queue    half a line: first and last mbuf, counters; an array of pipes for each queue that is
- *            used. Packets are linked through their mbufs, so a queue's size is a limit and takes
- * no memory ring     of each class in each subport: the pipes that may send in it, in the order of
- * their turns. An array, so that what comes next can be prefetched timers   a timing wheel with the
- * buckets (of pipes, classes, subports) that lack credit
+ * The highest class that has a packet, may send in its subport and has credit goes first, in the
+ * whole scheduler. A pipe stands in the ring of its highest class that may send. It may stand in
+ * the rings of lower classes, too, and is put there at the latest when the highest one has run
+ * empty. So dequeue never searches through pipes or classes that may not send, and a pipe without
+ * credit costs nothing until its bucket holds enough for its next packet: the work is per packet,
+ * however many subscribers are held back.
  *
- * A packet that comes touches its pipe and its queue; one that leaves touches both again, and its
- * mbuf. A pipe without credit costs nothing until its bucket holds enough for the packet that is
- * next: so the work is per packet, however many subscribers are held back.
+ * Memory that is touched costs, not instructions, so the layout comes first. All but the mbufs is
+ * one piece of memory, which only the thread that schedules writes:
  *
- * The highest class that has something to send, may send in its subport and has credit goes first,
- * in the whole scheduler. Within a class, subports take turns of 8 frames of the mtu, and pipes in
- * a subport turns of one frame (deficit round robin, in bytes); with oversubscription best effort
- * has turns of so many frames as the pipe's weight.
+ *   array        entry                holds                                    touched by
+ *   -----------  -------------------  ---------------------------------------  ------------------
+ *   pipe[p]      64 bytes: one line   token bucket; bits by queue and class:   enqueue, dequeue
+ *                                     holds packets, is in a ring, waits
+ *   queue[q][p]  32 bytes: half a     first and last mbuf, length of the       enqueue, dequeue
+ *                line                 first, number of packets, counters
+ *   aqm[q][p]    16 or 80 bytes       state of RED or PIE                      both, where used
+ *   drops[q][p]  24 bytes             drops since they were read               enqueue that drops
+ *   cap[c][p]    16 bytes             token bucket of a class with a rate of   dequeue of such a
+ *                                     its own                                  class
+ *   profile[f]   some lines           rates and weights of a shape             dequeue
+ *   subport[s]   some lines           token buckets of the subport and its     dequeue
+ *                                     classes, heads of its rings
+ *     .ring[c]   4 bytes per pipe     pipes that may send in a class, in the   whoever puts a pipe
+ *                                     order of their turns                     in or takes it out
+ *   timers       4 bytes per slot,    lists of buckets that wait for credit,   dequeue
+ *                8192 slots           linked through the buckets
  *
- * A pipe is in the ring of its highest class that may send; it may be in those of others, too, and
- * is put there at the latest when that one is empty. So a pipe or class that may not send is never
- * searched for.
+ *   p: pipe, counted through all subports; q: queue, 0..15; c: class, 0..12. Only queues and
+ *   classes that the configuration uses have an array.
+ *
+ * The packets of a queue are linked through their mbufs, so a queue's size is a limit and takes no
+ * memory. A ring is an array, so that the pipes that come next can be prefetched.
+ *
+ * A class of a pipe is in one of three states:
+ *
+ *             enqueue: the first packet            serve: no packet is left
+ *     idle  ---------------------------->  in ring  ------------------------->  idle
+ *                                           |   ^
+ *           serve: a bucket lacks credit    |   |   the timer of that bucket
+ *                                           v   |
+ *                                          waits
+ *
+ * and bits of the pipe say in which:
+ *
+ *     queued   a queue holds packets
+ *     listed   the class stands in its ring
+ *     waits    the class lacks credit, or (WHEEL_SELF_BIT) the whole pipe does
+ *     timed    that bucket is linked into the timers; it stays there until its time even where a
+ *              new profile has ended the waiting
+ *
+ * Dequeue finds the next packet in four steps:
+ *
+ *     classes      the lowest bit: the highest class in which some subport may send
+ *     ready[c]     of its subports, the one whose turn it is: 8 frames of the mtu, then the next
+ *     ring[c]      of that subport, the pipe at the head: one frame, or in best effort with
+ *                  oversubscription as many as its weight says, then the next
+ *     queue[q][p]  of that pipe, the class's queue, or the best-effort queue that has had the least
+ *                  for its weight
+ *
+ * Other threads may read, with relaxed loads, the counters of struct sched and struct sched_class,
+ * and wheel_pipe.dropped.
  */
+/* clang-format on */
 #ifndef SCHED_WHEEL_H
 #define SCHED_WHEEL_H
 
@@ -31,31 +76,32 @@
 #include <rte_pie.h>
 #include <rte_red.h>
 
+#include "sched/backend.h"
 #include "sched/bucket.h"
-#include "sched/engine.h"
 #include "sched/timers.h"
 
-/** In bits of classes, the one that stands for the whole pipe or subport. */
+/** In bits of classes, the bit that stands for the whole pipe or subport. */
 #define WHEEL_SELF     QOS_CLASSES
 #define WHEEL_SELF_BIT (1u << WHEEL_SELF)
-#define WHEEL_BE_BITS  0xf000u /* in bits of queues */
+#define WHEEL_BE_BITS  0xf000u /* in bits of queues: best effort */
 
 struct wheel_pipe {
     struct bucket bucket;
-    uint16_t queued; /* bit per queue: holds packets */
-    uint16_t listed; /* bit per class: is in its ring */
-    uint16_t waits;  /* bit per class, and for all of it: lacks credit */
-    uint16_t timed;  /* likewise: its bucket is in the timing wheel */
-    int32_t deficit; /* bytes left of its last turn */
-    uint16_t profile;
+    uint16_t queued;             /* bit per queue: holds packets */
+    uint16_t listed;             /* bit per class: stands in its ring */
+    uint16_t waits;              /* bit per class, and for the whole pipe: lacks credit */
+    uint16_t timed;              /* likewise: its bucket is linked into the timers */
+    int32_t deficit;             /* bytes left of its last turn */
+    uint16_t profile;            /* UINT16_MAX: none yet */
     uint32_t wrr[QOS_BE_QUEUES]; /* best effort: bytes / weight sent so far, times 2^15 */
-    uint64_t dropped;            /* packets since the start; read by others, too */
+    uint64_t dropped;            /* packets since the start; read by other threads, too */
 } __rte_cache_aligned;
 
-/** The upper 16 bits of a pointer to an mbuf are free for a number. */
+/** The packets of a queue. The upper 16 bits of a pointer to an mbuf are free for a number. */
 struct wheel_queue {
-    uint64_t head;           /* and the length of that packet, at most 65535 */
-    uint64_t tail;           /* and the number of packets; both are valid if there are any */
+    uint64_t head;           /* first packet; and its length, at most 65535 */
+    uint64_t tail;           /* last packet; and the number of packets. If that is 0, both pointers
+                                are void */
     uint64_t packets, bytes; /* taken since they were read */
 };
 
@@ -74,9 +120,10 @@ struct wheel_ring {
 struct wheel_subport {
     struct bucket bucket;
     struct pace pace;
-    uint16_t backlog; /* bit per class: the ring is not empty */
-    uint16_t waits, timed;
-    uint16_t caps; /* bit per class: has a rate of its own; and for all: a rate below the port's */
+    uint16_t backlog;      /* bit per class: the ring is not empty */
+    uint16_t waits, timed; /* as those of a pipe */
+    uint16_t caps; /* bit per class: has a rate of its own; and for the whole subport: has a rate
+                      below the port's */
     struct wheel_ring ring[QOS_CLASSES];
     struct bucket cap[QOS_CLASSES];
     struct pace cap_pace[QOS_CLASSES];
@@ -85,9 +132,9 @@ struct wheel_subport {
 
 struct wheel_profile {
     struct pace pace;
-    int32_t be_turn; /* bytes of best effort in a turn */
-    uint16_t caps;   /* bit per class: has a rate of its own */
-    uint32_t wrr_cost[QOS_BE_QUEUES];
+    int32_t be_turn;                  /* bytes of best effort in a turn */
+    uint16_t caps;                    /* bit per class: has a rate of its own */
+    uint32_t wrr_cost[QOS_BE_QUEUES]; /* what a byte adds to wheel_pipe.wrr */
     struct pace cap_pace[QOS_CLASSES];
 } __rte_cache_aligned;
 
@@ -105,10 +152,10 @@ struct wheel {
     uint32_t mtu;
     int32_t frame; /* bytes: a pipe's turn */
     uint32_t n_pipes, n_subports, n_words;
-    uint32_t pipe_mask; /* in a subport */
-    uint8_t pipe_shift;
+    uint32_t pipe_mask; /* of a pipe's number: its place in its subport */
+    uint8_t pipe_shift; /* and beyond it, the subport */
     uint8_t aqm_size;
-    uint16_t red, pie; /* bit per queue */
+    uint16_t red, pie; /* bit per queue: has RED, has PIE */
 
     /* By queue or class; each points to an array by pipe. A queue that is not used has another's
      * array and size 0. */
@@ -116,14 +163,14 @@ struct wheel {
     uint16_t size[QOS_QUEUES];      /* packets */
     uint16_t be_others[QOS_QUEUES]; /* bits of the other best-effort queues; 0 for a strict one */
     struct bucket *cap[QOS_CLASSES];
-    struct wheel_drops *drops[QOS_QUEUES]; /* those that are not used share one */
+    struct wheel_drops *drops[QOS_QUEUES]; /* queues that are not used share one array */
     uint8_t *aqm[QOS_QUEUES];              /* RED's or PIE's state, aqm_size bytes each */
 
     uint64_t ready[QOS_CLASSES][WHEEL_WORDS]; /* bit per subport: has something that may leave */
     uint8_t turn[QOS_CLASSES];                /* the subport whose turn it is */
-    struct bucket line;                       /* the port's */
+    struct bucket line;                       /* of the port */
     struct pace line_pace;
-    struct rte_mbuf nobody; /* what is written without need goes here: cheaper than a branch */
+    struct rte_mbuf nobody; /* takes writes that are not needed: cheaper than a branch */
 
     struct sched_drops dropped;
     uint64_t hz, start;
@@ -136,52 +183,16 @@ struct wheel {
     struct timers timers;
 } __rte_cache_aligned;
 
-static_assert(sizeof(struct wheel_pipe) == QOS_WHEEL_PIPE, "as the plan counts them");
-static_assert(sizeof(struct wheel_queue) == QOS_WHEEL_QUEUE, "as the plan counts them");
-static_assert(sizeof(struct wheel_drops) == QOS_WHEEL_DROPS, "as the plan counts them");
-static_assert(sizeof(struct bucket) == QOS_WHEEL_CAP, "as the plan counts them");
-static_assert(sizeof(struct rte_red) == QOS_WHEEL_RED, "as the plan counts them");
-static_assert(sizeof(struct rte_pie) == QOS_WHEEL_PIE, "as the plan counts them");
-static_assert(sizeof(struct wheel_subport) == QOS_WHEEL_SUBPORT, "as the plan counts them");
-static_assert(sizeof(struct wheel_profile) == QOS_WHEEL_PROFILE, "as the plan counts them");
-static_assert(sizeof(struct wheel) == QOS_WHEEL_SELF, "as the plan counts them");
+static_assert(sizeof(struct wheel_pipe) == RTE_CACHE_LINE_SIZE, "a pipe is one line");
+static_assert(sizeof(struct wheel_queue) == RTE_CACHE_LINE_SIZE / 2, "a queue is half a line");
 static_assert(sizeof(uintptr_t) == 8, "pointers with 16 bits to spare");
 
-/* --- what the files of the engine share --- */
+/* --- the hot path: wheel_enqueue.c, wheel_dequeue.c --- */
 
-/** wheel_enqueue.c */
 uint32_t wheel_enqueue(struct sched *base, struct rte_mbuf **m, uint32_t n);
-/** wheel_dequeue.c */
 uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, uint32_t n);
 
-/** wheel_clear.c: see sched_clear(); and the packets of one queue, which is left as it is. */
-int64_t wheel_clear(struct sched *base, uint32_t pipe);
-void wheel_free_queue(const struct wheel_queue *q);
-
-/** wheel_ahead.c: fetch what serving up to n packets will touch: pipes, then queues, then packets.
- */
-void wheel_fetch(const struct wheel *w, uint32_t n);
-
-/* wheel_credit.c */
-
-/**
- * Have a bucket woken when it is ready (TSC), and note in the bits of its owner that it is waited
- * for. The owner is a pipe, or n_pipes + a subport; class WHEEL_SELF is its own bucket. Where that
- * is in the wheel already, for an earlier packet, it stays there.
- */
-void wheel_wait(struct wheel *w, uint32_t owner, unsigned class, uint64_t ready, uint16_t *waits,
-                uint16_t *timed);
-
-/** Wake those whose time has come, but no more than most. */
-void wheel_run_timers(struct wheel *w, uint64_t now, uint32_t most);
-
-/** The rates that not all have: a cap of a pipe's class, of a subport's class, and that of a
- * subport. Is there credit? If not, who lacks it waits. */
-bool wheel_may_leave(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class,
-                     uint32_t bytes);
-
-/** Take it. */
-void wheel_pay(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class, uint32_t bytes);
+/* --- what the files of the wheel share --- */
 
 static inline struct wheel *wheel_of(struct sched *s)
 {
@@ -190,22 +201,21 @@ static inline struct wheel *wheel_of(struct sched *s)
 
 #define WHEEL_POINTER ((UINT64_C(1) << 48) - 1)
 
+/** The mbuf in a word of a queue. */
 static inline struct rte_mbuf *wheel_mbuf(uint64_t word)
 {
     return (struct rte_mbuf *)(uintptr_t)(word & WHEEL_POINTER);
 }
+
+/** The number in a word of a queue. */
 static inline uint32_t wheel_number(uint64_t word)
 {
     return (uint32_t)(word >> 48);
 }
+
 static inline uint64_t wheel_word(const struct rte_mbuf *m, uint32_t number)
 {
     return (uint64_t)(uintptr_t)m | (uint64_t)number << 48;
-}
-
-static inline unsigned wheel_class(unsigned queue)
-{
-    return queue < QOS_BE ? queue : QOS_BE;
 }
 
 /** Classes of a pipe that hold packets and do not wait for credit of their own, a bit each. */
@@ -216,40 +226,14 @@ static inline uint32_t wheel_eligible(const struct wheel_pipe *p)
     return ((p->queued & ~WHEEL_BE_BITS) | best_effort) & ~p->waits;
 }
 
-/** Of a pipe's best-effort queues, that which has had the least for its weight. */
-static inline unsigned wheel_choose_queue(const struct wheel_pipe *p)
-{
-    uint32_t left = p->queued >> QOS_BE;
-    unsigned best = (unsigned)__builtin_ctz(left | 1u << (QOS_BE_QUEUES - 1));
-
-    for (left &= left - 1; unlikely(left != 0); left &= left - 1) {
-        unsigned i = (unsigned)__builtin_ctz(left);
-        if ((int32_t)(p->wrr[i] - p->wrr[best]) < 0)
-            best = i;
-    }
-    return QOS_BE + best;
-}
-
-/** Tell the port that a subport has something to send in a class. */
+/** Mark that a subport has something to send in a class. */
 static inline void wheel_set_ready(struct wheel *w, uint32_t subport, unsigned class)
 {
     w->ready[class][subport / 64] |= UINT64_C(1) << subport % 64;
     w->classes |= 1u << class;
 }
 
-/** A subport has nothing in a class, or may not send it. */
-static inline void wheel_clear_ready(struct wheel *w, uint32_t subport, unsigned class)
-{
-    uint64_t any = 0;
-
-    w->ready[class][subport / 64] &= ~(UINT64_C(1) << subport % 64);
-    for (uint32_t i = 0; i < w->n_words; i++)
-        any |= w->ready[class][i];
-    if (any == 0)
-        w->classes &= ~(1u << class);
-}
-
-/** Put a pipe at the end of a ring where it is not yet. */
+/** Put a pipe at the end of a ring in which it does not stand yet. */
 static inline void wheel_list(struct wheel *w, uint32_t pipe, struct wheel_pipe *p, unsigned class)
 {
     uint32_t subport = pipe >> w->pipe_shift;
@@ -263,8 +247,9 @@ static inline void wheel_list(struct wheel *w, uint32_t pipe, struct wheel_pipe 
         wheel_set_ready(w, subport, class);
 }
 
-/** See to it that a pipe's highest class is in its ring, unless the pipe lacks credit. Where a
- * class of the subport may have to wait, so that a lower one goes first, all are. */
+/** Put a pipe into the ring of its highest class that may send, unless the pipe lacks credit. Where
+ * a class of the subport may have to wait, so that a lower one goes first, into the rings of all
+ * its classes. */
 static inline void wheel_relist(struct wheel *w, uint32_t pipe, struct wheel_pipe *p)
 {
     uint32_t classes = wheel_eligible(p);

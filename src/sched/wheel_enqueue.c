@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Our own engine: packets come. */
+/* The hot path of the wheel: packets come. */
 #include "sched/wheel.h"
 
 #define BURST 64
 
 enum verdict { ACCEPTED, TAIL, RED, PIE };
 
-/* A queue with RED was empty for a while: a packet is always taken, and the average decays. Where
- * that was so short that the factor is above 1/2, DPDK shifts by -1 to round it, which C leaves
- * undefined: there we do it ourselves. */
+/* Tell RED of a packet to a queue that was empty for a while: the packet is always taken, and the
+ * average decays. After so short a while that the factor is above 1/2, DPDK shifts by -1 to round
+ * it, which is undefined in C: in that case the average is computed here. */
 static void red_was_empty(const struct rte_red_config *c, struct rte_red *red, uint64_t time)
 {
     uint64_t m = (time - red->q_time) / RTE_RED_S; /* packets that might have come meanwhile */
@@ -22,11 +22,11 @@ static void red_was_empty(const struct rte_red_config *c, struct rte_red *red, u
     }
 }
 
-/* Ask RED or PIE, if the queue has one. */
+/* Ask RED or PIE of a queue that has one of them. */
 static enum verdict manage(struct wheel *w, uint32_t pipe, unsigned queue, uint32_t depth,
                            uint32_t bytes)
 {
-    unsigned class = wheel_class(queue);
+    unsigned class = qos_class_of(queue);
     void *state = w->aqm[queue] + (size_t)pipe * w->aqm_size;
 
     if ((w->red & 1u << queue) != 0) {
@@ -40,8 +40,8 @@ static enum verdict manage(struct wheel *w, uint32_t pipe, unsigned queue, uint3
                                                                                     : ACCEPTED;
 }
 
-/* A best-effort queue that was empty must not have saved up its share: it begins where that one of
- * the others stands which has had the least so far. */
+/* Let a best-effort queue that was empty begin where that of the others stands which has had the
+ * least so far: an empty queue does not save up its share. */
 static void join_best_effort(struct wheel_pipe *p, unsigned queue, uint32_t others)
 {
     uint32_t least = p->wrr[__builtin_ctz(others) - QOS_BE];
@@ -51,15 +51,16 @@ static void join_best_effort(struct wheel_pipe *p, unsigned queue, uint32_t othe
         if ((int32_t)(other - least) < 0)
             least = other;
     }
-    /* Ahead of them by more than a packet: that was long ago, and the numbers have wrapped. */
+    /* A number that is ahead by more than a packet is old: the numbers have wrapped since. */
     if (p->wrr[queue - QOS_BE] - least > UINT32_MAX / 4)
         p->wrr[queue - QOS_BE] = least;
 }
 
+/* Put a packet into its queue q, and its pipe into the ring of its class. */
 static inline enum verdict put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q)
 {
     uint32_t path = m->hash.sched.queue_id, pipe = path / QOS_QUEUES;
-    unsigned queue = path % QOS_QUEUES, class = wheel_class(queue);
+    unsigned queue = path % QOS_QUEUES, class = qos_class_of(queue);
     struct wheel_pipe *p = &w->pipe[pipe];
     uint32_t depth = wheel_number(q->tail), bytes = m->pkt_len;
 
@@ -87,6 +88,7 @@ static inline enum verdict put(struct wheel *w, struct rte_mbuf *m, struct wheel
     return ACCEPTED;
 }
 
+/* Count a packet that was not accepted. */
 static void count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict v)
 {
     uint32_t path = m->hash.sched.queue_id;
@@ -111,8 +113,8 @@ static void count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict v
     d->bytes += m->pkt_len;
 }
 
-/* At most BURST of them. First fetch the lines of pipes and queues; then of the packets behind
- * which these will stand. */
+/* Put at most BURST packets into their queues. The lines of pipes and queues are prefetched first,
+ * then those of the last packets in the queues. Returns how many were accepted. */
 static uint32_t enqueue(struct wheel *w, struct rte_mbuf **m, uint32_t n)
 {
     struct wheel_queue *queue[BURST];

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Our own engine: built from a shape, changed while it runs, read. */
+/* The life of a wheel: its memory, building it, changes while it runs, counters. */
+#include "sched/wheel.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -7,13 +9,75 @@
 #include <rte_malloc.h>
 
 #include "base/log.h"
-#include "sched/wheel.h"
 
-#define PACE_SECS     4e-3 /* what a core that was away so long did not send, the line may catch up */
-#define SUBPORT_SECS  8e-3 /* depth of a subport's bucket */
-#define SUBPORT_LEAST 64   /* frames */
+#define SUBPORT_SECS  8e-3 /* depth of a subport's bucket: a core may be kept away for so long */
+#define SUBPORT_LEAST 64   /* frames: and at least so deep */
 #define WRR_PLACES    15
+#define MIN_RATE      1000 /* bit/s: below, the cycles of a large packet do not fit into 64 bits */
 
+/* --- before it is built --- */
+
+static void check_rate(struct findings *l, uint64_t clock, uint64_t rate)
+{
+    if (rate < MIN_RATE)
+        FIND_ERROR(l, QOS_RATE_TOO_LOW, .wanted = rate, .achieved = MIN_RATE);
+}
+
+/* Where the arrays of a wheel stand: offsets in its memory. Only queues and classes that are used
+ * have one. */
+struct layout {
+    unsigned queues, classes, aqm_queues; /* of a pipe */
+    unsigned aqm_size;                    /* bytes for each of aqm_queues */
+    uint64_t pipe, queue, drops, aqm, cap, ring, subport, profile, total;
+};
+
+/* Give n entries their place at the end, and round up to a line. */
+static uint64_t place(uint64_t *end, uint64_t n, uint64_t size)
+{
+    uint64_t at = *end;
+
+    *end += RTE_ALIGN_CEIL(n * size, RTE_CACHE_LINE_SIZE);
+    return at;
+}
+
+static struct layout layout_of(const struct cfg_scheduler *s, unsigned max_profiles)
+{
+    uint64_t pipes = (uint64_t)s->n_subports * s->pipes_per_subport, end = sizeof(struct wheel);
+    struct layout l = {0};
+
+    for (unsigned c = 0; c < QOS_CLASSES; c++) {
+        unsigned queues = c == QOS_BE ? QOS_BE_QUEUES : 1;
+        unsigned aqm = s->class[c].aqm == AQM_PIE ? sizeof(struct rte_pie) : sizeof(struct rte_red);
+
+        if (!qos_class_used(s, c))
+            continue;
+        l.classes++;
+        l.queues += queues;
+        if (s->class[c].aqm == AQM_TAIL)
+            continue;
+        l.aqm_queues += queues;
+        l.aqm_size = RTE_MAX(l.aqm_size, aqm);
+    }
+    l.pipe = place(&end, pipes, sizeof(struct wheel_pipe));
+    l.queue = place(&end, pipes * l.queues, sizeof(struct wheel_queue));
+    l.drops = place(&end, pipes * (l.queues + (l.queues < QOS_QUEUES)), sizeof(struct wheel_drops));
+    l.aqm = place(&end, pipes * l.aqm_queues, l.aqm_size);
+    l.cap = place(&end, pipes * l.classes, sizeof(struct bucket));
+    l.ring = place(&end, pipes * l.classes, sizeof(uint32_t));
+    l.subport = place(&end, s->n_subports, sizeof(struct wheel_subport));
+    l.profile = place(&end, max_profiles, sizeof(struct wheel_profile));
+    l.total = end;
+    return l;
+}
+
+static uint64_t wheel_bytes(const struct cfg_scheduler *s, unsigned max_profiles)
+{
+    return layout_of(s, max_profiles).total + SCHED_MALLOC_BYTES;
+}
+
+/* --- built from the parameters --- */
+
+/* Fill a profile from a shape. */
 static void take_profile(struct wheel *w, const struct qos_shape *shape, struct wheel_profile *p)
 {
     memset(p, 0, sizeof(*p));
@@ -31,6 +95,7 @@ static void take_profile(struct wheel *w, const struct qos_shape *shape, struct 
     w->slowest = RTE_MAX(w->slowest, p->pace.depth);
 }
 
+/* The pace of a subport, or of a class of one, at a rate in bit/s. */
 static struct pace subport_pace(const struct wheel *w, uint64_t rate)
 {
     uint64_t bytes = (uint64_t)((double)rate / 8 * SUBPORT_SECS);
@@ -38,7 +103,7 @@ static struct pace subport_pace(const struct wheel *w, uint64_t rate)
     return pace_of(w->hz, rate, RTE_MAX(bytes, (uint64_t)SUBPORT_LEAST * (uint32_t)w->frame));
 }
 
-/* A class's own rate counts where it is below the subport's. */
+/* Give a subport a rate. A class's own rate is a cap where it is below that. */
 static void set_rate(struct wheel *w, uint32_t subport, uint64_t rate)
 {
     struct wheel_subport *s = &w->subport[subport];
@@ -50,6 +115,7 @@ static void set_rate(struct wheel *w, uint32_t subport, uint64_t rate)
             s->caps |= (uint16_t)(1u << c);
 }
 
+/* Fill a subport from its parameters. */
 static void take_subport(struct wheel *w, uint32_t i, const struct cfg_subport *from,
                          enum qos_direction direction)
 {
@@ -64,7 +130,7 @@ static void take_subport(struct wheel *w, uint32_t i, const struct cfg_subport *
     set_rate(w, i, from->rate[direction]);
 }
 
-/* Returns 0 or -EINVAL. */
+/* Configure RED and PIE. Returns 0 or -EINVAL. */
 static int configure_aqm(struct wheel *w)
 {
     int bad = 0;
@@ -82,8 +148,8 @@ static int configure_aqm(struct wheel *w)
     return bad != 0 ? -EINVAL : 0;
 }
 
-/* Where the arrays of each queue and class are. */
-static void lay_out(struct wheel *w, const struct qos_wheel_layout *l)
+/* Set the pointers to the arrays of each queue and class. */
+static void lay_out(struct wheel *w, const struct layout *l)
 {
     uint8_t *at = (uint8_t *)w;
     unsigned queues = 0, aqm = 0, classes = 0;
@@ -93,7 +159,7 @@ static void lay_out(struct wheel *w, const struct qos_wheel_layout *l)
     w->profile = (struct wheel_profile *)(at + l->profile);
     w->aqm_size = (uint8_t)l->aqm_size;
     for (unsigned q = 0; q < QOS_QUEUES; q++) {
-        const struct cfg_class *k = &w->shape.class[wheel_class(q)];
+        const struct cfg_class *k = &w->shape.class[qos_class_of(q)];
         unsigned slot = k->size != 0 ? queues++ : l->queues;
 
         w->queue[q] =
@@ -117,8 +183,8 @@ static void lay_out(struct wheel *w, const struct qos_wheel_layout *l)
     }
 }
 
-static void start(struct wheel *w, const struct sched_config *config,
-                  const struct qos_wheel_layout *l)
+/* Fill zeroed memory: a wheel without packets, whose clock begins now. */
+static void start(struct wheel *w, const struct sched_config *config, const struct layout *l)
 {
     const struct cfg_scheduler *shape = config->shape;
 
@@ -135,7 +201,8 @@ static void start(struct wheel *w, const struct sched_config *config,
     w->mtu = shape->mtu;
     w->frame = (int32_t)(shape->mtu + shape->overhead);
     w->max_profiles = config->max_profiles;
-    w->line_pace = pace_of(w->hz, shape->rate, (uint64_t)((double)shape->rate / 8 * PACE_SECS));
+    w->line_pace =
+        pace_of(w->hz, shape->rate, (uint64_t)((double)shape->rate / 8 * SCHED_CATCH_UP_SECS));
     w->line.full_at = w->now;
     w->red_time = (double)shape->rate / 8 / (double)w->hz;
     w->timers.at = w->now >> TIMERS_SHIFT;
@@ -153,12 +220,12 @@ static void start(struct wheel *w, const struct sched_config *config,
 static struct sched *wheel_create(const struct sched_config *config)
 {
     uint64_t before = sched_heap_bytes(config->socket);
-    struct qos_wheel_layout l;
+    struct layout l;
     struct wheel *w;
 
     if (sched_check_profiles(config, 0) != 0)
         return NULL;
-    qos_wheel_layout(config->shape, config->max_profiles, &l);
+    l = layout_of(config->shape, config->max_profiles);
     w = rte_zmalloc_socket("sched", l.total, RTE_CACHE_LINE_SIZE, config->socket);
     if (w == NULL) {
         log_error("scheduler %s: no memory for %llu bytes", config->name,
@@ -175,13 +242,26 @@ static struct sched *wheel_create(const struct sched_config *config)
     return &w->base;
 }
 
+/* Free the packets of a queue, which itself stays as it is. */
+static void free_queue(const struct wheel_queue *q)
+{
+    struct rte_mbuf *m = wheel_mbuf(q->head), *next;
+
+    for (uint32_t n = wheel_number(q->tail); n > 0; n--, m = next) {
+        next = n > 1 ? m->next : NULL;
+        m->next = NULL;
+        m->tx_offload = 0;
+        rte_pktmbuf_free(m);
+    }
+}
+
 static void wheel_free(struct sched *base)
 {
     struct wheel *w = wheel_of(base);
 
     for (unsigned q = 0; q < QOS_QUEUES; q++)
         for (uint32_t i = 0; w->size[q] != 0 && i < w->n_pipes; i++)
-            wheel_free_queue(&w->queue[q][i]);
+            free_queue(&w->queue[q][i]);
     rte_free(w);
 }
 
@@ -210,14 +290,11 @@ static int wheel_set_profile(struct sched *base, uint32_t pipe, uint32_t profile
 static int wheel_add_profile(struct sched *base, const struct qos_shape *shape)
 {
     struct wheel *w = wheel_of(base);
-    struct qos_finding f[32];
-    unsigned n = qos_shape_check(&w->shape, 0, shape, f, RTE_DIM(f));
 
     if (w->n_profiles == w->max_profiles)
         return -ENOSPC;
-    for (unsigned i = 0; i < n; i++)
-        if (f[i].error)
-            return -EINVAL;
+    if (!qos_shape_fits(&w->shape, 0, shape))
+        return -EINVAL;
     take_profile(w, shape, &w->profile[w->n_profiles]);
     return (int)w->n_profiles++;
 }
@@ -227,7 +304,7 @@ static int wheel_set_subport_rate(struct sched *base, uint32_t subport, uint64_t
     struct wheel *w = wheel_of(base);
     struct wheel_subport *s;
 
-    if (subport >= w->n_subports || rate < QOS_WHEEL_MIN_RATE || rate > w->shape.rate)
+    if (subport >= w->n_subports || rate < MIN_RATE || rate > w->shape.rate)
         return -EINVAL;
     s = &w->subport[subport];
     set_rate(w, subport, rate);
@@ -238,7 +315,41 @@ static int wheel_set_subport_rate(struct sched *base, uint32_t subport, uint64_t
     return 0;
 }
 
-static struct sched_drops read_drops(const struct sched *base)
+static uint32_t clear_queue(struct wheel *w, uint32_t pipe, unsigned queue)
+{
+    struct wheel_queue *q = &w->queue[queue][pipe];
+    uint32_t n = wheel_number(q->tail);
+
+    free_queue(q);
+    memset(q, 0, sizeof(*q));
+    memset(&w->drops[queue][pipe], 0, sizeof(w->drops[queue][pipe]));
+    if (((w->red | w->pie) & 1u << queue) != 0)
+        memset(w->aqm[queue] + (size_t)pipe * w->aqm_size, 0, w->aqm_size);
+    sched_class_of(&w->base, pipe >> w->pipe_shift, queue)->cleared += n;
+    return n;
+}
+
+/* A cleared pipe stays where it stands in rings and timers: serve() and wake() take out a pipe
+ * without packets when they come across it. */
+static int64_t wheel_clear(struct sched *base, uint32_t pipe)
+{
+    struct wheel *w = wheel_of(base);
+    uint32_t n = 0;
+
+    if (pipe >= w->n_pipes)
+        return -EINVAL;
+    for (unsigned queue = 0; queue < QOS_QUEUES; queue++)
+        if (w->size[queue] != 0)
+            n += clear_queue(w, pipe, queue);
+    w->pipe[pipe].queued = 0;
+    __atomic_store_n(&w->pipe[pipe].dropped, 0, __ATOMIC_RELAXED);
+    sched_count_sent(base, n);
+    return n;
+}
+
+/* --- counters --- */
+
+static struct sched_drops wheel_drops(const struct sched *base)
 {
     return ((const struct wheel *)base)->dropped;
 }
@@ -273,7 +384,9 @@ static const uint64_t *wheel_pipe_drops(const struct sched *base, uint32_t pipe)
     return &((const struct wheel *)base)->pipe[pipe].dropped;
 }
 
-const struct sched_engine sched_wheel = {
+const struct sched_backend sched_wheel = {
+    .check_rate = check_rate,
+    .bytes = wheel_bytes,
     .create = wheel_create,
     .free = wheel_free,
     .enqueue = wheel_enqueue,
@@ -282,7 +395,7 @@ const struct sched_engine sched_wheel = {
     .clear = wheel_clear,
     .add_profile = wheel_add_profile,
     .set_subport_rate = wheel_set_subport_rate,
-    .drops = read_drops,
+    .drops = wheel_drops,
     .read_queue = wheel_read_queue,
     .pipe_drops = wheel_pipe_drops,
 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The engine that stands on librte_sched. doc/qos.md says what the library leaves to be done. */
-#include "sched/sched.h"
+#include "sched/librte_sched.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,47 +8,23 @@
 #include <rte_malloc.h>
 
 #include "base/log.h"
-#include "sched/library.h"
 
-/* The library can add a profile only if no other is the same in all its numbers; a bucket that is a
- * byte larger makes it another. */
+/* The library refuses a profile that equals another in all its numbers; a bucket that is a byte
+ * larger makes it a different one. So many equal profiles can be told apart. */
 #define SAME_PROFILES 64
 
 #define FLOOD       (UINT64_C(1) << 40) /* bytes: more than can wait */
 #define DRAIN_BURST 64
 #define DRAIN_IDLE  1000
 
-static void library_free(struct sched *base);
+/* --- life --- */
 
-static struct sched *library_create(const struct sched_config *config)
-{
-    struct library *s =
-        rte_zmalloc_socket("sched", sizeof(*s), RTE_CACHE_LINE_SIZE, config->socket);
-    unsigned n = config->shape->n_subports;
-
-    if (s == NULL) {
-        log_error("scheduler %s: no memory", config->name);
-        return NULL;
-    }
-    s->shape = *config->shape;
-    s->direction = config->direction;
-    s->overhead = s->shape.overhead;
-    s->n_subports = n;
-    memcpy(s->subport, config->shape->subports, n * sizeof(s->subport[0]));
-    s->shape.subports = s->subport;
-    if (library_build(s, config) != 0) {
-        library_free(&s->base);
-        return NULL;
-    }
-    return &s->base;
-}
-
-/* Let everything that waits pass at once. */
-static int open_gates(struct library *s)
+/* Let everything that waits leave at once. */
+static int open_gates(struct librte *s)
 {
     uint16_t qsize[QOS_CLASSES];
     struct rte_sched_subport_profile_params subport = {
-        .tb_rate = s->clock, .tb_size = FLOOD, .tc_period = qos_unbound_period_ms(s->clock)};
+        .tb_rate = s->clock, .tb_size = FLOOD, .tc_period = librte_unbound_period_ms(s->clock)};
     struct rte_sched_pipe_params pipe = {.tb_rate = s->clock,
                                          .tb_size = FLOOD,
                                          .tc_period = subport.tc_period,
@@ -57,7 +32,7 @@ static int open_gates(struct library *s)
                                          .wrr_weights = {1, 1, 1, 1}};
     uint32_t subport_id, pipe_id;
 
-    library_queue_sizes(&s->shape, qsize);
+    librte_queue_sizes(&s->shape, qsize);
     for (unsigned c = 0; c < QOS_CLASSES; c++) {
         subport.tc_rate[c] = s->clock / 2;
         pipe.tc_rate[c] = qsize[c] != 0 ? s->clock / 2 : 0;
@@ -75,9 +50,10 @@ static int open_gates(struct library *s)
     return 0;
 }
 
-/* The library frees what waits, but takes a queue that is exactly full for an empty one: so nothing
- * may wait. Room for the two profiles that this needs was left when the port was built. */
-static void drain(struct library *s)
+/* Empty all queues before the library frees them: it takes a queue that is exactly full for an
+ * empty one, and would leak its packets. The port was built with room for the two profiles that
+ * this needs. */
+static void drain(struct librte *s)
 {
     struct rte_mbuf *m[DRAIN_BURST];
 
@@ -92,9 +68,9 @@ static void drain(struct library *s)
     }
 }
 
-static void library_free(struct sched *base)
+static void librte_free(struct sched *base)
 {
-    struct library *s = library_of(base);
+    struct librte *s = librte_of(base);
 
     if (sched_held(&s->base) > 0)
         drain(s);
@@ -102,14 +78,37 @@ static void library_free(struct sched *base)
     rte_free(s);
 }
 
-static inline uint32_t subport_of(const struct library *s, const struct rte_mbuf *m)
+static struct sched *librte_create(const struct sched_config *config)
+{
+    struct librte *s = rte_zmalloc_socket("sched", sizeof(*s), RTE_CACHE_LINE_SIZE, config->socket);
+    unsigned n = config->shape->n_subports;
+
+    if (s == NULL) {
+        log_error("scheduler %s: no memory", config->name);
+        return NULL;
+    }
+    s->shape = *config->shape;
+    s->direction = config->direction;
+    s->overhead = s->shape.overhead;
+    s->n_subports = n;
+    memcpy(s->subport, config->shape->subports, n * sizeof(s->subport[0]));
+    s->shape.subports = s->subport;
+    if (librte_build(s, config) != 0) {
+        librte_free(&s->base);
+        return NULL;
+    }
+    return &s->base;
+}
+
+/* --- packets --- */
+
+static inline uint32_t subport_of(const struct librte *s, const struct rte_mbuf *m)
 {
     return m->hash.sched.queue_id / QOS_QUEUES >> s->pipe_shift;
 }
 
-/* Whom the library has refused it says only in these counters, which it clears when they are read.
- */
-static void count_refused(struct library *s, uint32_t subport)
+/* Learn what the library has refused: only these counters say it, and reading clears them. */
+static void count_refused(struct librte *s, uint32_t subport)
 {
     struct rte_sched_subport_stats stats;
     uint32_t oversubscribed;
@@ -127,9 +126,9 @@ static void count_refused(struct library *s, uint32_t subport)
     }
 }
 
-static uint32_t library_enqueue(struct sched *base, struct rte_mbuf **m, uint32_t n)
+static uint32_t librte_enqueue(struct sched *base, struct rte_mbuf **m, uint32_t n)
 {
-    struct library *s = library_of(base);
+    struct librte *s = librte_of(base);
     uint64_t touched[QOS_MAX_SUBPORTS / 64] = {0};
     uint32_t accepted;
 
@@ -149,22 +148,22 @@ static uint32_t library_enqueue(struct sched *base, struct rte_mbuf **m, uint32_
     return accepted;
 }
 
-/* The library reads the TSC itself: now must be about that. */
-static uint32_t library_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, uint32_t n)
+/* The library reads the TSC itself, so now must be close to it. */
+static uint32_t librte_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, uint32_t n)
 {
-    struct library *s = library_of(base);
+    struct librte *s = librte_of(base);
     uint64_t bytes = 0;
 
-    /* The library does not hold to the rate of its port: what it sends advances its clock, which
-     * gives it the credits to send more. Without this, time would run away whenever the bursts or
-     * the subports add up to more than the line. */
+    /* The pacer: the library does not keep to the rate of its port. What it sends advances its
+     * clock, which gives it the credits to send more, so that its time would run away whenever
+     * bursts or subports add up to more than the line. */
     if (n == 0 || s->free_at > now)
         return 0;
     if (now - s->free_at > s->slack)
         s->free_at = now - s->slack;
-    if (unlikely((now - s->previous) >> LIBRARY_CLOCK_WRAP_LOG2 != 0))
+    if (unlikely((now - s->previous) >> LIBRTE_CLOCK_WRAP_LOG2 != 0))
         sched_count_lost(base,
-                         (now - s->previous) >> LIBRARY_CLOCK_WRAP_LOG2 << LIBRARY_CLOCK_WRAP_LOG2);
+                         (now - s->previous) >> LIBRTE_CLOCK_WRAP_LOG2 << LIBRTE_CLOCK_WRAP_LOG2);
     s->previous = now;
 
     uint32_t got = (uint32_t)rte_sched_port_dequeue(s->port, m, n);
@@ -182,28 +181,32 @@ static uint32_t library_dequeue(struct sched *base, uint64_t now, struct rte_mbu
     return got;
 }
 
-static int library_set_profile(struct sched *base, uint32_t pipe, uint32_t profile)
+/* --- changes --- */
+
+static int librte_set_profile(struct sched *base, uint32_t pipe, uint32_t profile)
 {
-    struct library *s = library_of(base);
+    struct librte *s = librte_of(base);
+
     if (pipe >= s->n_pipes || profile >= s->n_profiles)
         return -EINVAL;
     return rte_sched_pipe_config(s->port, pipe >> s->pipe_shift,
                                  pipe & (s->shape.pipes_per_subport - 1), (int32_t)profile);
 }
 
-static int library_add_profile(struct sched *base, const struct qos_shape *shape)
+static int librte_add_profile(struct sched *base, const struct qos_shape *shape)
 {
-    struct library *s = library_of(base);
+    struct librte *s = librte_of(base);
     struct rte_sched_pipe_params p;
     uint32_t id = 0;
 
     if (s->n_profiles == s->max_profiles)
         return -ENOSPC;
-    if (library_pipe_params(s, shape, &p) != 0)
+    if (librte_pipe_params(s, shape, &p) != 0)
         return -EINVAL;
-    /* All subports have the same profiles, so that they accept or refuse this one alike. */
-    for (uint32_t i = 0; i < s->n_library_subports; i++) {
+    /* All subports have the same profiles, so they accept or refuse a new one alike. */
+    for (uint32_t i = 0; i < s->n_port_subports; i++) {
         int ret = rte_sched_subport_pipe_profile_add(s->port, i, &p, &id);
+
         for (unsigned k = 0; ret != 0 && i == 0 && k < SAME_PROFILES; k++) {
             p.tb_size++;
             ret = rte_sched_subport_pipe_profile_add(s->port, i, &p, &id);
@@ -214,8 +217,9 @@ static int library_add_profile(struct sched *base, const struct qos_shape *shape
     return (int)s->n_profiles++;
 }
 
-/* The library's profile with that rate for that subport, made if there is none yet. */
-static int subport_profile(struct library *s, uint32_t subport, uint64_t rate, uint32_t *id)
+/* Find the library's profile with that rate for that subport, or make it. Returns 0, -EINVAL or
+ * -ENOSPC. */
+static int subport_profile(struct librte *s, uint32_t subport, uint64_t rate, uint32_t *id)
 {
     struct rte_sched_subport_profile_params p;
 
@@ -225,9 +229,9 @@ static int subport_profile(struct library *s, uint32_t subport, uint64_t rate, u
             return 0;
         }
     }
-    if (library_subport_params(s, &s->subport[subport], rate, &p) != 0)
+    if (librte_subport_params(s, &s->subport[subport], rate, &p) != 0)
         return -EINVAL;
-    if (s->n_subport_profiles == s->n_subports + LIBRARY_SUBPORT_RATES)
+    if (s->n_subport_profiles == s->n_subports + LIBRTE_SUBPORT_RATES)
         return -ENOSPC;
     for (unsigned k = 0; k < SAME_PROFILES + s->n_subport_profiles; k++, p.tb_size++) {
         if (rte_sched_port_subport_profile_add(s->port, &p, id) != 0)
@@ -240,32 +244,36 @@ static int subport_profile(struct library *s, uint32_t subport, uint64_t rate, u
     return -EINVAL;
 }
 
-static int library_set_subport_rate(struct sched *base, uint32_t subport, uint64_t rate)
+static int librte_set_subport_rate(struct sched *base, uint32_t subport, uint64_t rate)
 {
-    struct library *s = library_of(base);
+    struct librte *s = librte_of(base);
     uint32_t id;
+    int ret;
 
     if (subport >= s->n_subports)
         return -EINVAL;
-    int ret = subport_profile(s, subport, rate, &id);
-    /* The subport exists: only its profile changes, and the other parameters are not read. */
+    ret = subport_profile(s, subport, rate, &id);
+    /* Of a subport that exists only the profile changes: other parameters (NULL) are not read. */
     return ret != 0 ? ret : rte_sched_subport_config(s->port, subport, NULL, id);
 }
 
-static struct sched_drops library_drops(const struct sched *base)
+/* --- counters --- */
+
+static struct sched_drops librte_drops(const struct sched *base)
 {
-    return ((const struct library *)base)->dropped;
+    return ((const struct librte *)base)->dropped;
 }
 
-static int library_read_queue(struct sched *base, uint32_t pipe, unsigned queue,
-                              struct sched_queue_counters *add)
+static int librte_read_queue(struct sched *base, uint32_t pipe, unsigned queue,
+                             struct sched_queue_counters *add)
 {
-    struct library *s = library_of(base);
+    struct librte *s = librte_of(base);
     struct rte_sched_queue_stats stats;
+    int ret;
 
     if (pipe >= s->n_pipes || queue >= QOS_QUEUES)
         return -EINVAL;
-    int ret = rte_sched_queue_read_stats(s->port, pipe * QOS_QUEUES + queue, &stats, &add->depth);
+    ret = rte_sched_queue_read_stats(s->port, pipe * QOS_QUEUES + queue, &stats, &add->depth);
     if (ret != 0)
         return ret;
     add->packets += stats.n_pkts;
@@ -276,14 +284,19 @@ static int library_read_queue(struct sched *base, uint32_t pipe, unsigned queue,
     return 0;
 }
 
-const struct sched_engine sched_library = {
-    .create = library_create,
-    .free = library_free,
-    .enqueue = library_enqueue,
-    .dequeue = library_dequeue,
-    .set_profile = library_set_profile,
-    .add_profile = library_add_profile,
-    .set_subport_rate = library_set_subport_rate,
-    .drops = library_drops,
-    .read_queue = library_read_queue,
+const struct sched_backend sched_librte = {
+    .clock = librte_clock,
+    .check_rate = librte_check_rate,
+    .check_shape = librte_check_shape,
+    .check_scheduler = librte_check_scheduler,
+    .bytes = librte_bytes,
+    .create = librte_create,
+    .free = librte_free,
+    .enqueue = librte_enqueue,
+    .dequeue = librte_dequeue,
+    .set_profile = librte_set_profile,
+    .add_profile = librte_add_profile,
+    .set_subport_rate = librte_set_subport_rate,
+    .drops = librte_drops,
+    .read_queue = librte_read_queue,
 };

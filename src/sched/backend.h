@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The inside of the scheduler, for the files of src/sched only: what a backend has to do, and what
+ * all backends share. */
+#ifndef SCHED_BACKEND_H
+#define SCHED_BACKEND_H
+
+#include "sched/check.h"
+#include "sched/sched.h"
+
+/** A core that was kept away from a scheduler may catch up so much time of the port's line. */
+#define SCHED_CATCH_UP_SECS 4e-3
+
+/** Header and trailer of an allocation from DPDK's heap, bytes. */
+#define SCHED_MALLOC_BYTES 128
+
+/** A list of findings that is being filled; what exceeds max is left out. */
+struct findings {
+    struct qos_finding *list;
+    unsigned n, max;
+};
+
+static inline void findings_add(struct findings *l, struct qos_finding f)
+{
+    if (l->n < l->max)
+        l->list[l->n++] = f;
+}
+
+#define FIND_ERROR(l, p, ...)                                                                      \
+    findings_add(l, (struct qos_finding){.problem = (p), .error = true, __VA_ARGS__})
+#define FIND_WARNING(l, p, ...) findings_add(l, (struct qos_finding){.problem = (p), __VA_ARGS__})
+
+/** A deviation from a configured rate that is worth a warning. */
+#define SCHED_DEVIATION 0.01
+
+/** The credits that a class of a shape earns in each tc_period. */
+struct class_period {
+    double credits;  /* bytes */
+    double achieved; /* bit/s that are sure where the rest of a period's credits is lost: the last
+                        frame may miss a single byte */
+    double enough;   /* ms: a tc_period with which that rest is at most SCHED_DEVIATION */
+};
+
+struct class_period class_period_of(const struct cfg_scheduler *s, const struct qos_shape *shape,
+                                    unsigned class);
+
+/** One way to do what sched.h and check.h promise. */
+struct sched_backend {
+    /* Of a scheduler: for each burst, and in one cache line. */
+
+    uint32_t (*enqueue)(struct sched *s, struct rte_mbuf **m, uint32_t n);
+    uint32_t (*dequeue)(struct sched *s, uint64_t now, struct rte_mbuf **m, uint32_t n);
+
+    /* Of a scheduler: its life, changes and counters. */
+
+    /** The configuration has been checked but for its profiles. Returns NULL with the reason on
+     * stderr. */
+    struct sched *(*create)(const struct sched_config *config);
+    void (*free)(struct sched *s);
+    int (*set_profile)(struct sched *s, uint32_t pipe, uint32_t profile);
+    /** NULL: the backend cannot. */
+    int64_t (*clear)(struct sched *s, uint32_t pipe);
+    int (*add_profile)(struct sched *s, const struct qos_shape *shape);
+    int (*set_subport_rate)(struct sched *s, uint32_t subport, uint64_t rate);
+    struct sched_drops (*drops)(const struct sched *s);
+    int (*read_queue)(struct sched *s, uint32_t pipe, unsigned queue,
+                      struct sched_queue_counters *add);
+    /** NULL: the backend does not count drops by pipe. */
+    const uint64_t *(*pipe_drops)(const struct sched *s, uint32_t pipe);
+
+    /* Of parameters alone; callable before EAL starts. */
+
+    /** See qos_check_clock(). NULL: all rates can be represented. */
+    uint64_t (*clock)(const struct cfg_scheduler *s, uint64_t hz, const uint64_t *rates,
+                      unsigned n);
+    /** Find what is wrong with a rate, which is above 0 and at most that of the port. */
+    void (*check_rate)(struct findings *l, uint64_t clock, uint64_t rate);
+    /** Find what only this backend cannot do of a shape, and of a scheduler. NULL: nothing. */
+    void (*check_shape)(struct findings *l, const struct cfg_scheduler *s,
+                        const struct qos_shape *shape);
+    void (*check_scheduler)(struct findings *l, const struct cfg_scheduler *s);
+    /** Bytes of memory of a scheduler without errors; 0: more than the backend can count. */
+    uint64_t (*bytes)(const struct cfg_scheduler *s, unsigned max_profiles);
+};
+
+extern const struct sched_backend sched_wheel, sched_librte;
+
+static inline const struct sched_backend *sched_backend_of(const struct cfg_scheduler *s)
+{
+    return s->backend == QOS_LIBRTE_SCHED ? &sched_librte : &sched_wheel;
+}
+
+/** The state that all backends have; it comes first in theirs. */
+struct sched {
+    const struct sched_backend *backend;
+    uint64_t accepted, sent; /* packets; written by the thread that schedules, read by anyone */
+    uint64_t lost;           /* TSC cycles; likewise */
+    uint64_t bytes;
+    struct sched_class *class; /* [subport * QOS_CLASSES + class] */
+};
+
+/** The counters of the class to which a queue (0..15) of a subport belongs. */
+static inline struct sched_class *sched_class_of(const struct sched *s, uint32_t subport,
+                                                 unsigned queue)
+{
+    return &s->class[subport * QOS_CLASSES + qos_class_of(queue)];
+}
+
+/** Account for packets that were put into queues. */
+static inline void sched_count_accepted(struct sched *s, uint32_t n)
+{
+    __atomic_store_n(&s->accepted, s->accepted + n, __ATOMIC_RELAXED);
+}
+
+/** Account for packets that have left. */
+static inline void sched_count_sent(struct sched *s, uint32_t n)
+{
+    __atomic_store_n(&s->sent, s->sent + n, __ATOMIC_RELAXED);
+}
+
+/** Account for time (TSC cycles) for which nobody got credits. */
+static inline void sched_count_lost(struct sched *s, uint64_t cycles)
+{
+    __atomic_store_n(&s->lost, s->lost + cycles, __ATOMIC_RELAXED);
+}
+
+/** Check all profiles of a configuration against a clock, as qos_check_clock() gives it. Returns 0,
+ * or -EINVAL with the reasons on stderr. */
+int sched_check_profiles(const struct sched_config *config, uint64_t clock);
+
+/** Bytes of DPDK's heap that are in use on a socket. */
+uint64_t sched_heap_bytes(int socket);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The parameters of a scheduler: what config/ reads from a file and a backend builds from. Free of
+ * DPDK, so that a configuration can be checked before EAL starts.
+ *
+ * The hierarchy is that of librte_sched, whichever backend runs it: scheduler (a port) -> subport
+ * (a group of subscribers) -> pipe (one subscriber) -> traffic class -> queue. Of the 13 classes,
+ * 0..11 are strict with one queue each; 12 is best effort with 4 queues that share it by weight.
+ * Queue q of a pipe, 0..15, belongs to class q where q < 12, else to best effort.
+ *
+ * Rates are in bit/s of frames with FCS unless the scheduler's overhead says otherwise.
+ */
+#ifndef SCHED_PARAMS_H
+#define SCHED_PARAMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+
+#define QOS_CLASSES      13
+#define QOS_BE           12 /* class number of best effort */
+#define QOS_BE_QUEUES    4
+#define QOS_QUEUES       16
+#define QOS_MAX_PROFILES 256
+#define QOS_MAX_SUBPORTS 256
+#define QOS_MAX_RATE     UINT64_C(1000000000000) /* bit/s */
+
+enum qos_direction { QOS_UP, QOS_DOWN, QOS_DIRECTIONS };
+
+/** How a subscriber is shaped in one direction. */
+struct qos_shape {
+    uint64_t rate;                    /* bit/s */
+    uint64_t burst;                   /* bytes: the token bucket's size */
+    uint64_t class_rate[QOS_CLASSES]; /* bit/s; equal to rate where the class has no cap */
+    uint32_t tc_period_ms;            /* time over which class caps are enforced */
+    uint8_t weight[QOS_BE_QUEUES];    /* of the best-effort queues, 1..255 */
+    uint8_t oversubscription_weight;  /* 1..255: the subscriber's share of best effort in a subport
+                                         that has sold more than its rate */
+};
+
+/** Key: qos.profiles.NAME */
+struct cfg_profile {
+    struct loc loc;
+    const char *name;
+    struct qos_shape shape[QOS_DIRECTIONS];
+};
+
+/** What runs a scheduler: vbng's own timing wheel (sched/wheel.h) or DPDK's librte_sched. */
+enum qos_backend { QOS_WHEEL, QOS_LIBRTE_SCHED };
+
+/** What drops before a queue is full: nothing, RED or PIE. */
+enum qos_aqm { AQM_TAIL, AQM_RED, AQM_PIE };
+
+/** The queues of one class, the same for all subscribers of a scheduler. size 0: the class is not
+ * used. */
+struct cfg_class {
+    uint16_t size; /* packets, a power of two */
+    enum qos_aqm aqm;
+    uint16_t red_min, red_max; /* packets */
+    uint8_t red_inverse_probability, red_weight_log2;
+    uint16_t pie_target_ms, pie_update_ms, pie_max_burst_ms, pie_tail;
+};
+
+/** A group of subscribers with a rate of its own. */
+struct cfg_subport {
+    struct loc loc;
+    const char *name;
+    uint32_t port;                    /* access port, index in ports[] */
+    uint16_t svlan_first, svlan_last; /* S-VLANs of its subscribers */
+    uint64_t rate[QOS_DIRECTIONS];    /* bit/s */
+    uint64_t class_rate[QOS_CLASSES]; /* bit/s, both directions; equal to rate where not capped */
+    uint32_t n_pipes;                 /* subscribers that the configuration names */
+};
+
+/** Key: qos.schedulers.NAME */
+struct cfg_scheduler {
+    struct loc loc;
+    const char *name;
+    enum qos_backend backend;
+    uint64_t rate;    /* bit/s of the port behind the scheduler */
+    uint8_t overhead; /* bytes that a packet counts beyond its frame in memory (default 4: FCS) */
+    uint32_t mtu;     /* largest frame in bytes, without overhead */
+    bool oversubscription;
+    struct cfg_class class[QOS_CLASSES];
+    uint32_t dscp_map[QOS_DIRECTIONS]; /* index in dscp_maps[] */
+    uint8_t non_ip_queue;              /* 0..15 */
+    unsigned n_subports;
+    struct cfg_subport *subports;
+    uint32_t pipes_per_subport; /* a power of two that holds the largest subport */
+};
+
+/** The class of a queue (0..15) of a pipe. */
+static inline unsigned qos_class_of(unsigned queue)
+{
+    return queue < QOS_BE ? queue : QOS_BE;
+}
+
+/** Does a scheduler have queues for a class? */
+static inline bool qos_class_used(const struct cfg_scheduler *s, unsigned class)
+{
+    return s->class[class].size != 0;
+}
+
+/** Does a shape cap a class that the scheduler uses? */
+static inline bool qos_has_caps(const struct cfg_scheduler *s, const struct qos_shape *shape)
+{
+    for (unsigned c = 0; c < QOS_CLASSES; c++)
+        if (qos_class_used(s, c) && shape->class_rate[c] < shape->rate)
+            return true;
+    return false;
+}
+
+/** The largest frame as the scheduler counts it, in bytes. */
+static inline uint32_t qos_largest_frame(const struct cfg_scheduler *s)
+{
+    return s->mtu + s->overhead;
+}
+
+#endif
