@@ -1,20 +1,48 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the subscriber of a packet and checks what it sent: on the access side by port and VLAN
- * pair, on a core side without tunnels by the destination address. The id goes into the mbuf.
+ * classify: finds the subscriber of each packet, on the access side by port and VLAN pair, on a
+ * core side without tunnels by the destination address; checks headers and source; writes the
+ * subscriber's id, and the queue where a scheduler follows, into the mbuf.
  */
+#include "engine/drops.h"
 #include "engine/task.h"
 #include "packet/ethernet.h"
 #include "packet/frame.h"
 #include "packet/ipv4.h"
 #include "packet/qinq.h"
 #include "packet/stages.h"
-#include "tables/shed.h"
+#include "tables/dscp.h"
 #include "tables/tables.h"
 
 enum { OUT_TO, OUT_PUNT };
-enum { ARG_MATCH, ARG_ANTI_SPOOF, ARG_SCHEDULER, ARG_SHED };
 enum { MATCH_QINQ, MATCH_IPV4, MATCH_ANY };
+enum { ARG_MATCH, ARG_ANTI_SPOOF, ARG_SCHEDULER, ARG_SHED, N_ARGS };
+
+static const char *const matches[] = {
+    [MATCH_QINQ] = "qinq", [MATCH_IPV4] = "ipv4", [MATCH_ANY] = "any", NULL};
+static const uint32_t match_gives[] = {
+    [MATCH_QINQ] = FACT_QINQ_IPV4, [MATCH_IPV4] = FACT_IPV4, [MATCH_ANY] = 0};
+
+static const struct task_param params[N_ARGS] = {
+    [ARG_MATCH] = {.name = "match",
+                   .type = PARAM_ENUM,
+                   .def = "qinq",
+                   .choices = matches,
+                   .choice_gives = match_gives,
+                   .help = "what names the subscriber: port and VLAN pair, or the destination "
+                           "address; any: VLAN pair, and what is not IPv4 passes, too"},
+    [ARG_ANTI_SPOOF] = {.name = "anti_spoof",
+                        .type = PARAM_BOOL,
+                        .def = "true",
+                        .help = "drop packets whose source is not the subscriber's (with match = "
+                                "\"qinq\" or \"any\")"},
+    [ARG_SCHEDULER] = {.name = "scheduler",
+                       .type = PARAM_SCHEDULER,
+                       .set_gives = FACT_PATH,
+                       .help = "write the queue of this scheduler, by the packet's DSCP, into the "
+                               "mbuf"},
+    [ARG_SHED] = {PARAM_IS_SHED},
+};
 
 enum {
     DROP_SEGMENTED,
@@ -29,8 +57,33 @@ enum {
     DROP_NO_SLOW_PATH,
     DROP_FOREIGN_MAC,
     DROP_OVERLOAD,
-    GOOD,
-    FOR_US,
+    N_DROPS
+};
+
+static const struct task_drop drops[N_DROPS] = {
+    [DROP_SEGMENTED] = {DROP_IS_SEGMENTED},
+    [DROP_SHORT_FRAME] = {DROP_IS_SHORT_FRAME},
+    [DROP_NOT_QINQ] = {"not_qinq", "The frame has no two VLAN tags",
+                       "Correct the access network's tags, or the port's tpid."},
+    [DROP_UNKNOWN_SUBSCRIBER] = {"unknown_subscriber",
+                                 "No subscriber has the VLAN pair on this port, or with match = "
+                                 "\"ipv4\" the destination address",
+                                 "Add the subscriber, or correct its VLAN pair or address."},
+    [DROP_NOT_IPV4] = {"not_ipv4", "Neither IPv4 nor ARP (IPv6?)",
+                       "None, if rare; else tell the sender, or let it pass with match = "
+                       "\"any\"."},
+    [DROP_BAD_IPV4] = {"bad_ipv4", "The IPv4 header is malformed",
+                       "Find who sends it: a broken device, or a link with another encapsulation "
+                       "than configured."},
+    [DROP_BAD_LENGTH] = {"bad_length", "IPv4 says to be longer than the frame",
+                         "Find who sends it: a device that cuts frames off."},
+    [DROP_BAD_CHECKSUM] = {"bad_checksum", "The checksum of the IPv4 header is wrong",
+                           "Look for a device or cable that damages packets."},
+    [DROP_SPOOFED] = {"spoofed", "The source address is not the subscriber's",
+                      "Correct its ipv4, or stop it."},
+    [DROP_NO_SLOW_PATH] = {DROP_IS_NO_SLOW_PATH},
+    [DROP_FOREIGN_MAC] = {DROP_IS_FOREIGN_MAC},
+    [DROP_OVERLOAD] = {DROP_IS_OVERLOAD},
 };
 
 struct classify {
@@ -42,10 +95,11 @@ struct classify {
     bool anti_spoof;
     bool by_address;
     bool not_only_ip; /* match = "any" */
-    bool encap;       /* this core goes on with it, and some next hop puts headers before it */
+    bool
+        encap; /* the next task runs on this core, and some next hop puts headers before a packet */
 };
 
-static const uint32_t no_slot; /* id 0: where the frame names no subscriber */
+static const uint32_t no_slot; /* id 0: the slot of a frame that names no subscriber */
 
 static int init(struct task *t, const struct task_env *env)
 {
@@ -95,7 +149,7 @@ static inline const uint32_t *slot_by_address(const struct classify *c, const st
                       rte_be_to_cpu_32(((const struct rte_ipv4_hdr *)(f + ETH_LEN))->dst_addr));
 }
 
-/* What is wrong with a frame that names no subscriber. */
+/* The verdict on a frame that names no subscriber. */
 static int why_nobody(const struct classify *c, const struct rte_mbuf *m)
 {
     const uint8_t *f = frame_bytes(m);
@@ -108,7 +162,7 @@ static int why_nobody(const struct classify *c, const struct rte_mbuf *m)
     if (!c->by_address)
         return qinq_is_double(qinq_tags(f)) ? DROP_UNKNOWN_SUBSCRIBER : DROP_NOT_QINQ;
     if (eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_ARP))
-        return FOR_US;
+        return VERDICT_FOR_US;
     if (eth_type(f) != RTE_BE16(RTE_ETHER_TYPE_IPV4))
         return DROP_NOT_IPV4;
     switch (ipv4_check(ip, m->data_len - ETH_LEN)) {
@@ -121,11 +175,11 @@ static int why_nobody(const struct classify *c, const struct rte_mbuf *m)
     case IPV4_OK:
         break;
     }
-    return route_is_local(c->routes, rte_be_to_cpu_32(ip->dst_addr)) ? FOR_US
+    return route_is_local(c->routes, rte_be_to_cpu_32(ip->dst_addr)) ? VERDICT_FOR_US
                                                                      : DROP_UNKNOWN_SUBSCRIBER;
 }
 
-/* A subscriber's frame: l2 bytes, then IPv4 or, where there are tags, ARP. */
+/* The verdict on a subscriber's frame: l2 bytes, then IPv4 or, behind tags, ARP. */
 static inline int check(const struct rte_mbuf *m, const struct subscriber *s, uint32_t l2,
                         const struct classify *c, const uint8_t *own_mac)
 {
@@ -134,7 +188,7 @@ static inline int check(const struct rte_mbuf *m, const struct subscriber *s, ui
     enum ipv4_verdict v;
 
     if (unlikely(load16(f + l2 - 2) != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
-        return load16(f + l2 - 2) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? FOR_US : DROP_NOT_IPV4;
+        return load16(f + l2 - 2) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? VERDICT_FOR_US : DROP_NOT_IPV4;
     if (unlikely(!eth_is_to(f, own_mac)) && !c->not_only_ip)
         return DROP_FOREIGN_MAC;
     v = ipv4_check(ip, m->data_len - l2);
@@ -145,11 +199,11 @@ static inline int check(const struct rte_mbuf *m, const struct subscriber *s, ui
     /* ingress filtering: RFC 2827 */
     if (c->anti_spoof && unlikely(((ip->src_addr ^ s->ipv4) & s->ipv4_mask) != 0))
         return DROP_SPOOFED;
-    return GOOD;
+    return VERDICT_GOOD;
 }
 
-/* The queue that the packet will wait in. A frame that is no IPv4 came as far as this only with
- * match = "any". */
+/* Write the path (pipe and queue) of the packet into the mbuf. Only match = "any" lets a frame that
+ * is no IPv4 come here. */
 static inline void mark(struct rte_mbuf *m, const struct dscp_table *dscp,
                         const struct subscriber *s, uint32_t l2, bool not_only_ip)
 {
@@ -159,14 +213,6 @@ static inline void mark(struct rte_mbuf *m, const struct dscp_table *dscp,
 
     meta_set_path(m, s->path +
                          (unlikely(other) ? dscp->non_ip : dscp_queue(dscp, ip->type_of_service)));
-}
-
-static void refuse(struct task *t, struct rte_mbuf *m, int verdict)
-{
-    if (verdict == FOR_US)
-        task_punt_for_us(t, OUT_PUNT, m, DROP_NO_SLOW_PATH);
-    else
-        task_drop(t, m, (unsigned)verdict);
 }
 
 /* A burst on its way through the stages of classify(). */
@@ -215,27 +261,29 @@ static inline void judge(struct task *t, struct batch *b, struct part p, const s
         struct rte_mbuf *m = b->m[i];
         uint32_t id = b->id[i];
         const struct subscriber *s = &c->record[id];
-        /* our MAC towards a subscriber is the source of what it gets */
+        /* the gateway's MAC towards a subscriber is the source in the subscriber's header template
+         */
         const uint8_t *own_mac = by_address ? task_own_mac(c->port_mac, in_port, m) : s->l2 + 6;
         int verdict = likely(id != 0) ? check(m, s, l2, c, own_mac) : why_nobody(c, m);
 
-        if (unlikely(c->not_only_ip) && id != 0 && (verdict == DROP_NOT_IPV4 || verdict == FOR_US))
-            verdict = GOOD;
-        if (c->dscp != NULL && likely(verdict == GOOD))
+        if (unlikely(c->not_only_ip) && id != 0 &&
+            (verdict == DROP_NOT_IPV4 || verdict == VERDICT_FOR_US))
+            verdict = VERDICT_GOOD;
+        if (c->dscp != NULL && likely(verdict == VERDICT_GOOD))
             mark(m, c->dscp, s, l2, c->not_only_ip);
         meta_set_subscriber(m, id);
         if (in_port != PORT_IN_MBUF)
             meta_set_in_port(m, in_port);
         if (c->encap)
             frame_prefetch_encap(m, QINQ_TAGS_LEN);
-        if (likely(verdict == GOOD))
+        if (likely(verdict == VERDICT_GOOD))
             b->good[b->n_good++] = m;
         else
-            refuse(t, m, verdict);
+            task_refuse(t, OUT_PUNT, m, verdict, DROP_NO_SLOW_PATH);
     }
 }
 
-/* Frame, slot, record, verdict: see packet/stages.h. */
+/* The stages of packet/stages.h: frame, slot, record, verdict. */
 static inline void classify(struct task *t, struct rte_mbuf **m, uint16_t n, bool by_address)
 {
     const struct classify c = *(const struct classify *)t->state;
@@ -264,65 +312,25 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         classify(t, m, n, false);
 }
 
-static_assert(SHED_RANKS <= RANKS, "the engine knows them all");
+static_assert(SHED_RANKS <= RANKS, "the engine has a place for every rank");
 
 static void rank(const struct task *t, struct rte_mbuf *const *m, uint32_t n, uint8_t *rank)
 {
     shed_rank(((const struct classify *)t->state)->dscp, m, n, rank);
 }
 
-static const char *const matches[] = {
-    [MATCH_QINQ] = "qinq", [MATCH_IPV4] = "ipv4", [MATCH_ANY] = "any", NULL};
-static const uint32_t match_gives[] = {
-    [MATCH_QINQ] = FACT_QINQ_IPV4, [MATCH_IPV4] = FACT_IPV4, [MATCH_ANY] = 0};
-
 const struct task_type task_classify = {
-    .schema =
-        {.type = "classify",
-         .help =
-             "finds the subscriber, checks the packet's IPv4 header and source, chooses its queue",
-         .kind = TASK_WORKER,
-         .params =
-             {[ARG_MATCH] = {.name = "match",
-                             .type = PARAM_ENUM,
-                             .def = "qinq",
-                             .choices = matches,
-                             .choice_gives = match_gives,
-                             .help = "what names the subscriber: port and VLAN pair, "
-                                     "or the destination address; any: VLAN pair, and "
-                                     "what is not IPv4 passes, too"},
-              [ARG_ANTI_SPOOF] = {.name = "anti_spoof",
-                                  .type = PARAM_BOOL,
-                                  .def = "true",
-                                  .help = "drop packets whose source is not the "
-                                          "subscriber's (with match = \"qinq\" or \"any\")"},
-              [ARG_SCHEDULER] = {.name = "scheduler",
-                                 .type = PARAM_SCHEDULER,
-                                 .set_gives = FACT_PATH,
-                                 .help = "write the queue of this scheduler, by the "
-                                         "packet's DSCP, into the mbuf"},
-              [ARG_SHED] =
-                  {.name = "shed",
-                   .type = PARAM_COUNT,
-                   .def = "1024",
-                   .max = HOLD_MAX,
-                   .help = "with a scheduler: when a port brings more than the core can take, hold "
-                           "up to so many packets of it and drop the lowest classes of them; 0: "
-                           "the device drops, of any class"}},
-         .outputs = {[OUT_TO] = "to", [OUT_PUNT] = "punt"},
-         .drops = {[DROP_SEGMENTED] = "segmented",
-                   [DROP_SHORT_FRAME] = "short_frame",
-                   [DROP_NOT_QINQ] = "not_qinq",
-                   [DROP_UNKNOWN_SUBSCRIBER] = "unknown_subscriber",
-                   [DROP_NOT_IPV4] = "not_ipv4",
-                   [DROP_BAD_IPV4] = "bad_ipv4",
-                   [DROP_BAD_LENGTH] = "bad_length",
-                   [DROP_BAD_CHECKSUM] = "bad_checksum",
-                   [DROP_SPOOFED] = "spoofed",
-                   [DROP_NO_SLOW_PATH] = "no_slow_path",
-                   [DROP_FOREIGN_MAC] = "foreign_mac",
-                   [DROP_OVERLOAD] = "overload"},
-         .gives = FACT_SUBSCRIBER},
+    .schema = {.type = "classify",
+               .help = "finds the subscriber, checks the packet's IPv4 header and source, chooses "
+                       "its queue",
+               .kind = TASK_WORKER,
+               .params = params,
+               .n_params = N_ARGS,
+               .outputs = {[OUT_TO] = {"to", "packets of subscribers"},
+                           [OUT_PUNT] = {"punt", "ARP, and packets to the gateway"}},
+               .drops = drops,
+               .n_drops = N_DROPS,
+               .gives = FACT_SUBSCRIBER},
     .state_size = sizeof(struct classify),
     .init = init,
     .handle = handle,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Passes packets on as they are: a thread that only transmits, or the path that measures all the
- * others. */
+/* forward: passes packets on unchanged. It is a core that only transmits, or the shortest path, to
+ * which measurements of other tasks are compared. */
 #include "engine/task.h"
 
 enum { OUT_TO };
 
 struct forward {
-    bool names_port; /* a task follows, which may want to know where the packets came in */
+    bool names_port; /* a task follows, which may read the ingress port from the mbuf */
 };
 
 static int init(struct task *t, const struct task_env *env)
@@ -33,7 +33,7 @@ const struct task_type task_forward = {
     .schema = {.type = "forward",
                .help = "passes packets on unchanged",
                .kind = TASK_WORKER,
-               .outputs = {[OUT_TO] = "to"}},
+               .outputs = {[OUT_TO] = {"to", "all packets"}}},
     .state_size = sizeof(struct forward),
     .init = init,
     .handle = handle,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fragments IPv4 packets that are larger than their way out takes (RFC 791 section 2.3, RFC 1812
- * section 5.2.6): those that route (untagged) or qinq_encap (with two tags) hand over because their
- * DF bit is clear. Fragments are copies that bear the Ethernet header and the metadata of their
- * packet. A slow path: a packet of the right size does not come here.
+ * fragment: fragments IPv4 packets that are larger than the next hop or the access port takes (RFC
+ * 791 section 2.3, RFC 1812 section 5.2.6). route (untagged) and qinq_encap (with two tags) hand
+ * over packets whose DF bit is clear. Fragments are copies with the Ethernet header and the
+ * metadata of their packet. This is a slow path: packets of the right size do not come here.
  */
 #define ALLOW_EXPERIMENTAL_API /* rte_ipv4_fragment_copy_nonseg_packet() */
 
@@ -20,11 +20,39 @@
 #include "tables/tables.h"
 
 enum { OUT_TO, OUT_PUNT };
-enum { PARAM_BY };
 enum { BY_NEXTHOP, BY_SUBSCRIBER };
-enum { DROP_BAD_FRAME, DROP_DF_SET, DROP_NO_MBUF, DROP_NO_MTU, DROP_TOO_MANY };
+enum { ARG_BY, N_ARGS };
+enum { DROP_BAD_FRAME, DROP_DF_SET, DROP_NO_MBUF, DROP_NO_MTU, DROP_TOO_MANY, N_DROPS };
 
-#define MAX_FRAGMENTS BURST_MAX /* what one flush may hand on */
+static const char *const by_choices[] = {
+    [BY_NEXTHOP] = "nexthop", [BY_SUBSCRIBER] = "subscriber", NULL};
+static const uint32_t by_needs[] = {[BY_NEXTHOP] = FACT_NEXTHOP, [BY_SUBSCRIBER] = FACT_SUBSCRIBER};
+
+static const struct task_param params[N_ARGS] = {
+    [ARG_BY] = {.name = "by",
+                .type = PARAM_ENUM,
+                .def = "nexthop",
+                .choices = by_choices,
+                .choice_needs = by_needs,
+                .help = "whose limit it is: the next hop's (MTU less tunnel and labels) or that of "
+                        "the subscriber's access port"},
+};
+
+static const struct task_drop drops[N_DROPS] = {
+    [DROP_BAD_FRAME] = {"bad_frame", "Neither plain nor double-tagged IPv4",
+                        "Connect only the output fragment of route or qinq_encap to the task."},
+    [DROP_DF_SET] = {"df_set", "Too large for the way on, and must not be fragmented (DF)",
+                     "Larger mtu of the port, or a smaller MSS at the subscriber; connect the "
+                     "output punt, and the sender is told."},
+    [DROP_NO_MBUF] = {"no_mbuf", "The pool had no buffers for the fragments",
+                      "More mbufs in the task's pool."},
+    [DROP_NO_MTU] = {"no_mtu", "No MTU is known for the way on",
+                     "Correct the parameter by: the packet names no subscriber or next hop."},
+    [DROP_TOO_MANY] = {"too_many", "It would need more than 64 fragments",
+                       "Larger mtu of the port."},
+};
+
+#define MAX_FRAGMENTS BURST_MAX /* of one packet: one flush hands on no more */
 
 struct fragment {
     const struct tables *tables;
@@ -34,7 +62,7 @@ struct fragment {
     uint16_t mtu[CFG_MAX_PORTS];
 };
 
-/* Largest IP packet on this packet's way out; 0: that is not known. */
+/* Largest IP packet that the packet's next hop or access port takes; 0: not known. */
 static uint16_t max_ip(const struct fragment *f, const struct rte_mbuf *m)
 {
     const struct subscriber_table *s = f->tables->subscribers;
@@ -54,8 +82,8 @@ static uint16_t max_ip(const struct fragment *f, const struct rte_mbuf *m)
     return RTE_MIN(max, f->room);
 }
 
-/* Bytes before the IPv4 header: it is checked, as no fact of a graph says which of both it is. 0:
- * neither. */
+/* Bytes before the IPv4 header, ETH_LEN or QINQ_LEN; 0: the frame is neither plain nor
+ * double-tagged IPv4. The headers are checked here because a task has no fact for "either form". */
 static uint32_t l2_length(const struct rte_mbuf *m)
 {
     const uint8_t *f = frame_bytes(m);
@@ -77,7 +105,7 @@ static uint32_t l2_length(const struct rte_mbuf *m)
     return l2;
 }
 
-/* Give a fragment its Ethernet header, its checksum and what the mbuf of the packet says. */
+/* Give a fragment the Ethernet header and the metadata of its packet, and a checksum. */
 static void finish(struct rte_mbuf *part, const struct rte_mbuf *whole, const uint8_t *l2,
                    uint32_t l2_len, uint32_t min_len)
 {
@@ -85,9 +113,9 @@ static void finish(struct rte_mbuf *part, const struct rte_mbuf *whole, const ui
 
     ip->hdr_checksum = 0;
     ip->hdr_checksum = rte_ipv4_cksum(ip);
-    /* an mbuf fresh from its pool has its headroom */
+    /* an mbuf from the pool has its whole headroom, which is larger than l2_len */
     memcpy(rte_pktmbuf_prepend(part, (uint16_t)l2_len), l2, l2_len);
-    /* an mbuf of the pool holds the shortest frame */
+    /* an mbuf of the pool holds the shortest frame: fragment_init() */
     frame_pad(part, min_len);
     part->port = whole->port;
     part->packet_type = whole->packet_type;
@@ -97,7 +125,8 @@ static void finish(struct rte_mbuf *part, const struct rte_mbuf *whole, const ui
     part->l3_len = 0;
 }
 
-/* Shortest frame that needs no padding later: with tags it is ready for a port. */
+/* Length up to which a fragment is padded: a tagged frame goes to a port next, an untagged one may
+ * get headers that make it long enough. */
 static uint32_t min_length(const struct fragment *f, const struct rte_mbuf *m, uint32_t l2_len)
 {
     if (l2_len == QINQ_LEN)
@@ -151,7 +180,7 @@ static void fragment_one(struct task *t, struct rte_mbuf *m)
     split(t, m, l2, max);
 }
 
-/* One packet may make a whole burst, so each leaves before the next. */
+/* The fragments of one packet may fill a burst, so each packet's leave before the next packet. */
 static void fragment_handle(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     for (uint16_t i = 0; i < n; i++) {
@@ -167,7 +196,7 @@ static int fragment_init(struct task *t, const struct task_env *env)
 
     f->tables = env->tables;
     f->pool = env->pool;
-    f->by = (unsigned)env->cfg->param[PARAM_BY].u;
+    f->by = (unsigned)env->cfg->param[ARG_BY].u;
     if (room < RTE_PKTMBUF_HEADROOM + RTE_ETHER_MIN_MTU) {
         log_error("task %s: its pool's data_room of %u bytes holds no fragment", env->cfg->name,
                   room);
@@ -179,39 +208,18 @@ static int fragment_init(struct task *t, const struct task_env *env)
     return 0;
 }
 
-static const char *const by_choices[] = {
-    [BY_NEXTHOP] = "nexthop", [BY_SUBSCRIBER] = "subscriber", NULL};
-
-static const uint32_t by_needs[] = {[BY_NEXTHOP] = FACT_NEXTHOP, [BY_SUBSCRIBER] = FACT_SUBSCRIBER};
-
 const struct task_type task_fragment = {
-    .schema =
-        {
-            .type = "fragment",
-            .help = "fragments IPv4 packets that are larger than their way out takes",
-            .kind = TASK_WORKER,
-            .params =
-                {
-                    [PARAM_BY] = {.name = "by",
-                                  .type = PARAM_ENUM,
-                                  .def = "nexthop",
-                                  .choices = by_choices,
-                                  .choice_needs = by_needs,
-                                  .help = "whose limit it is: the next hop's (MTU less tunnel and "
-                                          "labels) or that of the subscriber's access port"},
-                },
-            .outputs = {[OUT_TO] = "to", [OUT_PUNT] = "punt"},
-            .drops =
-                {
-                    [DROP_BAD_FRAME] = "bad_frame",
-                    [DROP_DF_SET] = "df_set",
-                    [DROP_NO_MBUF] = "no_mbuf",
-                    [DROP_NO_MTU] = "no_mtu",
-                    [DROP_TOO_MANY] = "too_many",
-                },
-            /* and an IPv4 packet, which it checks itself: with tags or without */
-            .needs = FACT_EGRESS,
-        },
+    .schema = {.type = "fragment",
+               .help = "fragments IPv4 packets that are larger than their way out takes",
+               .kind = TASK_WORKER,
+               .params = params,
+               .n_params = N_ARGS,
+               .outputs = {[OUT_TO] = {"to", "fragments, and packets that need not be cut"},
+                           [OUT_PUNT] = {"punt", "packets that must not be fragmented"}},
+               .drops = drops,
+               .n_drops = N_DROPS,
+               /* IPv4, with tags or without, is no fact: the task checks it */
+               .needs = FACT_EGRESS},
     .state_size = sizeof(struct fragment),
     .init = fragment_init,
     .handle = fragment_handle,

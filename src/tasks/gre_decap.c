@@ -1,23 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Takes outer IPv4 and GRE off. The key names the subscriber; without a key the inner destination
- * may. Nothing of the packet is believed before it was checked: outer header, tunnel's end, GRE
- * header, inner header, and that the packet is really for that subscriber.
+ * gre_decap: takes the outer IPv4 header and GRE off. The key names the subscriber; with key =
+ * "optional" the inner destination does where there is no key. Checked are, in this order, the
+ * outer header, the tunnel's end, the GRE header, the inner header, and whether the destination is
+ * an address of that subscriber.
  */
+#include "engine/drops.h"
 #include "engine/task.h"
 #include "packet/bytes.h"
 #include "packet/ethernet.h"
 #include "packet/frame.h"
 #include "packet/gre.h"
 #include "packet/ipv4.h"
-#include "tables/shed.h"
+#include "tables/dscp.h"
 #include "tables/tables.h"
 
 enum { OUT_TO, OUT_PUNT };
-enum { ARG_KEY, ARG_SCHEDULER, ARG_SHED };
 enum { KEY_REQUIRED, KEY_OPTIONAL };
+enum { ARG_KEY, ARG_SCHEDULER, ARG_SHED, N_ARGS };
 
-/* The three of each header follow the order of enum ipv4_verdict. */
+static const char *const keys[] = {[KEY_REQUIRED] = "required", [KEY_OPTIONAL] = "optional", NULL};
+
+static const struct task_param params[N_ARGS] = {
+    [ARG_KEY] = {.name = "key",
+                 .type = PARAM_ENUM,
+                 .def = "required",
+                 .choices = keys,
+                 .help = "whether packets without a key are accepted, for the subscriber of their "
+                         "destination"},
+    [ARG_SCHEDULER] = {.name = "scheduler",
+                       .type = PARAM_SCHEDULER,
+                       .set_gives = FACT_PATH,
+                       .help = "write the queue of this scheduler, by the inner DSCP, into the "
+                               "mbuf"},
+    [ARG_SHED] = {PARAM_IS_SHED},
+};
+
+/* The three reasons for a wrong IPv4 header, outer and inner, have the order of enum ipv4_verdict.
+ */
 enum {
     DROP_SEGMENTED,
     DROP_SHORT_FRAME,
@@ -40,11 +60,57 @@ enum {
     DROP_NO_SLOW_PATH,
     DROP_FOREIGN_MAC,
     DROP_OVERLOAD,
-    GOOD,
-    FOR_US,
+    N_DROPS
 };
 
-#define GRE_KEY_IPV4 RTE_BE32(GRE_HAS_KEY << 16 | GRE_PROTO_IPV4) /* what nearly all are */
+#define TUNNEL_END "Look at the tunnel's other end."
+
+static const struct task_drop drops[N_DROPS] = {
+    [DROP_SEGMENTED] = {DROP_IS_SEGMENTED},
+    [DROP_SHORT_FRAME] = {DROP_IS_SHORT_FRAME},
+    [DROP_NOT_IP] = {"not_ip", "Neither IPv4 nor ARP",
+                     "None, if rare: other protocols are not carried."},
+    [DROP_BAD_IPV4] = {"bad_ipv4", "The outer IPv4 header is malformed", TUNNEL_END},
+    [DROP_BAD_LENGTH] = {"bad_length", "The outer IPv4 header says to be longer than the frame",
+                         "Find who sends it: a device that cuts frames off."},
+    [DROP_BAD_CHECKSUM] = {"bad_checksum", "The checksum of the outer IPv4 header is wrong",
+                           "Look for a device or cable that damages packets."},
+    [DROP_NOT_FOR_US] = {"not_for_us",
+                         "The tunnel's packet is for an address that is not the "
+                         "gateway's",
+                         "Correct the far end of the tunnel, or give the port that address."},
+    [DROP_OUTER_FRAGMENT] = {"outer_fragment", "The tunnel's packet came in fragments",
+                             "Larger MTU on the way of the tunnel."},
+    [DROP_BAD_GRE] = {"bad_gre", "A GRE header that RFC 2784 and 2890 do not allow",
+                      "Correct the tunnel at its other end."},
+    [DROP_BAD_GRE_CHECKSUM] = {"bad_gre_checksum", "The GRE checksum is wrong",
+                               "Look for a device that damages packets."},
+    [DROP_NOT_IPV4] = {"not_ipv4", "In the tunnel is something else than IPv4",
+                       "None, if rare; else tell the tunnel's other end."},
+    [DROP_NO_KEY] = {"no_key", "A GRE header without a key",
+                     "Let the tunnel's other end send keys, or say key = \"optional\"."},
+    [DROP_UNKNOWN_KEY] = {"unknown_key", "No subscriber has the GRE key",
+                          "Add the subscriber, or correct its gre_key."},
+    [DROP_UNKNOWN_ADDRESS] = {"unknown_address",
+                              "No subscriber has the address, and the tunnel has no key",
+                              "Add the subscriber, or correct its ipv4."},
+    [DROP_INNER_BAD_IPV4] = {"inner_bad_ipv4", "The IPv4 header in the tunnel is malformed",
+                             TUNNEL_END},
+    [DROP_INNER_BAD_LENGTH] = {"inner_bad_length",
+                               "IPv4 in the tunnel says to be longer than the packet", TUNNEL_END},
+    [DROP_INNER_BAD_CHECKSUM] = {"inner_bad_checksum",
+                                 "The checksum of the IPv4 header in the tunnel is wrong",
+                                 TUNNEL_END},
+    [DROP_MISDELIVERED] = {"misdelivered", "The key's subscriber does not have the address",
+                           "Correct gre_key or ipv4, here or at the tunnel's other end."},
+    [DROP_NO_SLOW_PATH] = {DROP_IS_NO_SLOW_PATH},
+    [DROP_FOREIGN_MAC] = {DROP_IS_FOREIGN_MAC},
+    [DROP_OVERLOAD] = {DROP_IS_OVERLOAD},
+};
+
+#define GRE_KEY_IPV4                                                                               \
+    RTE_BE32(GRE_HAS_KEY << 16 | GRE_PROTO_IPV4) /* the usual first word of GRE                    \
+                                                  */
 #define ANY_FRAGMENT (RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK)
 
 struct gre_decap {
@@ -56,12 +122,12 @@ struct gre_decap {
     bool cold; /* packets come from a port or another core */
 };
 
-/* What the first pass finds out for the next ones. */
+/* Results of the first pass over a burst. */
 struct found {
-    const uint32_t *slot; /* of the subscriber's id; an empty one where there is none */
-    uint32_t inner;       /* where the inner header begins in the frame */
-    uint32_t avail;       /* bytes from there to the end of the outer packet */
-    int verdict;
+    const uint32_t *slot; /* of the subscriber's id; no_slot where the packet names none */
+    uint32_t inner;       /* offset of the inner header in the frame */
+    uint32_t avail;       /* bytes from the inner header to the end of the outer packet */
+    int verdict;          /* where the slot is empty */
 };
 
 static const uint32_t no_slot;
@@ -83,7 +149,8 @@ static int init(struct task *t, const struct task_env *env)
     return 0;
 }
 
-/* The GRE header at p, which has avail bytes to the end of the outer packet. */
+/* Parse the GRE header at p; avail: bytes to the end of the outer packet. Returns the verdict for
+ * an empty slot. */
 static inline int parse_gre(const struct gre_decap *d, const uint8_t *p, uint32_t avail,
                             struct found *out)
 {
@@ -122,7 +189,7 @@ static inline int parse_gre(const struct gre_decap *d, const uint8_t *p, uint32_
     return DROP_UNKNOWN_ADDRESS;
 }
 
-/* The outer packet. Its verdict holds where the slot turns out to be empty. */
+/* Parse the outer packet. Returns the verdict for an empty slot. */
 static inline int parse(const struct gre_decap *d, const struct rte_mbuf *m, struct found *out)
 {
     const uint8_t *f = frame_bytes(m);
@@ -136,23 +203,23 @@ static inline int parse(const struct gre_decap *d, const struct rte_mbuf *m, str
     if (unlikely(m->data_len < ETH_LEN))
         return DROP_SHORT_FRAME;
     if (unlikely(eth_type(f) != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
-        return eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? FOR_US : DROP_NOT_IP;
+        return eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? VERDICT_FOR_US : DROP_NOT_IP;
     v = ipv4_check(ip, m->data_len - ETH_LEN);
     if (unlikely(v != IPV4_OK))
         return DROP_BAD_IPV4 + (int)v - IPV4_BAD_HEADER;
     if (unlikely(!route_is_local(d->routes, rte_be_to_cpu_32(ip->dst_addr))))
         return DROP_NOT_FOR_US;
-    /* it would have to be put together first: RFC 2784 leaves that to IP, and we do not */
+    /* reassembly, which RFC 2784 leaves to IP, is not done here */
     if (unlikely((ip->fragment_offset & RTE_BE16(ANY_FRAGMENT)) != 0))
         return DROP_OUTER_FRAGMENT;
     if (unlikely(ip->next_proto_id != IPPROTO_GRE))
-        return FOR_US;
+        return VERDICT_FOR_US;
     header = rte_ipv4_hdr_len(ip);
     out->inner = ETH_LEN + header;
     return parse_gre(d, f + out->inner, net16(ip->total_length) - header, out);
 }
 
-/* The inner packet, of which out->avail bytes are there; takes the outer headers off. */
+/* Check the inner packet, of which in->avail bytes are there, and take the outer headers off. */
 static inline int decap(struct rte_mbuf *m, const struct subscriber *s, const struct found *in)
 {
     uint8_t *f = frame_bytes(m), *to;
@@ -167,10 +234,10 @@ static inline int decap(struct rte_mbuf *m, const struct subscriber *s, const st
     eth_move_macs(to, f);
     store16(to + ETH_MACS, RTE_BE16(RTE_ETHER_TYPE_IPV4));
     frame_set(m, (int)in->inner - ETH_LEN, ETH_LEN + net16(ip->total_length));
-    return GOOD;
+    return VERDICT_GOOD;
 }
 
-/* The queue that the packet will wait in, by its inner header. */
+/* Write the path (pipe and queue) of the packet, by its inner header, into the mbuf. */
 static inline void mark(struct rte_mbuf *m, const struct dscp_table *dscp,
                         const struct subscriber *s)
 {
@@ -179,15 +246,7 @@ static inline void mark(struct rte_mbuf *m, const struct dscp_table *dscp,
     meta_set_path(m, s->path + dscp_queue(dscp, ip->type_of_service));
 }
 
-static void refuse(struct task *t, struct rte_mbuf *m, int verdict)
-{
-    if (verdict == FOR_US)
-        task_punt_for_us(t, OUT_PUNT, m, DROP_NO_SLOW_PATH);
-    else
-        task_drop(t, m, (unsigned)verdict);
-}
-
-/* Each pass prefetches what the next one reads: frame, slot, record. */
+/* Each pass over the burst prefetches what the next pass reads: slot, then record. */
 static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     const struct gre_decap d = *(const struct gre_decap *)t->state;
@@ -215,18 +274,18 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
             likely(id[i] != 0) ? decap(m[i], &record[id[i]], &found[i]) : found[i].verdict;
 
         /* whoever called us directly has looked already */
-        if (d.cold && verdict == GOOD &&
+        if (d.cold && verdict == VERDICT_GOOD &&
             unlikely(!eth_is_to(frame_bytes(m[i]), task_own_mac(d.port_mac, in_port, m[i]))))
             verdict = DROP_FOREIGN_MAC;
-        if (d.dscp != NULL && likely(verdict == GOOD))
+        if (d.dscp != NULL && likely(verdict == VERDICT_GOOD))
             mark(m[i], d.dscp, &record[id[i]]);
         meta_set_subscriber(m[i], id[i]);
         if (in_port != PORT_IN_MBUF)
             meta_set_in_port(m[i], in_port);
-        if (likely(verdict == GOOD))
+        if (likely(verdict == VERDICT_GOOD))
             good[k++] = m[i];
         else
-            refuse(t, m[i], verdict);
+            task_refuse(t, OUT_PUNT, m[i], verdict, DROP_NO_SLOW_PATH);
     }
     if (likely(k > 0))
         task_emit_burst(t, OUT_TO, good, k);
@@ -237,52 +296,16 @@ static void rank(const struct task *t, struct rte_mbuf *const *m, uint32_t n, ui
     shed_rank(((const struct gre_decap *)t->state)->dscp, m, n, rank);
 }
 
-static const char *const keys[] = {[KEY_REQUIRED] = "required", [KEY_OPTIONAL] = "optional", NULL};
-
 const struct task_type task_gre_decap = {
     .schema = {.type = "gre_decap",
                .help = "takes packets out of GRE tunnels and finds their subscriber",
                .kind = TASK_WORKER,
-               .params = {[ARG_KEY] = {.name = "key",
-                                       .type = PARAM_ENUM,
-                                       .def = "required",
-                                       .choices = keys,
-                                       .help = "whether packets without a key are accepted, for "
-                                               "the subscriber of their destination"},
-                          [ARG_SCHEDULER] = {.name = "scheduler",
-                                             .type = PARAM_SCHEDULER,
-                                             .set_gives = FACT_PATH,
-                                             .help = "write the queue of this scheduler, by the "
-                                                     "inner DSCP, into the mbuf"},
-                          [ARG_SHED] = {.name = "shed",
-                                        .type = PARAM_COUNT,
-                                        .def = "1024",
-                                        .max = HOLD_MAX,
-                                        .help =
-                                            "where it reads a port and names a scheduler: as of "
-                                            "classify"}},
-               .outputs = {[OUT_TO] = "to", [OUT_PUNT] = "punt"},
-               .drops = {[DROP_SEGMENTED] = "segmented",
-                         [DROP_SHORT_FRAME] = "short_frame",
-                         [DROP_NOT_IP] = "not_ip",
-                         [DROP_BAD_IPV4] = "bad_ipv4",
-                         [DROP_BAD_LENGTH] = "bad_length",
-                         [DROP_BAD_CHECKSUM] = "bad_checksum",
-                         [DROP_NOT_FOR_US] = "not_for_us",
-                         [DROP_OUTER_FRAGMENT] = "outer_fragment",
-                         [DROP_BAD_GRE] = "bad_gre",
-                         [DROP_BAD_GRE_CHECKSUM] = "bad_gre_checksum",
-                         [DROP_NOT_IPV4] = "not_ipv4",
-                         [DROP_NO_KEY] = "no_key",
-                         [DROP_UNKNOWN_KEY] = "unknown_key",
-                         [DROP_UNKNOWN_ADDRESS] = "unknown_address",
-                         [DROP_INNER_BAD_IPV4] = "inner_bad_ipv4",
-                         [DROP_INNER_BAD_LENGTH] = "inner_bad_length",
-                         [DROP_INNER_BAD_CHECKSUM] = "inner_bad_checksum",
-                         [DROP_MISDELIVERED] = "misdelivered",
-                         [DROP_NO_SLOW_PATH] = "no_slow_path",
-                         [DROP_FOREIGN_MAC] = "foreign_mac",
-                         [DROP_OVERLOAD] = "overload"},
+               .params = params,
+               .n_params = N_ARGS,
+               .outputs = {[OUT_TO] = {"to", "packets to subscribers"},
+                           [OUT_PUNT] = {"punt", "ARP, and packets to the gateway"}},
+               .drops = drops,
+               .n_drops = N_DROPS,
                .gives = FACT_SUBSCRIBER | FACT_IPV4,
                .loses = FACT_QINQ_IPV4},
     .state_size = sizeof(struct gre_decap),

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Puts the packet into the next hop's GRE tunnel: outer IPv4 and GRE, with the subscriber's key
- * (RFC 2890) or without. A next hop without a tunnel lets it pass as it is.
+ * gre_encap: puts packets into the GRE tunnel of their next hop: outer IPv4 and GRE, with the
+ * subscriber's key (RFC 2890) or without. Packets whose next hop has no tunnel pass unchanged.
  *
  *   old frame:                       eth 14 | inner IPv4 ...
  *   new frame: eth 14 | outer IPv4 20 | GRE 8 | inner IPv4 ...
  */
+#include "engine/drops.h"
 #include "engine/task.h"
 #include "packet/bytes.h"
 #include "packet/ethernet.h"
@@ -15,16 +16,36 @@
 #include "tables/tables.h"
 
 enum { OUT_TO };
-enum { ARG_KEY, ARG_DSCP };
 enum { DSCP_COPY, DSCP_ZERO };
-enum { DROP_NO_KEY, DROP_NO_HEADROOM };
+enum { ARG_KEY, ARG_DSCP, N_ARGS };
+enum { DROP_NO_KEY, DROP_NO_HEADROOM, N_DROPS };
+
+static const char *const dscps[] = {[DSCP_COPY] = "copy", [DSCP_ZERO] = "zero", NULL};
+
+static const struct task_param params[N_ARGS] = {
+    [ARG_KEY] = {.name = "key",
+                 .type = PARAM_BOOL,
+                 .def = "true",
+                 .help = "write the subscriber's key; false: GRE without key field"},
+    [ARG_DSCP] = {.name = "dscp",
+                  .type = PARAM_ENUM,
+                  .def = "copy",
+                  .choices = dscps,
+                  .help = "DSCP of the outer header: the packet's, or 0"},
+};
+
+static const struct task_drop drops[N_DROPS] = {
+    [DROP_NO_KEY] = {"no_key", "The subscriber has no GRE key",
+                     "Give the subscriber gre_key, or say key = false."},
+    [DROP_NO_HEADROOM] = {DROP_IS_NO_HEADROOM},
+};
 
 #define OUTER_LEN (sizeof(struct rte_ipv4_hdr))
 
 struct gre_encap {
     const struct nexthop *nexthop;
     const struct subscriber *record;
-    uint8_t tos_mask; /* what of the inner header's TOS byte goes into the outer one */
+    uint8_t tos_mask; /* bits of the inner TOS byte that the outer TOS byte gets */
     bool with_key;
     bool cold; /* packets come from a port or another core */
 };
@@ -37,18 +58,18 @@ static int init(struct task *t, const struct task_env *env)
     e->nexthop = env->tables->routes->nexthop;
     e->record = env->tables->subscribers->record;
     e->with_key = env->cfg->param[ARG_KEY].u != 0;
-    /* the DSCP only (RFC 2983): an outer header that is Not-ECT needs nothing of the tunnel's far
-     * end (RFC 6040 section 4.3) */
+    /* the DSCP only (RFC 2983): a Not-ECT outer header works with every far end (RFC 6040 section
+     * 4.3) */
     e->tos_mask = env->cfg->param[ARG_DSCP].u == DSCP_COPY ? 0xfc : 0;
     e->cold = self->n_rx > 0 || self->in_ring != CFG_NONE;
     return 0;
 }
 
 /*
- * Writes Ethernet and outer IPv4 header, and GRE's first four bytes as the template has them; len
- * is that of outer IPv4 and GRE. Returns where the outer header begins. No store reaches the inner
- * header. What mpls_push will read (DSCP and TTL) is not in a store that, with the usual headroom,
- * would cross a cache line: such a one cannot be read before it has reached the cache.
+ * Write the Ethernet header, the outer IPv4 header and the first four bytes of GRE from the next
+ * hop's template; len: bytes of outer IPv4 and GRE. Returns the outer IPv4 header. No store reaches
+ * the inner header. With the usual headroom, no store that holds a byte which mpls_push will read
+ * (DSCP, TTL) crosses a cache line: a load waits until such a store has reached the cache.
  */
 static inline uint8_t *write_outer(struct rte_mbuf *m, const struct nexthop *nh, uint32_t len,
                                    uint8_t tos_mask)
@@ -56,10 +77,10 @@ static inline uint8_t *write_outer(struct rte_mbuf *m, const struct nexthop *nh,
     uint8_t *inner = frame_bytes(m) + ETH_LEN, *outer = inner - len;
     const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)inner;
     uint32_t total = net16(ip->total_length) + len;
-    /* the bytes 0 (which stays), TOS, total length */
+    /* version and IHL come from the template: here are 0, TOS and total length */
     rte_be32_t first = rte_cpu_to_be_32((uint32_t)(ip->type_of_service & tos_mask) << 16 | total);
 
-    copy16(outer - ETH_LEN, nh->eth); /* its last 2 bytes are written over */
+    copy16(outer - ETH_LEN, nh->eth); /* the last 2 bytes are overwritten below */
     store32(outer, load32(nh->ip_gre) | first);
     store32(outer + 4, load32(nh->ip_gre + 4));
     copy16(outer + 8, nh->ip_gre + 8);
@@ -124,24 +145,16 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         task_emit_burst(t, OUT_TO, good, k);
 }
 
-static const char *const dscps[] = {[DSCP_COPY] = "copy", [DSCP_ZERO] = "zero", NULL};
-
 const struct task_type task_gre_encap = {
     .schema = {.type = "gre_encap",
                .help = "puts packets into the GRE tunnel of their next hop",
                .kind = TASK_WORKER,
-               .params = {[ARG_KEY] = {.name = "key",
-                                       .type = PARAM_BOOL,
-                                       .def = "true",
-                                       .help = "write the subscriber's key; false: GRE without "
-                                               "key field"},
-                          [ARG_DSCP] = {.name = "dscp",
-                                        .type = PARAM_ENUM,
-                                        .def = "copy",
-                                        .choices = dscps,
-                                        .help = "DSCP of the outer header: the packet's, or 0"}},
-               .outputs = {[OUT_TO] = "to"},
-               .drops = {[DROP_NO_KEY] = "no_key", [DROP_NO_HEADROOM] = "no_headroom"},
+               .params = params,
+               .n_params = N_ARGS,
+               .outputs = {[OUT_TO] = {"to", "packets of tunnels, and those whose next hop has "
+                                             "none"}},
+               .drops = drops,
+               .n_drops = N_DROPS,
                .needs = FACT_IPV4 | FACT_SUBSCRIBER | FACT_NEXTHOP},
     .state_size = sizeof(struct gre_encap),
     .init = init,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Load balancer: spreads packets over the workers of the next task by subscriber, so that both
- * directions of one subscriber meet on the worker of the same number. It looks only as far as it
- * needs to find whose a frame is; what it cannot say (ARP of a core router, an unknown key, a
- * malformed frame) goes to worker 0, which judges it.
+ * lb: load balancer: spreads packets over the workers of the next task by subscriber, so that both
+ * directions of a subscriber meet on the worker of the same number. It reads only what names the
+ * subscriber. Frames that name none (ARP of a core router, an unknown key, a malformed frame) go to
+ * worker 0, which checks them like all others.
  */
 #include "engine/task.h"
 #include "packet/frame.h"
@@ -13,8 +13,22 @@
 #include "tables/tables.h"
 
 enum { OUT_TO };
-enum { PARAM_BY };
 enum { BY_QINQ, BY_GRE, BY_SUBSCRIBER };
+enum { ARG_BY, N_ARGS };
+
+static const char *const by_choices[] = {
+    [BY_QINQ] = "qinq", [BY_GRE] = "gre", [BY_SUBSCRIBER] = "subscriber", NULL};
+static const uint32_t by_needs[] = {[BY_QINQ] = 0, [BY_GRE] = 0, [BY_SUBSCRIBER] = FACT_SUBSCRIBER};
+
+static const struct task_param params[N_ARGS] = {
+    [ARG_BY] = {.name = "by",
+                .type = PARAM_ENUM,
+                .def = "qinq",
+                .choices = by_choices,
+                .choice_needs = by_needs,
+                .help = "what names the subscriber: the VLAN pair, the GRE key (behind any MPLS "
+                        "labels), or the mbuf, where a task before it has found it"},
+};
 
 #define MAX_LABELS      16
 #define HASH_MULTIPLIER 2654435769u /* 2^32 / golden ratio */
@@ -24,9 +38,9 @@ struct lb {
     unsigned by;
 };
 
-static const uint32_t no_subscriber; /* what a frame without one is looked up as */
+static const uint32_t no_subscriber; /* id 0: the slot of a frame that names no subscriber */
 
-/* Where the id of a double-tagged frame's subscriber is to be read. */
+/* The slot of the id of a double-tagged frame's subscriber. */
 static inline const uint32_t *slot_by_vlan(const struct idmap *map, const uint8_t *p, uint32_t len,
                                            uint16_t port)
 {
@@ -40,7 +54,7 @@ static inline const uint32_t *slot_by_vlan(const struct idmap *map, const uint8_
     return idmap_slot(map, subscriber_vlan_key((uint8_t)port, qinq_svlan(tags), qinq_cvlan(tags)));
 }
 
-/* Bytes before the IPv4 header, behind Ethernet and any labels, or 0 where there is none. */
+/* Offset of the IPv4 header behind Ethernet and any labels; 0: there is none. */
 static inline uint32_t ipv4_offset(const uint8_t *p, uint32_t len)
 {
     int stack;
@@ -55,8 +69,8 @@ static inline uint32_t ipv4_offset(const uint8_t *p, uint32_t len)
     return unlikely(stack < 0) ? 0 : ETH_LEN + (uint32_t)stack;
 }
 
-/* Where the id of the subscriber is to be read whose key a GRE packet bears. A later fragment has
- * no GRE header. */
+/* The slot of the id of the subscriber whose key a GRE packet has. Fragments but the first have no
+ * GRE header. */
 static inline const uint32_t *slot_by_gre_key(const struct idmap *map, const uint8_t *p,
                                               uint32_t len)
 {
@@ -80,13 +94,13 @@ static inline const uint32_t *slot_by_gre_key(const struct idmap *map, const uin
     return idmap_slot(map, rte_be_to_cpu_32(gre_key(p, flags)));
 }
 
-/* Multiply-shift: ids are dense, and an id of 0 gives worker 0. */
+/* Multiplicative hashing: spreads dense ids evenly; id 0 gives worker 0. */
 static inline uint16_t worker_of(uint32_t id, uint16_t n)
 {
     return (uint16_t)((uint64_t)(id * HASH_MULTIPLIER) * n >> 32);
 }
 
-/* Passes over the burst, each of which prefetches what the next one reads: headers, slots, ids. */
+/* Each pass over the burst prefetches what the next pass reads: headers, slots, ids. */
 static void lb_handle(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     const struct lb *lb = t->state;
@@ -122,35 +136,18 @@ static int lb_init(struct task *t, const struct task_env *env)
 
     lb->by_vlan = env->tables->subscribers->by_vlan;
     lb->by_gre_key = env->tables->subscribers->by_gre_key;
-    lb->by = (unsigned)env->cfg->param[PARAM_BY].u;
+    lb->by = (unsigned)env->cfg->param[ARG_BY].u;
     return 0;
 }
 
-static const char *const by_choices[] = {
-    [BY_QINQ] = "qinq", [BY_GRE] = "gre", [BY_SUBSCRIBER] = "subscriber", NULL};
-
-static const uint32_t by_needs[] = {[BY_QINQ] = 0, [BY_GRE] = 0, [BY_SUBSCRIBER] = FACT_SUBSCRIBER};
-
 const struct task_type task_lb = {
-    .schema =
-        {
-            .type = "lb",
-            .help = "spreads packets over the workers of the next task by subscriber",
-            .kind = TASK_WORKER,
-            .spreads = true,
-            .params =
-                {
-                    [PARAM_BY] = {.name = "by",
-                                  .type = PARAM_ENUM,
-                                  .def = "qinq",
-                                  .choices = by_choices,
-                                  .choice_needs = by_needs,
-                                  .help = "what names the subscriber: the VLAN pair, the GRE key "
-                                          "(behind any MPLS labels), or the mbuf, where a task "
-                                          "before it has found it"},
-                },
-            .outputs = {[OUT_TO] = "to"},
-        },
+    .schema = {.type = "lb",
+               .help = "spreads packets over the workers of the next task by subscriber",
+               .kind = TASK_WORKER,
+               .spreads = true,
+               .params = params,
+               .n_params = N_ARGS,
+               .outputs = {[OUT_TO] = {"to", "all packets, each to its subscriber's worker"}}},
     .state_size = sizeof(struct lb),
     .init = lb_init,
     .handle = lb_handle,

@@ -1,19 +1,46 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Takes the whole label stack off: the gateway is the end of the label switched path. What is below
- * must be IPv4. Frames without labels pass, or are dropped.
+ * mpls_pop: takes the whole label stack off, because the gateway is the end of the label switched
+ * path. Below the stack must be IPv4. Frames without labels pass, or are dropped.
  */
+#include "engine/drops.h"
 #include "engine/task.h"
 #include "packet/ethernet.h"
 #include "packet/frame.h"
 #include "packet/ipv4.h"
 #include "packet/mpls.h"
-#include "tables/shed.h"
+#include "tables/dscp.h"
 #include "tables/tables.h"
 
 enum { OUT_TO, OUT_PUNT };
-enum { ARG_UNLABELLED, ARG_LABEL, ARG_MAX_LABELS, ARG_SCHEDULER, ARG_SHED };
 enum { UNLABELLED_ACCEPT, UNLABELLED_DROP };
+enum { ARG_UNLABELLED, ARG_LABEL, ARG_MAX_LABELS, ARG_SCHEDULER, ARG_SHED, N_ARGS };
+
+static const char *const unlabelled[] = {
+    [UNLABELLED_ACCEPT] = "accept", [UNLABELLED_DROP] = "drop", NULL};
+
+static const struct task_param params[N_ARGS] = {
+    [ARG_UNLABELLED] = {.name = "unlabelled",
+                        .type = PARAM_ENUM,
+                        .def = "accept",
+                        .choices = unlabelled,
+                        .help = "what becomes of IPv4 frames without labels"},
+    [ARG_LABEL] = {.name = "label",
+                   .type = PARAM_RANGE,
+                   .def = "0-1048575",
+                   .max = 1048575,
+                   .help = "labels that are accepted, beside explicit null"},
+    [ARG_MAX_LABELS] = {.name = "max_labels",
+                        .type = PARAM_COUNT,
+                        .def = "8",
+                        .min = 1,
+                        .max = 64,
+                        .help = "deepest label stack that is accepted"},
+    [ARG_SCHEDULER] = {.name = "scheduler",
+                       .type = PARAM_SCHEDULER,
+                       .help = "the scheduler that follows: what classes there are to shed by"},
+    [ARG_SHED] = {PARAM_IS_SHED},
+};
 
 enum {
     DROP_SEGMENTED,
@@ -28,8 +55,29 @@ enum {
     DROP_NO_SLOW_PATH,
     DROP_FOREIGN_MAC,
     DROP_OVERLOAD,
-    GOOD,
-    FOR_US,
+    N_DROPS
+};
+
+static const struct task_drop drops[N_DROPS] = {
+    [DROP_SEGMENTED] = {DROP_IS_SEGMENTED},
+    [DROP_SHORT_FRAME] = {DROP_IS_SHORT_FRAME},
+    [DROP_NOT_IP_OR_MPLS] = {"not_ip_or_mpls", "Neither IPv4, MPLS nor ARP",
+                             "None, if rare: other protocols are not carried."},
+    [DROP_NO_BOTTOM] = {"no_bottom", "The label stack has no bottom within the frame",
+                        "Look at the neighbour in the core."},
+    [DROP_TOO_MANY_LABELS] = {"too_many_labels", "The label stack is deeper than max_labels",
+                              "Look at the neighbour in the core, or raise max_labels."},
+    [DROP_UNKNOWN_LABEL] = {"unknown_label", "A label outside of the range label",
+                            "Correct the label, here or at the neighbour."},
+    [DROP_TTL_EXPIRED] = {"ttl_expired", "The TTL of the label ran out",
+                          "A traceroute, or a loop in the core."},
+    [DROP_NOT_IPV4] = {"not_ipv4", "Below the labels is something else than IPv4",
+                       "None, if rare; else tell the neighbour in the core."},
+    [DROP_UNLABELLED] = {"unlabelled", "IPv4 without a label, with unlabelled = \"drop\"",
+                         "Correct the neighbour, or accept unlabelled packets."},
+    [DROP_NO_SLOW_PATH] = {DROP_IS_NO_SLOW_PATH},
+    [DROP_FOREIGN_MAC] = {DROP_IS_FOREIGN_MAC},
+    [DROP_OVERLOAD] = {DROP_IS_OVERLOAD},
 };
 
 struct mpls_pop {
@@ -57,7 +105,8 @@ static int init(struct task *t, const struct task_env *env)
     return 0;
 }
 
-/* Explicit null means "no label" and is ours whatever the range: RFC 3032 section 2.1. */
+/* Are all labels of a stack in the range? Explicit null, which means "no label" (RFC 3032 section
+ * 2.1), always is. */
 static inline bool labels_known(const struct mpls_pop *p, const uint8_t *stack, uint32_t len)
 {
     for (uint32_t i = 0; i < len; i += MPLS_ENTRY_LEN) {
@@ -70,9 +119,9 @@ static inline bool labels_known(const struct mpls_pop *p, const uint8_t *stack, 
 }
 
 /*
- * The TTL travels down the stack (RFC 3443 section 3.1, the uniform model): routing takes one from
- * it afterwards. It never makes the packet live longer (a tunnel's ingress that hides its hops
- * writes 255).
+ * The label's TTL becomes the packet's (RFC 3443 section 3.1, the uniform model); the routing that
+ * follows decrements it. A greater TTL is ignored, because a tunnel's ingress that hides its hops
+ * writes 255, and no packet may live longer.
  */
 static inline void lower_ttl(struct rte_ipv4_hdr *ip, uint8_t ttl)
 {
@@ -98,7 +147,7 @@ static inline int pop(const struct mpls_pop *p, struct rte_mbuf *m)
         return len == MPLS_NO_BOTTOM ? DROP_NO_BOTTOM : DROP_TOO_MANY_LABELS;
     if (unlikely(!labels_known(p, stack, (uint32_t)len)))
         return DROP_UNKNOWN_LABEL;
-    /* one less is 0: the packet must not be stripped and forwarded (RFC 3032 section 2.4.2) */
+    /* a decremented TTL of 0 must be neither stripped nor forwarded (RFC 3032 section 2.4.2) */
     ttl = mpls_ttl(rte_be_to_cpu_32(load32(stack)));
     if (unlikely(ttl <= 1))
         return DROP_TTL_EXPIRED;
@@ -110,10 +159,10 @@ static inline int pop(const struct mpls_pop *p, struct rte_mbuf *m)
     eth_move_macs(f, f - len);
     store16(f + ETH_MACS, RTE_BE16(RTE_ETHER_TYPE_IPV4));
     frame_set(m, len, m->data_len - (uint32_t)len);
-    return GOOD;
+    return VERDICT_GOOD;
 }
 
-/* A frame that is not MPLS. */
+/* The verdict on a frame that is not MPLS. */
 static int other(const struct mpls_pop *p, const struct rte_mbuf *m)
 {
     if (m->nb_segs != 1)
@@ -121,16 +170,9 @@ static int other(const struct mpls_pop *p, const struct rte_mbuf *m)
     if (m->data_len < ETH_LEN)
         return DROP_SHORT_FRAME;
     if (eth_type(frame_bytes(m)) == RTE_BE16(RTE_ETHER_TYPE_IPV4))
-        return p->drop_unlabelled ? DROP_UNLABELLED : GOOD;
-    return eth_type(frame_bytes(m)) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? FOR_US : DROP_NOT_IP_OR_MPLS;
-}
-
-static void refuse(struct task *t, struct rte_mbuf *m, int verdict)
-{
-    if (verdict == FOR_US)
-        task_punt_for_us(t, OUT_PUNT, m, DROP_NO_SLOW_PATH);
-    else
-        task_drop(t, m, (unsigned)verdict);
+        return p->drop_unlabelled ? DROP_UNLABELLED : VERDICT_GOOD;
+    return eth_type(frame_bytes(m)) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? VERDICT_FOR_US
+                                                                    : DROP_NOT_IP_OR_MPLS;
 }
 
 static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
@@ -152,13 +194,13 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
             verdict = pop(&p, m[i]);
         else
             verdict = other(&p, m[i]);
-        if (likely(verdict == GOOD) &&
+        if (likely(verdict == VERDICT_GOOD) &&
             unlikely(!eth_is_to(frame_bytes(m[i]), task_own_mac(p.port_mac, in_port, m[i]))))
             verdict = DROP_FOREIGN_MAC;
-        if (likely(verdict == GOOD))
+        if (likely(verdict == VERDICT_GOOD))
             good[k++] = m[i];
         else
-            refuse(t, m[i], verdict);
+            task_refuse(t, OUT_PUNT, m[i], verdict, DROP_NO_SLOW_PATH);
     }
     if (likely(k > 0))
         task_emit_burst(t, OUT_TO, good, k);
@@ -169,52 +211,18 @@ static void rank(const struct task *t, struct rte_mbuf *const *m, uint32_t n, ui
     shed_rank(((const struct mpls_pop *)t->state)->dscp, m, n, rank);
 }
 
-static const char *const unlabelled[] = {
-    [UNLABELLED_ACCEPT] = "accept", [UNLABELLED_DROP] = "drop", NULL};
-
 const struct task_type task_mpls_pop = {
-    .schema = {.type = "mpls_pop",
-               .help = "takes MPLS labels off",
-               .kind = TASK_WORKER,
-               .params = {[ARG_UNLABELLED] = {.name = "unlabelled",
-                                              .type = PARAM_ENUM,
-                                              .def = "accept",
-                                              .choices = unlabelled,
-                                              .help = "what becomes of IPv4 frames without labels"},
-                          [ARG_LABEL] = {.name = "label",
-                                         .type = PARAM_RANGE,
-                                         .def = "0-1048575",
-                                         .max = 1048575,
-                                         .help = "labels that are accepted, beside explicit null"},
-                          [ARG_MAX_LABELS] = {.name = "max_labels",
-                                              .type = PARAM_COUNT,
-                                              .def = "8",
-                                              .min = 1,
-                                              .max = 64,
-                                              .help = "deepest label stack that is accepted"},
-                          [ARG_SCHEDULER] = {.name = "scheduler",
-                                             .type = PARAM_SCHEDULER,
-                                             .help = "the scheduler that follows: what classes "
-                                                     "there are to shed by"},
-                          [ARG_SHED] = {.name = "shed",
-                                        .type = PARAM_COUNT,
-                                        .def = "1024",
-                                        .max = HOLD_MAX,
-                                        .help = "with a scheduler: as of classify"}},
-               .outputs = {[OUT_TO] = "to", [OUT_PUNT] = "punt"},
-               .drops = {[DROP_SEGMENTED] = "segmented",
-                         [DROP_SHORT_FRAME] = "short_frame",
-                         [DROP_NOT_IP_OR_MPLS] = "not_ip_or_mpls",
-                         [DROP_NO_BOTTOM] = "no_bottom",
-                         [DROP_TOO_MANY_LABELS] = "too_many_labels",
-                         [DROP_UNKNOWN_LABEL] = "unknown_label",
-                         [DROP_TTL_EXPIRED] = "ttl_expired",
-                         [DROP_NOT_IPV4] = "not_ipv4",
-                         [DROP_UNLABELLED] = "unlabelled",
-                         [DROP_NO_SLOW_PATH] = "no_slow_path",
-                         [DROP_FOREIGN_MAC] = "foreign_mac",
-                         [DROP_OVERLOAD] = "overload"},
-               .loses = FACT_IPV4 | FACT_QINQ_IPV4},
+    .schema =
+        {.type = "mpls_pop",
+         .help = "takes MPLS labels off",
+         .kind = TASK_WORKER,
+         .params = params,
+         .n_params = N_ARGS,
+         .outputs =
+             {[OUT_TO] = {"to", "packets without their labels"}, [OUT_PUNT] = {"punt", "ARP"}},
+         .drops = drops,
+         .n_drops = N_DROPS,
+         .loses = FACT_IPV4 | FACT_QINQ_IPV4},
     .state_size = sizeof(struct mpls_pop),
     .init = init,
     .handle = handle,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pushes the label of the next hop: TTL from the IPv4 header (RFC 3443 section 3.1, the uniform
- * model), traffic class from its DSCP. A next hop without a label lets the packet pass as it is.
+ * mpls_push: pushes the label of the next hop, with the TTL of the IPv4 header (RFC 3443 section
+ * 3.1, the uniform model) and a traffic class from its DSCP. Packets whose next hop has no label
+ * pass unchanged.
  */
+#include "engine/drops.h"
 #include "engine/task.h"
 #include "packet/ethernet.h"
 #include "packet/frame.h"
@@ -12,9 +14,21 @@
 #include <rte_ip.h>
 
 enum { OUT_TO };
-enum { ARG_EXP };
 enum { EXP_DSCP, EXP_ZERO };
-enum { DROP_NO_HEADROOM };
+enum { ARG_EXP, N_ARGS };
+enum { DROP_NO_HEADROOM, N_DROPS };
+
+static const char *const exps[] = {[EXP_DSCP] = "dscp", [EXP_ZERO] = "zero", NULL};
+
+static const struct task_param params[N_ARGS] = {
+    [ARG_EXP] = {.name = "exp",
+                 .type = PARAM_ENUM,
+                 .def = "dscp",
+                 .choices = exps,
+                 .help = "traffic class of the label: the upper bits of the DSCP, or 0"},
+};
+
+static const struct task_drop drops[N_DROPS] = {[DROP_NO_HEADROOM] = {DROP_IS_NO_HEADROOM}};
 
 struct mpls_push {
     const struct nexthop *nexthop;
@@ -42,7 +56,7 @@ static inline void push(struct rte_mbuf *m, const struct nexthop *nh, bool exp_f
     rte_be32_t entry = mpls_entry(nh->mpls, tc, ip->time_to_live);
 
     f -= MPLS_ENTRY_LEN;
-    copy16(f, nh->eth); /* its last 4 bytes are written over */
+    copy16(f, nh->eth); /* the last 4 bytes are overwritten below */
     store16(f + ETH_MACS, RTE_BE16(MPLS_TYPE));
     store32(f + ETH_LEN, entry);
     frame_set(m, -MPLS_ENTRY_LEN, m->data_len + MPLS_ENTRY_LEN);
@@ -74,20 +88,16 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         task_emit_burst(t, OUT_TO, good, k);
 }
 
-static const char *const exps[] = {[EXP_DSCP] = "dscp", [EXP_ZERO] = "zero", NULL};
-
 const struct task_type task_mpls_push = {
     .schema = {.type = "mpls_push",
                .help = "pushes the MPLS label of the next hop",
                .kind = TASK_WORKER,
-               .params = {[ARG_EXP] = {.name = "exp",
-                                       .type = PARAM_ENUM,
-                                       .def = "dscp",
-                                       .choices = exps,
-                                       .help = "traffic class of the label: the upper bits of the "
-                                               "DSCP, or 0"}},
-               .outputs = {[OUT_TO] = "to"},
-               .drops = {[DROP_NO_HEADROOM] = "no_headroom"},
+               .params = params,
+               .n_params = N_ARGS,
+               .outputs = {[OUT_TO] = {"to", "labelled packets, and those whose next hop has no "
+                                             "label"}},
+               .drops = drops,
+               .n_drops = N_DROPS,
                .needs = FACT_IPV4 | FACT_NEXTHOP,
                .loses = FACT_IPV4},
     .state_size = sizeof(struct mpls_push),

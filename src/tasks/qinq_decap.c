@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Takes both tags off and the padding that Ethernet put behind the IPv4 packet (RFC 894). */
+/* qinq_decap: takes off both tags, and the padding of Ethernet behind the IPv4 packet (RFC 894). */
 #include "engine/task.h"
 #include "packet/bytes.h"
 #include "packet/frame.h"
@@ -8,13 +8,24 @@
 #include "tables/tables.h"
 
 enum { OUT_TO };
-enum { ARG_DSCP };
 enum { DSCP_KEEP, DSCP_PCP };
+enum { ARG_DSCP, N_ARGS };
+
+static const char *const dscps[] = {[DSCP_KEEP] = "keep", [DSCP_PCP] = "pcp", NULL};
+
+static const struct task_param params[N_ARGS] = {
+    [ARG_DSCP] = {.name = "dscp",
+                  .type = PARAM_ENUM,
+                  .def = "keep",
+                  .choices = dscps,
+                  .help = "DSCP of the packet: as it is, or the class selector of the outer tag's "
+                          "priority"},
+};
 
 struct qinq_decap {
     bool dscp_from_pcp;
     bool cold;         /* packets come from a port or another core */
-    bool encapsulates; /* some next hop will put headers before the packet */
+    bool encapsulates; /* some next hop puts headers before a packet */
 };
 
 static int init(struct task *t, const struct task_env *env)
@@ -33,7 +44,7 @@ static inline void decap(struct rte_mbuf *m, bool dscp_from_pcp)
     uint8_t *f = frame_bytes(m);
     struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(f + QINQ_LEN);
 
-    /* class selector: RFC 2474 section 4.2.2; the S-tag is the access network's own word */
+    /* class selector: RFC 2474 section 4.2.2; the S-tag's priority is set by the access network */
     if (dscp_from_pcp)
         ipv4_set_dscp(ip, (uint8_t)(qinq_pcp(qinq_tags(f)) << 3));
     eth_move_macs(f + QINQ_TAGS_LEN, f);
@@ -54,19 +65,13 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     task_emit_burst(t, OUT_TO, m, n);
 }
 
-static const char *const dscps[] = {[DSCP_KEEP] = "keep", [DSCP_PCP] = "pcp", NULL};
-
 const struct task_type task_qinq_decap = {
     .schema = {.type = "qinq_decap",
                .help = "takes both VLAN tags and the Ethernet padding off",
                .kind = TASK_WORKER,
-               .params = {[ARG_DSCP] = {.name = "dscp",
-                                        .type = PARAM_ENUM,
-                                        .def = "keep",
-                                        .choices = dscps,
-                                        .help = "DSCP of the packet: as it is, or the class "
-                                                "selector of the outer tag's priority"}},
-               .outputs = {[OUT_TO] = "to"},
+               .params = params,
+               .n_params = N_ARGS,
+               .outputs = {[OUT_TO] = {"to", "all packets, without tags"}},
                .needs = FACT_QINQ_IPV4,
                .gives = FACT_IPV4,
                .loses = FACT_QINQ_IPV4},

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sends a packet to its subscriber: TTL (the gateway is a router in this direction, too), size
- * against the access port's MTU, the subscriber's Ethernet header with both tags, and padding.
+ * qinq_encap: makes a packet ready for its subscriber's access port: TTL (the gateway is a router
+ * in this direction, too), size against the port's MTU, Ethernet header with both tags, padding.
  */
+#include "engine/drops.h"
 #include "engine/task.h"
 #include "packet/bytes.h"
 #include "packet/frame.h"
@@ -11,8 +12,18 @@
 #include "tables/tables.h"
 
 enum { OUT_TO, OUT_PUNT, OUT_FRAGMENT };
-enum { ARG_PCP };
 enum { PCP_DSCP, PCP_ZERO };
+enum { ARG_PCP, N_ARGS };
+
+static const char *const pcps[] = {[PCP_DSCP] = "dscp", [PCP_ZERO] = "zero", NULL};
+
+static const struct task_param params[N_ARGS] = {
+    [ARG_PCP] = {.name = "pcp",
+                 .type = PARAM_ENUM,
+                 .def = "dscp",
+                 .choices = pcps,
+                 .help = "priority in both tags: the upper bits of the DSCP, or 0"},
+};
 
 enum {
     DROP_TTL_EXPIRED,
@@ -20,9 +31,21 @@ enum {
     DROP_NO_CPE_MAC,
     DROP_NO_HEADROOM,
     DROP_NO_TAILROOM,
+    N_DROPS
 };
 
-#define PAD_STORE 18 /* bytes behind a short packet that padding writes: 60 - 22 - 20 */
+static const struct task_drop drops[N_DROPS] = {
+    [DROP_TTL_EXPIRED] = {DROP_IS_TTL_EXPIRED},
+    [DROP_TOO_BIG] = {"too_big", "Larger than the access port's mtu",
+                      "Larger mtu of the port, or connect the output fragment."},
+    [DROP_NO_CPE_MAC] = {"no_cpe_mac", "The subscriber's MAC is not known yet",
+                         "Normal until its first packet; else connect the output punt to a task "
+                         "arp, or give it a mac."},
+    [DROP_NO_HEADROOM] = {DROP_IS_NO_HEADROOM},
+    [DROP_NO_TAILROOM] = {DROP_IS_NO_TAILROOM},
+};
+
+#define PAD_STORE 18 /* bytes that padding writes behind a short packet: 60 - 22 - 20 */
 
 struct qinq_encap {
     const struct subscriber *record;
@@ -52,8 +75,8 @@ static inline struct rte_ipv4_hdr *header(const struct rte_mbuf *m)
     return (struct rte_ipv4_hdr *)(frame_bytes(m) + ETH_LEN);
 }
 
-/* Zeros from the packet's end to the shortest length, and a few bytes more: of what the mbuf held
- * before, nothing leaves. */
+/* Write zeros from the packet's end to the shortest frame's and some bytes more, so that nothing
+ * leaves of what the mbuf held before. */
 static inline void pad(uint8_t *end)
 {
     static const uint8_t zeros[16];
@@ -69,7 +92,7 @@ static inline void encap(struct rte_mbuf *m, const struct subscriber *s, bool pc
     uint32_t len = QINQ_LEN + net16(ip->total_length);
 
     ipv4_ttl_decrement(ip);
-    /* the class selector bits become the priority, which has as many: IEEE 802.1Q table I-2 */
+    /* the three class selector bits become the priority: IEEE 802.1Q table I-2 */
     qinq_write(f, s->l2, pcp_from_dscp ? ip->type_of_service >> 5 : 0);
     if (len < ETH_MIN_LEN) {
         pad(f + len);
@@ -79,25 +102,19 @@ static inline void encap(struct rte_mbuf *m, const struct subscriber *s, bool pc
     meta_set_out_port(m, s->port);
 }
 
-/* Is there room for the tags before the packet and the padding behind it? */
+/* Is there room for the tags before the packet? */
 static inline bool has_headroom(const struct rte_mbuf *m)
 {
     return rte_pktmbuf_headroom(m) >= QINQ_TAGS_LEN;
 }
 
+/* Is there room for the padding behind the packet, or is none needed? */
 static inline bool has_tailroom(const struct rte_mbuf *m, uint32_t total)
 {
     return m->data_off + ETH_LEN + total + PAD_STORE <= m->buf_len || total >= ETH_MIN_LEN;
 }
 
-/* An answer to the sender leaves where the packet came in. */
-static void punt_back(struct task *t, struct rte_mbuf *m, enum punt_reason why, unsigned reason)
-{
-    meta_set_out_port(m, (uint8_t)task_in_port(t, m));
-    task_punt(t, OUT_PUNT, m, why, reason);
-}
-
-/* A packet that cannot simply be sent. */
+/* Handle a packet that is not plain: punt, drop, or hand over to be fragmented. */
 static void special(struct task *t, struct rte_mbuf *m)
 {
     const struct qinq_encap *e = t->state;
@@ -107,13 +124,14 @@ static void special(struct task *t, struct rte_mbuf *m)
     bool too_big = total > e->mtu[s->port];
 
     if (ip->time_to_live <= 1) {
-        punt_back(t, m, PUNT_TTL_EXPIRED, DROP_TTL_EXPIRED);
+        task_punt_back(t, OUT_PUNT, m, PUNT_TTL_EXPIRED, DROP_TTL_EXPIRED);
     } else if (too_big && (ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_DF_FLAG)) != 0) {
-        punt_back(t, m, PUNT_TOO_BIG, DROP_TOO_BIG); /* RFC 1812 section 4.3.3.3, RFC 1191 */
+        task_punt_back(t, OUT_PUNT, m, PUNT_TOO_BIG,
+                       DROP_TOO_BIG); /* RFC 1812 section 4.3.3.3, RFC 1191 */
     } else if (too_big && !task_has_output(t, OUT_FRAGMENT)) {
         task_drop(t, m, DROP_TOO_BIG);
     } else if (!s->mac_known) {
-        meta_set_out_port(m, s->port); /* where the CPE is asked for */
+        meta_set_out_port(m, s->port); /* the ARP request leaves there */
         task_punt(t, OUT_PUNT, m, PUNT_NO_MAC, DROP_NO_CPE_MAC);
     } else if (!has_headroom(m)) {
         task_drop(t, m, DROP_NO_HEADROOM);
@@ -125,6 +143,7 @@ static void special(struct task *t, struct rte_mbuf *m)
     }
 }
 
+/* May the packet be sent at once? */
 static inline bool is_plain(const struct qinq_encap *e, const struct rte_mbuf *m,
                             const struct subscriber *s)
 {
@@ -162,25 +181,20 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         task_emit_burst(t, OUT_TO, good, k);
 }
 
-static const char *const pcps[] = {[PCP_DSCP] = "dscp", [PCP_ZERO] = "zero", NULL};
-
 const struct task_type task_qinq_encap = {
     .schema = {.type = "qinq_encap",
                .help = "writes the subscriber's Ethernet header with both VLAN tags and decrements "
                        "the TTL",
                .kind = TASK_WORKER,
-               .params = {[ARG_PCP] = {.name = "pcp",
-                                       .type = PARAM_ENUM,
-                                       .def = "dscp",
-                                       .choices = pcps,
-                                       .help = "priority in both tags: the upper bits of the DSCP, "
-                                               "or 0"}},
-               .outputs = {[OUT_TO] = "to", [OUT_PUNT] = "punt", [OUT_FRAGMENT] = "fragment"},
-               .drops = {[DROP_TTL_EXPIRED] = "ttl_expired",
-                         [DROP_TOO_BIG] = "too_big",
-                         [DROP_NO_CPE_MAC] = "no_cpe_mac",
-                         [DROP_NO_HEADROOM] = "no_headroom",
-                         [DROP_NO_TAILROOM] = "no_tailroom"},
+               .params = params,
+               .n_params = N_ARGS,
+               .outputs = {[OUT_TO] = {"to", "packets that are ready for the access port"},
+                           [OUT_PUNT] = {"punt", "packets that the slow path must answer, or ask "
+                                                 "a MAC for"},
+                           [OUT_FRAGMENT] = {"fragment", "packets that are larger than the access "
+                                                         "port's mtu"}},
+               .drops = drops,
+               .n_drops = N_DROPS,
                .needs = FACT_SUBSCRIBER | FACT_IPV4,
                .gives = FACT_QINQ_IPV4 | FACT_EGRESS,
                .loses = FACT_IPV4,

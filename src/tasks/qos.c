@@ -1,43 +1,80 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hierarchical scheduler: what comes in is put into the queue that its path names, what may
- * leave is taken out once in each round. As many packets are taken out as came in since, so that
- * reception can never starve dequeueing; what came in while nothing was taken out is owed.
+ * qos: the hierarchical scheduler. Packets that arrive are put into the queue that their path
+ * names; packets that may leave are taken out once in each round of the core. As many are taken out
+ * as arrived since, so that reception can never starve dequeueing; the number that arrived while
+ * nothing was taken out is owed.
  *
- * A packet carries its time of arrival in 24 bits beside its path: hash.sched.traffic_class and
+ * A packet carries the time of its arrival in 24 bits beside its path: hash.sched.traffic_class and
  * reserved.
  */
+#include "tasks/qos.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include <rte_cycles.h>
+#include <rte_malloc.h>
 #include <rte_meter.h>
 
-#include "tasks/qos_impl.h"
+#include "sched/check.h"
 
-enum { DROP_QUEUE_FULL, DROP_RED, DROP_PIE, DROP_NOT_SHAPED, DROP_TOO_BIG };
+enum { OUT_TO };
+enum { ARG_SCHEDULER, ARG_DIRECTION, N_ARGS };
+enum { DROP_QUEUE_FULL, DROP_RED, DROP_PIE, DROP_NOT_SHAPED, DROP_TOO_BIG, N_DROPS };
+
+static const char *const directions[] = {[QOS_UP] = "up", [QOS_DOWN] = "down", NULL};
+
+static const struct task_param params[N_ARGS] = {
+    [ARG_SCHEDULER] = {.name = "scheduler",
+                       .type = PARAM_SCHEDULER,
+                       .required = true,
+                       .help = "the shape in qos.schedulers"},
+    [ARG_DIRECTION] = {.name = "direction",
+                       .type = PARAM_ENUM,
+                       .required = true,
+                       .choices = directions,
+                       .help = "which rates of the profiles count",
+                       .more = "A scheduler has one task for each direction."},
+};
+
+static const struct task_drop drops[N_DROPS] = {
+    [DROP_QUEUE_FULL] = {"queue_full", "The subscriber's queue was full",
+                         "Normal for who sends more than its profile; else a longer queue or "
+                         "another profile."},
+    [DROP_RED] = {"red", "Dropped early by RED: the queue is long",
+                  "Normal for who sends more than its profile."},
+    [DROP_PIE] = {"pie", "Dropped early by PIE: the queue's delay is too long",
+                  "Normal for who sends more than its profile."},
+    [DROP_NOT_SHAPED] = {"not_shaped", "The subscriber has no profile in this scheduler",
+                         "Give the subscriber one, on a port of the scheduler."},
+    [DROP_TOO_BIG] = {"too_big", "Larger than the scheduler's mtu",
+                      "Larger mtu of the scheduler: the ports' mtu + 22."},
+};
 
 #define STAMP_MASK 0xffffffu
-/* An empty scheduler is asked, too, though less often: buckets fill up only as it is asked, and its
- * clock misses what goes beyond 2^24 cycles. */
+
+/* An empty scheduler is asked, too, though less often: its buckets fill up only as it is asked, and
+ * librte_sched's clock misses what goes beyond 2^24 cycles. */
 #define IDLE_CYCLES (UINT64_C(1) << 20)
-/* A dequeue that takes much longer than its packets need has looked at many subscribers who wait
- * for credits. Then the scheduler rests, for three times as long as that took: the core has at
- * least three quarters of its time for reception, and the next search finds more, as credits have
- * come. */
+
+/* A dequeue that takes much longer than its packets need has looked at many subscribers without
+ * credits. The scheduler then pauses for three times as long, so that the core has at least three
+ * quarters of its time for reception, and the next dequeue finds more credits. */
 #define LONG_CYCLES (UINT64_C(1) << 15)
-#define REST_SHARE  3
-#define REST_MAX    (UINT64_C(1) << 20)
+#define PAUSE_SHARE 3
+#define PAUSE_MAX   (UINT64_C(1) << 20)
 
 const struct qos *qos_state(const struct task *t)
 {
     return t->type == &task_qos ? t->state : NULL;
 }
 
-static uint32_t stamp_of(uint64_t tsc)
-{
-    return (uint32_t)(tsc >> QOS_TIME_SHIFT) & STAMP_MASK;
-}
+/* --- runs --- */
 
-/* Only its own core writes it. */
-void qos_set_run(struct qos_pipe *p, uint64_t from, uint64_t to)
+/* Write the run of a pipe, for readers on other cores (qos_run()). */
+static void set_run(struct qos_pipe *p, uint64_t from, uint64_t to)
 {
     __atomic_store_n(&p->run_seq, p->run_seq + 1, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -63,11 +100,11 @@ struct qos_run qos_run(const struct qos_pipe *p)
     return r;
 }
 
-static uint64_t held(const struct task *t)
-{
-    const struct qos *q = t->state;
+/* --- packets in --- */
 
-    return sched_held(q->sched);
+static uint32_t stamp_of(uint64_t tsc)
+{
+    return (uint32_t)(tsc >> QOS_TIME_SHIFT) & STAMP_MASK;
 }
 
 static void count_drops(struct task *t, const struct qos *q)
@@ -79,11 +116,6 @@ static void count_drops(struct task *t, const struct qos *q)
     t->drops[DROP_PIE] = d.pie;
 }
 
-void qos_count_not_shaped(struct task *t, uint64_t packets)
-{
-    t->drops[DROP_NOT_SHAPED] += packets;
-}
-
 static inline bool has_profile(const struct qos *q, uint32_t path)
 {
     uint32_t pipe = path / QOS_QUEUES;
@@ -91,13 +123,13 @@ static inline bool has_profile(const struct qos *q, uint32_t path)
     return pipe < q->n_pipes && (q->in_use[pipe / 64] >> pipe % 64 & 1) != 0;
 }
 
-/* Why a packet cannot come before the scheduler at all; -1: it can. */
+/* The reason for which a packet is not given to the scheduler; -1: none. */
 static inline int refused(const struct qos *q, const struct rte_mbuf *m)
 {
-    /* a pipe that is nobody's has no rate of its own */
+    /* a pipe without a subscriber has no rate */
     if (unlikely(!has_profile(q, meta_path(m))))
         return DROP_NOT_SHAPED;
-    /* beyond the burst it would stay at the head of its queue for ever */
+    /* no token bucket is sure to hold more than mtu: the packet would block its queue for ever */
     if (unlikely(m->pkt_len > q->shape->mtu))
         return DROP_TOO_BIG;
     return -1;
@@ -127,7 +159,7 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         count_drops(t, q);
 }
 
-/* As if the packet had left its queue again. How full that is says whoever shows it. */
+/* Dry run: the packet leaves at once, because how long it would wait is said by explain/notes.c. */
 static void explain(struct task *t, struct rte_mbuf *m, const struct task_explain *x)
 {
     int why = refused(t->state, m);
@@ -136,22 +168,25 @@ static void explain(struct task *t, struct rte_mbuf *m, const struct task_explai
     if (why >= 0)
         task_drop(t, m, (unsigned)why);
     else
-        task_emit(t, 0, m);
+        task_emit(t, OUT_TO, m);
 }
 
-/* A packet that was there when the last of the run left continues the run. Another begins one if it
- * has clearly waited for the shaper. If not, it may have overtaken others that wait in a lower
- * class: it says nothing. */
-static void extend_run(struct qos_pipe *p, uint64_t came, uint64_t now, uint64_t own_time)
+/* --- packets out --- */
+
+/* Extend the run by a packet that had arrived when the last packet of the run left. Another packet
+ * begins a run if it has clearly waited for the shaper. A packet that has not may have overtaken
+ * packets of a lower class: it says nothing of the shaper. */
+static void extend_run(struct qos_pipe *p, uint64_t arrival, uint64_t now, uint64_t own_time)
 {
-    if (came <= p->run_to)
-        qos_set_run(p, RTE_MIN(p->run_from, came), now);
-    else if (now - came >= QOS_RUN_MIN_PACKETS * own_time)
-        qos_set_run(p, came, now);
+    if (arrival <= p->run_to)
+        set_run(p, RTE_MIN(p->run_from, arrival), now);
+    else if (now - arrival >= QOS_RUN_MIN_PACKETS * own_time)
+        set_run(p, arrival, now);
 }
 
-/* An ideal shaper sends a packet when the bucket has filled up for it at the profile's rate since
- * the one before, and not before it came. */
+/* Account for a packet that leaves: its pipe's counters, its sojourn time, and its lag behind an
+ * ideal shaper, which sends a packet when the bucket has filled up for it at the profile's rate
+ * since the packet before, and not before it arrived. */
 static void account(struct qos *q, const struct rte_mbuf *m, uint64_t now)
 {
     uint32_t path = meta_path(m);
@@ -161,17 +196,17 @@ static void account(struct qos *q, const struct rte_mbuf *m, uint64_t now)
     uint32_t waited = (stamp_of(now) - arrived) & STAMP_MASK;
     uint32_t bytes = m->pkt_len + q->shape->overhead;
     uint64_t own_time = (uint64_t)bytes * p->cost >> 8, ideal = p->ideal + own_time,
-             came = now - ((uint64_t)waited << QOS_TIME_SHIFT);
+             arrival = now - ((uint64_t)waited << QOS_TIME_SHIFT);
 
-    if (ideal < came)
-        ideal = came;
+    if (ideal < arrival)
+        ideal = arrival;
     hist_add(&q->lag, ideal < now ? stamp_of(now - ideal) : 0);
     p->ideal =
-        ideal < now ? ideal : now; /* sent early out of the bucket: the account starts anew */
+        ideal < now ? ideal : now; /* sent early, out of the bucket: the ideal shaper starts anew */
     __atomic_store_n(&p->bytes, p->bytes + bytes, __ATOMIC_RELAXED);
     __atomic_store_n(&p->packets, p->packets + 1, __ATOMIC_RELAXED);
     if (waited >= QOS_RUN_MIN_WAIT)
-        extend_run(p, came, now, own_time);
+        extend_run(p, arrival, now, own_time);
     p->sojourn += waited - (p->sojourn >> 3);
     hist_add(&q->sojourn[queue < QOS_BE ? queue : QOS_BE], waited);
 }
@@ -183,7 +218,7 @@ static uint16_t poll(struct task *t, uint64_t now)
     uint32_t want = RTE_MAX(q->owed, (uint32_t)t->cfg->burst), n;
     uint64_t took;
 
-    if (unlikely(now < q->rests_until))
+    if (unlikely(now < q->paused_until))
         return 0;
     want = RTE_MIN(want, (uint32_t)BURST_MAX);
     if (sched_held(q->sched) == 0 && now - q->asked < IDLE_CYCLES)
@@ -192,46 +227,263 @@ static uint16_t poll(struct task *t, uint64_t now)
     n = sched_dequeue(q->sched, m, want);
     now = rte_rdtsc();
     took = now - q->asked;
-    /* where no more may leave, nothing is owed */
+    /* nothing is owed where no more may leave */
     q->owed = n == want && q->owed > n ? q->owed - n : 0;
     t->again = q->owed >= t->cfg->burst;
     if (unlikely(took > LONG_CYCLES))
-        q->rests_until = now + RTE_MIN(took * REST_SHARE, REST_MAX);
+        q->paused_until = now + RTE_MIN(took * PAUSE_SHARE, PAUSE_MAX);
     if (n == 0)
         return 0;
     for (uint32_t i = 0; i < n; i++)
         __builtin_prefetch(&q->pipe[meta_path(m[i]) / QOS_QUEUES], 1, 3);
     for (uint32_t i = 0; i < n; i++)
         account(q, m[i], now);
-    task_emit_burst(t, 0, m, (uint16_t)n);
+    task_emit_burst(t, OUT_TO, m, (uint16_t)n);
     return (uint16_t)n;
 }
 
-static const char *const directions[] = {[QOS_UP] = "up", [QOS_DOWN] = "down", NULL};
+static uint64_t held(const struct task *t)
+{
+    const struct qos *q = t->state;
+
+    return sched_held(q->sched);
+}
+
+/* --- profiles and pipes: changed on the core --- */
+
+/* TSC cycles a byte at a rate, times 256. */
+static uint32_t cost_of(const struct qos *q, uint64_t rate)
+{
+    double cost = (double)q->tsc_hz * 8 / (double)rate * 256;
+
+    return cost < UINT32_MAX ? (uint32_t)cost : UINT32_MAX;
+}
+
+int qos_set_profile(struct task *t, uint32_t pipe, uint32_t profile)
+{
+    struct qos *q = t->state;
+    uint64_t now;
+    int rc;
+
+    if (pipe >= q->n_pipes || profile >= q->cfg->n_profiles)
+        return -EINVAL;
+    if (q->sched_profile[profile] < 0)
+        return -ENOTSUP;
+    rc = sched_set_profile(q->sched, pipe, (uint32_t)q->sched_profile[profile]);
+    if (rc != 0)
+        return rc;
+    __atomic_store_n(&q->pipe[pipe].profile, profile, __ATOMIC_RELAXED);
+    q->in_use[pipe / 64] |= UINT64_C(1) << pipe % 64;
+    q->pipe[pipe].cost = cost_of(q, q->cfg->profiles[profile].shape[q->direction].rate);
+    now = rte_rdtsc();
+    set_run(&q->pipe[pipe], now, now); /* a run is at one rate */
+    return 0;
+}
+
+int qos_set_subport_rate(struct task *t, uint32_t subport, uint64_t rate)
+{
+    struct qos *q = t->state;
+
+    return sched_set_subport_rate(q->sched, subport, rate);
+}
+
+/* Can the scheduler shape by a profile? */
+static bool fits(const struct qos *q, uint32_t profile)
+{
+    uint64_t clock = qos_check_clock(q->shape, q->tsc_hz, NULL, 0);
+
+    return qos_shape_fits(q->shape, clock, &q->cfg->profiles[profile].shape[q->direction]);
+}
+
+int qos_take_profile(struct task *t, uint32_t profile)
+{
+    struct qos *q = t->state;
+    int rc = -1;
+
+    if (fits(q, profile)) {
+        rc = sched_add_profile(q->sched, &q->cfg->profiles[profile].shape[q->direction]);
+        if (rc < 0)
+            return rc;
+    }
+    q->sched_profile[profile] = (int16_t)rc;
+    return 0;
+}
+
+int qos_open_pipe(struct task *t, uint32_t pipe, uint32_t profile)
+{
+    struct qos *q = t->state;
+
+    if (pipe >= q->n_pipes)
+        return -EINVAL;
+    memset(&q->pipe[pipe], 0, sizeof(q->pipe[pipe]));
+    q->pipe[pipe].profile = CFG_NONE;
+    return qos_set_profile(t, pipe, profile);
+}
+
+/* The profile with the highest rate that the scheduler can do. */
+static uint32_t fastest_profile(const struct qos *q)
+{
+    const struct cfg_profile *p = q->cfg->profiles;
+    uint32_t best = 0;
+
+    for (uint32_t i = 0; i < q->cfg->n_profiles; i++)
+        if (q->sched_profile[i] >= 0 &&
+            (q->sched_profile[best] < 0 ||
+             p[i].shape[q->direction].rate > p[best].shape[q->direction].rate))
+            best = i;
+    return best;
+}
+
+uint32_t qos_pipe_held(struct task *t, uint32_t pipe)
+{
+    const struct qos *q = t->state;
+    uint32_t held = 0;
+
+    for (unsigned queue = 0; queue < QOS_QUEUES; queue++) {
+        struct sched_queue_counters n = {0};
+
+        if (q->shape->class[queue < QOS_BE ? queue : QOS_BE].size != 0 &&
+            sched_read_queue(q->sched, pipe, queue, &n) == 0)
+            held += n.depth;
+    }
+    return held;
+}
+
+/* Count packets that were dropped because their pipe has no subscriber. */
+static void count_not_shaped(struct task *t, uint64_t packets)
+{
+    t->drops[DROP_NOT_SHAPED] += packets;
+}
+
+uint32_t qos_close_pipe(struct task *t, uint32_t pipe)
+{
+    struct qos *q = t->state;
+    int64_t dropped = sched_clear(q->sched, pipe);
+
+    if (dropped < 0)
+        qos_set_profile(t, pipe, fastest_profile(q));
+    else
+        count_not_shaped(t, (uint64_t)dropped);
+    q->in_use[pipe / 64] &= ~(UINT64_C(1) << pipe % 64);
+    return dropped < 0 ? qos_pipe_held(t, pipe) : 0;
+}
+/* --- start and end --- */
+
+/* List the profiles that the scheduler can do: one of another scheduler may be beyond it. Returns
+ * their number. */
+static unsigned fit_profiles(struct qos *q, struct cfg_profile *fit)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < q->cfg->n_profiles; i++) {
+        q->sched_profile[i] = fits(q, i) ? (int16_t)n : (int16_t)-1;
+        if (q->sched_profile[i] >= 0)
+            fit[n++] = q->cfg->profiles[i];
+    }
+    return n;
+}
+
+static int make_sched(struct qos *q, const struct task_env *env)
+{
+    struct cfg_profile *fit = calloc(q->cfg->n_profiles + 1, sizeof(*fit));
+    struct sched_config config = {
+        .name = env->cfg->name,
+        .socket = env->socket,
+        .shape = q->shape,
+        .direction = q->direction,
+        .profiles = fit,
+    };
+
+    if (fit == NULL)
+        return -ENOMEM;
+    config.n_profiles = fit_profiles(q, fit);
+    config.max_profiles = config.n_profiles + room_profiles(q->cfg) - q->cfg->n_profiles;
+    q->sched = sched_create(&config);
+    free(fit);
+    return q->sched != NULL ? 0 : -ENOMEM;
+}
+
+/* Has the subscriber a pipe in this scheduler? */
+static bool is_ours(const struct qos *q, const struct cfg_subscriber *s)
+{
+    for (unsigned i = 0; i < q->shape->n_subports; i++)
+        if (q->shape->subports[i].port == s->port)
+            return s->pipe != CFG_NONE;
+    return false;
+}
+
+static int fill_pipes(struct task *t, const struct cfg_model *m)
+{
+    struct qos *q = t->state;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < q->n_pipes; i++)
+        q->pipe[i].profile = CFG_NONE;
+    for (uint32_t i = 0; rc == 0 && i < m->n_subscribers; i++)
+        if (is_ours(q, &m->subscribers[i]))
+            rc = qos_set_profile(t, m->subscribers[i].pipe, m->subscribers[i].profile);
+    return rc;
+}
+
+static int allocate(struct qos *q, int socket)
+{
+    q->pipe = rte_zmalloc_socket("qos", q->n_pipes * sizeof(*q->pipe), RTE_CACHE_LINE_SIZE, socket);
+    q->in_use = rte_zmalloc_socket("qos", (q->n_pipes / 64 + 1) * sizeof(*q->in_use),
+                                   RTE_CACHE_LINE_SIZE, socket);
+    return q->pipe != NULL && q->in_use != NULL ? 0 : -ENOMEM;
+}
+
+static void fini(struct task *t)
+{
+    struct qos *q = t->state;
+
+    if (q->sched != NULL)
+        sched_free(q->sched);
+    rte_free(q->pipe);
+    rte_free(q->in_use);
+}
+
+static int init(struct task *t, const struct task_env *env)
+{
+    const struct cfg_model *m = env->plan->cfg;
+    struct qos *q = t->state;
+    int rc;
+
+    q->cfg = &m->qos;
+    q->shape = &m->qos.schedulers[env->cfg->param[ARG_SCHEDULER].u];
+    q->direction = (enum qos_direction)env->cfg->param[ARG_DIRECTION].u;
+    q->tsc_hz = env->tsc_hz;
+    q->n_pipes = q->shape->n_subports * q->shape->pipes_per_subport;
+    rc = allocate(q, env->socket);
+    if (rc == 0)
+        rc = make_sched(q, env);
+    if (rc == 0)
+        rc = fill_pipes(t, m);
+    if (rc != 0)
+        fini(t);
+    return rc;
+}
+
+void qos_use(struct task *t, const struct cfg_qos *cfg)
+{
+    ((struct qos *)t->state)->cfg = cfg;
+}
 
 const struct task_type task_qos = {
     .schema = {.type = "qos",
                .help = "holds each subscriber's packets to its profile: hierarchical scheduler",
+               .more = "It runs on one core. What is behind it should have on_full = \"wait\".",
+               .doc = "doc/qos.md",
                .kind = TASK_WORKER,
-               .params = {[QOS_ARG_SCHEDULER] = {.name = "scheduler",
-                                                 .type = PARAM_SCHEDULER,
-                                                 .required = true,
-                                                 .help = "the shape in qos.schedulers"},
-                          [QOS_ARG_DIRECTION] = {.name = "direction",
-                                                 .type = PARAM_ENUM,
-                                                 .required = true,
-                                                 .choices = directions,
-                                                 .help = "which rates of the profiles count"}},
-               .outputs = {"to"},
-               .drops = {[DROP_QUEUE_FULL] = "queue_full",
-                         [DROP_RED] = "red",
-                         [DROP_PIE] = "pie",
-                         [DROP_NOT_SHAPED] = "not_shaped",
-                         [DROP_TOO_BIG] = "too_big"},
+               .params = params,
+               .n_params = N_ARGS,
+               .outputs = {[OUT_TO] = {"to", "packets whose turn has come"}},
+               .drops = drops,
+               .n_drops = N_DROPS,
                .needs = FACT_PATH},
     .state_size = sizeof(struct qos),
-    .init = qos_init,
-    .fini = qos_fini,
+    .init = init,
+    .fini = fini,
     .handle = handle,
     .poll = poll,
     .explain = explain,

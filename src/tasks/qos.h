@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What control and telemetry may ask of a qos task. All but qos_state() run on the task's own core:
- * use engine_call().
+ * The state of a qos task, which control and explain read, and its changes while it runs. Functions
+ * that take a struct task run on the task's own core, but for qos_state() and qos_use():
+ * engine_call().
  */
 #ifndef TASKS_QOS_H
 #define TASKS_QOS_H
@@ -12,17 +13,25 @@
 #include "engine/task.h"
 #include "sched/sched.h"
 
+/* Stamps have the unit 2^12 TSC cycles, 1.6 us at 2.6 GHz; 24 bits of them last for 26 s. */
+#define QOS_TIME_SHIFT 12
+
+/* What a packet must have waited to begin a run: */
+#define QOS_RUN_MIN_PACKETS 4 /* times as long as it takes to send it */
+#define QOS_RUN_MIN_WAIT    4 /* stamp units: less is the pace of polling, not of the shaper */
+
 /**
- * A subscriber as the scheduler sees it: one cache line. Written by the qos core; others read
- * single fields with relaxed loads, and the busy run by qos_run().
+ * A subscriber's pipe in the scheduler: one cache line. The qos core writes it; others read single
+ * fields with relaxed loads, and the run by qos_run().
  *
  * A run is a stretch of time in which some packet of the subscriber was always held back: it begins
- * when the first of them arrived and extends to the departure of the last so far. What leaves in it
- * is what the shaper lets through, so delivered against configured rate is measured over it alone.
+ * when the first of these packets arrived, and ends with the departure of the last so far. Packets
+ * that leave in a run are all that the shaper lets through, so the delivered rate is compared with
+ * the configured rate over runs alone.
  */
 struct qos_pipe {
-    uint64_t bytes;            /* that have left, with the scheduler's overhead */
-    uint64_t packets;          /* that have left */
+    uint64_t bytes;            /* sent, with the scheduler's overhead */
+    uint64_t packets;          /* sent */
     uint64_t ideal;            /* TSC when the last packet would have left an ideal shaper */
     uint64_t run_from, run_to; /* TSC */
     uint64_t run_bytes;        /* value of bytes at run_to */
@@ -36,19 +45,11 @@ struct qos_pipe {
 static_assert(sizeof(struct qos_pipe) == RTE_CACHE_LINE_SIZE, "one line for each packet sent");
 static_assert(sizeof(struct qos_pipe) == PLAN_QOS_PIPE, "as the plan counts them");
 
-#define QOS_RUN_MIN_PACKETS                                                                        \
-    4 /* who begins a run has waited for so many times as long as it takes to send it */
-
-/** What a reader gets of a run. */
+/** A run, as a reader gets it. */
 struct qos_run {
     uint64_t from, to; /* TSC */
-    uint64_t bytes;    /* delivered since the start, when it was TSC to */
+    uint64_t bytes;    /* sent since the start of the program, at that end */
 };
-
-#define QOS_TIME_SHIFT                                                                             \
-    12                     /* unit of the stamps: 1.6 us at 2.6 GHz; 24 bits of them last for 26 s \
-                            */
-#define QOS_RUN_MIN_WAIT 4 /* stamp units: less is the pace of polling, not of the shaper */
 
 /** The state of a qos task instance. */
 struct qos {
@@ -57,14 +58,14 @@ struct qos {
     const struct cfg_scheduler *shape;
     enum qos_direction direction;
     uint32_t n_pipes;
-    uint32_t owed;        /* packets that came in and for which none was let go yet */
-    uint64_t asked;       /* TSC of the last dequeue */
-    uint64_t rests_until; /* TSC: no dequeue before */
+    uint32_t owed;         /* packets that arrived and for which none was dequeued yet */
+    uint64_t asked;        /* TSC of the last dequeue */
+    uint64_t paused_until; /* TSC: no dequeue before */
     uint64_t tsc_hz;
     struct qos_pipe *pipe;
     uint64_t *in_use;                        /* a bit for each pipe that has a profile */
     int16_t sched_profile[QOS_MAX_PROFILES]; /* the scheduler's number of a profile; -1: it cannot
-                                                do it */
+                                                shape by it */
     struct hist sojourn[QOS_CLASSES];        /* time in the queue, stamp units */
     struct hist lag; /* how much later than from an ideal shaper packets left, stamp units */
 };
@@ -74,8 +75,8 @@ extern const struct task_type task_qos;
 /** The state of a task of type qos, or NULL for another type. */
 const struct qos *qos_state(const struct task *t);
 
-/** Take profiles from there from now on, where those that it has stand at the same places: before
- * its core runs. */
+/** Read profiles from cfg from now on; profiles that are in use must have the same index there.
+ * Only before the task's core runs. */
 void qos_use(struct task *t, const struct cfg_qos *cfg);
 
 /** Stamp units as seconds. */
@@ -90,29 +91,29 @@ static inline double qos_sojourn(const struct qos *q, const struct qos_pipe *p)
     return qos_seconds(q, __atomic_load_n(&p->sojourn, __ATOMIC_RELAXED) / 8.0);
 }
 
-/** A pipe's present run, or last; all of one moment. */
+/** The present run of a pipe, or the last; its fields are of one moment. */
 struct qos_run qos_run(const struct qos_pipe *p);
 
 /** Give a pipe another profile (index in qos.profiles[]). Returns 0, -EINVAL, or -ENOTSUP where the
- * scheduler cannot do what it says. */
+ * scheduler cannot shape by it. */
 int qos_set_profile(struct task *t, uint32_t pipe, uint32_t profile);
 
-/** What stands in qos.profiles[] at an index is new, or has changed: learn it. Pipes that have it
+/** Learn a profile that is new, or has changed, at an index of qos.profiles[]. Pipes that have it
  * keep its old shape until qos_set_profile(). Returns 0, or -ENOSPC or -EINVAL. */
 int qos_take_profile(struct task *t, uint32_t profile);
 
-/** Give a pipe that is nobody's to a subscriber: its figures start from 0. Returns as
+/** Give a pipe without a subscriber to one: its figures start from 0. Returns as
  * qos_set_profile(). */
 int qos_open_pipe(struct task *t, uint32_t pipe, uint32_t profile);
 
 /**
- * Take a pipe from its subscriber: what comes for it from now on is dropped, not_shaped, and so is
- * what waits. With librte_sched that leaves instead, as fast as a profile allows. Returns the
- * packets that still wait: until there are none, it must not be opened.
+ * Take a pipe from its subscriber: packets that wait in it, and those that arrive from now on, are
+ * dropped (not_shaped). With librte_sched, those that wait are sent instead, as fast as a profile
+ * allows. Returns the number that still wait: until it is 0, the pipe must not be opened.
  */
 uint32_t qos_close_pipe(struct task *t, uint32_t pipe);
 
-/** Packets that wait in a pipe. */
+/** Number of packets that wait in a pipe. */
 uint32_t qos_pipe_held(struct task *t, uint32_t pipe);
 
 /** Change a subport's rate, bit/s. Returns 0, -EINVAL or -ENOSPC. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Longest-prefix match of the destination to a next hop, TTL (RFC 1812 section 5.3.1), size against
- * the egress MTU, the Ethernet header of the next hop, and padding where no tunnel will make the
- * frame long enough.
+ * route: finds the next hop by the longest prefix of the destination; then TTL (RFC 1812 section
+ * 5.3.1), size against the egress MTU, the Ethernet header of the next hop, and padding where no
+ * tunnel will make the frame long enough.
  */
+#include "engine/drops.h"
 #include "engine/task.h"
 #include "packet/bytes.h"
 #include "packet/ethernet.h"
@@ -21,6 +22,24 @@ enum {
     DROP_TOO_BIG,
     DROP_NO_NEXTHOP_MAC,
     DROP_NO_TAILROOM,
+    N_DROPS
+};
+
+static const struct task_drop drops[N_DROPS] = {
+    [DROP_NO_ROUTE] = {"no_route", "No route leads to the destination", "Add a route."},
+    [DROP_NOT_UNICAST] = {"not_unicast", "To a multicast or broadcast address",
+                          "None: it is not forwarded."},
+    [DROP_FOR_US] = {"for_us", "For an address of the gateway, which nobody answers",
+                     "Connect the output punt to a task arp, or accept it."},
+    [DROP_TTL_EXPIRED] = {DROP_IS_TTL_EXPIRED},
+    [DROP_TOO_BIG] = {"too_big",
+                      "Larger than the next hop takes: the port's mtu less tunnel and "
+                      "labels",
+                      "Larger mtu of the port, or connect the output fragment."},
+    [DROP_NO_NEXTHOP_MAC] = {"no_nexthop_mac", "The next hop's MAC is not known",
+                             "Is the neighbour up? Connect the output punt to a task arp, or give "
+                             "the route a mac."},
+    [DROP_NO_TAILROOM] = {DROP_IS_NO_TAILROOM},
 };
 
 struct route {
@@ -58,14 +77,8 @@ static inline void forward(struct rte_mbuf *m, const struct nexthop *nh, uint32_
     meta_set_out_port(m, nh->port);
 }
 
-/* An answer to the sender leaves where the packet came in. */
-static void punt_back(struct task *t, struct rte_mbuf *m, enum punt_reason why, unsigned reason)
-{
-    meta_set_out_port(m, (uint8_t)task_in_port(t, m));
-    task_punt(t, OUT_PUNT, m, why, reason);
-}
-
-/* A packet that cannot simply be sent. Next hop 0 is empty, as is the MAC of the gateway's own. */
+/* Handle a packet that is not plain: drop, punt, or hand over to be fragmented. Next hop 0 (no
+ * route) and the gateway's own next hop have no MAC, so their packets come here. */
 static void special(struct task *t, struct rte_mbuf *m, const struct nexthop *nh, uint32_t id)
 {
     const struct rte_ipv4_hdr *ip = header(m);
@@ -77,15 +90,16 @@ static void special(struct task *t, struct rte_mbuf *m, const struct nexthop *nh
                   ipv4_is_unicast(rte_be_to_cpu_32(ip->dst_addr)) ? DROP_NO_ROUTE
                                                                   : DROP_NOT_UNICAST);
     } else if (nh->local) {
-        punt_back(t, m, PUNT_FOR_US, DROP_FOR_US);
+        task_punt_back(t, OUT_PUNT, m, PUNT_FOR_US, DROP_FOR_US);
     } else if (ip->time_to_live <= 1) {
-        punt_back(t, m, PUNT_TTL_EXPIRED, DROP_TTL_EXPIRED);
+        task_punt_back(t, OUT_PUNT, m, PUNT_TTL_EXPIRED, DROP_TTL_EXPIRED);
     } else if (too_big && (ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_DF_FLAG)) != 0) {
-        punt_back(t, m, PUNT_TOO_BIG, DROP_TOO_BIG); /* RFC 1812 section 4.3.3.3, RFC 1191 */
+        task_punt_back(t, OUT_PUNT, m, PUNT_TOO_BIG,
+                       DROP_TOO_BIG); /* RFC 1812 section 4.3.3.3, RFC 1191 */
     } else if (too_big && !task_has_output(t, OUT_FRAGMENT)) {
         task_drop(t, m, DROP_TOO_BIG);
     } else if (!nh->mac_known) {
-        meta_set_out_port(m, nh->port); /* where the neighbour is asked for */
+        meta_set_out_port(m, nh->port); /* the ARP request leaves there */
         task_punt(t, OUT_PUNT, m, PUNT_NO_MAC, DROP_NO_NEXTHOP_MAC);
     } else if (!too_big) {
         task_drop(t, m, DROP_NO_TAILROOM);
@@ -95,12 +109,13 @@ static void special(struct task *t, struct rte_mbuf *m, const struct nexthop *nh
     }
 }
 
-/* Is there room for the padding behind a short frame? */
+/* Is there room for the padding behind the packet, or is none needed? */
 static inline bool has_tailroom(const struct rte_mbuf *m, const struct nexthop *nh)
 {
     return likely(m->data_len >= nh->min_len) || m->data_off + nh->min_len <= m->buf_len;
 }
 
+/* May the packet be sent at once? */
 static inline bool is_plain(const struct rte_mbuf *m, const struct nexthop *nh)
 {
     const struct rte_ipv4_hdr *ip = header(m);
@@ -109,8 +124,9 @@ static inline bool is_plain(const struct rte_mbuf *m, const struct nexthop *nh)
            has_tailroom(m, nh);
 }
 
-/* Where the answer for an address is: in the first-level table, or in the group of 256 that it
- * names. rte_lpm_lookup_bulk() would wait for the group's line. */
+/* The LPM entry of an address: in the first-level table, or in the group of 256 entries that the
+ * first-level entry names. rte_lpm_lookup_bulk() would wait for the group's cache line; here it is
+ * prefetched. */
 static inline const void *lpm_entry(const struct rte_lpm *lpm, uint32_t dst)
 {
     const void *first = &lpm->tbl24[dst >> 8];
@@ -121,7 +137,8 @@ static inline const void *lpm_entry(const struct rte_lpm *lpm, uint32_t dst)
                : first;
 }
 
-/* Each pass prefetches what the next one reads: first-level entry, entry, next hop. */
+/* Each pass over the burst prefetches what the next pass reads: first-level entry, entry, next hop.
+ */
 static inline void look_up(const struct route *r, struct rte_mbuf **m, uint16_t n, uint32_t *id)
 {
     const struct rte_lpm *lpm = r->lpm;
@@ -175,14 +192,13 @@ const struct task_type task_route = {
     .schema = {.type = "route",
                .help = "finds the next hop by the destination address and decrements the TTL",
                .kind = TASK_WORKER,
-               .outputs = {[OUT_TO] = "to", [OUT_PUNT] = "punt", [OUT_FRAGMENT] = "fragment"},
-               .drops = {[DROP_NO_ROUTE] = "no_route",
-                         [DROP_NOT_UNICAST] = "not_unicast",
-                         [DROP_FOR_US] = "for_us",
-                         [DROP_TTL_EXPIRED] = "ttl_expired",
-                         [DROP_TOO_BIG] = "too_big",
-                         [DROP_NO_NEXTHOP_MAC] = "no_nexthop_mac",
-                         [DROP_NO_TAILROOM] = "no_tailroom"},
+               .outputs = {[OUT_TO] = {"to", "packets with their next hop"},
+                           [OUT_PUNT] = {"punt", "packets that the slow path must answer, or ask "
+                                                 "a MAC for"},
+                           [OUT_FRAGMENT] = {"fragment", "packets that are larger than the next "
+                                                         "hop takes"}},
+               .drops = drops,
+               .n_drops = N_DROPS,
                .needs = FACT_IPV4,
                .gives = FACT_NEXTHOP | FACT_EGRESS,
                .egress = EGRESS_NEXTHOPS},

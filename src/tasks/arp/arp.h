@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What control may ask of the arp task: what it has learned, to be shown and to be kept over a
+ * restart, and changes of subscribers and next hops while it runs.
+ */
+#ifndef TASKS_ARP_ARP_H
+#define TASKS_ARP_ARP_H
+
+#include "engine/task.h"
+#include "tables/tables.h"
+
+struct arp_learned {
+    uint8_t mac[6];
+    uint32_t address; /* IPv4 address that it was learned from, host order */
+    uint32_t age;     /* seconds since then */
+};
+
+/** Next hops, grouped by neighbour, as the task keeps them. */
+struct arp_nexthops;
+
+extern const struct task_type task_arp;
+
+/** Is it of type arp? A gateway has one instance at most. */
+bool arp_is(const struct task *t);
+
+/** What was learned of a subscriber (id from 1, which must be in use). Returns false where nothing
+ * was. By any thread. */
+bool arp_of_subscriber(const struct task *t, uint32_t id, struct arp_learned *out);
+
+/** Number of neighbours towards the core, and what was learned of number i, with its port; returns
+ * false where nothing was. By any thread. */
+uint32_t arp_n_neighbours(const struct task *t);
+bool arp_of_neighbour(const struct task *t, uint32_t i, uint8_t *port, struct arp_learned *out);
+
+/*
+ * Give back what was learned in an earlier run; only before the cores run. Both return 0; -ESTALE:
+ * it is too old by now; -EEXIST: the MAC is known already; -ENOENT: nobody has that address now.
+ */
+int arp_give_subscriber(struct task *t, uint32_t id, const struct arp_learned *l);
+int arp_give_neighbour(struct task *t, uint8_t port, const struct arp_learned *l);
+
+/**
+ * Group the next hops of a table to which routes lead: those whose in_use[id] is not 0 (in_use
+ * NULL: all). To be freed; NULL: no memory.
+ */
+struct arp_nexthops *arp_nexthops_make(const struct route_table *r, const uint32_t *in_use,
+                                       int socket);
+void arp_nexthops_free(struct arp_nexthops *n);
+
+/**
+ * Exchange the task's next hops with those of arg (struct arp_nexthops), which then holds the old
+ * ones. A new next hop gets its MAC where the task knows that neighbour. Runs on the task's core:
+ * engine_call(). Returns 0.
+ */
+int arp_take_nexthops(struct task *t, void *arg);
+
+/** Forget what is known of a subscriber who is in no index any more. Runs on the task's core. */
+void arp_forget_subscriber(struct task *t, uint32_t id);
+
+#endif

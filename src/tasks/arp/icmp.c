@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ICMP that the gateway sends: echo replies, and errors about packets that could not be forwarded.
+ * They are made in the mbuf of the packet that they answer. The receiver is looked up by its
+ * address and its header comes from its record, because a frame from the data path has lost its
+ * tags.
+ */
+#include "packet/frame.h"
+#include "packet/icmp.h"
+#include "packet/qinq.h"
+#include "tasks/arp/instance.h"
+
+#define TOS_NETWORK_CONTROL 0xc0 /* precedence 6, of ICMP errors: RFC 1812 section 4.3.2.5 */
+
+/** The way of an answer. */
+struct answer {
+    unsigned output;
+    uint8_t port;
+    uint32_t subscriber;
+    uint32_t l2_len;
+    uint8_t l2[QINQ_LEN];
+};
+
+/* Id of the subscriber with an address (host order), or 0. */
+static uint32_t subscriber_of(const struct arp *a, uint32_t addr)
+{
+    return idmap_get(a->tables->subscribers->by_ipv4, addr);
+}
+
+/* Find the way to a subscriber, with its tags. Returns false, after an ARP request, where its MAC
+ * is not known. */
+static bool to_subscriber(struct task *t, uint32_t id, uint32_t addr, struct answer *to)
+{
+    const struct arp *a = t->state;
+    const struct subscriber *s = &a->tables->subscribers->record[id];
+
+    if (!s->mac_known) {
+        arp_ask_subscriber(t, id, addr);
+        return false;
+    }
+    to->output = ARP_OUT_TO;
+    to->port = s->port;
+    to->subscriber = id;
+    to->l2_len = QINQ_LEN;
+    memcpy(to->l2, s->l2, QINQ_LEN);
+    return true;
+}
+
+static void set_ethernet(struct answer *to, const uint8_t *dst, const uint8_t *src)
+{
+    to->l2_len = ETH_LEN;
+    memcpy(to->l2, dst, 6);
+    memcpy(to->l2 + 6, src, 6);
+    store16(to->l2 + ETH_MACS, RTE_BE16(RTE_ETHER_TYPE_IPV4));
+}
+
+/* Make the frame of an answer: its header, then len bytes, of which the last keep bytes are those
+ * from byte at of the frame on. Returns where the len bytes begin, or NULL without headroom. */
+static uint8_t *reframe(struct rte_mbuf *m, const struct answer *to, uint32_t at, uint32_t keep,
+                        uint32_t len)
+{
+    int pull = (int)at - (int)(to->l2_len + len - keep);
+
+    if (-pull > (int)rte_pktmbuf_headroom(m))
+        return NULL;
+    frame_set(m, pull, to->l2_len + len);
+    memcpy(frame_bytes(m), to->l2, to->l2_len);
+    return frame_bytes(m) + to->l2_len;
+}
+
+/* Give an answer to a subscriber the priority that qinq_encap gives packets of the same DSCP. */
+static void set_priority(const struct arp *a, struct rte_mbuf *m, const struct answer *to)
+{
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(frame_bytes(m) + to->l2_len);
+
+    if (a->pcp_from_dscp && to->l2_len == QINQ_LEN)
+        qinq_write(frame_bytes(m), to->l2, ip->type_of_service >> 5);
+}
+
+static void send_answer(struct task *t, struct rte_mbuf *m, const struct answer *to)
+{
+    set_priority(t->state, m, to);
+    meta_set_subscriber(m, to->subscriber);
+    meta_set_nexthop(m, 0);
+    meta_set_out_port(m, to->port);
+    if (to->output == ARP_OUT_TO)
+        arp_pad(m);
+    task_emit(t, to->output, m);
+}
+
+/* Check that a packet whose IPv4 header is right is a whole echo request (RFC 792) to the gateway.
+ * Returns the reason to drop it, or -1. */
+static int check_echo(const struct arp *a, const struct rte_ipv4_hdr *ip)
+{
+    const rte_be16_t part = RTE_BE16(RTE_IPV4_HDR_OFFSET_MASK | RTE_IPV4_HDR_MF_FLAG);
+    uint32_t header = rte_ipv4_hdr_len(ip), len = rte_be_to_cpu_16(ip->total_length) - header;
+    const uint8_t *icmp = (const uint8_t *)ip + header;
+    uint32_t src = rte_be_to_cpu_32(ip->src_addr);
+
+    if (!route_is_local(a->tables->routes, rte_be_to_cpu_32(ip->dst_addr)))
+        return DROP_NOT_FOR_US;
+    if (ip->next_proto_id != IPPROTO_ICMP)
+        return DROP_UNSUPPORTED;
+    if ((ip->fragment_offset & part) != 0)
+        return DROP_ICMP_FRAGMENT;
+    if (len < ICMP_LEN || rte_raw_cksum(icmp, len) != 0xffff)
+        return DROP_ICMP_MALFORMED;
+    if (icmp[0] != ICMP_ECHO_REQUEST || icmp[1] != 0)
+        return DROP_UNSUPPORTED;
+    /* RFC 1122 section 3.2.1.3: a source must be one host's, and not the gateway's */
+    if (!ipv4_is_unicast(src) || route_is_local(a->tables->routes, src))
+        return DROP_ICMP_NOT_ALLOWED;
+    return -1;
+}
+
+/* Find the way back to the sender of an echo request. Returns the reason to drop it, or -1. */
+static int echo_way(struct task *t, const struct rte_mbuf *m, const struct arp_frame *f,
+                    uint32_t asker, struct answer *to)
+{
+    const struct arp *a = t->state;
+    uint32_t id = subscriber_of(a, asker);
+
+    if (id != 0)
+        return to_subscriber(t, id, asker, to) ? -1 : DROP_UNRESOLVED;
+    if (f->l2_len != ETH_LEN)
+        return DROP_UNKNOWN_SUBSCRIBER;
+    if (meta_in_port(m) >= a->cfg->n_ports)
+        return DROP_BAD_PORT;
+    if (!rte_is_valid_assigned_ether_addr((const struct rte_ether_addr *)(f->bytes + 6)))
+        return DROP_BAD_FRAME;
+    to->output = ARP_OUT_TO;
+    to->subscriber = 0;
+    to->port = (uint8_t)meta_in_port(m);
+    set_ethernet(to, f->bytes + 6, a->tables->port_mac[to->port]);
+    return -1;
+}
+
+void arp_echo(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
+{
+    struct arp *a = t->state;
+    struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(f->bytes + f->l2_len), was;
+    uint32_t header, len;
+    struct answer to;
+    int why;
+
+    if (ipv4_check(ip, f->avail) != IPV4_OK) {
+        task_drop(t, m, DROP_IP_MALFORMED);
+        return;
+    }
+    why = check_echo(a, ip);
+    if (why < 0 && !arp_bucket_take(&a->echo))
+        why = DROP_ICMP_RATE;
+    if (why < 0)
+        why = echo_way(t, m, f, rte_be_to_cpu_32(ip->src_addr), &to);
+    if (why >= 0) {
+        task_drop(t, m, (unsigned)why);
+        return;
+    }
+    was = *ip;
+    header = rte_ipv4_hdr_len(ip);
+    len = rte_be_to_cpu_16(ip->total_length) - header;
+    /* the reply has no options */
+    ip = (struct rte_ipv4_hdr *)reframe(m, &to, f->l2_len + header, len, sizeof(*ip) + len);
+    if (ip == NULL) {
+        task_drop(t, m, DROP_NO_ROOM);
+        return;
+    }
+    icmp_write_ipv4(ip, was.type_of_service, was.dst_addr, was.src_addr, len);
+    icmp_make_reply((uint8_t *)(ip + 1));
+    send_answer(t, m, &to);
+}
+
+/*
+ * Find the way to the sender of a packet that could not be forwarded. A subscriber is answered with
+ * its tags. Towards the core the answer is routed like a packet of the subscriber that the lost
+ * packet was for, so that it takes the same tunnel. *port: the answer's source is its address.
+ * Returns the reason to drop the packet, or -1.
+ */
+static int error_way(struct task *t, const struct rte_ipv4_hdr *ip, struct answer *to,
+                     uint8_t *port)
+{
+    const struct arp *a = t->state;
+    uint32_t src = rte_be_to_cpu_32(ip->src_addr), dst = rte_be_to_cpu_32(ip->dst_addr);
+    uint32_t id = subscriber_of(a, src);
+
+    if (id != 0) {
+        *port = a->tables->subscribers->record[id].port;
+        return to_subscriber(t, id, src, to) ? -1 : DROP_UNRESOLVED;
+    }
+    id = subscriber_of(a, dst);
+    if (id == 0)
+        return DROP_UNKNOWN_SUBSCRIBER;
+    if (!task_has_output(t, ARP_OUT_ROUTE))
+        return DROP_NO_ROUTE_OUTPUT;
+    *port = a->tables->subscribers->record[id].port;
+    to->output = ARP_OUT_ROUTE;
+    to->subscriber = id;
+    to->port = *port;
+    set_ethernet(to, a->tables->port_mac[*port], a->tables->port_mac[*port]);
+    return -1;
+}
+
+/*
+ * The MTU that a packet exceeds, 0: none. A packet from the core can only exceed the access port's
+ * of its subscriber, a packet to the core only that of the next hop which the mbuf names; a packet
+ * between subscribers may exceed both, and the smaller one counts.
+ */
+static uint16_t exceeded(const struct arp *a, const struct rte_mbuf *m,
+                         const struct rte_ipv4_hdr *ip)
+{
+    const struct route_table *r = a->tables->routes;
+    uint32_t from = subscriber_of(a, rte_be_to_cpu_32(ip->src_addr));
+    uint32_t to = subscriber_of(a, rte_be_to_cpu_32(ip->dst_addr));
+    uint16_t size = rte_be_to_cpu_16(ip->total_length), best = 0, limit;
+    uint32_t id = meta_nexthop(m);
+
+    if (to != 0) {
+        limit = a->cfg->ports[a->tables->subscribers->record[to].port].mtu;
+        best = size > limit ? limit : 0;
+    }
+    if (from != 0 && id >= 1 && id <= r->n_nexthops) {
+        limit = r->nexthop[id].max_ip;
+        if (size > limit && (best == 0 || limit < best))
+            best = limit;
+    }
+    return best;
+}
+
+/* Check that a packet may be answered with an ICMP error; *mtu: of a packet that is too big.
+ * Returns the reason to drop it, or -1. */
+static int check_error(struct arp *a, const struct rte_mbuf *m, const struct arp_frame *f,
+                       enum punt_reason why, uint16_t *mtu)
+{
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f->bytes + f->l2_len);
+
+    *mtu = 0;
+    if (f->type != RTE_ETHER_TYPE_IPV4)
+        return DROP_UNSUPPORTED;
+    if (ipv4_check(ip, f->avail) != IPV4_OK)
+        return DROP_IP_MALFORMED;
+    if (rte_is_multicast_ether_addr((const struct rte_ether_addr *)f->bytes) ||
+        !icmp_may_answer(ip))
+        return DROP_ICMP_NOT_ALLOWED;
+    if (why == PUNT_TOO_BIG && (*mtu = exceeded(a, m, ip)) == 0)
+        return DROP_NO_MTU;
+    return arp_bucket_take(&a->error) ? -1 : DROP_ICMP_RATE;
+}
+
+void arp_icmp_error(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
+                    enum punt_reason reason)
+{
+    const bool too_big = reason == PUNT_TOO_BIG;
+    struct arp *a = t->state;
+    struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(f->bytes + f->l2_len);
+    struct answer to;
+    rte_be32_t sender;
+    uint32_t quote, ours = 0;
+    uint16_t mtu;
+    uint8_t port = 0;
+    int why = check_error(a, m, f, reason, &mtu);
+
+    if (why < 0)
+        why = error_way(t, ip, &to, &port);
+    if (why < 0) {
+        ours = arp_gateway_address(a, port, rte_be_to_cpu_32(ip->src_addr));
+        if (ours == 0)
+            why = DROP_NO_GATEWAY_ADDRESS;
+    }
+    if (why >= 0) {
+        task_drop(t, m, (unsigned)why);
+        return;
+    }
+    sender = ip->src_addr;
+    quote = icmp_quote_len(ip);
+    ip = (struct rte_ipv4_hdr *)reframe(m, &to, f->l2_len, quote, sizeof(*ip) + ICMP_LEN + quote);
+    if (ip == NULL) {
+        task_drop(t, m, DROP_NO_ROOM);
+        return;
+    }
+    icmp_write_error((uint8_t *)(ip + 1), too_big ? ICMP_UNREACHABLE : ICMP_TIME_EXCEEDED,
+                     too_big ? ICMP_TOO_BIG_CODE : ICMP_TTL_CODE, mtu, quote);
+    icmp_write_ipv4(ip, TOS_NETWORK_CONTROL, rte_cpu_to_be_32(ours), sender, ICMP_LEN + quote);
+    send_answer(t, m, &to);
+}

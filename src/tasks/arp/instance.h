@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The state of an arp task, and what its files call of each other. One instance serves the whole
+ * gateway, as the only writer of learned MACs; its core alone reads and writes the state, but for
+ * figures and what arp.h offers to other threads.
+ *
+ *   arp.c         the type: parameters, drops, dispatch by the reason of the punt, clock, dry run
+ *   packets.c     ARP packets received, ARP requests sent, neighbours forgotten
+ *   neighbours.c  CPEs and next hops, and what is known of them
+ *   icmp.c        echo replies and ICMP errors
+ */
+#ifndef TASKS_ARP_INSTANCE_H
+#define TASKS_ARP_INSTANCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/task.h"
+#include "tables/tables.h"
+#include "tasks/arp/arp.h"
+
+enum { ARP_OUT_TO, ARP_OUT_ROUTE };
+
+enum {
+    DROP_ARP_FOREIGN,
+    DROP_ARP_MALFORMED,
+    DROP_ARP_RATE,
+    DROP_ARP_SPOOFED,
+    DROP_ARP_UNTAGGED,
+    DROP_BAD_FRAME,
+    DROP_BAD_PORT,
+    DROP_ICMP_FRAGMENT,
+    DROP_ICMP_MALFORMED,
+    DROP_ICMP_NOT_ALLOWED,
+    DROP_ICMP_RATE,
+    DROP_IP_MALFORMED,
+    DROP_NO_GATEWAY_ADDRESS,
+    DROP_NO_MTU,
+    DROP_NO_ROOM,
+    DROP_NO_ROUTE_OUTPUT,
+    DROP_NOT_FOR_US,
+    DROP_NOT_PUNTED,
+    DROP_UNKNOWN_SUBSCRIBER,
+    DROP_UNRESOLVED,
+    DROP_UNSUPPORTED,
+    N_DROPS
+};
+
+/* The task's time, which poll() advances, is counted in ticks of 1/64 s and wraps after two years.
+ */
+#define TICKS_PER_S 64u
+
+#define ARP_SWEEP_SHIFT 16 /* fraction bits of sweep_due and sweep_add */
+
+/** A token bucket, in 1/64 tokens, so that a tick adds the rate (tokens/s); it holds an eighth of a
+ * second's tokens. */
+struct arp_bucket {
+    uint64_t level, rate, depth;
+};
+
+/** What is known of a neighbour beside its MAC, which is in the tables. */
+struct arp_entry {
+    uint32_t learned, asked; /* ticks: of the last packet that it was learned from, of the last
+                                request */
+    uint32_t addr;           /* subscribers: the address that it was learned from, host order */
+    bool refreshed;          /* a request was sent because the entry is old */
+};
+
+/** A neighbour towards the core: all next hops with one port and one address. */
+struct neighbour {
+    uint32_t via; /* host order */
+    uint8_t port;
+    uint32_t first, n; /* in member[] */
+    struct arp_entry entry;
+};
+
+struct arp {
+    const struct tables *tables;
+    const struct cfg_model *cfg;
+    struct rte_mempool *pool;
+
+    uint64_t tsc_per_tick, last_tsc; /* last_tsc: TSC of the last tick */
+    uint32_t tick;
+    uint32_t age, refresh; /* ticks: an entry is forgotten, and asked for again */
+    bool pcp_from_dscp;    /* of ICMP to subscribers */
+
+    FILE *notes; /* in the copy of a dry run: where is noted what would be learned; else NULL */
+
+    struct arp_bucket arp, request, echo, error;
+
+    struct arp_entry *subscriber; /* parallel to the subscribers' records */
+    struct neighbour *neighbour;  /* by port and address, ascending */
+    uint32_t n_neighbours;
+    uint16_t *member;               /* next hop ids, by neighbour */
+    uint32_t *neighbour_of;         /* by next hop id: index in neighbour[], or UINT32_MAX */
+    bool is_core[TABLES_MAX_PORTS]; /* a port on which untagged ARP is right */
+
+    uint32_t sweep_next;           /* next entry to look at: subscribers, then neighbours */
+    uint64_t sweep_due, sweep_add; /* entries to look at now, and more with each tick */
+
+    /* figures; read by other threads */
+    uint64_t learned, forgotten, requests, no_mbuf, static_conflicts;
+};
+
+/** A frame on the slow path: untagged or with two tags. */
+struct arp_frame {
+    uint8_t *bytes;
+    uint32_t l2_len; /* 14 or 22 */
+    uint32_t avail;  /* bytes behind the Ethernet header and the tags */
+    uint16_t type;   /* EtherType behind the tags */
+    uint16_t svlan, cvlan;
+};
+
+/* arp.c */
+
+/** Take a token. Returns false where there is none. */
+bool arp_bucket_take(struct arp_bucket *b);
+
+/* packets.c */
+
+/** Handle an ARP packet. */
+void arp_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
+
+/** Request the MAC of a CPE (addr: an address of the subscriber, host order) or of a next hop,
+ * where it is not known and was not requested in the last second. */
+void arp_ask_subscriber(struct task *t, uint32_t id, uint32_t addr);
+void arp_ask_nexthop(struct task *t, uint32_t id);
+
+/** Forget old entries, and request the MACs of those that grow old: a few hundred entries at most.
+ * Returns the number of requests sent. */
+uint16_t arp_sweep(struct task *t);
+
+/** Pad a frame with zeros to the shortest one of Ethernet, so that nothing leaves of what the mbuf
+ * held before. */
+void arp_pad(struct rte_mbuf *m);
+
+/* neighbours.c */
+
+/** Make and release what is known of neighbours. arp_neighbours_init() returns 0 or -ENOMEM. */
+int arp_neighbours_init(struct arp *a, int socket);
+void arp_neighbours_free(struct arp *a);
+
+/** The neighbour with that port and address (host order), or NULL. */
+struct neighbour *arp_find_neighbour(const struct arp *a, uint8_t port, uint32_t addr);
+
+/** Learn the MAC of a subscriber, from an address (host order), or of a neighbour. */
+void arp_learn_subscriber(struct arp *a, uint32_t id, const uint8_t *mac, uint32_t addr);
+void arp_learn_neighbour(struct arp *a, struct neighbour *nb, const uint8_t *mac);
+
+/** Write the MAC (NULL: none) into all next hops of a neighbour. */
+void arp_set_neighbour_mac(struct arp *a, const struct neighbour *nb, const uint8_t *mac);
+
+/** The port's address with the longest common prefix with addr (host order); 0: it has none. */
+uint32_t arp_gateway_address(const struct arp *a, unsigned port, uint32_t addr);
+
+/* icmp.c */
+
+/** Handle an IPv4 packet to one of the gateway's addresses. */
+void arp_echo(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
+
+/** Answer a packet with an ICMP error. */
+void arp_icmp_error(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
+                    enum punt_reason why);
+
+#endif

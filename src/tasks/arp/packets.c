@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ARP packets (RFC 826), inside the double tag of a subscriber or untagged on a core port. A
+ * request for an address of the port is answered; a sender's MAC is learned where the address that
+ * it claims is its own. Requests are sent for a MAC that is needed and not known, and for one that
+ * grows old, which is forgotten without an answer (RFC 1122 section 2.3.2.1: a timeout, and a
+ * unicast poll before it).
+ */
+#include <rte_arp.h>
+
+#include "packet/arp.h"
+#include "packet/bytes.h"
+#include "packet/ethernet.h"
+#include "tasks/arp/instance.h"
+
+#define ASK_GAP        (TICKS_PER_S + 1) /* ticks between two requests: at least a second */
+#define SWEEP_LOOK_MAX 256u              /* entries looked at in one round of the core */
+#define SWEEP_SEND_MAX (BURST_MAX / 2)   /* requests sent in one round */
+
+static const uint8_t broadcast[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+
+void arp_pad(struct rte_mbuf *m)
+{
+    uint16_t missing = (uint16_t)(ETH_MIN_LEN - RTE_MIN(m->data_len, ETH_MIN_LEN));
+    char *end = rte_pktmbuf_append(m, missing);
+
+    if (end != NULL)
+        memset(end, 0, missing);
+}
+
+static bool is_port_address(const struct arp *a, unsigned port, uint32_t addr)
+{
+    const struct cfg_port *p = &a->cfg->ports[port];
+
+    for (unsigned i = 0; i < p->n_addresses; i++)
+        if (p->addresses[i] == addr)
+            return true;
+    return false;
+}
+
+/* Turn a request into its reply: same mbuf, same port, same tags. */
+static void reply(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
+                  struct rte_arp_hdr *arp)
+{
+    const struct arp *a = t->state;
+    const uint8_t *ours = a->tables->port_mac[meta_in_port(m)];
+    uint8_t asker[6];
+
+    memcpy(asker, &arp->arp_data.arp_sha, 6);
+    arp_write(arp, RTE_ARP_OP_REPLY, ours, arp->arp_data.arp_tip, asker, arp->arp_data.arp_sip);
+    memcpy(f->bytes, asker, 6);
+    memcpy(f->bytes + 6, ours, 6);
+    meta_set_out_port(m, (uint8_t)meta_in_port(m));
+    arp_pad(m);
+    task_emit(t, ARP_OUT_TO, m);
+}
+
+/* Is the frame addressed to the gateway, and the sender's MAC that of one host? A router must not
+ * believe ARP that claims a group address for a host: RFC 1812 section 3.3.2. */
+static bool is_sane(const struct arp *a, const struct rte_mbuf *m, const struct arp_frame *f,
+                    const struct rte_arp_hdr *arp)
+{
+    const struct rte_ether_addr *to = (const struct rte_ether_addr *)f->bytes;
+
+    return rte_is_valid_assigned_ether_addr(&arp->arp_data.arp_sha) &&
+           (rte_is_multicast_ether_addr(to) ||
+            memcmp(to, a->tables->port_mac[meta_in_port(m)], 6) == 0);
+}
+
+/* Learn the sender's MAC where the sender's address belongs to it. Returns the reason to drop the
+ * packet, or -1; *known: the tables have a place for the sender's MAC. */
+static int learn(struct arp *a, const struct rte_mbuf *m, const struct arp_frame *f,
+                 const struct rte_arp_hdr *arp, bool *known)
+{
+    const struct subscriber_table *s = a->tables->subscribers;
+    const uint8_t *mac = arp->arp_data.arp_sha.addr_bytes;
+    uint32_t sender = rte_be_to_cpu_32(arp->arp_data.arp_sip);
+    uint8_t port = (uint8_t)meta_in_port(m);
+    struct neighbour *nb;
+    uint32_t id;
+
+    *known = false;
+    if (f->l2_len == ETH_LEN) {
+        if (!a->is_core[port])
+            return DROP_ARP_UNTAGGED;
+        if (route_is_local(a->tables->routes, sender))
+            return DROP_ARP_SPOOFED;
+        nb = arp_find_neighbour(a, port, sender);
+        *known = nb != NULL;
+        if (nb != NULL)
+            arp_learn_neighbour(a, nb, mac);
+        return -1;
+    }
+    id = idmap_get(s->by_vlan, subscriber_vlan_key(port, f->svlan, f->cvlan));
+    if (id == 0)
+        return DROP_UNKNOWN_SUBSCRIBER;
+    if (sender == 0) /* a probe (RFC 5227 section 2.1.1): the sender has no address yet */
+        return -1;
+    if (((arp->arp_data.arp_sip ^ s->record[id].ipv4) & s->record[id].ipv4_mask) != 0 ||
+        route_is_local(a->tables->routes, sender))
+        return DROP_ARP_SPOOFED;
+    *known = true;
+    arp_learn_subscriber(a, id, mac, sender);
+    return -1;
+}
+
+void arp_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
+{
+    struct arp *a = t->state;
+    struct rte_arp_hdr *arp = (struct rte_arp_hdr *)(f->bytes + f->l2_len);
+    bool known, is_request;
+    int why;
+
+    if (meta_in_port(m) >= a->cfg->n_ports) {
+        task_drop(t, m, DROP_BAD_PORT);
+        return;
+    }
+    if (!arp_bucket_take(&a->arp)) {
+        task_drop(t, m, DROP_ARP_RATE);
+        return;
+    }
+    if (!arp_is_valid(arp, f->avail) || !is_sane(a, m, f, arp)) {
+        task_drop(t, m, DROP_ARP_MALFORMED);
+        return;
+    }
+    why = learn(a, m, f, arp, &known);
+    is_request = arp->arp_opcode == RTE_BE16(RTE_ARP_OP_REQUEST);
+    if (why >= 0)
+        task_drop(t, m, (unsigned)why);
+    else if (is_request &&
+             is_port_address(a, meta_in_port(m), rte_be_to_cpu_32(arp->arp_data.arp_tip)))
+        reply(t, m, f, arp);
+    else if (known && (!is_request || arp->arp_data.arp_tip == arp->arp_data.arp_sip))
+        task_consume(t, &m, 1); /* learning was all that the packet is for */
+    else
+        task_drop(t, m, DROP_ARP_FOREIGN);
+}
+
+/*
+ * Send a request for target from the port's nearest address. l2: Ethernet header and tags of len
+ * bytes, of which the destination and the EtherType are replaced. Returns false where the rate of
+ * requests or the pool is exhausted.
+ */
+static bool send_request(struct task *t, const uint8_t *to, const uint8_t *l2, uint32_t len,
+                         uint8_t port, uint32_t target)
+{
+    struct arp *a = t->state;
+    const uint8_t *ours = a->tables->port_mac[port];
+    struct rte_mbuf *m;
+    uint8_t *f;
+
+    if (!arp_bucket_take(&a->request))
+        return false;
+    m = rte_pktmbuf_alloc(a->pool);
+    if (m == NULL) {
+        a->no_mbuf++;
+        return false;
+    }
+    t->created++;
+    a->requests++;
+    f = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(len + ARP_LEN)); /* fits into every mbuf */
+    memcpy(f, l2, len);
+    memcpy(f, to, 6);
+    store16(f + len - 2, RTE_BE16(RTE_ETHER_TYPE_ARP));
+    arp_write((struct rte_arp_hdr *)(f + len), RTE_ARP_OP_REQUEST, ours,
+              rte_cpu_to_be_32(arp_gateway_address(a, port, target)), NULL,
+              rte_cpu_to_be_32(target));
+    arp_pad(m);
+    meta_set_subscriber(m, 0);
+    meta_set_nexthop(m, 0);
+    meta_set_in_port(m, port);
+    meta_set_out_port(m, port);
+    task_emit(t, ARP_OUT_TO, m);
+    return true;
+}
+
+static bool request_subscriber(struct task *t, uint32_t id, const uint8_t *to, uint32_t target)
+{
+    const struct arp *a = t->state;
+    const struct subscriber *s = &a->tables->subscribers->record[id];
+
+    return send_request(t, to, s->l2, sizeof(s->l2), s->port, target);
+}
+
+static bool request_neighbour(struct task *t, const struct neighbour *nb, const uint8_t *to)
+{
+    const struct arp *a = t->state;
+    const struct nexthop *nh = &a->tables->routes->nexthop[a->member[nb->first]];
+
+    return send_request(t, to, nh->eth, sizeof(nh->eth), nb->port, nb->via);
+}
+
+static bool may_ask(const struct arp *a, const struct arp_entry *e)
+{
+    return a->tick - e->asked >= ASK_GAP;
+}
+
+/* The address that is asked for is the packet's destination where that is one of the subscriber's,
+ * who may have several. */
+void arp_ask_subscriber(struct task *t, uint32_t id, uint32_t addr)
+{
+    struct arp *a = t->state;
+    struct arp_entry *e = &a->subscriber[id];
+    const struct subscriber *s = &a->tables->subscribers->record[id];
+
+    if (s->mac_known || !may_ask(a, e))
+        return;
+    if (((rte_cpu_to_be_32(addr) ^ s->ipv4) & s->ipv4_mask) != 0)
+        addr = rte_be_to_cpu_32(s->ipv4);
+    if (request_subscriber(t, id, broadcast, addr) && a->notes == NULL)
+        e->asked = a->tick;
+}
+
+void arp_ask_nexthop(struct task *t, uint32_t id)
+{
+    struct arp *a = t->state;
+    struct neighbour *nb;
+
+    if (a->neighbour_of[id] == UINT32_MAX || a->tables->routes->nexthop[id].mac_known)
+        return;
+    nb = &a->neighbour[a->neighbour_of[id]];
+    if (may_ask(a, &nb->entry) && request_neighbour(t, nb, broadcast) && a->notes == NULL)
+        nb->entry.asked = a->tick;
+}
+
+enum verdict { FRESH, ASK_AGAIN, FORGET };
+
+static enum verdict judge(const struct arp *a, const struct arp_entry *e)
+{
+    uint32_t age = a->tick - e->learned;
+
+    if (age >= a->age)
+        return FORGET;
+    return age >= a->refresh && !e->refreshed ? ASK_AGAIN : FRESH;
+}
+
+/* Look at an entry: forget it, or request its MAC by unicast, once, as it grows old. Returns
+ * whether a request was sent. */
+static bool look_at_subscriber(struct task *t, uint32_t id)
+{
+    struct arp *a = t->state;
+    struct arp_entry *e = &a->subscriber[id];
+    struct subscriber *s = &a->tables->subscribers->record[id];
+
+    if (!s->mac_known || s->mac_static)
+        return false;
+    switch (judge(a, e)) {
+    case FRESH:
+        break;
+    case ASK_AGAIN:
+        e->refreshed = true;
+        return request_subscriber(t, id, s->l2, e->addr);
+    case FORGET:
+        subscriber_set_mac(s, NULL);
+        a->forgotten++;
+        break;
+    }
+    return false;
+}
+
+/* The same for a neighbour. */
+static bool look_at_neighbour(struct task *t, struct neighbour *nb)
+{
+    struct arp *a = t->state;
+    const struct nexthop *nh = &a->tables->routes->nexthop[a->member[nb->first]];
+
+    if (!nh->mac_known)
+        return false;
+    switch (judge(a, &nb->entry)) {
+    case FRESH:
+        break;
+    case ASK_AGAIN:
+        nb->entry.refreshed = true;
+        return request_neighbour(t, nb, nh->eth);
+    case FORGET:
+        arp_set_neighbour_mac(a, nb, NULL);
+        a->forgotten++;
+        break;
+    }
+    return false;
+}
+
+uint16_t arp_sweep(struct task *t)
+{
+    struct arp *a = t->state;
+    uint32_t subscribers = a->tables->subscribers->capacity;
+    uint64_t entries = (uint64_t)subscribers + a->n_neighbours;
+    uint32_t look;
+    uint16_t sent = 0;
+
+    a->sweep_due = RTE_MIN(a->sweep_due, entries << ARP_SWEEP_SHIFT);
+    look = (uint32_t)RTE_MIN(a->sweep_due >> ARP_SWEEP_SHIFT, (uint64_t)SWEEP_LOOK_MAX);
+    for (; look > 0 && sent < SWEEP_SEND_MAX; look--) {
+        uint32_t i = a->sweep_next;
+
+        a->sweep_due -= UINT64_C(1) << ARP_SWEEP_SHIFT;
+        a->sweep_next = i + 1 < entries ? i + 1 : 0;
+        sent += i < subscribers ? look_at_subscriber(t, i + 1)
+                                : look_at_neighbour(t, &a->neighbour[i - subscribers]);
+    }
+    return sent;
+}
