@@ -1,24 +1,202 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The file of a capture, its points, its start and its end; writer.c does the work between. */
 #include "capture/capture.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <rte_cycles.h>
 
 #include "base/log.h"
-#include "capture/capture_impl.h"
-#include "capture/file.h"
+#include "capture/match.h"
+#include "capture/writer.h"
+#include "plan/facts.h"
 
 #define READ(x)     __atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define FILE_MODE   0600
 #define RINGS_BYTES (UINT64_C(32) << 20) /* of all cores together, */
 #define RING_LEAST  (UINT64_C(1) << 20)  /* but each has at least this, */
 #define RING_MOST   (UINT64_C(8) << 20)  /* and at most that */
+
+/* The part of a path behind the last slash. */
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* Do both descriptors stand for the same folder? */
+static bool is_same(int a, int b)
+{
+    struct stat x, y;
+
+    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static bool is_in_folder(int folder, const char *path)
+{
+    size_t len = (size_t)(file_name(path) - path);
+    char dir[PATH_MAX];
+    bool same;
+    int fd;
+
+    if (len == 0)
+        return true;
+    if (path[0] != '/' || len >= sizeof(dir))
+        return false;
+    memcpy(dir, path, len);
+    dir[len] = '\0';
+    fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    same = is_same(fd, folder);
+    close(fd);
+    return same;
+}
+
+static int create(int folder, const char *name)
+{
+    int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+
+    return fd >= 0 ? fd : -errno;
+}
+
+static int remove_plain(int folder, const char *name)
+{
+    struct stat s;
+
+    if (fstatat(folder, name, &s, AT_SYMLINK_NOFOLLOW) != 0)
+        return -errno;
+    if (!S_ISREG(s.st_mode))
+        return -EINVAL;
+    if (s.st_uid != geteuid())
+        return -EPERM;
+    return unlinkat(folder, name, 0) == 0 ? 0 : -errno;
+}
+
+/*
+ * Make a plain file of mode 0600 in the folder. path: a name without a slash, or an absolute path
+ * that leads to this folder. A file that exists is replaced only if replace is set and it is a
+ * plain file of this user; no link is followed. Returns a descriptor, or -errno with the reason in
+ * why.
+ */
+static int create_file(int folder, const char *path, bool replace, char *why, size_t size)
+{
+    const char *name = file_name(path);
+    int fd;
+
+    if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+        !is_in_folder(folder, path)) {
+        snprintf(why, size,
+                 "file '%.100s' is not in the folder of captures: expected a name, or start vbng "
+                 "with --capture-dir",
+                 path);
+        return -EINVAL;
+    }
+    fd = create(folder, name);
+    if (fd == -EEXIST && replace) {
+        fd = remove_plain(folder, name);
+        if (fd == 0)
+            fd = create(folder, name);
+    }
+    if (fd == -EEXIST)
+        snprintf(why, size, "file '%.100s' exists: expected another name, or force", name);
+    else if (fd == -EINVAL)
+        snprintf(why, size, "'%.100s' is not a plain file: expected another name", name);
+    else if (fd == -EPERM)
+        snprintf(why, size, "file '%.100s' is another user's: expected another name", name);
+    else if (fd < 0)
+        snprintf(why, size, "file '%.100s': %s", name, strerror(-fd));
+    return fd;
+}
+
+/* What the capture wants of each port and instance. */
+static void make_wants(struct capture *c, const struct capture_spec *spec)
+{
+    struct tap_wants *w = &c->wants;
+
+    w->subscriber = spec->subscriber;
+    w->snaplen = spec->snaplen;
+    w->every = spec->every;
+    w->rx = spec->rx;
+    w->tx = spec->tx;
+    w->is_match = is_frame_of;
+    w->match = &c->frames_of;
+    if (spec->subscriber != 0)
+        c->frames_of = frames_of_subscriber(&c->tables->subscribers->record[spec->subscriber]);
+    for (unsigned i = 0; i < c->e->plan->n_instances; i++) {
+        uint16_t task = c->e->plan->instances[i].task;
+
+        w->before[i] = spec->before[task];
+        w->after[i] = spec->after[task];
+        w->reasons[i] = spec->reasons[task];
+    }
+    plan_facts(c->e->plan->cfg, w->facts);
+}
+
+static unsigned instances_of(const struct plan *p, uint16_t task)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < p->n_instances; i++)
+        n += p->instances[i].task == task;
+    return n;
+}
+
+/* Give names and numbers to the ports and instances that have points in this capture. */
+static void name_interfaces(struct capture *c)
+{
+    const struct plan *p = c->e->plan;
+    uint32_t next = 0;
+
+    for (unsigned i = 0; i < c->n_interfaces; i++) {
+        struct interface *to = &c->interface[i];
+        unsigned n = i - p->cfg->n_ports;
+
+        *to = (struct interface){.number = next};
+        if (i < p->cfg->n_ports) {
+            if (((c->wants.rx | c->wants.tx) >> i & 1) != 0)
+                snprintf(to->name, sizeof(to->name), "%s", p->cfg->ports[i].name);
+        } else if (c->wants.before[n] || c->wants.after[n] || c->wants.reasons[n] != 0) {
+            const struct plan_instance *inst = &p->instances[n];
+            const char *name = p->cfg->tasks[inst->task].name;
+
+            if (instances_of(p, inst->task) > 1)
+                snprintf(to->name, sizeof(to->name), "%s[%u]", name, inst->worker);
+            else
+                snprintf(to->name, sizeof(to->name), "%s", name);
+        }
+        next += to->name[0] != '\0';
+    }
+}
+
+/* Write the interfaces that have a name into the file. */
+static void write_interfaces(struct capture *c)
+{
+    const struct plan *p = c->e->plan;
+
+    for (unsigned i = 0; i < c->n_interfaces; i++) {
+        char text[128];
+
+        if (c->interface[i].name[0] == '\0')
+            continue;
+        if (i < p->cfg->n_ports)
+            snprintf(text, sizeof(text), "port");
+        else
+            snprintf(text, sizeof(text), "task of type %s on CPU %u",
+                     p->cfg->tasks[p->instances[i - p->cfg->n_ports].task].schema->type,
+                     p->cores[p->instances[i - p->cfg->n_ports].core].run_on);
+        pcapng_interface(c->file, c->interface[i].name, text, c->spec.snaplen);
+    }
+}
 
 struct capture *capture_open(struct engine *e, const struct tables *tables, const char *dir)
 {
@@ -62,7 +240,7 @@ static int begin_file(struct capture *c, const struct capture_spec *spec, int fd
         return -ENOMEM;
     }
     pcapng_begin(c->file, fd, spec->bytes, "vbng", spec->words);
-    capture_write_interfaces(c);
+    write_interfaces(c);
     if (pcapng_is_full(c->file)) {
         snprintf(why, CAPTURE_WHY_MAX, "a file of %llu bytes has no room for packets",
                  (unsigned long long)spec->bytes);
@@ -104,7 +282,8 @@ static int install(struct capture *c, char *why)
     return 0;
 }
 
-/* Not while a core may still use them. What they have counted stays for whoever asks. */
+/* Take the taps out of the data path, unless a core may still use them. Their counters stay, for
+ * capture_read(). */
 static void take_out(struct capture *c)
 {
     if (c->installed && tap_remove(c->e) == 0)
@@ -113,16 +292,16 @@ static void take_out(struct capture *c)
 
 int capture_start(struct capture *c, const struct capture_spec *spec, char *why)
 {
-    const char *name = capture_file_name(spec->file);
+    const char *name = file_name(spec->file);
     int fd, rc;
 
-    capture_watch(c); /* one that has just ended is in nobody's way */
+    capture_watch(c); /* joins the writer of a capture that has just ended */
     if (c->installed || c->writing) {
         snprintf(why, CAPTURE_WHY_MAX,
                  "a capture runs: expected to wait for its end, or to stop it");
         return -EBUSY;
     }
-    fd = capture_file_create(c->folder, spec->file, spec->force, why, CAPTURE_WHY_MAX);
+    fd = create_file(c->folder, spec->file, spec->force, why, CAPTURE_WHY_MAX);
     if (fd < 0)
         return fd;
     tap_free(c->e, &c->taps);
@@ -132,8 +311,8 @@ int capture_start(struct capture *c, const struct capture_spec *spec, char *why)
     c->end = CAPTURE_RUNS;
     c->packets = c->bytes = c->cycles = 0;
     snprintf(c->path, sizeof(c->path), "%s/%s", c->folder_path, name);
-    capture_make_wants(c, spec);
-    capture_name_interfaces(c);
+    make_wants(c, spec);
+    name_interfaces(c);
     read_clocks(c);
     rc = begin_file(c, spec, fd, why);
     if (rc == 0)
@@ -147,8 +326,6 @@ int capture_start(struct capture *c, const struct capture_spec *spec, char *why)
     c->any = true;
     return 0;
 }
-
-/* --- while it runs, and after it --- */
 
 int capture_stop(struct capture *c)
 {
@@ -210,4 +387,19 @@ void capture_close(struct capture *c)
     free(c->wants.after);
     free(c->wants.reasons);
     free(c);
+}
+
+bool capture_interface(const struct capture *c, unsigned i, struct capture_interface *out)
+{
+    struct tap_count count;
+
+    if (i >= c->n_interfaces)
+        return false;
+    count = capture_count(c, i);
+    *out = (struct capture_interface){.matched = count.matched,
+                                      .taken = count.taken,
+                                      .lost = count.lost,
+                                      .packets = READ(c->interface[i].packets)};
+    memcpy(out->name, c->interface[i].name, sizeof(out->name));
+    return true;
 }

@@ -8,6 +8,7 @@
 #define CAPTURE_CAPTURE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "engine/tap.h"
@@ -42,9 +43,9 @@ enum capture_end {
     CAPTURE_FAILED,  /* the file could not be written */
 };
 
-/** What a capture has done so far; the last one's, after its end. */
+/** What the present capture has done so far, or the last one has done. */
 struct capture_state {
-    bool any; /* there was one at all */
+    bool any; /* a capture was started at all; false: nothing else is set */
     enum capture_end end;
     int error; /* CAPTURE_FAILED: errno */
     const char *path;
@@ -55,33 +56,38 @@ struct capture_state {
 
 struct capture;
 
-/** dir: folder of the captures. Returns NULL with the reason on stderr. */
+/** Prepare captures into the folder dir. Returns NULL with the reason on stderr. */
 struct capture *capture_open(struct engine *e, const struct tables *tables, const char *dir);
 
-/** Ends a capture that runs. After engine_stop(). */
+/** End a capture that runs, and release everything. After engine_stop(). c may be NULL. */
 void capture_close(struct capture *c);
 
-/** Returns 0, or -errno with the reason in why (CAPTURE_WHY_MAX bytes); nothing has been made
- * then. */
+/** Start a capture. Returns 0, or -errno with the reason in why (CAPTURE_WHY_MAX bytes) and no file
+ * left behind. */
 int capture_start(struct capture *c, const struct capture_spec *spec, char *why);
 
-/** Ask the one that runs to end; capture_watch() will see it. Returns 0 or -ENOENT. */
+/** Ask the capture that runs to end; capture_watch() completes that. Returns 0, or -ENOENT where
+ * none runs. */
 int capture_stop(struct capture *c);
 
-/** Take the taps out when a capture has ended. Every 20 ms or so. */
+/** Take the taps out of the data path when a capture has ended. To be called every 20 ms or so. */
 void capture_watch(struct capture *c);
 
+/** Read the state of the present capture, or of the last one. */
 void capture_read(const struct capture *c, struct capture_state *out);
 
-/** The interfaces of the capture: returns false behind the last. Only those with points have a
- * name. */
+/** An interface of a capture: a port or a task instance. */
 struct capture_interface {
-    char name[128];
-    uint64_t matched, taken, lost, packets;
+    char name[128];                /* "": the capture has no points here */
+    uint64_t matched, taken, lost; /* as in struct tap_count, of all points of the interface */
+    uint64_t packets;              /* in the file */
 };
+
+/** Read interface number i. Returns false behind the last one. */
 bool capture_interface(const struct capture *c, unsigned i, struct capture_interface *out);
 
-/** Name of a drop reason (a bit of capture_spec.reasons) of a task; NULL: it has no such. */
+/** Name of a task's drop reason (number of a bit of capture_spec.reasons), or NULL where it has no
+ * such reason. */
 const char *capture_reason(const struct cfg_task *t, unsigned reason);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Comparing tags, GRE key and addresses of a frame with those of a subscriber. */
 #include "capture/match.h"
 
 #include "engine/meta.h"
-#include "engine/tap.h"
+#include "engine/tap_ring.h"
 #include "packet/frame.h"
 #include "packet/gre.h"
 #include "packet/ipv4.h"

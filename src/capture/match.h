@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whose frame is it? Asked where the mbuf does not say. */
+/* Matching frames with a subscriber, at points where the mbuf does not name its subscriber. */
 #ifndef CAPTURE_MATCH_H
 #define CAPTURE_MATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #include <rte_mbuf.h>
 
 #include "tables/subscriber.h"
 
-/** How the frames of a subscriber look. Host byte order. */
+/** What the frames of a subscriber have in common, in host byte order. */
 struct frames_of {
     uint8_t port; /* access port */
     uint16_t svlan, cvlan;
@@ -18,9 +21,9 @@ struct frames_of {
 struct frames_of frames_of_subscriber(const struct subscriber *s);
 
 /**
- * With two tags: they and the port are his (TAP_ANY_PORT: the one that the mbuf names, if it does).
- * GRE over IPv4, with or without MPLS: the key is his. Other IPv4: source or destination is his.
- * Anything else is nobody's. of: a struct frames_of.
+ * Is a frame the subscriber's? A frame with two tags is, if the tags and the port are; port:
+ * TAP_ANY_PORT for the one that the mbuf names, if it does. GRE over IPv4, with or without MPLS: if
+ * the key is. Other IPv4: if source or destination is. No other frame is. of: a struct frames_of.
  */
 bool is_frame_of(const void *of, const struct rte_mbuf *m, uint16_t port);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Blocks and their options, put into a buffer that write() empties. */
 #include "capture/pcapng.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes a pcapng file (draft-ietf-opsawg-pcapng): one section, whose interfaces come first, then
- * packets with their times in nanoseconds, at the end the statistics of each interface. What is
- * written is bounded: with what the end takes, the file never grows beyond its limit.
+ * A pcapng file that is being written (draft-ietf-opsawg-pcapng): one section with its interfaces,
+ * then packets with their times in nanoseconds, at the end the statistics of each interface. The
+ * file never grows beyond its limit: room for the statistics is reserved.
  */
 #ifndef CAPTURE_PCAPNG_H
 #define CAPTURE_PCAPNG_H
@@ -26,17 +26,17 @@ struct pcapng_packet {
     const char *comment; /* UTF-8, or NULL */
 };
 
-/** Of one interface, or of all of a capture. */
+/** The statistics of an interface. */
 struct pcapng_statistics {
     uint64_t start_ns, end_ns;
-    uint64_t received;  /* packets that the capture was for */
-    uint64_t accepted;  /* of those: what sampling chose to keep */
-    uint64_t dropped;   /* of those: found no room in the capture */
-    uint64_t delivered; /* of those: in the file */
+    uint64_t received;  /* packets that the capture wants */
+    uint64_t accepted;  /* of received: packets that sampling selected */
+    uint64_t dropped;   /* of accepted: packets that found no room in a ring */
+    uint64_t delivered; /* of accepted: packets in the file */
 };
 
 struct pcapng {
-    int fd, error; /* the first of write(), as errno; 0: none */
+    int fd, error; /* error: errno of the first write() that failed, or 0 */
     uint64_t size; /* bytes of the file, with what is still in the buffer */
     uint64_t limit;
     uint32_t n_interfaces;

@@ -1,26 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The writer of a capture: a thread that empties the rings of all cores into a file, in the order
- * of the TSC. It is the only one that waits for the disk. */
+/* The writer's loop: records of all rings in the order of the TSC, until a bound is reached. */
+#include "capture/writer.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <rte_cycles.h>
 
-#include "capture/capture_impl.h"
+#include "engine/drops.h"
 
 #define NS_IN_S     UINT64_C(1000000000)
 #define AT_ONCE     4096 /* records between two looks at the clock */
-#define FLUSH_EVERY 10   /* parts of a second */
+#define FLUSH_EVERY 10   /* the file is flushed that often in a second */
+#define NICE        10   /* where the writer shares a CPU with a core, the core goes first */
+#define READ(x)     __atomic_load_n(&(x), __ATOMIC_RELAXED)
+
 static const struct timespec nap = {.tv_nsec = 1000000}; /* when there is nothing to write */
 
-#define NICE 10 /* where it must share a CPU with a core, the core goes first */
+const char *capture_reason(const struct cfg_task *t, unsigned reason)
+{
+    return drop_name(t->schema, reason);
+}
+
+struct tap_count capture_count(const struct capture *c, unsigned interface)
+{
+    struct tap_count sum = {0};
+
+    for (unsigned i = 0; c->taps.rings != NULL && i < c->e->plan->n_cores; i++)
+        for (unsigned k = 0; k < TAP_KINDS; k++) {
+            const struct tap_count *count = &c->taps.rings[i].count[interface * TAP_KINDS + k];
+
+            sum.matched += READ(count->matched);
+            sum.taken += READ(count->taken);
+            sum.lost += READ(count->lost);
+        }
+    return sum;
+}
 
 static uint64_t ns_of(const struct capture *c, uint64_t tsc)
 {
@@ -29,7 +50,7 @@ static uint64_t ns_of(const struct capture *c, uint64_t tsc)
     return c->start_ns + cycles / c->tsc_hz * NS_IN_S + cycles % c->tsc_hz * NS_IN_S / c->tsc_hz;
 }
 
-/* "dropped: qos_up queue_full; subscriber 17" */
+/* Write the comment of a packet: "dropped: qos_up queue_full; subscriber 17". */
 static void comment_on(const struct capture *c, const struct tap_record *r, char *text, size_t size)
 {
     unsigned interface = r->point / TAP_KINDS, n_ports = c->e->plan->cfg->n_ports;
@@ -41,7 +62,7 @@ static void comment_on(const struct capture *c, const struct tap_record *r, char
     if (r->point % TAP_KINDS == TAP_DROP) {
         t = c->e->tasks[interface - n_ports]->cfg;
         len += (size_t)snprintf(text, size, "dropped: %s ", t->name);
-        for (unsigned i = 0; i <= TAP_LINK_FULL && len < size; i++)
+        for (unsigned i = 0; i <= DROP_LINK_FULL && len < size; i++)
             if ((r->reasons >> i & 1) != 0) {
                 len += (size_t)snprintf(text + len, size - len, "%s%s", sep, capture_reason(t, i));
                 sep = " or ";
@@ -79,14 +100,13 @@ static int write_record(struct capture *c, const struct tap_record *r)
     return 0;
 }
 
-/* The ring whose oldest record is the oldest of all, and older than anything that may still come.
- */
-static struct tap *next_ring(const struct capture *c, uint64_t horizon)
+/* The ring whose oldest record is the oldest of all and older than the horizon, or NULL. */
+static struct tap_ring *next_ring(const struct capture *c, uint64_t horizon)
 {
-    struct tap *first = NULL;
+    struct tap_ring *first = NULL;
 
     for (unsigned i = 0; i < c->e->plan->n_cores; i++) {
-        const struct tap_record *r = tap_peek(&c->taps.rings[i]);
+        const struct tap_record *r = tap_ring_peek(&c->taps.rings[i]);
 
         if (r != NULL && r->tsc < horizon) {
             first = &c->taps.rings[i];
@@ -96,34 +116,36 @@ static struct tap *next_ring(const struct capture *c, uint64_t horizon)
     return first;
 }
 
+/* A TSC before which no core will write anything any more. */
 static uint64_t horizon_of_all(const struct capture *c)
 {
     uint64_t horizon = UINT64_MAX;
 
     for (unsigned i = 0; i < c->e->plan->n_cores; i++)
-        horizon = RTE_MIN(horizon, tap_horizon(&c->taps.rings[i]));
+        horizon = RTE_MIN(horizon, tap_ring_horizon(&c->taps.rings[i]));
     return horizon;
 }
 
-/* Returns the number of records, 0 when there was none; sets c->end at a bound. */
+/* Write records older than the horizon, AT_ONCE at most. Returns their number; sets c->end at a
+ * bound. */
 static unsigned drain(struct capture *c, uint64_t horizon)
 {
     unsigned n = 0;
 
     for (; n < AT_ONCE && c->end == CAPTURE_RUNS; n++) {
-        struct tap *ring = next_ring(c, horizon);
+        struct tap_ring *ring = next_ring(c, horizon);
         const struct tap_record *r;
 
         if (ring == NULL)
             break;
-        r = tap_peek(ring);
+        r = tap_ring_peek(ring);
         if (r->point != TAP_VOID) {
             if (c->packets == c->spec.packets)
                 c->end = CAPTURE_BY_PACKETS;
             else if (write_record(c, r) != 0)
                 c->end = CAPTURE_BY_BYTES;
         }
-        tap_next(ring);
+        tap_ring_next(ring);
     }
     if (c->end == CAPTURE_RUNS && c->packets == c->spec.packets)
         c->end = CAPTURE_BY_PACKETS;
@@ -131,23 +153,23 @@ static unsigned drain(struct capture *c, uint64_t horizon)
     return n;
 }
 
-static void close_taps(const struct capture *c)
+static void stop_rings(const struct capture *c)
 {
     for (unsigned i = 0; i < c->e->plan->n_cores; i++)
-        tap_close(&c->taps.rings[i]);
+        tap_ring_stop(&c->taps.rings[i]);
 }
 
-/* What the cores have seen until now still counts. A core that has been stopped in the middle of a
- * burst is waited for, but not for ever. */
+/* Write the records that the cores have made until now. A core that stands in the middle of a burst
+ * is awaited, for a second at most. */
 static void drain_rest(struct capture *c)
 {
-    uint64_t now = rte_rdtsc(), patience = now + c->tsc_hz, horizon;
+    uint64_t now = rte_rdtsc(), deadline = now + c->tsc_hz, horizon;
 
     for (;;) {
         horizon = horizon_of_all(c);
         while (c->end == CAPTURE_RUNS && drain(c, horizon) > 0)
             ;
-        if (c->end != CAPTURE_RUNS || horizon >= now || rte_rdtsc() > patience)
+        if (c->end != CAPTURE_RUNS || horizon >= now || rte_rdtsc() > deadline)
             return;
         nanosleep(&nap, NULL);
     }
@@ -171,13 +193,14 @@ static void write_statistics(struct capture *c)
     }
 }
 
-/* Away from the CPUs of the cores, if this process may use others. */
+/* Leave the CPUs of the cores, if this process may use others, and the signals to the main thread.
+ */
 static void step_aside(const struct capture *c)
 {
     cpu_set_t set;
     sigset_t all;
 
-    sigfillset(&all); /* they are for the main thread */
+    sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, NULL);
     if (pthread_getaffinity_np(pthread_self(), sizeof(set), &set) == 0) {
         for (unsigned i = 0; i < c->e->plan->n_cores; i++)
@@ -189,8 +212,8 @@ static void step_aside(const struct capture *c)
     pthread_setname_np(pthread_self(), "vbng-capture");
 }
 
-/* Why it ends; CAPTURE_RUNS: it does not. */
-static enum capture_end look_at_bounds(const struct capture *c, uint64_t now)
+/* The reason for the end of the capture, or CAPTURE_RUNS. */
+static enum capture_end check_bounds(const struct capture *c, uint64_t now)
 {
     if (c->end != CAPTURE_RUNS)
         return c->end;
@@ -208,7 +231,7 @@ void *capture_writer(void *arg)
     enum capture_end end;
 
     step_aside(c);
-    while ((end = look_at_bounds(c, now)) == CAPTURE_RUNS) {
+    while ((end = check_bounds(c, now)) == CAPTURE_RUNS) {
         if (drain(c, horizon_of_all(c)) == 0)
             nanosleep(&nap, NULL);
         now = rte_rdtsc();
@@ -217,7 +240,7 @@ void *capture_writer(void *arg)
             flushed = now;
         }
     }
-    close_taps(c);
+    stop_rings(c);
     __atomic_store_n(&c->cycles, rte_rdtsc() - c->start_tsc, __ATOMIC_RELAXED);
     drain_rest(c);
     write_statistics(c);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* An array of packets and one of their ranks; dropping sifts both in place. */
 #include "engine/backlog.h"
 
 #include <string.h>
@@ -7,14 +8,14 @@
 #include <rte_ethdev.h>
 #include <rte_malloc.h>
 
-#include "engine/tap_point.h"
+#include "engine/tap.h"
 
-/* Ranking reads from memory, and asks for it ahead: of few packets it is twice as dear. */
+/* Packets to rank at a time: rank() prefetches, which costs twice as much for few packets. */
 #define RANK_AT_ONCE 256
 
-#define LOOK_SHARE  4  /* filling takes one part of so many of the time */
-#define LOOK_LEAST  64 /* what any task takes in a round */
-#define LOOK_WINDOW 32 /* fills before that is thought over */
+#define LOOK_SHARE  4  /* backlog_fill() may take one part in so many of the time */
+#define LOOK_LEAST  64 /* packets: the most that other inputs take in a round */
+#define LOOK_WINDOW 32 /* calls of backlog_fill() between two adjustments */
 
 struct backlog *backlog_create(struct task *t, int socket)
 {
@@ -58,15 +59,15 @@ static void move_to_front(struct backlog *b)
     set_ends(b, 0, n);
 }
 
-/* Of the packets from a place on keep those of a rank before the limit, and room of the limit
- * itself; what is kept moves to a place before. Returns where it ends then. */
+/* Keep of m[from] to m[tail - 1] the packets of ranks above the limit, and the first room packets
+ * of the limit's own rank; move them to m[to] on and drop all others. Returns the new end. */
 static uint32_t sift(struct backlog *b, uint32_t from, uint32_t to, unsigned limit, uint32_t room)
 {
     struct rte_mbuf *drop[BURST_MAX];
     uint16_t n = 0;
 
     for (uint32_t i = from; i < b->tail; i++) {
-        /* no branch on what is at random */
+        /* no branch: ranks come at random, and would be mispredicted */
         unsigned rank = b->rank[i], partly = (rank == limit) & (room > 0),
                  in = (rank < limit) | partly;
 
@@ -87,16 +88,16 @@ static uint32_t sift(struct backlog *b, uint32_t from, uint32_t to, unsigned lim
 }
 
 /*
- * Until nothing waits any more, packets of lower ranks than the one that had to lose some are not
- * even taken in, and those of that rank only while there is ample room. So what waits is never less
- * important than what is dropped.
+ * Is there room for packets of the rank at the limit? After a drop and until the backlog is empty,
+ * new packets of ranks below the limit are dropped at once, and those of its rank wherever there is
+ * no such room. So no packet that waits is less important than one that is dropped.
  */
 static bool is_ample(const struct backlog *b)
 {
     return b->tail - b->head <= b->hold / 2;
 }
 
-/* Would ranking what has come lead to a drop? */
+/* Could ranking the new packets drop some of them? */
 static bool is_closed(const struct backlog *b)
 {
     return b->limit < b->lowest || (b->limit < RANKS && !is_ample(b));
@@ -113,8 +114,9 @@ static void rank_new(struct backlog *b)
         b->count[b->rank[b->ranked]]++;
 }
 
-/* All ranks that fit are kept whole. The next one gets half of the room that is left: this goes
- * through all that waits, so it is not to be done each time. */
+/* Choose the packets to keep: all ranks that fit, and of the next rank as many as half of the room
+ * left takes. The other half keeps the next choice, which goes through all packets that wait, from
+ * being due at once. */
 static void choose(struct backlog *b)
 {
     uint32_t room = b->hold;
@@ -177,7 +179,7 @@ uint16_t backlog_take(struct backlog *b, uint16_t n, struct rte_mbuf ***m)
         b->count[b->rank[i]]--;
     set_ends(b, b->head + n, b->tail);
     b->ranked = RTE_MAX(b->ranked, b->head);
-    if (b->head == b->tail) { /* it is over */
+    if (b->head == b->tail) { /* the overload is over */
         b->limit = RANKS;
         b->lowest = 0;
     }

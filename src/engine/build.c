@@ -1,19 +1,148 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Task instances with their outputs, and the inputs of each core. */
+/*
+ * Making what a plan says, in two steps: engine_open() makes pools, rings and ports, so that the
+ * tables can be filled with what the ports are; engine_build() makes the task instances with their
+ * outputs, and the inputs of each core. engine_free() in engine.c takes all of it down.
+ */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_cycles.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
 #include <rte_malloc.h>
+#include <rte_mbuf.h>
+#include <rte_mbuf_pool_ops.h>
+#include <rte_ring.h>
 
 #include "base/log.h"
 #include "engine/backlog.h"
 #include "engine/engine.h"
 #include "engine/link.h"
 
-#define MAX_GATES                                                                                  \
-    1024 /* outputs with back-pressure behind one input; more would drop when full instead of      \
-            waiting */
+/* Outputs with back-pressure behind one input: those beyond drop when full instead of waiting. */
+#define MAX_GATES 1024
+
+int engine_socket(unsigned socket)
+{
+    for (unsigned i = 0; i < rte_socket_count(); i++)
+        if (rte_socket_id_by_idx(i) == (int)socket)
+            return (int)socket;
+    return SOCKET_ID_ANY;
+}
+
+/*
+ * Make a pool whose mbufs may cross pages. Without huge pages, rte_pktmbuf_pool_create() keeps each
+ * mbuf within one page of 4 KiB, for devices that use physical addresses: an mbuf of more than half
+ * a page then begins each page. That doubles the memory, and puts the first cache lines of all
+ * mbufs and frames into one set of the first-level cache, which cannot hold those of one burst.
+ * Without huge pages devices use virtual addresses, so that no device needs it.
+ */
+static struct rte_mempool *create_dense(const char *name, uint32_t mbufs, uint16_t cache,
+                                        uint16_t data_room, int socket)
+{
+    struct rte_pktmbuf_pool_private private = {.mbuf_data_room_size = data_room};
+    struct rte_mempool *p =
+        rte_mempool_create_empty(name, mbufs, sizeof(struct rte_mbuf) + data_room, cache,
+                                 sizeof(private), socket, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+    int rc;
+
+    if (p == NULL)
+        return NULL;
+    rc = rte_mempool_set_ops_byname(p, rte_mbuf_best_mempool_ops(), NULL);
+    if (rc == 0) {
+        rte_pktmbuf_pool_init(p, &private);
+        rc = rte_mempool_populate_default(p);
+    }
+    if (rc < 0) {
+        rte_mempool_free(p);
+        rte_errno = -rc;
+        return NULL;
+    }
+    rte_mempool_obj_iter(p, rte_pktmbuf_init, NULL);
+    return p;
+}
+
+struct rte_mempool *pool_create(const char *name, uint32_t mbufs, uint16_t cache,
+                                uint16_t data_room, int socket)
+{
+    return rte_eal_has_hugepages()
+               ? rte_pktmbuf_pool_create(name, mbufs, cache, 0, data_room, socket)
+               : create_dense(name, mbufs, cache, data_room, socket);
+}
+
+/* The NUMA socket of a pool's first user. */
+static int pool_socket(const struct plan *p, unsigned pool)
+{
+    const struct cfg_model *m = p->cfg;
+
+    if (m->pools[pool].socket >= 0)
+        return m->pools[pool].socket;
+    for (unsigned i = 0; i < m->n_ports; i++)
+        if (m->ports[i].pool == pool)
+            return port_socket(&m->ports[i]);
+    for (unsigned i = 0; i < p->n_instances; i++)
+        if (m->tasks[p->instances[i].task].pool == pool)
+            return engine_socket(p->cores[p->instances[i].core].socket);
+    return 0;
+}
+
+static int open_pool(struct engine *e, unsigned i)
+{
+    const struct cfg_pool *cfg = &e->plan->cfg->pools[i];
+    int socket = pool_socket(e->plan, i);
+
+    e->pools[i] = pool_create(cfg->name, cfg->mbufs, cfg->cache, cfg->data_room, socket);
+    if (e->pools[i] == NULL) {
+        log_error("%s:%u: pool %s: %u mbufs of %u bytes cannot be allocated on socket %d: %s; ask "
+                  "for fewer mbufs or "
+                  "give the machine more memory (huge pages, see doc/plan.md)",
+                  cfg->loc.file, cfg->loc.line, cfg->name, cfg->mbufs, cfg->data_room, socket,
+                  rte_strerror(rte_errno));
+        return rte_errno != 0 ? -rte_errno : -ENOMEM;
+    }
+    return 0;
+}
+
+static int open_ring(struct engine *e, unsigned i)
+{
+    const struct plan_ring *r = &e->plan->rings[i];
+    unsigned flags = RING_F_SC_DEQ | (r->n_producers == 1 ? RING_F_SP_ENQ : 0);
+    char name[RTE_RING_NAMESIZE];
+
+    snprintf(name, sizeof(name), "link_%u", i);
+    e->rings[i] = rte_ring_create(name, r->size, engine_socket(r->socket), flags);
+    if (e->rings[i] == NULL) {
+        log_error("no memory for a ring of %u packets: %s", r->size, rte_strerror(rte_errno));
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+int engine_open(struct engine *e, const struct plan *p)
+{
+    int rc = 0;
+
+    memset(e, 0, sizeof(*e));
+    e->plan = p;
+    e->rings = calloc(p->n_rings + 1, sizeof(e->rings[0]));
+    e->ring_input = calloc(p->n_rings + 1, sizeof(e->ring_input[0]));
+    e->tasks = calloc(p->n_instances + 1, sizeof(e->tasks[0]));
+    e->cores = calloc(p->n_cores + 1, sizeof(e->cores[0]));
+    e->watchdog = calloc(p->n_cores + 1, sizeof(e->watchdog[0]));
+    if (e->rings == NULL || e->ring_input == NULL || e->tasks == NULL || e->cores == NULL ||
+        e->watchdog == NULL)
+        return -ENOMEM;
+    for (unsigned i = 0; rc == 0 && i < p->cfg->n_pools; i++)
+        rc = open_pool(e, i);
+    for (unsigned i = 0; rc == 0 && i < p->n_rings; i++)
+        rc = open_ring(e, i);
+    for (unsigned i = 0; rc == 0 && i < p->cfg->n_ports; i++)
+        rc = port_open(&e->ports[i], p, i, e->pools[p->cfg->ports[i].pool]);
+    return rc;
+}
 
 static const struct cfg_task *task_cfg(const struct engine *e, unsigned instance)
 {
@@ -73,8 +202,8 @@ static void connect_dest(struct engine *e, struct out *o, const struct plan_dest
     case DEST_PORT:
         port = &e->ports[d->index];
         link_to_port(o, port->dpdk_id, d->queue, port->cfg->on_full, port->is_wire);
-        if (port->away)
-            link_to_nobody(o);
+        if (port->peer_gone)
+            link_down(o);
         break;
     case DEST_CALL:
         link_to_task(o, e->tasks[d->index]);
@@ -115,8 +244,9 @@ static void add_gate(struct input *in, struct out **gates, struct out *out)
 }
 
 /*
- * Outputs with back-pressure that a burst given to an instance can reach by direct calls. A task
- * that holds packets (a scheduler) ends the search: what leaves it leaves by its own poll.
+ * Find the gates of an input: the outputs with back-pressure that a burst may reach by direct calls
+ * from instance i on. The search ends at a task that holds packets (a scheduler), whose packets
+ * leave by its own poll().
  */
 static void find_gates(struct engine *e, unsigned i, bool from_poll, struct input *in,
                        struct out **gates)
@@ -167,7 +297,7 @@ static int add_inputs(struct engine *e, struct core *c, unsigned i)
         in->kind = INPUT_PORT;
         in->in_port = inst->rx[r].port;
         in->dpdk_port = e->ports[in->in_port].dpdk_id;
-        in->away = e->ports[in->in_port].away;
+        in->peer_gone = e->ports[in->in_port].peer_gone;
         in->queue = inst->rx[r].queue;
     }
     if (inst->in_ring != CFG_NONE) {
@@ -234,7 +364,7 @@ static int init_task(struct engine *e, unsigned i, struct tables *tables)
     return rc;
 }
 
-/* For the ports of tasks that have said at init that they can choose. */
+/* Make a backlog for each port of a task that ranks packets (task->hold, set by its init()). */
 static int make_backlogs(struct core *c, int socket)
 {
     for (unsigned i = 0; i < c->n_inputs; i++) {

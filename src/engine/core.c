@@ -1,4 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The loop of one core. core_main() is the thread: it makes rounds until the run stops.
+ *
+ * core_round() is one round: each input is polled once, in order, for at most one burst. What a
+ * poll brings runs to completion before the next input is polled: task_run() gives the burst to the
+ * task's handle(), and task_flush() then sends what handle() put into the outputs: by a direct call
+ * into the next task on this core (run-to-completion), into the ring of a link to another core, or
+ * into a transmit queue (link.c).
+ *
+ * Three things change what a round does:
+ *   back-pressure  an input whose burst may reach an output without room is left out (blocked());
+ *   overload       a port that keeps bringing full bursts is read through a backlog, which chooses
+ *                  the packets to lose (poll_backlog());
+ *   a stop         sources make nothing more, then ports receive nothing more (enum run_phase).
+ *
+ * Between two rounds the core runs the function of a core call, if there is one, and reports a
+ * quiescent state: it holds no pointer into the tables then (quiesce.h).
+ */
 #include "engine/core.h"
 
 #include <time.h>
@@ -12,14 +30,14 @@
 
 #include "engine/backlog.h"
 #include "engine/link.h"
-#include "engine/tap_point.h"
+#include "engine/tap.h"
 
-#define SLEEP_AFTER_ROUNDS 64 /* empty rounds before a core that may sleep does */
-/* Full bursts in a row that a port may bring before the core is taken to lag behind it. */
-#define LAG_BURSTS 4
-#define POLLS_MAX  4     /* of a task in a round: reception must not wait for long */
-#define SLEEP_NS   20000 /* the kernel adds its timer slack of about 50 us */
+#define LAG_BURSTS         4     /* full bursts in a row of a port after which the core lags */
+#define POLLS_MAX          4     /* calls of a task's poll() in a round: reception must go on */
+#define SLEEP_AFTER_ROUNDS 64    /* empty rounds before a core sleeps, with idle = "sleep" */
+#define SLEEP_NS           20000 /* the kernel adds its timer slack of about 50 us */
 
+/* Does an output that a burst of this input may reach lack room? */
 static bool blocked(struct input *in)
 {
     for (uint16_t i = 0; i < in->n_gates; i++)
@@ -36,15 +54,16 @@ static void run_from_port(struct input *in, struct rte_mbuf **m, uint16_t n)
 }
 
 /*
- * The port has more than the core can take, and would soon overflow and lose packets of any class:
- * so take more of them, a bounded number, and let the backlog choose which to lose.
+ * Poll a port that has more packets than the core can handle. Its receive queue would overflow and
+ * lose packets of any class, so the backlog takes more than a burst, a bounded number, and chooses
+ * which to drop. stalled: back-pressure, nothing is handed to the task.
  */
 static unsigned poll_backlog(struct input *in, bool receive, bool stalled)
 {
     struct rte_mbuf **m;
     uint16_t n;
 
-    if (receive && !in->away) {
+    if (receive && !in->peer_gone) {
         in->task->in_port = in->in_port;
         in->polled += backlog_fill(in->backlog, in->dpdk_port, in->queue, stalled);
         in->task->in_port = PORT_IN_MBUF;
@@ -86,7 +105,7 @@ static unsigned poll_ring(struct input *in)
         return 0;
     if (unlikely(n + left > in->high_water))
         in->high_water = n + left;
-    /* these lines are in the producer's cache, and the task will write them */
+    /* the mbufs are in the cache of the producer's core, and the task will write to them */
     for (uint16_t i = 0; i < n; i++)
         __builtin_prefetch(m[i], 1, 3);
     in->polled += n;
@@ -126,7 +145,7 @@ unsigned core_round(struct core *c, uint64_t now)
         case INPUT_PORT:
             if (unlikely(in->lags))
                 moved += poll_backlog(in, phase < PHASE_NO_PORTS, false);
-            else if (likely(phase < PHASE_NO_PORTS && !in->away))
+            else if (likely(phase < PHASE_NO_PORTS && !in->peer_gone))
                 moved += poll_port(in);
             break;
         case INPUT_RING:
@@ -141,6 +160,7 @@ unsigned core_round(struct core *c, uint64_t now)
     return moved;
 }
 
+/* Pass the time after an empty round as the configuration says. empty: empty rounds in a row. */
 static void be_idle(const struct core *c, unsigned empty)
 {
     static const struct timespec nap = {.tv_nsec = SLEEP_NS};
@@ -151,6 +171,7 @@ static void be_idle(const struct core *c, unsigned empty)
         nanosleep(&nap, NULL);
 }
 
+/* Run the core call. The main thread may have taken it back meanwhile. */
 static void take_call(struct core *c)
 {
     struct core_call *call = __atomic_exchange_n(&c->call, NULL, __ATOMIC_ACQUIRE);

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* EAL's options from the plan and the machine, and the run-time folder that EAL leaves behind. */
 #include "engine/eal.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
@@ -15,21 +22,24 @@
 #include <rte_memory.h>
 #include <rte_pdump.h>
 
+#include "base/hugepages.h"
 #include "base/log.h"
-#include "engine/hugepages.h"
-#include "engine/runtime.h"
+#include "base/owned.h"
 
-#define MAX_ARGS 128
-#define MIB      (1024ull * 1024)
+#define MAX_ARGS         128
+#define MIB              (1024ull * 1024)
+#define RUNTIME_PREFIX   "vbng-" /* of EAL's --file-prefix */
+#define TELEMETRY_SOCKET "dpdk_telemetry.v2"
 
-/* EAL keeps pointers into its arguments, so they live as long as EAL does. It also permutes the
- * array that it is given and writes into it: that is a copy of the one that owns them. */
+/* EAL keeps pointers into its arguments, which therefore live until eal_stop(). EAL also permutes
+ * its array of arguments and writes to it: eal_argv is a copy, and args owns them. */
 static char *args[MAX_ARGS + 1], *eal_argv[MAX_ARGS + 1];
 static int n_args;
 static unsigned first_lcore = 1;
 static bool no_huge, shared;
-static struct hugepages_folders folders; /* where the files of the pages are, if shared */
+static struct hugepages_folders folders; /* of the files of huge pages, if shared */
 
+/* Add an argument. */
 static void arg(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 static void arg(const char *fmt, ...)
@@ -63,7 +73,8 @@ static const char *file_prefix(void)
     return slash != NULL ? slash + 1 : "";
 }
 
-/* Are there enough pages that a second process can map? Those of the sizes that are mounted. */
+/* Check the huge pages that a second process can map, those of the mounted sizes. Returns 0, or
+ * -errno with the remedy on stderr. */
 static int check_shared(const struct plan *p, uint64_t need)
 {
     uint64_t have = 0, page = 0, reserve;
@@ -125,7 +136,7 @@ static int memory_args(const struct plan *p)
     int rc;
 
     hugepages_find(&folders, huge_dir(p->cfg->eal, buf, sizeof(buf)));
-    hugepages_sweep(&folders);
+    hugepages_sweep(&folders, RUNTIME_PREFIX);
     have = hugepages_free_bytes();
     no_huge = strcmp(mode, "no-huge") == 0 || (strcmp(mode, "auto") == 0 && have < need);
     if (no_huge) {
@@ -153,9 +164,10 @@ unsigned eal_lcore(unsigned core)
     return first_lcore + core;
 }
 
-/* "0@(0,1),1@5,2@7": housekeeping floats, each core of the plan is pinned. A second process numbers
- * its lcores as the CPUs, and the caches of a pool go by these numbers: if two processes had one
- * number, both would write to one cache. So with shared memory ours are the last ones. */
+/* Map lcores to CPUs, "0@(0,1),1@5,2@7": housekeeping floats, each core of the plan is pinned. A
+ * second process (dpdk-dumpcap) numbers its lcores as the CPUs, and the caches of a pool go by
+ * lcore: two processes with the same lcore would write to the same cache. So with shared memory the
+ * lcores of this process are the last ones. */
 static void lcore_args(const struct plan *p)
 {
     char list[8192];
@@ -197,14 +209,136 @@ static void device_args(const struct cfg_model *m)
         arg("--no-pci");
 }
 
-/* Without huge pages the kernel would give memory page by page at its first touch: the packets of
- * the first second would wait for that, and be lost. Kernels before 5.14 refuse, and it stays so.
- */
+/* Populate memory of ordinary pages, which the kernel would otherwise provide at the first access:
+ * packets of the first second would wait for that, and be lost. Kernels before 5.14 refuse, and do
+ * so. */
 static int populate(const struct rte_memseg_list *list, const struct rte_memseg *first, size_t len,
                     void *arg)
 {
     madvise(first->addr, len, MADV_POPULATE_WRITE);
     return 0;
+}
+
+/* Open the folder that holds EAL's run-time folder, if nobody but this user may write to it. name:
+ * that of the run-time folder. Returns a descriptor or -errno. */
+static int open_parent(char *name, size_t size)
+{
+    char path[PATH_MAX], *slash;
+
+    snprintf(path, sizeof(path), "%s", rte_eal_get_runtime_dir());
+    slash = strrchr(path, '/');
+    if (slash == NULL)
+        return -ENOENT;
+    *slash = '\0';
+    snprintf(name, size, "%s", slash + 1);
+    return owned_open(AT_FDCWD, path);
+}
+
+/* Make the folder in which EAL will make its run-time folder, and refuse one in which another user
+ * may put links, files or sockets: anybody may have made /tmp/dpdk. Returns 0, or -EPERM with the
+ * reason on stderr. EAL reports any other fault of the folder. */
+static int prepare_runtime(void)
+{
+    const char *base = getenv("RUNTIME_DIRECTORY"); /* EAL chooses in this order */
+    char path[PATH_MAX];
+    int fd;
+
+    if (base == NULL)
+        base = getuid() == 0 ? "/var/run" : getenv("XDG_RUNTIME_DIR");
+    snprintf(path, sizeof(path), "%s/dpdk", base != NULL ? base : "/tmp");
+    mkdir(path, 0700);
+    fd = owned_open(AT_FDCWD, path);
+    if (fd >= 0)
+        close(fd);
+    if (fd != -EPERM && fd != -ENOTDIR)
+        return 0;
+    log_error("%s, where DPDK keeps its sockets and locks, must be a folder of this user's (%u) "
+              "that nobody else may write to: mend that, or set RUNTIME_DIRECTORY or, not as root, "
+              "XDG_RUNTIME_DIR to a folder of your own",
+              path, (unsigned)geteuid());
+    return -EPERM;
+}
+
+/* Remove the run-time folder of this process, which EAL leaves behind. */
+static void remove_runtime(void)
+{
+    char name[NAME_MAX + 1];
+    int parent = open_parent(name, sizeof(name));
+
+    if (parent < 0)
+        return;
+    if (strncmp(name, RUNTIME_PREFIX, strlen(RUNTIME_PREFIX)) == 0)
+        owned_remove(parent, name);
+    close(parent);
+}
+
+/* Does no process listen on the telemetry socket of a run-time folder? */
+static bool nobody_listens(int folder)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    bool refused;
+    int fd;
+
+    snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/" TELEMETRY_SOCKET,
+             folder);
+    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return false;
+    refused =
+        connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0 && errno == ECONNREFUSED;
+    close(fd);
+    return refused;
+}
+
+/* Does no process use a run-time folder? EAL locks the file config from its start to its end; with
+ * --in-memory there is no such file, and the telemetry socket tells. */
+static bool is_abandoned(int folder)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = openat(folder, "config", O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool free;
+
+    if (fd < 0)
+        return errno == ENOENT && nobody_listens(folder);
+    free = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+    close(fd);
+    return free;
+}
+
+/* Remove a run-time folder that no process uses. owned_open() refuses another user's folder, and a
+ * symbolic link. */
+static void sweep_runtime(int parent, const char *name)
+{
+    int folder = owned_open(parent, name);
+    bool abandoned = folder >= 0 && is_abandoned(folder);
+
+    if (folder >= 0)
+        close(folder);
+    if (abandoned)
+        owned_remove(parent, name);
+}
+
+/* Remove the run-time folders of vbngs that were killed: their process does not exist, and no
+ * process (of another container, where numbers mean nothing) uses the folder. */
+static void sweep_runtimes(void)
+{
+    char own[NAME_MAX + 1];
+    int parent = open_parent(own, sizeof(own));
+    DIR *d = parent >= 0 ? fdopendir(parent) : NULL;
+    struct dirent *entry;
+
+    if (d == NULL) {
+        if (parent >= 0)
+            close(parent);
+        return;
+    }
+    while ((entry = readdir(d)) != NULL) {
+        const char *rest = owned_dead_suffix(entry->d_name, RUNTIME_PREFIX);
+
+        if (rest != NULL && *rest == '\0')
+            sweep_runtime(parent, entry->d_name);
+    }
+    closedir(d);
 }
 
 int eal_start(const struct plan *p, bool verbose)
@@ -218,13 +352,17 @@ int eal_start(const struct plan *p, bool verbose)
     device_args(p->cfg);
     arg("--file-prefix=" RUNTIME_PREFIX "%d", getpid());
     if (!verbose) {
-        /* of what is registered already the last word counts, of what comes later the first */
+        /* the last option counts for log types that are registered already, the first for later
+         * ones */
         arg("--log-level=lib.telemetry:error");
-        arg("--log-level=pmd.net.virtio.driver:critical"); /* away.c says when a peer has gone */
+        arg("--log-level=pmd.net.virtio.driver:critical"); /* link_state.c says when a peer has gone
+                                                            */
         arg("--log-level=*:warning");
         arg("--log-level=lib.eal:error");
     }
-    rc = memory_args(p);
+    rc = prepare_runtime();
+    if (rc == 0)
+        rc = memory_args(p);
     if (rc != 0)
         return rc;
     copy = strdup(p->cfg->eal);
@@ -236,12 +374,12 @@ int eal_start(const struct plan *p, bool verbose)
         rc = -rte_errno;
         if (shared)
             hugepages_remove(&folders, file_prefix());
-        runtime_remove();
+        remove_runtime();
         log_error("DPDK's environment did not start: %s; start with --verbose to see why",
                   rte_strerror(rte_errno));
         return rc != 0 ? rc : -EINVAL;
     }
-    runtime_sweep();
+    sweep_runtimes();
     if (no_huge)
         rte_memseg_contig_walk(populate, NULL);
     if (shared && rte_pdump_init() != 0)
@@ -256,7 +394,7 @@ void eal_stop(void)
     rte_eal_cleanup();
     if (shared)
         hugepages_remove(&folders, file_prefix()); /* EAL leaves them, and what they hold */
-    runtime_remove();
+    remove_runtime();
     while (n_args > 0)
         free(args[--n_args]);
 }

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* DPDK's environment: what options a plan needs, and starting it. */
+/* EAL, DPDK's environment: its options follow from a plan and the machine. */
 #ifndef ENGINE_EAL_H
 #define ENGINE_EAL_H
 
-#include "config/plan.h"
+#include "plan/plan.h"
 
 /**
- * Start EAL for a plan: one lcore per core of the plan (eal_lcore(), pinned), one for
- * housekeeping on any CPU that the process may use; huge pages or ordinary memory as the
- * configuration and the machine allow. Returns 0 or -errno; the reason is on stderr.
+ * Start EAL for a plan: one pinned lcore for each core of the plan (eal_lcore()), one for the main
+ * thread on any CPU that the process may use; huge pages or ordinary memory, as the configuration
+ * and the machine allow. verbose: show all messages of DPDK. Returns 0, or -errno with the reason
+ * on stderr.
  */
 int eal_start(const struct plan *p, bool verbose);
 
-/** The lcore of a core of the plan: index + 1, but with shared memory one of the last of DPDK's. */
+/** The lcore of a core of the plan: index + 1, with shared memory one of DPDK's last. */
 unsigned eal_lcore(unsigned core);
 
 /** Release EAL, its run-time folder and the files of its huge pages. */
 void eal_stop(void);
 
-/** What packets live in: "no-huge" (4 KiB pages), "hugepages", or "shared": huge pages that
- * dpdk-dumpcap may map. After eal_start(). */
+/** The memory that packets are in: "no-huge" (4 KiB pages), "hugepages", or "shared": huge pages
+ * that dpdk-dumpcap may map. After eal_start(). */
 const char *eal_memory_name(void);
 
 #endif

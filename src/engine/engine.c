@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Running what build.c has made: start, stop, core calls, watching, and taking it all down. */
 #include "engine/engine.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,96 +15,14 @@
 #include <rte_ring.h>
 
 #include "base/log.h"
-#include "engine/away.h"
 #include "engine/backlog.h"
 #include "engine/eal.h"
-#include "engine/peer.h"
-#include "engine/pool.h"
+#include "engine/link_state.h"
 
-#define QUIET_SAMPLES                                                                              \
-    4 /* of 5 ms each without a packet moving: then a step of the stop has ended */
-#define CALL_SPINS 1000  /* of waiting for a call; then naps of some 70 us */
-#define CALL_NAPS  20000 /* about a second */
-#define SAMPLE_NS  5000000
-
-int engine_socket(unsigned socket)
-{
-    for (unsigned i = 0; i < rte_socket_count(); i++)
-        if (rte_socket_id_by_idx(i) == (int)socket)
-            return (int)socket;
-    return SOCKET_ID_ANY;
-}
-
-/* The socket that a pool's first user is on. */
-static int pool_socket(const struct plan *p, unsigned pool)
-{
-    const struct cfg_model *m = p->cfg;
-
-    if (m->pools[pool].socket >= 0)
-        return m->pools[pool].socket;
-    for (unsigned i = 0; i < m->n_ports; i++)
-        if (m->ports[i].pool == pool)
-            return port_socket(&m->ports[i]);
-    for (unsigned i = 0; i < p->n_instances; i++)
-        if (m->tasks[p->instances[i].task].pool == pool)
-            return engine_socket(p->cores[p->instances[i].core].socket);
-    return 0;
-}
-
-static int open_pool(struct engine *e, unsigned i)
-{
-    const struct cfg_pool *cfg = &e->plan->cfg->pools[i];
-    int socket = pool_socket(e->plan, i);
-
-    e->pools[i] = pool_create(cfg->name, cfg->mbufs, cfg->cache, cfg->data_room, socket);
-    if (e->pools[i] == NULL) {
-        log_error("%s:%u: pool %s: %u mbufs of %u bytes cannot be allocated on socket %d: %s; ask "
-                  "for fewer mbufs or "
-                  "give the machine more memory (huge pages, see doc/plan.md)",
-                  cfg->loc.file, cfg->loc.line, cfg->name, cfg->mbufs, cfg->data_room, socket,
-                  rte_strerror(rte_errno));
-        return rte_errno != 0 ? -rte_errno : -ENOMEM;
-    }
-    return 0;
-}
-
-static int open_ring(struct engine *e, unsigned i)
-{
-    const struct plan_ring *r = &e->plan->rings[i];
-    unsigned flags = RING_F_SC_DEQ | (r->n_producers == 1 ? RING_F_SP_ENQ : 0);
-    char name[RTE_RING_NAMESIZE];
-
-    snprintf(name, sizeof(name), "link_%u", i);
-    e->rings[i] = rte_ring_create(name, r->size, engine_socket(r->socket), flags);
-    if (e->rings[i] == NULL) {
-        log_error("no memory for a ring of %u packets: %s", r->size, rte_strerror(rte_errno));
-        return -ENOMEM;
-    }
-    return 0;
-}
-
-int engine_open(struct engine *e, const struct plan *p)
-{
-    int rc = 0;
-
-    memset(e, 0, sizeof(*e));
-    e->plan = p;
-    e->rings = calloc(p->n_rings + 1, sizeof(e->rings[0]));
-    e->ring_input = calloc(p->n_rings + 1, sizeof(e->ring_input[0]));
-    e->tasks = calloc(p->n_instances + 1, sizeof(e->tasks[0]));
-    e->cores = calloc(p->n_cores + 1, sizeof(e->cores[0]));
-    e->watchdog = calloc(p->n_cores + 1, sizeof(e->watchdog[0]));
-    if (e->rings == NULL || e->ring_input == NULL || e->tasks == NULL || e->cores == NULL ||
-        e->watchdog == NULL)
-        return -ENOMEM;
-    for (unsigned i = 0; rc == 0 && i < p->cfg->n_pools; i++)
-        rc = open_pool(e, i);
-    for (unsigned i = 0; rc == 0 && i < p->n_rings; i++)
-        rc = open_ring(e, i);
-    for (unsigned i = 0; rc == 0 && i < p->cfg->n_ports; i++)
-        rc = port_open(&e->ports[i], p, i, e->pools[p->cfg->ports[i].pool]);
-    return rc;
-}
+#define SAMPLE_NS     5000000 /* between two looks at what still moves during a stop */
+#define QUIET_SAMPLES 4       /* without a packet moving: then a phase of the stop has ended */
+#define CALL_SPINS    1000    /* pauses while a core call is awaited; then naps of some 70 us */
+#define CALL_NAPS     20000   /* about a second */
 
 int engine_start(struct engine *e)
 {
@@ -124,7 +42,7 @@ int engine_start(struct engine *e)
     return 0;
 }
 
-/* Grows with every packet that any core takes in or makes. */
+/* A number that grows with every packet that a core receives or makes. */
 static uint64_t movement(const struct engine *e)
 {
     uint64_t sum = 0;
@@ -135,7 +53,7 @@ static uint64_t movement(const struct engine *e)
     return sum;
 }
 
-/* On links, and on wires that somebody reads. */
+/* Packets in the rings of links, and on wires that a core reads. */
 static uint64_t under_way(const struct engine *e)
 {
     uint64_t sum = 0;
@@ -148,6 +66,7 @@ static uint64_t under_way(const struct engine *e)
     return sum;
 }
 
+/* Packets under way, and packets that tasks and backlogs hold. */
 static uint64_t held_inside(const struct engine *e)
 {
     uint64_t sum = under_way(e);
@@ -161,8 +80,8 @@ static uint64_t held_inside(const struct engine *e)
     return sum;
 }
 
-/* Has each core made a round since this was asked last? One that waits for its CPU may have packets
- * to move. */
+/* Has each core made a round since the last call? A core that waits for a shared CPU may have
+ * packets to move. rounds: of each core at the last call, updated. */
 static bool all_cores_moved(const struct engine *e, uint64_t *rounds)
 {
     bool all = true;
@@ -176,6 +95,7 @@ static bool all_cores_moved(const struct engine *e, uint64_t *rounds)
     return all;
 }
 
+/* Wait until no packet has moved for QUIET_SAMPLES, at most limit_ns. */
 static void wait_until_quiet(struct engine *e, uint64_t limit_ns)
 {
     static const struct timespec sample = {.tv_nsec = SAMPLE_NS};
@@ -196,7 +116,8 @@ static void wait_until_quiet(struct engine *e, uint64_t limit_ns)
     }
 }
 
-/* A core that has stalled ends when it goes on; until then the watchdog says so. */
+/* Wait for the ends of all loops. A stalled core ends its loop when it goes on; until then the
+ * watchdog reports it. */
 static void wait_for_cores(struct engine *e)
 {
     static const struct timespec sample = {.tv_nsec = SAMPLE_NS};
@@ -254,12 +175,26 @@ int engine_call(struct engine *e, unsigned instance, int (*fn)(struct task *t, v
     return call.result;
 }
 
+int engine_call_cores(struct engine *e, int (*fn)(struct task *t, void *arg), void *arg)
+{
+    const struct plan *p = e->plan;
+    int rc = 0;
+
+    for (unsigned c = 0; c < p->n_cores; c++)
+        if (p->cores[c].n_instances > 0) {
+            int one = engine_call(e, p->cores[c].instances[0], fn, arg);
+
+            rc = rc != 0 ? rc : one;
+        }
+    return rc;
+}
+
 void engine_watch(struct engine *e)
 {
     for (unsigned i = 0; i < e->plan->cfg->n_ports; i++) {
         port_watch(&e->ports[i]);
         if (e->running && e->phase == PHASE_RUN)
-            away_watch(e, i);
+            link_state_watch(e, i);
     }
     if (e->running) {
         watchdog_look(e);
@@ -332,7 +267,7 @@ uint64_t engine_free(struct engine *e)
     for (unsigned i = 0; e->rings != NULL && i < p->n_rings; i++)
         free_ring(e->rings[i]);
     for (unsigned i = 0; i < p->cfg->n_ports; i++)
-        peer_keep_still(p->cfg->ports[i].device);
+        peer_park_interrupts(p->cfg->ports[i].device);
     for (unsigned i = 0; i < p->cfg->n_ports; i++) {
         kept = kept || e->ports[i].keeps_buffers;
         port_close(&e->ports[i]);

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The engine builds what the plan says, runs it and takes it down. It knows no type of task. */
+/*
+ * The engine builds what a plan says (ports, pools, links, task instances, cores), runs it and
+ * takes it down. It knows the contract of a task (task.h), but no type of task. All functions
+ * belong to the main thread.
+ */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
-#include "config/plan.h"
+#include <stdint.h>
+
+#include <rte_mempool.h>
+
 #include "engine/core.h"
-#include "engine/health.h"
 #include "engine/port.h"
 #include "engine/task.h"
-#include "engine/watchdog.h"
+#include "engine/watch.h"
+#include "plan/plan.h"
 
 struct engine {
     const struct plan *plan;
@@ -17,63 +24,73 @@ struct engine {
     struct rte_ring **rings;      /* parallel to plan->rings */
     struct task **tasks;          /* parallel to plan->instances */
     struct core **cores;          /* parallel to plan->cores */
-    struct input **ring_input;    /* parallel to plan->rings: who takes from it */
-    struct rte_rcu_qsbr *readers; /* set before engine_start(): where each core says, by its index,
-                                     that it holds nothing of the tables; NULL: nobody asks */
+    struct input **ring_input;    /* parallel to plan->rings: the input that takes from the ring */
+    struct rte_rcu_qsbr *readers; /* set before engine_start(): each core reports its quiescent
+                                     states here, by its index; NULL: nobody waits for them */
     enum run_phase phase;         /* written by the main thread, read by all cores */
     bool running;
 
-    /* of the main thread */
+    /* of the main thread, see watch.h */
     struct watchdog *watchdog; /* parallel to plan->cores */
-    uint64_t watched_ns;       /* CLOCK_MONOTONIC of the last look at the cores */
+    uint64_t watched_ns;       /* CLOCK_MONOTONIC of the last watchdog_look() */
     struct health health;
 };
 
 /**
- * Pools, ports and rings of a plan. EAL must run. Returns 0 or -errno with the reason on stderr;
- * call engine_free() in either case.
+ * Make the pools, rings and ports of a plan. EAL must run. Returns 0 or -errno with the reason on
+ * stderr; call engine_free() in either case.
  */
 int engine_open(struct engine *e, const struct plan *p);
 
-/** Task instances and cores, after the tables were made. Returns 0 or -errno with the reason on
- * stderr. */
+/** Make the task instances and cores; the tables must be filled. Returns 0 or -errno with the
+ * reason on stderr. */
 int engine_build(struct engine *e, struct tables *tables);
 
-/**
- * The socket to ask for memory: SOCKET_ID_ANY where this machine has no such socket, because the
- * layout is for a larger one. After eal_start().
- */
+/** The NUMA socket to ask for memory in place of a layout's: SOCKET_ID_ANY where the layout is for
+ * a machine with more sockets than this one. After eal_start(). */
 int engine_socket(unsigned socket);
 
-/** Launch the cores. Returns 0 or -errno. */
+/** Launch the cores. Returns 0, or -errno with the reason on stderr; engine_stop() is due then,
+ * too. */
 int engine_start(struct engine *e);
 
 /**
- * Stop cleanly: sources first, then what is under way, then reception, then the rest; each step
- * ends when nothing has moved for 20 ms, or when a third of cfg->drain_ns is over. Returns when no
- * core runs any more.
+ * Stop cleanly, phase by phase (enum run_phase): sources, then ports, then the loops. A phase ends
+ * when no packet has moved for 20 ms, or when its share of cfg->drain_ns is over (a third for the
+ * sources, two thirds for the ports). Returns when no core runs any more.
  */
 void engine_stop(struct engine *e);
 
 /**
- * Run fn on the core of a task instance, between two of its rounds, and wait for it: so that a
- * task's state is changed and read by its own core only. Without running cores it is run at once.
- * To be called by one thread at a time. Returns what fn returned, or -ETIMEDOUT when the core did
- * not take it within a second (then it never will).
+ * A core call: run fn on the core of a task instance, between two rounds, and wait until it has
+ * returned. So a task's state is changed and read by its own core only. Without running cores, fn
+ * is run at once by the caller. Returns what fn returned, or -ETIMEDOUT where the core did not
+ * begin within a second; fn will not be run then.
  */
 int engine_call(struct engine *e, unsigned instance, int (*fn)(struct task *t, void *arg),
                 void *arg);
 
-/** Look after what may change by itself while the cores run: devices that forget their counters,
- * peers that go and come back, cores that stall, pools that run out. Every 20 ms or so. */
+/** A core call of each core that runs tasks, one after the other; t is one of the core's tasks.
+ * Returns the first error, of engine_call() or fn; the other cores are called all the same. */
+int engine_call_cores(struct engine *e, int (*fn)(struct task *t, void *arg), void *arg);
+
+/** Look after what changes by itself while the cores run: counters that devices reset, link states,
+ * stalled cores, pools without mbufs. To be called every 20 ms or so. */
 void engine_watch(struct engine *e);
 
-/** Have all sources that end by themselves (a count, a duration) ended? False where there is none
- * of them. */
+/** Have all sources come to their end (a count, a duration)? False without sources, and where a
+ * source has no end. */
 bool engine_sources_finished(const struct engine *e);
 
-/** Close everything. Returns the number of mbufs that did not come back to their pools: 0 unless
- * there is a leak, and where a port has keeps_buffers. */
+/** Release everything. Returns the number of mbufs that did not return to their pools: more than 0
+ * is a leak. Not counted, 0, where a port has keeps_buffers. */
 uint64_t engine_free(struct engine *e);
+
+/**
+ * Make a pool of mbufs. data_room: bytes of a frame and its headroom; socket: NUMA socket or
+ * SOCKET_ID_ANY. Returns NULL with the reason in rte_errno. Release it with rte_mempool_free().
+ */
+struct rte_mempool *pool_create(const char *name, uint32_t mbufs, uint16_t cache,
+                                uint16_t data_room, int socket);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* An audit adds up one sum of each kind and checks tasks, links and ports one by one. */
 #include "engine/ledger.h"
 
 #include <inttypes.h>
@@ -73,7 +74,7 @@ static void audit_task(struct audit *a, const struct task *t, uint64_t fed)
     a->l.held += held;
 }
 
-/* What an output handed on belongs to the instance, the ring or the port that it leads to. */
+/* Add what an output sent to the sums of the instances, rings and ports that it leads to. */
 static void audit_output(const struct plan_output *po, const struct out *outs, uint64_t *fed,
                          uint64_t *ring, uint64_t *port)
 {
@@ -120,7 +121,8 @@ static void audit_inputs(struct audit *a, uint64_t *fed, const uint64_t *ring, u
     }
 }
 
-/* Arrived and not taken yet: held. A wire has them in its ring; a NIC has counted them already. */
+/* Packets that have arrived and that no core has polled yet: a wire has them in its ring, a NIC has
+ * counted them already. */
 static uint64_t not_taken(const struct port *p, const struct port_counters *c, uint64_t polled)
 {
     if (p->is_wire)
@@ -128,8 +130,8 @@ static uint64_t not_taken(const struct port *p, const struct port_counters *c, u
     return !p->is_virtual && c->rx_packets > polled ? c->rx_packets - polled : 0;
 }
 
-/* Taken by the device and not sent: net_af_packet's lot when its interface is down. What a device
- * counts as failed and gives back to us is not among them. */
+/* Packets that a device took and did not send, as net_af_packet does while its interface is down.
+ * Packets that a device refused, and counts as failed, are not among them. */
 static uint64_t lost_by_device(const struct port_counters *c, uint64_t given)
 {
     uint64_t missing = given > c->tx_packets ? given - c->tx_packets : 0;
@@ -137,9 +139,9 @@ static uint64_t lost_by_device(const struct port_counters *c, uint64_t given)
     return missing <= c->tx_errors ? missing : 0;
 }
 
-/* Its own counters are gone: ours stand alone. */
-static bool stands_alone(const struct port *p, const struct port_counters *c, uint64_t given,
-                         uint64_t polled)
+/* Has the device reset its counters, or does it hide them? */
+static bool lacks_counters(const struct port *p, const struct port_counters *c, uint64_t given,
+                           uint64_t polled)
 {
     return p->resets > 0 ||
            (port_hides_counters(p) && (c->rx_packets != polled || c->tx_packets != given));
@@ -153,7 +155,7 @@ static void audit_ports(struct audit *a, const uint64_t *port, const uint64_t *p
         uint64_t waiting, lost;
 
         port_read(p, &c);
-        if (stands_alone(p, &c, port[i], polled[i])) {
+        if (lacks_counters(p, &c, port[i], polled[i])) {
             c.rx_packets = polled[i];
             c.tx_packets = port[i];
             a->l.n_unaudited++;
@@ -165,7 +167,7 @@ static void audit_ports(struct audit *a, const uint64_t *port, const uint64_t *p
         }
         waiting = not_taken(p, &c, polled[i]);
         if (p->is_wire)
-            c.rx_packets += waiting; /* its device counts what is taken */
+            c.rx_packets += waiting; /* a wire's device counts packets when they are polled */
         lost = lost_by_device(&c, port[i]);
         check(a, c.rx_packets, polled[i] + waiting, "port %s: received by the device against taken",
               p->cfg->name);

@@ -4,10 +4,10 @@
  *
  *   received + created = sent + consumed + dropped + held
  *
- * received and sent are what the devices counted; the rest is what the tasks counted. Each device,
- * link and task is also checked by itself, so that a difference names its place. Exact when no core
- * runs; of a running gateway the counters are read one after the other, so that packets under way
- * show as a small difference.
+ * received and sent are counted by the devices, the rest by the tasks. Each device, link and task
+ * is also audited by itself, so that a difference names its place. The ledger is exact when no core
+ * runs. In a running gateway the counters are read one after the other, so that packets on their
+ * way show as a small difference.
  */
 #ifndef ENGINE_LEDGER_H
 #define ENGINE_LEDGER_H
@@ -20,12 +20,12 @@ struct ledger {
     uint64_t received, created;
     uint64_t sent, consumed, dropped, held;
     int64_t unexplained;  /* left side minus right side */
-    unsigned n_unaudited; /* devices that forgot their counters: taken as our tasks counted */
+    unsigned n_unaudited; /* devices that reset their counters: those of the tasks are used */
     unsigned n_faults;    /* devices, links and tasks that do not balance by themselves */
-    uint64_t lost[CFG_MAX_PORTS]; /* of dropped: what a device took and failed to send */
+    uint64_t lost[CFG_MAX_PORTS]; /* of dropped: packets that a device took and failed to send */
 };
 
-/** Add it up. Each fault is one line on faults (may be NULL). */
+/** Audit all counters. Each fault is one line on faults (may be NULL). */
 struct ledger ledger_read(const struct engine *e, FILE *faults);
 
 static inline bool ledger_balances(const struct ledger *l)
@@ -36,7 +36,7 @@ static inline bool ledger_balances(const struct ledger *l)
 /** Packets that a task instance dropped: by itself and because a destination was full. */
 uint64_t task_dropped(const struct task *t);
 
-/** Packets that wait in a task instance: its queues, and what a port would not take yet. */
+/** Packets that wait in a task instance: in its queues, and in outputs to ports that were full. */
 uint64_t task_held(const struct task *t);
 
 #endif

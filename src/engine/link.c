@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* One send function for each kind of link, and the functions that choose among them. */
 #include "engine/link.h"
 
 #include <string.h>
@@ -6,9 +7,10 @@
 #include <rte_ethdev.h>
 #include <rte_ring.h>
 
-#include "engine/tap_point.h"
+#include "engine/tap.h"
 
-static void drop_rest(struct out *o, struct rte_mbuf **m, uint16_t n)
+/* Drop packets that found no room. */
+static void drop_full(struct out *o, struct rte_mbuf **m, uint16_t n)
 {
     o->full += n;
     if (unlikely(o->tap != NULL))
@@ -28,10 +30,11 @@ static void send_ring(struct out *o, struct rte_mbuf **m, uint16_t n)
 
     o->sent += k;
     if (unlikely(k < n))
-        drop_rest(o, m + k, n - k);
+        drop_full(o, m + k, n - k);
 }
 
-/* One at a time: gathered by vector instructions, as a compiler likes to, this takes longer. */
+/* Sum up lengths, one load at a time: a compiler would gather them by vector instructions, which
+ * takes longer; atomic loads keep it from that. */
 static uint64_t sum_bytes(struct rte_mbuf *const *m, uint16_t n)
 {
     uint64_t bytes = 0;
@@ -42,8 +45,8 @@ static uint64_t sum_bytes(struct rte_mbuf *const *m, uint16_t n)
 }
 
 /*
- * As many as the queue takes. Where the device counts no bytes we do, and before the burst: the
- * packets are their receiver's as soon as they are sent.
+ * Send as many packets as the queue takes. Bytes are summed up before the burst, as a packet that
+ * was sent belongs to the device, and its mbuf may be in use again.
  */
 static inline uint16_t transmit(struct out *o, struct rte_mbuf **m, uint16_t n, bool count_bytes)
 {
@@ -61,7 +64,7 @@ static inline void send_all(struct out *o, struct rte_mbuf **m, uint16_t n, bool
     uint16_t k = transmit(o, m, n, count_bytes);
 
     if (unlikely(k < n))
-        drop_rest(o, m + k, n - k);
+        drop_full(o, m + k, n - k);
 }
 
 static void send_port(struct out *o, struct rte_mbuf **m, uint16_t n)
@@ -82,8 +85,8 @@ static void send_held(struct out *o)
     memmove(o->held, o->held + k, o->n_held * sizeof(o->held[0]));
 }
 
-/* Keep what the queue does not take, in order. link_blocked() keeps new bursts away while something
- * is held. */
+/* Hold the packets that the queue does not take, in order. While some are held, link_blocked() lets
+ * no new burst come, so that one burst of room is enough. */
 static void send_port_wait(struct out *o, struct rte_mbuf **m, uint16_t n)
 {
     uint16_t k = 0, keep;
@@ -98,11 +101,12 @@ static void send_port_wait(struct out *o, struct rte_mbuf **m, uint16_t n)
         o->n_held += keep;
         k += keep;
         if (k < n)
-            drop_rest(o, m + k, n - k);
+            drop_full(o, m + k, n - k);
     }
 }
 
-/* A capture stands before the way that is taken, and stays there. */
+/* Exchange the send function. Where a capture's tap stands in its place, the tap stays and calls
+ * the new one. */
 static void set_send(struct out *o, out_send_fn send)
 {
     if (o->tap != NULL && o->tap->send != NULL)
@@ -135,16 +139,11 @@ void link_to_port(struct out *o, uint16_t dpdk_port, uint16_t queue, enum full_p
     o->count_bytes = count_bytes;
 }
 
-static void send_nobody(struct out *o, struct rte_mbuf **m, uint16_t n)
+void link_down(struct out *o)
 {
-    drop_rest(o, m, n);
-}
-
-void link_to_nobody(struct out *o)
-{
-    drop_rest(o, o->held, o->n_held);
+    drop_full(o, o->held, o->n_held);
     o->n_held = 0;
-    set_send(o, send_nobody);
+    set_send(o, drop_full);
 }
 
 bool link_blocked(struct out *o)

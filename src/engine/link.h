@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ways from one task instance to the next: direct call, ring, or a port's transmit queue. */
+/* Links: how the packets of an output reach their destination. A link is a direct call into a task
+ * instance on the same core, a ring to another core, or a port's transmit queue. */
 #ifndef ENGINE_LINK_H
 #define ENGINE_LINK_H
 
@@ -7,24 +8,25 @@
 
 #include "engine/task.h"
 
-/** To an instance on the same core. */
+/** Lead an output to an instance on the same core: a burst is a call of task_run(). */
 void link_to_task(struct out *o, struct task *next);
 
-/** To an instance on another core. producers: cores that feed the ring. */
+/** Lead an output to an instance on another core. producers: cores that put into the ring. */
 void link_to_ring(struct out *o, struct rte_ring *r, enum full_policy on_full, uint16_t producers);
 
-/** To a transmit queue. count_bytes: the device does not count bytes, so this does. */
+/** Lead an output to a transmit queue. count_bytes: count bytes in out->bytes, for a device that
+ * does not. */
 void link_to_port(struct out *o, uint16_t dpdk_port, uint16_t queue, enum full_policy on_full,
                   bool count_bytes);
 
-/** Of an output to a port: the peer has gone. All is dropped as link_full, what was held too, until
- * link_to_port() again. */
-void link_to_nobody(struct out *o);
+/** Lead an output to a port whose link is down: packets are dropped as link_full, held ones at
+ * once, until link_to_port() is called again. */
+void link_down(struct out *o);
 
 /**
- * Back-pressure: could this destination fall short of room for one more burst from each of its
- * producers? Where a port has left packets with us, tries them first. Always false for FULL_DROP.
- * Called by the owner's core only.
+ * Back-pressure: may this destination lack room for one more burst from each of its producers?
+ * Packets that a port did not take before are sent first. Always false for FULL_DROP. Called by the
+ * core that runs the output's task only.
  */
 bool link_blocked(struct out *o);
 

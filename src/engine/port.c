@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Opening, configuring, reading and closing the device of a port. */
 #include "engine/port.h"
 
 #include <errno.h>
@@ -6,15 +7,81 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_bus_vdev.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
+#include <rte_eth_ring.h>
 #include <rte_ethdev.h>
+#include <rte_ring.h>
 
 #include "base/log.h"
-#include "engine/wire.h"
 
-#define TWO_TAGS 8 /* bytes that QinQ adds to a frame beyond the MTU */
+#define TWO_TAGS     8 /* bytes that QinQ adds to a frame beyond the MTU */
+#define WIRE_PREFIX  "wire:"
+#define PROBE_LENGTH 128 /* bytes of EAL's message about a device, the final 0 included */
 
+static bool is_wire(const struct cfg_port *cfg)
+{
+    return strncmp(cfg->device, WIRE_PREFIX, strlen(WIRE_PREFIX)) == 0;
+}
+
+/* The ring that carries packets to one end of a wire; the end that opens first makes both. */
+static struct rte_ring *wire_ring(const struct plan *p, unsigned to)
+{
+    const struct cfg_port *cfg = &p->cfg->ports[to];
+    unsigned flags = RING_F_SC_DEQ;
+    char name[RTE_RING_NAMESIZE];
+    struct rte_ring *r;
+
+    snprintf(name, sizeof(name), "wire_%u", to);
+    r = rte_ring_lookup(name);
+    if (r != NULL)
+        return r;
+    if (p->tx_queues[wire_peer(p->cfg, to)] <= 1)
+        flags |= RING_F_SP_ENQ;
+    return rte_ring_create(name, cfg->rx_desc, SOCKET_ID_ANY, flags);
+}
+
+/* Make the device of a wire's end. */
+static int open_wire(struct port *port, const struct plan *p, unsigned i)
+{
+    struct rte_ring *rx, *tx[RTE_MAX_QUEUES_PER_PORT];
+    unsigned n_tx = p->tx_queues[i] > 0 ? p->tx_queues[i] : 1;
+    char name[32];
+    int id;
+
+    rx = wire_ring(p, i);
+    tx[0] = wire_ring(p, wire_peer(p->cfg, i));
+    if (rx == NULL || tx[0] == NULL) {
+        log_error("port %s: no memory for its wire", port->cfg->name);
+        return -ENOMEM;
+    }
+    for (unsigned q = 1; q < n_tx; q++)
+        tx[q] = tx[0];
+    snprintf(name, sizeof(name), "wire%u", i);
+    id = rte_eth_from_rings(name, &rx, 1, tx, n_tx, 0);
+    if (id < 0) {
+        log_error("port %s: DPDK refuses the wire: %s", port->cfg->name, rte_strerror(rte_errno));
+        return -rte_errno;
+    }
+    port->wire_rx = rx;
+    port->dpdk_id = (uint16_t)id;
+    return 0;
+}
+
+/* Probe a device with its arguments. name is the device without them. */
+static int probe(const struct port *port, const char *name)
+{
+    const char *device = port->cfg->device, *args = strchr(device, ',');
+
+    /* rte_dev_probe() tells the device to processes that share the memory of vbng, in a message
+     * with room for PROBE_LENGTH. DPDK 22.11 cut the message, newer versions refuse the device. */
+    if (strlen(device) < PROBE_LENGTH || args == NULL || !port->is_virtual)
+        return rte_dev_probe(device);
+    return rte_vdev_init(name, args + 1);
+}
+
+/* Probe the device, unless EAL has done so already. */
 static int open_device(struct port *port)
 {
     const struct cfg_port *cfg = port->cfg;
@@ -25,10 +92,10 @@ static int open_device(struct port *port)
     name[strcspn(name, ",")] = '\0';
     if (rte_eth_dev_get_port_by_name(name, &port->dpdk_id) == 0)
         return 0; /* a PCI device, probed when EAL started */
-    rc = rte_dev_probe(cfg->device);
+    rc = probe(port, name);
     if (rc != 0) {
-        if (port->away)
-            return rc; /* its peer is not there yet */
+        if (port->peer_gone)
+            return rc; /* link_state.c tries again and says so once, not at each try */
         log_error(
             "%s:%u: port %s: device \"%s\" did not start: %s; start with --verbose to see the "
             "driver's own words",
@@ -45,8 +112,8 @@ static int open_device(struct port *port)
     return 0;
 }
 
-/* More queues than the device has is an error that names the remedy; RSS only where there is a
- * choice of queues. */
+/* Check the number of queues against the device's; an error names the remedy. RSS is set up only
+ * where a packet has a choice of queues. */
 static int fit_queues(const struct port *port, const struct rte_eth_dev_info *info, uint16_t n_rx,
                       uint16_t n_tx, struct rte_eth_conf *conf)
 {
@@ -80,8 +147,8 @@ static int fit_queues(const struct port *port, const struct rte_eth_dev_info *in
     return 0;
 }
 
-/* The MTU that two tags beyond the configured one need, as far as the device has one: ethdev also
- * refuses an MTU whose frame is longer than max_rx_pktlen. */
+/* The MTU that lets two tags pass beyond the configured one, within the device's limits: ethdev
+ * also refuses an MTU whose frame is longer than max_rx_pktlen. */
 static uint16_t device_mtu(const struct cfg_port *cfg, const struct rte_eth_dev_info *info)
 {
     uint32_t mtu = RTE_MAX((uint32_t)cfg->mtu + TWO_TAGS, info->min_mtu), overhead;
@@ -94,26 +161,27 @@ static uint16_t device_mtu(const struct cfg_port *cfg, const struct rte_eth_dev_
     return (uint16_t)RTE_MIN(mtu, info->max_mtu);
 }
 
-/* The driver looks after the link by itself, in a thread of its own. It must: without,
- * net_virtio_user as server forgets to take its socket from that thread after a connection that
- * came back, and the process ends when the port is closed. */
-static void watch_link(const struct port *port, const struct rte_eth_dev_info *info,
-                       struct rte_eth_conf *conf)
+/* Let net_virtio_user watch its link in DPDK's interrupt thread. Without, the driver as a server
+ * does not remove its socket from that thread after a reconnection, and closing the port ends the
+ * process. */
+static void enable_link_interrupt(const struct port *port, const struct rte_eth_dev_info *info,
+                                  struct rte_eth_conf *conf)
 {
     if (strncmp(port->cfg->device, "net_virtio_user", 15) == 0 &&
         (*info->dev_flags & RTE_ETH_DEV_INTR_LSC) != 0)
         conf->intr_conf.lsc = 1;
 }
 
-/* A memif client may start before its server: it is then one whose peer has gone. */
+/* Start the device. A memif client may start before its server: its peer has gone, for the time
+ * being. */
 static int start_device(struct port *port)
 {
     int rc = rte_eth_dev_start(port->dpdk_id);
 
-    if (rc == 0 || port->peer.comes_back != PEER_RESTART)
+    if (rc == 0 || port->peer.reconnect != PEER_RESTART)
         return rc;
     log_warning("port %s: its peer is not there yet", port->cfg->name);
-    port->away = port->left = true;
+    port->peer_gone = port->detached = true;
     return 0;
 }
 
@@ -132,7 +200,7 @@ static int configure(struct port *port, const struct plan *p, unsigned i, struct
     if (rc != 0)
         return rc;
     conf.rxmode.mtu = device_mtu(cfg, &info);
-    watch_link(port, &info, &conf);
+    enable_link_interrupt(port, &info, &conf);
     rc = rte_eth_dev_configure(port->dpdk_id, n_rx, n_tx, &conf);
     if (rc == 0)
         rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->dpdk_id, &rx_desc, &tx_desc);
@@ -148,8 +216,8 @@ static int configure(struct port *port, const struct plan *p, unsigned i, struct
     return rc;
 }
 
-/* The configured MAC is the gateway's, whether the device can take it or needs promiscuous mode to
- * receive it. */
+/* Give the device the configured MAC. The port has that MAC also where the device refuses it, and
+ * then needs promiscuous mode to receive frames for it. */
 static void set_mac(struct port *port)
 {
     const struct cfg_port *cfg = port->cfg;
@@ -174,10 +242,11 @@ int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_me
     int rc;
 
     port->cfg = &p->cfg->ports[i];
-    port->is_wire = wire_is(port->cfg);
+    port->is_wire = is_wire(port->cfg);
+    port->is_virtual = port->is_wire || strncmp(port->cfg->device, "net_", 4) == 0;
     peer_read(port->cfg->device, &port->peer);
     peer_clear(&port->peer);
-    rc = port->is_wire ? wire_open(port, p, i) : open_device(port);
+    rc = port->is_wire ? open_wire(port, p, i) : open_device(port);
     if (rc != 0)
         return rc;
     port->socket = RTE_MAX(rte_eth_dev_socket_id(port->dpdk_id), 0);
@@ -187,7 +256,6 @@ int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_me
         return rc;
     }
     set_mac(port);
-    port->is_virtual = port->is_wire || strncmp(port->cfg->device, "net_", 4) == 0;
     port->keeps_buffers = strncmp(port->cfg->device, "net_af_xdp", 10) == 0;
     port->up = true;
     return 0;
@@ -208,7 +276,7 @@ void port_read(const struct port *port, struct port_counters *out)
 
     if (port->up)
         rte_eth_stats_get(port->dpdk_id, &s);
-    *out = port->before;
+    *out = port->earlier;
     out->rx_packets += s.ipackets;
     out->rx_bytes += s.ibytes;
     out->tx_packets += s.opackets;
@@ -247,19 +315,19 @@ bool port_hides_counters(const struct port *port)
 
 int port_reconnect(struct port *port, const struct plan *p, unsigned i, struct rte_mempool *pool)
 {
-    struct port_counters before;
+    struct port_counters earlier;
     int rc;
 
-    if (port->peer.comes_back == PEER_RESTART) {
+    if (port->peer.reconnect == PEER_RESTART) {
         port_watch(port);
         rte_eth_dev_stop(port->dpdk_id);
         rc = rte_eth_dev_start(port->dpdk_id);
-        port_watch(port); /* it has forgotten its counters */
+        port_watch(port); /* the device has reset its counters */
         return rc;
     }
-    port_read(port, &before);
+    port_read(port, &earlier);
     port_close(port);
-    port->before = before;
+    port->earlier = earlier;
     if (access(port->peer.path, F_OK) != 0)
         return -ENOENT;
     return port_open(port, p, i, pool);
@@ -267,15 +335,16 @@ int port_reconnect(struct port *port, const struct plan *p, unsigned i, struct r
 
 void port_close(struct port *port)
 {
-    struct rte_eth_dev_info info = {0};
+    struct rte_eth_dev_info info;
+    bool known;
 
     if (!port->up)
         return;
     port->up = false;
-    rte_eth_dev_info_get(port->dpdk_id, &info);
+    known = rte_eth_dev_info_get(port->dpdk_id, &info) == 0;
     rte_eth_dev_stop(port->dpdk_id);
     rte_eth_dev_close(port->dpdk_id);
-    /* a virtual device was made by port_open(): take it away with its sockets and interfaces */
-    if (port->is_virtual && info.device != NULL)
+    /* port_open() made a virtual device, so its sockets and interfaces must go, too */
+    if (port->is_virtual && known && info.device != NULL)
         rte_dev_remove(info.device);
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ports: DPDK devices by PCI address or vdev string, and in-memory wires between two ports of the
- * configuration. */
+/*
+ * A port: a DPDK device, named by its PCI address or a vdev string, or one end of an in-memory wire
+ * ("wire:NAME"), which joins two ports of the configuration by two rings. All functions belong to
+ * the main thread; the cores use dpdk_id and nothing else.
+ */
 #ifndef ENGINE_PORT_H
 #define ENGINE_PORT_H
 
@@ -10,10 +13,10 @@
 #include <rte_ether.h>
 #include <rte_mempool.h>
 
-#include "config/plan.h"
-#include "engine/peer.h"
+#include "engine/link_state.h"
+#include "plan/plan.h"
 
-/** What the device itself has counted. */
+/** Counters of the device itself. Bytes are without FCS. */
 struct port_counters {
     uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
     uint64_t rx_missed, rx_errors, rx_no_mbuf, tx_errors;
@@ -24,22 +27,21 @@ struct port {
     uint16_t dpdk_id; /* DPDK's port number */
     bool up;          /* probed and started */
     bool is_wire;
-    bool is_virtual;    /* a wire or a vdev: it counts a packet as received when it is polled, not
-                           before */
-    bool keeps_buffers; /* net_af_xdp does not give back those of its fill ring when it is closed */
+    bool is_virtual;    /* a wire or a vdev: counts a packet as received when a core polls it, not
+                           when it arrives */
+    bool keeps_buffers; /* net_af_xdp: closing does not return the mbufs of its fill ring */
     struct rte_ether_addr mac;
     int socket;
-    unsigned
-        resets; /* times that the device forgot its counters: net_memif does when its peer leaves */
-    uint64_t seen_rx, seen_tx; /* its counters when last watched */
-    struct rte_ring *wire_rx;  /* of a wire: what is on its way to this end */
+    unsigned resets; /* times that the device reset its counters, as net_memif does on disconnect */
+    uint64_t seen_rx, seen_tx; /* rx_packets and tx_packets at the last port_watch() */
+    struct rte_ring *wire_rx;  /* of a wire: packets on their way to this end; else NULL */
 
-    /* of the main thread, see away.h */
+    /* link state of a port whose device is a socket, see link_state.h */
     struct peer peer;
-    bool away;                   /* the peer has gone */
-    bool left;                   /* and all cores leave the port alone */
-    unsigned patience;           /* looks to wait until the next try to connect */
-    struct port_counters before; /* what the device had counted each time that it was made anew */
+    bool peer_gone;               /* the peer has disconnected */
+    bool detached;                /* peer_gone, and no core uses the port any more */
+    unsigned retry_in;            /* calls of link_state_watch() until the next try to connect */
+    struct port_counters earlier; /* sums of the devices that port_reconnect() has replaced */
 };
 
 /**
@@ -52,24 +54,25 @@ int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_me
 int port_socket(const struct cfg_port *cfg);
 
 /**
- * Of a client whose peer listens again: connect. No core may use the port. A device that must be
- * made anew may get another number of DPDK's. Returns 0 or -errno: then the port is down until the
- * next try.
+ * Connect a client whose peer has gone. No core may use the port meanwhile. A device that has to be
+ * made again may get another dpdk_id. Returns 0, or -errno: the port is down until the next try.
  */
 int port_reconnect(struct port *port, const struct plan *p, unsigned i, struct rte_mempool *pool);
 
-/** Notice a device that has set its counters back. To be called now and then by the main thread. */
+/** Count a reset of the device's counters in port->resets. To be called every 20 ms or so. */
 void port_watch(struct port *port);
 
+/** Read the device's counters, with those of the devices that it has replaced. */
 void port_read(const struct port *port, struct port_counters *out);
 
-/** Does the device show zeros at present, or parts, in place of what it has counted? net_memif does
- * while its peer is away. To be asked after port_read(), whose answer is then worth nothing. */
+/** Does the device report no counters, or only some, at present? net_memif does so while its peer
+ * is disconnected. To be asked after port_read(), whose result is not valid then. */
 bool port_hides_counters(const struct port *port);
 
+/** Is the port open, and its link up? */
 bool port_link_up(const struct port *port);
 
-/** Stop and release the device. */
+/** Stop and release the device. Does nothing where the port is not open. */
 void port_close(struct port *port);
 
 #endif

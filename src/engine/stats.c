@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Sums over instances; bytes of wires, which no device counts. */
 #include "engine/stats.h"
 
 #include <string.h>
@@ -6,16 +7,6 @@
 #include "engine/ledger.h"
 
 #define READ(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
-
-const char *drop_name(const struct task_schema *schema, unsigned i)
-{
-    if (i == DROP_NO_PATH)
-        return DROP_NO_PATH_NAME;
-    for (unsigned k = 0; schema->drops[k] != NULL; k++)
-        if (k == i)
-            return schema->drops[k];
-    return NULL;
-}
 
 static void add_instance(const struct task *t, struct task_stats *s)
 {
@@ -61,7 +52,7 @@ uint64_t stats_figure(const struct engine *e, unsigned i, unsigned k)
     return sum;
 }
 
-/* Packets and bytes that our tasks handed to a wire. */
+/* Bytes that the tasks sent to a wire. */
 static uint64_t wire_bytes(const struct engine *e, unsigned port)
 {
     uint64_t bytes = 0;
@@ -89,7 +80,7 @@ void stats_port(const struct engine *e, unsigned i, struct port_counters *out)
         if (k == i || strcmp(m->ports[k].device, m->ports[i].device) != 0)
             continue;
         port_read(&e->ports[k], &peer);
-        /* what is still on the wire has the mean size of what was sent */
+        /* packets still on the wire are taken to have the mean size of those sent */
         if (peer.tx_packets > 0)
             out->rx_bytes = (uint64_t)((double)wire_bytes(e, k) * (double)out->rx_packets /
                                        (double)peer.tx_packets);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counters summed for people and programs: a task over its instances, a port with the bytes that
- * its device leaves out. */
+/* Statistics: counters summed over the instances of a task, and counters of a port with the bytes
+ * that its device does not count. For live table, report and metrics. */
 #ifndef ENGINE_STATS_H
 #define ENGINE_STATS_H
 
@@ -13,21 +13,18 @@ struct task_stats {
     uint64_t stalled;                   /* polls left out because of back-pressure */
 };
 
-/** Name of a drop reason of a task, i in 0..TASK_MAX_DROPS, or NULL where the task has no such
- * reason. */
-const char *drop_name(const struct task_schema *schema, unsigned i);
-
-/** The configuration's task number i, over all its instances. */
+/** Sum the counters of the configuration's task number i over its instances. */
 void stats_task(const struct engine *e, unsigned i, struct task_stats *out);
 
-/** Names of the figures that the type of the configuration's task number i has beyond these, NULL
- * at the end; NULL: none. */
+/** Names of the figures beyond the common counters that the type of the configuration's task number
+ * i has (task_type.stat_names), NULL at the end; NULL: none. */
 const char *const *stats_figure_names(const struct engine *e, unsigned i);
 
-/** The figure number k of them, summed over all instances. */
+/** Sum that task's figure number k over its instances. */
 uint64_t stats_figure(const struct engine *e, unsigned i, unsigned k);
 
-/** Port i as its device counts; bytes of a wire as its sender counts. Bytes are without FCS. */
+/** Read the counters of port i. Bytes of a wire are those that its sender counts. Bytes are without
+ * FCS. */
 void stats_port(const struct engine *e, unsigned i, struct port_counters *out);
 
 /** Share of its time that a core was busy since it started, 0..1. */

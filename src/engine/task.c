@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The ends that packets have in a task: consumed, dropped, or sent when the burst is flushed. */
 #include "engine/task.h"
 
-#include "engine/tap_point.h"
+#include "engine/tap.h"
 
 void task_consume(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
@@ -9,8 +10,9 @@ void task_consume(struct task *t, struct rte_mbuf **m, uint16_t n)
     rte_pktmbuf_free_bulk(m, n);
 }
 
-/* Back to the pool without a look at the second line of the mbuf, as nothing but a packet of one
- * segment that nobody else holds can have come from a port; any other goes the long way. */
+/* Put packets back into their pool without reading the second cache line of their mbufs. That is
+ * allowed for a packet of one direct segment, of one pool, that nobody else holds, which is what
+ * ports receive; any other is freed one by one. */
 static void free_fresh(struct rte_mbuf **m, uint16_t n)
 {
     uint16_t k = 0;

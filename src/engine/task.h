@@ -14,32 +14,40 @@
 #define ENGINE_TASK_H
 
 #include <stdint.h>
-#include <stdio.h>
 
 #include <rte_branch_prediction.h>
 #include <rte_mbuf.h>
 
-#include "config/plan.h"
+#include "plan/plan.h"
 #include "config/schema.h"
 #include "engine/meta.h"
 
 #define BURST_MAX 64
-#define HOLD_MAX  8192 /* packets of a port that may be held to choose from */
-#define RANKS     16   /* of packets, when there are too many: 0 is kept longest */
+#define HOLD_MAX  8192 /* packets of a port that a backlog may hold to choose from */
+#define RANKS     16   /* of packets in a backlog: rank 0 is kept longest */
 
-/* The reason that every task has: the output has several ways and none leads to the packet's egress
- * port. */
-#define DROP_NO_PATH      TASK_MAX_DROPS
-#define DROP_NO_PATH_NAME "no_path"
+/* The drop reason that every task has: none of the destinations of an output leads to the packet's
+ * egress port. */
+#define DROP_NO_PATH TASK_MAX_DROPS
+
+/** What stands in the row of task_schema.params[] of a task with rank(): how many packets it may
+ * hold. */
+#define PARAM_IS_SHED                                                                              \
+    .name = "shed", .type = PARAM_COUNT, .def = "1024", .max = HOLD_MAX,                           \
+    .help =                                                                                        \
+        "packets of a port that are held to choose from when it brings more than the core can "    \
+        "take",                                                                                    \
+    .more = "It counts where the task reads a port and names a scheduler: the lowest classes are " \
+            "dropped (overload). 0: the device drops, of any class."
 
 struct task;
 struct tables; /* tables/tables.h; the engine only hands it on */
 struct out;
-struct tap_task; /* engine/tap_point.h */
+struct tap_task; /* engine/tap.h */
 struct tap_out;
 
-/** Send n packets (1..BURST_MAX) one way; takes all of them: what finds no room is dropped and
- * counted, or kept. */
+/** Send n packets (1..BURST_MAX) to a destination. It owns all of them afterwards: packets that
+ * find no room are dropped and counted, or held (FULL_WAIT). */
 typedef void (*out_send_fn)(struct out *o, struct rte_mbuf **m, uint16_t n);
 
 /** One destination of a task instance: a transmit queue, an instance on the same core, or a ring.
@@ -58,18 +66,18 @@ struct out {
     bool wait;        /* FULL_WAIT */
     bool count_bytes; /* a port whose device does not */
     uint32_t room;    /* FULL_WAIT on a ring: slots that must be free before a burst */
-    uint64_t sent;    /* packets handed on */
-    uint64_t bytes;   /* of them, where count_bytes */
+    uint64_t sent;    /* packets that the destination took */
+    uint64_t bytes;   /* of those packets, where count_bytes */
     uint64_t full;    /* packets dropped because the destination was full */
     struct rte_mbuf *buf[BURST_MAX];
     struct rte_mbuf *held[BURST_MAX];
-    struct tap_out *tap; /* NULL: no capture wants anything of it */
+    struct tap_out *tap; /* NULL: no capture looks at this output */
 };
 
-/** What a look at a task is given beside the packet, see task_type.explain. */
+/** What task_type.explain is given beside the packet. */
 struct task_explain {
     struct rte_mempool *pool; /* for packets that the task makes */
-    FILE *notes;              /* lines for people: what else it would do */
+    FILE *notes;              /* lines for people: what else the task would do */
 };
 
 /** All that a task's init may look at. */
@@ -85,47 +93,48 @@ struct task_env {
 
 struct task_type {
     struct task_schema schema;
-    size_t state_size; /* zeroed, cache-aligned, at task->state */
-    /** Returns 0 or -errno; says why on stderr. NULL: nothing to do. */
+    size_t state_size; /* bytes at task->state, zeroed and cache-aligned before init() */
+    /** Prepare task->state. Returns 0, or -errno with the reason on stderr. NULL: nothing to do. */
     int (*init)(struct task *t, const struct task_env *env);
+    /** Release what init() took. Called once where init() succeeded. NULL: nothing to do. */
     void (*fini)(struct task *t);
-    /** A burst of 1..BURST_MAX packets. NULL for a source. */
+    /** Take a burst of 1..BURST_MAX packets. NULL for a source. */
     void (*handle)(struct task *t, struct rte_mbuf **m, uint16_t n);
     /**
      * Called once in each round of the core with the current TSC: for sources, timers and
-     * schedulers. May make packets (task_created()) and emit up to BURST_MAX of them. Returns how
-     * many packets it moved: 0 lets the core idle. With task->again it is called once more in this
-     * round, if its way on is open.
+     * schedulers. May make packets, which it adds to task->created, and emit up to BURST_MAX
+     * packets. Returns the number of packets moved: 0 lets the core idle. A poll() that sets
+     * task->again is called once more in this round, unless back-pressure holds its outputs.
      */
     uint16_t (*poll)(struct task *t, uint64_t now);
     /**
-     * For a task with hold > 0, whose port has more packets than the core can take: how important
-     * (0..RANKS - 1, 0 is kept longest) each of n packets is, by what it says itself, before
-     * anything of it was checked. The lowest are dropped for the reason overload; they count in
-     * task->in, too.
+     * For a task with hold > 0, whose port has more packets than the core can handle: write the
+     * rank of each of n packets (0..RANKS - 1, 0 is kept longest). A rank follows from the packet's
+     * own bytes, of which nothing has been checked. Packets of the greatest rank are
+     * dropped first, for the reason overload, and count in task->in.
      */
     void (*rank)(const struct task *t, struct rte_mbuf *const *m, uint32_t n, uint8_t *rank);
     unsigned overload;
     /**
-     * What handle() would do with one packet, for a type whose handle() changes more than the
-     * packet, its outputs and its counters. t is a shadow: outputs and counters are its own, the
-     * state is the task's, which its core may be writing. Nothing of it, or of the tables, may be
-     * changed. Called by the main thread. NULL: handle() does it, on a state that init() has made
-     * for the shadow.
+     * Do with one packet what handle() would do, in a dry run (explain/dry_run.h): for a type whose
+     * handle() changes more than the packet, its outputs and its counters. Outputs and counters of
+     * t belong to the dry run; the state is that of the running task, whose core may be writing it:
+     * neither state nor tables may be changed. Called by the main thread. NULL: the dry run calls
+     * handle(), on a state of its own that init() has made.
      */
     void (*explain)(struct task *t, struct rte_mbuf *m, const struct task_explain *x);
-    /** Packets that the task holds now (a scheduler's queues). NULL: none. Called by other cores
-     * too. */
+    /** Returns the number of packets that the task holds now (a scheduler's queues). NULL: none.
+     * Called by other threads, too. */
     uint64_t (*held)(const struct task *t);
-    /** handle() may free packets of its burst by itself and count them in task->drops. */
+    /** Does handle() free packets of its burst itself, and count them in task->drops? */
     bool drops_itself;
-    /** Figures of this type beyond the common counters, for people: names, NULL at the end, and the
-     * value of each. NULL: none. Called by other cores too. */
+    /** Figures of this type beyond the common counters, for people: their names, NULL at the end,
+     * and the value of number i. NULL: none. stat() is called by other threads, too. */
     const char *const *stat_names;
     uint64_t (*stat)(const struct task *t, unsigned i);
-    /** What the n instances (1 or more) of one task have measured, together: a JSON object, for the
-     * report of a run that has ended. NULL: nothing. */
-    void (*report)(const struct task *const *instances, unsigned n, FILE *to);
+    /** What the n instances (1 or more) of one task have measured together, for a report: a JSON
+     * object that belongs to the caller, or NULL without memory. NULL: nothing. */
+    struct json_t *(*report)(const struct task *const *instances, unsigned n);
 };
 
 struct task {
@@ -135,10 +144,10 @@ struct task {
     uint16_t n_drop;  /* packets in drop[] */
     uint16_t n_outs;  /* all destinations, of all outputs */
     bool stopping;    /* set by the engine at a stop: a source makes no more packets */
-    bool finished;    /* set by a source that has an end and has reached it */
-    bool again;       /* set by poll(): it has more to do in this round */
-    bool ready;       /* init succeeded: fini is due */
-    uint8_t tapped;   /* TAPPED_*: what a capture wants to be told */
+    bool finished;    /* set by a source with a count or a duration at its end */
+    bool again;       /* set by poll(): the task has more to do in this round */
+    bool ready;       /* init() succeeded: fini() is due */
+    uint8_t tapped;   /* TAPPED_*: which packets a capture copies */
     struct out *outs;
     struct out
         *output[TASK_MAX_OUTPUTS];      /* first destination of each output; NULL: not connected */
@@ -151,34 +160,35 @@ struct task {
     uint64_t consumed;                  /* packets that ended here as they should */
     uint64_t drops[TASK_MAX_DROPS + 1]; /* by the schema's reasons, and DROP_NO_PATH */
     struct rte_mbuf *drop[BURST_MAX];
-    uint8_t drop_reason[BURST_MAX]; /* of those */
+    uint8_t drop_reason[BURST_MAX]; /* parallel to drop[] */
 
     const struct task_type *type;
     const struct cfg_task *cfg;
-    struct tap_task *tap; /* NULL: no capture wants anything of it */
+    struct tap_task *tap; /* NULL: no capture looks at this task */
     uint16_t instance, worker, core;
-    uint16_t hold; /* set by init: packets of a port to choose from by rank(), 0..HOLD_MAX */
+    uint16_t hold; /* set by init(): packets of a port to choose from by rank(), 0..HOLD_MAX */
 } __rte_cache_aligned;
 
-#define TAPPED_RX    1 /* what its ports bring */
-#define TAPPED_DROPS 2
+#define TAPPED_RX    1 /* packets that the task's ports receive */
+#define TAPPED_DROPS 2 /* packets that the task drops */
 
-#define PORT_IN_MBUF UINT16_MAX /* the packets come over a link: each has its own in m->port */
+#define PORT_IN_MBUF UINT16_MAX /* the burst came over a link: m->port has each ingress port */
 
+/** The ingress port of a packet of the burst: its number in the configuration. */
 static inline uint16_t task_in_port(const struct task *t, const struct rte_mbuf *m)
 {
     return t->in_port != PORT_IN_MBUF ? t->in_port : meta_in_port(m);
 }
 
-/** Where our MAC on the ingress port of a packet stands in a table by the configuration's port
- * number. */
+/** The gateway's own MAC on the ingress port of a packet. port_mac: table by the configuration's
+ * port number; in_port: that of the burst (task->in_port). */
 static inline const uint8_t *task_own_mac(const uint8_t (*port_mac)[8], uint16_t in_port,
                                           const struct rte_mbuf *m)
 {
     return port_mac[(in_port != PORT_IN_MBUF ? in_port : meta_in_port(m)) & (CFG_MAX_PORTS - 1)];
 }
 
-/** Is this output connected? Ask at init, or before a punt. */
+/** Is this output connected? For init(), and before an output that may be left open is used. */
 static inline int task_has_output(const struct task *t, unsigned output)
 {
     return t->output[output] != NULL;
@@ -192,7 +202,7 @@ static inline void task_drop(struct task *t, struct rte_mbuf *m, unsigned reason
     t->drop[t->n_drop++] = m;
 }
 
-/** Give a packet to one destination; it leaves at the end of this burst. */
+/** Give a packet to a destination; task_flush() sends it at the end of this burst. */
 static inline void out_put(struct out *o, struct rte_mbuf *m)
 {
     o->buf[o->n++] = m;
@@ -229,16 +239,33 @@ static inline void task_punt(struct task *t, unsigned output, struct rte_mbuf *m
     }
 }
 
-/** Send a packet that is for the gateway to the slow path, or drop it for the reason. The answer
- * will leave where the question came in; the ingress port must be in the mbuf. */
-static inline void task_punt_for_us(struct task *t, unsigned output, struct rte_mbuf *m,
-                                    unsigned reason)
+/** Send a packet whose sender will be answered to the slow path, or drop it for the reason where
+ * that is not connected. The answer will leave by the ingress port. */
+static inline void task_punt_back(struct task *t, unsigned output, struct rte_mbuf *m,
+                                  enum punt_reason why, unsigned reason)
 {
-    meta_set_out_port(m, (uint8_t)meta_in_port(m));
-    task_punt(t, output, m, PUNT_FOR_US, reason);
+    meta_set_out_port(m, (uint8_t)task_in_port(t, m));
+    task_punt(t, output, m, why, reason);
 }
 
-/** Hand on a whole burst, unchanged. Nothing was put into this output before in this burst. */
+/* What a task may find of a packet: a drop reason of its schema, or one of these. */
+enum {
+    VERDICT_GOOD = TASK_MAX_DROPS, /* the packet goes on */
+    VERDICT_FOR_US,                /* the packet is for the gateway itself */
+};
+
+/** End a packet by a verdict other than VERDICT_GOOD: punt a packet for the gateway, or drop it for
+ * the reason where the slow path is not connected; drop any other packet for the verdict. */
+static inline void task_refuse(struct task *t, unsigned punt, struct rte_mbuf *m, int verdict,
+                               unsigned reason)
+{
+    if (verdict == VERDICT_FOR_US)
+        task_punt_back(t, punt, m, PUNT_FOR_US, reason);
+    else
+        task_drop(t, m, (unsigned)verdict);
+}
+
+/** Emit a whole burst at once. Nothing else may have been put into this output in this burst. */
 static inline void task_emit_burst(struct task *t, unsigned output, struct rte_mbuf **m, uint16_t n)
 {
     if (likely(t->n_dests[output] == 1)) {
@@ -250,22 +277,22 @@ static inline void task_emit_burst(struct task *t, unsigned output, struct rte_m
 }
 
 /**
- * Drop packets that have just come from a port and were never given to handle(): they count as
- * taken, too. Cheaper than task_drop() for packets that nobody has touched.
+ * Drop packets that a port has just received and that were never given to handle(); they count in
+ * task->in, too. Cheaper than task_drop(), for packets whose second cache line nobody has touched.
  */
 void task_drop_fresh(struct task *t, struct rte_mbuf **m, uint16_t n, unsigned reason);
 
-/** Drop a packet at once: for a task that may drop more of them than it was given. */
+/** Drop a packet at once: for a task that may drop more packets than a burst has. */
 void task_drop_now(struct task *t, struct rte_mbuf *m, unsigned reason);
 
-/** End packets here as a sink does; frees them. */
+/** End packets here, as a sink does: count them as consumed and free them. */
 void task_consume(struct task *t, struct rte_mbuf **m, uint16_t n);
 
-/** Send what the burst left in the outputs, free what it dropped. Called by the engine after
- * handle() and poll(). */
+/** Send what a burst left in the outputs, free what it dropped. Called by the engine after handle()
+ * and poll(). */
 void task_flush(struct task *t);
 
-/** Run a burst through a task. */
+/** Run a burst of 1..BURST_MAX packets through a task. */
 static inline void task_run(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     t->in += n;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "engine/grace.h"
+/* The steps of a grace period: quiescent states of all cores, then rings that have been drained. */
+#include "engine/quiesce.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,12 +8,12 @@
 #include <rte_rcu_qsbr.h>
 #include <rte_ring.h>
 
-int grace_open(struct grace *g, struct engine *e)
+int quiesce_open(struct quiesce *g, struct engine *e)
 {
     unsigned rings = e->plan->n_rings;
 
-    /* A packet meets each ring once, or twice where an answer of the slow path is routed again. */
-    *g = (struct grace){.e = e, .steps = 2 * rings + 1};
+    /* a packet meets each ring once, or twice where an answer of the slow path is routed again */
+    *g = (struct quiesce){.e = e, .steps = 2 * rings + 1};
     g->tail = calloc(rings + 1, sizeof(*g->tail));
     if (g->tail == NULL)
         return -ENOMEM;
@@ -22,19 +23,19 @@ int grace_open(struct grace *g, struct engine *e)
     return 0;
 }
 
-void grace_close(struct grace *g)
+void quiesce_close(struct quiesce *g)
 {
     free(g->tail);
     g->tail = NULL;
 }
 
-static void begin_step(struct grace *g)
+static void begin_step(struct quiesce *g)
 {
     g->draining = false;
     g->token = rte_rcu_qsbr_start(g->e->readers);
 }
 
-static void begin_period(struct grace *g)
+static void begin_period(struct quiesce *g)
 {
     g->begun++;
     g->step = 0;
@@ -42,7 +43,7 @@ static void begin_period(struct grace *g)
     begin_step(g);
 }
 
-uint64_t grace_begin(struct grace *g)
+uint64_t quiesce_begin(struct quiesce *g)
 {
     if (g->begun == g->over)
         begin_period(g);
@@ -51,15 +52,15 @@ uint64_t grace_begin(struct grace *g)
     return g->begun + g->wanted;
 }
 
-/* What is in the rings now. */
-static void note_rings(struct grace *g)
+/* Note the packets that are in the rings now: the step ends when they have been taken out. */
+static void note_rings(struct quiesce *g)
 {
     for (unsigned i = 0; i < g->e->plan->n_rings; i++)
         g->tail[i] = __atomic_load_n(&g->e->rings[i]->prod.tail, __ATOMIC_ACQUIRE);
     g->draining = true;
 }
 
-static bool rings_drained(const struct grace *g)
+static bool rings_drained(const struct quiesce *g)
 {
     for (unsigned i = 0; i < g->e->plan->n_rings; i++) {
         uint32_t tail = __atomic_load_n(&g->e->rings[i]->cons.tail, __ATOMIC_ACQUIRE);
@@ -71,7 +72,7 @@ static bool rings_drained(const struct grace *g)
 }
 
 /* Returns whether a step has ended. */
-static bool end_step(struct grace *g)
+static bool end_step(struct quiesce *g)
 {
     if (!g->draining) {
         if (rte_rcu_qsbr_check(g->e->readers, g->token, false) == 0)
@@ -81,7 +82,7 @@ static bool end_step(struct grace *g)
     return rings_drained(g);
 }
 
-uint64_t grace_poll(struct grace *g)
+uint64_t quiesce_poll(struct quiesce *g)
 {
     while (g->begun != g->over && end_step(g)) {
         if (++g->step < g->steps) {

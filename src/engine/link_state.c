@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The peer that a device string names, and the ports whose peer comes and goes. */
+#define ALLOW_EXPERIMENTAL_API /* rte_intr_*(): stable since DPDK 23.11 */
+
+#include "engine/link_state.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <rte_interrupts.h>
+#include <rte_log.h>
+
+#include "base/log.h"
+#include "base/owned.h"
+#include "engine/engine.h"
+#include "engine/link.h"
+
+#define RETRY_EVERY 10 /* calls of link_state_watch() between two tries to connect */
+
+/** A core call: the port whose state has changed. */
+struct port_change {
+    struct engine *e;
+    unsigned port;
+};
+
+static bool is_device(const char *device, const char *driver)
+{
+    return strncmp(device, driver, strlen(driver)) == 0;
+}
+
+/* Write the value of an argument of a device string to out, or the default. */
+static void argument(const char *device, const char *key, const char *value, char *out, size_t size)
+{
+    size_t len = strlen(key);
+
+    snprintf(out, size, "%s", value);
+    for (const char *p = strchr(device, ','); p != NULL; p = strchr(p + 1, ',')) {
+        if (strncmp(p + 1, key, len) != 0 || p[1 + len] != '=')
+            continue;
+        p += len + 2;
+        snprintf(out, size, "%.*s", (int)strcspn(p, ","), p);
+        return;
+    }
+}
+
+void peer_read(const char *device, struct peer *out)
+{
+    char value[16];
+
+    *out = (struct peer){.reconnect = PEER_NONE};
+    if (is_device(device, "net_memif")) {
+        argument(device, "role", "client", value, sizeof(value));
+        out->reconnect = strcmp(value, "server") == 0 || strcmp(value, "master") == 0
+                             ? PEER_BY_DRIVER
+                             : PEER_RESTART;
+    } else if (is_device(device, "net_vhost")) {
+        out->reconnect = PEER_BY_DRIVER;
+    } else if (is_device(device, "net_virtio_user")) {
+        argument(device, "server", "0", value, sizeof(value));
+        out->reconnect = strcmp(value, "1") == 0 ? PEER_BY_DRIVER : PEER_REOPEN;
+        argument(device, "path", "", out->path, sizeof(out->path));
+    }
+}
+
+void peer_clear(const struct peer *peer)
+{
+    if (peer->reconnect == PEER_BY_DRIVER && peer->path[0] != '\0')
+        owned_clear_socket(peer->path); /* the driver reports a path that stays in use */
+}
+
+/* Runs on DPDK's interrupt thread, and never returns. */
+static void park(void *parked)
+{
+    sem_post(parked);
+    for (;;)
+        pause();
+}
+
+/* Raise an event that calls park() on the interrupt thread. An alarm would do so, too, but
+ * rte_eal_cleanup() waits for alarms. Returns whether park() will be called. */
+static bool raise_park(sem_t *parked)
+{
+    struct rte_intr_handle *h = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
+
+    return h != NULL && rte_intr_fd_set(h, eventfd(1, 0)) == 0 &&
+           rte_intr_type_set(h, RTE_INTR_HANDLE_EXT) == 0 &&
+           rte_intr_callback_register(h, park, parked) == 0;
+}
+
+void peer_park_interrupts(const char *device)
+{
+    static bool done;
+    static sem_t parked;
+
+    if (done || !is_device(device, "net_memif") || sem_init(&parked, 0, 0) != 0)
+        return;
+    done = raise_park(&parked);
+    while (done && sem_wait(&parked) != 0)
+        ;
+}
+
+/* Exchange the send functions of all outputs of a task that lead to the port. */
+static void update_outputs(struct engine *e, struct task *t, unsigned port)
+{
+    const struct plan_instance *inst = &e->plan->instances[t->instance];
+    const struct port *p = &e->ports[port];
+
+    for (unsigned o = 0; o < TASK_MAX_OUTPUTS; o++)
+        for (uint16_t k = 0; k < inst->output[o].n_dests; k++) {
+            const struct plan_dest *d = &inst->output[o].dest[k];
+
+            if (d->kind != DEST_PORT || d->index != port)
+                continue;
+            if (p->peer_gone)
+                link_down(&t->output[o][k]);
+            else
+                link_to_port(&t->output[o][k], p->dpdk_id, d->queue, p->cfg->on_full, p->is_wire);
+        }
+}
+
+/* A core call: make the inputs and outputs of a core agree with the port's state. */
+static int update_core(struct task *any, void *arg)
+{
+    const struct port_change *change = arg;
+    struct engine *e = change->e;
+    struct core *c = e->cores[any->core];
+    const struct port *p = &e->ports[change->port];
+
+    for (unsigned i = 0; i < c->n_inputs; i++)
+        if (c->inputs[i].kind == INPUT_PORT && c->inputs[i].in_port == change->port) {
+            c->inputs[i].peer_gone = p->peer_gone;
+            c->inputs[i].dpdk_port = p->dpdk_id;
+        }
+    for (unsigned i = 0; i < e->plan->n_instances; i++)
+        if (e->tasks[i]->core == any->core)
+            update_outputs(e, e->tasks[i], change->port);
+    return 0;
+}
+
+/* Returns whether all cores have taken over the port's state. */
+static bool update_cores(struct engine *e, unsigned port)
+{
+    struct port_change change = {.e = e, .port = port};
+
+    return engine_call_cores(e, update_core, &change) == 0;
+}
+
+static void detach(struct engine *e, unsigned i)
+{
+    e->ports[i].peer_gone = true;
+    e->ports[i].detached = update_cores(e, i);
+    log_warning("port %s: its peer has gone", e->ports[i].cfg->name);
+}
+
+/* Let the cores use the port again. A core that does not answer leaves the port detached until the
+ * next check. */
+static void attach(struct engine *e, unsigned i)
+{
+    e->ports[i].peer_gone = false;
+    e->ports[i].detached = false;
+    if (!update_cores(e, i)) {
+        e->ports[i].peer_gone = true;
+        return;
+    }
+    log_warning("port %s: its peer is back", e->ports[i].cfg->name);
+}
+
+/* Connect a client, from time to time. Tries that fail are expected, so the drivers are silent. */
+static void try_connect(struct engine *e, unsigned i)
+{
+    struct port *port = &e->ports[i];
+    uint32_t level = rte_log_get_global_level();
+    int rc;
+
+    if (port_link_up(port)) {
+        attach(e, i);
+        return;
+    }
+    if (port->retry_in-- > 0)
+        return;
+    port->retry_in = RETRY_EVERY;
+    rte_log_set_global_level(RTE_LOG_EMERG);
+    rc = port_reconnect(port, e->plan, i, e->pools[port->cfg->pool]);
+    rte_log_set_global_level(level);
+    if (rc == 0 && port_link_up(port))
+        attach(e, i);
+}
+
+static void watch_client(struct engine *e, unsigned i)
+{
+    struct port *port = &e->ports[i];
+
+    if (!port->peer_gone) {
+        if (!port_link_up(port))
+            detach(e, i);
+    } else if (!port->detached) {
+        port->detached = update_cores(e, i);
+    } else {
+        try_connect(e, i);
+    }
+}
+
+void link_state_watch(struct engine *e, unsigned i)
+{
+    struct port *port = &e->ports[i];
+
+    switch (port->peer.reconnect) {
+    case PEER_NONE:
+        return;
+    case PEER_BY_DRIVER:
+        if (port_link_up(port) == port->peer_gone)
+            port->peer_gone ? attach(e, i) : detach(e, i);
+        return;
+    case PEER_RESTART:
+    case PEER_REOPEN:
+        watch_client(e, i);
+        return;
+    }
+}
