@@ -1,18 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control/control.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rte_cycles.h>
 
-#include "control/change_routes.h"
+#include "capture/capture.h"
+#include "control/routes.h"
 #include "explain/explain.h"
 
-#include "capture/capture.h"
-
-#define TOLERANCE 0.01 /* beyond it a subscriber counts as under or over */
+#define TOLERANCE 0.01 /* of the shaping error */
 #define PPM       1e6
+
+int refuse(struct refusal *why, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(why->text, sizeof(why->text), fmt, args);
+    va_end(args);
+    return -EINVAL;
+}
 
 const char *queue_name(unsigned queue)
 {
@@ -36,7 +49,7 @@ const struct qos_pipe *shaper_pipe(const struct control *c, const struct shaper 
 {
     const struct cfg_subscriber *sub = &control_model(c)->subscribers[id - 1];
 
-    if (!live_has(control_model(c), id) || sub->pipe == CFG_NONE ||
+    if (!running_has(control_model(c), id) || sub->pipe == CFG_NONE ||
         c->by_port[sub->port] != s->q->shape)
         return NULL;
     return &s->q->pipe[sub->pipe];
@@ -105,12 +118,12 @@ struct control *control_open(struct engine *e, struct tables *tables)
     c->configured = e->plan->cfg;
     c->profile_places = e->plan->cfg->qos.n_profiles;
     c->profile_room = room_profiles(&e->plan->cfg->qos);
-    c->model = live_open(e->plan->cfg);
+    c->model = running_open(e->plan->cfg);
     if (c->model == NULL || open_shapers(c) != 0 || ids_open(c) != 0 || routes_open(c) != 0) {
         control_free(c);
         return NULL;
     }
-    control_sample(c); /* for who asks before the first interval has ended */
+    control_sample(c); /* a reader may ask before the first interval has ended */
     return c;
 }
 
@@ -129,7 +142,7 @@ void control_free(struct control *c)
     free(c->errors);
     ids_close(c);
     free(c->route_key);
-    live_close(c->model);
+    running_close(c->model);
     config_free(c->reloaded);
     for (unsigned i = 0; i < QOS_MAX_PROFILES; i++)
         free(c->profile_name[i]);
@@ -137,7 +150,7 @@ void control_free(struct control *c)
     free(c);
 }
 
-/* Delivered / configured - 1 of a pipe since the last sample, if it was limited all that time. */
+/* The shaping error of a pipe since the last sample. Returns whether the pipe was limited. */
 static bool pipe_error(struct shaper *s, uint32_t pipe, uint64_t interval, double *error)
 {
     const struct qos_pipe *p = &s->q->pipe[pipe];
@@ -206,7 +219,7 @@ static void sample_errors(struct control *c, struct shaper *s, uint64_t interval
     s->error = e;
 }
 
-/* What was added since before; the greatest value is known as exactly as the buckets are wide. */
+/* The histogram of an interval is the difference of two; its maximum is as exact as the buckets. */
 static void hist_since(const struct hist *now, struct hist *before, struct hist *interval)
 {
     interval->count = 0;
@@ -234,4 +247,48 @@ void control_sample(struct control *c)
         for (unsigned k = 0; k < QOS_CLASSES; k++)
             hist_since(&s->q->sojourn[k], &s->sojourn_before[k], &s->sojourn[k]);
     }
+}
+
+/* A copy of an array of n, with room for more, which is never empty: NULL means no memory. */
+static void *copy(const void *from, size_t n, size_t room, size_t size)
+{
+    void *to = calloc(room + 1, size);
+
+    if (to != NULL && n > 0)
+        memcpy(to, from, n * size);
+    return to;
+}
+
+struct cfg_model *running_open(const struct cfg_model *m)
+{
+    struct cfg_model *running = malloc(sizeof(*running));
+
+    if (running == NULL)
+        return NULL;
+    *running = *m;
+    running->max_subscribers = room_subscribers(m);
+    running->max_routes = room_routes(m);
+    running->subscribers = copy(m->subscribers, m->n_subscribers, running->max_subscribers,
+                                sizeof(*running->subscribers));
+    running->routes = copy(m->routes, m->n_routes, running->max_routes, sizeof(*running->routes));
+    running->nexthops =
+        copy(m->nexthops, m->n_nexthops, room_nexthops(m), sizeof(*running->nexthops));
+    running->qos.profiles =
+        copy(m->qos.profiles, m->qos.n_profiles, QOS_MAX_PROFILES, sizeof(*running->qos.profiles));
+    if (running->subscribers != NULL && running->routes != NULL && running->nexthops != NULL &&
+        running->qos.profiles != NULL)
+        return running;
+    running_close(running);
+    return NULL;
+}
+
+void running_close(struct cfg_model *running)
+{
+    if (running == NULL)
+        return;
+    free(running->subscribers);
+    free(running->routes);
+    free(running->nexthops);
+    free(running->qos.profiles);
+    free(running);
 }

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control/delta.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define LIST_MAX 5000 /* entries of a request: it stays far below 1 MiB */
+#include "config/subscribers.h"
 
-void delta_list(json_t *requests, const char *cmd, const char *key, json_t *entry)
+#define LIST_MAX 5000 /* entries of a request, which so stays far below 1 MiB */
+
+/* --- requests --- */
+
+/* Put an entry into the list under key of the last request, or of a new one. */
+static void add_entry(json_t *requests, const char *cmd, const char *key, json_t *entry)
 {
     json_t *last = json_array_get(requests, json_array_size(requests) - 1);
     const char *last_cmd = json_string_value(json_object_get(last, "cmd"));
@@ -31,22 +38,425 @@ void delta_restart(struct delta *d, const char *fmt, ...)
     json_array_append_new(d->restart, json_pack("s", text));
 }
 
+/* --- ports --- */
+
 static void map_ports(struct delta *d)
 {
-    const struct cfg_model *now = control_model(d->c);
+    const struct cfg_model *running = control_model(d->c);
 
-    for (unsigned i = 0; i < d->other->n_ports; i++) {
-        d->port_of[i] = CFG_NONE;
-        for (unsigned k = 0; k < now->n_ports; k++)
-            if (strcmp(d->other->ports[i].name, now->ports[k].name) == 0)
-                d->port_of[i] = k;
+    for (unsigned i = 0; i < d->other->n_ports; i++)
+        d->port_of[i] =
+            port_named(running, d->other->ports[i].name, strlen(d->other->ports[i].name));
+}
+
+/* The number of a model's port in the running config, or CFG_NONE. */
+static uint32_t running_port(const struct delta *d, const struct cfg_model *m, uint32_t port)
+{
+    return m == d->other ? d->port_of[port] : port;
+}
+
+/* --- routes --- */
+
+static json_t *prefix_json(const struct cfg_route *r)
+{
+    char text[32];
+
+    return json_sprintf("%s/%u", format_ipv4(r->prefix, text, sizeof(text)), r->len);
+}
+
+json_t *route_json(const struct cfg_model *m, const struct cfg_route *r)
+{
+    const struct cfg_nexthop *nh = &m->nexthops[r->nexthop];
+    char text[32];
+    json_t *o = json_pack("{s:o, s:s}", "prefix", prefix_json(r), "port", m->ports[nh->port].name);
+
+    if (nh->mac_set)
+        json_object_set_new(o, "mac", json_pack("s", format_mac(nh->mac, text, sizeof(text))));
+    else
+        json_object_set_new(o, "via", json_pack("s", format_ipv4(nh->via, text, sizeof(text))));
+    if (nh->has_gre)
+        json_object_set_new(o, "gre", json_pack("s", format_ipv4(nh->gre, text, sizeof(text))));
+    if (nh->has_mpls)
+        json_object_set_new(o, "mpls", json_integer(nh->mpls));
+    return o;
+}
+
+static int by_prefix(const void *a, const void *b)
+{
+    const struct cfg_route *x = *(const struct cfg_route *const *)a,
+                           *y = *(const struct cfg_route *const *)b;
+
+    if (x->prefix != y->prefix)
+        return x->prefix < y->prefix ? -1 : 1;
+    return (x->len > y->len) - (x->len < y->len);
+}
+
+static const struct cfg_route **sorted(const struct cfg_model *m)
+{
+    const struct cfg_route **list = calloc(m->n_routes + UINT64_C(1), sizeof(*list));
+
+    for (uint32_t i = 0; list != NULL && i < m->n_routes; i++)
+        list[i] = &m->routes[i];
+    if (list != NULL)
+        qsort(list, m->n_routes, sizeof(*list), by_prefix);
+    return list;
+}
+
+static struct cfg_nexthop nexthop_of(const struct delta *d, const struct cfg_model *m,
+                                     const struct cfg_route *r)
+{
+    struct cfg_nexthop nh = m->nexthops[r->nexthop];
+
+    nh.port = running_port(d, m, nh.port);
+    return nh;
+}
+
+static bool same_way(const struct delta *d, const struct cfg_route *from,
+                     const struct cfg_route *to)
+{
+    struct cfg_nexthop a = nexthop_of(d, d->from, from), b = nexthop_of(d, d->to, to);
+
+    return same_nexthop(&a, &b);
+}
+
+/* Routes while they are compared. */
+struct routes {
+    json_t *added;     /* requests, which come last: then there is room */
+    uint32_t left_out; /* of a reload: their ports need another graph */
+};
+
+static bool port_serves_routes(const struct delta *d, const struct cfg_route *r)
+{
+    uint32_t port = nexthop_of(d, d->to, r).port;
+
+    return port != CFG_NONE && (d->c->e->plan->nexthop_ports >> port & 1) != 0;
+}
+
+static void route_removed(struct delta *d, const struct cfg_route *r)
+{
+    d->n[DELTA_ROUTES].removed++;
+    json_array_append_new(d->requests,
+                          json_pack("{s:s, s:o}", "cmd", "remove-route", "prefix", prefix_json(r)));
+}
+
+static void route_added(struct delta *d, struct routes *k, const struct cfg_route *r)
+{
+    if (d->reload && !port_serves_routes(d, r)) {
+        k->left_out++;
+        return;
+    }
+    d->n[DELTA_ROUTES].added++;
+    add_entry(k->added, "add-routes", "routes", route_json(d->to, r));
+}
+
+static void route_changed(struct delta *d, struct routes *k, const struct cfg_route *r)
+{
+    json_t *request;
+
+    if (d->reload && !port_serves_routes(d, r)) {
+        k->left_out++;
+        return;
+    }
+    request = route_json(d->to, r);
+    json_object_set_new(request, "cmd", json_pack("s", "change-route"));
+    d->n[DELTA_ROUTES].changed++;
+    json_array_append_new(d->requests, request);
+}
+
+/* Two sorted lists side by side. */
+static void compare_routes(struct delta *d, struct routes *k, const struct cfg_route **from,
+                           const struct cfg_route **to)
+{
+    uint32_t i = 0, j = 0;
+
+    while (i < d->from->n_routes || j < d->to->n_routes) {
+        int order = i == d->from->n_routes ? 1
+                    : j == d->to->n_routes ? -1
+                                           : by_prefix(&from[i], &to[j]);
+
+        if (order < 0)
+            route_removed(d, from[i]);
+        else if (order > 0)
+            route_added(d, k, to[j]);
+        else if (!same_way(d, from[i], to[j]))
+            route_changed(d, k, to[j]);
+        i += order <= 0;
+        j += order >= 0;
     }
 }
+
+static void delta_routes(struct delta *d)
+{
+    const struct cfg_route **from = sorted(d->from), **to = sorted(d->to);
+    struct routes k = {.added = json_array()};
+
+    if (from != NULL && to != NULL)
+        compare_routes(d, &k, from, to);
+    json_array_extend(d->requests, k.added);
+    json_decref(k.added);
+    if (k.left_out > 0)
+        delta_restart(d, "%" PRIu32 " routes by ports to which nothing leads now", k.left_out);
+    free(from);
+    free(to);
+}
+
+/* --- rates of subports, and DSCP maps --- */
+
+static const struct cfg_scheduler *scheduler_named(const struct cfg_qos *q, const char *name)
+{
+    for (unsigned i = 0; i < q->n_schedulers; i++)
+        if (strcmp(q->schedulers[i].name, name) == 0)
+            return &q->schedulers[i];
+    return NULL;
+}
+
+static const struct cfg_subport *subport_named(const struct cfg_scheduler *s, const char *name)
+{
+    for (unsigned i = 0; i < s->n_subports; i++)
+        if (strcmp(s->subports[i].name, name) == 0)
+            return &s->subports[i];
+    return NULL;
+}
+
+/* Rates of the running config are in the shapers, not in the model. */
+static void delta_rates(struct delta *d, const struct shaper *s)
+{
+    const struct cfg_scheduler *now = s->q->shape,
+                               *other = scheduler_named(&d->other->qos, now->name);
+
+    for (unsigned k = 0; other != NULL && k < now->n_subports; k++) {
+        const struct cfg_subport *sp = subport_named(other, now->subports[k].name);
+        uint64_t rate = sp != NULL ? sp->rate[s->q->direction] : s->subport_rate[k];
+
+        if (rate == s->subport_rate[k])
+            continue;
+        d->n_rates++;
+        json_array_append_new(d->requests,
+                              json_pack("{s:s, s:s, s:s, s:s, s:I}", "cmd", "set-subport-rate",
+                                        "scheduler", now->name, "subport", now->subports[k].name,
+                                        "direction", direction_name(s->q->direction), "rate",
+                                        (json_int_t)(d->reload ? rate : s->subport_rate[k])));
+    }
+}
+
+/* DSCP maps of the running config are in the tables, not in the model. */
+static void delta_map(struct delta *d, unsigned scheduler, enum qos_direction dir)
+{
+    const struct cfg_scheduler *now = &control_model(d->c)->qos.schedulers[scheduler],
+                               *other = scheduler_named(&d->other->qos, now->name);
+    const uint8_t *queue_now = d->c->tables->dscp[scheduler * QOS_DIRECTIONS + dir].queue, *queue;
+
+    if (other == NULL)
+        return;
+    queue = d->other->qos.dscp_maps[other->dscp_map[dir]].queue;
+    for (unsigned i = 0; i < 64; i++) {
+        unsigned to = d->reload ? queue[i] : queue_now[i];
+
+        if (queue[i] == queue_now[i])
+            continue;
+        d->n_dscp++;
+        json_array_append_new(
+            d->requests, json_pack("{s:s, s:s, s:s, s:i, s:s, s:i}", "cmd", "set-dscp", "scheduler",
+                                   now->name, "direction", direction_name(dir), "dscp", (int)i,
+                                   "class", class_name(to < QOS_BE ? to : QOS_BE), "queue",
+                                   to < QOS_BE ? 0 : (int)to - QOS_BE));
+    }
+}
+
+static void delta_schedulers(struct delta *d)
+{
+    for (unsigned i = 0; i < d->c->n_shapers; i++)
+        delta_rates(d, &d->c->shaper[i]);
+    for (unsigned i = 0; i < control_model(d->c)->qos.n_schedulers; i++) {
+        delta_map(d, i, QOS_UP);
+        delta_map(d, i, QOS_DOWN);
+    }
+}
+
+/* --- subscribers --- */
+
+/* "PORT SVLAN.CVLAN" */
+static json_t *circuit_json(const struct cfg_model *m, const struct cfg_subscriber *s)
+{
+    return json_sprintf("%s %u.%u", m->ports[s->port].name, s->svlan, s->cvlan);
+}
+
+static json_t *mac_json(const struct cfg_subscriber *s)
+{
+    char text[32];
+
+    return s->has_mac ? json_pack("s", format_mac(s->mac, text, sizeof(text))) : json_pack("n");
+}
+
+static const char *profile_of(const struct cfg_model *m, const struct cfg_subscriber *s)
+{
+    return s->profile != CFG_NONE ? m->qos.profiles[s->profile].name : NULL;
+}
+
+/* A subscriber as add-subscriber says him. */
+static json_t *entry_json(const struct cfg_model *m, const struct cfg_subscriber *s)
+{
+    char text[32];
+    json_t *o = json_pack("{s:s, s:i, s:i}", "port", m->ports[s->port].name, "svlan", (int)s->svlan,
+                          "cvlan", (int)s->cvlan);
+
+    json_object_set_new(
+        o, "ipv4", json_sprintf("%s/%u", format_ipv4(s->ipv4, text, sizeof(text)), s->ipv4_len));
+    if (s->has_gre_key)
+        json_object_set_new(o, "gre_key", json_integer(s->gre_key));
+    if (s->has_mac)
+        json_object_set_new(o, "mac", mac_json(s));
+    if (s->profile != CFG_NONE)
+        json_object_set_new(o, "profile", json_pack("s", profile_of(m, s)));
+    return o;
+}
+
+/* Equal but for profile and MAC, which can be changed in place. */
+static bool same_identity(const struct cfg_subscriber *a, const struct cfg_subscriber *b)
+{
+    return a->ipv4 == b->ipv4 && a->ipv4_len == b->ipv4_len && a->has_gre_key == b->has_gre_key &&
+           (!a->has_gre_key || a->gre_key == b->gre_key);
+}
+
+/* The id in the running config of a subscriber of the other model, or 0. */
+static uint32_t running_id(const struct delta *d, const struct cfg_subscriber *s)
+{
+    uint32_t port = d->port_of[s->port], id;
+
+    if (port == CFG_NONE)
+        return 0;
+    id = idmap_get(d->c->tables->subscribers->by_vlan,
+                   subscriber_vlan_key((uint8_t)port, s->svlan, s->cvlan));
+    return id != 0 && same_identity(&d->c->model->subscribers[id - 1], s) ? id : 0;
+}
+
+/* Who is in which model. */
+struct matches {
+    uint32_t *id;      /* running_id() of each subscriber of the other model */
+    bool *known;       /* by running id: he is in the other model, too */
+    uint32_t left_out; /* of a reload: their ports or S-VLANs are not served now */
+};
+
+static bool is_served(const struct delta *d, const struct cfg_subscriber *s)
+{
+    struct cfg_subscriber there = *s;
+
+    there.port = running_port(d, d->to, s->port);
+    if (there.port == CFG_NONE || (d->c->e->plan->subscriber_ports >> there.port & 1) == 0)
+        return false;
+    return d->c->by_port[there.port] == NULL ||
+           (s->profile != CFG_NONE && subport_of(d->c->by_port[there.port], &there) != CFG_NONE);
+}
+
+static void subscriber_removed(struct delta *d, struct matches *k, const struct cfg_subscriber *s)
+{
+    (void)k;
+    d->n[DELTA_SUBSCRIBERS].removed++;
+    add_entry(d->requests, "remove-subscribers", "subscribers", circuit_json(d->from, s));
+}
+
+static void subscriber_added(struct delta *d, struct matches *k, const struct cfg_subscriber *s)
+{
+    if (d->reload && !is_served(d, s)) {
+        k->left_out++;
+        return;
+    }
+    d->n[DELTA_SUBSCRIBERS].added++;
+    add_entry(d->requests, "add-subscribers", "subscribers", entry_json(d->to, s));
+}
+
+typedef void one_side(struct delta *d, struct matches *k, const struct cfg_subscriber *s);
+
+static void only_in_other(struct delta *d, struct matches *k, one_side *report)
+{
+    for (uint32_t i = 0; i < d->other->n_subscribers; i++)
+        if (k->id[i] == 0)
+            report(d, k, &d->other->subscribers[i]);
+}
+
+static void only_running(struct delta *d, struct matches *k, one_side *report)
+{
+    const struct cfg_model *running = control_model(d->c);
+
+    for (uint32_t i = 1; i <= running->n_subscribers; i++)
+        if (running_has(running, i) && !k->known[i])
+            report(d, k, &running->subscribers[i - 1]);
+}
+
+/* Profile and MAC of a subscriber who is in both models. */
+static void compare_one(struct delta *d, const struct cfg_subscriber *from,
+                        const struct cfg_subscriber *to)
+{
+    const char *was = profile_of(d->from, from), *profile = profile_of(d->to, to);
+
+    if (was != NULL && profile != NULL && strcmp(was, profile) != 0) {
+        d->n[DELTA_SUBSCRIBERS].changed++;
+        add_entry(d->requests, "set-profiles", "changes",
+                  json_pack("[o, s]", circuit_json(d->to, to), profile));
+    }
+    if (from->has_mac == to->has_mac && (!to->has_mac || memcmp(from->mac, to->mac, 6) == 0))
+        return;
+    d->n[DELTA_SUBSCRIBERS].changed++;
+    json_array_append_new(d->requests, json_pack("{s:s, s:o, s:o}", "cmd", "set-mac", "subscriber",
+                                                 circuit_json(d->to, to), "mac", mac_json(to)));
+}
+
+static void in_both(struct delta *d, const struct matches *k)
+{
+    for (uint32_t i = 0; i < d->other->n_subscribers; i++) {
+        const struct cfg_subscriber *other = &d->other->subscribers[i], *running;
+
+        if (k->id[i] == 0)
+            continue;
+        running = &control_model(d->c)->subscribers[k->id[i] - 1];
+        compare_one(d, d->reload ? running : other, d->reload ? other : running);
+    }
+}
+
+/* Whoever is removed goes first, so that addresses may change hands. */
+static void compare_subscribers(struct delta *d, struct matches *k)
+{
+    for (uint32_t i = 0; i < d->other->n_subscribers; i++) {
+        k->id[i] = running_id(d, &d->other->subscribers[i]);
+        k->known[k->id[i]] = true;
+    }
+    if (d->reload) {
+        only_running(d, k, subscriber_removed);
+        only_in_other(d, k, subscriber_added);
+    } else {
+        only_in_other(d, k, subscriber_removed);
+        only_running(d, k, subscriber_added);
+    }
+    in_both(d, k);
+}
+
+static void delta_subscribers(struct delta *d)
+{
+    struct matches k = {
+        .id = calloc(d->other->n_subscribers + UINT64_C(1), sizeof(*k.id)),
+        .known = calloc(control_model(d->c)->n_subscribers + UINT64_C(1), sizeof(*k.known))};
+
+    if (k.id != NULL && k.known != NULL)
+        compare_subscribers(d, &k);
+    if (k.left_out > 0)
+        delta_restart(d, "%" PRIu32 " subscribers on ports or S-VLANs that are not served now",
+                      k.left_out);
+    free(k.id);
+    free(k.known);
+}
+
+/* --- all --- */
 
 void delta_make(struct delta *d, const struct control *c, const struct cfg_model *other,
                 bool reload)
 {
-    *d = (struct delta){.c = c, .other = other, .reload = reload};
+    const struct cfg_model *running = control_model(c);
+
+    *d = (struct delta){.c = c,
+                        .from = reload ? running : other,
+                        .to = reload ? other : running,
+                        .other = other,
+                        .reload = reload};
     d->requests = json_array();
     d->restart = json_array();
     map_ports(d);
@@ -59,4 +469,15 @@ void delta_free(struct delta *d)
 {
     json_decref(d->requests);
     json_decref(d->restart);
+}
+
+json_t *running_changes(const struct control *c)
+{
+    struct delta d;
+    json_t *requests;
+
+    delta_make(&d, c, c->configured, false);
+    requests = json_incref(d.requests);
+    delta_free(&d);
+    return requests;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What differs between the model that holds now and another, as requests (doc/control.md): those
- * that make the other what holds now (live_changes.h), or that make what holds now the other
- * (reload.h).
+ * The difference between the running config and another model, as requests (doc/control.md): from
+ * the running config to the other for a reload, or from the configuration to the running config, to
+ * show what was changed at run time and to keep it in the state file.
  */
 #ifndef CONTROL_DELTA_H
 #define CONTROL_DELTA_H
@@ -15,32 +15,40 @@ enum delta_what { DELTA_SUBSCRIBERS, DELTA_ROUTES, N_DELTA_WHATS };
 
 struct delta {
     const struct control *c;
-    const struct cfg_model *other;
-    bool reload;                     /* make what holds now the other */
-    uint32_t port_of[CFG_MAX_PORTS]; /* of a port of the other: its number now, or CFG_NONE */
-    json_t *requests;
-    json_t *restart; /* strings: what of the other cannot be had while it runs; reload only */
+    const struct cfg_model *from, *to; /* one of them is the running config */
+    const struct cfg_model *other;     /* the one that is not */
+    bool reload;                       /* to is the other one */
+    uint32_t port_of[CFG_MAX_PORTS];   /* number of a port of other in the running config, by name;
+                                          or CFG_NONE */
+    json_t *requests;                  /* in their order they make of from what to is */
+    json_t *restart; /* reload only: strings, what of other the running vbng cannot become */
     struct {
         uint32_t added, removed, changed;
     } n[N_DELTA_WHATS];
     uint32_t n_rates, n_dscp;
 };
 
-/** Compare. requests (and restart) are new, or NULL without memory. */
+/** Compare the running config with another model, from it to the other where reload is true.
+ * requests and restart are new, or NULL without memory; delta_free() releases them. */
 void delta_make(struct delta *d, const struct control *c, const struct cfg_model *other,
                 bool reload);
 void delta_free(struct delta *d);
 
-/* --- for its parts --- */
-
-void delta_subscribers(struct delta *d);
-void delta_routes(struct delta *d);
-void delta_schedulers(struct delta *d);
-
-/** Put an entry into the list under key in the last request, or in a new one. */
-void delta_list(json_t *requests, const char *cmd, const char *key, json_t *entry);
-
 /** printf() to restart. */
 void delta_restart(struct delta *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/**
+ * The changes that were made at run time, as requests. A vbng that has just started with the same
+ * configuration becomes what this one is when the requests are given to request_run() in their
+ * order; only ids of subscribers may differ. After a reload, the configuration is what it has read.
+ * Learned MACs, counters, packets and streams of generators are no changes.
+ *
+ * Returns a new array of objects {"cmd": ...}, each a right request of no more than the length that
+ * a request may have; NULL without memory.
+ */
+json_t *running_changes(const struct control *c);
+
+/** A route of a model as add-route says it, without "cmd". */
+json_t *route_json(const struct cfg_model *m, const struct cfg_route *r);
 
 #endif

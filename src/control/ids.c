@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control/ids.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "config/subscribers.h"
 #include "control/control.h"
-#include "control/slices.h"
-#include "tasks/arp.h"
-#include "tasks/arp_live.h"
+#include "control/rates.h"
+#include "tasks/arp/arp.h"
 
 #define WAIT_NS   1000000000
 #define NAP_NS    20000
-#define MOST_FREE 1024 /* given back at once */
+#define MOST_FREE 1024 /* numbers that one core call frees */
 
 uint32_t arp_instance(const struct control *c)
 {
@@ -22,7 +24,7 @@ uint32_t arp_instance(const struct control *c)
     return CFG_NONE;
 }
 
-/* The lowest places are given out first. */
+/* Pipes are stacked from the highest down, so that the lowest is taken first. */
 static int open_pipes(const struct control *c, struct free_pipes *f, unsigned scheduler)
 {
     const struct cfg_scheduler *s = &c->model->qos.schedulers[scheduler];
@@ -57,10 +59,10 @@ int ids_open(struct control *c)
     c->e->readers = c->tables->readers;
     k->n_subscribers = m->n_subscribers;
     k->room = c->tables->subscribers->capacity + nexthops + 1;
-    k->resting = calloc(k->room, sizeof(*k->resting));
+    k->retired = calloc(k->room, sizeof(*k->retired));
     k->pipes = calloc(m->qos.n_schedulers + 1, sizeof(*k->pipes));
     k->routes_to = calloc(nexthops + 2, sizeof(*k->routes_to));
-    if (grace_open(&k->grace, c->e) != 0 || k->resting == NULL || k->pipes == NULL ||
+    if (quiesce_open(&k->grace, c->e) != 0 || k->retired == NULL || k->pipes == NULL ||
         k->routes_to == NULL)
         return -1;
     for (unsigned i = 0; i < m->qos.n_schedulers; i++)
@@ -80,37 +82,72 @@ void ids_close(struct control *c)
         free(k->pipes[i].n);
     }
     free(k->pipes);
-    free(k->resting);
+    free(k->retired);
     free(k->routes_to);
-    grace_close(&k->grace);
+    quiesce_close(&k->grace);
 }
 
-static void rest(struct ids *k, struct resting r)
+/* --- pipes --- */
+
+uint32_t ids_take_pipe(struct control *c, const struct cfg_subscriber *s)
+{
+    const struct cfg_scheduler *shape = c->by_port[s->port];
+    uint32_t subport;
+    struct free_pipes *f;
+
+    if (shape == NULL)
+        return CFG_NONE;
+    f = &c->ids.pipes[shape - c->model->qos.schedulers];
+    subport = subport_of(shape, s);
+    return f->free[subport * shape->pipes_per_subport + --f->n[subport]];
+}
+
+void ids_return_pipe(struct control *c, uint32_t port, uint32_t pipe)
+{
+    const struct cfg_scheduler *shape = c->by_port[port];
+    uint32_t subport;
+    struct free_pipes *f;
+
+    if (shape == NULL || pipe == CFG_NONE)
+        return;
+    f = &c->ids.pipes[shape - c->model->qos.schedulers];
+    subport = pipe / shape->pipes_per_subport;
+    f->free[subport * shape->pipes_per_subport + f->n[subport]++] = pipe;
+}
+
+uint32_t ids_free_subscribers(const struct control *c)
+{
+    return c->tables->subscribers->capacity - c->ids.n_subscribers - c->ids.retired_subscribers;
+}
+
+/* --- retiring --- */
+
+static void retire(struct ids *k, struct retired r)
 {
     if (!r.waits)
-        r.period = grace_begin(&k->grace);
-    k->resting[(k->first + k->n++) % k->room] = r;
-    k->resting_subscribers += !r.nexthop;
+        r.period = quiesce_begin(&k->grace);
+    k->retired[(k->first + k->n++) % k->room] = r;
+    k->retired_subscribers += !r.nexthop;
 }
 
-void ids_rest_subscriber(struct control *c, uint32_t id, bool waits)
+void ids_retire_subscriber(struct control *c, uint32_t id, bool waits)
 {
-    rest(&c->ids, (struct resting){.id = id, .waits = waits});
+    retire(&c->ids, (struct retired){.id = id, .waits = waits});
 }
 
-void ids_rest_nexthop(struct control *c, uint32_t id)
+void ids_retire_nexthop(struct control *c, uint32_t id)
 {
-    rest(&c->ids, (struct resting){.id = id, .nexthop = true});
+    retire(&c->ids, (struct retired){.id = id, .nexthop = true});
 }
 
-/* --- what has rested --- */
+/* --- freeing --- */
 
 static int read_held(struct task *t, void *pipe)
 {
     return (int)qos_pipe_held(t, *(const uint32_t *)pipe);
 }
 
-/* Has a scheduler that cannot drop them still packets of a removed subscriber? */
+/* Does a scheduler that cannot drop them still hold packets of a removed subscriber? */
 static bool still_waits(const struct control *c, uint32_t id)
 {
     uint32_t path = c->tables->subscribers->record[id].path, pipe = path / QOS_QUEUES;
@@ -123,11 +160,11 @@ static bool still_waits(const struct control *c, uint32_t id)
     return false;
 }
 
-static bool is_over(struct control *c, struct resting *r, uint64_t over)
+static bool is_over(struct control *c, struct retired *r, uint64_t over)
 {
     if (r->waits && !still_waits(c, r->id)) {
         r->waits = false;
-        r->period = grace_begin(&c->ids.grace);
+        r->period = quiesce_begin(&c->ids.grace);
     }
     return !r->waits && r->period <= over;
 }
@@ -135,15 +172,9 @@ static bool is_over(struct control *c, struct resting *r, uint64_t over)
 static void free_pipe(struct control *c, uint32_t id)
 {
     const struct subscriber *s = &c->tables->subscribers->record[id];
-    const struct cfg_scheduler *shape = c->by_port[s->port];
-    uint32_t pipe = s->path / QOS_QUEUES, subport;
-    struct free_pipes *f;
 
-    if (s->path == SUBSCRIBER_NO_PATH || shape == NULL)
-        return;
-    f = &c->ids.pipes[shape - c->model->qos.schedulers];
-    subport = pipe / shape->pipes_per_subport;
-    f->free[subport * shape->pipes_per_subport + f->n[subport]++] = pipe;
+    if (s->path != SUBSCRIBER_NO_PATH)
+        ids_return_pipe(c, s->port, s->path / QOS_QUEUES);
 }
 
 struct freed {
@@ -156,11 +187,11 @@ static int forget(struct task *t, uint32_t i, void *ctx)
     return 0;
 }
 
-/* The arp task must not look after a record that is nobody's. */
+/* The arp task forgets the records first: it must not refresh a MAC that is nobody's. */
 static int free_subscribers(struct control *c, const struct freed *f, uint32_t n)
 {
     uint32_t arp = arp_instance(c);
-    int rc = arp != CFG_NONE ? in_slices(c->e, arp, n, forget, (void *)f, NULL) : 0;
+    int rc = arp != CFG_NONE ? core_call_each(c->e, arp, n, forget, (void *)f, NULL) : 0;
 
     for (uint32_t i = 0; rc == 0 && i < n; i++) {
         free_pipe(c, f->id[i]);
@@ -169,15 +200,16 @@ static int free_subscribers(struct control *c, const struct freed *f, uint32_t n
     return rc;
 }
 
-/* As many as have rested, from the oldest on. Returns how many were given back. */
-static uint32_t give_back(struct control *c, uint64_t over)
+/* Free numbers from the oldest on, up to the first whose grace period is not over. Returns how many
+ * were freed. */
+static uint32_t free_oldest(struct control *c, uint64_t over)
 {
     struct ids *k = &c->ids;
     struct freed freed;
     uint32_t n = 0, subscribers = 0;
 
     for (; n < k->n && n < MOST_FREE; n++) {
-        struct resting *r = &k->resting[(k->first + n) % k->room];
+        struct retired *r = &k->retired[(k->first + n) % k->room];
 
         if (!is_over(c, r, over))
             break;
@@ -187,14 +219,14 @@ static uint32_t give_back(struct control *c, uint64_t over)
     if (subscribers > 0 && free_subscribers(c, &freed, subscribers) != 0)
         return 0;
     for (uint32_t i = 0; i < n; i++) {
-        const struct resting *r = &k->resting[(k->first + i) % k->room];
+        const struct retired *r = &k->retired[(k->first + i) % k->room];
 
         if (r->nexthop)
             route_release_nexthop(c->tables->routes, r->id);
     }
     k->first = (k->first + n) % k->room;
     k->n -= n;
-    k->resting_subscribers -= subscribers;
+    k->retired_subscribers -= subscribers;
     return n;
 }
 
@@ -202,7 +234,7 @@ void ids_poll(struct control *c)
 {
     if (c->ids.n == 0)
         return;
-    while (give_back(c, grace_poll(&c->ids.grace)) == MOST_FREE)
+    while (free_oldest(c, quiesce_poll(&c->ids.grace)) == MOST_FREE)
         ;
 }
 
@@ -220,4 +252,60 @@ bool ids_wait(struct control *c, bool (*ready)(const struct control *c, const vo
         nanosleep(&nap, NULL);
     }
     return ready(c, ctx);
+}
+
+/* --- finding subscribers --- */
+
+uint32_t port_named(const struct cfg_model *m, const char *text, size_t len)
+{
+    for (uint32_t i = 0; i < m->n_ports; i++)
+        if (strlen(m->ports[i].name) == len && memcmp(m->ports[i].name, text, len) == 0)
+            return i;
+    return CFG_NONE;
+}
+
+int subscriber_on(const struct control *c, const char *circuit, uint32_t *id)
+{
+    static const struct key key = {.type = KEY_SUBSCRIBER};
+    const char *space = strchr(circuit, ' ');
+    struct param_value v = {0};
+    uint32_t port;
+
+    if (space == NULL || key_parse(&key, circuit, &v) != 0)
+        return -EINVAL;
+    port = port_named(control_model(c), circuit, (size_t)(space - circuit));
+    if (port == CFG_NONE)
+        return -ENODEV;
+    *id = idmap_get(c->tables->subscribers->by_vlan,
+                    subscriber_vlan_key((uint8_t)port, (uint16_t)v.u, (uint16_t)v.u2));
+    return *id != 0 ? 0 : -ENOENT;
+}
+
+static bool want_id(const struct control *c, struct loader *l, const struct value *v, uint32_t *id)
+{
+    uint32_t last = control_model(c)->n_subscribers;
+
+    if (v->v.u < 1 || v->v.u > last) {
+        value_error(l, v, "subscriber", "expected 1 to %" PRIu32, last);
+        return false;
+    }
+    *id = (uint32_t)v->v.u;
+    if (!running_has(control_model(c), *id))
+        value_error(l, v, "subscriber", "there is none now");
+    return running_has(control_model(c), *id);
+}
+
+bool want_subscriber(const struct control *c, struct loader *l, const struct value *v, uint32_t *id)
+{
+    int rc;
+
+    if (v->v.s == NULL)
+        return want_id(c, l, v, id);
+    rc = subscriber_on(c, v->v.s, id);
+    if (rc == -ENODEV)
+        value_error(l, v, "subscriber", "there is no port '%.*s'", (int)strcspn(v->v.s, " "),
+                    v->v.s);
+    else if (rc != 0)
+        value_error(l, v, "subscriber", "there is none");
+    return rc == 0;
 }

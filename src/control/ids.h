@@ -1,61 +1,87 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers that packets bear: ids of subscribers, their pipes, ids of next hops. What is taken out
- * of use rests until no packet bears it (engine/grace.h), and until a scheduler that cannot drop
- * what waits in a pipe has sent it. Only then it is given to somebody else.
+ * Numbers that packets bear: ids and pipes of subscribers, ids of next hops. A number that is taken
+ * out of use is retired: nobody else gets it before the grace period has ended after which no
+ * packet bears it (engine/quiesce.h), nor, where a scheduler cannot drop what waits in a pipe,
+ * before those packets have left.
  */
 #ifndef CONTROL_IDS_H
 #define CONTROL_IDS_H
 
-#include "engine/grace.h"
+#include "engine/quiesce.h"
 
+struct cfg_model;
+struct cfg_subscriber;
 struct control;
-struct refusal;
+struct loader;
+struct value;
 
-/** One that rests. */
-struct resting {
+/** A number that is retired. */
+struct retired {
     uint32_t id;
-    bool nexthop;    /* else a subscriber */
-    bool waits;      /* in a scheduler */
-    uint64_t period; /* of grace, after which it is free; once nothing waits */
+    bool nexthop;    /* an id of a next hop; else of a subscriber, with his pipe */
+    bool waits;      /* packets still wait in the pipe */
+    uint64_t period; /* the grace period after which it is free; set when nothing waits */
 };
 
-/** Pipes of a scheduler that are nobody's: a stack for each subport, free[subport * size ...]. */
+/** Free pipes of a scheduler: a stack for each subport, from free[subport * pipes_per_subport]. */
 struct free_pipes {
     uint32_t *free;
-    uint32_t *n; /* by subport */
+    uint32_t *n; /* height of the stack, by subport */
 };
 
 struct ids {
-    struct grace grace;
-    struct resting *resting; /* a queue; the oldest is first */
+    struct quiesce grace;
+    struct retired *retired; /* a ring of room, n of them from first, the oldest */
     uint32_t first, n, room;
-    uint32_t resting_subscribers;
-    uint32_t n_subscribers;   /* that are there */
+    uint32_t retired_subscribers;
+    uint32_t n_subscribers;   /* in the running config */
     struct free_pipes *pipes; /* by scheduler */
-    uint32_t *routes_to;      /* by next hop id */
+    uint32_t *routes_to;      /* number of routes, by next hop id */
 };
 
-/** After the model and the shapers. Returns 0 or -1. */
+/** Number what the running config has; after the shapers are open. Returns 0 or -1. */
 int ids_open(struct control *c);
 void ids_close(struct control *c);
 
-/** To rest from now on. A subscriber is in no index any more, and his pipes are closed; waits: a
- * scheduler still holds packets of them. */
-void ids_rest_subscriber(struct control *c, uint32_t id, bool waits);
-void ids_rest_nexthop(struct control *c, uint32_t id);
+/** Retire the id and the pipe of a subscriber, who must be in no index any more, with closed pipes.
+ * waits: a scheduler still holds packets of him. */
+void ids_retire_subscriber(struct control *c, uint32_t id, bool waits);
+/** Retire the id of a next hop, to which no route may lead any more. */
+void ids_retire_nexthop(struct control *c, uint32_t id);
 
-/** Give back what has rested. Does not wait for anything but the arp task's core. */
+/** Free the numbers whose grace period has ended. Waits for nothing but the core of the arp task.
+ */
 void ids_poll(struct control *c);
 
-/**
- * Wait, for a second at most, until ready(ctx) or until nothing rests any more. Returns what
- * ready() says then.
- */
+/** Wait, for a second at most, until ready(c, ctx) or until no number is retired any more. Returns
+ * what ready() says then. */
 bool ids_wait(struct control *c, bool (*ready)(const struct control *c, const void *ctx),
               const void *ctx);
 
-/** The instance that runs the arp task, or CFG_NONE. */
+/** Take a free pipe of the subport that has a subscriber's S-VLAN; there must be one. Returns
+ * CFG_NONE where the subscriber's port is not shaped. */
+uint32_t ids_take_pipe(struct control *c, const struct cfg_subscriber *s);
+
+/** Free a pipe of the scheduler that shapes a port; CFG_NONE is allowed. */
+void ids_return_pipe(struct control *c, uint32_t port, uint32_t pipe);
+
+/** The number of subscribers for whom there is an id now. */
+uint32_t ids_free_subscribers(const struct control *c);
+
+/** Find the id of the subscriber on a circuit, "PORT SVLAN.CVLAN". Returns 0, -EINVAL (not of that
+ * form), -ENODEV (no such port) or -ENOENT (no subscriber is there). */
+int subscriber_on(const struct control *c, const char *circuit, uint32_t *id);
+
+/** Find the id of the subscriber whom a right value of KEY_SUBSCRIBER names. Returns false after an
+ * error: there is no such subscriber. */
+bool want_subscriber(const struct control *c, struct loader *l, const struct value *v,
+                     uint32_t *id);
+
+/** The index in ports[] of the port whose name is a text of len characters, or CFG_NONE. */
+uint32_t port_named(const struct cfg_model *m, const char *text, size_t len);
+
+/** The instance that runs the task of type arp, or CFG_NONE. */
 uint32_t arp_instance(const struct control *c);
 
 #endif

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Another configuration, or the same file as it is now, while it runs. */
+/* Reads a configuration again, or another one, and makes the running config what it says. */
 #ifndef CONTROL_RELOAD_H
 #define CONTROL_RELOAD_H
 
 #include <jansson.h>
 
-#include "control/change.h"
+#include "control/control.h"
 
 struct reload_options {
-    const char *path; /* NULL: what vbng was started with, or what was read last */
-    bool dry_run;     /* only say what would change */
-    bool details;     /* with the requests that do it */
+    const char *path; /* NULL: the file that was read last */
+    bool dry_run;     /* only report what would change */
+    bool details;     /* the answer has the requests that make the change, too */
 };
 
 /**
- * Read a configuration, check it as at a start, and make what holds now what it says, as far as
+ * Read a configuration, check it as at a start, and make the running config what it says, as far as
  * that is possible without a restart. A file with an error changes nothing. Returns the answer to
  * the request, or NULL with the reason.
  */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each thing as an object whose keys are those of the configuration: then what differs has a name.
- */
 #include "control/restart.h"
 
 #include <stdbool.h>
 #include <string.h>
+
+/* Each port, pool, task and so on of a model becomes an object with the keys of the configuration,
+ * so that a difference has a name. */
 
 typedef json_t *describe_fn(const struct cfg_model *m, unsigned i);
 
@@ -132,14 +133,14 @@ static json_t *scheduler(const struct cfg_model *m, unsigned i)
     const struct cfg_scheduler *s = &m->qos.schedulers[i];
 
     return json_pack("{s:o, s:i, s:I, s:i, s:I, s:b, s:o, s:i, s:o, s:I}", "name", text(s->name),
-                     "engine", (int)s->engine, "rate", (json_int_t)s->rate, "overhead",
+                     "backend", (int)s->backend, "rate", (json_int_t)s->rate, "overhead",
                      (int)s->overhead, "mtu", (json_int_t)s->mtu, "oversubscription",
                      (int)s->oversubscription, "classes", bytes(s->class, sizeof(s->class)),
                      "non_ip queue", (int)s->non_ip_queue, "subports", subports(m, s),
                      "room in each subport", (json_int_t)s->pipes_per_subport);
 }
 
-/* --- side by side --- */
+/* --- comparing --- */
 
 static void append(json_t *restart, const char *kind, const char *name, const char *what)
 {
@@ -149,7 +150,7 @@ static void append(json_t *restart, const char *kind, const char *name, const ch
         json_array_append_new(restart, json_sprintf("%s: %s", kind, what));
 }
 
-/* Which keys differ; numbers with their values. */
+/* Append the keys of two objects that differ, where they are numbers with their values. */
 static void compare(const char *kind, json_t *now, json_t *other, json_t *restart)
 {
     const char *name = json_string_value(json_object_get(other, "name")), *key;

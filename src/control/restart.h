@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What of another configuration cannot be had while this one runs: ports, pools, tasks, layout, and
- * the dimensions of schedulers and tables. */
+/* Differences of two configurations that need a restart: ports, pools, tasks, the layout, and the
+ * dimensions of schedulers and tables. */
 #ifndef CONTROL_RESTART_H
 #define CONTROL_RESTART_H
 
@@ -8,7 +8,7 @@
 
 #include "config/model.h"
 
-/** Add a string to restart for each thing that differs: "port 'cpe0': mtu 1500 -> 1600". */
+/** Append a string to restart for each difference: "port 'cpe0': mtu 1500 -> 1600". */
 void restart_needed(const struct cfg_model *now, const struct cfg_model *other, json_t *restart);
 
 #endif

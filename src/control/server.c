@@ -2,43 +2,341 @@
 #include "control/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "control/client.h"
-#include "control/listen.h"
+#include "base/log.h"
+#include "base/owned.h"
+#include "control/request.h"
+
+#define BACKLOG      128
+#define MAX_CLIENTS  32
+#define MAX_REQUEST  (1 << 20) /* bytes of a line */
+#define READ_AT_ONCE 65536
+#define STILL_S      5 /* seconds after which a still client must give way to a new one */
+
+/* --- the socket that listens, and its path --- */
+
+struct listener {
+    int fd;
+    struct sockaddr_un address;
+    dev_t dev; /* of the path that this vbng has made, so that it removes no other */
+    ino_t ino;
+};
+
+int parse_access_mode(const char *text, unsigned *mode)
+{
+    char *end;
+    unsigned long m = strtoul(text, &end, 8);
+
+    /* an owner who cannot both read and write would get no answers */
+    if (text[0] < '0' || text[0] > '7' || *end != '\0' || (m & ~0770ul) != 0 || (m & 0600) != 0600)
+        return -EINVAL;
+    *mode = (unsigned)m;
+    return 0;
+}
+
+/* Returns 0 or -ENOENT. */
+static int find_group(const char *name, gid_t *gid)
+{
+    const struct group *g = getgrnam(name);
+    char *end;
+    unsigned long number = strtoul(name, &end, 10);
+
+    if (g == NULL && (*name < '0' || *name > '9' || *end != '\0' || number >= (gid_t)-1))
+        return -ENOENT;
+    *gid = g != NULL ? g->gr_gid : (gid_t)number;
+    return 0;
+}
+
+/* Give the socket (at: its O_PATH descriptor), which is its owner's alone, to who may use it. First
+ * the group, then the mode: there is no moment in which another group may use the socket. */
+static int grant(int at, const struct access *a)
+{
+    unsigned mode = a->mode != 0 ? a->mode : a->group != NULL ? 0660 : 0600;
+    char path[32];
+    gid_t gid;
+
+    if (a->group != NULL) {
+        if (find_group(a->group, &gid) != 0)
+            return -ESRCH;
+        if (fchownat(at, "", (uid_t)-1, gid, AT_EMPTY_PATH) != 0)
+            return -errno;
+    }
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", at); /* fchmod() takes no O_PATH */
+    return chmod(path, mode) == 0 ? 0 : -errno;
+}
+
+static int try_bind(struct listener *l)
+{
+    mode_t mask = umask(0177);
+    int rc =
+        bind(l->fd, (const struct sockaddr *)&l->address, sizeof(l->address)) == 0 ? 0 : -errno;
+
+    umask(mask);
+    return rc;
+}
+
+static int bind_path(struct listener *l)
+{
+    int rc = try_bind(l);
+
+    if (rc == -EADDRINUSE)
+        rc = owned_clear_socket(l->address.sun_path);
+    else
+        return rc;
+    return rc == 0 ? try_bind(l) : rc;
+}
+
+/* Who may write to the folder could have put something else at the path since bind(). */
+static int grant_own(struct listener *l, const struct access *access)
+{
+    int at = open(l->address.sun_path, O_PATH | O_NOFOLLOW | O_CLOEXEC), rc;
+    struct stat st;
+
+    if (at < 0)
+        return -errno;
+    if (fstat(at, &st) != 0 || !S_ISSOCK(st.st_mode) || st.st_uid != geteuid()) {
+        rc = -EEXIST;
+    } else {
+        l->dev = st.st_dev;
+        l->ino = st.st_ino;
+        rc = grant(at, access);
+    }
+    close(at);
+    return rc;
+}
+
+static void remove_own(const struct listener *l)
+{
+    struct stat st;
+
+    if (lstat(l->address.sun_path, &st) == 0 && st.st_dev == l->dev && st.st_ino == l->ino)
+        unlink(l->address.sun_path);
+}
+
+static int start(struct listener *l, const struct access *access)
+{
+    int rc = bind_path(l);
+
+    if (rc != 0)
+        return rc;
+    l->ino = 0;
+    rc = grant_own(l, access);
+    if (rc == 0 && listen(l->fd, BACKLOG) != 0)
+        rc = -errno;
+    if (rc != 0)
+        remove_own(l);
+    return rc;
+}
+
+static int listener_open(struct listener *l, const char *path, const struct access *access)
+{
+    int rc;
+
+    l->address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (strlen(path) == 0 || strlen(path) >= sizeof(l->address.sun_path)) {
+        log_error("--control %s: expected a path of 1 to %zu characters", path,
+                  sizeof(l->address.sun_path) - 1);
+        return -ENAMETOOLONG;
+    }
+    strcpy(l->address.sun_path, path);
+    l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    rc = l->fd < 0 ? -errno : start(l, access);
+    if (rc == 0)
+        return 0;
+    log_error("--control %s: %s", path,
+              rc == -EADDRINUSE ? "another process answers there; give each vbng its own path"
+              : rc == -ESRCH    ? "there is no group as --control-group names it"
+              : rc == -EPERM  ? "another user's socket is there; remove it, or choose another path"
+              : rc == -EEXIST ? "there is a file that is no socket; choose another path"
+                              : strerror(-rc));
+    if (l->fd >= 0)
+        close(l->fd);
+    return rc;
+}
+
+static void listener_close(struct listener *l)
+{
+    remove_own(l);
+    close(l->fd);
+}
+
+/* --- one client --- */
+
+/* What a client has sent and was not answered, and the answer that it has not taken. */
+struct client {
+    int fd;         /* -1: the place is free */
+    double active;  /* when the client last sent or took something, CLOCK_MONOTONIC seconds */
+    char *in, *out; /* requests; the answer that is being sent, or NULL */
+    size_t n_in, room_in;
+    size_t n_out, sent;
+    size_t scanned; /* bytes of in that hold no line end */
+    bool has_line;  /* in holds a whole line */
+    bool ended;     /* the client sends no more */
+    bool closing;   /* close when the answer is taken */
+};
+
+static void client_open(struct client *k, int fd, double now)
+{
+    *k = (struct client){.fd = fd, .active = now};
+}
+
+static void client_close(struct client *k)
+{
+    if (k->fd >= 0)
+        close(k->fd);
+    free(k->in);
+    free(k->out);
+    *k = (struct client){.fd = -1};
+}
+
+static short client_events(const struct client *k)
+{
+    if (k->out != NULL)
+        return POLLOUT;
+    return k->ended || k->has_line ? 0 : POLLIN;
+}
+
+static bool client_has_request(const struct client *k)
+{
+    return k->fd >= 0 && k->out == NULL && k->has_line;
+}
+
+static void look_for_line(struct client *k)
+{
+    k->has_line =
+        k->n_in > k->scanned && memchr(k->in + k->scanned, '\n', k->n_in - k->scanned) != NULL;
+    if (!k->has_line)
+        k->scanned = k->n_in;
+}
+
+/* Without memory the connection is closed, which the client sees. */
+static int make_room(struct client *k)
+{
+    size_t want = k->n_in + READ_AT_ONCE;
+    char *in;
+
+    if (want <= k->room_in)
+        return 0;
+    in = realloc(k->in, RTE_MAX(want, k->room_in * 2));
+    if (in == NULL)
+        return -ENOMEM;
+    k->in = in;
+    k->room_in = RTE_MAX(want, k->room_in * 2);
+    return 0;
+}
+
+static int take(struct client *k, double now)
+{
+    ssize_t n;
+
+    if (make_room(k) != 0)
+        return -ENOMEM;
+    n = recv(k->fd, k->in + k->n_in, READ_AT_ONCE, 0);
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+    if (n == 0) {
+        k->ended = true;
+        return 0;
+    }
+    k->active = now;
+    k->n_in += (size_t)n;
+    look_for_line(k);
+    return 0;
+}
+
+static int put(struct client *k, char *text, double now)
+{
+    if (text == NULL)
+        return -ENOMEM;
+    k->out = text;
+    k->n_out = strlen(text);
+    k->sent = 0;
+    k->active = now;
+    return 0;
+}
+
+/* The end of such a line is unknown, so that nothing behind it can be understood. */
+static int refuse_long(struct client *k, double now)
+{
+    k->closing = true;
+    return put(k,
+               request_refused("the request is too long: expected a line of at most 1048576 "
+                               "bytes"),
+               now);
+}
+
+static int answer(struct client *k, struct control *c, double now)
+{
+    char *end = memchr(k->in + k->scanned, '\n', k->n_in - k->scanned);
+    size_t len = (size_t)(end - k->in);
+    int rc;
+
+    if (len > MAX_REQUEST)
+        return refuse_long(k, now);
+    rc = put(k, request_answer(c, k->in, len), now);
+    k->n_in -= len + 1;
+    memmove(k->in, end + 1, k->n_in);
+    k->scanned = 0;
+    look_for_line(k);
+    return rc;
+}
+
+static int give(struct client *k, double now)
+{
+    ssize_t n = send(k->fd, k->out + k->sent, k->n_out - k->sent, MSG_NOSIGNAL);
+
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+    k->active = now;
+    k->sent += (size_t)n;
+    if (k->sent < k->n_out)
+        return 0;
+    free(k->out);
+    k->out = NULL;
+    return k->closing ? -ESHUTDOWN : 0;
+}
+
+static int serve(struct client *k, struct control *c, short revents, double now)
+{
+    int rc = 0;
+
+    if ((revents & (POLLERR | POLLNVAL)) != 0)
+        return -EPIPE;
+    if (k->out == NULL && !k->has_line && !k->ended && (revents & (POLLIN | POLLHUP)) != 0)
+        rc = take(k, now);
+    if (rc == 0 && client_has_request(k))
+        rc = answer(k, c, now);
+    else if (rc == 0 && k->out == NULL && k->n_in > MAX_REQUEST)
+        rc = refuse_long(k, now);
+    if (rc == 0 && k->out != NULL)
+        rc = give(k, now);
+    /* bytes without a line end at the end are no request */
+    return rc == 0 && k->ended && k->out == NULL && !k->has_line ? -ESHUTDOWN : rc;
+}
+
+static void client_serve(struct client *k, struct control *c, short revents, double now)
+{
+    if (serve(k, c, revents, now) != 0)
+        client_close(k);
+}
+
+/* --- all clients --- */
 
 struct server {
     struct listener listener;
-    struct client client[SERVER_MAX_CLIENTS];
+    struct client client[MAX_CLIENTS];
 };
-
-struct server *server_open(const char *path, const struct access *access)
-{
-    struct server *s = calloc(1, sizeof(*s));
-
-    if (s == NULL || listener_open(&s->listener, path, access) != 0) {
-        free(s);
-        return NULL;
-    }
-    for (unsigned i = 0; i < SERVER_MAX_CLIENTS; i++)
-        s->client[i].fd = -1;
-    return s;
-}
-
-void server_close(struct server *s)
-{
-    if (s == NULL)
-        return;
-    for (unsigned i = 0; i < SERVER_MAX_CLIENTS; i++)
-        client_close(&s->client[i]);
-    listener_close(&s->listener);
-    free(s);
-}
 
 static double seconds(void)
 {
@@ -48,17 +346,17 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* A free place, or that of the client which has been still for longest, if that is long. */
+/* A free place, or that of the client that has been still for longest, if for STILL_S. */
 static struct client *find_place(struct server *s, double now)
 {
     struct client *oldest = NULL;
 
-    for (unsigned i = 0; i < SERVER_MAX_CLIENTS; i++) {
+    for (unsigned i = 0; i < MAX_CLIENTS; i++) {
         struct client *c = &s->client[i];
 
         if (c->fd < 0)
             return c;
-        if (now - c->active > CLIENT_STILL_S && (oldest == NULL || c->active < oldest->active))
+        if (now - c->active > STILL_S && (oldest == NULL || c->active < oldest->active))
             oldest = c;
     }
     if (oldest != NULL)
@@ -66,12 +364,20 @@ static struct client *find_place(struct server *s, double now)
     return oldest;
 }
 
+static void turn_away(int fd)
+{
+    char *answer = request_refused("too many clients");
+
+    if (answer != NULL)
+        (void)!send(fd, answer, strlen(answer), MSG_NOSIGNAL);
+    free(answer);
+    close(fd);
+}
+
 static void accept_clients(struct server *s, double now)
 {
-    static const char full[] = "{\"error\": \"too many clients\"}\n";
-
-    /* bounded: whoever connects in a loop shall not keep us here */
-    for (unsigned i = 0; i < SERVER_MAX_CLIENTS; i++) {
+    /* bounded, so that a client that connects in a loop does not keep the main thread here */
+    for (unsigned i = 0; i < MAX_CLIENTS; i++) {
         int fd = accept4(s->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         struct client *c;
 
@@ -79,31 +385,53 @@ static void accept_clients(struct server *s, double now)
             return;
         c = find_place(s, now);
         if (c == NULL) {
-            (void)!send(fd, full, sizeof(full) - 1, MSG_NOSIGNAL);
-            close(fd);
+            turn_away(fd);
             continue;
         }
         client_open(c, fd, now);
     }
 }
 
+struct server *server_open(const char *path, const struct access *access)
+{
+    struct server *s = calloc(1, sizeof(*s));
+
+    if (s == NULL || listener_open(&s->listener, path, access) != 0) {
+        free(s);
+        return NULL;
+    }
+    for (unsigned i = 0; i < MAX_CLIENTS; i++)
+        s->client[i].fd = -1;
+    return s;
+}
+
 void server_poll(struct server *s, struct control *c, int timeout_ms)
 {
-    struct pollfd p[SERVER_MAX_CLIENTS + 1] = {{.fd = s->listener.fd, .events = POLLIN}};
+    struct pollfd p[MAX_CLIENTS + 1] = {{.fd = s->listener.fd, .events = POLLIN}};
     double now;
 
-    for (unsigned i = 0; i < SERVER_MAX_CLIENTS; i++) {
+    for (unsigned i = 0; i < MAX_CLIENTS; i++) {
         p[i + 1].fd = s->client[i].fd;
         p[i + 1].events = client_events(&s->client[i]);
         if (client_has_request(&s->client[i]))
             timeout_ms = 0;
     }
-    if (poll(p, SERVER_MAX_CLIENTS + 1, timeout_ms) < 0)
+    if (poll(p, MAX_CLIENTS + 1, timeout_ms) < 0)
         return;
     now = seconds();
-    for (unsigned i = 0; i < SERVER_MAX_CLIENTS; i++)
+    for (unsigned i = 0; i < MAX_CLIENTS; i++)
         if (s->client[i].fd >= 0)
             client_serve(&s->client[i], c, p[i + 1].revents, now);
     if (p[0].revents != 0)
         accept_clients(s, now);
+}
+
+void server_close(struct server *s)
+{
+    if (s == NULL)
+        return;
+    for (unsigned i = 0; i < MAX_CLIENTS; i++)
+        client_close(&s->client[i]);
+    listener_close(&s->listener);
+    free(s);
 }

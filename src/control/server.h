@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The control socket: a Unix stream socket, requests and answers one line each, served
- * by the main thread. A client has at most one answer waiting: until it has taken that, nothing
+ * The control socket: a Unix stream socket with requests and answers of one line each, served by
+ * the main thread. At most one answer waits for a client, and until the client has taken it nothing
  * more of what it sends is read. So a slow or silent client costs a bounded amount of memory, and
  * no time.
  */
@@ -10,15 +10,20 @@
 
 #include "control/control.h"
 
-#define SERVER_MAX_CLIENTS 32
-#define SERVER_MAX_REQUEST (1 << 20) /* bytes of a line */
+/** Who may use the socket: who may write to its path. */
+struct access {
+    unsigned mode;     /* of owner and group, 0600 to 0770; 0: 0600, or 0660 with a group */
+    const char *group; /* name or number; NULL: that of the process */
+};
 
-struct access; /* control/listen.h */
+/** Parse a mode in octal, such as "0660", with nothing for others. Returns 0 or -EINVAL. */
+int parse_access_mode(const char *text, unsigned *mode);
+
 struct server;
 
 /**
- * Listen on a path. One that is left of a vbng that is gone is replaced; anything else that is
- * there is an error. Returns NULL with the reason on stderr.
+ * Listen on a path. A socket that a vbng has left there which runs no more is replaced; anything
+ * else that is there is an error. Returns NULL with the reason on stderr.
  */
 struct server *server_open(const char *path, const struct access *access);
 
@@ -26,7 +31,7 @@ struct server *server_open(const char *path, const struct access *access);
  * early. */
 void server_poll(struct server *s, struct control *c, int timeout_ms);
 
-/** Close all and remove the path, if it is still ours. */
+/** Close all connections, and remove the path if it is still this server's. */
 void server_close(struct server *s);
 
 #endif

@@ -7,34 +7,111 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/log.h"
-#include "control/state_impl.h"
-#include "tasks/arp.h"
+#include "control/delta.h"
+#include "control/request.h"
+#include "control/state_file.h"
+#include "tasks/arp/arp.h"
 
-#define AFTER_CHANGE_S 1  /* from a request to its place in the file */
-#define LOOK_S         2  /* between two looks for MACs that were learned or forgotten */
-#define AGE_S          60 /* the file may say that MACs are younger than they are by so much */
+#define AFTER_CHANGE_S 1  /* from a request that changes something to the write */
+#define LOOK_S         2  /* between two searches for MACs that were learned or forgotten */
+#define AGE_S          60 /* between two writes that only make the MACs older */
 
-/* All but what is said to be the writer's belongs to the main thread. */
+/*
+ * The file is one object:
+ *   vbng_state  FORMAT
+ *   name        of the configuration
+ *   saved       when it was written, seconds since 1970
+ *   changes     requests that make the configuration what it was then
+ *   cpes        learned MACs of CPEs: "PORT SVLAN.CVLAN MAC ADDRESS AGE", AGE in seconds
+ *   nexthops    and of next hops: "PORT MAC ADDRESS AGE"
+ *   sum         STATE_NO_SUM, until state_text() has made the sum
+ * The first and the last key stay the first and the last.
+ */
+#define FORMAT       2
+#define LEARNED_TEXT 128 /* bytes that any of these strings fits into */
+#define BEGIN        "{\"vbng_state\":"
+
 struct state {
     struct control *c;
     const char *path;
     double looked, saved; /* CLOCK_MONOTONIC */
-    uint64_t macs;        /* a digest of those that are in the file */
-    uint64_t changes;     /* c->changes, of the same */
-    bool failing;         /* the last try to write did */
-    bool off;             /* the path is somebody else's: nothing is written */
+    uint64_t macs;        /* digest() at the last write */
+    uint64_t changes;     /* c->changes at the last write */
+    bool failing;         /* the last write failed */
+    bool off;             /* the path is not a state file: nothing is written */
 
-    /* of the writer, from its start until done is set */
+    /* the writer's, from its start until done is set; all else is the main thread's */
     pthread_t writer;
-    bool writing; /* there is one */
+    bool writing; /* a writer was started and not joined */
     bool done;
     int result;
-    char *text;
-    size_t len;
+    json_t *content;
 };
+
+/* --- content --- */
+
+static struct task *arp_task(const struct control *c)
+{
+    uint32_t arp = arp_instance(c);
+
+    return arp != CFG_NONE ? c->e->tasks[arp] : NULL;
+}
+
+/* One string for each takes half as long to write and to read as an array of its four values. */
+static json_t *learned_json(const char *whose, const struct arp_learned *l)
+{
+    char text[LEARNED_TEXT], mac[24], ip[24];
+
+    snprintf(text, sizeof(text), "%s %s %s %" PRIu32, whose, format_mac(l->mac, mac, sizeof(mac)),
+             format_ipv4(l->address, ip, sizeof(ip)), l->age);
+    return json_string_nocheck(text);
+}
+
+static json_t *cpes_json(const struct control *c, const struct task *arp)
+{
+    const struct cfg_model *m = control_model(c);
+    json_t *list = json_array();
+    struct arp_learned l;
+    char circuit[64];
+
+    for (uint32_t id = 1; arp != NULL && id <= m->n_subscribers; id++) {
+        const struct cfg_subscriber *s = &m->subscribers[id - 1];
+
+        if (!running_has(m, id) || !arp_of_subscriber(arp, id, &l))
+            continue;
+        snprintf(circuit, sizeof(circuit), "%s %u.%u", m->ports[s->port].name, s->svlan, s->cvlan);
+        json_array_append_new(list, learned_json(circuit, &l));
+    }
+    return list;
+}
+
+static json_t *nexthops_json(const struct control *c, const struct task *arp)
+{
+    const struct cfg_model *m = control_model(c);
+    json_t *list = json_array();
+    struct arp_learned l;
+    uint8_t port;
+
+    for (uint32_t i = 0; arp != NULL && i < arp_n_neighbours(arp); i++)
+        if (arp_of_neighbour(arp, i, &port, &l))
+            json_array_append_new(list, learned_json(m->ports[port].name, &l));
+    return list;
+}
+
+/* The content of the file; NULL without memory. */
+static json_t *content_json(const struct control *c)
+{
+    const struct task *arp = arp_task(c);
+
+    return json_pack("{s:i, s:s, s:I, s:o, s:o, s:o, s:s}", "vbng_state", FORMAT, "name",
+                     control_model(c)->name, "saved", (json_int_t)time(NULL), "changes",
+                     running_changes(c), "cpes", cpes_json(c, arp), "nexthops",
+                     nexthops_json(c, arp), "sum", STATE_NO_SUM);
+}
+
+/* --- saving --- */
 
 static double seconds(void)
 {
@@ -44,17 +121,18 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Of all learned MACs and whose they are; 0: none. One cache line of each subscriber is read. */
+/* A digest of all learned MACs and their owners; 0: there are none. One cache line of each
+ * subscriber is read. */
 static uint64_t digest(const struct control *c)
 {
     const struct cfg_model *m = control_model(c);
-    const struct task *arp = state_arp(c);
+    const struct task *arp = arp_task(c);
     uint64_t sum = 0;
     struct arp_learned l;
     uint8_t port;
 
     for (uint32_t id = 1; arp != NULL && id <= m->n_subscribers; id++)
-        if (live_has(m, id) && arp_of_subscriber(arp, id, &l))
+        if (running_has(m, id) && arp_of_subscriber(arp, id, &l))
             sum = sum * 31 + state_sum((const char *)l.mac, sizeof(l.mac)) + id;
     for (uint32_t i = 0; arp != NULL && i < arp_n_neighbours(arp); i++)
         if (arp_of_neighbour(arp, i, &port, &l))
@@ -62,7 +140,7 @@ static uint64_t digest(const struct control *c)
     return sum;
 }
 
-/* Say when it begins to fail, and when it does no more. */
+/* Report the first write that fails, and the first that succeeds again. */
 static void judge(struct state *s, int rc)
 {
     if (rc != 0 && !s->failing)
@@ -77,24 +155,26 @@ static void judge(struct state *s, int rc)
 static void *write_it(void *arg)
 {
     struct state *s = arg;
+    size_t len;
+    char *text = state_text(s->content, &len);
 
-    s->result = state_write_file(s->path, s->text, s->len);
+    s->result = text != NULL ? state_write_file(s->path, text, len) : -ENOMEM;
+    free(text);
+    json_decref(s->content);
     __atomic_store_n(&s->done, true, __ATOMIC_RELEASE);
     return NULL;
 }
 
-/* Returns 0 or -errno of the write. */
+/* Wait for the writer. Returns 0 or -errno of the write. */
 static int join(struct state *s)
 {
     pthread_join(s->writer, NULL);
     s->writing = false;
-    free(s->text);
-    s->text = NULL;
     judge(s, s->result);
     return s->result;
 }
 
-/* Takes what is to be saved now; the rest is the writer's. */
+/* Take the content as it is now, and start the writer with it. */
 static int begin(struct state *s)
 {
     int rc;
@@ -102,16 +182,15 @@ static int begin(struct state *s)
     s->saved = s->looked = seconds();
     s->changes = s->c->changes;
     s->macs = digest(s->c);
-    s->text = state_text(s->c, &s->len);
-    if (s->text == NULL)
+    s->content = content_json(s->c);
+    if (s->content == NULL)
         return -ENOMEM;
     s->done = false;
     rc = pthread_create(&s->writer, NULL, write_it, s);
     s->writing = rc == 0;
     if (s->writing)
         return 0;
-    free(s->text);
-    s->text = NULL;
+    json_decref(s->content);
     return -rc;
 }
 
@@ -168,7 +247,157 @@ int state_close(struct state *s)
     return rc;
 }
 
-static void say_loaded(const char *path, const struct state_loaded *l)
+/* --- restoring --- */
+
+/* A file while it is loaded. */
+struct loaded {
+    struct control *c;
+    struct task *arp;
+    uint32_t since;         /* seconds from the write to now, which all ages grow by */
+    unsigned changes, macs; /* restored */
+    unsigned refused, old;  /* changes that no longer fit; MACs too old, or of nobody */
+    char first[256];        /* the first refused change, and the reason */
+    long long saved;        /* time of the write, seconds since 1970 */
+    char problem[256];      /* the reason why the file cannot be used */
+};
+
+static int problem(struct loaded *l, const char *fmt, const char *what)
+{
+    snprintf(l->problem, sizeof(l->problem), fmt, what);
+    return -EBADMSG;
+}
+
+static void load_change(struct loaded *l, const json_t *request)
+{
+    struct refusal why = {"no memory"};
+    json_t *answer = request_run(l->c, request, &why);
+    char *text;
+
+    if (answer != NULL) {
+        l->changes++;
+    } else if (l->refused++ == 0) {
+        text = json_dumps(request, JSON_COMPACT);
+        snprintf(l->first, sizeof(l->first), "%.100s: %.140s", text != NULL ? text : "", why.text);
+        free(text);
+    }
+    json_decref(answer);
+}
+
+static int give_cpe(const struct loaded *l, const char *circuit, const struct arp_learned *learned)
+{
+    uint32_t id;
+    int rc = subscriber_on(l->c, circuit, &id);
+
+    return rc == 0 ? arp_give_subscriber(l->arp, id, learned) : rc;
+}
+
+static int give_nexthop(const struct loaded *l, const char *port, const struct arp_learned *learned)
+{
+    uint32_t index = port_named(control_model(l->c), port, strlen(port));
+
+    return index != CFG_NONE ? arp_give_neighbour(l->arp, (uint8_t)index, learned) : -ENODEV;
+}
+
+/* Cut the last word off a text. Returns NULL where there is but one. */
+static char *cut_last(char *text)
+{
+    char *space = strrchr(text, ' ');
+
+    if (space == NULL)
+        return NULL;
+    *space = '\0';
+    return space + 1;
+}
+
+/* Read "WHOSE MAC ADDRESS AGE", and cut the text behind WHOSE. */
+static bool read_learned(const struct loaded *l, char *text, struct arp_learned *out)
+{
+    const char *age = cut_last(text), *ip = age != NULL ? cut_last(text) : NULL,
+               *mac = ip != NULL ? cut_last(text) : NULL;
+    uint64_t seconds;
+
+    if (mac == NULL || parse_mac(mac, out->mac) != 0 || parse_ipv4(ip, &out->address) != 0 ||
+        parse_count(age, &seconds) != 0 || seconds > UINT32_MAX)
+        return false;
+    out->age = (uint32_t)RTE_MIN(seconds + l->since, (uint64_t)UINT32_MAX);
+    return true;
+}
+
+static void load_learned(struct loaded *l, const json_t *list,
+                         int (*give)(const struct loaded *l, const char *whose,
+                                     const struct arp_learned *learned))
+{
+    struct arp_learned learned;
+    char text[LEARNED_TEXT];
+    json_t *entry;
+    size_t i;
+
+    json_array_foreach(list, i, entry)
+    {
+        snprintf(text, sizeof(text), "%s", json_is_string(entry) ? json_string_value(entry) : "");
+        if (read_learned(l, text, &learned) && l->arp != NULL && give(l, text, &learned) == 0)
+            l->macs++;
+        else
+            l->old++;
+    }
+}
+
+static int check_head(struct loaded *l, const json_t *content)
+{
+    const json_t *format = json_object_get(content, "vbng_state");
+    const char *name = json_string_value(json_object_get(content, "name"));
+    char number[32];
+
+    if (!json_is_integer(format))
+        return -ENOMSG;
+    if (json_integer_value(format) != FORMAT) {
+        snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(format));
+        return problem(l, "it is of format %s, which this vbng does not read", number);
+    }
+    if (name == NULL || strcmp(name, control_model(l->c)->name) != 0)
+        return problem(l, "it is of another configuration, \"%.100s\"", name != NULL ? name : "");
+    return 0;
+}
+
+static void load_content(struct loaded *l, const json_t *content)
+{
+    long long now = time(NULL);
+    json_t *request;
+    size_t i;
+
+    l->saved = json_integer_value(json_object_get(content, "saved"));
+    /* a clock that was set back says nothing about ages */
+    l->since = now > l->saved ? (uint32_t)RTE_MIN(now - l->saved, (long long)UINT32_MAX) : 0;
+    json_array_foreach(json_object_get(content, "changes"), i, request)
+    {
+        load_change(l, request);
+    }
+    load_learned(l, json_object_get(content, "cpes"), give_cpe);
+    load_learned(l, json_object_get(content, "nexthops"), give_nexthop);
+}
+
+/* Returns 0; or, without a change: -ENOMSG: the text is that of no state file; -EBADMSG: the file
+ * cannot be used, see l->problem. Text behind the object is an error of the sum. */
+static int load_text(struct loaded *l, char *text, size_t len)
+{
+    json_t *content;
+    int rc;
+
+    if (len == 0) /* a file system may leave that when power is lost */
+        return problem(l, "it is %s", "empty");
+    if (strncmp(text, BEGIN, strlen(BEGIN)) != 0)
+        return -ENOMSG;
+    content = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, NULL);
+    rc = content != NULL ? check_head(l, content) : 0;
+    if (rc == 0 && (content == NULL || !state_is_whole(text, len)))
+        rc = problem(l, "it is %s", "cut off or damaged: its checksum is wrong");
+    if (rc == 0)
+        load_content(l, content);
+    json_decref(content);
+    return rc;
+}
+
+static void say_loaded(const char *path, const struct loaded *l)
 {
     struct tm tm;
     time_t saved = (time_t)l->saved;
@@ -186,7 +415,7 @@ static void say_loaded(const char *path, const struct state_loaded *l)
                     path, l->refused, l->first);
 }
 
-/* Out of the way, so that it can be looked at, and is not lost. */
+/* Rename a file that cannot be used, so that it is not lost. */
 static int put_aside(const char *path, const char *problem)
 {
     char aside[4096];
@@ -205,7 +434,7 @@ static int put_aside(const char *path, const char *problem)
 
 static int load(struct control *c, const char *path)
 {
-    struct state_loaded loaded;
+    struct loaded loaded = {.c = c, .arp = arp_task(c)};
     char *text;
     size_t len;
     int rc = state_read_file(path, &text, &len);
@@ -215,7 +444,7 @@ static int load(struct control *c, const char *path)
         return 0;
     }
     if (rc == 0) {
-        rc = state_load(c, text, len, &loaded);
+        rc = load_text(&loaded, text, len);
         free(text);
     }
     if (rc == 0)
@@ -227,7 +456,10 @@ static int load(struct control *c, const char *path)
                     "saved; starting as configured; give another path, or remove it",
                     path);
     else
-        log_error("state %s: %s; mend that, or give another path", path, strerror(-rc));
+        log_error("state %s: %s; mend that, or give another path", path,
+                  rc == -EPERM   ? "it is another user's, or others may write to it"
+                  : rc == -ELOOP ? "it is a symbolic link"
+                                 : strerror(-rc));
     return rc;
 }
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a gateway would lose with its process, kept in a file: live changes (live_changes.h) and
+ * What a gateway would lose with its process, kept in a file of JSON: live changes (delta.h) and
  * learned MACs. The file is written as a whole under another name, flushed and renamed, so that
- * there is always a whole one; by a thread of its own, since a disk may take its time.
- *
- * Its lines are JSON: a head, the requests that make the changes, what was learned of each CPE and
- * next hop, and an end with the number of lines and their checksum. Subscribers are called by their
- * circuit, never by id. doc/faults.md.
+ * there is always a whole one; by a thread of its own, since a disk may take its time. Subscribers
+ * are called by their circuit, never by id. doc/faults.md describes the format.
  */
 #ifndef CONTROL_STATE_H
 #define CONTROL_STATE_H
@@ -17,9 +14,9 @@ struct state;
 
 /**
  * Take back what the file says, and write it anew. A file that is damaged, of another configuration
- * or of another format is told on stderr and put aside; one that is no such file at all is told and
- * left alone, and nothing is saved. After control_open(), before the cores run. Returns NULL with
- * the reason on stderr: the path cannot be read or written.
+ * or of another format is reported on stderr and put aside; one that is no such file at all is
+ * reported and left alone, and nothing is saved. After control_open(), before the cores run.
+ * Returns NULL with the reason on stderr: the path cannot be read or written.
  */
 struct state *state_open(struct control *c, const char *path);
 

@@ -1,191 +1,472 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "control/subscribers.h"
+#include "control/request.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "control/slices.h"
+#include "config/qos_profiles.h"
+#include "config/subscribers.h"
+#include "control/rates.h"
+#include "provision.h"
+#include "telemetry/metrics.h"
 
-#define PAGE 1024 /* subscribers whose queues are read before their rows are written */
+/* --- pipes --- */
 
-struct reading {
+struct pipe_work {
     const struct control *c;
-    struct shaper *s;
-    uint32_t first; /* id */
+    const struct shaper *s;
+    const struct cfg_subscriber *list;
+    bool *waits; /* by place in list: packets still wait in the closed pipe */
 };
 
-/* On the core of the scheduler. */
-static int read_one(struct task *t, uint32_t i, void *ctx)
+static bool shapes(const struct pipe_work *w, uint32_t i)
 {
-    const struct reading *r = ctx;
-    const struct shaper *s = r->s;
-    const struct qos_pipe *p = shaper_pipe(r->c, s, r->first + i);
-    uint32_t pipe;
+    return w->list[i].pipe != CFG_NONE && w->c->by_port[w->list[i].port] == w->s->q->shape;
+}
 
-    (void)t;
-    if (p == NULL)
-        return 0;
-    pipe = (uint32_t)(p - s->q->pipe);
-    for (unsigned k = 0; k < s->n_queues; k++) {
-        int rc =
-            sched_read_queue(s->q->sched, pipe, s->queue[k], &s->counters[pipe * s->n_queues + k]);
+/* Core calls. */
+static int open_one(struct task *t, uint32_t i, void *ctx)
+{
+    const struct pipe_work *w = ctx;
 
-        if (rc != 0)
+    return shapes(w, i) ? qos_open_pipe(t, w->list[i].pipe, w->list[i].profile) : 0;
+}
+
+static int close_one(struct task *t, uint32_t i, void *ctx)
+{
+    const struct pipe_work *w = ctx;
+
+    if (shapes(w, i) && qos_close_pipe(t, w->list[i].pipe) > 0)
+        w->waits[i] = true;
+    return 0;
+}
+
+/* Call one() for each of n subscribers on the core of each scheduler that shapes some of them. */
+static int work_on_pipes(struct control *c, const struct cfg_subscriber *list, uint32_t n,
+                         int (*one)(struct task *t, uint32_t i, void *ctx), bool *waits,
+                         struct refusal *why)
+{
+    for (unsigned i = 0; i < c->n_shapers; i++) {
+        struct pipe_work w = {.c = c, .s = &c->shaper[i], .list = list, .waits = waits};
+        bool any = false;
+        int rc;
+
+        for (uint32_t k = 0; !any && k < n; k++)
+            any = shapes(&w, k);
+        rc = any ? core_call_each(c->e, w.s->instance, n, one, &w, NULL) : 0;
+        if (rc != 0) {
+            refuse(why, "task %s: %s", w.s->task->cfg->name, strerror(-rc));
             return rc;
+        }
     }
     return 0;
 }
 
-int subscribers_read(struct control *c, uint32_t first, uint32_t n)
+/* --- the running config, and the samples of pipes --- */
+
+static void set_pipe_owner(struct control *c, const struct cfg_subscriber *s, uint32_t id)
 {
+    for (unsigned i = 0; s->pipe != CFG_NONE && i < c->n_shapers; i++) {
+        struct shaper *sh = &c->shaper[i];
+
+        if (sh->q->shape != c->by_port[s->port])
+            continue;
+        sh->subscriber[s->pipe] = id;
+        memset(&sh->before[s->pipe], 0, sizeof(sh->before[0]));
+        memset(&sh->sample[s->pipe], 0, sizeof(sh->sample[0]));
+        if (sh->counters != NULL)
+            memset(&sh->counters[(size_t)s->pipe * sh->n_queues], 0,
+                   sh->n_queues * sizeof(sh->counters[0]));
+    }
+}
+
+/* A subscriber is in the running config from now on. */
+static void enter(struct control *c, const struct cfg_subscriber *s, uint32_t id)
+{
+    metrics_hold();
+    c->model->subscribers[id - 1] = *s;
+    if (id > c->model->n_subscribers)
+        c->model->n_subscribers = id;
+    set_pipe_owner(c, s, id);
+    metrics_release();
+    c->ids.n_subscribers++;
+}
+
+/* An id is free in the running config from now on. */
+static void leave(struct control *c, uint32_t id)
+{
+    struct cfg_subscriber *s = &c->model->subscribers[id - 1];
+
+    metrics_hold();
+    set_pipe_owner(c, s, 0);
+    s->port = CFG_NONE;
+    metrics_release();
+    c->ids.n_subscribers--;
+}
+
+/* --- remove --- */
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* An id must not be in a list twice. */
+static int check_ids(const uint32_t *id, uint32_t n, struct refusal *why)
+{
+    uint32_t *sorted = malloc(n * sizeof(*sorted));
     int rc = 0;
 
-    for (unsigned i = 0; rc == 0 && i < c->n_shapers; i++) {
-        struct reading r = {.c = c, .s = &c->shaper[i], .first = first};
-
-        if (r.s->counters == NULL)
-            r.s->counters = calloc((size_t)r.s->q->n_pipes * r.s->n_queues, sizeof(*r.s->counters));
-        rc =
-            r.s->counters == NULL ? -ENOMEM : in_slices(c->e, r.s->instance, n, read_one, &r, NULL);
-    }
+    if (sorted == NULL)
+        return -ENOMEM;
+    memcpy(sorted, id, n * sizeof(*sorted));
+    qsort(sorted, n, sizeof(*sorted), by_number);
+    for (uint32_t i = 1; rc == 0 && i < n; i++)
+        if (sorted[i] == sorted[i - 1])
+            rc = refuse(why, "subscriber %" PRIu32 " is named twice", sorted[i]);
+    free(sorted);
     return rc;
 }
 
-/* Columns of a direction are there if some task shapes it; of a queue, if that task uses it. */
-void subscribers_header(const struct control *c, FILE *to)
+/* Remove n subscribers, by id. Their packets are dropped as unknown from now on, and so are packets
+ * that wait in their queues (not_shaped), but for librte_sched, which sends them. Returns 0;
+ * -EINVAL: none was removed; -ETIMEDOUT: they are removed, but a core does not answer and may send
+ * what waits. */
+static int remove_subscribers(struct control *c, const uint32_t *id, uint32_t n,
+                              struct refusal *why)
 {
-    fprintf(to, "id,port,svlan,cvlan,profile");
-    for (unsigned i = 0; i < c->n_shapers; i++) {
-        const struct shaper *s = &c->shaper[i];
-        const char *task = s->task->cfg->name;
+    struct cfg_subscriber *removed = malloc(n * sizeof(*removed));
+    bool *waits = calloc(n, sizeof(*waits));
+    int rc = removed == NULL || waits == NULL ? -ENOMEM : check_ids(id, n, why);
 
-        fprintf(to, ",%s_rate,%s_bytes,%s_packets,%s_sojourn_us", task, task, task, task);
-        for (unsigned k = 0; k < s->n_queues; k++) {
-            const char *q = queue_name(s->queue[k]);
-
-            fprintf(to, ",%s_%s_depth,%s_%s_queued,%s_%s_tail,%s_%s_aqm", task, q, task, q, task, q,
-                    task, q);
-        }
+    if (rc != 0)
+        goto out;
+    for (uint32_t i = 0; i < n; i++) {
+        removed[i] = c->model->subscribers[id[i] - 1];
+        subscriber_unpublish(c->tables->subscribers, id[i]);
+        leave(c, id[i]);
     }
-    fputc('\n', to);
+    rc = work_on_pipes(c, removed, n, close_one, waits, why);
+    /* where a core does not answer, packets of these ids may wait for ever: they stay out of use */
+    for (uint32_t i = 0; rc == 0 && i < n; i++)
+        ids_retire_subscriber(c, id[i], waits[i]);
+out:
+    free(removed);
+    free(waits);
+    return rc;
 }
 
-static const struct sched_queue_counters *counters_of(const struct shaper *s,
-                                                      const struct qos_pipe *p)
+/* --- room --- */
+
+/* Room that n new subscribers need: ids, and pipes of their subports. */
+struct need {
+    const struct cfg_subscriber *list;
+    uint32_t n;
+};
+
+/* Returns the first subport that has too few free pipes, or NULL. */
+static const struct cfg_subport *short_of_pipes(const struct control *c, const struct need *need)
 {
-    return &s->counters[(uint32_t)(p - s->q->pipe) * s->n_queues];
-}
+    for (unsigned i = 0; i < c->model->qos.n_schedulers; i++) {
+        const struct cfg_scheduler *shape = &c->model->qos.schedulers[i];
+        uint32_t wanted[QOS_MAX_SUBPORTS] = {0};
 
-static void row_of_shaper(const struct shaper *s, const struct qos_pipe *p, FILE *to)
-{
-    const struct cfg_profile *profile =
-        &s->q->cfg->profiles[__atomic_load_n(&p->profile, __ATOMIC_RELAXED)];
-    const struct sched_queue_counters *n = counters_of(s, p);
-
-    fprintf(to, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.1f", profile->shape[s->q->direction].rate,
-            __atomic_load_n(&p->bytes, __ATOMIC_RELAXED),
-            __atomic_load_n(&p->packets, __ATOMIC_RELAXED), qos_sojourn(s->q, p) * 1e6);
-    for (unsigned k = 0; k < s->n_queues; k++)
-        fprintf(to, ",%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64, n[k].depth, n[k].packets, n[k].tail,
-                n[k].aqm);
-}
-
-/* The profile that holds now: a scheduler's, where there is one. */
-static const char *profile_name(const struct control *c, uint32_t id)
-{
-    const struct cfg_model *m = control_model(c);
-    uint32_t profile = m->subscribers[id - 1].profile;
-
-    for (unsigned i = 0; i < c->n_shapers; i++) {
-        const struct qos_pipe *p = shaper_pipe(c, &c->shaper[i], id);
-
-        if (p != NULL)
-            profile = __atomic_load_n(&p->profile, __ATOMIC_RELAXED);
+        for (uint32_t k = 0; k < need->n; k++)
+            if (c->by_port[need->list[k].port] == shape)
+                wanted[subport_of(shape, &need->list[k])]++;
+        for (unsigned k = 0; k < shape->n_subports; k++)
+            if (wanted[k] > c->ids.pipes[i].n[k])
+                return &shape->subports[k];
     }
-    return profile != CFG_NONE ? m->qos.profiles[profile].name : "";
+    return NULL;
 }
 
-void subscribers_row(const struct control *c, uint32_t id, FILE *to)
+static bool has_room(const struct control *c, const void *ctx)
 {
-    const struct cfg_model *m = control_model(c);
-    const struct cfg_subscriber *sub = &m->subscribers[id - 1];
+    const struct need *need = ctx;
 
-    if (!live_has(m, id))
-        return;
-    fprintf(to, "%" PRIu32 ",%s,%u,%u,%s", id, m->ports[sub->port].name, sub->svlan, sub->cvlan,
-            profile_name(c, id));
-    for (unsigned i = 0; i < c->n_shapers; i++) {
-        const struct shaper *s = &c->shaper[i];
-        const struct qos_pipe *p = shaper_pipe(c, s, id);
+    return ids_free_subscribers(c) >= need->n && short_of_pipes(c, need) == NULL;
+}
 
-        if (p != NULL) {
-            row_of_shaper(s, p, to);
+static int check_room(struct control *c, const struct need *need, struct refusal *why)
+{
+    const struct cfg_subport *subport;
+
+    if (c->ids.n_subscribers + need->n > c->tables->subscribers->capacity)
+        return refuse(why,
+                      "there is room for %" PRIu32 " subscribers, and %" PRIu32
+                      " are there: max_subscribers says how many may be",
+                      c->tables->subscribers->capacity, c->ids.n_subscribers);
+    if (has_room(c, need) || ids_wait(c, has_room, need))
+        return 0;
+    subport = short_of_pipes(c, need);
+    if (subport == NULL)
+        return refuse(why, "who was removed has packets under way: try again");
+    return refuse(
+        why, "subport '%s' has no room: max_subscribers gives all subports more, in proportion",
+        subport->name);
+}
+
+/* --- can they be added? --- */
+
+/* Find who holds a circuit, key or address in the running config, for check_subscribers(). */
+static const struct cfg_subscriber *holder(const void *ctx, enum subscriber_claim what,
+                                           uint64_t first, uint64_t last)
+{
+    const struct control *c = ctx;
+    const struct subscriber_table *t = c->tables->subscribers;
+    uint32_t id = 0;
+
+    if (what == CLAIM_CIRCUIT)
+        id = idmap_get(t->by_vlan, subscriber_vlan_key((uint8_t)(first >> 32),
+                                                       (uint16_t)(first >> 16), (uint16_t)first));
+    else if (what == CLAIM_GRE_KEY)
+        id = idmap_get(t->by_gre_key, (uint32_t)first);
+    for (uint64_t a = first; what == CLAIM_ADDRESS && id == 0 && a <= last; a++)
+        id = idmap_get(t->by_ipv4, (uint32_t)a);
+    return id != 0 ? &control_model(c)->subscribers[id - 1] : NULL;
+}
+
+struct new_subscribers {
+    struct subscriber_check check; /* the first member: place_of() casts */
+    const struct request *r;
+};
+
+static struct loc place_of(const struct subscriber_check *k, const struct cfg_subscriber *s)
+{
+    return entry_loc(((const struct new_subscribers *)k)->r, (size_t)(s - k->list));
+}
+
+/* Can the graph and the scheduler of the port serve a subscriber? */
+static void check_port(struct control *c, struct loader *l, struct loc at,
+                       const struct cfg_subscriber *s)
+{
+    const struct cfg_scheduler *shape = c->by_port[s->port];
+
+    if ((c->e->plan->subscriber_ports >> s->port & 1) == 0)
+        diag_error(l->d, at,
+                   "port '%s': nothing leads there: a subscriber needs another graph, and a "
+                   "restart",
+                   c->model->ports[s->port].name);
+    else if (shape != NULL && check_shaping(l, at, s, shape, subport_of(shape, s), 0) == 0)
+        check_fit(c, l, at, shape, s->profile);
+}
+
+static int check_new(struct control *c, struct request *r, const struct cfg_subscriber *list,
+                     uint32_t n, struct refusal *why)
+{
+    struct new_subscribers new = {
+        .check = {.l = &r->l, .list = list, .n = n, .place = place_of, .holder = holder, .ctx = c},
+        .r = r};
+    struct need need = {list, n};
+
+    for (uint32_t i = 0; i < n && r->l.d->n_errors == 0; i++)
+        check_port(c, &r->l, entry_loc(r, i), &list[i]);
+    if (r->l.d->n_errors == 0)
+        check_subscribers(&new.check);
+    return r->l.d->n_errors == 0 ? check_room(c, &need, why) : -EINVAL;
+}
+
+/* --- add --- */
+
+static int publish(struct control *c, const struct cfg_subscriber *s, uint32_t *id)
+{
+    struct subscriber_spec spec = subscriber_spec_of(c->model, s, c->tables->port_mac[s->port]);
+    int64_t rc = subscriber_add(c->tables->subscribers, &spec);
+
+    if (rc < 0)
+        return (int)rc;
+    *id = (uint32_t)rc;
+    enter(c, s, *id);
+    return 0;
+}
+
+/* Publish n subscribers, whose pipes are open: all, or none. */
+static int publish_all(struct control *c, struct request *r, const struct cfg_subscriber *list,
+                       uint32_t n, uint32_t *id)
+{
+    struct refusal unused;
+
+    for (uint32_t i = 0; i < n; i++) {
+        int rc = publish(c, &list[i], &id[i]);
+
+        if (rc == 0)
             continue;
-        }
-        for (unsigned k = 0; k < 4 + 4 * s->n_queues; k++)
-            fputc(',', to);
+        diag_error(r->l.d, entry_loc(r, i), "%s",
+                   rc == -ENOMEM ? "no memory for its indices: VLANs, keys and addresses near "
+                                   "those of others take less"
+                                 : strerror(-rc));
+        if (i > 0)
+            remove_subscribers(c, id, i, &unused);
+        for (uint32_t k = i; k < n; k++)
+            ids_return_pipe(c, list[k].port, list[k].pipe);
+        return rc;
     }
-    fputc('\n', to);
+    return 0;
 }
 
-int subscribers_dump(struct control *c, FILE *to)
+/* Add n subscribers: all, or none. Packets find a subscriber with all that belongs to him, or not
+ * at all. Returns 0 with the ids in id[], or -errno. */
+static int add_subscribers(struct control *c, struct request *r, struct cfg_subscriber *list,
+                           uint32_t n, uint32_t *id, struct refusal *why)
 {
-    uint32_t all = control_model(c)->n_subscribers;
+    int rc = check_new(c, r, list, n, why);
 
-    subscribers_header(c, to);
-    for (uint32_t first = 1; first <= all; first += PAGE) {
-        uint32_t n = RTE_MIN((uint32_t)PAGE, all - first + 1);
-        int rc = subscribers_read(c, first, n);
+    if (rc != 0)
+        return rc;
+    for (uint32_t i = 0; i < n; i++)
+        list[i].pipe = ids_take_pipe(c, &list[i]);
+    rc = work_on_pipes(c, list, n, open_one, NULL, why);
+    if (rc == 0)
+        return publish_all(c, r, list, n, id);
+    for (uint32_t i = 0; i < n; i++)
+        ids_return_pipe(c, list[i].port, list[i].pipe);
+    return rc;
+}
 
-        if (rc != 0)
-            return rc;
-        for (uint32_t id = first; id < first + n; id++)
-            subscribers_row(c, id, to);
+/* --- MAC --- */
+
+struct mac_change {
+    struct subscriber *s;
+    const uint8_t *mac;
+};
+
+static int set_mac(struct task *t, void *arg)
+{
+    const struct mac_change *m = arg;
+
+    (void)t;
+    subscriber_set_static_mac(m->s, m->mac);
+    return 0;
+}
+
+/* Give a subscriber a static MAC; NULL: the arp task learns it. */
+static int change_mac(struct control *c, uint32_t id, const uint8_t *mac, struct refusal *why)
+{
+    struct mac_change m = {&c->tables->subscribers->record[id], mac};
+    uint32_t arp = arp_instance(c);
+    int rc;
+
+    if (arp == CFG_NONE && mac == NULL)
+        return refuse(why, "nobody learns MACs here: no task of type arp runs");
+    /* the arp task is the one writer of MACs */
+    rc = arp != CFG_NONE ? engine_call(c->e, arp, set_mac, &m) : set_mac(NULL, &m);
+    if (rc != 0) {
+        refuse(why, "task arp: %s", strerror(-rc));
+        return rc;
     }
-    return ferror(to) ? -EIO : 0;
+    c->model->subscribers[id - 1].has_mac = mac != NULL;
+    if (mac != NULL)
+        memcpy(c->model->subscribers[id - 1].mac, mac, 6);
+    return 0;
 }
 
-static json_t *queues_json(const struct shaper *s, const struct qos_pipe *p)
-{
-    const struct sched_queue_counters *n = counters_of(s, p);
-    json_t *queues = json_object();
+/* --- requests --- */
 
-    for (unsigned k = 0; k < s->n_queues; k++)
-        json_object_set_new(queues, queue_name(s->queue[k]),
-                            json_pack("{s:i, s:I, s:I, s:I, s:I}", "depth", (int)n[k].depth,
-                                      "queued", (json_int_t)n[k].packets, "queued_bytes",
-                                      (json_int_t)n[k].bytes, "tail", (json_int_t)n[k].tail, "aqm",
-                                      (json_int_t)n[k].aqm));
-    return queues;
+static const struct key one_key[] = {
+    {"subscriber", KEY_SUBSCRIBER, .required = true, .help = "who"}};
+static const struct key add_keys[] = {
+    {"subscribers", KEY_LIST, .help = "objects with the keys of add-subscriber"}};
+static const struct key remove_keys[] = {
+    {"subscribers", KEY_LIST, .help = "ids, or \"PORT SVLAN.CVLAN\""}};
+static const struct key mac_keys[] = {
+    {"subscriber", KEY_SUBSCRIBER, .required = true, .help = "whose"},
+    {"mac", KEY_MAC, .required = true, .or_null = true,
+     .help = "his MAC address; null: it is to be learned"}};
+
+static json_t *add_one(struct control *c, struct request *r, struct refusal *why)
+{
+    struct cfg_subscriber s = subscriber_of(r->v);
+    uint32_t id;
+
+    if (add_subscribers(c, r, &s, 1, &id, why) != 0)
+        return NULL;
+    return json_pack("{s:b, s:i, s:I}", "ok", 1, "changed", 1, "id", (json_int_t)id);
 }
 
-static json_t *shaped_json(const struct shaper *s, const struct qos_pipe *p)
+static bool read_all(struct request *r, struct cfg_subscriber *list, size_t n)
 {
-    const struct cfg_profile *profile =
-        &s->q->cfg->profiles[__atomic_load_n(&p->profile, __ATOMIC_RELAXED)];
+    struct value v[N_SUBSCRIBER_KEYS];
 
-    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:f, s:o}", "task", s->task->cfg->name, "direction",
-                     direction_name(s->q->direction), "rate",
-                     (json_int_t)profile->shape[s->q->direction].rate, "bytes",
-                     (json_int_t)__atomic_load_n(&p->bytes, __ATOMIC_RELAXED), "packets",
-                     (json_int_t)__atomic_load_n(&p->packets, __ATOMIC_RELAXED), "sojourn",
-                     qos_sojourn(s->q, p), "queues", queues_json(s, p));
-}
-
-json_t *subscriber_json(const struct control *c, uint32_t id)
-{
-    const struct cfg_model *m = control_model(c);
-    const struct cfg_subscriber *sub = &m->subscribers[id - 1];
-    json_t *shaped = json_array();
-
-    for (unsigned i = 0; i < c->n_shapers; i++) {
-        const struct qos_pipe *p = shaper_pipe(c, &c->shaper[i], id);
-
-        if (p != NULL)
-            json_array_append_new(shaped, shaped_json(&c->shaper[i], p));
+    for (size_t i = 0; i < n; i++) {
+        if (!want_object(r, &r->v[0], i, "subscriber", subscriber_keys, N_SUBSCRIBER_KEYS, v))
+            return false;
+        list[i] = subscriber_of(v);
     }
-    return json_pack("{s:i, s:s, s:i, s:i, s:s, s:o}", "id", (int)id, "port",
-                     m->ports[sub->port].name, "svlan", (int)sub->svlan, "cvlan", (int)sub->cvlan,
-                     "profile", profile_name(c, id), "shaped", shaped);
+    return true;
 }
+
+static json_t *added(const uint32_t *id, size_t n)
+{
+    json_t *ids = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(ids, json_integer(id[i]));
+    return json_pack("{s:b, s:I, s:o}", "ok", 1, "changed", (json_int_t)n, "ids", ids);
+}
+
+static json_t *add_many(struct control *c, struct request *r, struct refusal *why)
+{
+    size_t n = want_list(r, &r->v[0], "subscribers", REQUEST_MAX_CHANGES, "objects");
+    struct cfg_subscriber *list = calloc(n + 1, sizeof(*list));
+    uint32_t *id = calloc(n + 1, sizeof(*id));
+    json_t *answer = NULL;
+
+    if (n > 0 && list != NULL && id != NULL && read_all(r, list, n) &&
+        add_subscribers(c, r, list, (uint32_t)n, id, why) == 0)
+        answer = added(id, n);
+    free(id);
+    free(list);
+    return answer;
+}
+
+static json_t *remove_one(struct control *c, struct request *r, struct refusal *why)
+{
+    uint32_t id;
+
+    if (!want_subscriber(c, &r->l, &r->v[0], &id) || remove_subscribers(c, &id, 1, why) != 0)
+        return NULL;
+    return answer_changed(1);
+}
+
+static json_t *remove_many(struct control *c, struct request *r, struct refusal *why)
+{
+    size_t n = want_list(r, &r->v[0], "subscribers", REQUEST_MAX_CHANGES, "of them");
+    uint32_t *id = calloc(n + 1, sizeof(*id));
+    bool ok = n > 0 && id != NULL;
+
+    for (size_t i = 0; ok && i < n; i++) {
+        struct value v = {.json = json_array_get(r->v[0].json, i)};
+
+        r->l.at = entry_loc(r, i);
+        ok = read_value(&r->l, one_key, &v) && want_subscriber(c, &r->l, &v, &id[i]);
+    }
+    ok = ok && remove_subscribers(c, id, (uint32_t)n, why) == 0;
+    free(id);
+    return ok ? answer_changed(n) : NULL;
+}
+
+static json_t *request_set_mac(struct control *c, struct request *r, struct refusal *why)
+{
+    uint8_t mac[6];
+    uint32_t id;
+
+    mac_from_u64(r->v[1].v.u, mac);
+    if (!want_subscriber(c, &r->l, &r->v[0], &id) ||
+        change_mac(c, id, r->v[1].set ? mac : NULL, why) != 0)
+        return NULL;
+    return answer_changed(1);
+}
+
+const struct command subscriber_commands[] = {
+    {"add-subscriber", subscriber_keys, N_SUBSCRIBER_KEYS, add_one, "adds a subscriber", true},
+    {"add-subscribers", KEYS(add_keys), add_many, "adds all of them, or none", true},
+    {"remove-subscriber", KEYS(one_key), remove_one, "removes a subscriber", true},
+    {"remove-subscribers", KEYS(remove_keys), remove_many, "removes all of them, or none", true},
+    {"set-mac", KEYS(mac_keys), request_set_mac, "gives a subscriber a static MAC address", true},
+    {NULL},
+};

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a task found, read from what it has written: into the mbuf, or by the output it chose. */
+/* What a task found out about a packet, told from what it wrote to the mbuf and the output it
+ * chose. */
 #include <inttypes.h>
+
 #include <rte_ip.h>
 
 #include "base/units.h"
-#include "explain/walk_impl.h"
+#include "explain/walker.h"
 #include "packet/bytes.h"
 #include "packet/qinq.h"
 #include "tasks/qos.h"

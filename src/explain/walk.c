@@ -8,7 +8,7 @@
 #include <rte_mbuf.h>
 
 #include "explain/headers.h"
-#include "explain/walk_impl.h"
+#include "explain/walker.h"
 
 /* One more element of a list; a list of a power of two elements is full. */
 static void *grow(void *list, unsigned n, size_t size)
@@ -108,7 +108,7 @@ static void print_way(const struct walk *w, const struct walk_end *end, FILE *to
 
     if (end->to.kind == DEST_PORT) {
         fprintf(to, "port %s%s", p->cfg->ports[end->to.index].name,
-                end->away ? ", and is lost: its peer is away" : "");
+                end->peer_gone ? ", and is lost: its peer is away" : "");
         return;
     }
     next = walk_next(w, end);

@@ -26,7 +26,7 @@ struct walk_end {
     bool punted;  /* to the slow path */
     uint16_t way; /* of the output's destinations */
     struct plan_dest to;
-    bool away;               /* a port whose peer has gone: it is lost there */
+    bool peer_gone;          /* a port whose peer has gone: the packet is lost there */
     struct walk_frame frame; /* as it leaves */
 
     const char *reason; /* END_DROP */

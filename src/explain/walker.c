@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From task to task. */
+/* A packet on its way from task to task: each step is a dry run. */
+#include "explain/walker.h"
+
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "explain/walk_impl.h"
+#include "engine/drops.h"
 
-#define MAX_STEPS      512         /* links may form a circle */
-#define DROP_LINK_FULL "link_full" /* as the report calls it */
+#define MAX_STEPS 512 /* links may form a circle */
 
-/** A packet that has come before a task. */
+/** A packet that waits for the dry run of a task. */
 struct waiting {
     struct rte_mbuf *m;
-    struct walk_frame frame; /* as it came; belongs to whoever sent it */
+    struct walk_frame frame; /* as it arrives; owned by the step that sent it */
     unsigned instance, packet;
     uint16_t in_port; /* or PORT_IN_MBUF */
 };
@@ -57,7 +59,7 @@ static struct meta meta_of(const struct rte_mbuf *m)
                          .punt = meta_punt_reason(m)};
 }
 
-/* The first that drops is the one that is told. */
+/* Keep the first drop as the reason of the verdict. */
 static void blame(struct walker *k, const struct walk_step *step, const char *reason)
 {
     if (k->w->task != NULL)
@@ -66,7 +68,7 @@ static void blame(struct walker *k, const struct walk_step *step, const char *re
     k->w->reason = reason;
 }
 
-/* What left the task by an output: it has left the gateway, or waits for the next task. */
+/* Follow a packet that the task sent: out of a port, or to the next task. */
 static int follow(struct walker *k, struct walk_step *step, const struct caught *c,
                   const struct rte_mbuf *given)
 {
@@ -76,16 +78,17 @@ static int follow(struct walker *k, struct walk_step *step, const struct caught 
     struct waiting next = {.m = c->m, .in_port = PORT_IN_MBUF};
 
     end->packet = c->m == given ? step->packet : ++k->w->n_packets;
-    end->output = k->x->e->tasks[step->instance]->type->schema.outputs[c->output];
+    end->output = k->x->e->tasks[step->instance]->type->schema.outputs[c->output].name;
     end->punted = strcmp(end->output, "punt") == 0;
     k->punted |= end->punted;
     end->way = c->way;
     end->to = output->dest[c->way];
     end->frame = walk_copy(c->m);
     if (end->to.kind == DEST_PORT) {
-        end->away = k->x->e->ports[end->to.index].away;
-        if (end->away)
-            blame(k, step, DROP_LINK_FULL);
+        end->peer_gone = k->x->e->ports[end->to.index].peer_gone;
+        if (end->peer_gone)
+            blame(k, step,
+                  drop_name(&k->x->e->tasks[step->instance]->type->schema, DROP_LINK_FULL));
         k->sent = true;
         rte_pktmbuf_free(c->m);
         return 0;
@@ -96,11 +99,11 @@ static int follow(struct walker *k, struct walk_step *step, const struct caught 
     return add_waiting(k, &next);
 }
 
-/* What ended in the task. */
+/* Note the packets that ended in the task. */
 static void note_ends(struct walker *k, struct walk_step *step, const struct task *t)
 {
     for (unsigned i = 0; i <= TASK_MAX_DROPS; i++) {
-        const char *reason = i == DROP_NO_PATH ? DROP_NO_PATH_NAME : t->type->schema.drops[i];
+        const char *reason = drop_name(&t->type->schema, i);
 
         if (t->drops[i] == 0)
             continue;
@@ -111,8 +114,8 @@ static void note_ends(struct walker *k, struct walk_step *step, const struct tas
         walk_add_end(step, END_CONSUMED, t->consumed);
 }
 
-/* The ledger of one task. */
-static int check_shadow(struct walker *k, const struct shadow *s)
+/* Check the ledger of the dry run: each packet has one end. */
+static int check_dry_run(struct walker *k, const struct dry_run *s)
 {
     const struct task *t = &s->task;
     uint64_t ended = t->consumed + s->n_caught;
@@ -126,10 +129,10 @@ static int check_shadow(struct walker *k, const struct shadow *s)
     return -1;
 }
 
-/* Run one task. The packet is held on to meanwhile, so that it can be looked at even if the task
- * drops it. */
+/* Do the dry run of one task. A second reference keeps the packet, so that its mbuf can be read
+ * even where the task drops it. */
 static int run_task(struct walker *k, struct walk_step *step, const struct waiting *in,
-                    struct shadow *s, struct rte_mempool *pool)
+                    struct dry_run *s, struct rte_mempool *pool)
 {
     struct meta before = meta_of(in->m), after;
     struct task_explain x = {.pool = pool};
@@ -143,7 +146,7 @@ static int run_task(struct walker *k, struct walk_step *step, const struct waiti
         return no_memory(k);
     }
     rte_pktmbuf_refcnt_update(in->m, 1);
-    shadow_run(s, in->m, in->in_port, &x);
+    dry_run_run(s, in->m, in->in_port, &x);
     after = meta_of(in->m);
     for (unsigned i = 0; i < s->n_caught; i++)
         kept |= s->caught[i].m == in->m;
@@ -151,7 +154,7 @@ static int run_task(struct walker *k, struct walk_step *step, const struct waiti
         rte_pktmbuf_refcnt_update(in->m, -1);
     else
         rte_pktmbuf_free(in->m);
-    rc = check_shadow(k, s);
+    rc = check_dry_run(k, s);
     for (unsigned i = 0; i < s->n_caught; i++) {
         if (rc == 0)
             rc = follow(k, step, &s->caught[i], in->m);
@@ -169,7 +172,7 @@ static int take_step(struct walker *k, const struct waiting *in)
     const struct task *real = k->x->e->tasks[in->instance];
     const struct look_pool *pool = explain_pool(k->x, real->cfg->pool);
     struct walk_step *step = walk_add_step(k->w);
-    struct shadow *s;
+    struct dry_run *s;
     int rc;
 
     step->instance = in->instance;
@@ -180,13 +183,13 @@ static int take_step(struct walker *k, const struct waiting *in)
         rte_pktmbuf_free(in->m);
         return 0;
     }
-    s = pool != NULL ? shadow_open(k->x->e, k->x->tables, pool->mp, in->instance) : NULL;
+    s = pool != NULL ? dry_run_open(k->x->e, k->x->tables, pool->mp, in->instance) : NULL;
     if (s == NULL) {
         rte_pktmbuf_free(in->m);
         return no_memory(k);
     }
     rc = run_task(k, step, in, s, pool->mp);
-    shadow_close(s);
+    dry_run_close(s);
     return rc;
 }
 

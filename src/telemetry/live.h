@@ -13,14 +13,14 @@ struct live;
 struct live *live_start(const struct engine *e);
 
 /**
- * Print the table: rates since the last call, totals since the start. On a terminal it replaces the
- * former one. seconds: since the last call.
+ * Print the table: rates since the last call, totals since the start. On a terminal the table
+ * replaces the former one. seconds: time since the last call.
  */
 void live_print(struct live *l, FILE *to, double seconds);
 
 void live_free(struct live *l);
 
-/** What a run did: the same table without rates, and the ledger. */
+/** Print the table of a whole run, with mean rates over its seconds, and the ledger. */
 void live_print_totals(const struct engine *e, FILE *to, double seconds);
 
 #endif

@@ -1,13 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Commands of each group on DPDK's telemetry socket, in the manner of DPDK's own:
- *
- *   /vbng/task            how many there are, and each metric: type, unit, name, meaning
- *   /vbng/task/list,N     names, from number N (default 0) on, as many as an answer holds
- *   /vbng/task/get,WHICH  figures of one, by name or number
- *   /vbng/task/page,N     names and figures of several from number N on, a line of CSV for each
- *   /vbng/task/top,KEY,N  those with the greatest figure, from rank N (default 0) on
- */
 #include "telemetry/metrics.h"
 
 #include <assert.h>
@@ -21,8 +12,17 @@
 #include <rte_telemetry.h>
 #include <rte_version.h>
 
-#include "telemetry/metrics_csv.h"
-#include "telemetry/metrics_rank.h"
+#include "config/schema.h"
+
+/*
+ * Commands of each group on DPDK's telemetry socket, in the manner of DPDK's own:
+ *
+ *   /vbng/task            how many there are, and each metric: type, unit, name, meaning
+ *   /vbng/task/list,N     names, from number N (default 0) on, as many as an answer holds
+ *   /vbng/task/get,WHICH  figures of one, by name or number
+ *   /vbng/task/page,N     names and figures of several from number N on, a line of CSV for each
+ *   /vbng/task/top,KEY,N  those with the greatest figure, from rank N (default 0) on
+ */
 
 #if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
 #define rte_tel_data_add_dict_uint  rte_tel_data_add_dict_u64
@@ -33,16 +33,22 @@
 #define LIST_MAX 200 /* names in an answer: it has room for 16 KiB */
 #define ROWS_MAX 512 /* numbers in an answer */
 #define TOP_MAX  25  /* objects in an answer, with their names */
+#define ROW_MAX  (METRICS_MAX_NAME + METRICS_MAX_FIGURES * 21) /* bytes of a line of CSV */
 
-/* Written by the main thread, read by the library's. */
+/* Written by the main thread, read by the threads of the telemetry library. */
 static struct {
     pthread_mutex_t lock;
     const struct metric_group *group[METRICS_MAX_GROUPS];
     unsigned n;
-} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct metric_out {
     struct rte_tel_data *data;
+};
+
+struct ranked {
+    uint64_t value;
+    unsigned i; /* number of the object */
 };
 
 /* "/vbng/task/get" -> the group of "task". Called with the lock. */
@@ -51,9 +57,10 @@ static const struct metric_group *group_of(const char *cmd)
     const char *object = cmd + strlen("/vbng/");
     size_t len = strcspn(object, "/");
 
-    for (unsigned i = 0; i < all.n; i++)
-        if (strlen(all.group[i]->object) == len && memcmp(all.group[i]->object, object, len) == 0)
-            return all.group[i];
+    for (unsigned i = 0; i < registry.n; i++)
+        if (strlen(registry.group[i]->object) == len &&
+            memcmp(registry.group[i]->object, object, len) == 0)
+            return registry.group[i];
     return NULL;
 }
 
@@ -69,6 +76,18 @@ static long number_of(const char *params)
     return *end == '\0' && *params >= '0' && *params <= '9' && n <= INT32_MAX ? (long)n : -1;
 }
 
+static const char *help_of(const struct metric_group *g, const struct metric *m)
+{
+    unsigned i = 0;
+
+    if (m->help != NULL)
+        return m->help;
+    while (i < g->n_words && strcmp(g->words[i].name, m->key) != 0)
+        i++;
+    assert(i < g->n_words); /* a metric without a help has words */
+    return g->words[i].meaning;
+}
+
 static int describe(const struct metric_group *g, const char *params, struct rte_tel_data *d)
 {
     static const char *const types[] = {[METRIC_COUNTER] = "counter", [METRIC_GAUGE] = "gauge"};
@@ -77,7 +96,8 @@ static int describe(const struct metric_group *g, const char *params, struct rte
     rte_tel_data_start_dict(d);
     rte_tel_data_add_dict_uint(d, "count", g->count(g->of));
     for (const struct metric *m = g->metrics; m->key != NULL; m++) {
-        snprintf(text, sizeof(text), "%s %s %s %s", types[m->type], m->unit, m->name, m->help);
+        snprintf(text, sizeof(text), "%s %s %s %s", types[m->type], m->unit, m->name,
+                 help_of(g, m));
         rte_tel_data_add_dict_string(d, m->key, text);
     }
     return 0;
@@ -168,7 +188,110 @@ static void add_row(const struct metric_group *g, unsigned i, struct rte_tel_dat
             rte_tel_data_add_array_uint(d, metric_value_of(figures, m));
 }
 
-/* A text: one string holds far more than an array. */
+/* Decimal digits: a page has a thousand of them, too many for printf(). Returns the end. */
+static char *put_number(char *to, uint64_t n)
+{
+    char digits[20];
+    unsigned k = 0;
+
+    do {
+        digits[k++] = (char)('0' + n % 10);
+        n /= 10;
+    } while (n > 0);
+    while (k > 0)
+        *to++ = digits[--k];
+    return to;
+}
+
+/* "NAME,FIGURE,FIGURE\n". Returns its length. */
+static size_t put_line(const struct metric_group *g, unsigned i, char line[ROW_MAX])
+{
+    uint64_t figures[METRICS_MAX_FIGURES] = {0};
+    char *end;
+
+    g->name(g->of, i, line);
+    end = line + strlen(line);
+    g->read(g->of, i, figures);
+    for (const struct metric *m = g->metrics; m->key != NULL; m++) {
+        if (metric_is_extra(m))
+            continue;
+        *end++ = ',';
+        end = put_number(end, metric_value_of(figures, m));
+    }
+    *end++ = '\n';
+    return (size_t)(end - line);
+}
+
+/* Write the objects from number first on as CSV, as many lines as fit into room bytes with the 0 at
+ * the end. */
+static void put_csv(const struct metric_group *g, unsigned first, char *text, size_t room)
+{
+    unsigned count = g->count(g->of);
+    size_t used = 0;
+
+    for (unsigned i = first; i < count; i++) {
+        char line[ROW_MAX];
+        size_t len = put_line(g, i, line);
+
+        if (used + len >= room)
+            break;
+        memcpy(text + used, line, len);
+        used += len;
+    }
+    text[used] = '\0';
+}
+
+/* The greatest first; where they are equal, in the order of their numbers. */
+static int by_rank(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+
+    if (x->value != y->value)
+        return x->value < y->value ? 1 : -1;
+    return x->i < y->i ? -1 : 1;
+}
+
+/* Does a metric count where things are ranked by a key? "drops" is up_drops and down_drops. */
+static bool ranks_by(const struct metric *m, const char *key, size_t len)
+{
+    size_t whole = strlen(m->key);
+
+    return !metric_is_extra(m) && whole >= len && memcmp(m->key + whole - len, key, len) == 0 &&
+           (whole == len || m->key[whole - len - 1] == '_');
+}
+
+/*
+ * Rank all objects of a group, those with the greatest value first: the sum of the figures whose
+ * key is, or ends in '_' and, the len characters of key. Sets *n. Returns NULL where no metric has
+ * such a key, and without memory; the caller frees it.
+ */
+static struct ranked *rank(const struct metric_group *g, const char *key, size_t len, unsigned *n)
+{
+    const struct metric *by[METRICS_MAX_FIGURES];
+    unsigned count = g->count(g->of), n_by = 0;
+    struct ranked *all;
+
+    for (const struct metric *m = g->metrics; m->key != NULL; m++)
+        if (ranks_by(m, key, len))
+            by[n_by++] = m;
+    all = n_by > 0 ? calloc(count + 1, sizeof(*all)) : NULL;
+    *n = 0;
+    for (unsigned i = 0; all != NULL && i < count; i++) {
+        uint64_t figures[METRICS_MAX_FIGURES] = {0}, sum = 0;
+
+        if (g->has != NULL && !g->has(g->of, i))
+            continue;
+        g->read(g->of, i, figures);
+        for (unsigned k = 0; k < n_by; k++)
+            sum += metric_value_of(figures, by[k]);
+        all[(*n)++] = (struct ranked){sum, i};
+    }
+    if (all != NULL)
+        qsort(all, *n, sizeof(*all), by_rank);
+    return all;
+}
+
+/* Answer with a text, as one string holds far more than an array. */
 static int page(const struct metric_group *g, const char *params, struct rte_tel_data *d)
 {
     long first = number_of(params);
@@ -176,7 +299,7 @@ static int page(const struct metric_group *g, const char *params, struct rte_tel
 
     if (first < 0)
         return -EINVAL;
-    metrics_csv(g, (unsigned)first, text, sizeof(text));
+    put_csv(g, (unsigned)first, text, sizeof(text));
     return rte_tel_data_string(d, text);
 }
 
@@ -187,7 +310,7 @@ static int top(const struct metric_group *g, const char *params, struct rte_tel_
     struct rte_tel_data *numbers = rte_tel_data_alloc(), *names = rte_tel_data_alloc(),
                         *rows = rte_tel_data_alloc();
     unsigned n = row_length(g), count = 0, room = RTE_MIN((unsigned)TOP_MAX, ROWS_MAX / n);
-    struct ranked *ranks = first >= 0 ? metrics_rank(g, params, len, &count) : NULL;
+    struct ranked *ranks = first >= 0 ? rank(g, params, len, &count) : NULL;
 
     if (ranks == NULL || numbers == NULL || names == NULL || rows == NULL) {
         rte_tel_data_free(numbers);
@@ -229,11 +352,11 @@ static int answer(const char *cmd, const char *params, struct rte_tel_data *d)
     while (strlen(cmd) < strlen(verbs[v].suffix) ||
            strcmp(cmd + strlen(cmd) - strlen(verbs[v].suffix), verbs[v].suffix) != 0)
         v++;
-    pthread_mutex_lock(&all.lock);
+    pthread_mutex_lock(&registry.lock);
     g = group_of(cmd);
     if (g != NULL)
         rc = verbs[v].fn(g, params, d);
-    pthread_mutex_unlock(&all.lock);
+    pthread_mutex_unlock(&registry.lock);
     return rc;
 }
 
@@ -250,11 +373,11 @@ int metrics_add(const struct metric_group *g)
     char cmd[METRICS_MAX_NAME];
     int rc = 0;
 
-    if (all.n == METRICS_MAX_GROUPS)
+    if (registry.n == METRICS_MAX_GROUPS)
         return -ENOSPC;
-    pthread_mutex_lock(&all.lock);
-    all.group[all.n++] = g;
-    pthread_mutex_unlock(&all.lock);
+    pthread_mutex_lock(&registry.lock);
+    registry.group[registry.n++] = g;
+    pthread_mutex_unlock(&registry.lock);
     for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]) && rc == 0; i++) {
         snprintf(cmd, sizeof(cmd), "/vbng/%s%s", g->object, commands[i].suffix);
         rc = rte_telemetry_register_cmd(cmd, answer, commands[i].help);
@@ -264,17 +387,17 @@ int metrics_add(const struct metric_group *g)
 
 void metrics_hold(void)
 {
-    pthread_mutex_lock(&all.lock);
+    pthread_mutex_lock(&registry.lock);
 }
 
 void metrics_release(void)
 {
-    pthread_mutex_unlock(&all.lock);
+    pthread_mutex_unlock(&registry.lock);
 }
 
 void metrics_close(void)
 {
     metrics_hold();
-    all.n = 0;
+    registry.n = 0;
     metrics_release();
 }

@@ -25,17 +25,20 @@ struct metric {
                                 ends in {label} where the key ends in '_' */
     enum metric_type type;
     const char *unit;
-    const char *help;
-    size_t offset; /* of the uint64_t in what read() fills in */
+    const char *help; /* NULL: what metric_group.words say of the key */
+    size_t offset;    /* of the uint64_t in what read() fills in */
 };
 
 struct metric_out;
+struct task_drop;
 
 /** Objects of one kind, with the same metrics. */
 struct metric_group {
-    const char *object;           /* "task": commands /vbng/task, /vbng/task/list ... */
-    const struct metric *metrics; /* key NULL at the end */
-    const void *of;               /* handed to the functions */
+    const char *object;            /* "task": commands /vbng/task, /vbng/task/list ... */
+    const struct metric *metrics;  /* key NULL at the end */
+    const void *of;                /* handed to the functions */
+    const struct task_drop *words; /* n_words of them, for metrics without a help; or NULL */
+    unsigned n_words;
     unsigned (*count)(const void *of);
     void (*name)(const void *of, unsigned i, char name[METRICS_MAX_NAME]);
     /** Fill in a structure of at most METRICS_MAX_FIGURES numbers. */

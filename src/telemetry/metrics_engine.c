@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A group of metrics for each kind of object. */
 #include "telemetry/metrics_engine.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include <rte_mempool.h>
+#include <rte_ring.h>
 
+#include "engine/drops.h"
 #include "engine/ledger.h"
 #include "engine/stats.h"
 #include "telemetry/metrics.h"
-#include "telemetry/metrics_links.h"
 
 #define READ(x)        __atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define FITS(type)     _Static_assert(sizeof(type) <= METRICS_MAX_FIGURES * 8, "figures")
@@ -103,13 +106,13 @@ static const struct metric port_metrics[] = {
      AT(port_figures, c.tx_packets)},
     {"tx_bytes", "vbng_port_tx_bytes_total", METRIC_COUNTER, "bytes", "Sent, without FCS",
      AT(port_figures, c.tx_bytes)},
-    {"rx_missed", "vbng_port_rx_missed_packets_total", METRIC_COUNTER, "packets",
-     "Dropped by the device: no descriptor was free", AT(port_figures, c.rx_missed)},
-    {"rx_errors", "vbng_port_rx_error_packets_total", METRIC_COUNTER, "packets",
-     "Received with an error", AT(port_figures, c.rx_errors)},
-    {"rx_no_mbuf", "vbng_port_rx_no_mbuf_total", METRIC_COUNTER, "packets",
-     "Receptions for which the pool was empty", AT(port_figures, c.rx_no_mbuf)},
-    {"tx_errors", "vbng_port_tx_error_packets_total", METRIC_COUNTER, "packets", "Failed to send",
+    {"rx_missed", "vbng_port_rx_missed_packets_total", METRIC_COUNTER, "packets", NULL,
+     AT(port_figures, c.rx_missed)},
+    {"rx_errors", "vbng_port_rx_error_packets_total", METRIC_COUNTER, "packets", NULL,
+     AT(port_figures, c.rx_errors)},
+    {"rx_no_mbuf", "vbng_port_rx_no_mbuf_total", METRIC_COUNTER, "packets", NULL,
+     AT(port_figures, c.rx_no_mbuf)},
+    {"tx_errors", "vbng_port_tx_error_packets_total", METRIC_COUNTER, "packets", NULL,
      AT(port_figures, c.tx_errors)},
     {"up", "vbng_port_up", METRIC_GAUGE, "1", "1 while the link is up", AT(port_figures, up)},
     {"resets", "vbng_port_resets_total", METRIC_COUNTER, "1",
@@ -226,18 +229,17 @@ struct ledger_figures {
 FITS(struct ledger_figures);
 
 static const struct metric ledger_metrics[] = {
-    {"received", "vbng_ledger_received_packets_total", METRIC_COUNTER, "packets",
-     "Received by all ports", AT(ledger_figures, received)},
-    {"created", "vbng_ledger_created_packets_total", METRIC_COUNTER, "packets", "Made by tasks",
+    {"received", "vbng_ledger_received_packets_total", METRIC_COUNTER, "packets", NULL,
+     AT(ledger_figures, received)},
+    {"created", "vbng_ledger_created_packets_total", METRIC_COUNTER, "packets", NULL,
      AT(ledger_figures, created)},
-    {"sent", "vbng_ledger_sent_packets_total", METRIC_COUNTER, "packets", "Sent by all ports",
+    {"sent", "vbng_ledger_sent_packets_total", METRIC_COUNTER, "packets", NULL,
      AT(ledger_figures, sent)},
-    {"consumed", "vbng_ledger_consumed_packets_total", METRIC_COUNTER, "packets",
-     "Ended in sinks and the slow path", AT(ledger_figures, consumed)},
-    {"dropped", "vbng_ledger_dropped_packets_total", METRIC_COUNTER, "packets",
-     "Dropped, for any reason", AT(ledger_figures, dropped)},
-    {"held", "vbng_ledger_held_packets", METRIC_GAUGE, "packets", "Held in links and queues",
-     AT(ledger_figures, held)},
+    {"consumed", "vbng_ledger_consumed_packets_total", METRIC_COUNTER, "packets", NULL,
+     AT(ledger_figures, consumed)},
+    {"dropped", "vbng_ledger_dropped_packets_total", METRIC_COUNTER, "packets", NULL,
+     AT(ledger_figures, dropped)},
+    {"held", "vbng_ledger_held_packets", METRIC_GAUGE, "packets", NULL, AT(ledger_figures, held)},
     {NULL}};
 
 static unsigned ledger_count(const void *of)
@@ -262,6 +264,129 @@ static void ledger_figures_read(const void *of, unsigned i, uint64_t *figures)
                                                                 .held = l.held};
 }
 
+/*
+ * Links: every way from a task instance to the next, or to a port, in the order of the plan: by
+ * instance, its outputs, their destinations. So the number of a link is its place in
+ * vbng --plan=json, and its struct out has the same place in its task.
+ */
+
+struct link_figures {
+    uint64_t kind, sent, full, depth, size, high_water;
+};
+
+/* The values of the metric kind, which other programs know. */
+enum { KIND_CALL, KIND_RING, KIND_PORT };
+
+static const struct metric link_metrics[] = {
+    {"kind", "vbng_link_kind", METRIC_GAUGE, "1",
+     "0: direct call, 1: ring to another core, 2: port", offsetof(struct link_figures, kind)},
+    {"sent", "vbng_link_sent_packets_total", METRIC_COUNTER, "packets", "Handed over",
+     offsetof(struct link_figures, sent)},
+    {"full", "vbng_link_full_packets_total", METRIC_COUNTER, "packets",
+     "Dropped because the ring or port was full", offsetof(struct link_figures, full)},
+    {"depth", "vbng_link_depth_packets", METRIC_GAUGE, "packets",
+     "Waiting in the ring now, with what other links put into it",
+     offsetof(struct link_figures, depth)},
+    {"size", "vbng_link_size_packets", METRIC_GAUGE, "packets", "That the ring can hold",
+     offsetof(struct link_figures, size)},
+    {"high_water", "vbng_link_high_water_packets", METRIC_GAUGE, "packets",
+     "Most that the consumer of the ring has ever found",
+     offsetof(struct link_figures, high_water)},
+    {NULL}};
+
+struct link {
+    unsigned instance, output;
+    const struct plan_dest *dest;
+    const struct out *out;
+};
+
+/* Find link number i, and set *n to the number of links before it. Without such a link, dest is
+ * NULL and *n is the number of all links. */
+static struct link link_at(const struct engine *e, unsigned i, unsigned *n)
+{
+    struct link l = {0};
+
+    *n = 0;
+    for (l.instance = 0; l.instance < e->plan->n_instances; l.instance++) {
+        const struct plan_instance *from = &e->plan->instances[l.instance];
+        const struct out *outs = e->tasks[l.instance]->outs;
+
+        for (l.output = 0; l.output < TASK_MAX_OUTPUTS; l.output++) {
+            const struct plan_output *o = &from->output[l.output];
+
+            if (i < *n + o->n_dests) {
+                l.dest = &o->dest[i - *n];
+                l.out = outs + (i - *n);
+                return l;
+            }
+            *n += o->n_dests;
+            outs += o->n_dests;
+        }
+    }
+    return l;
+}
+
+static unsigned link_count(const void *of)
+{
+    unsigned n;
+
+    link_at(of, UINT32_MAX, &n);
+    return n;
+}
+
+/* Write the name of an instance: "route", or "route.2" where the task has several instances. */
+static int put_instance(const struct plan *p, unsigned instance, char *to, size_t len)
+{
+    const struct plan_instance *inst = &p->instances[instance];
+    const char *name = p->cfg->tasks[inst->task].name;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < p->n_instances; i++)
+        n += p->instances[i].task == inst->task;
+    return n == 1 ? snprintf(to, len, "%s", name) : snprintf(to, len, "%s.%u", name, inst->worker);
+}
+
+/* "route>gre_up", "route:punt>arp", "tx_cpe>cpe0": from, output unless it is the first, and to. */
+static void link_name(const void *of, unsigned i, char *name)
+{
+    const struct engine *e = of;
+    const struct plan *p = e->plan;
+    unsigned before;
+    struct link l = link_at(e, i, &before);
+    const struct task_schema *schema = p->cfg->tasks[p->instances[l.instance].task].schema;
+    char from[METRICS_MAX_NAME], to[METRICS_MAX_NAME];
+
+    put_instance(p, l.instance, from, sizeof(from));
+    if (l.dest->kind == DEST_PORT)
+        snprintf(to, sizeof(to), "%s", p->cfg->ports[l.dest->index].name);
+    else
+        put_instance(p,
+                     l.dest->kind == DEST_RING ? p->rings[l.dest->index].consumer : l.dest->index,
+                     to, sizeof(to));
+    snprintf(name, METRICS_MAX_NAME, "%.31s%s%.10s>%.20s", from, l.output > 0 ? ":" : "",
+             l.output > 0 ? schema->outputs[l.output].name : "", to);
+}
+
+static void link_read(const void *of, unsigned i, uint64_t *figures)
+{
+    const struct engine *e = of;
+    struct link_figures *f = (struct link_figures *)figures;
+    unsigned before;
+    struct link l = link_at(e, i, &before);
+
+    assert(l.dest != NULL); /* nobody asks beyond link_count() */
+    *f = (struct link_figures){.kind = l.dest->kind == DEST_CALL   ? KIND_CALL
+                                       : l.dest->kind == DEST_RING ? KIND_RING
+                                                                   : KIND_PORT,
+                               .sent = READ(l.out->sent),
+                               .full = READ(l.out->full)};
+    if (l.dest->kind == DEST_RING) {
+        f->depth = rte_ring_count(e->rings[l.dest->index]);
+        f->size = rte_ring_get_capacity(e->rings[l.dest->index]);
+        f->high_water = READ(e->ring_input[l.dest->index]->high_water);
+    }
+}
+
 int metrics_engine_add(const struct engine *e)
 {
     static struct metric_group groups[] = {{.object = "task",
@@ -272,6 +397,8 @@ int metrics_engine_add(const struct engine *e)
                                             .extra = task_extra},
                                            {.object = "port",
                                             .metrics = port_metrics,
+                                            .words = port_drops,
+                                            .n_words = N_PORT_DROPS,
                                             .count = port_count,
                                             .name = port_name,
                                             .read = port_figures_read},
@@ -287,9 +414,16 @@ int metrics_engine_add(const struct engine *e)
                                             .read = core_read},
                                            {.object = "ledger",
                                             .metrics = ledger_metrics,
+                                            .words = ledger_words,
+                                            .n_words = N_LEDGER_WORDS,
                                             .count = ledger_count,
                                             .name = ledger_name,
-                                            .read = ledger_figures_read}};
+                                            .read = ledger_figures_read},
+                                           {.object = "link",
+                                            .metrics = link_metrics,
+                                            .count = link_count,
+                                            .name = link_name,
+                                            .read = link_read}};
 
     for (unsigned i = 0; i < RTE_DIM(groups); i++) {
         int rc;
@@ -299,5 +433,5 @@ int metrics_engine_add(const struct engine *e)
         if (rc != 0)
             return rc;
     }
-    return metrics_links_add(e);
+    return 0;
 }

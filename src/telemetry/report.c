@@ -1,67 +1,72 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "telemetry/report.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include <rte_cycles.h>
 #include <rte_ring.h>
 #include <rte_version.h>
 
+#include "base/json.h"
+#include "base/log.h"
+#include "base/output.h"
 #include "engine/eal.h"
 #include "engine/ledger.h"
+#include "engine/drops.h"
 #include "engine/stats.h"
 
-/* Names come from the configuration, which allows only characters that JSON need not escape. */
-static void write_ports(const struct engine *e, const struct ledger *l, FILE *to)
+static json_t *ports_json(const struct engine *e, const struct ledger *l)
 {
-    fprintf(to, "  \"ports\": [");
+    json_t *list = json_array();
+
     for (unsigned i = 0; i < e->plan->cfg->n_ports; i++) {
         struct port_counters c;
 
         stats_port(e, i, &c);
-        fprintf(to,
-                "%s\n    {\"name\": \"%s\", \"rx_packets\": %" PRIu64 ", \"rx_bytes\": %" PRIu64
-                ", \"tx_packets\": %" PRIu64 ", \"tx_bytes\": %" PRIu64 ", \"rx_missed\": %" PRIu64
-                ", \"rx_errors\": %" PRIu64 ", \"rx_no_mbuf\": %" PRIu64 ", \"tx_errors\": %" PRIu64
-                ", \"tx_lost\": %" PRIu64 ", \"waiting\": %u}",
-                i > 0 ? "," : "", e->plan->cfg->ports[i].name, c.rx_packets, c.rx_bytes,
-                c.tx_packets, c.tx_bytes, c.rx_missed, c.rx_errors, c.rx_no_mbuf, c.tx_errors,
-                l->lost[i], e->ports[i].is_wire ? rte_ring_count(e->ports[i].wire_rx) : 0);
+        list = json_with_item(
+            list,
+            json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+                      e->plan->cfg->ports[i].name, "rx_packets", json_count(c.rx_packets),
+                      "rx_bytes", json_count(c.rx_bytes), "tx_packets", json_count(c.tx_packets),
+                      "tx_bytes", json_count(c.tx_bytes), "rx_missed", json_count(c.rx_missed),
+                      "rx_errors", json_count(c.rx_errors), "rx_no_mbuf", json_count(c.rx_no_mbuf),
+                      "tx_errors", json_count(c.tx_errors), "tx_lost", json_count(l->lost[i]),
+                      "waiting",
+                      json_count(e->ports[i].is_wire ? rte_ring_count(e->ports[i].wire_rx) : 0)));
     }
-    fprintf(to, "\n  ],\n");
+    return list;
 }
 
-static void write_drops(const struct task_schema *schema, const struct task_stats *s, FILE *to)
+static json_t *drops_json(const struct task_schema *schema, const struct task_stats *s)
 {
-    const char *sep = "";
+    json_t *drops = json_object();
 
-    fprintf(to, "{");
     for (unsigned i = 0; i <= TASK_MAX_DROPS; i++) {
         const char *name = drop_name(schema, i);
 
-        if (name != NULL) {
-            fprintf(to, "%s\"%s\": %" PRIu64, sep, name, s->drops[i]);
-            sep = ", ";
-        }
+        if (name != NULL)
+            drops = json_with_key(drops, name, json_count(s->drops[i]));
     }
-    fprintf(to, "%s\"link_full\": %" PRIu64 "}", sep, s->full);
+    return json_with_key(drops, drop_name(schema, DROP_LINK_FULL), json_count(s->full));
 }
 
-static void write_figures(const struct engine *e, unsigned task, FILE *to)
+static json_t *figures_json(const struct engine *e, unsigned task)
 {
     const char *const *names = stats_figure_names(e, task);
-    const char *sep = "";
+    json_t *figures = json_object();
 
-    fprintf(to, ", \"stats\": {");
-    for (unsigned k = 0; names != NULL && names[k] != NULL; k++) {
-        fprintf(to, "%s\"%s\": %" PRIu64, sep, names[k], stats_figure(e, task, k));
-        sep = ", ";
-    }
-    fputc('}', to);
+    for (unsigned k = 0; names != NULL && names[k] != NULL; k++)
+        figures = json_with_key(figures, names[k], json_count(stats_figure(e, task, k)));
+    return figures;
 }
 
-/* What a type measures by itself. */
-static void write_measured(const struct engine *e, unsigned task, FILE *to)
+/* What a type measures by itself, or NULL. */
+static json_t *measured_json(const struct engine *e, unsigned task)
 {
     const struct task *instances[e->plan->n_instances];
     unsigned n = 0;
@@ -69,70 +74,157 @@ static void write_measured(const struct engine *e, unsigned task, FILE *to)
     for (unsigned i = 0; i < e->plan->n_instances; i++)
         if (e->plan->instances[i].task == task)
             instances[n++] = e->tasks[i];
-    if (n == 0 || instances[0]->type->report == NULL)
-        return;
-    fprintf(to, ", \"measured\": ");
-    instances[0]->type->report(instances, n, to);
+    return n > 0 && instances[0]->type->report != NULL ? instances[0]->type->report(instances, n)
+                                                       : NULL;
 }
 
-static void write_tasks(const struct engine *e, FILE *to)
+static json_t *task_json(const struct engine *e, unsigned i)
 {
-    fprintf(to, "  \"tasks\": [");
-    for (unsigned i = 0; i < e->plan->cfg->n_tasks; i++) {
-        const struct cfg_task *cfg = &e->plan->cfg->tasks[i];
-        struct task_stats s;
+    const struct cfg_task *cfg = &e->plan->cfg->tasks[i];
+    json_t *measured = measured_json(e, i), *task;
+    struct task_stats s;
 
-        stats_task(e, i, &s);
-        fprintf(to,
-                "%s\n    {\"name\": \"%s\", \"type\": \"%s\", \"in\": %" PRIu64
-                ", \"created\": %" PRIu64 ", \"sent\": %" PRIu64 ", \"consumed\": %" PRIu64
-                ", \"held\": %" PRIu64 ", \"stalled\": %" PRIu64 ", \"drops\": ",
-                i > 0 ? "," : "", cfg->name, cfg->schema->type, s.in, s.created, s.sent, s.consumed,
-                s.held, s.stalled);
-        write_drops(cfg->schema, &s, to);
-        write_figures(e, i, to);
-        write_measured(e, i, to);
-        fprintf(to, "}");
-    }
-    fprintf(to, "\n  ],\n");
+    stats_task(e, i, &s);
+    task =
+        json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", cfg->name, "type",
+                  cfg->schema->type, "in", json_count(s.in), "created", json_count(s.created),
+                  "sent", json_count(s.sent), "consumed", json_count(s.consumed), "held",
+                  json_count(s.held), "stalled", json_count(s.stalled), "drops",
+                  drops_json(cfg->schema, &s), "stats", figures_json(e, i));
+    if (measured != NULL)
+        task = json_with_key(task, "measured", measured);
+    return task;
 }
 
-static void write_cores(const struct engine *e, FILE *to)
+static json_t *tasks_json(const struct engine *e)
 {
-    fprintf(to, "  \"cores\": [");
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < e->plan->cfg->n_tasks; i++)
+        list = json_with_item(list, task_json(e, i));
+    return list;
+}
+
+static json_t *cores_json(const struct engine *e)
+{
+    json_t *list = json_array();
+
     for (unsigned i = 0; i < e->plan->n_cores; i++) {
         const struct core *c = e->cores[i];
 
-        fprintf(to,
-                "%s\n    {\"cpu\": %u, \"busy\": %.4f, \"cpu_seconds\": %.3f, \"rounds\": %" PRIu64
-                ", \"empty_rounds\": %" PRIu64 ", \"stalls\": %" PRIu64
-                ", \"stalled_seconds\": %.3f}",
-                i > 0 ? "," : "", e->plan->cores[i].run_on, stats_busy(c),
-                (double)core_cpu_time(c) / 1e9, c->rounds, c->empty_rounds, e->watchdog[i].stalls,
-                (double)e->watchdog[i].stalled_ns / 1e9);
+        list = json_with_item(
+            list,
+            json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "cpu", (int)e->plan->cores[i].run_on,
+                      "busy", json_rounded(stats_busy(c), 4), "cpu_seconds",
+                      json_rounded((double)core_cpu_time(c) / 1e9, 3), "rounds",
+                      json_count(c->rounds), "empty_rounds", json_count(c->empty_rounds), "stalls",
+                      json_count(e->watchdog[i].stalls), "stalled_seconds",
+                      json_rounded((double)e->watchdog[i].stalled_ns / 1e9, 3)));
     }
-    fprintf(to, "\n  ],\n");
+    return list;
 }
 
-void report_write(const struct engine *e, FILE *to, double seconds, const char *qos)
+static json_t *ledger_json(const struct ledger *l)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:i, s:i, s:b}", "received",
+                     json_count(l->received), "created", json_count(l->created), "sent",
+                     json_count(l->sent), "consumed", json_count(l->consumed), "dropped",
+                     json_count(l->dropped), "held", json_count(l->held), "unexplained",
+                     (json_int_t)l->unexplained, "faults", (int)l->n_faults, "unaudited_ports",
+                     (int)l->n_unaudited, "balances", (int)ledger_balances(l));
+}
+
+int report_write(const struct engine *e, FILE *to, double seconds, json_t *qos)
 {
     struct ledger l = ledger_read(e, NULL);
+    json_t *report = json_pack(
+        "{s:s, s:s, s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "name", e->plan->cfg->name,
+        "version", VBNG_VERSION, "dpdk", rte_version(), "memory", eal_memory_name(), "tsc_hz",
+        json_count(rte_get_tsc_hz()), "shared_cpus", (int)e->plan->share_cpus, "seconds",
+        json_rounded(seconds, 3), "ports", ports_json(e, &l), "tasks", tasks_json(e), "cores",
+        cores_json(e), "qos", qos, "ledger", ledger_json(&l));
+    int rc = report != NULL ? json_dumpf(report, to, JSON_INDENT(2) | JSON_DIGITS) : -1;
 
-    fprintf(to,
-            "{\n  \"name\": \"%s\",\n  \"version\": \"%s\",\n  \"dpdk\": \"%s\",\n  \"memory\": "
-            "\"%s\",\n"
-            "  \"tsc_hz\": %" PRIu64 ",\n  \"shared_cpus\": %s,\n  \"seconds\": %.3f,\n",
-            e->plan->cfg->name, VBNG_VERSION, rte_version(), eal_memory_name(), rte_get_tsc_hz(),
-            e->plan->share_cpus ? "true" : "false", seconds);
-    write_ports(e, &l, to);
-    write_tasks(e, to);
-    write_cores(e, to);
-    fprintf(to, "  \"qos\": %s,\n", qos);
-    fprintf(to,
-            "  \"ledger\": {\"received\": %" PRIu64 ", \"created\": %" PRIu64 ", \"sent\": %" PRIu64
-            ", \"consumed\": %" PRIu64 ", \"dropped\": %" PRIu64 ", \"held\": %" PRIu64
-            ", \"unexplained\": %" PRId64
-            ", \"faults\": %u, \"unaudited_ports\": %u, \"balances\": %s}\n}\n",
-            l.received, l.created, l.sent, l.consumed, l.dropped, l.held, l.unexplained, l.n_faults,
-            l.n_unaudited, ledger_balances(&l) ? "true" : "false");
+    json_decref(report);
+    return rc == 0 && fputc('\n', to) != EOF ? 0 : -ENOMEM;
+}
+
+struct sample {
+    const struct engine *engine;
+    const char *path;
+    FILE *to;
+    struct timespec start;
+    double period, next; /* seconds */
+};
+
+static double elapsed(const struct sample *s)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - s->start.tv_sec) + (double)(now.tv_nsec - s->start.tv_nsec) / 1e9;
+}
+
+static void write_lines(struct sample *s, double now)
+{
+    const struct cfg_model *m = s->engine->plan->cfg;
+
+    for (unsigned i = 0; i < m->n_tasks; i++) {
+        struct task_stats t;
+        uint64_t dropped;
+
+        stats_task(s->engine, i, &t);
+        dropped = t.full;
+        for (unsigned k = 0; k <= TASK_MAX_DROPS; k++)
+            dropped += t.drops[k];
+        fprintf(s->to, "%.6f,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", now,
+                m->tasks[i].name, t.in, t.created, t.sent, dropped, t.held);
+    }
+}
+
+struct sample *sample_open(const struct engine *e, const char *path, uint64_t period_ns)
+{
+    struct sample *s = calloc(1, sizeof(*s));
+
+    if (s != NULL)
+        s->to = output_open(path);
+    else
+        log_error("%s: %s", path, strerror(errno));
+    if (s == NULL || s->to == NULL) {
+        free(s);
+        return NULL;
+    }
+    s->engine = e;
+    s->path = path;
+    s->period = (double)period_ns / 1e9;
+    clock_gettime(CLOCK_MONOTONIC, &s->start);
+    fputs("seconds,task,in,created,sent,dropped,held\n", s->to);
+    return s;
+}
+
+void sample_take(struct sample *s)
+{
+    double now = elapsed(s);
+
+    if (now < s->next)
+        return;
+    write_lines(s, now);
+    s->next += s->period;
+    if (s->next < now) /* what was missed is not made up for */
+        s->next = now;
+}
+
+int sample_close(struct sample *s)
+{
+    int failed, rc;
+
+    if (s == NULL)
+        return 0;
+    write_lines(s, elapsed(s));
+    failed = ferror(s->to);
+    rc = fclose(s->to) != 0 ? -errno : failed ? -EIO : 0;
+    if (rc != 0)
+        log_error("%s: %s", s->path, strerror(-rc));
+    free(s);
+    return rc;
 }

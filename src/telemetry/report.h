@@ -4,12 +4,33 @@
 #ifndef TELEMETRY_REPORT_H
 #define TELEMETRY_REPORT_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "engine/engine.h"
 
-/** Write the report of an engine that has stopped. seconds: how long it ran. qos: JSON, what is
- * known of the shaping; the engine cannot know it. */
-void report_write(const struct engine *e, FILE *to, double seconds, const char *qos);
+/** Write the report of an engine that has stopped. seconds: the time that it ran. qos: the QoS as
+ * JSON, from src/control, as telemetry knows no type of task; the reference is stolen. Returns 0,
+ * or -ENOMEM where the report is not whole. */
+int report_write(const struct engine *e, FILE *to, double seconds, json_t *qos);
+
+/* The counters of all tasks over time, as CSV: for plots. */
+
+struct sample;
+
+/**
+ * Write to a file from now on: a line of names, then for each sample a line for each task with the
+ * seconds since now, the task's name, and its packets since the start: in, created, sent, dropped
+ * (for all reasons), and held now. Returns NULL with the reason on stderr.
+ */
+struct sample *sample_open(const struct engine *e, const char *path, uint64_t period_ns);
+
+/** Take a sample if the period since the last one is over. Runs on the main thread; reads what the
+ * cores write without stopping them, so that a packet under way may be in one counter only. */
+void sample_take(struct sample *s);
+
+/** A last sample, then close the file; s may be NULL. Returns 0 or -errno with the reason on
+ * stderr. */
+int sample_close(struct sample *s);
 
 #endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control/routes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/routes.h"
+#include "control/request.h"
+#include "provision.h"
+#include "tasks/arp/arp.h"
+#include "telemetry/metrics.h"
+
+static uint64_t key_of(uint32_t prefix, uint8_t len)
+{
+    return (uint64_t)prefix << 8 | len;
+}
+
+int routes_open(struct control *c)
+{
+    c->route_key = calloc(c->model->max_routes + UINT64_C(1), sizeof(*c->route_key));
+    if (c->route_key == NULL)
+        return -1;
+    for (uint32_t i = 0; i < c->model->n_routes; i++)
+        c->route_key[i] = key_of(c->model->routes[i].prefix, c->model->routes[i].len);
+    return 0;
+}
+
+/* Returns the index in model->routes[], or CFG_NONE. */
+static uint32_t route_find(const struct control *c, uint32_t prefix, uint8_t len)
+{
+    uint64_t key = key_of(prefix, len);
+
+    for (uint32_t i = 0; i < c->model->n_routes; i++)
+        if (c->route_key[i] == key)
+            return i;
+    return CFG_NONE;
+}
+
+/* --- next hops --- */
+
+/* The arp task gets a new list of all next hops that it must ask for, where nh is one of them. */
+static int update_arp(struct control *c, const struct cfg_nexthop *nh)
+{
+    uint32_t arp = arp_instance(c);
+    struct arp_nexthops *all;
+    int rc;
+
+    if (arp == CFG_NONE || nh->via == 0)
+        return 0;
+    all = arp_nexthops_make(c->tables->routes, c->ids.routes_to, SOCKET_ID_ANY);
+    if (all == NULL)
+        return -ENOMEM;
+    rc = engine_call(c->e, arp, arp_take_nexthops, all);
+    if (rc == 0) /* else the arp task may still read the list */
+        arp_nexthops_free(all);
+    return rc;
+}
+
+static uint32_t find_nexthop(const struct control *c, const struct cfg_nexthop *nh)
+{
+    for (uint32_t i = 0; i < c->model->n_nexthops; i++)
+        if (c->ids.routes_to[i + 1] > 0 && same_nexthop(&c->model->nexthops[i], nh))
+            return i + 1;
+    return 0;
+}
+
+static void drop_nexthop(struct control *c, uint32_t id)
+{
+    if (--c->ids.routes_to[id] > 0)
+        return;
+    /* an arp task that does not answer may still use the id, which is then lost */
+    if (update_arp(c, &c->model->nexthops[id - 1]) == 0)
+        ids_retire_nexthop(c, id);
+}
+
+static bool has_nexthop(const struct control *c, const void *ctx)
+{
+    (void)ctx;
+    return c->tables->routes->free != 0 ||
+           c->tables->routes->n_nexthops < c->tables->routes->capacity;
+}
+
+/* Take one more route to a next hop, which is added if it is new. Returns its id or -errno. */
+static int take_nexthop(struct control *c, const struct cfg_nexthop *nh, struct refusal *why)
+{
+    struct nexthop_spec spec = nexthop_spec_of(c->model, nh, c->tables->port_mac[nh->port]);
+    uint32_t id = find_nexthop(c, nh);
+    int rc;
+
+    if (id != 0) {
+        c->ids.routes_to[id]++;
+        return (int)id;
+    }
+    if (!has_nexthop(c, NULL) && !ids_wait(c, has_nexthop, NULL)) {
+        refuse(why, "there is room for %" PRIu32 " next hops: max_routes gives more",
+               c->tables->routes->capacity);
+        return -ENOSPC;
+    }
+    rc = route_add_nexthop(c->tables->routes, &spec);
+    id = (uint32_t)rc;
+    metrics_hold();
+    c->model->nexthops[id - 1] = *nh;
+    if (id > c->model->n_nexthops)
+        c->model->n_nexthops = id;
+    metrics_release();
+    c->ids.routes_to[id] = 1;
+    rc = update_arp(c, nh);
+    if (rc == 0)
+        return (int)id;
+    drop_nexthop(c, id);
+    refuse(why, "the arp task does not take the next hop: %s", strerror(-rc));
+    return rc;
+}
+
+/* --- routes --- */
+
+static bool leads_somewhere(const struct control *c, struct loader *l, struct loc at, uint32_t port)
+{
+    if ((c->e->plan->nexthop_ports >> port & 1) != 0)
+        return true;
+    diag_error(l->d, at, "port '%s': nothing leads there: it needs another graph, and a restart",
+               c->model->ports[port].name);
+    return false;
+}
+
+/* Find the route to a prefix of the running config, for check_routes(). */
+static const struct cfg_route *there(const void *ctx, uint32_t prefix, uint8_t len)
+{
+    const struct control *c = ctx;
+    uint32_t index = route_find(c, prefix, len);
+
+    return index != CFG_NONE ? &c->model->routes[index] : NULL;
+}
+
+/* Can n routes be added? */
+static bool check_new(const struct control *c, struct request *r, const struct route_block *list,
+                      size_t n)
+{
+    struct cfg_route *routes = calloc(n, sizeof(*routes));
+    bool ok = routes != NULL;
+
+    for (size_t i = 0; ok && i < n; i++) {
+        routes[i] = (struct cfg_route){
+            .loc = entry_loc(r, i), .prefix = list[i].prefix, .len = list[i].len};
+        ok = leads_somewhere(c, &r->l, routes[i].loc, list[i].nexthop.port);
+    }
+    if (ok)
+        check_routes(&r->l, routes, (uint32_t)n, there, c);
+    free(routes);
+    return ok && r->l.d->n_errors == 0;
+}
+
+static int add_route(struct control *c, const struct route_block *r, struct refusal *why)
+{
+    struct cfg_model *m = c->model;
+    int id = take_nexthop(c, &r->nexthop, why), rc;
+
+    if (id < 0)
+        return id;
+    rc = route_add(c->tables->routes, r->prefix, r->len, (uint32_t)id);
+    if (rc != 0) {
+        drop_nexthop(c, (uint32_t)id);
+        refuse(why, "the table has no room for another /%u", r->len);
+        return rc;
+    }
+    metrics_hold();
+    c->route_key[m->n_routes] = key_of(r->prefix, r->len);
+    m->routes[m->n_routes++] =
+        (struct cfg_route){.prefix = r->prefix, .len = r->len, .nexthop = (uint32_t)id - 1};
+    metrics_release();
+    return 0;
+}
+
+/* Remove a route by its index in model->routes[], which the last route gets. */
+static void remove_route(struct control *c, uint32_t index)
+{
+    struct cfg_model *m = c->model;
+    struct cfg_route removed = m->routes[index];
+
+    route_remove(c->tables->routes, removed.prefix, removed.len);
+    metrics_hold();
+    m->routes[index] = m->routes[--m->n_routes];
+    c->route_key[index] = c->route_key[m->n_routes];
+    metrics_release();
+    drop_nexthop(c, removed.nexthop + 1);
+}
+
+/* Add all of n routes, or none. Returns the answer, or NULL after an error. */
+static json_t *add_routes(struct control *c, struct request *r, const struct route_block *list,
+                          size_t n, struct refusal *why)
+{
+    if (!check_new(c, r, list, n))
+        return NULL;
+    if (c->model->n_routes + n > c->model->max_routes) {
+        refuse(why,
+               "there is room for %" PRIu32 " routes, and %" PRIu32
+               " are there: max_routes says how many may be",
+               c->model->max_routes, c->model->n_routes);
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct refusal one;
+
+        if (add_route(c, &list[i], &one) == 0)
+            continue;
+        diag_error(r->l.d, entry_loc(r, i), "%s", one.text);
+        while (i-- > 0)
+            remove_route(c, c->model->n_routes - 1);
+        return NULL;
+    }
+    return answer_changed(n);
+}
+
+/* Let a route lead to another next hop; each packet takes the old or the new one. */
+static int change_route(struct control *c, uint32_t index, const struct route_block *r,
+                        struct refusal *why)
+{
+    int id = take_nexthop(c, &r->nexthop, why), rc;
+    uint32_t old;
+
+    if (id < 0)
+        return id;
+    rc = route_add(c->tables->routes, r->prefix, r->len, (uint32_t)id);
+    if (rc != 0) {
+        drop_nexthop(c, (uint32_t)id);
+        refuse(why, "%s", strerror(-rc));
+        return rc;
+    }
+    old = c->model->routes[index].nexthop + 1;
+    c->model->routes[index].nexthop = (uint32_t)id - 1;
+    drop_nexthop(c, old);
+    return 0;
+}
+
+/* --- requests --- */
+
+static const struct key add_keys[] = {
+    {"routes", KEY_LIST, .help = "objects with the keys of add-route"}};
+static const struct key remove_keys[] = {
+    {"prefix", KEY_PREFIX, .required = true, .help = "whose route"}};
+
+/* The next hop outlives the request, and so does not keep its place in it. */
+static bool want_route(struct request *r, const struct value *v, struct route_block *out)
+{
+    if (!take_route(&r->l, v, r->l.at, true, out))
+        return false;
+    out->nexthop.loc = (struct loc){NULL, 0};
+    return true;
+}
+
+static json_t *add_one(struct control *c, struct request *r, struct refusal *why)
+{
+    struct route_block route;
+
+    return want_route(r, r->v, &route) ? add_routes(c, r, &route, 1, why) : NULL;
+}
+
+static bool read_all(struct request *r, struct route_block *list, size_t n)
+{
+    struct value v[N_ROUTE_KEYS];
+
+    for (size_t i = 0; i < n; i++)
+        if (!want_object(r, &r->v[0], i, "route", route_keys, N_ROUTE_KEYS, v) ||
+            !want_route(r, v, &list[i]))
+            return false;
+    return true;
+}
+
+static json_t *add_many(struct control *c, struct request *r, struct refusal *why)
+{
+    size_t n = want_list(r, &r->v[0], "routes", REQUEST_MAX_CHANGES, "objects");
+    struct route_block *list = calloc(n + 1, sizeof(*list));
+    json_t *answer = NULL;
+
+    if (n > 0 && list != NULL && read_all(r, list, n))
+        answer = add_routes(c, r, list, n, why);
+    free(list);
+    return answer;
+}
+
+/* Returns the index of the route to a prefix, or CFG_NONE after an error. */
+static uint32_t want_index(const struct control *c, uint32_t prefix, uint8_t len,
+                           struct refusal *why)
+{
+    uint32_t index = route_find(c, prefix, len);
+
+    if (index == CFG_NONE)
+        refuse(why, "there is no route to that prefix");
+    return index;
+}
+
+static json_t *change_one(struct control *c, struct request *r, struct refusal *why)
+{
+    struct route_block route;
+    uint32_t index;
+
+    if (!want_route(r, r->v, &route))
+        return NULL;
+    index = want_index(c, route.prefix, route.len, why);
+    if (index == CFG_NONE || !leads_somewhere(c, &r->l, r->l.at, route.nexthop.port) ||
+        change_route(c, index, &route, why) != 0)
+        return NULL;
+    return answer_changed(1);
+}
+
+static json_t *remove_one(struct control *c, struct request *r, struct refusal *why)
+{
+    uint32_t prefix, index;
+    uint8_t len;
+
+    if (!take_prefix(&r->l, &r->v[0], "prefix", &prefix, &len))
+        return NULL;
+    index = want_index(c, prefix, len, why);
+    if (index == CFG_NONE)
+        return NULL;
+    remove_route(c, index);
+    return answer_changed(1);
+}
+
+const struct command route_commands[] = {
+    {"add-route", route_keys, N_ROUTE_KEYS, add_one, "adds a route to a prefix that has none",
+     true},
+    {"add-routes", KEYS(add_keys), add_many, "adds all of them, or none", true},
+    {"change-route", route_keys, N_ROUTE_KEYS, change_one, "lets a route lead elsewhere", true},
+    {"remove-route", KEYS(remove_keys), remove_one, "removes a route", true},
+    {NULL},
+};

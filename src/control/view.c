@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control/view.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "control/rates.h"
+#include "engine/ledger.h"
+
+/* --- QoS as JSON: times in seconds, rates in bit/s --- */
+
+static json_t *hist_json(const struct qos *q, const struct hist *h)
+{
+    return json_pack("{s:I, s:f, s:f, s:f, s:f}", "packets", (json_int_t)h->count, "mean",
+                     qos_seconds(q, hist_mean(h)), "p50", qos_seconds(q, hist_percentile(h, 0.5)),
+                     "p99", qos_seconds(q, hist_percentile(h, 0.99)), "max",
+                     qos_seconds(q, h->max));
+}
+
+static json_t *sojourn_json(const struct qos *q)
+{
+    json_t *all = json_object();
+
+    for (unsigned k = 0; k < QOS_CLASSES; k++)
+        if (q->shape->class[k].size > 0)
+            json_object_set_new(all, class_name(k), hist_json(q, &q->sojourn[k]));
+    return all;
+}
+
+static json_t *error_json(const struct shaping_error *e)
+{
+    return json_pack("{s:f, s:i, s:i, s:i, s:f, s:f, s:i}", "seconds", e->seconds, "limited",
+                     (int)e->limited, "under", (int)e->under, "over", (int)e->over, "median",
+                     e->median, "worst", e->worst, "worst_subscriber", (int)e->worst_subscriber);
+}
+
+#define READ(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
+
+static void add_class(struct sched_class *sum, const struct sched_class *c)
+{
+    sum->cleared += READ(c->cleared);
+    sum->sent +=
+        READ(c->sent); /* before accepted, so that no packet is sent that was not accepted */
+    sum->accepted += READ(c->accepted);
+    sum->bytes += READ(c->bytes);
+    sum->tail += READ(c->tail);
+    sum->aqm += READ(c->aqm);
+}
+
+static uint64_t waiting(const struct sched_class *c)
+{
+    uint64_t left = c->sent + c->cleared;
+
+    return c->accepted > left ? c->accepted - left : 0;
+}
+
+/* The sum of subports first..end - 1, by class. */
+static json_t *classes_json(const struct qos *q, uint32_t first, uint32_t end)
+{
+    json_t *all = json_object();
+
+    for (unsigned k = 0; k < QOS_CLASSES; k++) {
+        struct sched_class sum = {0};
+
+        if (q->shape->class[k].size == 0)
+            continue;
+        for (uint32_t i = first; i < end; i++)
+            add_class(&sum, sched_class(q->sched, i, k));
+        json_object_set_new(all, class_name(k),
+                            json_pack("{s:I, s:I, s:I, s:I, s:I}", "packets", (json_int_t)sum.sent,
+                                      "bytes", (json_int_t)sum.bytes, "waiting",
+                                      (json_int_t)waiting(&sum), "tail", (json_int_t)sum.tail,
+                                      "aqm", (json_int_t)sum.aqm));
+    }
+    return all;
+}
+
+static json_t *subport_json(const struct shaper *s, unsigned i)
+{
+    const struct qos *q = s->q;
+    uint32_t first = i * q->shape->pipes_per_subport, subscribers = 0;
+    uint64_t packets = 0, bytes = 0;
+
+    for (uint32_t p = first; p < first + q->shape->pipes_per_subport; p++) {
+        subscribers += s->subscriber[p] != 0;
+        packets += __atomic_load_n(&q->pipe[p].packets, __ATOMIC_RELAXED);
+        bytes += __atomic_load_n(&q->pipe[p].bytes, __ATOMIC_RELAXED);
+    }
+    return json_pack("{s:s, s:I, s:i, s:I, s:I, s:o}", "name", q->shape->subports[i].name, "rate",
+                     (json_int_t)s->subport_rate[i], "subscribers", (int)subscribers, "packets",
+                     (json_int_t)packets, "bytes", (json_int_t)bytes, "classes",
+                     classes_json(q, i, i + 1));
+}
+
+static json_t *shaper_json(const struct shaper *s)
+{
+    const struct qos *q = s->q;
+    json_t *subports = json_array();
+
+    for (unsigned i = 0; i < q->shape->n_subports; i++)
+        json_array_append_new(subports, subport_json(s, i));
+    return json_pack("{s:s, s:s, s:s, s:I, s:f, s:o, s:o, s:o, s:o, s:o}", "task",
+                     s->task->cfg->name, "scheduler", q->shape->name, "direction",
+                     direction_name(q->direction), "held", (json_int_t)task_held(s->task), "lost",
+                     (double)sched_lost_cycles(q->sched) / (double)q->tsc_hz, "lag",
+                     hist_json(q, &q->lag), "sojourn", sojourn_json(q), "shaping",
+                     error_json(&s->error), "classes", classes_json(q, 0, q->shape->n_subports),
+                     "subports", subports);
+}
+
+json_t *show_qos_json(const struct control *c)
+{
+    json_t *all = json_array();
+
+    for (unsigned i = 0; i < c->n_shapers; i++)
+        json_array_append_new(all, shaper_json(&c->shaper[i]));
+    return all;
+}
+
+/* --- QoS as text: the block below the live table --- */
+
+static const char *time_text(const struct qos *q, const struct hist *h, double p, char buf[32])
+{
+    uint32_t units = p < 1 ? hist_percentile(h, p) : h->max;
+
+    if (h->count == 0)
+        return "-";
+    return format_duration((uint64_t)(qos_seconds(q, units) * 1e6) * 1000, buf, 32);
+}
+
+static void print_lag(const struct shaper *s, const struct hist *lag, FILE *to)
+{
+    char p50[32], p99[32], max[32];
+
+    fprintf(to, "%-12s %-5s %10" PRIu64 " %9s %9s %9s", s->task->cfg->name,
+            direction_name(s->q->direction), task_held(s->task), time_text(s->q, lag, 0.5, p50),
+            time_text(s->q, lag, 0.99, p99), time_text(s->q, lag, 1, max));
+}
+
+static void print_error(const struct control *c, const struct shaping_error *e, FILE *to)
+{
+    const struct cfg_model *m = control_model(c);
+    const struct cfg_subscriber *worst;
+
+    if (e->limited == 0 || !running_has(m, e->worst_subscriber)) {
+        fprintf(to, " %10u %9s %9s\n", 0u, "-", "-");
+        return;
+    }
+    worst = &m->subscribers[e->worst_subscriber - 1];
+    fprintf(to, " %10" PRIu32 " %+8.2f%% %+8.2f%% (%s %u.%u)\n", e->limited, e->median * 100,
+            e->worst * 100, m->ports[worst->port].name, worst->svlan, worst->cvlan);
+}
+
+static void print_sojourn(const struct shaper *s, const struct hist *sojourn, FILE *to)
+{
+    char p50[32], p99[32];
+
+    fprintf(to, "%12s sojourn p50 / p99:", "");
+    for (unsigned k = 0; k < QOS_CLASSES; k++)
+        if (s->q->shape->class[k].size > 0)
+            fprintf(to, "  class %s %s / %s", class_name(k), time_text(s->q, &sojourn[k], 0.5, p50),
+                    time_text(s->q, &sojourn[k], 0.99, p99));
+    fputc('\n', to);
+}
+
+void show_qos_text(const struct control *c, FILE *to, bool whole)
+{
+    if (c->n_shapers == 0)
+        return;
+    fprintf(to, "\n%-12s %-5s %10s %9s %9s %9s %10s %9s %9s\n", "qos", "", "held", "lag p50", "p99",
+            "max", "limited", "median", "worst error");
+    for (unsigned i = 0; i < c->n_shapers; i++) {
+        const struct shaper *s = &c->shaper[i];
+
+        print_lag(s, whole ? &s->q->lag : &s->lag, to);
+        print_error(c, &s->error, to);
+        print_sojourn(s, whole ? s->q->sojourn : s->sojourn, to);
+    }
+    fflush(to);
+}
+
+/* --- subscribers --- */
+
+#define PAGE 1024 /* subscribers whose queues are read before their rows are printed */
+
+struct reading {
+    const struct control *c;
+    struct shaper *s;
+    uint32_t first; /* id of the first subscriber */
+};
+
+/* A core call. */
+static int read_one(struct task *t, uint32_t i, void *ctx)
+{
+    const struct reading *r = ctx;
+    const struct shaper *s = r->s;
+    const struct qos_pipe *p = shaper_pipe(r->c, s, r->first + i);
+    uint32_t pipe;
+
+    (void)t;
+    if (p == NULL)
+        return 0;
+    pipe = (uint32_t)(p - s->q->pipe);
+    for (unsigned k = 0; k < s->n_queues; k++) {
+        int rc =
+            sched_read_queue(s->q->sched, pipe, s->queue[k], &s->counters[pipe * s->n_queues + k]);
+
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+int subscribers_read(struct control *c, uint32_t first, uint32_t n)
+{
+    int rc = 0;
+
+    for (unsigned i = 0; rc == 0 && i < c->n_shapers; i++) {
+        struct reading r = {.c = c, .s = &c->shaper[i], .first = first};
+
+        if (r.s->counters == NULL)
+            r.s->counters = calloc((size_t)r.s->q->n_pipes * r.s->n_queues, sizeof(*r.s->counters));
+        rc = r.s->counters == NULL ? -ENOMEM
+                                   : core_call_each(c->e, r.s->instance, n, read_one, &r, NULL);
+    }
+    return rc;
+}
+
+/* A qos task adds its columns, and those of the queues that it uses. */
+void subscribers_header(const struct control *c, FILE *to)
+{
+    fprintf(to, "id,port,svlan,cvlan,profile");
+    for (unsigned i = 0; i < c->n_shapers; i++) {
+        const struct shaper *s = &c->shaper[i];
+        const char *task = s->task->cfg->name;
+
+        fprintf(to, ",%s_rate,%s_bytes,%s_packets,%s_sojourn_us", task, task, task, task);
+        for (unsigned k = 0; k < s->n_queues; k++) {
+            const char *q = queue_name(s->queue[k]);
+
+            fprintf(to, ",%s_%s_depth,%s_%s_queued,%s_%s_tail,%s_%s_aqm", task, q, task, q, task, q,
+                    task, q);
+        }
+    }
+    fputc('\n', to);
+}
+
+static const struct sched_queue_counters *counters_of(const struct shaper *s,
+                                                      const struct qos_pipe *p)
+{
+    return &s->counters[(uint32_t)(p - s->q->pipe) * s->n_queues];
+}
+
+static void row_of_shaper(const struct shaper *s, const struct qos_pipe *p, FILE *to)
+{
+    const struct cfg_profile *profile =
+        &s->q->cfg->profiles[__atomic_load_n(&p->profile, __ATOMIC_RELAXED)];
+    const struct sched_queue_counters *n = counters_of(s, p);
+
+    fprintf(to, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.1f", profile->shape[s->q->direction].rate,
+            __atomic_load_n(&p->bytes, __ATOMIC_RELAXED),
+            __atomic_load_n(&p->packets, __ATOMIC_RELAXED), qos_sojourn(s->q, p) * 1e6);
+    for (unsigned k = 0; k < s->n_queues; k++)
+        fprintf(to, ",%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64, n[k].depth, n[k].packets, n[k].tail,
+                n[k].aqm);
+}
+
+/* The profile of the pipe, where there is one: a change reaches the core before the model. */
+static const char *profile_name(const struct control *c, uint32_t id)
+{
+    const struct cfg_model *m = control_model(c);
+    uint32_t profile = m->subscribers[id - 1].profile;
+
+    for (unsigned i = 0; i < c->n_shapers; i++) {
+        const struct qos_pipe *p = shaper_pipe(c, &c->shaper[i], id);
+
+        if (p != NULL)
+            profile = __atomic_load_n(&p->profile, __ATOMIC_RELAXED);
+    }
+    return profile != CFG_NONE ? m->qos.profiles[profile].name : "";
+}
+
+void subscribers_row(const struct control *c, uint32_t id, FILE *to)
+{
+    const struct cfg_model *m = control_model(c);
+    const struct cfg_subscriber *sub = &m->subscribers[id - 1];
+
+    if (!running_has(m, id))
+        return;
+    fprintf(to, "%" PRIu32 ",%s,%u,%u,%s", id, m->ports[sub->port].name, sub->svlan, sub->cvlan,
+            profile_name(c, id));
+    for (unsigned i = 0; i < c->n_shapers; i++) {
+        const struct shaper *s = &c->shaper[i];
+        const struct qos_pipe *p = shaper_pipe(c, s, id);
+
+        if (p != NULL) {
+            row_of_shaper(s, p, to);
+            continue;
+        }
+        for (unsigned k = 0; k < 4 + 4 * s->n_queues; k++)
+            fputc(',', to);
+    }
+    fputc('\n', to);
+}
+
+int subscribers_dump(struct control *c, FILE *to)
+{
+    uint32_t all = control_model(c)->n_subscribers;
+
+    subscribers_header(c, to);
+    for (uint32_t first = 1; first <= all; first += PAGE) {
+        uint32_t n = RTE_MIN((uint32_t)PAGE, all - first + 1);
+        int rc = subscribers_read(c, first, n);
+
+        if (rc != 0)
+            return rc;
+        for (uint32_t id = first; id < first + n; id++)
+            subscribers_row(c, id, to);
+    }
+    return ferror(to) ? -EIO : 0;
+}
+
+static json_t *queues_json(const struct shaper *s, const struct qos_pipe *p)
+{
+    const struct sched_queue_counters *n = counters_of(s, p);
+    json_t *queues = json_object();
+
+    for (unsigned k = 0; k < s->n_queues; k++)
+        json_object_set_new(queues, queue_name(s->queue[k]),
+                            json_pack("{s:i, s:I, s:I, s:I, s:I}", "depth", (int)n[k].depth,
+                                      "queued", (json_int_t)n[k].packets, "queued_bytes",
+                                      (json_int_t)n[k].bytes, "tail", (json_int_t)n[k].tail, "aqm",
+                                      (json_int_t)n[k].aqm));
+    return queues;
+}
+
+static json_t *shaped_json(const struct shaper *s, const struct qos_pipe *p)
+{
+    const struct cfg_profile *profile =
+        &s->q->cfg->profiles[__atomic_load_n(&p->profile, __ATOMIC_RELAXED)];
+
+    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:f, s:o}", "task", s->task->cfg->name, "direction",
+                     direction_name(s->q->direction), "rate",
+                     (json_int_t)profile->shape[s->q->direction].rate, "bytes",
+                     (json_int_t)__atomic_load_n(&p->bytes, __ATOMIC_RELAXED), "packets",
+                     (json_int_t)__atomic_load_n(&p->packets, __ATOMIC_RELAXED), "sojourn",
+                     qos_sojourn(s->q, p), "queues", queues_json(s, p));
+}
+
+json_t *subscriber_json(const struct control *c, uint32_t id)
+{
+    const struct cfg_model *m = control_model(c);
+    const struct cfg_subscriber *sub = &m->subscribers[id - 1];
+    json_t *shaped = json_array();
+
+    for (unsigned i = 0; i < c->n_shapers; i++) {
+        const struct qos_pipe *p = shaper_pipe(c, &c->shaper[i], id);
+
+        if (p != NULL)
+            json_array_append_new(shaped, shaped_json(&c->shaper[i], p));
+    }
+    return json_pack("{s:i, s:s, s:i, s:i, s:s, s:o}", "id", (int)id, "port",
+                     m->ports[sub->port].name, "svlan", (int)sub->svlan, "cvlan", (int)sub->cvlan,
+                     "profile", profile_name(c, id), "shaped", shaped);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* QoS for people and programs: the block below the live table, and JSON. */
+#ifndef CONTROL_VIEW_H
+#define CONTROL_VIEW_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "control/control.h"
+
+/** Print lag, sojourn times and shaping error of each qos task: of the last interval, or where
+ * whole is true of the whole run, except for the shaping error, which is always that of the last
+ * interval. Prints nothing without qos tasks. */
+void show_qos_text(const struct control *c, FILE *to, bool whole);
+
+/** The QoS of the whole run, with subports: the array qos[] of doc/report.md. NULL without memory.
+ */
+json_t *show_qos_json(const struct control *c);
+
+/** Read the counters of the queues of n subscribers from id first on, on the cores of their
+ * schedulers; the functions below show them. Returns 0, -ENOMEM or -ETIMEDOUT. */
+int subscribers_read(struct control *c, uint32_t first, uint32_t n);
+
+/** Print a line of CSV: the names of the columns; the figures of a subscriber. */
+void subscribers_header(const struct control *c, FILE *to);
+void subscribers_row(const struct control *c, uint32_t id, FILE *to);
+
+/** Read all subscribers and print them as CSV. Returns 0 or -errno. */
+int subscribers_dump(struct control *c, FILE *to);
+
+/** The figures of a subscriber as a JSON object. */
+json_t *subscriber_json(const struct control *c, uint32_t id);
+
+#endif
