@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* vbng: check, start, run, stop. Everything that is started here is taken down in reverse order. */
+/*
+ * vbng: options, check, EAL, start, run, stop. Read from main() at the end upwards: main() reads
+ * the configuration and makes the plan, act() does what the options ask for, run_served() opens the
+ * control socket, run_plan() starts EAL and builds the engine, run_controlled(), run_with_state()
+ * and run_and_account() run it, and run() is the loop of the main thread. Each function takes down,
+ * in reverse order, what it has started.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,32 +16,29 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/output.h"
 #include "capture/capture.h"
 #include "config/model.h"
-#include "config/plan.h"
-#include "control/metrics_qos.h"
+#include "plan/plan.h"
+#include "control/view_metrics.h"
 #include "control/server.h"
-#include "control/show.h"
+#include "control/view.h"
 #include "control/state.h"
-#include "control/subscribers.h"
 #include "engine/eal.h"
 #include "engine/engine.h"
 #include "engine/ledger.h"
-#include "explain/offline.h"
+#include "explain/explain.h"
 #include "options.h"
 #include "provision.h"
+#include "telemetry/documents.h"
 #include "telemetry/live.h"
 #include "telemetry/metrics.h"
 #include "telemetry/metrics_engine.h"
-#include "telemetry/metrics_plan.h"
 #include "telemetry/report.h"
-#include "telemetry/sample.h"
 
-#define SHOW_S 1.0 /* between two tables, and two samples of the QoS */
-#define WATCH_S                                                                                    \
-    0.02 /* between two looks at the devices; without a control socket, the loop's pace */
-
-#define SAMPLE_PERIOD_NS 10000000
+#define SHOW_S           1.0      /* between two tables, and two samples of the QoS */
+#define WATCH_S          0.02     /* between two calls of engine_watch(); the loop's longest wait */
+#define SAMPLE_PERIOD_NS 10000000 /* default of --sample-period */
 
 static volatile sig_atomic_t stop_signal;
 
@@ -52,7 +55,7 @@ static double seconds_since(const struct timespec *start)
     return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
 }
 
-/* Also the pace of the main thread. */
+/* Wait for the time that the loop has, and serve requests meanwhile. */
 static void wait_for_requests(struct server *server, struct control *control, double seconds)
 {
     struct timespec pause = {.tv_nsec = (long)(seconds * 1e9)};
@@ -71,7 +74,7 @@ static void take_sample(struct control *control)
     metrics_release();
 }
 
-/* What the main thread does every second, and at the end of the run. */
+/* Sample the QoS and print the live table. seconds: since the last call. */
 static void show(struct live *live, struct control *control, double seconds)
 {
     take_sample(control);
@@ -81,8 +84,8 @@ static void show(struct live *live, struct control *control, double seconds)
     show_qos_text(control, stdout, false);
 }
 
-/* Until a signal, the end of the duration or the end of all sources. Returns how long it was, in
- * seconds. */
+/* The loop of the main thread, until a signal, the end of the duration or the end of all sources.
+ * Returns the time that the run took, in seconds. */
 static double run(struct engine *e, struct control *control, struct server *server,
                   struct sample *sample, struct state *state, const struct options *o)
 {
@@ -90,7 +93,7 @@ static double run(struct engine *e, struct control *control, struct server *serv
     double now = 0, shown = 0, watched = 0, pace = WATCH_S;
     struct timespec start;
 
-    /* twice in a period, so that none is missed */
+    /* half a period of --sample, so that no sample is missed */
     if (sample != NULL && (double)o->sample_period_ns / 2e9 < pace)
         pace = (double)o->sample_period_ns / 2e9;
 
@@ -122,11 +125,8 @@ static double run(struct engine *e, struct control *control, struct server *serv
 
 static int open_output(const char *path, FILE **f)
 {
-    *f = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
-    if (*f != NULL)
-        return 0;
-    log_error("%s: %s", path, strerror(errno));
-    return -errno;
+    *f = strcmp(path, "-") == 0 ? stdout : output_open(path);
+    return *f != NULL ? 0 : -errno;
 }
 
 static int close_output(const char *path, FILE *f, int rc)
@@ -143,17 +143,11 @@ static int close_output(const char *path, FILE *f, int rc)
 static int write_report(const struct engine *e, const struct control *control, const char *path,
                         double seconds)
 {
-    char *qos = show_qos_report(control);
-    int rc;
     FILE *f;
+    int rc = open_output(path, &f);
 
-    rc = open_output(path, &f);
-    if (rc == 0) {
-        report_write(e, f, seconds, qos != NULL ? qos : "[]");
-        rc = close_output(path, f, 0);
-    }
-    free(qos);
-    return rc;
+    return rc != 0 ? rc
+                   : close_output(path, f, report_write(e, f, seconds, show_qos_json(control)));
 }
 
 static int write_subscribers(struct control *control, const char *path)
@@ -164,17 +158,7 @@ static int write_subscribers(struct control *control, const char *path)
     return rc != 0 ? rc : close_output(path, f, subscribers_dump(control, f));
 }
 
-static struct tables *make_tables(const struct engine *e)
-{
-    const struct plan *p = e->plan;
-    uint8_t mac[CFG_MAX_PORTS][6];
-
-    for (unsigned i = 0; i < p->cfg->n_ports; i++)
-        memcpy(mac[i], &e->ports[i].mac, sizeof(mac[i]));
-    return provision(p->cfg, (const uint8_t(*)[6])mac, engine_socket(p->cores[0].socket));
-}
-
-/* The engine is built: run, stop, account. */
+/* Run the engine, stop it, and print and write what it did. */
 static int run_and_account(struct engine *e, struct control *control, struct server *server,
                            struct state *state, const struct options *o)
 {
@@ -203,7 +187,7 @@ static int run_and_account(struct engine *e, struct control *control, struct ser
     return ledger_balances(&ledger) ? EXIT_OK : EXIT_LEDGER;
 }
 
-/* With what another run has kept, and keeping it for the next. */
+/* Run with the state that another run has kept (--state), and keep it for the next. */
 static int run_with_state(struct engine *e, struct control *control, struct server *server,
                           const struct options *o)
 {
@@ -229,14 +213,24 @@ static int run_controlled(struct engine *e, struct tables *tables, struct server
     else if ((control->capture = capture_open(e, tables, o->capture_dir)) == NULL)
         log_error("expected --capture-dir DIR, a folder");
     else if (metrics_engine_add(e) != 0 || metrics_qos_add(control) != 0 ||
-             metrics_plan_add(e->plan) != 0) /* the last: who has it finds all others */
+             documents_add(e->plan) != 0) /* the last: a reader that finds it finds all others */
         log_error("DPDK's telemetry library has no room for our commands");
     else
         status = run_with_state(e, control, server, o);
     metrics_close();
-    metrics_plan_close();
+    documents_close();
     control_free(control);
     return status;
+}
+
+static struct tables *make_tables(const struct engine *e)
+{
+    const struct plan *p = e->plan;
+    uint8_t mac[CFG_MAX_PORTS][6];
+
+    for (unsigned i = 0; i < p->cfg->n_ports; i++)
+        memcpy(mac[i], &e->ports[i].mac, sizeof(mac[i]));
+    return provision(p->cfg, (const uint8_t(*)[6])mac, engine_socket(p->cores[0].socket));
 }
 
 static int explain_only(const struct engine *e, struct tables *tables, const char *text)
@@ -274,7 +268,8 @@ static int run_plan(const struct plan *p, struct server *server, const struct op
     return status;
 }
 
-/* The control socket comes first: whoever shares its path with another vbng is told at once. */
+/* Open the control socket, then run. The socket comes first, so that a path that another vbng uses
+ * is an error at once. */
 static int run_served(const struct plan *p, const struct options *o)
 {
     struct server *server = NULL;
@@ -290,6 +285,19 @@ static int run_served(const struct plan *p, const struct options *o)
     return status;
 }
 
+static int print_json(const struct plan *p)
+{
+    char *text = plan_json(p, true);
+
+    if (text == NULL) {
+        log_error("no memory for the plan as JSON");
+        return EXIT_START;
+    }
+    puts(text);
+    free(text);
+    return EXIT_OK;
+}
+
 static int act(struct cfg_model *m, struct plan *p, const struct options *o)
 {
     switch (o->action) {
@@ -298,13 +306,10 @@ static int act(struct cfg_model *m, struct plan *p, const struct options *o)
                m->n_ports, m->n_subscribers, m->n_routes, m->n_tasks, p->n_cores);
         return EXIT_OK;
     case ACTION_PLAN:
-        o->print_plan(p, stdout);
+        plan_print_text(p, stdout);
         return EXIT_OK;
-    case ACTION_DESCRIBE:
-        if (o->describe(p, &o->description, stdout) == 0)
-            return EXIT_OK;
-        log_error("no memory for the description");
-        return EXIT_START;
+    case ACTION_PLAN_JSON:
+        return print_json(p);
     case ACTION_EXPLAIN:
         offline_prepare(m, p);
         return run_plan(p, NULL, o);
@@ -314,7 +319,7 @@ static int act(struct cfg_model *m, struct plan *p, const struct options *o)
     return run_served(p, o);
 }
 
-/* task_types[] as the configuration wants to see it. */
+/* The schemas of task_types[], which is all that the configuration needs to know of them. */
 static const struct task_schema *const *schemas(void)
 {
     static const struct task_schema *list[64];
@@ -340,7 +345,7 @@ int main(int argc, char **argv)
     umask(umask(0) | S_IWOTH); /* also for the sockets that DPDK's drivers make */
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    signal(SIGPIPE, SIG_IGN); /* net_virtio_user writes to a peer that may have gone */
+    signal(SIGPIPE, SIG_IGN); /* net_virtio_user writes to its peer, which may have gone */
     o.config.schemas = schemas();
     o.config.template_dir = VBNG_DATADIR "/pkt_templates";
     model = config_load(o.path, &o.config, &diags);

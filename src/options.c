@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The help, the options that getopt_long() knows, and what each does. */
 #include "options.h"
 
 #include <errno.h>
@@ -9,8 +10,9 @@
 
 #include "base/log.h"
 #include "base/units.h"
+#include "help.h"
 
-#define SAMPLE_LEAST_NS 1000000
+#define SAMPLE_LEAST_NS 1000000 /* of --sample-period */
 
 static void usage(FILE *to)
 {
@@ -22,11 +24,8 @@ static void usage(FILE *to)
         "  -c, --config FILE      the same as FILE\n"
         "      --capture-dir DIR  where captures are written (vbngctl capture), default: here\n"
         "      --check            only check the configuration; needs no DPDK, huge pages or root\n"
-        "      --plan[=FORM]      only show what would be built; FORM: text (default), json, dot\n"
-        "      --describe[=FORM[,image=NAME][,resource=NAME]]\n"
-        "                         only print what an orchestrator must provide; FORM: json "
-        "(default),\n"
-        "                         tosca (ETSI SOL001), k8s (image: container, resource: NICs)\n"
+        "      --plan[=FORM]      only show what would be built; FORM: text (default), json\n"
+        "                         (vbng-lab describe: what it needs, for orchestrators; pictures)\n"
         "      --control PATH     answer requests on a Unix socket: see doc/control.md, vbngctl\n"
         "      --control-group GROUP, --control-mode MODE\n"
         "                         who may use it: its group, and 0600 (default) to 0770; with a "
@@ -56,7 +55,10 @@ static void usage(FILE *to)
         "                         this machine, \"2x10x2\" is sockets x cores x threads\n"
         "  -v, --verbose          show what DPDK and its drivers say\n"
         "  -V, --version          print versions\n"
-        "  -h, --help             print this\n"
+        "  -h, --help [WORD]      print this, or what WORD is: a type of task, a drop reason, "
+        "tasks,\n"
+        "                         drops (all of them), json (all that is known of tasks, for "
+        "programs)\n"
         "\n"
         "exit status: 0 done and the ledger balances, 1 configuration, 2 usage, 3 start, 4 "
         "ledger,\n"
@@ -64,49 +66,18 @@ static void usage(FILE *to)
         "see vbng(8), vbng.cfg(5)\n");
 }
 
-static int parse_plan_form(const char *form, struct options *o)
+/* The form of --plan. Returns NULL, or what is wrong. */
+static const char *parse_plan_form(const char *form, struct options *o)
 {
     o->action = ACTION_PLAN;
     if (form == NULL || strcmp(form, "text") == 0)
-        o->print_plan = plan_print_text;
-    else if (strcmp(form, "json") == 0)
-        o->print_plan = plan_print_json;
-    else if (strcmp(form, "dot") == 0)
-        o->print_plan = plan_print_dot;
-    else
-        return -EINVAL;
-    return 0;
-}
-
-/* FORM, then what the form wants to know; cuts the argument into pieces. */
-static int parse_describe_form(char *arg, struct options *o)
-{
-    enum { IMAGE, RESOURCE };
-    static char image_key[] = "image", resource_key[] = "resource";
-    static char *const keys[] = {[IMAGE] = image_key, [RESOURCE] = resource_key, NULL};
-    char *form = arg != NULL ? strsep(&arg, ",") : NULL, *value;
-
-    o->action = ACTION_DESCRIBE;
-    o->description = (struct describe_options){.version = VBNG_VERSION};
-    if (form == NULL || strcmp(form, "json") == 0)
-        o->describe = describe_json;
-    else if (strcmp(form, "tosca") == 0)
-        o->describe = describe_tosca;
-    else if (strcmp(form, "k8s") == 0)
-        o->describe = describe_k8s;
-    else
-        return -EINVAL;
-    while (arg != NULL && *arg != '\0') {
-        int key = getsubopt(&arg, keys, &value);
-
-        if (o->describe != describe_k8s || key < 0 || value == NULL || *value == '\0')
-            return -EINVAL;
-        if (key == IMAGE)
-            o->description.image = value;
-        else
-            o->description.resource = value;
-    }
-    return 0;
+        return NULL;
+    o->action = ACTION_PLAN_JSON;
+    if (strcmp(form, "json") == 0)
+        return NULL;
+    return strcmp(form, "dot") == 0
+               ? "replaced by: vbng-lab describe dot FILE"
+               : "expected text or json (pictures: vbng-lab describe dot FILE)";
 }
 
 static int add_set(const char *text, struct options *o)
@@ -161,21 +132,51 @@ static const struct option longs[] = {
     {"topology", required_argument, NULL, OPT_TOPOLOGY},
     {"verbose", no_argument, NULL, 'v'},
     {"version", no_argument, NULL, 'V'},
-    {"help", no_argument, NULL, 'h'},
+    {"help", optional_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
 
-/* What the argument of an option should have been; NULL where it is right. */
-static const char *take_argument(int c, char *arg, struct options *o)
+/* Where an option that is a mere text is kept; NULL for all other options. */
+static const char **text_option(int c, struct options *o)
 {
     switch (c) {
+    case 'c':
+        return &o->path;
+    case 'r':
+        return &o->report;
+    case OPT_CAPTURE_DIR:
+        return &o->capture_dir;
+    case OPT_CONTROL:
+        return &o->control;
+    case OPT_CONTROL_GROUP:
+        return &o->access.group;
+    case OPT_LAYOUT:
+        return &o->config.layout;
+    case OPT_SAMPLE:
+        return &o->sample;
+    case OPT_STATE:
+        return &o->state;
+    case OPT_SUBSCRIBERS:
+        return &o->subscribers;
+    case OPT_TOPOLOGY:
+        return &o->config.topology;
+    default:
+        return NULL;
+    }
+}
+
+/* Take an option. Returns NULL, or what its argument should have been. */
+static const char *take_argument(int c, const char *arg, struct options *o)
+{
+    const char **text = text_option(c, o);
+
+    if (text != NULL)
+        *text = arg;
+    switch (c) {
     case OPT_PLAN:
-        return parse_plan_form(arg, o) == 0 ? NULL : "expected text, json or dot";
+        return parse_plan_form(arg, o);
     case OPT_DESCRIBE:
-        return parse_describe_form(arg, o) == 0
-                   ? NULL
-                   : "expected json, tosca or k8s; k8s also with ,image=NAME and "
-                     ",resource=DOMAIN/NAME";
+        return "replaced by: vbng-lab describe json|tosca|k8s FILE";
     case 'd':
         return parse_duration(arg, &o->duration_ns) == 0 && o->duration_ns > 0
                    ? NULL
@@ -190,51 +191,21 @@ static const char *take_argument(int c, char *arg, struct options *o)
     case OPT_CHECK:
         o->action = ACTION_CHECK;
         break;
-    case 'c':
-        o->path = arg;
-        break;
     case OPT_EXPLAIN:
         o->action = ACTION_EXPLAIN;
         o->explain = arg;
         o->config.share_cpus = true;
         break;
-    case OPT_LAYOUT:
-        o->config.layout = arg;
-        break;
     case 'l':
     case 'q':
         o->live = c == 'l';
-        break;
-    case 'r':
-        o->report = arg;
-        break;
-    case OPT_CAPTURE_DIR:
-        o->capture_dir = arg;
-        break;
-    case OPT_CONTROL:
-        o->control = arg;
-        break;
-    case OPT_CONTROL_GROUP:
-        o->access.group = arg;
         break;
     case OPT_CONTROL_MODE:
         return parse_access_mode(arg, &o->access.mode) == 0
                    ? NULL
                    : "expected an octal mode of owner and group, 0600 to 0770; others get nothing";
-    case OPT_STATE:
-        o->state = arg;
-        break;
-    case OPT_SUBSCRIBERS:
-        o->subscribers = arg;
-        break;
-    case OPT_SAMPLE:
-        o->sample = arg;
-        break;
     case OPT_SHARE:
         o->config.share_cpus = true;
-        break;
-    case OPT_TOPOLOGY:
-        o->config.topology = arg;
         break;
     case 'v':
         o->verbose = true;
@@ -243,6 +214,7 @@ static const char *take_argument(int c, char *arg, struct options *o)
     return NULL;
 }
 
+/* The long name of an option; every option has one. */
 static const char *long_name(int c)
 {
     const struct option *option = longs;
@@ -254,7 +226,6 @@ static const char *long_name(int c)
 
 int options_parse(int argc, char **argv, struct options *o)
 {
-    char said[256];
     int c;
 
     while ((c = getopt_long(argc, argv, "c:d:lqr:vVh", longs, NULL)) != -1) {
@@ -265,16 +236,20 @@ int options_parse(int argc, char **argv, struct options *o)
             printf("vbng %s\n", VBNG_VERSION);
             return EXIT_OK;
         case 'h':
+            if (optarg == NULL && optind < argc && argv[optind][0] != '-')
+                optarg = argv[optind];
+            if (optarg != NULL)
+                return help_word(optarg);
             usage(stdout);
             return EXIT_OK;
         case '?':
             usage(stderr);
             return EXIT_USAGE;
         }
-        snprintf(said, sizeof(said), "%s", optarg != NULL ? optarg : ""); /* it may be cut below */
         wrong = take_argument(c, optarg, o);
         if (wrong != NULL) {
-            log_error("--%s %s: %s", long_name(c), said, wrong);
+            log_error("--%s%s%s: %s", long_name(c), optarg != NULL ? " " : "",
+                      optarg != NULL ? optarg : "", wrong);
             return EXIT_USAGE;
         }
     }

@@ -3,35 +3,30 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
-#include "config/describe.h"
 #include "config/model.h"
-#include "config/plan.h"
-#include "control/listen.h"
+#include "control/server.h"
 
 #define OPTIONS_MAX_SET 64
 
 enum exit_status {
     EXIT_OK = 0,
     EXIT_CONFIG = 1,   /* the configuration has errors */
-    EXIT_USAGE = 2,    /* the command line has */
+    EXIT_USAGE = 2,    /* the command line has errors */
     EXIT_START = 3,    /* something did not start */
     EXIT_LEDGER = 4,   /* packets are missing */
     EXIT_NOT_SENT = 5, /* --explain: the frame would not be sent */
 };
 
-enum action { ACTION_RUN, ACTION_CHECK, ACTION_PLAN, ACTION_DESCRIBE, ACTION_EXPLAIN };
+enum action { ACTION_RUN, ACTION_CHECK, ACTION_PLAN, ACTION_PLAN_JSON, ACTION_EXPLAIN };
 
 struct options {
     enum action action;
-    void (*print_plan)(const struct plan *p, FILE *to);
-    describe_form *describe;
-    struct describe_options description;
     const char *path, *report;
     const char *explain;     /* a frame in words, or NULL */
     const char *control;     /* path of the control socket, or NULL */
-    struct access access;    /* to it */
+    struct access access;    /* to the control socket */
     const char *capture_dir; /* where captures are written */
-    const char *subscribers; /* where to write all of them at the end, or NULL */
+    const char *subscribers; /* where to write what each subscriber got, or NULL */
     const char *state;       /* where to keep live changes and learned MACs, or NULL */
     const char *sample;      /* where to write the counters over time, or NULL */
     uint64_t sample_period_ns;
@@ -41,7 +36,8 @@ struct options {
     bool live, verbose;
 };
 
-/** Returns -1 to go on, or the exit status. */
+/** Read the command line into o, which has the defaults. Returns -1 to go on, or the exit status:
+ * the help, the version or the error has been printed. */
 int options_parse(int argc, char **argv, struct options *o);
 
 #endif

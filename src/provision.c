@@ -9,7 +9,6 @@
 #include <rte_rcu_qsbr.h>
 
 #include "base/log.h"
-#include "control/specs.h"
 #include "tables/memory.h"
 
 static_assert(DSCP_CLASSES == QOS_CLASSES && DSCP_BE == QOS_BE && DSCP_QUEUES == QOS_QUEUES,

@@ -13,4 +13,46 @@
 struct tables *provision(const struct cfg_model *m, const uint8_t (*port_mac)[6], int socket);
 void provision_free(struct tables *t);
 
+/** A subscriber as the table wants him; gateway_mac: of his port. s and gateway_mac must live as
+ * long as the spec. */
+static inline struct subscriber_spec subscriber_spec_of(const struct cfg_model *m,
+                                                        const struct cfg_subscriber *s,
+                                                        const uint8_t *gateway_mac)
+{
+    return (struct subscriber_spec){
+        .port = (uint8_t)s->port,
+        .svlan = s->svlan,
+        .cvlan = s->cvlan,
+        .tpid = m->ports[s->port].tpid,
+        .ipv4 = s->ipv4,
+        .ipv4_len = s->ipv4_len,
+        .has_gre_key = s->has_gre_key,
+        .gre_key = s->gre_key,
+        .path = s->pipe != CFG_NONE ? s->pipe * QOS_QUEUES : SUBSCRIBER_NO_PATH,
+        .gateway_mac = gateway_mac,
+        .mac = s->has_mac ? s->mac : NULL,
+    };
+}
+
+/** A next hop as the table wants it; gateway_mac: of its port. nh and gateway_mac must live as long
+ * as the spec. */
+static inline struct nexthop_spec
+nexthop_spec_of(const struct cfg_model *m, const struct cfg_nexthop *nh, const uint8_t *gateway_mac)
+{
+    const struct cfg_port *port = &m->ports[nh->port];
+
+    return (struct nexthop_spec){
+        .port = (uint8_t)nh->port,
+        .mtu = port->mtu,
+        .gateway_mac = gateway_mac,
+        .mac = nh->mac_set ? nh->mac : NULL,
+        .via = nh->via,
+        .has_gre = nh->has_gre,
+        .has_mpls = nh->has_mpls,
+        .gre_source = port->addresses[0],
+        .gre_destination = nh->gre,
+        .label = nh->mpls,
+    };
+}
+
 #endif
