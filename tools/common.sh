@@ -2,20 +2,71 @@
 # Shared by tools/demo and tools/test: packages and build. Sourced, not run.
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-BUILD_PACKAGES="gcc meson ninja-build pkg-config libdpdk-dev libconfig-dev libjansson-dev libcunit1-dev"
+BUILD_PACKAGES="gcc meson ninja-build pkg-config|pkgconf libdpdk-dev libconfig-dev libjansson-dev libcunit1-dev"
 
 say() { printf '%s\n' "== $*"; }
 die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
-# install PACKAGE...: what is missing, and nothing else. Needs root only when something is missing.
-install() {
-    local missing=() p
-    for p in "$@"; do
-        [ "$(dpkg-query -W -f='${db:Status-Status}' "$p" 2>/dev/null)" = installed ] || missing+=("$p")
+installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+# known PACKAGE: apt has a version of it to install
+known() { LC_ALL=C apt-cache policy "$1" 2>/dev/null | grep -q '^  Candidate: [^(]'; }
+
+# has_lists: apt was updated once; until then it knows only what is installed
+has_lists() { compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null; }
+
+# pick A|B|C: prints the first of these names that is installed, else the first that apt knows
+pick() {
+    local p
+    for p in ${1//|/ }; do
+        installed "$p" && { echo "$p"; return; }
     done
-    [ ${#missing[@]} -eq 0 ] && return
-    [ "$(id -u)" -eq 0 ] || die "these Debian packages are missing: ${missing[*]}; run: sudo tools/$(basename "$0")"
-    say "installing ${missing[*]}"
+    for p in ${1//|/ }; do
+        known "$p" && { echo "$p"; return; }
+    done
+    return 1
+}
+
+# look PACKAGE...: fills missing[] with what apt shall install, unknown[] and absent[] with what no list of apt has: the
+# packages that are needed, and those that are not
+look() {
+    local word p
+    missing=() unknown=() absent=()
+    for word in "$@"; do
+        if p=$(pick "${word%\?}"); then
+            installed "$p" || missing+=("$p")
+        elif [ "$word" = "${word%\?}" ]; then
+            unknown+=("$word")
+        else
+            absent+=("${word%\?}")
+        fi
+    done
+}
+
+# install PACKAGE...: what is missing, and nothing else. Needs root only when something is missing. A|B is whichever of
+# them the distribution has; a name with ? at its end is left out where the distribution does not have it.
+install() {
+    local missing unknown absent
+    if ! command -v apt-get >/dev/null; then
+        say "no apt here: nothing is installed; on Debian the packages are: $*"
+        return
+    fi
+    look "$@"
+    if [ "$(id -u)" -ne 0 ]; then
+        missing+=("${unknown[@]%%|*}")
+        [ ${#missing[@]} -eq 0 ] || die "these packages are missing: ${missing[*]}; run: sudo $0"
+    elif [ $((${#missing[@]} + ${#unknown[@]} + ${#absent[@]})) -gt 0 ]; then
+        [ $((${#missing[@]} + ${#unknown[@]})) -eq 0 ] && has_lists || apt-get update -qq
+        look "$@"
+        [ ${#unknown[@]} -eq 0 ] ||
+            die "apt knows no package ${unknown[*]//|/ or }; Debian 12 and 13 have all in main, Ubuntu 24.04 in universe: add-apt-repository universe"
+    fi
+    [ ${#absent[@]} -eq 0 ] || say "apt knows no package ${absent[*]//|/ or }: tests that need it are skipped"
+    [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}"
+}
+
+apt_install() {
+    say "installing $*"
     (
         # Open vSwitch brings a service, which is neither started nor left to start with the machine
         policy=/usr/sbin/policy-rc.d
@@ -25,9 +76,8 @@ install() {
             chmod +x $policy
         fi
         export DEBIAN_FRONTEND=noninteractive
-        apt-get update -qq
-        apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
-        case " ${missing[*]} " in
+        apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+        case " $* " in
         *" openvswitch-switch-dpdk "*)
             ! command -v systemctl >/dev/null || systemctl --quiet disable openvswitch-switch.service 2>/dev/null || true ;;
         esac
@@ -45,7 +95,7 @@ give_back() {
 }
 trap give_back EXIT
 
-# build DIR [MESON OPTION...]
+# build DIR [MESON OPTION...]: a folder that is configured keeps its options, unless werror is among them
 build() {
     local dir=$1
     shift
@@ -53,6 +103,8 @@ build() {
         say "configuring $(basename "$dir")"
         meson setup "$dir" "$top" "$@" >"$dir.log" 2>&1 || { cat "$dir.log"; die "meson setup failed"; }
         mv "$dir.log" "$dir/setup.log"
+    elif [[ " $* " = *" -Dwerror="* ]]; then
+        meson configure "$dir" "$@"
     fi
     say "building $(basename "$dir")"
     ninja -C "$dir" >"$dir/build.log" 2>&1 || { tail -n 40 "$dir/build.log"; die "the build failed"; }

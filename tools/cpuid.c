@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Prints the CPUID leaves that tell of TLBs, one a line: leaf, subleaf, eax, ebx, ecx, edx in
- * hexadecimal. Read by tools/vbnglab/tlb.py. */
+ * hexadecimal. Read by tools/vbnglab/experiments/tlb.py. */
 #include <stdio.h>
 
 #if defined(__x86_64__) || defined(__i386__)

@@ -6,7 +6,7 @@ import re
 from .finding import BAD, NOTE, Finding, ok
 from .machine import format_list, parse_list
 
-DEEP_US = 10  # a sleep that takes longer than this to wake from is deep
+DEEP_US = 10  # microseconds: an idle state that takes longer to leave is deep
 STEAL_NOTE, STEAL_BAD = 0.001, 0.01
 REBOOT = "update-grub && reboot"
 
@@ -30,13 +30,13 @@ def present(machine, needs):
 
 
 def isolated_cpus(machine):
-    """By isolcpus, or by an isolated partition of cpuset."""
+    """CPUs that are isolated by isolcpus, or by a partition of cpuset."""
     return (parse_list(machine.read("sys/devices/system/cpu/isolated"))
             | parse_list(machine.read("sys/fs/cgroup/cpuset.cpus.isolated")))
 
 
 def isolation(machine, needs):
-    """isolcpus, nohz_full and rcu_nocbs are parameters of one command line: each has a finding, one mends all."""
+    """Check isolcpus, nohz_full and rcu_nocbs; a change of the kernel's command line mends all three."""
     cpus = format_list(needs.cpus or machine.online - {min(machine.online, default=0)})
     mend = (grub(f"isolcpus=managed_irq,domain,{cpus} nohz_full={cpus} rcu_nocbs={cpus}")
             if machine.online - needs.cpus else "leave a CPU out of the layout")
@@ -68,7 +68,7 @@ def balancer(machine, needs):
 
 
 def interrupts(machine, needs):
-    """Interrupts that go to a CPU of the layout."""
+    """Check that no interrupt goes to a CPU of the layout."""
     if not needs.named:
         return
     hit = []
@@ -115,7 +115,7 @@ def turbo(machine, needs):
 
 
 def sleeps(machine, needs):
-    """Idle states that take long to wake from."""
+    """Check for idle states that take long to leave."""
     deep = set()
     for cpu in needs.cpus or machine.online:
         for path in machine.glob(f"sys/devices/system/cpu/cpu{cpu}/cpuidle/state[0-9]*"):
@@ -130,7 +130,7 @@ def sleeps(machine, needs):
 
 
 def siblings(machine, needs):
-    """Hardware threads beside those of the layout: others of the layout, or whoever comes."""
+    """Check the SMT siblings of the layout's CPUs: they may be in the layout, too, or be taken by other programs."""
     shared, open_ = [], set()
     isolated = isolated_cpus(machine)
     for cpu in sorted(needs.cpus):
@@ -154,7 +154,7 @@ def siblings(machine, needs):
 
 
 def steal(machine, needs):
-    """Share of the time since boot that a hypervisor gave to others."""
+    """Check the share of time since boot that the hypervisor gave to other guests."""
     worst, where = 0.0, None
     for line in (machine.read("proc/stat") or "").splitlines():
         match = re.match(r"cpu(\d+)\s+(.*)", line)

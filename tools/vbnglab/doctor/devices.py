@@ -22,7 +22,7 @@ def placement(machine, needs):
         node = machine.number(f"{device(address)}/numa_node")
         used = {machine.node_of(c) for c in cpus}
         if node is None:
-            continue  # not there: the driver's finding says so
+            continue  # an absent card is in the finding about drivers
         if node < 0:
             if len(machine.nodes()) > 1:
                 yield Finding("numa", NOTE, f"{name} ({address}): the firmware does not say its node", "known",
@@ -73,7 +73,7 @@ def iommu(machine, needs):
 
 
 def slots(machine, needs):
-    """Lanes and generation that a card got against what its ports need."""
+    """Compare lanes and generation of each card's slot with what its ports need."""
     for address, bits, lanes in needs.cards:
         speed = re.match(r"[\d.]+", machine.read(f"{device(address)}/current_link_speed") or "")
         width = machine.number(f"{device(address)}/current_link_width")

@@ -24,7 +24,7 @@ def ok(check, found):
 
 
 def size(n):
-    """Bytes for people."""
+    """Bytes in words."""
     for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if n >= scale:
             return f"{n / scale:.4g} {unit}"

@@ -7,7 +7,7 @@ import re
 
 
 def parse_list(text):
-    """CPUs of a kernel's list, "0-3,8": a set. What is no list, such as "(null)", is empty."""
+    """Set of the CPUs of a list such as "0-3,8"; empty for what is no list, such as "(null)"."""
     found = set()
     for part in (text or "").split(","):
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
@@ -17,7 +17,7 @@ def parse_list(text):
 
 
 def format_list(numbers):
-    """The shortest such list."""
+    """The shortest list for a set of CPUs, such as "0-3,8"."""
     runs = []
     for n in sorted(numbers):
         if runs and runs[-1][1] == n - 1:

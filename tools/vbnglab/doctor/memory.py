@@ -8,11 +8,11 @@ from .finding import BAD, NOTE, Finding, ok, size
 HUGE_WHY = ("each ordinary page is an entry of the TLB, which has too few for mbufs, tables and queues; "
             "memory = \"hugepages\" does not start without, \"auto\" goes on with ordinary pages")
 CAP_IPC_LOCK = 14
-UNNAMED = 1 << 30  # bytes that most configurations do with
+UNNAMED = 1 << 30  # bytes that suffice for most configurations
 
 
 def pools(machine, node):
-    """Huge pages of a node, largest first: [(bytes, reserved, free, folder)]."""
+    """[(bytes, reserved, free, folder)] of the huge pages of a node, the largest first."""
     folder = f"sys/devices/system/node/node{node}/hugepages"
     if not machine.glob(folder):
         folder = "sys/kernel/mm/hugepages"
@@ -26,7 +26,7 @@ def pools(machine, node):
 
 
 def reserve(machine, node, page, missing):
-    """The command that reserves that many bytes more in pages of a size."""
+    """The command that reserves so many bytes more, in pages of a size."""
     for page_bytes, reserved, _, path in pools(machine, node):
         if page_bytes == page:
             return f"echo {reserved + -(-missing // page)} > /{path}/nr_hugepages"
@@ -36,7 +36,7 @@ def reserve(machine, node, page, missing):
 
 
 def hugepages(machine, needs):
-    """Free pages on the nodes of the CPUs that are used: vbng takes any size, and first the largest."""
+    """Check the free pages on the nodes of the layout's CPUs; vbng takes pages of any size, the largest first."""
     nodes = sorted({machine.node_of(c) for c in needs.cpus}) or sorted(machine.nodes())
     all_pools = [(node, *pool) for node in nodes for pool in pools(machine, node)]
     have = sum(page * free for _, page, _, free, _ in all_pools)

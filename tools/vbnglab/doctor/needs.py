@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a configuration asks of the machine, from `vbng --describe`: see doc/describe.md."""
+"""What a configuration asks of the machine, from its description: see doc/describe.md."""
 
 import json
-import subprocess
 from dataclasses import dataclass, field
 
+from ..describe.description import describe
+from ..describe.source import PlanError, read_plan
+from ..lab.failure import Failure
 
-class Unusable(Exception):
-    """The configuration has no description, and why."""
+
+class Unusable(Failure):
+    """The configuration has no description; the text says why."""
 
 
 @dataclass
 class Needs:
-    """Without a configuration: nothing in particular."""
+    """What a configuration needs of the machine; without one, nothing in particular."""
 
     named: bool = False  # there is a configuration
     tasks: dict = field(default_factory=dict)  # CPU -> its tasks, as text
@@ -42,20 +45,20 @@ def from_description(d):
 
 
 def pci_address(device):
-    """As sysfs writes it: with its domain, without DPDK's arguments."""
+    """A PCI address as sysfs has it: with the domain, without arguments of DPDK."""
     address = device.split(",")[0].lower()
     return address if address.count(":") == 2 else f"0000:{address}"
 
 
 def load(path, vbng, options=()):
-    """Of a configuration, or of a file that holds its description (*.json)."""
+    """The needs of a configuration, or of a file with its description (*.json). Raises Unusable."""
     try:
         if str(path).endswith(".json"):
             with open(path, encoding="utf-8") as f:
                 return from_description(json.load(f))
-        r = subprocess.run([vbng, "--describe", *options, str(path)], capture_output=True, text=True, timeout=60)
-        if r.returncode != 0:
-            raise Unusable(r.stderr.strip())
-        return from_description(json.loads(r.stdout))
-    except (OSError, ValueError, KeyError, TypeError, subprocess.TimeoutExpired) as e:
+        plan, _ = read_plan([*options, path], vbng)
+        return from_description(describe(plan))
+    except PlanError as e:
+        raise Unusable(str(e).strip()) from e
+    except (OSError, ValueError, KeyError, TypeError) as e:
         raise Unusable(f"{path}: no description: {type(e).__name__}: {e}") from e

@@ -3,9 +3,13 @@
 
     TITLE             what it shows, one line
     arguments(parser) its own options; may be missing
-    run(lab)          does it and returns what the command prints; raises Refused where this machine cannot show it
+    run(experiment)   does it and returns the lines that the command prints; raises Refused where this machine cannot show it
 """
 
+from ..lab.failure import Failure
 
-class Refused(Exception):
-    """This machine cannot show it; says why."""
+
+class Refused(Failure):
+    """This machine cannot show the experiment; the text says why."""
+
+    status = 3

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fig. 10: the minimal pipeline in several layouts, and with mbufs of several sizes."""
 
-from .. import advise, paper, pictures, sweep_output
-from ..lab import Variant
-from . import minimal
+from ..sweep import advise, output, pictures
+from . import minimal, paper
+from .experiment import Variant
 
 TITLE = "Fig. 10: throughput of the layouts of the minimal QoS pipeline"
 
 
-def picture(lab, rows, found):
-    """Layouts side by side, a bar for each size of mbufs, the paper's numbers in grey."""
+def picture(experiment, rows, found):
+    """Draw the layouts side by side, with a bar for each size of mbufs, and the paper's numbers in grey."""
     plt, good = pictures.pyplot(), advise.usable(rows)
     if plt is None or not good:
         return []
     plan = next(x.plan for x in found if x.plan)
     rooms = sorted({r["data_room"] for r in good})
-    label = {room: f"{sweep_output.mbuf_mib(plan, 'default', room, minimal.MBUFS) / 1024:.2f} GiB of mbufs" for room in rooms}
+    label = {room: f"{output.mbuf_mib(plan, 'default', room, minimal.MBUFS) / 1024:.2f} GiB of mbufs" for room in rooms}
     figure, axes = plt.subplots(figsize=(11, 4.4))
     values = {(x.name, label[room]): [r["pps"] / 1e6 for r in good if r["layout"] == x.name and r["data_room"] == room]
               for x in found for room in rooms}
@@ -27,16 +27,16 @@ def picture(lab, rows, found):
     axes.set_ylabel("throughput (Mpps)")
     axes.legend(fontsize=8, loc="upper right", bbox_to_anchor=(0.98, 0.9))
     axes.set_title("Layouts of the minimal QoS pipeline; grey: the paper's numbers, on its machine", fontsize=10)
-    return pictures.save(figure, lab.folder, "fig10")
+    return pictures.save(figure, experiment.folder, "fig10")
 
 
-def run(lab):
+def run(experiment):
     """Sweep layouts x sizes of mbufs."""
-    found = [x for x in lab.layouts(minimal.CONFIG, settings=minimal.SETTINGS, files=minimal.FILES) if x.name != "rtc"]
-    rooms = minimal.DATA_ROOMS[:1] if lab.quick else minimal.DATA_ROOMS
-    pages = lab.pages()[-1]
-    rows = lab.sweep(minimal.CONFIG, found, [Variant(pages or "4K", pages=pages)], rooms, [minimal.MBUFS], minimal.SETTINGS)
-    lab.save(rows, paper={"mpps": paper.FIG10},
+    found = [x for x in experiment.layouts(minimal.CONFIG, settings=minimal.SETTINGS, files=minimal.FILES) if x.name != "rtc"]
+    rooms = minimal.DATA_ROOMS[:1] if experiment.quick else minimal.DATA_ROOMS
+    pages = experiment.pages()[-1]
+    rows = experiment.sweep(minimal.CONFIG, found, [Variant(pages or "4K", pages=pages)], rooms, [minimal.MBUFS], minimal.SETTINGS)
+    experiment.save(rows, paper={"mpps": paper.FIG10},
              layouts=[{"name": x.name, "what": x.what, "refused": x.refused} for x in found])
-    picture(lab, rows, found)
-    return [*sweep_output.table(rows, found), "", *advise.advice(rows)]
+    picture(experiment, rows, found)
+    return [*output.table(rows, found), "", *advise.advice(rows)]

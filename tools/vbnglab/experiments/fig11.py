@@ -3,16 +3,16 @@
 
 from statistics import median
 
-from .. import advise, paper, pictures, sweep_output, tlb
-from ..lab import Variant, table_lines
-from . import minimal
+from ..sweep import advise, output, pictures
+from . import minimal, paper, tlb
+from .experiment import Variant, table_lines
 
 TITLE = "Fig. 11 and 12: throughput and packets held against the memory of the mbufs"
-LAYOUTS = ["one-core", "qos-alone"]  # what is nearest to the paper's Fig. 9 and 7 and runs on two cores, too
+LAYOUTS = ["one-core", "qos-alone"]  # nearest to the paper's Fig. 9 and 7 among those that run on two cores, too
 
 
 def _memory(found, room):
-    return sweep_output.mbuf_mib(next(x.plan for x in found if x.plan), "default", room, minimal.MBUFS)
+    return output.mbuf_mib(next(x.plan for x in found if x.plan), "default", room, minimal.MBUFS)
 
 
 def curves(rows, found, column, scale=1.0):
@@ -24,8 +24,8 @@ def curves(rows, found, column, scale=1.0):
     return out
 
 
-def picture(lab, rows, found, tlbs, column, name, what, scale):
-    """One figure of the paper: what over memory, its knee and the reach of the DTLB as vertical lines."""
+def picture(experiment, rows, found, tlbs, column, name, what, scale):
+    """Draw one of the two figures: a column over the memory of the mbufs, with the knee and the reach of the DTLB as vertical lines."""
     plt, drawn = pictures.pyplot(), curves(rows, found, column, scale)
     if plt is None or not drawn:
         return []
@@ -37,12 +37,12 @@ def picture(lab, rows, found, tlbs, column, name, what, scale):
     axes.axvline(knee * 1024, color=pictures.PAPER, lw=2, label=f"paper: begins to change at {knee:g} GiB (pages of 1 GiB)")
     for page in ("4K", "2M", "1G"):
         reach = tlb.reach(tlbs, page)
-        if reach and xs[0] <= reach / sweep_output.MIB <= xs[-1]:
-            axes.axvline(reach / sweep_output.MIB, color="k", lw=0.8, ls=":", label=f"DTLB reach here, pages of {page}")
+        if reach and xs[0] <= reach / output.MIB <= xs[-1]:
+            axes.axvline(reach / output.MIB, color="k", lw=0.8, ls=":", label=f"DTLB reach here, pages of {page}")
     axes.set_xlabel("memory of the mbufs")
     axes.set_ylabel(what)
     axes.legend(fontsize=7.5)
-    return pictures.save(figure, lab.folder, name)
+    return pictures.save(figure, experiment.folder, name)
 
 
 def _rows_of_table(rows, found):
@@ -58,16 +58,16 @@ def _rows_of_table(rows, found):
                f"{median(r['held'] for r in some):.0f}", plan["memory"]["pools"][0]["mbufs_needed"])
 
 
-def run(lab):
+def run(experiment):
     """Sweep sizes of mbufs x kinds of pages."""
-    found = lab.layouts(minimal.CONFIG, LAYOUTS[-1:] if lab.quick else LAYOUTS, minimal.SETTINGS)
-    rooms = minimal.DATA_ROOMS[:2] if lab.quick else minimal.DATA_ROOMS
-    variants = [Variant(p or "4K", pages=p) for p in lab.pages()]
-    rows = lab.sweep(minimal.CONFIG, found, variants, rooms, [minimal.MBUFS], minimal.SETTINGS)
-    tlbs = tlb.read(lab.vbng)
-    lab.save(rows, dtlb=[{"level": level, "entries": n, "pages": p} for level, n, p in tlbs],
+    found = experiment.layouts(minimal.CONFIG, LAYOUTS[-1:] if experiment.quick else LAYOUTS, minimal.SETTINGS)
+    rooms = minimal.DATA_ROOMS[:2] if experiment.quick else minimal.DATA_ROOMS
+    variants = [Variant(p or "4K", pages=p) for p in experiment.pages()]
+    rows = experiment.sweep(minimal.CONFIG, found, variants, rooms, [minimal.MBUFS], minimal.SETTINGS)
+    tlbs = tlb.read(experiment.vbng)
+    experiment.save(rows, dtlb=[{"level": level, "entries": n, "pages": p} for level, n, p in tlbs],
              paper={"fig11_knee_gib": paper.FIG11_KNEE, "fig12_knee_gib": paper.FIG12_KNEE, "dtlb_1g": paper.DTLB_1G})
-    picture(lab, rows, found, tlbs, "pps", "fig11", "throughput (Mpps)", 1e-6)
-    picture(lab, rows, found, tlbs, "held", "fig12", "packets held by the scheduler", 1)
+    picture(experiment, rows, found, tlbs, "pps", "fig11", "throughput (Mpps)", 1e-6)
+    picture(experiment, rows, found, tlbs, "held", "fig12", "packets held by the scheduler", 1)
     header = ("layout", "pages of", "GiB", "pages", "Mpps", "min", "max", "cycles", "held", "mbufs needed")
     return [*table_lines(header, list(_rows_of_table(rows, found))), "", f"data TLB: {tlb.text(tlbs)}", *advise.advice(rows)]

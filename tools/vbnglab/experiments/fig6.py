@@ -3,22 +3,24 @@
 
 import os
 
-from .. import advise, graph, layouts, pictures, sweep_output
-from ..lab import CONFIG, Variant
+from ..lab import graph
+from ..lab.places import CONFIGURATIONS
+from ..sweep import advise, layouts, output, pictures
 from . import Refused
+from .experiment import Variant
 
 TITLE = "Fig. 6: the right and the wrong socket"
-BNG = os.path.join(CONFIG, "bng-4port.cfg")
+BNG = os.path.join(CONFIGURATIONS, "bng-4port.cfg")
 
 
 def arguments(parser):
-    """Options of its own."""
-    parser.add_argument("--config", default=BNG, help="configuration (default: cfg/bng-4port.cfg); for NICs, one with their "
+    """Add the options of this experiment."""
+    parser.add_argument("--config", metavar="FILE", default=BNG, help="configuration (default: cfg/bng-4port.cfg); for NICs, one with their "
                         "PCI addresses as devices")
     parser.add_argument("--ports-socket", type=int, default=0, metavar="N",
                         help="socket of the NICs, and of the mbufs (default: 0)")
     parser.add_argument("--topology", default="live", metavar="SPEC",
-                        help="only make and check the layouts for a machine such as 2x10x2")
+                        help="run nothing: make and check the layouts for a machine such as 2x10x2")
 
 
 def place(g, cores, home):
@@ -37,8 +39,8 @@ def place(g, cores, home):
             layouts.Layout("wrong-socket", "the gateway on the other socket", [(there.name(), g.gateway), *tester])]
 
 
-def picture(lab, rows):
-    """Two bars."""
+def picture(experiment, rows):
+    """Draw a bar for each of both sockets."""
     plt, good = pictures.pyplot(), advise.usable(rows)
     if plt is None or not good:
         return []
@@ -47,21 +49,21 @@ def picture(lab, rows):
     pictures.bars(axes, names, ["64 and 78 B"], {(n, "64 and 78 B"): [r["pps"] / 1e6 for r in good if r["layout"] == n]
                                                  for n in names})
     axes.set_ylabel("throughput (Mpps)")
-    return pictures.save(figure, lab.folder, "fig6")
+    return pictures.save(figure, experiment.folder, "fig6")
 
 
-def run(lab):
+def run(experiment):
     """Run both layouts."""
-    args = lab.args
-    g = graph.load(args.config, lab.vbng)
+    args = experiment.args
+    g = graph.load(args.config, experiment.vbng)
     found = place(g, layouts.cores_of(args.topology), args.ports_socket)
-    layouts.write(found, os.path.join(lab.folder, "layouts"))
-    layouts.check(found, args.config, args.topology, lab.vbng)
+    layouts.write(found, os.path.join(experiment.folder, "layouts"))
+    layouts.check(found, args.config, args.topology, experiment.vbng)
     if args.topology != "live":
         return [f"{x.name}: {x.refused or ' | '.join(c + ' ' + ' '.join(t) for c, t in x.entries)}" for x in found]
     settings = [("pools.default.socket", str(args.ports_socket))] + [(f"{n}.rate", "100%") for n in g.generators]
-    pages = lab.pages()[-1]
-    rows = lab.sweep(args.config, found, [Variant(pages or "4K", pages=pages)], settings=settings)
-    lab.save(rows)
-    picture(lab, rows)
-    return [*sweep_output.table(rows, found), "", *advise.advice(rows)]
+    pages = experiment.pages()[-1]
+    rows = experiment.sweep(args.config, found, [Variant(pages or "4K", pages=pages)], settings=settings)
+    experiment.save(rows)
+    picture(experiment, rows)
+    return [*output.table(rows, found), "", *advise.advice(rows)]

@@ -3,13 +3,13 @@
 
 import os
 
-from .. import lab
+from ..lab.places import CONFIGURATIONS
 
-CONFIG = os.path.join(lab.CONFIG, "qos-minimal-fig8.cfg")  # its layout is replaced
-FILES = [os.path.join(lab.CONFIG, "layouts", "qos-minimal-split.cfg")]
+CONFIG = os.path.join(CONFIGURATIONS, "qos-minimal-fig8.cfg")  # only its layout is not used
+FILES = [os.path.join(CONFIGURATIONS, "layouts", "qos-minimal-split.cfg")]
 
-# classify: what comes too fast is dropped unseen, as a NIC would; mbufs: none is kept by a core, so that all of them
-# go round, as they do where one core receives and another one sends; engine: the scheduler that the paper measured
-SETTINGS = [("classify.shed", "0"), ("pools.default.cache", "0"), ("qos.schedulers.access.engine", "librte_sched")]
+# classify.shed: what comes too fast is dropped without a look, as by a NIC. cache: no core keeps mbufs, so that all of them
+# circulate, as they do where one core receives and another one sends. backend: the scheduler that the paper measured
+SETTINGS = [("classify.shed", "0"), ("pools.default.cache", "0"), ("qos.schedulers.access.backend", "librte_sched")]
 MBUFS = 131072
 DATA_ROOMS = [2176, 4096, 8192, 16384, 24576]

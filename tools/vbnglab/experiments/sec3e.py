@@ -7,19 +7,20 @@ import re
 import time
 from statistics import median
 
-from .. import advise, bandwidth, paper, pictures, run as runs, sweep_output
-from ..lab import Variant, table_lines, write_table
-from . import minimal
+from ..lab import run as runs
+from ..lab.places import TEMPLATES
+from ..sweep import advise, output, pictures
+from . import bandwidth, minimal, paper
+from .experiment import Variant, table_lines, write_table
 
 TITLE = "section III.E: random classes and queues against one class and queue"
 LAYOUTS = ["one-core", "qos-alone"]
-TEMPLATES = os.path.join(runs.TOP, "pkt_templates")
-SETTLE = 0.3  # seconds of packets until all of them have gone round
+SETTLE = 0.3  # seconds until all mbufs have circulated
 STREAMS = {"random": os.path.join(TEMPLATES, "cpe0-classes.tmpl"), "one queue": os.path.join(TEMPLATES, "cpe0.tmpl")}
 
 
 class Touched:
-    """Memory that a process uses from now on: the kernel's marks are cleared, and read later."""
+    """The memory that a process uses from now on, by the kernel's marks on its pages."""
 
     def __init__(self, pid):
         self.folder = f"/proc/{pid}"
@@ -30,7 +31,7 @@ class Touched:
             self.folder = None
 
     def read(self):
-        """MiB of pages used since then; None: the kernel does not say."""
+        """MiB of pages used since then; None where the kernel does not tell."""
         try:
             with open(f"{self.folder}/smaps_rollup", encoding="ascii") as f:
                 return int(re.search(r"Referenced:\s*(\d+)", f.read())[1]) / 1024
@@ -39,7 +40,7 @@ class Touched:
 
 
 def queues_used(path):
-    """(queues that ever held a packet, queues) in what vbng --subscribers writes."""
+    """Return (queues that ever held a packet, queues) from the file of vbng --subscribers."""
     used = total = 0
     with open(path, encoding="utf-8", newline="") as f:
         for row in csv.DictReader(f):
@@ -49,13 +50,13 @@ def queues_used(path):
     return used, total
 
 
-def utilisation(lab, layout, stream):
-    """One run for what cannot be had beside a measurement: queues used, memory touched, bandwidth of the channels."""
-    path, channels = os.path.join(lab.folder, f"subscribers-{stream.replace(' ', '-')}.csv"), {}
-    settings = [("memory", "no-huge"), *minimal.SETTINGS, ("gen.template", STREAMS[stream]), *lab.args.set]
-    seconds = lab.seconds
+def utilisation(experiment, layout, stream):
+    """Measure in a run of its own what would disturb others: queues used, memory touched, bandwidth of the channels."""
+    path, channels = os.path.join(experiment.folder, f"subscribers-{stream.replace(' ', '-')}.csv"), {}
+    settings = [("memory", "no-huge"), *minimal.SETTINGS, ("gen.template", STREAMS[stream]), *experiment.args.set]
+    seconds = experiment.seconds
     extra = ["--topology", "live", "--subscribers", path]
-    with runs.start(minimal.CONFIG, SETTLE + seconds + 0.2, settings, layout.file, extra=extra, vbng=lab.vbng, sample=0.1) as process:
+    with runs.start(minimal.CONFIG, SETTLE + seconds + 0.2, settings, layout.file, extra=extra, vbng=experiment.vbng, sample=0.1) as process:
         while process.alive() and not process.sampling():
             time.sleep(0.02)
         time.sleep(SETTLE)
@@ -75,8 +76,8 @@ def utilisation(lab, layout, stream):
             "touched_mib": mib, "channels_mb_s": channels}
 
 
-def picture(lab, rows, used):
-    """The paper's channels; our throughput; queues and memory."""
+def picture(experiment, rows, used):
+    """Draw the bandwidth of channels in the paper, the throughput here, and queues and memory used."""
     plt, good = pictures.pyplot(), advise.usable(rows)
     if plt is None or not good:
         return []
@@ -101,28 +102,28 @@ def picture(lab, rows, used):
         a.set_ylim(top=1.25 * a.get_ylim()[1])
         a.legend(fontsize=8)
     figure.tight_layout()
-    return pictures.save(figure, lab.folder, "sec3e")
+    return pictures.save(figure, experiment.folder, "sec3e")
 
 
-def run(lab):
-    """Both streams, interleaved; then one run of each for what they use."""
-    found = lab.layouts(minimal.CONFIG, LAYOUTS[-1:] if lab.quick else LAYOUTS, minimal.SETTINGS)
-    pages = lab.pages()[-1]
+def run(experiment):
+    """Measure both streams in turn; then run each once more for what it uses."""
+    found = experiment.layouts(minimal.CONFIG, LAYOUTS[-1:] if experiment.quick else LAYOUTS, minimal.SETTINGS)
+    pages = experiment.pages()[-1]
     variants = [Variant(name, [("gen.template", path)], pages) for name, path in STREAMS.items()]
-    rows = lab.sweep(minimal.CONFIG, found, variants, settings=minimal.SETTINGS)
-    used = [utilisation(lab, next(x for x in found if not x.refused), s) for s in STREAMS]
-    lab.save(rows, utilisation=used, paper={"random": paper.CHANNELS_RANDOM, "one queue": paper.CHANNELS_ONE_QUEUE})
-    picture(lab, rows, used)
+    rows = experiment.sweep(minimal.CONFIG, found, variants, settings=minimal.SETTINGS)
+    used = [utilisation(experiment, next(x for x in found if not x.refused), s) for s in STREAMS]
+    experiment.save(rows, utilisation=used, paper={"random": paper.CHANNELS_RANDOM, "one queue": paper.CHANNELS_ONE_QUEUE})
+    picture(experiment, rows, used)
     header = ("stream", "queues used", "of", "MiB touched", "paper: MB/s of channels")
     table = [(u["stream"], u["queues_used"], u["queues"], "-" if u["touched_mib"] is None else f"{u['touched_mib']:.0f}",
               " ".join(map(str, theirs)))
              for u, theirs in zip(used, (paper.CHANNELS_RANDOM, paper.CHANNELS_ONE_QUEUE))]
-    write_table(os.path.join(lab.folder, "sec3e-use.csv"), header, table)
+    write_table(os.path.join(experiment.folder, "sec3e-use.csv"), header, table)
     channels = [f"{u['stream']}: " + ", ".join(f"{n} {v:.0f} MB/s" for n, v in u["channels_mb_s"].items()) for u in used
                 if u["channels_mb_s"]]
     refused = ["bandwidth of the memory channels: refused: the counters of the memory controllers (uncore_imc) are not visible"]
     speed = [f"{name}, {stream}: {median(v):.2f} Mpps ({min(v):.2f} to {max(v):.2f})"
              for name in sorted({r["layout"] for r in rows}) for stream in STREAMS
              if (v := [r["pps"] / 1e6 for r in advise.usable(rows) if (r["layout"], r["variant"]) == (name, stream)])]
-    return [*table_lines(header, table), *(channels or refused), "", *speed, *sweep_output.refusals(found),
+    return [*table_lines(header, table), *(channels or refused), "", *speed, *output.refusals(found),
             *advise.advice(rows)]

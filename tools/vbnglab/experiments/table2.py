@@ -11,30 +11,32 @@ import json
 import os
 from statistics import median
 
-from .. import advise, graph, layouts, paper, pci, pictures, sweep
-from ..lab import CONFIG, Variant, table_lines, write_table
-from . import Refused
+from ..lab import graph
+from ..lab.places import CONFIGURATIONS
+from ..sweep import advise, layouts, pictures, sweep
+from . import Refused, paper, pci
+from .experiment import Variant, table_lines, write_table
 
 TITLE = "Table II: interface layouts and packet sizes"
-BNG = os.path.join(CONFIG, "bng-4port.cfg")
+BNG = os.path.join(CONFIGURATIONS, "bng-4port.cfg")
 
 
 def arguments(parser):
-    """Options of its own."""
-    parser.add_argument("--config", default=BNG, help="configuration (default: cfg/bng-4port.cfg, on wires)")
+    """Add the options of this experiment."""
+    parser.add_argument("--config", metavar="FILE", default=BNG, help="configuration (default: cfg/bng-4port.cfg, on wires)")
     parser.add_argument("--pairing", type=int, choices=(1, 2), help="with NICs: 1 has both access ports on one card and both "
                         "core ports on the other, 2 has one of each on each card")
     parser.add_argument("--arithmetic", action="store_true", help="run nothing")
 
 
 def sides(g):
-    """(access ports, core ports) of the gateway: who classifies reads the access side."""
+    """Return (access ports, core ports) of the gateway; classifying tasks read the access side."""
     access = [p for t in g.receivers() for p in g.tasks[t].ports if g.tasks[t].type == "classify"]
     return access, [p for t in g.receivers() for p in g.tasks[t].ports if p not in access]
 
 
 def assignment(g, pairing):
-    """--set pairs that put the ports onto the cards as the pairing says; raises Refused with the reason."""
+    """Pairs for --set that put the ports onto the cards as the pairing says. Raises Refused."""
     access, core = sides(g)
     device = {p["port"]: p["device"] for p in g.plan["ports"]}
     ports = access + core
@@ -47,7 +49,7 @@ def assignment(g, pairing):
 
 
 def card_lines(found):
-    """What NICs this machine has."""
+    """Lines about the NICs of this machine."""
     lines = [f"card {card}: {len(ports)} port{'s' * (len(ports) != 1)}, {ports[0]['speed'] or 'link speed unknown'}, "
              f"{ports[0]['width'] or '?'} lanes: {' '.join(p['address'] for p in ports)}" for card, ports in found.items()]
     able = sum(len(ports) >= 2 for ports in found.values())
@@ -57,7 +59,7 @@ def card_lines(found):
 
 
 def arithmetic():
-    """Rows: sizes, theoretical maximum, what the paper reached, and what the cards move over PCIe in each direction."""
+    """Rows: sizes, theoretical maximum, the paper's figures, and what the cards move over PCIe in each direction."""
     for (cpe, core), (theirs, first, second) in paper.TABLE2.items():
         one, two = paper.card_load(cpe, core, 1), paper.card_load(cpe, core, 2)
         yield (f"{cpe}-{core}", f"{paper.theoretical_mpps(cpe, core):.2f}", f"{theirs:.2f}", f"{first:.2f}", f"{second:.2f}",
@@ -67,25 +69,25 @@ def arithmetic():
 HEADER = ("bytes", "maximum", "paper: maximum", "configuration 1", "configuration 2", "cards, conf. 1", "cards, conf. 2")
 
 
-def measure(lab, g):
+def measure(experiment, g):
     """Rows of all packet sizes, on wires or in the pairing asked for, and those of the other pairing that are in the folder."""
     device = {p["port"]: p["device"] for p in g.plan["ports"]}
     on_wires = all(device[p].startswith("wire:") for p in sum(sides(g), []))
-    if on_wires and lab.args.pairing:
-        assignment(g, lab.args.pairing)
-    if not on_wires and not lab.args.pairing:
+    if on_wires and experiment.args.pairing:
+        assignment(g, experiment.args.pairing)
+    if not on_wires and not experiment.args.pairing:
         raise Refused("say --pairing 1 or 2: how the cables go now")
-    base = [] if on_wires else assignment(g, lab.args.pairing)
-    sizes = list(paper.TABLE2)[::5] if lab.quick else list(paper.TABLE2)
-    name = "wires" if on_wires else f"configuration {lab.args.pairing}"
+    base = [] if on_wires else assignment(g, experiment.args.pairing)
+    sizes = list(paper.TABLE2)[::5] if experiment.quick else list(paper.TABLE2)
+    name = "wires" if on_wires else f"configuration {experiment.args.pairing}"
     variants = []
     for cpe, core in sizes:
         rate = f"{paper.line_pps(core) / 1e6:.5f}Mpps"  # on both sides: what the core side's line carries
         gens = [(f"{n}.{key}", str(v)) for n in g.generators
                 for key, v in (("size", core if "core" in n else cpe), ("rate", rate))]
         variants.append(Variant(f"{name}, {cpe}-{core}", base + gens))
-    own = layouts.own(lab.args.config, lab.vbng)
-    return lab.sweep(lab.args.config, [own], variants) + earlier(lab.folder, name)
+    own = layouts.own(experiment.args.config, experiment.vbng)
+    return experiment.sweep(experiment.args.config, [own], variants) + earlier(experiment.folder, name)
 
 
 def earlier(folder, name):
@@ -99,7 +101,7 @@ def earlier(folder, name):
 
 
 def result_line(variant, rows):
-    """One size for the terminal."""
+    """A line of the table for a size."""
     good = sorted(advise.usable(rows), key=lambda r: r["pps"])
     if not good:
         return f"{variant}: {'disturbed by other programs' if any(r['ok'] for r in rows) else 'died: ' + rows[0]['error']}"
@@ -107,8 +109,8 @@ def result_line(variant, rows):
     return f"{variant}: {median(pps):.2f} Mpps ({pps[0]:.2f} to {pps[-1]:.2f}), {good[len(good) // 2]['why']}"
 
 
-def picture(lab, rows):
-    """Throughput by size: maximum, the paper's two configurations, ours."""
+def picture(experiment, rows):
+    """Draw the throughput by size: the maximum, the paper's two configurations, and what was measured."""
     plt = pictures.pyplot()
     if plt is None:
         return []
@@ -125,19 +127,19 @@ def picture(lab, rows):
     axes.set_xlabel("frame on the CPE side - on the core side (bytes)")
     axes.set_ylabel("throughput (Mpps), 4 ports of 10 Gbit/s")
     axes.legend(fontsize=8)
-    return pictures.save(figure, lab.folder, "table2")
+    return pictures.save(figure, experiment.folder, "table2")
 
 
-def run(lab):
-    """Arithmetic, cards, and a measurement."""
+def run(experiment):
+    """Print the arithmetic and the cards, and measure."""
     lines = [*table_lines(HEADER, list(arithmetic())), "maximum in Mpps; cards: Gbit/s of frames on each, in each direction", "",
              *card_lines(pci.cards())]
-    write_table(os.path.join(lab.folder, "table2-arithmetic.csv"), HEADER, arithmetic())
+    write_table(os.path.join(experiment.folder, "table2-arithmetic.csv"), HEADER, arithmetic())
     rows = []
-    if not lab.args.arithmetic:
-        rows = measure(lab, graph.load(lab.args.config, lab.vbng))
-        lab.save(rows, cards=pci.cards())
+    if not experiment.args.arithmetic:
+        rows = measure(experiment, graph.load(experiment.args.config, experiment.vbng))
+        experiment.save(rows, cards=pci.cards())
         lines += ["", *(result_line(v, [r for r in rows if r["variant"] == v]) for v in dict.fromkeys(r["variant"] for r in rows)),
                   *advise.left_out(rows)]
-    picture(lab, rows)
+    picture(experiment, rows)
     return lines

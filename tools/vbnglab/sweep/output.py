@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Outputs of a sweep: table, CSV, JSON, picture."""
+
+import csv
+import json
+import os
+from statistics import median
+
+from ..lab import machine, stats
+from . import advise, pictures
+
+COLUMNS = ["round", "variant", "layout", "data_room", "mbufs", "ok", "pps", "offered_pps", "cycles", "held", "limit", "why", "shaped",
+           "shared_cpus", "disturbed", "memory", "error"]
+MIB = 1 << 20
+
+
+def group(rows):
+    """{(layout, data_room, mbufs): rows} in the order of their first run's factors."""
+    found = {}
+    for r in sorted(rows, key=lambda r: (r["layout"], r["data_room"] or 0, r["mbufs"] or 0, r["round"])):
+        found.setdefault((r["layout"], r["data_room"], r["mbufs"]), []).append(r)
+    return found
+
+
+def table(rows, layouts):
+    """Lines for a terminal: one of each combination, the best first, then what could not run."""
+    lines = [f"{'layout':<14} {'data room':>9} {'mbufs':>8} {'Mpps':>6} {'min':>6} {'max':>6} {'cycles':>6} {'held':>8}  limit"]
+    found = group(rows)
+
+    def speed(item):
+        return -median([r["pps"] for r in advise.usable(item[1])] or [0])
+
+    for (layout, room, mbufs), some in sorted(found.items(), key=speed):
+        head = f"{layout:<14} {room or 'as is':>9} {mbufs or 'as is':>8}"
+        good = [r for r in some if r["ok"]]
+        if not good:
+            lines.append(f"{head} {'-':>6} {'-':>6} {'-':>6} {'-':>6} {'-':>8}  died: {some[0]['error']}")
+            continue
+        if good[0]["shared_cpus"]:
+            lines.append(f"{head} {'-':>6} {'-':>6} {'-':>6} {'-':>6} {'-':>8}  works; function only, CPUs were shared")
+            continue
+        good = [r for r in good if not r["disturbed"]]
+        if not good:
+            lines.append(f"{head} {'-':>6} {'-':>6} {'-':>6} {'-':>6} {'-':>8}  disturbed: other programs had the CPUs")
+            continue
+        s = stats.summary([r["pps"] / 1e6 for r in good])
+        cycles = median(r["cycles"] or 0 for r in good)
+        middle = sorted(good, key=lambda r: r["pps"])[len(good) // 2]
+        dead = f" [{len(some) - len(good)} of {len(some)} runs died or were disturbed]" if len(some) > len(good) else ""
+        lines.append(f"{head} {s.median:6.2f} {s.min:6.2f} {s.max:6.2f} {cycles:6.0f} "
+                     f"{median(r['held'] for r in good):8.0f}  {middle['why']}{dead}")
+    return lines + refusals(layouts)
+
+
+def refusals(layouts):
+    """Lines about the layouts that cannot run, with the reasons."""
+    return [f"{x.name:<14} refused: {x.refused}" for x in layouts if x.refused]
+
+
+def write_csv(path, rows):
+    """Write a line for each run."""
+    with open(path, "w", newline="", encoding="utf-8") as f:
+        writer = csv.DictWriter(f, COLUMNS, extrasaction="ignore", restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def write_json(path, sweep, rows, layouts, command):
+    """Write all: the command, the machine, the runs, the advice."""
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump({
+            "kind": "vbng sweep", "command": command, "identity": sweep.identity(), "rounds": sweep.rounds,
+            "machine": machine.describe(),
+            "layouts": [{"name": x.name, "what": x.what, "refused": x.refused, "tester_shares": x.shared,
+                         "entries": [{"core": c, "tasks": t} for c, t in x.entries]} for x in layouts],
+            "rows": rows, "advice": advise.advice(rows),
+        }, f, indent=1)
+        f.write("\n")
+
+
+def mbuf_mib(plan, pool, data_room, mbufs):
+    """MiB that the mbufs of a pool take: header 64, mbuf 128 and data room, in whole cache lines (doc/plan.md)."""
+    own = next(p for p in plan["memory"]["pools"] if p["pool"] == pool)
+    size = 64 + 128 + (data_room or own["data_room"])
+    return (mbufs or own["mbufs"]) * ((size + 63) // 64 * 64) / MIB
+
+
+def picture(sweep, rows, layouts, folder, name="sweep", title=""):
+    """Draw bars by layout, and lines over the memory of the mbufs where that was swept. Returns the paths; [] without
+    Matplotlib, or where there is no figure to show."""
+    plt, good = pictures.pyplot(), advise.usable(rows)
+    if plt is None or not good:
+        return []
+    names = [x.name for x in layouts if any(r["layout"] == x.name for r in good)]
+    plans = {x.name: x.plan for x in layouts}
+    sizes = sorted({(r["data_room"], r["mbufs"]) for r in good}, key=lambda s: mbuf_mib(plans[names[0]], sweep.pool, *s))
+    figure, axes = plt.subplots(1, 2 if len(sizes) > 1 else 1, figsize=(11 if len(sizes) > 1 else 6, 4), squeeze=False)
+
+    def label(size):
+        return f"{mbuf_mib(plans[names[0]], sweep.pool, *size):.0f} MiB of mbufs"
+
+    values = {(n, label(s)): [r["pps"] / 1e6 for r in good if r["layout"] == n and (r["data_room"], r["mbufs"]) == s]
+              for n in names for s in sizes}
+    pictures.bars(axes[0][0], names, [label(s) for s in sizes], values)
+    axes[0][0].set_ylabel("throughput (Mpps)")
+    if len(sizes) > 1:
+        curves = {n: {mbuf_mib(plans[n], sweep.pool, *s): values[n, label(s)] for s in sizes if values[n, label(s)]}
+                  for n in names}
+        pictures.lines(axes[0][1], curves)
+        pictures.memory_axis(axes[0][1], [mbuf_mib(plans[names[0]], sweep.pool, *s) for s in sizes])
+        axes[0][1].set_xlabel("memory of the mbufs")
+        axes[0][1].legend(fontsize=8)
+    axes[0][0].legend(fontsize=7)
+    figure.suptitle(title or os.path.basename(sweep.config), fontsize=10)
+    figure.tight_layout()
+    return pictures.save(figure, folder, name)

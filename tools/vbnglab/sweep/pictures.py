@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pictures of sweeps and experiments, as SVG and PNG. Needs Matplotlib (Debian package python3-matplotlib)."""
+
+import os
+from statistics import median
+
+COLOURS = ["tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown", "tab:pink", "tab:olive", "tab:cyan"]
+PAPER = "0.55"
+
+
+def pyplot():
+    """The module pyplot, without a display; None where Matplotlib is not installed."""
+    try:
+        import matplotlib
+    except ImportError:
+        return None
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    plt.rcParams.update({"font.size": 9, "svg.hashsalt": "vbng", "axes.grid": True, "grid.alpha": 0.25, "axes.axisbelow": True})
+    return plt
+
+
+def save(figure, folder, name):
+    """Write name.svg and name.png into the folder. Returns the paths."""
+    os.makedirs(folder, exist_ok=True)
+    paths = [os.path.join(folder, f"{name}.{form}") for form in ("svg", "png")]
+    figure.savefig(paths[0], metadata={"Date": None}, bbox_inches="tight")
+    figure.savefig(paths[1], dpi=100, bbox_inches="tight")
+    pyplot().close(figure)
+    return paths
+
+
+def spread(values):
+    """Return (median, distance to the smallest, distance to the largest)."""
+    m = median(values)
+    return m, m - min(values), max(values) - m
+
+
+def bars(axes, groups, series, values, paper=None):
+    """Bars for each group and series: values[group, series] is a list of figures, of which the bar is the median and
+    the line on it smallest to largest. paper: {group: figure} drawn as grey lines."""
+    width = 0.8 / max(1, len(series))
+    for k, s in enumerate(series):
+        label = str(s)  # for the first bar of the series only
+        for i, g in enumerate(groups):
+            if not values.get((g, s)):
+                continue
+            m, down, up = spread(values[g, s])
+            axes.bar(i - 0.4 + (k + 0.5) * width, m, width * 0.92, yerr=[[down], [up]], color=COLOURS[k % len(COLOURS)],
+                     error_kw={"lw": 0.8}, label=label)
+            label = None
+    for i, g in enumerate(groups):
+        if paper and g in paper:
+            axes.plot([i - 0.45, i + 0.45], [paper[g]] * 2, color=PAPER, lw=2.5)
+            axes.text(i, paper[g], f"paper {paper[g]:g}", ha="center", va="bottom", color=PAPER)
+    axes.set_xticks(range(len(groups)), [str(g) for g in groups])
+    axes.set_ylim(bottom=0)
+
+
+def lines(axes, curves):
+    """One line for each curve: curves[name] = {x: [figures]}; median, with smallest to largest."""
+    for k, (name, points) in enumerate(curves.items()):
+        xs = sorted(points)
+        ms = [spread(points[x]) for x in xs]
+        axes.errorbar(xs, [m for m, _, _ in ms], yerr=[[d for _, d, _ in ms], [u for _, _, u in ms]], marker="o", ms=3.5,
+                      lw=1.2, elinewidth=0.7, capsize=2, color=COLOURS[k % len(COLOURS)], label=str(name))
+    axes.set_xscale("log", base=2)
+    axes.set_ylim(bottom=0)
+
+
+def memory_axis(axes, xs):
+    """Label an axis of MiB on a base-2 scale."""
+    axes.set_xticks(xs, [f"{x / 1024:.3g} GiB" if x >= 1024 else f"{x:.0f} MiB" for x in xs], rotation=30, ha="right")
+    axes.minorticks_off()

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One switch in one scenario, with vbng as tester and as VNFs: trials for the procedure of vbng-lab measure.
+
+Each trial starts everything anew: the switch, the VNFs when it runs, the tester when they do. It ends with the
+tester, which waits until all that is under way has come back.
+"""
+
+import os
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass, field, replace
+
+from ..lab import chain
+from ..lab import run as runs
+from ..measure import rig, trial
+from . import configs, scenarios
+from .adapters.base import Port, Switch, SwitchError
+from .scenarios import TESTER
+
+READY_SECONDS = 60.0
+# Marks that mean nothing behind a switch: a full queue into the switch is the switch's own limit.
+NOT_HERE = (trial.EGRESS,)
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A scenario with its numbers. With size and rate they are the tuple of the container study (Ara et al.): dimension, hosts,
+    pairs, switch, size, rate, burst; there is one host here."""
+
+    scenario: str
+    number: int = 1  # VNFs of loopback, or pairs of pairs
+    mode: str = "patch"
+    train: int | None = None  # packets that the generator sends back to back
+    nics: tuple = ()  # "SWITCH,TESTER" PCI addresses for the ports that stand for NICs; () for virtual ones
+    phy_kind: str | None = None  # kind of these ports without NICs; None: as the others
+
+    @property
+    def name(self):
+        """Name of the scenario, with its number."""
+        return f"{self.scenario}{self.number}" if self.scenario in scenarios.COUNTED else self.scenario
+
+
+class Alone(Switch):
+    """No switch: wires in the tester's memory join its ports, which shows what generator and sink can do on their CPU."""
+
+    name, title = "wire", "generator and sink alone"
+    kinds = ("wire",)
+
+    @classmethod
+    def probe(cls):
+        return "vbng", ""
+
+    def attach(self, name, kind, number, device):
+        return Port(name, kind, number, "")
+
+    def connect(self, a, b, mode="patch"):
+        super().connect(a, b, mode)
+        for name in (a, b):
+            self.ports[name] = replace(self.ports[name], device=f"wire:{a}")
+
+
+def alone(topology):
+    """The tester's part of a topology, whose ports are joined to each other."""
+    ports = topology.tester_ports
+    half = len(ports) // 2
+    links = [w for w in topology.up] or list(zip(ports[:half], ports[half:]))
+    return scenarios.Topology({p: "vnf" for p in ports}, links, up=topology.up, down=topology.down)
+
+
+def placement(switch, topology, cpus):
+    """Return ({process: CPU}, whether processes share one). A switch that works on a CPU of its own has the first one; the
+    tester has the last; the VNFs share the rest, or the tester's."""
+    cpus = list(cpus)
+    taken = cpus[:1] if switch.own_cpu and len(cpus) > 1 else []
+    rest = cpus[len(taken):]
+    own = rest[-1]
+    others = rest[:-1] or [own]
+    out = {TESTER: own, **{v.name: others[i % len(others)] for i, v in enumerate(topology.vnfs)}}
+    return out, len(set(out.values())) < len(out) or (switch.own_cpu and not taken)
+
+
+def _kind(switch, place, setup):
+    if place == "vnf":
+        return switch.kinds[0]
+    if setup.nics:
+        return "nic"
+    return setup.phy_kind or switch.kinds[0]
+
+
+def wire(switch, topology, setup):
+    """Give a switch its ports and connections. Raises SwitchError where the scenario is not for it."""
+    if switch.layer == 3 and setup.scenario in scenarios.GATEWAY:
+        raise SwitchError(f"{switch.title} forwards by IPv4 address: it cannot carry the gateway's VLAN tags and labels")
+    if topology.vnfs and not switch.chains:
+        raise SwitchError(f"{switch.title} sends by MAC address, which the VNFs of this scenario do not change")
+    nics = list(setup.nics)
+    for port, place in topology.place.items():
+        kind = _kind(switch, place, setup)
+        if kind == "nic" and not nics:
+            raise SwitchError(f"not enough --nic: the scenario has {list(topology.place.values()).count('phy')} ports that are NICs")
+        switch.add_port(port, kind, nics.pop(0) if kind == "nic" else None)
+    if hasattr(switch, "behind"):
+        for (a, b), direction in ((w, d) for d in ("up", "down") for w in getattr(topology, d)):
+            switch.behind(b, [configs.MACS[direction][1]])
+    for link in topology.links:  # the port of what starts first comes first
+        switch.connect(*sorted(link, key=lambda p: topology.owner(p) == TESTER), setup.mode)
+
+
+def _cpu_seconds(pids):
+    """CPU time of processes in seconds."""
+    total = 0
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
+                fields = f.read().rpartition(")")[2].split()
+            total += int(fields[11]) + int(fields[12])
+        except (OSError, IndexError, ValueError):
+            pass
+    return total / TICKS
+
+
+def _machine_seconds():
+    """CPU time of the whole machine in seconds, interrupts included."""
+    with open("/proc/stat", encoding="ascii") as f:
+        user, nice, system, _idle, _iowait, irq, softirq, steal = (int(x) for x in f.readline().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / TICKS
+
+
+@dataclass
+class SwitchRig(rig.Rig):
+    """A Rig whose gateway is a switch with VNFs. config: the tester's."""
+
+    switch: object = None
+    topology: object = None
+    vnfs: dict = field(default_factory=dict)  # name -> configuration
+    shared: bool = False
+    folder: str = ""  # folder in which the processes run
+    settle: float = 0.0  # seconds after the last packet in which what is under way arrives
+    last: dict = field(default_factory=dict)  # what the last trial left: reports, counters of the switch, CPU time
+
+    def trial(self, request, sample):
+        settings = self.tester_settings(request)
+        if self.settle:
+            settings.update({f"{g}.duration": f"{request.seconds}s" for g in self.generators[request.direction]})
+        self.switch.clean()
+        vnfs, counters, cpu, error, inside = {}, {}, None, None, {}
+        try:
+            self.switch.start()
+            for name, config in self.vnfs.items():
+                vnfs[name] = chain.Controlled(name, config, self.folder, vbng=self.vbng)
+                if not vnfs[name].ready():
+                    raise SwitchError(f"{name} did not start: {vnfs[name].running.output().strip()}")
+            tester = runs.start(self.config, request.seconds + self.settle, settings, share_cpus=True, vbng=self.vbng, sample=sample, cwd=self.folder)
+            try:
+                look = request.seconds + self.settle / 2 if self.settle and self.switch.forgets else None
+                cpu, counters = self._watch(tester, vnfs, look)
+            finally:
+                done = tester.finish(request.seconds + READY_SECONDS)
+            counters = counters or self.switch.stats()
+            inside = self.switch.lost_inside()
+        except SwitchError as e:
+            error = str(e)
+            done = runs.Result(False, None, error, None)
+        finally:
+            reports = {name: v.running.stop() for name, v in vnfs.items()}
+            self.switch.stop()
+        if not done.ok and error is None and not self.switch.alive():
+            done = replace(done, error=f"{done.error}\n{self.switch.tail()}")
+        self.last = {"reports": {TESTER: done.report, **{n: r.report for n, r in reports.items()}}, "counters": counters, "cpu": cpu,
+                     "lost_inside": {k: n for k, n in inside.items() if n}}
+        return done, self._together(reports, done)
+
+    def _watch(self, tester, vnfs, look):
+        """Return (number of CPUs that switch, VNFs, tester and the whole machine used while the tester sent, {owner: CPUs}; counters
+        of the switch after `look` seconds; None: at no moment)."""
+        end = time.monotonic() + READY_SECONDS
+        while tester.alive() and not tester.sampling() and time.monotonic() < end:
+            time.sleep(0.005)
+        groups = {"switch": self.switch.pids, "vnfs": [v.running.pid for v in vnfs.values()], TESTER: [tester.pid]}
+        before, start = {k: _cpu_seconds(p) for k, p in groups.items()}, time.monotonic()
+        machine = _machine_seconds()
+        after, counters = before, None
+        while tester.alive():
+            if look is not None and counters is None and time.monotonic() > start + look:
+                counters = self.switch.stats()
+            after = {k: _cpu_seconds(p) for k, p in groups.items()}
+            self.switch.check()
+            time.sleep(0.02)
+        wall = time.monotonic() - start
+        return {**{k: (after[k] - before[k]) / wall for k in groups}, "machine": (_machine_seconds() - machine) / wall}, counters
+
+    @staticmethod
+    def _together(reports, tester):
+        """Join the Results of the VNFs; the names of tasks begin with the VNF's."""
+        if not reports:
+            return tester
+        dead = next((r for r in reports.values() if not r.ok), None)
+        if dead is not None:
+            return dead
+        first = next(iter(reports.values()))
+        tasks = [{**t, "name": f"{name}.{t['name']}"} for name, r in reports.items() for t in r.report["tasks"]]
+        return replace(first, report={**first.report, "tasks": tasks, "cores": [c for r in reports.values() for c in r.report["cores"]]})
+
+
+def take(one, request):
+    """Run a trial and judge it, without the marks that mean nothing here, and with the CPU time of all processes."""
+    row = trial.take(one, request)
+    row["marks"] = [m for m in row["marks"] if m not in NOT_HERE and not (one.shared and m == "disturbed")]
+    row["cpu"], row["lost_inside"] = one.last.get("cpu"), one.last.get("lost_inside")
+    return row
+
+
+def make(adapter, setup, folder, cpus, vbng=None, saturation=rig.SATURATION):
+    """Make a SwitchRig, with its configurations in the folder. Raises SwitchError or rig.Unusable."""
+    # a short path, as that of a socket has at most 107 bytes
+    switch = adapter(tempfile.mkdtemp(prefix="vbng-lab-"), cpus[:1])
+    try:
+        return _rig(switch, setup, folder, cpus, vbng, saturation)
+    except BaseException:
+        shutil.rmtree(switch.folder, ignore_errors=True)
+        raise
+
+
+def _rig(switch, setup, folder, cpus, vbng, saturation):
+    topology = scenarios.ALL[setup.scenario](setup.number)
+    if isinstance(switch, Alone):
+        topology = alone(topology)
+    wire(switch, topology, setup)
+    where, shared = placement(switch, topology, cpus)
+    paths = configs.write(folder, setup.scenario, topology, switch, where, "sleep" if shared else "pause", setup.train)
+    with open(os.path.join(folder, f"{switch.name}.sh"), "w", encoding="utf-8") as f:
+        f.write(switch.render())
+    return SwitchRig(paths.pop(TESTER), vbng=vbng, saturation=saturation, switch=switch, topology=topology, vnfs=paths, shared=shared,
+                     folder=switch.folder).discover()  # fmt: skip

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commands of vbng-lab switch: list, run, show, render."""
+
+import argparse
+import datetime
+import json
+import os
+import shutil
+import sys
+from dataclasses import asdict, replace
+
+from ..lab import journal, machine, owned
+from ..lab.failure import Failure
+from ..lab.options import add_vbng
+from ..lab.progress import Progress
+from ..lab.signals import stop_cleanly
+from ..measure import procedure, result, rig
+from . import adapters, bench, output, scenarios
+from .adapters.base import SwitchError
+
+QUICK = replace(procedure.QUICK, seconds=1.0, parts=("rplus",))
+ROUNDS = replace(procedure.Options(), seconds=1.5, width=0.05, max_trials=9, parts=("rplus", "latency"))
+# How far each adapter was tried when it was written, see doc/switches.md; the others were only rendered.
+TRIED = {**dict.fromkeys(("direct", "testpmd", "ip-forward"), "run"),
+         **dict.fromkeys(("basicfwd", "ovs-dpdk", "snabb", "fastclick", "linux-bridge"), "measured")}
+
+
+def configure(p):
+    """Its commands and options."""
+    p.description = "Run vbng behind software switches, and compare them. See doc/switches.md."
+    sub = p.add_subparsers(metavar="COMMAND", required=True)
+    every = sub.add_parser("list", help="every switch, its version, or why it cannot run here")
+    every.add_argument("--json", action="store_true", help="print JSON")
+    r = sub.add_parser("run", help="measure a scenario with one switch or several", formatter_class=argparse.RawDescriptionHelpFormatter,
+                       description="Measure a scenario with one switch or several:\n\n" + "\n".join(f"  {n:9} {f.__doc__}" for n, f in scenarios.ALL.items()))
+    s = sub.add_parser("show", help="print what a switch would be given, as a shell script")
+    for q in (r, s):
+        q.add_argument("scenario", choices=list(scenarios.ALL), metavar="SCENARIO", help="one of " + ", ".join(scenarios.ALL))
+        q.add_argument("--switch", required=True, metavar="NAME[,NAME...]", help=f"names of switches: {', '.join(adapters.ALL)}; run also takes: installed")
+        q.add_argument("-n", "--number", type=int, default=1, metavar="N", help="number of VNFs of loopback, or of pairs of pairs (default: 1)")
+        q.add_argument("--mode", choices=("patch", "learn"), help="how the switch joins ports: by fixed pairs, or by learned MAC addresses (default: patch where the switch has it)")
+        q.add_argument("--nic", action="append", default=[], metavar="SWITCH,TESTER",
+                       help="PCI addresses of the two ends of a cable, for a port that stands for a NIC; may be repeated")
+        q.add_argument("--phy", metavar="KIND", help="kind of the ports that stand for NICs, without --nic (default: as the others)")
+    r.add_argument("--sizes", metavar="LIST", default="64", help="frame sizes with FCS, such as 64,256,1024 (default: 64)")
+    r.add_argument("--direction", choices=("uni", "both"), default="uni", help="whether packets go one way or both (default: uni)")
+    r.add_argument("--rate", metavar="RATE", default=rig.SATURATION, help="rate of each generator for R+ (default: 100%% of 10 Gbit/s)")
+    r.add_argument("--burst", type=int, metavar="N", help="packets that a generator sends back to back")
+    r.add_argument("--seconds", type=float, metavar="S", help=f"length of a trial (default: {ROUNDS.seconds:g})")
+    r.add_argument("--max-trials", type=int, metavar="N", help=f"most trials for one R+ (default: {ROUNDS.max_trials})")
+    r.add_argument("--quick", action="store_true", help="few short trials without latency: to see that it works, not for figures")
+    r.add_argument("--latency", action="store_true", help="with --quick: measure latency, too")
+    r.add_argument("--cpus", metavar="N,N,...", help="CPUs of the switch, of the VNFs and of the tester, in this order (default: all that there are)")
+    r.add_argument("--out", metavar="DIR", help="folder for the results (default: switchlab-SCENARIO)")
+    add_vbng(r)
+    d = sub.add_parser("render", help="table and picture of results that are there, of several as one")
+    d.add_argument("dirs", nargs="+", metavar="DIR", help="folders that run has written: of one machine, and with no point measured twice")
+    d.add_argument("--out", metavar="DIR", help="folder for the picture (default: the first DIR)")
+    for command, does in ((every, list_switches), (r, measure), (s, show), (d, render)):
+        command.set_defaults(does=does)
+
+
+def _adapters(text):
+    names = [n for n, s in adapters.ALL.items() if s.probe()[0]] if text == "installed" else text.split(",")
+    for n in names:
+        if n not in adapters.ALL:
+            raise SwitchError(f"no switch {n}: there are {', '.join(adapters.ALL)}")
+    return names
+
+
+def _setup(args, adapter):
+    if adapter is bench.Alone:
+        return bench.Setup(args.scenario, args.number, "patch", args.burst)
+    return bench.Setup(args.scenario, args.number, args.mode or adapter.modes[0], getattr(args, "burst", None), tuple(args.nic), args.phy)
+
+
+def list_switches(args):
+    """Print all switches as a table or as JSON."""
+    rows = []
+    for name, adapter in adapters.ALL.items():
+        version, why = adapter.probe()
+        rows.append({"switch": name, "title": adapter.title, "version": version, "state": "ready" if version else "rendered",
+                     "tried": TRIED.get(name, "rendered"), "ports": list(adapter.kinds), "modes": list(adapter.modes), "why": why})
+    if args.json:
+        print(json.dumps(rows, indent=1))
+        return 0
+    print(f"{'switch':13} {'here':9} {'tried':9} {'version':16} {'ports':15} {'modes':12} why not")
+    for r in rows:
+        print(f"{r['switch']:13} {r['state']:9} {r['tried']:9} {r['version'] or '-':16} {','.join(r['ports']):15} {','.join(r['modes']):12} {r['why']}".rstrip())
+    return 0
+
+
+def show(args):
+    """Print what each switch would be given."""
+    for name in _adapters(args.switch):
+        switch = adapters.ALL[name](f"/run/lab/{name}")
+        setup = _setup(args, switch)
+        bench.wire(switch, scenarios.ALL[args.scenario](args.number), setup)
+        print(f"# {switch.title}, {setup.name}, {setup.mode}: {adapters.base.MODES[setup.mode]}")
+        for p in switch.ports.values():
+            print(f"# port {p.name}: device = \"{p.device}\"; {p.role}")
+        print(switch.render())
+    return 0
+
+
+def _directions(one, args):
+    if "all" in one.generators:
+        return ["all"]
+    return ["both"] if args.direction == "both" else ["up"]
+
+
+def _measure(adapter, args, options, cpus, folder):
+    """The entry of one switch in the result."""
+    version, why = adapter.probe()
+    setup = _setup(args, adapter)
+    entry = {"title": adapter.title, "version": version, "mode": setup.mode, "state": "rendered", "why": why, "result": None}
+    if version is None:
+        return entry
+    home = os.path.join(folder, adapter.name)
+    os.makedirs(home, exist_ok=True)
+    one = None
+    try:
+        one = bench.make(adapter, setup, home, cpus, args.vbng, args.rate)
+        sizes = rig.parse_sizes(args.sizes, args.scenario in scenarios.GATEWAY)
+        progress = Progress()
+        m = procedure.Measurement(one, options, sizes, _directions(one, args), journal.Journal(None, None), progress, bench.take)
+        try:
+            m.run()
+        finally:
+            progress.end()
+            entry.update(shared=one.shared, result=result.build(one, options, m, args.command_line, None))
+    except (SwitchError, rig.Unusable, ValueError) as e:
+        return {**entry, "why": str(e)}
+    finally:
+        if one is not None:
+            shutil.rmtree(one.switch.folder, ignore_errors=True)
+    if not any(t["ok"] for t in m.trials):
+        return {**entry, "state": "failed", "why": m.trials[-1]["error"]}
+    return {**entry, "state": "measured", "why": ""}
+
+
+def measure(args):
+    """Measure, write, print. Returns 0; 1 if nothing could be measured; 3 without a picture."""
+    options = QUICK if args.quick else ROUNDS
+    if args.latency:
+        options = replace(options, parts=("rplus", "latency"))
+    given = {k: v for k in ("seconds", "max_trials") if (v := getattr(args, k)) is not None}
+    options = replace(options, **given)
+    cpus = [int(c) for c in args.cpus.split(",")] if args.cpus else sorted(os.sched_getaffinity(0))
+    names = _adapters(args.switch)
+    setup = _setup(args, adapters.ALL[names[0]])
+    folder = os.path.abspath(args.out or f"switchlab-{setup.name}")
+    owned.folder(folder)
+    out = {"format": output.FORMAT, "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+           "command": args.command_line, "scenario": setup.name, "about": scenarios.ALL[args.scenario].__doc__,
+           "tuple": {"dimension": "latency" if "latency" in options.parts else "throughput", "hosts": 1, "pairs": args.number,
+                     "size": args.sizes, "rate": args.rate, "burst": args.burst, **{k: v for k, v in asdict(setup).items() if k == "nics"}},
+           "machine": machine.describe(), "cpus": cpus, "shared": False, "switches": {}}  # fmt: skip
+    stop_cleanly()
+    print("== generator and sink alone", file=sys.stderr, flush=True)
+    out["alone"] = _measure(bench.Alone, args, replace(options, parts=("rplus",)), cpus, folder)
+    for name in names:
+        print(f"== {name}", file=sys.stderr, flush=True)
+        out["switches"][name] = entry = _measure(adapters.ALL[name], args, options, cpus, folder)
+        out["shared"] = out["shared"] or entry.get("shared", False)
+        if entry["state"] == "failed":
+            print(entry["why"], file=sys.stderr)
+        output.write_json(out, folder)
+    return _tell(out, folder, ", and for each switch its configurations")
+
+
+def _tell(out, folder, more=""):
+    """Print and draw a result. Returns the exit status."""
+    print(output.text(out))
+    if not any(e["state"] == "measured" for e in out["switches"].values()):
+        return 1
+    drawn = output.picture(out, folder)
+    if not drawn:
+        print("no picture: Matplotlib (Debian package python3-matplotlib) or a figure to show is missing", file=sys.stderr)
+    print(f"\n{folder}: result.json{', switches.svg, switches.png' if drawn else ''}{more}")
+    return 0 if drawn else 3
+
+
+def render(args):
+    """Print and draw results that are there. Returns the exit status, as measure()."""
+    out = output.merge([output.read(d) for d in args.dirs])
+    folder = args.out or args.dirs[0]
+    owned.folder(folder)
+    if args.out:
+        output.write_json(out, folder)
+    return _tell(out, folder)
+
+
+def run(args):
+    """Do what the command says."""
+    try:
+        return args.does(args)
+    except ValueError as e:
+        raise Failure(str(e)) from None

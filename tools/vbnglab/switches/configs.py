@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Configurations of vbng for a scenario: the tester, VNFs that hand frames on, and the gateway."""
+
+import os
+
+from ..lab import places
+from .scenarios import ACCESS, CORE, GATEWAY, TESTER
+
+MACS = {"up": ("02:c0:00:00:00:0a", "02:c0:00:00:00:0b"), "down": ("02:c0:00:00:00:0b", "02:c0:00:00:00:0a")}  # (source, destination) of a direction
+PROBE_BYTES, PROBE_RATE = 128, "5kpps"
+MBUFS = "32K"
+MEMIF_MTU = 1492  # longest frame that fits a buffer of memif with a tunnel around it
+
+TEMPLATE = """# One flow; the destination is {what}.
+size 64
+ether src {source} dst {target}
+ipv4  src 198.18.0.{a} dst 198.19.0.{b}
+udp   src 1024 dst 2048
+payload 00
+"""
+
+
+def templates(switch):
+    """{file: text} of the packet templates for both directions; a switch that routes is sent to by its MAC address."""
+    out = {}
+    for direction, (source, target) in MACS.items():
+        router = getattr(switch, "router_mac", None)
+        what = "the router's" if router else "that of the other end"
+        a, b = (1, 2) if direction == "up" else (2, 1)
+        out[f"{direction}.tmpl"] = TEMPLATE.format(what=what, source=source, target=router or target, a=a, b=b)
+    return out
+
+
+def _ports(switch, names, more=lambda _: ""):
+    return ",\n".join(f'    {{ name = "{n}"; device = "{switch.ports[n].device}";{more(n)} }}' for n in names)
+
+
+def _whole(name, idle, ports, body, tasks, layout):
+    listed = ", ".join(f'"{t}"' for t in layout[1])
+    return (f'name = "{name}";\nmemory = "no-huge";\nidle = "{idle}";\npools = {{ default = {{ mbufs = "{MBUFS}"; }}; }};\n'
+            f"ports = (\n{ports}\n);\n{body}tasks = (\n{tasks}\n);\nlayout = ( {{ core = \"{layout[0]}\"; tasks = [{listed}]; }} );\n")
+
+
+def _generators(topology, train):
+    """Generators of the tester, whose names say which way they send, as vbng-lab measure expects."""
+    burst = f" train = {train};" if train else ""
+    tasks = []
+    for side, direction, ways in (("cpe", "up", topology.up), ("core", "down", topology.down)):
+        for i, (source, _) in enumerate(ways):
+            tasks.append((f"gen_{side}{i}", f'type = "gen"; template = "{direction}.tmpl";{burst} to = "{source}";'))
+            tasks.append((f"probe_{side}{i}", f'type = "gen"; template = "{direction}.tmpl"; size = "{PROBE_BYTES}"; stamp = true; '
+                                              f'rate = "{PROBE_RATE}"; train = 1; to = "{source}";'))
+    back = ", ".join(f'"{to}"' for to in dict.fromkeys(t for ways in (topology.up, topology.down) for _, t in ways))
+    return [*tasks, ("sink", f'type = "sink"; from = [{back}];')]
+
+
+def tester(scenario, topology, switch, cpu, idle, train=None):
+    """Configuration of the tester."""
+    ports = _ports(switch, topology.tester_ports)
+    if scenario in GATEWAY:
+        names = [*(f"gen_{p}" for p in (*ACCESS, *CORE)), "probe_cpe0", "probe_core0", "sink"]
+        return _whole(TESTER, idle, ports, "", '@include "common/tester-measure.cfg"', (cpu, names))
+    tasks = _generators(topology, train)
+    text = ",\n".join(f'    {{ name = "{name}"; {rest} }}' for name, rest in tasks)
+    return _whole(TESTER, idle, ports, "", text, (cpu, [name for name, _ in tasks]))
+
+
+def vnf(v, switch, cpu, idle):
+    """Configuration of a VNF that hands frames on: a task for each way through it."""
+    tasks = [(f"forward_{a}", f'type = "forward"; from = "{a}"; to = "{b}";') for a, b in v.joined]
+    text = ",\n".join(f'    {{ name = "{name}"; {rest} }}' for name, rest in tasks)
+    return _whole(v.name, idle, _ports(switch, v.ports), "", text, (cpu, [name for name, _ in tasks]))
+
+
+ADDRESSES = {"cpe0": ("02:b0:00:00:00:00", "100.64.0.1"), "cpe1": ("02:b0:00:00:00:01", "100.64.0.2"),
+             "core0": ("02:b0:00:00:01:00", "192.0.2.1"), "core1": ("02:b0:00:00:01:01", "192.0.2.5")}  # fmt: skip
+GATEWAY_TASKS = ("classify", "decap", "route", "fragment", "gre_up", "mpls_up", "mpls_down", "gre_down", "encap",
+                 "fragment_down", "arp", "own_route")
+
+
+def gateway(v, switch, cpu, idle):
+    """Configuration of the gateway of cfg/bng-4port.cfg at the ports of the switch."""
+    def more(name):
+        mac, address = ADDRESSES[name]
+        mtu = f" mtu = {MEMIF_MTU};" if switch.ports[name].kind == "memif" and name in CORE else ""
+        return f' mac = "{mac}"; addresses = "{address}";{mtu}'
+
+    body = '@include "common/subscribers.cfg"\n@include "common/routes.cfg"\n'
+    return _whole(v.name, idle, _ports(switch, v.ports, more), body, '@include "common/gateway.cfg"', (cpu, GATEWAY_TASKS))
+
+
+def write(folder, scenario, topology, switch, cpus, idle, train=None):
+    """Write all configurations into FOLDER/cfg, with what they include. cpus: {process: CPU}. Returns {process: path}."""
+    home = os.path.join(folder, "cfg")
+    os.makedirs(home, exist_ok=True)
+    for target, link in ((os.path.join(places.CONFIGURATIONS, "common"), os.path.join(home, "common")),
+                         (places.TEMPLATES, os.path.join(folder, "pkt_templates"))):
+        if not os.path.islink(link):
+            os.symlink(target, link)
+    texts = {TESTER: tester(scenario, topology, switch, cpus[TESTER], idle, train)}
+    for v in topology.vnfs:
+        texts[v.name] = (vnf if v.joined else gateway)(v, switch, cpus[v.name], idle)
+    for name, text in templates(switch).items():
+        _save(os.path.join(home, name), text)
+    return {name: _save(os.path.join(home, f"{name}.cfg"), text) for name, text in texts.items()}
+
+
+def _save(path, text):
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Watch a running vbng in a terminal.
+
+Keys: g  gateway: cores, ports, schedulers, greatest drops
+      p  pipeline: tasks with their drops by reason, rings
+      l  losses: every drop reason with its meaning and remedy
+      s  subscribers; then r d w e: by rate, drops, waiting time, shaping error
+      arrows, page up and down: scroll;  q  end
+"""
+
+import curses
+import time
+
+from ..lab.options import add_telemetry, between
+from ..lab.reading import Reading
+from ..lab.telemetry import Telemetry, Unreachable, find_socket
+from .view import Subscribers, View
+
+VIEWS = {"g": "gateway", "p": "pipeline", "l": "losses", "s": "subscribers"}
+SORTS = {"r": "rate", "d": "drops", "w": "delay", "e": "error"}
+STEPS = {curses.KEY_DOWN: (1, 0), curses.KEY_UP: (-1, 0), curses.KEY_NPAGE: (0, 1), curses.KEY_PPAGE: (0, -1)}
+HELP = "g gateway  p pipeline  l losses  s subscribers (rate drops wait error)  q end"
+
+
+def view_of(telemetry):
+    """A view of a gateway, which knows what its drop reasons mean."""
+    return View(telemetry.schema(), {i["task"]: i["type"] for i in telemetry.plan()["instances"]})
+
+
+def once(telemetry, interval, subscribers, sort):
+    """The view of one interval, as text."""
+    if subscribers:
+        return Subscribers(telemetry).lines(sort, 0, 20)
+    view, names = view_of(telemetry), telemetry.names("task")
+    view.add(Reading(telemetry, names))
+    time.sleep(interval)
+    view.add(Reading(telemetry, names))
+    return view.lines()
+
+
+class Screen:
+    """The terminal: what is shown, and what keys change."""
+
+    def __init__(self, window, interval, view, sort):
+        self.window, self.interval = window, interval
+        self.view, self.sort, self.first = view, sort, 0
+        curses.curs_set(0)
+
+    def show(self, telemetry):
+        """Show until the end is asked for. Raises Unreachable when the gateway goes."""
+        view, names, subscribers = view_of(telemetry), telemetry.names("task"), Subscribers(telemetry)
+        view.add(Reading(telemetry, names))
+        while True:
+            start = time.monotonic()
+            room = self.window.getmaxyx()[0] - 1
+            if self.view == "subscribers":
+                lines = list(subscribers.lines(self.sort, self.first, room - 2))
+            else:
+                lines = getattr(view, self.view)()
+                self.first = min(self.first, max(0, len(lines) - room))
+                lines = lines[self.first :]
+            self.draw(lines)
+            while (left := start + self.interval - time.monotonic()) > 0:
+                changed = self.key(left)
+                if changed == "end":
+                    return
+                if changed:
+                    break
+            else:
+                view.add(Reading(telemetry, names))
+
+    def draw(self, lines):
+        height, width = self.window.getmaxyx()
+        self.window.erase()
+        for row, line in enumerate(lines[: height - 1]):
+            self.window.addnstr(row, 0, line, width - 1)
+        self.window.insnstr(height - 1, 0, HELP.ljust(width), width, curses.A_REVERSE)
+        self.window.refresh()
+
+    def key(self, seconds):
+        """Wait for a key. Returns "end", or whether the key changes what is shown."""
+        self.window.timeout(max(1, int(seconds * 1000)))
+        key = self.window.getch()
+        letter = chr(key) if 0 <= key < 256 else ""
+        if letter == "q":
+            return "end"
+        if letter in VIEWS:
+            self.view, self.first = VIEWS[letter], 0
+        elif letter in SORTS and self.view == "subscribers":
+            self.sort, self.first = SORTS[letter], 0
+        elif key in STEPS:
+            lines, pages = STEPS[key]
+            self.first = max(0, self.first + lines + pages * (self.window.getmaxyx()[0] - 3))
+        return letter in VIEWS or letter in SORTS or key in STEPS or key == curses.KEY_RESIZE
+
+
+def watch(window, path, interval, view, sort):
+    """Show a gateway until the end is asked for, and wait for one that has gone."""
+    screen = Screen(window, interval, view, sort)
+    while True:
+        try:
+            with Telemetry(path or find_socket()) as telemetry:
+                screen.show(telemetry)
+                return
+        except Unreachable as e:
+            screen.draw([f"disconnected since {time.strftime('%H:%M:%S')}: {e}", "", "waiting for it to come back ..."])
+            if screen.key(1) == "end":
+                return
+
+
+def configure(p):
+    """Its options."""
+    p.description = __doc__
+    add_telemetry(p)
+    p.add_argument("--interval", type=between(0.05, 3600), default=1.0, metavar="SECONDS", help="time between two readings (default: %(default)s)")
+    p.add_argument("--subscribers", action="store_true", help="begin with the subscribers")
+    p.add_argument("--by", choices=list(SORTS.values()), default="rate", help="order of the subscribers (default: %(default)s)")
+    p.add_argument("--once", action="store_true", help="print the view of one interval and end")
+
+
+def run(args):
+    """Watch until the end is asked for."""
+    try:
+        with Telemetry(args.socket or find_socket()) as telemetry:  # a gateway that is absent is reported before the screen is taken
+            if args.once:
+                print("\n".join(once(telemetry, args.interval, args.subscribers, args.by)))
+                return 0
+        curses.wrapper(watch, args.socket, args.interval, "subscribers" if args.subscribers else "gateway", args.by)
+    except KeyboardInterrupt:
+        pass
+    return 0
