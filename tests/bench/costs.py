@@ -17,12 +17,11 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 
+from tests.control import load
+from vbnglab.lab import run, stats, telemetry
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
-sys.path[:0] = [os.path.join(TOP, "tools"), os.path.join(TOP, "tests", "control")]
-
-import load  # noqa: E402
-from vbnglab import run, stats, telemetry  # noqa: E402
 
 CONFIG = os.path.join(TOP, "cfg", "bng-qos-4port.cfg")
 SATURATING = ("gen_cpe0", "gen_cpe1", "gen_core0", "gen_core1")

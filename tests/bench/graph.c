@@ -12,6 +12,7 @@
 #include <rte_ring.h>
 
 #include "bench.h"
+#include "engine/drops.h"
 #include "engine/stats.h"
 #include "provision.h"
 

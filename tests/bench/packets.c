@@ -13,7 +13,7 @@
 #include <rte_udp.h>
 
 #include "bench.h"
-#include "engine/pool.h"
+#include "engine/engine.h"
 #include "packet/stamp.h"
 
 #define SPARE       1024u /* mbufs beside those in flight: the pool's own cache */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What bench-qos measures: the list of cases in the order of the table. "lib" is librte_sched, the
- * others are our own engine, but for what is called bare. */
+ * others are the wheel, but for what is called bare. */
 #include <string.h>
 
 #include "qos.h"
@@ -90,7 +90,7 @@ const struct bench_case bench_cases[] = {
     SHAPED("shaped 2x: bare", "arrivals twice what the profiles let through; library alone",
            LIB_HALF, .target = QOS_BARE),
     SHAPED("shaped 2x: lib", "task with the library", LIB_HALF, .target = QOS_TASK),
-    SHAPED("shaped 2x: task", "task with our own engine", HALF, .target = QOS_TASK),
+    SHAPED("shaped 2x: task", "task with the wheel", HALF, .target = QOS_TASK),
     SHAPED("shaped 10x:bare", "arrivals ten times that", LIB_TENTH, .target = QOS_BARE),
     SHAPED("shaped 10x:lib", "", LIB_TENTH, .target = QOS_TASK),
     SHAPED("shaped 10x:task", "", TENTH, .target = QOS_TASK),

@@ -5,10 +5,10 @@
 #define LIBRARY "librte_sched"
 
 /* DSCP 0..15 is the queue. */
-#define QOS(engine, profile, classes, map)                                                         \
+#define QOS(backend, profile, classes, map)                                                        \
     "qos = { profiles = { home = { rate = \"" profile "\"; }; };\n"                                \
     "  dscp_maps = { queues = { queues = ( " map " ); default = { class = \"be\"; }; }; };\n"      \
-    "  schedulers = { access = { ports = \"access\"; rate = \"40G\"; engine = \"" engine "\";\n"   \
+    "  schedulers = { access = { ports = \"access\"; rate = \"40G\"; backend = \"" backend "\";\n" \
     "    classes = ( " classes " ); dscp_map = \"queues\"; }; }; };"
 #define STRICT(n, size) "{ class = \"" #n "\"; queue = " size "; }, "
 #define BE(size)        "{ class = \"be\"; queue = " size "; }"
@@ -63,17 +63,17 @@
     "{ core = \"0\"; tasks = [\"classify\", \"qos_up\", \"decap\", \"route\", \"gre\", "           \
     "\"push\", \"pop\", \"ungre\", \"encap\", \"qos_down\"]; }"
 
-#define MINIMAL_GRAPH(name, more, engine, classes, map, mib)                                       \
+#define MINIMAL_GRAPH(name, more, backend, classes, map, mib)                                      \
     {                                                                                              \
-        {name, MINIMAL_TASKS(more), MINIMAL_LAYOUT, QOS(engine, "10M", classes, map)}, mib         \
+        {name, MINIMAL_TASKS(more), MINIMAL_LAYOUT, QOS(backend, "10M", classes, map)}, mib        \
     }
-#define BNG_GRAPH(name, engine, mib)                                                               \
+#define BNG_GRAPH(name, backend, mib)                                                              \
     {                                                                                              \
-        {name, BNG_TASKS, BNG_LAYOUT, QOS(engine, "10M", ALL("64"), TO_ALL)}, mib                  \
+        {name, BNG_TASKS, BNG_LAYOUT, QOS(backend, "10M", ALL("64"), TO_ALL)}, mib                 \
     }
-#define SHAPED_GRAPH(name, engine, profile, mib)                                                   \
+#define SHAPED_GRAPH(name, backend, profile, mib)                                                  \
     {                                                                                              \
-        {name, MINIMAL_TASKS(""), MINIMAL_LAYOUT, QOS(engine, profile, BE("2"), TO_BE)}, mib       \
+        {name, MINIMAL_TASKS(""), MINIMAL_LAYOUT, QOS(backend, profile, BE("2"), TO_BE)}, mib      \
     }
 
 const struct qos_graph qos_graphs[N_GRAPHS] = {

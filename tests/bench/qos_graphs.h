@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The graphs of bench-qos: with librte_sched (LIB) and with our own engine. */
+/* The graphs of bench-qos: with librte_sched (LIB) and with the wheel. */
 #ifndef BENCH_QOS_GRAPHS_H
 #define BENCH_QOS_GRAPHS_H
 

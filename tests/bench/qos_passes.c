@@ -18,7 +18,7 @@
 
 #include "packet/qinq.h"
 #include "qos.h"
-#include "sched/library.h"
+#include "sched/librte_sched.h"
 
 #define N_CHUNKS      (N_PACKETS / CHUNK)
 #define DOWN_INNER    (14 + 4 + 20 + 8) /* inner IPv4 header of a downstream frame */
@@ -80,7 +80,7 @@ void qos_put(enum qos_target target, struct task *t, struct rte_mbuf **m, uint16
 
     switch (target) {
     case QOS_BARE:
-        rte_sched_port_enqueue(library_of(s)->port, m, n);
+        rte_sched_port_enqueue(librte_of(s)->port, m, n);
         break;
     case QOS_SCHED:
         sched_enqueue(s, m, n);
@@ -97,7 +97,7 @@ uint16_t qos_get(enum qos_target target, struct task *t, struct rte_mbuf **out, 
 
     switch (target) {
     case QOS_BARE:
-        return (uint16_t)rte_sched_port_dequeue(library_of(s)->port, out, n);
+        return (uint16_t)rte_sched_port_dequeue(librte_of(s)->port, out, n);
     case QOS_SCHED:
         return (uint16_t)sched_dequeue(s, out, n);
     default:
@@ -296,9 +296,9 @@ static int by_value(const void *a, const void *b)
 
 static void set_oversubscription(const struct graph *g, bool on)
 {
-    struct library *s = library_of(qos_state(qos_task(g, 0))->sched);
+    struct librte *s = librte_of(qos_state(qos_task(g, 0))->sched);
 
-    if (s->base.engine != &sched_library)
+    if (s->base.backend != &sched_librte)
         return;
     for (uint32_t i = 0; i < s->n_subports; i++)
         rte_sched_subport_tc_ov_config(s->port, i, on);

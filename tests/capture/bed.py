@@ -7,9 +7,10 @@ import subprocess
 import sys
 import time
 
-import load
-from frames import PORTS
-from harness import write_pcap
+from tests.common.limits import limit
+from tests.control import load
+from tests.pcap.frames import PORTS
+from tests.pcap.harness import write_pcap
 
 RATE = 2000  # frames/s of each port
 
@@ -47,7 +48,8 @@ class Bed:
         self.client = self.connect()
 
     def connect(self):
-        for _ in range(600):
+        end = time.monotonic() + limit(30)
+        while time.monotonic() < end:
             if self.process.poll() is not None:
                 raise RuntimeError(self.process.stderr.read())
             try:
@@ -69,7 +71,7 @@ class Bed:
 
     def wait(self, seconds=20):
         """The state of the capture when it has ended."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + limit(seconds)
         while (state := self.ask("show-capture")["capture"])["running"]:
             if time.monotonic() > end:
                 raise RuntimeError(f"the capture does not end: {state}")
@@ -101,7 +103,7 @@ class Bed:
         self.client.close()
         if self.process.poll() is None:
             self.process.terminate()
-        _, err = self.process.communicate(timeout=60)
+        _, err = self.process.communicate(timeout=limit(60))
         if self.process.returncode != 0:
             raise RuntimeError(f"status {self.process.returncode}: {err.strip()[-2000:]}")
         with open(self.report_path) as f:
@@ -131,7 +133,7 @@ def open_case(binary, folder, case):
 
 def run_tool(*command):
     """Output of a program that must succeed."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=limit(120))
     if done.returncode != 0:
         raise RuntimeError(f"{command[0]}: {done.stderr.strip()}")
     return done.stdout
@@ -140,5 +142,5 @@ def run_tool(*command):
 def vbngctl(path, bed, *words):
     """Of tools/vbngctl: its status, and all that it said."""
     done = subprocess.run([sys.executable, path, "--socket", bed.socket, *words], capture_output=True, text=True,
-                          timeout=60)  # fmt: skip
+                          timeout=limit(60))  # fmt: skip
     return done.returncode, done.stdout + done.stderr

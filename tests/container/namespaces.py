@@ -6,7 +6,12 @@ import shlex
 import subprocess
 import sys
 
+import pytest
+
+from tests.common.limits import limit
+
 MARK = "VBNG_IN_NAMESPACE"
+SKIP = 77  # exit status of a case that cannot run here, after saying why
 # whoever is not root becomes it in a namespace, and has a /run there that DPDK can write to
 USER = ["unshare", "-Urnm", "sh", "-c", 'mount -t tmpfs none /run && exec "$@"', "sh"]
 
@@ -22,6 +27,24 @@ def enter():
             os.environ[MARK] = "1"
             os.execvp(command[0], [*command, sys.executable, *sys.argv])
     return "no network namespace with veth pairs can be made here"
+
+
+def judge_inside(module, *arguments, seconds=100):
+    """Run a module's answer() apart, and judge what it said. seconds: its time limit on a quiet machine."""
+    __tracebackhide__ = True
+    done = subprocess.run([sys.executable, "-m", module, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", timeout=limit(seconds), check=False)  # fmt: skip
+    if done.returncode == SKIP:
+        pytest.skip(done.stdout.strip())
+    assert done.returncode == 0, done.stdout
+    print(done.stdout)
+
+
+def answer(case, *arguments):
+    """In a namespace of its own, what a case returns: the exit status that judge_inside() understands."""
+    found = enter() or case(*arguments)
+    print(found if isinstance(found, str) else "\n".join(found), flush=True)
+    return SKIP if isinstance(found, str) else 1 if found else 0
 
 
 class Namespace:

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bed.h"
 
-#include <CUnit/Basic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/program.h"
 #include "control/request.h"
 #include "engine/eal.h"
 #include "provision.h"
@@ -33,11 +33,12 @@ static int load(const char *path)
     return plan != NULL ? 0 : -1;
 }
 
-int bed_open(const char *config)
+int bed_open(void)
 {
     static const uint8_t mac[CFG_MAX_PORTS][6];
 
-    if (load(config) != 0 || eal_start(plan, false) != 0 || engine_open(&engine, plan) != 0)
+    if (test_argument == NULL || load(test_argument) != 0 || eal_start(plan, false) != 0 ||
+        engine_open(&engine, plan) != 0)
         return -1;
     tables = provision(plan->cfg, mac, 0);
     if (tables == NULL || engine_build(&engine, tables) != 0)
@@ -49,17 +50,17 @@ int bed_open(const char *config)
     return 0;
 }
 
-unsigned bed_close(void)
+int bed_close(void)
 {
-    unsigned missing;
+    uint64_t missing;
 
     control_free(control);
-    missing = (unsigned)engine_free(&engine);
+    missing = engine_free(&engine);
     provision_free(tables);
     eal_stop();
     plan_free(plan);
     config_free(model);
-    return missing;
+    return missing != 0;
 }
 
 char *ask(const char *request)
@@ -70,15 +71,20 @@ char *ask(const char *request)
     return answer;
 }
 
+void has(const char *request, const char *answer, const char *text)
+{
+    if (strstr(answer, text) != NULL)
+        return;
+    fprintf(stderr, "\n%s\n  answered %s  not      %s\n", request, answer, text);
+    CU_FAIL("the answer");
+}
+
 void answers(const char *request, const char *text)
 {
     char *answer = ask(request);
     size_t len = strlen(answer);
 
     CU_ASSERT(len > 0 && answer[len - 1] == '\n' && memchr(answer, '\n', len - 1) == NULL);
-    if (strstr(answer, text) == NULL) {
-        fprintf(stderr, "\n%s\n  answered %s  not      %s\n", request, answer, text);
-        CU_FAIL("the answer");
-    }
+    has(request, answer, text);
     free(answer);
 }

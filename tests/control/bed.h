@@ -9,14 +9,18 @@ extern struct engine engine;
 extern struct tables *tables;
 extern struct control *control;
 
-/** Returns 0 or -1 with the reason on stderr. */
-int bed_open(const char *config);
+/** Of a test program whose argument is the configuration. Returns 0 or -1 with the reason on
+ * stderr. */
+int bed_open(void);
 
-/** Returns how many mbufs are missing. */
-unsigned bed_close(void);
+/** Returns whether mbufs are missing. */
+int bed_close(void);
 
 /** The answer to a request must contain a text. */
 void answers(const char *request, const char *text);
+
+/** An answer to the request must contain a text. */
+void has(const char *request, const char *answer, const char *text);
 
 /** The answer to a request, to be freed. */
 char *ask(const char *request);

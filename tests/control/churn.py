@@ -1,27 +1,13 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Subscribers, profiles and routes change under load, and every packet is accounted for.
+"""Updates of subscribers, profiles and routes, one after the other, and an account of the packets meanwhile."""
 
-usage: churn.py BINARY [--updates N] [--rate PPS] [--engine wheel|librte_sched] [--seed N]
-
-The whole number: churn.py BINARY --updates 100000. What updates cost the packets: tests/bench/costs.py.
-"""
-
-import argparse
 import collections
 import os
 import random
 import subprocess
-import sys
-import tempfile
-import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "pcap")]
-
-import churn_config as cfg  # noqa: E402
-import load  # noqa: E402
-from tally import Tally  # noqa: E402
+from tests.control import churn_config as cfg
+from tests.control import load
 
 PROFILES = ("slow", "home", "fast")
 NEXT_HOPS = 16
@@ -34,10 +20,10 @@ LOSSLESS = ("up_still", "down_still", "up_routes")
 class Gateway(load.Gateway):
     """As in load.py, with the other configuration."""
 
-    def __init__(self, binary, folder, rate, engine):
+    def __init__(self, binary, folder, rate, backend):
         self.path = os.path.join(folder, "control.sock")
         self.report_path = os.path.join(folder, "report.json")
-        self.config = cfg.write(folder, rate, engine)
+        self.config = cfg.write(folder, rate, backend)
         self.binary = binary
         command = [binary, "--quiet", "--share-cpus", "--topology", "1x4x1", "--control", self.path, "--report", self.report_path]
         self.process = subprocess.Popen([*command, self.config], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -185,46 +171,3 @@ def account(report):
     print(f"   {sum(sent.values())} packets sent, {received} received, 0 lost of {sum(sent[n] for n in LOSSLESS)} that nothing may happen to; "
           f"dropped: {drops}")
     return wrong
-
-
-def churn(binary, folder, args):
-    gateway = Gateway(binary, folder, args.rate, args.engine)
-    wrong = []
-    try:
-        updates = Updates(gateway.wait_until_up(), args.seed)
-        start = time.monotonic()
-        for _ in range(args.updates):
-            updates.one()
-        took = time.monotonic() - start
-        for _ in range(5):
-            updates.a_list(cfg.SPARE)
-        wrong += updates.differences()
-        if updates.ids_used_again < args.updates / 20:
-            wrong.append(f"only {updates.ids_used_again} ids were used again")
-        print(f"   {args.updates} updates in {took:.1f} s, {args.updates / took:.0f} in a second; "
-              f"{updates.ids_used_again} ids used again; {dict(updates.done)}")
-        for task in ("up_still", "up_churn", "up_hot", "up_routes", "down_still", "down_churn"):
-            updates.client.ask(cmd="stop-stream", task=task)
-    except (RuntimeError, OSError) as e:
-        wrong.append(str(e))
-    finally:
-        wrong += gateway.end()
-    return wrong + ([] if wrong and not os.path.exists(gateway.report_path) else account(gateway.report()))
-
-
-def main():
-    parser = argparse.ArgumentParser(description="subscribers and routes change under load")
-    parser.add_argument("binary")
-    parser.add_argument("--updates", type=int, default=10000)
-    parser.add_argument("--rate", default="8kpps", help="of each of the six generators")
-    parser.add_argument("--engine", default="wheel")
-    parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
-    tally = Tally()
-    with tempfile.TemporaryDirectory(prefix="vbng-churn-") as folder:
-        tally.result(f"{args.updates} updates under load, {args.engine}", churn(os.path.abspath(args.binary), folder, args))
-    return tally.end()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

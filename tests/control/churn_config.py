@@ -7,8 +7,8 @@ the first HOT of them with more packets than they may send. Routes to 198.19.0.0
 
 import os
 
-import offered
-from offered import FROM_ACCESS, FROM_CORE
+from tests.control import offered
+from tests.control.offered import FROM_ACCESS, FROM_CORE
 
 STILL = 1024
 CHURN = 1280  # users that may be there
@@ -73,7 +73,7 @@ ports = (
 qos = {{
     profiles = {{ slow = {{ rate = "100k"; }}; home = {{ rate = "10M"; }}; fast = {{ rate = "50M"; }}; }};
     dscp_maps = {{ ip = {{ queues = ( {{ dscp = "46"; class = "0"; }} ); default = {{ class = "be"; }}; }}; }};
-    schedulers = {{ acc = {{ ports = ["cpe0"]; dscp_map = "ip"; rate = "10G"; engine = "{engine}";
+    schedulers = {{ acc = {{ ports = ["cpe0"]; dscp_map = "ip"; rate = "10G"; backend = "{backend}";
                              classes = ( {{ class = "0"; queue = 64; }}, {{ class = "be"; queue = 64; }} ); }}; }};
 }};
 subscribers = (
@@ -116,11 +116,11 @@ layout = (
 ROUTED = FROM_ACCESS.replace("var user {users} random", "var user {users} random\nvar block 0-32767 random")
 
 
-def write(folder, rate, engine="wheel"):
+def write(folder, rate, backend="wheel"):
     """The configuration and its templates. Returns its path."""
     still, churn = f"0-{STILL - 1}", f"{STILL}-{USERS - 1}"
     files = {
-        "churn.cfg": CONFIG.format(rate=rate, engine=engine, max_subscribers=STILL + CONFIGURED + SPARE),
+        "churn.cfg": CONFIG.format(rate=rate, backend=backend, max_subscribers=STILL + CONFIGURED + SPARE),
         "up_still.tmpl": FROM_ACCESS.format(users=still, dst="198.18.0.1"),
         "up_churn.tmpl": FROM_ACCESS.format(users=churn, dst="198.18.0.1"),
         "up_hot.tmpl": FROM_ACCESS.format(users=f"{STILL}-{STILL + HOT - 1}", dst="198.18.0.1"),

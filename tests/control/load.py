@@ -7,7 +7,8 @@ import socket
 import subprocess
 import time
 
-import offered
+from tests.common.limits import limit
+from tests.control import offered
 
 SUBSCRIBERS = 16384
 CLASSES = 5  # queues in use: class 0 and the four of best effort
@@ -73,7 +74,7 @@ class Client:
     def __init__(self, path, timeout=60):
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(path)
-        self.socket.settimeout(timeout)
+        self.socket.settimeout(limit(timeout))
         self.file = self.socket.makefile("rb")
 
     def send(self, data):
@@ -106,7 +107,7 @@ class Gateway:
 
     def wait_until_up(self, timeout=60):
         """Until it answers. Returns a client."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + limit(timeout)
         while time.monotonic() < end and self.process.poll() is None:
             try:
                 client = Client(self.path)
@@ -122,7 +123,7 @@ class Gateway:
         if self.process.poll() is None:
             self.process.terminate()
         try:
-            out, err = self.process.communicate(timeout=60)
+            out, err = self.process.communicate(timeout=limit(60))
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.communicate()
@@ -133,3 +134,30 @@ class Gateway:
     def report(self):
         with open(self.report_path) as f:
             return json.load(f)
+
+
+# The only drops of a gateway whose subscribers send more than they may; overload: on a machine that is too slow for
+# the load, what cannot be taken is dropped before the scheduler.
+SHAPED = ("queue_full", "overload")
+
+
+def drops_of(report):
+    """Drops of the gateway's own tasks but those of the shaper, "task reason": packets."""
+    return {
+        f"{t['name']} {reason}": n
+        for t in report["tasks"]
+        if t["type"] != "gen"
+        for reason, n in t["drops"].items()
+        if n > 0 and reason not in SHAPED
+    }
+
+
+def account(gateway):
+    """What is wrong with a gateway that has ended."""
+    report = gateway.report()
+    wrong = [] if report["ledger"]["balances"] else [f"the ledger does not balance: {report['ledger']}"]
+    wrong += [f"lost: {name} {n}" for name, n in drops_of(report).items()]
+    for t in report["tasks"]:
+        if t["type"] == "qos" and t["sent"] == 0:
+            wrong.append(f"{t['name']} has sent nothing")
+    return wrong

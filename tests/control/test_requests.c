@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests to a gateway with two qos tasks: what each does, and that a wrong one is named and
  * changes nothing. The argument is the configuration. */
-#include <CUnit/Basic.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +12,10 @@
 #include <rte_cycles.h>
 
 #include "bed.h"
+#include "common/program.h"
 #include "control/request.h"
-#include "control/show.h"
-#include "control/slices.h"
-#include "control/subscribers.h"
+#include "control/view.h"
+#include "control/rates.h"
 
 static const char *profile_of(const char *subscriber)
 {
@@ -26,7 +25,7 @@ static const char *profile_of(const char *subscriber)
 
     snprintf(request, sizeof(request), "{\"cmd\": \"show-subscriber\", \"subscriber\": %s}",
              subscriber);
-    answer = request_answer(control, request, strlen(request));
+    answer = ask(request);
     snprintf(text, sizeof(text), "%s", answer);
     free(answer);
     at = strstr(text, "\"profile\":\"");
@@ -59,12 +58,16 @@ static void wrong_profile(void)
 {
     answers("{\"cmd\":\"set-profile\",\"subscriber\":1,\"profile\":\"fasd\"}",
             "did you mean 'fast'?");
-    answers("{\"cmd\":\"set-profile\",\"subscriber\":1,\"profile\":7}", "key 'profile': expected");
-    answers("{\"cmd\":\"set-profile\",\"subscriber\":1}", "key 'profile': expected");
-    answers("{\"cmd\":\"set-profile\",\"profile\":\"fast\"}", "key 'subscriber': expected");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":1,\"profile\":7}",
+            "key 'profile': value '7': expected the name of a profile");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":1}",
+            "key 'profile': missing in this request 'set-profile': expected the name of a profile");
+    answers("{\"cmd\":\"set-profile\",\"profile\":\"fast\"}",
+            "key 'subscriber': missing in this request 'set-profile': expected an id or ");
     answers("{\"cmd\":\"set-profile\",\"subscriber\":0,\"profile\":\"fast\"}", "expected 1 to 13");
     answers("{\"cmd\":\"set-profile\",\"subscriber\":14,\"profile\":\"fast\"}", "expected 1 to 13");
-    answers("{\"cmd\":\"set-profile\",\"subscriber\":-1,\"profile\":\"fast\"}", "expected 1 to 13");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":-1,\"profile\":\"fast\"}",
+            "value '-1': expected an id or ");
     answers("{\"cmd\":\"set-profile\",\"subscriber\":1.5,\"profile\":\"fast\"}", "error");
     answers("{\"cmd\":\"set-profile\",\"subscriber\":[1],\"profile\":\"fast\"}", "error");
     answers("{\"cmd\":\"set-profile\",\"subscriber\":\"cpe9 10.20\",\"profile\":\"fast\"}",
@@ -79,9 +82,10 @@ static void wrong_profile(void)
             "PORT SVLAN.CVLAN");
     /* no scheduler for its port; a rate that one of the two directions cannot do */
     answers("{\"cmd\":\"set-profile\",\"subscriber\":13,\"profile\":\"fast\"}", "not shaped");
-    answers("{\"cmd\":\"set-profile\",\"subscriber\":1,\"profile\":\"flash\"}", "beyond");
+    answers("{\"cmd\":\"set-profile\",\"subscriber\":1,\"profile\":\"flash\"}",
+            "profile 'flash' downstream: rate is above that of the port");
     answers("{\"cmd\":\"set-profile\",\"subscriber\":1,\"profile\":\"fast\",\"now\":true}",
-            "unknown key 'now'");
+            "key 'now': unknown in a request 'set-profile'");
     CU_ASSERT_STRING_EQUAL(profile_of("1"), "slow");
 }
 
@@ -96,7 +100,8 @@ static void many_profiles(void)
     answers("{\"cmd\":\"set-profiles\",\"changes\":[[6,\"fast\"],[99,\"fast\"]]}", "changes[1]");
     answers("{\"cmd\":\"set-profiles\",\"changes\":[[6,\"fast\"],[6]]}", "changes[1]");
     answers("{\"cmd\":\"set-profiles\",\"changes\":[[6,\"fast\"],[13,\"fast\"]]}", "not shaped");
-    answers("{\"cmd\":\"set-profiles\",\"changes\":[[6,\"fast\"],[1,\"flash\"]]}", "beyond");
+    answers("{\"cmd\":\"set-profiles\",\"changes\":[[6,\"fast\"],[1,\"flash\"]]}",
+            "changes[1]: profile 'flash' downstream: rate is above");
     answers("{\"cmd\":\"set-profiles\",\"changes\":[]}", "expected a list of 1 to 10000");
     answers("{\"cmd\":\"set-profiles\",\"changes\":{}}", "expected a list");
     answers("{\"cmd\":\"set-profiles\"}", "expected a list");
@@ -141,18 +146,19 @@ static void subport_rates(void)
     answers(RATE "\"subport\":\"right\",\"direction\":\"up\",\"rate\":300000000}", "ok");
     answers("{\"cmd\":\"show-qos\"}", "\"rate\":300000000");
     answers(RATE "\"subport\":\"middle\",\"direction\":\"up\",\"rate\":\"1M\"}",
-            "no subport 'middle'");
+            "value 'middle': no subport of that name");
     answers(RATE "\"subport\":\"left\",\"direction\":\"sideways\",\"rate\":\"1M\"}",
-            "expected \\\"up\\\" or \\\"down\\\"");
+            "expected 'up' or 'down'");
     answers(RATE "\"subport\":\"left\",\"direction\":\"up\",\"rate\":\"2G\"}",
-            "expected 8000 to 1000000000 bit/s");
+            "expected at most the scheduler's own rate, 1G");
     answers(RATE "\"subport\":\"left\",\"direction\":\"up\",\"rate\":0}", "key 'rate'");
     answers(RATE "\"subport\":\"left\",\"direction\":\"up\",\"rate\":-5}", "key 'rate'");
-    answers(RATE "\"subport\":\"left\",\"direction\":\"up\",\"rate\":7999}", "expected 8000");
+    answers(RATE "\"subport\":\"left\",\"direction\":\"up\",\"rate\":7999}",
+            "expected a rate in bit/s");
     answers(RATE "\"subport\":\"left\",\"direction\":\"up\",\"rate\":\"fast\"}", "key 'rate'");
     answers("{\"cmd\":\"set-subport-rate\",\"scheduler\":\"acd\",\"subport\":\"left\","
             "\"direction\":\"up\",\"rate\":\"1M\"}",
-            "no scheduler 'acd'");
+            "no scheduler of that name; did you mean 'acc'?");
     answers("{\"cmd\":\"show-qos\"}", "\"name\":\"left\",\"rate\":1000000000");
 }
 
@@ -169,13 +175,13 @@ static void dscp(void)
     CU_ASSERT_EQUAL(down[8], QOS_BE);
     answers(DSCP "\"down\",\"dscp\":63,\"class\":\"0\"}", "ok");
     CU_ASSERT_EQUAL(down[63], 0);
-    answers(DSCP "\"up\",\"dscp\":64,\"class\":\"0\"}", "expected an integer, 0 to 63");
-    answers(DSCP "\"up\",\"dscp\":\"8\",\"class\":\"0\"}", "expected an integer");
+    answers(DSCP "\"up\",\"dscp\":64,\"class\":\"0\"}", "expected 0..63");
+    answers(DSCP "\"up\",\"dscp\":\"8x\",\"class\":\"0\"}", "expected 0..63");
     answers(DSCP "\"up\",\"dscp\":8,\"class\":\"1\"}", "class 1 has no queues");
     answers(DSCP "\"up\",\"dscp\":8,\"class\":\"12\"}", "key 'class'");
     answers(DSCP "\"up\",\"dscp\":8,\"class\":0}", "key 'class'");
-    answers(DSCP "\"up\",\"dscp\":8,\"class\":\"0\",\"queue\":1}", "0 to 0");
-    answers(DSCP "\"up\",\"dscp\":8,\"class\":\"be\",\"queue\":4}", "0 to 3");
+    answers(DSCP "\"up\",\"dscp\":8,\"class\":\"0\",\"queue\":1}", "only class 'be'");
+    answers(DSCP "\"up\",\"dscp\":8,\"class\":\"be\",\"queue\":4}", "expected 0..3");
     CU_ASSERT_EQUAL(up[8], QOS_BE + 3);
 }
 
@@ -297,7 +303,7 @@ static void nested(void)
 /* A figure of a stream in what show-streams answers; -1: there is none. */
 static double stream_figure(const char *stream, const char *key)
 {
-    char *answer = request_answer(control, "{\"cmd\":\"show-streams\"}", 22);
+    char *answer = ask("{\"cmd\":\"show-streams\"}");
     json_t *root = json_loads(answer, 0, NULL), *task, *s;
     double v = -1;
     size_t i, k;
@@ -343,21 +349,24 @@ static void streams(void)
 
 static void wrong_streams(void)
 {
-    answers("{\"cmd\":\"start-stream\"}", "key 'task': expected");
+    answers("{\"cmd\":\"start-stream\"}",
+            "key 'task': missing in this request 'start-stream': expected a string");
     answers("{\"cmd\":\"start-stream\",\"task\":\"laod\"}", "did you mean 'load'?");
     answers("{\"cmd\":\"start-stream\",\"task\":\"rest\"}", "no task 'rest' of type gen");
     answers("{\"cmd\":\"start-stream\",\"task\":\"load\",\"stream\":\"smal\"}",
             "did you mean 'small'?");
-    answers("{\"cmd\":\"start-stream\",\"task\":\"load\",\"stream\":1}", "key 'stream': expected");
+    answers("{\"cmd\":\"start-stream\",\"task\":\"load\",\"stream\":1}",
+            "key 'stream': value '1': expected a string");
     answers("{\"cmd\":\"start-stream\",\"task\":\"load\",\"duration\":5}",
-            "key 'duration': expected");
+            "key 'duration': value '5': expected a time");
     answers("{\"cmd\":\"start-stream\",\"task\":\"load\",\"duration\":\"5\"}",
-            "key 'duration': expected");
+            "key 'duration': value '5': expected a time");
     answers("{\"cmd\":\"start-stream\",\"task\":\"load\",\"rate\":\"1Mpps\"}",
-            "unknown key 'rate'");
-    answers("{\"cmd\":\"stop-stream\",\"task\":\"load\",\"duration\":\"5s\"}", "unknown key");
-    answers(SET_RATE "\"rate\":\"1M\"}", "key 'rate': expected a load");
-    answers(SET_RATE "\"rate\":1000000}", "key 'rate': expected a load");
+            "key 'rate': unknown in a request 'start-stream'");
+    answers("{\"cmd\":\"stop-stream\",\"task\":\"load\",\"duration\":\"5s\"}",
+            "key 'duration': unknown in a request 'stop-stream'");
+    answers(SET_RATE "\"rate\":\"1M\"}", "key 'rate': value '1M': expected a load");
+    answers(SET_RATE "\"rate\":1000000}", "key 'rate': value '1000000': expected a load");
     answers(SET_RATE "\"rate\":\"0.0001pps\"}", "cannot keep that rate");
     CU_ASSERT_DOUBLE_EQUAL(stream_figure("load/small", "rate_pps"), 0, 1e-9); /* all are off */
 }
@@ -419,47 +428,34 @@ static void slices(void)
     uint32_t done;
 
     CU_ASSERT_EQUAL_FATAL(engine_start(&engine), 0);
-    CU_ASSERT_EQUAL(in_slices(&engine, control->shaper[0].instance, 200, take_time, &s, &done), 0);
+    CU_ASSERT_EQUAL(core_call_each(&engine, control->shaper[0].instance, 200, take_time, &s, &done),
+                    0);
     CU_ASSERT_EQUAL(done, 200);
     CU_ASSERT(s.longest > 1 && s.longest <= 7);
     s.fail_at = 50;
-    CU_ASSERT_EQUAL(in_slices(&engine, control->shaper[0].instance, 200, take_time, &s, &done),
+    CU_ASSERT_EQUAL(core_call_each(&engine, control->shaper[0].instance, 200, take_time, &s, &done),
                     -EIO);
     CU_ASSERT_EQUAL(done, 50);
     engine_stop(&engine);
 }
 
-int main(int argc, char **argv)
-{
-    static const CU_TestInfo tests[] = {
-        {"one profile", one_profile},
-        {"a wrong profile", wrong_profile},
-        {"many profiles", many_profiles},
-        {"as many profiles as may be", most_profiles},
-        {"rates of subports", subport_rates},
-        {"DSCP", dscp},
-        {"show", shows},
-        {"all subscribers", dump},
-        {"streams", streams},
-        {"wrong streams", wrong_streams},
-        {"malformed", malformed},
-        {"noise", noise},
-        {"nested", nested},
-        {"while running", while_running},
-        {"slices", slices},
-        CU_TEST_INFO_NULL,
-    };
-    CU_SuiteInfo suites[] = {{.pName = "requests", .pTests = (CU_TestInfo *)tests},
-                             CU_SUITE_INFO_NULL};
-    unsigned failures;
+static const struct test tests[] = {
+    {"one profile", one_profile},
+    {"a wrong profile", wrong_profile},
+    {"many profiles", many_profiles},
+    {"as many profiles as may be", most_profiles},
+    {"rates of subports", subport_rates},
+    {"DSCP", dscp},
+    {"show", shows},
+    {"all subscribers", dump},
+    {"streams", streams},
+    {"wrong streams", wrong_streams},
+    {"malformed", malformed},
+    {"noise", noise},
+    {"nested", nested},
+    {"while running", while_running},
+    {"slices", slices},
+    {NULL, NULL},
+};
 
-    if (argc < 2 || bed_open(argv[1]) != 0)
-        return 1;
-    CU_initialize_registry();
-    CU_register_suites(suites);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    failures += bed_close() != 0;
-    return failures != 0;
-}
+const struct test_program test_program = {"requests", tests, bed_open, bed_close};

@@ -4,8 +4,8 @@
 import re
 import resource
 
-import process
-from gateway import Gateway
+from tests.e2e import process
+from tests.pcap.gateway import Gateway
 
 CONFIG, USAGE, START = 1, 2, 3  # exit statuses of vbng(8)
 NULL_PORTS = {p: f"net_null{i}" for i, p in enumerate(("cpe0", "cpe1", "core0", "core1"))}
@@ -66,29 +66,33 @@ def usage(ctx, words, *options):
     return wrong + [r.err] if wrong else []
 
 
-def tests(ctx):
+def tests():
+    """(title, function of a context) of each case."""
     veth = {"core1": "net_af_packet3,iface=nosuch0"}
-    yield "no such interface", lambda: expect(ctx, "iface", gateway(devices=veth), START, ["core1", "did not start"])
+    yield "no such interface", lambda ctx: expect(ctx, "iface", gateway(devices=veth), START, ["core1", "did not start"])
     pci = {"core1": "0000:ff:1f.7"}
-    yield "no such PCI device", lambda: expect(ctx, "pci", gateway(devices=pci), START, ["core1", "0000:ff:1f.7"])
+    yield "no such PCI device", lambda ctx: expect(ctx, "pci", gateway(devices=pci), START, ["core1", "0000:ff:1f.7"])
     driver = {"core1": "net_nosuch0"}
-    yield "no such driver", lambda: expect(ctx, "driver", gateway(devices=driver), START, ["core1", "net_nosuch0"])
+    yield "no such driver", lambda ctx: expect(ctx, "driver", gateway(devices=driver), START, ["core1", "net_nosuch0"])
     pcap = {"core1": "net_pcap3,rx_pcap=/nonexistent/in.pcap"}
-    yield "no such capture", lambda: expect(ctx, "capture", gateway(devices=pcap), START, ["core1"])
-    yield "no such core", lambda: expect(ctx, "core", layout_on(gateway(), "1023"), CONFIG, ["1023"])
+    yield "no such capture", lambda ctx: expect(ctx, "capture", gateway(devices=pcap), START, ["core1"])
+    yield "no such core", lambda ctx: expect(ctx, "core", layout_on(gateway(), "1023"), CONFIG, ["1023"])
     other = 'topology = "2x10x2";\n' + layout_on(gateway(), "9s1h")
-    yield "a core that this machine lacks", lambda: expect(ctx, "other", other, START, ["--share-cpus"])
-    yield "the same with --share-cpus", lambda: expect(ctx, "share", other, 0, [], "--share-cpus")
-    yield "a pool beyond the memory", lambda: large_pool(ctx)
-    yield "a pool beyond the huge pages", lambda: hugepages(ctx)
-    yield "shared huge pages without a hugetlbfs", lambda: shared(ctx)
-    yield "no such configuration", lambda: expect(ctx, "absent", None, CONFIG, ["absent.cfg"])
-    yield "an empty configuration", lambda: expect(ctx, "empty", "", CONFIG, ["empty.cfg", "tasks"])
-    yield "no text at all", lambda: expect(ctx, "binary", "\x01\x02\x7f{{{", CONFIG, ["binary.cfg:1"])
+    yield "a core that this machine lacks", lambda ctx: expect(ctx, "other", other, START, ["--share-cpus"])
+    yield "the same with --share-cpus", lambda ctx: expect(ctx, "share", other, 0, [], "--share-cpus")
+    yield "a pool beyond the memory", large_pool
+    yield "a pool beyond the huge pages", hugepages
+    yield "shared huge pages without a hugetlbfs", shared
+    yield "no such configuration", lambda ctx: expect(ctx, "absent", None, CONFIG, ["absent.cfg"])
+    yield "an empty configuration", lambda ctx: expect(ctx, "empty", "", CONFIG, ["empty.cfg", "tasks"])
+    yield "no text at all", lambda ctx: expect(ctx, "binary", "\x01\x02\x7f{{{", CONFIG, ["binary.cfg:1"])
     report = ("--report", "/nonexistent/report.json")
-    yield "a report that cannot be written", lambda: expect(ctx, "report", gateway(), START, ["/nonexistent"], *report)
+    yield "a report that cannot be written", lambda ctx: expect(ctx, "report", gateway(), START, ["/nonexistent"], *report)
     for junk in ("junk", "10", "-1s", "0", "0s", "1e9999s", "", "5 parsecs"):
-        yield f"--duration '{junk}'", lambda junk=junk: usage(ctx, ["--duration", "10s"], "--duration", junk)
-    yield "--plan=svg", lambda: usage(ctx, ["text, json or dot"], "--plan=svg")
-    yield "an unknown option", lambda: usage(ctx, ["usage:"], "--frobnicate")
-    yield "two configurations", lambda: usage(ctx, ["usage:"], "--check", "another.cfg")
+        yield f"--duration '{junk}'", lambda ctx, junk=junk: usage(ctx, ["--duration", "10s"], "--duration", junk)
+    yield "--plan=svg", lambda ctx: usage(ctx, ["text or json"], "--plan=svg")
+    yield "--plan=dot", lambda ctx: usage(ctx, ["vbng-lab describe dot FILE"], "--plan=dot")
+    for form in ("", "=json", "=tosca", "=k8s,image=x"):
+        yield f"--describe{form}", lambda ctx, form=form: usage(ctx, ["vbng-lab describe json|tosca|k8s FILE"], f"--describe{form}")
+    yield "an unknown option", lambda ctx: usage(ctx, ["usage:"], "--frobnicate")
+    yield "two configurations", lambda ctx: usage(ctx, ["usage:"], "--check", "another.cfg")

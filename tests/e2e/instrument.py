@@ -3,7 +3,7 @@
 
 import os
 
-import process
+from tests.e2e import process
 
 UDP = "udp src 1024 dst 2048\n"
 # Who a user is on the access side; the number is his GRE key, too.
@@ -180,11 +180,12 @@ def shifted_tags(ctx):
     return wrong
 
 
-def tests(ctx):
-    yield "sink agrees with a line that loses 1 in 1000", lambda: impaired(ctx, 'loss = "1/1000";')
-    yield "sink agrees with a line that does everything, 100 us long", lambda: impaired(
+def tests():
+    """(title, function of a context) of each case."""
+    yield "sink agrees with a line that loses 1 in 1000", lambda ctx: impaired(ctx, 'loss = "1/1000";')
+    yield "sink agrees with a line that does everything, 100 us long", lambda ctx: impaired(
         ctx, 'loss = "1/1000"; duplicate = "0.2%"; reorder = "0.3%"; displacement = 5; delay = "100us"; jitter = "20us";', 100
     )
-    yield "through the gateway every packet looks as expected", lambda: right_table(ctx)
-    yield "the sink finds swapped GRE keys", lambda: swapped_keys(ctx)
-    yield "the sink finds wrong tags", lambda: shifted_tags(ctx)
+    yield "through the gateway every packet looks as expected", right_table
+    yield "the sink finds swapped GRE keys", swapped_keys
+    yield "the sink finds wrong tags", shifted_tags

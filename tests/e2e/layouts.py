@@ -3,7 +3,7 @@
 
 import json
 
-import process
+from tests.e2e import process
 
 SECONDS = "1s"
 
@@ -43,7 +43,7 @@ def written_ports(ctx, name):
 
 
 def run_layout(ctx, name):
-    r = process.run(ctx, "--quiet", "--share-cpus", "--duration", SECONDS, f"cfg/{name}", report=True, timeout=120)
+    r = process.run(ctx, "--quiet", "--share-cpus", "--duration", SECONDS, f"cfg/{name}", report=True, timeout=60)
     if r.status != 0:
         return [f"exit status {r.status}: {r.err or r.out}"]
     report = r.report()
@@ -55,7 +55,8 @@ def run_layout(ctx, name):
     return wrong
 
 
-def tests(ctx):
+def tests():
+    """(title, function of a context) of each case."""
     for name in process.configurations():
         if in_memory(name):
-            yield f"both directions forward, shared CPUs: {name}", lambda name=name: run_layout(ctx, name)
+            yield f"both directions forward, shared CPUs: {name}", lambda ctx, name=name: run_layout(ctx, name)

@@ -2,10 +2,8 @@
 """--check and --plan of every configuration that comes with the project."""
 
 import json
-import shutil
-import subprocess
 
-import process
+from tests.e2e import process
 
 
 def check(ctx, name):
@@ -34,20 +32,8 @@ def plan_json(ctx, name):
     return [f"'{key}' is missing or empty" for key in empty]
 
 
-def plan_dot(ctx, name):
-    r = process.run(ctx, "--plan=dot", f"cfg/{name}")
-    if r.status != 0:
-        return [f"exit status {r.status}: {r.err}"]
-    if shutil.which("dot") is None:
-        return "dot (Graphviz) is not installed"
-    done = subprocess.run(["dot", "-Tsvg"], input=r.out, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
-    if done.returncode != 0 or done.stderr or "<svg" not in done.stdout:
-        return [f"dot: {done.stderr}"]
-    missing = [p for p in process.devices(name) if p not in done.stdout]
-    return [f"the picture does not name the ports {missing}"] if missing else []
-
-
-def tests(ctx):
+def tests():
+    """(title, function of a context) of each case."""
     for name in process.configurations():
-        for what in (check, plan_text, plan_json, plan_dot):
-            yield f"{what.__name__} {name}", lambda what=what, name=name: what(ctx, name)
+        for what in (check, plan_text, plan_json):
+            yield f"{what.__name__} {name}", lambda ctx, what=what, name=name: what(ctx, name)

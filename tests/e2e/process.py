@@ -9,7 +9,8 @@ import signal
 import subprocess
 import tempfile
 
-from sanitizer import address_sanitizer
+from tests.common.limits import limit
+from tests.pcap.sanitizer import address_sanitizer
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CFG_DIR = os.path.join(TOP, "cfg")
@@ -54,9 +55,9 @@ class Run:
         self.pid = self.process.pid
 
     def end(self, timeout=60):
-        """Exit status; a process that does not end is killed and counts as -9."""
+        """Exit status; a process that does not end is killed and counts as -9. timeout: seconds on a quiet machine."""
         try:
-            self.status = self.process.wait(timeout)
+            self.status = self.process.wait(limit(timeout))
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.status = self.process.wait()

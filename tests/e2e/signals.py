@@ -7,7 +7,8 @@ import random
 import signal
 import time
 
-import process
+from tests.common.limits import limit
+from tests.e2e import process
 
 CONFIGURATION = "bng-4port.cfg"
 SEED = 20130  # the moments are random, and the same in every run
@@ -46,7 +47,7 @@ def killed(ctx):
     left = []
     for delay in (0.15, 1.5):  # while it starts, and when it runs
         r = process.Run(ctx, "--quiet", "--share-cpus", f"cfg/{CONFIGURATION}")
-        end = time.monotonic() + LIMIT
+        end = time.monotonic() + limit(LIMIT)
         while not process.runtime_folder_left(r.pid) and time.monotonic() < end:
             time.sleep(0.005)
         time.sleep(delay)
@@ -72,7 +73,8 @@ def killed(ctx):
     return wrong + ([f"still there: {held}"] if os.path.exists(held) else [])
 
 
-def tests(ctx):
+def tests():
+    """(title, function of a context) of each case."""
     if CONFIGURATION not in process.configurations():
         return
     rng = random.Random(SEED)
@@ -80,6 +82,6 @@ def tests(ctx):
         # most moments of a start are within the first second
         delays = [0.0, 0.02, *(rng.uniform(0, 0.8) for _ in range(4)), *(rng.uniform(0.8, 2.0) for _ in range(2))]
         for delay in delays:
-            yield f"{sig.name} after {delay:.3f} s", lambda sig=sig, delay=delay: interrupted(ctx, sig, delay)
-    yield "a second signal while stopping", lambda: twice(ctx)
-    yield "what killed ones leave", lambda: killed(ctx)
+            yield f"{sig.name} after {delay:.3f} s", lambda ctx, sig=sig, delay=delay: interrupted(ctx, sig, delay)
+    yield "a second signal while stopping", twice
+    yield "what killed ones leave", killed

@@ -6,7 +6,8 @@ import shutil
 import signal
 import time
 
-import process
+from tests.common.limits import limit
+from tests.e2e import process
 
 GATEWAY, GENERATOR = "bng-memif.cfg", "gen-4port.cfg"
 PORTS = ("cpe0", "cpe1", "core0", "core1")
@@ -29,7 +30,7 @@ def private_copy(ctx, socket):
 
 
 def wait_for_socket(name, gateway):
-    end = time.monotonic() + START_LIMIT
+    end = time.monotonic() + limit(START_LIMIT)
     while time.monotonic() < end and gateway.process.poll() is None:
         with open("/proc/net/unix") as f:
             if f"@{name}" in f.read():
@@ -67,7 +68,7 @@ def memif(ctx):
     wrong, generator = [], None
     if wait_for_socket(socket, gateway):
         generator = process.run(ctx, "--quiet", "--share-cpus", "--duration", "2s", os.path.join(cfg, GENERATOR),
-                                report=True, timeout=120)  # fmt: skip
+                                report=True, timeout=60)  # fmt: skip
     else:
         wrong.append("the gateway does not listen")
     if gateway.process.poll() is None:
@@ -83,6 +84,7 @@ def memif(ctx):
     )
 
 
-def tests(ctx):
+def tests():
+    """(title, function of a context) of each case."""
     if {GATEWAY, GENERATOR} <= set(process.configurations()):
-        yield f"memif: {GENERATOR} against {GATEWAY}", lambda: memif(ctx)
+        yield f"memif: {GENERATOR} against {GATEWAY}", memif

@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 
+from tests.common.limits import limit
+
 INSIDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "veth_inside.py")
 
 
@@ -14,7 +16,7 @@ def namespace():
         try:
             made = subprocess.run(
                 [*command, "ip", "link", "add", "probe0", "type", "veth", "peer", "name", "probe1"],
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=20,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=limit(20),
             )  # fmt: skip
         except OSError:
             continue
@@ -29,10 +31,11 @@ def af_packet(ctx):
         return "no network namespace with veth pairs can be made here"
     done = subprocess.run(
         [*command, sys.executable, INSIDE, ctx.binary, ctx.folder],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit(100),
     )  # fmt: skip
     return [] if done.returncode == 0 else [f"exit status {done.returncode}", *done.stdout.splitlines()]
 
 
-def tests(ctx):
-    yield "af_packet on veth pairs in a network namespace", lambda: af_packet(ctx)
+def tests():
+    """(title, function of a context) of each case."""
+    yield "af_packet on veth pairs in a network namespace", af_packet

@@ -4,19 +4,16 @@
 usage: veth_inside.py BINARY FOLDER
 """
 
-import os
 import signal
 import subprocess
 import sys
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "pcap")]
-
-import frames as fr  # noqa: E402
-import process  # noqa: E402
-from gateway import Gateway  # noqa: E402
-from packet_socket import PacketSocket  # noqa: E402
+from tests.common.limits import limit
+from tests.e2e import process
+from tests.e2e.packet_socket import PacketSocket
+from tests.pcap import frames as fr
+from tests.pcap.gateway import Gateway
 
 START_LIMIT = 30  # s
 FRAMES = 50
@@ -41,7 +38,7 @@ def wait_for_gateway(gateway, far):
     """It runs when it answers ARP on the core side."""
     mac, ip = fr.NEIGHBOUR_MAC["core0"], fr.NEIGHBOUR_IP["core0"]
     question = fr.pad(fr.ether(fr.BROADCAST, mac, fr.ETH_ARP, fr.arp(1, mac, ip, "00:00:00:00:00:00", fr.GATEWAY_IP["core0"])))
-    end = time.monotonic() + START_LIMIT
+    end = time.monotonic() + limit(START_LIMIT)
     while time.monotonic() < end and gateway.process.poll() is None:
         far.send(question)
         answer = far.receive(0.2)

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A port that brings more than its core can take, or than what follows can: which packets are lost.
  * Each packet bears its rank and its number. */
-#include <CUnit/Basic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <rte_cycles.h>
-#include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_pause.h>
 
+#include "common/eal.h"
+#include "common/program.h"
 #include "engine/backlog.h"
-#include "engine/runtime.h"
 #include "graph.h"
 
 enum { HIGH, MIDDLE, LOW, N_CLASSES };
@@ -58,10 +57,13 @@ static void rank(const struct task *t, struct rte_mbuf *const *m, uint32_t n, ui
         to[i] = (uint8_t)mark(m[i])[0];
 }
 
-static const struct task_type task_pass = {.schema = {.type = "pass", .outputs = {"to"}},
+static const struct task_type task_pass = {.schema = {.type = "pass", .outputs = {{.name = "to"}}},
                                            .handle = pass};
 static const struct task_type task_choosy = {
-    .schema = {.type = "choosy", .outputs = {"to"}, .drops = {"never", "overload"}},
+    .schema = {.type = "choosy",
+               .outputs = {{.name = "to"}},
+               .drops = (const struct task_drop[]){{.name = "never"}, {.name = "overload"}},
+               .n_drops = 2},
     .init = choosy_init,
     .handle = work,
     .rank = rank,
@@ -338,44 +340,30 @@ static void closing_frees_what_waits(void)
     CU_ASSERT(graph_close(&g) == 0);
 }
 
-static int start_eal(void)
+static int open_eal(void)
 {
-    static char prefix[64];
-    static char *args[] = {
-        "test",         "--no-huge",           "-m",   "128", "--no-pci", "--no-telemetry",
-        "--lcores=0@0", "--log-level=*:error", prefix, NULL};
-
-    snprintf(prefix, sizeof(prefix), "--file-prefix=vbng-test-backlog-%d", getpid());
-    return rte_eal_init(9, args) < 0 ? -1 : 0;
+    return test_eal_start(128, "0@0");
 }
 
-int main(void)
+static int close_eal(void)
 {
-    static CU_TestInfo tests[] = {
-        {"the lowest are lost", the_lowest_are_lost},
-        {"without a choice any are lost", without_a_choice},
-        {"a large high class", a_large_high_class},
-        {"too much of the highest", too_much_of_the_highest},
-        {"a passing burst", a_passing_burst},
-        {"dear ranking", dear_ranking},
-        {"the smallest backlog", the_smallest_backlog},
-        {"a full ring that waits", a_ring_that_waits},
-        {"a full ring that drops", a_ring_that_drops},
-        {"what waits at the stop", what_waits_at_the_stop},
-        {"closing frees what waits", closing_frees_what_waits},
-        CU_TEST_INFO_NULL,
-    };
-    CU_SuiteInfo suites[] = {{"backlog", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
-    int failed;
-
-    if (start_eal() != 0 || CU_initialize_registry() != CUE_SUCCESS ||
-        CU_register_suites(suites) != CUE_SUCCESS)
-        return 1;
-    CU_basic_set_mode(CU_BRM_VERBOSE);
-    CU_basic_run_tests();
-    failed = (int)CU_get_number_of_failures();
-    CU_cleanup_registry();
-    rte_eal_cleanup();
-    runtime_remove();
-    return failed > 0;
+    test_eal_stop();
+    return 0;
 }
+
+static const struct test tests[] = {
+    {"the lowest are lost", the_lowest_are_lost},
+    {"without a choice any are lost", without_a_choice},
+    {"a large high class", a_large_high_class},
+    {"too much of the highest", too_much_of_the_highest},
+    {"a passing burst", a_passing_burst},
+    {"dear ranking", dear_ranking},
+    {"the smallest backlog", the_smallest_backlog},
+    {"a full ring that waits", a_ring_that_waits},
+    {"a full ring that drops", a_ring_that_drops},
+    {"what waits at the stop", what_waits_at_the_stop},
+    {"closing frees what waits", closing_frees_what_waits},
+    {NULL, NULL},
+};
+
+const struct test_program test_program = {"backlog", tests, open_eal, close_eal};

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Links, back-pressure, the clean stop and the ledger, with tasks that pass, lose, drop or hold
  * packets. */
-#include <CUnit/Basic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <rte_cycles.h>
-#include <rte_eal.h>
 
+#include "common/eal.h"
+#include "common/program.h"
+#include "engine/drops.h"
 #include "engine/ledger.h"
 #include "engine/link.h"
-#include "engine/runtime.h"
 #include "engine/stats.h"
 #include "graph.h"
 
@@ -104,26 +104,33 @@ static uint16_t eager_poll(struct task *t, uint64_t now)
     return 8;
 }
 
-static const struct task_type task_pass = {.schema = {.type = "pass", .outputs = {"to"}},
+static const struct task_type task_pass = {.schema = {.type = "pass", .outputs = {{.name = "to"}}},
                                            .handle = pass};
 static const struct task_type task_drop_half = {
-    .schema = {.type = "drop_half", .outputs = {"to"}, .drops = {"never", "odd"}},
+    .schema = {.type = "drop_half",
+               .outputs = {{.name = "to"}},
+               .drops = (const struct task_drop[]){{.name = "never"}, {.name = "odd"}},
+               .n_drops = 2},
     .handle = drop_half};
-static const struct task_type task_leaky = {.schema = {.type = "leaky", .outputs = {"to"}},
-                                            .handle = leak};
-static const struct task_type task_stuck = {.schema = {.type = "stuck", .outputs = {"to"}},
-                                            .handle = hang};
+static const struct task_type task_leaky = {
+    .schema = {.type = "leaky", .outputs = {{.name = "to"}}}, .handle = leak};
+static const struct task_type task_stuck = {
+    .schema = {.type = "stuck", .outputs = {{.name = "to"}}}, .handle = hang};
 static const struct task_type task_inventor = {
-    .schema = {.type = "inventor", .outputs = {"to"}, .drops = {"nothing"}}, .handle = invent};
+    .schema = {.type = "inventor",
+               .outputs = {{.name = "to"}},
+               .drops = (const struct task_drop[]){{.name = "nothing"}},
+               .n_drops = 1},
+    .handle = invent};
 static const struct task_type task_source = {
-    .schema = {.type = "source", .kind = TASK_SOURCE, .outputs = {"to"}},
+    .schema = {.type = "source", .kind = TASK_SOURCE, .outputs = {{.name = "to"}}},
     .state_size = sizeof(struct source_state),
     .init = source_init,
     .poll = source_poll,
 };
 
 static const struct task_type task_eager = {
-    .schema = {.type = "eager", .kind = TASK_SOURCE, .outputs = {"to"}},
+    .schema = {.type = "eager", .kind = TASK_SOURCE, .outputs = {{.name = "to"}}},
     .state_size = sizeof(struct source_state),
     .init = source_init,
     .poll = eager_poll,
@@ -416,7 +423,7 @@ static void test_stalled_core(void)
     stuck = 1;
     graph_inject(&g, 10);
     watch_for(800);
-    CU_ASSERT(w->stalls == 1 && w->said);
+    CU_ASSERT(w->stalls == 1 && w->reported);
     so_far = w->stalled_ns;
     CU_ASSERT(so_far >= WATCHDOG_STALL_NS);
     watch_for(100);
@@ -425,7 +432,7 @@ static void test_stalled_core(void)
     watch_for(100);
     so_far = w->stalled_ns;
     watch_for(100);
-    CU_ASSERT(w->stalls == 1 && w->stalled_ns == so_far && !w->said);
+    CU_ASSERT(w->stalls == 1 && w->stalled_ns == so_far && !w->reported);
     engine_stop(&g.engine);
     CU_ASSERT_EQUAL(graph_collect(&g), 10);
     l = graph_ledger(&g, stderr);
@@ -433,55 +440,34 @@ static void test_stalled_core(void)
     CU_ASSERT(graph_close(&g) == 0);
 }
 
-static int start_eal(void)
+/* A CPU each for two of the three cores, where there are two. */
+static int open_eal(void)
 {
-    char prefix[64];
-    char *args[] = {"test",
-                    "--no-huge",
-                    "-m",
-                    "128",
-                    "--no-pci",
-                    "--no-telemetry",
-                    "--lcores=(0-2)@(0,1)",
-                    "--main-lcore=0",
-                    "--log-level=*:error",
-                    prefix,
-                    NULL};
+    bool two = access("/sys/devices/system/cpu/cpu1", F_OK) == 0;
 
-    snprintf(prefix, sizeof(prefix), "--file-prefix=vbng-test-engine-%d", getpid());
-    if (access("/sys/devices/system/cpu/cpu1", F_OK) != 0)
-        args[6] = "--lcores=(0-2)@0";
-    return rte_eal_init(10, args) < 0 ? -1 : 0;
+    return test_eal_start(128, two ? "(0-2)@(0,1)" : "(0-2)@0");
 }
 
-int main(void)
+static int close_eal(void)
 {
-    static CU_TestInfo tests[] = {
-        {"direct calls, drops by reason", test_calls},
-        {"a full ring drops and counts", test_ring_drops},
-        {"a full ring holds its producer back", test_ring_waits},
-        {"a full port drops and counts", test_port_drops},
-        {"a full port holds its producer back", test_port_waits},
-        {"closing frees what is held", test_close_with_held},
-        {"the ledger finds a leak", test_ledger_finds_a_leak},
-        {"the ledger finds a false count", test_ledger_finds_a_false_count},
-        {"the ledger audits each link", test_ledger_audits_links},
-        {"polled again in the same round", test_polled_again},
-        {"a core that does not come back", test_stalled_core},
-        {"a source that ends, a call to a core, a clean stop", test_source_and_stop},
-        CU_TEST_INFO_NULL,
-    };
-    CU_SuiteInfo suites[] = {{"engine", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
-    int failed;
-
-    if (start_eal() != 0 || CU_initialize_registry() != CUE_SUCCESS ||
-        CU_register_suites(suites) != CUE_SUCCESS)
-        return 1;
-    CU_basic_set_mode(CU_BRM_VERBOSE);
-    CU_basic_run_tests();
-    failed = (int)CU_get_number_of_failures();
-    CU_cleanup_registry();
-    rte_eal_cleanup();
-    runtime_remove();
-    return failed > 0;
+    test_eal_stop();
+    return 0;
 }
+
+static const struct test tests[] = {
+    {"direct calls, drops by reason", test_calls},
+    {"a full ring drops and counts", test_ring_drops},
+    {"a full ring holds its producer back", test_ring_waits},
+    {"a full port drops and counts", test_port_drops},
+    {"a full port holds its producer back", test_port_waits},
+    {"closing frees what is held", test_close_with_held},
+    {"the ledger finds a leak", test_ledger_finds_a_leak},
+    {"the ledger finds a false count", test_ledger_finds_a_false_count},
+    {"the ledger audits each link", test_ledger_audits_links},
+    {"polled again in the same round", test_polled_again},
+    {"a core that does not come back", test_stalled_core},
+    {"a source that ends, a call to a core, a clean stop", test_source_and_stop},
+    {NULL, NULL},
+};
+
+const struct test_program test_program = {"engine", tests, open_eal, close_eal};

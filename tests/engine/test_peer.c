@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a device string says of the other end, and which sockets are taken away. */
-#include <CUnit/Basic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +7,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "engine/peer.h"
+#include "common/program.h"
+#include "engine/link_state.h"
 
 static void test_read(void)
 {
     static const struct {
         const char *device;
-        enum peer_return comes_back;
+        enum peer_reconnect reconnect;
         const char *path;
     } cases[] = {
         {"0000:05:00.0", PEER_NONE, ""},
@@ -22,13 +22,13 @@ static void test_read(void)
         {"net_af_packet0,iface=path=x", PEER_NONE, ""},
         {"net_virtio_user0,path=/a.sock,queue_size=1024", PEER_REOPEN, "/a.sock"},
         {"net_virtio_user0,queue_size=1024,path=/a.sock", PEER_REOPEN, "/a.sock"},
-        {"net_virtio_user0,path=/a.sock,server=1", PEER_ITSELF, "/a.sock"},
+        {"net_virtio_user0,path=/a.sock,server=1", PEER_BY_DRIVER, "/a.sock"},
         {"net_virtio_user0,path=/a.sock,server=0", PEER_REOPEN, "/a.sock"},
         {"net_virtio_user0,xserver=1,path=/a.sock", PEER_REOPEN, "/a.sock"},
-        {"net_vhost0,iface=/a.sock", PEER_ITSELF, ""},
-        {"net_vhost0,iface=/a.sock,client=1", PEER_ITSELF, ""},
-        {"net_memif0,role=server,id=0", PEER_ITSELF, ""},
-        {"net_memif0,role=master,id=0", PEER_ITSELF, ""},
+        {"net_vhost0,iface=/a.sock", PEER_BY_DRIVER, ""},
+        {"net_vhost0,iface=/a.sock,client=1", PEER_BY_DRIVER, ""},
+        {"net_memif0,role=server,id=0", PEER_BY_DRIVER, ""},
+        {"net_memif0,role=master,id=0", PEER_BY_DRIVER, ""},
         {"net_memif0,id=0,role=client", PEER_RESTART, ""},
         {"net_memif0", PEER_RESTART, ""},
     };
@@ -36,7 +36,7 @@ static void test_read(void)
 
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         peer_read(cases[i].device, &p);
-        CU_ASSERT_EQUAL(p.comes_back, cases[i].comes_back);
+        CU_ASSERT_EQUAL(p.reconnect, cases[i].reconnect);
         CU_ASSERT_STRING_EQUAL(p.path, cases[i].path);
     }
 }
@@ -66,18 +66,10 @@ static void test_clear(void)
     rmdir(folder);
 }
 
-int main(void)
-{
-    CU_pSuite suite;
-    unsigned failed;
+static const struct test tests[] = {
+    {"what a device string says", test_read},
+    {"stale sockets", test_clear},
+    {NULL, NULL},
+};
 
-    CU_initialize_registry();
-    suite = CU_add_suite("peer", NULL, NULL);
-    CU_add_test(suite, "what a device string says", test_read);
-    CU_add_test(suite, "stale sockets", test_clear);
-    CU_basic_set_mode(CU_BRM_VERBOSE);
-    CU_basic_run_tests();
-    failed = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failed > 0;
-}
+const struct test_program test_program = {"peer", tests, NULL, NULL};

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Taps: what they copy at each point, what they cannot keep, and that they leave no trace. Each
  * packet bears its number. */
-#include <CUnit/Basic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <rte_eal.h>
 #include <rte_ethdev.h>
 
-#include "engine/runtime.h"
-#include "engine/tap_point.h"
+#include "common/eal.h"
+#include "common/program.h"
+#include "engine/tap.h"
 #include "graph.h"
 
 enum { REASON_OTHER, REASON_ODD };
@@ -50,11 +49,22 @@ static void free_odd(struct task *t, struct rte_mbuf **m, uint16_t n)
 }
 
 static const struct task_type task_pass = {
-    .schema = {.type = "pass", .outputs = {"to"}, .drops = {"other"}}, .handle = pass};
+    .schema = {.type = "pass",
+               .outputs = {{.name = "to"}},
+               .drops = (const struct task_drop[]){{.name = "other"}},
+               .n_drops = 1},
+    .handle = pass};
 static const struct task_type task_odd = {
-    .schema = {.type = "odd", .outputs = {"to"}, .drops = {"other", "odd"}}, .handle = drop_odd};
+    .schema = {.type = "odd",
+               .outputs = {{.name = "to"}},
+               .drops = (const struct task_drop[]){{.name = "other"}, {.name = "odd"}},
+               .n_drops = 2},
+    .handle = drop_odd};
 static const struct task_type task_free = {
-    .schema = {.type = "free", .outputs = {"to"}, .drops = {"other", "odd"}},
+    .schema = {.type = "free",
+               .outputs = {{.name = "to"}},
+               .drops = (const struct task_drop[]){{.name = "other"}, {.name = "odd"}},
+               .n_drops = 2},
     .handle = free_odd,
     .drops_itself = true};
 
@@ -132,13 +142,13 @@ static uint16_t point(unsigned interface, enum tap_kind kind)
  * a point, and the sum of their numbers. */
 static unsigned read_point(unsigned core, uint16_t which, uint64_t *sum, uint32_t *bits)
 {
-    struct tap copy = taps.rings[core], *r = &copy;
+    struct tap_ring copy = taps.rings[core], *r = &copy;
     const struct tap_record *record;
     uint64_t last = 0;
     unsigned n = 0;
 
     *sum = *bits = 0;
-    for (; (record = tap_peek(r)) != NULL; tap_next(r)) {
+    for (; (record = tap_ring_peek(r)) != NULL; tap_ring_next(r)) {
         const uint8_t *bytes = (const uint8_t *)(record + 1);
         uint32_t packet;
 
@@ -225,7 +235,7 @@ static void test_full(uint16_t core, unsigned room)
     open_graph(&task_pass, core, core == 0 ? 64 : 2048);
     wants.tx = 1 << PORT_OUT;
     after[TASK_FIRST] = core != 0;
-    reasons[TASK_FIRST] = reasons[TASK_LAST] = 1u << TAP_LINK_FULL;
+    reasons[TASK_FIRST] = reasons[TASK_LAST] = 1u << DROP_LINK_FULL;
     install();
     run(100);
     CU_ASSERT_EQUAL(count_of(0, point(at, TAP_FROM)), room);
@@ -233,7 +243,7 @@ static void test_full(uint16_t core, unsigned room)
     CU_ASSERT_EQUAL(taps.rings[0].count[point(at, TAP_FROM)].taken, room);
     CU_ASSERT_EQUAL(read_point(0, point(who, TAP_DROP), &sum, &bits), 100 - room);
     CU_ASSERT_EQUAL(sum, 99 * 100 / 2 - room * (room - 1) / 2); /* the last ones */
-    CU_ASSERT_EQUAL(bits, 1u << TAP_LINK_FULL);
+    CU_ASSERT_EQUAL(bits, 1u << DROP_LINK_FULL);
     close_graph();
 }
 
@@ -250,7 +260,7 @@ static void test_full_ring(void)
 /* Nobody reads: the packets go on, and what found no room is counted. Then there is room again. */
 static void test_lost(void)
 {
-    struct tap *r;
+    struct tap_ring *r;
     struct tap_count *count;
     unsigned kept;
 
@@ -269,8 +279,8 @@ static void test_lost(void)
     CU_ASSERT(count->lost > 0 && kept > 0);
     CU_ASSERT_EQUAL(kept + count->lost, 2000);
     for (unsigned i = 0; i < kept; i++)
-        tap_next(r);
-    CU_ASSERT_PTR_NULL(tap_peek(r));
+        tap_ring_next(r);
+    CU_ASSERT_PTR_NULL(tap_ring_peek(r));
     run(10);
     CU_ASSERT_EQUAL(count_of(0, point(PORT_IN, TAP_INTO)), 10);
     close_graph();
@@ -286,11 +296,12 @@ static void test_around(void)
     wants.snaplen = 100;
     install();
     for (unsigned i = 0; i < 200; i++) {
-        struct tap *r = &taps.rings[0];
+        struct tap_ring *r = &taps.rings[0];
 
         run(100 + i);
         graph_collect(&g);
-        for (const struct tap_record *record; (record = tap_peek(r)) != NULL; tap_next(r)) {
+        for (const struct tap_record *record; (record = tap_ring_peek(r)) != NULL;
+             tap_ring_next(r)) {
             CU_ASSERT_EQUAL(*(const uint32_t *)(record + 1), expected);
             expected++;
         }
@@ -316,7 +327,7 @@ static void test_every(void)
     CU_ASSERT_EQUAL(count->taken, 14);
     CU_ASSERT_EQUAL(read_point(0, point(PORT_IN, TAP_INTO), &sum, &bits), 14);
     CU_ASSERT_EQUAL(sum, 14 * 6 + 7 * 13 * 14 / 2); /* each seventh */
-    tap_close(&taps.rings[0]);
+    tap_ring_stop(&taps.rings[0]);
     run(100);
     CU_ASSERT_EQUAL(count->matched, 100);
     close_graph();
@@ -346,41 +357,27 @@ static void test_restored(void)
     close_graph();
 }
 
-static int start_eal(void)
+static int open_eal(void)
 {
-    char prefix[64];
-    char *args[] = {
-        "test",         "--no-huge",           "-m",   "64", "--no-pci", "--no-telemetry",
-        "--lcores=0@0", "--log-level=*:error", prefix, NULL};
-
-    snprintf(prefix, sizeof(prefix), "--file-prefix=vbng-test-tap-%d", getpid());
-    return rte_eal_init(9, args) < 0 ? -1 : 0;
+    return test_eal_start(64, "0@0");
 }
 
-int main(void)
+static int close_eal(void)
 {
-    static CU_TestInfo tests[] = {
-        {"each point sees what passes it", test_points},
-        {"drops, by reason", test_drops},
-        {"a full port", test_full_port},
-        {"a full ring", test_full_ring},
-        {"what finds no room is counted", test_lost},
-        {"many times around", test_around},
-        {"one of every so many", test_every},
-        {"no trace is left", test_restored},
-        CU_TEST_INFO_NULL,
-    };
-    CU_SuiteInfo suites[] = {{"tap", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
-    int failed;
-
-    if (start_eal() != 0 || CU_initialize_registry() != CUE_SUCCESS ||
-        CU_register_suites(suites) != CUE_SUCCESS)
-        return 1;
-    CU_basic_set_mode(CU_BRM_VERBOSE);
-    CU_basic_run_tests();
-    failed = (int)CU_get_number_of_failures();
-    CU_cleanup_registry();
-    rte_eal_cleanup();
-    runtime_remove();
-    return failed > 0;
+    test_eal_stop();
+    return 0;
 }
+
+static const struct test tests[] = {
+    {"each point sees what passes it", test_points},
+    {"drops, by reason", test_drops},
+    {"a full port", test_full_port},
+    {"a full ring", test_full_ring},
+    {"what finds no room is counted", test_lost},
+    {"many times around", test_around},
+    {"one of every so many", test_every},
+    {"no trace is left", test_restored},
+    {NULL, NULL},
+};
+
+const struct test_program test_program = {"tap", tests, open_eal, close_eal};

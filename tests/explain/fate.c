@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/drops.h"
 #include "packet/bytes.h"
 #include "truth.h"
 
@@ -51,8 +52,8 @@ void fate_end(struct fate *f, const struct engine *e)
 
 static unsigned reason_of(const struct cfg_task *t, const char *reason)
 {
-    for (unsigned i = 0; t->schema->drops[i] != NULL; i++)
-        if (strcmp(t->schema->drops[i], reason) == 0)
+    for (unsigned i = 0; i < t->schema->n_drops; i++)
+        if (strcmp(t->schema->drops[i].name, reason) == 0)
             return i;
     return DROP_NO_PATH;
 }
@@ -147,9 +148,9 @@ void fate_count(const struct fate *f, const struct cfg_model *m)
     for (unsigned i = 0; i < m->n_tasks; i++) {
         const struct task_schema *s = m->tasks[i].schema;
 
-        for (unsigned k = 0; s->drops[k] != NULL; k++)
-            count(s->type, s->drops[k], f->drops[i][k]);
-        count(s->type, DROP_NO_PATH_NAME, f->drops[i][DROP_NO_PATH]);
+        for (unsigned k = 0; k < s->n_drops; k++)
+            count(s->type, s->drops[k].name, f->drops[i][k]);
+        count(s->type, drop_name(s, DROP_NO_PATH), f->drops[i][DROP_NO_PATH]);
         count(s->type, "(ends here)", f->consumed[i]);
     }
 }

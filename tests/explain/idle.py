@@ -7,6 +7,8 @@ import socket
 import subprocess
 import time
 
+from tests.common.limits import limit
+
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CONFIG = os.path.join(TOP, "tests", "fuzz", "gateway.cfg")  # nothing comes from its ports
 
@@ -20,7 +22,7 @@ class Gateway:
         self.process = subprocess.Popen([*command, CONFIG], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def wait(self, timeout=60):
-        end = time.monotonic() + timeout
+        end = time.monotonic() + limit(timeout)
         while time.monotonic() < end and self.process.poll() is None:
             try:
                 self.ask(cmd="show-ledger")
@@ -32,7 +34,7 @@ class Gateway:
     def ask(self, **request):
         """The answer to one request."""
         with socket.socket(socket.AF_UNIX) as s:
-            s.settimeout(60)
+            s.settimeout(limit(60))
             s.connect(self.path)
             s.sendall(json.dumps(request).encode() + b"\n")
             with s.makefile("rb") as f:
@@ -44,14 +46,14 @@ class Gateway:
     def ctl(self, *args):
         """(exit status, standard output, standard error) of vbngctl."""
         command = [self.vbngctl, "--socket", self.path, *args]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=limit(60))
         return done.returncode, done.stdout, done.stderr
 
     def end(self):
         """Stop it. Returns what is wrong with that."""
         if self.process.poll() is None:
             self.process.terminate()
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=limit(60))
         return [] if self.process.returncode == 0 else [f"exit status {self.process.returncode}: {err or out}"]
 
     def counted(self):

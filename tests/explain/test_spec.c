@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Frames in words: what each word means, and that a wrong one is named. */
-#include <CUnit/Basic.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/program.h"
 #include "explain/spec.h"
 
 #define IP(a, b, c, d) ((uint32_t)(a) << 24 | (b) << 16 | (c) << 8 | (d))
@@ -146,18 +146,9 @@ static void too_long(void)
     free(text);
 }
 
-int main(void)
-{
-    CU_pSuite suite;
+static const struct test tests[] = {
+    {"access side", access_side}, {"core side", core_side}, {"ARP and bytes", arp_and_bytes},
+    {"wrong words", wrong_words}, {"too long", too_long},   {NULL, NULL},
+};
 
-    CU_initialize_registry();
-    suite = CU_add_suite("spec", NULL, NULL);
-    CU_add_test(suite, "access side", access_side);
-    CU_add_test(suite, "core side", core_side);
-    CU_add_test(suite, "ARP and bytes", arp_and_bytes);
-    CU_add_test(suite, "wrong words", wrong_words);
-    CU_add_test(suite, "too long", too_long);
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    return CU_get_number_of_failures() > 0;
-}
+const struct test_program test_program = {"spec", tests, NULL, NULL};

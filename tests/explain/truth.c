@@ -19,7 +19,7 @@
 #include <rte_dev.h>
 
 #include "engine/eal.h"
-#include "explain/offline.h"
+#include "explain/explain.h"
 #include "provision.h"
 #include "tasks/task_types.h"
 

@@ -7,10 +7,10 @@ import random
 import socket
 import time
 
-import lab
-import load
-from lab import Row, Vbng
-from vbnglab import telemetry
+from tests.control import load
+from tests.faults import lab
+from tests.faults.lab import Row, Vbng
+from vbnglab.lab import telemetry
 
 MALFORMED = 10000
 HANGING = 9  # DPDK serves ten telemetry clients at a time

@@ -11,13 +11,13 @@ import signal
 import sys
 import time
 
-import lab  # first: it knows where the others are
-import frames as fr
-import veth_inside
-from gateway import Gateway
-from lab import Row, Vbng
-from packet_socket import PacketSocket
-from process import Context
+from tests.e2e import veth_inside
+from tests.e2e.packet_socket import PacketSocket
+from tests.e2e.process import Context
+from tests.faults import lab
+from tests.faults.lab import Row, Vbng
+from tests.pcap import frames as fr
+from tests.pcap.gateway import Gateway
 
 FRAMES, LOST = 20, 30
 

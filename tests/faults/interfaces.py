@@ -6,10 +6,11 @@ import os
 import subprocess
 import sys
 
-import veth
-from lab import HERE, Row
+from tests.common.limits import limit
+from tests.e2e import veth
+from tests.faults.lab import HERE, Row
 
-LIMIT = 120  # s
+LIMIT = 100  # s
 
 
 def inside(ctx, name):
@@ -18,7 +19,7 @@ def inside(ctx, name):
     if command is None:
         return "no network namespace with veth pairs can be made here"
     done = subprocess.run([*command, sys.executable, os.path.join(HERE, "inside.py"), ctx.binary, ctx.folder, name],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=LIMIT)  # fmt: skip
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=limit(LIMIT))  # fmt: skip
     try:
         return [Row(**row) for row in json.loads(done.stdout)]
     except ValueError:

@@ -6,19 +6,15 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import dataclass, field
 
+from tests.common.limits import limit
+from tests.control import load
+from tests.e2e import process
+from vbnglab.lab import telemetry
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-TESTS = os.path.dirname(HERE)
-TOOLS = os.path.join(os.path.dirname(TESTS), "tools")
-sys.path[:0] = [*(os.path.join(TESTS, part) for part in ("e2e", "control", "pcap")), TOOLS]
-
-import load  # noqa: E402
-import process  # noqa: E402
-from vbnglab import telemetry  # noqa: E402
-
 START_LIMIT = 30  # s
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
 WAIT_ALL_THREADS = 0x40000000
@@ -84,7 +80,7 @@ class Vbng(process.Run):
 
     def client(self):
         """A connection to its control socket, as soon as it answers."""
-        end = time.monotonic() + START_LIMIT
+        end = time.monotonic() + limit(START_LIMIT)
         while time.monotonic() < end and self.process.poll() is None:
             try:
                 client = load.Client(self.socket)
@@ -99,7 +95,7 @@ class Vbng(process.Run):
 
     def ask(self, command):
         """An answer of its telemetry socket, as soon as there is one."""
-        end = time.monotonic() + START_LIMIT
+        end = time.monotonic() + limit(START_LIMIT)
         while True:
             try:
                 with telemetry.Telemetry(self.telemetry_path()) as t:
@@ -120,7 +116,7 @@ class Vbng(process.Run):
     def wait_for_packets(self, task, more=1):
         """Until a task has taken so many packets more. Returns whether it has."""
         first = self.ask(f"/vbng/task/get,{task}")["in"]
-        end = time.monotonic() + START_LIMIT
+        end = time.monotonic() + limit(START_LIMIT)
         while time.monotonic() < end and self.process.poll() is None:
             if self.ask(f"/vbng/task/get,{task}")["in"] >= first + more:
                 return True
@@ -131,7 +127,7 @@ class Vbng(process.Run):
         """The id of the thread that runs a core of the plan."""
         for tid in os.listdir(f"/proc/{self.pid}/task"):
             with open(f"/proc/{self.pid}/task/{tid}/comm") as f:
-                if re.fullmatch(rf"(rte|lcore)-worker-{core + 1}\n", f.read()):
+                if re.fullmatch(rf"(rte-worker-|lcore-worker-|dpdk-worker){core + 1}\n", f.read()):
                     return int(tid)
         raise RuntimeError(f"core {core} has no thread")
 

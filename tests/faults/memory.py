@@ -6,8 +6,8 @@ import json
 import os
 import subprocess
 
-import load
-from lab import Row, Vbng, dropped
+from tests.control import load
+from tests.faults.lab import Row, Vbng, dropped
 
 COUNT = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
 SURPLUS = "/sys/kernel/mm/hugepages/hugepages-2048kB/surplus_hugepages"
@@ -110,7 +110,7 @@ def gone(ctx):
         return missing()
     config = load.write(ctx.folder, "20kpps")
     options = ["--set", "memory=hugepages", "--set", f"max_subscribers={load.SUBSCRIBERS + SPARE}"]
-    plan = subprocess.run([ctx.binary, "--describe", *options, config], stdout=subprocess.PIPE, check=True)
+    plan = subprocess.run([ctx.binary, "--plan=json", *options, config], stdout=subprocess.PIPE, check=True)
     wanted = -(-json.loads(plan.stdout)["memory"]["dpdk_bytes"] // (2 << 20))
     with pages(wanted) as have:
         if have < wanted:

@@ -3,9 +3,9 @@
 
 import os
 
-import lab
-import two_processes
-from lab import Row, Vbng
+from tests.e2e import two_processes
+from tests.faults import lab
+from tests.faults.lab import Row, Vbng
 
 
 def peer_gone(ctx):

@@ -7,9 +7,10 @@ import subprocess
 import sys
 import time
 
-import lab
-import process
-from lab import Row, StoppedThread, Vbng
+from tests.common.limits import limit
+from tests.e2e import process
+from tests.faults import lab
+from tests.faults.lab import Row, StoppedThread, Vbng
 
 RING = 1  # kind of a link
 TEMPLATE = """
@@ -135,9 +136,8 @@ def sigterm_under_load(ctx):
 
 TOOL = """
 import sys, time
-sys.path.insert(0, sys.argv[1])
-from vbnglab import run
-print(run.start(sys.argv[3], vbng=sys.argv[2], share_cpus=True).pid, flush=True)
+from vbnglab.lab import run
+print(run.start(sys.argv[2], vbng=sys.argv[1], share_cpus=True).pid, flush=True)
 time.sleep(60)
 """
 
@@ -145,9 +145,9 @@ time.sleep(60)
 def tool_killed(ctx):
     """kill -9 of a tool that runs a vbng: that does not stay behind."""
     row = Row("kill -9 of the tool that runs it (tools/vbnglab)")
-    tool = subprocess.Popen([sys.executable, "-c", TOOL, lab.TOOLS, ctx.binary, stages(ctx)], stdout=subprocess.PIPE, text=True)
+    tool = subprocess.Popen([sys.executable, "-c", TOOL, ctx.binary, stages(ctx)], stdout=subprocess.PIPE, text=True)
     pid = int(tool.stdout.readline())
-    end = time.monotonic() + lab.START_LIMIT
+    end = time.monotonic() + limit(lab.START_LIMIT)
     while not process.runtime_folder_left(pid) and time.monotonic() < end:
         time.sleep(0.02)
     tool.kill()

@@ -2,6 +2,7 @@
 """kill -9 and a new start: what the state file brings back, and state files that are no good."""
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -9,9 +10,9 @@ import subprocess
 import tempfile
 import time
 
-import load
-import process
-from lab import Row, Vbng
+from tests.control import load
+from tests.e2e import process
+from tests.faults.lab import Row, Vbng
 
 CHANGES = (
     {"cmd": "set-profile", "subscriber": "cpe0 128.256", "profile": "home-50M"},
@@ -22,6 +23,11 @@ CHANGES = (
      "mac": "02:c0:00:01:00:00", "profile": "home-10M"},
     {"cmd": "add-route", "prefix": "203.0.113.0/24", "port": "core0", "mac": "02:dd:00:00:00:00", "gre": "203.0.113.9"},
 )  # fmt: skip
+FORMAT_1 = b"""{"vbng_state":1,"name":"qos-load","saved":1795290189}
+{"cmd":"set-dscp","scheduler":"acc","direction":"up","dscp":46,"class":"be","queue":2}
+{"cpe":"cpe0 128.256","mac":"02:00:00:00:00:01","ip":"10.0.0.0","age":3}
+{"end":3,"sum":"9f5c1d0c6a2b3e44"}
+"""
 ROOM = ("--set", "max_subscribers=16400", "--set", "max_routes=8")
 
 
@@ -51,7 +57,7 @@ def profiles(client):
 def saved_changes(path):
     """The requests in a state file."""
     with open(path) as f:
-        return sorted(line for line in f if line.startswith('{"cmd"'))
+        return sorted(json.dumps(request) for request in json.load(f)["changes"])
 
 
 def changes_come_back(ctx):
@@ -110,7 +116,7 @@ def bad_files(ctx, kinds):
         "a byte is wrong": (good.replace(b'"dscp":46', b'"dscp":47'), "cut off or damaged", True),
         "empty": (b"", "it is empty", True),
         "of another configuration": (good.replace(b"qos-load", b"other", 1), 'of another configuration, "other"', True),
-        "of an older format": (good.replace(b'"vbng_state":1', b'"vbng_state":0', 1), "of format 0", True),
+        "of format 1, which was lines": (FORMAT_1, "of format 1, which this vbng does not read", True),
         "no state file": (b"root:x:0:0\n" * 9, "no state file of vbng", False),
     }
     rows = []
@@ -125,7 +131,7 @@ def bad_files(ctx, kinds):
             row.expect(f.read() == text, f"{kept} is not what it was")
         if aside:
             with open(ctx.path("state"), "rb") as f:
-                row.expect(b'"vbng_state":1,"name":"qos-load"' in f.read(), "the new one is no state file")
+                row.expect(b'"vbng_state":2,"name":"qos-load"' in f.read(), "the new one is no state file")
         row.lost, row.recovery = "0", "it starts as configured; the file is kept" + (" aside" if aside else ", and nothing saved")
         rows.append(row)
     return rows
@@ -169,6 +175,6 @@ TESTS = [
     ("killed, live changes", True, changes_come_back),
     ("state file is damaged", True, lambda ctx: bad_files(ctx, ("cut off", "of another configuration"))),
     ("state file is no good otherwise", False,
-     lambda ctx: bad_files(ctx, ("a byte is wrong", "empty", "of an older format", "no state file"))),
+     lambda ctx: bad_files(ctx, ("a byte is wrong", "empty", "of format 1, which was lines", "no state file"))),
     ("state file has no room", False, no_room),
 ]  # fmt: skip

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "config/model.h"
-#include "config/plan.h"
+#include "plan/plan.h"
 #include "engine/engine.h"
 #include "tables/tables.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A configuration of any text: errors, or a plan that can be shown. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fuzz.h"
@@ -20,6 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct diags d = {0};
     struct cfg_model *m;
     struct plan *p = NULL;
+    char *text;
 
     if (memmem(data, size, "@include", 8) != NULL)
         return -1; /* it would read any file of the machine, or wait for one */
@@ -33,8 +35,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_fail("%zu errors, and %s plan", d.n_errors, p == NULL ? "no" : "a");
     if (p != NULL) {
         plan_print_text(p, nowhere);
-        plan_print_json(p, nowhere);
-        plan_print_dot(p, nowhere);
+        text = plan_json(p, false);
+        if (text == NULL)
+            fuzz_fail("a plan that is no JSON");
+        free(text);
     }
     diag_print(&d, nowhere);
     diag_free(&d);

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes what the fuzz targets begin with: the frames of the pcap tests, which Scapy made, and one of each kind of text.
+"""Writes what the fuzz targets begin with: the frames of the pcap tests, which Scapy made, the must-fail configurations with their
+tables, and one of each kind of text.
 
 usage: make_seeds.py FOLDER
 """
@@ -11,11 +12,11 @@ import pathlib
 import struct
 import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "pcap"))
+from tests.config import suite
+from tests.pcap import frames as fr
+from tests.pcap.cases import all_cases
 
-import frames as fr  # noqa: E402
-from cases import all_cases  # noqa: E402
+HERE = pathlib.Path(__file__).resolve().parent
 
 PARSERS = {"labels": 0, "header": 1, "tunnel": 2, "arp": 3, "probe": 4}  # of fuzz_frame.c
 REQUESTS = (
@@ -69,6 +70,12 @@ def seeds():
         yield "template", path.stem, b"T" + path.read_bytes()
     pcap = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1) + struct.pack("<IIII", 0, 0, 60, 60) + bytes(60)
     yield "template", "pcap", b"P" + pcap
+    for path in sorted((HERE.parent / "config/bad").glob("*.suite")):
+        for case in suite.read(path):
+            yield "config", case.name, case.files[case.config]
+            for name in case.files:
+                if name.endswith(".csv"):
+                    yield "csv", case.name, case.files[name]
     yield "config", "gateway", (HERE / "gateway.cfg").read_bytes()
     yield "csv", "table", CSV.encode()
     for request in REQUESTS:

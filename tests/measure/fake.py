@@ -3,8 +3,8 @@
 
 import random
 
-from vbnglab import run
-from vbnglab.rig import Rig, Size
+from vbnglab.lab import run
+from vbnglab.measure.rig import Rig, Size
 
 TSC_HZ = 2_600_000_000
 SIZE = Size(64, 78)

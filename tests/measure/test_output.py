@@ -12,9 +12,10 @@ import tempfile
 import unittest
 from unittest import mock
 
-import fake
-from vbnglab import html as report
-from vbnglab import journal, machine, measure, plots, procedure, progress, result, table, trial
+from tests.measure import fake
+from vbnglab import cli
+from vbnglab.lab import journal, machine, progress
+from vbnglab.measure import html as report, plots, procedure, result, table, trial
 
 try:
     import matplotlib  # noqa: F401
@@ -25,11 +26,11 @@ except ImportError:
 
 def outcome(partial=None, **options):
     rig = fake.FakeRig(**options)
-    m = procedure.Measurement(rig, procedure.Options(package=False), [fake.SIZE], ("up", "both"), journal.Journal(None, {}),
+    m = procedure.Measurement(rig, procedure.Options(), [fake.SIZE], ("up", "both"), journal.Journal(None, {}),
                               progress.Progress(io.StringIO()))
     m.run()
     with mock.patch.object(result, "files", lambda _: [{"file": "fake.cfg", "sha256": "0" * 64, "text": "name = \"<fake> & co\";"}]):
-        return json.loads(json.dumps(result.build(rig, m.options, m, ["tools/measure", "fake.cfg"], partial)))
+        return json.loads(json.dumps(result.build(rig, m.options, m, ["vbng-lab", "measure", "fake.cfg"], partial)))
 
 
 class References(html.parser.HTMLParser):
@@ -94,7 +95,7 @@ class Page(unittest.TestCase):
                 self.assertIn("".join(f"<td>{report.escape(c)}</td>" for c in cells), self.page)
         self.assertIn("min – max", self.page)
 
-    @unittest.skipUnless(HAVE_MATPLOTLIB, "Matplotlib is not installed")
+    @unittest.skipUnless(HAVE_MATPLOTLIB, "Matplotlib is not installed (Debian package python3-matplotlib)")
     def test_pictures(self):
         self.assertEqual(set(self.pictures), {"throughput", "loss", "latency"})
         ids = re.findall(r'\bid="([^"]+)"', self.page)
@@ -181,7 +182,7 @@ class Files(unittest.TestCase):
         path = os.path.join(self.folder, "result.json")
         result.write_json(outcome(), path)
         with contextlib.redirect_stdout(io.StringIO()) as out:
-            self.assertEqual(measure.main(["--render", path]), 0 if HAVE_MATPLOTLIB else 3)
+            self.assertEqual(cli.main(["measure", "--render", path]), 0 if HAVE_MATPLOTLIB else 3)
         self.assertIn("NDR", out.getvalue())
         self.assertTrue(os.path.exists(os.path.join(self.folder, "report.html")))
 
@@ -191,7 +192,7 @@ class Files(unittest.TestCase):
             with open(path, "w") as f:
                 f.write(text)
             with contextlib.redirect_stderr(io.StringIO()):
-                self.assertEqual(measure.main(["--render", path]), 1)
+                self.assertEqual(cli.main(["measure", "--render", path]), 1)
 
     def test_configuration_with_includes(self):
         for name, text in (("a.cfg", '@include "b.cfg"\nx = "t.tmpl"; template = "t.tmpl";\n# @include "no"\n'),
@@ -203,7 +204,3 @@ class Files(unittest.TestCase):
         self.assertEqual(found["c.cfg"]["text"], "c\n")
         self.assertNotIn("text", found["t.tmpl"])
         self.assertNotIn(self.folder, json.dumps(list(found.values())))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -7,10 +7,11 @@ import os
 import tempfile
 import unittest
 
-from fake import SIZE, FakeRig
-from vbnglab import journal, procedure, progress, trial
+from tests.measure.fake import SIZE, FakeRig
+from vbnglab.lab import journal, progress
+from vbnglab.measure import procedure, trial
 
-OPTIONS = procedure.Options(seconds=1.0, short=0.2, package=False)
+OPTIONS = procedure.Options(seconds=1.0, short=0.2)
 CAPACITY = 3e6
 
 
@@ -61,7 +62,7 @@ class Whole(unittest.TestCase):
         self.assertEqual(f["ndr"]["limit"], trial.GENERATOR)
 
     def test_disturbed_trials_are_left_out_and_repeated(self):
-        m = measurement(FakeRig(disturbed=(0, 2, 9)), options=procedure.Options(parts=("rplus", "search"), package=False))
+        m = measurement(FakeRig(disturbed=(0, 2, 9)), options=procedure.Options(parts=("rplus", "search")))
         m.run()
         r = m.figures[0]["rplus"]
         self.assertEqual((r["trials"], r["used"]), (8, 6))
@@ -69,7 +70,7 @@ class Whole(unittest.TestCase):
 
     def test_a_load_that_was_not_there_is_tried_again(self):
         """In every other trial the generator was away for a while: the knee is found all the same."""
-        m = measurement(FakeRig(late=range(0, 1000, 2)), options=procedure.Options(parts=("rplus", "search"), package=False))
+        m = measurement(FakeRig(late=range(0, 1000, 2)), options=procedure.Options(parts=("rplus", "search")))
         m.run()
         for goal in ("ndr", "pdr"):
             self.assertAlmostEqual(m.figures[0][goal]["lower"] / CAPACITY, 1, delta=0.025)
@@ -84,7 +85,7 @@ class Whole(unittest.TestCase):
         self.assertIn("disturbed", r["outcome"])
 
     def test_dead_runs_are_rows(self):
-        m = measurement(FakeRig(dies=(1, 8)), options=procedure.Options(parts=("rplus", "search"), package=False))
+        m = measurement(FakeRig(dies=(1, 8)), options=procedure.Options(parts=("rplus", "search")))
         m.run()
         self.assertEqual([i for i, t in enumerate(m.trials) if not t["ok"]], [1, 8])
         self.assertEqual(m.figures[0]["rplus"]["dead"], 1)
@@ -108,7 +109,6 @@ class Stop(unittest.TestCase):
 
     def recorded(self, *arguments, **options):
         book = journal.Journal(self.path, *arguments, **options)
-        book.close()
         return book.recorded
 
     def whole(self):
@@ -139,8 +139,7 @@ class Stop(unittest.TestCase):
                 m.run()
                 break
             except Killed:
-                m.journal.close()  # writes nothing: each line was flushed
-        m.journal.close()
+                pass
         self.assertGreater(runs, 5)
         whole = self.whole()
         self.assertEqual(rig.count, len(whole.trials))
@@ -149,19 +148,17 @@ class Stop(unittest.TestCase):
     def test_a_torn_line_is_a_trial_that_was_not(self):
         m = measurement(FakeRig(noise=0.01), self.path, directions=("up", "both"), stop_after=8, how=Killed)
         self.assertRaises(Killed, m.run)
-        m.journal.close()
         with open(self.path, "rb+") as f:
             f.truncate(os.path.getsize(self.path) - 17)
         self.assertEqual(self.recorded({"what": "fake"}), 7)
         rig = FakeRig(noise=0.01)
         again = measurement(rig, self.path, directions=("up", "both"))
         again.run()
-        again.journal.close()
         self.assertEqual(rig.count, len(again.trials) - 7)
         self.assertEqual(self.recorded({"what": "fake"}), len(again.trials))
 
     def test_another_measurement_is_refused(self):
-        journal.Journal(self.path, {"what": "this"}).close()
+        journal.Journal(self.path, {"what": "this"})
         with self.assertRaisesRegex(journal.Mismatch, "different: what"):
             journal.Journal(self.path, {"what": "that"})
         self.assertEqual(self.recorded({"what": "that"}, fresh=True), 0)
@@ -180,7 +177,3 @@ class Bar(unittest.TestCase):
         p.close("a")
         self.assertEqual(p.left(), 0)
         self.assertEqual(progress.duration(3725), "1:02:05")
-
-
-if __name__ == "__main__":
-    unittest.main()

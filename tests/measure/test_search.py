@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""vbnglab.search on made-up devices with a known knee."""
+"""vbnglab.measure.search on made-up devices with a known knee."""
 
 import random
 import unittest
 
-from vbnglab import search
-from vbnglab.search import Goal, Outcome
+from vbnglab.measure import search
+from vbnglab.measure.search import Goal, Outcome
 
 CAPACITY = 3.0e6
 LOW, HIGH = 3e4, 14e6
@@ -26,24 +26,21 @@ def device(capacity=CAPACITY, noise=0.0, mishaps=0.0, seed=1, base=0.0):
     return measure
 
 
-class Bisection(unittest.TestCase):
-    PACKAGE = False
-
-    def find(self, measure, *goals, guess=None, low=LOW, high=HIGH):
-        return search.search(measure, goals or (Goal(),), low, high, guess, use_package=self.PACKAGE)
+class Search(unittest.TestCase):
+    def find(self, measure, *goals, low=LOW, high=HIGH):
+        return search.search(measure, goals or (Goal(),), low, high)
 
     def assert_brackets(self, found, knee, width):
         self.assertTrue(found.complete)
-        self.assertLessEqual((found.upper - found.lower) / found.upper, width * 1.0001)
-        self.assertLessEqual(found.lower, knee)
-        self.assertGreaterEqual(found.upper, knee)
+        self.assertLessEqual(found.lower, knee * 1.0001)
+        self.assertGreaterEqual(found.upper, knee * 0.9999)
+        self.assertLessEqual((found.upper - found.lower) / found.upper, width * 1.01)
 
     def test_knee_within_width(self):
         for width in (0.05, 0.01, 0.002):
             for capacity in (1.0e5, CAPACITY, 13.9e6):
-                for guess in (None, capacity, capacity / 5, capacity * 1.3):
-                    found, = self.find(device(capacity), Goal(0.0, width), guess=guess)
-                    self.assert_brackets(found, capacity * (1 + 1e-5), width)
+                found, = self.find(device(capacity), Goal(0.0, width))
+                self.assert_brackets(found, capacity * (1 + 1e-5), width)
 
     def test_pdr_is_above_ndr(self):
         ndr, pdr = self.find(device(), Goal(0.0, 0.002), Goal(0.01, 0.002))
@@ -69,11 +66,17 @@ class Bisection(unittest.TestCase):
             sent = round(load * seconds)
             return Outcome(sent, sent // 50 if 1.0e6 < load < 1.2e6 or load > 3.0e6 else 0)
 
-        for guess in (None, 1.1e6, 2.0e6, 1.0e5):
-            found, = self.find(measure, Goal(0.0, 0.01), guess=guess)
+        for high in (HIGH, 1.15e6, 2.0e6, 3.1e6):
+            loads = {}
+
+            def told(load, seconds):
+                loads.setdefault(load, []).append(measure(load, seconds).lost == 0)
+                return measure(load, seconds)
+
+            found, = self.find(told, Goal(0.0, 0.01), high=high)
             self.assertTrue(found.complete)
-            self.assertTrue(any(abs(found.lower / knee - 1) < 0.015 for knee in (1.0e6, 3.0e6)), found.lower)
-            self.assertFalse([d for d in found.decided if d[0] < found.lower and d[2] > d[1]])
+            self.assertTrue(any(abs(found.lower / knee - 1) < 0.015 for knee in (1.0e6, 2.0e6, 3.0e6)), found.lower)
+            self.assertFalse([load for load, kept in loads.items() if load < found.lower and not any(kept)])
 
     def test_one_in_a_million_is_a_loss(self):
         """1 in 10^6 at any load: no NDR, and a PDR that does not mind."""
@@ -90,53 +93,35 @@ class Bisection(unittest.TestCase):
         found, = self.find(lambda load, seconds: Outcome(1, 1), Goal(0.0, 0.01))
         self.assertIsNone(found.lower)
 
-
-class Own(unittest.TestCase):
-    """What only our own method promises."""
-
     def test_known_after_an_exception(self):
         trials, founds = [], []
 
         def measure(load, seconds):
-            if len(trials) == 25:
+            if len(trials) == 5:
                 raise KeyboardInterrupt
             trials.append(load)
             return device()(load, seconds)
 
         with self.assertRaises(KeyboardInterrupt):
-            search.search(measure, (Goal(0.0, 0.001, seconds=1.0, short=1.0),), LOW, HIGH, 2e6, founds, use_package=False)
+            search.search(measure, (Goal(0.0, 1e-3, seconds=1.0, short=1.0),), LOW, HIGH, founds)
         self.assertFalse(founds[0].complete)
+        self.assertEqual(founds[0].trials, 5)
         self.assertLess(founds[0].lower, CAPACITY)
         self.assertGreater(founds[0].upper, CAPACITY)
 
     def test_coin_toss_ends(self):
         rng = random.Random(2)
-        found, = search.search(lambda load, s: Outcome(100, rng.randrange(2)), (Goal(0.0, 1e-6),), LOW, HIGH, use_package=False)
+        found, = search.search(lambda load, s: Outcome(100, rng.randrange(2)), (Goal(0.0, 1e-6),), LOW, HIGH)
         self.assertLess(found.trials, 600)
 
-    def test_trials_are_shared(self):
-        """PDR after NDR costs a few trials, not a search."""
-        ndr, pdr = search.search(device(), (Goal(0.0, 0.01), Goal(0.005, 0.01)), LOW, HIGH, CAPACITY, use_package=False)
-        self.assertLess(pdr.trials, ndr.trials)
+    def test_second_goal_is_cheap(self):
+        """PDR beside NDR costs fewer trials than a search of its own."""
+        alone, = self.find(device(), Goal(0.0, 0.01))
+        both = self.find(device(), Goal(0.0, 0.01), Goal(0.005, 0.01))
+        self.assertLess(both[1].trials, 2 * alone.trials)
 
     def test_nothing_sent_is_lost(self):
         self.assertEqual(Outcome(0, 0).ratio, 1.0)
 
     def test_limits(self):
-        self.assertRaises(ValueError, search.search, device(), (Goal(),), 5.0, 5.0, use_package=False)
-
-
-@unittest.skipUnless(search.mlrsearch_available(), "the package mlrsearch is not installed")
-class Package(Bisection):
-    """The same promises, kept by the package."""
-
-    PACKAGE = True
-
-    def assert_brackets(self, found, knee, width):
-        self.assertLessEqual(found.lower, knee * 1.0001)
-        self.assertGreaterEqual(found.upper, knee * 0.9999)
-        self.assertLessEqual((found.upper - found.lower) / found.upper, width * 1.01)
-
-
-if __name__ == "__main__":
-    unittest.main()
+        self.assertRaises(ValueError, search.search, device(), (Goal(),), 5.0, 5.0)

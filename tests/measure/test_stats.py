@@ -5,7 +5,7 @@ import itertools
 import random
 import unittest
 
-from vbnglab import stats
+from vbnglab.lab import stats
 
 
 class Median(unittest.TestCase):
@@ -51,13 +51,14 @@ class Median(unittest.TestCase):
 
 
 class Compare(unittest.TestCase):
-    def test_rank_counts(self):
+    def test_tail(self):
         """Against counting all orders of two samples."""
         for n, m in ((1, 1), (2, 3), (4, 4), (3, 5)):
             counts = [0] * (n * m + 1)
             for mine in itertools.combinations(range(n + m), n):
                 counts[sum(a > b for a in mine for b in set(range(n + m)) - set(mine))] += 1
-            self.assertEqual(stats._rank_counts(n, m), counts)
+            for k in range(n * m + 1):
+                self.assertAlmostEqual(stats._tail(n, m, k), sum(counts[:k + 1]) / sum(counts), delta=1e-12)
 
     def test_clear_difference(self):
         c = stats.compare([110, 111, 112, 113], [100, 101, 102, 103])
@@ -107,7 +108,3 @@ class Loss(unittest.TestCase):
         self.assertEqual(stats.loss_bound(0, 0), 1.0)
         self.assertAlmostEqual(stats.loss_bound(5, 1_000_000) * 1e6, 10.513, 2)  # Poisson tables: 5 seen, 95 %
         self.assertAlmostEqual(stats.loss_bound(2000, 1_000_000) * 1e6, 2075, delta=2)
-
-
-if __name__ == "__main__":
-    unittest.main()

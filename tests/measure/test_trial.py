@@ -3,9 +3,9 @@
 
 import unittest
 
-from fake import SIZE, FakeRig
-from vbnglab import rig, trial
-from vbnglab.rig import Request, Size, parse_sizes
+from tests.measure.fake import SIZE, FakeRig
+from vbnglab.measure import rig, trial
+from vbnglab.measure.rig import Request, Size, parse_sizes
 
 
 def take(load, seconds=1.0, direction="both", probes=False, **options):
@@ -94,7 +94,3 @@ class Settings(unittest.TestCase):
     def test_nic(self):
         for device, is_nic in (("0000:05:00.1", True), ("05:00.0,queues=2", True), ("wire:cpe0", False), ("net_memif0,id=0", False)):
             self.assertEqual(bool(rig.PCI.match(device)), is_nic, device)
-
-
-if __name__ == "__main__":
-    unittest.main()

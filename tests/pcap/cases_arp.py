@@ -4,9 +4,9 @@
 The core polls cpe0, cpe1, core0, core1 in this order, 32 frames each: that is how a case knows what comes first.
 """
 
-import frames as fr
-from frames import Subscriber, server
-from traffic import Traffic
+from tests.pcap import frames as fr
+from tests.pcap.frames import Subscriber, server
+from tests.pcap.traffic import Traffic
 
 NOBODY = "00:00:00:00:00:00"
 BURST = 32

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """From the core to CPEs: what must be forwarded, and how it must look."""
 
-import frames as fr
-from frames import Subscriber, server
-from traffic import Traffic, ident_for
+from tests.pcap import frames as fr
+from tests.pcap.frames import Subscriber, server
+from tests.pcap.traffic import Traffic, ident_for
 
-from cases_upstream import ENCAPSULATIONS, ROOM, SUBSCRIBERS
+from tests.pcap.cases_upstream import ENCAPSULATIONS, ROOM, SUBSCRIBERS
 
 
 def encapsulation(name, tpid):
@@ -88,7 +88,7 @@ def outer_headers():
     packet = fr.udp(server(core), sub.ip, tos=0x48)
     inside = fr.gre(packet, key=sub.key)
     for words in range(11):
-        options = [fr.IPOption(b"\x01" * 4 * words)] if words else []
+        options = fr.ip_options(b"\x01" * 4 * words)
         for more in ({"ttl": 2}, {"tos": 0xFF}, {"flags": "DF"}):
             outer = fr.tunnel(fr.TUNNEL_IP[core], fr.GATEWAY_IP[core], inside, options=options, **more)
             case.send(core, fr.from_core(core, outer, with_gre=False))

@@ -3,9 +3,9 @@
 
 import struct
 
-import frames as fr
-from frames import Subscriber, server
-from traffic import Traffic
+from tests.pcap import frames as fr
+from tests.pcap.frames import Subscriber, server
+from tests.pcap.traffic import Traffic
 
 SUB, CORE = Subscriber(0, 2), "core0"
 UP = fr.udp(SUB.ip, server(CORE))
@@ -344,7 +344,7 @@ def plain():
 def no_room():
     """A short packet so far back in a small mbuf that there is no room for its padding."""
     case = Traffic("drop-no-tailroom", data_room=300, mtu={p: 128 for p in fr.PORTS})
-    options = [fr.IPOption(b"\x01" * 40)]
+    options = fr.ip_options(b"\x01" * 40)
     outer = fr.tunnel(fr.TUNNEL_IP[CORE], fr.GATEWAY_IP[CORE], fr.gre(DOWN, key=SUB.key, checksum=True, sequence=1), options=options)  # fmt: skip
     frame = fr.from_core(CORE, outer, stack=[(16, 9)] * 8, with_gre=False)
     refuse(case, CORE, "encap", "no_tailroom", frame)

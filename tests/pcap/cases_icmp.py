@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the gateway says by ICMP: echo replies, time exceeded, fragmentation needed. And fragments."""
 
-import frames as fr
-from cases_arp import BURST, NOBODY, cpe_arp
-from frames import Subscriber, server
 from scapy.layers.inet import fragment
-from traffic import Traffic
+from tests.pcap import frames as fr
+from tests.pcap.cases_arp import BURST, NOBODY, cpe_arp
+from tests.pcap.frames import Subscriber, server
+from tests.pcap.traffic import Traffic
 
 SUB, CORE = Subscriber(0, 2), "core0"
 NETWORK_CONTROL = 0xC0
@@ -76,7 +76,7 @@ def echo_core():
                 case.send(core, fr.pad(frame))
                 reply = pong(ours, theirs, size, seq=seq)
                 case.receive(core, fr.pad(fr.ether(fr.NEIGHBOUR_MAC[core], fr.GATEWAY_MAC[core], fr.ETH_IPV4, reply)))
-        question = ping(theirs, ours, options=[fr.IPOption(b"\x01\x01\x01\x01")])
+        question = ping(theirs, ours, options=fr.ip_options(b"\x01\x01\x01\x01"))
         case.send(core, fr.from_core(core, question, stack=(), with_gre=False))
         reply = fr.ether(fr.NEIGHBOUR_MAC[core], fr.GATEWAY_MAC[core], fr.ETH_IPV4, pong(ours, theirs))
         case.receive(core, fr.pad(reply))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Each valid frame cut off after every byte. The task that first misses something drops it, and says what."""
 
-import frames as fr
-from cases_drops import with_checksum
-from frames import Subscriber, server
-from traffic import Traffic
+from tests.pcap import frames as fr
+from tests.pcap.cases_drops import with_checksum
+from tests.pcap.frames import Subscriber, server
+from tests.pcap.traffic import Traffic
 
 SUB, CORE = Subscriber(0, 2), "core0"
 
@@ -52,7 +52,7 @@ def judge_tunnel(labels, outer):
 def downstream(labels, words):
     case = Traffic(f"truncated-down-labels-{labels}-options-{words}")
     packet = fr.udp(server(CORE), SUB.ip, size=30)
-    options = [fr.IPOption(b"\x01" * 4 * words)] if words else []
+    options = fr.ip_options(b"\x01" * 4 * words)
     outer = fr.tunnel(fr.TUNNEL_IP[CORE], fr.GATEWAY_IP[CORE], fr.gre(packet, key=SUB.key), options=options)
     frame = fr.from_core(CORE, outer, stack=[(16 + k, 99) for k in range(labels)], with_gre=False)
     cut(case, CORE, frame, judge_tunnel(labels, 20 + 4 * words))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """From CPEs to the core: what must be forwarded, and how it must look."""
 
-import frames as fr
-from frames import TPID_8100, TPID_88A8, Subscriber, server
-from traffic import Traffic, ident_for
+from tests.pcap import frames as fr
+from tests.pcap.frames import TPID_8100, TPID_88A8, Subscriber, server
+from tests.pcap.traffic import Traffic, ident_for
 
 # Two subscribers of each access port, so that a table read at the wrong place shows; cpe0 talks to core0 and cpe1 to
 # core1, so that the order on each port is known.

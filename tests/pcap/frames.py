@@ -11,7 +11,7 @@ logging.getLogger("scapy").setLevel(logging.ERROR)
 
 from scapy.compat import raw  # noqa: E402
 from scapy.contrib.mpls import MPLS  # noqa: E402
-from scapy.layers.inet import ICMP, IP, UDP, IPOption  # noqa: E402
+from scapy.layers.inet import ICMP, IP, UDP  # noqa: E402
 from scapy.layers.l2 import ARP, GRE, Dot1Q, Ether  # noqa: E402
 from scapy.packet import Raw  # noqa: E402
 
@@ -58,6 +58,11 @@ def payload(n, seed=0):
     return bytes((seed + 7 * i + (i >> 5)) & 0xFF for i in range(n))
 
 
+def ip_options(data):
+    """Options of an IPv4 header, byte by byte. Scapy 2.6 parses what it is given as an IPOption, and refuses some."""
+    return [Raw(data)] if data else []
+
+
 def pad(frame):
     """Zeros up to the smallest Ethernet frame."""
     return frame + b"\0" * (MIN_FRAME - len(frame))
@@ -90,7 +95,7 @@ def udp(src, dst, size=12, ttl=64, tos=0, ident=0x1234, flags=0, options=b"", se
     """An IPv4 packet with UDP and size bytes of payload."""
     ip = IP(src=src, dst=dst, ttl=ttl, tos=tos, id=ident, flags=flags, **more)
     if options:
-        ip.options = [IPOption(options)]
+        ip.options = ip_options(options)
     return raw(ip / UDP(sport=40000, dport=40001) / Raw(payload(size, seed)))
 
 

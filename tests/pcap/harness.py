@@ -6,7 +6,8 @@ import os
 import struct
 import subprocess
 
-from frames import PORTS
+from tests.common.limits import limit
+from tests.pcap.frames import PORTS
 
 PCAP_HEADER = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)  # Ethernet
 
@@ -115,9 +116,9 @@ def run_case(binary, case, folder, duration="60ms", timeout=60, wrapper=()):
     report_path = os.path.join(folder, "report.json")
     command = [*wrapper, binary, "--quiet", "--share-cpus", "--duration", duration, "--report", report_path, path]
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=timeout)
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=limit(timeout))
     except subprocess.TimeoutExpired:
-        return [f"still running after {timeout} s"], {}
+        return [f"still running after {limit(timeout):.0f} s"], {}
     said = "\n".join((done.stderr.strip().splitlines() or done.stdout.strip().splitlines())[-12:])
     if done.returncode != 0 and not os.path.exists(report_path):
         return [f"exit status {done.returncode}: {said}"], {}

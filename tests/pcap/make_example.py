@@ -8,11 +8,11 @@ usage: make_example.py FOLDER
 import os
 import sys
 
-import frames as fr
-from cases_arp import cpe_arp
-from cases_icmp import ping
-from frames import Subscriber, server
-from harness import write_pcap
+from tests.pcap import frames as fr
+from tests.pcap.cases_arp import cpe_arp
+from tests.pcap.cases_icmp import ping
+from tests.pcap.frames import Subscriber, server
+from tests.pcap.harness import write_pcap
 
 
 def from_cpes():

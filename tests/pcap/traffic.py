@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A case with the gateway of the addressing plan: packets and what must become of them."""
 
-import frames as fr
-from gateway import Gateway
-from harness import Case
+from tests.pcap import frames as fr
+from tests.pcap.gateway import Gateway
+from tests.pcap.harness import Case
 
 
 class Traffic(Case):

@@ -3,59 +3,29 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <rte_cycles.h>
-#include <rte_eal.h>
+
+#include "common/eal.h"
+#include "common/qos_shapes.h"
 
 #define DATA_ROOM 256 /* the scheduler reads lengths, not data */
 
 #define STEPS_PER_SECOND 500000 /* of an injected clock */
 #define TURNS_PER_SECOND 5000   /* at least, of a thread that has its CPU */
 #define FIRST_SEED       20130
-#define SKIPPED          77         /* exit status, for Meson */
 #define START_MASK       0xffffffff /* it starts at the same phase of everything */
 
 struct rte_mempool *bed_pool;
-enum qos_engine bed_engine;
-
-bool bed_start(void)
-{
-    static char prefix[64], lcores[64];
-    char *args[] = {"test",           "--no-huge", "--no-shconf",   "-m", "640", lcores, "--no-pci",
-                    "--no-telemetry", prefix,      "--log-level=4", NULL};
-
-    /* Not away for long: with priority, if we may, and on any CPU that is free. */
-    if (setpriority(PRIO_PROCESS, 0, -20) != 0)
-        printf("    note: cannot raise the priority; more measurements may be disturbed\n");
-    snprintf(lcores, sizeof(lcores), "--lcores=0@(0-%ld)", sysconf(_SC_NPROCESSORS_ONLN) - 1);
-    snprintf(prefix, sizeof(prefix), "--file-prefix=vbng-test-sched-%d", getpid());
-    if (rte_eal_init((int)(sizeof(args) / sizeof(args[0])) - 1, args) < 0)
-        return false;
-    bed_pool = rte_pktmbuf_pool_create("bed", BED_MBUFS, 256, 0, DATA_ROOM, 0);
-    return bed_pool != NULL;
-}
+enum qos_backend bed_backend;
 
 void bed_shape(struct bed *b, uint32_t pipes_per_subport, unsigned n_subports)
 {
     memset(b, 0, sizeof(*b));
-    b->real_time = bed_engine == QOS_LIBRTE_SCHED;
-    b->shape = (struct cfg_scheduler){.name = "bed",
-                                      .engine = bed_engine,
-                                      .rate = 10000000000,
-                                      .overhead = BED_FCS,
-                                      .mtu = 1518,
-                                      .pipes_per_subport = pipes_per_subport,
-                                      .n_subports = n_subports,
-                                      .subports = b->subports};
-    b->shape.class[QOS_BE].size = 64;
-    for (unsigned i = 0; i < n_subports; i++) {
-        b->subports[i].rate[QOS_UP] = b->shape.rate;
-        b->subports[i].n_pipes = pipes_per_subport;
-        for (unsigned c = 0; c < QOS_CLASSES; c++)
-            b->subports[i].class_rate[c] = b->shape.rate;
-    }
+    b->real_time = bed_backend == QOS_LIBRTE_SCHED;
+    b->shape = plain_scheduler(10000000000, b->subports, n_subports, pipes_per_subport);
+    b->shape.backend = bed_backend;
 }
 
 uint64_t bed_burst(uint64_t rate)
@@ -65,15 +35,7 @@ uint64_t bed_burst(uint64_t rate)
 
 unsigned bed_profile(struct bed *b, uint64_t rate, uint64_t burst)
 {
-    struct qos_shape *p = &b->profiles[b->n_profiles].shape[QOS_UP];
-
-    *p = (struct qos_shape){.rate = rate,
-                            .burst = burst,
-                            .tc_period_ms = 40,
-                            .weight = {1, 1, 1, 1},
-                            .oversubscription_weight = 1};
-    for (unsigned c = 0; c < QOS_CLASSES; c++)
-        p->class_rate[c] = rate;
+    b->profiles[b->n_profiles].shape[QOS_UP] = plain_shape(rate, burst);
     return b->n_profiles++;
 }
 
@@ -153,19 +115,7 @@ void bed_reset(struct bed *b)
     memset(b->first_lost, 0, sizeof(b->first_lost));
     memset(b->last_lost, 0, sizeof(b->last_lost));
     b->lost = sched_lost_cycles(b->s);
-    b->away = b->longest = b->turned = 0;
-}
-
-/* Of the thread, not of the test: a turn takes some us. */
-static void count_away(struct bed *b, uint64_t now)
-{
-    uint64_t gap = now - b->turned;
-
-    if (b->turned != 0 && gap > rte_get_tsc_hz() / TURNS_PER_SECOND) {
-        b->away += gap;
-        b->longest = RTE_MAX(b->longest, gap);
-    }
-    b->turned = now;
+    b->away = (struct absence){0};
 }
 
 static void count(struct bed *b, const struct rte_mbuf *m, uint64_t now, uint64_t lost)
@@ -205,7 +155,7 @@ void bed_turn(struct bed *b)
     uint64_t lost = sched_lost_cycles(b->s);
 
     if (b->real_time)
-        count_away(b, now);
+        absence_look(&b->away, now, rte_get_tsc_hz() / TURNS_PER_SECOND);
     for (uint32_t i = 0; i < n; i++)
         count(b, m[i], now, lost);
     sched_enqueue(b->s, m, n);
@@ -272,14 +222,14 @@ static bool kept_away(const struct bed *b, double seconds)
 {
     double hz = rte_get_tsc_hz();
 
-    return b->longest / hz > seconds * BED_LONGEST || b->away / hz > seconds * BED_AWAY;
+    return b->away.longest / hz > seconds * BED_LONGEST || b->away.sum / hz > seconds * BED_AWAY;
 }
 
 /* What has failed before still counts. */
 static void not_judged(void)
 {
-    printf("\n    SKIP: every measurement was disturbed: others take the CPU of this test\n");
-    exit(CU_get_number_of_failures() > 0 ? 1 : SKIPPED);
+    printf("\nSKIP every measurement was disturbed: others take the CPU of this test\n");
+    exit(CU_get_number_of_failures() > 0 ? 1 : PROGRAM_SKIPPED);
 }
 
 void bed_measure(struct bed *b, double warm_up, double seconds)
@@ -301,7 +251,8 @@ void bed_measure(struct bed *b, double warm_up, double seconds)
             printf(
                 "\n    note: disturbed: this thread was away for %.1f ms, %.1f ms at once, and the "
                 "scheduler lost %.1f ms ",
-                b->away * 1e3 / rte_get_tsc_hz(), b->longest * 1e3 / rte_get_tsc_hz(), 1e3 * lost);
+                b->away.sum * 1e3 / rte_get_tsc_hz(), b->away.longest * 1e3 / rte_get_tsc_hz(),
+                1e3 * lost);
     } while ((away || b->lost != 0) && spent < BED_PATIENCE);
     if (away || lost > seconds / 2)
         not_judged();
@@ -322,27 +273,28 @@ unsigned bed_seed(unsigned *rounds)
     return seed;
 }
 
-int bed_main(int argc, char **argv, const char *name, CU_TestInfo *tests)
+int bed_open(void)
 {
-    CU_SuiteInfo suites[] = {{.pName = name, .pTests = tests}, CU_SUITE_INFO_NULL};
+    char lcores[64];
 
-    if (argc != 2 || (strcmp(argv[1], "wheel") != 0 && strcmp(argv[1], "librte_sched") != 0)) {
-        fprintf(stderr, "usage: %s wheel|librte_sched\n", argv[0]);
+    if (test_argument != NULL && strcmp(test_argument, "wheel") == 0) {
+        bed_backend = QOS_WHEEL;
+    } else if (test_argument != NULL && strcmp(test_argument, "librte_sched") == 0) {
+        bed_backend = QOS_LIBRTE_SCHED;
+    } else {
+        fprintf(stderr, "the argument: expected wheel or librte_sched\n");
         return 2;
     }
-    bed_engine = strcmp(argv[1], "wheel") == 0 ? QOS_WHEEL : QOS_LIBRTE_SCHED;
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    if (!bed_start() || CU_initialize_registry() != CUE_SUCCESS ||
-        CU_register_suites(suites) != CUE_SUCCESS)
+    absence_avoid(); /* and on any CPU that is free: */
+    snprintf(lcores, sizeof(lcores), "0@(0-%ld)", sysconf(_SC_NPROCESSORS_ONLN) - 1);
+    if (test_eal_start(640, lcores) != 0)
         return 2;
-    CU_basic_set_mode(CU_BRM_VERBOSE);
-    CU_basic_run_tests();
-    unsigned failures = CU_get_number_of_failures();
-    char folder[512];
+    bed_pool = rte_pktmbuf_pool_create("bed", BED_MBUFS, 256, 0, DATA_ROOM, 0);
+    return bed_pool != NULL ? 0 : 2;
+}
 
-    CU_cleanup_registry();
-    snprintf(folder, sizeof(folder), "%s", rte_eal_get_runtime_dir());
-    rte_eal_cleanup();
-    rmdir(folder);
-    return failures == 0 ? 0 : 1;
+int bed_close(void)
+{
+    test_eal_stop();
+    return 0;
 }

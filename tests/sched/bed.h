@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A scheduler on the bench: build one from few numbers, keep queues full, measure what comes out.
- * Each program takes the engine to be tested as its argument: wheel or librte_sched.
+ * Each program takes the backend to be tested as its argument: wheel or librte_sched.
  *
- * Our own engine takes its time from the caller: a clock that each dequeue moves on by 2 us. So its
+ * The wheel takes its time from the caller: a clock that each dequeue moves on by 2 us. So its
  * tests are exact, and faster than real time. librte_sched reads the TSC itself, inside a shared
  * object: with it they run in real time. What comes out is counted between the TSC times of actual
  * dequeues. The library's clock loses time when this thread is kept away for long: a measurement
@@ -18,9 +18,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <CUnit/Basic.h>
 #include <rte_mbuf.h>
 
+#include "common/absence.h"
+#include "common/program.h"
 #include "sched/sched.h"
 
 #define BED_PIPES    1024
@@ -32,17 +33,6 @@
 #define BED_PATIENCE 6.0  /* s of measuring until an undisturbed measurement is given up */
 #define BED_LONGEST  0.01 /* of a measurement, that a thread may be away at once; in all: */
 #define BED_AWAY     0.05
-
-/* A failing check says what it saw. */
-#define EXPECT(cond, ...)                                                                          \
-    do {                                                                                           \
-        bool ok_ = (cond);                                                                         \
-        if (!ok_) {                                                                                \
-            printf("\n    %s: ", #cond);                                                           \
-            printf(__VA_ARGS__);                                                                   \
-        }                                                                                          \
-        CU_ASSERT(ok_);                                                                            \
-    } while (0)
 
 /** What is built; bed_shape() fills in a port of 10 Gbit/s with one subport and best effort. */
 struct bed {
@@ -60,15 +50,12 @@ struct bed {
     uint64_t first[BED_PIPES * QOS_QUEUES], last[BED_PIPES * QOS_QUEUES]; /* TSC */
     uint64_t first_lost[BED_PIPES * QOS_QUEUES]; /* sched_lost_cycles() at these times */
     uint64_t last_lost[BED_PIPES * QOS_QUEUES];
-    uint64_t lost; /* sched_lost_cycles() at bed_reset(); after bed_measure(): during it */
-    uint64_t turned, away,
-        longest; /* in real time: the last turn, how long none came, and at once */
+    uint64_t lost;       /* sched_lost_cycles() at bed_reset(); after bed_measure(): during it */
+    struct absence away; /* in real time: from one turn to the next */
 };
 
-/** Start EAL once per program; the pool of all mbufs. */
-bool bed_start(void);
-extern struct rte_mempool *bed_pool;
-extern enum qos_engine bed_engine; /* that the program was told to test */
+extern struct rte_mempool *bed_pool; /* of all mbufs */
+extern enum qos_backend bed_backend; /* that the program was told to test */
 
 void bed_shape(struct bed *b, uint32_t pipes_per_subport, unsigned n_subports);
 
@@ -119,8 +106,8 @@ void bed_measure(struct bed *b, double warm_up, double seconds);
  */
 unsigned bed_seed(unsigned *rounds);
 
-/** Run the tests of a suite that is named so with the engine of argv[1]; returns main()'s result.
- */
-int bed_main(int argc, char **argv, const char *name, CU_TestInfo *tests);
+/** Of a test program: EAL, the pool, and the backend that its argument names. */
+int bed_open(void);
+int bed_close(void);
 
 #endif

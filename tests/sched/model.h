@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "config/qos.h"
+#include "sched/params.h"
 
 #define MODEL_PIPES 8
 #define MODEL_QUEUE 256

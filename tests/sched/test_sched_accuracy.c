@@ -141,13 +141,11 @@ static void bursts(void)
     bed_free(&b);
 }
 
-int main(int argc, char **argv)
-{
-    CU_TestInfo tests[] = {
-        {"rates from 64 kbit/s to 1 Gbit/s, 64 and 1500 bytes", all_rates},
-        {"1000 subscribers at once", many_subscribers},
-        {"burst size", bursts},
-        CU_TEST_INFO_NULL,
-    };
-    return bed_main(argc, argv, "sched accuracy", tests);
-}
+static const struct test tests[] = {
+    {"rates from 64 kbit/s to 1 Gbit/s, 64 and 1500 bytes", all_rates},
+    {"1000 subscribers at once", many_subscribers},
+    {"burst size", bursts},
+    {NULL, NULL},
+};
+
+const struct test_program test_program = {"sched accuracy", tests, bed_open, bed_close};

@@ -270,7 +270,7 @@ static void one_round(void)
 
 static void rounds(void)
 {
-    unsigned n = bed_engine == QOS_LIBRTE_SCHED ? ROUNDS_REAL : ROUNDS, first = bed_seed(&n);
+    unsigned n = bed_backend == QOS_LIBRTE_SCHED ? ROUNDS_REAL : ROUNDS, first = bed_seed(&n);
 
     for (unsigned i = 0; i < n; i++) {
         start = first + i;
@@ -287,12 +287,10 @@ static void wrong_pipe(void)
     bed_free(&b);
 }
 
-int main(int argc, char **argv)
-{
-    CU_TestInfo tests[] = {
-        {"cleared under load", rounds},
-        {"no such pipe", wrong_pipe},
-        CU_TEST_INFO_NULL,
-    };
-    return bed_main(argc, argv, "sched clear", tests);
-}
+static const struct test tests[] = {
+    {"cleared under load", rounds},
+    {"no such pipe", wrong_pipe},
+    {NULL, NULL},
+};
+
+const struct test_program test_program = {"sched clear", tests, bed_open, bed_close};

@@ -9,7 +9,8 @@
 #include <rte_sched.h>
 
 #include "bed.h"
-#include "config/qos_fit.h"
+#include "sched/check.h"
+#include "sched/librte_limits.h"
 
 #define RATES 64
 
@@ -17,7 +18,7 @@ static struct bed b;
 
 struct numbers {
     unsigned n;
-    struct qos_fraction bucket[RATES];
+    struct librte_fraction bucket[RATES];
     unsigned long long tc_period[RATES], be_credits[RATES];
 };
 
@@ -40,7 +41,7 @@ static void read_log(char *log, struct numbers *x)
                    &c[11], &c[12]) != QOS_CLASSES)
             continue;
         x->be_credits[x->n] = c[QOS_BE];
-        x->bucket[x->n++] = (struct qos_fraction){credits, period};
+        x->bucket[x->n++] = (struct librte_fraction){credits, period};
     }
 }
 
@@ -73,17 +74,19 @@ static bool convert(uint64_t clock, const uint64_t *rates, unsigned n, struct nu
         pipe[i] = (struct rte_sched_pipe_params){.tb_rate = rates[i],
                                                  .tb_size = 2000,
                                                  .tc_rate = {[QOS_BE] = rates[i]},
-                                                 .tc_period = qos_unbound_period_ms(clock),
+                                                 .tc_period = librte_unbound_period_ms(clock),
                                                  .tc_ov_weight = 1,
                                                  .wrr_weights = {1, 1, 1, 1}};
     uint32_t level = rte_log_get_global_level();
     rte_log_set_global_level(RTE_LOG_DEBUG);
-    rte_log_set_level(RTE_LOGTYPE_SCHED, RTE_LOG_DEBUG);
+    /* A log type is found by its name, which every DPDK has: newer ones than 22.11 lack
+     * RTE_LOGTYPE_SCHED. */
+    rte_log_set_level_pattern("lib.sched", RTE_LOG_DEBUG);
     rte_openlog_stream(stream);
     struct rte_sched_port *p = rte_sched_port_config(&port);
     bool ok = p != NULL && rte_sched_subport_config(p, 0, &sp, 0) == 0;
     rte_openlog_stream(NULL);
-    rte_log_set_level(RTE_LOGTYPE_SCHED, RTE_LOG_WARNING);
+    rte_log_set_level_pattern("lib.sched", RTE_LOG_WARNING);
     rte_log_set_global_level(level);
     fclose(stream);
     if (ok) {
@@ -107,13 +110,13 @@ static void fractions(void)
             if (i % 4 == 0)
                 ratio = (1 + rand_r(&seed) % 5) / (6.0 + rand_r(&seed) % 3) + i * 1e-8;
             rates[i] = (uint64_t)(clock * ratio * 0.98) + 1;
-            while (qos_fraction(clock, rates[i]).period == 0)
+            while (librte_fraction(clock, rates[i]).period == 0)
                 rates[i] += 1 + clock / 10000000;
         }
         CU_ASSERT_FATAL(convert(clock, rates, RATES, &x));
         CU_ASSERT_EQUAL(x.n, RATES);
         for (unsigned i = 0; i < x.n; i++) {
-            struct qos_fraction f = qos_fraction(clock, rates[i]);
+            struct librte_fraction f = librte_fraction(clock, rates[i]);
             EXPECT(f.credits == x.bucket[i].credits && f.period == x.bucket[i].period,
                    "%llu of %llu: %llu/%llu, the library: %llu/%llu", (unsigned long long)rates[i],
                    (unsigned long long)clock, (unsigned long long)f.credits,
@@ -210,12 +213,12 @@ static void refused(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    CU_TestInfo tests[] = {
-        {"fractions", fractions}, {"the unbound period", unbound},
-        {"memory", memory},       {"bad configurations are refused", refused},
-        CU_TEST_INFO_NULL,
-    };
-    return bed_main(argc, argv, "sched library", tests);
-}
+static const struct test tests[] = {
+    {"fractions", fractions},
+    {"the unbound period", unbound},
+    {"memory", memory},
+    {"bad configurations are refused", refused},
+    {NULL, NULL},
+};
+
+const struct test_program test_program = {"sched library", tests, bed_open, bed_close};

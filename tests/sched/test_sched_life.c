@@ -241,7 +241,7 @@ static void rate_changes(void)
 }
 
 /* librte_sched has room for 256 rates of subports besides the first ones and finds old ones again;
- * our own engine has no limit. */
+ * the wheel has no limit. */
 static void many_subport_rates(void)
 {
     bed_shape(&b, 1, 1);
@@ -250,21 +250,19 @@ static void many_subport_rates(void)
     for (unsigned i = 0; i < 256; i++)
         CU_ASSERT_EQUAL(sched_set_subport_rate(b.s, 0, 1000000 + i * 5000), 0);
     CU_ASSERT_EQUAL(sched_set_subport_rate(b.s, 0, 8000000),
-                    bed_engine == QOS_LIBRTE_SCHED ? -ENOSPC : 0);
+                    bed_backend == QOS_LIBRTE_SCHED ? -ENOSPC : 0);
     CU_ASSERT_EQUAL(sched_set_subport_rate(b.s, 0, 1005000), 0);
     bed_free(&b);
 }
 
-int main(int argc, char **argv)
-{
-    CU_TestInfo tests[] = {
-        {"full queues", full_queues},
-        {"RED", red},
-        {"PIE", pie},
-        {"profiles change under load", profile_changes},
-        {"rates change under load", rate_changes},
-        {"many rates of a subport", many_subport_rates},
-        CU_TEST_INFO_NULL,
-    };
-    return bed_main(argc, argv, "sched life", tests);
-}
+static const struct test tests[] = {
+    {"full queues", full_queues},
+    {"RED", red},
+    {"PIE", pie},
+    {"profiles change under load", profile_changes},
+    {"rates change under load", rate_changes},
+    {"many rates of a subport", many_subport_rates},
+    {NULL, NULL},
+};
+
+const struct test_program test_program = {"sched life", tests, bed_open, bed_close};

@@ -9,6 +9,7 @@
 #include <rte_cycles.h>
 
 #include "bed.h"
+#include "common/qos_shapes.h"
 
 #define ROUNDS  10
 #define SECONDS 0.4
@@ -62,11 +63,8 @@ static unsigned random_shape(void)
         b.shape.class[c].size = pick(3) == 0 ? 1 << pick(7) : 0;
     b.shape.class[QOS_BE].size = 1 << pick(8);
     b.shape.oversubscription = pick(2);
-    for (unsigned i = 0; i < subports; i++) {
-        b.subports[i].rate[QOS_UP] = 10000000 + pick(1000000000);
-        for (unsigned c = 0; c < QOS_CLASSES; c++)
-            b.subports[i].class_rate[c] = b.subports[i].rate[QOS_UP];
-    }
+    for (unsigned i = 0; i < subports; i++)
+        plain_subport_rate(&b.subports[i], 10000000 + pick(1000000000));
     for (unsigned i = 0; i < 8; i++) {
         uint64_t rate = rates[pick(6)] * (1 + pick(100) / 50.0);
         unsigned p = bed_profile(&b, rate, 1522 + pick(50000));
@@ -165,7 +163,7 @@ static struct sched_queue_counters check_class(uint32_t subport, unsigned class,
     }
     EXPECT(c->accepted == sum.packets && c->accepted - c->sent == waiting && c->aqm == sum.aqm,
            "SEED=%u: subport %u, class %u", start, subport, class);
-    /* our own engine has one counter of drops for all queues that a subscriber does not have */
+    /* the wheel has one counter of drops for all queues that a subscriber does not have */
     EXPECT(b.shape.class[class].size == 0 || c->tail == sum.tail, "SEED=%u: subport %u, class %u",
            start, subport, class);
     *depth += waiting;
@@ -233,11 +231,9 @@ static void rounds(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    CU_TestInfo tests[] = {
-        {"conservation, and never more than rate and burst", rounds},
-        CU_TEST_INFO_NULL,
-    };
-    return bed_main(argc, argv, "sched property", tests);
-}
+static const struct test tests[] = {
+    {"conservation, and never more than rate and burst", rounds},
+    {NULL, NULL},
+};
+
+const struct test_program test_program = {"sched property", tests, bed_open, bed_close};

@@ -7,6 +7,7 @@
 #include <rte_cycles.h>
 
 #include "bed.h"
+#include "common/qos_shapes.h"
 
 static struct bed b;
 
@@ -145,11 +146,8 @@ static void subport_caps(void)
 
     bed_shape(&b, 4, 3);
     b.shape.class[0].size = 64;
-    for (unsigned i = 0; i < 3; i++) {
-        b.subports[i].rate[QOS_UP] = rate[i];
-        for (unsigned c = 0; c < QOS_CLASSES; c++)
-            b.subports[i].class_rate[c] = rate[i];
-    }
+    for (unsigned i = 0; i < 3; i++)
+        plain_subport_rate(&b.subports[i], rate[i]);
     b.subports[1].class_rate[0] = 20000000;
     bed_profile(&b, 300000000, bed_burst(300000000));
     CU_ASSERT_FATAL(bed_create(&b));
@@ -176,11 +174,8 @@ static void port_rate(void)
 {
     bed_shape(&b, 4, 2);
     b.shape.rate = 500000000;
-    for (unsigned i = 0; i < 2; i++) {
-        b.subports[i].rate[QOS_UP] = b.shape.rate;
-        for (unsigned c = 0; c < QOS_CLASSES; c++)
-            b.subports[i].class_rate[c] = b.shape.rate;
-    }
+    for (unsigned i = 0; i < 2; i++)
+        plain_subport_rate(&b.subports[i], b.shape.rate);
     bed_profile(&b, 400000000, bed_burst(400000000));
     bed_profile(&b, 20000000, bed_burst(20000000));
     CU_ASSERT_FATAL(bed_create(&b));
@@ -273,18 +268,16 @@ static void no_starvation(void)
     printf(" least %.0f of 1000000 bit/s ", least);
 }
 
-int main(int argc, char **argv)
-{
-    CU_TestInfo tests[] = {
-        {"strict priority: shares", strict_priority},
-        {"strict priority: delay", priority_delay},
-        {"weights of best effort", weights},
-        {"subport caps", subport_caps},
-        {"port rate", port_rate},
-        {"class caps", class_caps},
-        {"oversubscription", oversubscription},
-        {"no starvation", no_starvation},
-        CU_TEST_INFO_NULL,
-    };
-    return bed_main(argc, argv, "sched shares", tests);
-}
+static const struct test tests[] = {
+    {"strict priority: shares", strict_priority},
+    {"strict priority: delay", priority_delay},
+    {"weights of best effort", weights},
+    {"subport caps", subport_caps},
+    {"port rate", port_rate},
+    {"class caps", class_caps},
+    {"oversubscription", oversubscription},
+    {"no starvation", no_starvation},
+    {NULL, NULL},
+};
+
+const struct test_program test_program = {"sched shares", tests, bed_open, bed_close};

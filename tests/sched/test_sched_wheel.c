@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is peculiar to our own engine: it agrees with a simple model, keeps priority across
+/* What is peculiar to the wheel: it agrees with a simple model, keeps priority across
  * subscribers, loses no time, and takes the memory that is said. */
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <rte_cycles.h>
 
 #include "bed.h"
-#include "config/qos_fit.h"
+#include "sched/check.h"
 #include "model.h"
 
 #define ROUNDS 20
@@ -17,7 +17,7 @@
 
 static struct bed b;
 static struct model model;
-static uint64_t sent[MODEL_PIPES * QOS_QUEUES]; /* by the engine, bytes */
+static uint64_t sent[MODEL_PIPES * QOS_QUEUES]; /* by the wheel, bytes */
 static unsigned seed, start;                    /* running; SEED that repeats this round */
 
 static unsigned pick(unsigned n)
@@ -83,7 +83,7 @@ static void arrive(unsigned *apart)
 /* Who waits for credit waits until it is enough for the packet that was next, even if a smaller one
  * comes that goes before it: up to a frame is missing, and another in a class with a rate of its
  * own. The wheel's slots make it up to 3.2 us and a step late. All of that is made good. The model
- * waits for a large packet of a class, too, where the engine had another one next: so it can be
+ * waits for a large packet of a class, too, where the wheel had another one next: so it can be
  * behind by as much. */
 static bool compare(uint64_t step)
 {
@@ -280,16 +280,14 @@ static void memory(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    CU_TestInfo tests[] = {
-        {"agreement with a model", agree},
-        {"priority across subscribers", priority_across},
-        {"absence of the core", absence},
-        {"slow rates", slow},
-        {"rates against the TSC", real_time},
-        {"memory", memory},
-        CU_TEST_INFO_NULL,
-    };
-    return bed_main(argc, argv, "sched wheel", tests);
-}
+static const struct test tests[] = {
+    {"agreement with a model", agree},
+    {"priority across subscribers", priority_across},
+    {"absence of the core", absence},
+    {"slow rates", slow},
+    {"rates against the TSC", real_time},
+    {"memory", memory},
+    {NULL, NULL},
+};
+
+const struct test_program test_program = {"sched wheel", tests, bed_open, bed_close};

@@ -12,9 +12,9 @@ import re
 import signal
 import time
 
-import checks
-import testers
-from vbnglab import chain, run, telemetry
+from tests.soak import checks
+from tests.soak import testers
+from vbnglab.lab import chain, telemetry
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REST_SECONDS = 20.0  # until all packets have left, once no stream sends

@@ -5,7 +5,7 @@ have said at their end. Each check returns faults as sentences."""
 import re
 import statistics
 
-from vbnglab import run
+from vbnglab.lab import run
 
 SETTLED = 64  # packets, two bursts: what counters that are read one after the other may leave open while packets move
 PATIENCE = 30  # rows, of which one must have settled. A core that is away between two counters leaves more open

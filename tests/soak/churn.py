@@ -5,9 +5,9 @@ import ipaddress
 import signal
 from dataclasses import dataclass
 
-import checks
-import testers
-from bed import Broken
+from tests.soak import checks
+from tests.soak import testers
+from tests.soak.bed import Broken
 
 DSCPS, CLASSES = range(1, 64), ("0", "1", "be")
 PROFILES = ("home-5M", "home-10M", "home-20M")

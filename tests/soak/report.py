@@ -5,7 +5,7 @@ import json
 import os
 import statistics
 
-import checks
+from tests.soak import checks
 
 MIB = 1 << 20
 

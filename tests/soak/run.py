@@ -13,15 +13,14 @@ import sys
 import tempfile
 import time
 
+from tests.soak import checks
+from tests.soak import report
+from tests.soak.bed import Bed, Broken
+from tests.soak.churn import Churn, Schedule
+from vbnglab.lab import telemetry
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
-sys.path[:0] = [HERE, os.path.join(TOP, "tools")]
-
-import checks  # noqa: E402
-import report  # noqa: E402
-from bed import Bed, Broken  # noqa: E402
-from churn import Churn, Schedule  # noqa: E402
-from vbnglab import telemetry  # noqa: E402
 
 GONE = (Broken, telemetry.Unreachable, OSError)  # a process has ended, or does not answer
 LATENCY = {"p50": 0.5, "p99": 0.99}

@@ -20,33 +20,41 @@ code=$(find src tests -name '*.[ch]' | sort)
 scripts=$(find tools tests .ci -type f \( -perm -u+x -o -name '*.py' -o -name '*.sh' \) | sort)
 
 rule "every file names its licence" "$(grep -L 'SPDX-License-Identifier: BSD-3-Clause' $code $scripts)"
-if command -v clang-format >/dev/null; then
-    rule "clang-format" "$(clang-format --dry-run -Werror $code 2>&1 | grep 'error:' | head)"
-else
-    echo "SKIP clang-format is not installed"
-fi
+format=$(command -v clang-format-14 || command -v clang-format)
+case "$([ -z "$format" ] || "$format" --version)" in
+*"version 14."*) rule "clang-format" "$("$format" --dry-run -Werror $code 2>&1 | grep 'error:' | head)" ;;
+*) echo "SKIP clang-format: version 14 is not installed, and others put breaks elsewhere" ;;
+esac
 
-# includes DIR ALLOWED: the folders of src/ that files in DIR may include from
+# includes DIR ALLOWED [FILE]: the folders of src/ that files in DIR may include from, and a file of src/ itself
 includes() {
     rule "src/$1 includes only: $2" \
-        "$(grep -nE '^#include "' src/"$1"/*.[ch] | grep -vE "#include \"($2)/")"
+        "$(grep -nE '^#include "' -r src/"$1" --include='*.[ch]' | grep -vE "#include \"(($2)/|${3:-none})")"
 }
 includes base 'base'
 includes packet 'packet|base'
-includes config 'config|base'
+includes template 'template|base'
+includes config 'config|sched|template|base'
+includes plan 'plan|config|sched|base'
 includes tables 'tables|packet|base'
-includes sched 'sched|config|base'
-includes engine 'engine|config|base'
-includes capture 'capture|engine|tables|config|packet|base'
+includes sched 'sched|base'
+includes engine 'engine|plan|config|base'
+includes capture 'capture|engine|tables|plan|config|packet|base'
+includes tester 'tester|engine|tables|template|config|packet|base'
 includes tasks 'tasks|sched|engine|config|tables|packet|base'
-includes telemetry 'telemetry|engine|tables|config|base'
-includes explain 'explain|tasks|engine|tables|config|packet|base'
-includes control 'control|explain|capture|telemetry|tasks|sched|engine|config|tables|packet|base'
-rule "config and base are free of DPDK" "$(grep -nE '#include <rte_' src/config/* src/base/*)"
-rule "tasks do not include each other" "$(grep -nE '#include "tasks/' src/tasks/*.c |
-    awk -F'[/:.]' '{ base = $3; sub(/_.*/, "", base) } !index($0, "tasks/task_types.h") && !match($0, "\"tasks/" base)')"
+includes telemetry 'telemetry|engine|tables|plan|config|base'
+includes explain 'explain|tasks|engine|tables|plan|config|packet|base'
+includes control 'control|explain|capture|telemetry|tester|tasks|sched|engine|plan|config|tables|packet|base' provision.h
+rule "base, template, config and plan are free of DPDK" "$(grep -rnE '#include <rte_' src/base src/template src/config src/plan)"
+rule "config and plan include of sched only what is free of DPDK" "$(grep -rnE '#include "sched/' src/config src/plan |
+    grep -vE '"sched/(params|check)[.]h"'; grep -nE '#include (<rte_|"sched/)' src/sched/params.h src/sched/check.h | grep -v '"sched/params.h"')"
+# A task includes its own header, and in a folder of its own the headers there.
+rule "tasks do not include each other" "$(grep -rnE '#include "tasks/' src/tasks --include='*.c' | awk -F: '
+    { folder = $1; sub("^src/", "", folder); own = folder; sub("[.]c$", ".h", own); sub("/[^/]*$", "/", folder)
+      split($3, word, "\""); if (word[2] != own && (folder == "tasks/" || index(word[2], folder) != 1)) print }')"
 rule "no shell is built from a string" "$(grep -nE '\b(system|popen|execl[pe]?)\(' $code
     grep -nE 'shell ?= ?True|os\.(system|popen)|getoutput\(|create_subprocess_shell' $scripts | grep -v style/run.sh)"
+rule "the folders of Python modules are named once, in tests/meson.build" "$(grep -nE '\bsys\.path\b' $scripts | grep -v style/run.sh)"
 rule "no unfinished marks" "$(grep -nwE 'TODO|FIXME|XXX|HACK' $code $scripts | grep -v style/run.sh)"
 
 echo "$passed passed, $failed failed"

@@ -47,19 +47,15 @@ uint64_t made(struct rig *r, uint64_t time, uint64_t step)
     return rig_task(r)->created - before;
 }
 
-static int make_file(void)
+int gen_open(void)
 {
     int fd = mkstemp(gen_path);
 
-    return fd < 0 ? -1 : close(fd);
+    return fd < 0 || close(fd) != 0 ? EXIT_FAILURE : harness_open();
 }
 
-int gen_main(const char *suite, const struct harness_test *tests)
+int gen_close(void)
 {
-    int rc = make_file() != 0;
-
-    if (rc == 0)
-        rc = harness_main(suite, tests);
     unlink(gen_path);
-    return rc;
+    return harness_close();
 }

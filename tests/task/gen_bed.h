@@ -22,7 +22,8 @@ uint64_t made(struct rig *r, uint64_t time, uint64_t step);
 /** A number of so many bytes, in network order. */
 uint32_t be(const uint8_t *at, unsigned size);
 
-/** harness_main(), with the file. */
-int gen_main(const char *suite, const struct harness_test *tests);
+/** Of a test program: the harness with the file. */
+int gen_open(void);
+int gen_close(void);
 
 #endif

@@ -3,13 +3,11 @@
 #include "harness.h"
 
 #include <ctype.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include <rte_eal.h>
+#include "common/eal.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -25,47 +23,19 @@ struct rte_mempool *harness_pool;
 static size_t guard_spare;
 static bool guarded;
 
-/* One lcore on any CPU that the process may use: tests run side by side. */
-static void lcore_arg(char *buf, size_t len)
+int harness_open(void)
 {
-    size_t n = (size_t)snprintf(buf, len, "--lcores=0@(");
-    const char *sep = "";
-    cpu_set_t set;
-
-    CPU_ZERO(&set);
-    sched_getaffinity(0, sizeof(set), &set);
-    for (unsigned cpu = 0; cpu < CPU_SETSIZE && n < len - 16; cpu++) {
-        if (CPU_ISSET(cpu, &set)) {
-            n += (size_t)snprintf(buf + n, len - n, "%s%u", sep, cpu);
-            sep = ",";
-        }
-    }
-    snprintf(buf + n, len - n, ")");
-}
-
-static int start(void)
-{
-    static char lcores[4096], prefix[64];
-    static char *args[] = {"test", lcores, prefix,     "--no-huge",      "--no-shconf",
-                           "-m",   "256",  "--no-pci", "--no-telemetry", "--log-level=*:warning",
-                           NULL};
-
-    lcore_arg(lcores, sizeof(lcores));
-    snprintf(prefix, sizeof(prefix), "--file-prefix=vbng-test-%d", getpid());
-    if (rte_eal_init((int)RTE_DIM(args) - 1, args) < 0)
-        return -1;
+    if (test_eal_start(256, NULL) != 0)
+        return EXIT_FAILURE;
     harness_pool = rte_pktmbuf_pool_create("test", RIG_MBUFS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
-    return harness_pool != NULL && harness_tables() != NULL ? 0 : -1;
+    return harness_pool != NULL && harness_tables() != NULL ? 0 : EXIT_FAILURE;
 }
 
-static void stop(void)
+int harness_close(void)
 {
-    char dir[512];
-
-    snprintf(dir, sizeof(dir), "%s", rte_eal_get_runtime_dir());
     rte_mempool_free(harness_pool);
-    rte_eal_cleanup();
-    rmdir(dir);
+    test_eal_stop();
+    return 0;
 }
 
 struct rte_mbuf *mbuf_from_bytes(const void *bytes, size_t len, uint16_t port)
@@ -147,22 +117,4 @@ int mbuf_is(const struct rte_mbuf *m, const void *bytes, size_t len)
     print_bytes("is    ", rte_pktmbuf_mtod(m, uint8_t *), m->data_len);
     print_bytes("not   ", bytes, len);
     return 0;
-}
-
-int harness_main(const char *suite, const struct harness_test *tests)
-{
-    CU_pSuite s;
-    unsigned failures;
-
-    if (start() != 0)
-        return 1;
-    CU_initialize_registry();
-    s = CU_add_suite(suite, NULL, NULL);
-    for (unsigned i = 0; tests[i].name != NULL; i++)
-        CU_add_test(s, tests[i].name, tests[i].run);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    stop();
-    return failures != 0;
 }

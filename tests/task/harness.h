@@ -10,10 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <CUnit/Basic.h>
-#include <CUnit/CUnit.h>
 #include <rte_mbuf.h>
 
+#include "common/program.h"
 #include "engine/task.h"
 #include "tables/tables.h"
 
@@ -114,12 +113,8 @@ void mbuf_unguard(void);
 /** Has the packet exactly these bytes? Prints both where not. */
 int mbuf_is(const struct rte_mbuf *m, const void *bytes, size_t len);
 
-struct harness_test {
-    const char *name;
-    void (*run)(void);
-};
-
-/** Start EAL, run the tests up to the one without a name, and return the exit status. */
-int harness_main(const char *suite, const struct harness_test *tests);
+/** Of a test program: EAL, the pool and the tables. */
+int harness_open(void);
+int harness_close(void);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs packets through a rig and says what became of them. */
+#include "engine/drops.h"
 #include "rig.h"
 
 #include <stdio.h>
@@ -7,10 +8,10 @@
 
 static int find_output(const struct rig *r, const char *name, size_t len)
 {
-    const char *const *outputs = r->task->type->schema.outputs;
+    const struct task_output *outputs = r->task->type->schema.outputs;
 
-    for (int i = 0; i < TASK_MAX_OUTPUTS && outputs[i] != NULL; i++)
-        if (strlen(outputs[i]) == len && strncmp(outputs[i], name, len) == 0)
+    for (int i = 0; i < TASK_MAX_OUTPUTS && outputs[i].name != NULL; i++)
+        if (strlen(outputs[i].name) == len && strncmp(outputs[i].name, name, len) == 0)
             return i;
     fprintf(stderr, "harness: no output '%s'\n", name);
     CU_FAIL_FATAL("no such output");
@@ -80,9 +81,8 @@ static void describe(struct rig *r, const uint64_t *drops, const unsigned (*n)[R
 
     for (unsigned i = 0; i <= TASK_MAX_DROPS; i++)
         if (r->task->drops[i] != drops[i])
-            snprintf(r->fate, sizeof(r->fate), "drop %s",
-                     i == DROP_NO_PATH ? DROP_NO_PATH_NAME : s->drops[i]);
-    for (unsigned i = 0; i < TASK_MAX_OUTPUTS && s->outputs[i] != NULL; i++) {
+            snprintf(r->fate, sizeof(r->fate), "drop %s", drop_name(s, i));
+    for (unsigned i = 0; i < TASK_MAX_OUTPUTS && s->outputs[i].name != NULL; i++) {
         for (unsigned w = 0; w < r->task->n_dests[i]; w++) {
             struct capture *c = &r->way[i][w];
 
@@ -90,9 +90,9 @@ static void describe(struct rig *r, const uint64_t *drops, const unsigned (*n)[R
                 continue;
             r->last = c->m[c->n - 1];
             if (r->task->n_dests[i] > 1)
-                snprintf(r->fate, sizeof(r->fate), "%s/%u", s->outputs[i], w);
+                snprintf(r->fate, sizeof(r->fate), "%s/%u", s->outputs[i].name, w);
             else
-                snprintf(r->fate, sizeof(r->fate), "%s", s->outputs[i]);
+                snprintf(r->fate, sizeof(r->fate), "%s", s->outputs[i].name);
         }
     }
 }
@@ -156,13 +156,12 @@ void rig_clear(struct rig *r)
 
 uint64_t rig_drops(struct rig *r, const char *reason)
 {
-    const char *const *names = r->task->type->schema.drops;
+    for (unsigned i = 0; i <= DROP_NO_PATH; i++) {
+        const char *name = drop_name(&r->task->type->schema, i);
 
-    if (strcmp(reason, DROP_NO_PATH_NAME) == 0)
-        return r->task->drops[DROP_NO_PATH];
-    for (unsigned i = 0; i < TASK_MAX_DROPS && names[i] != NULL; i++)
-        if (strcmp(names[i], reason) == 0)
+        if (name != NULL && strcmp(name, reason) == 0)
             return r->task->drops[i];
+    }
     fprintf(stderr, "harness: no drop reason '%s'\n", reason);
     CU_FAIL_FATAL("no such drop reason");
     return 0;

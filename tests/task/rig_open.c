@@ -72,7 +72,7 @@ static void set_params(struct rig *r, const char *params)
     const struct task_param *p = r->cfg.schema->params;
     char *copy = strdup(params), *save = NULL;
 
-    for (unsigned i = 0; p[i].name != NULL; i++)
+    for (unsigned i = 0; i < r->cfg.schema->n_params; i++)
         if (p[i].def != NULL)
             CU_ASSERT_FATAL(parse(&p[i], p[i].def, &r->cfg.param[i]) == 0);
     for (char *word = strtok_r(copy, " ", &save); word != NULL; word = strtok_r(NULL, " ", &save)) {
@@ -81,9 +81,9 @@ static void set_params(struct rig *r, const char *params)
 
         CU_ASSERT_FATAL(value != NULL);
         *value++ = '\0';
-        while (p[i].name != NULL && strcmp(p[i].name, word) != 0)
+        while (i < r->cfg.schema->n_params && strcmp(p[i].name, word) != 0)
             i++;
-        CU_ASSERT_FATAL(p[i].name != NULL);
+        CU_ASSERT_FATAL(i < r->cfg.schema->n_params);
         CU_ASSERT_FATAL(parse(&p[i], value, &r->cfg.param[i]) == 0);
     }
     r->params = copy; /* the values point into it */
@@ -96,7 +96,7 @@ static bool load_template(struct rig *r, struct param_value *v)
     struct frame_sizes sizes = {0};
     struct diags d = {0};
 
-    for (unsigned i = 0; p[i].name != NULL; i++)
+    for (unsigned i = 0; i < r->cfg.schema->n_params; i++)
         if (p[i].type == PARAM_SIZES)
             frame_sizes_parse(r->cfg.param[i].s, &sizes);
     v->u = harness_model.n_templates;
@@ -116,7 +116,7 @@ static bool complete_params(struct rig *r)
     struct diags d = {0};
     bool ok;
 
-    for (unsigned i = 0; s->params[i].name != NULL; i++) {
+    for (unsigned i = 0; i < s->n_params; i++) {
         if (s->params[i].type == PARAM_TEMPLATE && r->cfg.param[i].set &&
             !load_template(r, &r->cfg.param[i]))
             return false;
@@ -125,7 +125,7 @@ static bool complete_params(struct rig *r)
     }
     if (s->items != NULL) { /* the task's own parameters are its only item */
         r->item = (struct cfg_item){.loc = r->cfg.loc, .name = r->cfg.name, .number = 1};
-        for (unsigned i = 0; s->params[i].name != NULL; i++)
+        for (unsigned i = 0; i < s->n_params; i++)
             if (s->params[i].scope == SCOPE_INHERIT)
                 r->item.param[i] = r->cfg.param[i];
         r->cfg.items = &r->item;
@@ -159,14 +159,14 @@ static unsigned ways_of(const char *outputs, const char *name)
 
 static void connect_outputs(struct rig *r, const char *outputs)
 {
-    const char *const *names = r->task->type->schema.outputs;
+    const struct task_output *outs = r->task->type->schema.outputs;
     struct task *t = r->task;
 
     t->outs = rte_zmalloc("outs", sizeof(t->outs[0]) * TASK_MAX_OUTPUTS * RIG_MAX_WAYS, 64);
-    for (unsigned i = 0; i < TASK_MAX_OUTPUTS && names[i] != NULL; i++) {
+    for (unsigned i = 0; i < TASK_MAX_OUTPUTS && outs[i].name != NULL; i++) {
         struct plan_output *o = &r->instance.output[i];
 
-        o->n_dests = (uint16_t)ways_of(outputs, names[i]);
+        o->n_dests = (uint16_t)ways_of(outputs, outs[i].name);
         o->dest = r->dest[i];
         r->cfg.output[i].n_dests = o->n_dests;
         t->n_dests[i] = o->n_dests;

@@ -304,21 +304,18 @@ static void test_init(void)
     rte_free(t.state);
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"a request inside tags", test_request_in_tags},
-        {"a request on a core port", test_request_untagged},
-        {"learning a CPE", test_learn_cpe},
-        {"senders that claim another's address", test_spoofed},
-        {"static MACs", test_static},
-        {"learning a next hop", test_learn_nexthop},
-        {"malformed", test_malformed},
-        {"cut short, for any reason", test_cut_frames},
-        {"a flood", test_rate},
-        {"init", test_init},
-        {NULL, NULL},
-    };
+static const struct test tests[] = {
+    {"a request inside tags", test_request_in_tags},
+    {"a request on a core port", test_request_untagged},
+    {"learning a CPE", test_learn_cpe},
+    {"senders that claim another's address", test_spoofed},
+    {"static MACs", test_static},
+    {"learning a next hop", test_learn_nexthop},
+    {"malformed", test_malformed},
+    {"cut short, for any reason", test_cut_frames},
+    {"a flood", test_rate},
+    {"init", test_init},
+    {NULL, NULL},
+};
 
-    return harness_main("arp", tests);
-}
+const struct test_program test_program = {"arp", tests, harness_open, harness_close};

@@ -233,18 +233,15 @@ static void test_clock(void)
     close_rig();
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"asking for a CPE", test_ask_cpe},
-        {"asking for an address of a prefix", test_ask_in_prefix},
-        {"asking for a next hop", test_ask_nexthop},
-        {"limits", test_ask_limits},
-        {"a burst", test_burst},
-        {"ageing", test_ageing},
-        {"the clock", test_clock},
-        {NULL, NULL},
-    };
+static const struct test tests[] = {
+    {"asking for a CPE", test_ask_cpe},
+    {"asking for an address of a prefix", test_ask_in_prefix},
+    {"asking for a next hop", test_ask_nexthop},
+    {"limits", test_ask_limits},
+    {"a burst", test_burst},
+    {"ageing", test_ageing},
+    {"the clock", test_clock},
+    {NULL, NULL},
+};
 
-    return harness_main("arp_ask", tests);
-}
+const struct test_program test_program = {"arp_ask", tests, harness_open, harness_close};

@@ -148,16 +148,13 @@ static void test_rates(void)
     close_rig();
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"echo from a subscriber", test_echo_subscriber},
-        {"echo from the core", test_echo_core},
-        {"echo from a CPE without MAC", test_echo_unresolved},
-        {"what is no echo request to us", test_echo_refused},
-        {"rates of replies and errors", test_rates},
-        {NULL, NULL},
-    };
+static const struct test tests[] = {
+    {"echo from a subscriber", test_echo_subscriber},
+    {"echo from the core", test_echo_core},
+    {"echo from a CPE without MAC", test_echo_unresolved},
+    {"what is no echo request to us", test_echo_refused},
+    {"rates of replies and errors", test_rates},
+    {NULL, NULL},
+};
 
-    return harness_main("arp_echo", tests);
-}
+const struct test_program test_program = {"arp_echo", tests, harness_open, harness_close};

@@ -174,17 +174,14 @@ static void test_error_malformed(void)
     close_rig();
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"time exceeded", test_ttl},
-        {"time exceeded, downstream", test_ttl_downstream},
-        {"fragmentation needed", test_too_big},
-        {"fragmentation needed, downstream", test_too_big_access},
-        {"what is not answered", test_not_allowed},
-        {"malformed", test_error_malformed},
-        {NULL, NULL},
-    };
+static const struct test tests[] = {
+    {"time exceeded", test_ttl},
+    {"time exceeded, downstream", test_ttl_downstream},
+    {"fragmentation needed", test_too_big},
+    {"fragmentation needed, downstream", test_too_big_access},
+    {"what is not answered", test_not_allowed},
+    {"malformed", test_error_malformed},
+    {NULL, NULL},
+};
 
-    return harness_main("arp_error", tests);
-}
+const struct test_program test_program = {"arp_error", tests, harness_open, harness_close};

@@ -247,15 +247,12 @@ static void downstream_noise(void)
     chain_close(&c);
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"upstream, every size", upstream_sizes},
-        {"downstream, every size", downstream_sizes},
-        {"upstream, cut and noise", upstream_noise},
-        {"downstream, cut and noise", downstream_noise},
-        {NULL, NULL},
-    };
+static const struct test tests[] = {
+    {"upstream, every size", upstream_sizes},
+    {"downstream, every size", downstream_sizes},
+    {"upstream, cut and noise", upstream_noise},
+    {"downstream, cut and noise", downstream_noise},
+    {NULL, NULL},
+};
 
-    return harness_main("chain", tests);
-}
+const struct test_program test_program = {"chain", tests, harness_open, harness_close};

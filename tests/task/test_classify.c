@@ -290,21 +290,18 @@ static void mixed_burst(void)
     rig_close(r);
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"subscribers by port and tags", finds_subscribers},
-        {"the input's port", port_of_the_input},
-        {"frames that are not QinQ IPv4", refuses_other_frames},
-        {"IPv4 header", checks_the_header},
-        {"spoofed sources", stops_spoofing},
-        {"ARP", arp_is_for_us},
-        {"by destination address", by_address},
-        {"frames to others", foreign_macs},
-        {"cut at every byte, and noise", cut_and_noise},
-        {"a mixed burst", mixed_burst},
-        {NULL, NULL},
-    };
+static const struct test tests[] = {
+    {"subscribers by port and tags", finds_subscribers},
+    {"the input's port", port_of_the_input},
+    {"frames that are not QinQ IPv4", refuses_other_frames},
+    {"IPv4 header", checks_the_header},
+    {"spoofed sources", stops_spoofing},
+    {"ARP", arp_is_for_us},
+    {"by destination address", by_address},
+    {"frames to others", foreign_macs},
+    {"cut at every byte, and noise", cut_and_noise},
+    {"a mixed burst", mixed_burst},
+    {NULL, NULL},
+};
 
-    return harness_main("classify", tests);
-}
+const struct test_program test_program = {"classify", tests, harness_open, harness_close};

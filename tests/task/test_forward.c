@@ -44,13 +44,10 @@ static void goes_by_egress_port(void)
     rig_close(r);
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"packets pass unchanged", passes_unchanged},
-        {"several ways: by egress port", goes_by_egress_port},
-        {NULL, NULL},
-    };
+static const struct test tests[] = {
+    {"packets pass unchanged", passes_unchanged},
+    {"several ways: by egress port", goes_by_egress_port},
+    {NULL, NULL},
+};
 
-    return harness_main("forward", tests);
-}
+const struct test_program test_program = {"forward", tests, harness_open, harness_close};

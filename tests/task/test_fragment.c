@@ -321,17 +321,14 @@ static void test_no_path(void)
     rig_close(r);
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"two fragments", test_two},     {"with tags", test_tags},
-        {"short fragments", test_short}, {"frames that are none of both", test_bad_frame},
-        {"packets that fit", test_fits}, {"a fragment of a fragment", test_fragment_of_fragment},
-        {"options", test_options},       {"by the access port's MTU", test_by_subscriber},
-        {"many fragments", test_many},   {"DF", test_df},
-        {"no limit known", test_no_mtu}, {"no mbuf", test_no_mbuf},
-        {"no path", test_no_path},       {NULL, NULL},
-    };
+static const struct test tests[] = {
+    {"two fragments", test_two},     {"with tags", test_tags},
+    {"short fragments", test_short}, {"frames that are none of both", test_bad_frame},
+    {"packets that fit", test_fits}, {"a fragment of a fragment", test_fragment_of_fragment},
+    {"options", test_options},       {"by the access port's MTU", test_by_subscriber},
+    {"many fragments", test_many},   {"DF", test_df},
+    {"no limit known", test_no_mtu}, {"no mbuf", test_no_mbuf},
+    {"no path", test_no_path},       {NULL, NULL},
+};
 
-    return harness_main("fragment", tests);
-}
+const struct test_program test_program = {"fragment", tests, harness_open, harness_close};

@@ -359,20 +359,18 @@ static void init_errors(void)
     CU_ASSERT_EQUAL(rc, -EINVAL);
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"bytes of an upstream stream", bytes_upstream},
-        {"fields in all places", all_places},
-        {"random ranges", random_range},
-        {"seeds", seeds},
-        {"steps go round", steps_go_round},
-        {"stale mbufs", stale_mbufs},
-        {"empty pool", empty_pool},
-        {"pcap in turn", pcap_in_turn},
-        {"sizes", sizes},
-        {"what it cannot do", init_errors},
-        {NULL, NULL},
-    };
-    return gen_main("gen", tests);
-}
+static const struct test tests[] = {
+    {"bytes of an upstream stream", bytes_upstream},
+    {"fields in all places", all_places},
+    {"random ranges", random_range},
+    {"seeds", seeds},
+    {"steps go round", steps_go_round},
+    {"stale mbufs", stale_mbufs},
+    {"empty pool", empty_pool},
+    {"pcap in turn", pcap_in_turn},
+    {"sizes", sizes},
+    {"what it cannot do", init_errors},
+    {NULL, NULL},
+};
+
+const struct test_program test_program = {"gen", tests, gen_open, gen_close};

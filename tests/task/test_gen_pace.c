@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "harness.h"
-#include "tasks/gen_pace.h"
+#include "tester/gen_pace.h"
 
 #define HZ    2600000000u
 #define BURST 32
@@ -306,22 +306,19 @@ static void refusals(void)
     CU_ASSERT_PTR_NOT_NULL(pace_refusal(&spec));
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"no window has more than its share", windows},
-        {"trains leave on time", exact},
-        {"long trains", trains},
-        {"a core that was away", stall},
-        {"exponential numbers", exponential},
-        {"exponential gaps", distribution},
-        {"counts of a Poisson process", counts},
-        {"seeds", seeds},
-        {"trains at exponential distances", poisson_trains},
-        {"changes of rate", changes},
-        {"what it refuses", refusals},
-        {NULL, NULL},
-    };
+static const struct test tests[] = {
+    {"no window has more than its share", windows},
+    {"trains leave on time", exact},
+    {"long trains", trains},
+    {"a core that was away", stall},
+    {"exponential numbers", exponential},
+    {"exponential gaps", distribution},
+    {"counts of a Poisson process", counts},
+    {"seeds", seeds},
+    {"trains at exponential distances", poisson_trains},
+    {"changes of rate", changes},
+    {"what it refuses", refusals},
+    {NULL, NULL},
+};
 
-    return harness_main("gen_pace", tests);
-}
+const struct test_program test_program = {"gen_pace", tests, harness_open, harness_close};

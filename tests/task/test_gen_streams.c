@@ -11,7 +11,8 @@
 
 #include "harness.h"
 #include "packet/stamp.h"
-#include "tasks/gen.h"
+#include "base/json.h"
+#include "tester/gen.h"
 #include "tasks/task_types.h"
 
 #define MAX_STREAMS 4
@@ -342,13 +343,11 @@ static void start_for_a_time(void)
 static double figure(struct rig *r, const char *key)
 {
     const struct task *t = rig_task(r);
-    char *text = NULL, word[32], *at;
-    size_t len;
-    FILE *f = open_memstream(&text, &len);
+    json_t *measured = gen_report(&t, 1);
+    char *text = json_dumps(measured, JSON_DIGITS), word[32], *at;
     double v = -1;
 
-    gen_report(&t, 1, f);
-    fclose(f);
+    json_decref(measured);
     snprintf(word, sizeof(word), "\"%s\": ", key);
     at = strstr(text, word);
     if (at != NULL) {
@@ -437,35 +436,40 @@ static void refused(void)
     CU_ASSERT_EQUAL(rc, -EINVAL);
 }
 
-int main(void)
+static int open_folder(void)
 {
-    static const struct harness_test tests[] = {
-        {"weights", weights},
-        {"rates in bits", bits},
-        {"Poisson", poisson},
-        {"the simple IMIX", imix},
-        {"stamps", stamps},
-        {"phases", phases},
-        {"counts", counts},
-        {"changes", changes},
-        {"started for a time", start_for_a_time},
-        {"report", report},
-        {"limited by mbufs", limited_by_mbufs},
-        {"limited by the link", limited_by_link},
-        {"what it cannot do", refused},
-        {NULL, NULL},
-    };
-    char path[128];
-    int rc;
-
-    if (mkdtemp(dir) == NULL)
-        return 1;
-    rc = harness_main("gen_streams", tests);
-    config_free(model);
-    snprintf(path, sizeof(path), "%s/t.tmpl", dir);
-    unlink(path);
-    snprintf(path, sizeof(path), "%s/c.cfg", dir);
-    unlink(path);
-    rmdir(dir);
-    return rc;
+    return mkdtemp(dir) == NULL ? EXIT_FAILURE : harness_open();
 }
+
+static int close_folder(void)
+{
+    static const char *const names[] = {"t.tmpl", "c.cfg"};
+    char path[128];
+
+    config_free(model);
+    for (unsigned i = 0; i < RTE_DIM(names); i++) {
+        snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+        unlink(path);
+    }
+    rmdir(dir);
+    return harness_close();
+}
+
+static const struct test tests[] = {
+    {"weights", weights},
+    {"rates in bits", bits},
+    {"Poisson", poisson},
+    {"the simple IMIX", imix},
+    {"stamps", stamps},
+    {"phases", phases},
+    {"counts", counts},
+    {"changes", changes},
+    {"started for a time", start_for_a_time},
+    {"report", report},
+    {"limited by mbufs", limited_by_mbufs},
+    {"limited by the link", limited_by_link},
+    {"what it cannot do", refused},
+    {NULL, NULL},
+};
+
+const struct test_program test_program = {"gen_streams", tests, open_folder, close_folder};

@@ -239,20 +239,18 @@ static void share_values(void)
     CU_ASSERT(equal < 5);
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"rates", rates},
-        {"stall", stall},
-        {"trains", trains},
-        {"ends by count", ends_by_count},
-        {"ends by time", ends_by_time},
-        {"starts later", starts_later},
-        {"stops", stops},
-        {"instances share the rate", share_rate},
-        {"instances share the count", share_count},
-        {"instances share the values", share_values},
-        {NULL, NULL},
-    };
-    return gen_main("gen time", tests);
-}
+static const struct test tests[] = {
+    {"rates", rates},
+    {"stall", stall},
+    {"trains", trains},
+    {"ends by count", ends_by_count},
+    {"ends by time", ends_by_time},
+    {"starts later", starts_later},
+    {"stops", stops},
+    {"instances share the rate", share_rate},
+    {"instances share the count", share_count},
+    {"instances share the values", share_values},
+    {NULL, NULL},
+};
+
+const struct test_program test_program = {"gen time", tests, gen_open, gen_close};

@@ -258,19 +258,16 @@ static void cut_and_noise(void)
     rig_close(r);
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"all headers and sizes", all_headers},
-        {"subscribers by key", subscribers},
-        {"without key", without_key},
-        {"outer header", outer_header},
-        {"what is not GRE", not_gre},
-        {"GRE header", gre_header},
-        {"inner header", inner_header},
-        {"cut at every byte, and noise", cut_and_noise},
-        {NULL, NULL},
-    };
+static const struct test tests[] = {
+    {"all headers and sizes", all_headers},
+    {"subscribers by key", subscribers},
+    {"without key", without_key},
+    {"outer header", outer_header},
+    {"what is not GRE", not_gre},
+    {"GRE header", gre_header},
+    {"inner header", inner_header},
+    {"cut at every byte, and noise", cut_and_noise},
+    {NULL, NULL},
+};
 
-    return harness_main("gre_decap", tests);
-}
+const struct test_program test_program = {"gre_decap", tests, harness_open, harness_close};

@@ -128,14 +128,11 @@ static void refusals(void)
     rig_close(r);
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"with key", with_key},
-        {"parameters", parameters},
-        {"refusals", refusals},
-        {NULL, NULL},
-    };
+static const struct test tests[] = {
+    {"with key", with_key},
+    {"parameters", parameters},
+    {"refusals", refusals},
+    {NULL, NULL},
+};
 
-    return harness_main("gre_encap", tests);
-}
+const struct test_program test_program = {"gre_encap", tests, harness_open, harness_close};

@@ -5,8 +5,8 @@
 #include "harness.h"
 #include "packet/bytes.h"
 #include "packet/frame.h"
-#include "tasks/impair_line.h"
-#include "tasks/sink_flow.h"
+#include "tester/impair.h"
+#include "tester/sink_flow.h"
 #include "tasks/task_types.h"
 
 #define LONG_AGO 0
@@ -310,25 +310,22 @@ static void pool_is_empty(void)
     rig_close(r);
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"a perfect line", perfect_line},
-        {"loses every tenth", loses_every_tenth},
-        {"duplicates every fourth", duplicates_every_fourth},
-        {"reorders every fifth", reorders_every_fifth},
-        {"everything", everything},
-        {"a receiver agrees", receiver_agrees},
-        {"same seed, same packets", same_seed_same_packets},
-        {"delays", delays},
-        {"jitter keeps the order", jitter_keeps_order},
-        {"limits packets", limits_packets},
-        {"limits bits", limits_bits},
-        {"keeps its rate", keeps_rate},
-        {"gets full", gets_full},
-        {"the pool is empty", pool_is_empty},
-        {NULL, NULL},
-    };
+static const struct test tests[] = {
+    {"a perfect line", perfect_line},
+    {"loses every tenth", loses_every_tenth},
+    {"duplicates every fourth", duplicates_every_fourth},
+    {"reorders every fifth", reorders_every_fifth},
+    {"everything", everything},
+    {"a receiver agrees", receiver_agrees},
+    {"same seed, same packets", same_seed_same_packets},
+    {"delays", delays},
+    {"jitter keeps the order", jitter_keeps_order},
+    {"limits packets", limits_packets},
+    {"limits bits", limits_bits},
+    {"keeps its rate", keeps_rate},
+    {"gets full", gets_full},
+    {"the pool is empty", pool_is_empty},
+    {NULL, NULL},
+};
 
-    return harness_main("impair", tests);
-}
+const struct test_program test_program = {"impair", tests, harness_open, harness_close};

@@ -202,17 +202,14 @@ static void test_burst(void)
     rig_close(r);
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"by VLAN pair", test_qinq},
-        {"by GRE key", test_gre},
-        {"frames cut short", test_cut_frames},
-        {"labels without end", test_endless_labels},
-        {"by the subscriber in the mbuf", test_by_subscriber},
-        {"a whole burst", test_burst},
-        {NULL, NULL},
-    };
+static const struct test tests[] = {
+    {"by VLAN pair", test_qinq},
+    {"by GRE key", test_gre},
+    {"frames cut short", test_cut_frames},
+    {"labels without end", test_endless_labels},
+    {"by the subscriber in the mbuf", test_by_subscriber},
+    {"a whole burst", test_burst},
+    {NULL, NULL},
+};
 
-    return harness_main("lb", tests);
-}
+const struct test_program test_program = {"lb", tests, harness_open, harness_close};

@@ -192,19 +192,16 @@ static void cut_and_noise(void)
     rig_close(r);
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"stacks", stacks},
-        {"stacks without bottom", no_bottom},
-        {"TTL", ttl},
-        {"accepted labels", accepted_labels},
-        {"what is below", what_is_below},
-        {"without labels", without_labels},
-        {"frames to others", foreign_macs},
-        {"cut at every byte, and noise", cut_and_noise},
-        {NULL, NULL},
-    };
+static const struct test tests[] = {
+    {"stacks", stacks},
+    {"stacks without bottom", no_bottom},
+    {"TTL", ttl},
+    {"accepted labels", accepted_labels},
+    {"what is below", what_is_below},
+    {"without labels", without_labels},
+    {"frames to others", foreign_macs},
+    {"cut at every byte, and noise", cut_and_noise},
+    {NULL, NULL},
+};
 
-    return harness_main("mpls_pop", tests);
-}
+const struct test_program test_program = {"mpls_pop", tests, harness_open, harness_close};

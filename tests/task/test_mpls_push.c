@@ -92,14 +92,11 @@ static void no_label_no_room(void)
     rig_close(r);
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"labels", labels},
-        {"TTL and traffic class", ttl_and_class},
-        {"no label, no room", no_label_no_room},
-        {NULL, NULL},
-    };
+static const struct test tests[] = {
+    {"labels", labels},
+    {"TTL and traffic class", ttl_and_class},
+    {"no label, no room", no_label_no_room},
+    {NULL, NULL},
+};
 
-    return harness_main("mpls_push", tests);
-}
+const struct test_program test_program = {"mpls_push", tests, harness_open, harness_close};

@@ -60,13 +60,10 @@ static void dscp_from_priority(void)
     rig_close(r);
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"tags and padding come off", tags_and_padding},
-        {"DSCP from priority", dscp_from_priority},
-        {NULL, NULL},
-    };
+static const struct test tests[] = {
+    {"tags and padding come off", tags_and_padding},
+    {"DSCP from priority", dscp_from_priority},
+    {NULL, NULL},
+};
 
-    return harness_main("qinq_decap", tests);
-}
+const struct test_program test_program = {"qinq_decap", tests, harness_open, harness_close};

@@ -201,18 +201,15 @@ static void room(void)
     rig_close(r);
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"sizes and padding", sizes_and_padding},
-        {"priorities", priorities},
-        {"egress port", to_the_port},
-        {"TTL", ttl},
-        {"size", size},
-        {"CPE without MAC", unknown_mac},
-        {"room in the mbuf", room},
-        {NULL, NULL},
-    };
+static const struct test tests[] = {
+    {"sizes and padding", sizes_and_padding},
+    {"priorities", priorities},
+    {"egress port", to_the_port},
+    {"TTL", ttl},
+    {"size", size},
+    {"CPE without MAC", unknown_mac},
+    {"room in the mbuf", room},
+    {NULL, NULL},
+};
 
-    return harness_main("qinq_encap", tests);
-}
+const struct test_program test_program = {"qinq_encap", tests, harness_open, harness_close};

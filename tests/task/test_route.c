@@ -260,20 +260,17 @@ static void size(void)
     }
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"next hops", to_next_hops},
-        {"short frames", pads},
-        {"longest prefix", longest_prefix},
-        {"no route, not unicast", no_way},
-        {"TTL", ttl},
-        {"checksums after TTL", ttl_checksums},
-        {"for the gateway", for_us},
-        {"next hop without MAC", unknown_mac},
-        {"size", size},
-        {NULL, NULL},
-    };
+static const struct test tests[] = {
+    {"next hops", to_next_hops},
+    {"short frames", pads},
+    {"longest prefix", longest_prefix},
+    {"no route, not unicast", no_way},
+    {"TTL", ttl},
+    {"checksums after TTL", ttl_checksums},
+    {"for the gateway", for_us},
+    {"next hop without MAC", unknown_mac},
+    {"size", size},
+    {NULL, NULL},
+};
 
-    return harness_main("route", tests);
-}
+const struct test_program test_program = {"route", tests, harness_open, harness_close};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How important packets are that nobody has checked yet. */
 #include "frames.h"
-#include "tables/shed.h"
+#include "tables/dscp.h"
 #include "tasks/task_types.h"
 
 #define LAST (SHED_RANKS - 1)
@@ -123,7 +123,8 @@ static void by_task(void)
         CU_ASSERT_EQUAL(rig_task(r)->hold, 7);
         cases[i].type->rank(rig_task(r), &m, 1, &rank);
         CU_ASSERT_EQUAL(rank, cases[i].direction == QOS_UP ? 3 : 5);
-        CU_ASSERT_STRING_EQUAL(cases[i].type->schema.drops[cases[i].type->overload], "overload");
+        CU_ASSERT_STRING_EQUAL(cases[i].type->schema.drops[cases[i].type->overload].name,
+                               "overload");
         rte_pktmbuf_free(m);
         rig_close(r);
         r = rig_open(cases[i].type, "shed=7", NULL);
@@ -133,14 +134,11 @@ static void by_task(void)
     harness_tables()->dscp = NULL;
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"by class", by_class},
-        {"the class of every kind of frame", finds_the_class},
-        {"by the classes of a task's scheduler", by_task},
-        {NULL, NULL},
-    };
+static const struct test tests[] = {
+    {"by class", by_class},
+    {"the class of every kind of frame", finds_the_class},
+    {"by the classes of a task's scheduler", by_task},
+    {NULL, NULL},
+};
 
-    return harness_main("shed", tests);
-}
+const struct test_program test_program = {"shed", tests, harness_open, harness_close};

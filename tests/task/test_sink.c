@@ -6,6 +6,7 @@
 
 #include <rte_cycles.h>
 
+#include "base/json.h"
 #include "harness.h"
 #include "packet/stamp.h"
 #include "tasks/task_types.h"
@@ -24,11 +25,12 @@ static uint64_t figure(struct rig *r, const char *name)
 /* What the report says of all instances; until the next one is asked for. */
 static const char *report_of(const struct task *const *tasks, unsigned n)
 {
-    static char text[1 << 16];
-    FILE *f = fmemopen(text, sizeof(text), "w");
+    static char *text;
+    json_t *measured = task_sink.report(tasks, n);
 
-    task_sink.report(tasks, n, f);
-    fclose(f);
+    free(text);
+    text = json_dumps(measured, JSON_DIGITS);
+    json_decref(measured);
     return text;
 }
 
@@ -219,17 +221,14 @@ static void several_sinks(void)
     rig_close(b);
 }
 
-int main(void)
-{
-    static const struct harness_test tests[] = {
-        {"counts", counts},
-        {"finds what was done", finds_what_was_done},
-        {"latency", latency},
-        {"no stamp, or elsewhere", no_stamp},
-        {"too many streams", too_many_streams},
-        {"several sinks", several_sinks},
-        {NULL, NULL},
-    };
+static const struct test tests[] = {
+    {"counts", counts},
+    {"finds what was done", finds_what_was_done},
+    {"latency", latency},
+    {"no stamp, or elsewhere", no_stamp},
+    {"too many streams", too_many_streams},
+    {"several sinks", several_sinks},
+    {NULL, NULL},
+};
 
-    return harness_main("sink", tests);
-}
+const struct test_program test_program = {"sink", tests, harness_open, harness_close};

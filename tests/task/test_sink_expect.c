@@ -9,7 +9,7 @@
 
 #include "harness.h"
 #include "packet/stamp.h"
-#include "tasks/sink.h"
+#include "tester/sink.h"
 #include "tasks/task_types.h"
 
 #define CORE                                                                                       \
@@ -285,24 +285,28 @@ static void no_user(void)
     rig_close(r);
 }
 
-int main(void)
+static int open_expect(void)
 {
-    static const struct harness_test tests[] = {
-        {"every bit of a core frame", core_bits},
-        {"every bit of an access frame", access_bits},
-        {"right ones", right_ones},
-        {"a field across words", across_words},
-        {"mixed up", mixed_up},
-        {"another form", other_form},
-        {"no user", no_user},
-        {NULL, NULL},
-    };
-    int fd = mkstemp(path), failed;
+    int fd = mkstemp(path);
 
-    if (fd < 0)
-        return 1;
-    close(fd);
-    failed = harness_main("sink with expect", tests);
-    unlink(path);
-    return failed;
+    return fd < 0 || close(fd) != 0 ? EXIT_FAILURE : harness_open();
 }
+
+static int close_expect(void)
+{
+    unlink(path);
+    return harness_close();
+}
+
+static const struct test tests[] = {
+    {"every bit of a core frame", core_bits},
+    {"every bit of an access frame", access_bits},
+    {"right ones", right_ones},
+    {"a field across words", across_words},
+    {"mixed up", mixed_up},
+    {"another form", other_form},
+    {"no user", no_user},
+    {NULL, NULL},
+};
+
+const struct test_program test_program = {"sink with expect", tests, open_expect, close_expect};

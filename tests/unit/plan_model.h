@@ -9,42 +9,50 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <CUnit/Basic.h>
+#include <CUnit/CUnit.h>
 
-#include "config/plan.h"
+#include "plan/plan.h"
 
 /* --- types of task, as small as they can be --- */
 
 static const char *const modes[] = {"plain", "checked", NULL};
 static const uint32_t mode_gives[] = {0, FACT_IPV4};
 
-static const struct task_schema pass = {.type = "forward", .outputs = {"to", "punt"}};
-static const struct task_schema lb = {.type = "lb", .spreads = true, .outputs = {"to"}};
-static const struct task_schema gen = {.type = "gen", .kind = TASK_SOURCE, .outputs = {"to"}};
+static const struct task_schema pass = {.type = "forward",
+                                        .outputs = {{.name = "to"}, {.name = "punt"}}};
+static const struct task_schema lb = {.type = "lb", .spreads = true, .outputs = {{.name = "to"}}};
+static const struct task_schema gen = {
+    .type = "gen", .kind = TASK_SOURCE, .outputs = {{.name = "to"}}};
 static const struct task_schema sink = {.type = "sink", .kind = TASK_SINK};
-static const struct task_schema classify = {
-    .type = "classify", .outputs = {"to", "punt"}, .gives = FACT_SUBSCRIBER | FACT_QINQ_IPV4};
+static const struct task_schema classify = {.type = "classify",
+                                            .outputs = {{.name = "to"}, {.name = "punt"}},
+                                            .gives = FACT_SUBSCRIBER | FACT_QINQ_IPV4};
 static const struct task_schema decap = {.type = "qinq_decap",
-                                         .outputs = {"to"},
+                                         .outputs = {{.name = "to"}},
                                          .needs = FACT_QINQ_IPV4,
                                          .gives = FACT_IPV4,
                                          .loses = FACT_QINQ_IPV4};
 static const struct task_schema pop = {
     .type = "mpls_pop",
-    .outputs = {"to"},
-    .params = {{"mode", PARAM_ENUM, "plain", 0, 0, modes, NULL, mode_gives}},
+    .outputs = {{.name = "to"}},
+    .params = (const struct task_param[]){{.name = "mode",
+                                           .type = PARAM_ENUM,
+                                           .def = "plain",
+                                           .choices = modes,
+                                           .choice_gives = mode_gives}},
+    .n_params = 1,
 };
 static const struct task_schema route = {.type = "route",
-                                         .outputs = {"to", "punt"},
+                                         .outputs = {{.name = "to"}, {.name = "punt"}},
                                          .needs = FACT_IPV4,
                                          .gives = FACT_NEXTHOP,
                                          .egress = EGRESS_NEXTHOPS};
 static const struct task_schema encap = {.type = "qinq_encap",
-                                         .outputs = {"to"},
+                                         .outputs = {{.name = "to"}},
                                          .needs = FACT_SUBSCRIBER,
                                          .egress = EGRESS_SUBSCRIBERS};
 static const struct task_schema arp = {
-    .type = "arp", .outputs = {"to"}, .egress = EGRESS_ALL_PORTS};
+    .type = "arp", .outputs = {{.name = "to"}}, .egress = EGRESS_ALL_PORTS};
 
 /* --- a model, made step by step; line numbers count up from 1 in the order of making --- */
 
@@ -64,6 +72,7 @@ static inline void start(void)
     m = calloc(1, sizeof(*m));
     m->name = "test";
     m->path = "t.cfg";
+    m->memory = "auto";
     m->files = files;
     m->n_files = 1;
     m->topology_given = true;
@@ -198,24 +207,5 @@ static inline void refused(const char *want)
 {
     expect(make(), false, want);
 }
-
-/* Run the tests of one program; returns its exit status. */
-static inline int run_tests(const char *suite, CU_TestInfo *tests)
-{
-    CU_SuiteInfo suites[] = {{.pName = suite, .pTests = tests}, CU_SUITE_INFO_NULL};
-    int failed;
-
-    CU_initialize_registry();
-    CU_register_suites(suites);
-    CU_basic_run_tests();
-    failed = (int)CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failed != 0;
-}
-
-#define TEST(f)                                                                                    \
-    {                                                                                              \
-#f, f                                                                                      \
-    }
 
 #endif

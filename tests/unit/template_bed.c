@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <CUnit/Basic.h>
+#include <CUnit/CUnit.h>
 
 char template_path[] = "/tmp/vbng-template-XXXXXX";
 
@@ -33,7 +33,6 @@ void write_file(const void *data, size_t len)
     fclose(f);
 }
 
-/* All that was said about a template, one line each, without its path. */
 char *said(struct diags *d)
 {
     char *text = NULL, *out;
@@ -55,7 +54,6 @@ char *said(struct diags *d)
     return out;
 }
 
-/* Frames of one size; 0: the template's own. */
 const struct frame_sizes *one(uint32_t size)
 {
     static struct frame_sizes sizes;
@@ -65,7 +63,6 @@ const struct frame_sizes *one(uint32_t size)
     return &sizes;
 }
 
-/* A template without errors or warnings. */
 struct pkt_template *good(const char *text, uint32_t size)
 {
     struct diags d = {0};
@@ -107,7 +104,6 @@ void bad(const char *text, const char *want)
     bad_bytes(text, strlen(text), 0, want);
 }
 
-/* Compare a frame with bytes in hexadecimal, of which spaces and bars do not count. */
 void check_frame(const struct template_frame *f, const char *want)
 {
     char hex[2 * 1600 + 1], expect[2 * 1600 + 1];

@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The QoS model that comes out of a configuration: defaults, directions, classes, queues by time,
- * DSCP maps, subports and the numbering of pipes. The messages for wrong ones are in
- * tests/config/bad/. */
+/* The QoS part of the model of a configuration: defaults, directions, classes, queues by time,
+ * DSCP maps, subports and the numbering of pipes. The messages for wrong configurations have suites
+ * in tests/config/bad. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <CUnit/Basic.h>
-
+#include "common/program.h"
 #include "config/model.h"
 
 static const char *const directions[] = {"up", "down", NULL};
 static const struct task_schema classify = {
     .type = "classify",
-    .outputs = {"to"},
-    .params = {{"scheduler", PARAM_SCHEDULER, .set_gives = FACT_PATH}},
+    .outputs = {{.name = "to"}},
+    .params =
+        (const struct task_param[]){
+            {.name = "scheduler", .type = PARAM_SCHEDULER, .set_gives = FACT_PATH}},
+    .n_params = 1,
     .gives = FACT_SUBSCRIBER};
 static const struct task_schema qos = {
     .type = "qos",
-    .outputs = {"to"},
-    .params = {{"scheduler", PARAM_SCHEDULER, .required = true},
-               {"direction", PARAM_ENUM, .choices = directions, .required = true}},
+    .outputs = {{.name = "to"}},
+    .params =
+        (const struct task_param[]){
+            {.name = "scheduler", .type = PARAM_SCHEDULER, .required = true},
+            {.name = "direction", .type = PARAM_ENUM, .choices = directions, .required = true}},
+    .n_params = 2,
     .needs = FACT_PATH};
 static const struct task_schema *const schemas[] = {&classify, &qos, NULL};
 
@@ -38,7 +43,7 @@ static struct diags diags;
     "subscribers = ( { port = \"a\"; svlan = 100; cvlan = \"1-64\"; ipv4 = \"10.0.0.0/26\"; "      \
     "profile = \"" profile "\"; } );\n"
 
-/* The configuration with this text for its profiles and schedulers. */
+/* Load a configuration with these profiles and schedulers. */
 static struct cfg_model *load(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static struct cfg_model *load(const char *fmt, ...)
 {
@@ -73,7 +78,7 @@ static struct cfg_model *load_good(const char *profile, const char *scheduler)
     return m;
 }
 
-/* Nothing but a rate: the paper's case. */
+/* A profile with nothing but a rate, as in the paper, has defaults for all else. */
 static void defaults(void)
 {
     struct cfg_model *m = load_good("rate = \"10M\";", "");
@@ -119,7 +124,7 @@ static void bursts(void)
         {"rate = \"1M\";", 3044, 3044}, /* never less than two frames */
         {"rate = \"10M\"; burst = \"16K\";", 16384, 16384},
         {"rate = \"10M\"; burst = \"20ms\";", 25000, 25000},
-        /* a time is one of the direction's own rate */
+        /* a burst in time is bytes at the direction's own rate */
         {"rate = \"10M\"; burst = \"20ms\"; down = { rate = \"100M\"; };", 25000, 250000},
         {"rate = \"10M\"; burst = \"16K\"; down = { rate = \"100M\"; };", 16384, 16384},
         {"rate = \"10M\"; burst = \"16K\"; down = { burst = \"32K\"; };", 16384, 32768},
@@ -136,7 +141,7 @@ static void bursts(void)
     }
 }
 
-/* What a direction does not say is what the profile says, caps included. */
+/* A direction takes from the profile, caps included, what the direction itself does not give. */
 static void directions_of_a_profile(void)
 {
     struct cfg_model *m = load_good(
@@ -166,7 +171,8 @@ static void directions_of_a_profile(void)
     config_free(m);
 }
 
-/* Rounded up to a power of two, at the fastest rate of the class. */
+/* A queue size in time becomes packets at the fastest rate of the class, rounded up to a power of
+ * two. */
 static void queues_by_time(void)
 {
     static const struct {
@@ -237,7 +243,8 @@ static void queue_management(void)
     config_free(m);
 }
 
-/* A table for each direction; what no entry names goes by the default. */
+/* A DSCP map has a table for each direction; a DSCP that no entry names goes to the default queue.
+ */
 static void maps(void)
 {
     struct cfg_model *m = load(SUBSCRIBERS(
@@ -266,7 +273,8 @@ static void maps(void)
     config_free(m);
 }
 
-/* Subports of different sizes on two ports: pipes count through the largest's power of two. */
+/* Subports of different sizes on two ports: each has as many pipe numbers as the largest, rounded
+ * up to a power of two. */
 static void pipes_of_subports(void)
 {
     struct cfg_model *m = load(
@@ -317,7 +325,8 @@ static void without_a_scheduler(void)
     config_free(m);
 }
 
-/* 256 subports, one of them with 2^20 subscribers: beyond the 2^28 pipes that a path can name. */
+/* 256 subports with room for 2^20 subscribers each are more than the 2^28 pipes that a path can
+ * name. */
 static void more_pipes_than_numbers(void)
 {
     char *text = NULL;
@@ -351,28 +360,23 @@ static void more_pipes_than_numbers(void)
 #f, f                                                                                      \
     }
 
-int main(void)
+static int free_diags(void)
 {
-    CU_TestInfo tests[] = {
-        TEST(defaults),
-        TEST(bursts),
-        TEST(directions_of_a_profile),
-        TEST(queues_by_time),
-        TEST(queue_management),
-        TEST(maps),
-        TEST(pipes_of_subports),
-        TEST(without_a_scheduler),
-        TEST(more_pipes_than_numbers),
-        CU_TEST_INFO_NULL,
-    };
-    CU_SuiteInfo suites[] = {{.pName = "QoS model", .pTests = tests}, CU_SUITE_INFO_NULL};
-    int failed;
-
-    CU_initialize_registry();
-    CU_register_suites(suites);
-    CU_basic_run_tests();
-    failed = (int)CU_get_number_of_failures();
-    CU_cleanup_registry();
     diag_free(&diags);
-    return failed != 0;
+    return 0;
 }
+
+static const struct test tests[] = {
+    {"defaults", defaults},
+    {"bursts", bursts},
+    {"directions of a profile", directions_of_a_profile},
+    {"queues by time", queues_by_time},
+    {"queue management", queue_management},
+    {"maps", maps},
+    {"pipes of subports", pipes_of_subports},
+    {"without a scheduler", without_a_scheduler},
+    {"more pipes than numbers", more_pipes_than_numbers},
+    {NULL, NULL},
+};
+
+const struct test_program test_program = {"QoS model", tests, NULL, free_diags};

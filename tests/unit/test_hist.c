@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The histogram: buckets without gaps, percentiles of known numbers. */
-#include <CUnit/Basic.h>
 #include <string.h>
 
 #include "base/hist.h"
+#include "common/program.h"
 
 static struct hist h, other;
 
@@ -54,22 +54,11 @@ static void test_bimodal(void)
     CU_ASSERT(hist_percentile(&h, 0.9995) == 1000000);
 }
 
-int main(void)
-{
-    static CU_TestInfo tests[] = {
-        {"buckets have no gaps", test_buckets_have_no_gaps},
-        {"percentiles of 1..10000", test_percentiles},
-        {"two modes", test_bimodal},
-        CU_TEST_INFO_NULL,
-    };
-    CU_SuiteInfo suites[] = {{"hist", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
-    int failed;
+static const struct test tests[] = {
+    {"buckets have no gaps", test_buckets_have_no_gaps},
+    {"percentiles of 1..10000", test_percentiles},
+    {"two modes", test_bimodal},
+    {NULL, NULL},
+};
 
-    if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
-        return 1;
-    CU_basic_set_mode(CU_BRM_VERBOSE);
-    CU_basic_run_tests();
-    failed = (int)CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failed > 0;
-}
+const struct test_program test_program = {"hist", tests, NULL, NULL};

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The fine histogram: buckets without gaps, percentiles of known numbers within the stated error.
  */
-#include <CUnit/Basic.h>
-#include <CUnit/CUnit.h>
 #include <string.h>
 
-#include "base/hist64.h"
+#include "base/hist.h"
+#include "common/program.h"
 
 #define ERROR (1.0 / 64)
 
@@ -100,21 +99,14 @@ static void beyond(void)
     CU_ASSERT_EQUAL(hist64_percentile(&h, 1), HIST64_MAX);
 }
 
-int main(void)
-{
-    CU_pSuite s;
-    unsigned failures;
+static const struct test tests[] = {
+    {"buckets have no gaps", buckets},
+    {"no numbers", nothing},
+    {"percentiles of all magnitudes", percentiles},
+    {"two modes", bimodal},
+    {"ranks", ranks},
+    {"beyond its range", beyond},
+    {NULL, NULL},
+};
 
-    CU_initialize_registry();
-    s = CU_add_suite("hist64", NULL, NULL);
-    CU_add_test(s, "buckets have no gaps", buckets);
-    CU_add_test(s, "no numbers", nothing);
-    CU_add_test(s, "percentiles of all magnitudes", percentiles);
-    CU_add_test(s, "two modes", bimodal);
-    CU_add_test(s, "ranks", ranks);
-    CU_add_test(s, "beyond its range", beyond);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures != 0;
-}
+const struct test_program test_program = {"hist64", tests, NULL, NULL};

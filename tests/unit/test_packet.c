@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The pure functions of src/packet, against definitions written out the slow way. */
-#include <CUnit/Basic.h>
-#include <CUnit/CUnit.h>
 #include <string.h>
 
+#include "common/program.h"
 #include "packet/ethernet.h"
 #include "packet/gre.h"
 #include "packet/ipv4.h"
@@ -320,27 +319,20 @@ static void gre_checksums(void)
     }
 }
 
-int main(void)
-{
-    CU_pSuite s;
-    unsigned failures;
+static const struct test tests[] = {
+    {"sums", sums},
+    {"TTL decrement", incremental},
+    {"DSCP", dscp},
+    {"replaced words", replace},
+    {"IPv4 header check", header_check},
+    {"unicast", unicast},
+    {"double tags", tags},
+    {"double tags written", tags_written},
+    {"MACs moved", macs},
+    {"label stacks", labels},
+    {"GRE headers", gre_headers},
+    {"GRE checksums", gre_checksums},
+    {NULL, NULL},
+};
 
-    CU_initialize_registry();
-    s = CU_add_suite("packet", NULL, NULL);
-    CU_add_test(s, "sums", sums);
-    CU_add_test(s, "TTL decrement", incremental);
-    CU_add_test(s, "DSCP", dscp);
-    CU_add_test(s, "replaced words", replace);
-    CU_add_test(s, "IPv4 header check", header_check);
-    CU_add_test(s, "unicast", unicast);
-    CU_add_test(s, "double tags", tags);
-    CU_add_test(s, "double tags written", tags_written);
-    CU_add_test(s, "MACs moved", macs);
-    CU_add_test(s, "label stacks", labels);
-    CU_add_test(s, "GRE headers", gre_headers);
-    CU_add_test(s, "GRE checksums", gre_checksums);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures != 0;
-}
+const struct test_program test_program = {"packet", tests, NULL, NULL};

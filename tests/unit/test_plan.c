@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a graph and a layout to cores, instances, links and queues. */
+/* The cores, instances, links and queues that a plan makes of a graph and a layout. */
+#include "common/program.h"
 #include "plan_model.h"
 
 #include <sched.h>
@@ -25,7 +26,8 @@ static void cores_in_layout_order(void)
     CU_ASSERT_EQUAL(p->cores[0].run_on, 20);
     CU_ASSERT_EQUAL(p->cores[1].cpu, 3);
     CU_ASSERT_EQUAL(p->cores[2].cpu, 4);
-    CU_ASSERT_EQUAL(p->cores[0].socket, 0); /* 16..23 are the siblings of socket 0 */
+    CU_ASSERT_EQUAL(p->cores[0].socket,
+                    0); /* CPUs 16..23 are the second threads of the cores of socket 0 */
     CU_ASSERT_EQUAL(p->instances[0].task, b);
     CU_ASSERT_EQUAL(p->instances[1].worker, 0);
     CU_ASSERT_EQUAL(p->instances[2].worker, 1);
@@ -56,11 +58,11 @@ static void too_many_cores(void)
     refused("t.cfg:5: error: the layout has more than 127 cores, which is what DPDK can run\n");
 }
 
-/* --- CPUs that are not there --- */
+/* --- CPUs that this process may not use --- */
 
 static cpu_set_t before;
 
-/* Only CPU 0 is ours. */
+/* Let this process use CPU 0 only. */
 static void use_one_cpu(void)
 {
     cpu_set_t one;
@@ -97,7 +99,7 @@ static void missing_cpu(void)
     CU_ASSERT_EQUAL(plan_check_machine(p, err, sizeof(err)), 0);
     plan_free(p);
     place(31, 1, a, a);
-    p = make(); /* a plan for another machine is a plan */
+    p = make(); /* a plan for another machine can be made, not run */
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     CU_ASSERT_EQUAL(diags.n, 0);
     CU_ASSERT_TRUE(plan_check_machine(p, err, sizeof(err)) < 0);
@@ -135,7 +137,7 @@ static void shared_cpus(void)
            "share): good to see that it works, but figures are meaningless\n");
 }
 
-/* A CPU for each: nothing is shared, and no CPU gets two while another has none. */
+/* With a CPU for each core nothing is shared: no CPU gets two cores while another has none. */
 static void moved_cpus(void)
 {
     struct plan *p;
@@ -206,7 +208,8 @@ static void ring_across_cores(void)
     finish(p);
 }
 
-/* Two producers on one core are one producing core; a call beside them is none. */
+/* Two producers on one core count as one producing core; a caller on the same core does not count.
+ */
 static void producers_are_cores(void)
 {
     struct plan *p;
@@ -230,7 +233,7 @@ static void producers_are_cores(void)
     plan_free(p);
     m->n_placements = 0;
     memset(m->placements, 0, 3 * sizeof(m->placements[0]));
-    place(70, 1, a, a); /* cores beyond the first are counted as well as the first */
+    place(70, 1, a, a); /* a and b on cores of their own are two producing cores */
     place(1, 1, b, c);
     place(2, 1, d, d);
     p = make();
@@ -273,7 +276,7 @@ static void waiting_ring_too_small(void)
     m->tasks[b].ring = 128;
     place(0, 2, a, a);
     place(8, 1, b, b);
-    p = make(); /* it drops */
+    p = make(); /* a ring that drops may be small */
     CU_ASSERT_PTR_NOT_NULL(p);
     plan_free(p);
     m->tasks[b].on_full = FULL_WAIT;
@@ -338,8 +341,8 @@ static void one_to_many_needs_lb(void)
             "between them, or give both the same number of cores\n");
 }
 
-/* Each of two lbs reaches all workers of both tasks, in the order of "to", by call where on its own
- * core. */
+/* Each of two lbs reaches all workers of both tasks in the order of "to": by call on its own core,
+ * by ring elsewhere. */
 static void lb_spreads(void)
 {
     struct plan *p;
@@ -415,7 +418,7 @@ static void wire_has_one_queue(void)
             "queue: read it on one core and put an lb behind\n");
 }
 
-/* A queue for each sending core, shared by its instances. */
+/* Each sending core has one transmit queue, which its instances share. */
 static void transmit_queues(void)
 {
     struct plan *p;
@@ -443,28 +446,25 @@ static void transmit_queues(void)
     finish(p);
 }
 
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        TEST(cores_in_layout_order),
-        TEST(too_many_cores),
-        TEST(missing_cpu),
-        TEST(shared_cpus),
-        TEST(moved_cpus),
-        TEST(call_on_one_core),
-        TEST(ring_across_cores),
-        TEST(producers_are_cores),
-        TEST(many_producing_cores),
-        TEST(waiting_ring_too_small),
-        TEST(worker_to_worker),
-        TEST(workers_differ),
-        TEST(one_to_many_needs_lb),
-        TEST(lb_spreads),
-        TEST(receive_queues),
-        TEST(wire_has_one_queue),
-        TEST(transmit_queues),
-        CU_TEST_INFO_NULL,
-    };
+static const struct test tests[] = {
+    {"cores in layout order", cores_in_layout_order},
+    {"too many cores", too_many_cores},
+    {"missing cpu", missing_cpu},
+    {"shared cpus", shared_cpus},
+    {"moved cpus", moved_cpus},
+    {"call on one core", call_on_one_core},
+    {"ring across cores", ring_across_cores},
+    {"producers are cores", producers_are_cores},
+    {"many producing cores", many_producing_cores},
+    {"waiting ring too small", waiting_ring_too_small},
+    {"worker to worker", worker_to_worker},
+    {"workers differ", workers_differ},
+    {"one to many needs lb", one_to_many_needs_lb},
+    {"lb spreads", lb_spreads},
+    {"receive queues", receive_queues},
+    {"wire has one queue", wire_has_one_queue},
+    {"transmit queues", transmit_queues},
+    {NULL, NULL},
+};
 
-    return run_tests("plan", tests);
-}
+const struct test_program test_program = {"plan", tests, NULL, NULL};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a plan refuses or warns of in a graph: circles, egress ports without a way, missing facts.
- */
+/* Graphs that a plan refuses or warns of: circles, egress ports that no path reaches, missing
+ * facts. */
+#include "common/program.h"
 #include "plan_model.h"
 
 /* --- circles --- */
@@ -52,7 +53,7 @@ static void ring_circle(void)
         m->tasks[t].on_full = FULL_WAIT;
     place(0, 1, a, b);
     place(1, 1, c, c);
-    m->tasks[a].on_full = FULL_DROP; /* the ring from c to a: this moves on */
+    m->tasks[a].on_full = FULL_DROP; /* the ring from c to a drops, so the circle keeps moving */
     p = make();
     CU_ASSERT_PTR_NOT_NULL(p);
     CU_ASSERT_EQUAL(diags.n, 0);
@@ -142,7 +143,7 @@ static void route_unreachable(void)
     make_routing(&r, &b);
     add_route(2);
     add_route(0);
-    add_route(0); /* said once */
+    add_route(0); /* a second route by the same port is no second error */
     connect(r, 1, false, task("punted", &sink));
     to_port(task("other", &gen), 0);
     place(5, 1, b + 1, b + 2);
@@ -150,7 +151,7 @@ static void route_unreachable(void)
             "'route0'\n");
 }
 
-/* The slow path does not count as a way to a port. */
+/* A port that is reached over the slow path only does not count as reached. */
 static void punt_is_no_way(void)
 {
     unsigned r, b, a;
@@ -186,7 +187,7 @@ static void subscriber_unreachable(void)
             "'e'\n");
 }
 
-/* Only where the gateway speaks: an address, a subscriber, a next hop; not at p4. */
+/* arp must reach the ports with an address, a subscriber or a next hop, and so not p4. */
 static void arp_warns(void)
 {
     unsigned a, c;
@@ -225,7 +226,7 @@ static void fact_missing_from_port(void)
             "IPv4 header, and those from port 'p0' are not such: put a classify before it\n");
 }
 
-/* Every path must give it, and what loses it is named. */
+/* A fact must hold on every path; the error names the task behind which it does not. */
 static void fact_missing_on_one_path(void)
 {
     unsigned c, d1, d2, g;
@@ -287,7 +288,7 @@ static void fact_given_by_choice(void)
             "mpls_pop before it\n");
 }
 
-/* Facts go around a circle (through rings) without getting lost or found. */
+/* Facts neither vanish nor appear in a circle through rings. */
 static void facts_in_a_circle(void)
 {
     struct plan *p;
@@ -306,7 +307,7 @@ static void facts_in_a_circle(void)
     place(0, 1, c, a);
     place(1, 1, b, b);
     p = make();
-    /* b's port and the way around both lead to p0 */
+    /* b leads to p0 directly, and around the circle once more */
     CU_ASSERT_PTR_NULL(p);
     CU_ASSERT_EQUAL(diags.n_errors, 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(diags.list[0].text, "both 'p0' and 'a' lead to port 'p0'"));
@@ -328,26 +329,23 @@ static void choice_needs_egress(void)
             "route or qinq_encap before it\n");
 }
 
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        TEST(call_circle),
-        TEST(call_circle_of_one),
-        TEST(ring_circle),
-        TEST(egress_by_port),
-        TEST(egress_ambiguous),
-        TEST(route_unreachable),
-        TEST(punt_is_no_way),
-        TEST(subscriber_unreachable),
-        TEST(arp_warns),
-        TEST(fact_missing_from_port),
-        TEST(fact_missing_on_one_path),
-        TEST(fact_not_behind_punt),
-        TEST(fact_given_by_choice),
-        TEST(facts_in_a_circle),
-        TEST(choice_needs_egress),
-        CU_TEST_INFO_NULL,
-    };
+static const struct test tests[] = {
+    {"call circle", call_circle},
+    {"call circle of one", call_circle_of_one},
+    {"ring circle", ring_circle},
+    {"egress by port", egress_by_port},
+    {"egress ambiguous", egress_ambiguous},
+    {"route unreachable", route_unreachable},
+    {"punt is no way", punt_is_no_way},
+    {"subscriber unreachable", subscriber_unreachable},
+    {"arp warns", arp_warns},
+    {"fact missing from port", fact_missing_from_port},
+    {"fact missing on one path", fact_missing_on_one_path},
+    {"fact not behind punt", fact_not_behind_punt},
+    {"fact given by choice", fact_given_by_choice},
+    {"facts in a circle", facts_in_a_circle},
+    {"choice needs egress", choice_needs_egress},
+    {NULL, NULL},
+};
 
-    return run_tests("plan graph", tests);
-}
+const struct test_program test_program = {"plan graph", tests, NULL, NULL};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The memory of a plan, and the mbufs that a pool needs. */
+#include "common/program.h"
 #include "plan_model.h"
 
 /* --- memory --- */
@@ -32,7 +33,7 @@ static void memory_of_pools(void)
     CU_ASSERT_EQUAL(p->memory.total, p->memory.mbufs_total + p->memory.tables + p->memory.routes);
     CU_ASSERT_EQUAL(p->memory.pages_2m, (p->memory.total + 2 * MIB - 1) / (2 * MIB));
     CU_ASSERT_EQUAL(p->memory.pages_1g, 1);
-    /* 4096 * 2368 = 4.6 pages of 2 MiB; the other pool never comes by */
+    /* 4096 * 2368 = 4.6 pages of 2 MiB; mbufs of the other pool never reach the core */
     CU_ASSERT_EQUAL(p->memory.core_pages_2m, 5 + 1);
     CU_ASSERT_EQUAL(p->memory.core_pages_1g, 1 + 1);
     CU_ASSERT_EQUAL(p->memory.pool_need[1], 0);
@@ -88,7 +89,7 @@ static void memory_of_routes(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     CU_ASSERT_EQUAL(p->memory.routes, 64 * MIB + (512 + 4) * (1024 + 8ull) + (4 + 2) * 64);
     plan_free(p);
-    /* groups have an upper bound, rules have none */
+    /* the number of groups has an upper bound, that of rules has none */
     m->n_routes = 1 << 20;
     m->routes = realloc(m->routes, m->n_routes * sizeof(m->routes[0]));
     memset(m->routes, 0, m->n_routes * sizeof(m->routes[0]));
@@ -109,7 +110,8 @@ static void need_of_a_pool(void)
     a = task("a", &pass);
     b = task("b", &pass);
     from(a, port("p0", "net_null0"));
-    port("p1", "net_null1"); /* nobody reads or writes it; its receive queue is filled though */
+    port("p1", "net_null1"); /* no task reads or writes the port, but its receive queue takes mbufs
+                                all the same */
     to(a, b);
     to_port(b, 0);
     place(0, 2, a, a);
@@ -131,8 +133,8 @@ static void need_of_a_pool(void)
     refused(want);
 }
 
-/* A wire's own ring counts instead of descriptors, and it carries the sender's mbufs to the other
- * side. */
+/* A wire has a ring instead of descriptors, and carries the sender's mbufs to the port at the other
+ * end. */
 static void need_through_a_wire(void)
 {
     struct plan *p;
@@ -165,12 +167,10 @@ static void need_through_a_wire(void)
     finish(p);
 }
 
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        TEST(memory_of_pools), TEST(memory_of_subscribers), TEST(memory_of_routes),
-        TEST(need_of_a_pool),  TEST(need_through_a_wire),   CU_TEST_INFO_NULL,
-    };
+static const struct test tests[] = {
+    {"memory of pools", memory_of_pools},         {"memory of subscribers", memory_of_subscribers},
+    {"memory of routes", memory_of_routes},       {"need of a pool", need_of_a_pool},
+    {"need through a wire", need_through_a_wire}, {NULL, NULL},
+};
 
-    return run_tests("plan memory", tests);
-}
+const struct test_program test_program = {"plan memory", tests, NULL, NULL};

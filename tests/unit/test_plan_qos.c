@@ -1,30 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Schedulers in the graph of a plan and in its memory. What is plainly wrong is in
- * tests/config/bad/qos-graph-*.cfg; here is what a plan must accept, and warn of. */
+/* Schedulers in the graph of a plan and in its memory: graphs that a plan accepts, and those that
+ * it warns of. The errors have suites in tests/config/bad. */
 #include "plan_model.h"
 
-#include "config/qos_fit.h"
+#include "common/program.h"
+#include "sched/check.h"
 
 static const char *const directions[] = {"up", "down", NULL};
 static const struct task_schema classify_q = {
     .type = "classify",
-    .outputs = {"to", "punt"},
-    .params = {{"scheduler", PARAM_SCHEDULER, .set_gives = FACT_PATH}, {"shed", PARAM_COUNT}},
+    .outputs = {{.name = "to"}, {.name = "punt"}},
+    .params =
+        (const struct task_param[]){
+            {.name = "scheduler", .type = PARAM_SCHEDULER, .set_gives = FACT_PATH},
+            {.name = "shed", .type = PARAM_COUNT}},
+    .n_params = 2,
     .gives = FACT_SUBSCRIBER};
 static const struct task_schema gre_q = {
     .type = "gre_decap",
-    .outputs = {"to", "punt"},
-    .params = {{"scheduler", PARAM_SCHEDULER, .set_gives = FACT_PATH}},
+    .outputs = {{.name = "to"}, {.name = "punt"}},
+    .params =
+        (const struct task_param[]){
+            {.name = "scheduler", .type = PARAM_SCHEDULER, .set_gives = FACT_PATH}},
+    .n_params = 1,
     .gives = FACT_SUBSCRIBER};
 static const struct task_schema pop_q = {
     .type = "mpls_pop",
-    .outputs = {"to", "punt"},
-    .params = {{"scheduler", PARAM_SCHEDULER}, {"shed", PARAM_COUNT}}};
+    .outputs = {{.name = "to"}, {.name = "punt"}},
+    .params = (const struct task_param[]){{.name = "scheduler", .type = PARAM_SCHEDULER},
+                                          {.name = "shed", .type = PARAM_COUNT}},
+    .n_params = 2};
 static const struct task_schema qos_q = {
     .type = "qos",
-    .outputs = {"to"},
-    .params = {{"scheduler", PARAM_SCHEDULER},
-               {"direction", PARAM_ENUM, NULL, 0, 0, directions, NULL, NULL}},
+    .outputs = {{.name = "to"}},
+    .params =
+        (const struct task_param[]){
+            {.name = "scheduler", .type = PARAM_SCHEDULER},
+            {.name = "direction", .type = PARAM_ENUM, .choices = directions}},
+    .n_params = 2,
     .needs = FACT_PATH};
 
 static struct cfg_scheduler schedulers[2];
@@ -67,7 +80,8 @@ static unsigned task_q(const char *name, const struct task_schema *schema, unsig
     return t;
 }
 
-/* One scheduler for each access port; downstream the egress port parts the packets. */
+/* Each access port has a scheduler; downstream an output sends each packet to that of its egress
+ * port. */
 static unsigned two_schedulers(void)
 {
     unsigned c0 = task_q("c0", &classify_q, 0, QOS_UP), c1 = task_q("c1", &classify_q, 1, QOS_UP);
@@ -98,7 +112,8 @@ static void parted_by_egress(void)
     expect(make(), true, "");
 }
 
-/* The same, but the schedulers have different DSCP maps, and gre_decap knows only one of them. */
+/* The same graph is refused where the schedulers have different DSCP maps, as gre_decap uses only
+ * one. */
 static void parted_with_another_map(void)
 {
     start_qos();
@@ -108,7 +123,7 @@ static void parted_with_another_map(void)
             "queues by another DSCP map, that of 's0' downstream\n");
 }
 
-/* Nothing parts the packets: those of cpe1 would get to the scheduler of cpe0. */
+/* A graph is refused in which packets for cpe1 would get to the scheduler of cpe0. */
 static void not_parted(void)
 {
     unsigned g, d;
@@ -126,7 +141,7 @@ static void not_parted(void)
             "t.cfg:91: warning: scheduler 's1' shapes nothing: no task of type qos names it\n");
 }
 
-/* What drops behind a scheduler, and a writer and a scheduler that lead to nothing. */
+/* A plan warns of drops behind a scheduler, and of a writer and a scheduler without a qos task. */
 static void warnings(void)
 {
     unsigned c, q, w, tx;
@@ -154,7 +169,7 @@ static void warnings(void)
            "t.cfg:91: warning: scheduler 's1' shapes nothing: no task of type qos names it\n");
 }
 
-/* The second scheduler's path would be read by the first. */
+/* A graph is refused in which the first scheduler would read a path of the second. */
 static void writers_end_the_way(void)
 {
     unsigned c0, c1, q;
@@ -199,7 +214,7 @@ static void memory_of_schedulers(void)
     CU_ASSERT_EQUAL(p->memory.pool_need[0], need - 4 * queued);
     CU_ASSERT_EQUAL(p->memory.pool_queued[0], 4 * queued);
     plan_free(p);
-    /* exactly enough, and one too few */
+    /* exactly enough mbufs, then one too few */
     m->pools[0].mbufs = (uint32_t)(need - 4 * queued);
     p = make();
     CU_ASSERT_PTR_NOT_NULL(p);
@@ -218,7 +233,7 @@ static void memory_of_schedulers(void)
     finish(NULL);
 }
 
-/* A port's reader holds packets back to choose from: the pool must have them. */
+/* A pool must have mbufs for the packets that a reader of a port holds back under overload. */
 static void memory_of_backlogs(void)
 {
     struct plan *p;
@@ -262,7 +277,8 @@ static unsigned downstream(unsigned scheduler)
     return first;
 }
 
-/* Each ring before the scheduler must wait, so that the choice is the port's reader's. */
+/* A plan warns of a ring before the scheduler that drops, because the port's reader should choose.
+ */
 static void rings_before_a_scheduler(void)
 {
     static const char at_d[] = "t.cfg:11: warning: the ring into 'd' drops packets of any class "
@@ -284,11 +300,11 @@ static void rings_before_a_scheduler(void)
     expect(make(), true, at_d);
     start_qos();
     first = downstream(0);
-    m->tasks[first].param[1].u = 0; /* it does not shed: no promise */
+    m->tasks[first].param[1].u = 0; /* a reader that does not shed needs no waiting rings */
     expect(make(), true, "");
 }
 
-/* It must know classes as those do that follow. */
+/* A task that sheds must use the DSCP map of the schedulers that follow. */
 static void sheds_by_another_map(void)
 {
     unsigned first;
@@ -314,14 +330,17 @@ static void sheds_by_another_map(void)
            "t.cfg:90: warning: scheduler 's0' shapes nothing: no task of type qos names it\n");
 }
 
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        TEST(parted_by_egress),   TEST(parted_with_another_map),  TEST(not_parted),
-        TEST(warnings),           TEST(writers_end_the_way),      TEST(memory_of_schedulers),
-        TEST(memory_of_backlogs), TEST(rings_before_a_scheduler), TEST(sheds_by_another_map),
-        CU_TEST_INFO_NULL,
-    };
+static const struct test tests[] = {
+    {"parted by egress", parted_by_egress},
+    {"parted with another map", parted_with_another_map},
+    {"not parted", not_parted},
+    {"warnings", warnings},
+    {"writers end the way", writers_end_the_way},
+    {"memory of schedulers", memory_of_schedulers},
+    {"memory of backlogs", memory_of_backlogs},
+    {"rings before a scheduler", rings_before_a_scheduler},
+    {"sheds by another map", sheds_by_another_map},
+    {NULL, NULL},
+};
 
-    return run_tests("plan QoS", tests);
-}
+const struct test_program test_program = {"plan QoS", tests, NULL, NULL};

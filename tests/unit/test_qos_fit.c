@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the library makes of a rate, and what is said about shapes that it cannot do. */
-#include "config/qos_fit.h"
+#include "common/program.h"
+#include "common/qos_shapes.h"
+#include "sched/check.h"
+#include "sched/librte_limits.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <CUnit/Basic.h>
-
 #define TEN_GIGABIT 10000000000ull
-
-/* A failing check says what it saw. */
-#define EXPECT(cond, ...)                                                                          \
-    do {                                                                                           \
-        bool ok_ = (cond);                                                                         \
-        if (!ok_) {                                                                                \
-            printf("\n    %s: ", #cond);                                                           \
-            printf(__VA_ARGS__);                                                                   \
-        }                                                                                          \
-        CU_ASSERT(ok_);                                                                            \
-    } while (0)
 
 /* As printed by librte_sched itself (its debug log) for a port of 2.6 GB/s. */
 static void fractions(void)
@@ -31,24 +21,24 @@ static void fractions(void)
              {1251234, 1, 2078}, {125000000, 5, 104}, {1300000000, 1, 2}};
 
     for (unsigned i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
-        struct qos_fraction f = qos_fraction(2600000000, c[i].rate);
+        struct librte_fraction f = librte_fraction(2600000000, c[i].rate);
         EXPECT(f.credits == c[i].credits && f.period == c[i].period, "%llu: %llu/%llu",
                (unsigned long long)c[i].rate, (unsigned long long)f.credits,
                (unsigned long long)f.period);
     }
-    CU_ASSERT_EQUAL(qos_fraction(1000, 1000).period, 1);
-    CU_ASSERT_EQUAL(qos_fraction(1000, 1001).period, 0);
-    CU_ASSERT_EQUAL(qos_fraction(1000, 0).period, 0);
+    CU_ASSERT_EQUAL(librte_fraction(1000, 1000).period, 1);
+    CU_ASSERT_EQUAL(librte_fraction(1000, 1001).period, 0);
+    CU_ASSERT_EQUAL(librte_fraction(1000, 0).period, 0);
     /* Below 2e-7 of the port the library would divide by zero. */
-    CU_ASSERT_EQUAL(qos_fraction(2600000000, 519).period, 0);
-    CU_ASSERT_NOT_EQUAL(qos_fraction(2600000000, 521).period, 0);
+    CU_ASSERT_EQUAL(librte_fraction(2600000000, 519).period, 0);
+    CU_ASSERT_NOT_EQUAL(librte_fraction(2600000000, 521).period, 0);
 }
 
 /* By brute force: no fraction with a smaller denominator lies strictly within the interval. */
 static void fractions_are_simplest(void)
 {
     for (uint64_t rate = 300; rate < 1000000; rate += 1 + rate / 7) {
-        struct qos_fraction f = qos_fraction(1000003, rate);
+        struct librte_fraction f = librte_fraction(1000003, rate);
         uint64_t n = (uint64_t)((double)rate / 1000003 * 1e7);
         uint64_t q = 1, p;
         for (;; q++) {
@@ -71,7 +61,7 @@ static void fits(void)
 
     for (unsigned h = 0; h < 5; h++) {
         for (unsigned p = 0; p < 3; p++) {
-            uint64_t clock = qos_fit_clock(hz[h], ports[p], rates, 8);
+            uint64_t clock = librte_fit_clock(hz[h], ports[p], rates, 8);
             uint64_t k = (hz[h] << 8) / clock;
             /* Faster than the port, and no error in the library's own division. */
             EXPECT(clock * 8.0 > ports[p] * 1.01 && clock * 8.0 < ports[p] * 2.1, "%llu",
@@ -80,8 +70,8 @@ static void fits(void)
                    (unsigned long long)clock);
             for (unsigned i = 0; i < 8; i++) {
                 double got = 0;
-                uint64_t in = qos_fit_rate(clock, rates[i], 64, &got);
-                struct qos_fraction f = qos_fraction(clock, in);
+                uint64_t in = librte_fit_rate(clock, rates[i], 64, &got);
+                struct librte_fraction f = librte_fraction(clock, in);
                 EXPECT(fabs(got / rates[i] - 1) < 0.005, "%llu bit/s on %llu: %.1f",
                        (unsigned long long)rates[i], (unsigned long long)ports[p], got);
                 EXPECT(fabs(clock * 8.0 * f.credits / f.period / got - 1) < 1e-9, "%.1f", got);
@@ -93,19 +83,19 @@ static void fits(void)
 
 static void impossible_fits(void)
 {
-    CU_ASSERT_EQUAL(qos_fit_rate(2600000000, 0, 64, NULL), 0);
-    CU_ASSERT_EQUAL(qos_fit_rate(2600000000, 2600000001ull * 8, 64, NULL), 0);
-    CU_ASSERT_EQUAL(qos_fit_clock(2600000000, UINT64_MAX / 16, NULL, 0), 0);
+    CU_ASSERT_EQUAL(librte_fit_rate(2600000000, 0, 64, NULL), 0);
+    CU_ASSERT_EQUAL(librte_fit_rate(2600000000, 2600000001ull * 8, 64, NULL), 0);
+    CU_ASSERT_EQUAL(librte_fit_clock(2600000000, UINT64_MAX / 16, NULL, 0), 0);
     /* A slow port gets a clock of at least 1 MHz. */
-    CU_ASSERT(qos_fit_clock(2600000000, 480, NULL, 0) >= 1000000);
-    CU_ASSERT(qos_fit_clock(2600000000, 480, NULL, 0) < 2100000);
+    CU_ASSERT(librte_fit_clock(2600000000, 480, NULL, 0) >= 1000000);
+    CU_ASSERT(librte_fit_clock(2600000000, 480, NULL, 0) < 2100000);
 }
 
 static void unbound_periods(void)
 {
     for (uint64_t clock = 1000000; clock < 200000000000; clock = clock * 3 / 2) {
         /* As the library computes it, in 64 bits: the ticks wrap, the credits do not. */
-        uint64_t ms = qos_unbound_period_ms(clock);
+        uint64_t ms = librte_unbound_period_ms(clock);
         double ticks = ms * clock / 1000, credits = ms * (clock / 2) / 1000;
         EXPECT(ticks / clock > 59 && ticks / clock < 61.1, "%.3f s", ticks / clock);
         EXPECT(credits / ticks > 100, "%g credits in %g", credits, ticks);
@@ -116,29 +106,18 @@ static struct cfg_subport subport;
 
 static struct cfg_scheduler good_scheduler(void)
 {
-    struct cfg_scheduler s = {.name = "s",
-                              .engine = QOS_LIBRTE_SCHED,
-                              .rate = TEN_GIGABIT,
-                              .overhead = 4,
-                              .mtu = 1518,
-                              .pipes_per_subport = 32768,
-                              .n_subports = 1,
-                              .subports = &subport};
-    subport = (struct cfg_subport){.rate = {TEN_GIGABIT, TEN_GIGABIT}, .n_pipes = 32768};
-    s.class[0].size = s.class[QOS_BE].size = 64;
+    struct cfg_scheduler s;
+
+    subport = (struct cfg_subport){.name = NULL};
+    s = plain_scheduler(TEN_GIGABIT, &subport, 1, 32768);
+    s.backend = QOS_LIBRTE_SCHED;
+    s.class[0].size = 64;
     return s;
 }
 
 static struct qos_shape good_shape(void)
 {
-    struct qos_shape p = {.rate = 10000000,
-                          .burst = 20000,
-                          .tc_period_ms = 40,
-                          .weight = {1, 1, 1, 1},
-                          .oversubscription_weight = 1};
-    for (unsigned c = 0; c < QOS_CLASSES; c++)
-        p.class_rate[c] = p.rate;
-    return p;
+    return plain_shape(10000000, 20000);
 }
 
 /* The only finding about a shape, or about a scheduler. */
@@ -188,16 +167,16 @@ static void shapes(void)
     CU_ASSERT_EQUAL(qos_shape_check(&good, 1300000000, &p, f, 8), 0);
 }
 
-/* What only librte_sched cannot do is right for our own engine; what nobody can is not. */
+/* What only librte_sched cannot do is right for the wheel; what nobody can is not. */
 static void shapes_of_the_wheel(void)
 {
 #define WHEEL(change, problem, error, class)                                                       \
-    SHAPE(s.engine = QOS_WHEEL; change, problem, error, class)
+    SHAPE(s.backend = QOS_WHEEL; change, problem, error, class)
     struct cfg_scheduler wheel = good_scheduler();
     struct qos_shape p = good_shape();
     struct qos_finding f[8];
 
-    wheel.engine = QOS_WHEEL;
+    wheel.backend = QOS_WHEEL;
     p.weight[0] = 7;
     p.weight[1] = 11;
     p.weight[2] = 13;
@@ -278,7 +257,7 @@ static void memory(void)
     s.pipes_per_subport = 16384;
     CU_ASSERT_NOT_EQUAL(qos_sched_bytes(&s, 64), 0);
     /* Our own takes as much for long queues as for short ones. */
-    s.engine = QOS_WHEEL;
+    s.backend = QOS_WHEEL;
     s.pipes_per_subport = 32768;
     uint64_t bytes = qos_sched_bytes(&s, 64);
     EXPECT(bytes < 42 * mib, "%.1f MiB", (double)bytes / mib);
@@ -288,27 +267,17 @@ static void memory(void)
     CU_ASSERT(qos_sched_bytes(&s, 64) < bytes);
 }
 
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        {"fractions as the library makes them", fractions},
-        {"fractions are the simplest", fractions_are_simplest},
-        {"rates and clocks that fit", fits},
-        {"rates that cannot be had", impossible_fits},
-        {"a period that binds nothing", unbound_periods},
-        {"shapes", shapes},
-        {"shapes of the wheel", shapes_of_the_wheel},
-        {"schedulers", schedulers},
-        {"memory", memory},
-        CU_TEST_INFO_NULL,
-    };
-    CU_SuiteInfo suites[] = {{.pName = "qos_fit", .pTests = tests}, CU_SUITE_INFO_NULL};
+static const struct test tests[] = {
+    {"fractions as the library makes them", fractions},
+    {"fractions are the simplest", fractions_are_simplest},
+    {"rates and clocks that fit", fits},
+    {"rates that cannot be had", impossible_fits},
+    {"a period that binds nothing", unbound_periods},
+    {"shapes", shapes},
+    {"shapes of the wheel", shapes_of_the_wheel},
+    {"schedulers", schedulers},
+    {"memory", memory},
+    {NULL, NULL},
+};
 
-    if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
-        return 2;
-    CU_basic_set_mode(CU_BRM_VERBOSE);
-    CU_basic_run_tests();
-    unsigned failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures == 0 ? 0 : 1;
-}
+const struct test_program test_program = {"qos_fit", tests, NULL, NULL};

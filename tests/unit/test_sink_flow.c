@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a sink makes of the numbers of packets: loss, duplicates, reordering, against sequences
  * whose answer is known. */
-#include <CUnit/Basic.h>
-#include <CUnit/CUnit.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tasks/sink_flow.h"
+#include "common/program.h"
+#include "tester/sink_flow.h"
 
 static struct flow f;
 
@@ -198,22 +197,15 @@ static void random_sequences(void)
     free(seen);
 }
 
-int main(void)
-{
-    CU_pSuite s;
-    unsigned failures;
+static const struct test tests[] = {
+    {"few", few},
+    {"extents of reordering", extents},
+    {"one lost in a million", one_in_a_million},
+    {"the window", window},
+    {"gaps", gaps},
+    {"numbers go round", goes_round},
+    {"random sequences", random_sequences},
+    {NULL, NULL},
+};
 
-    CU_initialize_registry();
-    s = CU_add_suite("numbers of packets", NULL, NULL);
-    CU_add_test(s, "few", few);
-    CU_add_test(s, "extents of reordering", extents);
-    CU_add_test(s, "one lost in a million", one_in_a_million);
-    CU_add_test(s, "the window", window);
-    CU_add_test(s, "gaps", gaps);
-    CU_add_test(s, "numbers go round", goes_round);
-    CU_add_test(s, "random sequences", random_sequences);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures != 0;
-}
+const struct test_program test_program = {"numbers of packets", tests, NULL, NULL};

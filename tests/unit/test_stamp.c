@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stamps: their bytes, and where they are found. */
-#include <CUnit/Basic.h>
-#include <CUnit/CUnit.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/program.h"
 #include "packet/stamp.h"
 
 static const struct stamp one = {.tsc = 0x0102030405060708,
@@ -77,19 +76,12 @@ static void none(void)
     CU_ASSERT_EQUAL(stamp_find(frame, sizeof(frame), STAMP_NONE), STAMP_NONE);
 }
 
-int main(void)
-{
-    CU_pSuite s;
-    unsigned failures;
+static const struct test tests[] = {
+    {"bytes", bytes},
+    {"found everywhere", found_everywhere},
+    {"moved by other headers", moved},
+    {"none", none},
+    {NULL, NULL},
+};
 
-    CU_initialize_registry();
-    s = CU_add_suite("stamps", NULL, NULL);
-    CU_add_test(s, "bytes", bytes);
-    CU_add_test(s, "found everywhere", found_everywhere);
-    CU_add_test(s, "moved by other headers", moved);
-    CU_add_test(s, "none", none);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures != 0;
-}
+const struct test_program test_program = {"stamps", tests, NULL, NULL};

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packet templates: the bytes that a text gives, and the fields that vary. */
+/* Packet templates: the bytes that a text template gives, and the fields that vary. */
+#include "common/program.h"
 #include "template_bed.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include <CUnit/Basic.h>
 
 #define FIELD(...) (&(const struct template_field){__VA_ARGS__})
 #define ALL        .mask = UINT32_MAX
@@ -22,7 +21,7 @@ static const char upstream[] = "# upstream\n"
                                "udp   src 1024 dst 2048\n"
                                "payload ab";
 
-/* The paper's 64-byte frame: 10 bytes of Ethernet padding, which no length counts. */
+/* The paper's 64-byte frame ends in 10 bytes of Ethernet padding, which no length field counts. */
 static void access_frame(void)
 {
     struct pkt_template *t = good(upstream, 0);
@@ -51,7 +50,7 @@ static void access_frame(void)
     template_free(t);
 }
 
-/* At other sizes the fill is payload, and counts. */
+/* A frame above the smallest size is filled with payload, which the length fields count. */
 static void access_sizes(void)
 {
     static const uint32_t sizes[] = {65, 128, 256, 512, 1024, 1494, 9022};
@@ -104,7 +103,7 @@ static void label_stack(void)
                                   "mpls label 0xfffff exp 7\n" IPV4 "udp src 1 dst 2",
                                   0);
 
-    /* The bottom-of-stack bit only in the last entry. */
+    /* Only the last entry of the stack has the bottom-of-stack bit. */
     check_frame(&t->frames[0], "02bb00000000 020000000001 8847 | 00000000 ffffff40 |"
                                "4500001c 00000000 4011aabd 0a000001 c6120001 | 00010002 00080000 | "
                                "00000000 00000000 0000");
@@ -140,7 +139,7 @@ static void other_layers(void)
     check_field(t, 0, FIELD(.offset = 28, .size = 4, ALL));
     check_field(t, 1, FIELD(.offset = 42, .size = 4, ALL, .base = 0xc0000200));
     template_free(t);
-    /* What is said goes before what would be filled in. */
+    /* A type that the file gives is kept, although another would follow from the layers. */
     t = good(ETHER "vlan tpid 0x9100 id 1 type 0x88b5\npadding 0\npayload 01", 0);
     check_frame(&t->frames[0],
                 "02bb00000000 020000000001 9100 0001 88b5"
@@ -155,7 +154,7 @@ static void other_layers(void)
     template_free(t);
 }
 
-/* padding 0: even the smallest frame is filled with payload that counts. */
+/* With padding 0 even the smallest frame is filled with payload, which the length fields count. */
 static void no_padding(void)
 {
     struct pkt_template *t = good(ETHER IPV4 "udp src 1 dst 2\npadding 0\npayload ff\n", 64);
@@ -170,7 +169,7 @@ static void no_padding(void)
     template_free(t);
 }
 
-/* "SIZE SIZE ..." of a notation. */
+/* The sizes that a notation gives, in their order: "SIZE SIZE ...". */
 static const char *order(const char *text)
 {
     static char words[FRAME_SIZES_MAX * 5 + 1];
@@ -210,7 +209,7 @@ static void mixed_sizes(void)
     for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         CU_ASSERT_STRING_EQUAL(order(wrong[i]), "wrong");
     }
-    /* a frame of each size, with the same layers, and lengths that count its own payload */
+    /* Each size has a frame with the same layers, whose length fields count its own payload. */
     write_file(FRAME, strlen(FRAME));
     CU_ASSERT_EQUAL(frame_sizes_parse("imix", &sizes), 0);
     t = template_load(template_path, &sizes, &d);
@@ -227,7 +226,7 @@ static void mixed_sizes(void)
     CU_ASSERT_EQUAL(t->header_len, 42);
     CU_ASSERT_EQUAL(t->padding, 64);
     template_free(t);
-    /* one error, though three sizes of the twelve have it */
+    /* One error is enough, although 64 stands seven times among the twelve sizes. */
     write_file(ETHER IPV4 "gre\n" IPV4 "udp src 1 dst 2",
                strlen(ETHER IPV4 "gre\n" IPV4 "udp src 1 dst 2"));
     CU_ASSERT_PTR_NULL(template_load(template_path, &sizes, &d));
@@ -255,7 +254,7 @@ static struct pkt_template *shipped(const char *name, uint32_t size)
     return t;
 }
 
-/* The first frame with each variable at its last value: what gen makes of it, slowly. */
+/* The first frame with each variable at its last value, as the task gen would send it. */
 static void check_last(const char *name, uint32_t size, const char *want)
 {
     struct pkt_template *t = shipped(name, size);
@@ -308,23 +307,16 @@ static void shipped_streams(void)
     }
 }
 
-int main(void)
-{
-    CU_pSuite s;
-    unsigned failures;
+static const struct test tests[] = {
+    {"the paper's access frame", access_frame},
+    {"access frames of all sizes", access_sizes},
+    {"the paper's core frame", core_frame},
+    {"label stack", label_stack},
+    {"other layers", other_layers},
+    {"padding", no_padding},
+    {"mixed sizes", mixed_sizes},
+    {"the streams that come with vbng", shipped_streams},
+    {NULL, NULL},
+};
 
-    CU_initialize_registry();
-    s = CU_add_suite("templates", make_file, remove_file);
-    CU_add_test(s, "the paper's access frame", access_frame);
-    CU_add_test(s, "access frames of all sizes", access_sizes);
-    CU_add_test(s, "the paper's core frame", core_frame);
-    CU_add_test(s, "label stack", label_stack);
-    CU_add_test(s, "other layers", other_layers);
-    CU_add_test(s, "padding", no_padding);
-    CU_add_test(s, "mixed sizes", mixed_sizes);
-    CU_add_test(s, "the streams that come with vbng", shipped_streams);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures != 0;
-}
+const struct test_program test_program = {"templates", tests, make_file, remove_file};

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packet templates that are wrong: the exact words of every error. */
+/* Packet templates that are refused: the exact words of every error. */
+#include "common/program.h"
 #include "template_bed.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include <CUnit/Basic.h>
 
 static void bad_layers(void)
 {
@@ -203,22 +202,15 @@ static void bad_files(void)
     template_free(NULL);
 }
 
-int main(void)
-{
-    CU_pSuite s;
-    unsigned failures;
+static const struct test tests[] = {
+    {"bad layers", bad_layers},
+    {"bad values", bad_values},
+    {"bad variables", bad_vars},
+    {"too many", too_many},
+    {"bad sizes and payloads", bad_sizes},
+    {"unused variables", unused_var},
+    {"bad files", bad_files},
+    {NULL, NULL},
+};
 
-    CU_initialize_registry();
-    s = CU_add_suite("bad templates", make_file, remove_file);
-    CU_add_test(s, "bad layers", bad_layers);
-    CU_add_test(s, "bad values", bad_values);
-    CU_add_test(s, "bad variables", bad_vars);
-    CU_add_test(s, "too many", too_many);
-    CU_add_test(s, "bad sizes and payloads", bad_sizes);
-    CU_add_test(s, "unused variables", unused_var);
-    CU_add_test(s, "bad files", bad_files);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures != 0;
-}
+const struct test_program test_program = {"bad templates", tests, make_file, remove_file};

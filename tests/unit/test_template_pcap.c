@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pcaps as templates. */
+/* Packet templates that are pcaps: the frames that they give, and the words of every error. */
+#include "common/program.h"
 #include "template_bed.h"
 
 #include <string.h>
-
-#include <CUnit/Basic.h>
 
 struct capture {
     uint8_t bytes[1 << 16];
@@ -106,17 +105,10 @@ static void bad_pcaps(void)
               "error: the pcap's frames include their FCS; capture them without");
 }
 
-int main(void)
-{
-    CU_pSuite s;
-    unsigned failures;
+static const struct test tests[] = {
+    {"pcaps", good_pcaps},
+    {"bad pcaps", bad_pcaps},
+    {NULL, NULL},
+};
 
-    CU_initialize_registry();
-    s = CU_add_suite("pcaps", make_file, remove_file);
-    CU_add_test(s, "pcaps", good_pcaps);
-    CU_add_test(s, "bad pcaps", bad_pcaps);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures != 0;
-}
+const struct test_program test_program = {"pcaps", tests, make_file, remove_file};

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Quantities: every form, what does not fit, and what is not of the form. */
 #include "base/units.h"
+#include "common/program.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <CUnit/Basic.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -411,27 +410,20 @@ static void formats(void)
     CU_ASSERT_STRING_EQUAL(format_ipv4(0xc0000201, tiny, sizeof(tiny)), "192");
 }
 
-int main(void)
-{
-    CU_pSuite s;
-    unsigned failures;
+static const struct test tests[] = {
+    {"counts", counts},
+    {"sizes", sizes},
+    {"rates", rates},
+    {"durations", durations},
+    {"ranges", ranges},
+    {"loads", loads},
+    {"shares", shares},
+    {"loads in packets per second", load_to_pps},
+    {"IPv4 addresses", addresses},
+    {"prefixes", prefixes},
+    {"MACs", macs},
+    {"formats", formats},
+    {NULL, NULL},
+};
 
-    CU_initialize_registry();
-    s = CU_add_suite("units", NULL, NULL);
-    CU_add_test(s, "counts", counts);
-    CU_add_test(s, "sizes", sizes);
-    CU_add_test(s, "rates", rates);
-    CU_add_test(s, "durations", durations);
-    CU_add_test(s, "ranges", ranges);
-    CU_add_test(s, "loads", loads);
-    CU_add_test(s, "shares", shares);
-    CU_add_test(s, "loads in packets per second", load_to_pps);
-    CU_add_test(s, "IPv4 addresses", addresses);
-    CU_add_test(s, "prefixes", prefixes);
-    CU_add_test(s, "MACs", macs);
-    CU_add_test(s, "formats", formats);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures != 0;
-}
+const struct test_program test_program = {"units", tests, NULL, NULL};

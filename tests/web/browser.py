@@ -8,14 +8,17 @@ import subprocess
 import time
 import urllib.request
 
+from tests.common import need
+from tests.common.limits import limit
+
 ARGUMENTS = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions", "--disable-background-networking",
              "--no-first-run", "--hide-scrollbars", "--no-sandbox"]
 
 
-def missing():
-    """What there is not of what this needs, or None."""
-    absent = [program for program in ("chromium", "chromedriver") if not shutil.which(program)]
-    return f"{' and '.join(absent)} not installed (packages chromium, chromium-driver)" if absent else None
+def needed():
+    """Skips where there is no browser."""
+    need.program("chromium")
+    need.program("chromedriver", "chromium-driver")
 
 
 class Browser:
@@ -44,14 +47,14 @@ class Browser:
     def _ask(self, method, path, body=None):
         url = self.base + (f"/{self.session}" if self.session else "") + path
         request = urllib.request.Request(url, method=method, data=None if body is None else json.dumps(body).encode())
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=limit(60)) as answer:
             return json.load(answer)["value"]
 
     def close(self):
         if self.session:
             self._ask("DELETE", "")
         self.driver.terminate()
-        self.driver.wait(10)
+        self.driver.wait(limit(10))
         self.driver.stdout.close()
 
     def open(self, url):
@@ -63,7 +66,7 @@ class Browser:
 
     def wait(self, script, *args, seconds=30):
         """The first value of the script that is true."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + limit(seconds)
         while not (value := self.run(script, *args)):
             if time.monotonic() > end:
                 raise AssertionError(f"not within {seconds} s: {script}\n{self.run('return document.body.innerText')[:2000]}")

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Captures of the real program: what they hold against the frames that were sent."""
+
+from tests.common import need
+
+need.module("scapy", "python3-scapy")
+
+from tests.capture import bed  # noqa: E402
+from tests.capture.checks import kept, order, statistics  # noqa: E402
+from tests.capture.pcapng import File  # noqa: E402
+from tests.common.verdict import nothing  # noqa: E402
+from tests.control import load  # noqa: E402
+from tests.pcap import cases_drops  # noqa: E402
+from tests.pcap.frames import PORTS, Subscriber, server, udp  # noqa: E402
+from tests.pcap.traffic import Traffic  # noqa: E402
+
+PACKETS = 400  # of each generator, about
+
+
+class Reasons(Traffic):
+    """A case that remembers which frame is dropped for which reason."""
+
+    def __init__(self, *args, **keys):
+        self.reason, self.last = {}, ()
+        super().__init__(*args, **keys)
+
+    def send(self, port, *frames):
+        self.last = frames
+        super().send(port, *frames)
+
+    def drop(self, task, reason, n=1):
+        super().drop(task, reason, n)
+        self.reason.update({frame: f"dropped: {task} {reason}" for frame in self.last})
+
+
+def turns(expected, packets, where):
+    """Are the packets the expected frames, over and over again from the first on?"""
+    for k, p in enumerate(packets):
+        want = expected[k % len(expected)]
+        if p.frame != want or p.length != len(want):
+            return [f"{where}: packet {k} is {p.frame.hex()} instead of {want.hex()}"]
+    return []
+
+
+def other_tools(path, n):
+    """Programs that others have written read the file: tshark all of it, editcap, capinfos."""
+    out = bed.run_tool("tshark", "-r", path, "-T", "fields", "-e", "frame.comment", "-e", "frame.interface_name")
+    comments = bed.run_tool("tshark", "-r", path, "-Y", 'frame.comment contains "spoofed"', "-T", "fields", "-e",
+                            "frame.comment")  # fmt: skip
+    bed.run_tool("editcap", "-F", "pcap", path, path + ".pcap")
+    wrong = [] if len(out.splitlines()) == n else [f"tshark reads {len(out.splitlines())} packets of {n}"]
+    if not comments or any("classify spoofed" not in line for line in comments.splitlines()):
+        wrong.append(f"tshark reads the comments {comments[:200]}")
+    if "nanosecond" not in bed.run_tool("capinfos", path):
+        wrong.append("capinfos sees no nanoseconds")
+    return wrong
+
+
+def test_drops_with_their_reasons(vbng, folder, monkeypatch):
+    """All that classify drops, with its reason; ports in both directions; the same numbers as the report."""
+    monkeypatch.setattr(cases_drops, "Traffic", Reasons)
+    case = cases_drops.classify()
+    b = bed.open_case(vbng, str(folder), case)
+    try:
+        b.start("all.pcapng", ports=list(PORTS), tasks=["*:drops"], seconds=60)
+        fed = [f"gen_{p}" for p in PORTS if case.inputs[p]]
+        b.send(fed, PACKETS * len(fed))
+        state = b.stop_capture()
+        report = b.end()
+    finally:
+        b.kill()
+    capture = File(b.path("all.pcapng"))
+    wrong = order(capture) + kept(state) + statistics(capture, state)
+    counts = {p["name"]: p for p in report["ports"]}
+    for p in PORTS:
+        for frames, way in ((case.inputs[p], "in"), (case.expect[p], "out")):
+            got, counter = capture.at(p, way), "rx_packets" if way == "in" else "tx_packets"
+            wrong += turns(frames, got, f"{p} {way}") if frames else []
+            if len(got) != counts[p][counter] or (frames and not got):
+                wrong.append(f"{p} {way}: {len(got)} packets, the port has counted {counts[p][counter]}")
+    dropped = capture.at("classify", "")
+    for p in dropped:
+        if p.comment != case.reason.get(p.frame):
+            wrong.append(f"{p.comment!r} on the frame of {case.reason.get(p.frame)!r}")
+            break
+    for task in report["tasks"]:
+        for reason, n in task["drops"].items():
+            got = sum(p.comment == f"dropped: {task['name']} {reason}" for p in capture.packets)
+            if got != n:
+                wrong.append(f"{task['name']} {reason}: {got} packets, the report has {n}")
+    nothing(wrong)
+    need.program("tshark")
+    nothing(other_tools(b.path("all.pcapng"), len(capture.packets)))
+
+
+def test_one_subscriber(vbng, folder):
+    """Of one subscriber: both directions, at ports and tasks, and nothing of the others."""
+    him, others = Subscriber(0, 2), [Subscriber(0, 3), Subscriber(0, 258), Subscriber(1, 2)]
+    case = Traffic("subscriber", subscribers=512)
+    for core in ("core0", "core1"):
+        for s in (him, *others):
+            case.up(s, core, udp(s.ip, server(core)))
+            case.down(core, s, udp(server(core), s.ip))
+    b = bed.open_case(vbng, str(folder), case)
+    try:
+        tasks = ["decap", "gre_up:after", "gre_down:before", "encap:after"]
+        b.start("him.pcapng", subscriber="cpe0 128.258", ports=list(PORTS), tasks=tasks, seconds=60)
+        b.send([f"gen_{p}" for p in PORTS], PACKETS * len(PORTS))
+        state = b.stop_capture()
+        b.end()
+    finally:
+        b.kill()
+    capture = File(b.path("him.pcapng"))
+    wrong = order(capture) + kept(state) + statistics(capture, state)
+
+    def his(frames, port):
+        """By GRE key on the core side, by tags on the other."""
+        if port.startswith("core"):
+            return [f for f in frames if f[42:46] == him.key.to_bytes(4, "big")]
+        return [f for f in frames if (f[14:16], f[18:20]) == (b"\x00\x80", b"\x01\x02")]
+
+    for p in PORTS:
+        if p == "cpe1":
+            wrong += [f"{p} has packets"] if capture.at(p, "in") + capture.at(p, "out") else []
+            continue
+        for frames, way in ((case.inputs[p], "in"), (case.expect[p], "out")):
+            got = capture.at(p, way)
+            if not got:
+                wrong.append(f"{p} {way}: nothing")
+            elif way == "in" or p.startswith("core"):
+                wrong += turns(his(frames, p), got, f"{p} {way}")
+            elif {g.frame for g in got} - set(his(frames, p)):
+                wrong.append(f"{p} {way}: frames of others")
+    sent = len(capture.at("core0", "out")) + len(capture.at("core1", "out"))
+    arrived = len(capture.at("cpe0", "in"))
+    up = [len(capture.at(t, way)) for t, way in (("decap", "in"), ("decap", "out"), ("gre_up", "out"))]
+    down = [len(capture.at(t, way)) for t, way in (("gre_down", "in"), ("encap", "out"), ("cpe0", "out"))]
+    if {sent, *up} != {arrived} or len(set(down)) != 1:
+        wrong.append(f"up {arrived} {up} {sent}, down {down}")
+    if {p.comment for p in capture.packets} != {"subscriber 3"}:
+        wrong.append(f"comments {sorted({p.comment for p in capture.packets})}")
+    nothing(wrong)
+
+
+def test_what_a_scheduler_drops(vbng, folder):
+    """What a scheduler drops has its reason, too, and is as many as it has counted."""
+    b = bed.Bed(vbng, str(folder), load.write(folder, '20kpps"; start = "1h'))
+    try:
+        b.start("shaped.pcapng", tasks=["qos_up:drops"], reasons=["queue_full"], snaplen=64, seconds=60)
+        for _ in range(20):  # on a busy machine generators send less
+            b.send(["gen_cpe0", "gen_hot"], 20 * PACKETS)
+            if b.ask("show-capture")["capture"]["matched"]:
+                break
+        state = b.stop_capture()
+        report = b.end()
+    finally:
+        b.kill()
+    capture = File(b.path("shaped.pcapng"))
+    counted = next(t for t in report["tasks"] if t["name"] == "qos_up")["drops"]["queue_full"]
+    wrong = order(capture) + kept(state) + statistics(capture, state)
+    if len(capture.packets) != counted or counted == 0:
+        wrong.append(f"{len(capture.packets)} packets, the task has counted {counted}")
+    for p in capture.packets:
+        who = int(p.frame[14:16].hex(), 16) % 4096 * 256 + int(p.frame[18:20].hex(), 16) - 128 * 256 - 256 + 1
+        if p.comment != f"dropped: qos_up queue_full; subscriber {who}" or len(p.frame) != 64 or p.length != 124:
+            wrong.append(f"{p.comment!r} on a frame of subscriber {who}, {len(p.frame)} of {p.length} bytes")
+            break
+    nothing(wrong)

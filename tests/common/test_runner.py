@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What all suites share can tell a failure from a success: run.py, conftest.py, limits.py, summary.py, and main() of programs in C."""
+
+import json
+import os
+import pathlib
+import sys
+
+import pytest
+
+from tests.common import limits
+
+HERE = pathlib.Path(__file__).resolve().parent
+QUIET = {**os.environ, limits.VARIABLE: "1"}
+
+
+@pytest.fixture
+def suite(vbng, build, run):
+    """A function: run.py on one of the samples."""
+    return lambda *more: run(sys.executable, HERE.parent / "run.py", vbng, build, HERE / "samples/sample.py", *more, env=QUIET)
+
+
+@pytest.mark.parametrize("what, status, says", [
+    ("passes", 0, "1 passed"),
+    ("finds_faults", 1, "first fault\nE   second fault"),
+    ("lacks_a_program", 77, ": no-such-program is not installed (Debian package no-such-package)"),
+    ("passes or lacks", 0, "1 passed, 1 skipped"),
+    ("hangs", 1, "took longer than its limit of 1 s"),
+    ("no_such_test", 5, "4 deselected"),
+])
+def test_exit_status(suite, what, status, says):
+    done = suite("-k", what)
+    assert (done.returncode, says in done.stdout) == (status, True), done.stdout
+
+
+def test_fixtures_end_where_a_test_hangs(suite):
+    assert "the fixture has ended" in suite("-k", "hangs").stdout
+
+
+def test_a_program_that_is_not_there(run):
+    done = run(sys.executable, HERE.parent / "run.py", "/no/vbng", "/no", HERE.parent / "config/test_check.py", env=QUIET)
+    assert done.returncode == 3 and "/no/vbng is no program: build it" in done.stdout + done.stderr
+
+
+def test_limits_follow_the_machine(monkeypatch):
+    monkeypatch.setenv(limits.VARIABLE, "2.5")
+    assert limits.limit(10) == 25
+    monkeypatch.delenv(limits.VARIABLE)
+    monkeypatch.setattr(limits, "measure", lambda: 3.0)
+    assert limits.limit(10) == 30
+    monkeypatch.setattr(limits, "measure", lambda: 7.0)
+    assert limits.limit(10) == 30, "it is measured once"
+
+
+def test_the_factor_has_bounds(monkeypatch):
+    for rounds, factor in ((1, 1.0), (limits.ROUNDS, limits.GREATEST)):
+        monkeypatch.setattr(limits, "ROUNDS", rounds)
+        monkeypatch.setattr(limits, "QUIET_SECONDS", 1e-6 if rounds > 1 else 1.0)
+        assert limits.measure() == factor
+
+
+def test_summary(run, folder):
+    tests = [("OK", "== 3 passed, 1 skipped in 0.10s ==\nSKIPPED [1] a.py:1: no tmux"), ("FAIL", "== 1 failed, 2 passed in 1s =="),
+             ("SKIP", "SKIP all: no pytest"), ("OK", "Run Summary\n\nSKIP it: disturbed\n7 passed, 0 failed\n"), ("TIMEOUT", " SEED=20130 passed\n")]
+    log = folder / "testlog.json"
+    log.write_text("\n".join(json.dumps({"name": f"vbng:x / t{i}", "result": result, "stdout": out}) for i, (result, out) in enumerate(tests)))
+    done = run(sys.executable, HERE / "summary.py", log)
+    assert done.stdout.splitlines() == [
+        "skipped in t0: [1] a.py:1: no tmux", "skipped in t2: all: no pytest", "skipped in t3: it: disturbed",
+        "checks within the tests: 12 passed, 1 failed, 3 skipped", "2 passed, 2 failed, 1 skipped"]
+
+
+@pytest.mark.parametrize("args, status, says", [
+    ([], 0, "3 passed, 0 failed"),
+    (["-l"], 0, "sorted by file and line\nthousands\nnearest names\n"),
+    (["-t", "nearest"], 0, "1 passed, 0 failed"),
+    (["-t", "nothing like it"], 2, "no test has 'nothing like it' in its name"),
+    (["one", "two"], 2, "usage: "),
+    (["-x"], 2, "usage: "),
+])
+def test_programs_in_c(run, build, args, status, says):
+    done = run(build / "tests/unit/test_diag", *args)
+    assert (done.returncode, says in done.stdout + done.stderr) == (status, True), done

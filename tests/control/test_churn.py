@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Subscribers, profiles and routes change under load, and every packet is accounted for.
+
+In the environment: CHURN_UPDATES=N, how many (doc/control.md has 100000); CHURN_RATE=LOAD of each of the six generators;
+CHURN_SEED=N. What updates cost the packets: tests/bench/costs.py.
+"""
+
+import os
+import time
+
+import pytest
+
+from tests.common.verdict import nothing
+from tests.control import churn
+from tests.control import churn_config as cfg
+
+UPDATES = int(os.environ.get("CHURN_UPDATES", "0"))
+RATE = os.environ.get("CHURN_RATE", "8kpps")
+SEED = int(os.environ.get("CHURN_SEED", "1"))
+GENERATORS = ("up_still", "up_churn", "up_hot", "up_routes", "down_still", "down_churn")
+
+
+@pytest.mark.limit(120 + UPDATES / 50)
+@pytest.mark.parametrize("backend, updates", [("wheel", UPDATES or 10000), ("librte_sched", UPDATES or 1000)])
+def test_churn(vbng, folder, backend, updates):
+    gateway = churn.Gateway(vbng, folder, RATE, backend)
+    wrong = []
+    try:
+        made = churn.Updates(gateway.wait_until_up(), SEED)
+        start = time.monotonic()
+        for _ in range(updates):
+            made.one()
+        took = time.monotonic() - start
+        for _ in range(5):
+            made.a_list(cfg.SPARE)
+        wrong += made.differences()
+        if made.ids_used_again < updates / 20:
+            wrong.append(f"only {made.ids_used_again} ids were used again")
+        print(f"{updates} updates in {took:.1f} s, {updates / took:.0f} in a second; {made.ids_used_again} ids used again; {dict(made.done)}")
+        for task in GENERATORS:
+            made.client.ask(cmd="stop-stream", task=task)
+    except (RuntimeError, OSError) as e:
+        wrong.append(str(e))
+    finally:
+        wrong += gateway.end()
+    if not wrong or os.path.exists(gateway.report_path):
+        wrong += churn.account(gateway.report())
+    nothing(wrong)

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What vbng-lab describe says of configurations whose needs are known, in all of its forms."""
+
+import json
+import pathlib
+import re
+
+import pytest
+
+from tests.common import need
+from tests.describe import pod_schema, sol001
+
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+NIC = TOP / "cfg/bng-qos-4port-nic.cfg"
+CONFIGURATIONS = sorted((TOP / "cfg").glob("*.cfg"))
+LIBRARY = ("--set", "qos.schedulers.access.backend=librte_sched")  # which takes much memory
+FORMS = ("json", "tosca", "k8s", "pcie", "smt", "dot")
+SWAPPED = ["--set", "ports.cpe1.device=0000:05:00.1", "--set", "ports.core0.device=0000:08:00.0",
+           "--set", "ports.core1.device=0000:08:00.1"]
+
+
+class Tool:
+    """vbng-lab describe, for the program to test."""
+
+    def __init__(self, vbng, run):
+        self.vbng, self.run_program = vbng, run
+
+    def run(self, *args):
+        return self.run_program(TOP / "tools/vbng-lab", "describe", "--vbng", self.vbng, *args)
+
+    def plan(self, *args):
+        return self.run_program(self.vbng, "--plan=json", *args)
+
+    def text(self, form, *args):
+        r = self.run(form, *args)
+        assert r.returncode == 0, r.stderr
+        return r.stdout
+
+    def json(self, *args):
+        return json.loads(self.text("json", *args))
+
+    def tosca(self, *args):
+        return need.module("yaml", "python3-yaml").safe_load(self.text("tosca", *args))
+
+    def pod(self, *args):
+        """(Pod that has the schema, its limits)."""
+        p = need.module("yaml", "python3-yaml").safe_load(self.text("k8s", *args))
+        need.module("jsonschema", "python3-jsonschema").validate(p, pod_schema.POD)
+        resources = p["spec"]["containers"][0]["resources"]
+        assert resources["requests"] == resources["limits"], "not Guaranteed"
+        return p, resources["limits"]
+
+
+@pytest.fixture
+def tool(vbng, run):
+    return Tool(vbng, run)
+
+
+def tasks_of(core):
+    return {name.split(".")[0] for name in core["tasks"]}
+
+
+def test_rates(tool):
+    """The paper's theoretical maximum: 51.02 Mpps at 64 and 78 bytes on four ports."""
+    d = tool.json(NIC)
+    assert d["memory"]["bandwidth"]["packets_per_second"] == 51020408, d["memory"]
+    ports = {i["name"]: i for i in d["interfaces"]}
+    assert ports["cpe0"]["packets_per_second"] == 14880952, ports["cpe0"]
+    assert (ports["core0"]["smallest_frame"], ports["core0"]["side"]) == (78, "core"), ports["core0"]
+    # lines of 64 bytes: frame 2 x 2, descriptors 2, mbuf 4, tables 2, scheduler 16
+    assert d["memory"]["bandwidth"]["bytes_per_packet_at_most"] == 28 * 64, d["memory"]
+    plain = tool.json("--topology", "2x10x2", TOP / "cfg/bng-4port.cfg")
+    assert plain["memory"]["bandwidth"]["bytes_per_packet_at_most"] == 12 * 64, plain["memory"]
+
+
+def test_cards(tool):
+    """Table II: with both core ports on one card it has more to carry than one with both sides."""
+    d = tool.json(NIC)
+    # (60 + 24 + 22 + 30) bytes at 14.88 Mpps, (74 + 24 + 22 + 30) at 12.76
+    access, core = 14880952 * 136 * 8, 12755102 * 150 * 8
+    assert [c["bits_per_second"] for c in d["pcie_cards"]] == [access + core] * 2, d["pcie_cards"]
+    assert d["pcie_cards"][0]["interfaces"] == ["cpe0", "core0"], d["pcie_cards"]
+    assert d["pcie_cards"][0]["lanes"] == {"gen2": 16, "gen3": 8, "gen4": 4, "gen5": 2}
+    assert d["notes"] == [], d["notes"]
+    d = tool.json(*SWAPPED, NIC)
+    assert [c["bits_per_second"] for c in d["pcie_cards"]] == [2 * access, 2 * core], d["pcie_cards"]
+    assert any("one of each on each card" in n for n in d["notes"]), d["notes"]
+    fast = tool.json("--set", "ports.cpe0.line_rate=400G", NIC)["pcie_cards"][0]["lanes"]
+    assert fast["gen2"] is None and fast["gen5"] is None, fast
+
+
+def test_siblings(tool):
+    """Who receives or schedules stays alone; a scheduler's last resort is whom it feeds."""
+    cores = tool.json(NIC)["cpus"]["cores"]
+    for c in cores:
+        alone = bool(tasks_of(c) & {"classify", "mpls_down", "qos_up", "qos_down"})
+        assert c["own_physical_core"] == alone, c
+        assert alone == (c["may_share_with"] == []), c
+    down = next(c for c in cores if "qos_down" in tasks_of(c))
+    tx = next(c for c in cores if "tx_cpe" in tasks_of(c))
+    assert down["last_resort"] == [tx["core"]], down
+    notes = tool.json(TOP / "cfg/qos-minimal-fig9.cfg")["notes"]
+    assert any("SMT siblings" in n for n in notes), notes
+    notes = tool.json(TOP / "cfg/qos-minimal-fig7.cfg")["notes"]
+    assert not any("SMT siblings" in n for n in notes), notes
+
+
+def test_cpus(tool):
+    d = tool.json(NIC)["cpus"]
+    assert (d["vcpus"], d["physical_cores"], d["threads_per_core"]) == (11, 7, 2), d
+    assert d["vcpus_of_whole_cores"] == 16, d
+
+
+def test_sockets(tool, folder):
+    """A layout over two sockets: the interface that both use is named."""
+    d = tool.json(NIC)
+    assert d["placement"] == {"cores_and_nics_on_one_socket": True, "layout_uses_one_socket": True}
+    layout = folder / "layout.cfg"
+    source = NIC.read_text()
+    layout.write_text(source[source.index("layout = "):].replace('"7s0"', '"7s1"'))
+    d = tool.json("--layout", layout, NIC)
+    assert d["placement"]["layout_uses_one_socket"] is False, d["placement"]
+    assert d["interfaces"][0]["sockets"] == [0, 1], d["interfaces"][0]
+    assert sum("cores of 2 sockets" in n for n in d["notes"]) == 4, d["notes"]
+
+
+def test_memory(tool):
+    """Pages hold what DPDK gets; 1 GiB only while its DTLB holds the mbufs; none with no-huge."""
+    def pages(*settings):
+        m = tool.json(*[w for s in settings for w in ("--set", s)], NIC)["memory"]
+        huge = m["hugepages"]
+        assert (huge["pages"] - 1) * huge["page_bytes"] < m["dpdk_bytes"], m
+        assert huge["pages"] * huge["page_bytes"] >= m["dpdk_bytes"], m
+        return huge["page_bytes"]
+    assert pages() == 2 << 20
+    assert pages(LIBRARY[1]) == 1 << 30
+    assert pages(LIBRARY[1], "pools.default.mbufs=2M") == 2 << 20
+    small = tool.json("--set", "memory=auto", "--set", "pools.default.mbufs=32K", TOP / "cfg/bng-4port.cfg")
+    assert small["memory"]["hugepages"]["page_bytes"] == 2 << 20, small["memory"]
+    m = tool.json("--set", "memory=no-huge", NIC)["memory"]
+    assert m["hugepages"] is None and m["ordinary_bytes"] == m["dpdk_bytes"] + (256 << 20), m
+
+
+def test_documented(tool):
+    """Every key stands in doc/describe.md."""
+    def keys(value):
+        if isinstance(value, dict):
+            return set(value) | {k for v in value.values() for k in keys(v)}
+        return {k for v in value for k in keys(v)} if isinstance(value, list) else set()
+    page = (TOP / "doc/describe.md").read_text()
+    missing = [k for k in sorted(keys(tool.json(NIC))) if f"`{k}`" not in page and f"`{k}[]`" not in page]
+    assert not missing, missing
+
+
+def test_usage(tool):
+    for args, words in ((["xml", NIC], "invalid choice: 'xml'"), (["k8s", "--picture", "x", NIC], "unrecognized arguments: --picture"),
+                        (["k8s", NIC, "--image"], "expected one argument"), (["json", "--image", "x", NIC], "are for k8s"),
+                        (["k8s", "--image", "", NIC], "expected a name"), (["json"], "required: CONFIG")):
+        r = tool.run(*args)
+        assert r.returncode == 2 and words in r.stderr and not r.stdout, (args, r)
+
+
+def test_errors(tool):
+    """What vbng says of a configuration arrives unchanged, as does its exit status; a vbng that is not there is named."""
+    for args in (["--set", "tasks=x", NIC], ["--topology", "1x1x1", NIC], ["--topology", "junk", NIC], [TOP / "cfg/absent.cfg"]):
+        plain = tool.plan(*args)
+        for form in FORMS:
+            r = tool.run(form, *args)
+            assert (r.returncode, r.stdout, r.stderr) == (1, "", plain.stderr) and r.stderr, (form, r, plain)
+    r = tool.run("json", "--vbng", "/nonexistent/vbng", NIC)
+    assert r.returncode == 3 and "/nonexistent/vbng: No such file" in r.stderr and "--vbng" in r.stderr, r
+
+
+def test_other_programs(tool, folder):
+    """What is no vbng, or an older one, is said to be."""
+    for prints, words in (("echo hello", "the plan is no JSON"), ("echo '{\"name\": \"x\"}'", "an older vbng")):
+        program = folder / "vbng"
+        program.write_text(f"#!/bin/sh\n{prints}\n")
+        program.chmod(0o755)
+        r = tool.run("json", "--vbng", program, NIC)
+        assert (r.returncode, r.stdout) == (3, "") and words in r.stderr and "Traceback" not in r.stderr, r
+
+
+def test_warnings(tool):
+    """They go to standard error, and the description to standard output."""
+    lossy = ["--set", "ports.cpe0.on_full=drop", NIC]
+    plain = tool.plan(*lossy)
+    r = tool.run("json", *lossy)
+    assert r.returncode == 0 and r.stderr == plain.stderr != "" and json.loads(r.stdout), (r, plain)
+
+
+def test_tosca(tool):
+    d, t = tool.json(*LIBRARY, NIC), tool.tosca(*LIBRARY, NIC)
+    assert sol001.faults(t) == [], sol001.faults(t)
+    nodes = t["topology_template"]["node_templates"]
+    needs = nodes["vbng"]["capabilities"]["virtual_compute"]["properties"]
+    assert needs["virtual_cpu"]["num_virtual_cpu"] == d["cpus"]["vcpus"]
+    assert len(needs["virtual_cpu"]["virtual_cpu_pinning"]["virtual_cpu_pinning_rule"]) == d["cpus"]["vcpus"]
+    huge = needs["virtual_memory"]["huge_pages_requirements"]
+    assert huge == [{"hugepage_size": "1024 MiB", "requested_size": "2048 MiB"}], huge
+    assert {n for n in nodes if n != "vbng"} == {"cpe0", "cpe1", "core0", "core1"}
+    assert nodes["cpe0"]["properties"]["vnic_type"] == "direct" and nodes["cpe0"]["properties"]["trunk_mode"]
+    assert nodes["core0"]["properties"]["bitrate_requirement"] == 10 ** 10
+    bad = need.module("yaml", "python3-yaml").safe_load(tool.text("tosca", NIC).replace("vnic_type: direct", "vnic_type: fast"))
+    assert len(sol001.faults(bad)) == 4, "the check sees nothing"
+
+
+def test_kubernetes(tool):
+    d = tool.json(NIC)
+    p, limits = tool.pod("--image", "registry/vbng:1", "--resource", "intel.com/dpdk", *LIBRARY, NIC)
+    assert p["spec"]["containers"][0]["image"] == "registry/vbng:1"
+    assert limits["cpu"] == str(d["cpus"]["vcpus_of_whole_cores"]), limits
+    assert limits["intel.com/dpdk"] == "4" and limits["hugepages-1Gi"] == "2048Mi", limits
+    networks = json.loads(p["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"])
+    assert [n["name"] for n in networks] == ["cpe0", "core0", "cpe1", "core1"], networks
+    p, limits = tool.pod("--set", "memory=no-huge", "--set", "name=BNG_1.x", TOP / "cfg/bng-memif.cfg")
+    assert p["metadata"] == {"name": "bng-1-x"} and set(limits) == {"cpu", "memory"}, (p, limits)
+    version = tool.run_program(tool.vbng, "--version").stdout.split()[1]
+    assert p["spec"]["containers"][0]["image"] == f"vbng:{version}", p
+
+
+def test_tables(tool):
+    """The rules for siblings and the slots of cards, as people read them."""
+    lines = tool.text("smt", NIC).splitlines()
+    assert lines[0].split("  ")[0] == "core" and len(lines) == 1 + 10, lines
+    rows = {re.split("  +", line)[-1]: re.split("  +", line) for line in lines}
+    assert rows["classify"][:6] == ["1", "1", "0", "1", "0", "none"], rows
+    assert rows["tx_core, tx_cpe"][5] == "4, 5, 6, 7, 10", rows
+    assert rows["qos_down"][5] == "none; if it must, core 9", rows
+    assert "note: cores 1 and " in tool.text("smt", TOP / "cfg/qos-minimal-fig9.cfg")
+    lines = tool.text("pcie", NIC).splitlines()
+    assert re.split("  +", lines[1]) == ["0000:05:00", "cpe0, core0", "31.50", "16", "8", "4", "2"], lines
+    assert "more than 16" in tool.text("pcie", "--set", "ports.cpe0.line_rate=400G", NIC)
+    assert "one of each on each card" in tool.text("pcie", *SWAPPED, NIC)
+    assert tool.text("pcie", TOP / "cfg/bng-4port.cfg").startswith("no port is a PCI device\n")
+
+
+@pytest.mark.parametrize("path", CONFIGURATIONS, ids=lambda path: path.stem)
+def test_pictures(tool, path):
+    """Graphviz draws each configuration without a complaint, and every port, instance and link is there."""
+    plan = json.loads(tool.plan(path).stdout)
+    done = tool.run_program(need.program("dot", "graphviz"), "-Tsvg", input=tool.text("dot", path))
+    assert done.returncode == 0 and not done.stderr
+    titles = re.findall("<title>(.*?)</title>", done.stdout)
+    shown = re.findall("<text.*?>(.*?)</text>", done.stdout)
+    assert sum(re.fullmatch(r"i\d+", t) is not None for t in titles) == len(plan["instances"])
+    assert sum("cluster_core" in t for t in titles) == len(plan["cores"])
+    missing = [i["instance"] for i in plan["instances"] if i["instance"] not in shown]
+    missing += [f"{p['port']} {way}" for p in plan["ports"] for way in ("rx", "tx")
+                if p[f"{way}_queues"] and f"{p['port']} {way}" not in shown]
+    assert not missing
+    links = sum(len(i["receives"]) + sum(len(o["destinations"]) for o in i["outputs"]) for i in plan["instances"])
+    wires = sum("peer" in p and p["tx_queues"] > 0 for p in plan["ports"])
+    assert links <= sum("&#45;&gt;" in t for t in titles) <= links + wires
+
+
+@pytest.mark.parametrize("path", CONFIGURATIONS, ids=lambda path: path.stem)
+def test_every_configuration(tool, path):
+    """There is a description of it."""
+    assert tool.json(path)
+
+
+@pytest.mark.parametrize("path", CONFIGURATIONS, ids=lambda path: path.stem)
+def test_every_configuration_for_an_orchestrator(tool, path):
+    assert sol001.faults(tool.tosca(path)) == []
+    tool.pod(path)

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The real binary from start to end: whole configurations, several processes, signals, bad starts."""
+
+import pytest
+
+from tests.common import need
+
+need.module("scapy", "python3-scapy")
+
+from tests.common.verdict import judge, params  # noqa: E402
+from tests.e2e import bad_starts, instrument, layouts, plans, replay, signals, two_processes, veth  # noqa: E402
+from tests.e2e.process import Context  # noqa: E402
+
+PARTS = (plans, bad_starts, replay, instrument, layouts, signals, two_processes, veth)
+
+
+@pytest.mark.limit(180)
+@pytest.mark.parametrize("name, case", params([case for part in PARTS for case in part.tests()]))
+def test_e2e(vbng, folder, name, case):
+    judge(case(Context(vbng, str(folder))))

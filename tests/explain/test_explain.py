@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Asking a gateway that runs, and one that does not: frames in words, answers, exit statuses, the doc's examples."""
+
+import os
+import re
+import shlex
+import struct
+import subprocess
+
+import pytest
+
+from tests.common import need
+
+need.module("scapy", "python3-scapy")
+
+from scapy.compat import raw  # noqa: E402
+from scapy.layers.inet import ICMP, IP, TCP, UDP  # noqa: E402
+
+from tests.common.limits import limit  # noqa: E402
+from tests.common.verdict import nothing  # noqa: E402
+from tests.control import load  # noqa: E402
+from tests.explain.idle import CONFIG, TOP, Gateway  # noqa: E402
+from tests.pcap import frames as fr  # noqa: E402
+from tests.pcap.harness import write_pcap  # noqa: E402
+
+SUB = fr.Subscriber(0, 1)
+UP = "cpe0 128.257 10.0.0.1 -> 198.18.0.1"
+NO_GATEWAY = "02:00:00:00:00:01"  # who sends where no neighbour is known
+
+
+def ip(src, dst, payload=None, **more):
+    return raw(IP(src=src, dst=dst, id=0, **more) / (payload or UDP(sport=40000, dport=40001, chksum=0)))
+
+
+def words():
+    """(frame in words, the same by Scapy)."""
+    mac = {"to": fr.GATEWAY_MAC["cpe0"], "from": SUB.mac}
+    yield UP, fr.from_cpe(SUB, ip(SUB.ip, "198.18.0.1"))
+    yield f"{UP} dscp 46 ttl 1 df pcp 5", fr.from_cpe(SUB, ip(SUB.ip, "198.18.0.1", tos=46 << 2, ttl=1, flags="DF"), pcp=5)
+    yield f"{UP} tcp 1 -> 2", fr.from_cpe(SUB, ip(SUB.ip, "198.18.0.1", TCP(sport=1, dport=2, chksum=0, window=0)))
+    yield f"{UP} icmp", fr.from_cpe(SUB, ip(SUB.ip, "198.18.0.1", ICMP()))
+    yield f"{UP} size 1000", fr.from_cpe(
+        SUB, ip(SUB.ip, "198.18.0.1", UDP(sport=40000, dport=40001, chksum=0) / bytes(1000 - 4 - 22 - 28))
+    )
+    yield f"{UP} proto 50 from 02:00:00:00:00:09 to 02:00:00:00:00:0a", fr.pad(
+        raw(fr.Ether(src="02:00:00:00:00:09", dst="02:00:00:00:00:0a", type=0x88A8))
+        + fr.from_cpe(SUB, raw(IP(src=SUB.ip, dst="198.18.0.1", id=0, proto=50)), padded=False)[14:]
+    )
+    yield "cpe0 128.257 arp 10.0.0.1 -> 100.64.0.1", fr.pad(
+        fr.tagged(fr.BROADCAST, mac["from"], SUB, fr.arp(1, mac["from"], SUB.ip, "00:00:00:00:00:00", "100.64.0.1"), 0x0806)
+    )
+    core, down = "core0", ip("8.8.8.8", SUB.ip)
+    tunnel = raw(IP(src=fr.TUNNEL_IP[core], dst=fr.GATEWAY_IP[core], id=0, proto=47) / fr.Raw(fr.gre(down, key=1)))
+    yield "core0 mpls 16 gre 1 8.8.8.8 -> 10.0.0.1", fr.from_core(core, tunnel, stack=((16, 64),), with_gre=False)
+    yield "core0 mpls 7 8 label-ttl 9 gre tunnel 1.1.1.1 -> 2.2.2.2 8.8.8.8 -> 10.0.0.1", fr.from_core(
+        core, raw(IP(src="1.1.1.1", dst="2.2.2.2", id=0, proto=47) / fr.Raw(fr.gre(down))), stack=((7, 9), (8, 9)), with_gre=False
+    )
+    yield "core1 8.8.8.8 -> 10.0.0.1", fr.pad(raw(fr.Ether(src=NO_GATEWAY, dst=fr.GATEWAY_MAC["core1"], type=0x0800)) + down)
+    yield "cpe0 hex 01:02 0304", bytes((1, 2, 3, 4))
+
+
+@pytest.fixture(scope="module")
+def gateway(vbng, top, module_folder):
+    """One for all questions."""
+    g = Gateway(vbng, str(top / "tools/vbngctl"), module_folder)
+    try:
+        g.wait()
+        yield g
+    finally:
+        g.end()
+
+
+def test_frames_of_words(gateway):
+    wrong = []
+    for text, expected in words():
+        got = gateway.explain(text)
+        if got.get("frame", {}).get("hex") != expected.hex():
+            wrong.append(f"{text}:\n  {got.get('frame', got)}\n  expected {expected.hex()}")
+    nothing(wrong)
+
+
+def expect(gateway, text, result, *parts):
+    """What is wrong with the answer to a frame."""
+    got = gateway.explain(text)
+    if got.get("result") != result:
+        return [f"{text}: {got.get('text', got)}"]
+    return [f"{text}: no '{p}' in\n{got['text']}" for p in parts if p not in got["text"]]
+
+
+def test_answers(gateway):
+    wrong = expect(gateway, f"{UP} dscp 46", "sent", "subscriber 2: cpe0 128.257, 10.0.0.1/32, GRE key 1",
+                   "class 0 of pipe 1", "profile home: 10Mbit/s up", "class 0 holds 0 of 16 packets",
+                   "route 198.18.0.0/16: next hop 1 by core0", "mpls 16 tc 5", "result: sent by core0")  # fmt: skip
+    wrong += expect(gateway, f"{UP} ttl 1", "answered", "its TTL ends here", "icmp type 11 code 0", "result: answered by cpe0")
+    wrong += expect(gateway, f"{UP} size 1522", "sent", "made these of it", "packet 3", "fragment at")
+    wrong += expect(gateway, "cpe0 128.257 10.0.0.9 -> 198.18.0.1", "dropped", "result: dropped by classify: spoofed")
+    wrong += expect(gateway, "cpe0 5.5 10.0.0.9 -> 198.18.0.1", "dropped", "classify: unknown_subscriber")
+    wrong += expect(gateway, "cpe0 128.257 10.0.0.1 -> 9.9.9.9", "dropped", "route: no_route")
+    wrong += expect(gateway, "core0 mpls 16 gre 1 8.8.8.8 -> 10.0.0.1", "sent", "profile home: 10Mbit/s down",
+                    "best effort, queue 0", "8100 257")  # fmt: skip
+    # CPEs of cpe1 have not been heard: asked for, and asked for again, as nobody has really asked
+    for _ in range(2):
+        wrong += expect(gateway, "core1 gre 32768 8.8.8.8 -> 10.0.128.0", "dropped", "who has 10.0.128.0", "arp: unresolved")
+    for _ in range(2):
+        wrong += expect(gateway, "cpe1 128.256 arp-reply 10.0.128.0 -> 100.64.0.2", "consumed", "would learn the MAC 02:00:00:00:00:01")
+    steps = gateway.explain(UP)["steps"]
+    if [s["task"] for s in steps] != ["classify", "qos_up", "decap", "route", "gre_up", "mpls_up"]:
+        wrong.append(f"steps: {steps}")
+    if steps[-1]["ends"][0]["port"] != "core0" or not steps[0]["notes"][0].startswith("subscriber 2"):
+        wrong.append(f"steps: {steps}")
+    nothing(wrong)
+
+
+def test_it_follows_changes(gateway):
+    """What was changed a moment ago is what is explained."""
+    gateway.ask(cmd="set-dscp", scheduler="access", direction="up", dscp=46, **{"class": "be"}, queue=3)
+    gateway.ask(cmd="set-profile", subscriber=2, profile="slow")
+    nothing(expect(gateway, f"{UP} dscp 46", "sent", "best effort, queue 3 of pipe 1", "profile slow: 1Mbit/s up"))
+
+
+def test_wrong_requests(gateway):
+    wrong = []
+    for frame, reason in (
+        ("cpe7 1.1.1.1 -> 2.2.2.2", "there is no port 'cpe7': did you mean 'cpe0'?"),
+        (f"{UP} dcsp 1", "did you mean 'dscp'?"),
+        (f"{UP} size 63", "size 63: expected 64 or more"),
+        ("core0 mpls 16 gre 1 8.8.8.8 -> 10.0.0.1 size 77", "size 77: expected 78 or more"),
+        ("cpe0 gre 1 8.8.8.8 -> 10.0.0.1", "no route has a tunnel by port cpe0"),
+        ("", "expected PORT first"),
+        (7, "key 'frame': value '7': expected a string"),
+    ):
+        got = gateway.explain(frame)
+        if reason not in got.get("error", ""):
+            wrong.append(f"{frame}: {got}")
+    nothing(wrong)
+
+
+def pcapng(frame):
+    """A pcapng file with one packet: section, interface, enhanced packet block."""
+    size = len(frame) + -len(frame) % 4
+    block = struct.pack("<IIIII", 0, 0, 0, len(frame), len(frame)) + frame.ljust(size, b"\0")
+    section = struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
+    interface = struct.pack("<IIHHII", 1, 20, 1, 0, 0, 20)
+    return section + interface + struct.pack("<II", 6, len(block) + 12) + block + struct.pack("<I", len(block) + 12)
+
+
+def test_vbngctl(gateway, folder):
+    """vbngctl: exit statuses, JSON, files."""
+    wrong = []
+    frame = fr.from_cpe(SUB, ip(SUB.ip, "198.18.0.1"))
+    paths = [os.path.join(folder, name) for name in ("a.pcap", "b.pcapng", "none.pcap", "c")]
+    write_pcap(paths[0], [frame, b"no"])
+    with open(paths[1], "wb") as f:
+        f.write(pcapng(frame))
+    write_pcap(paths[2], [])
+    with open(paths[3], "wb") as f:
+        f.write(b"no pcap at all")
+    for args, status, said in (
+        ((UP,), 0, "result: sent by core0"),
+        (("cpe0 128.257 10.0.0.9 → 198.18.0.1",), 5, "spoofed"),
+        ((UP, "--json"), 0, '"result": "sent"'),
+        (("--pcap", paths[0], "cpe0"), 0, "10.0.0.1 -> 198.18.0.1"),
+        (("--pcap", paths[1], "cpe0"), 0, "10.0.0.1 -> 198.18.0.1"),
+        (("--pcap", paths[2], "cpe0"), 1, "there is no frame"),
+        (("--pcap", paths[3], "cpe0"), 1, "neither pcap nor pcapng"),
+        ((), 1, "expected a FRAME"),
+        (("cpe0",), 1, "expected SOURCE -> DESTINATION"),
+    ):
+        got, out, err = gateway.ctl("explain", *args)
+        if got != status or said not in out + err:
+            wrong.append(f"explain {args}: {got} {out}{err}")
+    nothing(wrong)
+
+
+def test_nothing_was_counted_learned_or_sent(gateway):
+    wrong = gateway.end()
+    counted = gateway.counted()
+    if any(counted.values()):
+        wrong.append(f"to ask has left traces: {counted}")
+    nothing(wrong)
+
+
+def test_under_load(vbng, folder):
+    """Asking while packets are shaped loses none of them."""
+    gateway = load.Gateway(vbng, folder)
+    client = gateway.wait_until_up()
+    try:
+        texts = [client.ask(cmd="explain", frame=f"cpe0 128.{256 + i % 32} 10.0.0.{i % 32} -> 198.18.0.1")
+                 for i in range(64)]  # fmt: skip
+    finally:
+        wrong = gateway.end()
+    wrong += [f"answered: {t}" for t in texts if t.get("result") != "sent"][:3]
+    report = gateway.report()
+    wrong += [] if report["ledger"]["balances"] else [f"the ledger does not balance: {report['ledger']}"]
+    drops = {(t["name"], r) for t in report["tasks"] for r, n in t["drops"].items() if n}
+    wrong += [f"dropped: {d}" for d in drops if d[1] not in ("queue_full", "overload", "link_full")]
+    if not any("best effort, queue 0 holds" in t["text"] for t in texts):
+        wrong.append("no depth of a queue is told")
+    nothing(wrong)
+
+
+def test_offline(vbng):
+    """Without a gateway: exit statuses."""
+    wrong = []
+    for frame, status, said in (
+        (UP, 0, "result: sent by core0"),
+        (f"{UP} ttl 0", 5, "result: answered by cpe0"),
+        ("cpe0 5.5 1.1.1.1 -> 2.2.2.2", 5, "result: dropped by classify: unknown_subscriber"),
+        ("cpe0 1.1.1.1", 2, "--explain: '' after the source address"),
+    ):
+        done = subprocess.run([vbng, "--explain", frame, CONFIG], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, timeout=limit(60))  # fmt: skip
+        if done.returncode != status or said not in done.stdout:
+            wrong.append(f"{frame}: {done.returncode} {done.stdout}")
+    nothing(wrong)
+
+
+def test_documented(vbng):
+    """The commands in doc/explain.md print what stands there."""
+    with open(os.path.join(TOP, "doc", "explain.md")) as f:
+        examples = re.findall(r"^\$ (vbng --explain [^\n]*)\n(.*?)^```", f.read(), re.S | re.M)
+    wrong = [] if examples else ["there are no examples"]
+    for command, expected in examples:
+        done = subprocess.run([vbng, *shlex.split(command)[1:]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, timeout=limit(60), cwd=TOP)  # fmt: skip
+        if done.stdout != expected:
+            wrong.append(f"{command}\n{done.stdout}")
+    nothing(wrong)

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""vbng-lab measure with the real vbng: a line with a known capacity, a stop and a resume, runs that die, the gateway in
+one process with its tester and in two."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import pytest
+
+from tests.common.limits import limit
+from vbnglab.measure.rig import Request, Rig, Size
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.join(HERE, "..", "..")
+
+LINE = os.path.join(HERE, "line.cfg")
+GATEWAY = os.path.join(TOP, "cfg", "measure-qos-4port.cfg")
+CAPACITY, DELAY_NS = 200e3, 300e3
+LOAD = 200e3  # packets per second that even a busy machine carries between two processes
+UNDER_WAY = 4 * 1024  # packets that may be in the rings of the four memifs when the tester leaves
+pytestmark = pytest.mark.limit(300)
+
+
+class Tool(unittest.TestCase):
+    """A folder for the results, and the command."""
+
+    @pytest.fixture(autouse=True)
+    def program(self, vbng):
+        self.vbng = vbng
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def command(self, *arguments):
+        return ["/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else sys.executable, "-m", "vbnglab", "measure", "--vbng", self.vbng,
+                "--out", self.folder, *arguments]
+
+    def measure(self, *arguments):
+        return subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=limit(240))
+
+    def result(self):
+        with open(os.path.join(self.folder, "result.json")) as f:
+            return json.load(f)
+
+    def recorded(self, journal):
+        """Trials in a journal: its lines but the first."""
+        if not os.path.exists(journal):
+            return 0
+        with open(journal) as f:
+            return f.read().count("\n") - 1
+
+
+class OneProcess(Tool):
+    """Device and tester in one configuration."""
+
+    def test_known_capacity(self):
+        done = self.measure(LINE, "--quick", "--seconds", "0.3", "--search-width", "0.008", "--width", "0.01", "--max-trials", "3")
+        self.assertIn(done.returncode, (0, 3), done.stdout + done.stderr)
+        r = self.result()
+        f, = r["figures"]
+        self.assertEqual((f["direction"], f["size"], f["rplus"]["limit"]), ("all", "64", "gateway"))
+        self.assertEqual([t for t in r["trials"] if "extra" in t["marks"] or "wrong" in t["marks"]], [])
+        tenth = f["latency"][0]["streams"]["probe_a"]["p50"]["median"]
+        wrong = [f"{name}: {value} is not {least} to {most}" for name, value, least, most in (
+            ("R+", f["rplus"]["pps"]["median"], CAPACITY * 0.99, CAPACITY * 1.01),
+            ("NDR", f["ndr"]["lower"] or 0, CAPACITY * 0.99, CAPACITY * 1.01),
+            ("PDR", f["pdr"]["lower"] or 0, CAPACITY / 0.995 * 0.99, CAPACITY / 0.995 * 1.01),
+            ("latency", tenth, DELAY_NS, DELAY_NS * 1.5)) if not least <= value <= most]
+        disturbed = sum("disturbed" in t["marks"] for t in r["trials"])
+        if wrong and disturbed * 4 > len(r["trials"]):  # no figure can be held against a machine that does something else
+            self.skipTest(f"{disturbed} of {len(r['trials'])} trials were disturbed, the machine is too busy: {'; '.join(wrong)}")
+        self.assertEqual(wrong, [], done.stdout)
+
+    def test_stop_and_resume(self):
+        brief = (LINE, "--quick", "--only", "rplus", "--seconds", "0.2", "--max-trials", "4", "--width", "1e-9")
+        process = subprocess.Popen(self.command(*brief),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        journal = os.path.join(self.folder, "journal.jsonl")
+        try:
+            until = time.monotonic() + limit(60)
+            while time.monotonic() < until and self.recorded(journal) < 1:
+                time.sleep(0.02)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=limit(60))
+        finally:
+            process.kill()
+            process.wait()
+        self.assertEqual(process.returncode, 130, out + err)
+        first = self.result()
+        self.assertIn("SIGINT", first["partial"])
+        recorded = self.recorded(journal)
+        self.assertIn(len(first["trials"]), (recorded, recorded - 1))  # the stop may come just behind a record
+        self.assertTrue(1 <= recorded < 4, recorded)
+        self.assertIn("PARTIAL", out)
+        done = self.measure(*brief)
+        self.assertIn(f"continues with {recorded} trials", done.stderr)
+        whole = self.result()
+        self.assertIsNone(whole["partial"])
+        self.assertTrue(4 <= len(whole["trials"]) <= 8)  # disturbed trials are repeated
+        self.assertEqual(whole["trials"][:len(first["trials"])], first["trials"])
+        other = self.measure(LINE, "--quick", "--only", "rplus", "--seconds", "0.3")
+        self.assertEqual(other.returncode, 1)
+        self.assertIn("--fresh", other.stderr)
+
+    def test_runs_that_die(self):
+        """The plan is fine, but the start is not: EAL refuses its option."""
+        done = self.measure(LINE, "--quick", "--set", "eal=--no-such-option")
+        self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+        r = self.result()
+        self.assertEqual([t["ok"] for t in r["trials"]], [False] * 3)
+        self.assertIn("exit status 3", r["trials"][0]["error"])
+        self.assertIn("the runs die", done.stdout)
+
+    def test_gateway(self):
+        """The BNG with QoS, briefly: for function. Figures need a quiet machine (doc/measure.md)."""
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("needs two CPUs")
+        done = self.measure(GATEWAY, "--quick", "--only", "rplus", "--direction", "both", "--max-trials", "1", "--seconds", "0.2")
+        self.assertIn(done.returncode, (0, 3), done.stdout + done.stderr)
+        r = self.result()
+        self.assertEqual([t["error"] for t in r["trials"] if not t["ok"]], [])
+        self.assertGreater(r["figures"][0]["rplus"]["pps"]["median"], 1000)
+        self.assertIn("generator's ceiling", done.stdout)
+        self.assertTrue(os.path.getsize(os.path.join(self.folder, "report.html")) > 10000)
+
+
+class TwoProcesses(Tool):
+    """Gateway and tester in a process each, memif between them."""
+
+    def setUp(self):
+        super().setUp()
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("needs two CPUs")
+        for part in ("cfg", "pkt_templates"):
+            shutil.copytree(os.path.join(TOP, part), os.path.join(self.folder, part))
+        self.gateway, self.tester = (os.path.join(self.folder, "cfg", name) for name in ("bng-memif.cfg", "gen-4port.cfg"))
+        for path in (self.gateway, self.tester):  # a socket of their own, so that two runs of this test do not meet
+            with open(path) as f:
+                text = f.read()
+            with open(path, "w") as f:
+                f.write(text.replace("socket=vbng,", f"socket=vbng-measure-{os.getpid()},"))
+
+    def test_throughput(self):
+        """R+ by the tool. The tester's core is told from the gateway's, and it is the gateway that is overloaded."""
+        done = self.measure(self.gateway, "--tester", self.tester, "--quick", "--only", "rplus", "--direction", "up",
+                            "--max-trials", "1", "--seconds", "0.2")
+        self.assertIn(done.returncode, (0, 3), done.stdout + done.stderr)
+        r = self.result()
+        self.assertEqual([t["error"] for t in r["trials"] if not t["ok"]], [])
+        self.assertEqual([c["of"] for c in r["trials"][0]["cores"]], ["tester", "gateway"])
+        self.assertGreater(r["figures"][0]["rplus"]["pps"]["median"], 1000)
+        self.assertEqual(os.path.basename(r["rig"]["tester"]["configuration"]), "gen-4port.cfg")
+
+    def test_ledger(self):
+        """What one process sent the other received, and each accounts for all of its packets. (What a full memif did not
+        take never left.)"""
+        rig = Rig(self.gateway, self.tester, vbng=self.vbng).discover()
+        tester, gateway = rig.trial(Request("search", "both", Size(64, 78), LOAD, 0.4), 0.1)
+        self.assertEqual((tester.error, gateway.error), ("", ""))
+        ours, theirs = gateway.report["ledger"], tester.report["ledger"]
+        for what, sent, got in (("up", theirs["sent"], ours["received"]), ("back", ours["sent"], theirs["received"])):
+            self.assertGreater(sent, 2 * UNDER_WAY, what)
+            self.assertTrue(0 <= sent - got <= UNDER_WAY, f"{what}: {sent} sent, {got} received")
+        dropped = {reason for t in gateway.report["tasks"] for reason, n in t["drops"].items() if n}
+        self.assertLessEqual(dropped, {"link_full"})
+        for report in (gateway.report, tester.report):
+            l = report["ledger"]
+            self.assertEqual(l["received"] + l["created"], l["sent"] + l["consumed"] + l["dropped"] + l["held"])
+
+
+@pytest.mark.parametrize("text, arguments", [
+    ("no task of type gen", [os.path.join(TOP, "cfg/bng-memif.cfg")]),
+    ("cannot be read", ["no/such.cfg"]),
+    ("is no size", [os.path.join(TOP, "cfg/bng-4port.cfg"), "--sizes", "big"]),
+    ("no generators", [LINE, "--direction", "up"]),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_what_cannot_be_measured(vbng, folder, run, text, arguments):
+    done = run(sys.executable, "-m", "vbnglab", "measure", "--vbng", vbng, "--out", folder, *arguments, timeout=240)
+    assert (done.returncode, text in done.stderr) == (1, True), done.stderr

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Adapters without their switches: the configuration of each against a golden text, and what the contract refuses.
+
+In the environment: VBNG_TEST_UPDATE=1 writes the golden texts again.
+"""
+
+import os
+
+import pytest
+
+from tests.common.verdict import nothing
+from vbnglab.switches import adapters, bench, output, scenarios
+from vbnglab.switches.adapters.base import Port, Switch, SwitchError, version_of
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+GOLDEN = os.path.join(HERE, "golden")
+NICS = ["0000:05:00.0,0000:08:00.0", "0000:05:00.1,0000:08:00.1"]
+
+
+def adapter(name):
+    """One in a folder that is the same everywhere."""
+    more = {"interface": "ens1f0", "functions": [f"0000:05:02.{i}" for i in range(8)]} if name == "sriov" else {}
+    return adapters.ALL[name](f"/run/lab/{name}", **more)
+
+
+def rendered(name, mode):
+    """Two connections: between ports of the first kind, and between a second kind, or NICs, and the first."""
+    switch = adapter(name)
+    ports = ["a", "b", "c", "d"]
+    for p in ports[:3]:
+        switch.add_port(p)
+    other = switch.kinds[-1]
+    switch.add_port("d", other, NICS[0] if other == "nic" else None)
+    if hasattr(switch, "behind"):
+        for i, p in enumerate(ports):
+            switch.behind(p, [f"02:c0:00:00:00:0{i}"])
+    switch.connect("a", "b", mode)
+    switch.connect("d", "c", mode)
+    head = [f'# {p.name}: {p.kind}, VNF: {p.role}, device = "{p.device}"' for p in switch.ports.values()]
+    return "\n".join([*head, switch.render()])
+
+
+@pytest.mark.parametrize("name, mode", [(name, mode) for name, cls in adapters.ALL.items() for mode in cls.modes])
+def test_configuration(name, mode):
+    path, text = os.path.join(GOLDEN, f"{name}-{mode}.txt"), rendered(name, mode)
+    if os.environ.get("VBNG_TEST_UPDATE"):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+    with open(path, encoding="utf-8") as f:
+        assert text == f.read()
+
+
+def two(name="testpmd"):
+    switch = adapter(name)
+    switch.add_port("a")
+    switch.add_port("b")
+    return switch
+
+
+def joined():
+    switch = two()
+    switch.connect("a", "b")
+    return switch
+
+
+def mixed():
+    switch = adapter("ovs-dpdk")
+    for p in "abcd":
+        switch.add_port(p)
+    switch.connect("a", "b", "patch")
+    return switch
+
+
+def wired(name, scenario, number=1, **more):
+    switch = adapter(name)
+    setup = bench.Setup(scenario, number, switch.modes[0], **more)
+    bench.wire(switch, scenarios.ALL[scenario](number), setup)
+    return switch
+
+
+@pytest.mark.parametrize("what, word", [
+    pytest.param(lambda: adapter("snabb").add_port("a", "memif"), "no ports of kind memif: choose vhost", id="a kind that the switch has not"),
+    pytest.param(lambda: two().add_port("a"), "there already", id="a port twice"),
+    pytest.param(lambda: adapter("testpmd").add_port("a", "nic"), "a device goes with kind nic", id="a NIC without a device"),
+    pytest.param(lambda: adapter("testpmd").add_port("a", "nic", "0000:05:00.0"), "two PCI addresses", id="a NIC with one end"),
+    pytest.param(lambda: two().connect("a", "b", "learn"), "no mode learn: choose patch", id="a mode that the switch has not"),
+    pytest.param(lambda: mixed().connect("c", "d", "learn"), "the same mode", id="two modes"),
+    pytest.param(lambda: two().connect("a", "x"), "no port x", id="a port that is not there"),
+    pytest.param(lambda: joined().connect("b", "a"), "connected already", id="a port with two peers"),
+    pytest.param(lambda: two().pairs(), "not connected: a, b", id="a port without a peer"),
+    pytest.param(lambda: wired("ip-forward", "bng"), "cannot carry", id="a gateway behind a router"),
+    pytest.param(lambda: wired("t4p4s", "loopback"), "do not change", id="a chain behind MAC addresses"),
+    pytest.param(lambda: wired("testpmd", "p2p", nics=(NICS[0],)), "not enough --nic", id="too few NICs"),
+])  # fmt: skip
+def test_refused(what, word):
+    with pytest.raises(SwitchError) as e:
+        what()
+    assert word in str(e.value)
+
+
+def test_a_switch_that_is_not_here():
+    if adapters.ALL["snabb"].probe()[0]:
+        pytest.skip("Snabb is installed here")
+    with pytest.raises(SwitchError, match="Snabb: "):
+        adapters.ALL["snabb"]("/tmp").start()
+
+
+def test_probe_says_why():
+    nothing([f"{n}: no reason" for n, s in adapters.ALL.items() if s.probe()[0] is None and not s.probe()[1]])
+
+
+def test_a_program_without_a_version():
+    assert version_of("sh", "x", ("-c", "exit 1")) == ("unknown", "")
+
+
+def test_the_two_ends_of_a_nic():
+    assert wired("testpmd", "p2p", nics=tuple(NICS)).ports["t1"].device == "0000:08:00.1"
+
+
+@pytest.mark.parametrize("name, number", [(name, number) for name in scenarios.ALL for number in ((1, 2, 4) if name in scenarios.COUNTED else (1,))])
+def test_topology(name, number):
+    """Every port is joined once by the switch, and every stream's way can be walked from its port to its end."""
+    t, wrong = scenarios.ALL[name](number), []
+    linked = [p for link in t.links for p in link]
+    if sorted(linked) != sorted(t.place):
+        wrong.append(f"joined: {linked}")
+    through = {**dict(w for v in t.vnfs for w in v.joined)}
+    peer = {**dict(t.links), **{b: a for a, b in t.links}}
+    for a, b in (*t.up, *t.down):
+        at = peer[a]
+        while at in through:
+            at = peer[through[at]]
+        if at != b:
+            wrong.append(f"what {a} sends arrives at {at}, not at {b}")
+    nothing(wrong)
+
+
+class Dies(Switch):
+    """A switch that says something and ends."""
+
+    name = title = "dies"
+
+    @classmethod
+    def probe(cls):
+        return "1", ""
+
+    def attach(self, name, kind, number, device):
+        return Port(name, kind, number, "")
+
+    def daemon(self):
+        return ["sh", "-c", "echo the reason; exit 3"]
+
+
+def test_a_crash_is_told_with_its_last_lines(folder):
+    with pytest.raises(SwitchError) as e:
+        Dies(str(folder)).start()
+    assert "ended with status 3), last lines:\nthe reason" in str(e.value)
+
+
+def made_up(scenario, name="x", size="64", cpu="A CPU"):
+    """A result with one point."""
+    figure = {"size": size, "direction": "up", "rplus": {"pps": {"median": 2e6, "min": 1e6, "max": 3e6}, "loss_ratio": 0.5, "used": 1},
+              "latency": [{"share": 0.1, "streams": {"s": {"p50": {"median": 1500}, "p99": {"median": 2500}}}}]}
+    trial = {"purpose": "rplus", "size": size, "direction": "up", "ok": True, "cpu": {"switch": 0.5, "machine": 1.5}}
+    entry = {"title": "X", "version": "1", "mode": "patch", "state": "measured", "why": "", "result": {"figures": [figure], "trials": [trial]}}
+    dead = {"title": "Y", "version": None, "mode": "patch", "state": "rendered", "why": "not in PATH", "result": None}
+    return {"scenario": scenario, "about": "x", "shared": True, "alone": entry, "switches": {name: entry, "y": dead}, "machine": {"cpu": cpu},
+            "command": []}  # fmt: skip
+
+
+def test_the_table():
+    """The table of a made-up result, and of several as one."""
+    text = output.text(made_up("p2p"))
+    wrong = [f"'{w}' is not in the table:\n{text}" for w in ("2  ", "1–3", "50 %", "0.50", "1.50", "1.5/2.5", "not in PATH", "function only") if w not in text]
+    several = output.merge([made_up("pairs1"), made_up("pairs2"), made_up("pairs2", size="256"), made_up("pairs2", "z")])
+    lines = [line.split()[:5] for line in output.text(output.merge([several])).splitlines()]
+    for row in (["x", "pairs1", "patch", "64", "one"], ["x", "pairs2", "patch", "64", "one"], ["x", "pairs2", "patch", "256", "one"],
+                ["z", "pairs2", "patch", "64", "one"]):  # fmt: skip
+        wrong += [] if lines.count(row) == 1 else [f"{row} is not once in {lines}"]
+    for name, entry in several["switches"].items():
+        if entry["state"] == "measured" and len(output.ceilings(entry["alone"])) != len(entry["result"]["figures"]):
+            wrong.append(f"{name}: not a ceiling for each point")
+    nothing(wrong)
+
+
+@pytest.mark.parametrize("parts, word", [
+    pytest.param([made_up("p2p"), made_up("p2p")], "x was measured twice: p2p 64 one way", id="twice"),
+    pytest.param([made_up("p2p"), made_up("p2v", cpu="another")], "different machines", id="of other machines"),
+])
+def test_results_that_do_not_belong_together(parts, word):
+    with pytest.raises(SwitchError) as e:
+        output.merge(parts)
+    assert word in str(e.value)

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Next hops, routes, and the addresses of the gateway itself. */
+#include <errno.h>
+#include <string.h>
+
+#include <rte_ip.h>
+
+#include "tables_bed.h"
+
+static const uint8_t gateway_mac[6] = {0x02, 0xaa, 0xbb, 0xcc, 0xdd, 0xee};
+static const uint8_t cpe_mac[6] = {0x02, 0x11, 0x22, 0x33, 0x44, 0x55};
+
+static void test_nexthop(void)
+{
+    struct nexthop_spec s = {.port = 2,
+                             .mtu = 1500,
+                             .gateway_mac = gateway_mac,
+                             .via = 0xc6336409,
+                             .has_gre = true,
+                             .has_mpls = true,
+                             .gre_source = 0xc6336401,
+                             .gre_destination = 0xc0000201,
+                             .label = 1048575};
+    static const uint8_t ip_gre[28] = {0x45, 0, 0,   0, 0, 0, 0x40, 0, 64,   47, 0, 0, 198, 51,
+                                       100,  1, 192, 0, 2, 1, 0x20, 0, 0x08, 0,  0, 0, 0,   0};
+    struct rte_ipv4_hdr ip;
+    struct nexthop nh;
+    uint32_t sum;
+
+    nexthop_init(&nh, &s);
+    CU_ASSERT_EQUAL(memcmp(nh.eth, "\0\0\0\0\0\0\x02\xaa\xbb\xcc\xdd\xee\x08\x00", 14), 0);
+    CU_ASSERT_EQUAL(memcmp(nh.ip_gre, ip_gre, sizeof(ip_gre)), 0);
+    CU_ASSERT_EQUAL(nh.max_ip, 1468);
+    CU_ASSERT_EQUAL(nh.mpls, RTE_BE32(0xfffff100));
+    CU_ASSERT_EQUAL(nh.via, RTE_BE32(0xc6336409));
+    CU_ASSERT_EQUAL(nh.port, 2);
+    CU_ASSERT_EQUAL(nh.mac_known, 0);
+    CU_ASSERT_EQUAL(nh.local, 0);
+    CU_ASSERT(nh.has_gre && nh.has_mpls);
+    /* what gre_encap does with ip_sum gives a header that is right */
+    memcpy(&ip, nh.ip_gre, sizeof(ip));
+    ip.total_length = RTE_BE16(48);
+    sum = nh.ip_sum + ip.total_length;
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    ip.hdr_checksum = (rte_be16_t)~sum;
+    CU_ASSERT_EQUAL(rte_raw_cksum(&ip, sizeof(ip)), 0xffff);
+
+    nexthop_set_mac(&nh, cpe_mac);
+    CU_ASSERT_EQUAL(nh.mac_known, 1);
+    CU_ASSERT_EQUAL(memcmp(nh.eth, "\x02\x11\x22\x33\x44\x55\x02\xaa\xbb\xcc\xdd\xee", 12), 0);
+    nexthop_set_mac(&nh, NULL);
+    CU_ASSERT_EQUAL(nh.mac_known, 0);
+    CU_ASSERT_EQUAL(memcmp(nh.eth, "\0\0\0\0\0\0\x02\xaa\xbb\xcc\xdd\xee", 12), 0);
+
+    s.has_gre = false;
+    s.mac = cpe_mac;
+    nexthop_init(&nh, &s);
+    CU_ASSERT_EQUAL(nh.max_ip, 1496);
+    CU_ASSERT_EQUAL(nh.mac_known, 1);
+    CU_ASSERT_EQUAL(nh.via, 0);
+    s.has_mpls = false;
+    nexthop_init(&nh, &s);
+    CU_ASSERT_EQUAL(nh.max_ip, 1500);
+    CU_ASSERT_EQUAL(nh.mpls, 0);
+    s.has_gre = true;
+    nexthop_init(&nh, &s);
+    CU_ASSERT_EQUAL(nh.max_ip, 1472);
+    s.mtu = 20;
+    nexthop_init(&nh, &s);
+    CU_ASSERT_EQUAL(nh.max_ip, 0);
+}
+
+static void test_routes(void)
+{
+    struct route_table *t = route_table_create(3, 100, SOCKET_ID_ANY);
+    struct nexthop_spec s = {.port = 2, .mtu = 1500, .gateway_mac = gateway_mac};
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    CU_ASSERT_EQUAL(route_add(t, 0x0a000000, 8, 1), -EINVAL); /* no such next hop */
+    for (int i = 1; i <= 3; i++)
+        CU_ASSERT_EQUAL(route_add_nexthop(t, &s), i);
+    CU_ASSERT_EQUAL(route_add_nexthop(t, &s), -ENOSPC);
+    CU_ASSERT_EQUAL(t->n_nexthops, 3);
+    CU_ASSERT_EQUAL(route_add(t, 0x0a000000, 8, 0), -EINVAL);
+    CU_ASSERT_EQUAL(route_add(t, 0x0a000000, 8, 4), -EINVAL); /* local, but not by a route */
+    CU_ASSERT_EQUAL(route_add(t, 0x0a000000, 33, 1), -EINVAL);
+    CU_ASSERT_EQUAL(lookup(t, 0x0a010203), 0);
+    CU_ASSERT_EQUAL(route_add(t, 0x0a000000, 8, 1), 0);
+    CU_ASSERT_EQUAL(route_add(t, 0x0a010203, 32, 2), 0);
+    CU_ASSERT_EQUAL(route_add(t, 0x0a010203, 16, 3), 0); /* bits behind the length do not matter */
+    CU_ASSERT_EQUAL(lookup(t, 0x0a000000), 1);
+    CU_ASSERT_EQUAL(lookup(t, 0x0a010203), 2);
+    CU_ASSERT_EQUAL(lookup(t, 0x0a010204), 3);
+    CU_ASSERT_EQUAL(lookup(t, 0x0b000000), 0);
+    CU_ASSERT_EQUAL(route_add(t, 0x0a000000, 8, 2), 0); /* replaced */
+    CU_ASSERT_EQUAL(lookup(t, 0x0a000000), 2);
+    CU_ASSERT(route_table_bytes(t) > 64 << 20 && route_table_bytes(t) < 66 << 20);
+    route_table_free(t);
+    route_table_free(NULL);
+}
+
+static void test_default_route(void)
+{
+    struct route_table *t = route_table_create(3, 100, SOCKET_ID_ANY);
+    struct nexthop_spec s = {.port = 2, .mtu = 1500, .gateway_mac = gateway_mac};
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    for (int i = 1; i <= 3; i++)
+        CU_ASSERT_EQUAL(route_add_nexthop(t, &s), i);
+    CU_ASSERT_EQUAL(route_add(t, 0x80000000, 1, 3), 0);
+    CU_ASSERT_EQUAL(route_add(t, 0, 0, 1), 0);
+    CU_ASSERT_EQUAL(lookup(t, 0), 1);
+    CU_ASSERT_EQUAL(lookup(t, 0x7fffffff), 1);
+    CU_ASSERT_EQUAL(lookup(t, 0x80000000), 3); /* more specific, though it came before */
+    CU_ASSERT_EQUAL(route_add(t, 0, 0, 2), 0);
+    CU_ASSERT_EQUAL(lookup(t, 0), 2);
+    CU_ASSERT_EQUAL(lookup(t, UINT32_MAX), 3);
+    CU_ASSERT_EQUAL(route_add(t, 0, 1, 3), 0);
+    CU_ASSERT_EQUAL(lookup(t, 0), 3);
+    CU_ASSERT_EQUAL(route_add(t, 0, 0, 1), 0);
+    CU_ASSERT_EQUAL(lookup(t, 0), 3);
+    route_table_free(t);
+}
+
+static uint32_t leads_to(const struct route_table *t, uint32_t addr)
+{
+    uint32_t id;
+
+    return rte_lpm_lookup(t->lpm, addr, &id) == 0 ? id : 0;
+}
+
+static void test_remove_routes(void)
+{
+    struct route_table *t = route_table_create(2, 16, SOCKET_ID_ANY);
+    struct nexthop_spec spec = {.mtu = 1500, .gateway_mac = gateway_mac, .mac = cpe_mac};
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    CU_ASSERT_EQUAL(route_add_nexthop(t, &spec), 1);
+    CU_ASSERT_EQUAL(route_add_nexthop(t, &spec), 2);
+    CU_ASSERT_EQUAL(route_add_nexthop(t, &spec), -ENOSPC);
+    route_release_nexthop(t, 1);
+    CU_ASSERT_EQUAL(t->nexthop[1].via, 0);
+    CU_ASSERT_EQUAL(route_add_nexthop(t, &spec), 1);
+    CU_ASSERT_EQUAL(route_add(t, 0, 0, 1), 0);
+    CU_ASSERT_EQUAL(route_add(t, 0x80000000, 1, 2), 0);
+    CU_ASSERT_EQUAL(route_add(t, 0x0a000000, 8, 2), 0);
+    CU_ASSERT(leads_to(t, 0xc0000000) == 2 && leads_to(t, 0x0b000000) == 1);
+    CU_ASSERT_EQUAL(route_remove(t, 0x0a000000, 8), 0);
+    CU_ASSERT_EQUAL(leads_to(t, 0x0a000001), 1);
+    CU_ASSERT_EQUAL(route_remove(t, 0x80000000, 1), 0); /* the default is below it */
+    CU_ASSERT_EQUAL(leads_to(t, 0xc0000000), 1);
+    CU_ASSERT_EQUAL(route_add(t, 0, 1, 2), 0);
+    CU_ASSERT_EQUAL(route_remove(t, 0, 0), 0);
+    CU_ASSERT(leads_to(t, 0xc0000000) == 0 && leads_to(t, 0x0b000000) == 2);
+    CU_ASSERT_EQUAL(route_remove(t, 0, 0), -ENOENT);
+    CU_ASSERT_EQUAL(route_remove(t, 0x80000000, 1), -ENOENT);
+    CU_ASSERT_EQUAL(route_remove(t, 0x0a000000, 8), -ENOENT);
+    /* the gateway's own addresses stay the gateway's */
+    CU_ASSERT_EQUAL(route_add_local(t, 0x0a000005), 0);
+    CU_ASSERT_EQUAL(route_add(t, 0x0a000005, 32, 1), 0);
+    CU_ASSERT_EQUAL(leads_to(t, 0x0a000005), t->local_id);
+    CU_ASSERT_EQUAL(route_remove(t, 0x0a000005, 32), 0);
+    CU_ASSERT_EQUAL(leads_to(t, 0x0a000005), t->local_id);
+    route_table_free(t);
+}
+
+static void test_local(void)
+{
+    struct route_table *t = route_table_create(1, 1, SOCKET_ID_ANY);
+    struct nexthop_spec s = {.port = 2, .mtu = 1500, .gateway_mac = gateway_mac};
+    int rc = 0;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    CU_ASSERT_EQUAL(route_add_nexthop(t, &s), 1);
+    CU_ASSERT_EQUAL(route_add(t, 0, 0, 1), 0);
+    CU_ASSERT_FALSE(route_is_local(t, 0));
+    CU_ASSERT_FALSE(route_is_local(t, ADDR_CPE0));
+    CU_ASSERT_EQUAL(route_add_local(t, 0), -EINVAL);
+    CU_ASSERT_EQUAL(route_add_local(t, ADDR_CPE0), 0);
+    CU_ASSERT_EQUAL(route_add_local(t, ADDR_CPE0), 0);
+    CU_ASSERT(route_is_local(t, ADDR_CPE0));
+    CU_ASSERT_FALSE(route_is_local(t, ADDR_CPE0 + 1));
+    CU_ASSERT_FALSE(route_is_local(t, 0));
+    CU_ASSERT_EQUAL(lookup(t, ADDR_CPE0), t->local_id);
+    CU_ASSERT_EQUAL(lookup(t, ADDR_CPE0 - 1), 1);
+    CU_ASSERT_EQUAL(t->nexthop[t->local_id].local, 1);
+    CU_ASSERT_EQUAL(t->nexthop[1].local, 0);
+    for (uint32_t i = 1; i < LOCAL_SET_SLOTS / 2; i++)
+        rc |= route_add_local(t, 0x0b000000 + i * 0x10001);
+    CU_ASSERT_EQUAL(rc, 0);
+    CU_ASSERT_EQUAL(route_add_local(t, 0x0c000000), -ENOSPC);
+    CU_ASSERT_FALSE(route_is_local(t, 0x0c000000));
+    CU_ASSERT(route_is_local(t, 0x0b000000 + (LOCAL_SET_SLOTS / 2 - 1) * 0x10001));
+    route_table_free(t);
+}
+
+static const struct test tests[] = {
+    {"a next hop's headers", test_nexthop},      {"routes", test_routes},
+    {"the default route", test_default_route},   {"routes go", test_remove_routes},
+    {"the gateway's own addresses", test_local}, {NULL, NULL},
+};
+
+const struct test_program test_program = {"route table", tests, harness_open, harness_close};

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Subscribers and routes in the model of a configuration. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "config_bed.h"
+
+#define TABLE "subscribers = ( { csv = \"t.csv\"; } );\n"
+
+static void ranges(void)
+{
+    struct cfg_model *m = bed_load(
+        PORTS TASKS LAYOUT
+        "subscribers = ( { port = \"a\"; svlan = \"128-255\"; cvlan = \"256-511\";\n"
+        "  ipv4 = \"10.0.0.0/17\"; gre_key = \"0-32767\"; mac = \"02:c0:00:00:00:00\"; },\n"
+        " { port = \"b\"; svlan = 4094; cvlan = \"1-2\"; ipv4 = \"10.1.0.0/24\"; } );\n");
+    const struct cfg_subscriber *s;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    CU_ASSERT_EQUAL_FATAL(m->n_subscribers, 32770);
+    s = &m->subscribers[0x1234];
+    CU_ASSERT_EQUAL(s->port, 0);
+    CU_ASSERT_EQUAL(s->svlan, 128 + 0x12);
+    CU_ASSERT_EQUAL(s->cvlan, 256 + 0x34);
+    CU_ASSERT_EQUAL(s->ipv4, 0x0a001234);
+    CU_ASSERT_EQUAL(s->ipv4_len, 32);
+    CU_ASSERT_TRUE(s->has_gre_key);
+    CU_ASSERT_EQUAL(s->gre_key, 0x1234);
+    CU_ASSERT_TRUE(s->has_mac);
+    CU_ASSERT_EQUAL(s->mac[0], 0x02);
+    CU_ASSERT_EQUAL(s->mac[1], 0xc0);
+    CU_ASSERT_EQUAL(s->mac[4], 0x12);
+    CU_ASSERT_EQUAL(s->mac[5], 0x34);
+    CU_ASSERT_EQUAL(s->line, 4);
+    CU_ASSERT_STRING_EQUAL(m->files[s->file], m->path);
+    s = &m->subscribers[32769];
+    CU_ASSERT_EQUAL(s->port, 1);
+    CU_ASSERT_EQUAL(s->svlan, 4094);
+    CU_ASSERT_EQUAL(s->cvlan, 2);
+    CU_ASSERT_EQUAL(s->ipv4, 0x0a010001);
+    CU_ASSERT_FALSE(s->has_gre_key);
+    CU_ASSERT_FALSE(s->has_mac);
+    config_free(m);
+}
+
+static void csv(void)
+{
+    struct cfg_model *m;
+    const struct cfg_subscriber *s;
+
+    bed_put_text("t.csv", "\xef\xbb\xbf# a byte order mark, CRLF, quotes, spaces, any order\r\n\r\n"
+                          "ipv4, cvlan ,svlan,mac,\"port\"\r\n"
+                          "\"10.0.0.9/29\",1,4094,,b\r\n"
+                          "  # a comment\r\n"
+                          "10.0.0.1 , 0x10,\t7,02:00:00:00:00:07,\"a\"");
+    m = bed_load(PORTS TASKS LAYOUT TABLE);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    CU_ASSERT_EQUAL_FATAL(m->n_subscribers, 2);
+    s = m->subscribers;
+    CU_ASSERT_EQUAL(s[0].ipv4, 0x0a000009);
+    CU_ASSERT_EQUAL(s[0].ipv4_len, 29);
+    CU_ASSERT_EQUAL(s[0].cvlan, 1);
+    CU_ASSERT_EQUAL(s[0].svlan, 4094);
+    CU_ASSERT_FALSE(s[0].has_mac);
+    CU_ASSERT_FALSE(s[0].has_gre_key);
+    CU_ASSERT_EQUAL(s[0].port, 1);
+    CU_ASSERT_EQUAL(s[0].line, 4);
+    CU_ASSERT_NOT_EQUAL(strstr(m->files[s[0].file], "/t.csv"), NULL);
+    CU_ASSERT_EQUAL(s[1].cvlan, 16);
+    CU_ASSERT_EQUAL(s[1].mac[5], 7);
+    CU_ASSERT_TRUE(s[1].has_mac);
+    CU_ASSERT_EQUAL(s[1].line, 6);
+    config_free(m);
+    bed_put_text("t.csv", "port,svlan,cvlan,ipv4,gre_key\na,1,1,10.0.0.1,4294967295\n");
+    m = bed_load(PORTS TASKS LAYOUT TABLE);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    CU_ASSERT_EQUAL(m->subscribers[0].gre_key, UINT32_MAX);
+    CU_ASSERT_TRUE(m->subscribers[0].has_gre_key);
+    config_free(m);
+}
+
+/* A large table is loaded in little time, even with rows in the reverse order, which the search for
+ * overlaps must sort, and even when every row is wrong. */
+static void csv_many(void)
+{
+    struct cfg_model *m;
+    struct timespec a, b;
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+
+    fputs("port,svlan,cvlan,ipv4,gre_key\n", f);
+    for (unsigned i = 262144; i-- > 0;)
+        fprintf(f, "%s,%u,%u,10.%u.%u.%u,%u\n", i & 1 ? "a" : "b", 1 + (i >> 9), 1 + (i >> 1 & 255),
+                i >> 16, i >> 8 & 255, i & 255, i);
+    fclose(f);
+    bed_put("t.csv", text, len);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
+    m = bed_load(PORTS TASKS LAYOUT TABLE);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    CU_ASSERT_EQUAL(m->n_subscribers, 262144);
+    config_free(m);
+    /* four times the subscribers of the paper; the bound leaves room for sanitizers */
+    CU_ASSERT(b.tv_sec - a.tv_sec < 4);
+    for (size_t i = strlen("port,svlan,cvlan,ipv4,gre_key\n"); i < len; i++)
+        if (text[i] == ',' && (text[i - 1] == 'a' || text[i - 1] == 'b'))
+            text[i - 1] = 'c';
+    bed_put("t.csv", text, len);
+    free(text);
+    m = bed_load(PORTS TASKS LAYOUT TABLE);
+    CU_ASSERT_PTR_NULL(m);
+    CU_ASSERT_EQUAL(bed_diags.n, 21);
+    CU_ASSERT_TRUE(bed_said(DIAG_ERROR, "262124 more rows with a wrong port"));
+}
+
+static void routes(void)
+{
+    struct cfg_model *m = bed_load(
+        PORTS TASKS LAYOUT
+        "routes = ( { prefix = \"198.18.0.0/28\"; count = \"4096\"; port = \"a\"; via = "
+        "\"192.0.2.2\"; gre = \"203.0.113.1\"; mpls = 16; },\n"
+        "{ prefix = \"10.0.0.0/8\"; port = \"a\"; via = \"192.0.2.2\"; gre = \"203.0.113.1\";\n"
+        "  mpls = \"16\"; },\n"
+        "{ prefix = \"0.0.0.0/0\"; port = \"b\"; mac = \"02:dd:00:00:00:01\"; mpls = 1048575; },\n"
+        "{ prefix = \"255.255.255.255\"; port = \"b\"; mac = \"02:dd:00:00:00:01\"; } );\n");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    CU_ASSERT_EQUAL_FATAL(m->n_routes, 4099);
+    CU_ASSERT_EQUAL_FATAL(m->n_nexthops, 3);
+    CU_ASSERT_EQUAL(m->routes[4095].prefix, 0xc612fff0);
+    CU_ASSERT_EQUAL(m->routes[4095].len, 28);
+    CU_ASSERT_EQUAL(m->routes[4095].nexthop, 0);
+    CU_ASSERT_EQUAL(m->routes[4096].nexthop,
+                    0); /* a route that leaves as the first does shares the next hop */
+    CU_ASSERT_EQUAL(m->routes[4097].nexthop, 1);
+    CU_ASSERT_EQUAL(m->routes[4097].len, 0);
+    CU_ASSERT_EQUAL(m->routes[4098].nexthop, 2);
+    CU_ASSERT_EQUAL(m->routes[4098].len, 32);
+    CU_ASSERT_EQUAL(m->nexthops[0].via, 0xc0000202);
+    CU_ASSERT_FALSE(m->nexthops[0].mac_set);
+    CU_ASSERT_EQUAL(m->nexthops[0].gre, 0xcb007101);
+    CU_ASSERT_TRUE(m->nexthops[0].has_gre);
+    CU_ASSERT_EQUAL(m->nexthops[0].mpls, 16);
+    CU_ASSERT_EQUAL(m->nexthops[1].mpls, 1048575);
+    CU_ASSERT_TRUE(m->nexthops[1].mac_set);
+    CU_ASSERT_EQUAL(m->nexthops[1].mac[5], 1);
+    CU_ASSERT_FALSE(m->nexthops[1].has_gre);
+    CU_ASSERT_FALSE(m->nexthops[2].has_mpls);
+    config_free(m);
+}
+
+static const struct test tests[] = {
+    {"ranges", ranges}, {"csv", csv}, {"csv many", csv_many}, {"routes", routes}, {NULL, NULL},
+};
+
+const struct test_program test_program = {"config subscribers", tests, bed_open, bed_close};
