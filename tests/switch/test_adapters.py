@@ -51,6 +51,16 @@ def test_configuration(name, mode):
         assert text == f.read()
 
 
+def test_processes_of_a_lab_never_share_a_fanout_group():
+    """net_af_packet joins the group (process id XOR interface index) mod 65536; EINVAL where another interface has it."""
+    switch = adapter("ip-forward")
+    indices = [switch.index(number) for number in range(16)]
+    assert all(0 < i < 1 << 31 for i in indices)
+    for pid in (1, 1000, 4095, 65535, 70000):
+        groups = [[(p ^ i) & 0xFFFF for i in indices] for p in range(pid, pid + 24)]
+        assert len({g for own in groups for g in own}) == sum(len(own) for own in groups)
+
+
 def two(name="testpmd"):
     switch = adapter(name)
     switch.add_port("a")

@@ -11,6 +11,7 @@ from .base import Port, Switch, installed
 
 MTU = 2000  # MTU of veth ends, with room for tags and tunnels
 MODULES = "/sys/module"
+FANOUT_STEP = 1024  # distance of the interface indices of two ports
 
 
 class KernelSwitch(Switch):
@@ -56,10 +57,17 @@ class KernelSwitch(Switch):
                self.inside("sh", "-c", quiet.format("default"))]
         for p in self.ports.values():
             far = f"vb{self.tag}p{p.number}"
-            out += [["ip", "link", "add", far, "mtu", str(MTU), "type", "veth", "peer", "name", p.at, "mtu", str(MTU), "netns", self.netns],
+            out += [["ip", "link", "add", far, "index", str(self.index(p.number)), "mtu", str(MTU), "type", "veth",
+                     "peer", "name", p.at, "mtu", str(MTU), "netns", self.netns],
                     ["sh", "-c", quiet.format(far)], ["ip", "link", "set", far, "up"],
                     ["ip", "-n", self.netns, "link", "set", p.at, "up"]]  # fmt: skip
         return out
+
+    def index(self, number):
+        """Interface index of the VNF's end of a port. net_af_packet joins the fanout group (process id XOR index) mod 65536, and
+        the kernel refuses a group that another interface has. Two processes that start less than FANOUT_STEP processes apart
+        differ in the low bits, which all these indices have in common, and so in their groups."""
+        return (int(self.tag, 16) % 0x7FFF + 1) << 16 | number * FANOUT_STEP
 
     def before(self):
         return [*self.cables(), *self.wiring()]
