@@ -11,7 +11,7 @@
 #include "engine/drops.h"
 #include "engine/task.h"
 #include "options.h"
-#include "telemetry/schema.h"
+#include "telemetry/documents.h"
 
 #define WIDTH     80 /* columns */
 #define INDENT    18 /* columns before what is said of a name */

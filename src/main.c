@@ -20,7 +20,6 @@
 #include "capture/capture.h"
 #include "config/model.h"
 #include "plan/plan.h"
-#include "control/view_metrics.h"
 #include "control/server.h"
 #include "control/view.h"
 #include "control/state.h"
@@ -33,7 +32,6 @@
 #include "telemetry/documents.h"
 #include "telemetry/live.h"
 #include "telemetry/metrics.h"
-#include "telemetry/metrics_engine.h"
 #include "telemetry/report.h"
 
 #define SHOW_S           1.0      /* between two tables, and two samples of the QoS */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/override.h"
+#include "config/read.h"
 
 #define EXPECTED_TEXT 256
 

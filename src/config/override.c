@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* --set PATH=VALUE: values of the command line in the place of those of the file. */
-#include "config/override.h"
+#include "config/read.h"
 
 #include <stdlib.h>
 #include <string.h>

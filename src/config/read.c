@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/override.h"
 #include "config/keys.h"
 
 /* The model and the strings that live as long as the model. */

@@ -162,4 +162,16 @@ void find_clashes(struct claim *c, size_t n,
                   void (*clash)(void *ctx, const struct claim *earlier, const struct claim *later),
                   void *ctx);
 
+/**
+ * Put the values of opt->set[] into the tree of settings below root, before a section is read. Each
+ * is PATH=VALUE, where PATH is TASK.KEY, or leads from the root to a key: "pools.default.mbufs",
+ * "ports.cpe0.mtu", "memory". VALUE is true, false or a string. A key that the tree lacks is added;
+ * the groups above it must be there, except for the pool "default". The reader of the section
+ * checks the key and its value; the place of such an error is "--set PATH=VALUE".
+ */
+void override_values(struct loader *l, config_setting_t *root);
+
+/** The option that gave a setting its value, "--set PATH=VALUE", or NULL where a file did. */
+const char *override_of(const config_setting_t *s);
+
 #endif

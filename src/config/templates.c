@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/override.h"
+#include "config/read.h"
 #include "config/keys.h"
 
 /* The path of a template that can be read, or NULL after an error. */

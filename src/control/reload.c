@@ -12,7 +12,6 @@
 #include "control/delta.h"
 #include "control/rates.h"
 #include "control/request.h"
-#include "control/restart.h"
 #include "plan/plan.h"
 #include "telemetry/metrics.h"
 

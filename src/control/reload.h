@@ -20,4 +20,8 @@ struct reload_options {
  */
 json_t *reload(struct control *c, const struct reload_options *o, struct refusal *why);
 
+/** Append a string to restart for each difference that needs a restart (ports, pools, tasks, the
+ * layout, the dimensions of schedulers and tables): "port 'cpe0': mtu 1500 -> 1600". */
+void restart_needed(const struct cfg_model *now, const struct cfg_model *other, json_t *restart);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "control/restart.h"
+#include "control/reload.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -31,4 +31,8 @@ int subscribers_dump(struct control *c, FILE *to);
 /** The figures of a subscriber as a JSON object. */
 json_t *subscriber_json(const struct control *c, uint32_t id);
 
+/** Offer the metrics of the qos tasks and of each subscriber on the telemetry socket; c must live
+ * until metrics_close(). Returns 0 or -errno. */
+int metrics_qos_add(const struct control *c);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "control/view_metrics.h"
+#include "control/view.h"
 
 #include <math.h>
 #include <stdio.h>

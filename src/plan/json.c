@@ -10,8 +10,7 @@
 
 #include "base/json.h"
 #include "plan/plan.h"
-#include "plan/qos.h"
-#include "plan/text.h"
+#include "plan/make.h"
 
 #define NAME_ROOM 64 /* bytes of an instance's name with its worker */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A plan in the making: the steps of plan_make(), in the order in which they run, and the questions
- * about outputs that several steps ask.
+ * What the files of plan/ share: the steps of plan_make(), in the order in which they run; the
+ * questions about outputs and schedulers that several steps ask; and the words by which text,
+ * picture and JSON show what has no name in the configuration.
  */
 #ifndef PLAN_MAKE_H
 #define PLAN_MAKE_H
@@ -49,5 +50,28 @@ static inline bool output_spreads(const struct cfg_task *t, unsigned output)
 
 /** Does this output lead to the slow path? */
 bool output_is_punt(const struct cfg_task *t, unsigned output);
+
+/** The scheduler (index in qos.schedulers[]) by which a task shapes, or CFG_NONE where the task is
+ * no shaper (qos). */
+uint32_t task_shapes(const struct cfg_task *t);
+
+/** How many packets a task keeps back, of each port that it reads, so that under overload it can
+ * choose what to drop; 0 where the task does not. */
+uint32_t task_holds(const struct cfg_task *t);
+
+/** How many subscribers of the configuration are in a scheduler. */
+uint32_t scheduler_subscribers(const struct cfg_scheduler *s);
+
+/** Name an instance: "route", or "route.2" where the task has several instances. Returns buf. */
+char *instance_name(const struct plan *p, unsigned instance, char *buf, size_t len);
+
+/** List ascending numbers as "0-2,5". Returns buf. */
+char *number_list(const uint16_t *n, unsigned count, char *buf, size_t len);
+
+/** The kind of a ring by its producers: "SP" (single) or "MP" (multi). */
+const char *ring_producers(const struct plan_ring *r);
+
+/** Draw the pipeline, core by core. */
+void plan_draw(const struct plan *p, FILE *to);
 
 #endif

@@ -10,7 +10,6 @@
 
 #include "sched/check.h"
 #include "plan/make.h"
-#include "plan/qos.h"
 
 #define CACHE_LINE     64u
 #define KIB            1024ull

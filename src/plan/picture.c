@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "plan/plan.h"
-#include "plan/text.h"
+#include "plan/make.h"
 
 #define MAX_PREFIX 2048
 #define MAX_EDGES  (TASK_MAX_OUTPUTS * CFG_MAX_PORTS)

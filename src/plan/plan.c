@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "plan/make.h"
-#include "plan/text.h"
 
 static_assert(PLAN_MAX_CORES * CFG_MAX_TASKS < PLAN_NONE, "instances are numbered in 16 bits");
 static_assert(TOPO_MAX_CPUS <= CPU_SETSIZE, "an affinity mask covers every CPU of a layout");

@@ -7,7 +7,6 @@
  * only packets of its own subscribers, and nothing drops packets of any class beside a scheduler
  * that drops by class.
  */
-#include "plan/qos.h"
 
 #include <string.h>
 

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "plan/plan.h"
-#include "plan/qos.h"
-#include "plan/text.h"
+#include "plan/make.h"
 
 #define MAX_COLUMNS 8
 #define CELL        512

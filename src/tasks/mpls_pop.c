@@ -52,8 +52,8 @@ enum {
     DROP_TTL_EXPIRED,
     DROP_NOT_IPV4,
     DROP_UNLABELLED,
-    DROP_NO_SLOW_PATH,
     DROP_FOREIGN_MAC,
+    DROP_NO_SLOW_PATH,
     DROP_OVERLOAD,
     N_DROPS
 };
@@ -87,6 +87,11 @@ struct mpls_pop {
     unsigned max_labels;
     bool drop_unlabelled;
 };
+
+static void rank(const struct task *t, struct rte_mbuf *const *m, uint32_t n, uint8_t *rank)
+{
+    shed_rank(((const struct mpls_pop *)t->state)->dscp, m, n, rank);
+}
 
 static int init(struct task *t, const struct task_env *env)
 {
@@ -197,18 +202,13 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         if (likely(verdict == VERDICT_GOOD) &&
             unlikely(!eth_is_to(frame_bytes(m[i]), task_own_mac(p.port_mac, in_port, m[i]))))
             verdict = DROP_FOREIGN_MAC;
-        if (likely(verdict == VERDICT_GOOD))
-            good[k++] = m[i];
-        else
+        if (unlikely(verdict != VERDICT_GOOD))
             task_refuse(t, OUT_PUNT, m[i], verdict, DROP_NO_SLOW_PATH);
+        else
+            good[k++] = m[i];
     }
     if (likely(k > 0))
         task_emit_burst(t, OUT_TO, good, k);
-}
-
-static void rank(const struct task *t, struct rte_mbuf *const *m, uint32_t n, uint8_t *rank)
-{
-    shed_rank(((const struct mpls_pop *)t->state)->dscp, m, n, rank);
 }
 
 const struct task_type task_mpls_pop = {

@@ -122,10 +122,11 @@ static void special(struct task *t, struct rte_mbuf *m)
     const struct rte_ipv4_hdr *ip = header(m);
     uint32_t total = net16(ip->total_length);
     bool too_big = total > e->mtu[s->port];
+    bool whole = (ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_DF_FLAG)) != 0;
 
     if (ip->time_to_live <= 1) {
         task_punt_back(t, OUT_PUNT, m, PUNT_TTL_EXPIRED, DROP_TTL_EXPIRED);
-    } else if (too_big && (ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_DF_FLAG)) != 0) {
+    } else if (too_big && whole) {
         task_punt_back(t, OUT_PUNT, m, PUNT_TOO_BIG,
                        DROP_TOO_BIG); /* RFC 1812 section 4.3.3.3, RFC 1191 */
     } else if (too_big && !task_has_output(t, OUT_FRAGMENT)) {

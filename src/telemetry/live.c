@@ -8,7 +8,6 @@
 
 #include "engine/ledger.h"
 #include "engine/drops.h"
-#include "engine/stats.h"
 
 #define FCS 4 /* bytes that a frame has on the line and not in memory */
 

@@ -29,6 +29,7 @@ struct metric {
     size_t offset;    /* of the uint64_t in what read() fills in */
 };
 
+struct engine;
 struct metric_out;
 struct task_drop;
 
@@ -78,5 +79,9 @@ void metrics_release(void);
 
 /** No reader looks at any group after this. */
 void metrics_close(void);
+
+/** Offer the metrics of what the engine counts: tasks, ports, pools, cores, the ledger, links. e
+ * must be built and live until metrics_close(). Returns 0 or -errno. */
+int metrics_engine_add(const struct engine *e);
 
 #endif

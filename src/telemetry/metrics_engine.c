@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A group of metrics for each kind of object. */
-#include "telemetry/metrics_engine.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -10,7 +9,6 @@
 
 #include "engine/drops.h"
 #include "engine/ledger.h"
-#include "engine/stats.h"
 #include "telemetry/metrics.h"
 
 #define READ(x)        __atomic_load_n(&(x), __ATOMIC_RELAXED)

@@ -18,7 +18,6 @@
 #include "engine/eal.h"
 #include "engine/ledger.h"
 #include "engine/drops.h"
-#include "engine/stats.h"
 
 static json_t *ports_json(const struct engine *e, const struct ledger *l)
 {

@@ -13,7 +13,7 @@
 
 #include "bench.h"
 #include "engine/drops.h"
-#include "engine/stats.h"
+#include "engine/ledger.h"
 #include "provision.h"
 
 static void write_config(FILE *f, const struct graph_text *text)

@@ -13,7 +13,6 @@
 #include "engine/drops.h"
 #include "engine/ledger.h"
 #include "engine/link.h"
-#include "engine/stats.h"
 #include "graph.h"
 
 static unsigned lose; /* packets that task_leaky forgets in each burst */

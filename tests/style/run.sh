@@ -52,6 +52,8 @@ rule "config and plan include of sched only what is free of DPDK" "$(grep -rnE '
 rule "tasks do not include each other" "$(grep -rnE '#include "tasks/' src/tasks --include='*.c' | awk -F: '
     { folder = $1; sub("^src/", "", folder); own = folder; sub("[.]c$", ".h", own); sub("/[^/]*$", "/", folder)
       split($3, word, "\""); if (word[2] != own && (folder == "tasks/" || index(word[2], folder) != 1)) print }')"
+rule "a folder of src has at most 30 sources" "$(find src -name '*.[ch]' -printf '%h\n' | sort | uniq -c | awk '$1 > 30')"
+rule "a source has at most 500 lines" "$(find src -name '*.[ch]' -exec wc -l {} + | awk '$2 != "total" && $1 > 500')"
 rule "no shell is built from a string" "$(grep -nE '\b(system|popen|execl[pe]?)\(' $code
     grep -nE 'shell ?= ?True|os\.(system|popen)|getoutput\(|create_subprocess_shell' $scripts | grep -v style/run.sh)"
 rule "the folders of Python modules are named once, in tests/meson.build" "$(grep -nE '\bsys\.path\b' $scripts | grep -v style/run.sh)"
