@@ -223,10 +223,11 @@ def test_one_that_is_killed(b):
 def test_a_gateway_that_stops(lab, b):
     """A stop with a dpdk-dumpcap attached: it balances and leaves nothing; dpdk-dumpcap ends by itself."""
     d = Dumpcap(b, "last.pcapng", "-i", "1")
+    dropped = b.ask("show-ledger")["ledger"]["dropped"]  # by generators, where their core is slow
     report = b.end()
     ledger = report["ledger"]
     wrong = [] if report["memory"] == "shared" else [f"memory: {report['memory']}"]
-    if not ledger["balances"] or ledger["dropped"] or ledger["unexplained"]:
+    if not ledger["balances"] or ledger["dropped"] != dropped or ledger["unexplained"]:
         wrong.append(f"the ledger: {ledger}")
     if lab.files():
         wrong.append(f"files are left: {lab.files()}")

@@ -48,7 +48,7 @@ def core_stalled(ctx):
     with Vbng(ctx, "--share-cpus", stages(ctx)) as v:
         v.wait_for_packets("sink", 1000)
         with StoppedThread(v.thread(2)):
-            row.saw = v.line(r"core 2 \(.*second\) has stalled: no round for 0\.5 s; its thread is stopped")
+            row.saw = v.line(r"core 2 \(.*second\) has stalled: no round for 0\.[5-9] s; its thread is stopped")
             row.expect(row.saw, f"the watchdog is silent: {v.log()}")
             before = v.ask("/vbng/core/get,2")
             row.expect(v.wait_for_packets("first", 10000), "the other cores do not go on")
@@ -57,7 +57,7 @@ def core_stalled(ctx):
             during = v.ask("/vbng/core/get,2")
             row.expect(during["stalls"] == 1 and during["stalled_ns"] >= before["stalled_ns"] + 3e8 and before["stalled_ns"] >= 5e8,
                        f"telemetry does not count the stall: {before} {during}")  # fmt: skip
-            row.expect(v.line("no round for 1.0 s"), "it is not said again")
+            row.expect(v.line(r"no round for 1\.\d s"), "it is not said again")
         row.recovery = v.line(r"core 2 \(.*\) goes on after")
         row.expect(row.recovery, "its end is not said")
         row.expect(v.wait_for_packets("sink", 1000), "packets do not flow again")
