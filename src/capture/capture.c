@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The file of a capture, its points, its start and its end; writer.c does the work between. */
+/* A capture from start to end: its file and its points in the graph. writer.c fills the file. */
 #include "capture/capture.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static const char *file_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* Do both descriptors stand for the same folder? */
+/* Tell whether two descriptors are of the same folder. */
 static bool is_same(int a, int b)
 {
     struct stat x, y;
@@ -118,7 +118,7 @@ static int create_file(int folder, const char *path, bool replace, char *why, si
     return fd;
 }
 
-/* What the capture wants of each port and instance. */
+/* Set the wants of each port and instance (struct tap_wants). */
 static void make_wants(struct capture *c, const struct capture_spec *spec)
 {
     struct tap_wants *w = &c->wants;

@@ -21,9 +21,10 @@ struct frames_of {
 struct frames_of frames_of_subscriber(const struct subscriber *s);
 
 /**
- * Is a frame the subscriber's? A frame with two tags is, if the tags and the port are; port:
- * TAP_ANY_PORT for the one that the mbuf names, if it does. GRE over IPv4, with or without MPLS: if
- * the key is. Other IPv4: if source or destination is. No other frame is. of: a struct frames_of.
+ * Tell whether a frame belongs to the subscriber: a frame with two tags by tags and port, GRE over
+ * IPv4 (with or without MPLS) by its key, other IPv4 by source or destination; no other frame does.
+ * of: a struct frames_of. port: the configuration's number, or TAP_ANY_PORT for the one that the
+ * mbuf names.
  */
 bool is_frame_of(const void *of, const struct rte_mbuf *m, uint16_t port);
 

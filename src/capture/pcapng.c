@@ -70,7 +70,7 @@ static size_t padded(size_t n)
     return (n + 3) & ~(size_t)3;
 }
 
-/* Bytes, and zeros up to a multiple of 4. */
+/* Append bytes, and zeros up to a multiple of 4. */
 static void put_padded(struct pcapng *f, const void *data, size_t n)
 {
     static const uint8_t zeros[3];
@@ -103,7 +103,7 @@ static void put_count(struct pcapng *f, uint16_t code, uint64_t value)
     put_option(f, code, &value, sizeof(value));
 }
 
-/* 4.6: a time in an option is its upper half first. */
+/* Append a time as an option has it: upper half first (section 4.6). */
 static void put_time(struct pcapng *f, uint16_t code, uint64_t ns)
 {
     const uint32_t halves[2] = {(uint32_t)(ns >> 32), (uint32_t)ns};

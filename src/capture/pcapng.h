@@ -48,11 +48,11 @@ struct pcapng {
 void pcapng_begin(struct pcapng *f, int fd, uint64_t limit, const char *program,
                   const char *comment);
 
-/** snaplen 0: packets are whole. */
+/** Append an interface. snaplen 0: packets are whole. */
 void pcapng_interface(struct pcapng *f, const char *name, const char *description,
                       uint32_t snaplen);
 
-/** Would no packet of any size fit below the limit? */
+/** Tell whether the file is full: not even the shortest packet fits below the limit. */
 bool pcapng_is_full(const struct pcapng *f);
 
 /** Returns 0, or -EFBIG where it would not fit below the limit: nothing was written then. */

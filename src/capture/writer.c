@@ -100,7 +100,8 @@ static int write_record(struct capture *c, const struct tap_record *r)
     return 0;
 }
 
-/* The ring whose oldest record is the oldest of all and older than the horizon, or NULL. */
+/* Find the ring with the oldest record of all, if it is older than the horizon. Returns NULL
+ * without one. */
 static struct tap_ring *next_ring(const struct capture *c, uint64_t horizon)
 {
     struct tap_ring *first = NULL;
@@ -116,7 +117,7 @@ static struct tap_ring *next_ring(const struct capture *c, uint64_t horizon)
     return first;
 }
 
-/* A TSC before which no core will write anything any more. */
+/* Find the horizon: a TSC before which no core writes a record any more. */
 static uint64_t horizon_of_all(const struct capture *c)
 {
     uint64_t horizon = UINT64_MAX;

@@ -22,7 +22,7 @@
 #define IPV4_LEN   20
 #define LABEL_LAST 0x100 /* the S bit */
 
-/** A frame that is being built, from its beginning to its end. */
+/** A frame under construction; bytes are appended. */
 struct builder {
     const struct frame_spec *s;
     const struct cfg_model *m;
@@ -59,7 +59,7 @@ static int find_port(struct builder *b)
                  near ? near : "", near ? "'?" : "");
 }
 
-/* The first next hop on the port that has what is asked for, or NULL. */
+/* Find the first next hop on the port with the wanted property. Returns NULL without one. */
 static const struct nexthop *nexthop_on(const struct builder *b, bool with_gre)
 {
     const struct route_table *r = b->t->routes;
@@ -170,8 +170,8 @@ static int put_tunnel(struct builder *b, uint32_t len)
     return 0;
 }
 
-/* Of what the packet carries. Its checksum is right, or, of UDP, 0; a TCP segment is a SYN whose
- * checksum nobody here reads. */
+/* Append the transport header. The ICMP checksum is right, that of UDP is 0 (none); a TCP segment
+ * is a SYN without checksum, as no task reads it. */
 static void put_payload(struct builder *b, uint32_t len)
 {
     const struct frame_spec *s = b->s;

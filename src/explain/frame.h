@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From the words to the bytes: what was not said is as the gateway expects it. */
+/* Building the frame of a description: fields without a word are as the gateway expects them. */
 #ifndef EXPLAIN_FRAME_H
 #define EXPLAIN_FRAME_H
 

@@ -16,7 +16,7 @@
 #define FCS         4
 #define MOST_LABELS 16
 
-/** What is left of the frame. */
+/** The part of the frame that has not been read yet. */
 struct rest {
     FILE *to;
     const uint8_t *p;
@@ -52,7 +52,7 @@ static void print_mac(FILE *to, const uint8_t *mac)
     fputs(format_mac(mac, text, sizeof(text)), to);
 }
 
-/* Tags, as many as there are. Returns the EtherType behind them, or 0 where the frame ends. */
+/* Print all VLAN tags. Returns the EtherType behind them, or 0 where the frame ends. */
 static uint16_t print_ethernet(struct rest *r)
 {
     uint16_t type;
@@ -76,7 +76,7 @@ static uint16_t print_ethernet(struct rest *r)
     return type;
 }
 
-/* Returns whether the bottom of the stack was there. */
+/* Print the label stack. Returns whether its bottom was there. */
 static bool print_labels(struct rest *r)
 {
     for (unsigned i = 0; i < MOST_LABELS && r->len >= MPLS_ENTRY_LEN; i++) {
@@ -120,7 +120,7 @@ static void print_fragment(FILE *to, uint16_t bits)
         fprintf(to, " fragment at %u%s", offset, (bits & RTE_IPV4_HDR_MF_FLAG) != 0 ? "+" : "");
 }
 
-/* Returns the protocol that follows, or -1 where nothing can. */
+/* Print the IPv4 header. Returns the protocol that follows, or -1 where none can. */
 static int print_ipv4(struct rest *r)
 {
     const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)r->p;
@@ -145,7 +145,7 @@ static int print_ipv4(struct rest *r)
     return (bits & RTE_IPV4_HDR_OFFSET_MASK) == 0 ? ip->next_proto_id : -1;
 }
 
-/* Returns whether IPv4 follows. */
+/* Print the GRE header. Returns whether IPv4 follows. */
 static bool print_gre(struct rest *r)
 {
     uint16_t flags = r->len >= GRE_LEN ? gre_flags(r->p) : UINT16_MAX;

@@ -35,7 +35,7 @@ static const char *queue_name(unsigned queue)
     return names[queue % QOS_QUEUES];
 }
 
-/* Bits that are set, from the left. */
+/* Count the leading ones of a mask. */
 static unsigned prefix_len(rte_be32_t mask)
 {
     return (unsigned)__builtin_popcount(mask);
@@ -66,7 +66,7 @@ static void print_path(uint32_t path, FILE *to)
         fprintf(to, "%s of pipe %" PRIu32 "\n", queue_name(path), path / QOS_QUEUES);
 }
 
-/* The longest rule for an address that leads to this next hop. */
+/* Find the longest prefix of an address whose route leads to this next hop. */
 static void print_prefix(const struct route_table *r, uint32_t address, uint32_t id, FILE *to)
 {
     char text[32];
@@ -114,7 +114,7 @@ static void print_nexthop(const struct explain *x, uint32_t id, const struct wal
     fputc('\n', to);
 }
 
-/* The subscriber's rate, and how full his queue is. */
+/* Write the subscriber's rate, and how full the queue of the packet is. */
 static void print_shaping(const struct explain *x, unsigned instance, uint32_t path, FILE *to)
 {
     const struct qos *q = qos_state(x->e->tasks[instance]);

@@ -23,7 +23,7 @@ struct reader {
     size_t err_len;
 };
 
-/* Write the reason. Returns -EINVAL. */
+/* Write the reason into err. Returns -EINVAL. */
 static int wrong(struct reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 static int wrong(struct reader *r, const char *fmt, ...)
@@ -98,7 +98,7 @@ static bool number_next(struct reader *r)
     return isdigit((unsigned char)*word) && memchr(word, '.', word_len(word)) == NULL;
 }
 
-/* "128.256": one dot. */
+/* Tell whether a word is a pair of VLAN ids, "128.256": digits and one dot. */
 static bool looks_like_tags(const char *word)
 {
     const char *dot = strchr(word, '.');
@@ -117,7 +117,7 @@ static int take_tags(struct reader *r)
     return 0;
 }
 
-/** n and at mean what the keyword's function makes of them. */
+/** A keyword; n and at are arguments of its function. */
 struct keyword {
     const char *name;
     int (*take)(struct reader *r, const struct keyword *k);

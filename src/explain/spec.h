@@ -17,7 +17,8 @@
 
 enum spec_kind { SPEC_IPV4, SPEC_ARP_REQUEST, SPEC_ARP_REPLY, SPEC_BYTES };
 
-/** Addresses in host order. What was not said is 0, or has its default. */
+/** A description; addresses are in host order, and a field without a word is 0 or has its default.
+ */
 struct frame_spec {
     enum spec_kind kind;
     char port[64];
@@ -35,12 +36,12 @@ struct frame_spec {
     uint32_t tunnel_source, tunnel_destination;
 
     bool has_addresses;
-    uint32_t source, destination; /* of ARP: who asks or answers, and whom */
+    uint32_t source, destination; /* of ARP: sender and target protocol address */
     uint8_t dscp, ttl;            /* ttl: default 64 */
     bool dont_fragment;
     uint8_t protocol; /* default UDP */
     uint16_t source_port, destination_port;
-    uint32_t size; /* of the frame with FCS; 0: as short as it can be */
+    uint32_t size; /* of the frame with FCS; 0: the least that holds the headers */
 
     bool has_from, has_to;
     uint8_t from[6], to[6];
@@ -49,7 +50,7 @@ struct frame_spec {
     uint8_t bytes[SPEC_MAX_FRAME];
 };
 
-/** Returns 0, or -EINVAL with the word and what was expected in err. */
+/** Parse a description. Returns 0, or -EINVAL with the word and what was expected in err. */
 int spec_parse(const char *text, struct frame_spec *s, char *err, size_t len);
 
 #endif

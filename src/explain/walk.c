@@ -10,7 +10,7 @@
 #include "explain/headers.h"
 #include "explain/walker.h"
 
-/* One more element of a list; a list of a power of two elements is full. */
+/* Add an element to a list, whose room is the next power of two. */
 static void *grow(void *list, unsigned n, size_t size)
 {
     if ((n & (n - 1)) == 0)
@@ -90,7 +90,7 @@ static void print_frame(const struct walk_frame *f, FILE *to)
     fputc('\n', to);
 }
 
-/* Lines, indented. */
+/* Print lines, indented. */
 static void print_notes(const char *notes, FILE *to)
 {
     while (notes != NULL && *notes != '\0') {
@@ -164,7 +164,7 @@ static void print_step(const struct walk *w, const struct walk_step *s, FILE *to
         print_end(w, s, &s->end[i], to);
 }
 
-/* By which ports, each named once. */
+/* Print the ports by which packets leave, each once. */
 static void print_ports(const struct walk *w, FILE *to)
 {
     bool named[CFG_MAX_PORTS] = {false};

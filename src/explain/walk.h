@@ -21,7 +21,7 @@ struct walk_end {
     uint64_t n; /* packets; 1 for an output */
 
     /* END_OUTPUT */
-    unsigned packet; /* 1: the one that was asked for; others were made on the way */
+    unsigned packet; /* 1: the frame in question; above: packets that tasks made of it */
     const char *output;
     bool punted;  /* to the slow path */
     uint16_t way; /* of the output's destinations */
@@ -41,11 +41,11 @@ struct walk_step {
 };
 
 enum walk_verdict {
-    WALK_SENT,     /* all that became of it leaves by ports */
+    WALK_SENT,     /* the packet, or all its fragments, leaves by ports */
     WALK_ANSWERED, /* by the slow path, instead of being sent */
-    WALK_DROPPED,  /* it, or some of what became of it, is dropped */
-    WALK_CONSUMED, /* it ends where it should: in a sink, or it only taught a MAC */
-    WALK_ENDLESS,  /* it goes round and round */
+    WALK_DROPPED,  /* the packet, or a fragment of it, is dropped */
+    WALK_CONSUMED, /* the packet ends in a sink, or only taught a MAC */
+    WALK_ENDLESS,  /* the packet runs in a loop of links */
 };
 
 struct walk {
@@ -71,10 +71,10 @@ static inline unsigned walk_next(const struct walk *w, const struct walk_end *en
     return end->to.kind == DEST_RING ? w->plan->rings[end->to.index].consumer : end->to.index;
 }
 
-/** "sent", "answered", "dropped", "consumed", "endless" */
+/** Name a verdict: "sent", "answered", "dropped", "consumed" or "endless". */
 const char *walk_verdict_name(enum walk_verdict verdict);
 
-/** Lines for people. */
+/** Print the walk as lines for people. */
 void walk_print(const struct walk *w, FILE *to);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the makers of a walk share: walker.c goes from task to task, notes.c tells what each task
- * found out, walk.c keeps and prints it. */
+/* Parts of the walker that its files share: walker.c goes from task to task, notes.c writes what
+ * each task found out, walk.c keeps and prints the walk. */
 #ifndef EXPLAIN_WALKER_H
 #define EXPLAIN_WALKER_H
 
@@ -15,11 +15,11 @@ struct explain {
     struct look_pool pool[CFG_MAX_POOLS]; /* mp NULL: not needed yet */
 };
 
-/** With the room that mbufs of a pool of the configuration have; made when it is first asked for.
- * NULL: no memory. */
+/** Find the pool for dry runs whose mbufs have the room of a pool of the configuration; the first
+ * call makes it. Returns NULL without memory. */
 const struct look_pool *explain_pool(struct explain *x, uint32_t pool);
 
-/** What the mbuf says of its packet (engine/meta.h). */
+/** Metadata of a packet, read from its mbuf (engine/meta.h). */
 struct meta {
     uint32_t subscriber, path;
     uint16_t nexthop;

@@ -109,7 +109,8 @@ static void print_drops(const struct task_schema *schema, const struct task_stat
         fprintf(to, "%slink_full %" PRIu64, sep, t->full);
 }
 
-/* What only this type of task counts, apart from the drops: those that are not 0. */
+/* Print the figures that only this type of task has (task_type.stat_names), where they are not 0.
+ */
 static void print_figures(const struct engine *e, unsigned task, FILE *to)
 {
     const char *const *names = stats_figure_names(e, task);

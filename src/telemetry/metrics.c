@@ -64,7 +64,7 @@ static const struct metric_group *group_of(const char *cmd)
     return NULL;
 }
 
-/* The number that a parameter is; 0 without one. Returns -1 where it is none. */
+/* Read a parameter as a number; a missing one is 0. Returns -1 where the text is no number. */
 static long number_of(const char *params)
 {
     char *end;
@@ -241,7 +241,7 @@ static void put_csv(const struct metric_group *g, unsigned first, char *text, si
     text[used] = '\0';
 }
 
-/* The greatest first; where they are equal, in the order of their numbers. */
+/* Order by value, greatest first, and equal values by number of the object. */
 static int by_rank(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;
@@ -251,7 +251,7 @@ static int by_rank(const void *a, const void *b)
     return x->i < y->i ? -1 : 1;
 }
 
-/* Does a metric count where things are ranked by a key? "drops" is up_drops and down_drops. */
+/* Tell whether a metric adds to the rank by a key: "drops" takes up_drops and down_drops. */
 static bool ranks_by(const struct metric *m, const char *key, size_t len)
 {
     size_t whole = strlen(m->key);

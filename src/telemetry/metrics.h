@@ -77,7 +77,7 @@ int metrics_add(const struct metric_group *g);
 void metrics_hold(void);
 void metrics_release(void);
 
-/** No reader looks at any group after this. */
+/** Withdraw all groups; no reader looks at them afterwards. */
 void metrics_close(void);
 
 /** Offer the metrics of what the engine counts: tasks, ports, pools, cores, the ledger, links. e

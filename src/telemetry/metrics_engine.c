@@ -272,7 +272,7 @@ struct link_figures {
     uint64_t kind, sent, full, depth, size, high_water;
 };
 
-/* The values of the metric kind, which other programs know. */
+/* Values of the metric "kind": part of the interface to other programs. */
 enum { KIND_CALL, KIND_RING, KIND_PORT };
 
 static const struct metric link_metrics[] = {

@@ -64,7 +64,7 @@ static json_t *figures_json(const struct engine *e, unsigned task)
     return figures;
 }
 
-/* What a type measures by itself, or NULL. */
+/* The result of task_type.report, as JSON; NULL for a type without one. */
 static json_t *measured_json(const struct engine *e, unsigned task)
 {
     const struct task *instances[e->plan->n_instances];
@@ -209,7 +209,7 @@ void sample_take(struct sample *s)
         return;
     write_lines(s, now);
     s->next += s->period;
-    if (s->next < now) /* what was missed is not made up for */
+    if (s->next < now) /* a sample that came too late is left out */
         s->next = now;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a run did, as JSON: for tests and measuring tools. The keys are stable; see doc/report.md.
+/* The report of a run, as JSON, for tests and measuring tools. Its keys are stable (doc/report.md).
  */
 #ifndef TELEMETRY_REPORT_H
 #define TELEMETRY_REPORT_H
@@ -29,7 +29,7 @@ struct sample *sample_open(const struct engine *e, const char *path, uint64_t pe
  * cores write without stopping them, so that a packet under way may be in one counter only. */
 void sample_take(struct sample *s);
 
-/** A last sample, then close the file; s may be NULL. Returns 0 or -errno with the reason on
+/** Take a last sample and close the file; s may be NULL. Returns 0 or -errno with the reason on
  * stderr. */
 int sample_close(struct sample *s);
 

@@ -167,7 +167,7 @@ static void end_all(struct task *t)
         gen_stream_stop(t, s, STREAM_ENDED);
 }
 
-/* Hand a burst to the output, and see what it did not take. */
+/* Hand a burst to the output, and count what the output did not take. */
 static void emit(struct task *t, struct gen_stream *s, struct rte_mbuf **m, unsigned n)
 {
     const struct out *to = t->output[OUT_TO];
@@ -189,8 +189,8 @@ static void note_cost(struct gen *g, uint64_t cycles, unsigned n)
     g->timed_packets += n;
 }
 
-/* What the pool gives next is what lies on top of this core's cache. Where that is empty, or were
- * otherwise one day, lines come later or in vain, and nothing else. */
+/* Prefetch the mbufs that the pool hands out next: those on top of this core's cache. A wrong guess
+ * costs a line, not correctness. */
 static struct gen_coming coming(const struct gen *g)
 {
     const struct rte_mempool_cache *c = rte_mempool_default_cache(g->pool, rte_lcore_id());
@@ -201,7 +201,7 @@ static struct gen_coming coming(const struct gen *g)
                                .n = RTE_MIN(c->len, (uint32_t)g->burst)};
 }
 
-/* A burst of a stream that has something to do. Returns how many packets it made. */
+/* Make a burst of a stream that is due. Returns its number of packets. */
 static unsigned serve(struct task *t, struct gen_stream *s, uint64_t now)
 {
     struct gen *g = t->state;
@@ -237,7 +237,7 @@ static unsigned serve(struct task *t, struct gen_stream *s, uint64_t now)
     return n;
 }
 
-/* One stream in a poll, each in its turn. */
+/* Serve one stream in each poll, in turn. */
 static uint16_t gen_poll(struct task *t, uint64_t now)
 {
     struct gen *g = t->state;
@@ -333,7 +333,7 @@ void gen_check(const struct cfg_model *m, const struct cfg_task *t, struct diags
 
 /* Changes of streams while they run, on their own core. */
 
-/* The streams that a change is about: first..end. */
+/* The streams that a change concerns: first..end. */
 static struct gen_stream *first_of(struct gen *g, const struct gen_change *c,
                                    struct gen_stream **end)
 {

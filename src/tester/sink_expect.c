@@ -8,7 +8,7 @@
 #define IPV4_ADDRS 8
 #define ETHER_TYPE 12
 
-/* The bits of a kind while they are collected: bytes of the frame. */
+/* Bits of a kind, as bytes of the frame, while they are collected. */
 struct bits {
     uint8_t form[EXPECT_WORDS * 8], kind[N_WRONG][EXPECT_WORDS * 8];
 };
@@ -59,7 +59,7 @@ static const struct template_layer *layer_at(const struct pkt_template *t, unsig
     return l;
 }
 
-/* An address that varies with user says who the subscriber is. */
+/* An address that varies with the variable "user" names the subscriber. */
 static void add_subscriber(struct bits *b, const struct pkt_template *t,
                            const struct template_field *f)
 {
@@ -73,8 +73,8 @@ static void add_subscriber(struct bits *b, const struct pkt_template *t,
     }
 }
 
-/* Nothing is known of a field that varies with another variable: leave out all bits that it can
- * reach. */
+/* A field that varies with another variable than "user" cannot be predicted: leave out all bits
+ * that the variable can reach. */
 static void leave_out(struct bits *b, const struct pkt_template *t, const struct template_field *f)
 {
     const uint32_t most = t->vars[f->var].last >> f->shift;

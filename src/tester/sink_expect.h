@@ -49,13 +49,13 @@ struct expect {
     uint64_t form[EXPECT_WORDS], kind[N_WRONG][EXPECT_WORDS]; /* parts of mask */
 };
 
-/** Refuses a template that nothing can be compared with; loc: where it is named. */
+/** Refuse a template that nothing can be compared with; loc: the key that names the template. */
 void expect_check(const struct pkt_template *t, struct loc loc, struct diags *d);
 
 /** Zeroed before; the template has passed expect_check(). */
 void expect_init(struct expect *e, const struct pkt_template *t);
 
-/** Which kinds are wrong, as bits 1 << enum wrong; diff: the words of the headers that differ. */
+/** Tell which kinds are wrong, as bits 1 << enum wrong; diff: bits of the headers that differ. */
 unsigned expect_explain(const struct expect *e, const uint64_t *diff, uint32_t stamp_at);
 
 /** Compare a frame whose stamp was found at stamp_at. Returns bits 1 << enum wrong. */

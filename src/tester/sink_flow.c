@@ -39,7 +39,7 @@ struct flow *flow_search(struct flow_table *t, uint32_t key)
     return t->last;
 }
 
-/* The greatest number so far: the words between the last one and it are begun, too. */
+/* Advance the window to a new greatest number, and clear the words between the last one and it. */
 static void go_ahead(struct flow *f, uint64_t number)
 {
     uint64_t begun = (f->next + 63) / 64, last = number / 64;
@@ -58,7 +58,7 @@ void flow_count_jump(struct flow *f, int32_t ahead)
     uint64_t number, behind = (uint64_t) - (int64_t)ahead, *word;
 
     if (f->unique == 0)
-        f->first = (uint32_t)ahead; /* the sink has begun after the generator */
+        f->first = (uint32_t)ahead; /* the sink started after the generator */
     if (ahead > 0 || f->unique == 0) {
         go_ahead(f, f->next + (uint32_t)ahead);
         return;

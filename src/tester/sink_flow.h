@@ -4,8 +4,8 @@
  * generator, called a flow here. Their numbers (stamp.seq) begin with 0 and have no gaps when they
  * leave.
  *
- * A flow remembers of the last FLOW_WINDOW numbers which have come. So the second copy of a packet
- * is a duplicate (RFC 5560), and the first copy of a packet whose number is not
+ * A flow keeps a bit for each of the last FLOW_WINDOW numbers: has the packet come? So the second
+ * copy of a packet is a duplicate (RFC 5560), and the first copy of a packet whose number is not
  * greater than all before it is reordered (RFC 4737 section 3.3). A packet that is further behind
  * is late: it may be either, and cannot be told. Lost is what has not come, up to the greatest
  * number that has: gaps that were never filled, or only by late packets.
@@ -63,7 +63,7 @@ static inline uint32_t flow_key(uint16_t stream, uint8_t instance)
 int flow_table_init(struct flow_table *t, unsigned max, int socket);
 void flow_table_fini(struct flow_table *t);
 
-/** The flow with a key; the first packet of one makes it. NULL: there is no room for another. */
+/** Find the flow with a key, or make one. Returns NULL where there is no room for another. */
 struct flow *flow_search(struct flow_table *t, uint32_t key);
 
 static inline struct flow *flow_find(struct flow_table *t, uint32_t key)
@@ -92,7 +92,7 @@ static inline void flow_count(struct flow *f, uint32_t seq)
     f->unique++;
 }
 
-/** Packets that have not come, of those up to the greatest number. */
+/** Count the packets lost: numbers up to the greatest one that have not come. */
 static inline uint64_t flow_lost(const struct flow *f)
 {
     return f->next - f->unique;
