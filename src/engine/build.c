@@ -21,6 +21,7 @@
 #include "engine/backlog.h"
 #include "engine/engine.h"
 #include "engine/link.h"
+#include "plan/facts.h"
 
 /* Outputs with back-pressure behind one input: those beyond drop when full instead of waiting. */
 #define MAX_GATES 1024
@@ -169,7 +170,31 @@ static void *zalloc(size_t size, int socket)
     return p != NULL ? p : rte_zmalloc(NULL, RTE_MAX(size, 1u), RTE_CACHE_LINE_SIZE);
 }
 
-static int make_task(struct engine *e, unsigned i)
+/* Has a task a connected output to the slow path? */
+static bool punts(const struct cfg_task *t)
+{
+    const struct task_output *out = t->schema->outputs;
+
+    for (unsigned o = 1; out[0].name != NULL && out[o].name != NULL; o++)
+        if (strcmp(out[o].name, "punt") == 0 && t->output[o].n_dests > 0)
+            return true;
+    return false;
+}
+
+/* Make what limits the sources of an instance that punts. facts: of the packets that it takes. */
+static int limit_punts(struct engine *e, struct task *t, uint32_t facts)
+{
+    if (!punts(t->cfg))
+        return 0;
+    t->punted = zalloc(sizeof(*t->punted), instance_socket(e, t->instance));
+    if (t->punted == NULL)
+        return -ENOMEM;
+    t->punted->rates = &e->punt_rates;
+    t->punted->by_subscriber = (plan_facts_at_output(t->cfg, 0, facts) & FACT_SUBSCRIBER) != 0;
+    return 0;
+}
+
+static int make_task(struct engine *e, unsigned i, uint32_t facts)
 {
     const struct plan_instance *inst = &e->plan->instances[i];
     const struct cfg_task *cfg = task_cfg(e, i);
@@ -190,7 +215,7 @@ static int make_task(struct engine *e, unsigned i)
     for (unsigned o = 0; o < TASK_MAX_OUTPUTS; o++)
         t->n_outs += inst->output[o].n_dests;
     t->outs = zalloc(t->n_outs * sizeof(t->outs[0]), socket);
-    return t->state == NULL || t->outs == NULL ? -ENOMEM : 0;
+    return t->state == NULL || t->outs == NULL ? -ENOMEM : limit_punts(e, t, facts);
 }
 
 static void connect_dest(struct engine *e, struct out *o, const struct plan_dest *d)
@@ -353,6 +378,7 @@ static int init_task(struct engine *e, unsigned i, struct tables *tables)
         .pool = e->pools[t->cfg->pool],
         .socket = instance_socket(e, i),
         .tsc_hz = rte_get_tsc_hz(),
+        .punt_rates = &e->punt_rates,
     };
     int rc = t->type->init != NULL ? t->type->init(t, &env) : 0;
 
@@ -381,10 +407,12 @@ static int make_backlogs(struct core *c, int socket)
 
 int engine_build(struct engine *e, struct tables *tables)
 {
+    uint32_t facts[CFG_MAX_TASKS];
     int rc = 0;
 
+    plan_facts(e->plan->cfg, facts);
     for (unsigned i = 0; rc == 0 && i < e->plan->n_instances; i++)
-        rc = make_task(e, i);
+        rc = make_task(e, i, facts[e->plan->instances[i].task]);
     for (unsigned i = 0; rc == 0 && i < e->plan->n_instances; i++)
         connect_outputs(e, i);
     for (unsigned i = 0; rc == 0 && i < e->plan->n_cores; i++)

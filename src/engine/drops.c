@@ -6,6 +6,12 @@ const struct task_drop engine_drops[N_ENGINE_DROPS] = {
      DROP_NO_PATH] = {"no_path",
                       "No link leads from the task to the port where the packet should leave",
                       "Connect the task's output to a task that sends to that port."},
+    [DROP_PUNT_LIMITED - DROP_NO_PATH] =
+        {"punt_limited",
+         "Its subscriber, or the core port, has had its share of the slow path: ARP, "
+         "pings to the gateway, ICMP errors",
+         "Normal when somebody scans or floods, and costs nobody else an answer; else "
+         "raise subscriber_rate of the task of type arp, or for a port arp_rate."},
     [DROP_LINK_FULL - DROP_NO_PATH] =
         {"link_full",
          "The ring to the next core or the port's transmit queue was full, or the port's peer is "
@@ -18,7 +24,7 @@ const struct task_drop *drop_of(const struct task_schema *schema, unsigned i)
 {
     if (i < schema->n_drops)
         return &schema->drops[i];
-    return i == DROP_NO_PATH || i == DROP_LINK_FULL ? &engine_drops[i - DROP_NO_PATH] : NULL;
+    return i >= DROP_NO_PATH && i <= DROP_LINK_FULL ? &engine_drops[i - DROP_NO_PATH] : NULL;
 }
 
 const char *drop_name(const struct task_schema *schema, unsigned i)

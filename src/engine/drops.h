@@ -8,9 +8,10 @@
 
 #include "engine/task.h"
 
-/* The reasons that every task has, in the numbering of drop_of(): DROP_NO_PATH (engine/task.h), */
-#define DROP_LINK_FULL (DROP_NO_PATH + 1) /* and this, which outputs count: out.full */
-#define N_ENGINE_DROPS 2
+/* The reasons that every task has, in the numbering of drop_of(): DROP_NO_PATH and
+ * DROP_PUNT_LIMITED (engine/task.h), */
+#define DROP_LINK_FULL N_TASK_DROPS /* and this, which outputs count: out.full */
+#define N_ENGINE_DROPS 3
 extern const struct task_drop engine_drops[N_ENGINE_DROPS]; /* from DROP_NO_PATH on */
 
 /**

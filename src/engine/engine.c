@@ -228,6 +228,7 @@ static void free_task(struct task *t)
         rte_pktmbuf_free_bulk(t->outs[i].held, t->outs[i].n_held);
     rte_free(t->state);
     rte_free(t->outs);
+    rte_free(t->punted);
     rte_free(t);
 }
 

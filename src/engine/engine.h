@@ -29,6 +29,7 @@ struct engine {
                                      states here, by its index; NULL: nobody waits for them */
     enum run_phase phase;         /* written by the main thread, read by all cores */
     bool running;
+    struct punt_rates punt_rates; /* of all tasks that punt; written before the cores run */
 
     /* of the main thread, see watch.h */
     struct watchdog *watchdog; /* parallel to plan->cores */

@@ -44,7 +44,7 @@ uint64_t task_dropped(const struct task *t)
 {
     uint64_t sum = 0;
 
-    for (unsigned i = 0; i <= TASK_MAX_DROPS; i++)
+    for (unsigned i = 0; i < N_TASK_DROPS; i++)
         sum += READ(t->drops[i]);
     for (uint16_t i = 0; i < t->n_outs; i++)
         sum += READ(t->outs[i].full);
@@ -213,7 +213,7 @@ static void add_instance(const struct task *t, struct task_stats *s)
     s->created += READ(t->created);
     s->consumed += READ(t->consumed);
     s->held += task_held(t);
-    for (unsigned i = 0; i <= TASK_MAX_DROPS; i++)
+    for (unsigned i = 0; i < N_TASK_DROPS; i++)
         s->drops[i] += READ(t->drops[i]);
     for (uint16_t i = 0; i < t->n_outs; i++) {
         s->sent += READ(t->outs[i].sent);

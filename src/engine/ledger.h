@@ -43,9 +43,9 @@ uint64_t task_held(const struct task *t);
 /** Counters of a task, summed over its instances: for live table, report and metrics. */
 struct task_stats {
     uint64_t in, created, sent, consumed, held;
-    uint64_t drops[TASK_MAX_DROPS + 1]; /* by the schema's reasons, and DROP_NO_PATH */
-    uint64_t full;                      /* dropped because a link or a port was full */
-    uint64_t stalled;                   /* polls left out because of back-pressure */
+    uint64_t drops[N_TASK_DROPS]; /* by the schema's reasons, and DROP_NO_PATH */
+    uint64_t full;                /* dropped because a link or a port was full */
+    uint64_t stalled;             /* polls left out because of back-pressure */
 };
 
 /** Sum the counters of the configuration's task number i over its instances. */

@@ -85,7 +85,7 @@ static void handle_and_hold(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     const struct tap_at at = at_task(t, TAP_DROP);
     struct rte_mbuf *mine[BURST_MAX], *dropped[BURST_MAX];
-    uint64_t before[TASK_MAX_DROPS + 1];
+    uint64_t before[N_TASK_DROPS];
     uint32_t reasons = 0, bits[BURST_MAX];
     uint16_t held = 0, k = 0;
 
@@ -98,7 +98,7 @@ static void handle_and_hold(struct task *t, struct rte_mbuf **m, uint16_t n)
     t->tap->handle(t, m, n);
     for (uint16_t i = 0; i < t->n_drop; i++)
         before[t->drop_reason[i]]++;
-    for (unsigned i = 0; i <= TASK_MAX_DROPS; i++)
+    for (unsigned i = 0; i < N_TASK_DROPS; i++)
         reasons |= (uint32_t)(t->drops[i] != before[i]) << i;
     for (uint16_t i = 0; i < held; i++) {
         dropped[k] = mine[i];

@@ -2,7 +2,46 @@
 /* The ends that packets have in a task: consumed, dropped, or sent when the burst is flushed. */
 #include "engine/task.h"
 
+#include <rte_cycles.h>
+
 #include "engine/tap.h"
+
+#define PUNT_BY_PORT 0x80000000u /* in a source's key, where the rest is no subscriber */
+#define PUNT_REASONS 4u          /* places for each source; more than there are */
+
+static_assert(PUNT_TOO_BIG < PUNT_REASONS, "a place for each reason");
+
+/* Has a packet's source still a share of the slow path, for this reason? */
+static bool may_punt(const struct task *t, const struct rte_mbuf *m, enum punt_reason why)
+{
+    struct punt_limit *p = t->punted;
+    uint32_t id;
+
+    if (p == NULL)
+        return true;
+    id = p->by_subscriber ? meta_subscriber(m) : 0;
+    if (id != 0)
+        return source_limit_take(&p->sources, id * PUNT_REASONS + why, rte_rdtsc(),
+                                 &p->rates->subscriber);
+    return source_limit_take(&p->sources, PUNT_BY_PORT | (task_in_port(t, m) * PUNT_REASONS + why),
+                             rte_rdtsc(), &p->rates->port);
+}
+
+void task_punt(struct task *t, unsigned output, struct rte_mbuf *m, enum punt_reason why,
+               unsigned reason)
+{
+    if (!task_has_output(t, output)) {
+        task_drop(t, m, reason);
+        return;
+    }
+    if (!may_punt(t, m, why)) {
+        task_drop(t, m, why == PUNT_NO_MAC ? reason : DROP_PUNT_LIMITED);
+        return;
+    }
+    meta_set_in_port(m, task_in_port(t, m));
+    meta_set_punt(m, why);
+    task_emit(t, output, m);
+}
 
 void task_consume(struct task *t, struct rte_mbuf **m, uint16_t n)
 {

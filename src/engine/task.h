@@ -18,6 +18,7 @@
 #include <rte_branch_prediction.h>
 #include <rte_mbuf.h>
 
+#include "base/source_limit.h"
 #include "plan/plan.h"
 #include "config/schema.h"
 #include "engine/meta.h"
@@ -26,9 +27,11 @@
 #define HOLD_MAX  8192 /* packets of a port that a backlog may hold to choose from */
 #define RANKS     16   /* of packets in a backlog: rank 0 is kept longest */
 
-/* The drop reason that every task has: none of the destinations of an output leads to the packet's
- * egress port. */
-#define DROP_NO_PATH TASK_MAX_DROPS
+/* The drop reasons that every task has: none of the destinations of an output leads to the packet's
+ * egress port; its source has had its share of the slow path. */
+#define DROP_NO_PATH      TASK_MAX_DROPS
+#define DROP_PUNT_LIMITED (TASK_MAX_DROPS + 1)
+#define N_TASK_DROPS      (TASK_MAX_DROPS + 2) /* reasons that a task counts in its drops[] */
 
 /** What stands in the row of task_schema.params[] of a task with rank(): how many packets it may
  * hold. */
@@ -74,6 +77,21 @@ struct out {
     struct tap_out *tap; /* NULL: no capture looks at this output */
 };
 
+/** The share of the slow path that each source has, in TSC cycles: of each instance that punts, and
+ * for each reason. Who serves the slow path writes it in its init(); until then there is no limit.
+ */
+struct punt_rates {
+    struct source_rate subscriber; /* where the mbuf names one */
+    struct source_rate port;       /* of all other packets that came in by one port */
+};
+
+/** What each source has punted by an instance. */
+struct punt_limit {
+    const struct punt_rates *rates;
+    bool by_subscriber; /* packets name their subscriber, or 0 */
+    struct source_limit sources;
+};
+
 /** What task_type.explain is given beside the packet. */
 struct task_explain {
     struct rte_mempool *pool; /* for packets that the task makes */
@@ -89,6 +107,7 @@ struct task_env {
     struct rte_mempool *pool; /* for packets that the task makes */
     int socket;
     uint64_t tsc_hz;
+    struct punt_rates *punt_rates; /* NULL: nobody punts (a dry run) */
 };
 
 struct task_type {
@@ -155,16 +174,17 @@ struct task {
     const uint8_t *by_port[TASK_MAX_OUTPUTS]; /* plan_output.by_port */
 
     /* counters */
-    uint64_t in;                        /* packets taken by handle() */
-    uint64_t created;                   /* packets made here */
-    uint64_t consumed;                  /* packets that ended here as they should */
-    uint64_t drops[TASK_MAX_DROPS + 1]; /* by the schema's reasons, and DROP_NO_PATH */
+    uint64_t in;                  /* packets taken by handle() */
+    uint64_t created;             /* packets made here */
+    uint64_t consumed;            /* packets that ended here as they should */
+    uint64_t drops[N_TASK_DROPS]; /* by the schema's reasons, and those of every task */
     struct rte_mbuf *drop[BURST_MAX];
     uint8_t drop_reason[BURST_MAX]; /* parallel to drop[] */
 
     const struct task_type *type;
     const struct cfg_task *cfg;
-    struct tap_task *tap; /* NULL: no capture looks at this task */
+    struct tap_task *tap;      /* NULL: no capture looks at this task */
+    struct punt_limit *punted; /* NULL: it punts without limit */
     uint16_t instance, worker, core;
     uint16_t hold; /* set by init(): packets of a port to choose from by rank(), 0..HOLD_MAX */
 } __rte_cache_aligned;
@@ -226,18 +246,13 @@ static inline void task_emit(struct task *t, unsigned output, struct rte_mbuf *m
     out_put(o, m);
 }
 
-/** Send a packet to the slow path, or drop it for the reason where that is not connected. */
-static inline void task_punt(struct task *t, unsigned output, struct rte_mbuf *m,
-                             enum punt_reason why, unsigned reason)
-{
-    if (likely(task_has_output(t, output))) {
-        meta_set_in_port(m, task_in_port(t, m));
-        meta_set_punt(m, why);
-        task_emit(t, output, m);
-    } else {
-        task_drop(t, m, reason);
-    }
-}
+/**
+ * Send a packet to the slow path, or drop it for the reason where that is not connected. A source
+ * that has had its share is stopped here, before a ring and a core that all share:
+ * DROP_PUNT_LIMITED, or the reason where only a MAC was to be asked for.
+ */
+void task_punt(struct task *t, unsigned output, struct rte_mbuf *m, enum punt_reason why,
+               unsigned reason);
 
 /** Send a packet whose sender will be answered to the slow path, or drop it for the reason where
  * that is not connected. The answer will leave by the ingress port. */

@@ -102,7 +102,7 @@ static int follow(struct walker *k, struct walk_step *step, const struct caught 
 /* Note the packets that ended in the task. */
 static void note_ends(struct walker *k, struct walk_step *step, const struct task *t)
 {
-    for (unsigned i = 0; i <= TASK_MAX_DROPS; i++) {
+    for (unsigned i = 0; i < N_TASK_DROPS; i++) {
         const char *reason = drop_name(&t->type->schema, i);
 
         if (t->drops[i] == 0)
@@ -120,7 +120,7 @@ static int check_dry_run(struct walker *k, const struct dry_run *s)
     const struct task *t = &s->task;
     uint64_t ended = t->consumed + s->n_caught;
 
-    for (unsigned i = 0; i <= TASK_MAX_DROPS; i++)
+    for (unsigned i = 0; i < N_TASK_DROPS; i++)
         ended += t->drops[i];
     if (s->n_lost == 0 && ended == t->in + t->created)
         return 0;

@@ -97,7 +97,7 @@ static void print_drops(const struct task_schema *schema, const struct task_stat
 {
     const char *sep = "";
 
-    for (unsigned i = 0; i <= TASK_MAX_DROPS; i++) {
+    for (unsigned i = 0; i < N_TASK_DROPS; i++) {
         const char *name = drop_name(schema, i);
 
         if (name != NULL && t->drops[i] > 0) {

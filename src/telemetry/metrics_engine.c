@@ -77,7 +77,7 @@ static void task_extra(const void *of, unsigned i, struct metric_out *out)
     struct task_stats s;
 
     stats_task(e, i, &s);
-    for (unsigned k = 0; k <= TASK_MAX_DROPS; k++) {
+    for (unsigned k = 0; k < N_TASK_DROPS; k++) {
         const char *reason = drop_name(e->plan->cfg->tasks[i].schema, k);
 
         if (reason != NULL)

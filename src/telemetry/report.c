@@ -45,7 +45,7 @@ static json_t *drops_json(const struct task_schema *schema, const struct task_st
 {
     json_t *drops = json_object();
 
-    for (unsigned i = 0; i <= TASK_MAX_DROPS; i++) {
+    for (unsigned i = 0; i < N_TASK_DROPS; i++) {
         const char *name = drop_name(schema, i);
 
         if (name != NULL)
@@ -174,7 +174,7 @@ static void write_lines(struct sample *s, double now)
 
         stats_task(s->engine, i, &t);
         dropped = t.full;
-        for (unsigned k = 0; k <= TASK_MAX_DROPS; k++)
+        for (unsigned k = 0; k < N_TASK_DROPS; k++)
             dropped += t.drops[k];
         fprintf(s->to, "%.6f,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", now,
                 m->tasks[i].name, t.in, t.created, t.sent, dropped, t.held);

@@ -203,7 +203,7 @@ void graph_print_drops(const struct graph *g, FILE *to)
         struct task_stats s;
 
         stats_task(&g->engine, i, &s);
-        for (unsigned k = 0; k <= TASK_MAX_DROPS; k++)
+        for (unsigned k = 0; k < N_TASK_DROPS; k++)
             if (s.drops[k] > 0)
                 fprintf(to, "bench: %s dropped %llu: %s\n", g->model->tasks[i].name,
                         (unsigned long long)s.drops[k], drop_name(g->model->tasks[i].schema, k));

@@ -33,7 +33,7 @@ static void add_counters(struct fate *f, const struct engine *e, uint64_t sign)
         const struct task *t = e->tasks[i];
         unsigned task = e->plan->instances[i].task;
 
-        for (unsigned k = 0; k <= TASK_MAX_DROPS; k++)
+        for (unsigned k = 0; k < N_TASK_DROPS; k++)
             f->drops[task][k] += sign * t->drops[k];
         f->consumed[task] += sign * t->consumed;
     }
@@ -111,7 +111,7 @@ void fate_print(const struct fate *f, FILE *to)
         fputc('\n', to);
     }
     for (unsigned i = 0; i < CFG_MAX_TASKS; i++) {
-        for (unsigned k = 0; k <= TASK_MAX_DROPS; k++)
+        for (unsigned k = 0; k < N_TASK_DROPS; k++)
             if (f->drops[i][k] != 0)
                 fprintf(to, "    dropped by task %u, reason %u: %llu\n", i, k,
                         (unsigned long long)f->drops[i][k]);

@@ -106,6 +106,7 @@ static struct gateway *gateway_open(const char *path)
     g.tables = provision(g.model, (const uint8_t(*)[6])mac, SOCKET_ID_ANY);
     if (g.tables == NULL || engine_build(&g.engine, g.tables) != 0)
         fail(path, "cannot be built");
+    memset(&g.engine.punt_rates, 0, sizeof(g.engine.punt_rates)); /* which explain leaves out */
     g.explain = explain_open(&g.engine, g.tables, NULL, NULL);
     replace_devices(&g);
     g.engine.phase = PHASE_NO_SOURCES; /* what generators make would be taken for the frame's */

@@ -14,7 +14,7 @@ struct fate {
         uint32_t len;
     } sent[64];
     /* by the configuration's task: drops by reason, and what ended where it should */
-    uint64_t drops[CFG_MAX_TASKS][TASK_MAX_DROPS + 1], consumed[CFG_MAX_TASKS];
+    uint64_t drops[CFG_MAX_TASKS][N_TASK_DROPS], consumed[CFG_MAX_TASKS];
 };
 
 void fate_add_sent(struct fate *f, unsigned port, const uint8_t *bytes, uint32_t len);

@@ -39,6 +39,7 @@ class Gateway:
         self.data_room = 2176
         self.params = {}  # further keys by task: {"arp": 'key = "value";'}
         self.devices = {}  # by port, instead of net_pcap
+        self.subscriber_rate = "1M"  # of the arp task: cases send bursts of all kinds; None: its default
         self.routes = self.more_subscribers = ""  # further ones
         self.top = ""  # further keys of the whole file
         for key, value in changes.items():
@@ -106,6 +107,8 @@ class Gateway:
         if self.arp:
             # what the gateway itself sends is routed apart, so that the direct calls make no circle
             tasks.append(("arp", "arp", {"to": list(PORTS)}))
+            if self.subscriber_rate:
+                tasks[-1][2]["subscriber_rate"] = self.subscriber_rate
         if self.arp and self.own_route:
             tasks[-1][2]["route"] = "own_route"
             tasks.append(("own_route", "route", {"to": routed}))

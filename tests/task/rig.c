@@ -41,7 +41,7 @@ static uint64_t dropped(const struct rig *r)
 {
     uint64_t sum = 0;
 
-    for (unsigned i = 0; i <= TASK_MAX_DROPS; i++)
+    for (unsigned i = 0; i < N_TASK_DROPS; i++)
         sum += r->task->drops[i];
     return sum;
 }
@@ -79,7 +79,7 @@ static void describe(struct rig *r, const uint64_t *drops, const unsigned (*n)[R
 {
     const struct task_schema *s = &r->task->type->schema;
 
-    for (unsigned i = 0; i <= TASK_MAX_DROPS; i++)
+    for (unsigned i = 0; i < N_TASK_DROPS; i++)
         if (r->task->drops[i] != drops[i])
             snprintf(r->fate, sizeof(r->fate), "drop %s", drop_name(s, i));
     for (unsigned i = 0; i < TASK_MAX_OUTPUTS && s->outputs[i].name != NULL; i++) {
@@ -99,7 +99,7 @@ static void describe(struct rig *r, const uint64_t *drops, const unsigned (*n)[R
 
 const char *rig_fate(struct rig *r, struct rte_mbuf *m)
 {
-    uint64_t drops[TASK_MAX_DROPS + 1], consumed = r->task->consumed;
+    uint64_t drops[N_TASK_DROPS], consumed = r->task->consumed;
     uint64_t before = sent(r) + dropped(r) + consumed, ends;
     unsigned n[TASK_MAX_OUTPUTS][RIG_MAX_WAYS];
 

@@ -60,7 +60,7 @@ static uint64_t chain_ends(const struct chain *c)
     for (unsigned i = 0; i < c->n; i++) {
         const struct task *t = rig_task(c->rig[i]);
 
-        for (unsigned d = 0; d <= TASK_MAX_DROPS; d++)
+        for (unsigned d = 0; d < N_TASK_DROPS; d++)
             sum += t->drops[d];
         for (unsigned o = i + 1 < c->n ? 1 : 0; o < t->n_outs; o++)
             sum += t->outs[o].sent;

@@ -16,9 +16,10 @@
 
 #define FIRST_TICK  (2 * TICKS_PER_S + 2) /* ASK_GAP and more, so that tick 0 is long ago */
 #define FLUSH_EVERY 16                    /* packets: one may become a drop and two requests */
+#define PORT_BURST  128                   /* punted at once from a core port: a part of a ring */
 
 enum { PCP_DSCP, PCP_ZERO };
-enum { ARG_AGE, ARG_ARP_RATE, ARG_ICMP_RATE, ARG_PCP, N_ARGS };
+enum { ARG_AGE, ARG_ARP_RATE, ARG_ICMP_RATE, ARG_SUBSCRIBER_RATE, ARG_PCP, N_ARGS };
 
 static const char *const pcps[] = {[PCP_DSCP] = "dscp", [PCP_ZERO] = "zero", NULL};
 
@@ -35,12 +36,26 @@ static const struct task_param params[N_ARGS] = {
                       .def = "10000",
                       .max = 1000000000,
                       .help = "ARP packets a second that are looked at, and requests that are "
-                              "sent"},
+                              "sent",
+                      .more = "Subscribers and core each have so many, and so have requests for "
+                              "MACs that are needed and for those that grow old."},
     [ARG_ICMP_RATE] = {.name = "icmp_rate",
                        .type = PARAM_COUNT,
                        .def = "1000",
                        .max = 1000000000,
-                       .help = "ICMP errors a second, and echo replies"},
+                       .help = "ICMP errors a second, and echo replies",
+                       .more = "Subscribers and core each have so many of both."},
+    [ARG_SUBSCRIBER_RATE] = {.name = "subscriber_rate",
+                             .type = PARAM_COUNT,
+                             .def = "20",
+                             .min = 1,
+                             .max = 1000000000,
+                             .help = "packets a second that one subscriber may have looked at by "
+                                     "the slow path, and at once",
+                             .more = "Of each kind: ARP, pings to the gateway, packets whose TTL "
+                                     "ends, those that are too big, and those for an unknown MAC. "
+                                     "Others are dropped where they are found (punt_limited), "
+                                     "before they cost anybody else anything."},
     [ARG_PCP] = {.name = "pcp",
                  .type = PARAM_ENUM,
                  .def = "dscp",
@@ -56,7 +71,9 @@ static const struct task_drop drops[N_DROPS] = {
                           "None, or give the port that address."},
     [DROP_ARP_MALFORMED] = {"arp_malformed", "ARP that breaks RFC 826",
                             "Find who sends it: a broken device."},
-    [DROP_ARP_RATE] = {"arp_rate_limited", "More ARP a second than arp_rate", RATE "arp_rate."},
+    [DROP_ARP_RATE] = {"arp_rate_limited",
+                       "More ARP a second from all subscribers, or from the core, than arp_rate",
+                       RATE "arp_rate."},
     [DROP_ARP_SPOOFED] = {"arp_spoofed",
                           "ARP from an address that is not the sender's, or is the gateway's",
                           "Correct the subscriber's ipv4, or stop it."},
@@ -74,7 +91,8 @@ static const struct task_drop drops[N_DROPS] = {
                                "A packet that must not be answered: RFC 1812 section 4.3.2.7, RFC "
                                "1122 section 3.2.1.3",
                                "None."},
-    [DROP_ICMP_RATE] = {"icmp_rate_limited", "More ICMP a second than icmp_rate",
+    [DROP_ICMP_RATE] = {"icmp_rate_limited",
+                        "More ICMP a second for all subscribers, or for the core, than icmp_rate",
                         RATE "icmp_rate."},
     [DROP_IP_MALFORMED] = {"ip_malformed", "IPv4 to the gateway that breaks RFC 791",
                            "Find who sends it: a broken device."},
@@ -143,6 +161,47 @@ static void bucket_init(struct arp_bucket *b, uint64_t per_s)
 static void bucket_fill(struct arp_bucket *b, uint32_t ticks)
 {
     b->level = RTE_MIN(b->level + b->rate * ticks, b->depth);
+}
+
+static void buckets_init(struct arp *a, uint64_t arp_rate, uint64_t icmp_rate)
+{
+    for (unsigned side = 0; side < N_SIDES; side++) {
+        bucket_init(&a->bucket[side][CLASS_ARP], arp_rate);
+        bucket_init(&a->bucket[side][CLASS_ECHO], icmp_rate);
+        bucket_init(&a->bucket[side][CLASS_ERROR], icmp_rate);
+    }
+    for (unsigned i = 0; i < N_ASKINGS; i++)
+        bucket_init(&a->ask[i], arp_rate);
+}
+
+static void buckets_fill(struct arp *a, uint32_t ticks)
+{
+    for (unsigned side = 0; side < N_SIDES; side++)
+        for (unsigned class = 0; class < N_CLASSES; class ++)
+            bucket_fill(&a->bucket[side][class], ticks);
+    for (unsigned i = 0; i < N_ASKINGS; i++)
+        bucket_fill(&a->ask[i], ticks);
+}
+
+/* Tell those who punt what share of the slow path each of their sources has. What comes from the
+ * core is no subscriber's: each of its ports has what all buckets here can take. */
+static void share_out(const struct task_env *env)
+{
+    uint64_t most = RTE_MAX(env->cfg->param[ARG_ARP_RATE].u, env->cfg->param[ARG_ICMP_RATE].u);
+    uint64_t each = env->cfg->param[ARG_SUBSCRIBER_RATE].u;
+
+    if (env->punt_rates == NULL)
+        return;
+    env->punt_rates->subscriber = source_rate_of(env->tsc_hz, each, each);
+    env->punt_rates->port = source_rate_of(env->tsc_hz, most, PORT_BURST);
+}
+
+enum arp_side arp_side_of(const struct arp *a, const struct rte_mbuf *m, uint32_t src)
+{
+    const struct subscriber_table *s = a->tables->subscribers;
+    uint32_t id = idmap_get(s->by_ipv4, src);
+
+    return id != 0 && s->record[id].port == meta_in_port(m) ? SIDE_SUBSCRIBERS : SIDE_CORE;
 }
 
 static void for_us(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
@@ -223,10 +282,7 @@ static void advance(struct arp *a, uint64_t now)
     ticks = RTE_MIN((now - a->last_tsc) / a->tsc_per_tick, (uint64_t)INT32_MAX);
     a->last_tsc += ticks * a->tsc_per_tick;
     a->tick += (uint32_t)ticks;
-    bucket_fill(&a->arp, (uint32_t)ticks);
-    bucket_fill(&a->request, (uint32_t)ticks);
-    bucket_fill(&a->echo, (uint32_t)ticks);
-    bucket_fill(&a->error, (uint32_t)ticks);
+    buckets_fill(a, (uint32_t)ticks);
     a->sweep_due += ticks * a->sweep_add;
 }
 
@@ -267,10 +323,8 @@ static int arp_init(struct task *t, const struct task_env *env)
     a->age = (uint32_t)(env->cfg->param[ARG_AGE].u * TICKS_PER_S / NS_PER_S);
     a->refresh = a->age - a->age / 4;
     a->pcp_from_dscp = env->cfg->param[ARG_PCP].u == PCP_DSCP;
-    bucket_init(&a->arp, env->cfg->param[ARG_ARP_RATE].u);
-    bucket_init(&a->request, env->cfg->param[ARG_ARP_RATE].u);
-    bucket_init(&a->echo, env->cfg->param[ARG_ICMP_RATE].u);
-    bucket_init(&a->error, env->cfg->param[ARG_ICMP_RATE].u);
+    buckets_init(a, env->cfg->param[ARG_ARP_RATE].u, env->cfg->param[ARG_ICMP_RATE].u);
+    share_out(env);
     rc = arp_neighbours_init(a, env->socket);
     if (rc != 0)
         log_error("task %s: no memory to remember neighbours in", env->cfg->name);

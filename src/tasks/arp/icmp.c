@@ -148,7 +148,8 @@ void arp_echo(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
         return;
     }
     why = check_echo(a, ip);
-    if (why < 0 && !arp_bucket_take(&a->echo))
+    if (why < 0 &&
+        !arp_bucket_take(&a->bucket[arp_side_of(a, m, rte_be_to_cpu_32(ip->src_addr))][CLASS_ECHO]))
         why = DROP_ICMP_RATE;
     if (why < 0)
         why = echo_way(t, m, f, rte_be_to_cpu_32(ip->src_addr), &to);
@@ -232,6 +233,7 @@ static int check_error(struct arp *a, const struct rte_mbuf *m, const struct arp
                        enum punt_reason why, uint16_t *mtu)
 {
     const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f->bytes + f->l2_len);
+    enum arp_side side;
 
     *mtu = 0;
     if (f->type != RTE_ETHER_TYPE_IPV4)
@@ -243,7 +245,8 @@ static int check_error(struct arp *a, const struct rte_mbuf *m, const struct arp
         return DROP_ICMP_NOT_ALLOWED;
     if (why == PUNT_TOO_BIG && (*mtu = exceeded(a, m, ip)) == 0)
         return DROP_NO_MTU;
-    return arp_bucket_take(&a->error) ? -1 : DROP_ICMP_RATE;
+    side = arp_side_of(a, m, rte_be_to_cpu_32(ip->src_addr));
+    return arp_bucket_take(&a->bucket[side][CLASS_ERROR]) ? -1 : DROP_ICMP_RATE;
 }
 
 void arp_icmp_error(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,

@@ -58,6 +58,17 @@ struct arp_bucket {
     uint64_t level, rate, depth;
 };
 
+/** Where a packet came from: each has buckets of its own, so that a crowd of one takes nothing from
+ * the other. */
+enum arp_side { SIDE_SUBSCRIBERS, SIDE_CORE, N_SIDES };
+
+/** Packets that have a bucket of their own on each side. */
+enum arp_class { CLASS_ARP, CLASS_ECHO, CLASS_ERROR, N_CLASSES };
+
+/** ARP requests that have a bucket of their own: for a MAC that is needed, and for one that grows
+ * old. */
+enum arp_asking { ASK_FOR_NEW, ASK_FOR_OLD, N_ASKINGS };
+
 /** What is known of a neighbour beside its MAC, which is in the tables. */
 struct arp_entry {
     uint32_t learned, asked; /* ticks: of the last packet that it was learned from, of the last
@@ -86,7 +97,7 @@ struct arp {
 
     FILE *notes; /* in the copy of a dry run: where is noted what would be learned; else NULL */
 
-    struct arp_bucket arp, request, echo, error;
+    struct arp_bucket bucket[N_SIDES][N_CLASSES], ask[N_ASKINGS];
 
     struct arp_entry *subscriber; /* parallel to the subscribers' records */
     struct neighbour *neighbour;  /* by port and address, ascending */
@@ -115,6 +126,10 @@ struct arp_frame {
 
 /** Take a token. Returns false where there is none. */
 bool arp_bucket_take(struct arp_bucket *b);
+
+/** The side of an IPv4 packet with that source (host order). A subscriber's address on another port
+ * than the subscriber's is no sign of the subscriber. */
+enum arp_side arp_side_of(const struct arp *a, const struct rte_mbuf *m, uint32_t src);
 
 /* packets.c */
 

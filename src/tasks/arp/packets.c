@@ -115,7 +115,8 @@ void arp_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
         task_drop(t, m, DROP_BAD_PORT);
         return;
     }
-    if (!arp_bucket_take(&a->arp)) {
+    if (!arp_bucket_take(
+            &a->bucket[f->l2_len == ETH_LEN ? SIDE_CORE : SIDE_SUBSCRIBERS][CLASS_ARP])) {
         task_drop(t, m, DROP_ARP_RATE);
         return;
     }
@@ -138,8 +139,8 @@ void arp_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
 
 /*
  * Send a request for target from the port's nearest address. l2: Ethernet header and tags of len
- * bytes, of which the destination and the EtherType are replaced. Returns false where the rate of
- * requests or the pool is exhausted.
+ * bytes, of which the destination and the EtherType are replaced. to: all (broadcast), or the one
+ * whose MAC grows old. Returns false where the rate of requests or the pool is exhausted.
  */
 static bool send_request(struct task *t, const uint8_t *to, const uint8_t *l2, uint32_t len,
                          uint8_t port, uint32_t target)
@@ -149,7 +150,7 @@ static bool send_request(struct task *t, const uint8_t *to, const uint8_t *l2, u
     struct rte_mbuf *m;
     uint8_t *f;
 
-    if (!arp_bucket_take(&a->request))
+    if (!arp_bucket_take(&a->ask[to == broadcast ? ASK_FOR_NEW : ASK_FOR_OLD]))
         return false;
     m = rte_pktmbuf_alloc(a->pool);
     if (m == NULL) {
@@ -248,8 +249,8 @@ static bool look_at_subscriber(struct task *t, uint32_t id)
     case FRESH:
         break;
     case ASK_AGAIN:
-        e->refreshed = true;
-        return request_subscriber(t, id, s->l2, e->addr);
+        e->refreshed = request_subscriber(t, id, s->l2, e->addr);
+        return e->refreshed;
     case FORGET:
         subscriber_set_mac(s, NULL);
         a->forgotten++;
@@ -270,8 +271,8 @@ static bool look_at_neighbour(struct task *t, struct neighbour *nb)
     case FRESH:
         break;
     case ASK_AGAIN:
-        nb->entry.refreshed = true;
-        return request_neighbour(t, nb, nh->eth);
+        nb->entry.refreshed = request_neighbour(t, nb, nh->eth);
+        return nb->entry.refreshed;
     case FORGET:
         arp_set_neighbour_mac(a, nb, NULL);
         a->forgotten++;

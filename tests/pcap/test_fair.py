@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The slow path is shared fairly: a subscriber who fills his line costs no other one answer.
+
+For each question of 100 others one subscriber sends 100 of the same kind. The frames are Scapy's, and so is what reads the answers.
+"""
+
+import json
+
+import pytest
+
+from tests.common import need
+
+need.module("scapy", "python3-scapy")
+
+from scapy.layers.inet import ICMP, IP  # noqa: E402
+from scapy.layers.l2 import ARP, Dot1Q, Ether  # noqa: E402
+
+from tests.common.verdict import nothing  # noqa: E402
+from tests.pcap import frames as fr  # noqa: E402
+from tests.pcap.gateway import Gateway  # noqa: E402
+from tests.pcap.harness import read_pcap, write_pcap  # noqa: E402
+
+PORT, CORE = "cpe0", "core0"
+ATTACKER = fr.Subscriber(0, 0)
+OTHERS = [fr.Subscriber(0, i) for i in range(1, 101)]
+FLOOD = 100  # frames of the attacker for each of another's
+
+
+def who_has(sub):
+    """ARP: who has the gateway's address?"""
+    return fr.pad(fr.tagged(fr.BROADCAST, sub.mac, sub, fr.arp(1, sub.mac, sub.ip, "00:00:00:00:00:00", fr.GATEWAY_IP[PORT]), fr.ETH_ARP))
+
+
+def ping(sub):
+    return fr.from_cpe(sub, fr.raw(IP(src=sub.ip, dst=fr.GATEWAY_IP[PORT]) / ICMP(type=8, id=1, seq=1)))
+
+
+def ttl_ends(sub):
+    return fr.from_cpe(sub, fr.udp(sub.ip, fr.server(CORE), ttl=1))
+
+
+def too_big(sub):
+    return fr.from_cpe(sub, fr.udp(sub.ip, fr.server(CORE), size=700, flags="DF"))
+
+
+def is_arp_reply(frame):
+    return ARP in frame and frame[ARP].op == 2
+
+
+def is_icmp(kind, code):
+    return lambda frame: ICMP in frame and (frame[ICMP].type, frame[ICMP].code) == (kind, code)
+
+
+KINDS = {
+    "arp": (who_has, is_arp_reply, "classify"),
+    "echo": (ping, is_icmp(0, 0), "route"),
+    "ttl": (ttl_ends, is_icmp(11, 0), "route"),
+    "too-big": (too_big, is_icmp(3, 4), "route"),
+}
+
+
+def parsed(raw):
+    """A double-tagged frame; Scapy takes 0x88a8 for no tag by itself in some versions."""
+    frame = Ether(raw)
+    return frame if Dot1Q in frame else Ether(raw[:12] + b"\x81\x00" + raw[14:])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nobody_loses_an_answer(vbng, module_folder, run, kind):
+    question, is_answer, finder = KINDS[kind]
+    folder = module_folder / kind
+    folder.mkdir()
+    sent = []
+    for sub in OTHERS:
+        sent += [question(ATTACKER)] * FLOOD + [question(sub)]
+    for port in fr.PORTS:
+        write_pcap(folder / f"{port}-in.pcap", sent if port == PORT else [])
+    gateway = Gateway(subscriber_rate=None, mtu={CORE: 600})
+    (folder / "fair.cfg").write_text(gateway(str(folder)))
+    done = run(vbng, "--quiet", "--share-cpus", "--duration", "60ms", "--report", folder / "report.json", folder / "fair.cfg")
+    assert done.returncode == 0, done.stderr
+    answers = [frame for frame in map(parsed, read_pcap(folder / f"{PORT}-out.pcap")) if is_answer(frame)]
+    report = json.loads((folder / "report.json").read_text())
+    drops = {task["name"]: {reason: n for reason, n in task["drops"].items() if n} for task in report["tasks"]}
+    got = {sub.ip: sum(frame.dst == sub.mac for frame in answers) for sub in [ATTACKER, *OTHERS]}
+    limited = drops[finder].pop("punt_limited", 0)
+
+    wrong = [f"{ip} has {n} answers" for ip, n in got.items() if ip != ATTACKER.ip and n != 1]
+    if not 20 <= got[ATTACKER.ip] < FLOOD * len(OTHERS) / 2:
+        wrong.append(f"the attacker has {got[ATTACKER.ip]} answers")
+    if got[ATTACKER.ip] + limited != FLOOD * len(OTHERS):
+        wrong.append(f"{limited} of the attacker's frames were limited, and {got[ATTACKER.ip]} answered")
+    wrong += [f"{task} drops {of}" for task, of in drops.items() if of]
+    if report["ledger"]["balances"] is not True:
+        wrong.append(f"the ledger does not balance: {report['ledger']}")
+    nothing(wrong)
