@@ -135,7 +135,7 @@ def test_telemetry_top_and_the_page_have_it(socket_path):
     with Telemetry(socket_path) as telemetry:
         assert telemetry.schema().drop("example", "nth") == (MEANING, REMEDY)
     exported = quietly(sys.executable, "-m", "vbnglab", "exporter", "--socket", socket_path, "--once")
-    assert f'vbng_task_drop_info{{task="ex",reason="nth",meaning="{MEANING}",remedy="{REMEDY}"}} 1' in exported
+    assert f'vbng_task_drop_info{{meaning="{MEANING}",reason="nth",remedy="{REMEDY}",task="ex"}} 1' in exported
     shown = quietly(sys.executable, "-m", "vbnglab", "top", "--socket", socket_path, "--once", "--interval", "0.3")
     assert any(line.split()[:1] == ["ex"] and " nth " in line for line in shown.splitlines()), shown
     drops = figures_of_the_page(socket_path)["drops"]

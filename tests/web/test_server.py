@@ -14,6 +14,7 @@ import threading
 import pytest
 
 from tests.common.limits import limit
+from vbnglab.lab import serve
 from vbnglab.lab.telemetry import Unreachable
 from vbnglab.web import server as web_server
 
@@ -141,7 +142,7 @@ def test_what_is_no_http(server):
 
 
 def test_more_connections_than_there_is_room_for(server):
-    held = [socket.create_connection(("127.0.0.1", server.port), 10) for _ in range(web_server.MOST_CONNECTIONS)]
+    held = [socket.create_connection(("127.0.0.1", server.port), 10) for _ in range(serve.MOST_CONNECTIONS)]
     try:
         with pytest.raises((http.client.RemoteDisconnected, ConnectionError)):
             server.ask("/")

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The HTTP server of the exporter: /metrics. lab/serve.py says who may ask."""
+
+import threading
+
+from ..lab import serve
+from ..lab.telemetry import Telemetry, find_socket
+from .metrics import collect, encoder
+
+
+def _yes_or_no(text):
+    if text not in ("0", "1"):
+        raise serve.BadQuery("subscribers: expected 0 or 1")
+    return text == "1"
+
+
+class Handler(serve.Handler):
+    """Answers /metrics."""
+
+    server_version = "vbng-exporter"
+
+    def answer(self, path, query):
+        if path != "/metrics":
+            self.send_json(404, {"error": "there is nothing here but /metrics"})
+            return
+        subscribers = serve.query_of(query, subscribers=(False, _yes_or_no))["subscribers"]
+        encode, kind = encoder(self.headers.get("Accept", ""))
+        self.send(200, kind, self.server.read(subscribers, encode))
+
+
+class Server(serve.Server):
+    """The server of the metrics. path: of the telemetry socket; None: of the only vbng that runs; the others are those of serve.Server."""
+
+    def __init__(self, address, path, exposed=False, names=()):
+        super().__init__(address, Handler, exposed, names)
+        self.path = path
+        self.reading = threading.Lock()
+
+    def read(self, subscribers, encode):
+        """The metrics as bytes. One scrape reads at a time, for DPDK serves ten clients and no more. Raises Unreachable."""
+        with self.reading, Telemetry(self.path or find_socket()) as telemetry:
+            return collect(telemetry, subscribers, encode)
