@@ -22,6 +22,7 @@ COMMANDS = {
     "measure": ("measure.command", "measure R+, NDR, PDR and latency of a gateway (doc/measure.md)"),
     "sweep": ("sweep.command", "find the best layout and the best mbufs of a configuration (doc/sweep.md)"),
     "experiment": ("experiments.command", "repeat the paper's experiments (doc/experiments)"),
+    "aqm": ("aqm.command", "measure delay and goodput of each queue discipline with real TCP (doc/aqm.md)"),
     "switch": ("switches.command", "run and compare software switches with vbng behind them (doc/switches.md)"),
     "vm": ("vm.command", "run vbng in a virtual machine (doc/vm.md)"),
     "describe": ("describe.command", "print what a configuration needs of its machine, for orchestrators; draw it (doc/describe.md)"),

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""vbng-lab aqm: its configurations, its modem, its ping and its sums; then the whole, with a real gateway and the kernel's TCP. That packets
+arrive and ledgers balance is judged here, not how fast."""
+
+import argparse
+import json
+import os
+import pathlib
+import socket
+import subprocess
+
+import pytest
+
+from tests.common import need
+from tests.common.limits import limit
+from vbnglab.aqm import case, command, disciplines, ends, output, rig
+from vbnglab.lab.failure import Failure
+
+LAB = pathlib.Path(__file__).resolve().parent.parent.parent / "tools" / "vbng-lab"
+
+
+@pytest.fixture
+def congestion():
+    """A congestion control that the kernel has."""
+    try:
+        return command.controls(None)[0]
+    except OSError as e:
+        need.skip(f"the kernel does not say which congestion controls it has: {e}")
+
+
+@pytest.fixture
+def aqm(vbng, run, folder, congestion):
+    """A function: run the command with a short download. Returns (what ended, aqm.json). Skips where the kernel has no namespaces."""
+    def call(*words):
+        done = run(LAB, "aqm", "--vbng", vbng, "--seconds", "1", "--congestion", congestion, "--no-beside", "--out", folder / "out", *words)
+        if "no network namespace with a tun interface can be made here" in done.stderr:
+            need.skip(done.stderr.strip())
+        with open(folder / "out" / "aqm.json", encoding="utf-8") as f:
+            return done, json.load(f)
+
+    return call
+
+
+def test_every_configuration_is_accepted(vbng, run, folder):
+    """Each discipline of this program, at all rates; beside another profile, too."""
+    found = disciplines.chosen(None, vbng)
+    assert {"tail", "red", "pie"} <= set(found)
+    rates = [command.rate(text) for text in ("1M", "10M", "100M", "1G")]
+    some = case.cases(found, rates, ["cubic", "reno"], [1, 8], "10G")
+    assert len(some) == len(found) * len(rates) * 4
+    for c in some:
+        path = folder / "aqm.cfg"
+        path.write_text(c.configuration())
+        done = run(vbng, "--check", "--share-cpus", path)
+        assert done.returncode == 0 and done.stderr == "", (c, done.stderr)
+
+
+def test_the_list_comes_from_the_program(monkeypatch):
+    """A discipline is there where the program has a drop reason of its name."""
+    help_json = {"tasks": [{"type": "qos", "drops": [{"name": "codel"}, {"name": "queue_full"}]}, {"type": "x", "drops": [{"name": "pie"}]}]}
+    monkeypatch.setattr(disciplines.run, "query", lambda *_: (0, json.dumps(help_json), ""))
+    assert disciplines.available("vbng") == ["tail", "codel"]
+    assert disciplines.chosen(["codel", "own=queue = 8;"], "vbng")["own"](64) == "queue = 8;"
+    with pytest.raises(Failure, match="this vbng has tail, codel"):
+        disciplines.chosen(["pie"], "vbng")
+
+
+@pytest.mark.parametrize("text", ["10", "0M", "1T", "M", "11G", "-1M", "1e3", ""])
+def test_rates_that_are_none(text):
+    with pytest.raises(argparse.ArgumentTypeError):
+        command.rate(text)
+
+
+def test_checksum():
+    """The example of RFC 1071 section 3."""
+    assert ends.checksum(bytes.fromhex("0001f203f4f5f6f7")) == 0xFFFF - 0xDDF2
+
+
+def test_the_modem_against_scapy():
+    """Frames with the outer tag, or without it where the kernel has taken it off; and what is not for the home."""
+    need.module("scapy", "python3-scapy")
+    from scapy.layers.inet import IP, UDP
+    from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
+
+    packet = IP(src="192.0.2.2", dst="10.0.0.1") / UDP() / b"x"
+    down = Ether(dst=case.CPE_MAC, src=case.GATEWAY_MAC)
+    reader, writer = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with reader, writer:
+        for frame in (down / Dot1AD(vlan=100) / Dot1Q(vlan=200) / packet, down / Dot1Q(vlan=100) / Dot1Q(vlan=200) / packet,
+                      down / Dot1Q(vlan=200) / packet):
+            ends.take(writer.fileno(), bytes(frame))
+            assert reader.recv(2000) == bytes(packet)
+        for frame in (Ether(dst=case.GATEWAY_MAC) / Dot1Q(vlan=200) / packet, down / Dot1Q(vlan=200) / ARP(), down):
+            ends.take(writer.fileno(), bytes(frame))
+        reader.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            reader.recv(2000)
+    assert ends.UP == bytes(Ether(dst=case.GATEWAY_MAC, src=case.CPE_MAC) / Dot1AD(vlan=100) / Dot1Q(vlan=200, type=0x0800))
+
+
+def test_the_sums():
+    options = command.Options(seconds=4, idle=1, rtt=0, ecn=False, vbng="", extra=[])
+    c = case.Case("tail", "", 10**6, "1M", "cubic", 2)
+    pings = [(-0.5, 1.0), (0.5, 900.0)] + [(1 + i / 100, float(i)) for i in range(100)]
+    found = rig.judge(c, options, {"pings": pings, "lost": 2, "bytes": [93750, 281250]}, [4.0, 5.0, 6.0], 3)
+    assert (found["idle_ms"], found["ping_p50_ms"], found["ping_p95_ms"], found["pings"]) == (1.0, 50.0, 95.0, 100)
+    assert (found["goodput_bps"], found["goodput_share"], found["fairness"]) == (1e6, 1.0, 0.8)
+    assert rig.quantile([], 0.5) is None
+    text = output.table([(c, {**found, "drops": {"queue_full": 7}}), (c, {"error": "refused: no"})])
+    assert "7 queue_full" in text[1] and text[2].endswith("refused: no")
+
+
+@pytest.mark.limit(200)
+def test_the_whole(aqm, folder):
+    """A gateway for each of two disciplines, of which the second is one's own, and what vbng refuses."""
+    done, found = aqm("--discipline", "tail", "--discipline", "own=queue = 64; red = { min = 8; max = 32; };", "--discipline", "bad=queue = 3;",
+                      "--flows", "1", "--flows", "3", "--rtt", "5")
+    assert done.returncode == 1, done.stderr  # of the refused ones
+    assert [(c["discipline"], c["flows"]) for c in found["cases"]] == [(d, n) for n in (1, 3) for d in ("tail", "own", "bad")]
+    for c in found["cases"]:
+        if c["discipline"] == "bad":
+            assert c["error"].startswith("refused: ") and "power of two" in c["error"]
+            continue
+        assert "error" not in c, c
+        ledger = c["ledger"]
+        assert ledger["balances"] and ledger["received"] > 0
+        assert c["pings"] > 0 and 5 <= c["idle_ms"] <= c["ping_p95_ms"]
+        assert c["goodput_bps"] > 0
+        assert 1 / c["flows"] <= c["fairness"] <= 1.0001
+    text = (folder / "out" / "aqm.txt").read_text()
+    assert text in done.stdout and text.count("refused") == 2
+    if "no picture" not in done.stderr:
+        assert (folder / "out" / "aqm.svg").stat().st_size > 1000
+
+
+def test_what_it_cannot_do(run, vbng, folder):
+    for words, says in ((["--congestion", "none"], "the kernel has no congestion control none"),
+                        (["--discipline", "none"], "this vbng has tail, red, pie"),
+                        (["--discipline", "x="], "expected NAME, or NAME=KEYS"), (["--rate", "1"], "expected a rate from 64k to 10G")):
+        done = run(LAB, "aqm", "--vbng", vbng, "--out", folder / "out", *words)
+        assert done.returncode in (1, 2) and says in done.stderr and "Traceback" not in done.stderr, (words, done.stderr)
+
+
+def test_nothing_is_left(aqm, vbng):
+    """Neither processes nor interfaces of the command's outlive it."""
+    aqm("--discipline", "tail", "--flows", "1")
+    names = {name for _, name in socket.if_nameindex()}
+    assert not names & {"line", "core", "wan", "modem", "net"}
+    mine = subprocess.run(["ps", "-eo", "ppid,args"], capture_output=True, text=True, check=True, timeout=limit(20)).stdout
+    assert not [line for line in mine.splitlines() if f"{os.fspath(LAB)} aqm" in line]

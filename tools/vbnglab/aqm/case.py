@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A case: a line, its queue discipline, and who loads it; and the configuration of the gateway that it needs."""
+
+from dataclasses import dataclass
+
+from . import disciplines
+
+GATEWAY_MAC, CPE_MAC, CORE_MAC = "02:b0:00:00:00:00", "02:c0:00:00:00:00", "02:b0:00:00:01:00"
+SVLAN, CVLAN = 100, 200
+SUBSCRIBER, GATEWAY, SERVER = "10.0.0.1", "192.0.2.1", "192.0.2.2"
+SEGMENT = 1448  # bytes of data in a full-sized packet, with TCP's timestamps (RFC 7323)
+MOST = SEGMENT / disciplines.FRAME  # the share of a line's rate that can be data
+
+TEMPLATE = """# SPDX-License-Identifier: BSD-3-Clause
+# vbng-lab aqm: one subscriber at {rate}, behind QinQ, and a core of plain IPv4.
+name = "aqm";
+idle = "sleep";
+pools = {{ default = {{ mbufs = "32K"; overcommit = true; }}; }};
+ports = (
+    {{ name = "line"; device = "net_af_packet0,iface=line,framecnt=2048"; tpid = "0x8100"; mac = "{gateway_mac}"; addresses = "100.64.0.1";
+      on_full = "wait"; }},
+    {{ name = "core"; device = "net_af_packet1,iface=core,framecnt=2048"; mac = "{core_mac}"; addresses = "{gateway}"; on_full = "wait"; }}
+);
+qos = {{
+    profiles = {{ measured = {{ rate = "{rate}"; }};{beside_profile} }};
+    schedulers = {{ access = {{ ports = "line"; classes = ( {{ class = "be"; {keys} }} ); }}; }};
+}};
+subscribers = (
+    {{ port = "line"; svlan = {svlan}; cvlan = {cvlan}; ipv4 = "{subscriber}/32"; mac = "{cpe_mac}"; profile = "measured"; }}{beside}
+);
+routes = ( {{ prefix = "0.0.0.0/0"; port = "core"; via = "{server}"; }} );
+tasks = (
+    {{ name = "classify"; type = "classify"; from = "line"; scheduler = "access"; to = "qos_up"; punt = "arp"; }},
+    {{ name = "qos_up"; type = "qos"; scheduler = "access"; direction = "up"; to = "decap"; }},
+    {{ name = "decap"; type = "qinq_decap"; to = "route"; }},
+    {{ name = "route"; type = "route"; to = "core"; punt = "arp"; }},
+    {{ name = "find"; type = "classify"; match = "ipv4"; from = "core"; scheduler = "access"; to = "encap"; punt = "arp"; }},
+    {{ name = "encap"; type = "qinq_encap"; to = "qos_down"; punt = "arp"; }},
+    {{ name = "qos_down"; type = "qos"; scheduler = "access"; direction = "down"; to = "line"; }},
+    {{ name = "arp"; type = "arp"; to = ["line", "core"]; }}
+);
+layout = ( {{ core = "0"; tasks = ["classify", "qos_up", "decap", "route", "find", "encap", "qos_down", "arp"]; }} );
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Flows of a congestion control that load a line of a rate (bit/s) with a discipline. keys: of its class; beside: rate of the profile of
+    another subscriber, who is silent, as a text; "": none."""
+
+    discipline: str
+    keys: str
+    rate: int
+    rate_text: str
+    congestion: str
+    flows: int
+    beside: str = ""
+
+    def title(self):
+        """What the load is, for a column of a table."""
+        return f"{self.flows} {self.congestion}" + (f", {self.beside} beside" if self.beside else "")
+
+    def configuration(self):
+        """The text of the gateway's configuration."""
+        beside = f',\n    {{ port = "line"; svlan = {SVLAN}; cvlan = {CVLAN + 1}; ipv4 = "10.0.0.2/32"; profile = "beside"; }}'
+        return TEMPLATE.format(rate=self.rate_text, keys=self.keys, gateway_mac=GATEWAY_MAC, cpe_mac=CPE_MAC, core_mac=CORE_MAC, svlan=SVLAN,
+                               cvlan=CVLAN, subscriber=SUBSCRIBER, gateway=GATEWAY, server=SERVER, beside=beside if self.beside else "",
+                               beside_profile=f' beside = {{ rate = "{self.beside}"; }};' if self.beside else "")
+
+
+def cases(found, rates, congestions, flows, beside):
+    """The cases: each discipline at each rate, with the first congestion control and number of flows, and with one of them changed; and beside
+    a profile of the rate beside. found: of disciplines.chosen(); rates: (bit/s, text) pairs."""
+    first = (congestions[0], flows[0], "")
+    loads = [first, *((c, flows[0], "") for c in congestions[1:]), *((congestions[0], n, "") for n in flows[1:])]
+    loads += [(congestions[0], flows[0], beside)] if beside else []
+    return [Case(name, keys(disciplines.packets(rate)).strip(), rate, text, *load) for rate, text in rates for load in loads
+            for name, keys in found.items()]

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Load a subscriber's line with the kernel's own TCP, through a gateway that this command starts, and see what happens to delay.
+
+A home and a server are network namespaces with the kernel's stack; vbng between them shapes the home's line. It downloads, and pings the
+server meanwhile, with each queue discipline that this vbng has. Root, or a kernel that lets users have namespaces, is needed. Results go
+into a folder (--out): aqm.json, aqm.txt, and a picture of delay over time, aqm.svg and aqm.png. See doc/aqm.md.
+
+  vbng-lab aqm                                        all at 10 Mbit/s, a run of 10 s each
+  vbng-lab aqm --rate 1M --rate 100M --congestion cubic
+  vbng-lab aqm --discipline pie --discipline "slow-pie=queue = 512; pie = { target = \\"50ms\\"; };"
+"""
+
+import argparse
+import os
+import re
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+
+from ..lab import network, owned, run as runs
+from ..lab.failure import Failure
+from ..lab.options import add_vbng, between
+from ..lab.progress import Progress
+from ..lab.signals import stop_cleanly
+from . import disciplines, output, rig
+from .case import cases
+
+WANTED = ("cubic", "reno", "bbr")
+AVAILABLE = "/proc/sys/net/ipv4/tcp_available_congestion_control"
+UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
+
+
+@dataclass(frozen=True)
+class Options:
+    """How each case is run: seconds of a download and of the pings before it, the line's round-trip time in seconds, ECN, vbng."""
+
+    seconds: float
+    idle: float
+    rtt: float
+    ecn: bool
+    vbng: str
+    extra: list
+
+
+def rate(text):
+    """(bit/s, text) of a rate. Raises argparse.ArgumentTypeError."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([kMG]?)", text)
+    if not found or not 64e3 <= float(found[1]) * UNITS[found[2]] <= 10e9:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a rate from 64k to 10G, such as 10M")
+    return round(float(found[1]) * UNITS[found[2]]), text
+
+
+def discipline(text):
+    """The text, where it is one of --discipline. Raises argparse.ArgumentTypeError."""
+    try:
+        disciplines.own(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected NAME, or NAME=KEYS") from None
+    return text
+
+
+def configure(p):
+    """Its options."""
+    p.description = __doc__
+    p.add_argument("--rate", action="append", type=rate, metavar="RATE", help="rate of the line in both directions; may be repeated (default: 10M)")
+    p.add_argument("--discipline", action="append", type=discipline, metavar="NAME[=KEYS]",
+                   help="only this queue discipline, or one of your own by the keys of its class in the configuration; may be repeated")
+    p.add_argument("--congestion", action="append", metavar="NAME", help="congestion control of TCP; may be repeated (default: those of "
+                   f"{', '.join(WANTED)} that the kernel has)")
+    p.add_argument("--flows", action="append", type=between(1, 64, int), metavar="N", help="downloads at once; may be repeated (default: 1 and 8)")
+    p.add_argument("--beside", metavar="RATE", type=rate, default=rate("1G"), help="once, beside a silent subscriber with this rate (default: 1G)")
+    p.add_argument("--no-beside", action="store_true", help="never beside another subscriber")
+    p.add_argument("--ecn", action="store_true", help="have TCP ask for explicit congestion notification (RFC 3168)")
+    p.add_argument("--rtt", type=between(0, 1000), metavar="MS", default=0.0, help="round-trip time of the empty line (default: 0)")
+    p.add_argument("--seconds", type=between(0.5, 3600), metavar="S", default=10.0,
+                   help="length of a download, of which the last three quarters are judged (default: 10)")
+    p.add_argument("--out", default="aqm-out", metavar="DIR", help="folder of the results (default: aqm-out)")
+    p.set_defaults(more=[])
+    add_vbng(p)
+
+
+def controls(wanted):
+    """Names of the congestion controls to use. Raises Failure where the kernel lacks one that was named."""
+    with open(AVAILABLE, encoding="ascii") as f:
+        there = f.read().split()
+    missing = [name for name in wanted or () if name not in there]
+    if missing:
+        raise Failure(f"the kernel has no congestion control {', '.join(missing)}; it has {', '.join(there)} (modprobe tcp_{missing[0]})")
+    return wanted or [name for name in WANTED if name in there] or there[:1]
+
+
+def refusals(found, vbng):
+    """{index of a case: why vbng does not take its configuration}."""
+    refused = {}
+    with tempfile.TemporaryDirectory(prefix="vbng-aqm-") as folder:
+        path = os.path.join(folder, "aqm.cfg")
+        for i, c in enumerate(found):
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(c.configuration())
+            status, _, err = runs.query(["--check", "--share-cpus", path], vbng)
+            if status != 0:
+                refused[i] = err.strip().replace(path + ":", "").splitlines()[0] if err.strip() else f"status {status}"
+    return refused
+
+
+def run(args):
+    """Run all cases, and write the results."""
+    stop_cleanly()
+    owned.folder(args.out)
+    vbng = runs.binary(args.vbng)
+    found = cases(disciplines.chosen(args.discipline, vbng), args.rate or [rate("10M")], controls(args.congestion), args.flows or [1, 8],
+                  "" if args.no_beside else args.beside[1])
+    refused = refusals(found, vbng)
+    options = Options(args.seconds, min(1.0, args.seconds / 2), args.rtt / 1e3, args.ecn, vbng, args.more)
+    try:
+        network.enter()
+        network.ip("link", "set", "lo", "up")
+        network.silence()
+        os.close(network.tun("probe"))
+    except OSError as e:
+        raise Failure(f"no network namespace with a tun interface can be made here ({e}): run it as root") from None
+    results, progress = [], Progress()
+    progress.expect("aqm", len(found) - len(refused), options.idle + options.seconds)
+    try:
+        for i, c in enumerate(found):
+            began = time.monotonic()
+            results.append({"error": f"refused: {refused[i]}"} if i in refused else rig.measure(c, options))
+            if i not in refused:
+                progress.trial("aqm", options.idle + options.seconds, time.monotonic() - began, output.line(c, results[-1]))
+        progress.close("aqm")
+    finally:
+        progress.end()
+        done = list(zip(found, results))
+        output.write(args.out, done, options, args.command_line)
+    print(*output.table(done), sep="\n")
+    if not output.picture(args.out, done):
+        print("no picture: Matplotlib (Debian package python3-matplotlib) or a figure to show is missing", file=sys.stderr)
+    return 1 if any("error" in r for r in results) else 0

@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The two ends of a measurement, each a process in a network namespace of its own: the subscriber's home and a server behind the core.
+
+Both have the kernel's own IPv4 and TCP. The server is joined to the gateway by a veth pair. Between the home's stack and the line is a
+modem, a process that puts both VLAN tags on and takes them off, since not every kernel has VLAN interfaces; and that delays what goes
+up, where the line is to have a round-trip time.
+"""
+
+import collections
+import contextlib
+import ctypes
+import multiprocessing
+import os
+import select
+import signal
+import socket
+import struct
+import threading
+import time
+import traceback
+
+from ..lab import network
+from ..lab.failure import Failure
+from . import case
+
+PORT = 5001
+PING_PERIOD = 0.02  # seconds between two pings
+LAST_PING = 1.0  # seconds that are waited for the answers to the last of them
+BUFFER = 1 << 18
+SAMPLE = 0.1  # seconds between two looks at TCP_INFO
+SO_TIMESTAMPNS, SO_RCVBUFFORCE = 35, 33  # of <asm/socket.h>
+TCP_INFO = struct.Struct("8B24I")  # of <linux/tcp.h>: its first part
+RTT, RETRANSMITS = 8 + 15, 8 + 23  # the fields tcpi_rtt (us) and tcpi_total_retrans
+PR_SET_PDEATHSIG = 1
+
+
+def _bytes(mac):
+    return bytes.fromhex(mac.replace(":", ""))
+
+
+UP = _bytes(case.GATEWAY_MAC) + _bytes(case.CPE_MAC) + struct.pack("!HHHHH", 0x88A8, case.SVLAN, 0x8100, case.CVLAN, 0x0800)
+
+
+class End:
+    """A process in a network namespace of its own, that answers calls. For as long as the block lasts."""
+
+    def __init__(self, work, *arguments):
+        context = multiprocessing.get_context("fork")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_answer, args=(theirs, work, arguments), daemon=False)
+
+    def __enter__(self):
+        self.process.start()
+        self.result()  # it is in its namespace
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.join()
+
+    def begin(self, name, *arguments):
+        """Have it call a method of its object; result() gets what that returned."""
+        self.pipe.send((name, arguments))
+
+    def result(self):
+        """What the call returned. Raises Failure with the text of what it has raised."""
+        try:
+            good, value = self.pipe.recv()
+        except EOFError:
+            raise Failure("a process of the measurement has died") from None
+        if not good:
+            raise Failure(value)
+        return value
+
+    def call(self, name, *arguments):
+        """begin() and result()."""
+        self.begin(name, *arguments)
+        return self.result()
+
+
+def end_with_parent():
+    """Have the kernel end this process with the one that started it; what a terminal sends is for that one."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _answer(pipe, work, arguments):
+    end_with_parent()
+    try:
+        network.call("unshare", network.CLONE_NEWNET)
+        network.silence()
+        network.ip("link", "set", "lo", "up")
+        thing = work(*arguments)
+        pipe.send((True, None))
+        while True:
+            name, args = pipe.recv()
+            pipe.send((True, getattr(thing, name)(*args)))
+    except EOFError:
+        return
+    except Exception as e:  # of any kind: the other process tells it
+        pipe.send((False, str(e) if isinstance(e, (Failure, OSError)) else traceback.format_exc()))
+
+
+class Server:
+    """Sends as fast as it can to whoever connects."""
+
+    def __init__(self, ecn):
+        network.sysctl("ipv4/tcp_no_metrics_save", 1)  # no case is to know what the one before found
+        network.sysctl("ipv4/tcp_ecn", 1 if ecn else 0)
+        self.listener, self.samples, self.flows, self.congestion = None, [], [], ""
+
+    def join(self):
+        """Set up the interface that was moved here, and listen."""
+        network.plain("net")
+        network.ip("addr", "add", f"{case.SERVER}/24", "dev", "net")
+        network.ip("link", "set", "net", "up")
+        network.ip("route", "add", "default", "via", case.GATEWAY)
+        self.listener = socket.create_server((case.SERVER, PORT))
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            s, _ = self.listener.accept()
+            s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, self.congestion.encode())
+            self.flows.append(s)
+            threading.Thread(target=self._send, args=(s,), daemon=True).start()
+
+    @staticmethod
+    def _send(s):
+        data = bytes(BUFFER)
+        with contextlib.suppress(OSError):
+            while True:
+                s.sendall(data)
+
+    def use(self, congestion):
+        """Send by a congestion control from now on."""
+        self.congestion, self.flows = congestion, []
+
+    def watch(self, seconds):
+        """Look at its flows for so long: (medians of the smoothed round-trip time in ms, retransmitted segments)."""
+        rtts, end = [], time.monotonic() + seconds
+        while time.monotonic() < end:
+            time.sleep(SAMPLE)
+            rtts += [info[RTT] / 1e3 for info in map(self._info, self.flows) if info]
+        again = sum(info[RETRANSMITS] for info in map(self._info, self.flows) if info)
+        return rtts, again
+
+    @staticmethod
+    def _info(s):
+        try:
+            return TCP_INFO.unpack(s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO.size))
+        except (OSError, struct.error):
+            return None  # closed
+
+
+class Home:
+    """A subscriber's home: it downloads, and pings the server meanwhile."""
+
+    def __init__(self, ecn, delay):
+        network.sysctl("ipv4/tcp_ecn", 1 if ecn else 0)
+        self.delay = delay
+
+    def join(self):
+        """Set up the interface that was moved here, and start the modem."""
+        network.ip("link", "set", "modem", "up")
+        tun = network.tun("wan")
+        network.ip("addr", "add", f"{case.SUBSCRIBER}/32", "dev", "wan")
+        network.ip("link", "set", "wan", "mtu", 1500, "up")
+        network.ip("route", "add", "default", "dev", "wan")
+        line = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0003))
+        line.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20)
+        line.bind(("modem", 0))
+        line.setblocking(False)
+        if os.fork() == 0:
+            end_with_parent()
+            modem(tun, line, self.delay)
+        os.close(tun)
+        line.close()
+
+    def reach(self, seconds):
+        """Ping until the server answers; whether it did within so many seconds."""
+        with Pings() as pings:
+            end = time.monotonic() + seconds
+            while not pings.answered and time.monotonic() < end:
+                pings.send()
+                select.select([pings.socket], [], [], 0.1)
+                pings.receive()
+        return bool(pings.answered)
+
+    def download(self, flows, idle, settle, seconds):
+        """Ping for idle seconds, then download, too, for so many seconds. Returns what was seen, times in seconds from the first download on:
+        {"pings": [(time, ms)], "lost": pings without an answer, "bytes": data of each flow that came after settle seconds}."""
+        with Pings() as pings:
+            begin = time.monotonic() + idle
+            sockets, got = {}, []
+            poll = select.poll()
+            poll.register(pings.socket, select.POLLIN)
+            room = bytearray(BUFFER)
+            while (now := time.monotonic()) < begin + seconds:
+                pings.keep(now)
+                if not sockets and now >= begin:
+                    sockets = self._connect(flows, poll)
+                    got = [0] * flows
+                for fd, _ in poll.poll(1e3 * PING_PERIOD / 4):
+                    if fd == pings.socket.fileno():
+                        pings.receive()
+                        continue
+                    number, s = sockets[fd]
+                    n = s.recv_into(room)
+                    if n == 0:
+                        raise Failure("the server has closed a connection")
+                    if time.monotonic() >= begin + settle:
+                        got[number] += n
+            for _, s in sockets.values():
+                s.close()
+            end = time.monotonic() + LAST_PING
+            while pings.waiting and time.monotonic() < end:
+                select.select([pings.socket], [], [], 0.1)
+                pings.receive()
+            return {"pings": [(sent - begin, rtt) for sent, rtt in pings.answered], "lost": len(pings.waiting), "bytes": got}
+
+    @staticmethod
+    def _connect(flows, poll):
+        sockets = {}
+        for number in range(flows):
+            s = socket.create_connection((case.SERVER, PORT), timeout=10)
+            s.setblocking(False)
+            sockets[s.fileno()] = (number, s)
+            poll.register(s, select.POLLIN)
+        return sockets
+
+
+class Pings:
+    """ICMP echo requests (RFC 792), timed by the kernel when their answers come."""
+
+    def __init__(self):
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+        self.socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        self.socket.setblocking(False)
+        self.ident, self.number, self.next = os.getpid() & 0xFFFF, 0, 0.0
+        self.waiting = {}  # number: (time.monotonic(), time.time_ns())
+        self.answered = []  # (time.monotonic() when it was sent, ms)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def keep(self, now):
+        """Send one if it is time to."""
+        if now >= self.next:
+            self.next = max(self.next + PING_PERIOD, now)
+            self.send()
+
+    def send(self):
+        """Send one."""
+        self.number += 1
+        head = struct.pack("!BBHHH", 8, 0, 0, self.ident, self.number & 0xFFFF)
+        check = checksum(head + bytes(48))
+        self.waiting[self.number & 0xFFFF] = (time.monotonic(), time.time_ns())
+        with contextlib.suppress(OSError):  # no buffer is left: a ping that is lost
+            self.socket.sendto(head[:2] + struct.pack("!H", check) + head[4:] + bytes(48), (case.SERVER, 0))
+
+    def receive(self):
+        """Take all answers that are there."""
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                packet, extra, _, _ = self.socket.recvmsg(256, 64)
+                kind, _, _, ident, number = struct.unpack_from("!BBHHH", packet, (packet[0] & 15) * 4)
+                if (kind, ident) == (0, self.ident) and number in self.waiting:
+                    seconds, ns = struct.unpack("qq", extra[0][2][:16])
+                    sent, sent_ns = self.waiting.pop(number)
+                    self.answered.append((sent, (seconds * 1_000_000_000 + ns - sent_ns) / 1e6))
+
+
+def checksum(data):
+    """The Internet checksum of an even number of bytes (RFC 1071)."""
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def modem(tun, line, delay):
+    """Carry packets between an interface and a line with two VLAN tags, and those that go up delay seconds later. Never returns."""
+    late = collections.deque()  # (when to send, frame)
+    while True:
+        wait = max(0.0, late[0][0] - time.monotonic()) if late else None
+        select.select([tun, line], [], [], wait)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                late.append((time.monotonic() + delay, UP + os.read(tun, 2048)))
+        while late and late[0][0] <= time.monotonic():
+            with contextlib.suppress(OSError):  # no buffer is left: a packet that is lost
+                line.send(late.popleft()[1])
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                take(tun, line.recv(2048))
+
+
+def take(tun, frame):
+    """Hand what came down the line to the home; the kernel has taken the outer tag off already, or has not."""
+    if frame[:6] != UP[6:12]:
+        return  # what went up is seen here, too
+    at = 12
+    while frame[at:at + 2] in (b"\x81\x00", b"\x88\xa8"):
+        at += 4
+    if frame[at:at + 2] == b"\x08\x00":
+        os.write(tun, frame[at + 2:])
