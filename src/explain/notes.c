@@ -120,8 +120,8 @@ static void print_shaping(const struct explain *x, unsigned instance, uint32_t p
     const struct qos *q = qos_state(x->e->tasks[instance]);
     uint32_t pipe = path / QOS_QUEUES, profile;
     unsigned queue = path % QOS_QUEUES;
-    unsigned size = q->shape->class[queue < QOS_BE ? queue : QOS_BE].size;
-    char rate[32];
+    const struct cfg_class *class = &q->shape->class[qos_class_of(queue)];
+    char text[32];
     int depth;
 
     if (pipe >= q->n_pipes)
@@ -129,13 +129,15 @@ static void print_shaping(const struct explain *x, unsigned instance, uint32_t p
     profile = __atomic_load_n(&q->pipe[pipe].profile, __ATOMIC_RELAXED);
     if (profile == CFG_NONE)
         return;
-    format_rate(q->cfg->profiles[profile].shape[q->direction].rate, rate, sizeof(rate));
-    fprintf(to, "profile %s: %sbit/s %s\n", q->cfg->profiles[profile].name, rate,
+    format_rate(q->cfg->profiles[profile].shape[q->direction].rate, text, sizeof(text));
+    fprintf(to, "profile %s: %sbit/s %s\n", q->cfg->profiles[profile].name, text,
             q->direction == QOS_UP ? "up" : "down");
     depth = x->depth != NULL ? x->depth(x->ctx, instance, path) : -1;
     if (depth >= 0)
-        fprintf(to, "%s holds %d of %u packets%s\n", queue_name(queue), depth, size,
-                (unsigned)depth >= size ? ": full" : "");
+        fprintf(to, "%s holds %d of %u packets%s%s%s\n", queue_name(queue), depth, class->size,
+                (unsigned)depth >= class->size ? ": full" : "",
+                class->hold_ns != 0 ? ", and of no more than leave in " : "",
+                class->hold_ns != 0 ? format_duration(class->hold_ns, text, sizeof(text)) : "");
 }
 
 static const char *punt_text(enum punt_reason why)

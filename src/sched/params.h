@@ -26,6 +26,9 @@
 #define QOS_MAX_SUBPORTS 256
 #define QOS_MAX_RATE     UINT64_C(1000000000000) /* bit/s */
 
+/** Largest frames that a queue given in time has room for at any rate. */
+#define QOS_QUEUE_FRAMES 2
+
 enum qos_direction { QOS_UP, QOS_DOWN, QOS_DIRECTIONS };
 
 /** How a subscriber is shaped in one direction. */
@@ -55,7 +58,9 @@ enum qos_aqm { AQM_TAIL, AQM_RED, AQM_PIE };
 /** The queues of one class, the same for all subscribers of a scheduler. size 0: the class is not
  * used. */
 struct cfg_class {
-    uint16_t size; /* packets, a power of two */
+    uint16_t size;    /* packets, a power of two */
+    uint64_t hold_ns; /* what waits leaves in this time at the subscriber's own rate in the class;
+                         0: the size alone is the limit. The wheel's only: librte_sched has size */
     enum qos_aqm aqm;
     uint16_t red_min, red_max; /* packets */
     uint8_t red_inverse_probability, red_weight_log2;

@@ -65,7 +65,7 @@ static struct layout layout_of(const struct cfg_scheduler *s, unsigned max_profi
     l.cap = place(&end, pipes * l.classes, sizeof(struct bucket));
     l.ring = place(&end, pipes * l.classes, sizeof(uint32_t));
     l.subport = place(&end, s->n_subports, sizeof(struct wheel_subport));
-    l.profile = place(&end, max_profiles, sizeof(struct wheel_profile));
+    l.profile = place(&end, max_profiles + 1, sizeof(struct wheel_profile));
     l.total = end;
     return l;
 }
@@ -77,12 +77,28 @@ static uint64_t wheel_bytes(const struct cfg_scheduler *s, unsigned max_profiles
 
 /* --- built from the parameters --- */
 
+/* Bytes that a queue of a shape may hold, with overhead: where its length is a time, what the class
+ * sends in it, but at least QOS_QUEUE_FRAMES of the largest frames. */
+static uint32_t room_of(const struct cfg_scheduler *s, const struct qos_shape *shape,
+                        unsigned class)
+{
+    double hold = (double)s->class[class].hold_ns * 1e-9,
+           bytes = (double)RTE_MIN(shape->class_rate[class], shape->rate) / 8 * hold,
+           least = (double)QOS_QUEUE_FRAMES * qos_largest_frame(s);
+
+    if (s->class[class].hold_ns == 0 || bytes > WHEEL_ROOM_MAX)
+        return WHEEL_ROOM_MAX;
+    return (uint32_t)RTE_MAX(bytes, least);
+}
+
 /* Fill a profile from a shape. */
 static void take_profile(struct wheel *w, const struct qos_shape *shape, struct wheel_profile *p)
 {
     memset(p, 0, sizeof(*p));
     p->pace = pace_of(w->hz, shape->rate, shape->burst);
     p->be_turn = w->shape.oversubscription ? w->frame * shape->oversubscription_weight : w->frame;
+    for (unsigned q = 0; q < QOS_QUEUES; q++)
+        p->room[q] = room_of(&w->shape, shape, qos_class_of(q));
     for (unsigned q = 0; q < QOS_BE_QUEUES; q++)
         p->wrr_cost[q] = ((1u << WRR_PLACES) + shape->weight[q] / 2) / shape->weight[q];
     for (unsigned c = 0; c < QOS_CLASSES; c++) {
@@ -209,7 +225,7 @@ static void start(struct wheel *w, const struct sched_config *config, const stru
     memset(w->timers.slot, 0xff, sizeof(w->timers.slot));
     lay_out(w, l);
     for (uint32_t i = 0; i < w->n_pipes; i++)
-        w->pipe[i].profile = UINT16_MAX;
+        w->pipe[i].profile = (uint16_t)w->max_profiles;
     for (uint32_t i = 0; i < w->n_subports; i++)
         take_subport(w, i, &shape->subports[i], config->direction);
     for (unsigned i = 0; i < config->n_profiles; i++)
@@ -372,10 +388,11 @@ static int wheel_read_queue(struct sched *base, uint32_t pipe, unsigned queue,
     if (w->size[queue] == 0)
         return 0;
     q = &w->queue[queue][pipe];
-    add->packets += q->packets;
-    add->bytes += q->bytes;
+    add->packets += (q->load >> 32) + (q->bytes >> WHEEL_BYTES_BITS << 32);
+    add->bytes += q->bytes & ((UINT64_C(1) << WHEEL_BYTES_BITS) - 1);
     add->depth = (uint16_t)wheel_number(q->tail);
-    q->packets = q->bytes = 0;
+    q->load = (uint32_t)q->load;
+    q->bytes = 0;
     return 0;
 }
 

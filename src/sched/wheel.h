@@ -19,12 +19,13 @@
  *   pipe[p]      64 bytes: one line   token bucket; bits by queue and class:   enqueue, dequeue
  *                                     holds packets, is in a ring, waits
  *   queue[q][p]  32 bytes: half a     first and last mbuf, length of the       enqueue, dequeue
- *                line                 first, number of packets, counters
+ *                line                 first, packets and bytes, counters
  *   aqm[q][p]    16 or 80 bytes       state of RED or PIE                      both, where used
  *   drops[q][p]  24 bytes             drops since they were read               enqueue that drops
  *   cap[c][p]    16 bytes             token bucket of a class with a rate of   dequeue of such a
  *                                     its own                                  class
- *   profile[f]   some lines           rates and weights of a shape             dequeue
+ *   profile[f]   some lines           room of each queue; rates and weights    enqueue; dequeue
+ *                                     of a shape
  *   subport[s]   some lines           token buckets of the subport and its     dequeue
  *                                     classes, heads of its rings
  *     .ring[c]   4 bytes per pipe     pipes that may send in a class, in the   whoever puts a pipe
@@ -36,7 +37,8 @@
  *   classes that the configuration uses have an array.
  *
  * The packets of a queue are linked through their mbufs, so a queue's size is a limit and takes no
- * memory. A ring is an array, so that the pipes that come next can be prefetched.
+ * memory. It is a limit of packets, and, where it was given as a time, of the bytes that the
+ * subscriber's own rate sends in that time. A ring is an array, so that the pipes that come next can be prefetched.
  *
  * A class of a pipe is in one of three states:
  *
@@ -92,18 +94,24 @@ struct wheel_pipe {
     uint16_t waits;              /* bit per class, and for the whole pipe: lacks credit */
     uint16_t timed;              /* likewise: its bucket is linked into the timers */
     int32_t deficit;             /* bytes left of its last turn */
-    uint16_t profile;            /* UINT16_MAX: none yet */
+    uint16_t profile;            /* max_profiles: none yet; that one has no room */
     uint32_t wrr[QOS_BE_QUEUES]; /* best effort: bytes / weight sent so far, times 2^15 */
     uint64_t dropped;            /* packets since the start; read by other threads, too */
 } __rte_cache_aligned;
 
 /** The packets of a queue. The upper 16 bits of a pointer to an mbuf are free for a number. */
 struct wheel_queue {
-    uint64_t head;           /* first packet; and its length, at most 65535 */
-    uint64_t tail;           /* last packet; and the number of packets. If that is 0, both pointers
-                                are void */
-    uint64_t packets, bytes; /* taken since they were read */
+    uint64_t head;  /* first packet; and its length, at most 65535 */
+    uint64_t tail;  /* last packet; and the number of packets. If that is 0, both pointers
+                       are void */
+    uint64_t load;  /* bytes that wait, with overhead, in the low half; in the high one,
+                       packets taken since they were read */
+    uint64_t bytes; /* taken since they were read, below 2^56; above, overflows of those
+                       packets */
 };
+
+#define WHEEL_BYTES_BITS 56               /* of wheel_queue.bytes */
+#define WHEEL_ROOM_MAX   (UINT32_MAX / 2) /* bytes: no queue holds more, so that sums fit */
 
 struct wheel_drops {
     uint64_t tail, aqm, bytes; /* since they were read */
@@ -131,6 +139,8 @@ struct wheel_subport {
 } __rte_cache_aligned;
 
 struct wheel_profile {
+    uint32_t room[QOS_QUEUES]; /* bytes that a queue may hold, with overhead: the first line, for
+                                  enqueue */
     struct pace pace;
     int32_t be_turn;                  /* bytes of best effort in a turn */
     uint16_t caps;                    /* bit per class: has a rate of its own */

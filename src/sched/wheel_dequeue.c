@@ -323,15 +323,16 @@ static void note_departure(struct wheel *w, uint32_t pipe, unsigned queue, bool 
     rte_pie_dequeue(pie, bytes, w->now);
 }
 
-/* Take the first packet out of a queue. */
+/* Take the first packet, of bytes with overhead, out of a queue. */
 static inline struct rte_mbuf *take(struct wheel *w, uint32_t pipe, struct wheel_pipe *p,
-                                    struct wheel_queue *q, unsigned queue)
+                                    struct wheel_queue *q, unsigned queue, uint32_t bytes)
 {
     struct rte_mbuf *m = wheel_mbuf(q->head);
     bool last = wheel_number(q->tail) == 1;
     struct rte_mbuf *link = last ? &w->nobody : m; /* an only packet has no link: not touched */
 
     q->tail -= UINT64_C(1) << 48;
+    q->load -= bytes;
     q->head = wheel_word(link->next, (uint32_t)link->tx_offload);
     link->next = NULL;
     link->tx_offload = 0;
@@ -384,7 +385,7 @@ static inline struct rte_mbuf *serve(struct wheel *w, uint32_t subport, unsigned
         return NULL;
     }
 
-    struct rte_mbuf *m = take(w, pipe, p, q, queue);
+    struct rte_mbuf *m = take(w, pipe, p, q, queue, bytes);
     bucket_take(&p->bucket, cost, w->now);
     if (more_rates)
         pay(w, subport, pipe, class, bytes);

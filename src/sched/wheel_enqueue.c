@@ -62,9 +62,10 @@ static inline enum verdict put(struct wheel *w, struct rte_mbuf *m, struct wheel
     uint32_t path = m->hash.sched.queue_id, pipe = path / QOS_QUEUES;
     unsigned queue = path % QOS_QUEUES, class = qos_class_of(queue);
     struct wheel_pipe *p = &w->pipe[pipe];
-    uint32_t depth = wheel_number(q->tail), bytes = m->pkt_len;
+    uint32_t depth = wheel_number(q->tail), bytes = m->pkt_len, load = bytes + w->overhead;
 
-    if (unlikely(depth >= w->size[queue] || bytes > w->mtu || p->profile == UINT16_MAX))
+    if (unlikely(depth >= w->size[queue] || bytes > w->mtu ||
+                 (uint32_t)q->load + load > w->profile[p->profile].room[queue]))
         return TAIL;
     if (unlikely(((w->red | w->pie) & 1u << queue) != 0)) {
         enum verdict v = manage(w, pipe, queue, depth, bytes);
@@ -79,8 +80,8 @@ static inline enum verdict put(struct wheel *w, struct rte_mbuf *m, struct wheel
     last->tx_offload = bytes;
     q->head = depth != 0 ? q->head : wheel_word(m, bytes);
     q->tail = wheel_word(m, depth + 1);
-    q->packets++;
-    q->bytes += bytes;
+    uint64_t overflows = __builtin_add_overflow(q->load, (UINT64_C(1) << 32) + load, &q->load);
+    q->bytes += bytes + (overflows << WHEEL_BYTES_BITS);
     sched_class_of(&w->base, pipe >> w->pipe_shift, queue)->accepted++;
     p->queued |= (uint16_t)(1u << queue);
     if (((p->listed & 1u << class) | (p->waits & (WHEEL_SELF_BIT | 1u << class))) == 0)

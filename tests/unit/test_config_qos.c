@@ -171,26 +171,27 @@ static void directions_of_a_profile(void)
     config_free(m);
 }
 
-/* A queue size in time becomes packets at the fastest rate of the class, rounded up to a power of
- * two. */
+/* A queue's time is kept for the rate of each subscriber; the most packets are those of 64 bytes at
+ * the fastest rate of the class, rounded up to a power of two, or of two of the largest frames. */
 static void queues_by_time(void)
 {
     static const struct {
         const char *profile, *queue;
         unsigned size;
+        uint64_t hold_ns;
     } cases[] = {
-        {"rate = \"10M\";", "\"5ms\"", 128},
-        {"rate = \"10M\";", "\"3276800ns\"", 64}, /* exactly 64 packets */
-        {"rate = \"10M\";", "\"3276801ns\"", 128},
-        {"rate = \"10M\"; down = { rate = \"100M\"; };", "\"5ms\"", 1024},
+        {"rate = \"10M\";", "\"5ms\"", 128, 5000000},
+        {"rate = \"10M\";", "\"3276800ns\"", 64, 3276800}, /* exactly 64 packets */
+        {"rate = \"10M\";", "\"3276801ns\"", 128, 3276801},
+        {"rate = \"10M\"; down = { rate = \"100M\"; };", "\"5ms\"", 1024, 5000000},
         {"rate = \"100M\"; class_rates = ( { class = \"0\"; rate = \"1M\"; } ); tc_period = "
          "\"2s\";",
-         "\"5ms\"", 16},
-        {"rate = \"8k\";", "\"1ms\"", 1},
-        {"rate = \"10M\";", "64", 64},
-        {"rate = \"10M\";", "\"1K\"", 1024},
-        {"rate = \"10M\";", "1", 1},
-        {"rate = \"10M\";", "32768", 32768},
+         "\"5ms\"", 64, 5000000},
+        {"rate = \"8k\";", "\"1ms\"", 64, 1000000},
+        {"rate = \"10M\";", "64", 64, 0},
+        {"rate = \"10M\";", "\"1K\"", 1024, 0},
+        {"rate = \"10M\";", "1", 1, 0},
+        {"rate = \"10M\";", "32768", 32768, 0},
     };
 
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -201,6 +202,7 @@ static void queues_by_time(void)
                  cases[i].queue);
         m = load_good(cases[i].profile, scheduler);
         CU_ASSERT_EQUAL(m->qos.schedulers[0].class[0].size, cases[i].size);
+        CU_ASSERT_EQUAL(m->qos.schedulers[0].class[0].hold_ns, cases[i].hold_ns);
         if (m->qos.schedulers[0].class[0].size != cases[i].size)
             fprintf(stderr, "%s %s: %u\n", cases[i].profile, cases[i].queue,
                     m->qos.schedulers[0].class[0].size);

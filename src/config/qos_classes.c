@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* classes = ( { class; queue; red; pie; }, ... ) of a scheduler: queues, the same for all its
+ * subscribers. */
+#include "config/qos_profiles.h"
+
+#define SMALLEST_FRAME 64    /* bytes */
+#define LARGEST_QUEUE  32768 /* packets */
+#define DEFAULT_QUEUE  "5ms"
+#define MS             1000000
+
+enum { CLASS_CLASS, CLASS_QUEUE, CLASS_RED, CLASS_PIE, N_CLASS_KEYS };
+
+static const struct key class_keys[N_CLASS_KEYS] = {
+    [CLASS_CLASS] = {"class", KEY_ENUM, .choices = qos_class_names, .required = true},
+    [CLASS_QUEUE] = {"queue", KEY_OTHER}, /* packets or a time */
+    [CLASS_RED] = {"red", KEY_OTHER},
+    [CLASS_PIE] = {"pie", KEY_OTHER},
+};
+
+/* The highest rate at which a profile lets a class fill its queue. */
+static uint64_t fastest(const struct cfg_qos *q, unsigned class)
+{
+    uint64_t rate = 0;
+
+    for (unsigned i = 0; i < q->n_profiles; i++)
+        for (unsigned d = 0; d < QOS_DIRECTIONS; d++)
+            if (q->profiles[i].shape[d].class_rate[class] > rate)
+                rate = q->profiles[i].shape[d].class_rate[class];
+    return rate;
+}
+
+static uint16_t size_in_packets(struct loader *l, const config_setting_t *s, uint64_t packets)
+{
+    if (packets >= 1 && packets <= LARGEST_QUEUE && (packets & (packets - 1)) == 0)
+        return (uint16_t)packets;
+    key_error(l, s, "queue", "expected a power of two, 1..%d packets, or a time such as \"5ms\"",
+              LARGEST_QUEUE);
+    return 64;
+}
+
+/* The fewest packets, a power of two, that hold what a time does of the smallest frames at the
+ * fastest profile's rate, or the two largest frames that every queue has room for. More than
+ * LARGEST_QUEUE is an error where the time was configured. */
+static uint16_t size_of_time(struct loader *l, const config_setting_t *setting, uint64_t ns,
+                             unsigned class, const struct cfg_scheduler *s)
+{
+    double need = (double)fastest(&l->m->qos, class) / 8 * (double)ns / 1e9,
+           least = (double)QOS_QUEUE_FRAMES * qos_largest_frame(s);
+    uint64_t size = 1;
+
+    need = (need > least ? need : least) / SMALLEST_FRAME;
+    while (size < LARGEST_QUEUE && (double)size < need)
+        size *= 2;
+    if ((double)size < need && setting != NULL)
+        key_error(
+            l, setting, "queue",
+            "takes %.0f packets of 64 bytes at the fastest profile's rate: expected at most %d",
+            need, LARGEST_QUEUE);
+    return (uint16_t)size;
+}
+
+/* Read the length of a class's queues: packets, or a time. setting NULL: not given. */
+static void read_queue_length(struct loader *l, const config_setting_t *setting, unsigned class,
+                              const struct cfg_scheduler *s, struct cfg_class *c)
+{
+    const char *text = DEFAULT_QUEUE;
+    uint64_t packets, ns;
+
+    if (setting != NULL && config_setting_type(setting) == CONFIG_TYPE_INT) {
+        c->size = size_in_packets(l, setting, (uint64_t)config_setting_get_int(setting));
+        return;
+    }
+    if (setting != NULL)
+        text = config_setting_get_string(setting);
+    if (text != NULL && parse_count(text, &packets) == 0) {
+        c->size = size_in_packets(l, setting, packets);
+        return;
+    }
+    if (text == NULL || parse_duration(text, &ns) != 0 || ns == 0) {
+        key_error(l, setting, "queue", "expected packets, such as 64, or a time, such as \"5ms\"");
+        c->size = 64;
+        return;
+    }
+    c->size = size_of_time(l, setting, ns, class, s);
+    c->hold_ns = ns;
+}
+
+static void read_red(struct loader *l, const config_setting_t *group, struct cfg_class *c)
+{
+    enum { RED_MIN, RED_MAX, RED_PROBABILITY, RED_WEIGHT, N_KEYS };
+    static const struct key keys[N_KEYS] = {
+        [RED_MIN] = {"min", KEY_COUNT, .min = 1, .max = 1022, .required = true},
+        [RED_MAX] = {"max", KEY_COUNT, .min = 2, .max = 1023, .required = true},
+        [RED_PROBABILITY] = {"inverse_probability", KEY_COUNT, .def = "10", .min = 1, .max = 255},
+        [RED_WEIGHT] = {"weight_log2", KEY_COUNT, .def = "9", .min = 1, .max = 12},
+    };
+    struct value v[N_KEYS];
+
+    if (!config_setting_is_group(group)) {
+        key_error(l, group, "red", "expected a group: { min = 16; max = 48; }");
+        return;
+    }
+    if (!read_group(l, group, "RED", keys, N_KEYS, v))
+        return;
+    c->aqm = AQM_RED;
+    c->red_min = (uint16_t)v[RED_MIN].v.u;
+    c->red_max = (uint16_t)v[RED_MAX].v.u;
+    c->red_inverse_probability = (uint8_t)v[RED_PROBABILITY].v.u;
+    c->red_weight_log2 = (uint8_t)v[RED_WEIGHT].v.u;
+}
+
+static void read_pie(struct loader *l, const config_setting_t *group, struct cfg_class *c)
+{
+    enum { PIE_TARGET, PIE_UPDATE, PIE_BURST, PIE_TAIL, N_KEYS };
+    static const struct key keys[N_KEYS] = {
+        [PIE_TARGET] = {"target", KEY_DURATION, .def = "15ms", .min = MS, .max = 60000ull * MS},
+        [PIE_UPDATE] = {"update", KEY_DURATION, .def = "15ms", .min = MS, .max = 60000ull * MS},
+        [PIE_BURST] = {"max_burst", KEY_DURATION, .def = "150ms", .min = MS, .max = 60000ull * MS},
+        [PIE_TAIL] = {"tail", KEY_COUNT, .min = 1, .max = LARGEST_QUEUE},
+    };
+    struct value v[N_KEYS];
+
+    if (!config_setting_is_group(group)) {
+        key_error(l, group, "pie", "expected a group: { target = \"15ms\"; }");
+        return;
+    }
+    if (!read_group(l, group, "PIE", keys, N_KEYS, v))
+        return;
+    c->aqm = AQM_PIE;
+    c->pie_target_ms = (uint16_t)(v[PIE_TARGET].v.u / MS);
+    c->pie_update_ms = (uint16_t)(v[PIE_UPDATE].v.u / MS);
+    c->pie_max_burst_ms = (uint16_t)(v[PIE_BURST].v.u / MS);
+    c->pie_tail = v[PIE_TAIL].setting != NULL ? (uint16_t)v[PIE_TAIL].v.u : c->size;
+}
+
+static void read_class(struct loader *l, const config_setting_t *group, unsigned i, void *ctx)
+{
+    struct cfg_scheduler *s = ctx;
+    struct value v[N_CLASS_KEYS];
+    struct cfg_class *c;
+
+    (void)i;
+    if (!read_group(l, group, "class", class_keys, N_CLASS_KEYS, v))
+        return;
+    c = &s->class[v[CLASS_CLASS].v.u];
+    if (c->size != 0) {
+        key_error(l, v[CLASS_CLASS].setting, "class", "is in this scheduler already");
+        return;
+    }
+    read_queue_length(l, v[CLASS_QUEUE].setting, (unsigned)v[CLASS_CLASS].v.u, s, c);
+    if (v[CLASS_RED].setting != NULL && v[CLASS_PIE].setting != NULL)
+        key_error(l, v[CLASS_PIE].setting, "pie", "this class has RED already");
+    if (v[CLASS_RED].setting != NULL)
+        read_red(l, v[CLASS_RED].setting, c);
+    if (v[CLASS_PIE].setting != NULL)
+        read_pie(l, v[CLASS_PIE].setting, c);
+}
+
+void load_classes(struct loader *l, const config_setting_t *classes, struct cfg_scheduler *s)
+{
+    each_group(l, classes, "classes", read_class, s);
+    /* best effort is always there: librte_sched cannot do without it */
+    if (s->class[QOS_BE].size == 0)
+        read_queue_length(l, NULL, QOS_BE, s, &s->class[QOS_BE]);
+}
