@@ -25,6 +25,11 @@
 #define CFG_MAX_ADDRESSES 8
 #define CFG_MAX_NEXTHOPS  65535 /* a next hop id travels in 16 bits; 0 means none */
 
+#define CFG_MAX_SUBSCRIBERS 4194304
+#define CFG_MAX_ROUTES      1048576
+#define CFG_SPARE_LEAST     64 /* subscribers or routes that may be added where nothing is said */
+#define CFG_SPARE_PART      8  /* or of so many configured ones one, where that is more */
+
 #define CFG_WIRE "wire:" /* begins the device of a port that is an end of a wire */
 
 /** What happens to packets for a link or a port's transmit queue that is full. */
@@ -43,7 +48,8 @@ enum idle_policy { IDLE_SPIN, IDLE_PAUSE, IDLE_SLEEP };
 struct cfg_pool {
     struct loc loc;
     const char *name;
-    uint32_t mbufs;     /* 64..2^26 */
+    uint32_t mbufs; /* 64..2^26 */
+    bool grows;     /* mbufs is not given: the plan makes the pool larger where more is needed */
     uint16_t data_room; /* bytes with the 128 of headroom */
     int16_t socket;     /* -1: the socket of its first user */
     uint16_t cache;     /* per-core cache, mbufs */
@@ -198,9 +204,8 @@ struct cfg_model {
     struct pkt_template **templates;
 
     uint32_t n_subscribers, n_routes, n_nexthops;
-    /* Room, also for subscribers and routes that are added while the gateway runs; 0: only for
-     * those that are configured. room_subscribers() and room_routes() give the number in either
-     * case. */
+    /* Room, also for subscribers and routes that are added while the gateway runs; 0: not given.
+     * room_subscribers() and room_routes() give the number in either case. */
     uint32_t max_subscribers, max_routes;
     struct cfg_subscriber *subscribers;
     struct cfg_route *routes;
@@ -208,15 +213,33 @@ struct cfg_model {
     struct cfg_qos qos;
 };
 
-/** The most subscribers, and routes, that there can be while the gateway runs: max_* or as many as
- * are configured. */
+/** Room where the configuration does not say any: what is configured, and some more. */
+static inline uint32_t default_room(uint32_t configured, uint32_t most)
+{
+    uint32_t part = configured / CFG_SPARE_PART,
+             spare = part > CFG_SPARE_LEAST ? part : CFG_SPARE_LEAST;
+
+    return most - configured > spare ? configured + spare : most;
+}
+
+/** The most subscribers, and routes, that there can be while the gateway runs. */
 static inline uint32_t room_subscribers(const struct cfg_model *m)
 {
+    if (m->max_subscribers == 0)
+        return default_room(m->n_subscribers, CFG_MAX_SUBSCRIBERS);
     return m->max_subscribers > m->n_subscribers ? m->max_subscribers : m->n_subscribers;
 }
 static inline uint32_t room_routes(const struct cfg_model *m)
 {
+    if (m->max_routes == 0)
+        return default_room(m->n_routes, CFG_MAX_ROUTES);
     return m->max_routes > m->n_routes ? m->max_routes : m->n_routes;
+}
+/** Subscribers for whose full queues the pools must have mbufs: who is configured, and who was
+ * announced by max_subscribers. */
+static inline uint32_t backed_subscribers(const struct cfg_model *m)
+{
+    return m->max_subscribers > m->n_subscribers ? m->max_subscribers : m->n_subscribers;
 }
 /** The most next hops that there can be: each route that is added may need one of its own. */
 static inline uint32_t room_nexthops(const struct cfg_model *m)

@@ -53,6 +53,7 @@ static void add_pool(struct loader *l, const char *name, struct loc loc, const s
         .loc = loc,
         .name = name,
         .mbufs = (uint32_t)v[POOL_MBUFS].v.u,
+        .grows = v[POOL_MBUFS].setting == NULL,
         .data_room = (uint16_t)v[POOL_DATA_ROOM].v.u,
         .socket = v[POOL_SOCKET].set ? (int16_t)v[POOL_SOCKET].v.u : (int16_t)-1,
         .cache = cache,

@@ -18,8 +18,8 @@ struct cfg_dscp_map {
 
 struct cfg_qos {
     unsigned n_profiles, n_schedulers, n_dscp_maps;
-    unsigned max_profiles; /* room for profiles that are added while vbng runs; 0: no more than the
-                              configured ones */
+    unsigned
+        max_profiles; /* room, also for profiles that are added while vbng runs; 0: not given */
     struct cfg_profile *profiles;
     struct cfg_scheduler *schedulers;
     struct cfg_dscp_map *dscp_maps;
@@ -28,7 +28,7 @@ struct cfg_qos {
 /** Profiles that each scheduler has room for. */
 static inline unsigned room_profiles(const struct cfg_qos *q)
 {
-    return q->max_profiles > q->n_profiles ? q->max_profiles : q->n_profiles;
+    return q->max_profiles != 0 ? q->max_profiles : QOS_MAX_PROFILES;
 }
 
 #endif

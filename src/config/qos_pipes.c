@@ -81,20 +81,44 @@ static void count_pipes(struct loader *l, const struct subport_index *ix)
 /* The pipes that a subport of n_pipes subscribers needs: with room for more subscribers every
  * subport has room for more, in the same proportion. */
 static uint64_t pipes_wanted(const struct cfg_model *m, const struct cfg_scheduler *s,
-                             uint32_t n_pipes)
+                             uint32_t n_pipes, uint64_t room)
 {
-    uint64_t room = room_subscribers(m), n = m->n_subscribers;
+    uint64_t n = m->n_subscribers;
 
     return n > 0 ? (n_pipes * room + n - 1) / n : (room + s->n_subports - 1) / s->n_subports;
 }
 
-/* Size all subports of a scheduler alike: a power of two that holds the largest one. */
+/* A power of two that holds the largest subport. */
+static uint32_t pipes_for(const struct cfg_model *m, const struct cfg_scheduler *s, uint64_t room)
+{
+    uint32_t pipes = 1;
+
+    for (unsigned k = 0; k < s->n_subports; k++)
+        while (pipes < pipes_wanted(m, s, s->subports[k].n_pipes, room))
+            pipes *= 2;
+    return pipes;
+}
+
+/* Can the scheduler have as many pipes as it was given? */
+static bool pipes_fit(const struct cfg_scheduler *s)
+{
+    struct qos_finding f[MAX_FINDINGS];
+    unsigned n = qos_scheduler_check(s, QOS_UP, f, MAX_FINDINGS);
+    bool fit = (uint64_t)s->n_subports * s->pipes_per_subport < MAX_PIPES;
+
+    for (unsigned i = 0; i < n; i++)
+        fit = fit && f[i].problem != QOS_MEMORY_WRAPS;
+    return fit;
+}
+
+/* Size all subports of a scheduler alike. Room that nobody has asked for is left out where it would
+ * make the scheduler too large. */
 static void size_subports(const struct cfg_model *m, struct cfg_scheduler *s)
 {
-    s->pipes_per_subport = 1;
-    for (unsigned k = 0; k < s->n_subports; k++)
-        while (s->pipes_per_subport < pipes_wanted(m, s, s->subports[k].n_pipes))
-            s->pipes_per_subport *= 2;
+    s->configured_pipes = pipes_for(m, s, m->n_subscribers);
+    s->pipes_per_subport = pipes_for(m, s, room_subscribers(m));
+    if (m->max_subscribers == 0 && !pipes_fit(s))
+        s->pipes_per_subport = s->configured_pipes;
 }
 
 /* Number each subscriber's pipe through all subports of its scheduler. */

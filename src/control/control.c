@@ -268,6 +268,7 @@ struct cfg_model *running_open(const struct cfg_model *m)
     *running = *m;
     running->max_subscribers = room_subscribers(m);
     running->max_routes = room_routes(m);
+    running->qos.max_profiles = room_profiles(&m->qos);
     running->subscribers = copy(m->subscribers, m->n_subscribers, running->max_subscribers,
                                 sizeof(*running->subscribers));
     running->routes = copy(m->routes, m->n_routes, running->max_routes, sizeof(*running->routes));

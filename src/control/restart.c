@@ -23,14 +23,22 @@ static json_t *bytes(const void *p, size_t n)
     return list;
 }
 
+/* Room that a file does not ask for is no difference: what is added needs room, whatever made it.
+ */
 static json_t *top(const struct cfg_model *m, unsigned i)
 {
+    json_t *o =
+        json_pack("{s:o, s:o, s:i, s:I, s:i}", "memory", text(m->memory), "eal", text(m->eal),
+                  "idle", (int)m->idle, "drain", (json_int_t)m->drain_ns, "items", (int)m->n_items);
+
     (void)i;
-    return json_pack("{s:o, s:o, s:i, s:I, s:I, s:I, s:I, s:i}", "memory", text(m->memory), "eal",
-                     text(m->eal), "idle", (int)m->idle, "drain", (json_int_t)m->drain_ns,
-                     "max_subscribers", (json_int_t)room_subscribers(m), "max_routes",
-                     (json_int_t)room_routes(m), "max_profiles", (json_int_t)room_profiles(&m->qos),
-                     "items", (int)m->n_items);
+    if (m->max_subscribers != 0)
+        json_object_set_new(o, "max_subscribers", json_integer(m->max_subscribers));
+    if (m->max_routes != 0)
+        json_object_set_new(o, "max_routes", json_integer(m->max_routes));
+    if (m->qos.max_profiles != 0)
+        json_object_set_new(o, "max_profiles", json_integer(m->qos.max_profiles));
+    return o;
 }
 
 static json_t *pool(const struct cfg_model *m, unsigned i)
@@ -132,12 +140,11 @@ static json_t *scheduler(const struct cfg_model *m, unsigned i)
 {
     const struct cfg_scheduler *s = &m->qos.schedulers[i];
 
-    return json_pack("{s:o, s:i, s:I, s:i, s:I, s:b, s:o, s:i, s:o, s:I}", "name", text(s->name),
+    return json_pack("{s:o, s:i, s:I, s:i, s:I, s:b, s:o, s:i, s:o}", "name", text(s->name),
                      "backend", (int)s->backend, "rate", (json_int_t)s->rate, "overhead",
                      (int)s->overhead, "mtu", (json_int_t)s->mtu, "oversubscription",
                      (int)s->oversubscription, "classes", bytes(s->class, sizeof(s->class)),
-                     "non_ip queue", (int)s->non_ip_queue, "subports", subports(m, s),
-                     "room in each subport", (json_int_t)s->pipes_per_subport);
+                     "non_ip queue", (int)s->non_ip_queue, "subports", subports(m, s));
 }
 
 /* --- comparing --- */

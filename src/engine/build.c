@@ -93,14 +93,15 @@ static int pool_socket(const struct plan *p, unsigned pool)
 static int open_pool(struct engine *e, unsigned i)
 {
     const struct cfg_pool *cfg = &e->plan->cfg->pools[i];
+    uint32_t mbufs = e->plan->memory.pool_mbufs[i];
     int socket = pool_socket(e->plan, i);
 
-    e->pools[i] = pool_create(cfg->name, cfg->mbufs, cfg->cache, cfg->data_room, socket);
+    e->pools[i] = pool_create(cfg->name, mbufs, cfg->cache, cfg->data_room, socket);
     if (e->pools[i] == NULL) {
         log_error("%s:%u: pool %s: %u mbufs of %u bytes cannot be allocated on socket %d: %s; ask "
                   "for fewer mbufs or "
                   "give the machine more memory (huge pages, see doc/plan.md)",
-                  cfg->loc.file, cfg->loc.line, cfg->name, cfg->mbufs, cfg->data_room, socket,
+                  cfg->loc.file, cfg->loc.line, cfg->name, mbufs, cfg->data_room, socket,
                   rte_strerror(rte_errno));
         return rte_errno != 0 ? -rte_errno : -ENOMEM;
     }

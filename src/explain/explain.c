@@ -70,7 +70,7 @@ void offline_prepare(struct cfg_model *m, struct plan *p)
         m->ports[i].device = device[i];
     }
     for (unsigned i = 0; i < m->n_pools; i++)
-        m->pools[i].mbufs = FEW_MBUFS;
+        p->memory.pool_mbufs[i] = FEW_MBUFS;
     m->memory = "no-huge";
     m->eal = "";
     p->memory.total -= p->memory.mbufs_total;

@@ -264,14 +264,26 @@ static json_t *pools(const struct plan *p)
         const struct cfg_pool *pool = &p->cfg->pools[i];
 
         array = json_with_item(
-            array,
-            json_pack("{s:s, s:I, s:I, s:I, s:b, s:I, s:I}", "pool", pool->name, "mbufs",
-                      (json_int_t)pool->mbufs, "mbufs_needed", (json_int_t)p->memory.pool_need[i],
-                      "mbufs_queued", (json_int_t)p->memory.pool_queued[i], "overcommit",
-                      (int)pool->overcommit, "data_room", (json_int_t)pool->data_room, "bytes",
-                      (json_int_t)p->memory.mbufs[i]));
+            array, json_pack("{s:s, s:I, s:I, s:I, s:b, s:I, s:I}", "pool", pool->name, "mbufs",
+                             (json_int_t)p->memory.pool_mbufs[i], "mbufs_needed",
+                             (json_int_t)p->memory.pool_need[i], "mbufs_queued",
+                             (json_int_t)p->memory.pool_queued[i], "overcommit",
+                             (int)pool->overcommit, "data_room", (json_int_t)pool->data_room,
+                             "bytes", (json_int_t)p->memory.mbufs[i]));
     }
     return array;
+}
+
+/* What may be added while the gateway runs, and the bytes that it takes among the others. */
+static json_t *spare(const struct plan *p)
+{
+    const struct cfg_model *m = p->cfg;
+
+    return json_pack("{s:I, s:I, s:I, s:I}", "subscribers",
+                     (json_int_t)room_subscribers(m) - m->n_subscribers, "routes",
+                     (json_int_t)room_routes(m) - m->n_routes, "profiles",
+                     (json_int_t)room_profiles(&m->qos) - m->qos.n_profiles, "bytes",
+                     (json_int_t)p->memory.spare);
 }
 
 static json_t *memory(const struct plan *p)
@@ -279,14 +291,14 @@ static json_t *memory(const struct plan *p)
     const struct plan_memory *mem = &p->memory;
 
     return json_pack(
-        "{s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "mode",
-        p->cfg->memory, "pools", pools(p), "schedulers", schedulers(p), "mbufs_bytes",
-        (json_int_t)mem->mbufs_total, "subscribers_bytes", (json_int_t)mem->tables, "routes_bytes",
-        (json_int_t)mem->routes, "rings_bytes", (json_int_t)mem->rings, "schedulers_bytes",
-        (json_int_t)mem->sched, "total_bytes", (json_int_t)mem->total, "dpdk_bytes",
-        (json_int_t)plan_dpdk_memory(p), "pages_2m", (json_int_t)mem->pages_2m, "pages_1g",
-        (json_int_t)mem->pages_1g, "core_pages_2m", (json_int_t)mem->core_pages_2m, "core_pages_1g",
-        (json_int_t)mem->core_pages_1g);
+        "{s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "mode",
+        p->cfg->memory, "spare", spare(p), "pools", pools(p), "schedulers", schedulers(p),
+        "mbufs_bytes", (json_int_t)mem->mbufs_total, "subscribers_bytes", (json_int_t)mem->tables,
+        "routes_bytes", (json_int_t)mem->routes, "rings_bytes", (json_int_t)mem->rings,
+        "schedulers_bytes", (json_int_t)mem->sched, "total_bytes", (json_int_t)mem->total,
+        "dpdk_bytes", (json_int_t)plan_dpdk_memory(p), "pages_2m", (json_int_t)mem->pages_2m,
+        "pages_1g", (json_int_t)mem->pages_1g, "core_pages_2m", (json_int_t)mem->core_pages_2m,
+        "core_pages_1g", (json_int_t)mem->core_pages_1g);
 }
 
 char *plan_json(const struct plan *p, bool indented)

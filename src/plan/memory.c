@@ -27,6 +27,8 @@
 #define LPM_RULE       8u            /* address and next hop */
 #define LPM_OWN_RULES  512u          /* for the gateway's own addresses */
 #define PER_INSTANCE   64u           /* mbufs of the burst that an instance works on */
+#define GROWN_POOL     (256u * 1024) /* mbufs up to which a pool grows that does not say mbufs */
+#define POOL_STEP      1024u         /* in such steps */
 #define DPDK_OWN       (64ull << 20) /* bytes that DPDK takes beside what the plan counts */
 
 static_assert(CFG_MAX_POOLS <= 32, "a set of pools is one word");
@@ -125,7 +127,8 @@ static int measure_subscribers(struct plan_build *b)
 {
     const struct cfg_model *m = b->m;
     struct touched_pages *index = calloc(3, sizeof(index[0]));
-    uint64_t n_pages;
+    uint32_t spare = room_subscribers(m) - m->n_subscribers;
+    uint64_t n_pages, spare_pages = 3 * pages(spare, SPARE_PER_PAGE);
 
     if (index == NULL)
         return -ENOMEM;
@@ -137,8 +140,8 @@ static int measure_subscribers(struct plan_build *b)
             touch(&index[1], s->gre_key);
         touch(&index[2], s->ipv4);
     }
-    n_pages = (uint64_t)index[0].n + index[1].n + index[2].n +
-              3 * pages(room_subscribers(m) - m->n_subscribers, SPARE_PER_PAGE);
+    n_pages = (uint64_t)index[0].n + index[1].n + index[2].n + spare_pages;
+    b->p->memory.spare += (uint64_t)spare * CACHE_LINE + spare_pages * IDMAP_PAGE;
     b->p->memory.tables = CACHE_LINE * ((uint64_t)room_subscribers(m) + 1) +
                           3 * (IDMAP_TOP + IDMAP_PAGE) + n_pages * IDMAP_PAGE;
     free(index);
@@ -147,35 +150,50 @@ static int measure_subscribers(struct plan_build *b)
 
 /* tables/route.c reserves memory for the worst case, in which every route is longer than /24 and
  * alone in its /24. */
+static uint64_t route_bytes(uint64_t routes, uint64_t nexthops)
+{
+    uint64_t rules = routes + LPM_OWN_RULES;
+    uint64_t groups = rules < LPM_MAX_GROUPS ? rules : LPM_MAX_GROUPS;
+
+    return LPM_TBL24 + groups * LPM_GROUP + rules * LPM_RULE + CACHE_LINE * (nexthops + 2);
+}
+
 static void measure_routes(struct plan_build *b)
 {
     const struct cfg_model *m = b->m;
-    uint64_t rules = (uint64_t)room_routes(m) + LPM_OWN_RULES;
-    uint64_t groups = rules < LPM_MAX_GROUPS ? rules : LPM_MAX_GROUPS;
 
-    b->p->memory.routes = LPM_TBL24 + groups * LPM_GROUP + rules * LPM_RULE +
-                          CACHE_LINE * ((uint64_t)room_nexthops(m) + 2);
+    b->p->memory.routes = route_bytes(room_routes(m), room_nexthops(m));
+    b->p->memory.spare += b->p->memory.routes - route_bytes(m->n_routes, m->n_nexthops);
 }
 
 /* --- schedulers --- */
 
-/* The most subscribers that a scheduler can have: those configured, and all that may be added. */
-static uint64_t most_subscribers(const struct cfg_model *m, const struct cfg_scheduler *s)
+/* The most subscribers that a scheduler can have when so many are added. */
+static uint64_t most_subscribers(const struct cfg_scheduler *s, uint32_t added)
 {
     uint64_t pipes = (uint64_t)s->n_subports * s->pipes_per_subport,
-             most = (uint64_t)scheduler_subscribers(s) + room_subscribers(m) - m->n_subscribers;
+             most = (uint64_t)scheduler_subscribers(s) + added;
 
     return most < pipes ? most : pipes;
 }
 
-/* Packets in the queues of a scheduler when every subscriber's queues are full. */
-static uint64_t queued(const struct cfg_model *m, const struct cfg_scheduler *s)
+/* Packets in the queues of a scheduler when the queues of so many subscribers are full. */
+static uint64_t queued(const struct cfg_scheduler *s, uint64_t subscribers)
 {
     uint64_t packets = 0;
 
     for (unsigned c = 0; c < QOS_CLASSES; c++)
         packets += (uint64_t)s->class[c].size * (c == QOS_BE ? QOS_BE_QUEUES : 1);
-    return packets * most_subscribers(m, s);
+    return packets * subscribers;
+}
+
+/* Bytes of a scheduler's qos task with so many pipes in each subport, and places for profiles. */
+static uint64_t scheduler_bytes(const struct cfg_scheduler *s, uint32_t pipes, unsigned profiles)
+{
+    struct cfg_scheduler sized = *s;
+
+    sized.pipes_per_subport = pipes;
+    return qos_sched_bytes(&sized, profiles) + (uint64_t)s->n_subports * pipes * PLAN_QOS_PIPE;
 }
 
 static void measure_schedulers(struct plan *p)
@@ -189,10 +207,12 @@ static void measure_schedulers(struct plan *p)
         if (scheduler == CFG_NONE)
             continue;
         s = &q->schedulers[scheduler];
-        p->memory.task_queued[i] = queued(p->cfg, s);
-        p->memory.task_sched[i] = qos_sched_bytes(s, room_profiles(q)) +
-                                  (uint64_t)s->n_subports * s->pipes_per_subport * PLAN_QOS_PIPE;
+        p->memory.task_queued[i] =
+            queued(s, most_subscribers(s, backed_subscribers(p->cfg) - p->cfg->n_subscribers));
+        p->memory.task_sched[i] = scheduler_bytes(s, s->pipes_per_subport, room_profiles(q));
         p->memory.sched += p->memory.task_sched[i];
+        p->memory.spare +=
+            p->memory.task_sched[i] - scheduler_bytes(s, s->configured_pipes, q->n_profiles);
     }
 }
 
@@ -250,16 +270,52 @@ static uint64_t pool_need(const struct plan *p, const struct pool_flow *f, unsig
     return need + bursts + (uint64_t)cfg->cache * p->n_cores * 3 / 2;
 }
 
+/* Mbufs of a pool in queues of subscribers who may be added, as far as pool_queued() has not
+ * counted them. */
+static uint64_t pool_spare(const struct plan *p, const struct pool_flow *f, unsigned pool)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < p->cfg->n_tasks; i++) {
+        uint32_t scheduler = task_shapes(&p->cfg->tasks[i]);
+        const struct cfg_scheduler *s;
+
+        if ((f->task[i] >> pool & 1) == 0 || scheduler == CFG_NONE)
+            continue;
+        s = &p->cfg->qos.schedulers[scheduler];
+        n += queued(s, most_subscribers(s, room_subscribers(p->cfg) - p->cfg->n_subscribers)) -
+             p->memory.task_queued[i];
+    }
+    return n;
+}
+
+/* The mbufs of a pool: as the configuration says. Where it does not, a pool grows to what is
+ * needed, and to what subscribers who come need, up to a size that a small machine has. */
+static uint32_t size_pool(const struct cfg_pool *cfg, uint64_t need, uint64_t spare)
+{
+    uint64_t grown = round_up(need + spare, POOL_STEP);
+
+    if (!cfg->grows || grown <= cfg->mbufs || need > GROWN_POOL)
+        return cfg->mbufs;
+    return grown < GROWN_POOL ? (uint32_t)grown : GROWN_POOL;
+}
+
 static void check_pool(struct plan_build *b, const struct pool_flow *f, unsigned pool)
 {
     const struct cfg_pool *cfg = &b->m->pools[pool];
     uint64_t need = pool_need(b->p, f, pool), waiting = pool_queued(b->p, f, pool);
+    struct plan_memory *mem = &b->p->memory;
 
-    b->p->memory.pool_queued[pool] = waiting;
-    if (!cfg->overcommit)
+    mem->pool_queued[pool] = waiting;
+    if (!cfg->overcommit) {
         need += waiting;
-    b->p->memory.pool_need[pool] = need < UINT32_MAX ? (uint32_t)need : UINT32_MAX;
-    if (cfg->mbufs >= need)
+        mem->pool_spare[pool] = pool_spare(b->p, f, pool);
+    }
+    mem->pool_need[pool] = need < UINT32_MAX ? (uint32_t)need : UINT32_MAX;
+    mem->pool_mbufs[pool] = size_pool(cfg, need, mem->pool_spare[pool]);
+    mem->mbufs[pool] = mem->pool_mbufs[pool] * mbuf_bytes(cfg);
+    mem->mbufs_total += mem->mbufs[pool];
+    if (mem->pool_mbufs[pool] >= need)
         return;
     if (waiting > 0 && !cfg->overcommit)
         diag_error(b->d, cfg->loc,
@@ -317,11 +373,8 @@ int plan_measure_memory(struct plan_build *b)
     measure_rings(b->p);
     measure_schedulers(b->p);
     follow_pools(b->m, &flow);
-    for (unsigned i = 0; i < b->m->n_pools; i++) {
-        mem->mbufs[i] = b->m->pools[i].mbufs * mbuf_bytes(&b->m->pools[i]);
-        mem->mbufs_total += mem->mbufs[i];
+    for (unsigned i = 0; i < b->m->n_pools; i++)
         check_pool(b, &flow, i);
-    }
     for (unsigned i = 0; i < b->p->n_cores; i++)
         measure_core(b->p, &flow, i);
     mem->total = mem->mbufs_total + mem->tables + mem->routes + mem->rings + mem->sched;

@@ -80,7 +80,8 @@ struct plan_ring {
 
 /** Memory in bytes, as far as it can be known before the gateway runs. */
 struct plan_memory {
-    uint64_t mbufs[CFG_MAX_POOLS]; /* of each pool */
+    uint64_t mbufs[CFG_MAX_POOLS];      /* of each pool */
+    uint32_t pool_mbufs[CFG_MAX_POOLS]; /* how many: as configured, or as many as are needed */
     uint64_t mbufs_total;
     uint64_t tables; /* subscribers: records and indices */
     uint64_t routes; /* LPM and next hops */
@@ -96,6 +97,9 @@ struct plan_memory {
      * pool_queued where the pool may be overcommitted. */
     uint32_t pool_need[CFG_MAX_POOLS];
     uint64_t pool_queued[CFG_MAX_POOLS]; /* mbufs in the schedulers' queues when all are full */
+    /* Mbufs in queues of subscribers who may be added though max_subscribers does not say so. */
+    uint64_t pool_spare[CFG_MAX_POOLS];
+    uint64_t spare; /* bytes, among all these, for what may be added while the gateway runs */
 };
 
 struct plan {

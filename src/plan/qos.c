@@ -275,7 +275,7 @@ static void check_shaper(struct plan_build *b, unsigned task, uint64_t ports)
     const struct cfg_model *m = b->m;
     const struct cfg_task *t = &m->tasks[task];
     const struct cfg_scheduler *s = &m->qos.schedulers[task_shapes(t)];
-    bool nobody = scheduler_subscribers(s) == 0 && room_subscribers(m) == m->n_subscribers;
+    bool nobody = scheduler_subscribers(s) == 0 && backed_subscribers(m) == m->n_subscribers;
 
     if (b->n_of[task] > 1)
         diag_error(b->d, t->loc,

@@ -260,7 +260,7 @@ static void print_memory(const struct plan *p, FILE *to)
     const struct plan_memory *mem = &p->memory;
     struct table t;
 
-    if (!table_start(&t, p->cfg->n_pools + p->cfg->n_tasks + 6, 3))
+    if (!table_start(&t, p->cfg->n_pools + p->cfg->n_tasks + 7, 3))
         return;
     fputs("\nmemory\n", to);
     for (unsigned i = 0; i < p->cfg->n_pools; i++, t.n++) {
@@ -268,12 +268,15 @@ static void print_memory(const struct plan *p, FILE *to)
 
         cell(&t, 0, "pool ");
         size_row(&t, pool->name, mem->mbufs[i]);
-        cell(&t, 2, "%u mbufs with %u bytes of data room; ", pool->mbufs, pool->data_room);
+        cell(&t, 2, "%u mbufs with %u bytes of data room; ", mem->pool_mbufs[i], pool->data_room);
         if (mem->pool_need[i] > 0)
             cell(&t, 2, "at least %u are needed", mem->pool_need[i]);
         if (pool->overcommit && mem->pool_queued[i] > 0)
             cell(&t, 2, ", and %llu more if all queues of schedulers are full (overcommit)",
                  (unsigned long long)mem->pool_queued[i]);
+        if (mem->pool_need[i] + mem->pool_spare[i] > mem->pool_mbufs[i])
+            cell(&t, 2, ", %llu once all who may be added fill their queues",
+                 (unsigned long long)(mem->pool_need[i] + mem->pool_spare[i]));
         if (mem->pool_need[i] == 0)
             cell(&t, 2, "nothing takes from it");
     }
@@ -291,6 +294,14 @@ static void print_memory(const struct plan *p, FILE *to)
     cell(&t, 2, "%u between cores, %u in wires", p->n_rings, wire_ends(p->cfg));
     t.n++;
     scheduler_rows(&t, p);
+    size_row(&t, "spare", mem->spare);
+    cell(&t, 2, "of these: %u subscribers and %u routes",
+         room_subscribers(p->cfg) - p->cfg->n_subscribers, room_routes(p->cfg) - p->cfg->n_routes);
+    if (p->cfg->qos.n_schedulers > 0)
+        cell(&t, 2, ", %u profiles in each scheduler,",
+             room_profiles(&p->cfg->qos) - p->cfg->qos.n_profiles);
+    cell(&t, 2, " may be added while it runs");
+    t.n++;
     size_row(&t, "total", mem->total);
     cell(&t, 2, "%u huge pages of 2 MiB or %u of 1 GiB", mem->pages_2m, mem->pages_1g);
     t.n++;

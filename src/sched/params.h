@@ -92,7 +92,9 @@ struct cfg_scheduler {
     uint8_t non_ip_queue;              /* 0..15 */
     unsigned n_subports;
     struct cfg_subport *subports;
-    uint32_t pipes_per_subport; /* a power of two that holds the largest subport */
+    uint32_t
+        pipes_per_subport;     /* a power of two that holds the largest subport and what may come */
+    uint32_t configured_pipes; /* of them, what the configured subscribers alone would take */
 };
 
 /** The class of a queue (0..15) of a pipe. */

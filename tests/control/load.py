@@ -16,6 +16,7 @@ CLASSES = 5  # queues in use: class 0 and the four of best effort
 CONFIG = """
 name = "qos-load";
 memory = "no-huge";
+max_subscribers = "16384";
 max_routes = "4";
 pools = {{ default = {{ mbufs = "96K"; data_room = "384"; overcommit = true; }}; }};
 ports = (
@@ -92,6 +93,20 @@ class Client:
         self.socket.close()
 
 
+def wait_for(process, path, timeout):
+    """Wait until a vbng answers on its socket. Returns a client; raises RuntimeError where it ends, or does not answer."""
+    end = time.monotonic() + limit(timeout)
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            client = Client(path)
+        except OSError:
+            time.sleep(0.05)
+            continue
+        client.ask(cmd="show-ledger")
+        return client
+    raise RuntimeError("did not start")
+
+
 class Gateway:
     """A vbng under load with a control socket."""
 
@@ -107,16 +122,10 @@ class Gateway:
 
     def wait_until_up(self, timeout=60):
         """Until it answers. Returns a client."""
-        end = time.monotonic() + limit(timeout)
-        while time.monotonic() < end and self.process.poll() is None:
-            try:
-                client = Client(self.path)
-            except OSError:
-                time.sleep(0.05)
-                continue
-            client.ask(cmd="show-ledger")
-            return client
-        raise RuntimeError(f"did not start: {self.end()}")
+        try:
+            return wait_for(self.process, self.path, timeout)
+        except RuntimeError as e:
+            raise RuntimeError(f"{e}: {self.end()}") from None
 
     def end(self):
         """Stop it. Returns what is wrong with that."""

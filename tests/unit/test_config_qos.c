@@ -103,7 +103,8 @@ static void defaults(void)
     CU_ASSERT_STRING_EQUAL(s->subports[0].name, "a");
     CU_ASSERT_EQUAL(s->subports[0].rate[QOS_DOWN], s->rate);
     CU_ASSERT_EQUAL(s->subports[0].n_pipes, 64);
-    CU_ASSERT_EQUAL(s->pipes_per_subport, 64);
+    CU_ASSERT_EQUAL(s->configured_pipes, 64);
+    CU_ASSERT_EQUAL(s->pipes_per_subport, 128); /* 64 more may be added */
     CU_ASSERT_EQUAL(s->non_ip_queue, QOS_BE);
     for (unsigned c = 0; c < QOS_BE; c++)
         CU_ASSERT_EQUAL(s->class[c].size, 0);
@@ -280,6 +281,7 @@ static void maps(void)
 static void pipes_of_subports(void)
 {
     struct cfg_model *m = load(
+        "max_subscribers = 13;\n"
         "subscribers = ( { port = \"a\"; svlan = \"10-11\"; cvlan = \"1-3\"; ipv4 = "
         "\"10.0.0.0/24\"; profile = \"p\"; }, { port = \"b\"; svlan = 11; cvlan = \"1-5\"; ipv4 = "
         "\"10.0.1.0/24\"; profile = \"p\"; }, { port = \"a\"; svlan = 12; cvlan = \"1-2\"; ipv4 = "
@@ -323,7 +325,8 @@ static void without_a_scheduler(void)
     CU_ASSERT_EQUAL(m->subscribers[0].pipe, 0);
     CU_ASSERT_EQUAL(m->subscribers[1].pipe, CFG_NONE);
     CU_ASSERT_EQUAL(m->subscribers[1].profile, CFG_NONE);
-    CU_ASSERT_EQUAL(m->qos.schedulers[0].pipes_per_subport, 1);
+    CU_ASSERT_EQUAL(m->qos.schedulers[0].configured_pipes, 1);
+    CU_ASSERT_EQUAL(m->qos.schedulers[0].pipes_per_subport, 64); /* a half of 66 */
     config_free(m);
 }
 

@@ -28,8 +28,10 @@ static void memory_of_pools(void)
     CU_ASSERT_EQUAL(p->memory.mbufs[1], 64 * (64 + 128 + 2240ull));
     CU_ASSERT_EQUAL(p->memory.mbufs_total, p->memory.mbufs[0] + p->memory.mbufs[1]);
     CU_ASSERT_EQUAL(p->memory.rings, 0);
-    CU_ASSERT_EQUAL(p->memory.tables, 64 + 3 * (512 + 256) * KIB);
-    CU_ASSERT_EQUAL(p->memory.routes, 64 * MIB + 512 * (1024 + 8) + 2 * 64);
+    /* nothing is configured, and 64 subscribers and 64 routes with their next hops may be added */
+    CU_ASSERT_EQUAL(p->memory.tables, (64 + 1) * 64 + 3 * (512 + 256 + 256) * KIB);
+    CU_ASSERT_EQUAL(p->memory.routes, 64 * MIB + (512 + 64) * (1024 + 8) + (64 + 2) * 64);
+    CU_ASSERT_EQUAL(p->memory.spare, 64 * 64 + 3 * 256 * KIB + 64 * (1024 + 8 + 64));
     CU_ASSERT_EQUAL(p->memory.total, p->memory.mbufs_total + p->memory.tables + p->memory.routes);
     CU_ASSERT_EQUAL(p->memory.pages_2m, (p->memory.total + 2 * MIB - 1) / (2 * MIB));
     CU_ASSERT_EQUAL(p->memory.pages_1g, 1);
@@ -56,6 +58,7 @@ static void memory_of_subscribers(void)
         m->subscribers[i].has_gre_key = true;
         m->subscribers[i].gre_key = i;
     }
+    m->max_subscribers = 65536;
     p = make();
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     /* pages: 8 of 16 S-VLANs on each port, one of keys, one of addresses */
@@ -85,6 +88,7 @@ static void memory_of_routes(void)
     place(0, 1, a, a);
     for (unsigned i = 0; i < 4; i++)
         add_route(0);
+    m->max_routes = 4;
     p = make();
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     CU_ASSERT_EQUAL(p->memory.routes, 64 * MIB + (512 + 4) * (1024 + 8ull) + (4 + 2) * 64);

@@ -65,6 +65,7 @@ static void start_qos(void)
         add_subscriber(i, 10, 2, 0x0a000001 + 2 * i);
     }
     m->qos.n_schedulers = 2;
+    m->max_subscribers = 1; /* no more than are configured */
     m->qos.schedulers = schedulers;
     m->qos.n_profiles = 1;
 }
@@ -198,7 +199,7 @@ static void memory_of_schedulers(void)
     g = two_schedulers();
     p = make();
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-    each = qos_sched_bytes(&schedulers[0], 1) + 2 * 64;
+    each = qos_sched_bytes(&schedulers[0], QOS_MAX_PROFILES) + 2 * 64;
     CU_ASSERT_EQUAL(p->memory.sched, 4 * each);
     CU_ASSERT_EQUAL(p->memory.task_sched[g], 0);
     CU_ASSERT_EQUAL(p->memory.task_sched[g + 2], each);
