@@ -52,6 +52,21 @@ static bool check_own(struct loader *l, const struct value *v, const struct rout
     return false;
 }
 
+/* Link-local addresses are not forwarded, so that no route may lead to some of them. */
+static bool check_link_local(struct loader *l, const struct value *v, const struct route_block *r)
+{
+    const uint32_t first = 0xa9fe0000, last = 0xa9feffff; /* 169.254.0.0/16 */
+    uint64_t end = r->prefix + (r->count << (32 - r->len)) - 1;
+
+    if (r->len < 16 || r->prefix > last || end < first)
+        return true;
+    value_error(l, v, "prefix",
+                "%s link-local, which is not forwarded (RFC 3927 section 7): expected none of "
+                "169.254.0.0/16",
+                r->count > 1 ? "its block is in part" : "is");
+    return false;
+}
+
 static bool check_prefix(struct loader *l, const struct value *v, struct route_block *r)
 {
     const struct value *prefix = &v[ROUTE_PREFIX], *count = &v[ROUTE_COUNT];
@@ -66,7 +81,7 @@ static bool check_prefix(struct loader *l, const struct value *v, struct route_b
                     ((UINT64_C(1) << 32) - r->prefix) / size);
         return false;
     }
-    return check_own(l, prefix, r);
+    return check_link_local(l, prefix, r) && check_own(l, prefix, r);
 }
 
 static bool check_far_end(struct loader *l, const struct value *v, unsigned k)

@@ -69,6 +69,11 @@ extern const struct task_drop ledger_words[N_LEDGER_WORDS];
 #define DROP_IS_FOREIGN_MAC /* task_own_mac() */                                                   \
     "foreign_mac", "The frame is addressed to another MAC: a switch floods it",                    \
         "None, if rare; else look at the switch's MAC table, and at the port's mac."
+#define DROP_IS_MARTIAN_SOURCE /* route_is_martian() */                                            \
+    "martian_source",                                                                              \
+        "From an address that cannot be behind the core: no host's, a link's, the gateway's own "  \
+        "or the subscriber's (RFC 1812 section 5.3.7, RFC 6890)",                                  \
+        "Find who forges it, and let the core drop it where it comes in."
 #define DROP_IS_NO_SLOW_PATH /* task_refuse() */                                                   \
     "no_slow_path", "ARP or a packet to the gateway, and no task that answers it",                 \
         "Connect the task's output punt to a task of type arp, or accept it."

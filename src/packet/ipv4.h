@@ -13,6 +13,9 @@
 
 #include "packet/bytes.h"
 
+#define IPV4_LINK_LOCAL     0xa9fe0000u /* 169.254.0.0, host order */
+#define IPV4_LINK_LOCAL_LEN 16
+
 enum ipv4_verdict {
     IPV4_OK,
     IPV4_BAD_HEADER,   /* version is not 4, IHL is below 5, or the packet is shorter than its header
@@ -99,6 +102,12 @@ static inline bool ipv4_is_unicast(uint32_t addr)
     uint32_t net = addr >> 24;
 
     return net - 1 < 223 && net != 127;
+}
+
+/** Is an address (host order) in 169.254/16, which no router forwards: RFC 3927 section 7? */
+static inline bool ipv4_is_link_local(uint32_t addr)
+{
+    return addr >> 16 == IPV4_LINK_LOCAL >> 16;
 }
 
 /** The six bits of the Differentiated Services field (RFC 2474). */

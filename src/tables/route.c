@@ -9,10 +9,12 @@
 #include <rte_malloc.h>
 #include <rte_rcu_qsbr.h>
 
+#include "tables/martians.h"
 #include "tables/memory.h"
 
 #define MAX_LOCALS    (LOCAL_SET_SLOTS / 2)
 #define DEFAULT_RULES 2      /* a default route is two of the library's rules */
+#define BARRED_RULES  1      /* 169.254/16 */
 #define MAX_GROUPS    65536u /* /24 prefixes that have longer ones */
 #define GROUP_BYTES   1024u  /* of such a prefix: 256 entries */
 #define RULE_BYTES    8u     /* address and next hop, as the library keeps each rule */
@@ -26,7 +28,7 @@ static int create_lpm(struct route_table *t, uint32_t n_routes, int socket)
     static unsigned n_created;
     uint32_t groups = n_routes + MAX_LOCALS;
     struct rte_lpm_config config = {
-        .max_rules = n_routes + MAX_LOCALS + DEFAULT_RULES,
+        .max_rules = n_routes + MAX_LOCALS + DEFAULT_RULES + BARRED_RULES,
         .number_tbl8s = RTE_MIN(groups, MAX_GROUPS),
     };
     char name[RTE_LPM_NAMESIZE];
@@ -42,6 +44,14 @@ static int create_lpm(struct route_table *t, uint32_t n_routes, int socket)
     return 0;
 }
 
+/* Mark the first octets of martians. */
+static void fill_filter(struct route_table *t)
+{
+    for (uint32_t net = 0; net < 256; net++)
+        if (!ipv4_is_unicast(net << 24) || net == IPV4_LINK_LOCAL >> 24)
+            t->sources.net[net / 64] |= UINT64_C(1) << net % 64;
+}
+
 struct route_table *route_table_create(uint32_t n_nexthops, uint32_t n_routes, int socket)
 {
     struct route_table *t;
@@ -55,10 +65,14 @@ struct route_table *route_table_create(uint32_t n_nexthops, uint32_t n_routes, i
     /* [0] is empty and the gateway itself is the last one, so that next hops have ids from 1 */
     t->local_id = n_nexthops + 1;
     t->nexthop = table_zalloc((n_nexthops + UINT64_C(2)) * sizeof(t->nexthop[0]), socket);
-    if (t->nexthop == NULL || create_lpm(t, n_routes, socket) != 0) {
+    /* link-local destinations lead nowhere, whatever the default route: RFC 3927 section 7; an
+     * address of the gateway in there is more specific */
+    if (t->nexthop == NULL || create_lpm(t, n_routes, socket) != 0 ||
+        rte_lpm_add(t->lpm, IPV4_LINK_LOCAL, IPV4_LINK_LOCAL_LEN, 0) != 0) {
         route_table_free(t);
         return NULL;
     }
+    fill_filter(t);
     t->nexthop[t->local_id].local = 1;
     return t;
 }
@@ -131,6 +145,8 @@ int route_add(struct route_table *t, uint32_t prefix, uint8_t len, uint32_t next
         return set_default(t, nexthop_id);
     if (len == 32 && route_is_local(t, prefix))
         return 0;
+    if (len >= IPV4_LINK_LOCAL_LEN && ipv4_is_link_local(prefix))
+        return -EINVAL;
     if (rte_lpm_add(t->lpm, prefix, len, nexthop_id) != 0)
         return -ENOSPC;
     if (len == 1)
@@ -144,6 +160,8 @@ int route_remove(struct route_table *t, uint32_t prefix, uint8_t len)
         return t->default_nexthop != 0 ? set_default(t, 0) : -ENOENT;
     if (len == 32 && route_is_local(t, prefix))
         return 0;
+    if (len >= IPV4_LINK_LOCAL_LEN && ipv4_is_link_local(prefix))
+        return -ENOENT;
     if (len == 1) {
         if ((t->own_halves & 1 << (prefix >> 31)) == 0)
             return -ENOENT;
@@ -157,6 +175,7 @@ int route_remove(struct route_table *t, uint32_t prefix, uint8_t len)
 int route_add_local(struct route_table *t, uint32_t addr)
 {
     uint32_t i = (addr * 2654435761u) >> 22;
+    uint8_t own;
 
     if (addr == 0)
         return -EINVAL;
@@ -169,6 +188,8 @@ int route_add_local(struct route_table *t, uint32_t addr)
         return -ENOSPC;
     t->n_locals++;
     t->local[i] = addr;
+    own = source_hash(rte_cpu_to_be_32(addr));
+    t->sources.own[own / 64] |= UINT64_C(1) << own % 64;
     return 0;
 }
 

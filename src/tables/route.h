@@ -18,7 +18,17 @@
 
 #define LOCAL_SET_SLOTS 1024u /* power of two, at most half full */
 
+/**
+ * A first look at the source of a packet from the core (tables/martians.h), in one cache line: bits
+ * of those first octets and of those hashes of which some address is a martian.
+ */
+struct source_filter {
+    uint64_t net[4]; /* by the first octet: 0/8, 127/8, 169.254/16, 224/4 and 240/4 */
+    uint64_t own[4]; /* by source_hash(): the gateway's own addresses */
+} __rte_cache_aligned;
+
 struct route_table {
+    struct source_filter sources;
     struct rte_lpm *lpm;
     struct nexthop *nexthop; /* [0] is empty; ids 1..n_nexthops, some of which may be released */
     uint32_t n_nexthops, capacity;
@@ -53,7 +63,8 @@ void route_release_nexthop(struct route_table *t, uint32_t id);
 /**
  * Add a route, or lead an existing prefix to another next hop. Bits of prefix behind len are
  * ignored; len 0 is the default route. An address of the gateway itself (/32) leads to the gateway
- * whatever next hop is given here. Returns 0, -EINVAL or -ENOSPC.
+ * whatever next hop is given here. Returns 0, -EINVAL (also within 169.254/16, where no route
+ * leads) or -ENOSPC.
  */
 int route_add(struct route_table *t, uint32_t prefix, uint8_t len, uint32_t nexthop_id);
 

@@ -12,6 +12,7 @@
 #include "packet/qinq.h"
 #include "packet/stages.h"
 #include "tables/dscp.h"
+#include "tables/martians.h"
 #include "tables/tables.h"
 
 enum { OUT_TO, OUT_PUNT };
@@ -54,6 +55,7 @@ enum {
     DROP_BAD_LENGTH,
     DROP_BAD_CHECKSUM,
     DROP_SPOOFED,
+    DROP_MARTIAN_SOURCE,
     DROP_NO_SLOW_PATH,
     DROP_FOREIGN_MAC,
     DROP_OVERLOAD,
@@ -81,6 +83,7 @@ static const struct task_drop drops[N_DROPS] = {
                            "Look for a device or cable that damages packets."},
     [DROP_SPOOFED] = {"spoofed", "The source address is not the subscriber's",
                       "Correct its ipv4, or stop it."},
+    [DROP_MARTIAN_SOURCE] = {DROP_IS_MARTIAN_SOURCE},
     [DROP_NO_SLOW_PATH] = {DROP_IS_NO_SLOW_PATH},
     [DROP_FOREIGN_MAC] = {DROP_IS_FOREIGN_MAC},
     [DROP_OVERLOAD] = {DROP_IS_OVERLOAD},
@@ -179,10 +182,11 @@ static int why_nobody(const struct classify *c, const struct rte_mbuf *m)
                                                                      : DROP_UNKNOWN_SUBSCRIBER;
 }
 
-/* The verdict on a subscriber's frame: l2 bytes, then IPv4 or, behind tags, ARP. */
-static inline int check(const struct rte_mbuf *m, const struct subscriber *s, uint32_t l2,
+/* The verdict on a subscriber's frame: IPv4 or, behind tags, ARP. */
+static inline int check(const struct rte_mbuf *m, const struct subscriber *s, bool by_address,
                         const struct classify *c, const uint8_t *own_mac)
 {
+    const uint32_t l2 = by_address ? ETH_LEN : QINQ_LEN;
     const uint8_t *f = frame_bytes(m);
     const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + l2);
     enum ipv4_verdict v;
@@ -199,6 +203,8 @@ static inline int check(const struct rte_mbuf *m, const struct subscriber *s, ui
     /* ingress filtering: RFC 2827 */
     if (c->anti_spoof && unlikely(((ip->src_addr ^ s->ipv4) & s->ipv4_mask) != 0))
         return DROP_SPOOFED;
+    if (by_address && unlikely(source_is_martian(c->routes, s, ip->src_addr)))
+        return DROP_MARTIAN_SOURCE;
     return VERDICT_GOOD;
 }
 
@@ -264,7 +270,7 @@ static inline void judge(struct task *t, struct batch *b, struct part p, const s
         /* the gateway's MAC towards a subscriber is the source in the subscriber's header template
          */
         const uint8_t *own_mac = by_address ? task_own_mac(c->port_mac, in_port, m) : s->l2 + 6;
-        int verdict = likely(id != 0) ? check(m, s, l2, c, own_mac) : why_nobody(c, m);
+        int verdict = likely(id != 0) ? check(m, s, by_address, c, own_mac) : why_nobody(c, m);
 
         if (unlikely(c->not_only_ip) && id != 0 &&
             (verdict == DROP_NOT_IPV4 || verdict == VERDICT_FOR_US))

@@ -2,8 +2,8 @@
 /*
  * gre_decap: takes the outer IPv4 header and GRE off. The key names the subscriber; with key =
  * "optional" the inner destination does where there is no key. Checked are, in this order, the
- * outer header, the tunnel's end, the GRE header, the inner header, and whether the destination is
- * an address of that subscriber.
+ * outer header, the tunnel's end, the GRE header, the inner header, whether the destination is an
+ * address of that subscriber, and whether the source can be behind the core.
  */
 #include "engine/drops.h"
 #include "engine/task.h"
@@ -13,6 +13,7 @@
 #include "packet/gre.h"
 #include "packet/ipv4.h"
 #include "tables/dscp.h"
+#include "tables/martians.h"
 #include "tables/tables.h"
 
 enum { OUT_TO, OUT_PUNT };
@@ -57,6 +58,7 @@ enum {
     DROP_INNER_BAD_LENGTH,
     DROP_INNER_BAD_CHECKSUM,
     DROP_MISDELIVERED,
+    DROP_MARTIAN_SOURCE,
     DROP_NO_SLOW_PATH,
     DROP_FOREIGN_MAC,
     DROP_OVERLOAD,
@@ -103,6 +105,7 @@ static const struct task_drop drops[N_DROPS] = {
                                  TUNNEL_END},
     [DROP_MISDELIVERED] = {"misdelivered", "The key's subscriber does not have the address",
                            "Correct gre_key or ipv4, here or at the tunnel's other end."},
+    [DROP_MARTIAN_SOURCE] = {DROP_IS_MARTIAN_SOURCE},
     [DROP_NO_SLOW_PATH] = {DROP_IS_NO_SLOW_PATH},
     [DROP_FOREIGN_MAC] = {DROP_IS_FOREIGN_MAC},
     [DROP_OVERLOAD] = {DROP_IS_OVERLOAD},
@@ -220,7 +223,8 @@ static inline int parse(const struct gre_decap *d, const struct rte_mbuf *m, str
 }
 
 /* Check the inner packet, of which in->avail bytes are there, and take the outer headers off. */
-static inline int decap(struct rte_mbuf *m, const struct subscriber *s, const struct found *in)
+static inline int decap(struct rte_mbuf *m, const struct route_table *routes,
+                        const struct subscriber *s, const struct found *in)
 {
     uint8_t *f = frame_bytes(m), *to;
     const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + in->inner);
@@ -230,6 +234,8 @@ static inline int decap(struct rte_mbuf *m, const struct subscriber *s, const st
         return DROP_INNER_BAD_IPV4 + (int)v - IPV4_BAD_HEADER;
     if (unlikely(((ip->dst_addr ^ s->ipv4) & s->ipv4_mask) != 0))
         return DROP_MISDELIVERED;
+    if (unlikely(source_is_martian(routes, s, ip->src_addr)))
+        return DROP_MARTIAN_SOURCE;
     to = f + in->inner - ETH_LEN;
     eth_move_macs(to, f);
     store16(to + ETH_MACS, RTE_BE16(RTE_ETHER_TYPE_IPV4));
@@ -270,8 +276,8 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         rte_prefetch0(&record[id[i]]);
     }
     for (uint16_t i = 0; i < n; i++) {
-        int verdict =
-            likely(id[i] != 0) ? decap(m[i], &record[id[i]], &found[i]) : found[i].verdict;
+        int verdict = likely(id[i] != 0) ? decap(m[i], d.routes, &record[id[i]], &found[i])
+                                         : found[i].verdict;
 
         /* whoever called us directly has looked already */
         if (d.cold && verdict == VERDICT_GOOD &&

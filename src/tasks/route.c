@@ -17,6 +17,7 @@ enum { OUT_TO, OUT_PUNT, OUT_FRAGMENT };
 enum {
     DROP_NO_ROUTE,
     DROP_NOT_UNICAST,
+    DROP_LINK_LOCAL,
     DROP_FOR_US,
     DROP_TTL_EXPIRED,
     DROP_TOO_BIG,
@@ -29,6 +30,8 @@ static const struct task_drop drops[N_DROPS] = {
     [DROP_NO_ROUTE] = {"no_route", "No route leads to the destination", "Add a route."},
     [DROP_NOT_UNICAST] = {"not_unicast", "To a multicast or broadcast address",
                           "None: it is not forwarded."},
+    [DROP_LINK_LOCAL] = {"link_local", "To an address of 169.254/16, which stays on its link",
+                         "None: it is not forwarded (RFC 3927 section 7)."},
     [DROP_FOR_US] = {"for_us", "For an address of the gateway, which nobody answers",
                      "Connect the output punt to a task arp, or accept it."},
     [DROP_TTL_EXPIRED] = {DROP_IS_TTL_EXPIRED},
@@ -77,6 +80,14 @@ static inline void forward(struct rte_mbuf *m, const struct nexthop *nh, uint32_
     meta_set_out_port(m, nh->port);
 }
 
+/* The reason for which a packet to an address that no route leads to is dropped. */
+static unsigned why_no_route(uint32_t dst)
+{
+    if (!ipv4_is_unicast(dst))
+        return DROP_NOT_UNICAST;
+    return ipv4_is_link_local(dst) ? DROP_LINK_LOCAL : DROP_NO_ROUTE;
+}
+
 /* Handle a packet that is not plain: drop, punt, or hand over to be fragmented. Next hop 0 (no
  * route) and the gateway's own next hop have no MAC, so their packets come here. */
 static void special(struct task *t, struct rte_mbuf *m, const struct nexthop *nh, uint32_t id)
@@ -86,9 +97,7 @@ static void special(struct task *t, struct rte_mbuf *m, const struct nexthop *nh
 
     meta_set_nexthop(m, (uint16_t)id);
     if (id == 0) {
-        task_drop(t, m,
-                  ipv4_is_unicast(rte_be_to_cpu_32(ip->dst_addr)) ? DROP_NO_ROUTE
-                                                                  : DROP_NOT_UNICAST);
+        task_drop(t, m, why_no_route(rte_be_to_cpu_32(ip->dst_addr)));
     } else if (nh->local) {
         task_punt_back(t, OUT_PUNT, m, PUNT_FOR_US, DROP_FOR_US);
     } else if (ip->time_to_live <= 1) {

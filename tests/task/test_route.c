@@ -124,6 +124,9 @@ static void no_way(void)
         f = incoming(&ip);
         FATE(r, frame_mbuf(&f, CPE0), "drop not_unicast");
     }
+    ip.dst = 0xa9fea9fe;
+    f = incoming(&ip);
+    FATE(r, frame_mbuf(&f, CPE0), "drop link_local");
     rte_lpm_delete(harness_tables()->routes->lpm, 0, 1);
     rte_lpm_delete(harness_tables()->routes->lpm, 0x80000000, 1);
     rig_close(r);

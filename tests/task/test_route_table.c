@@ -5,6 +5,7 @@
 
 #include <rte_ip.h>
 
+#include "tables/martians.h"
 #include "tables_bed.h"
 
 static const uint8_t gateway_mac[6] = {0x02, 0xaa, 0xbb, 0xcc, 0xdd, 0xee};
@@ -165,6 +166,39 @@ static void test_remove_routes(void)
     route_table_free(t);
 }
 
+static void test_martians(void)
+{
+    static const uint32_t bad[] = {0,          0x00ffffff, 0x7f000001, 0x7fffffff, 0xa9fe0000,
+                                   0xa9feffff, 0xe0000000, 0xefffffff, 0xf0000000, 0xffffffff};
+    static const uint32_t good[] = {0x01000000, 0x7effffff, 0x80000000, 0xa9fdffff,
+                                    0xa9ff0000, 0xdfffffff, ADDR_CPE0,  ADDR_CPE0 + 1};
+    struct route_table *t = route_table_create(1, 1, SOCKET_ID_ANY);
+    struct nexthop_spec s = {.port = 2, .mtu = 1500, .gateway_mac = gateway_mac};
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    CU_ASSERT_EQUAL(route_add_nexthop(t, &s), 1);
+    for (unsigned i = 0; i < RTE_DIM(bad); i++)
+        CU_ASSERT(route_suspects(t, rte_cpu_to_be_32(bad[i])) &&
+                  route_is_martian(t, rte_cpu_to_be_32(bad[i])));
+    for (unsigned i = 0; i < RTE_DIM(good); i++)
+        CU_ASSERT_FALSE(route_is_martian(t, rte_cpu_to_be_32(good[i])));
+    CU_ASSERT_FALSE(route_suspects(t, rte_cpu_to_be_32(ADDR_CPE0)));
+    /* the gateway's own, whatever their hashes */
+    for (uint32_t i = 0; i < LOCAL_SET_SLOTS / 2; i++) {
+        rte_be32_t addr = rte_cpu_to_be_32(0x0b000000 + i * 0x10001);
+
+        CU_ASSERT_EQUAL(route_add_local(t, rte_be_to_cpu_32(addr)), 0);
+        CU_ASSERT(route_suspects(t, addr) && route_is_martian(t, addr));
+    }
+    /* no route leads to a link's addresses, but to the gateway's own among them */
+    CU_ASSERT_EQUAL(route_add(t, 0xa9000000, 8, 1), 0);
+    CU_ASSERT_EQUAL(route_add(t, 0xa9fe0000, 16, 1), -EINVAL);
+    CU_ASSERT_EQUAL(route_add(t, 0xa9fea9fe, 32, 1), -EINVAL);
+    CU_ASSERT_EQUAL(route_remove(t, 0xa9fe0000, 16), -ENOENT);
+    CU_ASSERT(leads_to(t, 0xa9fdffff) == 1 && leads_to(t, 0xa9fea9fe) == 0);
+    route_table_free(t);
+}
+
 static void test_local(void)
 {
     struct route_table *t = route_table_create(1, 1, SOCKET_ID_ANY);
@@ -196,9 +230,13 @@ static void test_local(void)
 }
 
 static const struct test tests[] = {
-    {"a next hop's headers", test_nexthop},      {"routes", test_routes},
-    {"the default route", test_default_route},   {"routes go", test_remove_routes},
-    {"the gateway's own addresses", test_local}, {NULL, NULL},
+    {"a next hop's headers", test_nexthop},
+    {"routes", test_routes},
+    {"the default route", test_default_route},
+    {"routes go", test_remove_routes},
+    {"the gateway's own addresses", test_local},
+    {NULL, NULL},
+    {"martians", test_martians},
 };
 
 const struct test_program test_program = {"route table", tests, harness_open, harness_close};
