@@ -24,8 +24,10 @@
 #define LPM_TBL24      (65536 * KIB)
 #define LPM_GROUP      1024u /* a /24 that has longer prefixes: 256 entries */
 #define LPM_MAX_GROUPS 65536u
-#define LPM_RULE       8u            /* address and next hop */
-#define LPM_OWN_RULES  512u          /* for the gateway's own addresses */
+#define LPM_RULE       8u   /* address and next hop */
+#define LPM_OWN_RULES  512u /* for the gateway's own addresses */
+#define FAR_END        12u  /* tables/far_ends.c: a pair of addresses, and its uses */
+#define FAR_ENDS_LEAST 8u
 #define PER_INSTANCE   64u           /* mbufs of the burst that an instance works on */
 #define GROWN_POOL     (256u * 1024) /* mbufs up to which a pool grows that does not say mbufs */
 #define POOL_STEP      1024u         /* in such steps */
@@ -154,8 +156,12 @@ static uint64_t route_bytes(uint64_t routes, uint64_t nexthops)
 {
     uint64_t rules = routes + LPM_OWN_RULES;
     uint64_t groups = rules < LPM_MAX_GROUPS ? rules : LPM_MAX_GROUPS;
+    uint64_t far_ends = FAR_ENDS_LEAST; /* a power of two, at least twice the next hops */
 
-    return LPM_TBL24 + groups * LPM_GROUP + rules * LPM_RULE + CACHE_LINE * (nexthops + 2);
+    while (far_ends < 2 * nexthops)
+        far_ends *= 2;
+    return LPM_TBL24 + groups * LPM_GROUP + rules * LPM_RULE + CACHE_LINE * (nexthops + 2) +
+           FAR_END * far_ends;
 }
 
 static void measure_routes(struct plan_build *b)

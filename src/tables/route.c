@@ -67,7 +67,8 @@ struct route_table *route_table_create(uint32_t n_nexthops, uint32_t n_routes, i
     t->nexthop = table_zalloc((n_nexthops + UINT64_C(2)) * sizeof(t->nexthop[0]), socket);
     /* link-local destinations lead nowhere, whatever the default route: RFC 3927 section 7; an
      * address of the gateway in there is more specific */
-    if (t->nexthop == NULL || create_lpm(t, n_routes, socket) != 0 ||
+    if (t->nexthop == NULL || far_ends_create(&t->far_ends, n_nexthops, socket) != 0 ||
+        create_lpm(t, n_routes, socket) != 0 ||
         rte_lpm_add(t->lpm, IPV4_LINK_LOCAL, IPV4_LINK_LOCAL_LEN, 0) != 0) {
         route_table_free(t);
         return NULL;
@@ -82,6 +83,7 @@ void route_table_free(struct route_table *t)
     if (t == NULL)
         return;
     rte_lpm_free(t->lpm);
+    far_ends_free(&t->far_ends);
     rte_free(t->nexthop);
     rte_free(t);
 }
@@ -91,6 +93,17 @@ int route_table_share(struct route_table *t, struct rte_rcu_qsbr *readers)
     struct rte_lpm_rcu_config config = {.v = readers, .mode = RTE_LPM_QSBR_MODE_DQ};
 
     return rte_lpm_rcu_qsbr_add(t->lpm, &config) == 0 ? 0 : -ENOMEM;
+}
+
+/* Source and destination of what comes out of a next hop's tunnel, as they lie in the packet. */
+static uint64_t pair_of(const struct nexthop *nh)
+{
+    const struct rte_ipv4_hdr *sent = (const struct rte_ipv4_hdr *)nh->ip_gre;
+    uint64_t pair;
+
+    memcpy(&pair, &sent->dst_addr, 4);
+    memcpy((uint8_t *)&pair + 4, &sent->src_addr, 4);
+    return pair;
 }
 
 int route_add_nexthop(struct route_table *t, const struct nexthop_spec *spec)
@@ -105,6 +118,8 @@ int route_add_nexthop(struct route_table *t, const struct nexthop_spec *spec)
         id = t->n_nexthops + 1;
     }
     nexthop_init(&t->nexthop[id], spec);
+    if (spec->has_gre)
+        far_ends_add(&t->far_ends, pair_of(&t->nexthop[id]));
     if (id > t->n_nexthops)
         __atomic_store_n(&t->n_nexthops, id, __ATOMIC_RELEASE);
     return (int)id;
@@ -112,6 +127,8 @@ int route_add_nexthop(struct route_table *t, const struct nexthop_spec *spec)
 
 void route_release_nexthop(struct route_table *t, uint32_t id)
 {
+    if (t->nexthop[id].has_gre)
+        far_ends_remove(&t->far_ends, pair_of(&t->nexthop[id]));
     memset(&t->nexthop[id], 0, sizeof(t->nexthop[id]));
     t->nexthop[id].ip_sum = t->free;
     t->free = id;
@@ -195,5 +212,6 @@ int route_add_local(struct route_table *t, uint32_t addr)
 
 uint64_t route_table_bytes(const struct route_table *t)
 {
-    return sizeof(*t) + (t->capacity + UINT64_C(2)) * sizeof(t->nexthop[0]) + t->lpm_bytes;
+    return sizeof(*t) + (t->capacity + UINT64_C(2)) * sizeof(t->nexthop[0]) + t->lpm_bytes +
+           far_ends_bytes(t->capacity);
 }

@@ -14,6 +14,7 @@
 
 #include <rte_lpm.h>
 
+#include "tables/far_ends.h"
 #include "tables/nexthop.h"
 
 #define LOCAL_SET_SLOTS 1024u /* power of two, at most half full */
@@ -29,6 +30,7 @@ struct source_filter {
 
 struct route_table {
     struct source_filter sources;
+    struct far_ends far_ends; /* of the next hops' tunnels */
     struct rte_lpm *lpm;
     struct nexthop *nexthop; /* [0] is empty; ids 1..n_nexthops, some of which may be released */
     uint32_t n_nexthops, capacity;

@@ -2,8 +2,8 @@
 /*
  * gre_decap: takes the outer IPv4 header and GRE off. The key names the subscriber; with key =
  * "optional" the inner destination does where there is no key. Checked are, in this order, the
- * outer header, the tunnel's end, the GRE header, the inner header, whether the destination is an
- * address of that subscriber, and whether the source can be behind the core.
+ * outer header, the tunnel's two ends, the GRE header, the inner header, whether the destination is
+ * an address of that subscriber, and whether the source can be behind the core.
  */
 #include "engine/drops.h"
 #include "engine/task.h"
@@ -18,8 +18,10 @@
 
 enum { OUT_TO, OUT_PUNT };
 enum { KEY_REQUIRED, KEY_OPTIONAL };
-enum { ARG_KEY, ARG_SCHEDULER, ARG_SHED, N_ARGS };
+enum { FAR_CONFIGURED, FAR_ANY };
+enum { ARG_KEY, ARG_FAR_ENDS, ARG_SCHEDULER, ARG_SHED, N_ARGS };
 
+static const char *const far_ends[] = {[FAR_CONFIGURED] = "configured", [FAR_ANY] = "any", NULL};
 static const char *const keys[] = {[KEY_REQUIRED] = "required", [KEY_OPTIONAL] = "optional", NULL};
 
 static const struct task_param params[N_ARGS] = {
@@ -29,6 +31,13 @@ static const struct task_param params[N_ARGS] = {
                  .choices = keys,
                  .help = "whether packets without a key are accepted, for the subscriber of their "
                          "destination"},
+    [ARG_FAR_ENDS] = {.name = "far_ends",
+                      .type = PARAM_ENUM,
+                      .def = "configured",
+                      .choices = far_ends,
+                      .help = "whose tunnels end here: from the far end (gre) of a route to the "
+                              "address that its tunnel leads from, or from anybody to any address "
+                              "of the gateway"},
     [ARG_SCHEDULER] = {.name = "scheduler",
                        .type = PARAM_SCHEDULER,
                        .set_gives = FACT_PATH,
@@ -48,6 +57,7 @@ enum {
     DROP_BAD_CHECKSUM,
     DROP_NOT_FOR_US,
     DROP_OUTER_FRAGMENT,
+    DROP_UNKNOWN_FAR_END,
     DROP_BAD_GRE,
     DROP_BAD_GRE_CHECKSUM,
     DROP_NOT_IPV4,
@@ -83,6 +93,11 @@ static const struct task_drop drops[N_DROPS] = {
                          "Correct the far end of the tunnel, or give the port that address."},
     [DROP_OUTER_FRAGMENT] = {"outer_fragment", "The tunnel's packet came in fragments",
                              "Larger MTU on the way of the tunnel."},
+    [DROP_UNKNOWN_FAR_END] = {"unknown_far_end",
+                              "The tunnel's packet does not come from a route's far end (gre) to "
+                              "the address that its tunnel leads from",
+                              "Find who forges it; or correct gre of the route; or say far_ends = "
+                              "\"any\", if the core lets nobody else send here."},
     [DROP_BAD_GRE] = {"bad_gre", "A GRE header that RFC 2784 and 2890 do not allow",
                       "Correct the tunnel at its other end."},
     [DROP_BAD_GRE_CHECKSUM] = {"bad_gre_checksum", "The GRE checksum is wrong",
@@ -121,7 +136,9 @@ struct gre_decap {
     const struct route_table *routes;
     const uint8_t (*port_mac)[MAC_ROOM];
     const struct dscp_table *dscp; /* NULL: no scheduler follows */
+    struct far_ends far_ends;
     bool key_required;
+    bool any_far_end;
     bool cold; /* packets come from a port or another core */
 };
 
@@ -144,6 +161,8 @@ static int init(struct task *t, const struct task_env *env)
     d->port_mac = env->tables->port_mac;
     d->subscribers = env->tables->subscribers;
     d->routes = env->tables->routes;
+    d->far_ends = env->tables->routes->far_ends;
+    d->any_far_end = env->cfg->param[ARG_FAR_ENDS].u == FAR_ANY;
     d->key_required = env->cfg->param[ARG_KEY].u == KEY_REQUIRED;
     if (env->cfg->param[ARG_SCHEDULER].set)
         d->dscp = &env->tables->dscp[env->cfg->param[ARG_SCHEDULER].u * QOS_DIRECTIONS + QOS_DOWN];
@@ -199,6 +218,7 @@ static inline int parse(const struct gre_decap *d, const struct rte_mbuf *m, str
     const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + ETH_LEN);
     enum ipv4_verdict v;
     uint32_t header;
+    bool known;
 
     *out = (struct found){.slot = &no_slot};
     if (unlikely(m->nb_segs != 1))
@@ -210,13 +230,17 @@ static inline int parse(const struct gre_decap *d, const struct rte_mbuf *m, str
     v = ipv4_check(ip, m->data_len - ETH_LEN);
     if (unlikely(v != IPV4_OK))
         return DROP_BAD_IPV4 + (int)v - IPV4_BAD_HEADER;
-    if (unlikely(!route_is_local(d->routes, rte_be_to_cpu_32(ip->dst_addr))))
+    /* a far end is known with the gateway's address that its tunnel leads from */
+    known = far_ends_have(&d->far_ends, load64(&ip->src_addr));
+    if (unlikely(!known) && !route_is_local(d->routes, rte_be_to_cpu_32(ip->dst_addr)))
         return DROP_NOT_FOR_US;
     /* reassembly, which RFC 2784 leaves to IP, is not done here */
     if (unlikely((ip->fragment_offset & RTE_BE16(ANY_FRAGMENT)) != 0))
         return DROP_OUTER_FRAGMENT;
     if (unlikely(ip->next_proto_id != IPPROTO_GRE))
         return VERDICT_FOR_US;
+    if (unlikely(!known) && !d->any_far_end)
+        return DROP_UNKNOWN_FAR_END;
     header = rte_ipv4_hdr_len(ip);
     out->inner = ETH_LEN + header;
     return parse_gre(d, f + out->inner, net16(ip->total_length) - header, out);

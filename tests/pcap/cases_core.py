@@ -2,7 +2,7 @@
 """What a neighbour in the core may not do to subscribers: doc/security.md. A good frame goes last: the path still works."""
 
 from tests.pcap import frames as fr
-from tests.pcap.cases_drops import CORE, SUB, good, refuse
+from tests.pcap.cases_drops import CORE, DOWN, SUB, good, refuse
 from tests.pcap.frames import server
 from tests.pcap.traffic import Traffic
 
@@ -25,19 +25,6 @@ def martians(name, task, **gateway):
     return good(case)
 
 
-def prefix():
-    """The whole prefix of a subscriber is his own."""
-    case = Traffic("core-martians-prefix")
-    case.gateway.more_subscribers = '{ port = "cpe0"; svlan = "200"; cvlan = "300"; ipv4 = "10.9.8.16/29"; gre_key = "99999"; mac = "02:0a:00:00:00:01"; }'  # fmt: skip
-    sub = fr.Subscriber(0, 2)
-    sub.svlan, sub.cvlan, sub.ip, sub.key, sub.mac = 200, 300, "10.9.8.18", 99999, "02:0a:00:00:00:01"
-    for k in range(16, 24):
-        refuse(case, CORE, "gre_down", "martian_source", fr.from_core(CORE, fr.udp(f"10.9.8.{k}", sub.ip), key=sub.key))
-    for source in ("10.9.8.15", "10.9.8.24"):
-        case.down(CORE, sub, fr.udp(source, sub.ip))
-    return case
-
-
 def link_local():
     """RFC 3927 section 7: 169.254/16 is not forwarded, though a default route leads there."""
     case = Traffic("core-link-local-destinations")
@@ -49,9 +36,43 @@ def link_local():
     return good(case)
 
 
+def far_ends():
+    """A tunnel is between two ends; whoever else sends one, or to another address of the gateway, is a stranger."""
+    case = Traffic("core-far-ends")
+    inside = fr.gre(DOWN, key=SUB.key)
+    ours, theirs = fr.GATEWAY_IP[CORE], fr.TUNNEL_IP[CORE]
+    strangers = ("127.0.0.1", SUB.ip, "10.0.0.3", "198.51.100.1", fr.NEIGHBOUR_IP[CORE], ours, fr.TUNNEL_IP["core1"], "0.0.0.0",
+                 "1.0.0.0", "255.255.255.255", "203.0.113.3")  # fmt: skip
+    for source in strangers:
+        refuse(case, CORE, "gre_down", "unknown_far_end", fr.from_core(CORE, fr.tunnel(source, ours, inside), with_gre=False))
+    for end in ("core1", "cpe0", "cpe1"):
+        packet = fr.tunnel(theirs, fr.GATEWAY_IP[end], inside)
+        refuse(case, CORE, "gre_down", "unknown_far_end", fr.from_core(CORE, packet, with_gre=False))
+    # either end's port: ways through the core need not be symmetric
+    for port in fr.CORE:
+        case.send(port, fr.from_core(port, fr.tunnel(theirs, ours, inside), with_gre=False))
+        case.receive(SUB.port, case.access_frame(SUB, fr.forwarded(DOWN)))
+    case.any_order = True
+    return good(case)
+
+
+def any_far_end():
+    """far_ends = "any": whoever sends a tunnel, to whatever address of the gateway."""
+    case = Traffic("core-far-ends-any", params={"gre_down": 'far_ends = "any";'})
+    inside = fr.gre(DOWN, key=SUB.key)
+    for source in ("127.0.0.1", SUB.ip, "198.51.100.1"):
+        for end in fr.PORTS:
+            case.send(CORE, fr.from_core(CORE, fr.tunnel(source, fr.GATEWAY_IP[end], inside), with_gre=False))
+            case.receive(SUB.port, case.access_frame(SUB, fr.forwarded(DOWN)))
+    packet = fr.tunnel(fr.TUNNEL_IP[CORE], "192.0.2.3", inside)
+    refuse(case, CORE, "gre_down", "not_for_us", fr.from_core(CORE, packet, with_gre=False))
+    return good(case)
+
+
 def cases():
+    yield far_ends()
+    yield any_far_end()
     yield martians("gre", "gre_down")
     yield martians("labels", "find", gre=False)
     yield martians("plain", "find", gre=False, mpls=False)
-    yield prefix()
     yield link_local()

@@ -89,6 +89,13 @@ static void subscribers(void)
     f = tunnelled(&outer, HAS_KEY, 0x1002, &in);
     FATE(r, frame_mbuf(&f, CORE0), "to");
     CU_ASSERT_EQUAL(meta_subscriber(rig_last(r)), SUB_CPE1);
+    for (in.src = 0x0a0000ff; in.src <= 0x0a000200; in.src++) { /* no packet comes from it */
+        bool own = in.src >> 8 == 0x0a0001;
+
+        f = tunnelled(&outer, HAS_KEY, 0x1002, &in);
+        FATE(r, frame_mbuf(&f, CORE0), own ? "drop martian_source" : "to");
+    }
+    in.src = inner.src;
     f = tunnelled(&outer, HAS_KEY, 0x1001, &in); /* another subscriber's address */
     FATE(r, frame_mbuf(&f, CORE0), "drop misdelivered");
     /* keys beyond all tables: the predecessor read there */
@@ -148,9 +155,7 @@ static void outer_header(void)
     out.dst = ADDR_CORE0 + 1;
     f = tunnelled(&out, HAS_KEY, 0x1001, &inner);
     FATE(r, frame_mbuf(&f, CORE0), "drop not_for_us");
-    out.dst = ADDR_CORE1;
-    f = tunnelled(&out, HAS_KEY, 0x1001, &inner);
-    FATE(r, frame_mbuf(&f, CORE0), "to");
+    out.dst = ADDR_CORE0;
     for (unsigned i = 0; i < RTE_DIM(fragments); i++) {
         out.fragment = fragments[i];
         f = tunnelled(&out, HAS_KEY, 0x1001, &inner);
@@ -159,6 +164,58 @@ static void outer_header(void)
     out.fragment = 0x4000;
     f = tunnelled(&out, HAS_KEY, 0x1001, &inner);
     FATE(r, frame_mbuf(&f, CORE0), "to");
+    rig_close(r);
+}
+
+/* A tunnel has two ends: each far end may send to the address that leads to it, and to no other. */
+static void far_ends(void)
+{
+    static const uint32_t strangers[] = {0x7f000001, 0x0a000001, 0xc0000203, 0xc0000204, ADDR_CORE0,
+                                         0,          1,          0x01000000, 0xffffffff};
+    struct rig *r = rig_open(&task_gre_decap, "", "to punt:4");
+    struct nexthop_spec spec = {.port = CORE0,
+                                .mtu = 1500,
+                                .gateway_mac = harness_model.ports[CORE0].mac,
+                                .has_gre = true,
+                                .gre_source = ADDR_CORE0,
+                                .gre_destination = 0xc6330001};
+    struct ip out = outer;
+    struct frame f;
+    int id;
+
+    for (unsigned i = 0; i < RTE_DIM(strangers); i++) {
+        out.src = strangers[i];
+        f = tunnelled(&out, HAS_KEY, 0x1001, &inner);
+        FATE(r, frame_mbuf(&f, CORE0), "drop unknown_far_end");
+    }
+    /* each other's */
+    out = (struct ip){.src = 0xc0000201, .dst = ADDR_CORE1, .ttl = 9, .proto = 47};
+    f = tunnelled(&out, HAS_KEY, 0x1001, &inner);
+    FATE(r, frame_mbuf(&f, CORE1), "drop unknown_far_end");
+    out.src = 0xc0000202;
+    f = tunnelled(&out, HAS_KEY, 0x1001, &inner);
+    FATE(r, frame_mbuf(&f, CORE0), "to"); /* by any port: ways in the core need not be symmetric */
+    /* what is no tunnel's is anybody's */
+    out = (struct ip){.src = 0x7f000001, .dst = ADDR_CORE0, .ttl = 9, .proto = 1, .payload = 8};
+    f = plain(&out);
+    FATE(r, frame_mbuf(&f, CORE0), "punt/2");
+    /* as routes come and go */
+    out = (struct ip){.src = 0xc6330001, .dst = ADDR_CORE0, .ttl = 9, .proto = 47};
+    f = tunnelled(&out, HAS_KEY, 0x1001, &inner);
+    FATE(r, frame_mbuf(&f, CORE0), "drop unknown_far_end");
+    id = route_add_nexthop(harness_tables()->routes, &spec);
+    FATE(r, frame_mbuf(&f, CORE0), "to");
+    route_release_nexthop(harness_tables()->routes, (uint32_t)id);
+    FATE(r, frame_mbuf(&f, CORE0), "drop unknown_far_end");
+    rig_close(r);
+    r = rig_open(&task_gre_decap, "far_ends=any", "to punt:4");
+    FATE(r, frame_mbuf(&f, CORE0), "to");
+    out.dst = ADDR_CPE0;
+    f = tunnelled(&out, HAS_KEY, 0x1001, &inner);
+    FATE(r, frame_mbuf(&f, CORE0), "to");
+    out.dst = ADDR_CORE0 + 1;
+    f = tunnelled(&out, HAS_KEY, 0x1001, &inner);
+    FATE(r, frame_mbuf(&f, CORE0), "drop not_for_us");
     rig_close(r);
 }
 
@@ -263,6 +320,7 @@ static const struct test tests[] = {
     {"subscribers by key", subscribers},
     {"without key", without_key},
     {"outer header", outer_header},
+    {"the tunnel's far end", far_ends},
     {"what is not GRE", not_gre},
     {"GRE header", gre_header},
     {"inner header", inner_header},

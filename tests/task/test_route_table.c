@@ -199,6 +199,37 @@ static void test_martians(void)
     route_table_free(t);
 }
 
+/* Pairs come and go at random; a model says which are there. */
+static void test_far_ends(void)
+{
+    enum { N = 24, ROUNDS = 20000 };
+    uint32_t uses[N] = {0}, total = 0, seed = 1;
+    struct far_ends f = {0};
+
+    CU_ASSERT_EQUAL_FATAL(far_ends_create(&f, N / 2, SOCKET_ID_ANY), 0);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        unsigned k;
+
+        seed = seed * 1664525 + 1013904223;
+        k = (seed >> 16) % N;
+        if (uses[k] > 0 && seed >> 31 != 0) {
+            far_ends_remove(&f, UINT64_C(0x010200c0000000cb) + k);
+            uses[k]--;
+            total--;
+        } else if (total < N / 2) {
+            far_ends_add(&f, UINT64_C(0x010200c0000000cb) + k);
+            uses[k]++;
+            total++;
+        }
+        for (unsigned i = 0; i < N; i++)
+            if (far_ends_have(&f, UINT64_C(0x010200c0000000cb) + i) != (uses[i] > 0)) {
+                CU_FAIL_FATAL("a far end is lost, or stays");
+            }
+        CU_ASSERT(!far_ends_have(&f, FAR_END_NONE) && !far_ends_have(&f, FAR_END_REMOVED));
+    }
+    far_ends_free(&f);
+}
+
 static void test_local(void)
 {
     struct route_table *t = route_table_create(1, 1, SOCKET_ID_ANY);
@@ -237,6 +268,7 @@ static const struct test tests[] = {
     {"the gateway's own addresses", test_local},
     {NULL, NULL},
     {"martians", test_martians},
+    {"far ends", test_far_ends},
 };
 
 const struct test_program test_program = {"route table", tests, harness_open, harness_close};

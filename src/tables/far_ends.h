@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The far ends whose tunnels end here: pairs of addresses, the far end's and that of the gateway
+ * which the tunnel leads from. Every next hop with a tunnel has a pair; several may have the same.
+ *
+ * One writer (control), many readers (data path). A reader finds a pair that stays, whatever is
+ * added or removed meanwhile. Open addressing; the place of a removed pair is marked, as pairs
+ * behind it may have passed it on the way to theirs.
+ */
+#ifndef TABLES_FAR_ENDS_H
+#define TABLES_FAR_ENDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_branch_prediction.h>
+
+#define FAR_END_NONE    UINT64_C(0) /* a free place */
+#define FAR_END_REMOVED UINT64_C(1) /* no pair, as the gateway's address is not 0.0.0.0 */
+
+/** The set. Addresses of a pair have the order that they have in a packet from the far end. */
+struct far_ends {
+    uint64_t *pair;
+    uint32_t *uses; /* next hops with the pair at the same place; the writer's */
+    uint32_t mask;  /* places, a power of two, less one */
+    unsigned shift; /* of a hash of 64 bits, to a place */
+};
+
+/** Make a set for so many pairs on a NUMA socket. Returns 0 or -ENOMEM. */
+int far_ends_create(struct far_ends *f, uint32_t capacity, int socket);
+
+/** Release what a set (of zeros: nothing) has. */
+void far_ends_free(struct far_ends *f);
+
+/** Add a pair once more, or remove it once; each next hop does so with its own. */
+void far_ends_add(struct far_ends *f, uint64_t pair);
+void far_ends_remove(struct far_ends *f, uint64_t pair);
+
+/** Bytes that a set for so many pairs takes. */
+uint64_t far_ends_bytes(uint32_t capacity);
+
+/** The first place to look for a pair at. */
+static inline uint32_t far_ends_home(const struct far_ends *f, uint64_t pair)
+{
+    return (uint32_t)((pair * UINT64_C(0x9e3779b97f4a7c15)) >> f->shift);
+}
+
+/** Is there this pair, source and destination of a packet as they lie in its IPv4 header? */
+static inline bool far_ends_have(const struct far_ends *f, uint64_t pair)
+{
+    uint32_t at = far_ends_home(f, pair);
+
+    if (unlikely(pair <= FAR_END_REMOVED))
+        return false;
+    for (uint32_t left = f->mask;; left--) {
+        uint64_t found = __atomic_load_n(&f->pair[at], __ATOMIC_RELAXED);
+
+        if (likely(found == pair))
+            return true;
+        if (found == FAR_END_NONE || left == 0)
+            return false;
+        at = (at + 1) & f->mask;
+    }
+}
+
+#endif
