@@ -9,6 +9,7 @@
 #include <rte_ethdev.h>
 #include <rte_pause.h>
 
+#include "common/absence.h"
 #include "common/eal.h"
 #include "common/program.h"
 #include "engine/backlog.h"
@@ -72,7 +73,10 @@ static const struct task_type task_choosy = {
 
 const struct task_type *const task_types[] = {&task_pass, &task_choosy, NULL};
 
+#define ATTEMPTS 20
+
 static struct graph g;
+static struct absence away; /* of this thread, since the graph was opened */
 static struct {
     uint64_t offered[N_CLASSES], missed[N_CLASSES], came[N_CLASSES];
     uint32_t next, last; /* numbers */
@@ -85,6 +89,7 @@ static void open_one_core(uint16_t may_hold)
 
     hold = may_hold;
     memset(&seen, 0, sizeof(seen));
+    memset(&away, 0, sizeof(away));
     seen.in_order = true;
     CU_ASSERT_FATAL(graph_open(&g, &spec) == 0);
 }
@@ -100,6 +105,7 @@ static void open_two_cores(enum full_policy on_full)
 
     hold = 1024;
     memset(&seen, 0, sizeof(seen));
+    memset(&away, 0, sizeof(away));
     seen.in_order = true;
     CU_ASSERT_FATAL(graph_open(&g, &spec) == 0);
 }
@@ -175,15 +181,37 @@ static void run(unsigned rounds, unsigned n, unsigned high, unsigned middle)
         offer(n, high, middle);
         graph_rounds(&g, 0, 1);
         collect();
+        absence_look(&away, rte_rdtsc(), rte_get_tsc_hz() / 2000);
     }
     drain();
+}
+
+/* The same from a new graph on, until an attempt in which this thread was never away for long, or
+ * was so in ATTEMPTS of them: a core that measures what ranking costs takes an absence for that
+ * cost. Returns whether the attempt may be judged. */
+static bool run_undisturbed(unsigned rounds, unsigned n, unsigned high, unsigned middle)
+{
+    for (unsigned i = 1;; i++) {
+        open_one_core(1024);
+        run(rounds, n, high, middle);
+        if (away.longest == 0)
+            return true;
+        if (i == ATTEMPTS)
+            break;
+        CU_ASSERT(graph_close(&g) == 0);
+    }
+    printf("\nSKIP others took the CPU in each of %u attempts, at last for %.1f ms at once\n",
+           ATTEMPTS, (double)away.longest * 1e3 / (double)rte_get_tsc_hz());
+    check_ledger(0);
+    CU_ASSERT(graph_close(&g) == 0);
+    return false;
 }
 
 /* Six times too much: the high class gets through whole, then the middle one has what is left. */
 static void the_lowest_are_lost(void)
 {
-    open_one_core(1024);
-    run(400, 192, 10, 20);
+    if (!run_undisturbed(400, 192, 10, 20))
+        return;
     CU_ASSERT_EQUAL(lost(HIGH), 0);
     CU_ASSERT(lost(MIDDLE) > 0 && seen.came[MIDDLE] > seen.offered[MIDDLE] / 4);
     CU_ASSERT(seen.came[LOW] < seen.offered[LOW] / 10);
@@ -212,8 +240,8 @@ static void without_a_choice(void)
  * class brings in some, yet none of it is lost as long as there is a lower one to lose. */
 static void a_large_high_class(void)
 {
-    open_one_core(1024);
-    run(2000, 38, 45, 30);
+    if (!run_undisturbed(2000, 38, 45, 30))
+        return;
     CU_ASSERT_EQUAL(lost(HIGH), 0);
     CU_ASSERT_EQUAL(lost(MIDDLE), 0);
     CU_ASSERT(lost(LOW) > 0);
@@ -225,8 +253,8 @@ static void a_large_high_class(void)
 /* Too much of the high class alone: then it loses, and all others have lost everything else. */
 static void too_much_of_the_highest(void)
 {
-    open_one_core(1024);
-    run(400, 128, 60, 20);
+    if (!run_undisturbed(400, 128, 60, 20))
+        return;
     CU_ASSERT(lost(HIGH) > 0);
     CU_ASSERT(seen.came[MIDDLE] + seen.came[LOW] <= 1024 + 4 * 32);
     CU_ASSERT(seen.in_order);

@@ -134,9 +134,12 @@ static void as_many_as_came(void)
     r = qos_open();
     for (unsigned pipe = 0; pipe < PIPES; pipe++)
         put_numbered(r, path_of(pipe, BE_QUEUE), 0, 60, 64);
-    do {
-        CU_ASSERT_FATAL(++polls <= 8);
-        sent += rig_poll(r, rte_rdtsc());
+    do { /* a dequeue that took long is followed by a pause, in which polls send nothing */
+        unsigned n = rig_poll(r, rte_rdtsc());
+
+        polls += n > 0;
+        sent += n;
+        CU_ASSERT_FATAL(polls <= 8);
     } while (rig_task(r)->again);
     CU_ASSERT_EQUAL(sent, 240);
     CU_ASSERT_EQUAL(polls, 4);
