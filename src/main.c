@@ -209,7 +209,7 @@ static int run_controlled(struct engine *e, struct tables *tables, struct server
     if (control == NULL)
         log_error("no memory to watch the subscribers");
     else if ((control->capture = capture_open(e, tables, o->capture_dir)) == NULL)
-        log_error("expected --capture-dir DIR, a folder");
+        log_error("no memory for captures, or --capture-dir is no folder");
     else if (metrics_engine_add(e) != 0 || metrics_qos_add(control) != 0 ||
              documents_add(e->plan) != 0) /* the last: a reader that finds it finds all others */
         log_error("DPDK's telemetry library has no room for our commands");
@@ -329,9 +329,7 @@ static const struct task_schema *const *schemas(void)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.live = isatty(STDOUT_FILENO) == 1,
-                        .sample_period_ns = SAMPLE_PERIOD_NS,
-                        .capture_dir = "."};
+    struct options o = {.live = isatty(STDOUT_FILENO) == 1, .sample_period_ns = SAMPLE_PERIOD_NS};
     struct sigaction action = {.sa_handler = on_signal};
     struct diags diags = {0};
     struct cfg_model *model;

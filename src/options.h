@@ -25,7 +25,7 @@ struct options {
     const char *explain;     /* a frame in words, or NULL */
     const char *control;     /* path of the control socket, or NULL */
     struct access access;    /* to the control socket */
-    const char *capture_dir; /* where captures are written */
+    const char *capture_dir; /* where captures are written; NULL: in CAPTURE_FOLDER, here */
     const char *subscribers; /* where to write what each subscriber got, or NULL */
     const char *state;       /* where to keep live changes and learned MACs, or NULL */
     const char *sample;      /* where to write the counters over time, or NULL */

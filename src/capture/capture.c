@@ -15,15 +15,17 @@
 #include <rte_cycles.h>
 
 #include "base/log.h"
+#include "base/owned.h"
 #include "capture/match.h"
 #include "capture/writer.h"
 #include "plan/facts.h"
 
-#define READ(x)     __atomic_load_n(&(x), __ATOMIC_RELAXED)
-#define FILE_MODE   0600
-#define RINGS_BYTES (UINT64_C(32) << 20) /* of all cores together, */
-#define RING_LEAST  (UINT64_C(1) << 20)  /* but each has at least this, */
-#define RING_MOST   (UINT64_C(8) << 20)  /* and at most that */
+#define READ(x)      __atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define FILE_MODE    0600
+#define PCAPNG_BEGIN 0x0a0d0d0au /* the type of a Section Header Block, in any byte order */
+#define RINGS_BYTES  (UINT64_C(32) << 20) /* of all cores together, */
+#define RING_LEAST   (UINT64_C(1) << 20)  /* but each has at least this, */
+#define RING_MOST    (UINT64_C(8) << 20)  /* and at most that */
 
 /* The part of a path behind the last slash. */
 static const char *file_name(const char *path)
@@ -69,23 +71,41 @@ static int create(int folder, const char *name)
     return fd >= 0 ? fd : -errno;
 }
 
-static int remove_plain(int folder, const char *name)
+/* Is an open file a capture of this user's? Returns 0 or -errno. */
+static int check_capture(int fd)
 {
+    uint32_t begin = 0;
     struct stat s;
 
-    if (fstatat(folder, name, &s, AT_SYMLINK_NOFOLLOW) != 0)
+    if (fstat(fd, &s) != 0)
         return -errno;
     if (!S_ISREG(s.st_mode))
         return -EINVAL;
     if (s.st_uid != geteuid())
         return -EPERM;
+    return pread(fd, &begin, sizeof(begin), 0) == sizeof(begin) && begin == PCAPNG_BEGIN
+               ? 0
+               : -EMEDIUMTYPE;
+}
+
+/* Remove an earlier capture, and nothing else that the name may stand for. */
+static int remove_capture(int folder, const char *name)
+{
+    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), rc;
+
+    if (fd < 0)
+        return errno == ELOOP || errno == ENXIO ? -EINVAL : -errno;
+    rc = check_capture(fd);
+    close(fd);
+    if (rc != 0)
+        return rc;
     return unlinkat(folder, name, 0) == 0 ? 0 : -errno;
 }
 
 /*
  * Make a plain file of mode 0600 in the folder. path: a name without a slash, or an absolute path
  * that leads to this folder. A file that exists is replaced only if replace is set and it is a
- * plain file of this user; no link is followed. Returns a descriptor, or -errno with the reason in
+ * capture of this user's; no link is followed. Returns a descriptor, or -errno with the reason in
  * why.
  */
 static int create_file(int folder, const char *path, bool replace, char *why, size_t size)
@@ -103,7 +123,7 @@ static int create_file(int folder, const char *path, bool replace, char *why, si
     }
     fd = create(folder, name);
     if (fd == -EEXIST && replace) {
-        fd = remove_plain(folder, name);
+        fd = remove_capture(folder, name);
         if (fd == 0)
             fd = create(folder, name);
     }
@@ -111,7 +131,9 @@ static int create_file(int folder, const char *path, bool replace, char *why, si
         snprintf(why, size, "file '%.100s' exists: expected another name, or force", name);
     else if (fd == -EINVAL)
         snprintf(why, size, "'%.100s' is not a plain file: expected another name", name);
-    else if (fd == -EPERM)
+    else if (fd == -EMEDIUMTYPE)
+        snprintf(why, size, "file '%.100s' is no pcapng file: expected another name", name);
+    else if (fd == -EPERM || fd == -EACCES)
         snprintf(why, size, "file '%.100s' is another user's: expected another name", name);
     else if (fd < 0)
         snprintf(why, size, "file '%.100s': %s", name, strerror(-fd));
@@ -198,6 +220,38 @@ static void write_interfaces(struct capture *c)
     }
 }
 
+static void open_folder(struct capture *c, const char *dir)
+{
+    c->folder_path = realpath(dir, NULL);
+    c->folder = c->folder_path != NULL ? open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (c->folder < 0)
+        log_error("folder of captures %s: %s", dir, strerror(errno));
+}
+
+/* Make the folder of captures where nobody has named one: a folder of its own, in which there is
+ * nothing but captures. */
+static int make_folder(struct capture *c, char *why)
+{
+    int rc = mkdir(CAPTURE_FOLDER, 0700) == 0 || errno == EEXIST ? 0 : -errno;
+
+    if (rc == 0) {
+        c->folder = owned_open(AT_FDCWD, CAPTURE_FOLDER);
+        rc = c->folder < 0 ? c->folder : 0;
+    }
+    if (rc == 0 && (c->folder_path = realpath(CAPTURE_FOLDER, NULL)) == NULL)
+        rc = -errno;
+    if (rc == 0)
+        return 0;
+    snprintf(why, CAPTURE_WHY_MAX,
+             "no folder for captures: " CAPTURE_FOLDER " where vbng was started: %s: start vbng "
+             "with --capture-dir",
+             rc == -EPERM ? "it is another user's, or others may write to it" : strerror(-rc));
+    if (c->folder >= 0)
+        close(c->folder);
+    c->folder = -1;
+    return rc;
+}
+
 struct capture *capture_open(struct engine *e, const struct tables *tables, const char *dir)
 {
     struct capture *c = calloc(1, sizeof(*c));
@@ -207,16 +261,15 @@ struct capture *capture_open(struct engine *e, const struct tables *tables, cons
     c->e = e;
     c->tables = tables;
     c->n_interfaces = e->plan->cfg->n_ports + e->plan->n_instances;
-    c->folder = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (c->folder < 0)
-        log_error("folder of captures %s: %s", dir, strerror(errno));
-    c->folder_path = realpath(dir, NULL);
+    c->folder = -1;
+    if (dir != NULL)
+        open_folder(c, dir);
     c->interface = calloc(c->n_interfaces, sizeof(c->interface[0]));
     c->wants.before = calloc(e->plan->n_instances, sizeof(bool));
     c->wants.after = calloc(e->plan->n_instances, sizeof(bool));
     c->wants.reasons = calloc(e->plan->n_instances, sizeof(uint32_t));
-    if (c->folder < 0 || c->folder_path == NULL || c->interface == NULL ||
-        c->wants.before == NULL || c->wants.after == NULL || c->wants.reasons == NULL) {
+    if ((dir != NULL && c->folder < 0) || c->interface == NULL || c->wants.before == NULL ||
+        c->wants.after == NULL || c->wants.reasons == NULL) {
         capture_close(c);
         return NULL;
     }
@@ -301,6 +354,8 @@ int capture_start(struct capture *c, const struct capture_spec *spec, char *why)
                  "a capture runs: expected to wait for its end, or to stop it");
         return -EBUSY;
     }
+    if (c->folder < 0 && (rc = make_folder(c, why)) != 0)
+        return rc;
     fd = create_file(c->folder, spec->file, spec->force, why, CAPTURE_WHY_MAX);
     if (fd < 0)
         return fd;

@@ -20,6 +20,7 @@
 #define CAPTURE_MIN_SNAPLEN 16
 #define CAPTURE_MAX_EVERY   1000000u
 #define CAPTURE_WHY_MAX     256
+#define CAPTURE_FOLDER      "vbng-captures" /* where nobody names a folder */
 
 /** What to capture, and how much of it. */
 struct capture_spec {

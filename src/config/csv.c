@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/input.h"
 #include "config/subscribers.h"
 
 /* Subscribers as a CSV file: a header line with the names of the columns, then one per line. */
@@ -188,13 +189,12 @@ static void tell_the_rest(const struct csv *c)
                        k == WRONG_COUNT ? "number of fields" : subscriber_keys[k].name);
 }
 
-/* The whole file with a NUL behind it, or NULL with errno. */
-static char *read_all(const char *path, size_t *size)
+/* The whole file with a NUL behind it, or NULL with the reason in *why. */
+static char *read_all(const char *path, size_t *size, const char **why)
 {
-    FILE *f = fopen(path, "re");
+    FILE *f = input_open(path, why);
     size_t room = 1 << 16, n = 0;
     char *text = NULL;
-    int err;
 
     if (f == NULL)
         return NULL;
@@ -203,26 +203,25 @@ static char *read_all(const char *path, size_t *size)
         text = grow(text, room, 1);
         n += fread(text + n, 1, room - 1 - n, f);
     } while (n == room - 1);
-    err = ferror(f) ? errno : 0;
+    *why = ferror(f) ? strerror(errno) : NULL;
     fclose(f);
     text[n] = '\0';
     *size = n;
-    if (err == 0)
+    if (*why == NULL)
         return text;
     free(text);
-    errno = err;
     return NULL;
 }
 
 void load_csv(struct loader *l, const char *path, struct loc at, const char *named)
 {
     struct csv c = {.l = l};
+    const char *why;
     size_t size;
-    char *text = read_all(path, &size);
+    char *text = read_all(path, &size, &why);
 
     if (text == NULL) {
-        diag_error(l->d, at, "key 'csv': value '%s': cannot read %s: %s", named, path,
-                   strerror(errno));
+        diag_error(l->d, at, "key 'csv': value '%s': cannot read %s: %s", named, path, why);
         return;
     }
     c.file = keep_file(l, path);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "config/keys.h"
+#include "config/syntax.h"
 
 /* The model and the strings that live as long as the model. */
 struct owner {
@@ -196,22 +197,18 @@ static void load_root(struct loader *l, const config_setting_t *root)
 static int parse(struct loader *l, const char *path, config_t *config)
 {
     const char *slash = strrchr(path, '/'), *file;
-    FILE *f = fopen(path, "re");
-    int err = errno, c;
+    struct syntax s;
 
-    if (f != NULL) {
-        c = getc(f);
-        err = c == EOF && ferror(f) ? errno : 0; /* a folder can be opened but not read */
-        fclose(f);
-    }
-    if (f == NULL || err != 0) {
-        diag_error(l->d, (struct loc){path, 0}, "cannot be read: %s", strerror(err));
-        return -err;
-    }
+    if (syntax_read(l, path, &s) != 0)
+        return -EINVAL;
     config_set_include_dir(
         config, slash == NULL ? "." : keep_format(l, "%.*s", (int)(slash - path + 1), path));
     if (config_read_file(config, path) == CONFIG_TRUE)
         return 0;
+    if (s.wrong) {
+        diag_error(l->d, s.loc, "syntax error: %s", s.text);
+        return -EINVAL;
+    }
     file = config_error_file(config);
     if (file == NULL || strcmp(file, path) == 0)
         file = path;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/input.h"
 #include "config/read.h"
 
 /* May a character be part of a name in libconfig's grammar? */
@@ -121,7 +122,8 @@ void load_wide_numbers(struct loader *l, const config_setting_t *root)
 {
     collect_files(l, root);
     for (unsigned i = 0; i < l->m->n_files; i++) {
-        FILE *f = fopen(l->m->files[i], "re");
+        const char *why;
+        FILE *f = input_open(l->m->files[i], &why);
         char *text = NULL;
         size_t size = 0;
 

@@ -22,7 +22,7 @@
 #define MAX_CLIENTS  32
 #define MAX_REQUEST  (1 << 20) /* bytes of a line */
 #define READ_AT_ONCE 65536
-#define STILL_S      5 /* seconds after which a still client must give way to a new one */
+#define ROUND_S      5 /* seconds that a request and its answer may take before both give way */
 
 /* --- the socket that listens, and its path --- */
 
@@ -175,8 +175,10 @@ static void listener_close(struct listener *l)
 
 /* What a client has sent and was not answered, and the answer that it has not taken. */
 struct client {
-    int fd;         /* -1: the place is free */
-    double active;  /* when the client last sent or took something, CLOCK_MONOTONIC seconds */
+    int fd; /* -1: the place is free */
+    /* When the client came, last ended a request or took the whole of an answer, CLOCK_MONOTONIC
+     * seconds. A byte now and then is no progress: it would hold a place for good. */
+    double active;
     char *in, *out; /* requests; the answer that is being sent, or NULL */
     size_t n_in, room_in;
     size_t n_out, sent;
@@ -236,7 +238,7 @@ static int make_room(struct client *k)
     return 0;
 }
 
-static int take(struct client *k, double now)
+static int take(struct client *k)
 {
     ssize_t n;
 
@@ -249,7 +251,6 @@ static int take(struct client *k, double now)
         k->ended = true;
         return 0;
     }
-    k->active = now;
     k->n_in += (size_t)n;
     look_for_line(k);
     return 0;
@@ -298,10 +299,10 @@ static int give(struct client *k, double now)
 
     if (n < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-    k->active = now;
     k->sent += (size_t)n;
     if (k->sent < k->n_out)
         return 0;
+    k->active = now;
     free(k->out);
     k->out = NULL;
     return k->closing ? -ESHUTDOWN : 0;
@@ -314,7 +315,7 @@ static int serve(struct client *k, struct control *c, short revents, double now)
     if ((revents & (POLLERR | POLLNVAL)) != 0)
         return -EPIPE;
     if (k->out == NULL && !k->has_line && !k->ended && (revents & (POLLIN | POLLHUP)) != 0)
-        rc = take(k, now);
+        rc = take(k);
     if (rc == 0 && client_has_request(k))
         rc = answer(k, c, now);
     else if (rc == 0 && k->out == NULL && k->n_in > MAX_REQUEST)
@@ -346,7 +347,7 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* A free place, or that of the client that has been still for longest, if for STILL_S. */
+/* A free place, or that of the client that has ended nothing for longest, if for ROUND_S. */
 static struct client *find_place(struct server *s, double now)
 {
     struct client *oldest = NULL;
@@ -356,7 +357,7 @@ static struct client *find_place(struct server *s, double now)
 
         if (c->fd < 0)
             return c;
-        if (now - c->active > STILL_S && (oldest == NULL || c->active < oldest->active))
+        if (now - c->active > ROUND_S && (oldest == NULL || c->active < oldest->active))
             oldest = c;
     }
     if (oldest != NULL)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A template from its file: which format the file has, and the frames that either format gives. */
+#include "base/input.h"
 #include "template/template.h"
 
 #include <errno.h>
@@ -90,12 +91,13 @@ struct pkt_template *template_load(const char *path, const struct frame_sizes *s
 {
     struct loc whole = {path, 0};
     struct pkt_template *t;
+    const char *why;
     FILE *f;
     bool ok;
 
-    f = fopen(path, "re");
+    f = input_open(path, &why);
     if (f == NULL) {
-        diag_error(d, whole, "cannot be opened: %s", strerror(errno));
+        diag_error(d, whole, "cannot be opened: %s", why);
         return NULL;
     }
     t = calloc(1, sizeof(*t));
