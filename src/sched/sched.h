@@ -11,7 +11,8 @@
  * An mbuf is of one segment. While it is queued, the scheduler owns its next and tx_offload.
  *
  * A packet names its queue in m->hash.sched.queue_id: pipe * 16 + queue, where pipe counts through
- * all subports (subport * pipes_per_subport + pipe within it).
+ * all subports (subport * pipes_per_subport + pipe within it). Where the queue has PIE, it says
+ * when it came, too: sched_stamp() of stamp.h.
  */
 #ifndef SCHED_SCHED_H
 #define SCHED_SCHED_H

@@ -47,7 +47,7 @@ static struct layout layout_of(const struct cfg_scheduler *s, unsigned max_profi
 
     for (unsigned c = 0; c < QOS_CLASSES; c++) {
         unsigned queues = c == QOS_BE ? QOS_BE_QUEUES : 1;
-        unsigned aqm = s->class[c].aqm == AQM_PIE ? sizeof(struct rte_pie) : sizeof(struct rte_red);
+        unsigned aqm = s->class[c].aqm == AQM_PIE ? sizeof(struct pie) : sizeof(struct rte_red);
 
         if (!qos_class_used(s, c))
             continue;
@@ -151,6 +151,7 @@ static int configure_aqm(struct wheel *w)
 {
     int bad = 0;
 
+    w->random = 1;
     for (unsigned c = 0; c < QOS_CLASSES; c++) {
         const struct cfg_class *k = &w->shape.class[c];
 
@@ -158,8 +159,9 @@ static int configure_aqm(struct wheel *w)
             bad |= rte_red_config_init(&w->red_config[c], k->red_weight_log2, k->red_min,
                                        k->red_max, k->red_inverse_probability);
         else if (k->size != 0 && k->aqm == AQM_PIE)
-            bad |= rte_pie_config_init(&w->pie_config[c], k->pie_target_ms, k->pie_update_ms,
-                                       k->pie_max_burst_ms, k->pie_tail);
+            w->pie_config[c] =
+                pie_configure(w->hz, k->pie_target_ms, k->pie_update_ms, k->pie_max_burst_ms,
+                              k->pie_tail, 2 * (uint32_t)w->frame);
     }
     return bad != 0 ? -EINVAL : 0;
 }
@@ -186,7 +188,9 @@ static void lay_out(struct wheel *w, const struct layout *l)
         if (k->size == 0 || k->aqm == AQM_TAIL)
             continue;
         w->aqm[q] = at + l->aqm + (size_t)aqm++ * w->n_pipes * w->aqm_size;
-        *(k->aqm == AQM_RED ? &w->red : &w->pie) |= (uint16_t)(1u << q);
+        w->aqm_queues |= (uint16_t)(1u << q);
+        if (k->aqm == AQM_RED)
+            w->red |= (uint16_t)(1u << q);
     }
     for (unsigned c = 0; c < QOS_CLASSES; c++) {
         if (!qos_class_used(&w->shape, c))
@@ -250,7 +254,7 @@ static struct sched *wheel_create(const struct sched_config *config)
     }
     start(w, config, &l);
     if (configure_aqm(w) != 0) {
-        log_error("scheduler %s: DPDK does not take the parameters of RED or PIE", config->name);
+        log_error("scheduler %s: DPDK does not take the parameters of RED", config->name);
         rte_free(w);
         return NULL;
     }
@@ -339,7 +343,7 @@ static uint32_t clear_queue(struct wheel *w, uint32_t pipe, unsigned queue)
     free_queue(q);
     memset(q, 0, sizeof(*q));
     memset(&w->drops[queue][pipe], 0, sizeof(w->drops[queue][pipe]));
-    if (((w->red | w->pie) & 1u << queue) != 0)
+    if ((w->aqm_queues & 1u << queue) != 0)
         memset(w->aqm[queue] + (size_t)pipe * w->aqm_size, 0, w->aqm_size);
     sched_class_of(&w->base, pipe >> w->pipe_shift, queue)->cleared += n;
     return n;

@@ -20,7 +20,8 @@
  *                                     holds packets, is in a ring, waits
  *   queue[q][p]  32 bytes: half a     first and last mbuf, length of the       enqueue, dequeue
  *                line                 first, packets and bytes, counters
- *   aqm[q][p]    16 or 80 bytes       state of RED or PIE                      both, where used
+ *   aqm[q][p]    16 or 24 bytes       state of RED or PIE                      enqueue; RED also
+ *                                                                              dequeue
  *   drops[q][p]  24 bytes             drops since they were read               enqueue that drops
  *   cap[c][p]    16 bytes             token bucket of a class with a rate of   dequeue of such a
  *                                     its own                                  class
@@ -75,11 +76,11 @@
 
 #include <assert.h>
 
-#include <rte_pie.h>
 #include <rte_red.h>
 
 #include "sched/backend.h"
 #include "sched/bucket.h"
+#include "sched/pie.h"
 #include "sched/timers.h"
 
 /** In bits of classes, the bit that stands for the whole pipe or subport. */
@@ -165,7 +166,7 @@ struct wheel {
     uint32_t pipe_mask; /* of a pipe's number: its place in its subport */
     uint8_t pipe_shift; /* and beyond it, the subport */
     uint8_t aqm_size;
-    uint16_t red, pie; /* bit per queue: has RED, has PIE */
+    uint16_t red, aqm_queues; /* bit per queue: has RED, has any AQM */
 
     /* By queue or class; each points to an array by pipe. A queue that is not used has another's
      * array and size 0. */
@@ -188,7 +189,8 @@ struct wheel {
     double red_time;  /* bytes of the line per TSC cycle: RED's clock */
     uint32_t n_profiles, max_profiles;
     struct rte_red_config red_config[QOS_CLASSES];
-    struct rte_pie_config pie_config[QOS_CLASSES];
+    struct pie_config pie_config[QOS_CLASSES];
+    uint32_t random;            /* state of a generator, never 0 */
     struct cfg_scheduler shape; /* a copy, without subports */
     struct timers timers;
 } __rte_cache_aligned;

@@ -306,21 +306,11 @@ static uint32_t choose_subport(struct wheel *w, unsigned class)
 
 /* --- packets --- */
 
-/* Tell RED when a queue runs empty, and PIE what leaves. */
-static void note_departure(struct wheel *w, uint32_t pipe, unsigned queue, bool last,
-                           uint32_t bytes)
+/* Tell RED when a queue runs empty. */
+static void note_empty(struct wheel *w, uint32_t pipe, unsigned queue)
 {
-    void *state = w->aqm[queue] + (size_t)pipe * w->aqm_size;
-    struct rte_pie *pie = state;
-
-    if ((w->red & 1u << queue) != 0) {
-        if (last)
-            rte_red_mark_queue_empty(state, (uint64_t)((double)(w->now - w->start) * w->red_time));
-        return;
-    }
-    pie->qlen--;
-    pie->qlen_bytes -= bytes;
-    rte_pie_dequeue(pie, bytes, w->now);
+    rte_red_mark_queue_empty((struct rte_red *)(w->aqm[queue] + (size_t)pipe * w->aqm_size),
+                             (uint64_t)((double)(w->now - w->start) * w->red_time));
 }
 
 /* Take the first packet, of bytes with overhead, out of a queue. */
@@ -337,8 +327,8 @@ static inline struct rte_mbuf *take(struct wheel *w, uint32_t pipe, struct wheel
     link->next = NULL;
     link->tx_offload = 0;
     p->queued &= (uint16_t) ~((uint32_t)last << queue);
-    if (unlikely(((w->red | w->pie) & 1u << queue) != 0))
-        note_departure(w, pipe, queue, last, m->pkt_len);
+    if (unlikely((w->red & 1u << queue) != 0) && last)
+        note_empty(w, pipe, queue);
     return m;
 }
 

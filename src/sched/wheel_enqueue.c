@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The hot path of the wheel: packets come. */
+#include "sched/stamp.h"
 #include "sched/wheel.h"
 
 #define BURST 64
@@ -22,22 +23,41 @@ static void red_was_empty(const struct rte_red_config *c, struct rte_red *red, u
     }
 }
 
+/* The next 32 random bits: xorshift by Marsaglia. */
+static uint32_t next_random(uint32_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 17;
+    *state ^= *state << 5;
+    return *state;
+}
+
+/* Ask PIE of a queue. The first packet says for how long the queue makes wait. */
+static bool pie_takes(struct wheel *w, unsigned class, struct pie *pie, const struct wheel_queue *q)
+{
+    const struct pie_config *c = &w->pie_config[class];
+    uint32_t now = (uint32_t)(w->now >> SCHED_STAMP_SHIFT), depth = wheel_number(q->tail);
+
+    if (unlikely(pie_is_due(c, pie, now)))
+        pie_update(c, pie, now, depth != 0 ? sched_age(wheel_mbuf(q->head), w->now) : 0);
+    return !pie_drops(c, pie, depth, (uint32_t)q->load, next_random(&w->random));
+}
+
 /* Ask RED or PIE of a queue that has one of them. */
-static enum verdict manage(struct wheel *w, uint32_t pipe, unsigned queue, uint32_t depth,
-                           uint32_t bytes)
+static enum verdict manage(struct wheel *w, uint32_t pipe, unsigned queue,
+                           const struct wheel_queue *q)
 {
     unsigned class = qos_class_of(queue);
     void *state = w->aqm[queue] + (size_t)pipe * w->aqm_size;
+    uint32_t depth = wheel_number(q->tail);
 
-    if ((w->red & 1u << queue) != 0) {
-        if (depth > 0)
-            return rte_red_enqueue(&w->red_config[class], state, depth, 0) != 0 ? RED : ACCEPTED;
-        red_was_empty(&w->red_config[class], state,
-                      (uint64_t)((double)(w->now - w->start) * w->red_time));
-        return ACCEPTED;
-    }
-    return rte_pie_enqueue(&w->pie_config[class], state, bytes, depth, w->now) != 0 ? PIE
-                                                                                    : ACCEPTED;
+    if ((w->red & 1u << queue) == 0)
+        return pie_takes(w, class, state, q) ? ACCEPTED : PIE;
+    if (depth > 0)
+        return rte_red_enqueue(&w->red_config[class], state, depth, 0) != 0 ? RED : ACCEPTED;
+    red_was_empty(&w->red_config[class], state,
+                  (uint64_t)((double)(w->now - w->start) * w->red_time));
+    return ACCEPTED;
 }
 
 /* Let a best-effort queue that was empty begin where that of the others stands which has had the
@@ -67,8 +87,8 @@ static inline enum verdict put(struct wheel *w, struct rte_mbuf *m, struct wheel
     if (unlikely(depth >= w->size[queue] || bytes > w->mtu ||
                  (uint32_t)q->load + load > w->profile[p->profile].room[queue]))
         return TAIL;
-    if (unlikely(((w->red | w->pie) & 1u << queue) != 0)) {
-        enum verdict v = manage(w, pipe, queue, depth, bytes);
+    if (unlikely((w->aqm_queues & 1u << queue) != 0)) {
+        enum verdict v = manage(w, pipe, queue, q);
         if (v != ACCEPTED)
             return v;
     }

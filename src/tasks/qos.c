@@ -5,8 +5,7 @@
  * as arrived since, so that reception can never starve dequeueing; the number that arrived while
  * nothing was taken out is owed.
  *
- * A packet carries the time of its arrival in 24 bits beside its path: hash.sched.traffic_class and
- * reserved.
+ * A packet carries the time of its arrival in a stamp beside its path (sched/stamp.h).
  */
 #include "tasks/qos.h"
 
@@ -52,8 +51,6 @@ static const struct task_drop drops[N_DROPS] = {
     [DROP_TOO_BIG] = {"too_big", "Larger than the scheduler's mtu",
                       "Larger mtu of the scheduler: the ports' mtu + 22."},
 };
-
-#define STAMP_MASK 0xffffffu
 
 /* An empty scheduler is asked, too, though less often: its buckets fill up only as it is asked, and
  * librte_sched's clock misses what goes beyond 2^24 cycles. */
@@ -102,11 +99,6 @@ struct qos_run qos_run(const struct qos_pipe *p)
 
 /* --- packets in --- */
 
-static uint32_t stamp_of(uint64_t tsc)
-{
-    return (uint32_t)(tsc >> QOS_TIME_SHIFT) & STAMP_MASK;
-}
-
 static void count_drops(struct task *t, const struct qos *q)
 {
     struct sched_drops d = sched_drops(q->sched);
@@ -138,7 +130,7 @@ static inline int refused(const struct qos *q, const struct rte_mbuf *m)
 static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     struct qos *q = t->state;
-    uint32_t stamp = stamp_of(rte_rdtsc());
+    uint32_t stamp = sched_stamp_of(rte_rdtsc());
     struct rte_mbuf *in[BURST_MAX];
     uint16_t k = 0;
 
@@ -149,9 +141,8 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
             task_drop(t, m[i], (unsigned)why);
             continue;
         }
-        m[i]->hash.sched.traffic_class = (uint8_t)stamp;
+        sched_stamp(m[i], stamp);
         m[i]->hash.sched.color = RTE_COLOR_GREEN;
-        m[i]->hash.sched.reserved = (uint16_t)(stamp >> 8);
         in[k++] = m[i];
     }
     q->owed += k;
@@ -192,15 +183,14 @@ static void account(struct qos *q, const struct rte_mbuf *m, uint64_t now)
     uint32_t path = meta_path(m);
     struct qos_pipe *p = &q->pipe[path / QOS_QUEUES];
     unsigned queue = path % QOS_QUEUES;
-    uint32_t arrived = m->hash.sched.traffic_class | (uint32_t)m->hash.sched.reserved << 8;
-    uint32_t waited = (stamp_of(now) - arrived) & STAMP_MASK;
+    uint32_t waited = sched_waited(m, now);
     uint32_t bytes = m->pkt_len + q->shape->overhead;
     uint64_t own_time = (uint64_t)bytes * p->cost >> 8, ideal = p->ideal + own_time,
              arrival = now - ((uint64_t)waited << QOS_TIME_SHIFT);
 
     if (ideal < arrival)
         ideal = arrival;
-    hist_add(&q->lag, ideal < now ? stamp_of(now - ideal) : 0);
+    hist_add(&q->lag, ideal < now ? sched_stamp_of(now - ideal) : 0);
     p->ideal =
         ideal < now ? ideal : now; /* sent early, out of the bucket: the ideal shaper starts anew */
     __atomic_store_n(&p->bytes, p->bytes + bytes, __ATOMIC_RELAXED);

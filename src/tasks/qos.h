@@ -12,9 +12,9 @@
 #include "base/hist.h"
 #include "engine/task.h"
 #include "sched/sched.h"
+#include "sched/stamp.h"
 
-/* Stamps have the unit 2^12 TSC cycles, 1.6 us at 2.6 GHz; 24 bits of them last for 26 s. */
-#define QOS_TIME_SHIFT 12
+#define QOS_TIME_SHIFT SCHED_STAMP_SHIFT
 
 /* What a packet must have waited to begin a run: */
 #define QOS_RUN_MIN_PACKETS 4 /* times as long as it takes to send it */

@@ -9,6 +9,7 @@
 
 #include "common/eal.h"
 #include "common/qos_shapes.h"
+#include "sched/stamp.h"
 
 #define DATA_ROOM 256 /* the scheduler reads lengths, not data */
 
@@ -18,6 +19,7 @@
 #define START_MASK       0xffffffff /* it starts at the same phase of everything */
 
 struct rte_mempool *bed_pool;
+static uint64_t last_time; /* of an injected clock, for stamps */
 enum qos_backend bed_backend;
 
 void bed_shape(struct bed *b, uint32_t pipes_per_subport, unsigned n_subports)
@@ -53,7 +55,7 @@ bool bed_create(struct bed *b)
     CU_ASSERT_PTR_NOT_NULL(b->s);
     if (b->s == NULL || b->real_time)
         return b->s != NULL;
-    b->clock = (rte_rdtsc() | START_MASK) + 1;
+    b->clock = last_time = (rte_rdtsc() | START_MASK) + 1;
     sched_dequeue_at(b->s, b->clock, NULL, 0);
     return true;
 }
@@ -95,6 +97,7 @@ struct rte_mbuf *bed_packet(uint32_t pipe, unsigned queue, uint32_t size)
     m->pkt_len = size - BED_FCS;
     m->data_len = 0;
     m->hash.sched.queue_id = pipe * QOS_QUEUES + queue;
+    sched_stamp(m, sched_stamp_of(last_time));
     return m;
 }
 
@@ -143,6 +146,7 @@ uint32_t bed_dequeue(struct bed *b, struct rte_mbuf **m, uint32_t n)
     if (b->real_time)
         return sched_dequeue(b->s, m, n);
     b->clock += rte_get_tsc_hz() / STEPS_PER_SECOND;
+    last_time = b->clock;
     return sched_dequeue_at(b->s, b->clock, m, n);
 }
 
@@ -158,6 +162,8 @@ void bed_turn(struct bed *b)
         absence_look(&b->away, now, rte_get_tsc_hz() / TURNS_PER_SECOND);
     for (uint32_t i = 0; i < n; i++)
         count(b, m[i], now, lost);
+    for (uint32_t i = 0; i < n; i++)
+        sched_stamp(m[i], sched_stamp_of(now));
     sched_enqueue(b->s, m, n);
 }
 
