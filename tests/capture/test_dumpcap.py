@@ -163,6 +163,7 @@ def send(b, packets=2 * PACKETS):
 
 @pytest.fixture(scope="module")
 def lab(vbng, module_folder):
+    need.no_sanitizer(vbng, "its shadow memory lies where DPDK would place what dpdk-dumpcap maps")
     made = Lab(vbng, str(module_folder))
     try:
         with made.hugetlbfs():
