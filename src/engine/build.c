@@ -4,6 +4,7 @@
  * tables can be filled with what the ports are; engine_build() makes the task instances with their
  * outputs, and the inputs of each core. engine_free() in engine.c takes all of it down.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,9 +23,15 @@
 #include "engine/engine.h"
 #include "engine/link.h"
 #include "plan/facts.h"
+#include "plan/limits.h"
 
 /* Outputs with back-pressure behind one input: those beyond drop when full instead of waiting. */
 #define MAX_GATES 1024
+
+static_assert(LIMIT_DEVICES <= RTE_MAX_ETHPORTS && LIMIT_MEMZONES <= RTE_MAX_MEMZONE &&
+                  LIMIT_WIRE_QUEUES <= RTE_PMD_RING_MAX_TX_RINGS,
+              "--check knows the limits of the DPDK that a start meets");
+static_assert(PLAN_MAX_CORES < RTE_MAX_LCORE, "the main thread is an lcore, too");
 
 int engine_socket(unsigned socket)
 {

@@ -3,6 +3,7 @@
 #include "engine/port.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -81,13 +82,36 @@ static int probe(const struct port *port, const char *name)
     return rte_vdev_init(name, args + 1);
 }
 
+/* Is the network interface there that a device stands for? Drivers say "Operation not permitted"
+ * or "No such device" of it, and do not name it. */
+static int check_interface(const struct cfg_port *cfg)
+{
+    static const char *const drivers[] = {"net_af_packet", "net_af_xdp"};
+    const char *iface = strstr(cfg->device, ",iface=");
+    char name[IF_NAMESIZE];
+
+    for (unsigned i = 0; iface != NULL && i < RTE_DIM(drivers); i++) {
+        if (strncmp(cfg->device, drivers[i], strlen(drivers[i])) != 0)
+            continue;
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(iface + 7, ","), iface + 7);
+        if (if_nametoindex(name) != 0)
+            continue;
+        log_error("%s:%u: port %s: there is no network interface '%s' here (ip link shows all)",
+                  cfg->loc.file, cfg->loc.line, cfg->name, name);
+        return -ENODEV;
+    }
+    return 0;
+}
+
 /* Probe the device, unless EAL has done so already. */
 static int open_device(struct port *port)
 {
     const struct cfg_port *cfg = port->cfg;
     char name[RTE_ETH_NAME_MAX_LEN];
-    int rc;
+    int rc = check_interface(cfg);
 
+    if (rc != 0)
+        return rc;
     snprintf(name, sizeof(name), "%s", cfg->device);
     name[strcspn(name, ",")] = '\0';
     if (rte_eth_dev_get_port_by_name(name, &port->dpdk_id) == 0)
@@ -185,6 +209,15 @@ static int start_device(struct port *port)
     return 0;
 }
 
+/* net_tap refuses unequal numbers of queues. More transmit queues than are used do no harm, nor do
+ * receive queues of a port that nobody reads; plan_check_limits() refuses anything else. */
+static void pair_queues(uint16_t readers, uint16_t *n_rx, uint16_t *n_tx)
+{
+    if (readers == 0)
+        *n_rx = *n_tx;
+    *n_tx = RTE_MAX(*n_tx, *n_rx);
+}
+
 static int configure(struct port *port, const struct plan *p, unsigned i, struct rte_mempool *pool)
 {
     const struct cfg_port *cfg = port->cfg;
@@ -194,6 +227,8 @@ static int configure(struct port *port, const struct plan *p, unsigned i, struct
     struct rte_eth_dev_info info;
     int rc;
 
+    if (strncmp(cfg->device, "net_tap", 7) == 0)
+        pair_queues(p->rx_queues[i], &n_rx, &n_tx);
     rc = rte_eth_dev_info_get(port->dpdk_id, &info);
     if (rc == 0)
         rc = fit_queues(port, &info, n_rx, n_tx, &conf);

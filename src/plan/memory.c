@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sched/check.h"
+#include "plan/limits.h"
 #include "plan/make.h"
 
 #define CACHE_LINE     64u
@@ -23,10 +24,9 @@
 #define SPARE_PER_PAGE 4096u       /* subscribers added later that share a page of an index */
 #define LPM_TBL24      (65536 * KIB)
 #define LPM_GROUP      1024u /* a /24 that has longer prefixes: 256 entries */
-#define LPM_MAX_GROUPS 65536u
-#define LPM_RULE       8u   /* address and next hop */
-#define LPM_OWN_RULES  512u /* for the gateway's own addresses */
-#define FAR_END        12u  /* tables/far_ends.c: a pair of addresses, and its uses */
+#define LPM_RULE       8u    /* address and next hop */
+#define LPM_OWN_RULES  512u  /* for the gateway's own addresses */
+#define FAR_END        12u   /* tables/far_ends.c: a pair of addresses, and its uses */
 #define FAR_ENDS_LEAST 8u
 #define PER_INSTANCE   64u           /* mbufs of the burst that an instance works on */
 #define GROWN_POOL     (256u * 1024) /* mbufs up to which a pool grows that does not say mbufs */
@@ -155,7 +155,7 @@ static int measure_subscribers(struct plan_build *b)
 static uint64_t route_bytes(uint64_t routes, uint64_t nexthops)
 {
     uint64_t rules = routes + LPM_OWN_RULES;
-    uint64_t groups = rules < LPM_MAX_GROUPS ? rules : LPM_MAX_GROUPS;
+    uint64_t groups = rules < LIMIT_LPM_GROUPS ? rules : LIMIT_LPM_GROUPS;
     uint64_t far_ends = FAR_ENDS_LEAST; /* a power of two, at least twice the next hops */
 
     while (far_ends < 2 * nexthops)

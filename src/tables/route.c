@@ -13,11 +13,10 @@
 #include "tables/memory.h"
 
 #define MAX_LOCALS    (LOCAL_SET_SLOTS / 2)
-#define DEFAULT_RULES 2      /* a default route is two of the library's rules */
-#define BARRED_RULES  1      /* 169.254/16 */
-#define MAX_GROUPS    65536u /* /24 prefixes that have longer ones */
-#define GROUP_BYTES   1024u  /* of such a prefix: 256 entries */
-#define RULE_BYTES    8u     /* address and next hop, as the library keeps each rule */
+#define DEFAULT_RULES 2     /* a default route is two of the library's rules */
+#define BARRED_RULES  1     /* 169.254/16 */
+#define GROUP_BYTES   1024u /* of such a prefix: 256 entries */
+#define RULE_BYTES    8u    /* address and next hop, as the library keeps each rule */
 #define MAX_NEXTHOPS  UINT16_MAX
 #define HALF          0x80000000u
 
@@ -29,7 +28,7 @@ static int create_lpm(struct route_table *t, uint32_t n_routes, int socket)
     uint32_t groups = n_routes + MAX_LOCALS;
     struct rte_lpm_config config = {
         .max_rules = n_routes + MAX_LOCALS + DEFAULT_RULES + BARRED_RULES,
-        .number_tbl8s = RTE_MIN(groups, MAX_GROUPS),
+        .number_tbl8s = RTE_MIN(groups, ROUTE_MAX_GROUPS),
     };
     char name[RTE_LPM_NAMESIZE];
 

@@ -17,7 +17,8 @@
 #include "tables/far_ends.h"
 #include "tables/nexthop.h"
 
-#define LOCAL_SET_SLOTS 1024u /* power of two, at most half full */
+#define LOCAL_SET_SLOTS  1024u  /* power of two, at most half full */
+#define ROUTE_MAX_GROUPS 65536u /* /24 prefixes that have longer ones */
 
 /**
  * A first look at the source of a packet from the core (tables/martians.h), in one cache line: bits

@@ -292,29 +292,11 @@ static uint16_t arp_poll(struct task *t, uint64_t now)
     return t->stopping ? 0 : arp_sweep(t);
 }
 
-/* Refuse a second instance: MACs have one writer, and the reply to a request of one instance could
- * come to the other. */
-static int check_alone(const struct task_env *env)
-{
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < env->plan->n_instances; i++)
-        n += env->plan->cfg->tasks[env->plan->instances[i].task].schema == env->cfg->schema;
-    if (n <= 1)
-        return 0;
-    log_error("%s:%u: task %s: an arp task runs once in a gateway, here there are %u instances: "
-              "name one arp task, and give it one CPU in the layout",
-              env->cfg->loc.file, env->cfg->loc.line, env->cfg->name, n);
-    return -EINVAL;
-}
-
 static int arp_init(struct task *t, const struct task_env *env)
 {
     struct arp *a = t->state;
-    int rc = check_alone(env);
+    int rc;
 
-    if (rc != 0)
-        return rc;
     a->tables = env->tables;
     a->cfg = env->plan->cfg;
     a->pool = env->pool;
@@ -391,6 +373,7 @@ const struct task_type task_arp = {
                .help = "the slow path: answers and asks by ARP, answers pings, sends ICMP errors",
                .more = "A gateway has one, on one core.",
                .kind = TASK_WORKER,
+               .alone = true,
                .params = params,
                .n_params = N_ARGS,
                /* what leaves by "to" is ready for a port and no more */

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Limits that a start would meet: of DPDK, of the routing table, and of the queues of virtual
+ * devices, as far as they follow from the configuration. */
+#include "plan/limits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/make.h"
+
+#define RING_ZONES  1u   /* memzones of a ring */
+#define POOL_ZONES  8u   /* memzones of a pool: its header, and a few pieces of memory */
+#define OTHER_ZONES 128u /* EAL's, the drivers' and the tables' own */
+
+/* --- routes --- */
+
+/* Mark the /24 of an address. Returns whether it is new. */
+static bool mark(uint8_t *seen, uint32_t addr)
+{
+    uint32_t group = addr >> 8;
+    uint8_t bit = (uint8_t)(1u << group % 8);
+    bool is_new = (seen[group / 8] & bit) == 0;
+
+    seen[group / 8] |= bit;
+    return is_new;
+}
+
+/* Report the first route that finds no group in the table: one for each /24 that has longer
+ * prefixes, of routes or of the gateway's own addresses. */
+static int check_route_groups(struct plan_build *b)
+{
+    const struct cfg_model *m = b->m;
+    const struct cfg_route *beyond = NULL;
+    uint32_t groups = 0;
+    uint8_t *seen;
+
+    if (m->n_routes <= LIMIT_LPM_GROUPS / 2)
+        return 0;
+    seen = calloc(1u << 21, 1);
+    if (seen == NULL)
+        return -ENOMEM;
+    for (unsigned i = 0; i < m->n_ports; i++)
+        for (unsigned k = 0; k < m->ports[i].n_addresses; k++)
+            groups += mark(seen, m->ports[i].addresses[k]);
+    for (uint32_t i = 0; i < m->n_routes; i++) {
+        if (m->routes[i].len <= 24 || !mark(seen, m->routes[i].prefix))
+            continue;
+        if (++groups == LIMIT_LPM_GROUPS + 1)
+            beyond = &m->routes[i];
+    }
+    free(seen);
+    if (beyond != NULL)
+        diag_error(b->d, beyond->loc,
+                   "routes longer than /24, and the gateway's own addresses, lie in %u different "
+                   "/24s: expected at most %u; join routes of one /24 that leave alike",
+                   groups, LIMIT_LPM_GROUPS);
+    return 0;
+}
+
+/* --- tasks --- */
+
+/* Report the second instance of a type of task that may have only one. */
+static void check_alone(struct plan_build *b, unsigned task)
+{
+    const struct cfg_task *t = &b->m->tasks[task];
+    unsigned before = 0;
+
+    if (!t->schema->alone)
+        return;
+    for (unsigned i = 0; i < task; i++)
+        before += b->m->tasks[i].schema == t->schema ? b->n_of[i] : 0;
+    if (before + b->n_of[task] > 1)
+        diag_error(b->d, t->loc,
+                   "task '%s': a task of type %s runs once in a gateway, here there are %u "
+                   "instances: name one such task, and give it one CPU in the layout",
+                   t->name, t->schema->type, before + b->n_of[task]);
+}
+
+/* --- DPDK --- */
+
+static void check_dpdk(struct plan_build *b)
+{
+    const struct cfg_model *m = b->m;
+    uint64_t zones =
+        OTHER_ZONES + (uint64_t)m->n_pools * POOL_ZONES + (uint64_t)b->p->n_rings * RING_ZONES;
+
+    if (m->n_ports > LIMIT_DEVICES)
+        diag_error(b->d, m->ports[LIMIT_DEVICES].loc,
+                   "port '%s' is number %u: expected at most %u, as DPDK has no room for more "
+                   "devices",
+                   m->ports[LIMIT_DEVICES].name, LIMIT_DEVICES + 1, LIMIT_DEVICES);
+    if (zones > LIMIT_MEMZONES)
+        diag_error(b->d, m->placements[m->n_placements - 1].loc,
+                   "%u links between cores are more than DPDK has room for: put tasks that follow "
+                   "one another on the same cores",
+                   b->p->n_rings);
+}
+
+/* --- queues of devices --- */
+
+/* How many queues a virtual device has, as far as its driver says so by an argument. */
+struct driver {
+    const char *name;
+    const char *key; /* of the number of queue pairs; 1 where it is not given */
+    bool all;        /* packets come to all of them, so that each must be read */
+};
+
+static const struct driver drivers[] = {
+    {"net_af_packet", "qpairs", true},
+    {"net_af_xdp", "queue_count", false},
+    {"net_vhost", "queues", false},
+    {"net_virtio_user", "queues", false},
+};
+
+static const struct driver *driver_of(const char *device)
+{
+    for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
+        if (strncmp(device, drivers[i].name, strlen(drivers[i].name)) == 0)
+            return &drivers[i];
+    return NULL;
+}
+
+/* The number that an argument of a device string gives, or 1. */
+static unsigned long argument(const char *device, const char *key)
+{
+    size_t len = strlen(key);
+
+    for (const char *c = strchr(device, ','); c != NULL; c = strchr(c + 1, ','))
+        if (strncmp(c + 1, key, len) == 0 && c[1 + len] == '=')
+            return strtoul(c + len + 2, NULL, 0);
+    return 1;
+}
+
+static void check_pairs(struct plan_build *b, unsigned port, const struct driver *driver)
+{
+    const struct cfg_port *p = &b->m->ports[port];
+    unsigned long pairs = argument(p->device, driver->key);
+    unsigned readers = b->p->rx_queues[port], senders = b->p->tx_queues[port];
+
+    if (readers > pairs || senders > pairs)
+        diag_error(b->d, p->loc,
+                   "port '%s': %u cores read it and %u send to it, but its device has %lu queue "
+                   "pairs: expected %s=%u in its device, or fewer cores (an lb, or a forward, "
+                   "brings many to one)",
+                   p->name, readers, senders, pairs, driver->key,
+                   readers > senders ? readers : senders);
+    else if (driver->all && readers > 0 && readers < pairs)
+        diag_error(b->d, p->loc,
+                   "port '%s': its device spreads packets over %lu queue pairs, and %u cores read "
+                   "it, so that the others' would be lost: expected %s=%u, or as many cores",
+                   p->name, pairs, readers, driver->key, readers);
+}
+
+static void check_queues(struct plan_build *b, unsigned port)
+{
+    const struct cfg_port *p = &b->m->ports[port];
+    const struct driver *driver = driver_of(p->device);
+    unsigned readers = b->p->rx_queues[port], senders = b->p->tx_queues[port];
+
+    if (driver != NULL)
+        check_pairs(b, port, driver);
+    if (strncmp(p->device, "net_tap", 7) == 0 && readers > 0 && senders > readers)
+        diag_error(b->d, p->loc,
+                   "port '%s': %u cores read it and %u send to it, but net_tap has as many receive "
+                   "as transmit queues, and what comes to one that nobody reads is lost: send by "
+                   "one task of type forward, or read it on %u cores",
+                   p->name, readers, senders, senders);
+    if (port_is_wire(p) && senders > LIMIT_WIRE_QUEUES)
+        diag_error(b->d, p->loc, "port '%s': %u cores send to it: expected at most %u for a wire",
+                   p->name, senders, LIMIT_WIRE_QUEUES);
+}
+
+int plan_check_limits(struct plan_build *b)
+{
+    check_dpdk(b);
+    for (unsigned i = 0; i < b->m->n_tasks; i++)
+        check_alone(b, i);
+    for (unsigned i = 0; i < b->m->n_ports; i++)
+        check_queues(b, i);
+    return check_route_groups(b);
+}
