@@ -152,6 +152,27 @@ static void check_pairs(struct plan_build *b, unsigned port, const struct driver
                    p->name, pairs, readers, driver->key, readers);
 }
 
+/* The peer of a net_memif that is the server makes the rings, one for each of its queues. The
+ * driver lets a queue that got none share the first ring: each packet comes twice, and what two
+ * cores send is torn. A client makes the rings itself, and the server compares: it refuses a queue
+ * too many. */
+static void check_memif(struct plan_build *b, unsigned port)
+{
+    const struct cfg_port *p = &b->m->ports[port];
+    unsigned readers = b->p->rx_queues[port], senders = b->p->tx_queues[port];
+
+    if (strncmp(p->device, "net_memif", 9) != 0 || (readers <= 1 && senders <= 1))
+        return;
+    if (strstr(p->device, ",role=server") == NULL && strstr(p->device, ",role=master") == NULL)
+        return;
+    diag_error(b->d, p->loc,
+               "port '%s': %u cores read it and %u send to it, but a net_memif that is the server "
+               "cannot know for how many its peer makes rings, and a queue without one takes "
+               "another's packets once more: say role=client (and server at the peer), or use it "
+               "by one core (an lb, or a forward, brings many to one)",
+               p->name, readers, senders);
+}
+
 static void check_queues(struct plan_build *b, unsigned port)
 {
     const struct cfg_port *p = &b->m->ports[port];
@@ -160,6 +181,7 @@ static void check_queues(struct plan_build *b, unsigned port)
 
     if (driver != NULL)
         check_pairs(b, port, driver);
+    check_memif(b, port);
     if (strncmp(p->device, "net_tap", 7) == 0 && readers > 0 && senders > readers)
         diag_error(b->d, p->loc,
                    "port '%s': %u cores read it and %u send to it, but net_tap has as many receive "

@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What --check lets pass starts, and what would not start is refused by --check: each limit from both sides."""
 
+import json
 import os
+import pathlib
+import shutil
+import subprocess
+import time
 
 import pytest
 
 from tests.common import need
+from tests.common.limits import limit
 from tests.common.verdict import nothing
 
+TOP = pathlib.Path(__file__).resolve().parents[2]
 TASKS = """
 tasks = ( { name = "end"; type = "sink"; from = [FROM]; } );
 layout = ( { core = "0"; tasks = "end"; } );
@@ -89,3 +96,35 @@ layout = ( { core = "0-1"; tasks = "pass"; } );
 """)
     started = run(vbng, "-q", "--share-cpus", "--duration", "10ms", path)
     assert started.returncode == 0, started.stderr
+
+
+@pytest.mark.parametrize("senders, connects", [(1, True), (2, False)])
+def test_a_memif_server_with_fewer_queues_than_its_client(vbng, run, folder, senders, connects):
+    """The server compares what its client makes: either all is received once, or nothing is sent."""
+    texts = {}
+    for role, tasks in (("server", '{ name = "end"; type = "sink"; from = "m"; }'),
+                        ("client", '{ name = "gen"; type = "gen"; template = "ok.tmpl"; rate = "2kpps"; to = "m"; }')):
+        cores = f"0-{senders - 1}" if role == "client" else "0"
+        texts[role] = HEAD + f"""topology = "1x2x1";
+ports = ( {{ name = "m"; device = "net_memif0,id=0,role={role},socket={folder}/m.sock,socket-abstract=no"; }} );
+tasks = ( {tasks} );
+layout = ( {{ core = "{cores}"; tasks = "{'end' if role == 'server' else 'gen'}"; }} );
+"""
+    for role, text in texts.items():
+        with open(os.path.join(folder, f"{role}.cfg"), "w") as f:
+            f.write(text)
+    shutil.copy(TOP / "tests/config/bad/parts/ok.tmpl", folder)
+    reports = {role: os.path.join(folder, f"{role}.json") for role in texts}
+    server = subprocess.Popen([vbng, "-q", "--share-cpus", "--report", reports["server"], os.path.join(folder, "server.cfg")],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        end = time.monotonic() + limit(30)
+        while not os.path.exists(os.path.join(folder, "m.sock")) and time.monotonic() < end:
+            time.sleep(0.05)
+        client = run(vbng, "-q", "--share-cpus", "--duration", "3s", "--report", reports["client"], os.path.join(folder, "client.cfg"))
+    finally:
+        server.terminate()
+        err = server.communicate(timeout=limit(60))[1]
+    assert (client.returncode, server.returncode) == (0, 0), client.stderr + err
+    sent, received = (json.loads(pathlib.Path(reports[role]).read_text())["ledger"] for role in ("client", "server"))
+    assert sent["sent"] == received["received"] and (sent["sent"] > 0) == connects, (sent, received)
