@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/notify.h"
 #include "base/output.h"
 #include "capture/capture.h"
 #include "config/model.h"
@@ -26,6 +27,7 @@
 #include "engine/eal.h"
 #include "engine/engine.h"
 #include "engine/ledger.h"
+#include "engine/watch.h"
 #include "explain/explain.h"
 #include "options.h"
 #include "provision.h"
@@ -34,9 +36,10 @@
 #include "telemetry/metrics.h"
 #include "telemetry/report.h"
 
-#define SHOW_S           1.0      /* between two tables, and two samples of the QoS */
-#define WATCH_S          0.02     /* between two calls of engine_watch(); the loop's longest wait */
-#define SAMPLE_PERIOD_NS 10000000 /* default of --sample-period */
+#define SHOW_S           1.0  /* between two tables, and two samples of the QoS */
+#define WATCH_S          0.02 /* between two calls of engine_watch(); the loop's longest wait */
+#define STOP_NS          10000000000u /* what a stop takes beside the drain: reports, devices, memory */
+#define SAMPLE_PERIOD_NS 10000000     /* default of --sample-period */
 
 static volatile sig_atomic_t stop_signal;
 
@@ -108,6 +111,8 @@ static double run(struct engine *e, struct control *control, struct server *serv
             engine_watch(e);
             capture_watch(control->capture);
             state_watch(state);
+            if (watchdog_all_move(e))
+                notify_alive();
             watched = now;
         }
         if (sample != NULL)
@@ -171,7 +176,10 @@ static int run_and_account(struct engine *e, struct control *control, struct ser
         sample_close(sample);
         return EXIT_START;
     }
+    notify_ready("forwarding: %u ports, %u subscribers, %u cores", e->plan->cfg->n_ports,
+                 e->plan->cfg->n_subscribers, e->plan->n_cores);
     seconds = run(e, control, server, sample, state, o);
+    notify_stopping(e->plan->cfg->drain_ns + STOP_NS);
     engine_stop(e);
     if (sample_close(sample) != 0)
         return EXIT_START;
@@ -344,6 +352,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* net_virtio_user writes to its peer, which may have gone */
     o.config.schemas = schemas();
     o.config.template_dir = VBNG_DATADIR "/pkt_templates";
+    notify_open();
     model = config_load(o.path, &o.config, &diags);
     if (model != NULL)
         plan = plan_make(model, o.config.share_cpus, &diags);
@@ -352,5 +361,6 @@ int main(int argc, char **argv)
     status = plan != NULL ? act(model, plan, &o) : EXIT_CONFIG;
     plan_free(plan);
     config_free(model);
+    notify_close();
     return status;
 }

@@ -5,6 +5,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
+
+#include "base/log.h"
 
 #define WORD_MAX 64 /* names in a configuration are shorter */
 
@@ -12,7 +15,7 @@
 static void *must_have(void *p)
 {
     if (p == NULL) {
-        fputs("vbng: error: out of memory\n", stderr);
+        log_error("out of memory");
         abort();
     }
     return p;
@@ -77,6 +80,8 @@ void diag_print(struct diags *d, FILE *to)
     for (size_t i = 0; i < d->n; i++) {
         const struct diag *one = sorted[i];
 
+        if (to == stderr)
+            fputs(log_priority(one->level == DIAG_ERROR ? LOG_ERR : LOG_WARNING), to);
         fputs(one->loc.file, to);
         if (one->loc.line != 0)
             fprintf(to, ":%u", one->loc.line);

@@ -3,6 +3,10 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
+/** What begins a message of a level of syslog(3), such as LOG_ERR: "<3>" where stderr is systemd's
+ * journal, which takes the level from there (sd-daemon(3)), "" elsewhere. */
+const char *log_priority(int level);
+
 /** Print "vbng: error: text". The text says what is wrong and what to do. */
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

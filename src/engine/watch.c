@@ -168,6 +168,14 @@ static bool any_ran(const struct engine *e, uint64_t ns)
     return false;
 }
 
+bool watchdog_all_move(const struct engine *e)
+{
+    for (unsigned i = 0; i < e->plan->n_cores; i++)
+        if (e->watchdog[i].counted != 0)
+            return false;
+    return true;
+}
+
 void watchdog_look(struct engine *e)
 {
     uint64_t now = now_ns(), before = e->watched_ns;

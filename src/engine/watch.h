@@ -37,6 +37,10 @@ struct watchdog {
  * waits for its turn is counted, but not reported. */
 void watchdog_look(struct engine *e);
 
+/** Tell whether all cores make rounds, as the last watchdog_look() has found: false from 0.5 s of a
+ * stall on. */
+bool watchdog_all_move(const struct engine *e);
+
 /** What the health check has found so far: each change is reported once. */
 struct health {
     unsigned calls; /* of health_look() */

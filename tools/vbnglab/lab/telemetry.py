@@ -10,7 +10,7 @@ import struct
 from .failure import Failure
 from .schema import Schema
 
-RUN_DIRS = ("/var/run/dpdk", os.path.expanduser("~/.local/run/dpdk"), f"/run/user/{os.getuid()}/dpdk")
+RUN_DIRS = ("/var/run/dpdk", "/run/vbng/dpdk", os.path.expanduser("~/.local/run/dpdk"), f"/run/user/{os.getuid()}/dpdk")
 SOCKET = "dpdk_telemetry.v2"
 TIMEOUT = 5  # seconds
 
