@@ -356,6 +356,8 @@ int main(int argc, char **argv)
     model = config_load(o.path, &o.config, &diags);
     if (model != NULL)
         plan = plan_make(model, o.config.share_cpus, &diags);
+    if (plan != NULL)
+        plan_hints(plan, &diags);
     diag_print(&diags, stderr);
     diag_free(&diags);
     status = plan != NULL ? act(model, plan, &o) : EXIT_CONFIG;

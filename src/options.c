@@ -244,8 +244,8 @@ int options_parse(int argc, char **argv, struct options *o)
                 return help_word(optarg);
             usage(stdout);
             return EXIT_OK;
-        case '?':
-            usage(stderr);
+        case '?': /* getopt_long() has said which */
+            fputs("vbng --help lists all options\n", stderr);
             return EXIT_USAGE;
         }
         wrong = take_argument(c, optarg, o);
@@ -257,9 +257,13 @@ int options_parse(int argc, char **argv, struct options *o)
     }
     if (o->path == NULL && optind < argc)
         o->path = argv[optind++];
-    if (o->path == NULL || optind < argc) {
-        usage(stderr);
+    if (o->path == NULL)
+        log_error(
+            "which configuration? expected vbng [options] FILE; vbng --help lists all options");
+    else if (optind < argc)
+        log_error("two configurations, '%s' and '%s': expected one; vbng --help lists all options",
+                  o->path, argv[optind]);
+    if (o->path == NULL || optind < argc)
         return EXIT_USAGE;
-    }
     return -1;
 }

@@ -108,6 +108,8 @@ static bool read_row(struct csv *c, char *line)
 static unsigned find_column(struct csv *c, const char *cell)
 {
     const char *names[N_SUBSCRIBER_KEYS], *nearest;
+    char all[128];
+    size_t len = 0;
 
     for (unsigned k = 0; k < N_SUBSCRIBER_KEYS; k++) {
         if (strcmp(subscriber_keys[k].name, cell) == 0)
@@ -115,9 +117,11 @@ static unsigned find_column(struct csv *c, const char *cell)
         names[k] = subscriber_keys[k].name;
     }
     nearest = nearest_name(cell, names, N_SUBSCRIBER_KEYS);
+    for (unsigned k = 0; k < N_SUBSCRIBER_KEYS; k++)
+        len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s", k > 0 ? ", " : "", names[k]);
     diag_error(c->l->d, c->l->at, "column '%.80s': unknown%s%s%s", cell,
-               nearest != NULL ? "; did you mean '" : "", nearest != NULL ? nearest : "",
-               nearest != NULL ? "'?" : ": expected port, svlan, cvlan, ipv4, gre_key, mac");
+               nearest != NULL ? "; did you mean '" : ": expected ",
+               nearest != NULL ? nearest : all, nearest != NULL ? "'?" : "");
     return N_SUBSCRIBER_KEYS;
 }
 

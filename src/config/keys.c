@@ -263,8 +263,12 @@ bool read_value(struct loader *l, const struct key *k, struct value *value)
     if (is_wide(l, value->setting))
         return false;
     if (text == NULL || key_parse(k, text, &value->v) != 0) {
+        bool bare = text == NULL && k->type == KEY_STRING && value->setting != NULL &&
+                    config_setting_is_scalar(value->setting) == CONFIG_TRUE;
+
         key_expected(k, expected, sizeof(expected));
-        value_error(l, value, k->name, "expected %s", expected);
+        value_error(l, value, k->name, "expected %s%s%s%s", expected, bare ? ", in quotes: \"" : "",
+                    bare ? value_text(value, buf) : "", bare ? "\"" : "");
         return false;
     }
     take_text(l, k, text, value);

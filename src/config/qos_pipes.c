@@ -171,14 +171,18 @@ static void finding_numbers(const struct qos_finding *f, char *buf, size_t len)
     }
 }
 
-/* Report findings about a scheduler or a profile. */
+/* Report findings about a scheduler, or about a profile on one. */
 static void report(struct loader *l, struct loc loc, const char *what, const char *name,
-                   const char *direction, const struct qos_finding *f, unsigned n)
+                   const char *direction, const struct cfg_scheduler *on,
+                   const struct qos_finding *f, unsigned n)
 {
     char numbers[128];
 
     for (unsigned i = 0; i < n; i++) {
         finding_numbers(&f[i], numbers, sizeof(numbers));
+        if (on != NULL && f[i].problem == QOS_RATE_ABOVE_PORT)
+            snprintf(numbers + strlen(numbers), sizeof(numbers) - strlen(numbers),
+                     " of scheduler '%s': lower the one, or raise the other", on->name);
         (f[i].error ? diag_error : diag_warning)(l->d, loc, "%s '%s'%s: %s%s", what, name,
                                                  direction, qos_problem_text(f[i].problem),
                                                  numbers);
@@ -250,11 +254,11 @@ void check_profile(struct loader *l, struct loc loc, const struct cfg_scheduler 
     n_up = qos_shape_check(s, clock[QOS_UP], &p->shape[QOS_UP], up, MAX_FINDINGS);
     n_down = qos_shape_check(s, clock[QOS_DOWN], &p->shape[QOS_DOWN], down, MAX_FINDINGS);
     if (same_findings(up, n_up, down, n_down)) {
-        report(l, loc, "profile", p->name, "", up, n_up);
+        report(l, loc, "profile", p->name, "", s, up, n_up);
         return;
     }
-    report(l, loc, "profile", p->name, " upstream", up, n_up);
-    report(l, loc, "profile", p->name, " downstream", down, n_down);
+    report(l, loc, "profile", p->name, " upstream", s, up, n_up);
+    report(l, loc, "profile", p->name, " downstream", s, down, n_down);
 }
 
 /* Check a scheduler, and each profile that one of its subscribers uses. */
@@ -267,7 +271,7 @@ static void check_scheduler(struct loader *l, const struct subport_index *ix, un
     unsigned n = qos_scheduler_check(s, QOS_UP, f, MAX_FINDINGS);
     uint64_t clock[QOS_DIRECTIONS];
 
-    report(l, s->loc, "scheduler", s->name, "", f, n);
+    report(l, s->loc, "scheduler", s->name, "", NULL, f, n);
     if (n > 0)
         return; /* rate and classes, by which shapes are judged, may be wrong */
     for (uint32_t k = 0; k < l->m->n_subscribers; k++)

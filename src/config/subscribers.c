@@ -192,12 +192,15 @@ static bool same_place(struct loc a, struct loc b)
 }
 
 static void tell(const struct report *r, const struct cfg_subscriber *s, struct loc loc,
-                 struct loc first)
+                 struct loc first, const struct cfg_subscriber *holder)
 {
     struct diags *d = r->k->l->d;
-    char text[32], at[PLACE_TEXT];
+    char text[32], at[PLACE_TEXT + 96];
+    size_t len = strlen(place_text(first, at));
 
-    place_text(first, at);
+    snprintf(at + len, sizeof(at) - len, " (%s %u.%u, %s/%u)", r->k->l->m->ports[holder->port].name,
+             holder->svlan, holder->cvlan, format_ipv4(holder->ipv4, text, sizeof(text)),
+             holder->ipv4_len);
     switch (r->what) {
     case CLAIM_CIRCUIT:
         diag_error(
@@ -215,7 +218,8 @@ static void tell(const struct report *r, const struct cfg_subscriber *s, struct 
     }
 }
 
-static void report(struct report *r, uint32_t who, struct loc first)
+static void report(struct report *r, uint32_t who, struct loc first,
+                   const struct cfg_subscriber *holder)
 {
     const struct cfg_subscriber *s = &r->k->list[who];
     struct loc loc = r->k->place(r->k, s);
@@ -233,14 +237,16 @@ static void report(struct report *r, uint32_t who, struct loc first)
     }
     r->pairs[r->n_pairs][0] = first;
     r->pairs[r->n_pairs++][1] = loc;
-    tell(r, s, loc, first);
+    tell(r, s, loc, first, holder);
 }
 
 static void on_clash(void *ctx, const struct claim *earlier, const struct claim *later)
 {
     struct report *r = ctx;
 
-    report(r, later->who, r->k->place(r->k, &r->k->list[earlier->who]));
+    const struct cfg_subscriber *holder = &r->k->list[earlier->who];
+
+    report(r, later->who, r->k->place(r->k, holder), holder);
 }
 
 static struct claim claim_of(const struct cfg_subscriber *s, enum subscriber_claim what)
@@ -276,7 +282,7 @@ static void check_claims(struct report *r, struct claim *c)
         const struct cfg_subscriber *s = k->holder(k->ctx, r->what, c[i].first, c[i].last);
 
         if (s != NULL)
-            report(r, c[i].who, place_of_holder(k->l->m, s));
+            report(r, c[i].who, place_of_holder(k->l->m, s), s);
     }
 }
 

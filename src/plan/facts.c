@@ -103,6 +103,44 @@ static const char *name_origin(const struct cfg_model *m, unsigned task, uint32_
     return "";
 }
 
+/* The parameter by which a task would give a fact, if it were set, or NULL. */
+static const struct task_param *giver_of(const struct cfg_task *t, uint32_t fact)
+{
+    for (unsigned k = 0; k < t->schema->n_params; k++)
+        if ((t->schema->params[k].set_gives & fact) != 0 && !t->param[k].set)
+            return &t->schema->params[k];
+    return NULL;
+}
+
+/* Report a task that leads packets to another and would give them what that one needs, if only a
+ * parameter said so. Returns whether there is one. */
+static bool could_say(struct plan_build *b, unsigned task, const struct fact_words *w,
+                      const uint32_t facts[CFG_MAX_TASKS])
+{
+    const struct cfg_task *t = &b->m->tasks[task];
+
+    for (unsigned i = 0; i < b->m->n_tasks; i++) {
+        const struct cfg_task *from = &b->m->tasks[i];
+        const struct task_param *p = giver_of(from, w->fact);
+
+        for (unsigned o = 0; p != NULL && o < TASK_MAX_OUTPUTS; o++)
+            for (uint16_t k = 0; k < from->output[o].n_dests; k++) {
+                const struct cfg_dest *dest = &from->output[o].dest[k];
+
+                if (dest->is_port || dest->index != task ||
+                    (plan_facts_at_output(from, o, facts[i]) & w->fact) != 0)
+                    continue;
+                diag_error(b->d, from->loc,
+                           "task '%s' (%s) needs packets %s: task '%s' (%s) leads there, and makes "
+                           "them so where its key '%s' is given",
+                           t->name, t->schema->type, w->what, from->name, from->schema->type,
+                           p->name);
+                return true;
+            }
+    }
+    return false;
+}
+
 static void check_needs(struct plan_build *b, unsigned task, const uint32_t facts[CFG_MAX_TASKS])
 {
     const struct cfg_task *t = &b->m->tasks[task];
@@ -111,6 +149,8 @@ static void check_needs(struct plan_build *b, unsigned task, const uint32_t fact
         const char *kind, *from;
 
         if ((needed(t) & ~facts[task] & w->fact) == 0)
+            continue;
+        if (could_say(b, task, w, facts))
             continue;
         from = name_origin(b->m, task, w->fact, facts, &kind);
         diag_error(b->d, t->loc,

@@ -127,6 +127,10 @@ struct plan {
  */
 struct plan *plan_make(const struct cfg_model *m, bool share_cpus, struct diags *d);
 
+/** Add warnings to d of what is allowed and seldom meant: no way to learn a MAC, no route, a via
+ * off the link, a port that nobody listens to. */
+void plan_hints(const struct plan *p, struct diags *d);
+
 void plan_free(struct plan *p);
 
 /**

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Warnings of what is allowed and seldom meant, and command lines that are wrong: each says what to do."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.common.limits import limit
+from tests.control.test_first_day import CONFIG
+
+GATEWAY = CONFIG.replace("BACKEND", "wheel")
+NO_PUNT = GATEWAY.replace('punt = "arp"; }', "}")
+NAMES = ("mpls_down", "gre_down", "encap", "qos_down")
+
+
+def upstream_only():
+    """The gateway without its tasks downstream."""
+    lines = [line for line in GATEWAY.splitlines() if not any(f'name = "{name}"' in line for name in NAMES)]
+    return re.sub("|".join(rf'"{name}",\s*' for name in NAMES), "", "\n".join(lines))
+
+
+def line_of(text, what):
+    return next(i for i, line in enumerate(text.splitlines(), 1) if what in line)
+
+
+VIA = GATEWAY.replace('mac = "02:dd:00:00:00:00"; gre', 'via = "192.0.9.9"; gre')
+NO_ROUTE = "\n".join("" if line.startswith("routes") else line for line in GATEWAY.splitlines())
+WARNINGS = {
+    "no-punt-for-subscribers": (NO_PUNT, "subscribers = (", "no punt leads to a task of type arp, so that this subscriber's MAC is never learned"),
+    "no-punt-for-a-via": (NO_PUNT.replace('mac = "02:dd:00:00:00:00"; gre', 'via = "192.0.2.2"; gre'), "routes = (",
+                          "no punt leads to a task of type arp, so that the MAC of this route's via is never learned"),
+    "no-route": (NO_ROUTE, 'type = "route"', "task 'route' has no route to choose from: it drops all, until one is added"),
+    "via-off-the-link": (VIA, "routes = (", "key 'via': value '192.0.9.9': shares no /24 with an address of port 'core0' (192.0.2.1, ...)"),
+    "nobody-reads": (upstream_only(), 'name = "core0"', "port 'core0': routes leave by it, and no task reads it: what comes back"),
+}
+
+
+@pytest.mark.parametrize("name", WARNINGS)
+def test_warning(vbng, run, folder, name):
+    """--check passes, with this warning at this line; the same gateway as it was meant has none of these."""
+    text, at, words = WARNINGS[name]
+    path = os.path.join(folder, "t.cfg")
+    with open(path, "w") as f:
+        f.write(text)
+    answer = run(vbng, "--check", path)
+    assert answer.returncode == 0, answer.stderr
+    assert f"{path}:{line_of(text, at)}: warning: {words}" in answer.stderr, answer.stderr
+
+
+def test_no_warning(vbng, run, folder):
+    path = os.path.join(folder, "t.cfg")
+    with open(path, "w") as f:
+        f.write(GATEWAY)
+    answer = run(vbng, "--check", path)
+    for words in ("no punt", "no route", "shares no", "no task reads it"):
+        assert words not in answer.stderr
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (("a.cfg", "b.cfg"), "two configurations, 'a.cfg' and 'b.cfg': expected one"),
+    ((), "which configuration? expected vbng [options] FILE"),
+    (("--chek", "a.cfg"), "vbng --help lists all options"),
+], ids=["two", "none", "unknown-option"])
+def test_wrong_command_line(vbng, run, arguments, words):
+    """A line or two, and not the whole help."""
+    answer = run(vbng, *arguments)
+    assert answer.returncode == 2 and words in answer.stderr and len(answer.stderr.splitlines()) <= 2, answer.stderr
+
+
+def test_vbngctl_and_a_wrong_socket(top, folder):
+    path = os.path.join(folder, "nobody.sock")
+    done = subprocess.run([sys.executable, top / "tools/vbngctl", "--socket", path, "show", "ledger"], capture_output=True, text=True,
+                          timeout=limit(30))
+    assert done.returncode == 1 and f"cannot connect to {path}: No such file or directory" in done.stderr and "--control" in done.stderr
