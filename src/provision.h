@@ -34,6 +34,25 @@ static inline struct subscriber_spec subscriber_spec_of(const struct cfg_model *
     };
 }
 
+/** Do the tasks gre_encap of a configuration write keys? */
+static inline enum gre_keys gre_keys_of(const struct cfg_model *m)
+{
+    unsigned n[2] = {0}; /* tasks without, and with */
+
+    for (unsigned i = 0; i < m->n_tasks; i++) {
+        const struct cfg_task *t = &m->tasks[i];
+
+        if (strcmp(t->schema->type, "gre_encap") != 0)
+            continue;
+        for (unsigned p = 0; p < t->schema->n_params; p++)
+            if (strcmp(t->schema->params[p].name, "key") == 0)
+                n[t->param[p].u != 0]++;
+    }
+    if (n[0] == 0)
+        return GRE_KEYS_ALWAYS;
+    return n[1] == 0 ? GRE_KEYS_NEVER : GRE_KEYS_SOMETIMES;
+}
+
 /** A next hop as the table wants it; gateway_mac: of its port. nh and gateway_mac must live as long
  * as the spec. */
 static inline struct nexthop_spec
@@ -49,6 +68,7 @@ nexthop_spec_of(const struct cfg_model *m, const struct cfg_nexthop *nh, const u
         .via = nh->via,
         .has_gre = nh->has_gre,
         .has_mpls = nh->has_mpls,
+        .gre_keys = nh->has_gre ? gre_keys_of(m) : GRE_KEYS_ALWAYS,
         .gre_source = port->addresses[0],
         .gre_destination = nh->gre,
         .label = nh->mpls,

@@ -13,6 +13,7 @@
 #define GRE_KEY_PRESENT 0x2000 /* RFC 2890 section 2 */
 #define OUTER_TTL       64
 #define TUNNEL_BYTES    28 /* IPv4 and GRE with key */
+#define KEY_BYTES       4  /* of the key */
 #define LABEL_BYTES     4
 #define MIN_IP          20
 #define LABEL_BOTTOM    0x100 /* S bit, RFC 3032 section 2.1 */
@@ -44,18 +45,33 @@ static void fill_tunnel(struct nexthop *nh, const struct nexthop_spec *s)
     }
 }
 
+/* The most and the fewest bytes that come between the Ethernet header and a packet. */
+static unsigned most_before(const struct nexthop_spec *s)
+{
+    unsigned tunnel = s->gre_keys == GRE_KEYS_NEVER ? TUNNEL_BYTES - KEY_BYTES : TUNNEL_BYTES;
+
+    return (s->has_gre ? tunnel : 0) + (s->has_mpls ? LABEL_BYTES : 0);
+}
+
+static unsigned least_before(const struct nexthop_spec *s)
+{
+    unsigned tunnel = s->gre_keys == GRE_KEYS_ALWAYS ? TUNNEL_BYTES : TUNNEL_BYTES - KEY_BYTES;
+
+    return (s->has_gre ? tunnel : 0) + (s->has_mpls ? LABEL_BYTES : 0);
+}
+
 void nexthop_init(struct nexthop *nh, const struct nexthop_spec *spec)
 {
-    unsigned extra = (spec->has_gre ? TUNNEL_BYTES : 0) + (spec->has_mpls ? LABEL_BYTES : 0);
+    unsigned most = most_before(spec), least = least_before(spec);
 
     memset(nh, 0, sizeof(*nh));
     memcpy(nh->eth + 6, spec->gateway_mac, 6);
     nh->eth[12] = RTE_ETHER_TYPE_IPV4 >> 8;
     nh->eth[13] = RTE_ETHER_TYPE_IPV4 & 0xff;
     /* the labels are part of what the link's MTU limits: RFC 3032 section 3.2 */
-    nh->max_ip = (uint16_t)(spec->mtu > extra ? spec->mtu - extra : 0);
+    nh->max_ip = (uint16_t)(spec->mtu > most ? spec->mtu - most : 0);
     nh->port = spec->port;
-    nh->min_len = (uint8_t)(extra < ETH_MIN_LEN - ETH_LEN - MIN_IP ? ETH_MIN_LEN - extra : 0);
+    nh->min_len = (uint8_t)(least < ETH_MIN_LEN - ETH_LEN - MIN_IP ? ETH_MIN_LEN - least : 0);
     nh->has_gre = spec->has_gre;
     nh->has_mpls = spec->has_mpls;
     if (spec->has_gre)

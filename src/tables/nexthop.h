@@ -31,6 +31,9 @@ struct nexthop {
 
 static_assert(sizeof(struct nexthop) == 64, "one cache line per next hop");
 
+/** Has the GRE header that gre_encap writes a key (RFC 2890)? Several of them may differ. */
+enum gre_keys { GRE_KEYS_ALWAYS, GRE_KEYS_SOMETIMES, GRE_KEYS_NEVER };
+
 /** The description of a new next hop, in host byte order. */
 struct nexthop_spec {
     uint8_t port;
@@ -39,6 +42,7 @@ struct nexthop_spec {
     const uint8_t *mac;         /* static neighbour, or NULL */
     uint32_t via;               /* neighbour to resolve by ARP, or 0 */
     bool has_gre, has_mpls;
+    enum gre_keys gre_keys;
     uint32_t gre_source, gre_destination;
     uint32_t label;
 };

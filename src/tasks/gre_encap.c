@@ -103,6 +103,8 @@ static inline void encap_without_key(struct rte_mbuf *m, const struct nexthop *n
     uint8_t *outer = write_outer(m, nh, OUTER_LEN + GRE_LEN, tos_mask);
 
     store32(outer + OUTER_LEN, RTE_BE32(GRE_PROTO_IPV4)); /* no flags */
+    /* the room behind the packet is there: route has looked for it */
+    frame_pad(m, nh->min_len + OUTER_LEN + GRE_LEN);
 }
 
 static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)

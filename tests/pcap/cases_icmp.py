@@ -205,7 +205,8 @@ def nobody_known():
 
 def too_big_upstream():
     """DF set: the largest packet that the tunnel takes, for each encapsulation."""
-    for name, gateway, room in (("gre-mpls", {}, 1468), ("gre", {"mpls": False}, 1472), ("mpls", {"gre": False}, 1496)):
+    for name, gateway, room in (("gre-mpls", {}, 1468), ("gre", {"mpls": False}, 1472), ("mpls", {"gre": False}, 1496),
+                                ("gre-keyless", {"key": False, "mpls": False}, 1476)):  # fmt: skip
         case = Traffic(f"icmp-fragmentation-needed-up-{name}", params=PLENTY, **gateway)
         for total in (room + 1, 1500):
             packet = fr.udp_of_length(SUB.ip, server(CORE), total, flags="DF")

@@ -66,6 +66,19 @@ def short_frames():
         yield case
 
 
+def keyless_sizes():
+    """GRE without a key is 4 bytes shorter: the largest packet is 4 bytes longer, the shortest frame is padded."""
+    for mpls in (True, False):
+        case = Traffic(f"up-keyless-sizes-{'mpls' if mpls else 'plain'}", key=False, mpls=mpls)
+        sub, core, room = Subscriber(0, 3), "core0", 1500 - 24 - (4 if mpls else 0)
+        for total in range(room - 4, room + 1):
+            case.up(sub, core, fr.udp_of_length(sub.ip, server(core), total, flags="DF"))
+        for size in range(4):
+            packet = fr.raw(fr.IP(src=sub.ip, dst=server(core), proto=253, id=7) / fr.Raw(fr.payload(size)))
+            case.up(sub, core, packet)
+        yield case
+
+
 def header_fields():
     """DSCP and ECN, options, fragments, protocols: taken over as they are, TTL less one."""
     case = Traffic("up-header-fields")
@@ -155,6 +168,7 @@ def cases():
     yield swapped_ports()
     yield padding()
     yield from short_frames()
+    yield from keyless_sizes()
     yield header_fields()
     yield checksums()
     yield tag_fields()

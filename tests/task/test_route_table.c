@@ -67,6 +67,16 @@ static void test_nexthop(void)
     s.has_gre = true;
     nexthop_init(&nh, &s);
     CU_ASSERT_EQUAL(nh.max_ip, 1472);
+    CU_ASSERT_EQUAL(nh.min_len, 0);
+    s.gre_keys = GRE_KEYS_NEVER;
+    nexthop_init(&nh, &s);
+    CU_ASSERT_EQUAL(nh.max_ip, 1476);
+    CU_ASSERT_EQUAL(nh.min_len, 60 - 24);
+    s.gre_keys = GRE_KEYS_SOMETIMES;
+    nexthop_init(&nh, &s);
+    CU_ASSERT_EQUAL(nh.max_ip, 1472);
+    CU_ASSERT_EQUAL(nh.min_len, 60 - 24);
+    s.gre_keys = GRE_KEYS_ALWAYS;
     s.mtu = 20;
     nexthop_init(&nh, &s);
     CU_ASSERT_EQUAL(nh.max_ip, 0);
