@@ -125,4 +125,42 @@ static inline void ipv4_set_dscp(struct rte_ipv4_hdr *ip, uint8_t dscp)
     ip->type_of_service = tos;
 }
 
+#define ECN_MASK    3 /* the two bits behind the DSCP: RFC 3168 section 5 */
+#define ECN_NOT_ECT 0
+#define ECN_ECT1    1
+#define ECN_ECT0    2
+#define ECN_CE      3
+
+/** Write the ECN bits, leave the DSCP, mend the checksum. */
+static inline void ipv4_set_ecn(struct rte_ipv4_hdr *ip, uint8_t ecn)
+{
+    uint8_t tos = (uint8_t)((ip->type_of_service & ~ECN_MASK) | ecn);
+
+    ip->hdr_checksum = csum_replace(ip->hdr_checksum, net16(ip->type_of_service), net16(tos));
+    ip->type_of_service = tos;
+}
+
+/** Must ipv4_merge_ecn() be called for a packet out of a tunnel whose outer TOS byte this is? Only
+ * ECT(1) and CE may change the inner one. */
+static inline bool ipv4_tells_ecn(uint8_t outer_tos)
+{
+    return (outer_tos & ECN_ECT1) != 0;
+}
+
+/**
+ * Give a packet out of a tunnel what the outer header, whose TOS byte is ECT(1) or CE, has learned
+ * of congestion: RFC 6040 section 4.2, figure 4. Returns false where the packet must be dropped,
+ * because a router has marked it congested and its transport would not understand that.
+ */
+static inline bool ipv4_merge_ecn(struct rte_ipv4_hdr *ip, uint8_t outer_tos)
+{
+    uint8_t outer = outer_tos & ECN_MASK, inner = ip->type_of_service & ECN_MASK;
+
+    if (inner == ECN_NOT_ECT)
+        return outer != ECN_CE;
+    if (inner == ECN_ECT0 || outer == ECN_CE)
+        ipv4_set_ecn(ip, outer);
+    return true;
+}
+
 #endif

@@ -69,6 +69,7 @@ enum {
     DROP_INNER_BAD_CHECKSUM,
     DROP_MISDELIVERED,
     DROP_MARTIAN_SOURCE,
+    DROP_CONGESTED,
     DROP_NO_SLOW_PATH,
     DROP_FOREIGN_MAC,
     DROP_OVERLOAD,
@@ -121,6 +122,11 @@ static const struct task_drop drops[N_DROPS] = {
     [DROP_MISDELIVERED] = {"misdelivered", "The key's subscriber does not have the address",
                            "Correct gre_key or ipv4, here or at the tunnel's other end."},
     [DROP_MARTIAN_SOURCE] = {DROP_IS_MARTIAN_SOURCE},
+    [DROP_CONGESTED] = {"congested",
+                        "A router in the core has marked the tunnel's packet as congested (CE), "
+                        "and the packet in it cannot say so (Not-ECT): RFC 6040 section 4.2",
+                        "Normal in times of congestion where the tunnel's other end sends ECT for "
+                        "all; more room in the core."},
     [DROP_NO_SLOW_PATH] = {DROP_IS_NO_SLOW_PATH},
     [DROP_FOREIGN_MAC] = {DROP_IS_FOREIGN_MAC},
     [DROP_OVERLOAD] = {DROP_IS_OVERLOAD},
@@ -251,8 +257,9 @@ static inline int decap(struct rte_mbuf *m, const struct route_table *routes,
                         const struct subscriber *s, const struct found *in)
 {
     uint8_t *f = frame_bytes(m), *to;
-    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + in->inner);
+    struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(f + in->inner);
     enum ipv4_verdict v = ipv4_check(ip, in->avail);
+    uint8_t outer_tos = ((const struct rte_ipv4_hdr *)(f + ETH_LEN))->type_of_service;
 
     if (unlikely(v != IPV4_OK))
         return DROP_INNER_BAD_IPV4 + (int)v - IPV4_BAD_HEADER;
@@ -260,6 +267,8 @@ static inline int decap(struct rte_mbuf *m, const struct route_table *routes,
         return DROP_MISDELIVERED;
     if (unlikely(source_is_martian(routes, s, ip->src_addr)))
         return DROP_MARTIAN_SOURCE;
+    if (unlikely(ipv4_tells_ecn(outer_tos)) && !ipv4_merge_ecn(ip, outer_tos))
+        return DROP_CONGESTED;
     to = f + in->inner - ETH_LEN;
     eth_move_macs(to, f);
     store16(to + ETH_MACS, RTE_BE16(RTE_ETHER_TYPE_IPV4));

@@ -27,7 +27,8 @@ static const struct task_param params[N_ARGS] = {
                         .help = "what becomes of IPv4 frames without labels"},
     [ARG_LABEL] = {.name = "label",
                    .type = PARAM_RANGE,
-                   .def = "0-1048575",
+                   .def = "16-1048575",
+                   .min = MPLS_FIRST_LABEL,
                    .max = 1048575,
                    .help = "labels that are accepted, beside explicit null"},
     [ARG_MAX_LABELS] = {.name = "max_labels",
@@ -49,6 +50,7 @@ enum {
     DROP_NO_BOTTOM,
     DROP_TOO_MANY_LABELS,
     DROP_UNKNOWN_LABEL,
+    DROP_SPECIAL_LABEL,
     DROP_TTL_EXPIRED,
     DROP_NOT_IPV4,
     DROP_UNLABELLED,
@@ -69,6 +71,11 @@ static const struct task_drop drops[N_DROPS] = {
                               "Look at the neighbour in the core, or raise max_labels."},
     [DROP_UNKNOWN_LABEL] = {"unknown_label", "A label outside of the range label",
                             "Correct the label, here or at the neighbour."},
+    [DROP_SPECIAL_LABEL] = {"special_label",
+                            "A label from 1 to 15 (RFC 7274: router alert, IPv6 explicit null, "
+                            "entropy label, OAM), which the gateway does nothing with",
+                            "Let the neighbour in the core not send it: the gateway's end of the "
+                            "path signals no such label."},
     [DROP_TTL_EXPIRED] = {"ttl_expired", "The TTL of the label ran out",
                           "A traceroute, or a loop in the core."},
     [DROP_NOT_IPV4] = {"not_ipv4", "Below the labels is something else than IPv4",
@@ -110,17 +117,19 @@ static int init(struct task *t, const struct task_env *env)
     return 0;
 }
 
-/* Are all labels of a stack in the range? Explicit null, which means "no label" (RFC 3032 section
- * 2.1), always is. */
-static inline bool labels_known(const struct mpls_pop *p, const uint8_t *stack, uint32_t len)
+/*
+ * The verdict on the labels of a stack: all must be in the range, in which no special-purpose one
+ * is. Explicit null, which means "no label" (RFC 3032 section 2.1), is good anywhere (RFC 4182).
+ */
+static inline int judge_labels(const struct mpls_pop *p, const uint8_t *stack, uint32_t len)
 {
     for (uint32_t i = 0; i < len; i += MPLS_ENTRY_LEN) {
         uint32_t label = mpls_label(rte_be_to_cpu_32(load32(stack + i)));
 
         if (unlikely(label - p->first > p->last - p->first && label != MPLS_EXPLICIT_NULL))
-            return false;
+            return label < MPLS_FIRST_LABEL ? DROP_SPECIAL_LABEL : DROP_UNKNOWN_LABEL;
     }
-    return true;
+    return VERDICT_GOOD;
 }
 
 /*
@@ -146,12 +155,14 @@ static inline int pop(const struct mpls_pop *p, struct rte_mbuf *m)
     uint32_t avail = m->data_len - ETH_LEN;
     int len = mpls_stack_len(stack, avail, p->max_labels);
     struct rte_ipv4_hdr *ip;
+    int verdict;
     uint8_t ttl;
 
     if (unlikely(len < 0))
         return len == MPLS_NO_BOTTOM ? DROP_NO_BOTTOM : DROP_TOO_MANY_LABELS;
-    if (unlikely(!labels_known(p, stack, (uint32_t)len)))
-        return DROP_UNKNOWN_LABEL;
+    verdict = judge_labels(p, stack, (uint32_t)len);
+    if (unlikely(verdict != VERDICT_GOOD))
+        return verdict;
     /* a decremented TTL of 0 must be neither stripped nor forwarded (RFC 3032 section 2.4.2) */
     ttl = mpls_ttl(rte_be_to_cpu_32(load32(stack)));
     if (unlikely(ttl <= 1))

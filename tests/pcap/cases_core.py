@@ -69,7 +69,52 @@ def any_far_end():
     return good(case)
 
 
+# RFC 6040 section 4.2, figure 4: inner and outer ECN field, what becomes of the inner one; None: dropped
+NOT_ECT, ECT1, ECT0, CE = range(4)
+DECAPSULATED = {
+    (NOT_ECT, NOT_ECT): NOT_ECT, (NOT_ECT, ECT0): NOT_ECT, (NOT_ECT, ECT1): NOT_ECT, (NOT_ECT, CE): None,
+    (ECT0, NOT_ECT): ECT0, (ECT0, ECT0): ECT0, (ECT0, ECT1): ECT1, (ECT0, CE): CE,
+    (ECT1, NOT_ECT): ECT1, (ECT1, ECT0): ECT1, (ECT1, ECT1): ECT1, (ECT1, CE): CE,
+    (CE, NOT_ECT): CE, (CE, ECT0): CE, (CE, ECT1): CE, (CE, CE): CE,
+}  # fmt: skip
+
+
+def congestion():
+    """What a router in the core says of congestion on the tunnel's header reaches the subscriber."""
+    case = Traffic("core-ecn")
+    for dscp in (0, 10, 46, 63):
+        for (inner, outer), becomes in DECAPSULATED.items():
+            packet = fr.udp(server(CORE), SUB.ip, tos=dscp << 2 | inner, ident=0xFF00 | dscp << 2 | outer)
+            sent = fr.tunnel(fr.TUNNEL_IP[CORE], fr.GATEWAY_IP[CORE], fr.gre(packet, key=SUB.key), tos=0xB8 | outer)
+            frame = fr.from_core(CORE, sent, with_gre=False)
+            if becomes is None:
+                refuse(case, CORE, "gre_down", "congested", frame)
+            else:
+                case.send(CORE, frame)
+                case.receive(SUB.port, case.access_frame(SUB, fr.forwarded(packet, tos=dscp << 2 | becomes)))
+    return good(case)
+
+
+def special_labels():
+    """RFC 7274: labels 1 to 15 are no ordinary ones. 0 is "no label", at the bottom or above (RFC 4182)."""
+    case = Traffic("core-special-labels")
+    frame = fr.from_core(CORE, DOWN, key=SUB.key, stack=())
+    for label in range(1, 16):
+        for stack in ([(label, 60)], [(16, 60), (label, 60)], [(label, 60), (16, 60)], [(0, 60), (label, 60)]):
+            refuse(case, CORE, "mpls_down", "special_label", fr.from_core(CORE, frame[14:], with_gre=False, stack=stack))
+    # an entropy label behind its indicator: RFC 6790
+    refuse(case, CORE, "mpls_down", "special_label",
+           fr.from_core(CORE, frame[14:], with_gre=False, stack=[(16, 60), (7, 60), (123456, 0)]))  # fmt: skip
+    for stack in ([(0, 60)], [(0, 60), (16, 60)], [(16, 60), (0, 60)]):
+        case.down(CORE, SUB, DOWN, stack=stack)
+    # IPv6 below explicit null is no IPv4
+    refuse(case, CORE, "mpls_down", "not_ipv4", fr.from_core(CORE, b"\x60" + frame[15:], with_gre=False, stack=[(0, 60)]))
+    return good(case)
+
+
 def cases():
+    yield congestion()
+    yield special_labels()
     yield far_ends()
     yield any_far_end()
     yield martians("gre", "gre_down")

@@ -35,7 +35,7 @@ def stacks():
     deep = [(16 + k, 200 - k, k % 8) for k in range(8)]
     for n in range(len(deep) + 1):
         case.down(core, sub, fr.udp(server(core), sub.ip, seed=n), stack=deep[:n])
-    for stack in ([(0, 60)], [(0, 60), (16, 60)], [(16, 60), (0, 60)], [(1048575, 255, 7)], [(1, 2)], [(0x112, 64)]):
+    for stack in ([(0, 60)], [(0, 60), (16, 60)], [(16, 60), (0, 60)], [(1048575, 255, 7)], [(16, 2)], [(0x112, 64)]):
         case.down(core, sub, fr.udp(server(core), sub.ip), stack=stack)
     return case
 
@@ -89,7 +89,7 @@ def outer_headers():
     inside = fr.gre(packet, key=sub.key)
     for words in range(11):
         options = fr.ip_options(b"\x01" * 4 * words)
-        for more in ({"ttl": 2}, {"tos": 0xFF}, {"flags": "DF"}):
+        for more in ({"ttl": 2}, {"tos": 0xFE}, {"flags": "DF"}):
             outer = fr.tunnel(fr.TUNNEL_IP[core], fr.GATEWAY_IP[core], inside, options=options, **more)
             case.send(core, fr.from_core(core, outer, with_gre=False))
             case.receive(sub.port, case.access_frame(sub, fr.forwarded(packet)))

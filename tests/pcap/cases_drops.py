@@ -233,7 +233,7 @@ def mpls():
     for n in (3, 4, 8, 100, 370):
         refuse(case, CORE, "mpls_down", "too_many_labels", labelled(entry(top) * n, below))
         refuse(case, CORE, "mpls_down", "too_many_labels", labelled(entry(top) * n))
-    for stack in ([(15, 60)], [(32, 60)], [(1048575, 60)], [(3, 60)], [(1, 60)], [(16, 60), (32, 60)], [(32, 60), (16, 60)]):
+    for stack in ([(32, 60)], [(1048575, 60)], [(16, 60), (32, 60)], [(32, 60), (16, 60)]):
         refuse(case, CORE, "mpls_down", "unknown_label", labelled(fr.labels(*stack), below))
     for ttl in (0, 1):
         refuse(case, CORE, "mpls_down", "ttl_expired", labelled(fr.labels((16, ttl)), below))

@@ -99,6 +99,10 @@ static void accepted_labels(void)
     FATE(r, frame_mbuf(&f, CORE0), "to");
     f = labelled(1, 0, 64, &packet); /* explicit null */
     FATE(r, frame_mbuf(&f, CORE0), "to");
+    for (uint32_t label = 1; label < 16; label++) {
+        f = labelled(1, label, 64, &packet);
+        FATE(r, frame_mbuf(&f, CORE0), "drop special_label");
+    }
     f = labelled(1, 99, 64, &packet);
     FATE(r, frame_mbuf(&f, CORE0), "drop unknown_label");
     f = labelled(1, 201, 64, &packet);
