@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -37,8 +38,40 @@ def test_files(installed):
                  LAB / "deploy/user-data", LAB / "cpuid", "share/vbng/cfg/bng-4port.cfg", "share/man/man1/vbng-lab.1",
                  "share/man/man1/vbngctl.1", *(f"share/bash-completion/completions/{p}" for p in ("vbng", "vbngctl", "vbng-lab"))):
         assert (installed / name).exists(), name
+    for name in ("vbng-top", "vbng-web", "vbng-exporter"):
+        assert (installed / "bin" / name).exists() and (installed / "share/man/man1" / f"{name}.1").exists(), name
     assert not list(installed.glob("**/__pycache__"))
     assert os.access(installed / LAB / "cpuid", os.X_OK)
+
+
+def test_documents(installed):
+    """Each document of the sources is there, and the files that its links name."""
+    docs = installed / "share/doc/vbng"
+    for source in (TOP / "doc").rglob("*.md"):
+        path = docs / source.relative_to(TOP / "doc")
+        for link in re.findall(r"\]\((?!https?:|#|\.\./)([^)#]+)", path.read_text()):
+            assert (path.parent / link).exists(), (path, link)
+    assert (docs / "README.md").exists() and (docs / "examples/bng-4port.cfg").exists()
+
+
+def test_examples_include_nothing(installed, run, vbng, folder):
+    """One alone is accepted elsewhere, with the packet templates of the installation."""
+    (folder / "cfg").mkdir()
+    shutil.copytree(installed / "share/vbng/pkt_templates", folder / "pkt_templates")
+    for name in ("bng-4port.cfg", "bng-qos-4port.cfg", "bng-veth.cfg"):
+        shutil.copy(installed / "share/vbng/cfg" / name, folder / "cfg")
+        done = run(vbng, "--check", "--share-cpus", folder / "cfg" / name)
+        assert done.returncode == 0, done.stderr
+    assert not [c for c in (installed / "share/vbng/cfg").glob("*.cfg") if re.search(r"^\s*@include", c.read_text(), re.M)]
+
+
+def test_units(installed):
+    """They start what is installed with them."""
+    for name in ("vbng.service", "vbng-exporter.service"):
+        text = (installed / "lib/systemd/system" / name).read_text()
+        for path in re.findall(r"^Exec\w+=(\S+)", text, re.M):
+            assert str(installed / "bin" / os.path.basename(path)).endswith(path), path
+            assert os.access(installed / "bin" / os.path.basename(path), os.X_OK), path
 
 
 def test_links_stay_below_the_prefix(installed):
