@@ -75,3 +75,15 @@ def test_vbngctl_and_a_wrong_socket(top, folder):
     done = subprocess.run([sys.executable, top / "tools/vbngctl", "--socket", path, "show", "ledger"], capture_output=True, text=True,
                           timeout=limit(30))
     assert done.returncode == 1 and f"cannot connect to {path}: No such file or directory" in done.stderr and "--control" in done.stderr
+
+
+@pytest.mark.parametrize("frame, port", [("access 100.7 10.0.0.6 -> 198.18.0.1", "core"), ("core gre 1219 198.18.0.1 -> 10.0.2.19", "access")])
+def test_the_first_example_forwards(vbng, run, top, folder, frame, port):
+    """cfg/bng-2port.cfg, with neighbours whose MACs are known, sends packets of its first and last tier; it fits on a page."""
+    text = (top / "cfg/bng-2port.cfg").read_text()
+    assert len(text.splitlines()) <= 60
+    path = os.path.join(folder, "t.cfg")
+    with open(path, "w") as f:
+        f.write(text.replace('via = "192.0.2.2"', 'mac = "02:dd:00:00:00:01"').replace("gre_key =", 'mac = "02:c0:00:00:00:00"; gre_key ='))
+    answer = run(vbng, "--explain", frame, path)
+    assert answer.returncode == 0 and f"result: sent by {port}" in answer.stdout, answer.stdout + answer.stderr

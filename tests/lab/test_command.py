@@ -70,7 +70,7 @@ def test_usage(words, says, run):
 
 
 def test_failure_is_one_line(run, folder):
-    done = run(LAB, "top", "--once", "--socket", folder / "none")
+    done = run(LAB, "top", "--once", "--telemetry", folder / "none")
     assert done.returncode == 1 and re.fullmatch(r"vbng-lab top: .*\n", done.stderr), done.stderr
 
 

@@ -134,9 +134,9 @@ def figures_of_the_page(path):
 def test_telemetry_top_and_the_page_have_it(socket_path):
     with Telemetry(socket_path) as telemetry:
         assert telemetry.schema().drop("example", "nth") == (MEANING, REMEDY)
-    exported = quietly(sys.executable, "-m", "vbnglab", "exporter", "--socket", socket_path, "--once")
+    exported = quietly(sys.executable, "-m", "vbnglab", "exporter", "--telemetry", socket_path, "--once")
     assert f'vbng_task_drop_info{{meaning="{MEANING}",reason="nth",remedy="{REMEDY}",task="ex"}} 1' in exported
-    shown = quietly(sys.executable, "-m", "vbnglab", "top", "--socket", socket_path, "--once", "--interval", "0.3")
+    shown = quietly(sys.executable, "-m", "vbnglab", "top", "--telemetry", socket_path, "--once", "--interval", "0.3")
     assert any(line.split()[:1] == ["ex"] and " nth " in line for line in shown.splitlines()), shown
     drops = figures_of_the_page(socket_path)["drops"]
     assert [(d["task"], d["reason"], d["means"], d["remedy"]) for d in drops] == [("ex", "nth", MEANING, REMEDY)]

@@ -196,7 +196,7 @@ def test_all_subscribers_in_pages(gateway):
 
 def exported(gateway, *more):
     need.module("prometheus_client", "python3-prometheus-client")
-    out = subprocess.run([*EXPORTER, "--socket", gateway.path, "--once", *more], capture_output=True, text=True, timeout=limit(60))
+    out = subprocess.run([*EXPORTER, "--telemetry", gateway.path, "--once", *more], capture_output=True, text=True, timeout=limit(60))
     assert out.returncode == 0, out.stderr
     return out.stdout
 
@@ -225,7 +225,7 @@ def test_openmetrics(gateway):
 
 def test_the_terminal_view(gateway):
     for more, word in ((["--interval", "0.2"], "classify"), (["--subscribers", "--interval", "0.2"], "cpe0 128.")):
-        out = subprocess.run([*TOP, "--socket", gateway.path, "--once", *more], capture_output=True, text=True, timeout=limit(60))
+        out = subprocess.run([*TOP, "--telemetry", gateway.path, "--once", *more], capture_output=True, text=True, timeout=limit(60))
         assert out.returncode == 0, out.stderr
         assert word in out.stdout
 
@@ -236,7 +236,7 @@ def test_keys_in_a_terminal_of_24_lines(gateway):
     def tmux(*args):
         return subprocess.run([program, "-S", server, "-f", "/dev/null", *args], capture_output=True, text=True, timeout=limit(20))
 
-    assert tmux("new-session", "-d", "-x", "80", "-y", "24", f"{shlex.join(TOP)} --socket {gateway.path} --interval 0.3; sleep 60").returncode == 0
+    assert tmux("new-session", "-d", "-x", "80", "-y", "24", f"{shlex.join(TOP)} --telemetry {gateway.path} --interval 0.3; sleep 60").returncode == 0
     try:
         for key, words in ((None, ["core0 ", "rx bit/s", "scheduler", "q end"]), ("p", ["gre_up", "drops per second"]),
                            ("l", ["qos_up", "queue_full", "The subscriber's queue was full", "Normal for"]), ("s", ["cpe0 128.256", "by rate"]),
@@ -265,7 +265,7 @@ def test_dpdks_own_client(gateway):
 
 
 def test_no_gateway(gateway):
-    out = subprocess.run([*EXPORTER, "--socket", gateway.folder / "none", "--once"], capture_output=True,
+    out = subprocess.run([*EXPORTER, "--telemetry", gateway.folder / "none", "--once"], capture_output=True,
                          text=True, timeout=limit(60))
     assert out.returncode == 1
     assert "No such file" in out.stderr

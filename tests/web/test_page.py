@@ -46,7 +46,7 @@ class Page:
 
     def open(self):
         self.vbng = self.gateway()
-        self.web = self.start([sys.executable, "-m", "vbnglab", "web", "--port", "0", "--interval", "0.25", "--socket", SOCKET],
+        self.web = self.start([sys.executable, "-m", "vbnglab", "web", "--port", "0", "--interval", "0.25", "--telemetry", SOCKET],
                               stdout=subprocess.PIPE, text=True)
         self.browser = browser.Browser(1280, 1500)
         self.browser.open(self.web.stdout.readline().strip())

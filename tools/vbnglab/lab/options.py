@@ -42,5 +42,5 @@ def add_settings(parser):
 
 
 def add_telemetry(parser):
-    """Add --socket, the path of a telemetry socket; None stands for that of the only vbng that runs."""
-    parser.add_argument("--socket", metavar="FILE", help="telemetry socket of the vbng (default: of the only one that runs)")
+    """Add --telemetry, the path of a telemetry socket; None stands for that of the only vbng that runs."""
+    parser.add_argument("--telemetry", dest="socket", metavar="FILE", help="telemetry socket of the vbng (default: of the only one that runs)")

@@ -24,7 +24,7 @@ def find_socket():
     found = [path for folder in RUN_DIRS for path in glob.glob(f"{folder}/vbng-*/{SOCKET}") if answers(path)]
     if len(found) != 1:
         what = "no vbng runs here" if not found else "several run: " + ", ".join(found)
-        raise Unreachable(f"{what}; say --socket PATH (FILE_PREFIX/{SOCKET} in DPDK's run-time folder)")
+        raise Unreachable(f"{what}; say --telemetry PATH (FILE_PREFIX/{SOCKET} in DPDK's run-time folder)")
     return found[0]
 
 

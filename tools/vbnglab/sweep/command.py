@@ -29,7 +29,7 @@ def configure(p):
     p.add_argument("--tester", choices=("apart", "shared"), default="apart",
                    help="where the tester runs: apart on cores of its own; shared, if there is none left, on one of the gateway's that has "
                         "no scheduler (default: apart)")
-    p.add_argument("--socket", type=int, default=0, metavar="N", help="socket of the gateway (default: 0)")
+    p.add_argument("--numa", dest="socket", type=int, default=0, metavar="N", help="socket (NUMA node) of the gateway (default: 0)")
     p.add_argument("--data-room", type=int, action="append", default=[], metavar="BYTES", help="try this size of mbufs; may be repeated")
     p.add_argument("--mbufs", type=int, action="append", default=[], metavar="N", help="try this number of mbufs; may be repeated")
     p.add_argument("--pool", metavar="NAME", default="default", help="pool whose mbufs these are (default: default)")
