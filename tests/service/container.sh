@@ -38,6 +38,7 @@ install -D -m 644 /dev/stdin /etc/vbng/vbng.cfg <<<'nonsense = 1;'
 systemctl daemon-reload
 step wrong systemctl enable --now vbng
 step wrong_journal journalctl --no-pager -o cat -u vbng -p err
+step wrong_all journalctl --no-pager -o cat -u vbng
 step wrong_restarts prop NRestarts
 systemctl reset-failed vbng
 
