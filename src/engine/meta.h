@@ -26,6 +26,8 @@ enum punt_reason {
                          the next hop that the mbuf names and that is on that port */
     PUNT_TTL_EXPIRED, /* answer ICMP time exceeded */
     PUNT_TOO_BIG,     /* answer ICMP fragmentation needed */
+    PUNT_NO_ROUTE,    /* answer ICMP network unreachable */
+    N_PUNTS
 };
 
 static inline uint32_t meta_subscriber(const struct rte_mbuf *m)

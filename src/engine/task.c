@@ -7,9 +7,9 @@
 #include "engine/tap.h"
 
 #define PUNT_BY_PORT 0x80000000u /* in a source's key, where the rest is no subscriber */
-#define PUNT_REASONS 4u          /* places for each source; more than there are */
+#define PUNT_REASONS 8u          /* places for each source; more than there are */
 
-static_assert(PUNT_TOO_BIG < PUNT_REASONS, "a place for each reason");
+static_assert(N_PUNTS <= PUNT_REASONS, "a place for each reason");
 
 /* Has a packet's source still a share of the slow path, for this reason? */
 static bool may_punt(const struct task *t, const struct rte_mbuf *m, enum punt_reason why)

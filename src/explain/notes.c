@@ -147,6 +147,7 @@ static const char *punt_text(enum punt_reason why)
         [PUNT_NO_MAC] = "the MAC that it goes to is not known",
         [PUNT_TTL_EXPIRED] = "its TTL ends here",
         [PUNT_TOO_BIG] = "it is too big and must not be fragmented",
+        [PUNT_NO_ROUTE] = "no route leads where it goes",
     };
 
     return (unsigned)why < RTE_DIM(texts) ? texts[why] : "no reason";

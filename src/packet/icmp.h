@@ -16,12 +16,16 @@
 #define ICMP_LEN           8
 #define ICMP_ECHO_REPLY    0
 #define ICMP_UNREACHABLE   3
+#define ICMP_NET_CODE      0 /* of unreachable: the network, */
+#define ICMP_HOST_CODE     1 /* the host, */
+#define ICMP_PROTOCOL_CODE 2 /* its protocol, */
+#define ICMP_PORT_CODE     3 /* its port; */
 #define ICMP_TOO_BIG_CODE  4 /* fragmentation needed and DF set */
 #define ICMP_ECHO_REQUEST  8
 #define ICMP_TIME_EXCEEDED 11
 #define ICMP_TTL_CODE      0
 #define ICMP_OUR_TTL       64
-#define ICMP_QUOTED        8 /* bytes of payload that an error quotes: RFC 792 */
+#define ICMP_MOST          576 /* bytes of an error with its IPv4 header: RFC 1812 section 4.3.2.3 */
 
 /** Types that ask or answer: echo, router discovery, timestamp, information, address mask. All
  * others are errors, or may be. */
@@ -51,14 +55,13 @@ static inline bool icmp_may_answer(const struct rte_ipv4_hdr *ip)
     return type < 32 && (ICMP_QUERIES >> type & 1) != 0;
 }
 
-/** The bytes of a packet that an error quotes: its header and ICMP_QUOTED more, where it has them.
- */
+/** The bytes of a packet that an error quotes: as many as ICMP_MOST leaves room for. */
 static inline uint32_t icmp_quote_len(const struct rte_ipv4_hdr *ip)
 {
-    uint32_t want = rte_ipv4_hdr_len(ip) + ICMP_QUOTED;
+    uint32_t most = ICMP_MOST - sizeof(*ip) - ICMP_LEN;
     uint32_t total = rte_be_to_cpu_16(ip->total_length);
 
-    return want < total ? want : total;
+    return most < total ? most : total;
 }
 
 /** Write the IPv4 header of an ICMP packet of the gateway, before payload bytes. */

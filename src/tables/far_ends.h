@@ -12,8 +12,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <rte_branch_prediction.h>
+#include <rte_byteorder.h>
 
 #define FAR_END_NONE    UINT64_C(0) /* a free place */
 #define FAR_END_REMOVED UINT64_C(1) /* no pair, as the gateway's address is not 0.0.0.0 */
@@ -38,6 +40,16 @@ void far_ends_remove(struct far_ends *f, uint64_t pair);
 
 /** Bytes that a set for so many pairs takes. */
 uint64_t far_ends_bytes(uint32_t capacity);
+
+/** The pair of a tunnel. */
+static inline uint64_t far_ends_pair(rte_be32_t far_end, rte_be32_t ours)
+{
+    uint64_t pair;
+
+    memcpy(&pair, &far_end, sizeof(far_end));
+    memcpy((uint8_t *)&pair + sizeof(far_end), &ours, sizeof(ours));
+    return pair;
+}
 
 /** The first place to look for a pair at. */
 static inline uint32_t far_ends_home(const struct far_ends *f, uint64_t pair)

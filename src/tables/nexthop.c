@@ -70,6 +70,7 @@ void nexthop_init(struct nexthop *nh, const struct nexthop_spec *spec)
     nh->eth[13] = RTE_ETHER_TYPE_IPV4 & 0xff;
     /* the labels are part of what the link's MTU limits: RFC 3032 section 3.2 */
     nh->max_ip = (uint16_t)(spec->mtu > most ? spec->mtu - most : 0);
+    nh->before = (uint8_t)most;
     nh->port = spec->port;
     nh->min_len = (uint8_t)(least < ETH_MIN_LEN - ETH_LEN - MIN_IP ? ETH_MIN_LEN - least : 0);
     nh->has_gre = spec->has_gre;

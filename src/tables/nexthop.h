@@ -11,11 +11,12 @@
 #include <rte_byteorder.h>
 #include <rte_common.h>
 
-/** Control writes it before use; afterwards only the neighbour's MAC changes, by the arp task of
- * its port. */
+/** Control writes it before use; afterwards only the neighbour's MAC and max_ip change, by the arp
+ * task. */
 struct nexthop {
-    uint8_t eth[14];    /* neighbour's MAC, ours, 0x0800 */
-    uint16_t max_ip;    /* largest IP packet that fits the port's MTU behind the headers */
+    uint8_t eth[14]; /* neighbour's MAC, ours, 0x0800 */
+    uint16_t max_ip; /* largest IP packet that fits the port's MTU behind the headers, or what the
+                        core takes where it is narrower (arp task) */
     uint8_t ip_gre[28]; /* outer IPv4 (total length, checksum and DSCP 0, DF set), and GRE with
                            key (0) */
     rte_be32_t mpls;    /* label stack entry: label, TC 0, S 1, TTL 0 */
@@ -27,6 +28,7 @@ struct nexthop {
     uint8_t local;   /* 1: the gateway itself, packets are punted */
     uint8_t min_len; /* shortest frame, with Ethernet header and before this encapsulation, that
                         needs no padding */
+    uint8_t before;  /* bytes of tunnel and labels that max_ip leaves room for */
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct nexthop) == 64, "one cache line per next hop");

@@ -98,11 +98,8 @@ int route_table_share(struct route_table *t, struct rte_rcu_qsbr *readers)
 static uint64_t pair_of(const struct nexthop *nh)
 {
     const struct rte_ipv4_hdr *sent = (const struct rte_ipv4_hdr *)nh->ip_gre;
-    uint64_t pair;
 
-    memcpy(&pair, &sent->dst_addr, 4);
-    memcpy((uint8_t *)&pair + 4, &sent->src_addr, 4);
-    return pair;
+    return far_ends_pair(sent->dst_addr, sent->src_addr);
 }
 
 int route_add_nexthop(struct route_table *t, const struct nexthop_spec *spec)

@@ -27,7 +27,8 @@ enum {
 };
 
 static const struct task_drop drops[N_DROPS] = {
-    [DROP_NO_ROUTE] = {"no_route", "No route leads to the destination", "Add a route."},
+    [DROP_NO_ROUTE] = {"no_route", "No route leads to the destination",
+                       "Add a route; connect the output punt, and the sender is told."},
     [DROP_NOT_UNICAST] = {"not_unicast", "To a multicast or broadcast address",
                           "None: it is not forwarded."},
     [DROP_LINK_LOCAL] = {"link_local", "To an address of 169.254/16, which stays on its link",
@@ -80,12 +81,16 @@ static inline void forward(struct rte_mbuf *m, const struct nexthop *nh, uint32_
     meta_set_out_port(m, nh->port);
 }
 
-/* The reason for which a packet to an address that no route leads to is dropped. */
-static unsigned why_no_route(uint32_t dst)
+/* End a packet to an address that no route leads to. Its sender is told (RFC 1812 section 4.3.3.1),
+ * but where no router may forward. */
+static void no_route(struct task *t, struct rte_mbuf *m, uint32_t dst)
 {
     if (!ipv4_is_unicast(dst))
-        return DROP_NOT_UNICAST;
-    return ipv4_is_link_local(dst) ? DROP_LINK_LOCAL : DROP_NO_ROUTE;
+        task_drop(t, m, DROP_NOT_UNICAST);
+    else if (ipv4_is_link_local(dst))
+        task_drop(t, m, DROP_LINK_LOCAL);
+    else
+        task_punt_back(t, OUT_PUNT, m, PUNT_NO_ROUTE, DROP_NO_ROUTE);
 }
 
 /* Handle a packet that is not plain: drop, punt, or hand over to be fragmented. Next hop 0 (no
@@ -97,7 +102,7 @@ static void special(struct task *t, struct rte_mbuf *m, const struct nexthop *nh
 
     meta_set_nexthop(m, (uint16_t)id);
     if (id == 0) {
-        task_drop(t, m, why_no_route(rte_be_to_cpu_32(ip->dst_addr)));
+        no_route(t, m, rte_be_to_cpu_32(ip->dst_addr));
     } else if (nh->local) {
         task_punt_back(t, OUT_PUNT, m, PUNT_FOR_US, DROP_FOR_US);
     } else if (ip->time_to_live <= 1) {

@@ -95,7 +95,7 @@ def test_answers(gateway):
     wrong += expect(gateway, f"{UP} size 1522", "sent", "made these of it", "packet 3", "fragment at")
     wrong += expect(gateway, "cpe0 128.257 10.0.0.9 -> 198.18.0.1", "dropped", "result: dropped by classify: spoofed")
     wrong += expect(gateway, "cpe0 5.5 10.0.0.9 -> 198.18.0.1", "dropped", "classify: unknown_subscriber")
-    wrong += expect(gateway, "cpe0 128.257 10.0.0.1 -> 9.9.9.9", "dropped", "route: no_route")
+    wrong += expect(gateway, "cpe0 128.257 10.0.0.1 -> 9.9.9.9", "answered", "no route leads where it goes", "icmp type 3 code 0")
     wrong += expect(gateway, "core0 mpls 16 gre 1 8.8.8.8 -> 10.0.0.1", "sent", "profile home: 10Mbit/s down",
                     "best effort, queue 0", "8100 257")  # fmt: skip
     # CPEs of cpe1 have not been heard: asked for, and asked for again, as nobody has really asked

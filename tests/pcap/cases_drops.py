@@ -151,7 +151,7 @@ def spoofing_allowed():
 
 
 def no_route():
-    case = Traffic("drop-route-no-route")
+    case = Traffic("drop-route-no-route", arp=False)
     for to in ("8.8.8.8", "198.17.255.255", "198.20.0.0", "223.255.255.255", "10.0.0.3", "1.0.0.0"):
         refuse(case, "cpe0", "route", "no_route", fr.from_cpe(SUB, fr.udp(SUB.ip, to)))
     for to in ("0.0.0.0", "0.1.2.3", "127.0.0.1", "127.255.255.255", "224.0.0.1", "239.255.255.255", "240.0.0.1",

@@ -24,9 +24,8 @@ def pong(src, dst, size=32, tos=0, seq=1):
 
 
 def error(src, about, kind, code, mtu=0):
-    """An ICMP error about a packet as it was received: its header and 8 bytes (RFC 792)."""
-    about = fr.ip_bytes(about)
-    quote = about[: (about[0] & 15) * 4 + 8]
+    """An ICMP error about a packet as it was received, of 576 bytes at most (RFC 1812 section 4.3.2.3)."""
+    quote = fr.ip_bytes(about)[: 576 - 20 - 8]
     header = fr.IP(src=src, dst=fr.IP(about).src, ttl=64, tos=NETWORK_CONTROL, id=0, flags="DF")
     body = fr.ICMP(type=kind, code=code, nexthopmtu=mtu) if mtu else fr.ICMP(type=kind, code=code)
     return fr.raw(header / body / fr.Raw(quote))
@@ -38,6 +37,13 @@ def expired(src, about):
 
 def too_big(src, about, mtu):
     return error(src, about, 3, 4, mtu)
+
+
+def unreachable(src, about, code):
+    return error(src, about, 3, code)
+
+
+NETWORK, HOST, PROTOCOL, PORT = range(4)  # codes
 
 
 def echo_access():
@@ -101,13 +107,93 @@ def not_answered():
     drop("icmp_not_allowed", *(ping(src, ours) for src in ("127.0.0.1", "224.0.0.1", "0.0.0.0", "255.255.255.255", ours)))
     for kind in (0, 3, 5, 9, 10, 11, 12, 13, 15, 17):
         drop("unsupported", fr.raw(fr.IP(src=theirs, dst=ours) / fr.ICMP(type=kind) / fr.Raw(bytes(24))))
-    drop("unsupported", fr.udp(theirs, ours), fr.raw(fr.IP(src=theirs, dst=ours, proto=6) / fr.Raw(bytes(20))))
     multicast = fr.from_core(CORE, good, stack=(), with_gre=False)
     case.send(CORE, multicast[:6] + b"\x01\x00\x5e\x00\x00\x01" + multicast[12:])
     case.drop("arp", "bad_frame")
-    # and from a subscriber
-    case.send("cpe0", fr.from_cpe(SUB, fr.udp(SUB.ip, fr.GATEWAY_IP["cpe0"])))
-    case.drop("arp", "unsupported")
+    return case
+
+
+def nobody_here():
+    """The gateway has no ports and no protocols but ICMP (RFC 1122 section 3.2.2.1): what a traceroute to it ends with."""
+    case = Traffic("icmp-port-unreachable", params=PLENTY)
+    case.any_order = True
+    for sub in (SUB, Subscriber(1, 5)):
+        for port in fr.PORTS:
+            for ttl in (1, 64):
+                packet = fr.udp(sub.ip, fr.GATEWAY_IP[port], ttl=ttl, size=700)
+                case.send(sub.port, fr.from_cpe(sub, packet))
+                case.receive(sub.port, case.access_frame(sub, unreachable(fr.GATEWAY_IP[port], packet, PORT)))
+            for proto in (6, 17, 47, 89):
+                packet = fr.raw(fr.IP(src=sub.ip, dst=fr.GATEWAY_IP[port], proto=proto) / fr.Raw(bytes(20)))
+                case.send(sub.port, fr.from_cpe(sub, packet))
+                code = PORT if proto == 17 else PROTOCOL
+                case.receive(sub.port, case.access_frame(sub, unreachable(fr.GATEWAY_IP[port], packet, code)))
+    for core in fr.CORE:
+        ours, theirs = fr.GATEWAY_IP[core], fr.NEIGHBOUR_IP[core]
+        packet = fr.udp(theirs, ours, size=100)
+        case.send(core, fr.from_core(core, packet, stack=(), with_gre=False))
+        answer = unreachable(ours, packet, PORT)
+        case.receive(core, fr.pad(fr.ether(fr.NEIGHBOUR_MAC[core], fr.GATEWAY_MAC[core], fr.ETH_IPV4, answer)))
+    for packet in (fr.udp("127.0.0.1", fr.GATEWAY_IP[CORE]), fr.udp(fr.GATEWAY_IP[CORE], fr.GATEWAY_IP[CORE])):
+        case.send(CORE, fr.from_core(CORE, packet, stack=(), with_gre=False))
+        case.drop("arp", "icmp_not_allowed")
+    case.send("cpe0", fr.from_cpe(SUB, fr.udp(SUB.ip, fr.GATEWAY_IP["cpe0"], frag=10)))  # a later fragment
+    case.drop("arp", "icmp_not_allowed")
+    return case
+
+
+def no_route():
+    """Network unreachable, to the subscriber (RFC 1812 section 5.2.7.1)."""
+    case = Traffic("icmp-network-unreachable", params=PLENTY)
+    for sub in (SUB, Subscriber(1, 5)):
+        for to in ("8.8.8.8", "198.17.255.255", "198.20.0.0", "223.255.255.255", "10.0.0.3", "1.0.0.0"):
+            for size in (12, 500, 1400):
+                packet = fr.udp(sub.ip, to, size=size)
+                case.send(sub.port, fr.from_cpe(sub, packet))
+                case.receive(sub.port, case.access_frame(sub, unreachable(fr.GATEWAY_IP[sub.port], packet, NETWORK)))
+    return case
+
+
+def narrow(sent, mtu, router="192.0.2.77", quote=28):
+    """What a router of the core says that could not forward sent."""
+    return fr.raw(fr.IP(src=router, dst=fr.IP(sent).src, ttl=60) / fr.ICMP(type=3, code=4, nexthopmtu=mtu) / fr.Raw(sent[:quote]))
+
+
+def narrow_core():
+    """A core narrower than configured (RFC 1191): the gateway learns it from what is said of its own tunnel packets."""
+    case = Traffic("icmp-narrow-core", params=PLENTY)
+    big = fr.udp_of_length(SUB.ip, server(CORE), 1468, flags="DF")
+    sent = fr.tunnel(fr.GATEWAY_IP[CORE], fr.TUNNEL_IP[CORE], fr.gre(fr.forwarded(big), key=SUB.key))
+
+    def say(packet, reason=None):
+        case.send(CORE, fr.from_core(CORE, packet, stack=(), with_gre=False))
+        if reason:
+            case.drop("arp", reason)
+
+    other = fr.tunnel(fr.GATEWAY_IP[CORE], "203.0.113.77", fr.gre(big, key=SUB.key))
+    stranger = fr.tunnel(fr.GATEWAY_IP[CORE], fr.TUNNEL_IP[CORE], fr.gre(big, key=77777))
+    plain = fr.udp_of_length(fr.GATEWAY_IP[CORE], fr.TUNNEL_IP[CORE], 1400)
+    for forged in (narrow(other, 1000), narrow(stranger, 1000), narrow(plain, 1000), narrow(sent, 1000, quote=20),
+                   narrow(sent, 1000, quote=27), narrow(sent, len(sent)), narrow(sent, 65535)):  # fmt: skip
+        say(forged, "no_tunnel")
+    broken = narrow(sent, 1000)
+    say(broken[:22] + bytes([broken[22] ^ 1]) + broken[23:], "icmp_malformed")
+    say(narrow(sent, 1400))
+    say(narrow(sent, 1450))  # of a packet that was on its way: the smaller one counts
+    # the first round of each port is a burst: what the subscriber sends in the second finds a narrow tunnel
+    for _ in range(BURST * 2):
+        case.up(SUB, CORE, fr.udp(SUB.ip, server(CORE)))
+    for total in (1373, 1468):
+        packet = fr.udp_of_length(SUB.ip, server(CORE), total, flags="DF")
+        case.send("cpe0", fr.from_cpe(SUB, packet))
+        case.receive("cpe0", case.access_frame(SUB, too_big(fr.GATEWAY_IP["cpe0"], packet, 1372)))
+    case.up(SUB, CORE, fr.udp_of_length(SUB.ip, server(CORE), 1372, flags="DF"))
+    packet = fr.udp_of_length(SUB.ip, server(CORE), 1468)
+    case.send("cpe0", fr.from_cpe(SUB, packet))
+    for part in parts(fr.forwarded(packet), 1372):
+        case.receive(CORE, case.core_frame(CORE, part, SUB))
+    # the other tunnel is as wide as it was
+    case.up(SUB, "core1", fr.udp_of_length(SUB.ip, server("core1"), 1468, flags="DF"))
     return case
 
 
@@ -308,7 +394,7 @@ def label_0x112():
 
 def cases():
     for make in (echo_access, no_priority, echo_core, not_answered, ping_flood, error_flood, expired_upstream, expired_downstream,
-                 errors_not_sent, no_way_back, nobody_known):  # fmt: skip
+                 errors_not_sent, no_way_back, nobody_known, nobody_here, no_route, narrow_core):  # fmt: skip
         yield make()
     yield from too_big_upstream()
     yield too_big_downstream()

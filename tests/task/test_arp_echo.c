@@ -86,7 +86,11 @@ static void test_echo_refused(void)
     open_rig("");
     CU_ASSERT_STRING_EQUAL(ping(&p, CPE0), "drop not_for_us");
     p = udp(CPE, ADDR_CPE0, 56);
-    CU_ASSERT_STRING_EQUAL(ping(&p, CPE0), "drop unsupported");
+    CU_ASSERT_STRING_EQUAL(ping(&p, CPE0), "to/0");
+    CU_ASSERT_EQUAL(memcmp(bytes(22 + 20), "\x03\x03", 2), 0); /* port unreachable */
+    p.proto = 6;
+    CU_ASSERT_STRING_EQUAL(ping(&p, CPE0), "to/0");
+    CU_ASSERT_EQUAL(memcmp(bytes(22 + 20), "\x03\x02", 2), 0); /* protocol unreachable */
     p = echo(CPE, ADDR_CPE0, 56);
     p.payload[0] = 0; /* somebody's reply */
     p.payload[2] += 8;

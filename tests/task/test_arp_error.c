@@ -26,18 +26,23 @@ static void test_ttl(void)
     open_rig("");
     CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TTL_EXPIRED, 0xdead), "to/0");
     CU_ASSERT(begins_with(cpe0_l2, 6));
-    check_error(22, &p, ADDR_CPE0, "\x0b\0\0\0\0\0", 28);
+    check_error(22, &p, ADDR_CPE0, "\x0b\0\0\0\0\0", 120);
     CU_ASSERT_EQUAL(meta_out_port(rig_last(r)), CPE0);
     p.options = 40;
     CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TTL_EXPIRED, 0), "to/0");
-    check_error(22, &p, ADDR_CPE0, "\x0b\0\0\0\0\0", 68);
+    check_error(22, &p, ADDR_CPE0, "\x0b\0\0\0\0\0", 160);
     p.options = 0;
     p.len = 3; /* all that there is */
     CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TTL_EXPIRED, 0), "to/0");
     check_error(22, &p, ADDR_CPE0, "\x0b\0\0\0\0\0", 23);
     p = echo(CPE, ALIEN, 20); /* a query is answered, with an error */
     CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TTL_EXPIRED, 0), "to/0");
-    check_error(22, &p, ADDR_CPE0, "\x0b\0\0\0\0\0", 28);
+    check_error(22, &p, ADDR_CPE0, "\x0b\0\0\0\0\0", 48);
+    for (unsigned len = 527; len <= 530; len++) { /* the quote ends at 576 bytes in all */
+        p = udp(CPE, ALIEN, len);
+        CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TTL_EXPIRED, 0), "to/0");
+        check_error(22, &p, ADDR_CPE0, "\x0b\0\0\0\0\0", len < 528 ? 547 : 548);
+    }
     p = udp(CPE, ALIEN, 100);
     p.flags = RTE_IPV4_HDR_MF_FLAG; /* the first fragment */
     CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TTL_EXPIRED, 0), "to/0");
@@ -55,7 +60,7 @@ static void test_ttl_downstream(void)
     open_rig("");
     CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TTL_EXPIRED, 0xdead), "route");
     CU_ASSERT_EQUAL(memcmp(bytes(0), "\x02\0\0\0\0\x02\x02\0\0\0\0\x02\x08\0", 14), 0);
-    check_error(14, &p, ADDR_CPE1, "\x0b\0\0\0\0\0", 28);
+    check_error(14, &p, ADDR_CPE1, "\x0b\0\0\0\0\0", 120);
     CU_ASSERT_EQUAL(meta_subscriber(rig_last(r)), SUB_CPE1);
     p = udp(ALIEN, ALIEN + 1, 100);
     CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TTL_EXPIRED, 0), "drop unknown_subscriber");
@@ -80,7 +85,7 @@ static void test_too_big(void)
     open_rig("");
     CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TOO_BIG, NH_GRE_MPLS), "to/0");
     CU_ASSERT(begins_with(cpe0_l2, 6));
-    check_error(22, &p, ADDR_CPE0, "\x03\x04\0\0\x05\xbc", 28); /* 1468 */
+    check_error(22, &p, ADDR_CPE0, "\x03\x04\0\0\x05\xbc", 548); /* 1468 */
     /* what it says is too big must be */
     CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TOO_BIG, NH_PLAIN), "drop no_mtu");
     CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TOO_BIG, 0), "drop no_mtu");
@@ -99,22 +104,32 @@ static void test_too_big_access(void)
     harness_model.ports[CPE0].mtu = 1400;
     open_rig("");
     CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TOO_BIG, NH_GRE_MPLS), "route");
-    check_error(14, &p, ADDR_CPE0, "\x03\x04\0\0\x05\x78", 28);
+    check_error(14, &p, ADDR_CPE0, "\x03\x04\0\0\x05\x78", 548);
     /* from a subscriber to another: whichever it exceeds, and the smaller of both */
     p = udp(PREFX, CPE, 1400);
     CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TOO_BIG, NH_GRE_MPLS), "to/1");
-    check_error(22, &p, ADDR_CPE1, "\x03\x04\0\0\x05\x78", 28);
+    check_error(22, &p, ADDR_CPE1, "\x03\x04\0\0\x05\x78", 548);
     p = udp(PREFX, CPE, 1460);
     CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TOO_BIG, NH_GRE_MPLS), "to/1");
-    check_error(22, &p, ADDR_CPE1, "\x03\x04\0\0\x05\x78", 28);
+    check_error(22, &p, ADDR_CPE1, "\x03\x04\0\0\x05\x78", 548);
     for (unsigned len = 1460; len <= 1490;
          len += 30) { /* beyond one limit of 1468 and 1500, or both */
         p = udp(CPE, PREFX, len);
         CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TOO_BIG, NH_GRE_MPLS), "to/0");
-        check_error(22, &p, ADDR_CPE0, "\x03\x04\0\0\x05\xbc", 28);
+        check_error(22, &p, ADDR_CPE0, "\x03\x04\0\0\x05\xbc", 548);
     }
     close_rig();
     harness_model.ports[CPE0].mtu = 1500;
+}
+
+static void test_no_route(void)
+{
+    struct packet p = udp(CPE, ALIEN, 100);
+
+    open_rig("");
+    CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_NO_ROUTE, 0), "to/0");
+    check_error(22, &p, ADDR_CPE0, "\x03\0\0\0\0\0", 120);
+    close_rig();
 }
 
 /* RFC 1812 section 4.3.2.7. */
@@ -178,6 +193,7 @@ static const struct test tests[] = {
     {"time exceeded", test_ttl},
     {"time exceeded, downstream", test_ttl_downstream},
     {"fragmentation needed", test_too_big},
+    {"network unreachable", test_no_route},
     {"fragmentation needed, downstream", test_too_big_access},
     {"what is not answered", test_not_allowed},
     {"malformed", test_error_malformed},

@@ -115,7 +115,8 @@ static void no_way(void)
 
     ip.dst = 0x63000001;
     f = incoming(&ip);
-    FATE(r, frame_mbuf(&f, CPE0), "drop no_route");
+    FATE(r, frame_mbuf(&f, CPE0), "punt");
+    CU_ASSERT_EQUAL(meta_punt_reason(rig_last(r)), PUNT_NO_ROUTE);
     /* even with a default route, these are not forwarded */
     CU_ASSERT_EQUAL(route_add(harness_tables()->routes, 0, 0, NH_PLAIN), 0);
     FATE(r, frame_mbuf(&f, CPE0), "to");

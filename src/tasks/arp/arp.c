@@ -105,6 +105,10 @@ static const struct task_drop drops[N_DROPS] = {
     [DROP_NO_ROUTE_OUTPUT] = {"no_route_output",
                               "An answer that needs a route, and no task to look for it",
                               "Connect the output route."},
+    [DROP_NO_TUNNEL] = {"no_tunnel",
+                        "\"Fragmentation needed\" about a packet that no tunnel of the gateway has "
+                        "sent",
+                        "Find who forges it, if there are many."},
     [DROP_NOT_FOR_US] = {"not_for_us", "For an address that is not the gateway's",
                          "Correct the links to the task."},
     [DROP_NOT_PUNTED] = {"not_punted", "Came to the slow path without a reason",
@@ -209,7 +213,7 @@ static void for_us(struct task *t, struct rte_mbuf *m, const struct arp_frame *f
     if (f->type == RTE_ETHER_TYPE_ARP)
         arp_receive(t, m, f);
     else if (f->type == RTE_ETHER_TYPE_IPV4)
-        arp_echo(t, m, f);
+        arp_ip_to_us(t, m, f);
     else
         task_drop(t, m, DROP_UNSUPPORTED);
 }
@@ -253,8 +257,11 @@ static void handle_one(struct task *t, struct rte_mbuf *m)
         return;
     case PUNT_TTL_EXPIRED:
     case PUNT_TOO_BIG:
+    case PUNT_NO_ROUTE:
         arp_icmp_error(t, m, &f, meta_punt_reason(m));
         return;
+    case N_PUNTS:
+        break;
     }
     task_drop(t, m, DROP_NOT_PUNTED);
 }
@@ -289,6 +296,7 @@ static void advance(struct arp *a, uint64_t now)
 static uint16_t arp_poll(struct task *t, uint64_t now)
 {
     advance(t->state, now);
+    arp_paths_age(t->state);
     return t->stopping ? 0 : arp_sweep(t);
 }
 
@@ -318,20 +326,28 @@ static void arp_fini(struct task *t)
     arp_neighbours_free(t->state);
 }
 
-enum { STAT_LEARNED, STAT_FORGOTTEN, STAT_REQUESTS, STAT_NO_MBUF, STAT_STATIC_CONFLICTS };
+enum {
+    STAT_LEARNED,
+    STAT_FORGOTTEN,
+    STAT_REQUESTS,
+    STAT_NO_MBUF,
+    STAT_STATIC_CONFLICTS,
+    STAT_NARROW_TUNNELS
+};
 
 static const char *const stat_names[] = {[STAT_LEARNED] = "learned",
                                          [STAT_FORGOTTEN] = "forgotten",
                                          [STAT_REQUESTS] = "requests",
                                          [STAT_NO_MBUF] = "requests_no_mbuf",
                                          [STAT_STATIC_CONFLICTS] = "arp_static_conflict",
+                                         [STAT_NARROW_TUNNELS] = "narrow_tunnels",
                                          NULL};
 
 static uint64_t arp_stat(const struct task *t, unsigned i)
 {
     const struct arp *a = t->state;
-    const uint64_t *figure[] = {&a->learned, &a->forgotten, &a->requests, &a->no_mbuf,
-                                &a->static_conflicts};
+    const uint64_t *figure[] = {&a->learned, &a->forgotten,        &a->requests,
+                                &a->no_mbuf, &a->static_conflicts, &a->n_paths};
 
     return __atomic_load_n(figure[i], __ATOMIC_RELAXED);
 }

@@ -88,33 +88,38 @@ static void send_answer(struct task *t, struct rte_mbuf *m, const struct answer 
     task_emit(t, to->output, m);
 }
 
-/* Check that a packet whose IPv4 header is right is a whole echo request (RFC 792) to the gateway.
- * Returns the reason to drop it, or -1. */
-static int check_echo(const struct arp *a, const struct rte_ipv4_hdr *ip)
+/* What an error says: type and code. */
+struct icmp_kind {
+    uint8_t type, code;
+};
+
+static const struct icmp_kind no_protocol = {ICMP_UNREACHABLE, ICMP_PROTOCOL_CODE};
+static const struct icmp_kind no_port = {ICMP_UNREACHABLE, ICMP_PORT_CODE};
+
+/* Check that an ICMP packet to the gateway, whose IPv4 header is right, is a whole echo request
+ * (RFC 792). Returns the reason to drop it, or -1. */
+static int check_echo(const struct rte_ipv4_hdr *ip)
 {
     const rte_be16_t part = RTE_BE16(RTE_IPV4_HDR_OFFSET_MASK | RTE_IPV4_HDR_MF_FLAG);
     uint32_t header = rte_ipv4_hdr_len(ip), len = rte_be_to_cpu_16(ip->total_length) - header;
     const uint8_t *icmp = (const uint8_t *)ip + header;
-    uint32_t src = rte_be_to_cpu_32(ip->src_addr);
 
-    if (!route_is_local(a->tables->routes, rte_be_to_cpu_32(ip->dst_addr)))
-        return DROP_NOT_FOR_US;
-    if (ip->next_proto_id != IPPROTO_ICMP)
-        return DROP_UNSUPPORTED;
     if ((ip->fragment_offset & part) != 0)
         return DROP_ICMP_FRAGMENT;
     if (len < ICMP_LEN || rte_raw_cksum(icmp, len) != 0xffff)
         return DROP_ICMP_MALFORMED;
-    if (icmp[0] != ICMP_ECHO_REQUEST || icmp[1] != 0)
-        return DROP_UNSUPPORTED;
-    /* RFC 1122 section 3.2.1.3: a source must be one host's, and not the gateway's */
-    if (!ipv4_is_unicast(src) || route_is_local(a->tables->routes, src))
-        return DROP_ICMP_NOT_ALLOWED;
-    return -1;
+    return icmp[0] == ICMP_ECHO_REQUEST && icmp[1] == 0 ? -1 : DROP_UNSUPPORTED;
 }
 
-/* Find the way back to the sender of an echo request. Returns the reason to drop it, or -1. */
-static int echo_way(struct task *t, const struct rte_mbuf *m, const struct arp_frame *f,
+/* RFC 1122 section 3.2.1.3: a source must be one host's, and not the gateway's. */
+static bool is_foreign_host(const struct arp *a, uint32_t addr)
+{
+    return ipv4_is_unicast(addr) && !route_is_local(a->tables->routes, addr);
+}
+
+/* Find the way back to the sender of a packet to the gateway. Returns the reason to drop it, or -1.
+ */
+static int way_back(struct task *t, const struct rte_mbuf *m, const struct arp_frame *f,
                     uint32_t asker, struct answer *to)
 {
     const struct arp *a = t->state;
@@ -135,30 +140,68 @@ static int echo_way(struct task *t, const struct rte_mbuf *m, const struct arp_f
     return -1;
 }
 
-void arp_echo(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
+/* Send the error about a packet, in its mbuf, from an address of the gateway. */
+static void send_error(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
+                       const struct answer *to, struct icmp_kind kind, rte_be32_t ours,
+                       uint16_t mtu)
 {
-    struct arp *a = t->state;
-    struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(f->bytes + f->l2_len), was;
-    uint32_t header, len;
-    struct answer to;
-    int why;
+    struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(f->bytes + f->l2_len);
+    rte_be32_t sender = ip->src_addr;
+    uint32_t quote = icmp_quote_len(ip);
 
-    if (ipv4_check(ip, f->avail) != IPV4_OK) {
-        task_drop(t, m, DROP_IP_MALFORMED);
+    ip = (struct rte_ipv4_hdr *)reframe(m, to, f->l2_len, quote, sizeof(*ip) + ICMP_LEN + quote);
+    if (ip == NULL) {
+        task_drop(t, m, DROP_NO_ROOM);
         return;
     }
-    why = check_echo(a, ip);
-    if (why < 0 &&
-        !arp_bucket_take(&a->bucket[arp_side_of(a, m, rte_be_to_cpu_32(ip->src_addr))][CLASS_ECHO]))
+    icmp_write_error((uint8_t *)(ip + 1), kind.type, kind.code, mtu, quote);
+    icmp_write_ipv4(ip, TOS_NETWORK_CONTROL, ours, sender, ICMP_LEN + quote);
+    send_answer(t, m, to);
+}
+
+/* Tell the sender of a packet to the gateway that nobody here has its port or its protocol: from
+ * the address that it was sent to (RFC 1122 section 3.2.2.1, RFC 1812 section 4.3.3.1). */
+static void refuse(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
+{
+    struct arp *a = t->state;
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f->bytes + f->l2_len);
+    uint32_t src = rte_be_to_cpu_32(ip->src_addr);
+    struct answer to;
+    int why = -1;
+
+    if (!icmp_may_answer(ip) || !is_foreign_host(a, src) ||
+        rte_is_multicast_ether_addr((const struct rte_ether_addr *)f->bytes))
+        why = DROP_ICMP_NOT_ALLOWED;
+    else if (!arp_bucket_take(&a->bucket[arp_side_of(a, m, src)][CLASS_ERROR]))
+        why = DROP_ICMP_RATE;
+    else
+        why = way_back(t, m, f, src, &to);
+    if (why >= 0)
+        task_drop(t, m, (unsigned)why);
+    else
+        send_error(t, m, f, &to, ip->next_proto_id == IPPROTO_UDP ? no_port : no_protocol,
+                   ip->dst_addr, 0);
+}
+
+/* Answer an echo request in its mbuf. */
+static void echo(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
+{
+    struct arp *a = t->state;
+    struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(f->bytes + f->l2_len), was = *ip;
+    uint32_t src = rte_be_to_cpu_32(ip->src_addr), header = rte_ipv4_hdr_len(ip), len;
+    struct answer to;
+    int why = check_echo(ip);
+
+    if (why < 0 && !is_foreign_host(a, src))
+        why = DROP_ICMP_NOT_ALLOWED;
+    if (why < 0 && !arp_bucket_take(&a->bucket[arp_side_of(a, m, src)][CLASS_ECHO]))
         why = DROP_ICMP_RATE;
     if (why < 0)
-        why = echo_way(t, m, f, rte_be_to_cpu_32(ip->src_addr), &to);
+        why = way_back(t, m, f, src, &to);
     if (why >= 0) {
         task_drop(t, m, (unsigned)why);
         return;
     }
-    was = *ip;
-    header = rte_ipv4_hdr_len(ip);
     len = rte_be_to_cpu_16(ip->total_length) - header;
     /* the reply has no options */
     ip = (struct rte_ipv4_hdr *)reframe(m, &to, f->l2_len + header, len, sizeof(*ip) + len);
@@ -169,6 +212,23 @@ void arp_echo(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
     icmp_write_ipv4(ip, was.type_of_service, was.dst_addr, was.src_addr, len);
     icmp_make_reply((uint8_t *)(ip + 1));
     send_answer(t, m, &to);
+}
+
+void arp_ip_to_us(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
+{
+    const struct arp *a = t->state;
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f->bytes + f->l2_len);
+
+    if (ipv4_check(ip, f->avail) != IPV4_OK)
+        task_drop(t, m, DROP_IP_MALFORMED);
+    else if (!route_is_local(a->tables->routes, rte_be_to_cpu_32(ip->dst_addr)))
+        task_drop(t, m, DROP_NOT_FOR_US);
+    else if (ip->next_proto_id != IPPROTO_ICMP)
+        refuse(t, m, f);
+    else if (arp_path_is_news(ip))
+        arp_path_learn(t, m, ip);
+    else
+        echo(t, m, f);
 }
 
 /*
@@ -249,15 +309,20 @@ static int check_error(struct arp *a, const struct rte_mbuf *m, const struct arp
     return arp_bucket_take(&a->bucket[side][CLASS_ERROR]) ? -1 : DROP_ICMP_RATE;
 }
 
+static const struct icmp_kind kind_of[N_PUNTS] = {
+    [PUNT_NO_MAC] = {ICMP_UNREACHABLE, ICMP_HOST_CODE},
+    [PUNT_TTL_EXPIRED] = {ICMP_TIME_EXCEEDED, ICMP_TTL_CODE},
+    [PUNT_TOO_BIG] = {ICMP_UNREACHABLE, ICMP_TOO_BIG_CODE},
+    [PUNT_NO_ROUTE] = {ICMP_UNREACHABLE, ICMP_NET_CODE},
+};
+
 void arp_icmp_error(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
                     enum punt_reason reason)
 {
-    const bool too_big = reason == PUNT_TOO_BIG;
     struct arp *a = t->state;
-    struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(f->bytes + f->l2_len);
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f->bytes + f->l2_len);
     struct answer to;
-    rte_be32_t sender;
-    uint32_t quote, ours = 0;
+    uint32_t ours = 0;
     uint16_t mtu;
     uint8_t port = 0;
     int why = check_error(a, m, f, reason, &mtu);
@@ -269,19 +334,8 @@ void arp_icmp_error(struct task *t, struct rte_mbuf *m, const struct arp_frame *
         if (ours == 0)
             why = DROP_NO_GATEWAY_ADDRESS;
     }
-    if (why >= 0) {
+    if (why >= 0)
         task_drop(t, m, (unsigned)why);
-        return;
-    }
-    sender = ip->src_addr;
-    quote = icmp_quote_len(ip);
-    ip = (struct rte_ipv4_hdr *)reframe(m, &to, f->l2_len, quote, sizeof(*ip) + ICMP_LEN + quote);
-    if (ip == NULL) {
-        task_drop(t, m, DROP_NO_ROOM);
-        return;
-    }
-    icmp_write_error((uint8_t *)(ip + 1), too_big ? ICMP_UNREACHABLE : ICMP_TIME_EXCEEDED,
-                     too_big ? ICMP_TOO_BIG_CODE : ICMP_TTL_CODE, mtu, quote);
-    icmp_write_ipv4(ip, TOS_NETWORK_CONTROL, rte_cpu_to_be_32(ours), sender, ICMP_LEN + quote);
-    send_answer(t, m, &to);
+    else
+        send_error(t, m, f, &to, kind_of[reason], rte_cpu_to_be_32(ours), mtu);
 }

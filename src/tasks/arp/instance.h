@@ -8,12 +8,15 @@
  *   packets.c     ARP packets received, ARP requests sent, neighbours forgotten
  *   neighbours.c  CPEs and next hops, and what is known of them
  *   icmp.c        echo replies and ICMP errors
+ *   paths.c       tunnels that the core is too narrow for
  */
 #ifndef TASKS_ARP_INSTANCE_H
 #define TASKS_ARP_INSTANCE_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include <rte_ip.h>
 
 #include "engine/task.h"
 #include "tables/tables.h"
@@ -38,6 +41,7 @@ enum {
     DROP_NO_MTU,
     DROP_NO_ROOM,
     DROP_NO_ROUTE_OUTPUT,
+    DROP_NO_TUNNEL,
     DROP_NOT_FOR_US,
     DROP_NOT_PUNTED,
     DROP_UNKNOWN_SUBSCRIBER,
@@ -85,6 +89,15 @@ struct neighbour {
     struct arp_entry entry;
 };
 
+#define ARP_PATHS 64 /* tunnels that may be narrow at a time */
+
+/** A tunnel whose way through the core takes less than its port (RFC 1191). */
+struct narrow_path {
+    uint64_t tunnel; /* as in struct far_ends; 0: none */
+    uint32_t mtu;    /* bytes of the outer packet */
+    uint32_t until;  /* tick */
+};
+
 struct arp {
     const struct tables *tables;
     const struct cfg_model *cfg;
@@ -106,11 +119,14 @@ struct arp {
     uint32_t *neighbour_of;         /* by next hop id: index in neighbour[], or UINT32_MAX */
     bool is_core[TABLES_MAX_PORTS]; /* a port on which untagged ARP is right */
 
+    struct narrow_path path[ARP_PATHS];
+
     uint32_t sweep_next;           /* next entry to look at: subscribers, then neighbours */
     uint64_t sweep_due, sweep_add; /* entries to look at now, and more with each tick */
 
     /* figures; read by other threads */
     uint64_t learned, forgotten, requests, no_mbuf, static_conflicts;
+    uint64_t n_paths; /* that are narrow */
 };
 
 /** A frame on the slow path: untagged or with two tags. */
@@ -171,10 +187,23 @@ uint32_t arp_gateway_address(const struct arp *a, unsigned port, uint32_t addr);
 /* icmp.c */
 
 /** Handle an IPv4 packet to one of the gateway's addresses. */
-void arp_echo(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
+void arp_ip_to_us(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
 
-/** Answer a packet with an ICMP error. */
+/** Answer a packet that could not be forwarded with an ICMP error (RFC 1812 section 5.2.7).
+ * PUNT_NO_MAC: nobody answers to the address that it goes to. */
 void arp_icmp_error(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
                     enum punt_reason why);
+
+/* paths.c */
+
+/** Does a packet to the gateway, whose IPv4 header is right, say "fragmentation needed"? */
+bool arp_path_is_news(const struct rte_ipv4_hdr *ip);
+
+/** Handle such a packet: where it is about a tunnel of the gateway, that takes no larger packets
+ * for a while. */
+void arp_path_learn(struct task *t, struct rte_mbuf *m, const struct rte_ipv4_hdr *ip);
+
+/** Let tunnels that have been narrow for long enough take packets of the port's size again. */
+void arp_paths_age(struct arp *a);
 
 #endif
