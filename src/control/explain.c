@@ -103,9 +103,9 @@ static json_t *steps_json(const struct walk *w)
         json_array_append_new(steps, json_pack("{s:s, s:s, s:i, s:i, s:i, s:o, s:o}", "task",
                                                walk_task(w, s->instance)->name, "type",
                                                walk_task(w, s->instance)->schema->type, "worker",
-                                               inst->worker, "core", w->plan->cores[inst->core].cpu,
-                                               "packet", (int)s->packet, "notes",
-                                               notes_json(s->notes), "ends", ends));
+                                               inst->worker, "core", (int)inst->core, "packet",
+                                               (int)s->packet, "notes", notes_json(s->notes),
+                                               "ends", ends));
     }
     return steps;
 }

@@ -114,7 +114,7 @@ static void print_way(const struct walk *w, const struct walk_end *end, FILE *to
     next = walk_next(w, end);
     fputs(walk_task(w, next)->name, to);
     if (end->to.kind == DEST_RING)
-        fprintf(to, " by a ring to core %u", p->cores[p->instances[next].core].cpu);
+        fprintf(to, " by a ring to core %u", p->instances[next].core);
 }
 
 static bool changed(const struct walk_frame *a, const struct walk_frame *b)
@@ -158,7 +158,7 @@ static void print_step(const struct walk *w, const struct walk_step *s, FILE *to
     fprintf(to, "%s", t->name);
     if (s->packet > 1)
         fprintf(to, ", packet %u", s->packet);
-    fprintf(to, " (%s, core %u)\n", t->schema->type, w->plan->cores[inst->core].cpu);
+    fprintf(to, " (%s, core %u)\n", t->schema->type, inst->core);
     print_notes(s->notes, to);
     for (unsigned i = 0; i < s->n_ends; i++)
         print_end(w, s, &s->end[i], to);

@@ -62,7 +62,7 @@ static json_t *core(const struct plan *p, unsigned i)
 
     for (uint16_t k = 0; k < c->n_instances; k++)
         instances = json_with_item(instances, instance_text(p, c->instances[k]));
-    object = json_pack("{s:I, s:I, s:I, s:I, s:o}", "core", (json_int_t)i + 1, "cpu",
+    object = json_pack("{s:I, s:I, s:I, s:I, s:o}", "core", (json_int_t)i, "cpu",
                        (json_int_t)c->cpu, "run_on", (json_int_t)c->run_on, "socket",
                        (json_int_t)c->socket, "instances", instances);
     if (cpu == NULL)
@@ -147,7 +147,7 @@ static json_t *instance(const struct plan *p, unsigned i)
         json_pack("{s:o, s:s, s:s, s:s, s:I, s:I, s:o, s:o}", "instance", instance_text(p, i),
                   "task", task->name, "type", task->schema->type, "kind",
                   task_kind_name(task->schema->kind), "worker", (json_int_t)inst->worker, "core",
-                  (json_int_t)inst->core + 1, "receives", receives(p, inst), "outputs", outputs);
+                  (json_int_t)inst->core, "receives", receives(p, inst), "outputs", outputs);
     if (inst->in_ring != CFG_NONE)
         object = json_with_key(object, "ring", number(inst->in_ring));
     return object;

@@ -150,7 +150,7 @@ static void put_remote(const struct picture *pic, const struct edge *e)
 
     for (unsigned i = 0; i < p->n_instances; i++)
         if (p->instances[i].task == task)
-            cores[n++] = p->instances[i].core + 1;
+            cores[n++] = p->instances[i].core;
     fprintf(pic->to, "%s", p->cfg->tasks[task].name);
     if (n > 1)
         fprintf(pic->to, " ×%u", n);
@@ -278,7 +278,7 @@ static void draw_block(struct picture *pic)
     char core_list[512], cpu_list[512];
 
     for (unsigned i = 0; i < pic->n; i++) {
-        cores[i] = (uint16_t)(pic->first + i + 1);
+        cores[i] = (uint16_t)(pic->first + i);
         cpus[i] = p->cores[pic->first + i].cpu;
     }
     fprintf(pic->to, "\ncore%s %s (CPU %s)\n", pic->n > 1 ? "s" : "",

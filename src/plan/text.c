@@ -131,7 +131,7 @@ static void print_cores(const struct plan *p, FILE *to)
     for (unsigned i = 0; i < p->n_cores; i++, t.n++) {
         const struct plan_core *c = &p->cores[i];
 
-        cell(&t, 0, "%u", i + 1);
+        cell(&t, 0, "%u", i);
         cell(&t, 1, "%u", c->cpu);
         if (c->run_on != c->cpu)
             cell(&t, 1, " (runs on %u)", c->run_on);

@@ -224,10 +224,10 @@ def test_tables(tool):
     lines = tool.text("smt", NIC).splitlines()
     assert lines[0].split("  ")[0] == "core" and len(lines) == 1 + 10, lines
     rows = {re.split("  +", line)[-1]: re.split("  +", line) for line in lines}
-    assert rows["classify"][:6] == ["1", "1", "0", "1", "0", "none"], rows
-    assert rows["tx_core, tx_cpe"][5] == "4, 5, 6, 7, 10", rows
-    assert rows["qos_down"][5] == "none; if it must, core 9", rows
-    assert "note: cores 1 and " in tool.text("smt", TOP / "cfg/qos-minimal-fig9.cfg")
+    assert rows["classify"][:6] == ["0", "1", "0", "1", "0", "none"], rows
+    assert rows["tx_core, tx_cpe"][5] == "3, 4, 5, 6, 9", rows
+    assert rows["qos_down"][5] == "none; if it must, core 8", rows
+    assert "note: cores 0 and " in tool.text("smt", TOP / "cfg/qos-minimal-fig9.cfg")
     lines = tool.text("pcie", NIC).splitlines()
     assert re.split("  +", lines[1]) == ["0000:05:00", "cpe0, core0", "31.50", "16", "8", "4", "2"], lines
     assert "more than 16" in tool.text("pcie", "--set", "ports.cpe0.line_rate=400G", NIC)

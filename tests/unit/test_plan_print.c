@@ -60,14 +60,14 @@ static void text_picture(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     text = printed(p);
     has(text, "5 tasks in 7 instances on 4 cores");
-    has(text, "\ncore 1 (CPU 1)\n"
-              "  cpe0 rx 0 ──▶ classify ──▶ lb_up ══[ring 512 SP]═▶ decap ×2 (cores 2-3)\n");
-    has(text, "\ncores 2-3 (CPU 2-3)\n"
-              "  ══[ring 512 SP]═▶ decap ──▶ route ══[ring 512 MP]═▶ tx (core 4)\n");
-    has(text, "\ncore 4 (CPU 4)\n"
+    has(text, "\ncore 0 (CPU 1)\n"
+              "  cpe0 rx 0 ──▶ classify ──▶ lb_up ══[ring 512 SP]═▶ decap ×2 (cores 1-2)\n");
+    has(text, "\ncores 1-2 (CPU 2-3)\n"
+              "  ══[ring 512 SP]═▶ decap ──▶ route ══[ring 512 MP]═▶ tx (core 3)\n");
+    has(text, "\ncore 3 (CPU 4)\n"
               "  ══[ring 512 MP]═▶ tx ─┬──▶ core0 tx 0\n"
               "                        └──▶ core1 tx 0\n");
-    has(text, "  2     2    0       decap.0, route.0\n");
+    has(text, "  1     2    0       decap.0, route.0\n");
     has(text, "  lb_up     decap.1          ring  512   SP         drop\n");
     has(text, "  core1  net_null2  0 x 1024   1 x 512    default\n");
     free(text);
@@ -105,11 +105,11 @@ static void side_path(void)
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     text = printed(p);
-    has(text, "\ncores 1-2 (CPU 0-1)\n"
-              "  p0 rx 0-1 ──▶ c ─┬══[ring 512 SP]═▶ f ×2 (cores 3-4, one each)\n"
+    has(text, "\ncores 0-1 (CPU 0-1)\n"
+              "  p0 rx 0-1 ──▶ c ─┬══[ring 512 SP]═▶ f ×2 (cores 2-3, one each)\n"
               "                   └─punt─▶ s …\n"
               "  … ─▶ s\n");
-    has(text, "\ncores 3-4 (CPU 2-3)\n"
+    has(text, "\ncores 2-3 (CPU 2-3)\n"
               "  ══[ring 512 SP]═▶ f ──▶ w0 tx 0-1\n");
     has(text, "2 between cores, 2 in wires\n");
     free(text);
