@@ -276,34 +276,6 @@ static void test_rate(void)
     close_rig();
 }
 
-static void test_init(void)
-{
-    struct plan_instance two[2] = {{.task = 0}, {.task = 1}};
-    struct cfg_task tasks[2] = {{.name = "arp0", .schema = &task_arp.schema, .loc = {"a.cfg", 7}},
-                                {.name = "arp1", .schema = &task_arp.schema}};
-    struct cfg_model m = harness_model;
-    struct plan plan = {.cfg = &m, .n_instances = 2, .instances = two};
-    struct task_env env = {.plan = &plan,
-                           .cfg = &tasks[0],
-                           .tables = harness_tables(),
-                           .pool = harness_pool,
-                           .socket = SOCKET_ID_ANY,
-                           .tsc_hz = 1000000000};
-    struct task t = {.state = rte_zmalloc(NULL, task_arp.state_size, 64)};
-
-    m.tasks = tasks;
-    m.n_tasks = 2;
-    tasks[0].param[0].u = 80000000000;
-    CU_ASSERT_EQUAL(task_arp.init(&t, &env), -EINVAL);
-    two[1].task = 0; /* two instances of one task */
-    CU_ASSERT_EQUAL(task_arp.init(&t, &env), -EINVAL);
-    two[1].task = 1;
-    tasks[1].schema = &task_lb.schema;
-    CU_ASSERT_EQUAL(task_arp.init(&t, &env), 0);
-    task_arp.fini(&t);
-    rte_free(t.state);
-}
-
 static const struct test tests[] = {
     {"a request inside tags", test_request_in_tags},
     {"a request on a core port", test_request_untagged},
@@ -314,7 +286,6 @@ static const struct test tests[] = {
     {"malformed", test_malformed},
     {"cut short, for any reason", test_cut_frames},
     {"a flood", test_rate},
-    {"init", test_init},
     {NULL, NULL},
 };
 
