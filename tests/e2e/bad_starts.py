@@ -69,7 +69,7 @@ def usage(ctx, words, *options):
 def tests():
     """(title, function of a context) of each case."""
     veth = {"core1": "net_af_packet3,iface=nosuch0"}
-    yield "no such interface", lambda ctx: expect(ctx, "iface", gateway(devices=veth), START, ["core1", "did not start"])
+    yield "no such interface", lambda ctx: expect(ctx, "iface", gateway(devices=veth), START, ["core1", "no network interface 'nosuch0'"])
     pci = {"core1": "0000:ff:1f.7"}
     yield "no such PCI device", lambda ctx: expect(ctx, "pci", gateway(devices=pci), START, ["core1", "0000:ff:1f.7"])
     driver = {"core1": "net_nosuch0"}
@@ -94,5 +94,5 @@ def tests():
     yield "--plan=dot", lambda ctx: usage(ctx, ["vbng-lab describe dot FILE"], "--plan=dot")
     for form in ("", "=json", "=tosca", "=k8s,image=x"):
         yield f"--describe{form}", lambda ctx, form=form: usage(ctx, ["vbng-lab describe json|tosca|k8s FILE"], f"--describe{form}")
-    yield "an unknown option", lambda ctx: usage(ctx, ["usage:"], "--frobnicate")
-    yield "two configurations", lambda ctx: usage(ctx, ["usage:"], "--check", "another.cfg")
+    yield "an unknown option", lambda ctx: usage(ctx, ["vbng --help lists all options"], "--frobnicate")
+    yield "two configurations", lambda ctx: usage(ctx, ["two configurations", "another.cfg"], "--check", "another.cfg")
