@@ -21,6 +21,7 @@
 #include "capture/capture.h"
 #include "config/model.h"
 #include "plan/plan.h"
+#include "control/ids.h"
 #include "control/server.h"
 #include "control/view.h"
 #include "control/state.h"
@@ -31,6 +32,7 @@
 #include "explain/explain.h"
 #include "options.h"
 #include "provision.h"
+#include "tasks/arp/arp.h"
 #include "telemetry/documents.h"
 #include "telemetry/live.h"
 #include "telemetry/metrics.h"
@@ -85,6 +87,15 @@ static void show(struct live *live, struct control *control, double seconds)
     show_qos_text(control, stdout, false);
 }
 
+/* Say which next hops have another MAC since the last call. */
+static void watch_neighbours(const struct engine *e, const struct control *control, uint64_t *seen)
+{
+    uint32_t arp = arp_instance(control);
+
+    if (arp != CFG_NONE)
+        arp_log_changes(e->tasks[arp], seen);
+}
+
 /* The loop of the main thread, until a signal, the end of the duration or the end of all sources.
  * Returns the time that the run took, in seconds. */
 static double run(struct engine *e, struct control *control, struct server *server,
@@ -92,6 +103,7 @@ static double run(struct engine *e, struct control *control, struct server *serv
 {
     struct live *live = o->live ? live_start(e) : NULL;
     double now = 0, shown = 0, watched = 0, pace = WATCH_S;
+    uint64_t changes = 0;
     struct timespec start;
 
     /* half a period of --sample, so that no sample is missed */
@@ -113,6 +125,7 @@ static double run(struct engine *e, struct control *control, struct server *serv
             state_watch(state);
             if (watchdog_all_move(e))
                 notify_alive();
+            watch_neighbours(e, control, &changes);
             watched = now;
         }
         if (sample != NULL)

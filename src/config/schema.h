@@ -130,6 +130,8 @@ struct task_schema {
      * output but "punt"; no longer true after it */
     uint32_t needs, gives, loses;
     enum egress_set egress;
+    unsigned keeps; /* most packets that an instance keeps for later, beside queues of a scheduler
+                       and what PARAM_IS_SHED holds */
 };
 
 /** A packet_fact in words. */

@@ -280,7 +280,7 @@ static void add_gate(struct input *in, struct out **gates, struct out *out)
 
 /*
  * Find the gates of an input: the outputs with back-pressure that a burst may reach by direct calls
- * from instance i on. The search ends at a task that holds packets (a scheduler), whose packets
+ * from instance i on. The search ends at a task that holds all its packets (a scheduler), which
  * leave by its own poll().
  */
 static void find_gates(struct engine *e, unsigned i, bool from_poll, struct input *in,
@@ -289,7 +289,7 @@ static void find_gates(struct engine *e, unsigned i, bool from_poll, struct inpu
     const struct plan_instance *inst = &e->plan->instances[i];
     struct task *t = e->tasks[i];
 
-    if (t->type->held != NULL && !from_poll)
+    if (t->type->held != NULL && !t->type->sends_at_once && !from_poll)
         return;
     for (unsigned o = 0; o < TASK_MAX_OUTPUTS; o++) {
         for (uint16_t k = 0; k < inst->output[o].n_dests; k++) {

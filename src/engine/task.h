@@ -145,6 +145,8 @@ struct task_type {
     /** Returns the number of packets that the task holds now (a scheduler's queues). NULL: none.
      * Called by other threads, too. */
     uint64_t (*held)(const struct task *t);
+    /** With held(): may handle() send packets of its burst, too, and not poll() alone? */
+    bool sends_at_once;
     /** Does handle() free packets of its burst itself, and count them in task->drops? */
     bool drops_itself;
     /** Figures of this type beyond the common counters, for people: their names, NULL at the end,

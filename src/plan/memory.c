@@ -266,7 +266,8 @@ static uint64_t pool_need(const struct plan *p, const struct pool_flow *f, unsig
         if ((f->task[inst->task] >> pool & 1) == 0)
             continue;
         bursts += PER_INSTANCE;
-        need += (uint64_t)inst->n_rx * task_holds(&p->cfg->tasks[inst->task]);
+        need += (uint64_t)inst->n_rx * task_holds(&p->cfg->tasks[inst->task]) +
+                p->cfg->tasks[inst->task].schema->keeps;
         if (inst->in_ring != CFG_NONE)
             need += p->rings[inst->in_ring].size;
     }

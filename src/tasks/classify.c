@@ -58,6 +58,7 @@ enum {
     DROP_MARTIAN_SOURCE,
     DROP_NO_SLOW_PATH,
     DROP_FOREIGN_MAC,
+    DROP_GROUP_MAC,
     DROP_OVERLOAD,
     N_DROPS
 };
@@ -86,6 +87,10 @@ static const struct task_drop drops[N_DROPS] = {
     [DROP_MARTIAN_SOURCE] = {DROP_IS_MARTIAN_SOURCE},
     [DROP_NO_SLOW_PATH] = {DROP_IS_NO_SLOW_PATH},
     [DROP_FOREIGN_MAC] = {DROP_IS_FOREIGN_MAC},
+    [DROP_GROUP_MAC] = {"group_mac",
+                        "IPv4 to all stations or to a group of them, which a router does not "
+                        "forward: DHCP, or multicast",
+                        "None; a host that asks for an address by DHCP is not answered here."},
     [DROP_OVERLOAD] = {DROP_IS_OVERLOAD},
 };
 
@@ -194,7 +199,7 @@ static inline int check(const struct rte_mbuf *m, const struct subscriber *s, bo
     if (unlikely(load16(f + l2 - 2) != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
         return load16(f + l2 - 2) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? VERDICT_FOR_US : DROP_NOT_IPV4;
     if (unlikely(!eth_is_to(f, own_mac)) && !c->not_only_ip)
-        return DROP_FOREIGN_MAC;
+        return (f[0] & 1) != 0 ? DROP_GROUP_MAC : DROP_FOREIGN_MAC;
     v = ipv4_check(ip, m->data_len - l2);
     if (unlikely(v != IPV4_OK))
         return v == IPV4_BAD_HEADER   ? DROP_BAD_IPV4

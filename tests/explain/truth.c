@@ -110,6 +110,8 @@ static struct gateway *gateway_open(const char *path)
     g.explain = explain_open(&g.engine, g.tables, NULL, NULL);
     replace_devices(&g);
     g.engine.phase = PHASE_NO_SOURCES; /* what generators make would be taken for the frame's */
+    for (unsigned i = 0; i < g.plan->n_instances; i++)
+        g.engine.tasks[i]->stopping = true; /* also of what comes before the first round */
     now_running = &g;
     return &g;
 }

@@ -41,8 +41,17 @@ def to_router(core, op, sender_ip, target_mac, target_ip, dst):
     return fr.pad(fr.ether(dst, fr.GATEWAY_MAC[core], fr.ETH_ARP, packet))
 
 
+def question_to_router(core):
+    return to_router(core, 1, fr.GATEWAY_IP[core], NOBODY, fr.NEIGHBOUR_IP[core], fr.BROADCAST)
+
+
+def answer_of_router(core, **changes):
+    ours = fr.GATEWAY_MAC[core]
+    return router_arp(core, 2, fr.GATEWAY_IP[core], dst=ours, target_mac=ours, **changes)
+
+
 def access_answers():
-    """For each VLAN pair, with the tags of the question."""
+    """For each VLAN pair, with the tags of the subscriber's port, whatever those of the question."""
     case = Traffic("arp-access-answers", subscribers=512)
     for sub in (Subscriber(0, 0), Subscriber(0, 511), Subscriber(1, 0), Subscriber(1, 511)):
         ours = fr.GATEWAY_IP[sub.port]
@@ -51,7 +60,7 @@ def access_answers():
                 tags = {"tpid": tpid, "pcp": pcp}
                 for dst in (fr.BROADCAST, fr.GATEWAY_MAC[sub.port]):
                     case.send(sub.port, cpe_arp(sub, 1, ours, dst=dst, **tags))
-                    case.receive(sub.port, answer_to_cpe(sub, ours, **tags))
+                    case.receive(sub.port, answer_to_cpe(sub, ours))
         # a probe has no address yet: RFC 5227 section 2.1.1
         case.send(sub.port, cpe_arp(sub, 1, ours, sender_ip="0.0.0.0"))
         case.receive(sub.port, answer_to_cpe(sub, ours, target_ip="0.0.0.0"))
@@ -62,6 +71,7 @@ def core_answers():
     case = Traffic("arp-core-answers", static_core=False)
     for core in fr.CORE:
         ours, mac = fr.GATEWAY_IP[core], fr.NEIGHBOUR_MAC[core]
+        case.receive(core, question_to_router(core))  # who asks is not believed: it is asked
         for dst in (fr.BROADCAST, fr.GATEWAY_MAC[core]):
             case.send(core, router_arp(core, 1, ours, dst=dst))
             case.receive(core, to_router(core, 2, ours, mac, fr.NEIGHBOUR_IP[core], mac))
@@ -97,6 +107,10 @@ def refused():
     case.drop("classify", "unknown_subscriber")
     case.send("cpe0", fr.pad(fr.ether(fr.BROADCAST, SUB.mac, fr.ETH_ARP, fr.arp(1, SUB.mac, SUB.ip, NOBODY, ours))))
     case.drop("classify", "not_qinq")
+    own_mac = fr.GATEWAY_MAC["core1"]
+    drop("cpe0", "arp_own_mac", cpe_arp(third, 1, ours, mac=own_mac), cpe_arp(third, 2, ours, mac=fr.GATEWAY_MAC["cpe0"]))
+    drop(CORE, "arp_own_mac", router_arp(CORE, 1, fr.GATEWAY_IP[CORE], mac=own_mac), answer_of_router(CORE, mac=own_mac))
+    case.receive(CORE, question_to_router(CORE))
     drop(CORE, "arp_foreign", router_arp(CORE, 1, "192.0.2.9"), router_arp(CORE, 1, fr.GATEWAY_IP["core1"]),
          router_arp(CORE, 2, fr.GATEWAY_IP[CORE], sender_ip="192.0.2.3"))  # fmt: skip
     drop(CORE, "arp_spoofed", router_arp(CORE, 1, fr.GATEWAY_IP[CORE], sender_ip=fr.GATEWAY_IP[CORE]))
@@ -175,11 +189,69 @@ def learn_nexthop():
     for _ in range(BURST):
         case.send("cpe0", fr.from_cpe(SUB, fr.udp(SUB.ip, server(CORE))))
     case.drop("arp", "unresolved", BURST)
-    ours, theirs = fr.GATEWAY_IP[CORE], fr.NEIGHBOUR_IP[CORE]
-    case.receive(CORE, to_router(CORE, 1, ours, NOBODY, theirs, fr.BROADCAST))
-    case.send(CORE, router_arp(CORE, 2, ours, dst=fr.GATEWAY_MAC[CORE], target_mac=fr.GATEWAY_MAC[CORE]))
+    case.receive(CORE, question_to_router(CORE))
+    case.send(CORE, answer_of_router(CORE))
     for seed in range(5):
         case.up(SUB, CORE, fr.udp(SUB.ip, server(CORE), seed=seed))
+    return case
+
+
+def unsolicited():
+    """Who takes a next hop's MAC takes all upstream traffic: it is told by those who are asked, and by nobody else."""
+    case = Traffic("arp-unsolicited", static_core=False)
+    thief, ours = "02:dd:00:00:00:66", fr.GATEWAY_IP[CORE]
+    claims = (answer_of_router(CORE, mac=thief), router_arp(CORE, 2, fr.NEIGHBOUR_IP[CORE], mac=thief),
+              router_arp(CORE, 1, fr.NEIGHBOUR_IP[CORE], mac=thief))  # fmt: skip
+    case.send(CORE, claims[0], answer_of_router(CORE), *claims)  # the first makes the gateway ask
+    case.receive(CORE, question_to_router(CORE))
+    case.send(CORE, router_arp(CORE, 1, ours, mac=thief))
+    case.receive(CORE, to_router(CORE, 2, ours, thief, fr.NEIGHBOUR_IP[CORE], thief))
+    case.drop("arp", "arp_unsolicited", 4)
+    filler = Subscriber(0, 9)
+    for _ in range(BURST):  # the core port is read after the first burst of the access port
+        case.send("cpe0", fr.from_cpe(filler, fr.udp("10.99.0.1", server(CORE))))
+    case.drop("classify", "spoofed", BURST)
+    for seed in range(5):
+        case.up(SUB, CORE, fr.udp(SUB.ip, server(CORE), seed=seed))
+    return case
+
+
+def keep_for_cpe():
+    """RFC 1122 section 2.3.2.2: the latest packets wait for the answer."""
+    case = Traffic("arp-keeps-for-cpe", static_cpe=False, keep=None)
+    packets = [fr.udp(server(CORE), SUB.ip, seed=seed, tos=0x28) for seed in range(BURST)]
+    case.send(CORE, *(fr.from_core(CORE, packet, key=SUB.key) for packet in packets))
+    case.drop("arp", "unresolved", BURST - 3)
+    case.receive("cpe0", question_to_cpe(SUB))
+    filler = Subscriber(0, 9)
+    for _ in range(BURST):  # first round of cpe0: the answer comes in the second
+        case.up(filler, "core1", fr.udp(filler.ip, server("core1")))
+    case.send("cpe0", cpe_arp(SUB, 2, fr.GATEWAY_IP["cpe0"], dst=fr.GATEWAY_MAC["cpe0"], target_mac=fr.GATEWAY_MAC["cpe0"]))
+    for packet in packets[-3:]:
+        case.receive("cpe0", case.access_frame(SUB, fr.forwarded(packet)))
+    return case
+
+
+def keep_for_nexthop():
+    case = Traffic("arp-keeps-for-next-hop", static_core=False, keep=None)
+    packets = [fr.udp(SUB.ip, server(CORE), seed=seed) for seed in range(BURST)]
+    case.send("cpe0", *(fr.from_cpe(SUB, packet) for packet in packets))
+    case.drop("arp", "unresolved", BURST - 3)
+    case.receive(CORE, question_to_router(CORE))
+    case.send(CORE, answer_of_router(CORE))
+    for packet in packets[-3:]:
+        case.receive(CORE, case.core_frame(CORE, fr.forwarded(packet), SUB))
+    return case
+
+
+def keep_in_vain():
+    """Nobody answers until the stop: what waits is dropped and counted."""
+    case = Traffic("arp-keeps-in-vain", static_core=False, static_cpe=False, keep=None)
+    case.send(CORE, fr.from_core(CORE, fr.udp(server(CORE), SUB.ip), key=SUB.key))
+    case.send("cpe1", fr.from_cpe(Subscriber(1, 1), fr.udp(Subscriber(1, 1).ip, server("core1"))))
+    case.receive("cpe0", question_to_cpe(SUB))
+    case.receive("core1", question_to_router("core1"))
+    case.drop("arp", "no_answer", 2)
     return case
 
 
@@ -188,8 +260,8 @@ def two_nexthops():
     case = Traffic("arp-next-hops-share-neighbour", static_core=False)
     case.gateway.routes = f'{{ prefix = "198.51.100.0/24"; port = "core0"; via = "{fr.NEIGHBOUR_IP[CORE]}"; }}'
     ours, mac = fr.GATEWAY_IP[CORE], fr.NEIGHBOUR_MAC[CORE]
-    case.send(CORE, router_arp(CORE, 1, ours))
-    case.receive(CORE, to_router(CORE, 2, ours, mac, fr.NEIGHBOUR_IP[CORE], mac))
+    case.send(CORE, router_arp(CORE, 1, ours), answer_of_router(CORE))
+    case.receive(CORE, question_to_router(CORE), to_router(CORE, 2, ours, mac, fr.NEIGHBOUR_IP[CORE], mac))
     for _ in range(BURST):
         filler = Subscriber(0, 9)
         case.send("cpe0", fr.from_cpe(filler, fr.udp("10.99.0.1", server(CORE))))
@@ -203,5 +275,5 @@ def two_nexthops():
 
 def cases():
     for make in (access_answers, core_answers, refused, flood, learn_cpe, learn_cpe_otherwise, static_stays,
-                 learn_nexthop, two_nexthops):  # fmt: skip
+                 learn_nexthop, two_nexthops, unsolicited, keep_for_cpe, keep_for_nexthop, keep_in_vain):  # fmt: skip
         yield make()

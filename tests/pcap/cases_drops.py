@@ -3,6 +3,7 @@
 
 import struct
 
+from scapy.layers.dhcp import BOOTP, DHCP
 from tests.pcap import frames as fr
 from tests.pcap.frames import Subscriber, server
 from tests.pcap.traffic import Traffic
@@ -93,29 +94,45 @@ def address(mac):
 
 
 def to_others(frame):
-    """The same frame, as a switch floods it: to another host, to all, to the other ports of the gateway."""
+    """The same frame, as a switch floods it: to another host, to the other ports of the gateway."""
     own = frame[:6]
-    macs = ["ff:ff:ff:ff:ff:ff", "01:00:5e:00:00:01", "02:b0:00:00:00:02", *fr.GATEWAY_MAC.values()]
+    macs = ["02:b0:00:00:00:02", *fr.GATEWAY_MAC.values()]
     return [address(mac) + frame[6:] for mac in macs if address(mac) != own]
+
+
+def to_all(frame):
+    """The same frame to all, and to a group."""
+    return [address(mac) + frame[6:] for mac in ("ff:ff:ff:ff:ff:ff", "01:00:5e:00:00:01")]
+
+
+def dhcp_discover(sub):
+    """A CPE that has no address asks for one: RFC 2131."""
+    ask = fr.raw(BOOTP(chaddr=address(sub.mac)) / DHCP(options=[("message-type", "discover"), "end"]))
+    return fr.raw(fr.IP(src="0.0.0.0", dst="255.255.255.255") / fr.UDP(sport=68, dport=67) / fr.Raw(ask))
 
 
 def foreign_macs():
     """RFC 1812 section 5.3.4: a router forwards what is addressed to it."""
     case = Traffic("drop-foreign-mac")
     refuse(case, "cpe0", "classify", "foreign_mac", *to_others(fr.from_cpe(SUB, UP)))
-    refuse(case, CORE, "mpls_down", "foreign_mac", *to_others(fr.from_core(CORE, DOWN, key=SUB.key)))
+    refuse(case, "cpe0", "classify", "group_mac", *to_all(fr.from_cpe(SUB, UP)), *to_all(fr.from_cpe(SUB, dhcp_discover(SUB)))[:1])
+    down = fr.from_core(CORE, DOWN, key=SUB.key)
+    refuse(case, CORE, "mpls_down", "foreign_mac", *to_others(down), *to_all(down))
     return good(case)
 
 
 def foreign_macs_without_labels():
     case = Traffic("drop-foreign-mac-gre", mpls=False)
-    refuse(case, CORE, "gre_down", "foreign_mac", *to_others(fr.from_core(CORE, DOWN, key=SUB.key, stack=())))
+    down = fr.from_core(CORE, DOWN, key=SUB.key, stack=())
+    refuse(case, CORE, "gre_down", "foreign_mac", *to_others(down), *to_all(down))
     return good(case)
 
 
 def foreign_macs_plain():
     case = Traffic("drop-foreign-mac-plain", gre=False, mpls=False)
-    refuse(case, CORE, "find", "foreign_mac", *to_others(fr.from_core(CORE, DOWN, stack=(), with_gre=False)))
+    down = fr.from_core(CORE, DOWN, stack=(), with_gre=False)
+    refuse(case, CORE, "find", "foreign_mac", *to_others(down))
+    refuse(case, CORE, "find", "group_mac", *to_all(down))
     return good(case)
 
 

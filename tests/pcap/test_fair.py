@@ -65,32 +65,51 @@ def parsed(raw):
     return frame if Dot1Q in frame else Ether(raw[:12] + b"\x81\x00" + raw[14:])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_nobody_loses_an_answer(vbng, module_folder, run, kind):
-    question, is_answer, finder = KINDS[kind]
-    folder = module_folder / kind
+def run_gateway(vbng, run, folder, sent):
+    """Run it with those frames by port. Returns frames sent by cpe0, drops by task, and what is wrong with the ledger."""
     folder.mkdir()
-    sent = []
-    for sub in OTHERS:
-        sent += [question(ATTACKER)] * FLOOD + [question(sub)]
     for port in fr.PORTS:
-        write_pcap(folder / f"{port}-in.pcap", sent if port == PORT else [])
-    gateway = Gateway(subscriber_rate=None, mtu={CORE: 600})
+        write_pcap(folder / f"{port}-in.pcap", sent.get(port, []))
+    gateway = Gateway(subscriber_rate=None, keep=None, mtu={CORE: 600})
     (folder / "fair.cfg").write_text(gateway(str(folder)))
     done = run(vbng, "--quiet", "--share-cpus", "--duration", "60ms", "--report", folder / "report.json", folder / "fair.cfg")
     assert done.returncode == 0, done.stderr
-    answers = [frame for frame in map(parsed, read_pcap(folder / f"{PORT}-out.pcap")) if is_answer(frame)]
     report = json.loads((folder / "report.json").read_text())
     drops = {task["name"]: {reason: n for reason, n in task["drops"].items() if n} for task in report["tasks"]}
+    wrong = [] if report["ledger"]["balances"] is True else [f"the ledger does not balance: {report['ledger']}"]
+    return [parsed(frame) for frame in read_pcap(folder / f"{PORT}-out.pcap")], drops, wrong
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nobody_loses_an_answer(vbng, module_folder, run, kind):
+    question, is_answer, finder = KINDS[kind]
+    sent = [frame for sub in OTHERS for frame in [question(ATTACKER)] * FLOOD + [question(sub)]]
+    frames, drops, wrong = run_gateway(vbng, run, module_folder / kind, {PORT: sent})
+    answers = [frame for frame in frames if is_answer(frame)]
     got = {sub.ip: sum(frame.dst == sub.mac for frame in answers) for sub in [ATTACKER, *OTHERS]}
     limited = drops[finder].pop("punt_limited", 0)
 
-    wrong = [f"{ip} has {n} answers" for ip, n in got.items() if ip != ATTACKER.ip and n != 1]
+    wrong += [f"{ip} has {n} answers" for ip, n in got.items() if ip != ATTACKER.ip and n != 1]
     if not 20 <= got[ATTACKER.ip] < FLOOD * len(OTHERS) / 2:
         wrong.append(f"the attacker has {got[ATTACKER.ip]} answers")
     if got[ATTACKER.ip] + limited != FLOOD * len(OTHERS):
         wrong.append(f"{limited} of the attacker's frames were limited, and {got[ATTACKER.ip]} answered")
     wrong += [f"{task} drops {of}" for task, of in drops.items() if of]
-    if report["ledger"]["balances"] is not True:
-        wrong.append(f"the ledger does not balance: {report['ledger']}")
+    nothing(wrong)
+
+
+def test_the_core_takes_nothing_from_subscribers(vbng, module_folder, run):
+    """A station on a link of the core asks without end, before and while subscribers do."""
+    mac, ip = "02:dd:00:00:00:77", "192.0.2.3"
+    flood = fr.pad(fr.ether(fr.BROADCAST, mac, fr.ETH_ARP, fr.arp(1, mac, ip, "00:00:00:00:00:00", fr.GATEWAY_IP[CORE])))
+    others_traffic = [fr.from_cpe(ATTACKER, fr.udp(ATTACKER.ip, fr.server("core1")))] * 3200
+    sent = {CORE: [flood] * 10000, PORT: others_traffic + [who_has(sub) for sub in OTHERS]}
+    frames, drops, wrong = run_gateway(vbng, run, module_folder / "core", sent)
+    answered = [frame.dst for frame in frames if is_arp_reply(frame)]
+    limited = drops["mpls_down"].pop("punt_limited", 0)
+
+    wrong += [f"{sub.ip} has no answer" for sub in OTHERS if sub.mac not in answered]
+    if limited < 5000:
+        wrong.append(f"only {limited} of the flood were limited")
+    wrong += [f"{task} drops {of}" for task, of in drops.items() if of]
     nothing(wrong)

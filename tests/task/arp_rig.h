@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include <rte_cycles.h>
+#include <rte_ip.h>
 
 #include "harness.h"
+#include "tasks/arp/arp.h"
 #include "tasks/task_types.h"
 
 #define BROADCAST  "ffffffffffff"
@@ -74,6 +76,27 @@ static inline bool last_is(const char *hex, uint8_t out_port)
     return same;
 }
 
+/* A packet for the subscriber or next hop without MAC, as qinq_encap and route punt it. */
+static inline struct rte_mbuf *unresolved(uint32_t sub, uint16_t nh, uint8_t port, const char *dst)
+{
+    char hex[256];
+    struct rte_ipv4_hdr *ip;
+    struct rte_mbuf *m;
+
+    snprintf(hex, sizeof(hex),
+             "020000000003 02c000000001 0800 4500001c00004000 4011 0000 14000001 %s "
+             "0001000200080000",
+             dst);
+    m = punted(hex, CORE0, PUNT_NO_MAC);
+    ip = rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, 14);
+    ip->hdr_checksum = rte_ipv4_cksum(ip);
+    meta_set_subscriber(m, sub);
+    meta_set_nexthop(m, nh);
+    meta_set_out_port(m, port);
+    meta_set_punt(m, PUNT_NO_MAC);
+    return m;
+}
+
 static inline uint64_t figure(const char *name)
 {
     for (unsigned i = 0; task_arp.stat_names[i] != NULL; i++)
@@ -81,6 +104,17 @@ static inline uint64_t figure(const char *name)
             return task_arp.stat(rig_task(r), i);
     CU_FAIL_FATAL("no such figure");
     return 0;
+}
+
+/* The neighbour that NH_NO_MAC leads to is asked for its MAC, and answers. */
+static inline void teach_nexthop(void)
+{
+    CU_ASSERT_STRING_EQUAL(rig_fate(r, unresolved(0, NH_NO_MAC, CORE0, "18000001")),
+                           "ended 2 times");
+    CU_ASSERT_STRING_EQUAL(fate("020000000003 02c000000009" REPLY
+                                "02c000000009 c6336409 020000000003 c6336401",
+                                CORE0),
+                           "consumed");
 }
 
 #endif

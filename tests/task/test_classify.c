@@ -251,7 +251,7 @@ static void foreign_macs(void)
     }
     f = good;
     memset(f.b, 0xff, 6);
-    FATE(r, frame_mbuf(&f, CPE0), "drop foreign_mac");
+    FATE(r, frame_mbuf(&f, CPE0), "drop group_mac");
     f = good;
     memset(f.b + 6, 0xa2, 6);
     FATE(r, frame_mbuf(&f, CPE0), "to");

@@ -15,11 +15,11 @@
 #include "tasks/arp/instance.h"
 
 #define FIRST_TICK  (2 * TICKS_PER_S + 2) /* ASK_GAP and more, so that tick 0 is long ago */
-#define FLUSH_EVERY 16                    /* packets: one may become a drop and two requests */
-#define PORT_BURST  128                   /* punted at once from a core port: a part of a ring */
+#define FLUSH_EVERY 4   /* packets: one may become a reply, two requests and ARP_KEEP others */
+#define PORT_BURST  128 /* punted at once from a core port: a part of a ring */
 
 enum { PCP_DSCP, PCP_ZERO };
-enum { ARG_AGE, ARG_ARP_RATE, ARG_ICMP_RATE, ARG_SUBSCRIBER_RATE, ARG_PCP, N_ARGS };
+enum { ARG_AGE, ARG_ARP_RATE, ARG_ICMP_RATE, ARG_SUBSCRIBER_RATE, ARG_KEEP, ARG_PCP, N_ARGS };
 
 static const char *const pcps[] = {[PCP_DSCP] = "dscp", [PCP_ZERO] = "zero", NULL};
 
@@ -56,6 +56,14 @@ static const struct task_param params[N_ARGS] = {
                                      "ends, those that are too big, and those for an unknown MAC. "
                                      "Others are dropped where they are found (punt_limited), "
                                      "before they cost anybody else anything."},
+    [ARG_KEEP] = {.name = "keep",
+                  .type = PARAM_COUNT,
+                  .def = "3",
+                  .max = ARP_KEEP,
+                  .help = "packets that are kept of each neighbour whose MAC is asked for",
+                  .more =
+                      "The latest; for 32 neighbours at a time, and for three seconds. Those to "
+                      "the core need the output route."},
     [ARG_PCP] = {.name = "pcp",
                  .type = PARAM_ENUM,
                  .def = "dscp",
@@ -71,12 +79,20 @@ static const struct task_drop drops[N_DROPS] = {
                           "None, or give the port that address."},
     [DROP_ARP_MALFORMED] = {"arp_malformed", "ARP that breaks RFC 826",
                             "Find who sends it: a broken device."},
+    [DROP_ARP_OWN_MAC] = {"arp_own_mac", "ARP from a sender that claims a MAC of the gateway's",
+                          "Look for a loop in the network behind the port, or stop the sender."},
     [DROP_ARP_RATE] = {"arp_rate_limited",
                        "More ARP a second from all subscribers, or from the core, than arp_rate",
                        RATE "arp_rate."},
     [DROP_ARP_SPOOFED] = {"arp_spoofed",
                           "ARP from an address that is not the sender's, or is the gateway's",
                           "Correct the subscriber's ipv4, or stop it."},
+    [DROP_ARP_UNSOLICITED] =
+        {"arp_unsolicited",
+         "ARP that tells the MAC of a next hop, which nobody had asked for: it "
+         "is asked for then",
+         "Normal when a next hop is replaced; else find who claims its "
+         "address."},
     [DROP_ARP_UNTAGGED] = {"arp_untagged", "ARP without the VLAN pair of a subscriber",
                            "Correct the tags of the access network."},
     [DROP_BAD_FRAME] = {"bad_frame", "A frame that the slow path cannot read",
@@ -96,6 +112,9 @@ static const struct task_drop drops[N_DROPS] = {
                         RATE "icmp_rate."},
     [DROP_IP_MALFORMED] = {"ip_malformed", "IPv4 to the gateway that breaks RFC 791",
                            "Find who sends it: a broken device."},
+    [DROP_NO_ANSWER] = {"no_answer",
+                        "It was kept while a MAC was asked for, and no answer came in 3 seconds",
+                        "Is the neighbour up?"},
     [DROP_NO_GATEWAY_ADDRESS] = {"no_gateway_address", "The port has no address to answer from",
                                  "Give the port addresses."},
     [DROP_NO_MTU] = {"no_mtu", "The packet was too big for its way, but no MTU on that is known",
@@ -116,8 +135,10 @@ static const struct task_drop drops[N_DROPS] = {
     [DROP_UNKNOWN_SUBSCRIBER] = {"unknown_subscriber",
                                  "No subscriber has the VLAN pair or the address",
                                  "Add the subscriber, or correct its VLAN pair or address."},
-    [DROP_UNRESOLVED] = {"unresolved", "The MAC on the way is not known: it is asked for by ARP",
-                         "Normal for the first packet; else: is the neighbour up?"},
+    [DROP_UNRESOLVED] = {"unresolved",
+                         "The MAC on the way is not known: it is asked for by ARP, and a later "
+                         "packet is kept, or as many as are kept",
+                         "Normal for a few packets; else: is the neighbour up?"},
     [DROP_UNSUPPORTED] = {"unsupported", "A packet to the gateway that nobody answers", "None."},
 };
 
@@ -218,28 +239,6 @@ static void for_us(struct task *t, struct rte_mbuf *m, const struct arp_frame *f
         task_drop(t, m, DROP_UNSUPPORTED);
 }
 
-/*
- * Drop a packet whose neighbour's MAC is not known, and request that MAC: of the subscriber or of
- * the next hop that the mbuf names, whichever is on the packet's egress port. Where both are,
- * arp_ask_subscriber() and arp_ask_nexthop() skip the one whose MAC is known.
- */
-static void resolve(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
-{
-    const struct arp *a = t->state;
-    const struct subscriber_table *s = a->tables->subscribers;
-    const struct route_table *r = a->tables->routes;
-    uint32_t sub = meta_subscriber(m), nh = meta_nexthop(m), dst = 0;
-    uint8_t port = meta_out_port(m);
-
-    if (f->type == RTE_ETHER_TYPE_IPV4 && f->avail >= sizeof(struct rte_ipv4_hdr))
-        dst = rte_be_to_cpu_32(load32(f->bytes + f->l2_len + 16));
-    if (sub >= 1 && sub <= s->n && s->record[sub].port == port)
-        arp_ask_subscriber(t, sub, dst);
-    if (nh >= 1 && nh <= r->n_nexthops && r->nexthop[nh].port == port)
-        arp_ask_nexthop(t, nh);
-    task_drop(t, m, DROP_UNRESOLVED);
-}
-
 static void handle_one(struct task *t, struct rte_mbuf *m)
 {
     struct arp_frame f;
@@ -253,7 +252,7 @@ static void handle_one(struct task *t, struct rte_mbuf *m)
         for_us(t, m, &f);
         return;
     case PUNT_NO_MAC:
-        resolve(t, m, &f);
+        arp_resolve(t, m, &f);
         return;
     case PUNT_TTL_EXPIRED:
     case PUNT_TOO_BIG:
@@ -295,9 +294,18 @@ static void advance(struct arp *a, uint64_t now)
 
 static uint16_t arp_poll(struct task *t, uint64_t now)
 {
+    uint16_t moved;
+
     advance(t->state, now);
     arp_paths_age(t->state);
-    return t->stopping ? 0 : arp_sweep(t);
+    moved = arp_wait_on(t);
+    task_flush(t);
+    return t->stopping ? moved : moved + arp_sweep(t);
+}
+
+static uint64_t arp_held(const struct task *t)
+{
+    return __atomic_load_n(&((const struct arp *)t->state)->kept, __ATOMIC_RELAXED);
 }
 
 static int arp_init(struct task *t, const struct task_env *env)
@@ -312,6 +320,7 @@ static int arp_init(struct task *t, const struct task_env *env)
     a->tick = FIRST_TICK;
     a->age = (uint32_t)(env->cfg->param[ARG_AGE].u * TICKS_PER_S / NS_PER_S);
     a->refresh = a->age - a->age / 4;
+    a->keep = (uint32_t)env->cfg->param[ARG_KEEP].u;
     a->pcp_from_dscp = env->cfg->param[ARG_PCP].u == PCP_DSCP;
     buckets_init(a, env->cfg->param[ARG_ARP_RATE].u, env->cfg->param[ARG_ICMP_RATE].u);
     share_out(env);
@@ -332,7 +341,9 @@ enum {
     STAT_REQUESTS,
     STAT_NO_MBUF,
     STAT_STATIC_CONFLICTS,
-    STAT_NARROW_TUNNELS
+    STAT_NARROW_TUNNELS,
+    STAT_CPE_CHANGES,
+    STAT_NEXTHOP_CHANGES
 };
 
 static const char *const stat_names[] = {[STAT_LEARNED] = "learned",
@@ -341,13 +352,16 @@ static const char *const stat_names[] = {[STAT_LEARNED] = "learned",
                                          [STAT_NO_MBUF] = "requests_no_mbuf",
                                          [STAT_STATIC_CONFLICTS] = "arp_static_conflict",
                                          [STAT_NARROW_TUNNELS] = "narrow_tunnels",
+                                         [STAT_CPE_CHANGES] = "cpe_mac_changes",
+                                         [STAT_NEXTHOP_CHANGES] = "nexthop_mac_changes",
                                          NULL};
 
 static uint64_t arp_stat(const struct task *t, unsigned i)
 {
     const struct arp *a = t->state;
-    const uint64_t *figure[] = {&a->learned, &a->forgotten,        &a->requests,
-                                &a->no_mbuf, &a->static_conflicts, &a->n_paths};
+    const uint64_t *figure[] = {&a->learned,     &a->forgotten,        &a->requests,
+                                &a->no_mbuf,     &a->static_conflicts, &a->n_paths,
+                                &a->cpe_changes, &a->n_changes};
 
     return __atomic_load_n(figure[i], __ATOMIC_RELAXED);
 }
@@ -397,17 +411,20 @@ const struct task_type task_arp = {
                                                  "port"},
                            [ARP_OUT_ROUTE] = {"route",
                                               "ICMP errors towards the core, which need a "
-                                              "route",
+                                              "route, and packets that were kept",
                                               .gives = FACT_IPV4 | FACT_SUBSCRIBER}},
                .drops = drops,
                .n_drops = N_DROPS,
-               .egress = EGRESS_ALL_PORTS},
+               .egress = EGRESS_ALL_PORTS,
+               .keeps = ARP_WAITS * ARP_KEEP},
     .state_size = sizeof(struct arp),
     .init = arp_init,
     .fini = arp_fini,
     .handle = arp_handle,
     .poll = arp_poll,
     .explain = arp_explain,
+    .held = arp_held,
+    .sends_at_once = true,
     .stat_names = stat_names,
     .stat = arp_stat,
 };

@@ -54,6 +54,10 @@ void arp_nexthops_free(struct arp_nexthops *n);
  */
 int arp_take_nexthops(struct task *t, void *arg);
 
+/** Log MACs of the core that have changed since the last call (*seen, 0 at first). By the main
+ * thread. */
+void arp_log_changes(const struct task *t, uint64_t *seen);
+
 /** Forget what is known of a subscriber who is in no index any more. Runs on the task's core. */
 void arp_forget_subscriber(struct task *t, uint32_t id);
 

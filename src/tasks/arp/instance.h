@@ -7,6 +7,7 @@
  *   arp.c         the type: parameters, drops, dispatch by the reason of the punt, clock, dry run
  *   packets.c     ARP packets received, ARP requests sent, neighbours forgotten
  *   neighbours.c  CPEs and next hops, and what is known of them
+ *   waiting.c     packets that wait for a MAC, and questions that are asked again
  *   icmp.c        echo replies and ICMP errors
  *   paths.c       tunnels that the core is too narrow for
  */
@@ -27,8 +28,10 @@ enum { ARP_OUT_TO, ARP_OUT_ROUTE };
 enum {
     DROP_ARP_FOREIGN,
     DROP_ARP_MALFORMED,
+    DROP_ARP_OWN_MAC,
     DROP_ARP_RATE,
     DROP_ARP_SPOOFED,
+    DROP_ARP_UNSOLICITED,
     DROP_ARP_UNTAGGED,
     DROP_BAD_FRAME,
     DROP_BAD_PORT,
@@ -37,6 +40,7 @@ enum {
     DROP_ICMP_NOT_ALLOWED,
     DROP_ICMP_RATE,
     DROP_IP_MALFORMED,
+    DROP_NO_ANSWER,
     DROP_NO_GATEWAY_ADDRESS,
     DROP_NO_MTU,
     DROP_NO_ROOM,
@@ -53,6 +57,13 @@ enum {
 /* The task's time, which poll() advances, is counted in ticks of 1/64 s and wraps after two years.
  */
 #define TICKS_PER_S 64u
+
+#define ARP_ASK_GAP (TICKS_PER_S + 1) /* ticks between two requests: at least a second */
+
+#define ARP_WAITS 32 /* neighbours that packets may wait for at a time */
+#define ARP_KEEP  8  /* packets of each, at most */
+
+#define ARP_CHANGES 8 /* changes of MACs that are remembered to be logged; a power of two */
 
 #define ARP_SWEEP_SHIFT 16 /* fraction bits of sweep_due and sweep_add */
 
@@ -79,6 +90,28 @@ struct arp_entry {
                                 request */
     uint32_t addr;           /* subscribers: the address that it was learned from, host order */
     bool refreshed;          /* a request was sent because the entry is old */
+    bool in_public;          /* the last request was for anybody: who answers it is believed */
+    uint8_t wait;            /* number of its arp_wait, from 1; 0: none */
+};
+
+/** A neighbour who has been asked for his MAC, and has not answered yet. */
+struct arp_wait {
+    bool is_used;
+    uint8_t side;      /* enum arp_side */
+    uint8_t questions; /* that are left */
+    uint8_t port;      /* of a neighbour of the core */
+    uint32_t who;      /* the subscriber's id, or the neighbour's address (host order) */
+    uint32_t addr;     /* of the subscriber, that is asked for (host order) */
+    uint32_t next;     /* tick of the next question */
+    uint32_t n;
+    struct rte_mbuf *m[ARP_KEEP]; /* the packets that are kept */
+};
+
+/** A MAC of the core that has changed. */
+struct arp_change {
+    uint8_t was[6], is[6];
+    uint8_t port;
+    uint32_t address; /* host order */
 };
 
 /** A neighbour towards the core: all next hops with one port and one address. */
@@ -108,6 +141,8 @@ struct arp {
     uint32_t age, refresh; /* ticks: an entry is forgotten, and asked for again */
     bool pcp_from_dscp;    /* of ICMP to subscribers */
 
+    uint32_t keep; /* packets of each neighbour that wait for its MAC */
+
     FILE *notes; /* in the copy of a dry run: where is noted what would be learned; else NULL */
 
     struct arp_bucket bucket[N_SIDES][N_CLASSES], ask[N_ASKINGS];
@@ -124,8 +159,15 @@ struct arp {
     uint32_t sweep_next;           /* next entry to look at: subscribers, then neighbours */
     uint64_t sweep_due, sweep_add; /* entries to look at now, and more with each tick */
 
+    uint32_t n_waits;
+    struct arp_wait wait[ARP_WAITS];
+    uint64_t kept; /* packets in all of wait[]; read by other threads */
+
+    struct arp_change change[ARP_CHANGES]; /* the latest; read by the main thread */
+    uint64_t n_changes;                    /* ever; number i is in change[i % ARP_CHANGES] */
+
     /* figures; read by other threads */
-    uint64_t learned, forgotten, requests, no_mbuf, static_conflicts;
+    uint64_t learned, forgotten, requests, no_mbuf, static_conflicts, cpe_changes;
     uint64_t n_paths; /* that are narrow */
 };
 
@@ -157,6 +199,13 @@ void arp_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
 void arp_ask_subscriber(struct task *t, uint32_t id, uint32_t addr);
 void arp_ask_nexthop(struct task *t, uint32_t id);
 
+/** May a neighbour be asked again? */
+bool arp_may_ask(const struct arp *a, const struct arp_entry *e);
+
+/** Request the MAC of a neighbour: of anybody (ASK_FOR_NEW), or of the one with the MAC that is
+ * known. Returns false where the rate of requests or the pool is exhausted. */
+bool arp_request_neighbour(struct task *t, struct neighbour *nb, enum arp_asking asking);
+
 /** Forget old entries, and request the MACs of those that grow old: a few hundred entries at most.
  * Returns the number of requests sent. */
 uint16_t arp_sweep(struct task *t);
@@ -174,15 +223,42 @@ void arp_neighbours_free(struct arp *a);
 /** The neighbour with that port and address (host order), or NULL. */
 struct neighbour *arp_find_neighbour(const struct arp *a, uint8_t port, uint32_t addr);
 
-/** Learn the MAC of a subscriber, from an address (host order), or of a neighbour. */
+/** Learn the MAC of a subscriber, from an address (host order). */
 void arp_learn_subscriber(struct arp *a, uint32_t id, const uint8_t *mac, uint32_t addr);
-void arp_learn_neighbour(struct arp *a, struct neighbour *nb, const uint8_t *mac);
+
+/**
+ * Learn the MAC of a neighbour, which it claims by ARP. One that is not known yet is believed to
+ * who answers (answers: a reply) a request that is pending. Returns whether it is believed.
+ */
+bool arp_learn_neighbour(struct arp *a, struct neighbour *nb, const uint8_t *mac, bool answers);
 
 /** Write the MAC (NULL: none) into all next hops of a neighbour. */
 void arp_set_neighbour_mac(struct arp *a, const struct neighbour *nb, const uint8_t *mac);
 
 /** The port's address with the longest common prefix with addr (host order); 0: it has none. */
 uint32_t arp_gateway_address(const struct arp *a, unsigned port, uint32_t addr);
+
+/* waiting.c */
+
+/**
+ * Handle a packet whose neighbour's MAC is not known: request that MAC, of the subscriber or of the
+ * next hop that the mbuf names, whichever is on the packet's egress port, and keep the packet until
+ * the answer comes: the latest of each neighbour.
+ */
+void arp_resolve(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
+
+/** Send what waits for a neighbour whose MAC has become known, and ask no more. */
+void arp_answered(struct task *t, const struct arp_entry *e);
+
+/** Somebody claims the address of a neighbour, unasked: ask for it. */
+void arp_doubt(struct task *t, struct neighbour *nb);
+
+/** Ask again who has not answered, and drop what waits in vain; at a stop all of it. Returns how
+ * many neighbours that were. */
+uint16_t arp_wait_on(struct task *t);
+
+/** Drop what waits for a subscriber who is gone, and what he has sent. */
+void arp_forget_waiting(struct task *t, uint32_t id);
 
 /* icmp.c */
 

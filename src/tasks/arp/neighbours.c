@@ -5,11 +5,13 @@
  * known of them, how they are learned, and how control reads and changes them (arp.h).
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <rte_malloc.h>
 
+#include "base/log.h"
 #include "base/units.h"
 #include "tables/mac.h"
 #include "tables/memory.h"
@@ -227,6 +229,8 @@ int arp_neighbours_init(struct arp *a, int socket)
 
 void arp_neighbours_free(struct arp *a)
 {
+    for (unsigned i = 0; i < ARP_WAITS; i++)
+        rte_pktmbuf_free_bulk(a->wait[i].m, a->wait[i].n);
     rte_free(a->subscriber);
     rte_free(a->neighbour);
     rte_free(a->member);
@@ -276,6 +280,7 @@ void arp_learn_subscriber(struct arp *a, uint32_t id, const uint8_t *mac, uint32
         note_learned(a, mac, same);
         return;
     }
+    a->cpe_changes += !same && s->mac_known;
     if (!same) /* not without need: every core reads the line */
         subscriber_set_mac(s, mac);
     a->subscriber[id].addr = addr;
@@ -292,16 +297,41 @@ void arp_set_neighbour_mac(struct arp *a, const struct neighbour *nb, const uint
     }
 }
 
-void arp_learn_neighbour(struct arp *a, struct neighbour *nb, const uint8_t *mac)
+/* Is a question to anybody pending? */
+static bool is_asked_for(const struct arp *a, const struct arp_entry *e)
 {
-    if (a->notes != NULL) {
-        const struct nexthop *nh = &a->tables->routes->nexthop[a->member[nb->first]];
+    return e->in_public && a->tick - e->asked <= ARP_ASK_GAP;
+}
 
-        note_learned(a, mac, nh->mac_known && memcmp(nh->eth, mac, 6) == 0);
-        return;
+static void note_change(struct arp *a, const struct neighbour *nb, const uint8_t *was,
+                        const uint8_t *is)
+{
+    struct arp_change *c = &a->change[a->n_changes % ARP_CHANGES];
+
+    memcpy(c->was, was, 6);
+    memcpy(c->is, is, 6);
+    c->port = nb->port;
+    c->address = nb->via;
+    __atomic_store_n(&a->n_changes, a->n_changes + 1, __ATOMIC_RELEASE);
+}
+
+bool arp_learn_neighbour(struct arp *a, struct neighbour *nb, const uint8_t *mac, bool answers)
+{
+    const struct nexthop *nh = &a->tables->routes->nexthop[a->member[nb->first]];
+    bool same = nh->mac_known && memcmp(nh->eth, mac, 6) == 0;
+
+    if (!same && !(answers && is_asked_for(a, &nb->entry)))
+        return false;
+    if (a->notes != NULL) {
+        note_learned(a, mac, same);
+        return true;
     }
+    if (!same && nh->mac_known)
+        note_change(a, nb, nh->eth, mac);
     arp_set_neighbour_mac(a, nb, mac);
+    nb->entry.in_public = false;
     heard(a, &nb->entry);
+    return true;
 }
 
 /* --- control --- */
@@ -319,6 +349,26 @@ static bool read_mac(const uint8_t *record, const uint8_t *known, uint8_t *mac)
 
     memcpy(mac, &word, 6);
     return READ(*known) != 0 && (word & RTE_BE64(UINT64_C(0xffffffffffff0000))) != 0;
+}
+
+void arp_log_changes(const struct task *t, uint64_t *seen)
+{
+    const struct arp *a = t->state;
+    uint64_t n = __atomic_load_n(&a->n_changes, __ATOMIC_ACQUIRE);
+
+    if (n - *seen > ARP_CHANGES)
+        log_warning("%" PRIu64 " MACs of next hops have changed; these are the latest", n - *seen);
+    for (uint64_t i = n - *seen > ARP_CHANGES ? n - ARP_CHANGES : *seen; i < n; i++) {
+        const struct arp_change *c = &a->change[i % ARP_CHANGES];
+        char was[32], is[32];
+
+        format_mac(c->was, was, sizeof(was));
+        format_mac(c->is, is, sizeof(is));
+        log_warning("port %s: next hop %u.%u.%u.%u has the MAC %s now, it had %s",
+                    a->cfg->ports[c->port].name, c->address >> 24, c->address >> 16 & 0xff,
+                    c->address >> 8 & 0xff, c->address & 0xff, is, was);
+    }
+    *seen = n;
 }
 
 static uint32_t age_of(const struct arp *a, const struct arp_entry *e)
@@ -405,6 +455,7 @@ void arp_forget_subscriber(struct task *t, uint32_t id)
 {
     struct arp *a = t->state;
 
+    arp_forget_waiting(t, id);
     subscriber_set_mac(&a->tables->subscribers->record[id], NULL);
     memset(&a->subscriber[id], 0, sizeof(a->subscriber[id]));
 }

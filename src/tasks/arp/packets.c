@@ -11,11 +11,11 @@
 #include "packet/arp.h"
 #include "packet/bytes.h"
 #include "packet/ethernet.h"
+#include "packet/qinq.h"
 #include "tasks/arp/instance.h"
 
-#define ASK_GAP        (TICKS_PER_S + 1) /* ticks between two requests: at least a second */
-#define SWEEP_LOOK_MAX 256u              /* entries looked at in one round of the core */
-#define SWEEP_SEND_MAX (BURST_MAX / 2)   /* requests sent in one round */
+#define SWEEP_LOOK_MAX 256u            /* entries looked at in one round of the core */
+#define SWEEP_SEND_MAX (BURST_MAX / 2) /* requests sent in one round */
 
 static const uint8_t broadcast[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
@@ -38,14 +38,22 @@ static bool is_port_address(const struct arp *a, unsigned port, uint32_t addr)
     return false;
 }
 
-/* Turn a request into its reply: same mbuf, same port, same tags. */
+/* Turn a request into its reply: same mbuf, same port; with the tags of the subscriber's record as
+ * in every frame to him, whatever TPID and priority the request had. */
 static void reply(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
                   struct rte_arp_hdr *arp)
 {
     const struct arp *a = t->state;
-    const uint8_t *ours = a->tables->port_mac[meta_in_port(m)];
+    const struct subscriber_table *s = a->tables->subscribers;
+    uint8_t port = (uint8_t)meta_in_port(m);
+    const uint8_t *ours = a->tables->port_mac[port];
     uint8_t asker[6];
 
+    if (f->l2_len == QINQ_LEN) {
+        uint32_t id = idmap_get(s->by_vlan, subscriber_vlan_key(port, f->svlan, f->cvlan));
+
+        memcpy(f->bytes + ETH_MACS, s->record[id].l2 + ETH_MACS, QINQ_TAGS_LEN);
+    }
     memcpy(asker, &arp->arp_data.arp_sha, 6);
     arp_write(arp, RTE_ARP_OP_REPLY, ours, arp->arp_data.arp_tip, asker, arp->arp_data.arp_sip);
     memcpy(f->bytes, asker, 6);
@@ -67,11 +75,36 @@ static bool is_sane(const struct arp *a, const struct rte_mbuf *m, const struct 
             memcmp(to, a->tables->port_mac[meta_in_port(m)], 6) == 0);
 }
 
+/* Does a sender claim one of the gateway's own MACs? */
+static bool is_own_mac(const struct arp *a, const uint8_t *mac)
+{
+    for (unsigned i = 0; i < a->cfg->n_ports; i++)
+        if (memcmp(a->tables->port_mac[i], mac, 6) == 0)
+            return true;
+    return false;
+}
+
+/* Learn the MAC of a neighbour of the core, who must have been asked for it. An unasked one is
+ * asked then. Returns the reason to drop the packet, which a request that is to be answered
+ * outlives, or -1. */
+static int learn_neighbour(struct task *t, struct neighbour *nb, const struct rte_arp_hdr *arp)
+{
+    bool is_reply = arp->arp_opcode == RTE_BE16(RTE_ARP_OP_REPLY);
+
+    if (arp_learn_neighbour(t->state, nb, arp->arp_data.arp_sha.addr_bytes, is_reply)) {
+        arp_answered(t, &nb->entry);
+        return -1;
+    }
+    arp_doubt(t, nb);
+    return is_reply || arp->arp_data.arp_tip == arp->arp_data.arp_sip ? DROP_ARP_UNSOLICITED : -1;
+}
+
 /* Learn the sender's MAC where the sender's address belongs to it. Returns the reason to drop the
  * packet, or -1; *known: the tables have a place for the sender's MAC. */
-static int learn(struct arp *a, const struct rte_mbuf *m, const struct arp_frame *f,
+static int learn(struct task *t, const struct rte_mbuf *m, const struct arp_frame *f,
                  const struct rte_arp_hdr *arp, bool *known)
 {
+    struct arp *a = t->state;
     const struct subscriber_table *s = a->tables->subscribers;
     const uint8_t *mac = arp->arp_data.arp_sha.addr_bytes;
     uint32_t sender = rte_be_to_cpu_32(arp->arp_data.arp_sip);
@@ -87,9 +120,7 @@ static int learn(struct arp *a, const struct rte_mbuf *m, const struct arp_frame
             return DROP_ARP_SPOOFED;
         nb = arp_find_neighbour(a, port, sender);
         *known = nb != NULL;
-        if (nb != NULL)
-            arp_learn_neighbour(a, nb, mac);
-        return -1;
+        return nb != NULL ? learn_neighbour(t, nb, arp) : -1;
     }
     id = idmap_get(s->by_vlan, subscriber_vlan_key(port, f->svlan, f->cvlan));
     if (id == 0)
@@ -101,6 +132,7 @@ static int learn(struct arp *a, const struct rte_mbuf *m, const struct arp_frame
         return DROP_ARP_SPOOFED;
     *known = true;
     arp_learn_subscriber(a, id, mac, sender);
+    arp_answered(t, &a->subscriber[id]);
     return -1;
 }
 
@@ -108,7 +140,7 @@ void arp_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
 {
     struct arp *a = t->state;
     struct rte_arp_hdr *arp = (struct rte_arp_hdr *)(f->bytes + f->l2_len);
-    bool known, is_request;
+    bool known = false, is_request;
     int why;
 
     if (meta_in_port(m) >= a->cfg->n_ports) {
@@ -124,7 +156,8 @@ void arp_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
         task_drop(t, m, DROP_ARP_MALFORMED);
         return;
     }
-    why = learn(a, m, f, arp, &known);
+    why = is_own_mac(a, arp->arp_data.arp_sha.addr_bytes) ? DROP_ARP_OWN_MAC
+                                                          : learn(t, m, f, arp, &known);
     is_request = arp->arp_opcode == RTE_BE16(RTE_ARP_OP_REQUEST);
     if (why >= 0)
         task_drop(t, m, (unsigned)why);
@@ -183,17 +216,25 @@ static bool request_subscriber(struct task *t, uint32_t id, const uint8_t *to, u
     return send_request(t, to, s->l2, sizeof(s->l2), s->port, target);
 }
 
-static bool request_neighbour(struct task *t, const struct neighbour *nb, const uint8_t *to)
+bool arp_request_neighbour(struct task *t, struct neighbour *nb, enum arp_asking asking)
 {
     const struct arp *a = t->state;
     const struct nexthop *nh = &a->tables->routes->nexthop[a->member[nb->first]];
+    bool in_public = asking == ASK_FOR_NEW || !nh->mac_known;
 
-    return send_request(t, to, nh->eth, sizeof(nh->eth), nb->port, nb->via);
+    if (!send_request(t, in_public ? broadcast : nh->eth, nh->eth, sizeof(nh->eth), nb->port,
+                      nb->via))
+        return false;
+    if (a->notes == NULL) {
+        nb->entry.asked = a->tick;
+        nb->entry.in_public = in_public;
+    }
+    return true;
 }
 
-static bool may_ask(const struct arp *a, const struct arp_entry *e)
+bool arp_may_ask(const struct arp *a, const struct arp_entry *e)
 {
-    return a->tick - e->asked >= ASK_GAP;
+    return a->tick - e->asked >= ARP_ASK_GAP;
 }
 
 /* The address that is asked for is the packet's destination where that is one of the subscriber's,
@@ -204,7 +245,7 @@ void arp_ask_subscriber(struct task *t, uint32_t id, uint32_t addr)
     struct arp_entry *e = &a->subscriber[id];
     const struct subscriber *s = &a->tables->subscribers->record[id];
 
-    if (s->mac_known || !may_ask(a, e))
+    if (s->mac_known || !arp_may_ask(a, e))
         return;
     if (((rte_cpu_to_be_32(addr) ^ s->ipv4) & s->ipv4_mask) != 0)
         addr = rte_be_to_cpu_32(s->ipv4);
@@ -220,8 +261,8 @@ void arp_ask_nexthop(struct task *t, uint32_t id)
     if (a->neighbour_of[id] == UINT32_MAX || a->tables->routes->nexthop[id].mac_known)
         return;
     nb = &a->neighbour[a->neighbour_of[id]];
-    if (may_ask(a, &nb->entry) && request_neighbour(t, nb, broadcast) && a->notes == NULL)
-        nb->entry.asked = a->tick;
+    if (arp_may_ask(a, &nb->entry))
+        arp_request_neighbour(t, nb, ASK_FOR_NEW);
 }
 
 enum verdict { FRESH, ASK_AGAIN, FORGET };
@@ -271,7 +312,7 @@ static bool look_at_neighbour(struct task *t, struct neighbour *nb)
     case FRESH:
         break;
     case ASK_AGAIN:
-        nb->entry.refreshed = request_neighbour(t, nb, nh->eth);
+        nb->entry.refreshed = arp_request_neighbour(t, nb, ASK_FOR_OLD);
         return nb->entry.refreshed;
     case FORGET:
         arp_set_neighbour_mac(a, nb, NULL);
