@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* arp: ARP packets received, who is answered and what they teach. */
-#include <errno.h>
-
-#include <rte_malloc.h>
-
 #include "arp_rig.h"
 
 static void test_request_in_tags(void)
