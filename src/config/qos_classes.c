@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* classes = ( { class; queue; red; pie; }, ... ) of a scheduler: queues, the same for all its
- * subscribers. */
+/* classes = ( { class; queue; red; pie; codel; }, ... ) of a scheduler: queues, the same for all
+ * its subscribers. */
 #include "config/qos_profiles.h"
 
 #define SMALLEST_FRAME 64    /* bytes */
 #define LARGEST_QUEUE  32768 /* packets */
 #define DEFAULT_QUEUE  "5ms"
+#define US             1000
 #define MS             1000000
+#define MOST_ACTIVE    (1u << 20)
 
-enum { CLASS_CLASS, CLASS_QUEUE, CLASS_RED, CLASS_PIE, N_CLASS_KEYS };
+enum { CLASS_CLASS, CLASS_QUEUE, CLASS_RED, CLASS_PIE, CLASS_CODEL, N_CLASS_KEYS };
 
 static const struct key class_keys[N_CLASS_KEYS] = {
     [CLASS_CLASS] = {"class", KEY_ENUM, .choices = qos_class_names, .required = true},
     [CLASS_QUEUE] = {"queue", KEY_OTHER}, /* packets or a time */
     [CLASS_RED] = {"red", KEY_OTHER},
     [CLASS_PIE] = {"pie", KEY_OTHER},
+    [CLASS_CODEL] = {"codel", KEY_OTHER},
 };
 
 /* The highest rate at which a profile lets a class fill its queue. */
@@ -133,6 +136,42 @@ static void read_pie(struct loader *l, const config_setting_t *group, struct cfg
     c->pie_tail = v[PIE_TAIL].setting != NULL ? (uint16_t)v[PIE_TAIL].v.u : c->size;
 }
 
+static void read_codel(struct loader *l, const config_setting_t *group, struct cfg_class *c)
+{
+    enum { CODEL_TARGET, CODEL_INTERVAL, CODEL_ECN, CODEL_ACTIVE, N_KEYS };
+    static const struct key keys[N_KEYS] = {
+        [CODEL_TARGET] = {"target", KEY_DURATION, .def = "5ms", .min = US, .max = 1000ull * MS},
+        [CODEL_INTERVAL] = {"interval", KEY_DURATION, .def = "100ms", .min = MS,
+                            .max = 1000ull * MS},
+        [CODEL_ECN] = {"ecn", KEY_BOOL, .def = "true"},
+        [CODEL_ACTIVE] = {"active", KEY_COUNT, .def = "4K", .min = 1, .max = MOST_ACTIVE},
+    };
+    struct value v[N_KEYS];
+
+    if (!config_setting_is_group(group)) {
+        key_error(l, group, "codel", "expected a group: { target = \"5ms\"; }");
+        return;
+    }
+    if (!read_group(l, group, "FQ-CoDel", keys, N_KEYS, v))
+        return;
+    c->aqm = AQM_CODEL;
+    c->codel_target_us = (uint32_t)(v[CODEL_TARGET].v.u / US);
+    c->codel_interval_us = (uint32_t)(v[CODEL_INTERVAL].v.u / US);
+    c->codel_ecn = v[CODEL_ECN].v.u != 0;
+    c->codel_active = (uint32_t)v[CODEL_ACTIVE].v.u;
+}
+
+/* Report all but the first queue management of a class. */
+static void check_only_one(struct loader *l, const struct value *v)
+{
+    if (v[CLASS_RED].setting != NULL && v[CLASS_PIE].setting != NULL)
+        key_error(l, v[CLASS_PIE].setting, "pie", "this class has RED already");
+    if (v[CLASS_CODEL].setting != NULL &&
+        (v[CLASS_RED].setting != NULL || v[CLASS_PIE].setting != NULL))
+        key_error(l, v[CLASS_CODEL].setting, "codel", "this class has %s already",
+                  v[CLASS_RED].setting != NULL ? "RED" : "PIE");
+}
+
 static void read_class(struct loader *l, const config_setting_t *group, unsigned i, void *ctx)
 {
     struct cfg_scheduler *s = ctx;
@@ -148,12 +187,13 @@ static void read_class(struct loader *l, const config_setting_t *group, unsigned
         return;
     }
     read_queue_length(l, v[CLASS_QUEUE].setting, (unsigned)v[CLASS_CLASS].v.u, s, c);
-    if (v[CLASS_RED].setting != NULL && v[CLASS_PIE].setting != NULL)
-        key_error(l, v[CLASS_PIE].setting, "pie", "this class has RED already");
+    check_only_one(l, v);
     if (v[CLASS_RED].setting != NULL)
         read_red(l, v[CLASS_RED].setting, c);
     if (v[CLASS_PIE].setting != NULL)
         read_pie(l, v[CLASS_PIE].setting, c);
+    if (v[CLASS_CODEL].setting != NULL)
+        read_codel(l, v[CLASS_CODEL].setting, c);
 }
 
 void load_classes(struct loader *l, const config_setting_t *classes, struct cfg_scheduler *s)

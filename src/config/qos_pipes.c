@@ -164,6 +164,8 @@ static void finding_numbers(const struct qos_finding *f, char *buf, size_t len)
     case QOS_SIZE_INVALID:
     case QOS_RED_INVALID:
     case QOS_PIE_INVALID:
+    case QOS_CODEL_INVALID:
+    case QOS_CODEL_UNKNOWN:
         snprintf(buf, len, " (class %s)", qos_class_names[f->class]);
         break;
     default:

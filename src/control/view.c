@@ -40,6 +40,8 @@ static json_t *error_json(const struct shaping_error *e)
 static void add_class(struct sched_class *sum, const struct sched_class *c)
 {
     sum->cleared += READ(c->cleared);
+    sum->late += READ(c->late);
+    sum->marked += READ(c->marked);
     sum->sent +=
         READ(c->sent); /* before accepted, so that no packet is sent that was not accepted */
     sum->accepted += READ(c->accepted);
@@ -50,7 +52,7 @@ static void add_class(struct sched_class *sum, const struct sched_class *c)
 
 static uint64_t waiting(const struct sched_class *c)
 {
-    uint64_t left = c->sent + c->cleared;
+    uint64_t left = c->sent + c->cleared + c->late;
 
     return c->accepted > left ? c->accepted - left : 0;
 }
@@ -68,10 +70,11 @@ static json_t *classes_json(const struct qos *q, uint32_t first, uint32_t end)
         for (uint32_t i = first; i < end; i++)
             add_class(&sum, sched_class(q->sched, i, k));
         json_object_set_new(all, class_name(k),
-                            json_pack("{s:I, s:I, s:I, s:I, s:I}", "packets", (json_int_t)sum.sent,
-                                      "bytes", (json_int_t)sum.bytes, "waiting",
-                                      (json_int_t)waiting(&sum), "tail", (json_int_t)sum.tail,
-                                      "aqm", (json_int_t)sum.aqm));
+                            json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "packets",
+                                      (json_int_t)sum.sent, "bytes", (json_int_t)sum.bytes,
+                                      "waiting", (json_int_t)waiting(&sum), "tail",
+                                      (json_int_t)sum.tail, "aqm", (json_int_t)sum.aqm, "marked",
+                                      (json_int_t)sum.marked));
     }
     return all;
 }

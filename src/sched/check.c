@@ -38,6 +38,8 @@ const char *qos_problem_text(enum qos_problem p)
             "RED needs 0 < min < max <= 1023, an inverse probability of 1..255 and a "
             "weight of 1..12",
         [QOS_PIE_INVALID] = "PIE needs times above 0 and a tail of 1 to the queue's size",
+        [QOS_CODEL_INVALID] = "FQ-CoDel needs a target above 0 and below its interval",
+        [QOS_CODEL_UNKNOWN] = "librte_sched has no FQ-CoDel: use the wheel, RED or PIE",
         [QOS_AQM_MIXED] = "librte_sched cannot have both RED and PIE in one scheduler",
         [QOS_PIPES_INVALID] = "pipes per subport are not a power of two",
         [QOS_SUBPORTS_INVALID] = "number of subports is not 1..256",
@@ -187,6 +189,9 @@ static void check_queues(struct findings *l, const struct cfg_scheduler *s)
             check_red(l, k, c);
         else if (k->aqm == AQM_PIE)
             check_pie(l, k, c);
+        else if (k->aqm == AQM_CODEL && (k->codel_target_us == 0 || k->codel_active == 0 ||
+                                         k->codel_target_us >= k->codel_interval_us))
+            FIND_ERROR(l, QOS_CODEL_INVALID, .class = c);
     }
     if (!qos_class_used(s, QOS_BE))
         FIND_ERROR(l, QOS_BE_UNUSED, .class = QOS_BE);

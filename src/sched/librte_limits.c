@@ -264,6 +264,9 @@ void librte_check_scheduler(struct findings *l, const struct cfg_scheduler *s)
     }
     if (red && pie)
         FIND_ERROR(l, QOS_AQM_MIXED);
+    for (unsigned c = 0; c < QOS_CLASSES; c++)
+        if (qos_class_used(s, c) && s->class[c].aqm == AQM_CODEL)
+            FIND_ERROR(l, QOS_CODEL_UNKNOWN, .class = c);
 }
 
 /* --- memory --- */

@@ -52,8 +52,8 @@ struct cfg_profile {
 /** What runs a scheduler: vbng's own timing wheel (sched/wheel.h) or DPDK's librte_sched. */
 enum qos_backend { QOS_WHEEL, QOS_LIBRTE_SCHED };
 
-/** What drops before a queue is full: nothing, RED or PIE. */
-enum qos_aqm { AQM_TAIL, AQM_RED, AQM_PIE };
+/** What drops before a queue is full: nothing, RED, PIE or FQ-CoDel. */
+enum qos_aqm { AQM_TAIL, AQM_RED, AQM_PIE, AQM_CODEL };
 
 /** The queues of one class, the same for all subscribers of a scheduler. size 0: the class is not
  * used. */
@@ -65,6 +65,9 @@ struct cfg_class {
     uint16_t red_min, red_max; /* packets */
     uint8_t red_inverse_probability, red_weight_log2;
     uint16_t pie_target_ms, pie_update_ms, pie_max_burst_ms, pie_tail;
+    uint32_t codel_target_us, codel_interval_us;
+    uint32_t codel_active; /* states for queues that hold packets of several flows, at most 2^20 */
+    bool codel_ecn;        /* mark packets of who knows ECN instead of dropping them */
 };
 
 /** A group of subscribers with a rate of its own. */

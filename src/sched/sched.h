@@ -11,8 +11,9 @@
  * An mbuf is of one segment. While it is queued, the scheduler owns its next and tx_offload.
  *
  * A packet names its queue in m->hash.sched.queue_id: pipe * 16 + queue, where pipe counts through
- * all subports (subport * pipes_per_subport + pipe within it). Where the queue has PIE, it says
- * when it came, too: sched_stamp() of stamp.h.
+ * all subports (subport * pipes_per_subport + pipe within it). Where the queue has PIE or
+ * FQ-CoDel, it says when it came, too: sched_stamp() of stamp.h. FQ-CoDel reads its headers, and
+ * may write them.
  */
 #ifndef SCHED_SCHED_H
 #define SCHED_SCHED_H
@@ -38,7 +39,7 @@ struct sched_config {
 /** What a queue has counted since it was last read. */
 struct sched_queue_counters {
     uint64_t packets, bytes; /* taken into the queue */
-    uint64_t tail, aqm;      /* dropped: queue full; by RED or PIE */
+    uint64_t tail, aqm;      /* dropped: queue full; by RED, PIE or FQ-CoDel */
     uint64_t dropped_bytes;
     uint16_t depth; /* packets in the queue now */
 };
@@ -46,21 +47,23 @@ struct sched_queue_counters {
 /**
  * What a class of a subport, all its pipes together, has counted since the start: one cache line.
  * Written by the thread that schedules; any thread may read it with relaxed loads. Packets that
- * wait are accepted - sent - cleared.
+ * wait are accepted - sent - cleared - late.
  */
 struct sched_class {
     uint64_t accepted;  /* packets taken into queues */
     uint64_t sent;      /* packets that have left */
     uint64_t bytes;     /* of them, with the scheduler's overhead */
-    uint64_t tail, aqm; /* packets dropped: queue full; by RED or PIE */
+    uint64_t tail, aqm; /* packets dropped: queue full; by RED, PIE or FQ-CoDel */
     uint64_t cleared;   /* packets that waited and were dropped by sched_clear() */
+    uint64_t late;      /* packets that waited and were dropped by FQ-CoDel: in tail or aqm, too */
+    uint64_t marked;    /* packets in which congestion was marked (RFC 3168) */
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct sched_class) == RTE_CACHE_LINE_SIZE, "one line for each packet");
 
-/** Why packets did not get in, since the start. */
+/** Why packets were dropped, since the start. */
 struct sched_drops {
-    uint64_t tail, red, pie;
+    uint64_t tail, red, pie, codel;
 };
 
 struct sched;
@@ -74,7 +77,8 @@ void sched_free(struct sched *s);
 
 /**
  * Put n packets into their queues. The scheduler takes all of them: what is not accepted is freed
- * and counted. Returns how many were accepted.
+ * and counted. Returns how many were accepted. What FQ-CoDel has accepted may be dropped later, by
+ * this or by a dequeue.
  */
 uint32_t sched_enqueue(struct sched *s, struct rte_mbuf **m, uint32_t n);
 
@@ -113,7 +117,7 @@ int sched_set_subport_rate(struct sched *s, uint32_t subport, uint64_t rate);
 /** Packets that wait in all queues. */
 uint64_t sched_held(const struct sched *s);
 
-/** Why packets were not accepted, all queues together, since the start. */
+/** Why packets were dropped, all queues together, since the start. */
 struct sched_drops sched_drops(const struct sched *s);
 
 /** The counters of a class (0..QOS_CLASSES - 1) of a subport. Both must exist. */

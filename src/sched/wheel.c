@@ -9,6 +9,7 @@
 #include <rte_malloc.h>
 
 #include "base/log.h"
+#include "sched/stamp.h"
 
 #define SUBPORT_SECS  8e-3 /* depth of a subport's bucket: a core may be kept away for so long */
 #define SUBPORT_LEAST 64   /* frames: and at least so deep */
@@ -28,7 +29,7 @@ static void check_rate(struct findings *l, uint64_t clock, uint64_t rate)
 struct layout {
     unsigned queues, classes, aqm_queues; /* of a pipe */
     unsigned aqm_size;                    /* bytes for each of aqm_queues */
-    uint64_t pipe, queue, drops, aqm, cap, ring, subport, profile, total;
+    uint64_t pipe, queue, drops, aqm, fq, cap, ring, subport, profile, total;
 };
 
 /* Give n entries their place at the end, and round up to a line. */
@@ -53,7 +54,7 @@ static struct layout layout_of(const struct cfg_scheduler *s, unsigned max_profi
             continue;
         l.classes++;
         l.queues += queues;
-        if (s->class[c].aqm == AQM_TAIL)
+        if (s->class[c].aqm != AQM_RED && s->class[c].aqm != AQM_PIE)
             continue;
         l.aqm_queues += queues;
         l.aqm_size = RTE_MAX(l.aqm_size, aqm);
@@ -62,6 +63,7 @@ static struct layout layout_of(const struct cfg_scheduler *s, unsigned max_profi
     l.queue = place(&end, pipes * l.queues, sizeof(struct wheel_queue));
     l.drops = place(&end, pipes * (l.queues + (l.queues < QOS_QUEUES)), sizeof(struct wheel_drops));
     l.aqm = place(&end, pipes * l.aqm_queues, l.aqm_size);
+    l.fq = place(&end, fq_states(s), sizeof(struct fq));
     l.cap = place(&end, pipes * l.classes, sizeof(struct bucket));
     l.ring = place(&end, pipes * l.classes, sizeof(uint32_t));
     l.subport = place(&end, s->n_subports, sizeof(struct wheel_subport));
@@ -91,6 +93,21 @@ static uint32_t room_of(const struct cfg_scheduler *s, const struct qos_shape *s
     return (uint32_t)RTE_MAX(bytes, least);
 }
 
+/* The times of CoDel for a shape: the target is no less than a packet and a half take, so that a
+ * slow link can be filled (RFC 8290 section 5.2.1), and the interval grows by as much. */
+static struct codel codel_of(const struct wheel *w, const struct qos_shape *shape, unsigned class)
+{
+    const struct cfg_class *k = &w->shape.class[class];
+    double rate = (double)RTE_MIN(shape->class_rate[class], shape->rate),
+           target = (double)k->codel_target_us * 1e-6,
+           scaled = RTE_MAX(target, 1.5 * 8 * (double)w->frame / rate),
+           interval = (double)k->codel_interval_us * 1e-6 + scaled - target,
+           units = (double)w->hz / (1 << SCHED_STAMP_SHIFT);
+
+    return (struct codel){.target = (uint32_t)(scaled * units) + 1,
+                          .interval = (uint32_t)(interval * units) + 1};
+}
+
 /* Fill a profile from a shape. */
 static void take_profile(struct wheel *w, const struct qos_shape *shape, struct wheel_profile *p)
 {
@@ -99,6 +116,9 @@ static void take_profile(struct wheel *w, const struct qos_shape *shape, struct 
     p->be_turn = w->shape.oversubscription ? w->frame * shape->oversubscription_weight : w->frame;
     for (unsigned q = 0; q < QOS_QUEUES; q++)
         p->room[q] = room_of(&w->shape, shape, qos_class_of(q));
+    for (unsigned c = 0; c < QOS_CLASSES; c++)
+        if (qos_class_used(&w->shape, c) && w->shape.class[c].aqm == AQM_CODEL)
+            p->codel[c] = codel_of(w, shape, c);
     for (unsigned q = 0; q < QOS_BE_QUEUES; q++)
         p->wrr_cost[q] = ((1u << WRR_PLACES) + shape->weight[q] / 2) / shape->weight[q];
     for (unsigned c = 0; c < QOS_CLASSES; c++) {
@@ -175,6 +195,8 @@ static void lay_out(struct wheel *w, const struct layout *l)
     w->pipe = (struct wheel_pipe *)(at + l->pipe);
     w->subport = (struct wheel_subport *)(at + l->subport);
     w->profile = (struct wheel_profile *)(at + l->profile);
+    w->fq = (struct fq *)(at + l->fq);
+    w->n_fq = fq_states(&w->shape);
     w->aqm_size = (uint8_t)l->aqm_size;
     for (unsigned q = 0; q < QOS_QUEUES; q++) {
         const struct cfg_class *k = &w->shape.class[qos_class_of(q)];
@@ -187,8 +209,12 @@ static void lay_out(struct wheel *w, const struct layout *l)
         w->be_others[q] = q < QOS_BE ? 0 : (uint16_t)(WHEEL_BE_BITS & ~(1u << q));
         if (k->size == 0 || k->aqm == AQM_TAIL)
             continue;
-        w->aqm[q] = at + l->aqm + (size_t)aqm++ * w->n_pipes * w->aqm_size;
         w->aqm_queues |= (uint16_t)(1u << q);
+        if (k->aqm == AQM_CODEL) {
+            w->codel |= (uint16_t)(1u << q);
+            continue;
+        }
+        w->aqm[q] = at + l->aqm + (size_t)aqm++ * w->n_pipes * w->aqm_size;
         if (k->aqm == AQM_RED)
             w->red |= (uint16_t)(1u << q);
     }
@@ -228,6 +254,7 @@ static void start(struct wheel *w, const struct sched_config *config, const stru
     w->timers.at = w->now >> TIMERS_SHIFT;
     memset(w->timers.slot, 0xff, sizeof(w->timers.slot));
     lay_out(w, l);
+    fq_start(w);
     for (uint32_t i = 0; i < w->n_pipes; i++)
         w->pipe[i].profile = (uint16_t)w->max_profiles;
     for (uint32_t i = 0; i < w->n_subports; i++)
@@ -262,11 +289,14 @@ static struct sched *wheel_create(const struct sched_config *config)
     return &w->base;
 }
 
-/* Free the packets of a queue, which itself stays as it is. */
-static void free_queue(const struct wheel_queue *q)
+/* Free the packets of a queue, which itself stays as it is but for a state of FQ-CoDel. */
+static void free_queue(struct wheel *w, uint32_t pipe, unsigned queue)
 {
+    const struct wheel_queue *q = &w->queue[queue][pipe];
     struct rte_mbuf *m = wheel_mbuf(q->head), *next;
 
+    if ((w->codel & 1u << queue) != 0)
+        fq_clear(w, pipe, queue);
     for (uint32_t n = wheel_number(q->tail); n > 0; n--, m = next) {
         next = n > 1 ? m->next : NULL;
         m->next = NULL;
@@ -281,7 +311,7 @@ static void wheel_free(struct sched *base)
 
     for (unsigned q = 0; q < QOS_QUEUES; q++)
         for (uint32_t i = 0; w->size[q] != 0 && i < w->n_pipes; i++)
-            free_queue(&w->queue[q][i]);
+            free_queue(w, i, q);
     rte_free(w);
 }
 
@@ -340,10 +370,10 @@ static uint32_t clear_queue(struct wheel *w, uint32_t pipe, unsigned queue)
     struct wheel_queue *q = &w->queue[queue][pipe];
     uint32_t n = wheel_number(q->tail);
 
-    free_queue(q);
+    free_queue(w, pipe, queue);
     memset(q, 0, sizeof(*q));
     memset(&w->drops[queue][pipe], 0, sizeof(w->drops[queue][pipe]));
-    if ((w->aqm_queues & 1u << queue) != 0)
+    if ((w->aqm_queues & ~w->codel & 1u << queue) != 0)
         memset(w->aqm[queue] + (size_t)pipe * w->aqm_size, 0, w->aqm_size);
     sched_class_of(&w->base, pipe >> w->pipe_shift, queue)->cleared += n;
     return n;

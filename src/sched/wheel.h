@@ -22,6 +22,8 @@
  *                line                 first, packets and bytes, counters
  *   aqm[q][p]    16 or 24 bytes       state of RED or PIE                      enqueue; RED also
  *                                                                              dequeue
+ *   fq[i]        22 lines             packets of a queue by flow, and CoDel     both, where more
+ *                                     of each flow; i: in a pool               than one waits
  *   drops[q][p]  24 bytes             drops since they were read               enqueue that drops
  *   cap[c][p]    16 bytes             token bucket of a class with a rate of   dequeue of such a
  *                                     its own                                  class
@@ -80,6 +82,7 @@
 
 #include "sched/backend.h"
 #include "sched/bucket.h"
+#include "sched/fq.h"
 #include "sched/pie.h"
 #include "sched/timers.h"
 
@@ -142,6 +145,7 @@ struct wheel_subport {
 struct wheel_profile {
     uint32_t room[QOS_QUEUES]; /* bytes that a queue may hold, with overhead: the first line, for
                                   enqueue */
+    struct codel codel[QOS_CLASSES];
     struct pace pace;
     int32_t be_turn;                  /* bytes of best effort in a turn */
     uint16_t caps;                    /* bit per class: has a rate of its own */
@@ -166,7 +170,7 @@ struct wheel {
     uint32_t pipe_mask; /* of a pipe's number: its place in its subport */
     uint8_t pipe_shift; /* and beyond it, the subport */
     uint8_t aqm_size;
-    uint16_t red, aqm_queues; /* bit per queue: has RED, has any AQM */
+    uint16_t red, codel, aqm_queues; /* bit per queue: has RED, FQ-CoDel, any AQM */
 
     /* By queue or class; each points to an array by pipe. A queue that is not used has another's
      * array and size 0. */
@@ -190,8 +194,11 @@ struct wheel {
     uint32_t n_profiles, max_profiles;
     struct rte_red_config red_config[QOS_CLASSES];
     struct pie_config pie_config[QOS_CLASSES];
-    uint32_t random;            /* state of a generator, never 0 */
-    struct cfg_scheduler shape; /* a copy, without subports */
+    uint32_t random; /* state of a generator, never 0 */
+    struct fq *fq;   /* the pool of FQ-CoDel's states */
+    uint32_t n_fq;
+    uint32_t fq_oldest, fq_newest; /* of those that hold nothing */
+    struct cfg_scheduler shape;    /* a copy, without subports */
     struct timers timers;
 } __rte_cache_aligned;
 
@@ -205,6 +212,12 @@ uint32_t wheel_enqueue(struct sched *base, struct rte_mbuf **m, uint32_t n);
 uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, uint32_t n);
 
 /* --- what the files of the wheel share --- */
+
+/** The fate of a packet that arrives, or why it is dropped. */
+enum verdict { ACCEPTED, HELD, TAIL, RED, PIE, CODEL };
+
+/** Count a packet that is dropped. */
+void wheel_count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict why);
 
 static inline struct wheel *wheel_of(struct sched *s)
 {

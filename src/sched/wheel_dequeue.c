@@ -306,11 +306,15 @@ static uint32_t choose_subport(struct wheel *w, unsigned class)
 
 /* --- packets --- */
 
-/* Tell RED when a queue runs empty. */
-static void note_empty(struct wheel *w, uint32_t pipe, unsigned queue)
+/* Tell RED when a queue runs empty, and have FQ-CoDel choose the next packet of one that does not.
+ */
+static OUT_OF_LINE void note_departure(struct wheel *w, uint32_t pipe, unsigned queue, bool last)
 {
-    rte_red_mark_queue_empty((struct rte_red *)(w->aqm[queue] + (size_t)pipe * w->aqm_size),
-                             (uint64_t)((double)(w->now - w->start) * w->red_time));
+    if (!last && (w->codel & 1u << queue) != 0)
+        fq_next(w, pipe, queue);
+    else if (last && (w->red & 1u << queue) != 0)
+        rte_red_mark_queue_empty((struct rte_red *)(w->aqm[queue] + (size_t)pipe * w->aqm_size),
+                                 (uint64_t)((double)(w->now - w->start) * w->red_time));
 }
 
 /* Take the first packet, of bytes with overhead, out of a queue. */
@@ -327,8 +331,8 @@ static inline struct rte_mbuf *take(struct wheel *w, uint32_t pipe, struct wheel
     link->next = NULL;
     link->tx_offload = 0;
     p->queued &= (uint16_t) ~((uint32_t)last << queue);
-    if (unlikely((w->red & 1u << queue) != 0) && last)
-        note_empty(w, pipe, queue);
+    if (unlikely((w->aqm_queues & 1u << queue) != 0))
+        note_departure(w, pipe, queue, last);
     return m;
 }
 

@@ -5,8 +5,6 @@
 
 #define BURST 64
 
-enum verdict { ACCEPTED, TAIL, RED, PIE };
-
 /* Tell RED of a packet to a queue that was empty for a while: the packet is always taken, and the
  * average decays. After so short a while that the factor is above 1/2, DPDK shifts by -1 to round
  * it, which is undefined in C: in that case the average is computed here. */
@@ -43,14 +41,17 @@ static bool pie_takes(struct wheel *w, unsigned class, struct pie *pie, const st
     return !pie_drops(c, pie, depth, (uint32_t)q->load, next_random(&w->random));
 }
 
-/* Ask RED or PIE of a queue that has one of them. */
-static enum verdict manage(struct wheel *w, uint32_t pipe, unsigned queue,
-                           const struct wheel_queue *q)
+/* Ask RED or PIE of a queue that has one of them, or let FQ-CoDel hold the packet behind another.
+ */
+static enum verdict manage(struct wheel *w, struct rte_mbuf *m, uint32_t pipe, unsigned queue,
+                           struct wheel_queue *q)
 {
     unsigned class = qos_class_of(queue);
     void *state = w->aqm[queue] + (size_t)pipe * w->aqm_size;
     uint32_t depth = wheel_number(q->tail);
 
+    if ((w->codel & 1u << queue) != 0)
+        return depth > 0 && fq_put(w, m, q) ? HELD : ACCEPTED;
     if ((w->red & 1u << queue) == 0)
         return pie_takes(w, class, state, q) ? ACCEPTED : PIE;
     if (depth > 0)
@@ -76,6 +77,17 @@ static void join_best_effort(struct wheel_pipe *p, unsigned queue, uint32_t othe
         p->wrr[queue - QOS_BE] = least;
 }
 
+/* Count a packet that was taken into its queue q. */
+static inline void count_taken(struct wheel *w, struct wheel_queue *q, uint32_t pipe,
+                               unsigned queue, uint32_t bytes)
+{
+    uint64_t both = (UINT64_C(1) << 32) + bytes + w->overhead;
+    uint64_t overflows = __builtin_add_overflow(q->load, both, &q->load);
+
+    q->bytes += bytes + (overflows << WHEEL_BYTES_BITS);
+    sched_class_of(&w->base, pipe >> w->pipe_shift, queue)->accepted++;
+}
+
 /* Put a packet into its queue q, and its pipe into the ring of its class. */
 static inline enum verdict put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q)
 {
@@ -83,14 +95,24 @@ static inline enum verdict put(struct wheel *w, struct rte_mbuf *m, struct wheel
     unsigned queue = path % QOS_QUEUES, class = qos_class_of(queue);
     struct wheel_pipe *p = &w->pipe[pipe];
     uint32_t depth = wheel_number(q->tail), bytes = m->pkt_len, load = bytes + w->overhead;
+    uint64_t tail;
 
     if (unlikely(depth >= w->size[queue] || bytes > w->mtu ||
-                 (uint32_t)q->load + load > w->profile[p->profile].room[queue]))
-        return TAIL;
+                 (uint32_t)q->load + load > w->profile[p->profile].room[queue])) {
+        if ((w->codel & 1u << queue) == 0 || bytes > w->mtu || !fq_make_room(w, pipe, queue, load))
+            return TAIL;
+        depth = wheel_number(q->tail);
+    }
+    tail = wheel_word(m, depth + 1);
     if (unlikely((w->aqm_queues & 1u << queue) != 0)) {
-        enum verdict v = manage(w, pipe, queue, q);
+        enum verdict v = manage(w, m, pipe, queue, q);
+
+        if (v == HELD)
+            count_taken(w, q, pipe, queue, bytes);
         if (v != ACCEPTED)
             return v;
+        if (depth == 0 && (q->tail & 1) != 0) /* it keeps its state of FQ-CoDel */
+            tail = q->tail + (UINT64_C(1) << 48);
     }
     if (unlikely((p->queued & w->be_others[queue]) != 0) && depth == 0)
         join_best_effort(p, queue, p->queued & w->be_others[queue]);
@@ -99,18 +121,15 @@ static inline enum verdict put(struct wheel *w, struct rte_mbuf *m, struct wheel
     last->next = m;
     last->tx_offload = bytes;
     q->head = depth != 0 ? q->head : wheel_word(m, bytes);
-    q->tail = wheel_word(m, depth + 1);
-    uint64_t overflows = __builtin_add_overflow(q->load, (UINT64_C(1) << 32) + load, &q->load);
-    q->bytes += bytes + (overflows << WHEEL_BYTES_BITS);
-    sched_class_of(&w->base, pipe >> w->pipe_shift, queue)->accepted++;
+    q->tail = tail;
+    count_taken(w, q, pipe, queue, bytes);
     p->queued |= (uint16_t)(1u << queue);
     if (((p->listed & 1u << class) | (p->waits & (WHEEL_SELF_BIT | 1u << class))) == 0)
         wheel_list(w, pipe, p, class);
     return ACCEPTED;
 }
 
-/* Count a packet that was not accepted. */
-static void count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict v)
+void wheel_count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict why)
 {
     uint32_t path = m->hash.sched.queue_id;
     struct wheel_drops *d = &w->drops[path % QOS_QUEUES][path / QOS_QUEUES];
@@ -118,13 +137,15 @@ static void count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict v
         sched_class_of(&w->base, path / QOS_QUEUES >> w->pipe_shift, path % QOS_QUEUES);
 
     w->pipe[path / QOS_QUEUES].dropped++;
-    if (v == TAIL)
+    if (why == TAIL)
         w->dropped.tail++;
-    else if (v == RED)
+    else if (why == RED)
         w->dropped.red++;
-    else
+    else if (why == PIE)
         w->dropped.pie++;
-    if (v == TAIL) {
+    else
+        w->dropped.codel++;
+    if (why == TAIL) {
         d->tail++;
         c->tail++;
     } else {
@@ -157,8 +178,8 @@ static uint32_t enqueue(struct wheel *w, struct rte_mbuf **m, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         enum verdict v = put(w, m[i], queue[i]);
 
-        if (unlikely(v != ACCEPTED)) {
-            count_drop(w, m[i], v);
+        if (unlikely(v > HELD)) {
+            wheel_count_drop(w, m[i], v);
             drop[n_drop++] = m[i];
         }
     }

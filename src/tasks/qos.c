@@ -21,7 +21,7 @@
 
 enum { OUT_TO };
 enum { ARG_SCHEDULER, ARG_DIRECTION, N_ARGS };
-enum { DROP_QUEUE_FULL, DROP_RED, DROP_PIE, DROP_NOT_SHAPED, DROP_TOO_BIG, N_DROPS };
+enum { DROP_QUEUE_FULL, DROP_RED, DROP_PIE, DROP_CODEL, DROP_NOT_SHAPED, DROP_TOO_BIG, N_DROPS };
 
 static const char *const directions[] = {[QOS_UP] = "up", [QOS_DOWN] = "down", NULL};
 
@@ -46,6 +46,8 @@ static const struct task_drop drops[N_DROPS] = {
                   "Normal for who sends more than its profile."},
     [DROP_PIE] = {"pie", "Dropped early by PIE: the queue's delay is too long",
                   "Normal for who sends more than its profile."},
+    [DROP_CODEL] = {"codel", "Dropped by FQ-CoDel: packets of its flow wait for too long",
+                    "Normal for who sends more than its profile without ECN."},
     [DROP_NOT_SHAPED] = {"not_shaped", "The subscriber has no profile in this scheduler",
                          "Give the subscriber one, on a port of the scheduler."},
     [DROP_TOO_BIG] = {"too_big", "Larger than the scheduler's mtu",
@@ -106,6 +108,7 @@ static void count_drops(struct task *t, const struct qos *q)
     t->drops[DROP_QUEUE_FULL] = d.tail;
     t->drops[DROP_RED] = d.red;
     t->drops[DROP_PIE] = d.pie;
+    t->drops[DROP_CODEL] = d.codel;
 }
 
 static inline bool has_profile(const struct qos *q, uint32_t path)
@@ -146,7 +149,7 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         in[k++] = m[i];
     }
     q->owed += k;
-    if (unlikely(sched_enqueue(q->sched, in, k) < k))
+    if (unlikely(sched_enqueue(q->sched, in, k) < k) || q->drops_late)
         count_drops(t, q);
 }
 
@@ -224,6 +227,8 @@ static uint16_t poll(struct task *t, uint64_t now)
         q->paused_until = now + RTE_MIN(took * PAUSE_SHARE, PAUSE_MAX);
     if (n == 0)
         return 0;
+    if (q->drops_late)
+        count_drops(t, q);
     for (uint32_t i = 0; i < n; i++)
         __builtin_prefetch(&q->pipe[meta_path(m[i]) / QOS_QUEUES], 1, 3);
     for (uint32_t i = 0; i < n; i++)
@@ -443,6 +448,8 @@ static int init(struct task *t, const struct task_env *env)
     q->shape = &m->qos.schedulers[env->cfg->param[ARG_SCHEDULER].u];
     q->direction = (enum qos_direction)env->cfg->param[ARG_DIRECTION].u;
     q->tsc_hz = env->tsc_hz;
+    for (unsigned c = 0; c < QOS_CLASSES; c++)
+        q->drops_late |= qos_class_used(q->shape, c) && q->shape->class[c].aqm == AQM_CODEL;
     q->n_pipes = q->shape->n_subports * q->shape->pipes_per_subport;
     rc = allocate(q, env->socket);
     if (rc == 0)

@@ -49,6 +49,10 @@ const struct bench_case bench_cases[] = {
            .best_effort = true),
     BARRED("be: minimal", "classify > qos > tx", "be: bare", 0, 400, MINIMAL, .target = QOS_ENGINE,
            .best_effort = true),
+    CASE("be: task, fq", "task with FQ-CoDel: 7 of 10 packets find another one waiting", "be: task",
+         FQ, .target = QOS_TASK, .best_effort = true),
+    CASE("be: min, fq", "classify > qos > tx with FQ-CoDel", "be: minimal", FQ,
+         .target = QOS_ENGINE, .best_effort = true),
     BARRED("be: BNG", "gateway", "be: bare", 0, 550, BNG, .target = QOS_ENGINE_BOTH,
            .best_effort = true),
     CASE("one: bare", "one class and queue of each subscriber", NULL, LIB_MINIMAL,
@@ -126,7 +130,7 @@ unsigned cases_need_mib(const struct options *o)
     unsigned mib = 384; /* mbufs 160, routes 64, and the rest with room */
 
     for (unsigned i = 0; i < N_GRAPHS; i++)
-        mib += graph_needed(o, i) ? qos_graphs[i].mib + 8 : 0;
+        mib += graph_needed(o, i) ? 2 * qos_graphs[i].mib + 8 : 0; /* pipes for more subscribers */
     return mib;
 }
 

@@ -12,7 +12,7 @@
     "    classes = ( " classes " ); dscp_map = \"queues\"; }; }; };"
 #define STRICT(n, size) "{ class = \"" #n "\"; queue = " size "; }, "
 #define BE(size)        "{ class = \"be\"; queue = " size "; }"
-#define ALL(size)                                                                                  \
+#define STRICT_ALL(size)                                                                           \
     STRICT(0, size)                                                                                \
     STRICT(1, size)                                                                                \
     STRICT(2, size)                                                                                \
@@ -20,7 +20,10 @@
     STRICT(4, size)                                                                                \
     STRICT(5, size)                                                                                \
     STRICT(6, size)                                                                                \
-    STRICT(7, size) STRICT(8, size) STRICT(9, size) STRICT(10, size) STRICT(11, size) BE(size)
+    STRICT(7, size) STRICT(8, size) STRICT(9, size) STRICT(10, size) STRICT(11, size)
+#define ALL(size) STRICT_ALL(size) BE(size)
+#define FQ_ALL(size)                                                                               \
+    STRICT_ALL(size) "{ class = \"be\"; queue = " size "; codel = { active = 32768; }; }"
 #define THREE(size) STRICT(0, size) STRICT(1, size) BE(size)
 
 #define TO_CLASS(dscp, class) "{ dscp = " #dscp "; class = \"" #class "\"; }, "
@@ -94,4 +97,5 @@ const struct qos_graph qos_graphs[N_GRAPHS] = {
     [FEW] = MINIMAL_GRAPH("few-classes", "", WHEEL, THREE("64"), TO_THREE, 30),
     [HALF] = SHAPED_GRAPH("half", WHEEL, "490K", 30),
     [TENTH] = SHAPED_GRAPH("tenth", WHEEL, "98K", 30),
+    [FQ] = MINIMAL_GRAPH("fq", "", WHEEL, FQ_ALL("64"), TO_ALL, 70),
 };

@@ -21,6 +21,7 @@ enum graph_id {
     FEW,
     HALF,
     TENTH,
+    FQ, /* FQ-CoDel in best effort, with a state for each subscriber */
     N_GRAPHS
 };
 

@@ -70,14 +70,14 @@ static void check_classes(const struct bed *b)
         for (unsigned k = 0; k < QOS_CLASSES; k++) {
             const struct sched_class *c = sched_class(b->s, i, k);
 
-            waiting += c->accepted - c->sent - c->cleared;
+            waiting += c->accepted - c->sent - c->cleared - c->late;
             tail += c->tail;
             aqm += c->aqm;
         }
     }
     EXPECT(waiting == sched_held(b->s), "%llu wait", (unsigned long long)waiting);
-    EXPECT(tail == d.tail && aqm == d.red + d.pie, "tail %llu, aqm %llu", (unsigned long long)tail,
-           (unsigned long long)aqm);
+    EXPECT(tail == d.tail && aqm == d.red + d.pie + d.codel, "tail %llu, aqm %llu",
+           (unsigned long long)tail, (unsigned long long)aqm);
 }
 
 void bed_free(struct bed *b)

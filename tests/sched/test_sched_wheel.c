@@ -252,7 +252,8 @@ static void memory(void)
     } c[] = {{1, 1, 1, 1, AQM_TAIL},      {16, 1, 64, 13, AQM_RED},
              {1024, 3, 128, 4, AQM_TAIL}, {4096, 8, 64, 2, AQM_PIE},
              {32768, 1, 64, 4, AQM_RED},  {32768, 1, 1024, 13, AQM_TAIL},
-             {32768, 2, 64, 4, AQM_TAIL}, {1, 256, 32768, 3, AQM_TAIL}};
+             {32768, 2, 64, 4, AQM_TAIL}, {1, 256, 32768, 3, AQM_TAIL},
+             {4096, 8, 64, 2, AQM_CODEL}, {2, 1, 64, 13, AQM_CODEL}};
 
     for (unsigned i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
         static struct cfg_subport subports[256];
@@ -271,7 +272,10 @@ static void memory(void)
                                                            .pie_target_ms = 15,
                                                            .pie_update_ms = 15,
                                                            .pie_max_burst_ms = 150,
-                                                           .pie_tail = 64};
+                                                           .pie_tail = 64,
+                                                           .codel_target_us = 5000,
+                                                           .codel_interval_us = 100000,
+                                                           .codel_active = 4096};
         bed_profile(&b, 10000000, 20000);
         CU_ASSERT_FATAL(bed_create(&b));
         double taken = (double)sched_bytes(b.s), said = (double)qos_sched_bytes(&b.shape, 17);

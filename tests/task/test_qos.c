@@ -184,6 +184,26 @@ static void pie(void)
     active_drops(AQM_PIE, "pie", "red");
 }
 
+/* What FQ-CoDel drops of packets that it had taken is counted like the rest. */
+static void codel(void)
+{
+    struct rig *r;
+
+    qos_model();
+    qos_shape.class[QOS_BE] = (struct cfg_class){.size = 64,
+                                                 .aqm = AQM_CODEL,
+                                                 .codel_target_us = 5000,
+                                                 .codel_interval_us = 100000,
+                                                 .codel_active = 8};
+    r = qos_open();
+    put_numbered(r, path_of(0, BE_QUEUE), 0, 200, 64);
+    CU_ASSERT_EQUAL(rig_drops(r, "queue_full"), 136);
+    CU_ASSERT_EQUAL(rig_drops(r, "codel"), 0);
+    CU_ASSERT_EQUAL(rig_held(r), 64);
+    drain(r);
+    rig_close(r);
+}
+
 static void priorities(void)
 {
     struct rig *r;
@@ -346,6 +366,7 @@ static const struct test tests[] = {
     {"as many as came", as_many_as_came},
     {"RED", red},
     {"PIE", pie},
+    {"drops by FQ-CoDel", codel},
     {"strict priority", priorities},
     {"10,000 profiles: none lost, none reordered", profile_changes},
     {"changes that are refused", refused_changes},

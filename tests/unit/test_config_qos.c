@@ -244,6 +244,23 @@ static void queue_management(void)
     CU_ASSERT_EQUAL(c[QOS_BE].pie_max_burst_ms, 40);
     CU_ASSERT_EQUAL(c[QOS_BE].pie_tail, 100);
     config_free(m);
+    m = load_good(
+        "rate = \"10M\";",
+        "classes = ( { class = \"0\"; codel = { target = \"2ms\"; interval = \"40ms\"; ecn = "
+        "false; active = 16; }; }, { class = \"be\"; queue = 512; codel = { }; } );");
+    c = m->qos.schedulers[0].class;
+    CU_ASSERT_EQUAL(c[0].aqm, AQM_CODEL);
+    CU_ASSERT_EQUAL(c[0].codel_target_us, 2000);
+    CU_ASSERT_EQUAL(c[0].codel_interval_us, 40000);
+    CU_ASSERT_FALSE(c[0].codel_ecn);
+    CU_ASSERT_EQUAL(c[0].codel_active, 16);
+    CU_ASSERT_EQUAL(c[0].hold_ns, 5000000);
+    CU_ASSERT_EQUAL(c[QOS_BE].size, 512);
+    CU_ASSERT_EQUAL(c[QOS_BE].codel_target_us, 5000);
+    CU_ASSERT_EQUAL(c[QOS_BE].codel_interval_us, 100000);
+    CU_ASSERT(c[QOS_BE].codel_ecn);
+    CU_ASSERT_EQUAL(c[QOS_BE].codel_active, 4096);
+    config_free(m);
 }
 
 /* A DSCP map has a table for each direction; a DSCP that no entry names goes to the default queue.

@@ -64,12 +64,12 @@ def _losses(report):
     """[(packets, "task: reason")] of what was lost, most first, without what schedulers drop on purpose."""
     found = [(n, t["name"], reason) for t in report["tasks"] for reason, n in t["drops"].items() if n]
     found += [(p[key], p["name"], key) for p in report["ports"] for key in ("rx_missed", "rx_no_mbuf") if p[key]]
-    return sorted(((n, f"{name}: {reason}") for n, name, reason in found if reason not in ("queue_full", "red", "pie")),
+    return sorted(((n, f"{name}: {reason}") for n, name, reason in found if reason not in ("queue_full", "red", "pie", "codel")),
                   reverse=True)
 
 
 def _shaped(report):
-    return sum(t["drops"].get(r, 0) for t in run.tasks(report, "qos") for r in ("queue_full", "red", "pie"))
+    return sum(t["drops"].get(r, 0) for t in run.tasks(report, "qos") for r in ("queue_full", "red", "pie", "codel"))
 
 
 def _generator_late(report):

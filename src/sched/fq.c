@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sched/fq.h"
+
+#include <math.h>
+
+#include "packet/flow.h"
+#include "sched/stamp.h"
+#include "sched/wheel.h"
+
+enum { NEW, OLD };
+
+#define REMEMBERS                                                                                  \
+    16 /* intervals for which CoDel goes on where it left off (RFC 8289 section 5.5) */
+#define MOST_DROPPED 64 /* packets for one that leaves: after a long pause, many are due */
+
+uint32_t fq_states(const struct cfg_scheduler *s)
+{
+    uint64_t pipes = (uint64_t)s->n_subports * s->pipes_per_subport, n = 0;
+
+    for (unsigned c = 0; c < QOS_CLASSES; c++)
+        if (qos_class_used(s, c) && s->class[c].aqm == AQM_CODEL)
+            n += RTE_MIN(s->class[c].codel_active, pipes * (c == QOS_BE ? QOS_BE_QUEUES : 1));
+    return (uint32_t)n;
+}
+
+/* --- the pool: a list of states that hold nothing --- */
+
+static void add_idle(struct wheel *w, uint32_t i)
+{
+    struct fq *f = &w->fq[i];
+
+    f->older = w->fq_newest;
+    f->newer = FQ_NOBODY;
+    *(w->fq_newest != FQ_NOBODY ? &w->fq[w->fq_newest].newer : &w->fq_oldest) = i;
+    w->fq_newest = i;
+}
+
+static void remove_idle(struct wheel *w, struct fq *f)
+{
+    *(f->older != FQ_NOBODY ? &w->fq[f->older].newer : &w->fq_oldest) = f->newer;
+    *(f->newer != FQ_NOBODY ? &w->fq[f->newer].older : &w->fq_newest) = f->older;
+}
+
+void fq_start(struct wheel *w)
+{
+    w->fq_oldest = w->fq_newest = FQ_NOBODY;
+    for (uint32_t i = 0; i < w->n_fq; i++) {
+        w->fq[i].owner = FQ_NOBODY;
+        add_idle(w, i);
+    }
+}
+
+static bool has_state(const struct wheel_queue *q)
+{
+    return (q->tail & 1) != 0;
+}
+
+static struct fq *state_of(const struct wheel *w, const struct wheel_queue *q)
+{
+    return &w->fq[(q->tail & WHEEL_POINTER) >> 1];
+}
+
+/* Take a state from its queue, which holds one packet at most. */
+static void detach(struct wheel *w, struct fq *f)
+{
+    struct wheel_queue *q = &w->queue[f->owner % QOS_QUEUES][f->owner / QOS_QUEUES];
+
+    q->tail = wheel_word(wheel_mbuf(q->head), wheel_number(q->tail));
+    f->owner = FQ_NOBODY;
+}
+
+/* Give a queue of one packet the state that has been unused for longest. Returns NULL if all are in
+ * use. */
+static struct fq *attach(struct wheel *w, struct wheel_queue *q, uint32_t owner)
+{
+    uint32_t i = w->fq_oldest;
+    struct fq *f = &w->fq[i];
+
+    if (i == FQ_NOBODY)
+        return NULL;
+    if (f->owner != FQ_NOBODY)
+        detach(w, f);
+    f->owner = owner;
+    f->known = f->listed = 0;
+    f->head[NEW] = f->head[OLD] = FQ_NONE;
+    q->tail = ((uint64_t)i << 1 | 1) | (uint64_t)wheel_number(q->tail) << 48;
+    return f;
+}
+
+/* --- flows --- */
+
+/* Bits of the flows that have a tag. */
+static uint32_t with_tag(const struct fq *f, uint16_t tag)
+{
+    uint32_t bits = 0;
+
+#pragma GCC unroll 32
+    for (unsigned i = 0; i < FQ_FLOWS; i++)
+        bits |= (uint32_t)(f->tag[i] == tag) << i;
+    return bits & f->known;
+}
+
+/* Append a flow to a list. */
+static void list(struct fq *f, unsigned which, uint8_t i)
+{
+    f->flow[i].next = FQ_NONE;
+    *(f->head[which] != FQ_NONE ? &f->flow[f->tail[which]].next : &f->head[which]) = i;
+    f->tail[which] = i;
+}
+
+/* Find the flow of a tag. One that is not known takes the place of one that holds nothing; where
+ * there is none, both share it. */
+static unsigned find(struct fq *f, uint16_t tag)
+{
+    uint32_t same = with_tag(f, tag), unused = ~f->listed;
+    unsigned i;
+
+    if (likely(same != 0))
+        return (unsigned)__builtin_ctz(same);
+    if (unused == 0)
+        return tag % FQ_FLOWS;
+    i = (unsigned)__builtin_ctz((unused & ~f->known) != 0 ? unused & ~f->known : unused);
+    f->flow[i] = (struct fq_flow){0};
+    f->tag[i] = tag;
+    f->known |= 1u << i;
+    return i;
+}
+
+/* Take the first packet out of a flow. */
+static struct rte_mbuf *pop(const struct wheel *w, struct fq *f, struct fq_flow *flow)
+{
+    struct rte_mbuf *m = wheel_mbuf(flow->head);
+
+    flow->bytes -= wheel_number(flow->head) + w->overhead;
+    if (wheel_number(flow->tail) > 1) {
+        flow->head = wheel_word(m->next, (uint32_t)m->tx_offload);
+        m->next = NULL;
+        m->tx_offload = 0;
+    }
+    flow->tail -= UINT64_C(1) << 48;
+    f->packets--;
+    return m;
+}
+
+bool fq_put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q)
+{
+    uint32_t path = m->hash.sched.queue_id, n;
+    struct fq *f = has_state(q)                 ? state_of(w, q)
+                   : wheel_number(q->tail) == 1 ? attach(w, q, path)
+                                                : NULL;
+    struct fq_flow *flow;
+    unsigned i;
+
+    if (unlikely(f == NULL))
+        return false;
+    i = find(f, flow_of(rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_data_len(m)));
+    flow = &f->flow[i];
+    if (f->packets++ == 0)
+        remove_idle(w, f);
+    if ((f->listed & 1u << i) == 0) {
+        f->listed |= 1u << i;
+        flow->deficit = w->frame;
+        list(f, NEW, (uint8_t)i);
+    }
+    n = wheel_number(flow->tail);
+    if (n != 0) {
+        struct rte_mbuf *last = wheel_mbuf(flow->tail);
+        last->next = m;
+        last->tx_offload = m->pkt_len;
+    } else {
+        flow->head = wheel_word(m, m->pkt_len);
+    }
+    flow->tail = wheel_word(m, n + 1);
+    flow->bytes += m->pkt_len + w->overhead;
+    q->tail += UINT64_C(1) << 48;
+    return true;
+}
+
+/* --- drops --- */
+
+/* Drop a packet that was taken out of its flow. */
+static void lose(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q, enum verdict why)
+{
+    uint32_t path = m->hash.sched.queue_id;
+
+    q->tail -= UINT64_C(1) << 48;
+    q->load -= m->pkt_len + w->overhead;
+    wheel_count_drop(w, m, why);
+    sched_class_of(&w->base, path / QOS_QUEUES >> w->pipe_shift, path % QOS_QUEUES)->late++;
+    sched_count_sent(&w->base, 1);
+    rte_pktmbuf_free(m);
+}
+
+static struct fq_flow *fattest(struct fq *f)
+{
+    struct fq_flow *most = NULL;
+
+    for (uint32_t left = f->listed; left != 0; left &= left - 1) {
+        struct fq_flow *flow = &f->flow[__builtin_ctz(left)];
+
+        if (wheel_number(flow->tail) > 0 && (most == NULL || flow->bytes > most->bytes))
+            most = flow;
+    }
+    return most;
+}
+
+bool fq_make_room(struct wheel *w, uint32_t pipe, unsigned queue, uint32_t load)
+{
+    struct wheel_queue *q = &w->queue[queue][pipe];
+    uint32_t room = w->profile[w->pipe[pipe].profile].room[queue];
+    struct fq *f;
+
+    if (!has_state(q) || load > room)
+        return false;
+    f = state_of(w, q);
+    while (wheel_number(q->tail) >= w->size[queue] || (uint32_t)q->load + load > room) {
+        if (f->packets == 0)
+            return false;
+        lose(w, pop(w, f, fattest(f)), q, TAIL);
+        if (f->packets == 0)
+            add_idle(w, (uint32_t)(f - w->fq));
+    }
+    return true;
+}
+
+/* --- CoDel --- */
+
+/* Is a time at or after another? At most 2^31 units apart. */
+static bool is_due(uint32_t now, uint32_t time)
+{
+    return (int32_t)(now - time) >= 0;
+}
+
+/* The time of the next drop. */
+static uint32_t after(const struct codel *c, uint32_t time, uint16_t count)
+{
+    return time + (uint32_t)((float)c->interval / sqrtf((float)count));
+}
+
+/* Has a packet, which was just taken out of its flow, or those before it, waited for too long? */
+static bool is_late(struct wheel *w, struct fq_flow *flow, const struct codel *c,
+                    const struct rte_mbuf *m, uint32_t now)
+{
+    if (likely(sched_age(m, w->now) < c->target || flow->bytes <= (uint32_t)w->frame)) {
+        flow->above = 0;
+        return false;
+    }
+    if (flow->above == 0) {
+        flow->above = (now + c->interval) | 1;
+        return false;
+    }
+    return is_due(now, flow->above);
+}
+
+/* Mark a packet, if its class marks and its sender knows of that. */
+static bool mark(struct wheel *w, struct rte_mbuf *m)
+{
+    uint32_t path = m->hash.sched.queue_id;
+
+    if (!w->shape.class[qos_class_of(path % QOS_QUEUES)].codel_ecn ||
+        !flow_mark_ce(rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_data_len(m)))
+        return false;
+    sched_class_of(&w->base, path / QOS_QUEUES >> w->pipe_shift, path % QOS_QUEUES)->marked++;
+    return true;
+}
+
+/* Begin to drop: with as many as the last time, where that is not long ago. */
+static void begin(struct fq_flow *flow, const struct codel *c, uint32_t now)
+{
+    uint16_t more = (uint16_t)(flow->count - flow->last_count);
+
+    flow->dropping = true;
+    flow->count = more > 1 && !is_due(now, flow->drop_next + REMEMBERS * c->interval) ? more : 1;
+    flow->drop_next = after(c, now, flow->count);
+    flow->last_count = flow->count;
+}
+
+/* The next packet of a flow that holds some; CoDel may drop those before it, but never the last. */
+static struct rte_mbuf *codel(struct wheel *w, struct fq *f, struct fq_flow *flow,
+                              const struct codel *c, struct wheel_queue *q)
+{
+    uint32_t now = (uint32_t)(w->now >> SCHED_STAMP_SHIFT);
+    struct rte_mbuf *m = pop(w, f, flow);
+    bool late = is_late(w, flow, c, m, now);
+
+    if (likely(!late)) {
+        flow->dropping = false;
+        return m;
+    }
+    if (!flow->dropping) {
+        bool marked = mark(w, m);
+
+        begin(flow, c, now);
+        if (marked)
+            return m;
+        lose(w, m, q, CODEL);
+        m = pop(w, f, flow);
+        is_late(w, flow, c, m, now);
+        return m;
+    }
+    for (unsigned n = 0; n < MOST_DROPPED && late && is_due(now, flow->drop_next); n++) {
+        flow->count += flow->count < UINT16_MAX;
+        flow->drop_next = after(c, flow->drop_next, flow->count);
+        if (mark(w, m))
+            return m;
+        lose(w, m, q, CODEL);
+        m = pop(w, f, flow);
+        late = is_late(w, flow, c, m, now);
+    }
+    flow->dropping = late;
+    return m;
+}
+
+/* --- turns --- */
+
+/* Take the flow at the head of a list out of it. */
+static unsigned unlist(struct fq *f, unsigned which)
+{
+    unsigned i = f->head[which];
+
+    f->head[which] = f->flow[i].next;
+    return i;
+}
+
+/* The flow whose turn it is: deficit round robin, new flows first (RFC 8290 section 4.2). */
+static struct fq_flow *choose(struct fq *f, int32_t quantum)
+{
+    for (;;) {
+        unsigned which = f->head[NEW] != FQ_NONE ? NEW : OLD, i = f->head[which];
+        struct fq_flow *flow = &f->flow[i];
+
+        if (flow->deficit <= 0) {
+            flow->deficit += quantum;
+            list(f, OLD, (uint8_t)unlist(f, which));
+        } else if (wheel_number(flow->tail) > 0) {
+            return flow;
+        } else {
+            unlist(f, which);
+            if (which == NEW && f->head[OLD] != FQ_NONE)
+                list(f, OLD, (uint8_t)i);
+            else
+                f->listed &= ~(1u << i);
+        }
+    }
+}
+
+void fq_next(struct wheel *w, uint32_t pipe, unsigned queue)
+{
+    struct wheel_queue *q = &w->queue[queue][pipe];
+    const struct wheel_profile *p = &w->profile[w->pipe[pipe].profile];
+    struct fq_flow *flow;
+    struct rte_mbuf *m;
+    struct fq *f;
+
+    if (unlikely(!has_state(q)))
+        return;
+    f = state_of(w, q);
+    flow = choose(f, w->frame);
+    m = codel(w, f, flow, &p->codel[qos_class_of(queue)], q);
+    flow->deficit -= (int32_t)(m->pkt_len + w->overhead);
+    q->head = wheel_word(m, m->pkt_len);
+    if (f->packets == 0)
+        add_idle(w, (uint32_t)(f - w->fq));
+}
+
+void fq_clear(struct wheel *w, uint32_t pipe, unsigned queue)
+{
+    struct wheel_queue *q = &w->queue[queue][pipe];
+    struct fq *f;
+
+    if (!has_state(q))
+        return;
+    f = state_of(w, q);
+    if (f->packets > 0)
+        add_idle(w, (uint32_t)(f - w->fq));
+    for (; f->packets > 0; q->tail -= UINT64_C(1) << 48)
+        rte_pktmbuf_free(pop(w, f, fattest(f)));
+    detach(w, f);
+}
