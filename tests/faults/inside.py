@@ -103,13 +103,16 @@ def port_down(ctx, sockets):
 
 
 def teach(sockets):
-    """A CPE and a next hop ask the gateway for its MAC, and so tell theirs."""
-    sub = fr.Subscriber(0, 1)
-    question = fr.arp(1, sub.mac, sub.ip, "00:00:00:00:00:00", fr.GATEWAY_IP["cpe0"])
+    """A CPE asks the gateway for its MAC, and so tells its own; a next hop is asked then for what it claims, and answers."""
+    sub, nobody = fr.Subscriber(0, 1), "00:00:00:00:00:00"
+    question = fr.arp(1, sub.mac, sub.ip, nobody, fr.GATEWAY_IP["cpe0"])
     sockets["cpe0"].send(fr.pad(fr.tagged(fr.BROADCAST, sub.mac, sub, question, fr.ETH_ARP)))
-    mac, ip = fr.NEIGHBOUR_MAC["core0"], fr.NEIGHBOUR_IP["core0"]
-    question = fr.arp(1, mac, ip, "00:00:00:00:00:00", fr.GATEWAY_IP["core0"])
-    sockets["core0"].send(fr.pad(fr.ether(fr.BROADCAST, mac, fr.ETH_ARP, question)))
+    core, mac, ip = sockets["core0"], fr.NEIGHBOUR_MAC["core0"], fr.NEIGHBOUR_IP["core0"]
+    our_mac, our_ip = fr.GATEWAY_MAC["core0"], fr.GATEWAY_IP["core0"]
+    core.send(fr.pad(fr.ether(fr.BROADCAST, mac, fr.ETH_ARP, fr.arp(1, mac, ip, nobody, our_ip))))
+    asked = fr.pad(fr.ether(fr.BROADCAST, our_mac, fr.ETH_ARP, fr.arp(1, our_mac, our_ip, nobody, ip)))
+    if count(core, [asked], 3) == 1:
+        core.send(fr.pad(fr.ether(our_mac, mac, fr.ETH_ARP, fr.arp(2, mac, ip, our_mac, our_ip))))
 
 
 def wait_for_saved(path, words):
