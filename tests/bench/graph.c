@@ -29,6 +29,7 @@ static void write_config(FILE *f, const struct graph_text *text)
     fprintf(f, "  { name = \"core\"; device = \"net_null1\"; mac = \"" GATEWAY_MAC_TEXT "\";\n",
             1 + WIRE_CORE);
     fprintf(f, "    addresses = [\"192.0.2.1\"]; } );\n");
+    fprintf(f, "max_subscribers = %u; max_routes = %u;\n", N_SUBSCRIBERS, N_ROUTES);
     fprintf(f,
             "subscribers = ( { port = \"access\"; svlan = \"%u-%u\"; cvlan = \"%u-%u\"; "
             "ipv4 = \"10.0.0.0/%d\"; gre_key = \"0-%u\"; %s} );\n",

@@ -59,6 +59,21 @@ def test_no_warning(vbng, run, folder):
         assert words not in answer.stderr
 
 
+@pytest.mark.parametrize("text, line, sign", [
+    ('ports = (\n  { name = "a"; },\n  { name = "b"; },\n);\n', 3, ")"),
+    ('tasks = ( { name = "a"; to = ["b", "c",]; } );\n', 1, "]"),
+], ids=["list", "array"])
+def test_a_trailing_comma(vbng, run, folder, text, line, sign):
+    """An error with the remedy, unless libconfig allows it, as it does from 1.7 on."""
+    path = os.path.join(folder, "t.cfg")
+    with open(path, "w") as f:
+        f.write(text)
+    answer = run(vbng, "--check", path)
+    if "syntax error" not in answer.stderr:
+        pytest.skip("this libconfig allows a comma at the end of a list")
+    assert f"t.cfg:{line}: error: syntax error: nothing follows the last ',' before '{sign}': remove the comma" in answer.stderr
+
+
 @pytest.mark.parametrize("arguments, words", [
     (("a.cfg", "b.cfg"), "two configurations, 'a.cfg' and 'b.cfg': expected one"),
     ((), "which configuration? expected vbng [options] FILE"),

@@ -3,6 +3,7 @@
 they really look."""
 
 import json
+import re
 
 import pytest
 
@@ -110,4 +111,5 @@ def test_pictures_are_shown():
 
 @pytest.mark.parametrize("index, path", SHOWN, ids=[f"{path.stem}-{index}" for index, path in SHOWN])
 def test_picture_is_true(plan, index, path):
-    assert BLOCKS[index] == picture(plan(path, "text")), "doc/plan.md differs: tests/config/pictures.py writes its pictures anew"
+    shown, true = (re.sub(r"[0-9.]+ MiB", "... MiB", text) for text in (BLOCKS[index], picture(plan(path, "text"))))  # it is DPDK's, too
+    assert shown == true, "doc/plan.md differs: tests/config/pictures.py writes its pictures anew"

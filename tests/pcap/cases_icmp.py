@@ -117,6 +117,7 @@ def nobody_here():
     """The gateway has no ports and no protocols but ICMP (RFC 1122 section 3.2.2.1): what a traceroute to it ends with."""
     case = Traffic("icmp-port-unreachable", params=PLENTY)
     case.any_order = True
+    case.dissect = False  # payloads that are not of their protocol
     for sub in (SUB, Subscriber(1, 5)):
         for port in fr.PORTS:
             for ttl in (1, 64):

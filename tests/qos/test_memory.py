@@ -18,7 +18,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 MIB = 1024 * 1024
 WITHIN = 0.05
 CONFIGURATION = """
-name = "memory"; memory = "no-huge";
+name = "memory"; memory = "no-huge"; max_subscribers = {pipes};
 pools = {{ default = {{ mbufs = "16K"; overcommit = true; }}; }};
 ports = (
     {{ name = "in"; device = "wire:in"; }}, {{ name = "out"; device = "wire:out"; on_full = "wait"; }},
@@ -57,7 +57,7 @@ def write(folder, name, pipes, classes, more="", backend="wheel"):
     with open(path, "w") as f:
         f.write(CONFIGURATION.format(
             template=os.path.join(TOP, "pkt_templates/cpe0.tmpl"),
-            svlans=pipes // 256, profile='profile = "p";' if with_qos else "",
+            pipes=pipes, svlans=pipes // 256, profile='profile = "p";' if with_qos else "",
             qos=QOS.format(classes=classes, more=more, backend=backend) if with_qos else "",
             scheduler='scheduler = "s";' if with_qos else "", next="qos" if with_qos else "out",
             task='{ name = "qos"; type = "qos"; scheduler = "s"; direction = "up"; to = "out"; },' if with_qos else "",

@@ -17,7 +17,7 @@ from vbnglab.lab.telemetry import RUN_DIRS, SOCKET, Telemetry, Unreachable
 from vbnglab.web import state as web_state
 
 DIFF = pathlib.Path(__file__).with_name("example-task.diff")
-PARTS = ("meson.build", "meson_options.txt", "src", "tools", "cfg", "pkt_templates", "doc")  # what is built, and tools/manual
+PARTS = ("meson.build", "meson_options.txt", "src", "tools", "cfg", "pkt_templates", "doc", "README.md")  # what is built, and tools/manual
 CONFIG = """name = "example"; idle = "sleep";
 tasks = ( { name = "gen"; type = "gen"; template = "cpe0.tmpl"; rate = "10kpps"; to = "ex"; },
           { name = "ex"; type = "example"; every = 10; to = "sink"; },

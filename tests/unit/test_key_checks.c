@@ -112,13 +112,14 @@ static void overlaps(void)
         k.l = &l;
         check_subscribers(&k);
         CU_ASSERT(strncmp(message(), cases[i].text, len) == 0);
-        CU_ASSERT_STRING_EQUAL(message() + len, "first");
+        CU_ASSERT(strncmp(message() + len, "first (", strlen("first (")) == 0); /* whose follows */
         CU_ASSERT_STRING_EQUAL(diags.list[0].loc.file, "second");
         l = request("");
         k = (struct subscriber_check){&l, &list[1], 1, place, holder, &list[0]};
         check_subscribers(&k);
         CU_ASSERT(strncmp(message(), cases[i].text, len - strlen("at ")) == 0);
-        CU_ASSERT_STRING_EQUAL(message() + len - strlen("at "), "added while running");
+        CU_ASSERT(strncmp(message() + len - strlen("at "), "added while running (",
+                          strlen("added while running (")) == 0);
     }
 }
 

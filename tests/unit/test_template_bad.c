@@ -197,7 +197,7 @@ static void bad_files(void)
     diag_free(&d);
     CU_ASSERT_PTR_NULL(template_load("/tmp", NULL, &d));
     CU_ASSERT_EQUAL_FATAL(d.n, 1);
-    CU_ASSERT_STRING_EQUAL(d.list[0].text, "cannot be read: Is a directory");
+    CU_ASSERT_STRING_EQUAL(d.list[0].text, "cannot be opened: is a folder: expected a file");
     diag_free(&d);
     template_free(NULL);
 }

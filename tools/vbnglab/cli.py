@@ -74,7 +74,9 @@ def main(words=None):
     args.more = more or []
     args.command_line = ["vbng-lab", *words]
     try:
-        return args.run(args)
+        status = args.run(args)
+        sys.stdout.flush()  # here, where a pipe that is closed is no traceback
+        return status
     except Failure as e:
         print(f"{args.parser.prog}: {e}", file=sys.stderr)
         return e.status

@@ -124,10 +124,11 @@ static const struct task_drop drops[N_DROPS] = {
     [DROP_NO_ROUTE_OUTPUT] = {"no_route_output",
                               "An answer that needs a route, and no task to look for it",
                               "Connect the output route."},
-    [DROP_NO_TUNNEL] = {"no_tunnel",
-                        "\"Fragmentation needed\" about a packet that no tunnel of the gateway has "
-                        "sent",
-                        "Find who forges it, if there are many."},
+    [DROP_NO_TUNNEL] =
+        {"no_tunnel",
+         "ICMP \"fragmentation needed\" about a packet that no tunnel of the gateway "
+         "has sent",
+         "Find who forges it, if there are many."},
     [DROP_NOT_FOR_US] = {"not_for_us", "For an address that is not the gateway's",
                          "Correct the links to the task."},
     [DROP_NOT_PUNTED] = {"not_punted", "Came to the slow path without a reason",

@@ -6,6 +6,7 @@
   curl 'localhost:9791/metrics?subscribers=1'   with the series of each subscriber
 """
 
+import inspect
 import sys
 
 from ..lab.options import add_telemetry
@@ -19,7 +20,7 @@ DEFAULT_PORT = 9791
 
 def configure(p):
     """Its options."""
-    p.description = __doc__
+    p.description = inspect.cleandoc(__doc__)  # which Python 3.13 does by itself
     add_telemetry(p)
     add_listen(p, DEFAULT_PORT)
     p.add_argument("--once", action="store_true", help="print the metrics and end")

@@ -5,6 +5,7 @@
   ssh -L 9792:127.0.0.1:9792 HOST       to see it from elsewhere
 """
 
+import inspect
 import threading
 
 from ..lab.options import add_telemetry, between
@@ -18,7 +19,7 @@ DEFAULT_PORT = 9792
 
 def configure(p):
     """Its options."""
-    p.description = __doc__
+    p.description = inspect.cleandoc(__doc__)  # which Python 3.13 does by itself
     add_telemetry(p)
     add_listen(p, DEFAULT_PORT)
     p.add_argument("--interval", type=between(0.1, 60), default=1.0, metavar="SECONDS", help="time between two readings (default: %(default)s)")
