@@ -11,7 +11,8 @@ enum { NEW, OLD };
 
 #define REMEMBERS                                                                                  \
     16 /* intervals for which CoDel goes on where it left off (RFC 8289 section 5.5) */
-#define MOST_DROPPED 64 /* packets for one that leaves: after a long pause, many are due */
+#define MOST_LOOKED_AT 8  /* words of 64 states, until a queue is told that there is none */
+#define MOST_DROPPED   64 /* packets for one that leaves: after a long pause, many are due */
 
 uint32_t fq_states(const struct cfg_scheduler *s)
 {
@@ -23,31 +24,46 @@ uint32_t fq_states(const struct cfg_scheduler *s)
     return (uint32_t)n;
 }
 
-/* --- the pool: a list of states that hold nothing --- */
+/* --- the pool: a bit says of each state whether it holds packets --- */
 
-static void add_idle(struct wheel *w, uint32_t i)
+static void set_busy(struct wheel *w, const struct fq *f)
 {
-    struct fq *f = &w->fq[i];
+    uint32_t i = (uint32_t)(f - w->fq);
 
-    f->older = w->fq_newest;
-    f->newer = FQ_NOBODY;
-    *(w->fq_newest != FQ_NOBODY ? &w->fq[w->fq_newest].newer : &w->fq_oldest) = i;
-    w->fq_newest = i;
+    w->fq_busy[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-static void remove_idle(struct wheel *w, struct fq *f)
+static void set_idle(struct wheel *w, const struct fq *f)
 {
-    *(f->older != FQ_NOBODY ? &w->fq[f->older].newer : &w->fq_oldest) = f->newer;
-    *(f->newer != FQ_NOBODY ? &w->fq[f->newer].older : &w->fq_newest) = f->older;
+    uint32_t i = (uint32_t)(f - w->fq);
+
+    w->fq_busy[i / 64] &= ~(UINT64_C(1) << i % 64);
+}
+
+/* The next state around that holds nothing, or FQ_NOBODY if there is none among some hundred. */
+static uint32_t next_idle(struct wheel *w)
+{
+    uint32_t words = FQ_WORDS(w->n_fq), word = w->fq_hand / 64;
+    uint64_t idle = ~w->fq_busy[word] & UINT64_MAX << w->fq_hand % 64;
+
+    for (uint32_t n = 0; idle == 0; n++) {
+        if (n == MOST_LOOKED_AT)
+            return FQ_NOBODY;
+        word = word + 1 < words ? word + 1 : 0;
+        idle = ~w->fq_busy[word];
+        w->fq_hand = word * 64;
+    }
+    word = word * 64 + (uint32_t)__builtin_ctzll(idle);
+    w->fq_hand = word + 1 < w->n_fq ? word + 1 : 0;
+    return word;
 }
 
 void fq_start(struct wheel *w)
 {
-    w->fq_oldest = w->fq_newest = FQ_NOBODY;
-    for (uint32_t i = 0; i < w->n_fq; i++) {
+    for (uint32_t i = 0; i < w->n_fq; i++)
         w->fq[i].owner = FQ_NOBODY;
-        add_idle(w, i);
-    }
+    for (uint32_t i = w->n_fq; i < FQ_WORDS(w->n_fq) * 64; i++) /* there is no such state */
+        w->fq_busy[i / 64] |= UINT64_C(1) << i % 64;
 }
 
 static bool has_state(const struct wheel_queue *q)
@@ -69,11 +85,10 @@ static void detach(struct wheel *w, struct fq *f)
     f->owner = FQ_NOBODY;
 }
 
-/* Give a queue of one packet the state that has been unused for longest. Returns NULL if all are in
- * use. */
+/* Give a queue of one packet a state that holds nothing. Returns NULL if none is found. */
 static struct fq *attach(struct wheel *w, struct wheel_queue *q, uint32_t owner)
 {
-    uint32_t i = w->fq_oldest;
+    uint32_t i = next_idle(w);
     struct fq *f = &w->fq[i];
 
     if (i == FQ_NOBODY)
@@ -89,10 +104,18 @@ static struct fq *attach(struct wheel *w, struct wheel_queue *q, uint32_t owner)
 
 /* --- flows --- */
 
-/* Bits of the flows that have a tag. */
+/* Bits of the flows that have a tag. Places are given away from the lowest on, so the upper half is
+ * seldom known. */
 static uint32_t with_tag(const struct fq *f, uint16_t tag)
 {
     uint32_t bits = 0;
+
+    if (likely(f->known >> FQ_FLOWS / 2 == 0)) {
+#pragma GCC unroll 16
+        for (unsigned i = 0; i < FQ_FLOWS / 2; i++)
+            bits |= (uint32_t)(f->tag[i] == tag) << i;
+        return bits & f->known;
+    }
 
 #pragma GCC unroll 32
     for (unsigned i = 0; i < FQ_FLOWS; i++)
@@ -156,7 +179,7 @@ bool fq_put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q)
     i = find(f, flow_of(rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_data_len(m)));
     flow = &f->flow[i];
     if (f->packets++ == 0)
-        remove_idle(w, f);
+        set_busy(w, f);
     if ((f->listed & 1u << i) == 0) {
         f->listed |= 1u << i;
         flow->deficit = w->frame;
@@ -218,7 +241,7 @@ bool fq_make_room(struct wheel *w, uint32_t pipe, unsigned queue, uint32_t load)
             return false;
         lose(w, pop(w, f, fattest(f)), q, TAIL);
         if (f->packets == 0)
-            add_idle(w, (uint32_t)(f - w->fq));
+            set_idle(w, f);
     }
     return true;
 }
@@ -360,7 +383,35 @@ void fq_next(struct wheel *w, uint32_t pipe, unsigned queue)
     flow->deficit -= (int32_t)(m->pkt_len + w->overhead);
     q->head = wheel_word(m, m->pkt_len);
     if (f->packets == 0)
-        add_idle(w, (uint32_t)(f - w->fq));
+        set_idle(w, f);
+}
+
+void fq_fetch_states(const struct wheel *w, struct wheel_queue *const *q, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const struct fq *f = state_of(w, q[i]);
+
+        if (!has_state(q[i]) || wheel_number(q[i]->tail) == 0)
+            continue;
+        rte_prefetch0_write(f);
+        rte_prefetch0_write(&f->flow[0]);
+    }
+}
+
+void fq_fetch_packets(const struct wheel *w, struct wheel_queue *const *q, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const struct fq *f = state_of(w, q[i]);
+        const struct fq_flow *flow;
+
+        if (!has_state(q[i]) || f->packets == 0)
+            continue;
+        flow = &f->flow[f->head[f->head[NEW] != FQ_NONE ? NEW : OLD]];
+        if (wheel_number(flow->tail) == 0)
+            continue;
+        rte_prefetch0_write(wheel_mbuf(flow->head));
+        rte_prefetch0_write(&wheel_mbuf(flow->head)->next);
+    }
 }
 
 void fq_clear(struct wheel *w, uint32_t pipe, unsigned queue)
@@ -372,7 +423,7 @@ void fq_clear(struct wheel *w, uint32_t pipe, unsigned queue)
         return;
     f = state_of(w, q);
     if (f->packets > 0)
-        add_idle(w, (uint32_t)(f - w->fq));
+        set_idle(w, f);
     for (; f->packets > 0; q->tail -= UINT64_C(1) << 48)
         rte_pktmbuf_free(pop(w, f, fattest(f)));
     detach(w, f);

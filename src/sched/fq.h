@@ -6,7 +6,7 @@
  * pipe knows its length. A second one makes the queue take a state from a pool, in which those
  * behind the first wait by flow. CoDel looks at a packet when it becomes the first, a packet's time
  * before it leaves. A state that holds nothing stays with its queue, which may need its memory of
- * drops again, until another queue takes it, the longest unused first. Where all states hold
+ * drops again, until another queue takes it, in turn. Where all states hold
  * packets, a queue is an ordinary one until it holds one packet at most.
  *
  * A queue's tail names its state: number of the state * 2 + 1, where a pointer would be even.
@@ -20,9 +20,10 @@
 
 #include <rte_common.h>
 
-#define FQ_FLOWS  32
-#define FQ_NONE   UINT8_MAX  /* no flow */
-#define FQ_NOBODY UINT32_MAX /* no queue, no state */
+#define FQ_FLOWS    32
+#define FQ_WORDS(n) (((n) + 63) / 64) /* of bits, one for each state */
+#define FQ_NONE     UINT8_MAX         /* no flow */
+#define FQ_NOBODY   UINT32_MAX        /* no queue, no state */
 
 struct wheel;
 struct wheel_queue;
@@ -47,16 +48,15 @@ struct fq_flow {
     uint8_t next; /* in its list */
 };
 
-/** The state of a queue. */
+/** The state of a queue. One flow touches the first line and its own. */
 struct fq {
-    uint16_t tag[FQ_FLOWS];   /* by which packets find their flow */
     uint32_t known;           /* bit per flow: its tag and its CoDel are valid */
     uint32_t listed;          /* bit per flow: in a list */
     uint32_t packets;         /* in all flows */
     uint32_t owner;           /* pipe * 16 + queue, or FQ_NOBODY */
-    uint32_t older, newer;    /* states that hold nothing, either */
     uint8_t head[2], tail[2]; /* lists: new flows, old flows */
-    struct fq_flow flow[FQ_FLOWS];
+    uint16_t tag[FQ_FLOWS];   /* by which packets find their flow */
+    struct fq_flow flow[FQ_FLOWS] __rte_cache_aligned;
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct fq) <= 2048, "for each active subscriber");
@@ -78,6 +78,12 @@ bool fq_make_room(struct wheel *w, uint32_t pipe, unsigned queue, uint32_t load)
 
 /** Choose the first packet of a queue whose first has left, and which holds more. */
 void fq_next(struct wheel *w, uint32_t pipe, unsigned queue);
+
+/** Prefetch the states of so many queues, which are in the cache. */
+void fq_fetch_states(const struct wheel *w, struct wheel_queue *const *q, uint32_t n);
+
+/** Prefetch the packets that become the first of so many queues, whose states are in the cache. */
+void fq_fetch_packets(const struct wheel *w, struct wheel_queue *const *q, uint32_t n);
 
 /** Free what waits behind the first of a queue, and give its state back. */
 void fq_clear(struct wheel *w, uint32_t pipe, unsigned queue);

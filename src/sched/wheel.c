@@ -29,7 +29,7 @@ static void check_rate(struct findings *l, uint64_t clock, uint64_t rate)
 struct layout {
     unsigned queues, classes, aqm_queues; /* of a pipe */
     unsigned aqm_size;                    /* bytes for each of aqm_queues */
-    uint64_t pipe, queue, drops, aqm, fq, cap, ring, subport, profile, total;
+    uint64_t pipe, queue, drops, aqm, fq, fq_busy, cap, ring, subport, profile, total;
 };
 
 /* Give n entries their place at the end, and round up to a line. */
@@ -64,6 +64,7 @@ static struct layout layout_of(const struct cfg_scheduler *s, unsigned max_profi
     l.drops = place(&end, pipes * (l.queues + (l.queues < QOS_QUEUES)), sizeof(struct wheel_drops));
     l.aqm = place(&end, pipes * l.aqm_queues, l.aqm_size);
     l.fq = place(&end, fq_states(s), sizeof(struct fq));
+    l.fq_busy = place(&end, FQ_WORDS(fq_states(s)), sizeof(uint64_t));
     l.cap = place(&end, pipes * l.classes, sizeof(struct bucket));
     l.ring = place(&end, pipes * l.classes, sizeof(uint32_t));
     l.subport = place(&end, s->n_subports, sizeof(struct wheel_subport));
@@ -196,6 +197,7 @@ static void lay_out(struct wheel *w, const struct layout *l)
     w->subport = (struct wheel_subport *)(at + l->subport);
     w->profile = (struct wheel_profile *)(at + l->profile);
     w->fq = (struct fq *)(at + l->fq);
+    w->fq_busy = (uint64_t *)(at + l->fq_busy);
     w->n_fq = fq_states(&w->shape);
     w->aqm_size = (uint8_t)l->aqm_size;
     for (unsigned q = 0; q < QOS_QUEUES; q++) {

@@ -197,8 +197,9 @@ struct wheel {
     uint32_t random; /* state of a generator, never 0 */
     struct fq *fq;   /* the pool of FQ-CoDel's states */
     uint32_t n_fq;
-    uint32_t fq_oldest, fq_newest; /* of those that hold nothing */
-    struct cfg_scheduler shape;    /* a copy, without subports */
+    uint32_t fq_hand;           /* the state that is given away next, if it holds nothing */
+    uint64_t *fq_busy;          /* bit per state: holds packets */
+    struct cfg_scheduler shape; /* a copy, without subports */
     struct timers timers;
 } __rte_cache_aligned;
 

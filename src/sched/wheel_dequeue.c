@@ -87,7 +87,7 @@ static inline void look_ahead(const struct wheel *w, uint32_t most, struct ahead
 /* Prefetch what serving up to n packets will touch: pipes, then queues, then packets. */
 static OUT_OF_LINE void fetch(const struct wheel *w, uint32_t n)
 {
-    const struct wheel_queue *queue[LOOK_AHEAD];
+    struct wheel_queue *queue[LOOK_AHEAD];
     struct ahead a;
 
     look_ahead(w, RTE_MIN(n, (uint32_t)LOOK_AHEAD), &a);
@@ -103,6 +103,10 @@ static OUT_OF_LINE void fetch(const struct wheel *w, uint32_t n)
 
         rte_prefetch0_write(m);
         rte_prefetch0_write(wheel_number(queue[i]->tail) > 1 ? &m->next : &w->nobody.next);
+    }
+    if (unlikely(w->codel != 0)) {
+        fq_fetch_states(w, queue, a.n);
+        fq_fetch_packets(w, queue, a.n);
     }
 }
 

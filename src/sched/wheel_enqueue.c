@@ -173,8 +173,11 @@ static uint32_t enqueue(struct wheel *w, struct rte_mbuf **m, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         uint64_t tail = queue[i]->tail;
 
-        rte_prefetch0_write(wheel_number(tail) != 0 ? &wheel_mbuf(tail)->next : &w->nobody.next);
+        rte_prefetch0_write(wheel_number(tail) != 0 && (tail & 1) == 0 ? &wheel_mbuf(tail)->next
+                                                                       : &w->nobody.next);
     }
+    if (unlikely(w->codel != 0))
+        fq_fetch_states(w, queue, n);
     for (uint32_t i = 0; i < n; i++) {
         enum verdict v = put(w, m[i], queue[i]);
 
