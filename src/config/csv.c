@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/input.h"
 #include "config/subscribers.h"
 
 /* Subscribers as a CSV file: a header line with the names of the columns, then one per line. */
@@ -193,36 +192,12 @@ static void tell_the_rest(const struct csv *c)
                        k == WRONG_COUNT ? "number of fields" : subscriber_keys[k].name);
 }
 
-/* The whole file with a NUL behind it, or NULL with the reason in *why. */
-static char *read_all(const char *path, size_t *size, const char **why)
-{
-    FILE *f = input_open(path, why);
-    size_t room = 1 << 16, n = 0;
-    char *text = NULL;
-
-    if (f == NULL)
-        return NULL;
-    do {
-        room *= 2;
-        text = grow(text, room, 1);
-        n += fread(text + n, 1, room - 1 - n, f);
-    } while (n == room - 1);
-    *why = ferror(f) ? strerror(errno) : NULL;
-    fclose(f);
-    text[n] = '\0';
-    *size = n;
-    if (*why == NULL)
-        return text;
-    free(text);
-    return NULL;
-}
-
 void load_csv(struct loader *l, const char *path, struct loc at, const char *named)
 {
     struct csv c = {.l = l};
     const char *why;
     size_t size;
-    char *text = read_all(path, &size, &why);
+    char *text = read_whole(path, &size, &why);
 
     if (text == NULL) {
         diag_error(l->d, at, "key 'csv': value '%s': cannot read %s: %s", named, path, why);

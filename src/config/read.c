@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/input.h"
 #include "config/keys.h"
 #include "config/syntax.h"
 
@@ -39,6 +40,29 @@ static void *must_have(void *p)
 void *grow(void *p, size_t n, size_t size)
 {
     return must_have(reallocarray(p, n > 0 ? n : 1, size));
+}
+
+char *read_whole(const char *path, size_t *size, const char **why)
+{
+    FILE *f = input_open(path, why);
+    size_t room = 1 << 14, n = 0;
+    char *text = NULL;
+
+    if (f == NULL)
+        return NULL;
+    do {
+        room *= 2;
+        text = grow(text, room, 1);
+        n += fread(text + n, 1, room - 1 - n, f);
+    } while (n == room - 1);
+    *why = ferror(f) ? strerror(errno) : NULL;
+    fclose(f);
+    text[n] = '\0';
+    *size = n;
+    if (*why == NULL)
+        return text;
+    free(text);
+    return NULL;
 }
 
 /* Hand a string to the model, which frees it. */

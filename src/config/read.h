@@ -119,6 +119,12 @@ const char *included_file(struct loader *l, const char *top, const char *file);
  * on. */
 void *grow(void *p, size_t n, size_t size);
 
+/**
+ * Read a plain file whole (base/input.h). Returns its text with a NUL behind its *size bytes, to be
+ * freed, or NULL with the reason in *why. Aborts without memory.
+ */
+char *read_whole(const char *path, size_t *size, const char **why);
+
 /** Make room for one more element of an array that doubles whenever its length is a power of
  * two. */
 #define GROW_ONE(array, n)                                                                         \

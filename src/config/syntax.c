@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/input.h"
-
 #define MAX_DEPTH 10 /* of includes, as libconfig has it */
 #define INCLUDE   "@include"
 #define SHOWN     24 /* bytes of what stood near a mistake */
@@ -47,34 +45,12 @@ struct reader {
 
 /* --- files --- */
 
-/* The whole file with a NUL behind it, or NULL with the reason in *why. */
-static char *read_text(const char *path, const char **why)
-{
-    FILE *f = input_open(path, why);
-    size_t room = 1 << 14, n = 0;
-    char *text = NULL;
-
-    if (f == NULL)
-        return NULL;
-    do {
-        room *= 2;
-        text = grow(text, room, 1);
-        n += fread(text + n, 1, room - 1 - n, f);
-    } while (n == room - 1);
-    *why = ferror(f) ? strerror(errno) : NULL;
-    fclose(f);
-    text[n] = '\0';
-    if (*why == NULL)
-        return text;
-    free(text);
-    return NULL;
-}
-
 /* Go on with a file. at: the line that includes it, or the file itself. */
 static void enter(struct reader *r, const char *path, struct loc at, const char *named)
 {
     const char *why;
-    char *text = read_text(path, &why);
+    size_t size;
+    char *text = read_whole(path, &size, &why);
 
     if (text == NULL) {
         r->rc = -EINVAL;
