@@ -56,7 +56,7 @@ struct fq {
     uint32_t owner;           /* pipe * 16 + queue, or FQ_NOBODY */
     uint8_t head[2], tail[2]; /* lists: new flows, old flows */
     uint16_t tag[FQ_FLOWS];   /* by which packets find their flow */
-    struct fq_flow flow[FQ_FLOWS] __rte_cache_aligned;
+    _Alignas(RTE_CACHE_LINE_SIZE) struct fq_flow flow[FQ_FLOWS];
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct fq) <= 2048, "for each active subscriber");
