@@ -57,6 +57,8 @@ rule "a source has at most 500 lines" "$(find src -name '*.[ch]' -exec wc -l {} 
 rule "no shell is built from a string" "$(grep -nE '\b(system|popen|execl[pe]?)\(' $code
     grep -nE 'shell ?= ?True|os\.(system|popen)|getoutput\(|create_subprocess_shell' $scripts | grep -v style/run.sh)"
 rule "the folders of Python modules are named once, in tests/meson.build" "$(grep -nE '\bsys\.path\b' $scripts | grep -v style/run.sh)"
+rule "tools/test --help names every suite" "$(grep -ohE "suite: '[a-z0-9]+'" -r tests --include=meson.build | cut -d"'" -f2 | sort -u |
+    grep -vxFf <(tools/test --help | tr -cs 'a-z0-9' '\n'))"
 rule "no unfinished marks" "$(grep -nwE 'TODO|FIXME|XXX|HACK' $code $scripts | grep -v style/run.sh)"
 
 echo "$passed passed, $failed failed"
