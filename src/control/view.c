@@ -37,7 +37,7 @@ static json_t *error_json(const struct shaping_error *e)
 
 #define READ(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
 
-static void add_class(struct sched_class *sum, const struct sched_class *c)
+void class_add(struct sched_class *sum, const struct sched_class *c)
 {
     sum->cleared += READ(c->cleared);
     sum->late += READ(c->late);
@@ -50,7 +50,7 @@ static void add_class(struct sched_class *sum, const struct sched_class *c)
     sum->aqm += READ(c->aqm);
 }
 
-static uint64_t waiting(const struct sched_class *c)
+uint64_t class_waiting(const struct sched_class *c)
 {
     uint64_t left = c->sent + c->cleared + c->late;
 
@@ -68,11 +68,11 @@ static json_t *classes_json(const struct qos *q, uint32_t first, uint32_t end)
         if (q->shape->class[k].size == 0)
             continue;
         for (uint32_t i = first; i < end; i++)
-            add_class(&sum, sched_class(q->sched, i, k));
+            class_add(&sum, sched_class(q->sched, i, k));
         json_object_set_new(all, class_name(k),
                             json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "packets",
                                       (json_int_t)sum.sent, "bytes", (json_int_t)sum.bytes,
-                                      "waiting", (json_int_t)waiting(&sum), "tail",
+                                      "waiting", (json_int_t)class_waiting(&sum), "tail",
                                       (json_int_t)sum.tail, "aqm", (json_int_t)sum.aqm, "marked",
                                       (json_int_t)sum.marked));
     }

@@ -31,8 +31,18 @@ int subscribers_dump(struct control *c, FILE *to);
 /** The figures of a subscriber as a JSON object. */
 json_t *subscriber_json(const struct control *c, uint32_t id);
 
-/** Offer the metrics of the qos tasks and of each subscriber on the telemetry socket; c must live
- * until metrics_close(). Returns 0 or -errno. */
+/** Add what a class of a subport has counted to a sum. Any thread may call it. */
+void class_add(struct sched_class *sum, const struct sched_class *c);
+
+/** Packets that wait, by such a sum. */
+uint64_t class_waiting(const struct sched_class *c);
+
+/** Offer the metrics of the qos tasks, their subports and each subscriber on the telemetry socket;
+ * c must live until metrics_close(). Returns 0 or -errno. */
 int metrics_qos_add(const struct control *c);
+
+/** Of metrics_qos_add(): the metrics of the subports; there is one at least. Returns 0 or -errno.
+ */
+int metrics_subports_add(const struct control *c);
 
 #endif

@@ -222,5 +222,7 @@ int metrics_qos_add(const struct control *c)
     subscribers.metrics = subscriber_rows(c);
     if (c->n_shapers > 0)
         rc = metrics_add(&shapers);
+    if (rc == 0 && c->n_shapers > 0)
+        rc = metrics_subports_add(c);
     return rc == 0 ? metrics_add(&subscribers) : rc;
 }

@@ -35,7 +35,8 @@ def lab(installed, run, folder):
 
 def test_files(installed):
     for name in ("bin/vbng", "bin/vbngctl", "bin/vbng-lab", LAB / "vbnglab/cli.py", LAB / "vbnglab/vm/init.sh", LAB / "vbnglab/web/page/app.js",
-                 LAB / "deploy/user-data", LAB / "cpuid", "share/vbng/cfg/bng-4port.cfg", "share/man/man1/vbng-lab.1",
+                 LAB / "deploy/user-data", LAB / "cpuid", "share/vbng/cfg/bng-4port.cfg", "share/vbng/monitoring/vbng.rules.yml",
+                 "share/vbng/monitoring/prometheus.yml", "share/vbng/monitoring/grafana-vbng.json", "share/man/man1/vbng-lab.1",
                  "share/man/man1/vbngctl.1", *(f"share/bash-completion/completions/{p}" for p in ("vbng", "vbngctl", "vbng-lab"))):
         assert (installed / name).exists(), name
     for name in ("vbng-top", "vbng-web", "vbng-exporter"):

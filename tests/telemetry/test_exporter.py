@@ -23,7 +23,7 @@ from vbnglab.exporter import server as exporter  # noqa: E402
 
 EXPORTER = [sys.executable, "-m", "vbnglab", "exporter"]
 SCHEMA = {"tasks": [{"type": "sink", "drops": [{"name": "full", "meaning": 'a "queue"\nwas full', "remedy": "a \\ more"}]}], "drops": [], "ports": []}
-PLAN = {"instances": [{"task": "sink", "type": "sink"}]}
+PLAN = {"version": "1.2.3", "name": "bng", "instances": [{"task": "sink", "type": "sink"}]}
 ANSWERS = {
     "/": ["/", "/vbng/task", "/vbng/task/get", "/vbng/subscriber"],
     "/vbng/task": {"count": 1, "in": "counter packets vbng_task_in_packets_total Packets that came in", "lag_ns": "gauge ns vbng_task_lag_seconds Lag",
@@ -45,7 +45,7 @@ def reply(command):
 
 def converse(client):
     with client, contextlib.suppress(OSError):
-        client.send(json.dumps({"max_output_len": 16384}).encode())
+        client.send(json.dumps({"version": "DPDK 24.11.2", "pid": 1, "max_output_len": 16384}).encode())
         while command := client.recv(1024):
             client.send(json.dumps(reply(command.decode())).encode())
 
@@ -118,6 +118,7 @@ def test_the_metrics(asked):
     assert 'vbng_task_lag_seconds{task="sink"} 1.5e-06\n' in text
     assert 'vbng_task_dropped_packets_total{reason="full",task="sink"} 3.0\n' in text
     assert r'meaning="a \"queue\"\nwas full",reason="full",remedy="a \\ more",task="sink"' in text
+    assert 'vbng_build_info{configuration="bng",dpdk="24.11.2",version="1.2.3"} 1.0\n' in text
     assert "subscriber" not in text
     assert 'vbng_subscriber_bytes_total{subscriber="cpe0 1.1"} 42.0\n' in asked.ask("/metrics?subscribers=1")[2]
 

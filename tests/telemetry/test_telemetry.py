@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import shlex
 import signal
 import socket
@@ -15,9 +16,10 @@ import pytest
 
 from tests.common import need
 from tests.common.limits import limit
+from tests.telemetry import monitoring
 
 CONFIG = pathlib.Path(__file__).resolve().parent.parent.parent / "cfg/bng-qos-4port.cfg"
-GROUPS = {"task", "port", "link", "pool", "core", "ledger", "qos", "subscriber"}
+GROUPS = {"task", "port", "link", "pool", "core", "ledger", "qos", "subport", "subscriber"}
 GENERATORS = ("gen_cpe0", "gen_cpe1", "gen_core0", "gen_core1")
 SUBSCRIBERS = 65536
 EXPORTER, TOP = ([sys.executable, "-m", "vbnglab", command] for command in ("exporter", "top"))
@@ -215,6 +217,35 @@ def test_the_exporter(gateway, more):
 def test_promtool_finds_nothing(gateway, run, more):
     lint = run(need.program("promtool", "prometheus"), "check", "metrics", input=exported(gateway, *more))
     assert (lint.returncode, lint.stdout + lint.stderr) == (0, "")
+
+
+def test_subports(gateway):
+    """The sum of a task's subports is what its subscribers have got, by class and in all."""
+    names = gateway.client.ask("/vbng/subport/list")
+    assert names == [f"{task}.0 {port}" for task in ("qos_up", "qos_down") for port in ("cpe0", "cpe1")]
+    assert gateway.client.ask("/vbng/subport/get,qos_down.0 cpe1")["rate"] == 10_000_000_000
+    before = gateway.client.ask("/vbng/task/get,qos_up")
+    found = [gateway.client.ask(f"/vbng/subport/get,{name}") for name in names[:2]]
+    after = gateway.client.ask("/vbng/task/get,qos_up")
+    assert before["sent"] <= sum(f["packets"] for f in found) + 64  # a burst has left the scheduler, and is not counted as sent yet
+    assert sum(f["packets"] for f in found) <= after["sent"] + 64
+    assert before["drop_queue_full"] <= sum(f["dropped"] for f in found) <= after["drop_queue_full"] + 64
+    for f in found:
+        for key in ("bytes", "packets", "dropped", "held"):
+            assert sum(v for k, v in f.items() if k.startswith(key + "_")) >= f[key], key  # of a moment later
+
+
+def test_what_is_shipped_names_metrics_that_there_are(gateway):
+    """Every metric of the dashboard and of the alerts is in the exporter's output, with the labels that the texts name."""
+    series = re.findall(r"^(vbng_\w+)\{(.*)\} ", exported(gateway, "--subscribers"), re.M)
+    labels = {}
+    for name, text in series:
+        labels.setdefault(name, set()).update(re.findall(r'(\w+)="', text))
+    for where, expression, named in monitoring.expressions():
+        used = monitoring.metrics(expression)
+        assert used <= set(labels), where
+        assert set(named) <= {"instance"}.union(*(labels[name] for name in used)), where
+    assert {"vbng_build_info", "vbng_subport_sent_bytes_total"} <= set(labels)
 
 
 def test_openmetrics(gateway):

@@ -10,6 +10,7 @@ except ImportError:  # encoder() says so; --help and completion work without
     core = exposition = None
 
 INFO = "vbng_task_drop"  # the library adds _info
+BUILD = "vbng_build"  # here, too
 
 
 def encoder(accept):
@@ -67,10 +68,17 @@ def by_page(telemetry, name):
         yield row.family
 
 
-def drop_words(telemetry):
+def build(telemetry, plan):
+    """vbng_build_info: which vbng runs, with which DPDK and which configuration."""
+    info = core.InfoMetricFamily(BUILD, "The program that runs, the DPDK that it runs with, and the name of its configuration")
+    info.add_metric([], {"version": plan["version"], "dpdk": telemetry.dpdk, "configuration": plan["name"]})
+    return info
+
+
+def drop_words(telemetry, plan):
     """vbng_task_drop_info: what each series of vbng_task_dropped_packets_total means, to be joined by task and reason."""
     schema = telemetry.schema()
-    types = {i["task"]: i["type"] for i in telemetry.plan()["instances"]}
+    types = {i["task"]: i["type"] for i in plan["instances"]}
     info = core.InfoMetricFamily(INFO, "What a drop reason of the task means, and what to do about it", labels=["task", "reason"])
     for task, kind in types.items():
         for reason in [*schema.tasks[kind]["drops"], *schema.common.values()]:
@@ -93,7 +101,9 @@ class Gateway:
                 yield from by_object(self.telemetry, name)
             elif self.subscribers:
                 yield from by_page(self.telemetry, name)
-        yield drop_words(self.telemetry)
+        plan = self.telemetry.plan()
+        yield build(self.telemetry, plan)
+        yield drop_words(self.telemetry, plan)
 
 
 def collect(telemetry, subscribers, encode):

@@ -52,7 +52,9 @@ class Telemetry:
         try:
             self.socket.connect(path)
             self.socket.settimeout(TIMEOUT)
-            self.room = json.loads(self.socket.recv(1024))["max_output_len"]
+            greeting = json.loads(self.socket.recv(1024))
+            self.room = greeting["max_output_len"]
+            self.dpdk = greeting.get("version", "").removeprefix("DPDK ")
         except (OSError, ValueError) as e:
             self.close()
             raise Unreachable(f"{path}: {e}") from e
