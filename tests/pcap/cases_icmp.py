@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the gateway says by ICMP: echo replies, time exceeded, fragmentation needed. And fragments."""
+"""What the gateway says by ICMP: echo replies, time exceeded, unreachable, fragmentation needed. And fragments."""
 
 from scapy.layers.inet import fragment
 from tests.pcap import frames as fr
@@ -10,6 +10,7 @@ from tests.pcap.traffic import Traffic
 SUB, CORE = Subscriber(0, 2), "core0"
 NETWORK_CONTROL = 0xC0
 PLENTY = {"arp": 'icmp_rate = "1000000";'}
+IN_VAIN = "6s"  # a run in which packets are given up that waited for a MAC, 3 s after they came
 
 
 def ping(src, dst, size=32, ttl=64, tos=0, seq=1, **more):
@@ -152,6 +153,54 @@ def no_route():
                 packet = fr.udp(sub.ip, to, size=size)
                 case.send(sub.port, fr.from_cpe(sub, packet))
                 case.receive(sub.port, case.access_frame(sub, unreachable(fr.GATEWAY_IP[sub.port], packet, NETWORK)))
+    return case
+
+
+def silent_nexthop():
+    """A next hop that does not answer three questions: the senders of what waited are told (RFC 1812 section 4.3.3.1)."""
+    case = Traffic("icmp-host-unreachable-up", static_core=False, keep="4", params=PLENTY)
+    case.duration = IN_VAIN
+    other = Subscriber(1, 5)
+    own_error = fr.raw(fr.IP(src=SUB.ip, dst=server(CORE)) / fr.ICMP(type=3, code=1) / fr.Raw(fr.udp(server(CORE), SUB.ip)[:28]))
+    waiting = [fr.udp(sub.ip, server(CORE), size=size, tos=0x28, ttl=9) for sub, size in ((SUB, 12), (other, 1000))]
+    case.send("cpe0", *(fr.from_cpe(SUB, fr.udp(SUB.ip, server(CORE), seed=seed)) for seed in range(3)), fr.from_cpe(SUB, own_error),
+              fr.from_cpe(SUB, fr.udp(SUB.ip, server(CORE), frag=10)), fr.from_cpe(SUB, waiting[0]))  # fmt: skip
+    case.send("cpe1", fr.from_cpe(other, waiting[1]))
+    case.drop("arp", "unresolved", 3)  # the latest four wait
+    question = fr.arp(1, fr.GATEWAY_MAC[CORE], fr.GATEWAY_IP[CORE], NOBODY, fr.NEIGHBOUR_IP[CORE])
+    case.receive(CORE, *[fr.pad(fr.ether(fr.BROADCAST, fr.GATEWAY_MAC[CORE], fr.ETH_ARP, question))] * 3)
+    case.drop("arp", "no_answer", 2)  # an error and a later fragment are never answered
+    for sub, packet in zip((SUB, other), waiting):
+        case.receive(sub.port, case.access_frame(sub, unreachable(fr.GATEWAY_IP[sub.port], packet, HOST)))
+    return case
+
+
+def silent_cpe():
+    """The same for a CPE: towards the core through the subscriber's tunnel, to another subscriber with his tags."""
+    case = Traffic("icmp-host-unreachable-down", static_cpe=False, keep=None, params=PLENTY)
+    case.duration = IN_VAIN
+    case.any_order = True
+    packets = [fr.udp(server(CORE), SUB.ip, seed=seed, size=600, ttl=7) for seed in range(BURST)]
+    case.send(CORE, *(fr.from_core(CORE, packet, key=SUB.key) for packet in packets))
+    case.drop("arp", "unresolved", BURST - 3)
+    question = fr.arp(1, fr.GATEWAY_MAC["cpe0"], fr.GATEWAY_IP["cpe0"], NOBODY, SUB.ip)
+    case.receive("cpe0", *[fr.to_cpe(SUB, question, dst=fr.BROADCAST, ethertype=fr.ETH_ARP)] * 3)
+    for packet in packets[-3:]:
+        answer = unreachable(fr.GATEWAY_IP["cpe0"], packet, HOST)
+        case.receive(CORE, case.core_frame(CORE, fr.forwarded(answer), SUB))
+    return case
+
+
+def silent_crowd():
+    """Errors are limited: of what waits in vain, the sender of one is told."""
+    case = Traffic("icmp-host-unreachable-limited", static_core=False, keep="8", params={"arp": 'icmp_rate = "1";'})
+    case.duration = IN_VAIN
+    packets = [fr.udp(SUB.ip, server(CORE), seed=seed) for seed in range(8)]
+    case.send("cpe0", *(fr.from_cpe(SUB, packet) for packet in packets))
+    question = fr.arp(1, fr.GATEWAY_MAC[CORE], fr.GATEWAY_IP[CORE], NOBODY, fr.NEIGHBOUR_IP[CORE])
+    case.receive(CORE, *[fr.pad(fr.ether(fr.BROADCAST, fr.GATEWAY_MAC[CORE], fr.ETH_ARP, question))] * 3)
+    case.receive("cpe0", case.access_frame(SUB, unreachable(fr.GATEWAY_IP["cpe0"], packets[0], HOST)))
+    case.drop("arp", "no_answer", 7)
     return case
 
 
@@ -395,7 +444,8 @@ def label_0x112():
 
 def cases():
     for make in (echo_access, no_priority, echo_core, not_answered, ping_flood, error_flood, expired_upstream, expired_downstream,
-                 errors_not_sent, no_way_back, nobody_known, nobody_here, no_route, narrow_core):  # fmt: skip
+                 errors_not_sent, no_way_back, nobody_known, nobody_here, no_route, narrow_core,
+                 silent_nexthop, silent_cpe, silent_crowd):  # fmt: skip
         yield make()
     yield from too_big_upstream()
     yield too_big_downstream()

@@ -44,6 +44,7 @@ class Case:
         self.inputs = {p: [] for p in PORTS}
         self.expect = {p: [] for p in PORTS}
         self.drops = {}
+        self.duration = "60ms"  # of the run
         self.any_order = False  # where two directions meet on one port, only the set is known
         self.dissect = True  # False: an output carries what a CPE made malformed, on purpose
 
@@ -105,7 +106,7 @@ def check_ledger(case, report):
     return wrong
 
 
-def run_case(binary, case, folder, duration="60ms", timeout=60, wrapper=()):
+def run_case(binary, case, folder, timeout=60, wrapper=()):
     """Run it in a folder of its own. Returns (list of differences, frames sent by port)."""
     os.makedirs(folder, exist_ok=True)
     for port in PORTS:
@@ -114,7 +115,7 @@ def run_case(binary, case, folder, duration="60ms", timeout=60, wrapper=()):
     with open(path, "w") as f:
         f.write(case.config(folder))
     report_path = os.path.join(folder, "report.json")
-    command = [*wrapper, binary, "--quiet", "--share-cpus", "--duration", duration, "--report", report_path, path]
+    command = [*wrapper, binary, "--quiet", "--share-cpus", "--duration", case.duration, "--report", report_path, path]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=limit(timeout))
     except subprocess.TimeoutExpired:

@@ -90,6 +90,30 @@ static void test_up(void)
     close_rig();
 }
 
+/* From the packets in time to the moment in which they are given up. */
+static void wait_in_vain(double from)
+{
+    for (double s = from; s < from + 3.2; s += 1 / 64.0)
+        poll_at(s);
+}
+
+/* Host unreachable (RFC 1812 section 4.3.3.1), about the packet as it came: quote bytes of it. */
+static void check_unreachable(const struct rte_mbuf *m, unsigned at, uint32_t from, uint32_t to,
+                              unsigned quote)
+{
+    const uint8_t *f = rte_pktmbuf_mtod(m, const uint8_t *);
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + at);
+    const struct rte_ipv4_hdr *was = (const struct rte_ipv4_hdr *)(f + at + 28);
+
+    CU_ASSERT_EQUAL(rte_be_to_cpu_32(ip->src_addr), from);
+    CU_ASSERT_EQUAL(rte_be_to_cpu_32(ip->dst_addr), to);
+    CU_ASSERT(rte_raw_cksum(ip, 20) == 0xffff && rte_raw_cksum(ip + 1, 8 + quote) == 0xffff);
+    CU_ASSERT_EQUAL(memcmp(f + at + 20, "\x03\x01", 2), 0);
+    CU_ASSERT_EQUAL(rte_be_to_cpu_16(ip->total_length), 28 + quote);
+    CU_ASSERT(was->time_to_live == 0x40 && rte_raw_cksum(was, 20) == 0xffff);
+    CU_ASSERT_EQUAL(rte_be_to_cpu_32(was->src_addr), to);
+}
+
 static void test_no_answer(void)
 {
     open_rig("");
@@ -103,7 +127,12 @@ static void test_no_answer(void)
     CU_ASSERT_EQUAL(figure("requests"), 6); /* three for each */
     poll_at(3.2);
     CU_ASSERT_EQUAL(held(), 0);
-    CU_ASSERT_EQUAL(rig_drops(r, "no_answer"), 2);
+    CU_ASSERT_EQUAL(rig_drops(r, "no_answer"), 0);
+    CU_ASSERT_EQUAL(figure("host_unreachable"), 2);
+    CU_ASSERT_EQUAL(rig_captured(r, "route"), 1);
+    check_unreachable(rig_out(r, "route", 0, 0), 14, ADDR_CPE0, 0x14000001, 28);
+    CU_ASSERT_EQUAL(meta_subscriber(rig_out(r, "route", 0, 0)), SUB_NO_MAC);
+    check_unreachable(rig_out(r, "to", CPE0, 3), 22, ADDR_CPE0, 0x0a000003, 28);
     for (double s = 3.2; s < 10; s += 1 / 64.0)
         poll_at(s);
     CU_ASSERT_EQUAL(figure("requests"), 6);
@@ -111,12 +140,47 @@ static void test_no_answer(void)
     rig_fate(r, down(1));
     CU_ASSERT_EQUAL(held(), 1);
     CU_ASSERT_EQUAL(figure("requests"), 7);
-    /* a stop does not wait */
+    /* a stop does not wait, and tells nobody */
     rig_task(r)->stopping = true;
     poll_at(10.1);
     CU_ASSERT_EQUAL(held(), 0);
-    CU_ASSERT_EQUAL(rig_drops(r, "no_answer"), 3);
+    CU_ASSERT_EQUAL(rig_drops(r, "no_answer"), 1);
+    CU_ASSERT_EQUAL(figure("host_unreachable"), 2);
     CU_ASSERT_STRING_EQUAL(rig_fate(r, down(1)), "drop unresolved");
+    close_rig();
+}
+
+/* Who has been told enough, or must not be told. */
+static void test_not_told(void)
+{
+    struct rte_mbuf *m;
+
+    open_rig("icmp_rate=0");
+    poll_at(0);
+    rig_fate(r, down(1));
+    rig_fate(r, up(1));
+    wait_in_vain(0);
+    CU_ASSERT_EQUAL(rig_drops(r, "no_answer"), 2);
+    CU_ASSERT_EQUAL(figure("host_unreachable"), 0);
+    close_rig();
+    open_rig("icmp_rate=1 keep=8");
+    poll_at(0);
+    for (uint8_t i = 1; i <= 8; i++)
+        rig_fate(r, up(i));
+    wait_in_vain(0);
+    CU_ASSERT_EQUAL(rig_drops(r, "no_answer"), 7);
+    CU_ASSERT_EQUAL(figure("host_unreachable"), 1);
+    m = down(1); /* a later fragment */
+    rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, 14)->fragment_offset = RTE_BE16(10);
+    rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, 14)->hdr_checksum = 0;
+    rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, 14)->hdr_checksum =
+        rte_ipv4_cksum(rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, 14));
+    rig_fate(r, m);
+    CU_ASSERT_EQUAL(held(), 1);
+    wait_in_vain(5);
+    CU_ASSERT_EQUAL(held(), 0);
+    CU_ASSERT_EQUAL(rig_drops(r, "no_answer"), 8);
+    CU_ASSERT_EQUAL(figure("host_unreachable"), 1);
     close_rig();
 }
 
@@ -152,9 +216,13 @@ static void test_not_kept(void)
 }
 
 static const struct test tests[] = {
-    {"packets to a CPE", test_down},    {"packets to a next hop", test_up},
-    {"nobody answers", test_no_answer}, {"the subscriber goes", test_gone},
-    {"nothing is kept", test_not_kept}, {NULL, NULL},
+    {"packets to a CPE", test_down},
+    {"packets to a next hop", test_up},
+    {"nobody answers", test_no_answer},
+    {"nobody is told", test_not_told},
+    {"the subscriber goes", test_gone},
+    {"nothing is kept", test_not_kept},
+    {NULL, NULL},
 };
 
 const struct test_program test_program = {"arp_keep", tests, harness_open, harness_close};

@@ -113,7 +113,8 @@ static const struct task_drop drops[N_DROPS] = {
     [DROP_IP_MALFORMED] = {"ip_malformed", "IPv4 to the gateway that breaks RFC 791",
                            "Find who sends it: a broken device."},
     [DROP_NO_ANSWER] = {"no_answer",
-                        "It was kept while a MAC was asked for, and no answer came in 3 seconds",
+                        "It was kept while a MAC was asked for, no answer came in 3 seconds, and "
+                        "its sender is not told: that is limited, and some must not be told",
                         "Is the neighbour up?"},
     [DROP_NO_GATEWAY_ADDRESS] = {"no_gateway_address", "The port has no address to answer from",
                                  "Give the port addresses."},
@@ -344,7 +345,8 @@ enum {
     STAT_STATIC_CONFLICTS,
     STAT_NARROW_TUNNELS,
     STAT_CPE_CHANGES,
-    STAT_NEXTHOP_CHANGES
+    STAT_NEXTHOP_CHANGES,
+    STAT_HOST_UNREACHABLE
 };
 
 static const char *const stat_names[] = {[STAT_LEARNED] = "learned",
@@ -355,6 +357,7 @@ static const char *const stat_names[] = {[STAT_LEARNED] = "learned",
                                          [STAT_NARROW_TUNNELS] = "narrow_tunnels",
                                          [STAT_CPE_CHANGES] = "cpe_mac_changes",
                                          [STAT_NEXTHOP_CHANGES] = "nexthop_mac_changes",
+                                         [STAT_HOST_UNREACHABLE] = "host_unreachable",
                                          NULL};
 
 static uint64_t arp_stat(const struct task *t, unsigned i)
@@ -362,7 +365,7 @@ static uint64_t arp_stat(const struct task *t, unsigned i)
     const struct arp *a = t->state;
     const uint64_t *figure[] = {&a->learned,     &a->forgotten,        &a->requests,
                                 &a->no_mbuf,     &a->static_conflicts, &a->n_paths,
-                                &a->cpe_changes, &a->n_changes};
+                                &a->cpe_changes, &a->n_changes,        &a->unreachables};
 
     return __atomic_load_n(figure[i], __ATOMIC_RELAXED);
 }

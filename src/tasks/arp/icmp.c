@@ -140,23 +140,22 @@ static int way_back(struct task *t, const struct rte_mbuf *m, const struct arp_f
     return -1;
 }
 
-/* Send the error about a packet, in its mbuf, from an address of the gateway. */
-static void send_error(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
-                       const struct answer *to, struct icmp_kind kind, rte_be32_t ours,
-                       uint16_t mtu)
+/* Send the error about a packet, in its mbuf, from an address of the gateway. Returns the reason to
+ * drop the packet, or -1. */
+static int send_error(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
+                      const struct answer *to, struct icmp_kind kind, rte_be32_t ours, uint16_t mtu)
 {
     struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(f->bytes + f->l2_len);
     rte_be32_t sender = ip->src_addr;
     uint32_t quote = icmp_quote_len(ip);
 
     ip = (struct rte_ipv4_hdr *)reframe(m, to, f->l2_len, quote, sizeof(*ip) + ICMP_LEN + quote);
-    if (ip == NULL) {
-        task_drop(t, m, DROP_NO_ROOM);
-        return;
-    }
+    if (ip == NULL)
+        return DROP_NO_ROOM;
     icmp_write_error((uint8_t *)(ip + 1), kind.type, kind.code, mtu, quote);
     icmp_write_ipv4(ip, TOS_NETWORK_CONTROL, ours, sender, ICMP_LEN + quote);
     send_answer(t, m, to);
+    return -1;
 }
 
 /* Tell the sender of a packet to the gateway that nobody here has its port or its protocol: from
@@ -176,11 +175,11 @@ static void refuse(struct task *t, struct rte_mbuf *m, const struct arp_frame *f
         why = DROP_ICMP_RATE;
     else
         why = way_back(t, m, f, src, &to);
+    if (why < 0)
+        why = send_error(t, m, f, &to, ip->next_proto_id == IPPROTO_UDP ? no_port : no_protocol,
+                         ip->dst_addr, 0);
     if (why >= 0)
         task_drop(t, m, (unsigned)why);
-    else
-        send_error(t, m, f, &to, ip->next_proto_id == IPPROTO_UDP ? no_port : no_protocol,
-                   ip->dst_addr, 0);
 }
 
 /* Answer an echo request in its mbuf. */
@@ -316,8 +315,10 @@ static const struct icmp_kind kind_of[N_PUNTS] = {
     [PUNT_NO_ROUTE] = {ICMP_UNREACHABLE, ICMP_NET_CODE},
 };
 
-void arp_icmp_error(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
-                    enum punt_reason reason)
+/* Make the error about a packet and send it in its mbuf. Returns the reason to drop the packet
+ * where it must or can not be answered, or -1. */
+static int answer_error(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
+                        enum punt_reason reason)
 {
     struct arp *a = t->state;
     const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f->bytes + f->l2_len);
@@ -329,13 +330,33 @@ void arp_icmp_error(struct task *t, struct rte_mbuf *m, const struct arp_frame *
 
     if (why < 0)
         why = error_way(t, ip, &to, &port);
-    if (why < 0) {
-        ours = arp_gateway_address(a, port, rte_be_to_cpu_32(ip->src_addr));
-        if (ours == 0)
-            why = DROP_NO_GATEWAY_ADDRESS;
-    }
+    if (why >= 0)
+        return why;
+    ours = arp_gateway_address(a, port, rte_be_to_cpu_32(ip->src_addr));
+    if (ours == 0)
+        return DROP_NO_GATEWAY_ADDRESS;
+    return send_error(t, m, f, &to, kind_of[reason], rte_cpu_to_be_32(ours), mtu);
+}
+
+void arp_icmp_error(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
+                    enum punt_reason reason)
+{
+    int why = answer_error(t, m, f, reason);
+
     if (why >= 0)
         task_drop(t, m, (unsigned)why);
-    else
-        send_error(t, m, f, &to, kind_of[reason], rte_cpu_to_be_32(ours), mtu);
+}
+
+bool arp_host_unreachable(struct task *t, struct rte_mbuf *m)
+{
+    struct arp *a = t->state;
+    struct arp_frame f = {.bytes = frame_bytes(m),
+                          .l2_len = ETH_LEN,
+                          .avail = m->data_len - ETH_LEN,
+                          .type = RTE_ETHER_TYPE_IPV4};
+
+    if (answer_error(t, m, &f, PUNT_NO_MAC) >= 0)
+        return false;
+    a->unreachables++;
+    return true;
 }

@@ -168,7 +168,8 @@ struct arp {
 
     /* figures; read by other threads */
     uint64_t learned, forgotten, requests, no_mbuf, static_conflicts, cpe_changes;
-    uint64_t n_paths; /* that are narrow */
+    uint64_t n_paths;      /* that are narrow */
+    uint64_t unreachables; /* senders told so of packets that were kept */
 };
 
 /** A frame on the slow path: untagged or with two tags. */
@@ -253,8 +254,8 @@ void arp_answered(struct task *t, const struct arp_entry *e);
 /** Somebody claims the address of a neighbour, unasked: ask for it. */
 void arp_doubt(struct task *t, struct neighbour *nb);
 
-/** Ask again who has not answered, and drop what waits in vain; at a stop all of it. Returns how
- * many neighbours that were. */
+/** Ask again who has not answered, and give up what waits in vain: its senders are told. At a stop
+ * all of it is dropped. Returns how many neighbours that were. */
 uint16_t arp_wait_on(struct task *t);
 
 /** Drop what waits for a subscriber who is gone, and what he has sent. */
@@ -265,10 +266,17 @@ void arp_forget_waiting(struct task *t, uint32_t id);
 /** Handle an IPv4 packet to one of the gateway's addresses. */
 void arp_ip_to_us(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
 
-/** Answer a packet that could not be forwarded with an ICMP error (RFC 1812 section 5.2.7).
- * PUNT_NO_MAC: nobody answers to the address that it goes to. */
+/** Answer a packet that could not be forwarded with an ICMP error (RFC 1812 section 5.2.7), or drop
+ * it. */
 void arp_icmp_error(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
                     enum punt_reason why);
+
+/**
+ * Answer a packet that was kept for a MAC in vain with "host unreachable" (RFC 1812 section
+ * 4.3.3.1), in its mbuf. Returns false where its sender must or can not be told, or has been told
+ * enough; the packet is the caller's then.
+ */
+bool arp_host_unreachable(struct task *t, struct rte_mbuf *m);
 
 /* paths.c */
 

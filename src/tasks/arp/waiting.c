@@ -250,9 +250,8 @@ void arp_answered(struct task *t, const struct arp_entry *e)
     end_wait(a, w);
 }
 
-/* Give the packets of a neighbour up who has not answered. More of them than a burst has may end in
- * one round. */
-static void give_up(struct task *t, struct arp_wait *w)
+/* Drop the packets of a neighbour. More of them than a burst has may end in one round. */
+static void drop_kept(struct task *t, struct arp_wait *w)
 {
     struct arp *a = t->state;
 
@@ -260,6 +259,20 @@ static void give_up(struct task *t, struct arp_wait *w)
         task_drop_now(t, w->m[i], DROP_NO_ANSWER);
     a->kept -= w->n;
     end_wait(a, w);
+}
+
+/* Give the packets of a neighbour up who has not answered, and tell their senders (RFC 1812 section
+ * 4.3.3.1). */
+static void give_up(struct task *t, struct arp_wait *w)
+{
+    struct arp *a = t->state;
+
+    for (unsigned i = 0; i < w->n; i++)
+        if (!arp_host_unreachable(t, w->m[i]))
+            task_drop_now(t, w->m[i], DROP_NO_ANSWER);
+    a->kept -= w->n;
+    end_wait(a, w);
+    task_flush(t); /* with those of others they may be more than a burst has */
 }
 
 /* Ask once more. A neighbour who did not answer questions to his own MAC is asked in public, once.
@@ -312,7 +325,9 @@ uint16_t arp_wait_on(struct task *t)
         if (!w->is_used || (!t->stopping && (int32_t)(a->tick - w->next) < 0))
             continue;
         moved++;
-        if (t->stopping || !goes_on(a, w)) {
+        if (t->stopping) {
+            drop_kept(t, w);
+        } else if (!goes_on(a, w)) {
             give_up(t, w);
         } else if (w->n > 0 && is_known(a, w)) {
             arp_answered(t, entry_of(a, w));
@@ -344,6 +359,6 @@ void arp_forget_waiting(struct task *t, uint32_t id)
         a->kept -= w->n - n;
         w->n = (uint8_t)n;
         if (w->side == SIDE_SUBSCRIBERS && w->who == id)
-            give_up(t, w);
+            drop_kept(t, w);
     }
 }
