@@ -415,12 +415,12 @@ static bool set_defaults(const struct reading *r)
 bool read_group(struct loader *l, const config_setting_t *group, const char *what,
                 const struct key *keys, unsigned n, struct value *values)
 {
-    struct reading r = {l, what, setting_loc(l, group), true, keys, n, values};
-    int length = config_setting_length(group);
+    struct loc at = group != NULL ? setting_loc(l, group) : l->at;
+    struct reading r = {l, what, at, true, keys, n, values};
     bool ok = true;
 
     memset(values, 0, n * sizeof(*values));
-    for (int i = 0; i < length; i++) {
+    for (int i = 0; group != NULL && i < config_setting_length(group); i++) {
         const config_setting_t *s = config_setting_get_elem(group, (unsigned)i);
 
         ok &= read_member(&r, config_setting_name(s), (struct value){.setting = s});

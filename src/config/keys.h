@@ -72,7 +72,8 @@ bool read_value(struct loader *l, const struct key *k, struct value *value);
 /**
  * Read a group of a file by a table of n keys into values (parallel, zeroed here). what names such
  * a group in messages ("port"). Reports unknown and missing keys and wrong values. A wrong value
- * falls back to the default. Returns whether there was no error.
+ * falls back to the default. A group that is not there (NULL) has all defaults; none of its keys
+ * may be required. Returns whether there was no error.
  */
 bool read_group(struct loader *l, const config_setting_t *group, const char *what,
                 const struct key *keys, unsigned n, struct value *values);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* classes = ( { class; queue; red; pie; codel; }, ... ) of a scheduler: queues, the same for all
- * its subscribers. */
+/* classes = ( { class; queue; aqm; red; pie; codel; l4s; }, ... ) of a scheduler: queues, the same
+ * for all its subscribers. */
 #include "config/qos_profiles.h"
 
 #define SMALLEST_FRAME 64    /* bytes */
@@ -10,14 +10,28 @@
 #define MS             1000000
 #define MOST_ACTIVE    (1u << 20)
 
-enum { CLASS_CLASS, CLASS_QUEUE, CLASS_RED, CLASS_PIE, CLASS_CODEL, N_CLASS_KEYS };
+enum {
+    CLASS_CLASS,
+    CLASS_QUEUE,
+    CLASS_AQM,
+    CLASS_RED,
+    CLASS_PIE,
+    CLASS_CODEL,
+    CLASS_L4S,
+    N_CLASS_KEYS
+};
+
+static const char *const aqm_names[] = {[AQM_TAIL] = "none",   [AQM_RED] = "red", [AQM_PIE] = "pie",
+                                        [AQM_CODEL] = "codel", [AQM_L4S] = "l4s", NULL};
 
 static const struct key class_keys[N_CLASS_KEYS] = {
     [CLASS_CLASS] = {"class", KEY_ENUM, .choices = qos_class_names, .required = true},
     [CLASS_QUEUE] = {"queue", KEY_OTHER}, /* packets or a time */
+    [CLASS_AQM] = {"aqm", KEY_ENUM, .choices = aqm_names},
     [CLASS_RED] = {"red", KEY_OTHER},
     [CLASS_PIE] = {"pie", KEY_OTHER},
     [CLASS_CODEL] = {"codel", KEY_OTHER},
+    [CLASS_L4S] = {"l4s", KEY_OTHER},
 };
 
 /* The highest rate at which a profile lets a class fill its queue. */
@@ -99,10 +113,6 @@ static void read_red(struct loader *l, const config_setting_t *group, struct cfg
     };
     struct value v[N_KEYS];
 
-    if (!config_setting_is_group(group)) {
-        key_error(l, group, "red", "expected a group: { min = 16; max = 48; }");
-        return;
-    }
     if (!read_group(l, group, "RED", keys, N_KEYS, v))
         return;
     c->aqm = AQM_RED;
@@ -123,10 +133,6 @@ static void read_pie(struct loader *l, const config_setting_t *group, struct cfg
     };
     struct value v[N_KEYS];
 
-    if (!config_setting_is_group(group)) {
-        key_error(l, group, "pie", "expected a group: { target = \"15ms\"; }");
-        return;
-    }
     if (!read_group(l, group, "PIE", keys, N_KEYS, v))
         return;
     c->aqm = AQM_PIE;
@@ -148,10 +154,6 @@ static void read_codel(struct loader *l, const config_setting_t *group, struct c
     };
     struct value v[N_KEYS];
 
-    if (!config_setting_is_group(group)) {
-        key_error(l, group, "codel", "expected a group: { target = \"5ms\"; }");
-        return;
-    }
     if (!read_group(l, group, "FQ-CoDel", keys, N_KEYS, v))
         return;
     c->aqm = AQM_CODEL;
@@ -161,15 +163,74 @@ static void read_codel(struct loader *l, const config_setting_t *group, struct c
     c->codel_active = (uint32_t)v[CODEL_ACTIVE].v.u;
 }
 
-/* Report all but the first queue management of a class. */
-static void check_only_one(struct loader *l, const struct value *v)
+static void read_l4s(struct loader *l, const config_setting_t *group, struct cfg_class *c)
 {
-    if (v[CLASS_RED].setting != NULL && v[CLASS_PIE].setting != NULL)
-        key_error(l, v[CLASS_PIE].setting, "pie", "this class has RED already");
-    if (v[CLASS_CODEL].setting != NULL &&
-        (v[CLASS_RED].setting != NULL || v[CLASS_PIE].setting != NULL))
-        key_error(l, v[CLASS_CODEL].setting, "codel", "this class has %s already",
-                  v[CLASS_RED].setting != NULL ? "RED" : "PIE");
+    enum { L4S_TARGET, L4S_STEP, L4S_COUPLING, N_KEYS };
+    static const struct key keys[N_KEYS] = {
+        [L4S_TARGET] = {"target", KEY_DURATION, .def = "15ms", .min = US, .max = 1000ull * MS},
+        [L4S_STEP] = {"step", KEY_DURATION, .def = "1ms", .min = US, .max = 1000ull * MS},
+        [L4S_COUPLING] = {"coupling", KEY_COUNT, .def = "2", .min = 1, .max = QOS_L4S_COUPLING_MAX},
+    };
+    struct value v[N_KEYS];
+
+    if (!read_group(l, group, "L4S", keys, N_KEYS, v))
+        return;
+    c->aqm = AQM_L4S;
+    c->l4s_target_us = (uint32_t)(v[L4S_TARGET].v.u / US);
+    c->l4s_step_us = (uint32_t)(v[L4S_STEP].v.u / US);
+    c->l4s_coupling = (uint8_t)v[L4S_COUPLING].v.u;
+}
+
+static const struct discipline {
+    const char *title, *example;
+    unsigned key;
+    void (*read)(struct loader *l, const config_setting_t *group, struct cfg_class *c);
+} disciplines[] = {
+    [AQM_RED] = {"RED", "{ min = 16; max = 48; }", CLASS_RED, read_red},
+    [AQM_PIE] = {"PIE", "{ target = \"15ms\"; }", CLASS_PIE, read_pie},
+    [AQM_CODEL] = {"FQ-CoDel", "{ target = \"5ms\"; }", CLASS_CODEL, read_codel},
+    [AQM_L4S] = {"L4S", "{ target = \"15ms\"; }", CLASS_L4S, read_l4s},
+};
+
+/* The discipline that a group chooses, or AQM_TAIL after an error. chosen: by what was read so far.
+ */
+static enum qos_aqm by_group(struct loader *l, const config_setting_t *group, enum qos_aqm aqm,
+                             bool chosen, enum qos_aqm before)
+{
+    const struct discipline *d = &disciplines[aqm];
+
+    if (!config_setting_is_group(group))
+        key_error(l, group, aqm_names[aqm], "expected a group: %s", d->example);
+    else if (chosen && before == AQM_TAIL)
+        key_error(l, group, aqm_names[aqm], "aqm is \"none\" in this class");
+    else if (chosen && before != aqm)
+        key_error(l, group, aqm_names[aqm], "this class has %s already", disciplines[before].title);
+    else
+        return aqm;
+    return AQM_TAIL;
+}
+
+/* Read the discipline of a class: aqm says which, its group how, and a group alone says both. */
+static void read_aqm(struct loader *l, const struct value *v, struct cfg_class *c)
+{
+    bool chosen = v[CLASS_AQM].set;
+    enum qos_aqm aqm = chosen ? (enum qos_aqm)v[CLASS_AQM].v.u : AQM_TAIL;
+    const config_setting_t *group = NULL;
+
+    for (enum qos_aqm i = AQM_RED; i <= AQM_L4S; i++) {
+        const config_setting_t *s = v[disciplines[i].key].setting;
+
+        if (s == NULL || by_group(l, s, i, chosen, aqm) != i)
+            continue;
+        chosen = true;
+        aqm = i;
+        group = s;
+    }
+    if (aqm == AQM_RED && group == NULL)
+        key_error(l, v[CLASS_AQM].setting, "aqm", "RED needs its thresholds: red = %s",
+                  disciplines[AQM_RED].example);
+    else if (aqm != AQM_TAIL)
+        disciplines[aqm].read(l, group, c);
 }
 
 static void read_class(struct loader *l, const config_setting_t *group, unsigned i, void *ctx)
@@ -187,13 +248,7 @@ static void read_class(struct loader *l, const config_setting_t *group, unsigned
         return;
     }
     read_queue_length(l, v[CLASS_QUEUE].setting, (unsigned)v[CLASS_CLASS].v.u, s, c);
-    check_only_one(l, v);
-    if (v[CLASS_RED].setting != NULL)
-        read_red(l, v[CLASS_RED].setting, c);
-    if (v[CLASS_PIE].setting != NULL)
-        read_pie(l, v[CLASS_PIE].setting, c);
-    if (v[CLASS_CODEL].setting != NULL)
-        read_codel(l, v[CLASS_CODEL].setting, c);
+    read_aqm(l, v, c);
 }
 
 void load_classes(struct loader *l, const config_setting_t *classes, struct cfg_scheduler *s)

@@ -165,7 +165,8 @@ static void finding_numbers(const struct qos_finding *f, char *buf, size_t len)
     case QOS_RED_INVALID:
     case QOS_PIE_INVALID:
     case QOS_CODEL_INVALID:
-    case QOS_CODEL_UNKNOWN:
+    case QOS_L4S_INVALID:
+    case QOS_AQM_UNKNOWN:
         snprintf(buf, len, " (class %s)", qos_class_names[f->class]);
         break;
     default:

@@ -17,6 +17,7 @@
 
 #define ECN_MASK    3
 #define ECN_NOT_ECT 0
+#define ECN_ECT1    1
 #define ECN_CE      3
 
 /** The header behind the tags of a frame of len bytes, and its EtherType (network order); NULL:
@@ -72,6 +73,19 @@ static inline uint16_t flow_of(uint8_t *frame, uint32_t len)
     if (ports != NULL && (rest == IPPROTO_TCP || rest == IPPROTO_UDP) && end - ports >= 4)
         rest |= (uint64_t)load32(ports) << 32;
     return flow_mix(both, rest);
+}
+
+/** The ECN field of a frame (RFC 3168): ECN_*; ECN_NOT_ECT of what is not IP. */
+static inline unsigned flow_ecn(uint8_t *frame, uint32_t len)
+{
+    uint16_t type = 0;
+    const uint8_t *ip = flow_l3(frame, len, &type);
+
+    if (ip == NULL)
+        return ECN_NOT_ECT;
+    if (likely(type == RTE_BE16(RTE_ETHER_TYPE_IPV4)))
+        return ip[1] & ECN_MASK;
+    return type == RTE_BE16(RTE_ETHER_TYPE_IPV6) ? ip[1] >> 4 & ECN_MASK : ECN_NOT_ECT;
 }
 
 /** Mark congestion in an IP packet whose sender knows ECN. Returns whether it is marked now. */

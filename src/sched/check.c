@@ -39,7 +39,9 @@ const char *qos_problem_text(enum qos_problem p)
             "weight of 1..12",
         [QOS_PIE_INVALID] = "PIE needs times above 0 and a tail of 1 to the queue's size",
         [QOS_CODEL_INVALID] = "FQ-CoDel needs a target above 0 and below its interval",
-        [QOS_CODEL_UNKNOWN] = "librte_sched has no FQ-CoDel: use the wheel, RED or PIE",
+        [QOS_L4S_INVALID] =
+            "L4S needs a step above 0 and below its target, and a coupling of 1 to 10",
+        [QOS_AQM_UNKNOWN] = "librte_sched has neither FQ-CoDel nor L4S: use the wheel, RED or PIE",
         [QOS_AQM_MIXED] = "librte_sched cannot have both RED and PIE in one scheduler",
         [QOS_PIPES_INVALID] = "pipes per subport are not a power of two",
         [QOS_SUBPORTS_INVALID] = "number of subports is not 1..256",
@@ -192,6 +194,10 @@ static void check_queues(struct findings *l, const struct cfg_scheduler *s)
         else if (k->aqm == AQM_CODEL && (k->codel_target_us == 0 || k->codel_active == 0 ||
                                          k->codel_target_us >= k->codel_interval_us))
             FIND_ERROR(l, QOS_CODEL_INVALID, .class = c);
+        else if (k->aqm == AQM_L4S &&
+                 (k->l4s_step_us == 0 || k->l4s_step_us >= k->l4s_target_us ||
+                  k->l4s_coupling == 0 || k->l4s_coupling > QOS_L4S_COUPLING_MAX))
+            FIND_ERROR(l, QOS_L4S_INVALID, .class = c);
     }
     if (!qos_class_used(s, QOS_BE))
         FIND_ERROR(l, QOS_BE_UNUSED, .class = QOS_BE);

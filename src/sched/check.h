@@ -33,8 +33,9 @@ enum qos_problem {
     QOS_RED_INVALID,
     QOS_PIE_INVALID,
     QOS_CODEL_INVALID,
-    QOS_CODEL_UNKNOWN, /* to librte_sched */
-    QOS_AQM_MIXED,     /* RED and PIE in one scheduler of librte_sched */
+    QOS_L4S_INVALID,
+    QOS_AQM_UNKNOWN, /* to librte_sched */
+    QOS_AQM_MIXED,   /* RED and PIE in one scheduler of librte_sched */
     QOS_PIPES_INVALID,
     QOS_SUBPORTS_INVALID,
     QOS_MEMORY_WRAPS, /* beyond the 32-bit sizes of librte_sched */

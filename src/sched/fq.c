@@ -152,22 +152,14 @@ static unsigned find(struct fq *f, uint16_t tag)
 /* Take the first packet out of a flow. */
 static struct rte_mbuf *pop(const struct wheel *w, struct fq *f, struct fq_flow *flow)
 {
-    struct rte_mbuf *m = wheel_mbuf(flow->head);
-
-    flow->bytes -= wheel_number(flow->head) + w->overhead;
-    if (wheel_number(flow->tail) > 1) {
-        flow->head = wheel_word(m->next, (uint32_t)m->tx_offload);
-        m->next = NULL;
-        m->tx_offload = 0;
-    }
-    flow->tail -= UINT64_C(1) << 48;
+    flow->bytes -= wheel_number(flow->packets.head) + w->overhead;
     f->packets--;
-    return m;
+    return chain_take(&flow->packets);
 }
 
 bool fq_put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q)
 {
-    uint32_t path = m->hash.sched.queue_id, n;
+    uint32_t path = m->hash.sched.queue_id;
     struct fq *f = has_state(q)                 ? state_of(w, q)
                    : wheel_number(q->tail) == 1 ? attach(w, q, path)
                                                 : NULL;
@@ -185,34 +177,13 @@ bool fq_put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q)
         flow->deficit = w->frame;
         list(f, NEW, (uint8_t)i);
     }
-    n = wheel_number(flow->tail);
-    if (n != 0) {
-        struct rte_mbuf *last = wheel_mbuf(flow->tail);
-        last->next = m;
-        last->tx_offload = m->pkt_len;
-    } else {
-        flow->head = wheel_word(m, m->pkt_len);
-    }
-    flow->tail = wheel_word(m, n + 1);
+    chain_put(&flow->packets, m);
     flow->bytes += m->pkt_len + w->overhead;
     q->tail += UINT64_C(1) << 48;
     return true;
 }
 
 /* --- drops --- */
-
-/* Drop a packet that was taken out of its flow. */
-static void lose(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q, enum verdict why)
-{
-    uint32_t path = m->hash.sched.queue_id;
-
-    q->tail -= UINT64_C(1) << 48;
-    q->load -= m->pkt_len + w->overhead;
-    wheel_count_drop(w, m, why);
-    sched_class_of(&w->base, path / QOS_QUEUES >> w->pipe_shift, path % QOS_QUEUES)->late++;
-    sched_count_sent(&w->base, 1);
-    rte_pktmbuf_free(m);
-}
 
 static struct fq_flow *fattest(struct fq *f)
 {
@@ -221,7 +192,7 @@ static struct fq_flow *fattest(struct fq *f)
     for (uint32_t left = f->listed; left != 0; left &= left - 1) {
         struct fq_flow *flow = &f->flow[__builtin_ctz(left)];
 
-        if (wheel_number(flow->tail) > 0 && (most == NULL || flow->bytes > most->bytes))
+        if (chain_packets(&flow->packets) > 0 && (most == NULL || flow->bytes > most->bytes))
             most = flow;
     }
     return most;
@@ -239,7 +210,7 @@ bool fq_make_room(struct wheel *w, uint32_t pipe, unsigned queue, uint32_t load)
     while (wheel_number(q->tail) >= w->size[queue] || (uint32_t)q->load + load > room) {
         if (f->packets == 0)
             return false;
-        lose(w, pop(w, f, fattest(f)), q, TAIL);
+        wheel_lose(w, pop(w, f, fattest(f)), q, TAIL);
         if (f->packets == 0)
             set_idle(w, f);
     }
@@ -278,13 +249,8 @@ static bool is_late(struct wheel *w, struct fq_flow *flow, const struct codel *c
 /* Mark a packet, if its class marks and its sender knows of that. */
 static bool mark(struct wheel *w, struct rte_mbuf *m)
 {
-    uint32_t path = m->hash.sched.queue_id;
-
-    if (!w->shape.class[qos_class_of(path % QOS_QUEUES)].codel_ecn ||
-        !flow_mark_ce(rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_data_len(m)))
-        return false;
-    sched_class_of(&w->base, path / QOS_QUEUES >> w->pipe_shift, path % QOS_QUEUES)->marked++;
-    return true;
+    return w->shape.class[qos_class_of(m->hash.sched.queue_id % QOS_QUEUES)].codel_ecn &&
+           wheel_mark(w, m);
 }
 
 /* Begin to drop: with as many as the last time, where that is not long ago. */
@@ -316,7 +282,7 @@ static struct rte_mbuf *codel(struct wheel *w, struct fq *f, struct fq_flow *flo
         begin(flow, c, now);
         if (marked)
             return m;
-        lose(w, m, q, CODEL);
+        wheel_lose(w, m, q, CODEL);
         m = pop(w, f, flow);
         is_late(w, flow, c, m, now);
         return m;
@@ -326,7 +292,7 @@ static struct rte_mbuf *codel(struct wheel *w, struct fq *f, struct fq_flow *flo
         flow->drop_next = after(c, flow->drop_next, flow->count);
         if (mark(w, m))
             return m;
-        lose(w, m, q, CODEL);
+        wheel_lose(w, m, q, CODEL);
         m = pop(w, f, flow);
         late = is_late(w, flow, c, m, now);
     }
@@ -355,7 +321,7 @@ static struct fq_flow *choose(struct fq *f, int32_t quantum)
         if (flow->deficit <= 0) {
             flow->deficit += quantum;
             list(f, OLD, (uint8_t)unlist(f, which));
-        } else if (wheel_number(flow->tail) > 0) {
+        } else if (chain_packets(&flow->packets) > 0) {
             return flow;
         } else {
             unlist(f, which);
@@ -407,10 +373,10 @@ void fq_fetch_packets(const struct wheel *w, struct wheel_queue *const *q, uint3
         if (!has_state(q[i]) || f->packets == 0)
             continue;
         flow = &f->flow[f->head[f->head[NEW] != FQ_NONE ? NEW : OLD]];
-        if (wheel_number(flow->tail) == 0)
+        if (chain_packets(&flow->packets) == 0)
             continue;
-        rte_prefetch0_write(wheel_mbuf(flow->head));
-        rte_prefetch0_write(&wheel_mbuf(flow->head)->next);
+        rte_prefetch0_write(wheel_mbuf(flow->packets.head));
+        rte_prefetch0_write(&wheel_mbuf(flow->packets.head)->next);
     }
 }
 

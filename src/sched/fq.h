@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <rte_common.h>
+#include "sched/chain.h"
 
 #define FQ_FLOWS    32
 #define FQ_WORDS(n) (((n) + 63) / 64) /* of bits, one for each state */
@@ -27,17 +27,14 @@
 
 struct wheel;
 struct wheel_queue;
-struct rte_mbuf;
 
 /** Times of CoDel, in units of stamps (stamp.h). */
 struct codel {
     uint32_t target, interval;
 };
 
-/** The packets of a flow, linked as those of a queue. */
 struct fq_flow {
-    uint64_t head;   /* first packet; and its length */
-    uint64_t tail;   /* last packet; and the number of packets; 0: both are void */
+    struct chain packets;
     uint32_t bytes;  /* with overhead */
     int32_t deficit; /* bytes that it may send in its turn */
     /* CoDel, RFC 8289 section 5.5; times in units: */

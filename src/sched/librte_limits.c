@@ -265,8 +265,8 @@ void librte_check_scheduler(struct findings *l, const struct cfg_scheduler *s)
     if (red && pie)
         FIND_ERROR(l, QOS_AQM_MIXED);
     for (unsigned c = 0; c < QOS_CLASSES; c++)
-        if (qos_class_used(s, c) && s->class[c].aqm == AQM_CODEL)
-            FIND_ERROR(l, QOS_CODEL_UNKNOWN, .class = c);
+        if (qos_class_used(s, c) && (s->class[c].aqm == AQM_CODEL || s->class[c].aqm == AQM_L4S))
+            FIND_ERROR(l, QOS_AQM_UNKNOWN, .class = c);
 }
 
 /* --- memory --- */

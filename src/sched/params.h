@@ -26,6 +26,9 @@
 #define QOS_MAX_SUBPORTS 256
 #define QOS_MAX_RATE     UINT64_C(1000000000000) /* bit/s */
 
+/** The most that L4S's coupling may be. */
+#define QOS_L4S_COUPLING_MAX 10
+
 /** Largest frames that a queue given in time has room for at any rate. */
 #define QOS_QUEUE_FRAMES 2
 
@@ -52,8 +55,8 @@ struct cfg_profile {
 /** What runs a scheduler: vbng's own timing wheel (sched/wheel.h) or DPDK's librte_sched. */
 enum qos_backend { QOS_WHEEL, QOS_LIBRTE_SCHED };
 
-/** What drops before a queue is full: nothing, RED, PIE or FQ-CoDel. */
-enum qos_aqm { AQM_TAIL, AQM_RED, AQM_PIE, AQM_CODEL };
+/** What drops before a queue is full: nothing, RED, PIE, FQ-CoDel or the dual queue of L4S. */
+enum qos_aqm { AQM_TAIL, AQM_RED, AQM_PIE, AQM_CODEL, AQM_L4S };
 
 /** The queues of one class, the same for all subscribers of a scheduler. size 0: the class is not
  * used. */
@@ -68,6 +71,8 @@ struct cfg_class {
     uint32_t codel_target_us, codel_interval_us;
     uint32_t codel_active; /* states for queues that hold packets of several flows, at most 2^20 */
     bool codel_ecn;        /* mark packets of who knows ECN instead of dropping them */
+    uint32_t l4s_target_us, l4s_step_us;
+    uint8_t l4s_coupling; /* 1..10: RFC 9332's k */
 };
 
 /** A group of subscribers with a rate of its own. */

@@ -11,8 +11,8 @@
  * An mbuf is of one segment. While it is queued, the scheduler owns its next and tx_offload.
  *
  * A packet names its queue in m->hash.sched.queue_id: pipe * 16 + queue, where pipe counts through
- * all subports (subport * pipes_per_subport + pipe within it). Where the queue has PIE or
- * FQ-CoDel, it says when it came, too: sched_stamp() of stamp.h. FQ-CoDel reads its headers, and
+ * all subports (subport * pipes_per_subport + pipe within it). Where the queue has PIE, FQ-CoDel
+ * or L4S, it says when it came, too: sched_stamp() of stamp.h. The latter two read its headers, and
  * may write them.
  */
 #ifndef SCHED_SCHED_H
@@ -39,7 +39,7 @@ struct sched_config {
 /** What a queue has counted since it was last read. */
 struct sched_queue_counters {
     uint64_t packets, bytes; /* taken into the queue */
-    uint64_t tail, aqm;      /* dropped: queue full; by RED, PIE or FQ-CoDel */
+    uint64_t tail, aqm;      /* dropped: queue full; by an AQM */
     uint64_t dropped_bytes;
     uint16_t depth; /* packets in the queue now */
 };
@@ -53,17 +53,18 @@ struct sched_class {
     uint64_t accepted;  /* packets taken into queues */
     uint64_t sent;      /* packets that have left */
     uint64_t bytes;     /* of them, with the scheduler's overhead */
-    uint64_t tail, aqm; /* packets dropped: queue full; by RED, PIE or FQ-CoDel */
+    uint64_t tail, aqm; /* packets dropped: queue full; by an AQM */
     uint64_t cleared;   /* packets that waited and were dropped by sched_clear() */
-    uint64_t late;      /* packets that waited and were dropped by FQ-CoDel: in tail or aqm, too */
-    uint64_t marked;    /* packets in which congestion was marked (RFC 3168) */
+    uint64_t
+        late; /* packets that waited and were dropped by FQ-CoDel or L4S: in tail or aqm, too */
+    uint64_t marked; /* packets in which congestion was marked (RFC 3168) */
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct sched_class) == RTE_CACHE_LINE_SIZE, "one line for each packet");
 
 /** Why packets were dropped, since the start. */
 struct sched_drops {
-    uint64_t tail, red, pie, codel;
+    uint64_t tail, red, pie, codel, l4s;
 };
 
 struct sched;
@@ -77,8 +78,8 @@ void sched_free(struct sched *s);
 
 /**
  * Put n packets into their queues. The scheduler takes all of them: what is not accepted is freed
- * and counted. Returns how many were accepted. What FQ-CoDel has accepted may be dropped later, by
- * this or by a dequeue.
+ * and counted. Returns how many were accepted. What FQ-CoDel or L4S has accepted may be dropped
+ * later, by this or by a dequeue.
  */
 uint32_t sched_enqueue(struct sched *s, struct rte_mbuf **m, uint32_t n);
 

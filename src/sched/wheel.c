@@ -41,6 +41,17 @@ static uint64_t place(uint64_t *end, uint64_t n, uint64_t size)
     return at;
 }
 
+/* Bytes that a discipline keeps of each queue. */
+static unsigned aqm_bytes(enum qos_aqm aqm)
+{
+    static const unsigned bytes[] = {[AQM_RED] = sizeof(struct rte_red),
+                                     [AQM_PIE] = sizeof(struct pie),
+                                     [AQM_CODEL] = 0, /* its states are in a pool */
+                                     [AQM_L4S] = sizeof(struct l4s)};
+
+    return bytes[aqm];
+}
+
 static struct layout layout_of(const struct cfg_scheduler *s, unsigned max_profiles)
 {
     uint64_t pipes = (uint64_t)s->n_subports * s->pipes_per_subport, end = sizeof(struct wheel);
@@ -48,13 +59,13 @@ static struct layout layout_of(const struct cfg_scheduler *s, unsigned max_profi
 
     for (unsigned c = 0; c < QOS_CLASSES; c++) {
         unsigned queues = c == QOS_BE ? QOS_BE_QUEUES : 1;
-        unsigned aqm = s->class[c].aqm == AQM_PIE ? sizeof(struct pie) : sizeof(struct rte_red);
+        unsigned aqm = aqm_bytes(s->class[c].aqm);
 
         if (!qos_class_used(s, c))
             continue;
         l.classes++;
         l.queues += queues;
-        if (s->class[c].aqm != AQM_RED && s->class[c].aqm != AQM_PIE)
+        if (aqm == 0)
             continue;
         l.aqm_queues += queues;
         l.aqm_size = RTE_MAX(l.aqm_size, aqm);
@@ -120,6 +131,8 @@ static void take_profile(struct wheel *w, const struct qos_shape *shape, struct 
     for (unsigned c = 0; c < QOS_CLASSES; c++)
         if (qos_class_used(&w->shape, c) && w->shape.class[c].aqm == AQM_CODEL)
             p->codel[c] = codel_of(w, shape, c);
+        else if (qos_class_used(&w->shape, c) && w->shape.class[c].aqm == AQM_L4S)
+            p->l4s[c] = l4s_times_of(w, shape, c);
     for (unsigned q = 0; q < QOS_BE_QUEUES; q++)
         p->wrr_cost[q] = ((1u << WRR_PLACES) + shape->weight[q] / 2) / shape->weight[q];
     for (unsigned c = 0; c < QOS_CLASSES; c++) {
@@ -167,7 +180,7 @@ static void take_subport(struct wheel *w, uint32_t i, const struct cfg_subport *
     set_rate(w, i, from->rate[direction]);
 }
 
-/* Configure RED and PIE. Returns 0 or -EINVAL. */
+/* Configure RED, PIE and L4S. Returns 0 or -EINVAL. */
 static int configure_aqm(struct wheel *w)
 {
     int bad = 0;
@@ -183,6 +196,8 @@ static int configure_aqm(struct wheel *w)
             w->pie_config[c] =
                 pie_configure(w->hz, k->pie_target_ms, k->pie_update_ms, k->pie_max_burst_ms,
                               k->pie_tail, 2 * (uint32_t)w->frame);
+        else if (k->size != 0 && k->aqm == AQM_L4S)
+            w->l4s_config[c] = l4s_configure(w->hz, k->l4s_coupling);
     }
     return bad != 0 ? -EINVAL : 0;
 }
@@ -219,6 +234,8 @@ static void lay_out(struct wheel *w, const struct layout *l)
         w->aqm[q] = at + l->aqm + (size_t)aqm++ * w->n_pipes * w->aqm_size;
         if (k->aqm == AQM_RED)
             w->red |= (uint16_t)(1u << q);
+        else if (k->aqm == AQM_L4S)
+            w->l4s |= (uint16_t)(1u << q);
     }
     for (unsigned c = 0; c < QOS_CLASSES; c++) {
         if (!qos_class_used(&w->shape, c))
@@ -291,7 +308,7 @@ static struct sched *wheel_create(const struct sched_config *config)
     return &w->base;
 }
 
-/* Free the packets of a queue, which itself stays as it is but for a state of FQ-CoDel. */
+/* Free the packets of a queue, which itself stays as it is but for what its discipline holds. */
 static void free_queue(struct wheel *w, uint32_t pipe, unsigned queue)
 {
     const struct wheel_queue *q = &w->queue[queue][pipe];
@@ -299,6 +316,8 @@ static void free_queue(struct wheel *w, uint32_t pipe, unsigned queue)
 
     if ((w->codel & 1u << queue) != 0)
         fq_clear(w, pipe, queue);
+    if ((w->l4s & 1u << queue) != 0)
+        l4s_clear(w, pipe, queue);
     for (uint32_t n = wheel_number(q->tail); n > 0; n--, m = next) {
         next = n > 1 ? m->next : NULL;
         m->next = NULL;

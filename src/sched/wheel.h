@@ -20,8 +20,8 @@
  *                                     holds packets, is in a ring, waits
  *   queue[q][p]  32 bytes: half a     first and last mbuf, length of the       enqueue, dequeue
  *                line                 first, packets and bytes, counters
- *   aqm[q][p]    16 or 24 bytes       state of RED or PIE                      enqueue; RED also
- *                                                                              dequeue
+ *   aqm[q][p]    16, 24 or 64 bytes   state of RED, PIE or L4S                 enqueue; RED and
+ *                                                                              L4S also dequeue
  *   fq[i]        22 lines             packets of a queue by flow, and CoDel     both, where more
  *                                     of each flow; i: in a pool               than one waits
  *   drops[q][p]  24 bytes             drops since they were read               enqueue that drops
@@ -82,7 +82,9 @@
 
 #include "sched/backend.h"
 #include "sched/bucket.h"
+#include "sched/chain.h"
 #include "sched/fq.h"
+#include "sched/l4s.h"
 #include "sched/pie.h"
 #include "sched/timers.h"
 
@@ -103,7 +105,7 @@ struct wheel_pipe {
     uint64_t dropped;            /* packets since the start; read by other threads, too */
 } __rte_cache_aligned;
 
-/** The packets of a queue. The upper 16 bits of a pointer to an mbuf are free for a number. */
+/** The packets of a queue, in words of sched/chain.h. */
 struct wheel_queue {
     uint64_t head;  /* first packet; and its length, at most 65535 */
     uint64_t tail;  /* last packet; and the number of packets. If that is 0, both pointers
@@ -146,6 +148,7 @@ struct wheel_profile {
     uint32_t room[QOS_QUEUES]; /* bytes that a queue may hold, with overhead: the first line, for
                                   enqueue */
     struct codel codel[QOS_CLASSES];
+    struct l4s_times l4s[QOS_CLASSES];
     struct pace pace;
     int32_t be_turn;                  /* bytes of best effort in a turn */
     uint16_t caps;                    /* bit per class: has a rate of its own */
@@ -170,7 +173,7 @@ struct wheel {
     uint32_t pipe_mask; /* of a pipe's number: its place in its subport */
     uint8_t pipe_shift; /* and beyond it, the subport */
     uint8_t aqm_size;
-    uint16_t red, codel, aqm_queues; /* bit per queue: has RED, FQ-CoDel, any AQM */
+    uint16_t red, codel, l4s, aqm_queues; /* bit per queue: has RED, FQ-CoDel, L4S, any AQM */
 
     /* By queue or class; each points to an array by pipe. A queue that is not used has another's
      * array and size 0. */
@@ -179,7 +182,7 @@ struct wheel {
     uint16_t be_others[QOS_QUEUES]; /* bits of the other best-effort queues; 0 for a strict one */
     struct bucket *cap[QOS_CLASSES];
     struct wheel_drops *drops[QOS_QUEUES]; /* queues that are not used share one array */
-    uint8_t *aqm[QOS_QUEUES];              /* RED's or PIE's state, aqm_size bytes each */
+    uint8_t *aqm[QOS_QUEUES];              /* state of RED, PIE or L4S, aqm_size bytes each */
 
     uint64_t ready[QOS_CLASSES][WHEEL_WORDS]; /* bit per subport: has something that may leave */
     uint8_t turn[QOS_CLASSES];                /* the subport whose turn it is */
@@ -194,6 +197,7 @@ struct wheel {
     uint32_t n_profiles, max_profiles;
     struct rte_red_config red_config[QOS_CLASSES];
     struct pie_config pie_config[QOS_CLASSES];
+    struct l4s_config l4s_config[QOS_CLASSES];
     uint32_t random; /* state of a generator, never 0 */
     struct fq *fq;   /* the pool of FQ-CoDel's states */
     uint32_t n_fq;
@@ -215,33 +219,21 @@ uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, ui
 /* --- what the files of the wheel share --- */
 
 /** The fate of a packet that arrives, or why it is dropped. */
-enum verdict { ACCEPTED, HELD, TAIL, RED, PIE, CODEL };
+enum verdict { ACCEPTED, HELD, TAIL, RED, PIE, CODEL, L4S };
 
 /** Count a packet that is dropped. */
 void wheel_count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict why);
 
+/** Drop a packet that waited behind the first of its queue q, and is linked no more. */
+void wheel_lose(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q, enum verdict why);
+
+/** Mark congestion in a packet and count it. Returns false if its sender does not know ECN (RFC
+ * 3168). */
+bool wheel_mark(struct wheel *w, struct rte_mbuf *m);
+
 static inline struct wheel *wheel_of(struct sched *s)
 {
     return (struct wheel *)s;
-}
-
-#define WHEEL_POINTER ((UINT64_C(1) << 48) - 1)
-
-/** The mbuf in a word of a queue. */
-static inline struct rte_mbuf *wheel_mbuf(uint64_t word)
-{
-    return (struct rte_mbuf *)(uintptr_t)(word & WHEEL_POINTER);
-}
-
-/** The number in a word of a queue. */
-static inline uint32_t wheel_number(uint64_t word)
-{
-    return (uint32_t)(word >> 48);
-}
-
-static inline uint64_t wheel_word(const struct rte_mbuf *m, uint32_t number)
-{
-    return (uint64_t)(uintptr_t)m | (uint64_t)number << 48;
 }
 
 /** Classes of a pipe that hold packets and do not wait for credit of their own, a bit each. */

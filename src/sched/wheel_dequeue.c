@@ -108,6 +108,8 @@ static OUT_OF_LINE void fetch(const struct wheel *w, uint32_t n)
         fq_fetch_states(w, queue, a.n);
         fq_fetch_packets(w, queue, a.n);
     }
+    if (unlikely(w->l4s != 0))
+        l4s_fetch_states(w, queue, a.n);
 }
 
 /* --- credit: a bucket that lacks it waits in the timers --- */
@@ -310,12 +312,14 @@ static uint32_t choose_subport(struct wheel *w, unsigned class)
 
 /* --- packets --- */
 
-/* Tell RED when a queue runs empty, and have FQ-CoDel choose the next packet of one that does not.
- */
+/* Tell RED when a queue runs empty, and have FQ-CoDel or L4S choose the next packet of one that
+ * does not. */
 static OUT_OF_LINE void note_departure(struct wheel *w, uint32_t pipe, unsigned queue, bool last)
 {
     if (!last && (w->codel & 1u << queue) != 0)
         fq_next(w, pipe, queue);
+    else if (!last && (w->l4s & 1u << queue) != 0)
+        l4s_next(w, pipe, queue);
     else if (last && (w->red & 1u << queue) != 0)
         rte_red_mark_queue_empty((struct rte_red *)(w->aqm[queue] + (size_t)pipe * w->aqm_size),
                                  (uint64_t)((double)(w->now - w->start) * w->red_time));

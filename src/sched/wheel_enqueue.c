@@ -41,8 +41,8 @@ static bool pie_takes(struct wheel *w, unsigned class, struct pie *pie, const st
     return !pie_drops(c, pie, depth, (uint32_t)q->load, next_random(&w->random));
 }
 
-/* Ask RED or PIE of a queue that has one of them, or let FQ-CoDel hold the packet behind another.
- */
+/* Ask RED or PIE of a queue that has one of them, or let FQ-CoDel or L4S hold the packet behind
+ * another. */
 static enum verdict manage(struct wheel *w, struct rte_mbuf *m, uint32_t pipe, unsigned queue,
                            struct wheel_queue *q)
 {
@@ -52,6 +52,8 @@ static enum verdict manage(struct wheel *w, struct rte_mbuf *m, uint32_t pipe, u
 
     if ((w->codel & 1u << queue) != 0)
         return depth > 0 && fq_put(w, m, q) ? HELD : ACCEPTED;
+    if ((w->l4s & 1u << queue) != 0)
+        return depth > 0 && l4s_put(w, m, q) ? HELD : ACCEPTED;
     if ((w->red & 1u << queue) == 0)
         return pie_takes(w, class, state, q) ? ACCEPTED : PIE;
     if (depth > 0)
@@ -143,8 +145,10 @@ void wheel_count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict wh
         w->dropped.red++;
     else if (why == PIE)
         w->dropped.pie++;
-    else
+    else if (why == CODEL)
         w->dropped.codel++;
+    else
+        w->dropped.l4s++;
     if (why == TAIL) {
         d->tail++;
         c->tail++;
@@ -178,6 +182,8 @@ static uint32_t enqueue(struct wheel *w, struct rte_mbuf **m, uint32_t n)
     }
     if (unlikely(w->codel != 0))
         fq_fetch_states(w, queue, n);
+    if (unlikely(w->l4s != 0))
+        l4s_fetch_states(w, queue, n);
     for (uint32_t i = 0; i < n; i++) {
         enum verdict v = put(w, m[i], queue[i]);
 

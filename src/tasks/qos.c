@@ -21,7 +21,16 @@
 
 enum { OUT_TO };
 enum { ARG_SCHEDULER, ARG_DIRECTION, N_ARGS };
-enum { DROP_QUEUE_FULL, DROP_RED, DROP_PIE, DROP_CODEL, DROP_NOT_SHAPED, DROP_TOO_BIG, N_DROPS };
+enum {
+    DROP_QUEUE_FULL,
+    DROP_RED,
+    DROP_PIE,
+    DROP_CODEL,
+    DROP_L4S,
+    DROP_NOT_SHAPED,
+    DROP_TOO_BIG,
+    N_DROPS
+};
 
 static const char *const directions[] = {[QOS_UP] = "up", [QOS_DOWN] = "down", NULL};
 
@@ -48,6 +57,8 @@ static const struct task_drop drops[N_DROPS] = {
                   "Normal for who sends more than its profile."},
     [DROP_CODEL] = {"codel", "Dropped by FQ-CoDel: packets of its flow wait for too long",
                     "Normal for who sends more than its profile without ECN."},
+    [DROP_L4S] = {"l4s", "Dropped by the dual queue of L4S: packets wait for too long",
+                  "Normal for who sends more than its profile without ECN, or does not heed it."},
     [DROP_NOT_SHAPED] = {"not_shaped", "The subscriber has no profile in this scheduler",
                          "Give the subscriber one, on a port of the scheduler."},
     [DROP_TOO_BIG] = {"too_big", "Larger than the scheduler's mtu",
@@ -109,6 +120,7 @@ static void count_drops(struct task *t, const struct qos *q)
     t->drops[DROP_RED] = d.red;
     t->drops[DROP_PIE] = d.pie;
     t->drops[DROP_CODEL] = d.codel;
+    t->drops[DROP_L4S] = d.l4s;
 }
 
 static inline bool has_profile(const struct qos *q, uint32_t path)
@@ -449,7 +461,8 @@ static int init(struct task *t, const struct task_env *env)
     q->direction = (enum qos_direction)env->cfg->param[ARG_DIRECTION].u;
     q->tsc_hz = env->tsc_hz;
     for (unsigned c = 0; c < QOS_CLASSES; c++)
-        q->drops_late |= qos_class_used(q->shape, c) && q->shape->class[c].aqm == AQM_CODEL;
+        q->drops_late |= qos_class_used(q->shape, c) &&
+                         (q->shape->class[c].aqm == AQM_CODEL || q->shape->class[c].aqm == AQM_L4S);
     q->n_pipes = q->shape->n_subports * q->shape->pipes_per_subport;
     rc = allocate(q, env->socket);
     if (rc == 0)

@@ -57,7 +57,7 @@ struct qos {
     const struct cfg_qos *cfg;
     const struct cfg_scheduler *shape;
     enum qos_direction direction;
-    bool drops_late; /* packets that were accepted: FQ-CoDel does */
+    bool drops_late; /* packets that were accepted: FQ-CoDel and L4S do */
     uint32_t n_pipes;
     uint32_t owed;         /* packets that arrived and for which none was dequeued yet */
     uint64_t asked;        /* TSC of the last dequeue */

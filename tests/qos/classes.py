@@ -12,7 +12,7 @@ def wrong_classes(report):
     for q in report["qos"]:
         task, subports = tasks[q["task"]], [s["classes"] for s in q["subports"]]
         expected = {"packets": sum(s["packets"] for s in q["subports"]), "waiting": q["held"],
-                    "tail": task["drops"]["queue_full"], "aqm": sum(task["drops"][r] for r in ("red", "pie", "codel"))}
+                    "tail": task["drops"]["queue_full"], "aqm": sum(task["drops"][r] for r in ("red", "pie", "codel", "l4s"))}
         for key, n in expected.items():
             for what, groups in (("its classes", [q["classes"]]), ("the classes of its subports", subports)):
                 if total(groups, key) != n:

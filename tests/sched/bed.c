@@ -76,7 +76,7 @@ static void check_classes(const struct bed *b)
         }
     }
     EXPECT(waiting == sched_held(b->s), "%llu wait", (unsigned long long)waiting);
-    EXPECT(tail == d.tail && aqm == d.red + d.pie + d.codel, "tail %llu, aqm %llu",
+    EXPECT(tail == d.tail && aqm == d.red + d.pie + d.codel + d.l4s, "tail %llu, aqm %llu",
            (unsigned long long)tail, (unsigned long long)aqm);
 }
 

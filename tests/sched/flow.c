@@ -16,7 +16,9 @@
 #define REDUCTION 0.7
 #define LEAST     2.0 /* packets of a window */
 #define TIMEOUT   0.3 /* s */
+#define ECT1      0x01
 #define ECT0      0x02
+#define GAIN      0.0625 /* of a scalable sender's mean */
 #define CE        0x03
 
 enum { LOST = 1, MARKED = 2 };
@@ -46,7 +48,7 @@ static struct rte_mbuf *packet(const struct bed *b, const struct flow *f, uint32
     *(rte_be16_t *)(at + 16) = RTE_BE16(0x8100);
     *(rte_be16_t *)(at + 20) = RTE_BE16(RTE_ETHER_TYPE_IPV4);
     ip->version_ihl = RTE_IPV4_VHL_DEF;
-    ip->type_of_service = f->ecn ? ECT0 : 0;
+    ip->type_of_service = f->scalable ? ECT1 : f->ecn ? ECT0 : 0;
     ip->total_length = rte_cpu_to_be_16((uint16_t)(f->size - BED_FCS - L3));
     ip->time_to_live = 64;
     ip->next_proto_id = IPPROTO_UDP;
@@ -74,6 +76,25 @@ static void reduce(struct flow *f, uint64_t now)
     f->calm_until = now + cycles(f->rtt * 2);
 }
 
+/* Take an acknowledgement by DCTCP: once in a round trip, the window shrinks by half the mean share
+ * of marks. */
+static void hear_scalable(struct flow *f, uint64_t now, bool marked)
+{
+    f->heard_all++;
+    f->heard_marks += marked;
+    if (marked)
+        f->threshold = fmin(f->threshold, f->window); /* slow start is over */
+    if (now < f->calm_until) {
+        f->window += f->window < f->threshold ? 1 : 1 / f->window;
+        return;
+    }
+    f->marked_share += GAIN * ((double)f->heard_marks / f->heard_all - f->marked_share);
+    if (f->heard_marks > 0)
+        f->window = fmax(LEAST, f->window * (1 - f->marked_share / 2));
+    f->heard_all = f->heard_marks = 0;
+    f->calm_until = now + cycles(f->rtt);
+}
+
 /* Take the acknowledgements that have come. */
 static void hear(struct flow *f, uint64_t now)
 {
@@ -82,7 +103,9 @@ static void hear(struct flow *f, uint64_t now)
 
         f->in_flight -= f->in_flight > 0;
         f->heard = now;
-        if (what != 0)
+        if (f->scalable && what != LOST)
+            hear_scalable(f, now, what == MARKED);
+        else if (what != 0)
             reduce(f, now);
         else
             f->window += f->window < f->threshold ? 1 : 1 / f->window;
@@ -146,6 +169,8 @@ void flows_start(struct bed *b, struct flow *f, unsigned n)
         f[i].owed = 0;
         f[i].next = f[i].expected = f[i].in_flight = f[i].event_head = f[i].event_tail = 0;
         f[i].calm_until = 0;
+        f[i].heard_all = f[i].heard_marks = 0;
+        f[i].marked_share = 1;
         f[i].heard = b->clock;
     }
     flows_reset(f, n);

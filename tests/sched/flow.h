@@ -2,9 +2,10 @@
 /*
  * Model senders in the scheduler's simulated time, whose packets are IPv4 in QinQ. A responsive one
  * is a window in the manner of TCP: slow start, then a packet more in each round trip, times 0.7
- * after a loss or a CE mark (once in a round trip), and a timeout. A paced one sends at a rate.
- * A loss is what is missing in the numbers of the packets that come out, so it may be at either
- * end of the queue.
+ * after a loss or a CE mark (once in a round trip), and a timeout. A scalable one takes marks in
+ * the manner of DCTCP (RFC 8257): half of their mean share off the window, once in a round trip. A
+ * paced one sends at a rate. A loss is what is missing in the numbers of the packets that come out,
+ * so it may be at either end of the queue.
  */
 #ifndef TESTS_SCHED_FLOW_H
 #define TESTS_SCHED_FLOW_H
@@ -25,15 +26,18 @@ struct flow {
     double rtt;    /* s without the queue */
     double pace;   /* bit/s of a paced one; 0: responsive */
     bool ecn;      /* sends ECT(0) */
+    bool scalable; /* sends ECT(1), and responds to marks accordingly */
 
     /* How it is. */
     double window, threshold; /* packets */
     double owed;              /* packets of a paced one */
     uint32_t next, expected;  /* numbers */
     uint32_t in_flight;
-    uint64_t calm_until;         /* the clock: no other reduction before */
-    uint64_t heard;              /* the clock of the last acknowledgement */
-    uint64_t event[FLOW_EVENTS]; /* when acknowledgements come, times 4; and 1 lost, 2 marked */
+    uint32_t heard_all, heard_marks; /* of this round trip */
+    double marked_share;             /* DCTCP's alpha */
+    uint64_t calm_until;             /* the clock: no other reduction before */
+    uint64_t heard;                  /* the clock of the last acknowledgement */
+    uint64_t event[FLOW_EVENTS];     /* when acknowledgements come, times 4; and 1 lost, 2 marked */
     uint32_t event_head, event_tail;
 
     /* What came out since flows_reset(). */

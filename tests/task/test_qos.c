@@ -184,24 +184,41 @@ static void pie(void)
     active_drops(AQM_PIE, "pie", "red");
 }
 
-/* What FQ-CoDel drops of packets that it had taken is counted like the rest. */
-static void codel(void)
+/* A discipline that drops packets which it had taken: at the limit of the queue, those are counted
+ * like the rest. */
+static void drops_late(struct cfg_class class, const char *own)
 {
     struct rig *r;
 
     qos_model();
-    qos_shape.class[QOS_BE] = (struct cfg_class){.size = 64,
-                                                 .aqm = AQM_CODEL,
-                                                 .codel_target_us = 5000,
-                                                 .codel_interval_us = 100000,
-                                                 .codel_active = 8};
+    qos_shape.class[QOS_BE] = class;
     r = qos_open();
     put_numbered(r, path_of(0, BE_QUEUE), 0, 200, 64);
     CU_ASSERT_EQUAL(rig_drops(r, "queue_full"), 136);
-    CU_ASSERT_EQUAL(rig_drops(r, "codel"), 0);
+    CU_ASSERT_EQUAL(rig_drops(r, own), 0);
     CU_ASSERT_EQUAL(rig_held(r), 64);
     drain(r);
     rig_close(r);
+}
+
+static void codel(void)
+{
+    drops_late((struct cfg_class){.size = 64,
+                                  .aqm = AQM_CODEL,
+                                  .codel_target_us = 5000,
+                                  .codel_interval_us = 100000,
+                                  .codel_active = 8},
+               "codel");
+}
+
+static void l4s(void)
+{
+    drops_late((struct cfg_class){.size = 64,
+                                  .aqm = AQM_L4S,
+                                  .l4s_target_us = 15000,
+                                  .l4s_step_us = 1000,
+                                  .l4s_coupling = 2},
+               "l4s");
 }
 
 static void priorities(void)
@@ -367,6 +384,7 @@ static const struct test tests[] = {
     {"RED", red},
     {"PIE", pie},
     {"drops by FQ-CoDel", codel},
+    {"drops by L4S", l4s},
     {"strict priority", priorities},
     {"10,000 profiles: none lost, none reordered", profile_changes},
     {"changes that are refused", refused_changes},

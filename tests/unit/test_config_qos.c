@@ -261,6 +261,28 @@ static void queue_management(void)
     CU_ASSERT(c[QOS_BE].codel_ecn);
     CU_ASSERT_EQUAL(c[QOS_BE].codel_active, 4096);
     config_free(m);
+    m = load_good("rate = \"10M\";",
+                  "classes = ( { class = \"0\"; l4s = { target = \"20ms\"; step = "
+                  "\"2ms\"; coupling = 3; }; }, "
+                  "{ class = \"1\"; aqm = \"l4s\"; }, "
+                  "{ class = \"2\"; aqm = \"pie\"; pie = { target = "
+                  "\"20ms\"; }; }, { class = \"3\"; aqm = \"none\"; }, "
+                  "{ class = \"be\"; aqm = \"codel\"; } );");
+    c = m->qos.schedulers[0].class;
+    CU_ASSERT_EQUAL(c[0].aqm, AQM_L4S);
+    CU_ASSERT_EQUAL(c[0].l4s_target_us, 20000);
+    CU_ASSERT_EQUAL(c[0].l4s_step_us, 2000);
+    CU_ASSERT_EQUAL(c[0].l4s_coupling, 3);
+    CU_ASSERT_EQUAL(c[1].aqm, AQM_L4S);
+    CU_ASSERT_EQUAL(c[1].l4s_target_us, 15000);
+    CU_ASSERT_EQUAL(c[1].l4s_step_us, 1000);
+    CU_ASSERT_EQUAL(c[1].l4s_coupling, 2);
+    CU_ASSERT_EQUAL(c[2].aqm, AQM_PIE);
+    CU_ASSERT_EQUAL(c[2].pie_target_ms, 20);
+    CU_ASSERT_EQUAL(c[3].aqm, AQM_TAIL);
+    CU_ASSERT_EQUAL(c[QOS_BE].aqm, AQM_CODEL);
+    CU_ASSERT_EQUAL(c[QOS_BE].codel_target_us, 5000);
+    config_free(m);
 }
 
 /* A DSCP map has a table for each direction; a DSCP that no entry names goes to the default queue.

@@ -28,6 +28,7 @@ KNOWN = {
     "red": _red,
     "pie": lambda n: f"queue = {4 * n}; pie = {{ }};",
     "codel": lambda n: f"queue = {4 * n}; codel = {{ }};",
+    "l4s": lambda n: f"queue = {4 * n}; l4s = {{ }};",
 }
 
 

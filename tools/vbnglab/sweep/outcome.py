@@ -16,6 +16,7 @@ LATE = 0.01  # share of its packets that a generator may fail to make
 SATURATED = 0.9  # share of busy time: a core with more had no time left
 STOP = 0.06  # seconds at the end of a run in which all cores idle: three steps of 20 ms, see vbng(8)
 DISTURBED = 0.97  # share of its CPU: a core that got less shared it with another program
+SHAPED = ("queue_full", "red", "pie", "codel", "l4s")  # what schedulers drop on purpose
 LITTLE = 0.02  # share of the packets: a smaller loss while no core is busy is no limit, as that of a generator's first bursts
 
 
@@ -64,12 +65,12 @@ def _losses(report):
     """[(packets, "task: reason")] of what was lost, most first, without what schedulers drop on purpose."""
     found = [(n, t["name"], reason) for t in report["tasks"] for reason, n in t["drops"].items() if n]
     found += [(p[key], p["name"], key) for p in report["ports"] for key in ("rx_missed", "rx_no_mbuf") if p[key]]
-    return sorted(((n, f"{name}: {reason}") for n, name, reason in found if reason not in ("queue_full", "red", "pie", "codel")),
+    return sorted(((n, f"{name}: {reason}") for n, name, reason in found if reason not in SHAPED),
                   reverse=True)
 
 
 def _shaped(report):
-    return sum(t["drops"].get(r, 0) for t in run.tasks(report, "qos") for r in ("queue_full", "red", "pie", "codel"))
+    return sum(t["drops"].get(r, 0) for t in run.tasks(report, "qos") for r in SHAPED)
 
 
 def _generator_late(report):
