@@ -265,7 +265,7 @@ void librte_check_scheduler(struct findings *l, const struct cfg_scheduler *s)
     if (red && pie)
         FIND_ERROR(l, QOS_AQM_MIXED);
     for (unsigned c = 0; c < QOS_CLASSES; c++)
-        if (qos_class_used(s, c) && (s->class[c].aqm == AQM_CODEL || s->class[c].aqm == AQM_L4S))
+        if (qos_class_used(s, c) && qos_drops_late(s->class[c].aqm))
             FIND_ERROR(l, QOS_AQM_UNKNOWN, .class = c);
 }
 

@@ -117,6 +117,12 @@ static inline bool qos_class_used(const struct cfg_scheduler *s, unsigned class)
     return s->class[class].size != 0;
 }
 
+/** Does a discipline drop packets that it had taken? */
+static inline bool qos_drops_late(enum qos_aqm aqm)
+{
+    return aqm == AQM_CODEL || aqm == AQM_L4S;
+}
+
 /** Does a shape cap a class that the scheduler uses? */
 static inline bool qos_has_caps(const struct cfg_scheduler *s, const struct qos_shape *shape)
 {

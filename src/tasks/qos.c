@@ -22,7 +22,7 @@
 enum { OUT_TO };
 enum { ARG_SCHEDULER, ARG_DIRECTION, N_ARGS };
 enum {
-    DROP_QUEUE_FULL,
+    DROP_FULL,
     DROP_RED,
     DROP_PIE,
     DROP_CODEL,
@@ -48,9 +48,9 @@ static const struct task_param params[N_ARGS] = {
 };
 
 static const struct task_drop drops[N_DROPS] = {
-    [DROP_QUEUE_FULL] = {"queue_full", "The subscriber's queue was full",
-                         "Normal for who sends more than its profile; else a longer queue or "
-                         "another profile."},
+    [DROP_FULL] = {"queue_full", "The subscriber's queue was full",
+                   "Normal for who sends more than its profile; else a longer queue or "
+                   "another profile."},
     [DROP_RED] = {"red", "Dropped early by RED: the queue is long",
                   "Normal for who sends more than its profile."},
     [DROP_PIE] = {"pie", "Dropped early by PIE: the queue's delay is too long",
@@ -116,7 +116,7 @@ static void count_drops(struct task *t, const struct qos *q)
 {
     struct sched_drops d = sched_drops(q->sched);
 
-    t->drops[DROP_QUEUE_FULL] = d.tail;
+    t->drops[DROP_FULL] = d.tail;
     t->drops[DROP_RED] = d.red;
     t->drops[DROP_PIE] = d.pie;
     t->drops[DROP_CODEL] = d.codel;
@@ -461,8 +461,7 @@ static int init(struct task *t, const struct task_env *env)
     q->direction = (enum qos_direction)env->cfg->param[ARG_DIRECTION].u;
     q->tsc_hz = env->tsc_hz;
     for (unsigned c = 0; c < QOS_CLASSES; c++)
-        q->drops_late |= qos_class_used(q->shape, c) &&
-                         (q->shape->class[c].aqm == AQM_CODEL || q->shape->class[c].aqm == AQM_L4S);
+        q->drops_late |= qos_class_used(q->shape, c) && qos_drops_late(q->shape->class[c].aqm);
     q->n_pipes = q->shape->n_subports * q->shape->pipes_per_subport;
     rc = allocate(q, env->socket);
     if (rc == 0)
