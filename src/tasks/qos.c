@@ -21,16 +21,7 @@
 
 enum { OUT_TO };
 enum { ARG_SCHEDULER, ARG_DIRECTION, N_ARGS };
-enum {
-    DROP_FULL,
-    DROP_RED,
-    DROP_PIE,
-    DROP_CODEL,
-    DROP_L4S,
-    DROP_NOT_SHAPED,
-    DROP_TOO_BIG,
-    N_DROPS
-};
+enum { DROP_FULL, DROP_RED, DROP_PIE, DROP_CODEL, DROP_L4S, DROP_NOBODY, DROP_TOO_BIG, N_DROPS };
 
 static const char *const directions[] = {[QOS_UP] = "up", [QOS_DOWN] = "down", NULL};
 
@@ -59,8 +50,8 @@ static const struct task_drop drops[N_DROPS] = {
                     "Normal for who sends more than its profile without ECN."},
     [DROP_L4S] = {"l4s", "Dropped by the dual queue of L4S: packets wait for too long",
                   "Normal for who sends more than its profile without ECN, or does not heed it."},
-    [DROP_NOT_SHAPED] = {"not_shaped", "The subscriber has no profile in this scheduler",
-                         "Give the subscriber one, on a port of the scheduler."},
+    [DROP_NOBODY] = {"not_shaped", "The subscriber has no profile in this scheduler",
+                     "Give the subscriber one, on a port of the scheduler."},
     [DROP_TOO_BIG] = {"too_big", "Larger than the scheduler's mtu",
                       "Larger mtu of the scheduler: the ports' mtu + 22."},
 };
@@ -135,7 +126,7 @@ static inline int refused(const struct qos *q, const struct rte_mbuf *m)
 {
     /* a pipe without a subscriber has no rate */
     if (unlikely(!has_profile(q, meta_path(m))))
-        return DROP_NOT_SHAPED;
+        return DROP_NOBODY;
     /* no token bucket is sure to hold more than mtu: the packet would block its queue for ever */
     if (unlikely(m->pkt_len > q->shape->mtu))
         return DROP_TOO_BIG;
@@ -359,7 +350,7 @@ uint32_t qos_pipe_held(struct task *t, uint32_t pipe)
 /* Count packets that were dropped because their pipe has no subscriber. */
 static void count_not_shaped(struct task *t, uint64_t packets)
 {
-    t->drops[DROP_NOT_SHAPED] += packets;
+    t->drops[DROP_NOBODY] += packets;
 }
 
 uint32_t qos_close_pipe(struct task *t, uint32_t pipe)
