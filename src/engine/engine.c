@@ -27,6 +27,7 @@
 int engine_start(struct engine *e)
 {
     e->phase = PHASE_RUN;
+    peer_guard_memory(e->readers);
     for (unsigned i = 0; i < e->plan->n_cores; i++) {
         int rc;
 
@@ -148,6 +149,7 @@ void engine_stop(struct engine *e)
     wait_until_quiet(e, step * 2);
     set_phase(e, PHASE_STOP);
     wait_for_cores(e);
+    peer_guard_memory(NULL);
     e->running = false;
     engine_watch(e);
 }

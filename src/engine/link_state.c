@@ -9,19 +9,24 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rte_interrupts.h>
 #include <rte_log.h>
+#include <rte_rcu_qsbr.h>
 
 #include "base/log.h"
 #include "base/owned.h"
 #include "engine/engine.h"
 #include "engine/link.h"
 
-#define RETRY_EVERY 10 /* calls of link_state_watch() between two tries to connect */
+#define RETRY_EVERY  10 /* calls of link_state_watch() between two tries to connect */
+#define REFUSALS_MAX 5  /* connections that a peer ends at once before that is reported */
 
 /** A core call: the port whose state has changed. */
 struct port_change {
@@ -105,6 +110,32 @@ void peer_park_interrupts(const char *device)
         ;
 }
 
+static struct rte_rcu_qsbr *guarding; /* read by any thread that unmaps */
+
+void peer_guard_memory(struct rte_rcu_qsbr *cores)
+{
+    __atomic_store_n(&guarding, cores, __ATOMIC_RELEASE);
+}
+
+static void wait_for_rounds(struct rte_rcu_qsbr *cores)
+{
+    static const struct timespec nap = {.tv_nsec = 20000};
+    uint64_t token = rte_rcu_qsbr_start(cores);
+
+    while (rte_rcu_qsbr_check(cores, token, false) == 0)
+        nanosleep(&nap, NULL);
+}
+
+/* Takes the place of libc's function for drivers, too, which call it by name. */
+int munmap(void *addr, size_t len)
+{
+    struct rte_rcu_qsbr *cores = __atomic_load_n(&guarding, __ATOMIC_ACQUIRE);
+
+    if (cores != NULL && rte_thread_is_intr() != 0)
+        wait_for_rounds(cores);
+    return (int)syscall(SYS_munmap, addr, len);
+}
+
 /* Exchange the send functions of all outputs of a task that lead to the port. */
 static void update_outputs(struct engine *e, struct task *t, unsigned port)
 {
@@ -164,11 +195,27 @@ static void attach(struct engine *e, unsigned i)
 {
     e->ports[i].peer_gone = false;
     e->ports[i].detached = false;
+    e->ports[i].is_tried = false;
+    e->ports[i].refused_now = 0;
     if (!update_cores(e, i)) {
         e->ports[i].peer_gone = true;
         return;
     }
     log_warning("port %s: its peer is back", e->ports[i].cfg->name);
+}
+
+/* Count a connection that the peer took and has ended again. net_memif is silent about what the
+ * peer says then. */
+static void count_refusal(struct port *port, const struct plan *p, unsigned i)
+{
+    __atomic_store_n(&port->refused, port->refused + 1, __ATOMIC_RELAXED);
+    if (++port->refused_now != REFUSALS_MAX)
+        return;
+    log_warning(
+        "port %s: its peer ends each connection at once: %u cores read the port and %u send to it, "
+        "so it needs as many queues towards each other as that; else it expects another id or "
+        "secret, or is connected already",
+        port->cfg->name, p->rx_queues[i], p->tx_queues[i]);
 }
 
 /* Connect a client, from time to time. Tries that fail are expected, so the drivers are silent. */
@@ -185,9 +232,12 @@ static void try_connect(struct engine *e, unsigned i)
     if (port->retry_in-- > 0)
         return;
     port->retry_in = RETRY_EVERY;
+    if (port->is_tried)
+        count_refusal(port, e->plan, i);
     rte_log_set_global_level(RTE_LOG_EMERG);
     rc = port_reconnect(port, e->plan, i, e->pools[port->cfg->pool]);
     rte_log_set_global_level(level);
+    port->is_tried = rc == 0;
     if (rc == 0 && port_link_up(port))
         attach(e, i);
 }

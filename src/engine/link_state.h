@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 struct engine;
+struct rte_rcu_qsbr;
 
 #define PEER_PATH_MAX 108 /* of a socket's address, with its end */
 
@@ -41,6 +42,14 @@ void peer_clear(const struct peer *peer);
  * then.
  */
 void peer_park_interrupts(const char *device);
+
+/**
+ * From now on DPDK's interrupt thread unmaps memory only when each core has begun a new round
+ * since; cores: where they report their quiescent states. NULL: it need not wait any more.
+ * net_memif unmaps the rings of a peer that goes on that thread, while a core may be in the midst
+ * of them; it marks the port as disconnected before, so that nobody enters them anew.
+ */
+void peer_guard_memory(struct rte_rcu_qsbr *cores);
 
 /**
  * Check the link of port number i. When its peer has gone, the cores stop using the port: packets

@@ -41,6 +41,9 @@ struct port {
     bool peer_gone;               /* the peer has disconnected */
     bool detached;                /* peer_gone, and no core uses the port any more */
     unsigned retry_in;            /* calls of link_state_watch() until the next try to connect */
+    bool is_tried;                /* the last try has found a peer who took the connection */
+    unsigned refused_now;         /* connections that the peer has ended since he was here */
+    uint64_t refused;             /* ever; read by other threads */
     struct port_counters earlier; /* sums of the devices that port_reconnect() has replaced */
 };
 

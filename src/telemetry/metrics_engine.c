@@ -91,7 +91,7 @@ static void task_extra(const void *of, unsigned i, struct metric_out *out)
 
 struct port_figures {
     struct port_counters c;
-    uint64_t up, resets;
+    uint64_t up, resets, refused;
 };
 FITS(struct port_figures);
 
@@ -115,6 +115,8 @@ static const struct metric port_metrics[] = {
     {"up", "vbng_port_up", METRIC_GAUGE, "1", "1 while the link is up", AT(port_figures, up)},
     {"resets", "vbng_port_resets_total", METRIC_COUNTER, "1",
      "Times that the device forgot its counters", AT(port_figures, resets)},
+    {"refused", "vbng_port_refused_total", METRIC_COUNTER, "1",
+     "Connections that the peer took and ended at once", AT(port_figures, refused)},
     {NULL}};
 
 static unsigned port_count(const void *of)
@@ -135,6 +137,7 @@ static void port_figures_read(const void *of, unsigned i, uint64_t *figures)
     stats_port(e, i, &f->c);
     f->up = port_link_up(&e->ports[i]);
     f->resets = READ(e->ports[i].resets);
+    f->refused = READ(e->ports[i].refused);
 }
 
 /* Pools. */

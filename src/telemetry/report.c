@@ -29,13 +29,13 @@ static json_t *ports_json(const struct engine *e, const struct ledger *l)
         stats_port(e, i, &c);
         list = json_with_item(
             list,
-            json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+            json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
                       e->plan->cfg->ports[i].name, "rx_packets", json_count(c.rx_packets),
                       "rx_bytes", json_count(c.rx_bytes), "tx_packets", json_count(c.tx_packets),
                       "tx_bytes", json_count(c.tx_bytes), "rx_missed", json_count(c.rx_missed),
                       "rx_errors", json_count(c.rx_errors), "rx_no_mbuf", json_count(c.rx_no_mbuf),
                       "tx_errors", json_count(c.tx_errors), "tx_lost", json_count(l->lost[i]),
-                      "waiting",
+                      "refused", json_count(e->ports[i].refused), "waiting",
                       json_count(e->ports[i].is_wire ? rte_ring_count(e->ports[i].wire_rx) : 0)));
     }
     return list;

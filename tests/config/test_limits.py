@@ -121,10 +121,14 @@ layout = ( {{ core = "{cores}"; tasks = "{'end' if role == 'server' else 'gen'}"
         end = time.monotonic() + limit(30)
         while not os.path.exists(os.path.join(folder, "m.sock")) and time.monotonic() < end:
             time.sleep(0.05)
-        client = run(vbng, "-q", "--share-cpus", "--duration", "3s", "--report", reports["client"], os.path.join(folder, "client.cfg"))
+        client = run(vbng, "-q", "--share-cpus", "--duration", "3s" if connects else "10s", "--report", reports["client"], os.path.join(folder, "client.cfg"))
     finally:
         server.terminate()
         err = server.communicate(timeout=limit(60))[1]
     assert (client.returncode, server.returncode) == (0, 0), client.stderr + err
-    sent, received = (json.loads(pathlib.Path(reports[role]).read_text())["ledger"] for role in ("client", "server"))
+    told = json.loads(pathlib.Path(reports["client"]).read_text())
+    sent, received = told["ledger"], json.loads(pathlib.Path(reports["server"]).read_text())["ledger"]
     assert sent["sent"] == received["received"] and (sent["sent"] > 0) == connects, (sent, received)
+    why = "port m: its peer ends each connection at once: 0 cores read the port and 2 send to it"
+    assert (why in client.stderr) == (not connects), client.stderr
+    assert (told["ports"][0]["refused"] >= 5) == (not connects), told["ports"]

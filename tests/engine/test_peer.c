@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a device string says of the other end, and which sockets are taken away. */
+/* What a device string says of the other end, which sockets are taken away, and when DPDK's
+ * interrupt thread may unmap what a core reads. */
+#define ALLOW_EXPERIMENTAL_API /* rte_intr_*() */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <rte_interrupts.h>
+#include <rte_rcu_qsbr.h>
+
+#include "common/eal.h"
 #include "common/program.h"
 #include "engine/link_state.h"
 
@@ -66,10 +76,127 @@ static void test_clear(void)
     rmdir(folder);
 }
 
+/* A device whose peer goes: as net_memif does, it is marked as disconnected, and its ring is
+ * unmapped, both on DPDK's interrupt thread. */
+#define RING_BYTES 4096
+#define IN_A_BURST 20 /* times that a reader looks at the ring in a burst, 1 ms apart */
+
+static struct {
+    struct rte_rcu_qsbr *readers;
+    volatile uint8_t *ring;
+    bool connected, unmapped, stop, in_burst;
+    unsigned bursts;
+} device;
+
+static void *read_device(void *arg)
+{
+    static const struct timespec ms = {.tv_nsec = 1000000};
+    unsigned sum = 0;
+
+    rte_rcu_qsbr_thread_online(device.readers, 0);
+    while (!__atomic_load_n(&device.stop, __ATOMIC_RELAXED)) {
+        if (__atomic_load_n(&device.connected, __ATOMIC_RELAXED)) {
+            __atomic_store_n(&device.in_burst, true, __ATOMIC_RELAXED);
+            for (unsigned i = 0; i < IN_A_BURST; i++) {
+                sum += device.ring[i];
+                nanosleep(&ms, NULL); /* a core that has lost its CPU */
+            }
+            __atomic_store_n(&device.in_burst, false, __ATOMIC_RELAXED);
+            device.bursts++;
+        }
+        rte_rcu_qsbr_quiescent(device.readers, 0);
+    }
+    rte_rcu_qsbr_thread_offline(device.readers, 0);
+    return arg;
+}
+
+static void peer_goes(void *event)
+{
+    uint64_t n;
+
+    if (read(*(int *)event, &n, sizeof(n)) < 0)
+        return;
+    __atomic_store_n(&device.connected, false, __ATOMIC_RELAXED);
+    munmap((void *)(uintptr_t)device.ring, RING_BYTES);
+    __atomic_store_n(&device.unmapped, true, __ATOMIC_RELEASE);
+}
+
+static bool wait_until(const bool *what, bool is)
+{
+    static const struct timespec nap = {.tv_nsec = 100000};
+
+    for (unsigned i = 0; i < 300000; i++) { /* 30 s and more */
+        if (__atomic_load_n(what, __ATOMIC_ACQUIRE) == is)
+            return true;
+        nanosleep(&nap, NULL);
+    }
+    return false;
+}
+
+static void *make_ring(void)
+{
+    return mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+/* Without the guard this ends by SIGSEGV: the reader has lost its CPU in the midst of the ring. */
+static void test_unmap(void)
+{
+    struct rte_intr_handle *h = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
+    int event = eventfd(0, 0);
+    uint64_t one = 1;
+    pthread_t reader;
+
+    device.readers = aligned_alloc(RTE_CACHE_LINE_SIZE, rte_rcu_qsbr_get_memsize(1));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(device.readers);
+    rte_rcu_qsbr_init(device.readers, 1);
+    rte_rcu_qsbr_thread_register(device.readers, 0);
+    rte_intr_fd_set(h, event);
+    rte_intr_type_set(h, RTE_INTR_HANDLE_EXT);
+    CU_ASSERT_EQUAL_FATAL(rte_intr_callback_register(h, peer_goes, &event), 0);
+    peer_guard_memory(device.readers);
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&reader, NULL, read_device, NULL), 0);
+    for (unsigned i = 0; i < 5; i++) {
+        device.ring = make_ring();
+        device.unmapped = false;
+        __atomic_store_n(&device.connected, true, __ATOMIC_RELEASE);
+        CU_ASSERT(wait_until(&device.in_burst, true));
+        CU_ASSERT_EQUAL(write(event, &one, sizeof(one)), sizeof(one));
+        CU_ASSERT(wait_until(&device.unmapped, true));
+        CU_ASSERT_FALSE(__atomic_load_n(&device.in_burst, __ATOMIC_RELAXED));
+    }
+    __atomic_store_n(&device.stop, true, __ATOMIC_RELAXED);
+    pthread_join(reader, NULL);
+    CU_ASSERT(device.bursts >= 5);
+    /* no core runs: nobody is waited for; nor does any other thread wait */
+    device.ring = make_ring();
+    device.unmapped = false;
+    CU_ASSERT_EQUAL(write(event, &one, sizeof(one)), sizeof(one));
+    CU_ASSERT(wait_until(&device.unmapped, true));
+    rte_rcu_qsbr_thread_online(device.readers, 0);
+    CU_ASSERT_EQUAL(munmap(make_ring(), RING_BYTES), 0);
+    peer_guard_memory(NULL);
+    rte_intr_callback_unregister_sync(h, peer_goes, &event);
+    rte_intr_instance_free(h);
+    close(event);
+    free(device.readers);
+}
+
+static int open_eal(void)
+{
+    return test_eal_start(64, NULL);
+}
+
+static int close_eal(void)
+{
+    test_eal_stop();
+    return 0;
+}
+
 static const struct test tests[] = {
     {"what a device string says", test_read},
     {"stale sockets", test_clear},
+    {"memory that a core reads", test_unmap},
     {NULL, NULL},
 };
 
-const struct test_program test_program = {"peer", tests, NULL, NULL};
+const struct test_program test_program = {"peer", tests, open_eal, close_eal};

@@ -16,7 +16,8 @@ from vbnglab.lab import telemetry
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 START_LIMIT = 30  # s
-PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
+PTRACE_GETREGS, PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 12, 0x4206, 0x4207, 17
+X86_64_REGISTERS, RIP = 27, 16  # words of user_regs_struct; the place of the instruction pointer
 WAIT_ALL_THREADS = 0x40000000
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _LIBC.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
@@ -157,6 +158,15 @@ class StoppedThread:
 
     def __exit__(self, *_):
         _LIBC.ptrace(PTRACE_DETACH, self.tid, None, None)
+
+    def is_in(self, library):
+        """Is its next instruction one of a shared library? (x86-64)"""
+        registers = (ctypes.c_uint64 * X86_64_REGISTERS)()
+        if _LIBC.ptrace(PTRACE_GETREGS, self.tid, None, ctypes.addressof(registers)) != 0:
+            raise PermissionError(ctypes.get_errno(), "ptrace")
+        with open(f"/proc/{self.tid}/maps") as f:
+            mapped = [line.split()[0].split("-") for line in f if library in line and " r-xp " in line]
+        return any(int(first, 16) <= registers[RIP] < int(end, 16) for first, end in mapped)
 
 
 def dropped(report):
