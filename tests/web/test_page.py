@@ -49,7 +49,8 @@ class Page:
         self.web = self.start([sys.executable, "-m", "vbnglab", "web", "--port", "0", "--interval", "0.25", "--telemetry", SOCKET],
                               stdout=subprocess.PIPE, text=True)
         self.browser = browser.Browser(1280, 1500)
-        self.browser.open(self.web.stdout.readline().strip())
+        self.url = self.web.stdout.readline().strip()
+        self.browser.open(self.url)
 
     def start(self, command, **how):
         self.processes.append(subprocess.Popen(command, stderr=self.log, **how))
@@ -148,6 +149,59 @@ def test_subscribers_are_found_sorted_and_cut_into_pages(page):
     b.run("document.getElementById('next').click()")
     b.wait("const row = document.querySelector('#subscriber-table tbody tr'); return row.cells[0].textContent === '26'")
     assert b.run("return document.getElementById('page').textContent") == "page 2 of 2,622"
+
+
+POINTS = """const curves = [...document.querySelectorAll(arguments[0] + ' .curve')].map(c => Number(c.dataset.points));
+            return curves.length >= arguments[1] && curves.some(n => n > 0) && curves"""
+
+
+def test_the_distribution_says_who_is_at_the_limit(page):
+    b = page.browser
+    b.run("document.getElementById('distribution').scrollIntoView()")
+    keys = b.wait("const keys = [...document.querySelectorAll('#limited-table tbody tr')].map(r => r.dataset.key ?? '');"
+                  "return arguments[0].every(k => keys.includes(k)) && keys", [f"up cpe0 128.{c}" for c in range(256, 260)])
+    cards = b.run("return [...document.querySelectorAll('#distribution-cards .card')].map(c => [c.dataset.key, [...c.querySelectorAll('.n')].map(n => n.textContent)])")
+    assert [title for title, _ in cards] == ["up: of their rate", "up: delay", "down: of their rate", "down: delay"]
+    for title, figures in cards:
+        assert sum(int(f.replace(",", "")) for f in figures) == SUBSCRIBERS, title
+    assert b.run("return document.getElementById('distribution-note').textContent").startswith(f"Of {SUBSCRIBERS:,} subscribers ")
+    assert len(keys) < 200
+
+
+def test_the_last_hour(page):
+    b = page.browser
+    b.run("document.getElementById('hour').scrollIntoView()")
+    for kind, titles in (("gateway", {"All packets"}), ("port", {"cpe0", "core1", "t_cpe0"}), ("core", {"core 0.cpu0"}),
+                         ("qos", {"qos_up.0: lag", "qos_down.0: subscribers at their limit"}), ("drops", {"qos_up", "qos_down"})):
+        b.run("const s = document.getElementById('hour-kind'); s.value = arguments[0]; s.dispatchEvent(new Event('change'))", kind)
+        b.wait("const keys = [...document.querySelectorAll('#hour-charts figure')].map(f => f.dataset.key);"
+               "return arguments[0].every(k => keys.includes(k)) && keys", sorted(titles))
+        b.wait(POINTS, "#hour-charts", 1)
+
+
+def test_a_subscribers_own_page(page):
+    b = page.browser
+    b.run(SEARCH, "cpe0 128.256")
+    where = b.wait("const link = document.querySelector('#subscriber-table [data-key=\"cpe0 128.256\"] a');"
+                   "return document.querySelectorAll('#subscriber-table tbody tr').length === 1 && link.href")
+    assert where == page.url + "subscriber.html?id=1"
+    b.open(where)
+    b.wait(IS, "live")
+    b.wait("return Number(document.querySelector('#recent .curve').dataset.points) >= 3")
+    assert b.run("return document.getElementById('name').textContent") == "cpe0 128.256 (id 1)"
+    b.wait(POINTS, "#past", 6)
+    assert b.run("return [...document.querySelectorAll('#recent figure')].map(f => f.dataset.key)") == ["Rate", "Delay in the queue", "Drops"]
+    b.wait("return document.getElementById('totals').textContent.includes('at the limit')")
+    with Telemetry(SOCKET) as t:
+        before = t.must("/vbng/subscriber/get,0")
+        shown = b.wait("const n = Number(document.querySelector('#figures [data-key=bytes]').cells[1].dataset.value); return n >= arguments[0] && n",
+                       before["up_bytes"])
+        assert shown <= t.must("/vbng/subscriber/get,0")["up_bytes"]
+    b.open(page.url + "subscriber.html?id=9999999")
+    b.wait("return document.getElementById('status').textContent === 'no subscriber has the id 9999999'")
+    assert [e for e in b.errors() if "404" not in e] == []
+    b.open(page.url)
+    b.wait(IS, "live")
 
 
 def test_it_says_when_the_gateway_goes_and_comes_back(page):

@@ -28,6 +28,9 @@ class FakeState:
     def planned(self):
         return None
 
+    def history(self, kind):
+        return {"kind": kind, "step": 10, "of": {}}
+
 
 class FakeSubscribers:
     asked = None
@@ -37,6 +40,16 @@ class FakeSubscribers:
         if query["search"] == "gone":
             raise Unreachable("no vbng runs here")
         return {"rows": []}
+
+
+class FakeWatch:
+    def subscriber(self, number):
+        return {"id": number + 1} if number < 9 else None
+
+
+class FakeDistribution:
+    def get(self):
+        raise Unreachable("no vbng runs here")
 
 
 class Asked:
@@ -62,7 +75,7 @@ class Asked:
 
 @contextlib.contextmanager
 def serving(exposed):
-    server = web_server.Server(("127.0.0.1", 0), FakeState(), FakeSubscribers(), exposed)
+    server = web_server.Server(("127.0.0.1", 0), FakeState(), FakeSubscribers(), FakeWatch(), FakeDistribution(), exposed)
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:
         yield Asked(server)
@@ -129,6 +142,21 @@ def test_queries(server):
     assert server.ask("/api/state?x=1")[0] == 400
     assert server.ask("/api/subscribers?search=gone")[0] == 503
     assert server.ask("/api/plan")[0] == 503
+
+
+def test_queries_of_one_subscriber_and_of_the_hour(server):
+    status, _, body = server.ask("/api/subscriber?id=9")
+    assert (status, json.loads(body)) == (200, {"id": 9})
+    assert server.ask("/api/subscriber?id=10")[0] == 404
+    for query in ("", "id=", "id=0", "id=-1", "id=1e3", "id=99999999", "id=1&id=1", "x=1", "id=%00"):
+        assert server.ask("/api/subscriber?" + query)[0] == 400, query
+    assert json.loads(server.ask("/api/history")[2])["kind"] == "gateway"
+    for kind in ("gateway", "port", "core", "qos", "drops"):
+        assert json.loads(server.ask("/api/history?kind=" + kind)[2])["kind"] == kind
+    for query in ("kind=", "kind=x", "kind=port&kind=port", "x=1"):
+        assert server.ask("/api/history?" + query)[0] == 400, query
+    assert server.ask("/api/distribution")[0] == 503
+    assert server.ask("/api/distribution?x=1")[0] == 400
 
 
 def test_what_is_no_http(server):

@@ -10,9 +10,11 @@ import threading
 
 from ..lab.options import add_telemetry, between
 from ..lab.serve import add_listen, listen, url
+from .distribution import Distribution
 from .server import Server
 from .state import State
 from .subscribers import Subscribers
+from .watch import Watch
 
 DEFAULT_PORT = 9792
 
@@ -27,9 +29,10 @@ def configure(p):
 
 def run(args):
     """Serve until a signal."""
-    state = State(args.socket, args.interval)
-    server = listen(args, lambda address: Server(address, state, Subscribers(args.socket), args.expose, args.host))
-    threading.Thread(target=state.run, daemon=True).start()
+    state, watch = State(args.socket, args.interval), Watch(args.socket, args.interval)
+    server = listen(args, lambda address: Server(address, state, Subscribers(args.socket), watch, Distribution(args.socket), args.expose, args.host))
+    for reader in (state, watch):
+        threading.Thread(target=reader.run, daemon=True).start()
     print(url(args, server), flush=True)
     with server:
         server.serve_forever()

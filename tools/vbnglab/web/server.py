@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The HTTP server of the live page: a few files and three JSON answers. lab/serve.py says who may ask."""
+"""The HTTP server of the live page: a few files and some JSON answers. lab/serve.py says who may ask."""
 
 import os
 import re
 
 from ..lab import serve
 from ..lab.serve import BadQuery, query_of
+from .state import KINDS
 from .subscribers import SORTS
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page")
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
          ".svg": "image/svg+xml"}
 MOST_PAGES = 10**6
+MOST_SUBSCRIBERS = 10**7
 
 
 def files():
@@ -44,6 +46,18 @@ def _search(text):
     return text
 
 
+def _id(text):
+    if not re.fullmatch("[0-9]{1,8}", text) or not 1 <= int(text) <= MOST_SUBSCRIBERS:
+        raise BadQuery(f"id: expected a number, 1 to {MOST_SUBSCRIBERS}")
+    return int(text)
+
+
+def _kind(text):
+    if text not in KINDS:
+        raise BadQuery(f"kind: expected one of {', '.join(KINDS)}")
+    return text
+
+
 class Handler(serve.Handler):
     """Answers with files and with JSON."""
 
@@ -54,7 +68,8 @@ class Handler(serve.Handler):
     }
 
     def answer(self, path, query):
-        answers = {"/api/state": self._state, "/api/plan": self._plan, "/api/subscribers": self._subscribers}
+        answers = {"/api/state": self._state, "/api/plan": self._plan, "/api/subscribers": self._subscribers,
+                   "/api/subscriber": self._subscriber, "/api/distribution": self._distribution, "/api/history": self._history}
         if path in answers:
             self.send_json(*answers[path](query))
         elif path in self.server.files:
@@ -74,11 +89,26 @@ class Handler(serve.Handler):
     def _subscribers(self, query):
         return 200, self.server.subscribers.page(**query_of(query, sort=("id", _sort), page=(0, _page), search=("", _search)))
 
+    def _subscriber(self, query):
+        number = query_of(query, id=(None, _id))["id"]
+        if number is None:
+            raise BadQuery("id: expected a number")
+        found = self.server.watch.subscriber(number - 1)
+        return (200, found) if found is not None else (404, {"error": f"no subscriber has the id {number}"})
+
+    def _distribution(self, query):
+        query_of(query)
+        return 200, self.server.distribution.get()
+
+    def _history(self, query):
+        return 200, self.server.state.history(query_of(query, kind=("gateway", _kind))["kind"])
+
 
 class Server(serve.Server):
-    """The server of the page. state: a State; subscribers: a Subscribers; the others are those of serve.Server."""
+    """The server of the page. state: a State; subscribers: a Subscribers; watch: a Watch; distribution: a Distribution; the others are
+    those of serve.Server."""
 
-    def __init__(self, address, state, subscribers, exposed=False, names=()):
+    def __init__(self, address, state, subscribers, watch, distribution, exposed=False, names=()):
         super().__init__(address, Handler, exposed, names)
-        self.state, self.subscribers = state, subscribers
+        self.state, self.subscribers, self.watch, self.distribution = state, subscribers, watch, distribution
         self.files = files()

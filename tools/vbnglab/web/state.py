@@ -7,8 +7,10 @@ import time
 from ..lab.reading import Rates, Reading, dropped_keys
 from ..lab.telemetry import Telemetry, Unreachable, find_socket
 from .graph import layout
+from .history import History, greatest
 
 HISTORY = 120  # readings in a curve
+KINDS = ("gateway", "port", "core", "qos", "drops")  # of what there is a history
 
 
 def _ports(r):
@@ -53,6 +55,7 @@ class State:
         self.lock = threading.Lock()
         self.stop = threading.Event()
         self.curves = {}  # (group, name, key): [value or None]
+        self.hour = History(interval)
         self.plan, self.plan_number, self.types, self.schema = None, 0, {}, None
         self.newest, self.error, self.at = None, "not read yet", None
 
@@ -114,6 +117,27 @@ class State:
                            "links": links, "qos": qos, "drops": _drops(r, self.types, self.schema),
                            "pools": [{"name": name, **figures} for name, figures in now["pool"].items()]}
             self.at, self.error = r.now.at, None
+            self._keep(r.now.at, self.newest)
+
+    def _keep(self, at, figures):
+        """Add the newest figures to the hour."""
+        rates = figures["ledger"]["rates"]
+        for key, value in (("received", rates["received"] + rates["created"]), ("sent", rates["sent"] + rates["consumed"]), ("dropped", rates["dropped"])):
+            self.hour.add(at, "gateway", "packets", key, value)
+        for port in figures["ports"]:
+            for key in ("rx_bps", "tx_bps"):
+                self.hour.add(at, "port", port["name"], key, port[key])
+        for core in figures["cores"]:
+            self.hour.add(at, "core", core["name"], "busy", core["busy"])
+        for qos in figures["qos"]:
+            for key in ("lag_p99_ns", "limited"):
+                self.hour.add(at, "qos", qos["name"], key, qos[key], greatest)
+        for drop in figures["drops"]:
+            self.hour.add(at, "drops", drop["task"], drop["reason"], drop["pps"])
+
+    def history(self, kind):
+        """The answer of /api/history: curves of the last hour."""
+        return {"kind": kind, "step": self.hour.step, "of": self.hour.of(time.monotonic(), kind)}
 
     def snapshot(self):
         """The answer of /api/state: the newest figures, their age, and why there are no newer ones."""

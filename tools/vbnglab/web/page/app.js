@@ -2,6 +2,7 @@
 // Asks for the newest figures once in a period, and says honestly when there are none.
 import { say } from "./draw.js";
 import { Graph } from "./graph.js";
+import { hour } from "./hour.js";
 import { Subscribers } from "./subscribers.js";
 import { update } from "./tables.js";
 
@@ -62,4 +63,5 @@ async function tick() {
   setTimeout(tick, 1000 * period);
 }
 
+hour();
 tick();

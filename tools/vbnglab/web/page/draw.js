@@ -47,7 +47,20 @@ export function spark(values, label, kind = "") {
     svg("path", { d: path }));
 }
 
-/** Fill a table: columns [{title, cell(row) -> text or node, number, class(row)}]. Rows keep their elements. */
+/** An error of the shaper in percent; "–" where nobody was limited. */
+export function shaped(ppm) {
+  if (ppm === 0) return "–";
+  const error = (ppm - 1e6) / 1e4;
+  return `${error >= 0 ? "+" : "−"}${Math.abs(error).toFixed(2)} %`;
+}
+
+function sayLink(cell, href, text) {
+  const link = cell.firstElementChild || cell.appendChild(html("a"));
+  if (link.getAttribute("href") !== href) link.setAttribute("href", href);
+  say(link, text);
+}
+
+/** Fill a table: columns [{title, cell(row) -> text, link(row) -> where it leads, number, class(row)}]. Rows keep their elements. */
 export function fill(table, columns, rows, empty, key) {
   if (!table.tHead) {
     table.createTHead().append(html("tr", {}, ...columns.map(c => html("th", { scope: "col", ...(c.number ? { class: "n" } : {}) }, c.title))));
@@ -67,7 +80,8 @@ export function fill(table, columns, rows, empty, key) {
       const cell = line.cells[k];
       cell.className = [c.number ? "n" : "", c.class ? c.class(row) : ""].join(" ").trim();
       if (c.value) cell.dataset.value = c.value(row);
-      say(cell, c.cell(row));
+      if (c.link) sayLink(cell, c.link(row), c.cell(row));
+      else say(cell, c.cell(row));
     });
   });
 }

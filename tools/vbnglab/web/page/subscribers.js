@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A page of the subscribers: the server searches, sorts and cuts.
-import { count, duration, fill, html, say, si } from "./draw.js";
+import { count, duration, fill, html, say, shaped, si } from "./draw.js";
 
 const byId = id => document.getElementById(id);
 
-function shaped(ppm) {
-  if (ppm === 0) return "–";
-  const error = (ppm - 1e6) / 1e4;
-  return `${error >= 0 ? "+" : "−"}${Math.abs(error).toFixed(2)} %`;
-}
 const off = ppm => (ppm !== 0 && Math.abs(ppm - 1e6) > 10000 ? "warn" : "");
 
 function way(name, drops) {
@@ -44,7 +39,7 @@ export class Subscribers {
   }
 
   #head(drops) {
-    this.columns = [{ title: "id", number: true, cell: s => String(s.id), sort: "id" }, { title: "subscriber", cell: s => s.name }, ...way("up", drops),
+    this.columns = [{ title: "id", number: true, cell: s => String(s.id), sort: "id" }, { title: "subscriber", cell: s => s.name, link: s => `subscriber.html?id=${s.id}` }, ...way("up", drops),
       ...way("down", drops)];
     this.drops = drops;
     this.sorts = [];
