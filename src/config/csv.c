@@ -7,9 +7,10 @@
 
 /* Subscribers as a CSV file: a header line with the names of the columns, then one per line. */
 
-/* What is wrong with a row: with a column's value, or with their number. */
-#define WRONG_COUNT N_SUBSCRIBER_KEYS
-#define N_WRONGS    (N_SUBSCRIBER_KEYS + 1)
+/* What is wrong with a row: with a column's value, with their number, with quotation marks. */
+#define WRONG_COUNT  N_SUBSCRIBER_KEYS
+#define WRONG_QUOTES (N_SUBSCRIBER_KEYS + 1)
+#define N_WRONGS     (N_SUBSCRIBER_KEYS + 2)
 
 struct csv {
     struct loader *l; /* its at: the line that is being read */
@@ -20,19 +21,40 @@ struct csv {
     unsigned last_wrong[N_WRONGS]; /* line */
 };
 
-/* Take the next cell off *line (NULL at the end), without spaces and quotes around it. */
+/* Take a cell off quotation marks, between which may be commas, and a mark that is written twice
+ * (RFC 4180). Returns what is behind the cell, or NULL where the second mark is missing. */
+static char *unquote(char *cell)
+{
+    char *to = cell, *from = cell + 1;
+
+    for (; *from != '"' || from[1] == '"'; from++) {
+        if (*from == '\0')
+            return NULL;
+        from += *from == '"';
+        *to++ = *from;
+    }
+    *to = '\0';
+    return from + 1;
+}
+
+/* Take the next cell off *line (NULL at the end), without spaces and quotation marks around it.
+ * Returns NULL where its quotation marks are not those of RFC 4180. */
 static char *take_cell(char **line)
 {
-    char *cell = *line, *end = strchrnul(cell, ',');
+    char *cell = *line + strspn(*line, " \t"), *end;
 
+    if (*cell == '"') {
+        end = unquote(cell);
+        end = end != NULL ? end + strspn(end, " \t") : NULL;
+        if (end == NULL || (*end != ',' && *end != '\0'))
+            return NULL;
+        *line = *end == ',' ? end + 1 : NULL;
+        return cell;
+    }
+    end = strchrnul(cell, ',');
     *line = *end == ',' ? end + 1 : NULL;
-    cell += strspn(cell, " \t");
     while (end > cell && (end[-1] == ' ' || end[-1] == '\t'))
         end--;
-    if (end - cell >= 2 && *cell == '"' && end[-1] == '"') {
-        cell++;
-        end--;
-    }
     *end = '\0';
     return cell;
 }
@@ -53,17 +75,29 @@ bool csv_lists(struct csv *c, const char *key)
     return listed(c, k);
 }
 
-static unsigned count_cells(const char *line)
-{
-    unsigned n = 1;
+#define QUOTES                                                                                     \
+    "a quotation mark is open, or stands beside other text: expected \"...\", with \"\" for one"
 
-    for (line = strchr(line, ','); line != NULL; line = strchr(line + 1, ','))
+/* Cut a row into cells; those beyond what the header has are only counted. Returns how many there
+ * are, or 0 where a quotation mark is wrong. */
+static unsigned cut(char *line, char *cell[N_SUBSCRIBER_KEYS])
+{
+    unsigned n = 0;
+
+    while (line != NULL) {
+        char *one = take_cell(&line);
+
+        if (one == NULL)
+            return 0;
+        if (n < N_SUBSCRIBER_KEYS)
+            cell[n] = one;
         n++;
+    }
     return n;
 }
 
 /* An empty cell is a value that is not given. */
-static bool read_cells(struct csv *c, char *line, struct value *v)
+static bool read_cells(struct csv *c, char *const *cell, struct value *v)
 {
     bool ok = true;
 
@@ -72,7 +106,7 @@ static bool read_cells(struct csv *c, char *line, struct value *v)
         const struct key *key = &subscriber_keys[c->column[i]];
         struct value *value = &v[c->column[i]];
 
-        value->cell = take_cell(&line);
+        value->cell = cell[i];
         if (value->cell[0] != '\0' || key->required)
             ok &= read_value(c->l, key, value);
     }
@@ -83,20 +117,27 @@ static bool read_cells(struct csv *c, char *line, struct value *v)
 static bool read_row(struct csv *c, char *line)
 {
     struct value v[N_SUBSCRIBER_KEYS];
-    unsigned cells = count_cells(line);
+    char *cell[N_SUBSCRIBER_KEYS];
+    unsigned cells = cut(line, cell);
     struct cfg_subscriber s;
 
+    if (cells == 0) {
+        if (listed(c, WRONG_QUOTES))
+            diag_error(c->l->d, c->l->at, QUOTES);
+        return true;
+    }
     if (cells != c->n_columns) {
         if (listed(c, WRONG_COUNT))
             diag_error(c->l->d, c->l->at, "%u fields: expected %u, as in the header line", cells,
                        c->n_columns);
         return true;
     }
-    if (!read_cells(c, line, v))
+    if (!read_cells(c, cell, v))
         return true;
     s = subscriber_of(v);
     s.line = c->l->at.line;
     s.file = (uint16_t)c->file;
+    s.name = s.name != NULL ? keep_string(c->l, s.name) : NULL;
     if (add_subscriber(c->l, &s))
         return true;
     diag_error(c->l->d, c->l->at, "expected at most %d subscribers in all", CFG_MAX_SUBSCRIBERS);
@@ -107,7 +148,7 @@ static bool read_row(struct csv *c, char *line)
 static unsigned find_column(struct csv *c, const char *cell)
 {
     const char *names[N_SUBSCRIBER_KEYS], *nearest;
-    char all[128];
+    char all[256];
     size_t len = 0;
 
     for (unsigned k = 0; k < N_SUBSCRIBER_KEYS; k++) {
@@ -130,8 +171,13 @@ static bool read_header(struct csv *c, char *line)
 
     while (line != NULL) {
         const char *cell = take_cell(&line);
-        unsigned k = find_column(c, cell);
+        unsigned k;
 
+        if (cell == NULL) {
+            diag_error(c->l->d, c->l->at, QUOTES);
+            return false;
+        }
+        k = find_column(c, cell);
         if (k < N_SUBSCRIBER_KEYS && !seen[k]) {
             seen[k] = true;
             c->column[c->n_columns++] = (uint8_t)k;
@@ -189,7 +235,9 @@ static void tell_the_rest(const struct csv *c)
             diag_error(c->l->d, (struct loc){c->l->at.file, c->last_wrong[k]},
                        "%u more rows with a wrong %s, up to here",
                        c->n_wrong[k] - CFG_MAX_SAME_ERRORS,
-                       k == WRONG_COUNT ? "number of fields" : subscriber_keys[k].name);
+                       k == WRONG_COUNT    ? "number of fields"
+                       : k == WRONG_QUOTES ? "quotation mark"
+                                           : subscriber_keys[k].name);
 }
 
 void load_csv(struct loader *l, const char *path, struct loc at, const char *named)

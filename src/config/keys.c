@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/read.h"
+#include "base/utf8.h"
 
 #define EXPECTED_TEXT 256
 
@@ -31,17 +31,17 @@ struct loc value_loc(struct loader *l, const struct value *v)
     return v->setting != NULL ? setting_loc(l, v->setting) : l->at;
 }
 
-/* A long text ends in "...", and never within a character of UTF-8. */
+/* A long text ends in "...", not within a character of UTF-8; '?' is for what no name may hold. */
 static const char *shortened(const char *text, char buf[VALUE_TEXT])
 {
     size_t len = VALUE_TEXT - sizeof("...");
 
-    snprintf(buf, VALUE_TEXT, "%s", text);
-    if (strlen(text) < VALUE_TEXT)
-        return buf;
-    while (len > 0 && ((unsigned char)buf[len] & 0xc0) == 0x80)
-        len--;
-    strcpy(buf + len, "...");
+    if (snprintf(buf, VALUE_TEXT, "%s", text) >= VALUE_TEXT) {
+        while (len > 0 && ((unsigned char)buf[len] & 0xc0) == 0x80)
+            len--;
+        strcpy(buf + len, "...");
+    }
+    utf8_make_safe(buf);
     return buf;
 }
 

@@ -23,6 +23,7 @@
 #define CFG_MAX_TASKS     128
 #define CFG_MAX_ITEMS     32 /* of one task */
 #define CFG_MAX_ADDRESSES 8
+#define CFG_MAX_LABEL     64    /* characters of UTF-8, of a name for people */
 #define CFG_MAX_NEXTHOPS  65535 /* a next hop id travels in 16 bits; 0 means none */
 
 #define CFG_MAX_SUBSCRIBERS 4194304
@@ -98,6 +99,7 @@ struct cfg_subscriber {
     uint8_t ipv4_len; /* 24..32: the length of the prefix that the subscriber may send from */
     uint8_t mac[6];   /* static, if has_mac */
     bool has_gre_key, has_mac;
+    const char *name; /* for people: UTF-8 of at most CFG_MAX_LABEL characters; NULL: none */
 };
 
 /** How packets leave towards the core. Routes with the same values share a next hop; its id is its

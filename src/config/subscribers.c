@@ -21,6 +21,8 @@ const struct key subscriber_keys[N_SUBSCRIBER_KEYS] = {
                         .help = "his MAC address; without it, it is learned by ARP"},
     [SUBSCRIBER_PROFILE] = {"profile", KEY_PROFILE,
                             .help = "the profile that shapes him, where his port is shaped"},
+    [SUBSCRIBER_NAME] = {"name", KEY_LABEL,
+                         .help = "what people call him: free text, which others may have, too"},
 };
 
 /* Where a table in CSV takes the place of all other keys. */
@@ -40,6 +42,7 @@ struct cfg_subscriber subscriber_of(const struct value *v)
         .has_mac = v[SUBSCRIBER_MAC].set,
         .profile = v[SUBSCRIBER_PROFILE].set ? (uint32_t)v[SUBSCRIBER_PROFILE].v.u : CFG_NONE,
         .pipe = CFG_NONE,
+        .name = v[SUBSCRIBER_NAME].set ? v[SUBSCRIBER_NAME].v.s : NULL,
     };
 
     if (s.has_mac)

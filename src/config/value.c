@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "config/read.h"
 
 /* Notations: from the text of one value to a number, and what a key takes, in words. */
@@ -160,6 +161,8 @@ int key_parse(const struct key *k, const char *text, struct param_value *v)
     case KEY_PREFIX:
     case KEY_HOSTS:
         return parse_address(k->type, text, v);
+    case KEY_LABEL:
+        return utf8_is_label(text, CFG_MAX_LABEL) ? 0 : -EINVAL;
     case KEY_MAC:
         return parse_mac_number(text, &v->u);
     case KEY_SUBSCRIBER:
@@ -232,6 +235,8 @@ static const char *notation_text(enum key_type type)
         [KEY_PORT] = "the name of a port",
         [KEY_PROFILE] = "the name of a profile",
         [KEY_SUBSCRIBER] = "an id or \"PORT SVLAN.CVLAN\"",
+        [KEY_LABEL] = "a text of 1 to 64 characters in UTF-8, all of which can be seen, without a "
+                      "space at either end",
         [KEY_LIST] = "a list",
         [KEY_OTHER] = "a value",
         [KEY_MAC] = "the MAC address of a host, such as \"02:00:00:00:00:01\"",

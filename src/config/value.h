@@ -29,6 +29,7 @@ enum key_type {
     KEY_PREFIX,     /* u address, u2 length */
     KEY_HOSTS,      /* one host or a prefix of length 24..32 of hosts; as KEY_PREFIX */
     KEY_MAC,        /* unicast; u */
+    KEY_LABEL,      /* a name for people: s */
     KEY_PORT,       /* name of a port: u is its index in ports[] */
     KEY_PROFILE,    /* name of a profile: u is its index in qos.profiles[] */
     KEY_SUBSCRIBER, /* id: u; or circuit "PORT SVLAN.CVLAN": s, with u and u2 the two VLANs */

@@ -259,6 +259,21 @@ static void *copy(const void *from, size_t n, size_t room, size_t size)
     return to;
 }
 
+/* The names of the running config are its own, as they come and go with subscribers. Returns false
+ * without memory. */
+static bool own_names(struct cfg_model *running)
+{
+    bool ok = true;
+
+    for (uint32_t i = 0; i < running->n_subscribers; i++) {
+        const char *name = running->subscribers[i].name;
+
+        running->subscribers[i].name = ok && name != NULL ? strdup(name) : NULL;
+        ok &= name == NULL || running->subscribers[i].name != NULL;
+    }
+    return ok;
+}
+
 struct cfg_model *running_open(const struct cfg_model *m)
 {
     struct cfg_model *running = malloc(sizeof(*running));
@@ -276,8 +291,8 @@ struct cfg_model *running_open(const struct cfg_model *m)
         copy(m->nexthops, m->n_nexthops, room_nexthops(m), sizeof(*running->nexthops));
     running->qos.profiles =
         copy(m->qos.profiles, m->qos.n_profiles, QOS_MAX_PROFILES, sizeof(*running->qos.profiles));
-    if (running->subscribers != NULL && running->routes != NULL && running->nexthops != NULL &&
-        running->qos.profiles != NULL)
+    if (running->subscribers != NULL && own_names(running) && running->routes != NULL &&
+        running->nexthops != NULL && running->qos.profiles != NULL)
         return running;
     running_close(running);
     return NULL;
@@ -287,6 +302,8 @@ void running_close(struct cfg_model *running)
 {
     if (running == NULL)
         return;
+    for (uint32_t i = 0; running->subscribers != NULL && i < running->n_subscribers; i++)
+        free((char *)(uintptr_t)running->subscribers[i].name);
     free(running->subscribers);
     free(running->routes);
     free(running->nexthops);

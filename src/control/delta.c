@@ -9,7 +9,7 @@
 
 #include "config/subscribers.h"
 
-#define LIST_MAX 5000 /* entries of a request, which so stays far below 1 MiB */
+#define LIST_MAX 2000 /* entries of a request: below 1 MiB with the longest names */
 
 /* --- requests --- */
 
@@ -308,10 +308,12 @@ static json_t *entry_json(const struct cfg_model *m, const struct cfg_subscriber
         json_object_set_new(o, "mac", mac_json(s));
     if (s->profile != CFG_NONE)
         json_object_set_new(o, "profile", json_pack("s", profile_of(m, s)));
+    if (s->name != NULL)
+        json_object_set_new(o, "name", json_pack("s", s->name));
     return o;
 }
 
-/* Equal but for profile and MAC, which can be changed in place. */
+/* Equal but for profile, MAC and name, which can be changed in place. */
 static bool same_identity(const struct cfg_subscriber *a, const struct cfg_subscriber *b)
 {
     return a->ipv4 == b->ipv4 && a->ipv4_len == b->ipv4_len && a->has_gre_key == b->has_gre_key &&
@@ -401,7 +403,21 @@ static void compare_one(struct delta *d, const struct cfg_subscriber *from,
                                                  circuit_json(d->to, to), "mac", mac_json(to)));
 }
 
-static void in_both(struct delta *d, const struct matches *k)
+static void compare_name(struct delta *d, const struct cfg_subscriber *from,
+                         const struct cfg_subscriber *to)
+{
+    if (from->name == to->name ||
+        (from->name != NULL && to->name != NULL && strcmp(from->name, to->name) == 0))
+        return;
+    d->n[DELTA_SUBSCRIBERS].changed++;
+    add_entry(d->requests, "set-names", "changes",
+              json_pack("[o, s?]", circuit_json(d->to, to), to->name));
+}
+
+typedef void compare_fn(struct delta *d, const struct cfg_subscriber *from,
+                        const struct cfg_subscriber *to);
+
+static void in_both(struct delta *d, const struct matches *k, compare_fn *compare)
 {
     for (uint32_t i = 0; i < d->other->n_subscribers; i++) {
         const struct cfg_subscriber *other = &d->other->subscribers[i], *running;
@@ -409,7 +425,7 @@ static void in_both(struct delta *d, const struct matches *k)
         if (k->id[i] == 0)
             continue;
         running = &control_model(d->c)->subscribers[k->id[i] - 1];
-        compare_one(d, d->reload ? running : other, d->reload ? other : running);
+        compare(d, d->reload ? running : other, d->reload ? other : running);
     }
 }
 
@@ -427,7 +443,8 @@ static void compare_subscribers(struct delta *d, struct matches *k)
         only_in_other(d, k, subscriber_removed);
         only_running(d, k, subscriber_added);
     }
-    in_both(d, k);
+    in_both(d, k, compare_one);
+    in_both(d, k, compare_name); /* after the others: entries of a kind share requests */
 }
 
 static void delta_subscribers(struct delta *d)

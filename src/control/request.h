@@ -56,7 +56,7 @@ struct command {
 
 /** The commands of each file, up to an entry without a name. */
 extern const struct command show_commands[], rate_commands[], stream_commands[],
-    subscriber_commands[], route_commands[], reload_commands[], capture_commands[],
+    subscriber_commands[], name_commands[], route_commands[], reload_commands[], capture_commands[],
     explain_commands[];
 
 #define KEYS(array) (array), RTE_DIM(array)

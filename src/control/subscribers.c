@@ -82,11 +82,12 @@ static void set_pipe_owner(struct control *c, const struct cfg_subscriber *s, ui
     }
 }
 
-/* A subscriber is in the running config from now on. */
-static void enter(struct control *c, const struct cfg_subscriber *s, uint32_t id)
+/* A subscriber is in the running config from now on, which takes over his name. */
+static void enter(struct control *c, const struct cfg_subscriber *s, char *name, uint32_t id)
 {
     metrics_hold();
     c->model->subscribers[id - 1] = *s;
+    c->model->subscribers[id - 1].name = name;
     if (id > c->model->n_subscribers)
         c->model->n_subscribers = id;
     set_pipe_owner(c, s, id);
@@ -102,6 +103,8 @@ static void leave(struct control *c, uint32_t id)
     metrics_hold();
     set_pipe_owner(c, s, 0);
     s->port = CFG_NONE;
+    free((char *)(uintptr_t)s->name);
+    s->name = NULL;
     metrics_release();
     c->ids.n_subscribers--;
 }
@@ -147,6 +150,7 @@ static int remove_subscribers(struct control *c, const uint32_t *id, uint32_t n,
         goto out;
     for (uint32_t i = 0; i < n; i++) {
         removed[i] = c->model->subscribers[id[i] - 1];
+        removed[i].name = NULL; /* leave() frees it */
         subscriber_unpublish(c->tables->subscribers, id[i]);
         leave(c, id[i]);
     }
@@ -276,12 +280,16 @@ static int check_new(struct control *c, struct request *r, const struct cfg_subs
 static int publish(struct control *c, const struct cfg_subscriber *s, uint32_t *id)
 {
     struct subscriber_spec spec = subscriber_spec_of(c->model, s, c->tables->port_mac[s->port]);
-    int64_t rc = subscriber_add(c->tables->subscribers, &spec);
+    char *name = s->name != NULL ? strdup(s->name) : NULL;
+    int64_t rc =
+        s->name != NULL && name == NULL ? -ENOMEM : subscriber_add(c->tables->subscribers, &spec);
 
-    if (rc < 0)
+    if (rc < 0) {
+        free(name);
         return (int)rc;
+    }
     *id = (uint32_t)rc;
-    enter(c, s, *id);
+    enter(c, s, name, *id);
     return 0;
 }
 
@@ -381,7 +389,7 @@ static const struct key mac_keys[] = {
 static json_t *add_one(struct control *c, struct request *r, struct refusal *why)
 {
     struct cfg_subscriber s = subscriber_of(r->v);
-    uint32_t id;
+    uint32_t id = 0;
 
     if (add_subscribers(c, r, &s, 1, &id, why) != 0)
         return NULL;

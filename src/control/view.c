@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/json.h"
 #include "control/rates.h"
 #include "engine/ledger.h"
+#include "tasks/arp/arp.h"
 
 /* --- QoS as JSON: times in seconds, rates in bit/s --- */
 
@@ -230,10 +233,44 @@ int subscribers_read(struct control *c, uint32_t first, uint32_t n)
     return rc;
 }
 
+enum mac_kind subscriber_mac(const struct control *c, uint32_t id, struct arp_learned *out)
+{
+    const struct cfg_subscriber *s = &control_model(c)->subscribers[id - 1];
+    uint32_t arp = arp_instance(c);
+
+    if (s->has_mac) {
+        memcpy(out->mac, s->mac, sizeof(out->mac));
+        return MAC_CONFIGURED;
+    }
+    return arp != CFG_NONE && arp_of_subscriber(c->e->tasks[arp], id, out) ? MAC_LEARNED
+                                                                           : MAC_UNKNOWN;
+}
+
+char *subscriber_addresses(const struct cfg_subscriber *s, char *buf, size_t len)
+{
+    format_ipv4(s->ipv4, buf, len);
+    if (s->ipv4_len < 32)
+        snprintf(buf + strlen(buf), len - strlen(buf), "/%u", s->ipv4_len);
+    return buf;
+}
+
+/* A cell of CSV (RFC 4180). */
+static void print_cell(const char *text, FILE *to)
+{
+    if (strpbrk(text, ",\"") == NULL) {
+        fputs(text, to);
+        return;
+    }
+    fputc('"', to);
+    for (; *text != '\0'; text++)
+        fprintf(to, *text == '"' ? "\"\"" : "%c", *text);
+    fputc('"', to);
+}
+
 /* A qos task adds its columns, and those of the queues that it uses. */
 void subscribers_header(const struct control *c, FILE *to)
 {
-    fprintf(to, "id,port,svlan,cvlan,profile");
+    fprintf(to, "id,port,svlan,cvlan,ipv4,gre_key,mac,profile,name");
     for (unsigned i = 0; i < c->n_shapers; i++) {
         const struct shaper *s = &c->shaper[i];
         const char *task = s->task->cfg->name;
@@ -284,15 +321,28 @@ static const char *profile_name(const struct control *c, uint32_t id)
     return profile != CFG_NONE ? m->qos.profiles[profile].name : "";
 }
 
-void subscribers_row(const struct control *c, uint32_t id, FILE *to)
+/* Who a subscriber is: the columns before those of the qos tasks. */
+static void print_identity(const struct control *c, uint32_t id, FILE *to)
 {
     const struct cfg_model *m = control_model(c);
-    const struct cfg_subscriber *sub = &m->subscribers[id - 1];
+    const struct cfg_subscriber *s = &m->subscribers[id - 1];
+    char addresses[32], key[16] = "", mac[24] = "";
+    struct arp_learned learned;
 
-    if (!running_has(m, id))
+    if (s->has_gre_key)
+        snprintf(key, sizeof(key), "%" PRIu32, s->gre_key);
+    if (subscriber_mac(c, id, &learned) != MAC_UNKNOWN)
+        format_mac(learned.mac, mac, sizeof(mac));
+    fprintf(to, "%" PRIu32 ",%s,%u,%u,%s,%s,%s,%s,", id, m->ports[s->port].name, s->svlan, s->cvlan,
+            subscriber_addresses(s, addresses, sizeof(addresses)), key, mac, profile_name(c, id));
+    print_cell(s->name != NULL ? s->name : "", to);
+}
+
+void subscribers_row(const struct control *c, uint32_t id, FILE *to)
+{
+    if (!running_has(control_model(c), id))
         return;
-    fprintf(to, "%" PRIu32 ",%s,%u,%u,%s", id, m->ports[sub->port].name, sub->svlan, sub->cvlan,
-            profile_name(c, id));
+    print_identity(c, id, to);
     for (unsigned i = 0; i < c->n_shapers; i++) {
         const struct shaper *s = &c->shaper[i];
         const struct qos_pipe *p = shaper_pipe(c, s, id);
@@ -351,10 +401,26 @@ static json_t *shaped_json(const struct shaper *s, const struct qos_pipe *p)
                      qos_sojourn(s->q, p), "queues", queues_json(s, p));
 }
 
+json_t *identity_json(const struct control *c, uint32_t id)
+{
+    static const char *const origins[] = {
+        [MAC_UNKNOWN] = NULL, [MAC_CONFIGURED] = "configured", [MAC_LEARNED] = "learned"};
+    const struct cfg_model *m = control_model(c);
+    const struct cfg_subscriber *s = &m->subscribers[id - 1];
+    char addresses[32], mac[24];
+    struct arp_learned learned;
+    enum mac_kind kind = subscriber_mac(c, id, &learned);
+
+    return json_pack("{s:i, s:s, s:i, s:i, s:s, s:o, s:s?, s:s?, s:s, s:s?}", "id", (int)id, "port",
+                     m->ports[s->port].name, "svlan", (int)s->svlan, "cvlan", (int)s->cvlan, "ipv4",
+                     subscriber_addresses(s, addresses, sizeof(addresses)), "gre_key",
+                     s->has_gre_key ? json_integer(s->gre_key) : json_null(), "mac",
+                     kind != MAC_UNKNOWN ? format_mac(learned.mac, mac, sizeof(mac)) : NULL,
+                     "mac_is", origins[kind], "profile", profile_name(c, id), "name", s->name);
+}
+
 json_t *subscriber_json(const struct control *c, uint32_t id)
 {
-    const struct cfg_model *m = control_model(c);
-    const struct cfg_subscriber *sub = &m->subscribers[id - 1];
     json_t *shaped = json_array();
 
     for (unsigned i = 0; i < c->n_shapers; i++) {
@@ -363,7 +429,5 @@ json_t *subscriber_json(const struct control *c, uint32_t id)
         if (p != NULL)
             json_array_append_new(shaped, shaped_json(&c->shaper[i], p));
     }
-    return json_pack("{s:i, s:s, s:i, s:i, s:s, s:o}", "id", (int)id, "port",
-                     m->ports[sub->port].name, "svlan", (int)sub->svlan, "cvlan", (int)sub->cvlan,
-                     "profile", profile_name(c, id), "shaped", shaped);
+    return json_with_key(identity_json(c, id), "shaped", shaped);
 }

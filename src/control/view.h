@@ -28,7 +28,22 @@ void subscribers_row(const struct control *c, uint32_t id, FILE *to);
 /** Read all subscribers and print them as CSV. Returns 0 or -errno. */
 int subscribers_dump(struct control *c, FILE *to);
 
-/** The figures of a subscriber as a JSON object. */
+struct arp_learned;
+
+/** Where the MAC of a subscriber is from. */
+enum mac_kind { MAC_UNKNOWN, MAC_CONFIGURED, MAC_LEARNED };
+
+/** The MAC of a subscriber, whose id must be in use; address and age are set only of a learned one.
+ */
+enum mac_kind subscriber_mac(const struct control *c, uint32_t id, struct arp_learned *out);
+
+/** The address or the prefix of a subscriber in its notation; buf is returned. */
+char *subscriber_addresses(const struct cfg_subscriber *s, char *buf, size_t len);
+
+/** Who a subscriber is, without figures, as a JSON object. */
+json_t *identity_json(const struct control *c, uint32_t id);
+
+/** The figures of a subscriber as a JSON object, which begins with who that is. */
 json_t *subscriber_json(const struct control *c, uint32_t id);
 
 /** Add what a class of a subport has counted to a sum. Any thread may call it. */

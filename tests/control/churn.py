@@ -2,6 +2,7 @@
 """Updates of subscribers, profiles and routes, one after the other, and an account of the packets meanwhile."""
 
 import collections
+import csv
 import os
 import random
 import subprocess
@@ -127,8 +128,8 @@ class Updates:
         for first in range(1, 10000, 1000):
             page = self.client.ask(cmd="show-subscribers", first=first, count=1000)
             for row in page["rows"]:
-                number, _, svlan, cvlan, profile = row.split(",")[:5]
-                shown[(int(svlan), int(cvlan))] = (int(number), profile)
+                one = dict(zip(page["header"].split(","), next(csv.reader([row]))))
+                shown[(int(one["svlan"]), int(one["cvlan"]))] = (int(one["id"]), one["profile"])
         expected = {cfg.vlans(user): (self.id[user], self.profile[user]) for user in self.profile}
         if shown != expected:
             wrong.append(f"subscribers differ: {list(set(shown.items()) ^ set(expected.items()))[:4]}")

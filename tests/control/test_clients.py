@@ -215,6 +215,10 @@ def test_vbngctl(gateway, top):
         (["add-subscriber", "cpe0", "300.1", "10.1.0.0", "--profile", "home-100k"], 1, "max_subscribers"),
         (["add-subscriber", "cpe0", "300", "10.1.0.0"], 1, "expected SVLAN.CVLAN"),
         (["set-mac", "cpe0", "128.256", "02:c0:00:00:00:00"], 0, ""),
+        (["set-name", "cpe0", "128.256", 'Bäckerei "Krümel", Hof'], 0, ""),
+        (["show", "subscriber", "cpe0", "128.256"], 0, r'"name": "B\u00e4ckerei \"Kr\u00fcmel\", Hof"'),
+        (["set-name", "cpe0", "128.256", "a\x1b[2J"], 1, "value 'a?[2J': expected a text of 1 to 64 characters"),
+        (["set-name", "cpe0", "128.256", "x" * 65], 1, "expected a text of 1 to 64 characters"),
         (["change-route", "198.18.0.0/15", "--port", "core0", "--mac", "02:dd:00:00:00:00", "--mpls", "17"], 0, ""),
         (["show", "routes"], 0, "mpls=17"),
         (["remove-route", "198.18.0.0/15"], 0, ""),
@@ -232,6 +236,8 @@ def test_vbngctl(gateway, top):
             wrong.append(f"{' '.join(words)}: status {done.returncode}: {done.stdout}{done.stderr}")
     done = ctl("show", "subscribers")
     rows = list(csv.DictReader(done.stdout.splitlines()))
+    if rows[0]["name"] != 'Bäckerei "Krümel", Hof' or rows[0]["ipv4"] != "10.0.0.0" or rows[0]["mac"] != "02:c0:00:00:00:00":
+        wrong.append(f"show subscribers: the first row is {rows[0]}")
     if len(rows) != load.SUBSCRIBERS or rows[16]["profile"] != "home-10M":
         wrong.append(f"show subscribers: {len(rows)} rows: {done.stderr}")
     done = ctl("set-profiles", "-", text="1,home-50M\ncpe0 128.257,home-50M\n")

@@ -81,7 +81,8 @@ static void add_and_remove(void)
     CU_ASSERT_EQUAL(shaped_by(8), 2);
     CU_ASSERT_EQUAL(s->path, control->model->subscribers[7].pipe * QOS_QUEUES);
     answers("{\"cmd\":\"show-subscriber\",\"subscriber\":\"cpe0 11.30\"}",
-            "\"id\":8,\"port\":\"cpe0\",\"svlan\":11,\"cvlan\":30,\"profile\":\"fast\"");
+            "\"id\":8,\"port\":\"cpe0\",\"svlan\":11,\"cvlan\":30,\"ipv4\":\"10.0.3.1\","
+            "\"gre_key\":50,\"mac\":null,\"mac_is\":null,\"profile\":\"fast\",\"name\":null");
     refuses(A, "with C-VLAN 30 on port 'cpe0': already a subscriber's, added while running");
     answers("{\"cmd\":\"show-changes\"}", "\"cmd\":\"add-subscribers\"");
     answers("{\"cmd\":\"remove-subscriber\",\"subscriber\":\"cpe0 11.30\"}",

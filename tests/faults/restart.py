@@ -20,7 +20,8 @@ CHANGES = (
     {"cmd": "set-dscp", "scheduler": "acc", "direction": "up", "dscp": 46, "class": "be", "queue": 2},
     {"cmd": "remove-subscriber", "subscriber": "cpe0 128.300"},
     {"cmd": "add-subscriber", "port": "cpe0", "svlan": 300, "cvlan": 5, "ipv4": "10.1.0.1", "gre_key": 70000,
-     "mac": "02:c0:00:01:00:00", "profile": "home-10M"},
+     "mac": "02:c0:00:01:00:00", "profile": "home-10M", "name": "Bäckerei \"Krümel\", Hof"},
+    {"cmd": "set-name", "subscriber": "cpe0 128.256", "name": "<b>Zoo</b>"},
     {"cmd": "add-route", "prefix": "203.0.113.0/24", "port": "core0", "mac": "02:dd:00:00:00:00", "gre": "203.0.113.9"},
 )  # fmt: skip
 FORMAT_1 = b"""{"vbng_state":1,"name":"qos-load","saved":1795290189}

@@ -41,7 +41,7 @@ def complete(build, run, folder):
     ("vbng-lab describe ", {"json", "tosca", "k8s", "pcie", "smt", "dot"}),
     ("vbng-lab sweep x", {"x.cfg"}),
     ("vbng-lab sweep --out s", {"sub"}),
-    ("vbngctl set-", {"set-profile", "set-profiles", "set-mac", "set-rate", "set-dscp", "set-subport-rate"}),
+    ("vbngctl set-", {"set-profile", "set-profiles", "set-mac", "set-rate", "set-dscp", "set-subport-rate", "set-name"}),
     ("vbngctl show su", {"subscriber", "subscribers"}),
     ("vbngctl set-subport-rate s x ", {"up", "down"}),
     ("vbng --lay", {"--layout"}),

@@ -95,7 +95,7 @@ bool read_request(struct loader *l, const char *text, const char *what, const st
 const struct pair subscriber[] = {
     {"port", "cpe0"},        {"svlan", "7"},   {"cvlan", "8"},
     {"ipv4", "10.9.0.1/32"}, {"gre_key", "9"}, {"mac", "02:00:00:00:00:01"},
-    {"profile", "slow"},     {NULL, NULL},
+    {"profile", "slow"},     {"name", "Zoë"},  {NULL, NULL},
 };
 const struct pair route[] = {
     {"prefix", "198.18.0.0/24"}, {"port", "core0"}, {"via", "192.0.2.9"},

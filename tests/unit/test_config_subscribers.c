@@ -81,6 +81,38 @@ static void csv(void)
     config_free(m);
 }
 
+/* Names for people, in a range, and in a table whose cells may hold commas and quotes. */
+static void names(void)
+{
+    struct cfg_model *m = bed_load(
+        PORTS TASKS LAYOUT
+        "subscribers = ( { port = \"a\"; svlan = 1; cvlan = \"1-2\"; ipv4 = \"10.0.0.0/31\";"
+        " name = \"Turm S\xc3\xbc"
+        "d, 2. Stock\"; },\n"
+        "  { port = \"a\"; svlan = 2; cvlan = 1; ipv4 = \"10.0.1.0/32\"; } );\n");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    CU_ASSERT_STRING_EQUAL(m->subscribers[0].name, "Turm S\xc3\xbc"
+                                                   "d, 2. Stock");
+    CU_ASSERT_STRING_EQUAL(m->subscribers[1].name, "Turm S\xc3\xbc"
+                                                   "d, 2. Stock");
+    CU_ASSERT_PTR_NULL(m->subscribers[2].name);
+    config_free(m);
+    bed_put_text("t.csv", "port,svlan,cvlan,ipv4,name,gre_key\n"
+                          "a,1,1,10.0.0.1, Caf\xc3\xa9 \"Zoo\" ,1\n"
+                          "a,1,2,10.0.0.2,\"M\xc3\xbcller, \"\"Eck\"\"\" ,2\n"
+                          "a,1,3,10.0.0.3,\"\",3\n"
+                          "a,1,4,10.0.0.4,\"\"\"\"\t,4\r\n");
+    m = bed_load(PORTS TASKS LAYOUT TABLE);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    CU_ASSERT_STRING_EQUAL(m->subscribers[0].name, "Caf\xc3\xa9 \"Zoo\"");
+    CU_ASSERT_STRING_EQUAL(m->subscribers[1].name, "M\xc3\xbcller, \"Eck\"");
+    CU_ASSERT_PTR_NULL(m->subscribers[2].name);
+    CU_ASSERT_STRING_EQUAL(m->subscribers[3].name, "\"");
+    CU_ASSERT_EQUAL(m->subscribers[3].gre_key, 4);
+    config_free(m);
+}
+
 /* A large table is loaded in little time, even with rows in the reverse order, which the search for
  * overlaps must sort, and even when every row is wrong. */
 static void csv_many(void)
@@ -153,7 +185,8 @@ static void routes(void)
 }
 
 static const struct test tests[] = {
-    {"ranges", ranges}, {"csv", csv}, {"csv many", csv_many}, {"routes", routes}, {NULL, NULL},
+    {"ranges", ranges},     {"csv", csv},       {"names", names},
+    {"csv many", csv_many}, {"routes", routes}, {NULL, NULL},
 };
 
 const struct test_program test_program = {"config subscribers", tests, bed_open, bed_close};

@@ -24,6 +24,9 @@ static const char *const *wrong_values(const struct key *k)
                              *const hosts[] = {"x",      "224.0.0.1",   "127.0.0.1",
                                                "10.0.0", "10.0.0.1/32", NULL},
                              *const prefixes[] = {"x", "10.0.0.0/33", "10.0.0", "/8", NULL},
+                             *const labels[] = {"1234567890123456789012345678901234567890"
+                                                "1234567890123456789012345",
+                                                NULL},
                              *const words[] = {"x", "12", "", NULL};
 
     switch (k->type) {
@@ -33,6 +36,8 @@ static const char *const *wrong_values(const struct key *k)
     case KEY_COUNT:
     case KEY_RANGE:
         return k->min > 0 ? from_1 : counts;
+    case KEY_LABEL:
+        return labels;
     case KEY_RATE:
         return rates;
     case KEY_MAC:

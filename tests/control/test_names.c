@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Names that people give to subscribers: from the configuration, from requests, by a reload, and in
+ * what the state file keeps. The argument is the configuration. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bed.h"
+#include "common/program.h"
+#include "control/delta.h"
+
+#define ADD "{\"cmd\":\"add-subscriber\",\"port\":\"cpe0\",\"svlan\":11,\"cvlan\":30,"
+
+/* Read the configuration again, with one text replaced, from a file that is not there for long. */
+static void reload_with(const char *from, const char *to, const char *text)
+{
+    char path[256], request[512], *all = NULL, *at;
+    size_t size = 0;
+    FILE *f = fopen(test_argument, "r"), *g;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    CU_ASSERT_FATAL(getdelim(&all, &size, '\0', f) > 0);
+    fclose(f);
+    at = strstr(all, from);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+    snprintf(path, sizeof(path), "/tmp/vbng-names-%d.cfg", getpid());
+    g = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(g);
+    fprintf(g, "%.*s%s%s", (int)(at - all), all, to, at + strlen(from));
+    fclose(g);
+    snprintf(request, sizeof(request), "{\"cmd\":\"reload\",\"file\":\"%s\"}", path);
+    answers(request, text);
+    unlink(path);
+    free(all);
+}
+
+/* Back to what the configuration says. */
+static void start_anew(void)
+{
+    reload_with("", "", "\"ok\":true");
+    answers("{\"cmd\":\"show-changes\"}", "\"requests\":[]");
+}
+
+static const char *name_of(uint32_t id)
+{
+    const char *name = control->model->subscribers[id - 1].name;
+
+    return name != NULL ? name : "(none)";
+}
+
+/* Of a range and of a single subscriber; in JSON, and in CSV, where it is in quotation marks. */
+static void shown(void)
+{
+    CU_ASSERT_STRING_EQUAL(name_of(1), "Turm Süd, 2. Stock");
+    CU_ASSERT_STRING_EQUAL(name_of(4), "Turm Süd, 2. Stock");
+    CU_ASSERT_STRING_EQUAL(name_of(5), "(none)");
+    answers("{\"cmd\":\"show-subscriber\",\"subscriber\":7}",
+            "\"ipv4\":\"10.0.2.0\",\"gre_key\":6,\"mac\":\"02:c2:00:00:00:00\",\"mac_is\":"
+            "\"configured\",\"profile\":\"\",\"name\":\"Bäckerei \\\"Krümel\\\", Hof\"");
+    answers("{\"cmd\":\"show-subscribers\",\"first\":7,\"count\":1}",
+            "[\"7,cpe1,10,20,10.0.2.0,6,02:c2:00:00:00:00,,"
+            "\\\"Bäckerei \\\"\\\"Krümel\\\"\\\", Hof\\\",");
+}
+
+static void given(void)
+{
+    answers(ADD "\"ipv4\":\"10.0.3.0/29\",\"profile\":\"fast\",\"name\":\"N\\u00famero 1\"}",
+            "\"id\":8");
+    answers("{\"cmd\":\"show-subscriber\",\"subscriber\":8}",
+            "\"ipv4\":\"10.0.3.0/29\",\"gre_key\":null,\"mac\":null,\"mac_is\":null,"
+            "\"profile\":\"fast\",\"name\":\"Número 1\"");
+    answers("{\"cmd\":\"set-name\",\"subscriber\":\"cpe0 11.30\",\"name\":\"<b>&amp;\"}", "ok");
+    CU_ASSERT_STRING_EQUAL(name_of(8), "<b>&amp;");
+    answers("{\"cmd\":\"set-names\",\"changes\":[[1,\"a\"],[\"cpe0 100.20\",\"b\"],[7,null],"
+            "[1,\"c\"]]}",
+            "\"changed\":4");
+    CU_ASSERT_STRING_EQUAL(name_of(1), "c"); /* the last one counts */
+    CU_ASSERT_STRING_EQUAL(name_of(5), "b");
+    CU_ASSERT_STRING_EQUAL(name_of(7), "(none)");
+    answers("{\"cmd\":\"set-name\",\"subscriber\":5,\"name\":null}", "ok");
+    CU_ASSERT_STRING_EQUAL(name_of(5), "(none)");
+    answers("{\"cmd\":\"remove-subscriber\",\"subscriber\":8}", "ok");
+    CU_ASSERT_PTR_NULL(control->model->subscribers[7].name);
+    start_anew();
+    CU_ASSERT_STRING_EQUAL(name_of(1), "Turm Süd, 2. Stock");
+    CU_ASSERT_STRING_EQUAL(name_of(7), "Bäckerei \"Krümel\", Hof");
+}
+
+/* A wrong request is named, and no name has changed. */
+static void wrong(void)
+{
+    static const char *const cases[][2] = {
+        {"{\"cmd\":\"set-name\",\"subscriber\":1,\"name\":\"\"}",
+         "key 'name': value '': expected a text of 1 to 64 characters"},
+        {"{\"cmd\":\"set-name\",\"subscriber\":1,\"name\":\"a\\u001b[2J\"}",
+         "key 'name': value 'a?[2J': expected a text"},
+        {"{\"cmd\":\"set-name\",\"subscriber\":1,\"name\":\"a\\u202eb\"}", "key 'name'"},
+        {"{\"cmd\":\"set-name\",\"subscriber\":1,\"name\":17}", "key 'name'"},
+        {"{\"cmd\":\"set-name\",\"subscriber\":1}", "key 'name': missing"},
+        {"{\"cmd\":\"set-name\",\"subscriber\":99,\"name\":\"a\"}", "key 'subscriber'"},
+        {"{\"cmd\":\"set-names\",\"changes\":[[1,\"a\"],[2,\" b\"]]}",
+         "changes[1]: key 'name': value ' b': expected a text"},
+        {"{\"cmd\":\"set-names\",\"changes\":[[1,\"a\"],[99,\"b\"]]}",
+         "changes[1]: key 'subscriber'"},
+        {"{\"cmd\":\"set-names\",\"changes\":[[1,\"a\"],[2]]}",
+         "changes[1]: expected [SUBSCRIBER, NAME]"},
+        {"{\"cmd\":\"set-names\",\"changes\":[]}", "expected a list of 1 to 10000"},
+        {ADD "\"ipv4\":\"10.0.3.1\",\"profile\":\"fast\",\"name\":\"\\u200b\"}", "key 'name'"},
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        answers(cases[i][0], "\"error\"");
+        answers(cases[i][0], cases[i][1]);
+    }
+    answers("{\"cmd\":\"show-changes\"}", "\"requests\":[]");
+}
+
+/* A reload gives names, changes and takes them, and touches nobody else. */
+static void reloaded(void)
+{
+    reload_with("Krümel", "Kruste",
+                "\"subscribers\":{\"added\":0,\"removed\":0,\"changed\":1},\"routes\"");
+    CU_ASSERT_STRING_EQUAL(name_of(7), "Bäckerei \"Kruste\", Hof");
+    answers("{\"cmd\":\"show-changes\"}", "\"requests\":[]");
+    reload_with("name = \"Turm Süd, 2. Stock\";", "", "\"changed\":5},\"routes\"");
+    CU_ASSERT_STRING_EQUAL(name_of(1), "(none)");
+    CU_ASSERT_STRING_EQUAL(name_of(7), "Bäckerei \"Krümel\", Hof");
+    start_anew();
+}
+
+/* What the state file keeps brings the names back; the longest ones leave a request below 1 MiB. */
+static void kept(void)
+{
+    json_t *changes, *one;
+    char *before, *after;
+    size_t i;
+
+    answers(ADD "\"ipv4\":\"10.0.3.1\",\"profile\":\"fast\",\"name\":\"acht, \\\"8\\\"\"}", "ok");
+    answers("{\"cmd\":\"set-name\",\"subscriber\":7,\"name\":null}", "ok");
+    answers("{\"cmd\":\"set-name\",\"subscriber\":6,\"name\":\"sechs\"}", "ok");
+    answers("{\"cmd\":\"show-changes\"}", "{\"cmd\":\"set-names\",\"changes\":[[\"cpe0 100.21\","
+                                          "\"sechs\"],[\"cpe1 10.20\",null]]}");
+    before = ask("{\"cmd\":\"show-changes\"}");
+    changes = running_changes(control);
+    start_anew();
+    json_array_foreach(changes, i, one)
+    {
+        char *request = json_dumps(one, JSON_COMPACT);
+
+        answers(request, "\"ok\":true");
+        free(request);
+    }
+    after = ask("{\"cmd\":\"show-changes\"}");
+    CU_ASSERT_STRING_EQUAL(before, after);
+    answers("{\"cmd\":\"show-subscriber\",\"subscriber\":\"cpe0 11.30\"}",
+            "\"name\":\"acht, \\\"8\\\"\"");
+    json_decref(changes);
+    free(before);
+    free(after);
+    start_anew();
+}
+
+static const struct test tests[] = {
+    {"shown", shown},       {"given", given}, {"wrong names", wrong},
+    {"reloaded", reloaded}, {"kept", kept},   {NULL, NULL},
+};
+
+const struct test_program test_program = {"names", tests, bed_open, bed_close};
