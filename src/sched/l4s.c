@@ -110,21 +110,21 @@ static bool recurs(float *sum, float probability)
     return true;
 }
 
-/* The side whose turn it is. */
+/* The side whose turn it is. C earns its share while it holds nothing, too, up to a frame: so who
+ * sends little there does not wait for its turn. */
 static enum l4s_side choose(struct l4s *s, uint32_t frame)
 {
     bool low = chain_packets(&s->chain[L4S_LOW]) > 0,
          classic = chain_packets(&s->chain[L4S_CLASSIC]) > 0;
 
-    if (!low || !classic) {
-        s->overtaken = 0;
-        return low ? L4S_LOW : L4S_CLASSIC;
-    }
-    if (s->overtaken < L_FRAMES * frame) {
+    if (low && (!classic || s->overtaken < L_FRAMES * frame)) {
         s->overtaken += wheel_number(s->chain[L4S_LOW].head);
+        if (!classic && s->overtaken > L_FRAMES * frame)
+            s->overtaken = L_FRAMES * frame;
         return L4S_LOW;
     }
-    s->overtaken -= RTE_MIN(s->overtaken, L_FRAMES * wheel_number(s->chain[L4S_CLASSIC].head));
+    if (low)
+        s->overtaken -= RTE_MIN(s->overtaken, L_FRAMES * wheel_number(s->chain[L4S_CLASSIC].head));
     return L4S_CLASSIC;
 }
 

@@ -10,8 +10,9 @@
  * for longer than the step is marked. Where k * p' reaches 1, marks do not help: then L loses
  * packets with p'^2 as well, and C none but loses.
  *
- * L goes first, but C gets at least a sixteenth of the bytes. The first packet of a queue has been
- * chosen already, as in any queue of the wheel; it is dropped or marked when it becomes the first.
+ * L goes first, but C gets at least a sixteenth of the bytes, and at once where it has not had it.
+ * The first packet of a queue has been chosen already, as in any queue of the wheel; it is dropped
+ * or marked when it becomes the first.
  */
 #ifndef SCHED_L4S_H
 #define SCHED_L4S_H
@@ -48,7 +49,7 @@ struct l4s {
     uint32_t delay;                /* units, as of the last step */
     uint32_t updated;              /* low bits of the TSC in units */
     float marks, drops[L4S_SIDES]; /* probabilities added up since the last one */
-    uint32_t overtaken;            /* bytes that have left L while C waited */
+    uint32_t overtaken;            /* bytes that have left L since C had its share */
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct l4s) == RTE_CACHE_LINE_SIZE, "one line for each queue");

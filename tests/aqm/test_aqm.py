@@ -13,7 +13,7 @@ import pytest
 
 from tests.common import need
 from tests.common.limits import limit
-from vbnglab.aqm import case, command, disciplines, ends, output, rig
+from vbnglab.aqm import case, command, disciplines, ends, output, rig, scalable
 from vbnglab.lab.failure import Failure
 
 LAB = pathlib.Path(__file__).resolve().parent.parent.parent / "tools" / "vbng-lab"
@@ -44,7 +44,7 @@ def aqm(vbng, run, folder, congestion):
 def test_every_configuration_is_accepted(vbng, run, folder):
     """Each discipline of this program, at all rates; beside another profile, too."""
     found = disciplines.chosen(None, vbng)
-    assert {"tail", "red", "pie"} <= set(found)
+    assert {"tail", "red", "pie", "codel", "l4s"} <= set(found)
     rates = [command.rate(text) for text in ("1M", "10M", "100M", "1G")]
     some = case.cases(found, rates, ["cubic", "reno"], [1, 8], "10G")
     assert len(some) == len(found) * len(rates) * 4
@@ -101,13 +101,66 @@ def test_the_modem_against_scapy():
 def test_the_sums():
     options = command.Options(seconds=4, idle=1, rtt=0, ecn=False, vbng="", extra=[])
     c = case.Case("tail", "", 10**6, "1M", "cubic", 2)
-    pings = [(-0.5, 1.0), (0.5, 900.0)] + [(1 + i / 100, float(i)) for i in range(100)]
+    pings = [(-0.5, 1.0, 0), (0.5, 900.0, 0)] + [(1 + i / 100, float(i), 0) for i in range(100)] + [(2.0, 7.0, 1)]
     found = rig.judge(c, options, {"pings": pings, "lost": 2, "bytes": [93750, 281250]}, [4.0, 5.0, 6.0], 3)
-    assert (found["idle_ms"], found["ping_p50_ms"], found["ping_p95_ms"], found["pings"]) == (1.0, 50.0, 95.0, 100)
-    assert (found["goodput_bps"], found["goodput_share"], found["fairness"]) == (1e6, 1.0, 0.8)
+    assert (found["idle_ms"], found["ping_p50_ms"], found["ping_p95_ms"], found["pings"]) == (1.0, 50.0, 95.0, 101)
+    assert found["l4s_ping_p50_ms"] == 7.0
+    left = 1e6 - 101 * 102 * 8 / 3  # pings have the rest
+    assert (found["goodput_bps"], found["fairness"]) == (1e6, 0.8)
+    assert found["goodput_share"] == pytest.approx(1e6 / left) and found["shares"] == pytest.approx([0.25e6 / left, 0.75e6 / left])
     assert rig.quantile([], 0.5) is None
     text = output.table([(c, {**found, "drops": {"queue_full": 7}}), (c, {"error": "refused: no"})])
     assert "7 queue_full" in text[1] and text[2].endswith("refused: no")
+    mixed = case.Case("l4s", "l4s = { };", 10**6, "1M", "cubic+scalable", 1)
+    assert mixed.kinds() == ["cubic", "scalable"] and mixed.title() == "1 cubic + 1 scalable"
+    assert output.goodput(mixed, found) == "0.25 + 0.75M"
+
+
+def test_results_are_put_together(run, folder):
+    """Of two runs, one table; what is no result is refused."""
+    found = {"ping_p50_ms": 1.0, "ping_p95_ms": 2.0, "l4s_ping_p50_ms": None, "tcp_rtt_p50_ms": 3.0, "goodput_bps": 9e5, "goodput_share": 0.9, "shares": [0.9],
+             "fairness": 1.0, "retransmits": 0, "drops": {}, "delay": [[0.1, 1.0, 0]]}
+    options = command.Options(seconds=4, idle=1, rtt=0, ecn=False, vbng="", extra=[])
+    words = []
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+        output.write(folder / name, [(case.Case(name, "queue = 64;", 10**6, "1M", "cubic", 1), found)], options, "")
+        words += ["--from", folder / name / "aqm.json"]
+    done = run(LAB, "aqm", "--out", folder / "both", *words)
+    assert done.returncode == 0 and " one " in done.stdout and " two " in done.stdout, done.stderr
+    (folder / "none.json").write_text("{}")
+    done = run(LAB, "aqm", "--out", folder / "both", "--from", folder / "none.json")
+    assert done.returncode == 1 and "none.json: these are no results of vbng-lab aqm" in done.stderr
+
+
+def test_the_scalable_sender():
+    """Reports without marks let it grow, a mark in each packet halves the window in the long run, few marks do little, a loss halves it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
+        peer.bind(("127.0.0.1", 0))
+        s = scalable.Sender(peer.getsockname())
+        with s.socket:
+            got = marked = 0
+
+            def rounds(n, marks, lost=0):
+                nonlocal got, marked
+                for _ in range(n):
+                    s.fill()
+                    packets = s.next - s.highest - 1
+                    got, marked = got + packets - lost, marked + round(marks * packets)
+                    s.hear((s.next - 1, got, marked), 0.0)
+                return s.window
+
+            assert s.socket.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) == scalable.ECT1
+            assert rounds(2, 0) == 40 and s.slow_start
+            assert 20 < rounds(1, 1) < 23 and not s.slow_start
+            assert 22 < rounds(3, 0) < 27
+            s.window, s.share = 40.0, 0.0
+            assert 38 < rounds(2, 0.1) < 42
+            s.window = 40.0
+            assert 19 < rounds(1, 0, lost=1) < 21 and s.lost == 1
+            assert rounds(20, 1) < 6
+            s.give_up()
+            assert s.window == scalable.LEAST and s.next == s.highest + 1
 
 
 @pytest.mark.limit(200)
@@ -133,8 +186,18 @@ def test_the_whole(aqm, folder):
         assert (folder / "out" / "aqm.svg").stat().st_size > 1000
 
 
+@pytest.mark.limit(100)
+def test_l4s_beside_tcp(aqm, congestion):
+    """Packets of the scalable sender are marked and none of them is lost; pings of both kinds come back as what they were sent."""
+    _, found = aqm("--congestion", f"{congestion}+scalable", "--discipline", "l4s", "--flows", "1", "--seconds", "2")
+    c = found["cases"][-1]
+    assert "error" not in c and c["ledger"]["balances"], c
+    assert len(c["shares"]) == 2 and min(c["shares"]) > 0
+    assert {ecn for _, _, ecn in c["delay"]} >= {0} and {ecn for _, _, ecn in c["delay"]} & {1, 3}
+
+
 def test_what_it_cannot_do(run, vbng, folder):
-    for words, says in ((["--congestion", "none"], "the kernel has no congestion control none"),
+    for words, says in ((["--congestion", "scalable+none"], "the kernel has no congestion control none"),
                         (["--discipline", "none"], "this vbng has tail, red, pie"),
                         (["--discipline", "x="], "expected NAME, or NAME=KEYS"), (["--rate", "1"], "expected a rate from 64k to 10G")):
         done = run(LAB, "aqm", "--vbng", vbng, "--out", folder / "out", *words)

@@ -186,17 +186,32 @@ static void both(void)
     bed_free(&b);
 }
 
-/* A packet of C waits for at most 15 frames of L, those that are begun included, beside the one
- * that is chosen and itself, even where L is never empty. */
+/* C has its sixteenth, even where L is never empty: who sends less than that waits for at most 15
+ * frames, beside the one that is chosen and what is begun. */
 static void protection(void)
 {
     build(RATE, 1);
     f[0].pace = 1.2 * RATE;
     f[0].scalable = true;
-    f[1].pace = 0.02 * RATE;
+    f[1].pace = 0.05 * RATE;
     run(2);
     printf(" C waits for %.1f ms at most, L for %.1f ", 1e3 * f[1].longest, 1e3 * f[0].longest);
     EXPECT(f[1].longest < 18.1 * FRAME, "%.1f ms", 1e3 * f[1].longest);
+    check_ledger(2);
+    bed_free(&b);
+}
+
+/* Who sends little in C does not wait for more than a packet or two, though L is never empty. */
+static void sparse(void)
+{
+    build(RATE, 2);
+    f[0].scalable = true;
+    f[1].size = 100;
+    f[1].pace = 20000;
+    run(2);
+    printf(" C waits for %.1f ms, at most %.1f, L for %.1f ", 1e3 * flow_delay(&f[1]),
+           1e3 * f[1].longest, 1e3 * flow_delay(&f[0]));
+    EXPECT(f[1].longest < 3.2 * FRAME && f[1].lost == 0, "%.1f ms", 1e3 * f[1].longest);
     check_ledger(2);
     bed_free(&b);
 }
@@ -228,6 +243,7 @@ static const struct test tests[] = {
     {"scalable senders", scalable},
     {"scalable and classic senders", both},
     {"the classic share", protection},
+    {"little of the classic kind", sparse},
     {"a subscriber goes", cleared},
     {NULL, NULL},
 };

@@ -45,8 +45,8 @@ layout = ( {{ core = "0"; tasks = ["classify", "qos_up", "decap", "route", "find
 
 @dataclass(frozen=True)
 class Case:
-    """Flows of a congestion control that load a line of a rate (bit/s) with a discipline. keys: of its class; beside: rate of the profile of
-    another subscriber, who is silent, as a text; "": none."""
+    """Flows of a congestion control that load a line of a rate (bit/s) with a discipline. congestion: a name, or several with a plus, that many
+    flows of each; keys: of its class; beside: rate of the profile of another subscriber, who is silent, as a text; "": none."""
 
     discipline: str
     keys: str
@@ -56,9 +56,13 @@ class Case:
     flows: int
     beside: str = ""
 
+    def kinds(self):
+        """The congestion control of each flow."""
+        return self.congestion.split("+") * self.flows
+
     def title(self):
         """What the load is, for a column of a table."""
-        return f"{self.flows} {self.congestion}" + (f", {self.beside} beside" if self.beside else "")
+        return " + ".join(f"{self.flows} {name}" for name in self.congestion.split("+")) + (f", {self.beside} beside" if self.beside else "")
 
     def configuration(self):
         """The text of the gateway's configuration."""

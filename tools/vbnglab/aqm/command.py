@@ -7,6 +7,8 @@ into a folder (--out): aqm.json, aqm.txt, and a picture of delay over time, aqm.
 
   vbng-lab aqm                                        all at 10 Mbit/s, a run of 10 s each
   vbng-lab aqm --rate 1M --rate 100M --congestion cubic
+  vbng-lab aqm --congestion cubic+scalable            a TCP beside a sender that responds as L4S wants it
+  vbng-lab aqm --from one/aqm.json --from two/aqm.json   table and picture of what was measured before
   vbng-lab aqm --discipline pie --discipline "slow-pie=queue = 512; pie = { target = \\"50ms\\"; };"
 """
 
@@ -23,7 +25,7 @@ from ..lab.failure import Failure
 from ..lab.options import add_vbng, between
 from ..lab.progress import Progress
 from ..lab.signals import stop_cleanly
-from . import disciplines, output, rig
+from . import disciplines, output, rig, scalable
 from .case import cases
 
 WANTED = ("cubic", "reno", "bbr")
@@ -66,8 +68,9 @@ def configure(p):
     p.add_argument("--rate", action="append", type=rate, metavar="RATE", help="rate of the line in both directions; may be repeated (default: 10M)")
     p.add_argument("--discipline", action="append", type=discipline, metavar="NAME[=KEYS]",
                    help="only this queue discipline, or one of your own by the keys of its class in the configuration; may be repeated")
-    p.add_argument("--congestion", action="append", metavar="NAME", help="congestion control of TCP; may be repeated (default: those of "
-                   f"{', '.join(WANTED)} that the kernel has)")
+    p.add_argument("--congestion", action="append", metavar="NAME", help="congestion control of TCP, or scalable for a sender of this "
+                   "command's own with ECT(1); NAME+NAME is flows of each; may be repeated (default: those of "
+                   f"{', '.join(WANTED)} that the kernel has, and the first with scalable)")
     p.add_argument("--flows", action="append", type=between(1, 64, int), metavar="N", help="downloads at once; may be repeated (default: 1 and 8)")
     p.add_argument("--beside", metavar="RATE", type=rate, default=rate("1G"), help="once, beside a silent subscriber with this rate (default: 1G)")
     p.add_argument("--no-beside", action="store_true", help="never beside another subscriber")
@@ -75,19 +78,22 @@ def configure(p):
     p.add_argument("--rtt", type=between(0, 1000), metavar="MS", default=0.0, help="round-trip time of the empty line (default: 0)")
     p.add_argument("--seconds", type=between(0.5, 3600), metavar="S", default=10.0,
                    help="length of a download, of which the last three quarters are judged (default: 10)")
+    p.add_argument("--from", action="append", dest="earlier", metavar="FILE", help="measure nothing, but put the results of an aqm.json together; may "
+                   "be repeated")
     p.add_argument("--out", default="aqm-out", metavar="DIR", help="folder of the results (default: aqm-out)")
     p.set_defaults(more=[])
     add_vbng(p)
 
 
 def controls(wanted):
-    """Names of the congestion controls to use. Raises Failure where the kernel lacks one that was named."""
+    """Names of the congestion controls to use, of which several may be joined. Raises Failure where the kernel lacks one that was named."""
     with open(AVAILABLE, encoding="ascii") as f:
         there = f.read().split()
-    missing = [name for name in wanted or () if name not in there]
+    missing = [name for names in wanted or () for name in names.split("+") if name not in (*there, scalable.NAME)]
     if missing:
         raise Failure(f"the kernel has no congestion control {', '.join(missing)}; it has {', '.join(there)} (modprobe tcp_{missing[0]})")
-    return wanted or [name for name in WANTED if name in there] or there[:1]
+    found = [name for name in WANTED if name in there] or there[:1]
+    return wanted or [*found, f"{found[0]}+{scalable.NAME}"]
 
 
 def refusals(found, vbng):
@@ -108,6 +114,8 @@ def run(args):
     """Run all cases, and write the results."""
     stop_cleanly()
     owned.folder(args.out)
+    if args.earlier:
+        return show(args.out, output.earlier(args.earlier))
     vbng = runs.binary(args.vbng)
     found = cases(disciplines.chosen(args.discipline, vbng), args.rate or [rate("10M")], controls(args.congestion), args.flows or [1, 8],
                   "" if args.no_beside else args.beside[1])
@@ -133,7 +141,14 @@ def run(args):
         progress.end()
         done = list(zip(found, results))
         output.write(args.out, done, options, args.command_line)
+    return show(args.out, done)
+
+
+def show(folder, done):
+    """Print the table and draw the picture of (case, result) pairs. Returns the status."""
+    with owned.output(os.path.join(folder, "aqm.txt")) as f:
+        f.write("\n".join(output.table(done)) + "\n")
     print(*output.table(done), sep="\n")
-    if not output.picture(args.out, done):
+    if not output.picture(folder, done):
         print("no picture: Matplotlib (Debian package python3-matplotlib) or a figure to show is missing", file=sys.stderr)
-    return 1 if any("error" in r for r in results) else 0
+    return 1 if any("error" in r for _, r in done) else 0

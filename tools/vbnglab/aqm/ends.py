@@ -21,7 +21,7 @@ import traceback
 
 from ..lab import network
 from ..lab.failure import Failure
-from . import case
+from . import case, scalable
 
 PORT = 5001
 PING_PERIOD = 0.02  # seconds between two pings
@@ -103,12 +103,12 @@ def _answer(pipe, work, arguments):
 
 
 class Server:
-    """Sends as fast as it can to whoever connects."""
+    """Sends as fast as it can to whoever connects by TCP, or asks for a scalable sender."""
 
     def __init__(self, ecn):
         network.sysctl("ipv4/tcp_no_metrics_save", 1)  # no case is to know what the one before found
         network.sysctl("ipv4/tcp_ecn", 1 if ecn else 0)
-        self.listener, self.samples, self.flows, self.congestion = None, [], [], ""
+        self.listener, self.asked, self.flows, self.congestion = None, None, [], ""
 
     def join(self):
         """Set up the interface that was moved here, and listen."""
@@ -117,7 +117,16 @@ class Server:
         network.ip("link", "set", "net", "up")
         network.ip("route", "add", "default", "via", case.GATEWAY)
         self.listener = socket.create_server((case.SERVER, PORT))
+        self.asked = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.asked.bind((case.SERVER, scalable.PORT))
         threading.Thread(target=self._accept, daemon=True).start()
+        threading.Thread(target=self._hear, daemon=True).start()
+
+    def _hear(self):
+        while True:
+            _, peer = self.asked.recvfrom(64)
+            self.flows.append(scalable.Sender(peer))
+            threading.Thread(target=self.flows[-1].run, daemon=True).start()
 
     def _accept(self):
         while True:
@@ -134,7 +143,7 @@ class Server:
                 s.sendall(data)
 
     def use(self, congestion):
-        """Send by a congestion control from now on."""
+        """Have TCP send by a congestion control from now on."""
         self.congestion, self.flows = congestion, []
 
     def watch(self, seconds):
@@ -142,14 +151,18 @@ class Server:
         rtts, end = [], time.monotonic() + seconds
         while time.monotonic() < end:
             time.sleep(SAMPLE)
-            rtts += [info[RTT] / 1e3 for info in map(self._info, self.flows) if info]
-        again = sum(info[RETRANSMITS] for info in map(self._info, self.flows) if info)
+            rtts += [info[0] for info in map(self._info, self.flows) if info]
+        again = sum(info[1] for info in map(self._info, self.flows) if info)
         return rtts, again
 
     @staticmethod
     def _info(s):
+        """(smoothed round-trip time in ms, packets that were lost or sent again) of a flow; None: there is none."""
+        if isinstance(s, scalable.Sender):
+            return s.rtt, s.lost
         try:
-            return TCP_INFO.unpack(s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO.size))
+            info = TCP_INFO.unpack(s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO.size))
+            return info[RTT] / 1e3, info[RETRANSMITS]
         except (OSError, struct.error):
             return None  # closed
 
@@ -188,9 +201,10 @@ class Home:
                 pings.receive()
         return bool(pings.answered)
 
-    def download(self, flows, idle, settle, seconds):
-        """Ping for idle seconds, then download, too, for so many seconds. Returns what was seen, times in seconds from the first download on:
-        {"pings": [(time, ms)], "lost": pings without an answer, "bytes": data of each flow that came after settle seconds}."""
+    def download(self, kinds, idle, settle, seconds):
+        """Ping for idle seconds, then download, too, for so many seconds, a flow of each kind: scalable.NAME, or else TCP. Returns what was seen,
+        times in seconds from the first download on: {"pings": [(time, ms, ECN field)], "lost": pings without an answer, "bytes": data of each
+        flow that came after settle seconds}."""
         with Pings() as pings:
             begin = time.monotonic() + idle
             sockets, got = {}, []
@@ -200,16 +214,14 @@ class Home:
             while (now := time.monotonic()) < begin + seconds:
                 pings.keep(now)
                 if not sockets and now >= begin:
-                    sockets = self._connect(flows, poll)
-                    got = [0] * flows
+                    sockets = self._connect(kinds, poll)
+                    got = [0] * len(kinds)
                 for fd, _ in poll.poll(1e3 * PING_PERIOD / 4):
                     if fd == pings.socket.fileno():
                         pings.receive()
                         continue
                     number, s = sockets[fd]
-                    n = s.recv_into(room)
-                    if n == 0:
-                        raise Failure("the server has closed a connection")
+                    n = s.receive() if isinstance(s, scalable.Receiver) else self._read(s, room)
                     if time.monotonic() >= begin + settle:
                         got[number] += n
             for _, s in sockets.values():
@@ -218,21 +230,31 @@ class Home:
             while pings.waiting and time.monotonic() < end:
                 select.select([pings.socket], [], [], 0.1)
                 pings.receive()
-            return {"pings": [(sent - begin, rtt) for sent, rtt in pings.answered], "lost": len(pings.waiting), "bytes": got}
+            return {"pings": [(sent - begin, rtt, ecn) for sent, rtt, ecn in pings.answered], "lost": len(pings.waiting), "bytes": got}
 
     @staticmethod
-    def _connect(flows, poll):
+    def _read(s, room):
+        n = s.recv_into(room)
+        if n == 0:
+            raise Failure("the server has closed a connection")
+        return n
+
+    @staticmethod
+    def _connect(kinds, poll):
         sockets = {}
-        for number in range(flows):
-            s = socket.create_connection((case.SERVER, PORT), timeout=10)
-            s.setblocking(False)
+        for number, kind in enumerate(kinds):
+            if kind == scalable.NAME:
+                s = scalable.Receiver()
+            else:
+                s = socket.create_connection((case.SERVER, PORT), timeout=10)
+                s.setblocking(False)
             sockets[s.fileno()] = (number, s)
             poll.register(s, select.POLLIN)
         return sockets
 
 
 class Pings:
-    """ICMP echo requests (RFC 792), timed by the kernel when their answers come."""
+    """ICMP echo requests (RFC 792), timed by the kernel when their answers come; every other one says ECT(1), as its answer then does."""
 
     def __init__(self):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
@@ -240,7 +262,7 @@ class Pings:
         self.socket.setblocking(False)
         self.ident, self.number, self.next = os.getpid() & 0xFFFF, 0, 0.0
         self.waiting = {}  # number: (time.monotonic(), time.time_ns())
-        self.answered = []  # (time.monotonic() when it was sent, ms)
+        self.answered = []  # (time.monotonic() when it was sent, ms, ECN field of the answer)
 
     def __enter__(self):
         return self
@@ -261,6 +283,7 @@ class Pings:
         check = checksum(head + bytes(48))
         self.waiting[self.number & 0xFFFF] = (time.monotonic(), time.time_ns())
         with contextlib.suppress(OSError):  # no buffer is left: a ping that is lost
+            self.socket.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, scalable.ECT1 * (self.number & 1))
             self.socket.sendto(head[:2] + struct.pack("!H", check) + head[4:] + bytes(48), (case.SERVER, 0))
 
     def receive(self):
@@ -272,7 +295,7 @@ class Pings:
                 if (kind, ident) == (0, self.ident) and number in self.waiting:
                     seconds, ns = struct.unpack("qq", extra[0][2][:16])
                     sent, sent_ns = self.waiting.pop(number)
-                    self.answered.append((sent, (seconds * 1_000_000_000 + ns - sent_ns) / 1e6))
+                    self.answered.append((sent, (seconds * 1_000_000_000 + ns - sent_ns) / 1e6, packet[1] & scalable.CE))
 
 
 def checksum(data):

@@ -3,14 +3,16 @@
 
 import json
 import os
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 from ..lab import machine, owned
+from ..lab.failure import Failure
 from ..sweep import pictures
-from .case import MOST
+from .case import MOST, Case
 
-HEAD = ["line", "load", "discipline", "ping p50", "p95", "TCP's p50", "goodput", "of rate", "fairness", "again", "dropped"]
-SMOOTH = 0.1  # seconds of pings that are a point of the picture
+HEAD = ["line", "load", "discipline", "ping p50", "p95", "ECT(1) p50", "flows' p50", "goodput", "of rate", "fairness", "again", "dropped"]
+KIND = "vbng aqm"
+SMOOTH = 0.2  # seconds of pings that are a point of the picture
 NONE = "-"
 
 
@@ -26,8 +28,15 @@ def cells(c, r):
         return [*head, r["error"].splitlines()[0][:100]]
     dropped = ", ".join(f"{n} {reason}" for reason, n in r["drops"].items())
     fair = NONE if c.flows == 1 or r["fairness"] is None else f"{r['fairness']:.2f}"
-    return [*head, ms(r["ping_p50_ms"]), ms(r["ping_p95_ms"]), ms(r["tcp_rtt_p50_ms"]), f"{r['goodput_bps'] / 1e6:.2f}M",
+    return [*head, ms(r["ping_p50_ms"]), ms(r["ping_p95_ms"]), ms(r["l4s_ping_p50_ms"]), ms(r["tcp_rtt_p50_ms"]), goodput(c, r),
             f"{r['goodput_share']:.3f}", fair, str(r["retransmits"]), dropped or NONE]
+
+
+def goodput(c, r):
+    """Of each kind of flow, in Mbit/s."""
+    kinds = list(dict.fromkeys(c.kinds()))
+    of = {k: sum(share for kind, share in zip(c.kinds(), r["shares"]) if kind == k) for k in kinds}
+    return " + ".join(f"{share / r['goodput_share'] * r['goodput_bps'] / 1e6:.2f}" for share in of.values()) + "M" if r["goodput_bps"] else "0"
 
 
 def line(c, r):
@@ -46,24 +55,38 @@ def table(done):
         widths[:3] = [max(w, len(text)) for w, text in zip(widths, row)]
     text = ["  ".join(cell.ljust(w) if i < 3 or len(row) < len(HEAD) else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))).rstrip()
             for row in rows]
-    return [*text, f"of rate: data of TCP; full-sized packets allow {MOST:.3f}. fairness: of the flows, by Jain; 1 is equal."]
+    return [*text, f"of rate: data, of what the pings leave; full-sized packets allow {MOST:.3f}. fairness: of the flows, by Jain; 1 is equal."]
 
 
 def write(folder, done, options, command):
-    """Write aqm.txt and aqm.json."""
-    with owned.output(os.path.join(folder, "aqm.txt")) as f:
-        f.write("\n".join(table(done)) + "\n")
+    """Write aqm.json."""
     with owned.output(os.path.join(folder, "aqm.json")) as f:
-        json.dump({"kind": "vbng aqm", "command": command, "machine": machine.describe(), "seconds": options.seconds, "rtt_ms": options.rtt * 1e3,
+        json.dump({"kind": KIND, "command": command, "machine": machine.describe(), "seconds": options.seconds, "rtt_ms": options.rtt * 1e3,
                    "ecn": options.ecn, "cases": [{**asdict(c), **r} for c, r in done]}, f, indent=1)
         f.write("\n")
 
 
-def smooth(delay):
-    """(times, medians) of the pings of each SMOOTH seconds."""
+def earlier(paths):
+    """(case, result) pairs of files that write() has written. Raises Failure."""
+    done = []
+    for path in paths:
+        try:
+            with open(path, encoding="utf-8") as f:
+                found = json.load(f)
+            if found.get("kind") != KIND:
+                raise ValueError("these are no results of vbng-lab aqm")
+            done += [(Case(**{k.name: c.pop(k.name) for k in fields(Case)}), c) for c in found["cases"]]
+        except (OSError, ValueError, KeyError, AttributeError, TypeError) as e:
+            raise Failure(f"{path}: {e}") from None
+    return done
+
+
+def smooth(delay, low):
+    """(times, medians) of the pings of each SMOOTH seconds: of those with ECT(1), or of the others."""
     bins = {}
-    for at, value in delay:
-        bins.setdefault(int(at // SMOOTH), []).append(value)
+    for at, value, ecn in delay:
+        if (ecn != 0) == low:
+            bins.setdefault(int(at // SMOOTH), []).append(value)
     return [(k + 0.5) * SMOOTH for k in sorted(bins)], [sorted(bins[k])[len(bins[k]) // 2] for k in sorted(bins)]
 
 
@@ -81,9 +104,12 @@ def picture(folder, done):
     for i, load in enumerate(loads):
         frame = axes[i // columns][i % columns]
         for c, r in good:
-            if (c.rate_text, c.title()) == load:
-                frame.plot(*smooth(r["delay"]), lw=1.2, color=pictures.COLOURS[names.index(c.discipline) % len(pictures.COLOURS)],
-                           label=f"{c.discipline}: {r['ping_p50_ms']:.1f} ms, {r['goodput_share']:.2f}" if r["ping_p50_ms"] is not None else c.discipline)
+            if (c.rate_text, c.title()) != load:
+                continue
+            colour = pictures.COLOURS[names.index(c.discipline) % len(pictures.COLOURS)]
+            frame.plot(*smooth(r["delay"], False), lw=1.2, color=colour, label=f"{c.discipline}: {ms(r['ping_p50_ms'])}, {r['goodput_share']:.3f}")
+            if "l4s" in c.keys:
+                frame.plot(*smooth(r["delay"], True), lw=1.2, ls=":", color=colour, label=f"{c.discipline}, ECT(1): {ms(r['l4s_ping_p50_ms'])}")
         frame.set_yscale("log")
         frame.set_title(f"{load[0]}bit/s, {load[1]}", fontsize=9)
         frame.legend(fontsize=7, title="ping p50, goodput / rate", title_fontsize=7)

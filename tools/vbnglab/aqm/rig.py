@@ -9,10 +9,11 @@ from statistics import median
 
 from ..lab import network, run
 from ..lab.failure import Failure
-from . import case
+from . import case, scalable
 from .ends import End, Home, Server
 
 START = 30.0  # seconds that the gateway may take until a ping comes through
+PING = 14 + 8 + 20 + 8 + 48 + 4  # bytes of the answer to a ping on the line
 SETTLE = 0.25  # the part of a download that is not judged: slow start
 
 
@@ -61,25 +62,29 @@ def load(c, options, gateway, home, server):
     """Load the line. Returns what the home and the server have seen. Raises Failure."""
     if not home.call("reach", START):
         raise Failure(f"no ping comes through the gateway: {gateway.output().strip()}")
-    server.call("use", c.congestion)
-    home.begin("download", c.flows, options.idle, options.seconds * SETTLE, options.seconds)
+    kinds = c.kinds()
+    server.call("use", next((k for k in kinds if k != scalable.NAME), ""))
+    home.begin("download", kinds, options.idle, options.seconds * SETTLE, options.seconds)
     time.sleep(options.idle + options.seconds * SETTLE)
     rtts, again = server.call("watch", options.seconds * (1 - SETTLE) - 0.2)
     return home.result(), rtts, again
 
 
 def judge(c, options, seen, rtts, again):
-    """The figures of a run: delays in ms, rates in bit/s."""
+    """The figures of a run: delays in ms, rates in bit/s, shares of what pings leave of the rate."""
     settle, took = options.seconds * SETTLE, options.seconds * (1 - SETTLE)
-    loaded = [ms for at, ms in seen["pings"] if settle <= at < options.seconds]
-    idle = [ms for at, ms in seen["pings"] if at < 0]
+    loaded = [(ms, ecn) for at, ms, ecn in seen["pings"] if settle <= at < options.seconds]
+    plain, low = [ms for ms, ecn in loaded if ecn == 0], [ms for ms, ecn in loaded if ecn != 0]
+    idle = [ms for at, ms, _ in seen["pings"] if at < 0]
     rates = [8 * n / took for n in seen["bytes"]]
+    left = c.rate - 8 * PING * len(loaded) / took
     squares = sum(r * r for r in rates)
     return {
-        "idle_ms": median(idle) if idle else None, "ping_p50_ms": quantile(loaded, 0.5), "ping_p95_ms": quantile(loaded, 0.95),
-        "pings": len(loaded), "pings_lost": seen["lost"], "goodput_bps": sum(rates), "goodput_share": sum(rates) / c.rate,
+        "idle_ms": median(idle) if idle else None, "ping_p50_ms": quantile(plain, 0.5), "ping_p95_ms": quantile(plain, 0.95),
+        "l4s_ping_p50_ms": quantile(low, 0.5), "pings": len(loaded), "pings_lost": seen["lost"], "goodput_bps": sum(rates), "goodput_share": sum(rates) / left,
         "fairness": sum(rates) ** 2 / (len(rates) * squares) if squares else None, "tcp_rtt_p50_ms": quantile(rtts, 0.5),
-        "retransmits": again, "delay": [[round(at, 3), round(ms, 3)] for at, ms in seen["pings"]],
+        "shares": [r / left for r in rates], "retransmits": again,
+        "delay": [[round(at, 3), round(ms, 3), ecn] for at, ms, ecn in seen["pings"]],
     }
 
 
