@@ -91,6 +91,11 @@ def test_describe(lab, installed):
     assert done.returncode == 0 and json.loads(done.stdout)["cpus"], done.stderr
 
 
+def test_size(lab):
+    done = lab("size", "1000")
+    assert done.returncode == 0 and "huge pages" in done.stdout, done.stderr
+
+
 def test_own_configurations_are_found(lab):
     """The configuration of an experiment is the installed one."""
     done = lab("experiment", "fig6", "--topology", "2x10x2")
@@ -116,7 +121,7 @@ def test_pip(run, folder):
     done = run("/usr/bin/python3", "-m", "pip", "install", "--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--target", folder / "site",
                folder / "tools", env={**os.environ, "PIP_ROOT_USER_ACTION": "ignore", "PIP_FIND_LINKS": ""})
     assert done.returncode == 0, done.stderr
-    for name in ("bin/vbng-lab", "vbnglab/cli.py", "vbnglab/vm/init.sh", "vbnglab/web/page/index.html", "vbnglab/switches/adapters/vpp.py"):
+    for name in ("bin/vbng-lab", "vbnglab/cli.py", "vbnglab/vm/init.sh", "vbnglab/web/page/index.html", "vbnglab/size/costs.json", "vbnglab/switches/adapters/vpp.py"):
         assert (folder / "site" / name).exists(), name
     done = run(folder / "site/bin/vbng-lab", "doctor", "--help", env={**os.environ, "PYTHONPATH": str(folder / "site")}, cwd=folder)
     assert done.stdout.startswith("usage: vbng-lab doctor"), done.stderr
