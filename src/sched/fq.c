@@ -11,6 +11,7 @@ enum { NEW, OLD };
 
 #define REMEMBERS                                                                                  \
     16 /* intervals for which CoDel goes on where it left off (RFC 8289 section 5.5) */
+#define MOST_SORTED    64 /* packets of a queue that is given a state */
 #define MOST_LOOKED_AT 8  /* words of 64 states, until a queue is told that there is none */
 #define MOST_DROPPED   64 /* packets for one that leaves: after a long pause, many are due */
 
@@ -31,6 +32,7 @@ static void set_busy(struct wheel *w, const struct fq *f)
     uint32_t i = (uint32_t)(f - w->fq);
 
     w->fq_busy[i / 64] |= UINT64_C(1) << i % 64;
+    w->fq_in_use++;
 }
 
 static void set_idle(struct wheel *w, const struct fq *f)
@@ -38,6 +40,7 @@ static void set_idle(struct wheel *w, const struct fq *f)
     uint32_t i = (uint32_t)(f - w->fq);
 
     w->fq_busy[i / 64] &= ~(UINT64_C(1) << i % 64);
+    w->fq_in_use--;
 }
 
 /* The next state around that holds nothing, or FQ_NOBODY if there is none among some hundred. */
@@ -85,8 +88,8 @@ static void detach(struct wheel *w, struct fq *f)
     f->owner = FQ_NOBODY;
 }
 
-/* Give a queue of one packet a state that holds nothing. Returns NULL if none is found. */
-static struct fq *attach(struct wheel *w, struct wheel_queue *q, uint32_t owner)
+/* Take a state that holds nothing for a queue. Returns NULL if none is found. */
+static struct fq *take_state(struct wheel *w, uint32_t owner)
 {
     uint32_t i = next_idle(w);
     struct fq *f = &w->fq[i];
@@ -98,7 +101,6 @@ static struct fq *attach(struct wheel *w, struct wheel_queue *q, uint32_t owner)
     f->owner = owner;
     f->known = f->listed = 0;
     f->head[NEW] = f->head[OLD] = FQ_NONE;
-    q->tail = ((uint64_t)i << 1 | 1) | (uint64_t)wheel_number(q->tail) << 48;
     return f;
 }
 
@@ -157,19 +159,12 @@ static struct rte_mbuf *pop(const struct wheel *w, struct fq *f, struct fq_flow 
     return chain_take(&flow->packets);
 }
 
-bool fq_put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q)
+/* Put a packet into its flow. */
+static void sort_in(struct wheel *w, struct fq *f, struct rte_mbuf *m)
 {
-    uint32_t path = m->hash.sched.queue_id;
-    struct fq *f = has_state(q)                 ? state_of(w, q)
-                   : wheel_number(q->tail) == 1 ? attach(w, q, path)
-                                                : NULL;
-    struct fq_flow *flow;
-    unsigned i;
+    unsigned i = find(f, flow_of(rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_data_len(m)));
+    struct fq_flow *flow = &f->flow[i];
 
-    if (unlikely(f == NULL))
-        return false;
-    i = find(f, flow_of(rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_data_len(m)));
-    flow = &f->flow[i];
     if (f->packets++ == 0)
         set_busy(w, f);
     if ((f->listed & 1u << i) == 0) {
@@ -179,6 +174,49 @@ bool fq_put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q)
     }
     chain_put(&flow->packets, m);
     flow->bytes += m->pkt_len + w->overhead;
+}
+
+/* Give a queue, which holds some packets, a state, and sort those behind the first into flows.
+ * Returns NULL if there is no state. */
+static struct fq *attach(struct wheel *w, struct wheel_queue *q, uint32_t owner)
+{
+    struct rte_mbuf *first = wheel_mbuf(q->head), *m = first, *next = NULL;
+    uint32_t n = wheel_number(q->tail);
+    struct fq *f = take_state(w, owner);
+
+    if (f == NULL)
+        return NULL;
+    if (n > 1)
+        next = first->next;
+    for (uint32_t left = n; left > 1; left--) {
+        m->next = NULL;
+        m->tx_offload = 0;
+        m = next;
+        next = left > 2 ? m->next : NULL;
+        sort_in(w, f, m);
+    }
+    q->tail = ((uint64_t)(f - w->fq) << 1 | 1) | (uint64_t)n << 48;
+    return f;
+}
+
+bool fq_put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q)
+{
+    uint32_t path = m->hash.sched.queue_id, packets = wheel_number(q->tail);
+    const struct codel *c;
+    struct fq *f;
+
+    if (has_state(q)) {
+        f = state_of(w, q);
+    } else {
+        c = &w->profile[w->pipe[path / QOS_QUEUES].profile].codel[qos_class_of(path % QOS_QUEUES)];
+        if (likely(packets < c->short_packets &&
+                   (uint32_t)q->load + m->pkt_len + w->overhead <= c->short_bytes))
+            return false;
+        f = packets <= MOST_SORTED ? attach(w, q, path) : NULL;
+    }
+    if (unlikely(f == NULL))
+        return false;
+    sort_in(w, f, m);
     q->tail += UINT64_C(1) << 48;
     return true;
 }

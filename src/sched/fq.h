@@ -3,11 +3,13 @@
  * FQ-CoDel of the wheel: RFC 8290 with CoDel of RFC 8289 and ECN of RFC 3168.
  *
  * The first packet of a queue has been chosen already, as in any queue of the wheel: so serving a
- * pipe knows its length. A second one makes the queue take a state from a pool, in which those
- * behind the first wait by flow. CoDel looks at a packet when it becomes the first, a packet's time
- * before it leaves. A state that holds nothing stays with its queue, which may need its memory of
- * drops again, until another queue takes it, in turn. Where all states hold
- * packets, a queue is an ordinary one until it holds one packet at most.
+ * pipe knows its length. As long as all that waits leaves within the target, and is some packets
+ * only, a queue is an ordinary one: who is not held back for longer costs nothing. One packet more
+ * makes the queue take a state from a pool, in which those behind the first wait by flow. CoDel
+ * looks at a packet when it becomes the first, a packet's time before it leaves. A state that holds
+ * nothing stays with its queue, which may need its memory of drops again, until another queue takes
+ * it, in turn. Where all states hold packets, a queue is an ordinary one until it holds one packet
+ * at most.
  *
  * A queue's tail names its state: number of the state * 2 + 1, where a pointer would be even.
  */
@@ -28,9 +30,11 @@
 struct wheel;
 struct wheel_queue;
 
-/** Times of CoDel, in units of stamps (stamp.h). */
+/** CoDel for a shape, and from when on a queue needs a state. */
 struct codel {
-    uint32_t target, interval;
+    uint32_t target, interval; /* units of stamps (stamp.h) */
+    uint32_t short_bytes;      /* with overhead, that wait for no longer than the target */
+    uint32_t short_packets;    /* an ordinary queue holds no more than these */
 };
 
 struct fq_flow {
@@ -65,8 +69,8 @@ uint32_t fq_states(const struct cfg_scheduler *s);
 /** Make all states of a wheel free. */
 void fq_start(struct wheel *w);
 
-/** Put a packet behind the first of its queue. Returns false if there is no state: then the queue
- * is an ordinary one. */
+/** Put a packet behind the first of its queue. Returns false if the queue is an ordinary one: it is
+ * short, or there is no state. */
 bool fq_put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q);
 
 /** Drop packets of a queue, from the heads of the flows with the most bytes, until one of load

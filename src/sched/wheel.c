@@ -14,6 +14,7 @@
 #define SUBPORT_SECS  8e-3 /* depth of a subport's bucket: a core may be kept away for so long */
 #define SUBPORT_LEAST 64   /* frames: and at least so deep */
 #define WRR_PLACES    15
+#define FQ_SHORT      8u   /* packets: so many are sorted into flows at once */
 #define MIN_RATE      1000 /* bit/s: below, the cycles of a large packet do not fit into 64 bits */
 
 /* --- before it is built --- */
@@ -115,9 +116,12 @@ static struct codel codel_of(const struct wheel *w, const struct qos_shape *shap
            scaled = RTE_MAX(target, 1.5 * 8 * (double)w->frame / rate),
            interval = (double)k->codel_interval_us * 1e-6 + scaled - target,
            units = (double)w->hz / (1 << SCHED_STAMP_SHIFT);
+    uint32_t room = room_of(&w->shape, shape, class);
 
     return (struct codel){.target = (uint32_t)(scaled * units) + 1,
-                          .interval = (uint32_t)(interval * units) + 1};
+                          .interval = (uint32_t)(interval * units) + 1,
+                          .short_bytes = (uint32_t)RTE_MIN(rate / 8 * scaled, (double)room / 2),
+                          .short_packets = RTE_MIN(FQ_SHORT, k->size / 2u)};
 }
 
 /* Fill a profile from a shape. */
@@ -227,6 +231,7 @@ static void lay_out(struct wheel *w, const struct layout *l)
         if (k->size == 0 || k->aqm == AQM_TAIL)
             continue;
         w->aqm_queues |= (uint16_t)(1u << q);
+        *(qos_drops_late(k->aqm) ? &w->aqm_chooses : &w->aqm_always) |= (uint16_t)(1u << q);
         if (k->aqm == AQM_CODEL) {
             w->codel |= (uint16_t)(1u << q);
             continue;

@@ -173,7 +173,10 @@ struct wheel {
     uint32_t pipe_mask; /* of a pipe's number: its place in its subport */
     uint8_t pipe_shift; /* and beyond it, the subport */
     uint8_t aqm_size;
-    uint16_t red, codel, l4s, aqm_queues; /* bit per queue: has RED, FQ-CoDel, L4S, any AQM */
+    uint16_t red, codel, l4s; /* bit per queue: has RED, FQ-CoDel, L4S */
+    uint16_t aqm_queues;      /* bit per queue: has any AQM */
+    uint16_t aqm_always;      /* and one that sees packets to empty queues, too: RED, PIE */
+    uint16_t aqm_chooses;     /* and one that chooses who is next: FQ-CoDel, L4S */
 
     /* By queue or class; each points to an array by pipe. A queue that is not used has another's
      * array and size 0. */
@@ -198,9 +201,9 @@ struct wheel {
     struct rte_red_config red_config[QOS_CLASSES];
     struct pie_config pie_config[QOS_CLASSES];
     struct l4s_config l4s_config[QOS_CLASSES];
-    uint32_t random; /* state of a generator, never 0 */
-    struct fq *fq;   /* the pool of FQ-CoDel's states */
-    uint32_t n_fq;
+    uint32_t random;            /* state of a generator, never 0 */
+    struct fq *fq;              /* the pool of FQ-CoDel's states */
+    uint32_t n_fq, fq_in_use;   /* states; those that hold packets */
     uint32_t fq_hand;           /* the state that is given away next, if it holds nothing */
     uint64_t *fq_busy;          /* bit per state: holds packets */
     struct cfg_scheduler shape; /* a copy, without subports */

@@ -104,7 +104,7 @@ static OUT_OF_LINE void fetch(const struct wheel *w, uint32_t n)
         rte_prefetch0_write(m);
         rte_prefetch0_write(wheel_number(queue[i]->tail) > 1 ? &m->next : &w->nobody.next);
     }
-    if (unlikely(w->codel != 0)) {
+    if (unlikely(w->fq_in_use != 0)) {
         fq_fetch_states(w, queue, a.n);
         fq_fetch_packets(w, queue, a.n);
     }
@@ -318,9 +318,9 @@ static OUT_OF_LINE void note_departure(struct wheel *w, uint32_t pipe, unsigned 
 {
     if (!last && (w->codel & 1u << queue) != 0)
         fq_next(w, pipe, queue);
-    else if (!last && (w->l4s & 1u << queue) != 0)
+    else if (!last)
         l4s_next(w, pipe, queue);
-    else if (last && (w->red & 1u << queue) != 0)
+    else
         rte_red_mark_queue_empty((struct rte_red *)(w->aqm[queue] + (size_t)pipe * w->aqm_size),
                                  (uint64_t)((double)(w->now - w->start) * w->red_time));
 }
@@ -339,7 +339,7 @@ static inline struct rte_mbuf *take(struct wheel *w, uint32_t pipe, struct wheel
     link->next = NULL;
     link->tx_offload = 0;
     p->queued &= (uint16_t) ~((uint32_t)last << queue);
-    if (unlikely((w->aqm_queues & 1u << queue) != 0))
+    if (unlikely(((last ? w->red : w->aqm_chooses) & 1u << queue) != 0))
         note_departure(w, pipe, queue, last);
     return m;
 }

@@ -106,16 +106,16 @@ static inline enum verdict put(struct wheel *w, struct rte_mbuf *m, struct wheel
         depth = wheel_number(q->tail);
     }
     tail = wheel_word(m, depth + 1);
-    if (unlikely((w->aqm_queues & 1u << queue) != 0)) {
+    if (unlikely(((depth == 0 ? w->aqm_always : w->aqm_queues) & 1u << queue) != 0)) {
         enum verdict v = manage(w, m, pipe, queue, q);
 
         if (v == HELD)
             count_taken(w, q, pipe, queue, bytes);
         if (v != ACCEPTED)
             return v;
-        if (depth == 0 && (q->tail & 1) != 0) /* it keeps its state of FQ-CoDel */
-            tail = q->tail + (UINT64_C(1) << 48);
     }
+    if (unlikely((q->tail & 1) != 0) && depth == 0) /* it keeps its state of FQ-CoDel */
+        tail = q->tail + (UINT64_C(1) << 48);
     if (unlikely((p->queued & w->be_others[queue]) != 0) && depth == 0)
         join_best_effort(p, queue, p->queued & w->be_others[queue]);
 
@@ -180,7 +180,7 @@ static uint32_t enqueue(struct wheel *w, struct rte_mbuf **m, uint32_t n)
         rte_prefetch0_write(wheel_number(tail) != 0 && (tail & 1) == 0 ? &wheel_mbuf(tail)->next
                                                                        : &w->nobody.next);
     }
-    if (unlikely(w->codel != 0))
+    if (unlikely(w->fq_in_use != 0))
         fq_fetch_states(w, queue, n);
     if (unlikely(w->l4s != 0))
         l4s_fetch_states(w, queue, n);

@@ -22,6 +22,7 @@ struct qos_variant {
     enum qos_target target;
     unsigned burst;        /* 0: BURST; of a graph, what its configuration says */
     bool best_effort;      /* only the first queue of best effort */
+    bool calm;             /* nobody waits: QOS_HELD is 0 */
     bool few;              /* only classes 0, 1 and best effort */
     bool one_queue;        /* each subscriber sends in one class and queue of its own */
     uint32_t in_use;       /* packets that go round, 0: N_PACKETS */

@@ -316,7 +316,8 @@ double pass_qos(struct bench *b, const struct bench_case *c)
     set_oversubscription(g, c->qos->oversubscription);
     if (c->qos->target == QOS_TASK)
         qos_divert(qos_task(g, 0));
-    fill(b, c);
+    if (!c->qos->calm)
+        fill(b, c);
     owe_nothing(g);
     for (unsigned k = 0; k < N_CHUNKS && idle.n >= CHUNK; k++) {
         leave(m, CHUNK);
