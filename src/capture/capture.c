@@ -293,6 +293,8 @@ static int begin_file(struct capture *c, const struct capture_spec *spec, int fd
         return -ENOMEM;
     }
     pcapng_begin(c->file, fd, spec->bytes, "vbng", spec->words);
+    if (spec->file == NULL)
+        pcapng_to_stream(c->file, CAPTURE_STREAM_ANSWER);
     write_interfaces(c);
     if (pcapng_is_full(c->file)) {
         snprintf(why, CAPTURE_WHY_MAX, "a file of %llu bytes has no room for packets",
@@ -343,9 +345,34 @@ static void take_out(struct capture *c)
         c->installed = false;
 }
 
+/* A copy of the stream. Returns a descriptor, or -errno with the reason in why. */
+static int take_stream(int stream, char *why)
+{
+    int fd = fcntl(stream, F_DUPFD_CLOEXEC, 0), rc = -errno;
+
+    if (fd >= 0)
+        return fd;
+    snprintf(why, CAPTURE_WHY_MAX, "the stream: %s", strerror(-rc));
+    return rc;
+}
+
+static int open_target(struct capture *c, const struct capture_spec *spec, char *why)
+{
+    int rc = 0;
+
+    c->path[0] = '\0';
+    if (spec->file == NULL)
+        return take_stream(spec->stream, why);
+    if (c->folder < 0)
+        rc = make_folder(c, why);
+    if (rc != 0)
+        return rc;
+    snprintf(c->path, sizeof(c->path), "%s/%s", c->folder_path, file_name(spec->file));
+    return create_file(c->folder, spec->file, spec->force, why, CAPTURE_WHY_MAX);
+}
+
 int capture_start(struct capture *c, const struct capture_spec *spec, char *why)
 {
-    const char *name = file_name(spec->file);
     int fd, rc;
 
     capture_watch(c); /* joins the writer of a capture that has just ended */
@@ -354,9 +381,7 @@ int capture_start(struct capture *c, const struct capture_spec *spec, char *why)
                  "a capture runs: expected to wait for its end, or to stop it");
         return -EBUSY;
     }
-    if (c->folder < 0 && (rc = make_folder(c, why)) != 0)
-        return rc;
-    fd = create_file(c->folder, spec->file, spec->force, why, CAPTURE_WHY_MAX);
+    fd = open_target(c, spec, why);
     if (fd < 0)
         return fd;
     tap_free(c->e, &c->taps);
@@ -365,7 +390,6 @@ int capture_start(struct capture *c, const struct capture_spec *spec, char *why)
     c->stop = c->ended = false;
     c->end = CAPTURE_RUNS;
     c->packets = c->bytes = c->cycles = 0;
-    snprintf(c->path, sizeof(c->path), "%s/%s", c->folder_path, name);
     make_wants(c, spec);
     name_interfaces(c);
     read_clocks(c);
@@ -375,7 +399,8 @@ int capture_start(struct capture *c, const struct capture_spec *spec, char *why)
     if (rc != 0) {
         take_out(c);
         release(c);
-        unlinkat(c->folder, name, 0);
+        if (spec->file != NULL)
+            unlinkat(c->folder, file_name(spec->file), 0);
         return rc;
     }
     c->any = true;

@@ -14,17 +14,19 @@
 #include "engine/tap.h"
 #include "tables/tables.h"
 
-#define CAPTURE_MAX_SECONDS 3600
-#define CAPTURE_MAX_PACKETS 1000000000u
-#define CAPTURE_MAX_BYTES   (UINT64_C(1) << 40)
-#define CAPTURE_MIN_SNAPLEN 16
-#define CAPTURE_MAX_EVERY   1000000u
-#define CAPTURE_WHY_MAX     256
-#define CAPTURE_FOLDER      "vbng-captures" /* where nobody names a folder */
+#define CAPTURE_MAX_SECONDS   3600
+#define CAPTURE_MAX_PACKETS   1000000000u
+#define CAPTURE_MAX_BYTES     (UINT64_C(1) << 40)
+#define CAPTURE_MIN_SNAPLEN   16
+#define CAPTURE_MAX_EVERY     1000000u
+#define CAPTURE_WHY_MAX       256
+#define CAPTURE_STREAM_ANSWER "{\"ok\":true}\n" /* before the first block of a stream */
+#define CAPTURE_FOLDER        "vbng-captures"   /* where nobody names a folder */
 
 /** What to capture, and how much of it. */
 struct capture_spec {
-    const char *file;    /* a name in the folder of captures, or its whole path */
+    const char *file;    /* a name in the folder of captures, or its whole path; NULL: stream */
+    int stream;          /* a socket that takes the capture in the place of a file */
     bool force;          /* a file of that name may be replaced */
     const char *words;   /* the capture, for people who read the file; or NULL */
     uint32_t subscriber; /* id, or 0: of anybody */
@@ -40,16 +42,17 @@ enum capture_end {
     CAPTURE_BY_TIME,
     CAPTURE_BY_PACKETS,
     CAPTURE_BY_BYTES,
-    CAPTURE_STOPPED, /* by request, or because vbng ends */
-    CAPTURE_FAILED,  /* the file could not be written */
+    CAPTURE_STOPPED,   /* by request, or because vbng ends */
+    CAPTURE_FAILED,    /* the file could not be written */
+    CAPTURE_BY_READER, /* who reads the stream has gone, or wants no more */
 };
 
 /** What the present capture has done so far, or the last one has done. */
 struct capture_state {
     bool any; /* a capture was started at all; false: nothing else is set */
     enum capture_end end;
-    int error; /* CAPTURE_FAILED: errno */
-    const char *path;
+    int error;        /* CAPTURE_FAILED: errno */
+    const char *path; /* "": a stream */
     double seconds;
     uint64_t packets, bytes;       /* in the file */
     uint64_t matched, taken, lost; /* as in struct tap_count, of all points */
@@ -63,8 +66,9 @@ struct capture *capture_open(struct engine *e, const struct tables *tables, cons
 /** End a capture that runs, and release everything. After engine_stop(). c may be NULL. */
 void capture_close(struct capture *c);
 
-/** Start a capture. Returns 0, or -errno with the reason in why (CAPTURE_WHY_MAX bytes) and no file
- * left behind. */
+/** Start a capture. A stream, of which the capture takes a copy of its own, begins with
+ * CAPTURE_STREAM_ANSWER. Returns 0, or -errno with the reason in why (CAPTURE_WHY_MAX bytes) and no
+ * file left behind. */
 int capture_start(struct capture *c, const struct capture_spec *spec, char *why);
 
 /** Ask the capture that runs to end; capture_watch() completes that. Returns 0, or -ENOENT where

@@ -3,7 +3,9 @@
 #include "capture/pcapng.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* Sections of draft-ietf-opsawg-pcapng. All numbers are in the byte order of the writer, which the
@@ -130,6 +132,16 @@ void pcapng_begin(struct pcapng *f, int fd, uint64_t limit, const char *program,
     put32(f, bytes);
 }
 
+void pcapng_to_stream(struct pcapng *f, const char *answer)
+{
+    size_t n = strlen(answer);
+
+    memmove(f->buffer + n, f->buffer, f->used);
+    memcpy(f->buffer, answer, n);
+    f->used += n;
+    f->stream = true;
+}
+
 void pcapng_interface(struct pcapng *f, const char *name, const char *description, uint32_t snaplen)
 {
     static const uint8_t resolution = NANOSECONDS, no_fcs = 0;
@@ -202,16 +214,33 @@ void pcapng_statistics(struct pcapng *f, uint32_t interface, const struct pcapng
     put32(f, STATISTICS_BYTES);
 }
 
+/* Send to a socket that does not block, as soon as its reader takes something. */
+static ssize_t send_some(int fd, const void *data, size_t n)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    ssize_t sent = send(fd, data, n, MSG_NOSIGNAL);
+
+    if (sent >= 0 || errno != EAGAIN)
+        return sent;
+    if (poll(&p, 1, PCAPNG_PATIENCE_S * 1000) == 0) {
+        errno = ETIMEDOUT;
+        return -1;
+    }
+    return send(fd, data, n, MSG_NOSIGNAL);
+}
+
 int pcapng_flush(struct pcapng *f)
 {
     size_t done = 0;
 
     while (f->error == 0 && done < f->used) {
-        ssize_t n = write(f->fd, f->buffer + done, f->used - done);
+        const uint8_t *from = f->buffer + done;
+        ssize_t n =
+            f->stream ? send_some(f->fd, from, f->used - done) : write(f->fd, from, f->used - done);
 
         if (n >= 0)
             done += (size_t)n;
-        else if (errno != EINTR)
+        else if (errno != EINTR && errno != EAGAIN)
             f->error = errno;
     }
     f->used = 0;

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define PCAPNG_PATIENCE_S  5   /* with a stream whose reader takes nothing */
 #define PCAPNG_COMMENT_MAX 256 /* bytes, with the end of the string */
 
 /** epb_flags: section 4.3.1. */
@@ -37,6 +38,7 @@ struct pcapng_statistics {
 
 struct pcapng {
     int fd, error; /* error: errno of the first write() that failed, or 0 */
+    bool stream;   /* fd is a socket: it is waited for, PCAPNG_PATIENCE_S at most */
     uint64_t size; /* bytes of the file, with what is still in the buffer */
     uint64_t limit;
     uint32_t n_interfaces;
@@ -47,6 +49,10 @@ struct pcapng {
 /** Begin a file with a section header. fd stays the caller's. comment: of the whole, or NULL. */
 void pcapng_begin(struct pcapng *f, int fd, uint64_t limit, const char *program,
                   const char *comment);
+
+/** Have the file go to a socket that does not block, after an answer, which is no part of it. Comes
+ * right after pcapng_begin(). */
+void pcapng_to_stream(struct pcapng *f, const char *answer);
 
 /** Append an interface. snaplen 0: packets are whole. */
 void pcapng_interface(struct pcapng *f, const char *name, const char *description,
@@ -60,7 +66,8 @@ int pcapng_packet(struct pcapng *f, const struct pcapng_packet *p);
 
 void pcapng_statistics(struct pcapng *f, uint32_t interface, const struct pcapng_statistics *s);
 
-/** Write out what is in the buffer. Returns 0 or -errno of the first write that failed. */
+/** Write out what is in the buffer. Returns 0 or -errno of the first write that failed; of a stream
+ * -EPIPE: nobody reads it any more; -ETIMEDOUT: the reader takes nothing. */
 int pcapng_flush(struct pcapng *f);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -213,11 +214,22 @@ static void step_aside(const struct capture *c)
     pthread_setname_np(pthread_self(), "vbng-capture");
 }
 
+/* Has who reads a stream gone, or said that nothing more is wanted? */
+static bool has_no_reader(const struct pcapng *f)
+{
+    struct pollfd p = {.fd = f->fd, .events = POLLRDHUP};
+
+    return f->stream &&
+           (f->error == EPIPE || f->error == ECONNRESET || (poll(&p, 1, 0) > 0 && p.revents != 0));
+}
+
 /* The reason for the end of the capture, or CAPTURE_RUNS. */
 static enum capture_end check_bounds(const struct capture *c, uint64_t now)
 {
     if (c->end != CAPTURE_RUNS)
         return c->end;
+    if (has_no_reader(c->file))
+        return CAPTURE_BY_READER;
     if (c->file->error != 0)
         return CAPTURE_FAILED;
     if (__atomic_load_n(&c->stop, __ATOMIC_RELAXED))
@@ -246,6 +258,8 @@ void *capture_writer(void *arg)
     drain_rest(c);
     write_statistics(c);
     c->error = -pcapng_flush(c->file);
+    if (end == CAPTURE_BY_READER && has_no_reader(c->file))
+        c->error = 0; /* there is nobody for the rest */
     c->bytes = c->file->size;
     c->end = c->error != 0 ? CAPTURE_FAILED : c->end != CAPTURE_RUNS ? c->end : end;
     __atomic_store_n(&c->ended, true, __ATOMIC_RELEASE);

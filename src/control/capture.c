@@ -11,6 +11,7 @@
 
 enum {
     CAPTURE_FILE,
+    CAPTURE_STREAM,
     CAPTURE_FORCE,
     CAPTURE_SUBSCRIBER,
     CAPTURE_PORTS,
@@ -25,7 +26,9 @@ enum {
 };
 
 static const struct key start_keys[N_CAPTURE_KEYS] = {
-    [CAPTURE_FILE] = {"file", KEY_STRING, .required = true, .help = "a pcapng file"},
+    [CAPTURE_FILE] = {"file", KEY_STRING, .help = "a pcapng file"},
+    [CAPTURE_STREAM] = {"stream", KEY_BOOL, .def = "false",
+                        .help = "in the place of a file: this connection, which ends with it"},
     [CAPTURE_FORCE] = {"force", KEY_BOOL, .def = "false", .help = "replace a file that is there"},
     [CAPTURE_SUBSCRIBER] = {"subscriber", KEY_SUBSCRIBER, .help = "only packets of him"},
     [CAPTURE_PORTS] = {"ports", KEY_LIST, .help = "names, or NAME:rx or NAME:tx; * for all"},
@@ -214,10 +217,21 @@ static int want_captures(const struct control *c, struct refusal *why)
     return c->capture != NULL ? 0 : refuse(why, "there are no captures here");
 }
 
+/* Where shall the packets go? Into a file, or to the client that asks. */
+static int want_target(const struct control *c, const struct value *v, struct refusal *why)
+{
+    bool stream = v[CAPTURE_STREAM].v.u != 0;
+
+    if (stream == v[CAPTURE_FILE].set)
+        return refuse(why, "expected either file or stream");
+    return stream && c->client < 0 ? refuse(why, "there is no connection to be the stream") : 0;
+}
+
 static json_t *start_capture(struct control *c, struct request *r, struct refusal *why)
 {
     const struct value *v = r->v;
-    struct capture_spec s = {.file = v[CAPTURE_FILE].v.s,
+    struct capture_spec s = {.file = v[CAPTURE_FILE].set ? v[CAPTURE_FILE].v.s : NULL,
+                             .stream = c->client,
                              .force = v[CAPTURE_FORCE].v.u != 0,
                              .seconds = v[CAPTURE_SECONDS].v.u,
                              .packets = v[CAPTURE_PACKETS].v.u,
@@ -227,7 +241,7 @@ static json_t *start_capture(struct control *c, struct request *r, struct refusa
     char words[CAPTURE_WHY_MAX], *text;
     int rc;
 
-    if (want_captures(c, why) != 0 ||
+    if (want_captures(c, why) != 0 || want_target(c, v, why) != 0 ||
         (v[CAPTURE_SUBSCRIBER].set &&
          !want_subscriber(c, &r->l, &v[CAPTURE_SUBSCRIBER], &s.subscriber)) ||
         want_points(c->e->plan->cfg, r, &s, why) != 0)
@@ -240,6 +254,7 @@ static json_t *start_capture(struct control *c, struct request *r, struct refusa
         refuse(why, "%s", words);
         return NULL;
     }
+    c->client_taken = s.file == NULL; /* the answer begins the stream */
     return json_pack("{s:b}", "ok", 1);
 }
 
@@ -275,7 +290,8 @@ static json_t *show_capture(struct control *c, struct request *r, struct refusal
                                        [CAPTURE_BY_PACKETS] = "packets",
                                        [CAPTURE_BY_BYTES] = "bytes",
                                        [CAPTURE_STOPPED] = "stopped",
-                                       [CAPTURE_FAILED] = "failed"};
+                                       [CAPTURE_FAILED] = "failed",
+                                       [CAPTURE_BY_READER] = "reader"};
     struct capture_state s;
 
     (void)r;

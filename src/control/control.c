@@ -114,7 +114,8 @@ struct control *control_open(struct engine *e, struct tables *tables)
         return NULL;
     c->e = e;
     c->tables = tables;
-    c->sampled = rte_rdtsc();
+    c->opened = c->sampled = rte_rdtsc();
+    c->client = -1;
     c->configured = e->plan->cfg;
     c->profile_places = e->plan->cfg->qos.n_profiles;
     c->profile_room = room_profiles(&e->plan->cfg->qos);

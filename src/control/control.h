@@ -84,12 +84,15 @@ struct control {
                                               scheduler */
     unsigned n_shapers;
     struct shaper *shaper;
+    uint64_t opened;                                    /* TSC */
     uint64_t sampled;                                   /* TSC of the last sample */
     const struct cfg_scheduler *by_port[CFG_MAX_PORTS]; /* of an access port; NULL: not shaped */
     double *errors;                                     /* room for the errors of all pipes */
     struct ids ids;
     uint64_t *route_key; /* parallel to model->routes: prefix << 8 | length */
     uint64_t changes;    /* requests so far that may have changed something */
+    int client;          /* socket of who has made the request that runs; -1: it is no client's */
+    bool client_taken;   /* the request has taken the connection for itself */
 };
 
 /** After engine_build(). Returns NULL without memory. */

@@ -281,11 +281,20 @@ static int answer(struct client *k, struct control *c, double now)
 {
     char *end = memchr(k->in + k->scanned, '\n', k->n_in - k->scanned);
     size_t len = (size_t)(end - k->in);
+    char *text;
     int rc;
 
     if (len > MAX_REQUEST)
         return refuse_long(k, now);
-    rc = put(k, request_answer(c, k->in, len), now);
+    c->client = k->fd;
+    c->client_taken = false;
+    text = request_answer(c, k->in, len);
+    c->client = -1;
+    if (c->client_taken) {
+        free(text);
+        return -ESHUTDOWN;
+    }
+    rc = put(k, text, now);
     k->n_in -= len + 1;
     memmove(k->in, end + 1, k->n_in);
     k->scanned = 0;

@@ -16,10 +16,9 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "engine/eal.h"
-#include "engine/ledger.h"
 #include "engine/drops.h"
 
-static json_t *ports_json(const struct engine *e, const struct ledger *l)
+json_t *report_ports_json(const struct engine *e, const struct ledger *l)
 {
     json_t *list = json_array();
 
@@ -77,10 +76,10 @@ static json_t *measured_json(const struct engine *e, unsigned task)
                                                        : NULL;
 }
 
-static json_t *task_json(const struct engine *e, unsigned i)
+static json_t *task_json(const struct engine *e, unsigned i, bool with_measured)
 {
     const struct cfg_task *cfg = &e->plan->cfg->tasks[i];
-    json_t *measured = measured_json(e, i), *task;
+    json_t *measured = with_measured ? measured_json(e, i) : NULL, *task;
     struct task_stats s;
 
     stats_task(e, i, &s);
@@ -95,12 +94,12 @@ static json_t *task_json(const struct engine *e, unsigned i)
     return task;
 }
 
-static json_t *tasks_json(const struct engine *e)
+json_t *report_tasks_json(const struct engine *e, bool measured)
 {
     json_t *list = json_array();
 
     for (unsigned i = 0; i < e->plan->cfg->n_tasks; i++)
-        list = json_with_item(list, task_json(e, i));
+        list = json_with_item(list, task_json(e, i, measured));
     return list;
 }
 
@@ -140,8 +139,8 @@ int report_write(const struct engine *e, FILE *to, double seconds, json_t *qos)
         "{s:s, s:s, s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "name", e->plan->cfg->name,
         "version", VBNG_VERSION, "dpdk", rte_version(), "memory", eal_memory_name(), "tsc_hz",
         json_count(rte_get_tsc_hz()), "shared_cpus", (int)e->plan->share_cpus, "seconds",
-        json_rounded(seconds, 3), "ports", ports_json(e, &l), "tasks", tasks_json(e), "cores",
-        cores_json(e), "qos", qos, "ledger", ledger_json(&l));
+        json_rounded(seconds, 3), "ports", report_ports_json(e, &l), "tasks",
+        report_tasks_json(e, true), "cores", cores_json(e), "qos", qos, "ledger", ledger_json(&l));
     int rc = report != NULL ? json_dumpf(report, to, JSON_INDENT(2) | JSON_DIGITS) : -1;
 
     json_decref(report);

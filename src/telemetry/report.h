@@ -8,11 +8,17 @@
 #include <stdio.h>
 
 #include "engine/engine.h"
+#include "engine/ledger.h"
 
 /** Write the report of an engine that has stopped. seconds: the time that it ran. qos: the QoS as
  * JSON, from src/control, as telemetry knows no type of task; the reference is stolen. Returns 0,
  * or -ENOMEM where the report is not whole. */
 int report_write(const struct engine *e, FILE *to, double seconds, json_t *qos);
+
+/** Of a report, what ports[] and tasks[] hold, also while the engine runs; NULL without memory.
+ * measured: tasks with what their types measure by themselves. */
+json_t *report_ports_json(const struct engine *e, const struct ledger *l);
+json_t *report_tasks_json(const struct engine *e, bool measured);
 
 /* The counters of all tasks over time, as CSV: for plots. */
 

@@ -199,9 +199,9 @@ def test_vbngctl(gateway, top):
     wrong = []
     for words, status, expect in (
         (["set-profile", "17", "home-50M"], 0, ""),
-        (["show", "subscriber", "17"], 0, '"profile": "home-50M"'),
+        (["show", "subscriber", "17", "--json"], 0, '"profile": "home-50M"'),
         (["set-profile", "cpe0", "128.272", "home-10M"], 0, ""),
-        (["show", "subscriber", "cpe0", "128.272"], 0, '"profile": "home-10M"'),
+        (["--json", "show", "subscriber", "cpe0", "128.272"], 0, '"profile": "home-10M"'),
         (["show", "qos"], 0, '"task": "qos_down"'),
         (["show", "ledger"], 0, '"received"'),
         (["set-subport-rate", "acc", "cpe0", "up", "5G"], 0, ""),
@@ -216,7 +216,7 @@ def test_vbngctl(gateway, top):
         (["add-subscriber", "cpe0", "300", "10.1.0.0"], 1, "expected SVLAN.CVLAN"),
         (["set-mac", "cpe0", "128.256", "02:c0:00:00:00:00"], 0, ""),
         (["set-name", "cpe0", "128.256", 'Bäckerei "Krümel", Hof'], 0, ""),
-        (["show", "subscriber", "cpe0", "128.256"], 0, r'"name": "B\u00e4ckerei \"Kr\u00fcmel\", Hof"'),
+        (["show", "subscriber", "cpe0", "128.256", "--json"], 0, r'"name": "B\u00e4ckerei \"Kr\u00fcmel\", Hof"'),
         (["set-name", "cpe0", "128.256", "a\x1b[2J"], 1, "value 'a?[2J': expected a text of 1 to 64 characters"),
         (["set-name", "cpe0", "128.256", "x" * 65], 1, "expected a text of 1 to 64 characters"),
         (["change-route", "198.18.0.0/15", "--port", "core0", "--mac", "02:dd:00:00:00:00", "--mpls", "17"], 0, ""),

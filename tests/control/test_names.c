@@ -161,9 +161,96 @@ static void kept(void)
     start_anew();
 }
 
+/* --- who is found --- */
+
+#define FIND(text) "{\"cmd\":\"find-subscribers\",\"text\":\"" text "\"}"
+
+/* A search must find these ids, "1,2,": all of them, and in pages of two. */
+static void finds(const char *request, const char *expected)
+{
+    char got[256] = "", pages[256] = "", question[512];
+    json_int_t next = 1;
+    json_t *a, *s;
+    char *text;
+    size_t i;
+
+    for (unsigned round = 0; next != 0 && round < 20; round++) {
+        snprintf(question, sizeof(question), "%.*s,\"first\":%d,\"count\":2}",
+                 (int)strlen(request) - 1, request, (int)next);
+        text = ask(question);
+        a = json_loads(text, 0, NULL);
+        json_array_foreach(json_object_get(a, "subscribers"), i, s)
+        {
+            sprintf(pages + strlen(pages), "%d,",
+                    (int)json_integer_value(json_object_get(s, "id")));
+        }
+        CU_ASSERT(i <= 2);
+        next = json_integer_value(json_object_get(a, "next")); /* 0 of null */
+        json_decref(a);
+        free(text);
+    }
+    text = ask(request);
+    a = json_loads(text, 0, NULL);
+    json_array_foreach(json_object_get(a, "subscribers"), i, s)
+    {
+        sprintf(got + strlen(got), "%d,", (int)json_integer_value(json_object_get(s, "id")));
+    }
+    EXPECT(strcmp(got, expected) == 0, "%s finds %s: %s", request, got, text);
+    EXPECT(strcmp(pages, expected) == 0, "%s finds %s in pages", request, pages);
+    json_decref(a);
+    free(text);
+}
+
+static void found(void)
+{
+    finds(FIND("bäckerei"), "7,");
+    finds(FIND("BÄCKEREI"), ""); /* letters beyond ASCII are as they are written */
+    finds(FIND("Bäck"), "7,");
+    finds(FIND("KEREI"), "7,");
+    finds(FIND("turm"), "1,2,3,4,");
+    finds(FIND("2"), "1,2,3,4,"); /* id 2 and key 2, and the 2 in "2. Stock" */
+    finds(FIND("5"), "5,6,");     /* id 5, and who has key 5 */
+    finds(FIND("10.0.0.2"), "3,");
+    finds(FIND("10.0.0.0/31"), "1,2,");
+    finds(FIND("10.0.0.0/16"), "1,2,3,4,5,6,7,");
+    finds(FIND("10.0.9.9"), "");
+    finds(FIND("02:c0:00:00:00:03"), "4,");
+    finds(FIND("02:c2:00:00:00:00"), "7,");
+    finds(FIND("10.20"), "1,7,");
+    finds(FIND("cpe1 10.20"), "7,");
+    finds(FIND("cpe0 100."), "5,6,");
+    finds(FIND("fast"), "5,6,");
+    finds(FIND("cpe"), "1,2,3,4,5,6,7,");
+    finds(FIND("nobody"), "");
+    answers(FIND(""), "key 'text': expected 1 to 256 bytes");
+    answers("{\"cmd\":\"find-subscribers\"}", "key 'text': missing");
+    answers("{\"cmd\":\"find-subscribers\",\"text\":\"a\",\"count\":1001}", "key 'count'");
+    answers("{\"cmd\":\"find-subscribers\",\"text\":\"a\",\"first\":4294967295}",
+            "\"subscribers\":[],\"next\":null");
+}
+
+/* --- what else is shown --- */
+
+static void objects(void)
+{
+    answers("{\"cmd\":\"show-arp\"}",
+            "{\"kind\":\"nexthop\",\"port\":\"core0\",\"ipv4\":\"192.0.2.2\",\"mac\":null,"
+            "\"state\":\"unknown\",\"age\":null}");
+    answers("{\"cmd\":\"show-arp\",\"first\":8,\"count\":1}",
+            "\"entries\":[{\"kind\":\"subscriber\",\"port\":\"cpe1\",\"ipv4\":"
+            "\"10.0.2.0\",\"mac\":\"02:c2:00:00:00:00\",\"state\":\"configured\",\"age\":null,"
+            "\"id\":7,\"svlan\":10,\"cvlan\":20,\"name\":\"Bäckerei");
+    answers("{\"cmd\":\"show-arp\",\"first\":4294967295}", "\"entries\":[]");
+    answers("{\"cmd\":\"show-ports\"}", "\"name\":\"idle0\",\"rx_packets\":0");
+    answers("{\"cmd\":\"show-ports\"}", "\"mtu\":1500,\"addresses\":[\"192.0.9.1\"],");
+    answers("{\"cmd\":\"show-tasks\"}", "\"name\":\"arp\",\"type\":\"arp\",\"in\":0");
+    answers("{\"cmd\":\"show-version\"}", "\"name\":\"updates\",\"file\":\"");
+    answers("{\"cmd\":\"start-capture\",\"stream\":true}", "\"error\"");
+}
+
 static const struct test tests[] = {
-    {"shown", shown},       {"given", given}, {"wrong names", wrong},
-    {"reloaded", reloaded}, {"kept", kept},   {NULL, NULL},
+    {"shown", shown}, {"given", given}, {"wrong names", wrong}, {"reloaded", reloaded},
+    {"kept", kept},   {"found", found}, {"objects", objects},   {NULL, NULL},
 };
 
 const struct test_program test_program = {"names", tests, bed_open, bed_close};

@@ -34,7 +34,7 @@ def lab(installed, run, folder):
 
 
 def test_files(installed):
-    for name in ("bin/vbng", "bin/vbngctl", "bin/vbng-lab", LAB / "vbnglab/cli.py", LAB / "vbnglab/vm/init.sh", LAB / "vbnglab/web/page/app.js",
+    for name in ("bin/vbng", "bin/vbngctl", "share/vbng/ctl/vbngcontrol/schema/show-ports.json", "bin/vbng-lab", LAB / "vbnglab/cli.py", LAB / "vbnglab/vm/init.sh", LAB / "vbnglab/web/page/app.js",
                  LAB / "deploy/user-data", LAB / "cpuid", "share/vbng/cfg/bng-4port.cfg", "share/vbng/monitoring/vbng.rules.yml",
                  "share/vbng/monitoring/prometheus.yml", "share/vbng/monitoring/grafana-vbng.json", "share/man/man1/vbng-lab.1",
                  "share/man/man1/vbngctl.1", *(f"share/bash-completion/completions/{p}" for p in ("vbng", "vbngctl", "vbng-lab"))):

@@ -2,14 +2,12 @@
 """The command lines of the programs, as parsers of argparse."""
 
 import argparse
-import importlib.machinery
-import importlib.util
 import json
 import os
 import re
 import subprocess
-import sys
 
+from vbngcontrol import parser
 from vbnglab import cli
 
 TOOLS = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
@@ -22,12 +20,8 @@ def lab():
 
 
 def ctl():
-    """vbngctl, which is a program without a package."""
-    loader = importlib.machinery.SourceFileLoader("vbngctl", os.path.join(TOOLS, "vbngctl"))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("vbngctl", loader))
-    loader.exec_module(module)
-    sys.modules["vbngctl"] = module
-    return module.parser()
+    """vbngctl, with the options of all its commands."""
+    return parser.parser()
 
 
 def _printed(*command):

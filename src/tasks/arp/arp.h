@@ -27,8 +27,8 @@ bool arp_is(const struct task *t);
  * was. By any thread. */
 bool arp_of_subscriber(const struct task *t, uint32_t id, struct arp_learned *out);
 
-/** Number of neighbours towards the core, and what was learned of number i, with its port; returns
- * false where nothing was. By any thread. */
+/** Number of neighbours towards the core, and what was learned of number i; returns false where
+ * nothing was, with its port and out->address set all the same. By any thread. */
 uint32_t arp_n_neighbours(const struct task *t);
 bool arp_of_neighbour(const struct task *t, uint32_t i, uint8_t *port, struct arp_learned *out);
 

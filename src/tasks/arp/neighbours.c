@@ -399,10 +399,10 @@ bool arp_of_neighbour(const struct task *t, uint32_t i, uint8_t *port, struct ar
     const struct neighbour *nb = &a->neighbour[i];
     const struct nexthop *nh = &a->tables->routes->nexthop[a->member[nb->first]];
 
-    if (!read_mac(nh->eth, &nh->mac_known, out->mac))
-        return false;
     *port = nb->port;
     out->address = nb->via;
+    if (!read_mac(nh->eth, &nh->mac_known, out->mac))
+        return false;
     out->age = age_of(a, &nb->entry);
     return true;
 }

@@ -57,13 +57,20 @@ def _archive(path, config, vbng):
     folder = os.path.dirname(os.path.abspath(config))
 
     def owned_by_root(member):
+        if "__pycache__" in member.name:
+            return None
         member.uid = member.gid = 0
         member.uname = member.gname = "root"
         return member
 
     with tarfile.open(path, "w") as tar:
         tar.add(vbng, "usr/local/bin/vbng", filter=owned_by_root)
-        tar.add(places.program("vbngctl", "tools/vbngctl"), "usr/local/bin/vbngctl", filter=owned_by_root)
+        ctl = os.path.realpath(places.program("vbngctl", "tools/vbngctl"))
+        for name in ("vbngctl", "vbngcontrol"):
+            tar.add(os.path.join(os.path.dirname(ctl), name), f"usr/local/share/vbng/ctl/{name}", filter=owned_by_root)
+        link = tarfile.TarInfo("usr/local/bin/vbngctl")
+        link.type, link.linkname = tarfile.SYMTYPE, "../share/vbng/ctl/vbngctl"
+        tar.addfile(owned_by_root(link))
         tar.add(folder, "etc/vbng/cfg", filter=owned_by_root)
         templates = os.path.join(os.path.dirname(folder), "pkt_templates")
         if os.path.isdir(templates):

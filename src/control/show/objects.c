@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the gateway is made of: its version, ports and tasks, and the MACs of its neighbours. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_version.h>
+
+#include "base/json.h"
+#include "control/request.h"
+#include "control/view.h"
+#include "engine/eal.h"
+#include "engine/ledger.h"
+#include "tasks/arp/arp.h"
+#include "telemetry/report.h"
+
+static json_t *ok_with(const char *key, json_t *value)
+{
+    return json_with_key(json_pack("{s:b}", "ok", 1), key, value);
+}
+
+static json_t *show_version(struct control *c, struct request *r, struct refusal *why)
+{
+    (void)r;
+    (void)why;
+    return ok_with(
+        "version",
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "vbng", VBNG_VERSION, "dpdk",
+                  rte_version(), "name", control_model(c)->name, "file", c->configured->path,
+                  "memory", eal_memory_name(), "pid", (int)getpid(), "seconds",
+                  json_rounded((double)(rte_rdtsc() - c->opened) / (double)rte_get_tsc_hz(), 1)));
+}
+
+/* --- ports and tasks: what the report of a run has of them, and what they are --- */
+
+static json_t *addresses_json(const struct cfg_port *p)
+{
+    json_t *list = json_array();
+    char text[32];
+
+    for (unsigned i = 0; i < p->n_addresses; i++)
+        list = json_with_item(list, json_string(format_ipv4(p->addresses[i], text, sizeof(text))));
+    return list;
+}
+
+static json_t *with_port(json_t *o, const struct engine *e, unsigned i)
+{
+    const struct cfg_port *cfg = &e->plan->cfg->ports[i];
+    char mac[24];
+
+    o = json_with_key(o, "device", json_string(cfg->device));
+    o = json_with_key(o, "up", json_boolean(port_link_up(&e->ports[i])));
+    o = json_with_key(o, "mac",
+                      json_string(format_mac(e->ports[i].mac.addr_bytes, mac, sizeof(mac))));
+    o = json_with_key(o, "mtu", json_integer(cfg->mtu));
+    o = json_with_key(o, "addresses", addresses_json(cfg));
+    o = json_with_key(o, "rx_queues", json_integer(e->plan->rx_queues[i]));
+    return json_with_key(o, "tx_queues", json_integer(e->plan->tx_queues[i]));
+}
+
+static json_t *show_ports(struct control *c, struct request *r, struct refusal *why)
+{
+    struct ledger l = ledger_read(c->e, NULL);
+    json_t *ports = report_ports_json(c->e, &l), *port;
+    size_t i;
+
+    (void)r;
+    (void)why;
+    json_array_foreach(ports, i, port)
+    {
+        with_port(port, c->e, (unsigned)i);
+    }
+    return ok_with("ports", ports);
+}
+
+/* The CPUs on which a task runs, in the order of its instances. */
+static json_t *cpus_json(const struct plan *p, unsigned task)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < p->n_instances; i++)
+        if (p->instances[i].task == task)
+            list = json_with_item(list, json_integer(p->cores[p->instances[i].core].run_on));
+    return list;
+}
+
+static json_t *show_tasks(struct control *c, struct request *r, struct refusal *why)
+{
+    json_t *tasks = report_tasks_json(c->e, false), *task;
+    size_t i;
+
+    (void)r;
+    (void)why;
+    json_array_foreach(tasks, i, task)
+    {
+        json_with_key(task, "cpus", cpus_json(c->e->plan, (unsigned)i));
+    }
+    return ok_with("tasks", tasks);
+}
+
+/* --- MACs: first of neighbours towards the core, then of subscribers --- */
+
+static json_t *mac_entry(const char *kind, const char *port, uint32_t address, const char *state,
+                         const struct arp_learned *l)
+{
+    bool known = strcmp(state, "unknown") != 0, learned = strcmp(state, "learned") == 0;
+    char ip[32], mac[24];
+
+    return json_pack("{s:s, s:s, s:s, s:s?, s:s, s:o}", "kind", kind, "port", port, "ipv4",
+                     format_ipv4(address, ip, sizeof(ip)), "mac",
+                     known ? format_mac(l->mac, mac, sizeof(mac)) : NULL, "state", state, "age",
+                     learned ? json_integer(l->age) : json_null());
+}
+
+static json_t *neighbour_entry(const struct control *c, const struct task *arp, uint32_t i)
+{
+    struct arp_learned l;
+    uint8_t port;
+    bool known = arp_of_neighbour(arp, i, &port, &l);
+
+    return mac_entry("nexthop", control_model(c)->ports[port].name, l.address,
+                     known ? "learned" : "unknown", &l);
+}
+
+static json_t *subscriber_entry(const struct control *c, uint32_t id)
+{
+    static const char *const states[] = {
+        [MAC_UNKNOWN] = "unknown", [MAC_CONFIGURED] = "configured", [MAC_LEARNED] = "learned"};
+    const struct cfg_subscriber *s = &control_model(c)->subscribers[id - 1];
+    struct arp_learned l = {.address = s->ipv4};
+    enum mac_kind kind = subscriber_mac(c, id, &l);
+    json_t *o = mac_entry("subscriber", control_model(c)->ports[s->port].name,
+                          kind == MAC_LEARNED ? l.address : s->ipv4, states[kind], &l);
+
+    o = json_with_key(o, "id", json_integer(id));
+    o = json_with_key(o, "svlan", json_integer(s->svlan));
+    o = json_with_key(o, "cvlan", json_integer(s->cvlan));
+    return json_with_key(o, "name", s->name != NULL ? json_string(s->name) : json_null());
+}
+
+static const struct key arp_keys[] = {
+    {"first", KEY_COUNT, .def = "1", .min = 1, .max = UINT32_MAX, .help = "where to begin"},
+    {"count", KEY_COUNT, .def = "1000", .min = 1, .max = REQUEST_MAX_SUBSCRIBERS,
+     .help = "how many at most"},
+};
+
+static json_t *show_arp(struct control *c, struct request *r, struct refusal *why)
+{
+    uint32_t instance = arp_instance(c), subscribers = control_model(c)->n_subscribers;
+    const struct task *arp = instance != CFG_NONE ? c->e->tasks[instance] : NULL;
+    uint32_t neighbours = arp != NULL ? arp_n_neighbours(arp) : 0;
+    uint64_t total = (uint64_t)neighbours + subscribers, end = r->v[0].v.u - 1 + r->v[1].v.u;
+    json_t *entries = json_array();
+
+    (void)why;
+    for (uint64_t i = r->v[0].v.u - 1; i < total && i < end; i++) {
+        if (i < neighbours)
+            entries = json_with_item(entries, neighbour_entry(c, arp, (uint32_t)i));
+        else if (running_has(control_model(c), (uint32_t)(i - neighbours + 1)))
+            entries = json_with_item(entries, subscriber_entry(c, (uint32_t)(i - neighbours + 1)));
+    }
+    return json_with_key(ok_with("total", json_count(total)), "entries", entries);
+}
+
+const struct command object_commands[] = {
+    {"show-version", NULL, 0, show_version, .help = "which vbng runs, for how long"},
+    {"show-ports", NULL, 0, show_ports, .help = "ports, with their counters"},
+    {"show-tasks", NULL, 0, show_tasks, .help = "tasks, with their counters and drops"},
+    {"show-arp", KEYS(arp_keys), show_arp, .help = "MACs of next hops and subscribers"},
+    {NULL},
+};
