@@ -33,6 +33,13 @@ def test_rules_are_whole():
         assert all(rule["annotations"][key] for key in ("summary", "description")), rule
 
 
+def test_what_is_normal_is_no_alert(vbng, run):
+    """The alert about drops leaves out just the reasons of who sends more than it may."""
+    schema = json.loads(run(vbng, "--help", "json").stdout)
+    normal = {d["name"] for t in schema["tasks"] for d in t["drops"] if d["remedy"].startswith("Normal for who sends more than its profile")}
+    assert set(re.search(r'reason!~"(.*?)"', (monitoring.FOLDER / "vbng.rules.yml").read_text())[1].split("|")) == normal
+
+
 def test_configuration(run, folder):
     shutil.copytree(monitoring.FOLDER, folder / "monitoring")
     promtool(run, "check", "config", folder / "monitoring/prometheus.yml")
