@@ -27,12 +27,15 @@ def test_changes_of_a_state_of_another_format_come_back(vbng, folder, text, read
     state = folder / "state"
     state.write_text(text)
     gateway = load.Gateway(vbng, folder, "1kpps", ["--state", str(state)])
-    client = gateway.wait_until_up()
-    assert (folder / "state.unusable").read_text() == text
-    assert client.ask(cmd="show-changes")["requests"] == []
-    script = commands.replace("jq -c '.changes[]' ", reads).replace("/var/lib/vbng/state", str(state)).replace("/run/vbng/control.sock", str(gateway.path))
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=limit(30))
-    assert done.returncode == 0 and [('"error"' in line) for line in done.stdout.splitlines()] == [False, False, True], done.stdout + done.stderr
-    assert client.ask(cmd="show-changes")["requests"] == CHANGES
-    client.close()
-    nothing(gateway.end())
+    try:
+        client = gateway.wait_until_up()
+        assert (folder / "state.unusable").read_text() == text
+        assert client.ask(cmd="show-changes")["requests"] == []
+        script = commands.replace("jq -c '.changes[]' ", reads).replace("/var/lib/vbng/state", str(state)).replace("/run/vbng/control.sock", str(gateway.path))
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=limit(30))
+        assert done.returncode == 0 and [('"error"' in line) for line in done.stdout.splitlines()] == [False, False, True], done.stdout + done.stderr
+        assert client.ask(cmd="show-changes")["requests"] == CHANGES
+        client.close()
+    finally:
+        wrong = gateway.end()
+    nothing(wrong)
