@@ -59,6 +59,11 @@ rule "no shell is built from a string" "$(grep -nE '\b(system|popen|execl[pe]?)\
 rule "the folders of Python modules are named once, in tests/meson.build" "$(grep -nE '\bsys\.path\b' $scripts | grep -v style/run.sh)"
 rule "tools/test --help names every suite" "$(grep -ohE "suite: '[a-z0-9]+'" -r tests --include=meson.build | cut -d"'" -f2 | sort -u |
     grep -vxFf <(tools/test --help | tr -cs 'a-z0-9' '\n'))"
+rule "doc/CHANGES.md has a section of this version, and each entry a heading of its kind" "$(
+    version=$(sed -n "s/^  version: '\(.*\)',$/\1/p" meson.build)
+    grep -qE "^## ${version//./[.]}(,|$)" doc/CHANGES.md || echo "no section ## $version"
+    awk '/^## / { kind = "" } /^### / { kind = $0; if (!/^### (Changed: .+|Removed|Added|Fixed)$/) print NR ": " $0 }
+         /^- / && kind == "" { print NR ": " $0 }' doc/CHANGES.md)"
 rule "no unfinished marks" "$(grep -nwE 'TODO|FIXME|XXX|HACK' $code $scripts | grep -v style/run.sh)"
 
 echo "$passed passed, $failed failed"
