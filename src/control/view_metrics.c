@@ -8,6 +8,7 @@
 
 #include <rte_common.h>
 
+#include "control/show/find.h"
 #include "engine/ledger.h"
 #include "telemetry/metrics.h"
 
@@ -159,6 +160,28 @@ static unsigned subscriber_find(const void *of, const char *name)
     return subscriber_on(of, name, &id) == 0 ? id - 1 : control_model(of)->n_subscribers;
 }
 
+static const char *subscriber_label(const void *of, unsigned i)
+{
+    const struct cfg_model *m = control_model(of);
+
+    return running_has(m, i + 1) ? m->subscribers[i].name : NULL;
+}
+
+/* Numbers of objects begin with 0, ids with 1. */
+static unsigned subscriber_search(const void *of, const char *text, unsigned first,
+                                  unsigned *number, unsigned room, unsigned *n)
+{
+    struct search s;
+    uint32_t next = 0;
+
+    *n = 0;
+    if (search_begin(of, &s, text))
+        next = search_run(of, &s, first + 1, number, room, n);
+    for (unsigned i = 0; i < *n; i++)
+        number[i]--;
+    return next != 0 ? next - 1 : control_model(of)->n_subscribers;
+}
+
 static void add_way(const struct shaper *s, const struct pipe_sample *p, struct way_figures *way)
 {
     way->bytes += p->bytes;
@@ -215,7 +238,9 @@ int metrics_qos_add(const struct control *c)
                                               .name = subscriber_name,
                                               .read = subscriber_read,
                                               .has = subscriber_has,
-                                              .find = subscriber_find};
+                                              .find = subscriber_find,
+                                              .label = subscriber_label,
+                                              .search = subscriber_search};
     int rc = 0;
 
     shapers.of = subscribers.of = c;

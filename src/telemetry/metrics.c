@@ -13,6 +13,7 @@
 #include <rte_version.h>
 
 #include "config/schema.h"
+#include "telemetry/metrics_labels.h"
 
 /*
  * Commands of each group on DPDK's telemetry socket, in the manner of DPDK's own:
@@ -22,6 +23,8 @@
  *   /vbng/task/get,WHICH  figures of one, by name or number
  *   /vbng/task/page,N     names and figures of several from number N on, a line of CSV for each
  *   /vbng/task/top,KEY,N  those with the greatest figure, from rank N (default 0) on
+ *
+ * and of a group whose objects people give names to: /labels, /labelled, /find (metrics_labels.h).
  */
 
 #if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
@@ -344,7 +347,9 @@ static int answer(const char *cmd, const char *params, struct rte_tel_data *d)
     static const struct {
         const char *suffix;
         int (*fn)(const struct metric_group *g, const char *params, struct rte_tel_data *d);
-    } verbs[] = {{"/list", list}, {"/get", get}, {"/page", page}, {"/top", top}, {"", describe}};
+    } verbs[] = {{"/list", list},        {"/get", get},          {"/page", page},
+                 {"/top", top},          {"/labels", labels_of}, {"/labelled", labels_all},
+                 {"/find", labels_find}, {"", describe}};
     const struct metric_group *g;
     unsigned v = 0;
     int rc = -ENOENT;
@@ -369,7 +374,11 @@ int metrics_add(const struct metric_group *g)
         {"/list", "Names. Parameter: number of the first; default 0."},
         {"/get", "Figures of one. Parameter: its name or number."},
         {"/page", "Names and figures of several, as CSV. Parameter: number of the first."},
-        {"/top", "Those with most of something, in rows. Parameters: key, first rank."}};
+        {"/top", "Those with most of something, in rows. Parameters: key, first rank."},
+        {"/labels", "Names of people, percent-encoded. Parameters: numbers."},
+        {"/labelled", "Who has a name of people. Parameter: number of the first."},
+        {"/find", "Who may be meant. Parameters: number of the first, text, percent-encoded."}};
+    unsigned n_commands = g->label != NULL ? RTE_DIM(commands) : RTE_DIM(commands) - 3;
     char cmd[METRICS_MAX_NAME];
     int rc = 0;
 
@@ -378,7 +387,7 @@ int metrics_add(const struct metric_group *g)
     pthread_mutex_lock(&registry.lock);
     registry.group[registry.n++] = g;
     pthread_mutex_unlock(&registry.lock);
-    for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]) && rc == 0; i++) {
+    for (unsigned i = 0; i < n_commands && rc == 0; i++) {
         snprintf(cmd, sizeof(cmd), "/vbng/%s%s", g->object, commands[i].suffix);
         rc = rte_telemetry_register_cmd(cmd, answer, commands[i].help);
     }

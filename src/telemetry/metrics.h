@@ -51,6 +51,12 @@ struct metric_group {
     /** Optional: the number of a name, or count() where nobody has it; without it names are
      * compared one by one. */
     unsigned (*find)(const void *of, const char *name);
+    /** Optional, both or none: what people call an object, or NULL; and the numbers of at most room
+     * objects from number first on that a text may mean, *n of them. search() returns the number to
+     * go on from, or count() at the end. */
+    const char *(*label)(const void *of, unsigned i);
+    unsigned (*search)(const void *of, const char *text, unsigned first, unsigned *number,
+                       unsigned room, unsigned *n);
 };
 
 #define METRICS_MAX_FIGURES 32

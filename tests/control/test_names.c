@@ -219,6 +219,7 @@ static void found(void)
     finds(FIND("10.20"), "1,7,");
     finds(FIND("cpe1 10.20"), "7,");
     finds(FIND("cpe0 100."), "5,6,");
+    finds(FIND("cpe0 10.2"), "1,2,3,4,"); /* nobody is on that one */
     finds(FIND("fast"), "5,6,");
     finds(FIND("cpe"), "1,2,3,4,5,6,7,");
     finds(FIND("nobody"), "");

@@ -129,6 +129,9 @@ class FakeTelemetry:
     def keys(self, _):
         return self.columns
 
+    def labels(self, _, numbers):
+        return [""] * len(numbers)
+
     def top(self, _, keys, key, first):
         self.asked.append((key, first))
         return 30, [(i, f"cpe10 4094.{4000 + i}", [10**7 - i] * len(keys)) for i in range(first, min(30, first + 25))]

@@ -9,12 +9,14 @@
 #include "control/view.h"
 #include "tasks/arp/arp.h"
 
-bool search_begin(struct search *s, const char *text)
+bool search_begin(const struct control *c, struct search *s, const char *text)
 {
     size_t len = strlen(text);
     uint8_t prefix = 32;
 
     *s = (struct search){.text = text};
+    if (subscriber_on(c, text, &s->on_circuit) != 0)
+        s->on_circuit = 0;
     s->is_number = parse_count(text, &s->number) == 0;
     s->is_addresses = !s->is_number && (parse_ipv4(text, &s->first) == 0 ||
                                         parse_prefix(text, &s->first, &prefix) == 0);
@@ -56,6 +58,8 @@ static bool finds(const struct control *c, const struct search *k, uint32_t id)
 
     if (s->name != NULL && utf8_contains(s->name, k->text))
         return true;
+    if (k->on_circuit != 0)
+        return id == k->on_circuit;
     if (k->is_number)
         return id == k->number || (s->has_gre_key && s->gre_key == k->number);
     if (k->is_addresses)
@@ -103,7 +107,7 @@ static json_t *find_subscribers(struct control *c, struct request *r, struct ref
     struct search s;
     unsigned n;
 
-    if (!search_begin(&s, r->v[FIND_TEXT].v.s)) {
+    if (!search_begin(c, &s, r->v[FIND_TEXT].v.s)) {
         json_decref(found);
         refuse(why, "key 'text': expected 1 to %d bytes", SEARCH_TEXT_MAX);
         return NULL;

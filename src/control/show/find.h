@@ -14,6 +14,7 @@
 /** A text that is looked for, and what it may be. */
 struct search {
     const char *text;
+    uint32_t on_circuit; /* the id of who is on the circuit that is the text, or 0 */
     bool is_number, is_addresses, is_mac, is_vlans;
     uint64_t number;
     uint32_t first, last; /* addresses, host order */
@@ -22,8 +23,8 @@ struct search {
 };
 
 /** Begin to look for a text, which must live as long as s. Returns false where it is empty or too
- * long. */
-bool search_begin(struct search *s, const char *text);
+ * long. By the main thread, or between metrics_hold() and metrics_release(). */
+bool search_begin(const struct control *c, struct search *s, const char *text);
 
 /**
  * Find at most room ids (more than 0) from id first on, in ascending order, among SEARCH_AT_ONCE

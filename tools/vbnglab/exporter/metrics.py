@@ -59,8 +59,13 @@ def by_object(telemetry, name):
 
 
 def by_page(telemetry, name):
-    """Yield the families of a large group, of which an answer has many rows of numbers."""
+    """Yield the families of a large group, of which an answer has many rows of numbers, and what people call its objects, to be joined."""
     _, rows = telemetry.rows(name)
+    info = core.InfoMetricFamily(f"vbng_{name}", "What people call it", labels=[name])
+    for number, label in telemetry.labelled(name):
+        if number < len(rows) and rows[number][0]:
+            info.add_metric([rows[number][0]], {"name": label})
+    yield info
     for column, row in enumerate(describe(telemetry, name)):
         for which, figures in rows:
             if which:  # the number is not free

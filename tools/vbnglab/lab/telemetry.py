@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import struct
+import urllib.parse
 
 from .failure import Failure
 from .schema import Schema
@@ -13,6 +14,7 @@ from .schema import Schema
 RUN_DIRS = ("/var/run/dpdk", "/run/vbng/dpdk", os.path.expanduser("~/.local/run/dpdk"), f"/run/user/{os.getuid()}/dpdk")
 SOCKET = "dpdk_telemetry.v2"
 TIMEOUT = 5  # seconds
+LABELS = 8  # in one answer, however long they are
 
 
 class Unreachable(Failure):
@@ -115,6 +117,31 @@ class Telemetry:
         """(how many there are, [(number, name, row)]) with the greatest figure of a key, from rank first on."""
         answer = self.must(f"/vbng/{group}/top,{key},{first}")
         return answer["count"], list(zip(answer["numbers"], answer["names"], in_rows(answer["rows"], keys)))
+
+    def labels(self, group, numbers):
+        """What people call the objects of these numbers, in their order; "": nothing."""
+        found = []
+        for i in range(0, len(numbers), LABELS):
+            lines = self.must(f"/vbng/{group}/labels,{','.join(map(str, numbers[i : i + LABELS]))}")
+            found += map(urllib.parse.unquote, lines.split("\n")[:-1])
+        return found
+
+    def labelled(self, group):
+        """Yield (number, what people call it) of all objects that have such a name."""
+        first = 0
+        while lines := self.ask(f"/vbng/{group}/labelled,{first}"):
+            for line in lines.splitlines():
+                number, _, label = line.partition(",")
+                first = int(number) + 1
+                yield int(number), urllib.parse.unquote(label)
+
+    def find(self, group, text):
+        """Numbers of the objects that a text may mean: an id, address, MAC, key, circuit, profile, or a part of a name."""
+        found, first = [], "0"
+        while first:
+            first, _, numbers = self.must(f"/vbng/{group}/find,{first},{urllib.parse.quote(text)}").partition("\n")
+            found += map(int, filter(None, numbers.split(",")))
+        return found
 
     def document(self, name):
         """A JSON document that is answered in pieces."""

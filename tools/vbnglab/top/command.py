@@ -4,7 +4,8 @@
 Keys: g  gateway: cores, ports, schedulers, greatest drops
       p  pipeline: tasks with their drops by reason, rings
       l  losses: every drop reason with its meaning and remedy
-      s  subscribers; then r d w e: by rate, drops, waiting time, shaping error
+      s  subscribers; then r d w e: by rate, drops, waiting time, shaping error;
+         /  find: id, address, MAC, key, circuit, profile, a part of a name
       arrows, page up and down: scroll;  q  end
 """
 
@@ -19,7 +20,7 @@ from .view import Subscribers, View
 VIEWS = {"g": "gateway", "p": "pipeline", "l": "losses", "s": "subscribers"}
 SORTS = {"r": "rate", "d": "drops", "w": "delay", "e": "error"}
 STEPS = {curses.KEY_DOWN: (1, 0), curses.KEY_UP: (-1, 0), curses.KEY_NPAGE: (0, 1), curses.KEY_PPAGE: (0, -1)}
-HELP = "g gateway  p pipeline  l losses  s subscribers (rate drops wait error)  q end"
+HELP = "g gateway  p pipeline  l losses  s subscribers (by r d w e)  / find  q end"
 
 
 def view_of(telemetry):
@@ -27,10 +28,10 @@ def view_of(telemetry):
     return View(telemetry.schema(), {i["task"]: i["type"] for i in telemetry.plan()["instances"]})
 
 
-def once(telemetry, interval, subscribers, sort):
+def once(telemetry, interval, subscribers, sort, search):
     """The view of one interval, as text."""
-    if subscribers:
-        return Subscribers(telemetry).lines(sort, 0, 20)
+    if subscribers or search:
+        return Subscribers(telemetry).lines(sort, 0, 20, search)
     view, names = view_of(telemetry), telemetry.names("task")
     view.add(Reading(telemetry, names))
     time.sleep(interval)
@@ -41,9 +42,9 @@ def once(telemetry, interval, subscribers, sort):
 class Screen:
     """The terminal: what is shown, and what keys change."""
 
-    def __init__(self, window, interval, view, sort):
+    def __init__(self, window, interval, view, sort, search):
         self.window, self.interval = window, interval
-        self.view, self.sort, self.first = view, sort, 0
+        self.view, self.sort, self.search, self.first = view, sort, search, 0
         curses.curs_set(0)
 
     def show(self, telemetry):
@@ -54,7 +55,7 @@ class Screen:
             start = time.monotonic()
             room = self.window.getmaxyx()[0] - 1
             if self.view == "subscribers":
-                lines = list(subscribers.lines(self.sort, self.first, room - 2))
+                lines = list(subscribers.lines(self.sort, self.first, room - 2, self.search))
             else:
                 lines = getattr(view, self.view)()
                 self.first = min(self.first, max(0, len(lines) - room))
@@ -77,11 +78,26 @@ class Screen:
         self.window.insnstr(height - 1, 0, HELP.ljust(width), width, curses.A_REVERSE)
         self.window.refresh()
 
+    def ask_for_search(self):
+        """Have a text typed into the last line; an empty one finds all again."""
+        row = self.window.getmaxyx()[0] - 1
+        self.window.timeout(-1)
+        self.window.move(row, 0)
+        self.window.clrtoeol()
+        self.window.addstr("find: ")
+        curses.echo()
+        typed = self.window.getstr(64)
+        curses.noecho()
+        self.view, self.first, self.search = "subscribers", 0, typed.decode(errors="replace").strip()
+
     def key(self, seconds):
         """Wait for a key. Returns "end", or whether the key changes what is shown."""
         self.window.timeout(max(1, int(seconds * 1000)))
         key = self.window.getch()
         letter = chr(key) if 0 <= key < 256 else ""
+        if letter == "/":
+            self.ask_for_search()
+            return True
         if letter == "q":
             return "end"
         if letter in VIEWS:
@@ -94,9 +110,9 @@ class Screen:
         return letter in VIEWS or letter in SORTS or key in STEPS or key == curses.KEY_RESIZE
 
 
-def watch(window, path, interval, view, sort):
+def watch(window, path, interval, view, sort, search):
     """Show a gateway until the end is asked for, and wait for one that has gone."""
-    screen = Screen(window, interval, view, sort)
+    screen = Screen(window, interval, view, sort, search)
     while True:
         try:
             with Telemetry(path or find_socket()) as telemetry:
@@ -115,6 +131,7 @@ def configure(p):
     p.add_argument("--interval", type=between(0.05, 3600), default=1.0, metavar="SECONDS", help="time between two readings (default: %(default)s)")
     p.add_argument("--subscribers", action="store_true", help="begin with the subscribers")
     p.add_argument("--by", choices=list(SORTS.values()), default="rate", help="order of the subscribers (default: %(default)s)")
+    p.add_argument("--find", default="", metavar="TEXT", help="only subscribers of that id, address, MAC, GRE key, circuit or profile, or with it in their name")
     p.add_argument("--once", action="store_true", help="print the view of one interval and end")
 
 
@@ -123,9 +140,9 @@ def run(args):
     try:
         with Telemetry(args.socket or find_socket()) as telemetry:  # a gateway that is absent is reported before the screen is taken
             if args.once:
-                print("\n".join(once(telemetry, args.interval, args.subscribers, args.by)))
+                print("\n".join(once(telemetry, args.interval, args.subscribers, args.by, args.find)))
                 return 0
-        curses.wrapper(watch, args.socket, args.interval, "subscribers" if args.subscribers else "gateway", args.by)
+        curses.wrapper(watch, args.socket, args.interval, "subscribers" if args.subscribers or args.find else "gateway", args.by, args.find)
     except KeyboardInterrupt:
         pass
     return 0

@@ -166,6 +166,7 @@ class View:
                    f"{q['under']:>6} {q['over']:>6} {q['error_ppm'] / 1e4:>11.2f}%")
 
 
+MOST_SORTED = 500  # found ones that are sorted by a figure
 SORTS = {"rate": "bps", "drops": "drop_pps", "delay": "sojourn_ns", "error": "error_ppm"}
 
 
@@ -177,19 +178,38 @@ class Subscribers:
         self.keys = telemetry.keys("subscriber")
         self.drops = "up_drops" in self.keys  # some schedulers do not count these
 
-    def lines(self, sort, first, most):
-        """Lines about so many subscribers from rank first on."""
+    def _found(self, search, sort, first, most):
+        """(how many a text may mean, those from rank first on); more than MOST_SORTED are in the order of their ids."""
+        numbers = self.telemetry.find("subscriber", search)
+        some = numbers if len(numbers) <= MOST_SORTED else numbers[first : first + most]
+        rows = [(n, self.telemetry.must(f"/vbng/subscriber/list,{n}")[0], self.telemetry.ask(f"/vbng/subscriber/get,{n}")) for n in some]
+        rows = [(n, name, [figures[key] for key in self.keys]) for n, name, figures in rows if figures is not None]
+        if len(numbers) <= MOST_SORTED:
+            rank = [i for i, key in enumerate(self.keys) if key == SORTS[sort] or key.endswith("_" + SORTS[sort])]
+            rows.sort(key=lambda row: -sum(row[2][i] for i in rank))
+            rows = rows[first : first + most]
+        return len(numbers), rows
+
+    def lines(self, sort, first, most, search=""):
+        """Lines about so many subscribers from rank first on, of those that a text may mean."""
         found, total = [], first + 1
-        while len(found) < most and first + len(found) < total:
+        if search:
+            total, found = self._found(search, sort, first, most)
+        while not search and len(found) < most and first + len(found) < total:
             total, rows = self.telemetry.top("subscriber", self.keys, SORTS[sort] if sort != "drops" or self.drops else "bps", first + len(found))
             if not rows:
                 break
             found += rows
         head = "".join(f" {way + ' b/s':>8} {'of':>5} {'delay':>7} {'drop/s':>6}" for way in ("up", "down"))
-        yield f"{'subscriber':<18}{head}"
-        for _, name, row in found[:most]:
-            yield self._line(name, dict(zip(self.keys, row)))
-        yield f"{first + 1} to {first + len(found[:most])} of {total} by {sort}; {SORTS[sort]} of up and down together" if found else "there are none"
+        found = found[:most]
+        labels = self.telemetry.labels("subscriber", [number for number, _, _ in found])
+        yield f"{'subscriber':<18}{head}" + ("  name" if any(labels) else "")
+        for (_, name, row), label in zip(found, labels):
+            yield f"{self._line(name, dict(zip(self.keys, row)))}  {label}".rstrip()
+        if search and not found:
+            yield f"'{search}': nobody is found"
+            return
+        yield f"{first + 1} to {first + len(found)} of {total} by {sort}; {SORTS[sort]} of up and down together" if found else "there are none"
 
     def _line(self, name, s):
         cells = "".join(f" {si(s[way + '_bps']):>8} {si(s[way + '_rate']):>5} {duration(s[way + '_sojourn_ns']):>7} "

@@ -42,7 +42,7 @@ def _page(text):
 
 def _search(text):
     if len(text) > 64 or not text.isprintable():
-        raise BadQuery("search: expected an id, or a part of 'PORT SVLAN.CVLAN'; 64 characters at most")
+        raise BadQuery("search: expected an id, address, MAC, GRE key, profile, or a part of 'PORT SVLAN.CVLAN' or of a name; 64 characters at most")
     return text
 
 

@@ -2,13 +2,11 @@
 """Subscribers for the live page: searched, sorted and cut into pages by the gateway and here, so that a browser gets a page only."""
 
 import threading
-import time
 
 from ..lab.telemetry import Telemetry, Unreachable, find_socket
 
 PAGE = 25
 MOST_SORTED = 500  # found ones that are sorted by a figure; more are shown by id
-NAMES_LAST = 30.0  # seconds
 SORTS = {"id": None, "rate": "bps", "drops": "drop_pps", "dropped": "drops", "delay": "sojourn_ns", "error": "error_ppm"}
 
 
@@ -23,8 +21,7 @@ class Subscribers:
     def __init__(self, path):
         self.path = path
         self.lock = threading.Lock()
-        self.telemetry = self.keys = self.names = None
-        self.named = 0.0
+        self.telemetry = self.keys = None
 
     def page(self, sort, page, search):
         """The answer of /api/subscribers: a page of those that were found. Raises Unreachable."""
@@ -32,9 +29,11 @@ class Subscribers:
             try:
                 self._connect()
                 rows, total, note = self._search(sort, page, search.strip()) if search.strip() else self._all(sort, page)
+                labels = self.telemetry.labels("subscriber", [row["id"] - 1 for row in rows])
             except (Unreachable, LookupError, TypeError, ValueError) as e:
                 self._close()
                 raise Unreachable(str(e)) from e
+            rows = [{**row, "label": label} for row, label in zip(rows, labels)]
             return {"sort": sort, "page": page, "size": PAGE, "total": total, "note": note, "drops": "up_drops" in self.keys, "rows": rows}
 
     def _connect(self):
@@ -45,7 +44,7 @@ class Subscribers:
     def _close(self):
         if self.telemetry is not None:
             self.telemetry.close()
-        self.telemetry = self.names = None
+        self.telemetry = None
 
     def _entry(self, number, name, row):
         return {"id": number + 1, "name": name, **dict(zip(self.keys, row))}
@@ -64,7 +63,7 @@ class Subscribers:
         return [self._entry(*f) for f in found], total, note
 
     def _search(self, sort, page, search):
-        numbers, note = self._find(search), ""
+        numbers, note = self.telemetry.find("subscriber", search), ""
         if sort == "id" or len(numbers) > MOST_SORTED:
             if sort != "id":
                 note = f"More than {MOST_SORTED} are found: sorted by id."
@@ -73,7 +72,7 @@ class Subscribers:
             rows = [row for row in map(self._get, numbers) if row]
             rows.sort(key=lambda row: -_value(SORTS[sort], row))
             rows = rows[page * PAGE : (page + 1) * PAGE]
-        return [row for row in rows if row and (search.isdigit() or search in row["name"])], len(numbers), note
+        return [row for row in rows if row], len(numbers), note
 
     def _get(self, number):
         """A subscriber; None where the number is free."""
@@ -81,12 +80,3 @@ class Subscribers:
         if figures is None:
             return None
         return {"id": number + 1, "name": self.telemetry.must(f"/vbng/subscriber/list,{number}")[0], **figures}
-
-    def _find(self, search):
-        """Numbers of the subscribers whose id is the text, or whose name contains it."""
-        if search.isdigit():
-            return [int(search) - 1] if 0 < int(search) <= self.telemetry.count("subscriber") else []
-        if self.names is None or time.monotonic() - self.named > NAMES_LAST:
-            self.names, self.named = self.telemetry.names("subscriber"), time.monotonic()
-        exact = [i for i, name in enumerate(self.names) if name == search]
-        return exact or [i for i, name in enumerate(self.names) if search in name]

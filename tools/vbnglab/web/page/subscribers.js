@@ -39,7 +39,7 @@ export class Subscribers {
   }
 
   #head(drops) {
-    this.columns = [{ title: "id", number: true, cell: s => String(s.id), sort: "id" }, { title: "subscriber", cell: s => s.name, link: s => `subscriber.html?id=${s.id}` }, ...way("up", drops),
+    this.columns = [{ title: "id", number: true, cell: s => String(s.id), sort: "id" }, { title: "subscriber", cell: s => s.name, link: s => `subscriber.html?id=${s.id}` }, { title: "name", cell: s => s.label }, ...way("up", drops),
       ...way("down", drops)];
     this.drops = drops;
     this.sorts = [];
