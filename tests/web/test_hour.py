@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Curves of an hour and of single subscribers, and how these are distributed: without a gateway."""
 
-import sys
+import tracemalloc
 
 import pytest
 
@@ -46,8 +46,23 @@ def test_a_history_has_bounds(monkeypatch):
     kept.add(4000, "port", "cpe0", "rx_bps", 1)  # those that are over make room
     assert (len(kept.curves), list(kept.of(4000, "drops")["task"]), list(kept.of(4000, "port"))) == (2, ["reason0"], ["cpe0"])
     assert history.History(60).step == 90
-    full = sum(sys.getsizeof(c) + sys.getsizeof(c.ring) for c in kept.curves.values()) / len(kept.curves)
-    assert full < 2000, full
+
+
+def test_memory_is_what_the_document_says():
+    """With all curves that there may be: 4 MiB for the gateway, 6 MiB for subscribers."""
+    tracemalloc.start()
+    try:
+        kept = history.History(1)
+        for n in range(2 * history.MOST):
+            kept.add(0.5, "drops", f"task{n}", "reason", n)
+        gateway = tracemalloc.get_traced_memory()[0]
+        watched = [watch.Watched(f"cpe0 1.{n}") for n in range(watch.MOST)]
+        for entry in watched:
+            entry.add(1, dict.fromkeys(entry.hour, 1))
+        subscribers = tracemalloc.get_traced_memory()[0] - gateway
+    finally:
+        tracemalloc.stop()
+    assert gateway < 4 * 2**20 and subscribers < 6 * 2**20, (gateway, subscribers)
 
 
 def test_who_is_at_the_limit():

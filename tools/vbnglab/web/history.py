@@ -7,7 +7,7 @@ import threading
 
 HOUR = 3600  # seconds
 STEP = 10  # seconds, or one and a half intervals of the readings where that is longer
-MOST = 2048  # curves of a History: 1.5 KiB each
+MOST = 2048  # curves of a History: 1.7 KiB each
 
 
 def mean(before, count, value):

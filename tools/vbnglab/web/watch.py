@@ -14,7 +14,7 @@ from ..lab.telemetry import Telemetry, Unreachable, find_socket
 from .distribution import at_limit
 from .history import STEP, Curve, greatest, mean
 
-MOST = 512  # subscribers whose hour is kept: 6 curves each, 5 MiB in all
+MOST = 512  # subscribers whose hour is kept: 6 curves each, 6 MiB in all
 MOST_ASKED = 64  # of them, who are read because their page was open
 RECENT = 120  # seconds of the curve of one who is looked at
 OFTEN = 0.5  # seconds between two readings of such a one, however many look
