@@ -26,6 +26,7 @@ static inline struct subscriber_spec subscriber_spec_of(const struct cfg_model *
         .tpid = m->ports[s->port].tpid,
         .ipv4 = s->ipv4,
         .ipv4_len = s->ipv4_len,
+        .routed = s->routed,
         .has_gre_key = s->has_gre_key,
         .gre_key = s->gre_key,
         .path = s->pipe != CFG_NONE ? s->pipe * QOS_QUEUES : SUBSCRIBER_NO_PATH,

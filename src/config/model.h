@@ -99,6 +99,7 @@ struct cfg_subscriber {
     uint8_t ipv4_len; /* 24..32: the length of the prefix that the subscriber may send from */
     uint8_t mac[6];   /* static, if has_mac */
     bool has_gre_key, has_mac;
+    bool routed;      /* one CPE has the whole prefix: one MAC; else each address has its own */
     const char *name; /* for people: UTF-8 of at most CFG_MAX_LABEL characters; NULL: none */
 };
 

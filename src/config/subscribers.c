@@ -21,6 +21,9 @@ const struct key subscriber_keys[N_SUBSCRIBER_KEYS] = {
                         .help = "his MAC address; without it, it is learned by ARP"},
     [SUBSCRIBER_PROFILE] = {"profile", KEY_PROFILE,
                             .help = "the profile that shapes him, where his port is shaped"},
+    [SUBSCRIBER_ROUTED] = {"routed", KEY_BOOL, .def = "false",
+                           .help = "his prefix is routed behind one CPE, whose MAC is that of all "
+                                   "its addresses; else each host has its own, 8 at most"},
     [SUBSCRIBER_NAME] = {"name", KEY_LABEL,
                          .help = "what people call him: free text, which others may have, too"},
 };
@@ -42,6 +45,7 @@ struct cfg_subscriber subscriber_of(const struct value *v)
         .has_mac = v[SUBSCRIBER_MAC].set,
         .profile = v[SUBSCRIBER_PROFILE].set ? (uint32_t)v[SUBSCRIBER_PROFILE].v.u : CFG_NONE,
         .pipe = CFG_NONE,
+        .routed = v[SUBSCRIBER_ROUTED].v.u != 0,
         .name = v[SUBSCRIBER_NAME].set ? v[SUBSCRIBER_NAME].v.s : NULL,
     };
 
@@ -98,6 +102,12 @@ static bool check_numbers(struct loader *l, const struct value *v, uint64_t coun
     if (key->set && range_size(key) != count) {
         value_error(l, key, "gre_key", "%" PRIu64 " keys: expected %" PRIu64 ", one per VLAN pair",
                     range_size(key), count);
+        ok = false;
+    }
+    if (v[SUBSCRIBER_ROUTED].v.u != 0) {
+        value_error(l, &v[SUBSCRIBER_ROUTED], "routed",
+                    "each subscriber of a range has one address: expected it where ipv4 is a "
+                    "prefix, in a table (csv)");
         ok = false;
     }
     if (mac->set && (mac->v.u >> 40) != ((mac->v.u + count - 1) >> 40)) {

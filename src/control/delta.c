@@ -297,11 +297,11 @@ static const char *profile_of(const struct cfg_model *m, const struct cfg_subscr
 static json_t *entry_json(const struct cfg_model *m, const struct cfg_subscriber *s)
 {
     char text[32];
-    json_t *o = json_pack("{s:s, s:i, s:i}", "port", m->ports[s->port].name, "svlan", (int)s->svlan,
-                          "cvlan", (int)s->cvlan);
+    json_t *ipv4 = json_sprintf("%s/%u", format_ipv4(s->ipv4, text, sizeof(text)), s->ipv4_len);
+    json_t *o = json_pack("{s:s, s:i, s:i, s:o, s:o*}", "port", m->ports[s->port].name, "svlan",
+                          (int)s->svlan, "cvlan", (int)s->cvlan, "ipv4", ipv4, "routed",
+                          s->routed ? json_true() : NULL);
 
-    json_object_set_new(
-        o, "ipv4", json_sprintf("%s/%u", format_ipv4(s->ipv4, text, sizeof(text)), s->ipv4_len));
     if (s->has_gre_key)
         json_object_set_new(o, "gre_key", json_integer(s->gre_key));
     if (s->has_mac)
@@ -317,7 +317,7 @@ static json_t *entry_json(const struct cfg_model *m, const struct cfg_subscriber
 static bool same_identity(const struct cfg_subscriber *a, const struct cfg_subscriber *b)
 {
     return a->ipv4 == b->ipv4 && a->ipv4_len == b->ipv4_len && a->has_gre_key == b->has_gre_key &&
-           (!a->has_gre_key || a->gre_key == b->gre_key);
+           (!a->has_gre_key || a->gre_key == b->gre_key) && a->routed == b->routed;
 }
 
 /* The id in the running config of a subscriber of the other model, or 0. */

@@ -79,10 +79,15 @@ static json_t *cpes_json(const struct control *c, const struct task *arp)
     for (uint32_t id = 1; arp != NULL && id <= m->n_subscribers; id++) {
         const struct cfg_subscriber *s = &m->subscribers[id - 1];
 
-        if (!running_has(m, id) || !arp_of_subscriber(arp, id, &l))
+        if (!running_has(m, id))
             continue;
-        snprintf(circuit, sizeof(circuit), "%s %u.%u", m->ports[s->port].name, s->svlan, s->cvlan);
-        json_array_append_new(list, learned_json(circuit, &l));
+        for (unsigned i = 0; i < arp_n_of_subscriber(arp, id); i++) {
+            if (!arp_of_subscriber(arp, id, i, &l))
+                continue;
+            snprintf(circuit, sizeof(circuit), "%s %u.%u", m->ports[s->port].name, s->svlan,
+                     s->cvlan);
+            json_array_append_new(list, learned_json(circuit, &l));
+        }
     }
     return list;
 }
@@ -132,8 +137,9 @@ static uint64_t digest(const struct control *c)
     uint8_t port;
 
     for (uint32_t id = 1; arp != NULL && id <= m->n_subscribers; id++)
-        if (running_has(m, id) && arp_of_subscriber(arp, id, &l))
-            sum = sum * 31 + state_sum((const char *)l.mac, sizeof(l.mac)) + id;
+        for (unsigned i = 0; running_has(m, id) && i < arp_n_of_subscriber(arp, id); i++)
+            if (arp_of_subscriber(arp, id, i, &l))
+                sum = sum * 31 + state_sum((const char *)l.mac, sizeof(l.mac)) + id;
     for (uint32_t i = 0; arp != NULL && i < arp_n_neighbours(arp); i++)
         if (arp_of_neighbour(arp, i, &port, &l))
             sum = sum * 31 + state_sum((const char *)l.mac, sizeof(l.mac)) + i + 1;

@@ -242,8 +242,10 @@ enum mac_kind subscriber_mac(const struct control *c, uint32_t id, struct arp_le
         memcpy(out->mac, s->mac, sizeof(out->mac));
         return MAC_CONFIGURED;
     }
-    return arp != CFG_NONE && arp_of_subscriber(c->e->tasks[arp], id, out) ? MAC_LEARNED
-                                                                           : MAC_UNKNOWN;
+    for (unsigned i = 0; arp != CFG_NONE && i < arp_n_of_subscriber(c->e->tasks[arp], id); i++)
+        if (arp_of_subscriber(c->e->tasks[arp], id, i, out))
+            return MAC_LEARNED;
+    return MAC_UNKNOWN;
 }
 
 char *subscriber_addresses(const struct cfg_subscriber *s, char *buf, size_t len)
@@ -419,6 +421,24 @@ json_t *identity_json(const struct control *c, uint32_t id)
                      "mac_is", origins[kind], "profile", profile_name(c, id), "name", s->name);
 }
 
+/* The hosts of a subscriber with a prefix, as far as they are known. */
+static json_t *hosts_json(const struct control *c, uint32_t id)
+{
+    uint32_t arp = arp_instance(c);
+    unsigned n = arp != CFG_NONE ? arp_n_of_subscriber(c->e->tasks[arp], id) : 0;
+    json_t *list = json_array();
+    char mac[24], address[24];
+    struct arp_learned l;
+
+    for (unsigned i = 0; n > 1 && i < n; i++)
+        if (arp_of_subscriber(c->e->tasks[arp], id, i, &l))
+            json_array_append_new(list, json_pack("{s:s, s:s, s:i}", "ipv4",
+                                                  format_ipv4(l.address, address, sizeof(address)),
+                                                  "mac", format_mac(l.mac, mac, sizeof(mac)), "age",
+                                                  (int)l.age));
+    return list;
+}
+
 json_t *subscriber_json(const struct control *c, uint32_t id)
 {
     json_t *shaped = json_array();
@@ -429,5 +449,6 @@ json_t *subscriber_json(const struct control *c, uint32_t id)
         if (p != NULL)
             json_array_append_new(shaped, shaped_json(&c->shaper[i], p));
     }
-    return json_with_key(identity_json(c, id), "shaped", shaped);
+    return json_with_key(json_with_key(identity_json(c, id), "shaped", shaped), "hosts",
+                         hosts_json(c, id));
 }

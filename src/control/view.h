@@ -33,8 +33,8 @@ struct arp_learned;
 /** Where the MAC of a subscriber is from. */
 enum mac_kind { MAC_UNKNOWN, MAC_CONFIGURED, MAC_LEARNED };
 
-/** The MAC of a subscriber, whose id must be in use; address and age are set only of a learned one.
- */
+/** The MAC of a subscriber, whose id must be in use, of several hosts that of the first; address
+ * and age are set only of a learned one. */
 enum mac_kind subscriber_mac(const struct control *c, uint32_t id, struct arp_learned *out);
 
 /** The address or the prefix of a subscriber in its notation; buf is returned. */

@@ -41,6 +41,21 @@ static unsigned prefix_len(rte_be32_t mask)
     return (unsigned)__builtin_popcount(mask);
 }
 
+static void print_hosts(const struct subscriber *s, FILE *to)
+{
+    char address[32], text[32];
+    uint32_t first = net32(s->ipv4 & s->ipv4_mask);
+    unsigned known = 0;
+    uint8_t mac[6];
+
+    for (uint32_t i = 0; i <= ~net32(s->ipv4_mask); i++)
+        if (hosts_find(s->hosts, net32(first + i), mac))
+            fprintf(to, "%s %s of %s", known++ == 0 ? ", MAC" : ",",
+                    format_mac(mac, text, sizeof(text)),
+                    format_ipv4(first + i, address, sizeof(address)));
+    fputs(known == 0 ? ", no host's MAC known\n" : "\n", to);
+}
+
 static void print_subscriber(const struct explain *x, uint32_t id, FILE *to)
 {
     const struct subscriber *s = &x->tables->subscribers->record[id];
@@ -54,6 +69,8 @@ static void print_subscriber(const struct explain *x, uint32_t id, FILE *to)
         fprintf(to, ", GRE key %" PRIu32, net32(s->gre_key));
     if (s->mac_known)
         fprintf(to, ", MAC %s\n", format_mac(s->l2, mac, sizeof(mac)));
+    else if (s->hosts != NULL)
+        print_hosts(s, to);
     else
         fputs(", MAC not known\n", to);
 }

@@ -21,6 +21,7 @@
 #define RING_HEADER    384u        /* struct rte_ring: three parts of two cache lines each */
 #define IDMAP_TOP      (512 * KIB) /* page pointers */
 #define IDMAP_PAGE     (256 * KIB) /* 65536 ids; one more such page holds zeros */
+#define HOSTS_BYTES    384u        /* struct hosts, and what the allocator adds */
 #define SPARE_PER_PAGE 4096u       /* subscribers added later that share a page of an index */
 #define LPM_TBL24      (65536 * KIB)
 #define LPM_GROUP      1024u /* a /24 that has longer prefixes: 256 entries */
@@ -130,7 +131,7 @@ static int measure_subscribers(struct plan_build *b)
     const struct cfg_model *m = b->m;
     struct touched_pages *index = calloc(3, sizeof(index[0]));
     uint32_t spare = room_subscribers(m) - m->n_subscribers;
-    uint64_t n_pages, spare_pages = 3 * pages(spare, SPARE_PER_PAGE);
+    uint64_t hosts = 0, n_pages, spare_pages = 3 * pages(spare, SPARE_PER_PAGE);
 
     if (index == NULL)
         return -ENOMEM;
@@ -141,11 +142,13 @@ static int measure_subscribers(struct plan_build *b)
         if (s->has_gre_key)
             touch(&index[1], s->gre_key);
         touch(&index[2], s->ipv4);
+        hosts += s->ipv4_len < 32 && !s->routed;
     }
     n_pages = (uint64_t)index[0].n + index[1].n + index[2].n + spare_pages;
+    hosts = hosts != 0 ? hosts + spare : 0; /* those who come may be like them */
     b->p->memory.spare += (uint64_t)spare * CACHE_LINE + spare_pages * IDMAP_PAGE;
     b->p->memory.tables = CACHE_LINE * ((uint64_t)room_subscribers(m) + 1) +
-                          3 * (IDMAP_TOP + IDMAP_PAGE) + n_pages * IDMAP_PAGE;
+                          3 * (IDMAP_TOP + IDMAP_PAGE) + n_pages * IDMAP_PAGE + hosts * HOSTS_BYTES;
     free(index);
     return 0;
 }

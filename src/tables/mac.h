@@ -7,12 +7,22 @@
 #ifndef TABLES_MAC_H
 #define TABLES_MAC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #include <rte_byteorder.h>
 
 typedef uint64_t __attribute__((may_alias)) mac_word;
+
+/** Read the MAC. Returns false where it is zero: it has been forgotten meanwhile. */
+static inline bool record_mac(const uint8_t *record, uint8_t *mac)
+{
+    mac_word word = __atomic_load_n((const mac_word *)(const void *)record, __ATOMIC_ACQUIRE);
+
+    memcpy(mac, &word, 6);
+    return (word & RTE_BE64(UINT64_C(0xffffffffffff0000))) != 0;
+}
 
 /** Write a MAC (NULL: zeros) and the flag that says it is known: a reader that sees the flag set
  * finds a MAC. */

@@ -19,6 +19,7 @@ struct subscriber_table *subscriber_table_create(uint32_t capacity, int socket)
 
     if (t == NULL)
         return NULL;
+    t->socket = socket;
     t->capacity = capacity;
     t->record = table_zalloc((capacity + UINT64_C(1)) * sizeof(t->record[0]), socket);
     t->by_vlan = idmap_create(socket);
@@ -31,10 +32,39 @@ struct subscriber_table *subscriber_table_create(uint32_t capacity, int socket)
     return t;
 }
 
+/* Hosts that know nobody. Returns NULL without memory. */
+static struct hosts *take_hosts(struct subscriber_table *t)
+{
+    struct hosts *h = t->free_hosts;
+
+    if (h == NULL)
+        return table_zalloc(sizeof(*h), t->socket);
+    t->free_hosts = h->next_free;
+    return h;
+}
+
+/* Take a record's hosts from it, if there are any. */
+static void put_hosts(struct subscriber_table *t, struct subscriber *r)
+{
+    struct hosts *h = r->hosts;
+
+    if (h == NULL)
+        return;
+    __atomic_store_n(&r->hosts, NULL, __ATOMIC_RELAXED);
+    h->next_free = t->free_hosts;
+    t->free_hosts = h;
+}
+
 void subscriber_table_free(struct subscriber_table *t)
 {
     if (t == NULL)
         return;
+    for (uint32_t id = 1; t->record != NULL && id <= t->n; id++)
+        put_hosts(t, &t->record[id]);
+    for (struct hosts *next, *h = t->free_hosts; h != NULL; h = next) {
+        next = h->next_free;
+        rte_free(h);
+    }
     idmap_free(t->by_vlan);
     idmap_free(t->by_gre_key);
     idmap_free(t->by_ipv4);
@@ -85,9 +115,17 @@ static int map_addresses(struct subscriber_table *t, const struct subscriber_spe
     }
 }
 
-/* Write a record that nobody reads yet. */
-static void fill_record(struct subscriber *r, const struct subscriber_spec *s)
+/* Write a record that nobody reads yet. Returns 0 or -ENOMEM. */
+static int fill_record(struct subscriber_table *t, struct subscriber *r,
+                       const struct subscriber_spec *s)
 {
+    struct hosts *hosts = NULL;
+
+    if (s->ipv4_len < 32 && !s->routed) {
+        hosts = take_hosts(t);
+        if (hosts == NULL)
+            return -ENOMEM;
+    }
     memset(r, 0, sizeof(*r));
     memcpy(r->l2 + 6, s->gateway_mac, 6);
     store16(r->l2 + 12, net16(s->tpid));
@@ -101,10 +139,12 @@ static void fill_record(struct subscriber *r, const struct subscriber_spec *s)
     r->gre_key = rte_cpu_to_be_32(s->gre_key);
     r->path = s->path;
     r->has_gre_key = s->has_gre_key;
+    __atomic_store_n(&r->hosts, hosts, __ATOMIC_RELEASE); /* the arp task looks at all records */
     if (s->mac != NULL) {
         r->mac_static = 1;
         subscriber_set_mac(r, s->mac);
     }
+    return 0;
 }
 
 /* Set the three indices. Where one fails, those before it are unset again. */
@@ -150,9 +190,12 @@ int64_t subscriber_add(struct subscriber_table *t, const struct subscriber_spec 
         return rc;
     if (id == 0)
         return -ENOSPC;
-    fill_record(&t->record[id], spec);
+    rc = fill_record(t, &t->record[id], spec);
+    if (rc != 0)
+        return rc;
     rc = publish(t, spec, id);
     if (rc != 0) {
+        put_hosts(t, &t->record[id]);
         memset(&t->record[id], 0, sizeof(t->record[id]));
         t->record[id].gre_key = next_free;
         return rc;
@@ -185,6 +228,7 @@ void subscriber_unpublish(struct subscriber_table *t, uint32_t id)
 
 void subscriber_release(struct subscriber_table *t, uint32_t id)
 {
+    put_hosts(t, &t->record[id]);
     memset(&t->record[id], 0, sizeof(t->record[id]));
     t->record[id].gre_key = t->free;
     t->free = id;

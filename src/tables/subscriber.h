@@ -16,6 +16,7 @@
 #include <rte_byteorder.h>
 #include <rte_common.h>
 
+#include "tables/hosts.h"
 #include "tables/idmap.h"
 
 #define SUBSCRIBER_NO_PATH UINT32_C(0xffffff00) /* no path, even with a queue added */
@@ -35,7 +36,9 @@ struct subscriber {
     rte_be32_t ipv4;
     rte_be32_t ipv4_mask; /* (source ^ ipv4) & mask must be 0 */
     rte_be32_t gre_key;
-    uint32_t path; /* first queue of the pipe: pipe * 16; SUBSCRIBER_NO_PATH: not shaped */
+    uint32_t path;       /* first queue of the pipe: pipe * 16; SUBSCRIBER_NO_PATH: not shaped */
+    struct hosts *hosts; /* each address has its own MAC, and mac_known is 0 unless the MAC is
+                            static; NULL: the subscriber has one MAC */
     uint8_t has_gre_key;
     uint8_t mac_static; /* never learned, never aged */
 } __rte_cache_aligned;
@@ -43,9 +46,11 @@ struct subscriber {
 static_assert(sizeof(struct subscriber) == 64, "one cache line per subscriber");
 
 struct subscriber_table {
+    int socket;
     uint32_t n; /* the highest id that was ever in use; record[0] is empty, as are released ones */
     uint32_t capacity;
     uint32_t free; /* the id released last, or 0; gre_key of its record is the id before */
+    struct hosts *free_hosts; /* kept: the arp task may look at what is no subscriber's any more */
     struct subscriber *record;
     struct idmap *by_vlan; /* subscriber_vlan_key() */
     struct idmap *by_gre_key;
@@ -59,6 +64,7 @@ struct subscriber_spec {
     uint16_t tpid; /* of the outer tag */
     uint32_t ipv4;
     uint8_t ipv4_len; /* 24..32 */
+    bool routed;      /* one CPE has the whole prefix, and so one MAC; else each address its own */
     bool has_gre_key;
     uint32_t gre_key;
     uint32_t path;              /* as in struct subscriber */
@@ -85,7 +91,8 @@ int64_t subscriber_add(struct subscriber_table *t, const struct subscriber_spec 
  */
 void subscriber_unpublish(struct subscriber_table *t, uint32_t id);
 
-/** Release the id of an unpublished subscriber whose record nobody reads any more. */
+/** Release the id of an unpublished subscriber whose record nobody reads any more; the arp task has
+ * forgotten what it knew. */
 void subscriber_release(struct subscriber_table *t, uint32_t id);
 
 /** Would subscriber_add() find a VLAN pair, key or address in use, or the spec invalid? Returns 0,
@@ -104,6 +111,15 @@ void subscriber_set_static_mac(struct subscriber *s, const uint8_t *mac);
 
 /** Bytes that a table and its indices take. */
 uint64_t subscriber_table_bytes(const struct subscriber_table *t);
+
+/** Read the MAC for packets to one of the subscriber's addresses. Returns false where it is not
+ * known. */
+static inline bool subscriber_find_mac(const struct subscriber *s, rte_be32_t addr, uint8_t *mac)
+{
+    if (__atomic_load_n(&s->mac_known, __ATOMIC_ACQUIRE) != 0)
+        return record_mac(s->l2, mac);
+    return s->hosts != NULL && hosts_find(s->hosts, addr, mac);
+}
 
 /** The key of an access circuit: port (8 bits), S-VLAN (12 bits), C-VLAN (12 bits). */
 static inline uint32_t subscriber_vlan_key(uint8_t port, uint16_t svlan, uint16_t cvlan)

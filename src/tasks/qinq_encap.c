@@ -114,7 +114,8 @@ static inline bool has_tailroom(const struct rte_mbuf *m, uint32_t total)
     return m->data_off + ETH_LEN + total + PAD_STORE <= m->buf_len || total >= ETH_MIN_LEN;
 }
 
-/* Handle a packet that is not plain: punt, drop, or hand over to be fragmented. */
+/* Handle a packet that is not plain: punt, drop, hand over to be fragmented; or send it to one of
+ * a subscriber's hosts. */
 static void special(struct task *t, struct rte_mbuf *m)
 {
     const struct qinq_encap *e = t->state;
@@ -123,6 +124,7 @@ static void special(struct task *t, struct rte_mbuf *m)
     uint32_t total = net16(ip->total_length);
     bool too_big = total > e->mtu[s->port];
     bool whole = (ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_DF_FLAG)) != 0;
+    uint8_t mac[6];
 
     if (ip->time_to_live <= 1) {
         task_punt_back(t, OUT_PUNT, m, PUNT_TTL_EXPIRED, DROP_TTL_EXPIRED);
@@ -131,7 +133,7 @@ static void special(struct task *t, struct rte_mbuf *m)
                        DROP_TOO_BIG); /* RFC 1812 section 4.3.3.3, RFC 1191 */
     } else if (too_big && !task_has_output(t, OUT_FRAGMENT)) {
         task_drop(t, m, DROP_TOO_BIG);
-    } else if (!s->mac_known) {
+    } else if (!subscriber_find_mac(s, ip->dst_addr, mac)) {
         meta_set_out_port(m, s->port); /* the ARP request leaves there */
         task_punt(t, OUT_PUNT, m, PUNT_NO_MAC, DROP_NO_CPE_MAC);
     } else if (!has_headroom(m)) {
@@ -140,7 +142,8 @@ static void special(struct task *t, struct rte_mbuf *m)
         task_drop(t, m, DROP_NO_TAILROOM);
     } else {
         encap(m, s, e->pcp_from_dscp);
-        task_emit(t, OUT_FRAGMENT, m);
+        memcpy(frame_bytes(m), mac, sizeof(mac)); /* of this host, where there are several */
+        task_emit(t, too_big ? OUT_FRAGMENT : OUT_TO, m);
     }
 }
 

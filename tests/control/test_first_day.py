@@ -100,6 +100,22 @@ def test_a_rate_a_subscriber_and_a_route(gateway):
     nothing(wrong[:5])
 
 
+def test_a_prefix(gateway):
+    """Who routes his prefix is kept as such; the same again, as another has been before."""
+    wanted = {200: True, 201: None}
+    for _ in range(3):
+        for (cvlan, is_routed), ipv4 in zip(wanted.items(), ("10.0.9.8/29", "10.0.9.16/29")):
+            keys = {"routed": True} if is_routed else {}
+            answer = gateway.client.ask(cmd="add-subscriber", port="cpe0", svlan=10, cvlan=cvlan, ipv4=ipv4, profile="home", **keys)
+            assert answer.get("ok"), answer
+        changes = gateway.client.ask(cmd="show-changes")["requests"]
+        told = {s["cvlan"]: s.get("routed") for r in changes for s in r.get("subscribers", ()) if isinstance(s, dict)}
+        assert {cvlan: told.get(cvlan) for cvlan in wanted} == wanted, changes
+        assert gateway.client.ask(cmd="show-subscriber", subscriber="cpe0 10.201")["subscriber"]["hosts"] == []
+        for cvlan in wanted:
+            assert gateway.client.ask(cmd="remove-subscriber", subscriber=f"cpe0 10.{cvlan}").get("ok")
+
+
 def test_a_rate_often(gateway):
     """Each change of a profile takes a place; there are many more than a day has changes."""
     wrong = []

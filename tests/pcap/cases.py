@@ -5,11 +5,12 @@ from tests.pcap import cases_arp
 from tests.pcap import cases_core
 from tests.pcap import cases_downstream
 from tests.pcap import cases_drops
+from tests.pcap import cases_hosts
 from tests.pcap import cases_icmp
 from tests.pcap import cases_truncated
 from tests.pcap import cases_upstream
 
-PARTS = (cases_upstream, cases_downstream, cases_drops, cases_core, cases_truncated, cases_arp, cases_icmp)
+PARTS = (cases_upstream, cases_downstream, cases_drops, cases_core, cases_truncated, cases_arp, cases_icmp, cases_hosts)
 
 
 def all_cases():

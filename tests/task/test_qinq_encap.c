@@ -178,6 +178,43 @@ static void unknown_mac(void)
     rig_close(r);
 }
 
+/* Each host of a prefix has its MAC; so has the CPE of all of them, where it is static. */
+static void hosts(void)
+{
+    struct subscriber *s = &harness_tables()->subscribers->record[SUB_CPE1];
+    static const uint8_t cpe[6] = {2, 0xce, 0, 0, 0, SUB_CPE1};
+    struct ip ip = packet;
+
+    for (unsigned is_static = 0; is_static <= 1; is_static++) {
+        struct rig *r = rig_open(&task_qinq_encap, "", "to punt:4");
+
+        subscriber_set_static_mac(s, is_static ? cpe : NULL);
+        for (unsigned place = 0; place < HOSTS_MAX; place++) {
+            const uint8_t mac[6] = {2, 0xaa, 0, 0, 0, (uint8_t)place};
+            struct frame f;
+
+            s->hosts->entry[place].addr = 0x0a000110 + place * 3;
+            hosts_set(s->hosts, place, mac);
+            for (ip.dst = 0x0a000110; ip.dst < 0x0a000110 + 3 * HOSTS_MAX; ip.dst++) {
+                unsigned of = (ip.dst - 0x0a000110) / 3;
+                bool known = ip.dst % 3 == 0x0a000110 % 3 && of <= place;
+                const uint8_t want[6] = {2, 0xaa, 0, 0, 0, (uint8_t)of};
+
+                f = untagged(&ip);
+                FATE(r, packet_for(&f, SUB_CPE1), is_static || known ? "to" : "punt/1");
+                if (is_static || known)
+                    CU_ASSERT_EQUAL(
+                        memcmp(rte_pktmbuf_mtod(rig_last(r), void *), is_static ? cpe : want, 6),
+                        0);
+                rig_clear(r);
+            }
+        }
+        for (unsigned place = 0; place < HOSTS_MAX; place++)
+            hosts_set(s->hosts, place, NULL);
+        rig_close(r);
+    }
+}
+
 static void room(void)
 {
     struct rig *r = rig_open(&task_qinq_encap, "", NULL);
@@ -208,6 +245,7 @@ static const struct test tests[] = {
     {"TTL", ttl},
     {"size", size},
     {"CPE without MAC", unknown_mac},
+    {"hosts of a prefix", hosts},
     {"room in the mbuf", room},
     {NULL, NULL},
 };

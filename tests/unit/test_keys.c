@@ -110,6 +110,8 @@ static void values_of_subscribers(void)
     for (unsigned k = 0; k < N_SUBSCRIBER_KEYS; k++) {
         const struct key *key = &subscriber_keys[k];
 
+        if (key->type == KEY_BOOL) /* a word of its own in files and requests, not a text */
+            continue;
         for (const char *const *value = wrong_values(key); *value != NULL; value++) {
             char *of_request = strdup(of_subscriber(object(subscriber, key->name, *value))),
                  *of_row;

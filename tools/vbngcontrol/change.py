@@ -51,7 +51,7 @@ def add_subscriber(gw, args):
     svlan, dot, cvlan = args.vlans.partition(".")
     if not (dot and svlan.isdigit() and cvlan.isdigit()):
         raise Refused(f"{args.vlans}: expected SVLAN.CVLAN")
-    keys = given(args, "gre_key", "mac", "profile", "name")
+    keys = given(args, "gre_key", "mac", "profile", "routed", "name")
     answer = gw.ask("add-subscriber", port=args.port, svlan=int(svlan), cvlan=int(cvlan), ipv4=args.ipv4, **keys)
     _done(args, answer)
     if not args.json:
@@ -69,6 +69,10 @@ def _read_subscribers(f):
                 raise Refused(f"line {number}: {key}: expected a number")
             if key in one:
                 one[key] = int(one[key])
+        if "routed" in one:
+            if one["routed"] not in ("true", "false"):
+                raise Refused(f"line {number}: routed: expected true or false")
+            one["routed"] = one["routed"] == "true"
         yield one
 
 

@@ -38,6 +38,7 @@ def _subscriber_commands(commands):
     p.add_argument("--gre-key", type=int, metavar="KEY", dest="gre_key", help="key of his packets in the GRE tunnel")
     p.add_argument("--mac", help="his MAC address, static (default: it is learned)")
     p.add_argument("--profile", help="his QoS profile, needed where his port is shaped")
+    p.add_argument("--routed", action="store_true", default=None, help="his prefix is routed behind one CPE: one MAC for all of it")
     p.add_argument("--name", help="what people call him: free text of at most 64 characters")
     _file(_add(commands, "add-subscribers", change.add_subscribers, "add many subscribers"), "a table as in a configuration, CSV")
     _who(_add(commands, "remove-subscriber", of_one("remove-subscriber"), "remove a subscriber"))

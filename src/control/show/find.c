@@ -33,10 +33,16 @@ bool search_begin(const struct control *c, struct search *s, const char *text)
 
 static bool has_mac(const struct control *c, uint32_t id, const uint8_t *mac)
 {
-    struct arp_learned learned;
+    uint32_t arp = arp_instance(c);
+    const struct task *t = arp != CFG_NONE ? c->e->tasks[arp] : NULL;
+    struct arp_learned l;
 
-    return subscriber_mac(c, id, &learned) != MAC_UNKNOWN &&
-           memcmp(learned.mac, mac, sizeof(learned.mac)) == 0;
+    if (subscriber_mac(c, id, &l) != MAC_UNKNOWN && memcmp(l.mac, mac, sizeof(l.mac)) == 0)
+        return true;
+    for (unsigned i = 0; t != NULL && i < arp_n_of_subscriber(t, id); i++)
+        if (arp_of_subscriber(t, id, i, &l) && memcmp(l.mac, mac, sizeof(l.mac)) == 0)
+            return true;
+    return false;
 }
 
 /* A text that is none of the other notations is a profile's name, or a part of a circuit. */

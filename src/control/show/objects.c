@@ -122,20 +122,33 @@ static json_t *neighbour_entry(const struct control *c, const struct task *arp, 
                      known ? "learned" : "unknown", &l);
 }
 
-static json_t *subscriber_entry(const struct control *c, uint32_t id)
+static json_t *subscriber_entry(const struct control *c, uint32_t id, enum mac_kind kind,
+                                const struct arp_learned *l)
 {
     static const char *const states[] = {
         [MAC_UNKNOWN] = "unknown", [MAC_CONFIGURED] = "configured", [MAC_LEARNED] = "learned"};
     const struct cfg_subscriber *s = &control_model(c)->subscribers[id - 1];
-    struct arp_learned l = {.address = s->ipv4};
-    enum mac_kind kind = subscriber_mac(c, id, &l);
     json_t *o = mac_entry("subscriber", control_model(c)->ports[s->port].name,
-                          kind == MAC_LEARNED ? l.address : s->ipv4, states[kind], &l);
+                          kind == MAC_LEARNED ? l->address : s->ipv4, states[kind], l);
 
     o = json_with_key(o, "id", json_integer(id));
     o = json_with_key(o, "svlan", json_integer(s->svlan));
     o = json_with_key(o, "cvlan", json_integer(s->cvlan));
     return json_with_key(o, "name", s->name != NULL ? json_string(s->name) : json_null());
+}
+
+/* Add a subscriber: an entry for each host that is known, or one. */
+static json_t *with_subscriber(json_t *entries, const struct control *c, const struct task *arp,
+                               uint32_t id)
+{
+    struct arp_learned first = {0}, l;
+    enum mac_kind kind = subscriber_mac(c, id, &first);
+
+    entries = json_with_item(entries, subscriber_entry(c, id, kind, &first));
+    for (unsigned i = 0; kind == MAC_LEARNED && i < arp_n_of_subscriber(arp, id); i++)
+        if (arp_of_subscriber(arp, id, i, &l) && l.address != first.address)
+            entries = json_with_item(entries, subscriber_entry(c, id, kind, &l));
+    return entries;
 }
 
 static const struct key arp_keys[] = {
@@ -157,7 +170,7 @@ static json_t *show_arp(struct control *c, struct request *r, struct refusal *wh
         if (i < neighbours)
             entries = json_with_item(entries, neighbour_entry(c, arp, (uint32_t)i));
         else if (running_has(control_model(c), (uint32_t)(i - neighbours + 1)))
-            entries = json_with_item(entries, subscriber_entry(c, (uint32_t)(i - neighbours + 1)));
+            entries = with_subscriber(entries, c, arp, (uint32_t)(i - neighbours + 1));
     }
     return json_with_key(ok_with("total", json_count(total)), "entries", entries);
 }

@@ -134,6 +134,10 @@ static const struct task_drop drops[N_DROPS] = {
                          "Correct the links to the task."},
     [DROP_NOT_PUNTED] = {"not_punted", "Came to the slow path without a reason",
                          "Connect only outputs punt to the task."},
+    [DROP_TOO_MANY_HOSTS] = {"too_many_hosts",
+                             "ARP of a host in a subscriber's prefix of whose hosts 8 are known",
+                             "Say routed = true of the subscriber where one CPE has the prefix; "
+                             "else such a network needs a router."},
     [DROP_UNKNOWN_SUBSCRIBER] = {"unknown_subscriber",
                                  "No subscriber has the VLAN pair or the address",
                                  "Add the subscriber, or correct its VLAN pair or address."},

@@ -23,9 +23,10 @@ extern const struct task_type task_arp;
 /** Is it of type arp? A gateway has one instance at most. */
 bool arp_is(const struct task *t);
 
-/** What was learned of a subscriber (id from 1, which must be in use). Returns false where nothing
- * was. By any thread. */
-bool arp_of_subscriber(const struct task *t, uint32_t id, struct arp_learned *out);
+/** How many neighbours a subscriber (id from 1, which must be in use) may have: a CPE, or hosts;
+ * and what was learned of number i. Returns false where nothing was. By any thread. */
+unsigned arp_n_of_subscriber(const struct task *t, uint32_t id);
+bool arp_of_subscriber(const struct task *t, uint32_t id, unsigned i, struct arp_learned *out);
 
 /** Number of neighbours towards the core, and what was learned of number i; returns false where
  * nothing was, with its port and out->address set all the same. By any thread. */
@@ -34,7 +35,8 @@ bool arp_of_neighbour(const struct task *t, uint32_t i, uint8_t *port, struct ar
 
 /*
  * Give back what was learned in an earlier run; only before the cores run. Both return 0; -ESTALE:
- * it is too old by now; -EEXIST: the MAC is known already; -ENOENT: nobody has that address now.
+ * it is too old by now; -EEXIST: the MAC is known already; -ENOENT: nobody has that address now;
+ * -ENOSPC: the subscriber has too many hosts.
  */
 int arp_give_subscriber(struct task *t, uint32_t id, const struct arp_learned *l);
 int arp_give_neighbour(struct task *t, uint8_t port, const struct arp_learned *l);

@@ -33,8 +33,9 @@ static bool to_subscriber(struct task *t, uint32_t id, uint32_t addr, struct ans
 {
     const struct arp *a = t->state;
     const struct subscriber *s = &a->tables->subscribers->record[id];
+    uint8_t mac[6];
 
-    if (!s->mac_known) {
+    if (!subscriber_find_mac(s, rte_cpu_to_be_32(addr), mac)) {
         arp_ask_subscriber(t, id, addr);
         return false;
     }
@@ -43,6 +44,7 @@ static bool to_subscriber(struct task *t, uint32_t id, uint32_t addr, struct ans
     to->subscriber = id;
     to->l2_len = QINQ_LEN;
     memcpy(to->l2, s->l2, QINQ_LEN);
+    memcpy(to->l2, mac, sizeof(mac));
     return true;
 }
 

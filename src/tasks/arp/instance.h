@@ -7,6 +7,7 @@
  *   arp.c         the type: parameters, drops, dispatch by the reason of the punt, clock, dry run
  *   packets.c     ARP packets received, ARP requests sent, neighbours forgotten
  *   neighbours.c  CPEs and next hops, and what is known of them
+ *   hosts.c       the neighbours of one subscriber
  *   waiting.c     packets that wait for a MAC, and questions that are asked again
  *   icmp.c        echo replies and ICMP errors
  *   paths.c       tunnels that the core is too narrow for
@@ -48,6 +49,7 @@ enum {
     DROP_NO_TUNNEL,
     DROP_NOT_FOR_US,
     DROP_NOT_PUNTED,
+    DROP_TOO_MANY_HOSTS,
     DROP_UNKNOWN_SUBSCRIBER,
     DROP_UNRESOLVED,
     DROP_UNSUPPORTED,
@@ -83,16 +85,6 @@ enum arp_class { CLASS_ARP, CLASS_ECHO, CLASS_ERROR, N_CLASSES };
 /** ARP requests that have a bucket of their own: for a MAC that is needed, and for one that grows
  * old. */
 enum arp_asking { ASK_FOR_NEW, ASK_FOR_OLD, N_ASKINGS };
-
-/** What is known of a neighbour beside its MAC, which is in the tables. */
-struct arp_entry {
-    uint32_t learned, asked; /* ticks: of the last packet that it was learned from, of the last
-                                request */
-    uint32_t addr;           /* subscribers: the address that it was learned from, host order */
-    bool refreshed;          /* a request was sent because the entry is old */
-    bool in_public;          /* the last request was for anybody: who answers it is believed */
-    uint8_t wait;            /* number of its arp_wait, from 1; 0: none */
-};
 
 /** A neighbour who has been asked for his MAC, and has not answered yet. */
 struct arp_wait {
@@ -147,7 +139,7 @@ struct arp {
 
     struct arp_bucket bucket[N_SIDES][N_CLASSES], ask[N_ASKINGS];
 
-    struct arp_entry *subscriber; /* parallel to the subscribers' records */
+    struct arp_entry *subscriber; /* parallel to the subscribers' records; of those without hosts */
     struct neighbour *neighbour;  /* by port and address, ascending */
     uint32_t n_neighbours;
     uint16_t *member;               /* next hop ids, by neighbour */
@@ -224,8 +216,10 @@ void arp_neighbours_free(struct arp *a);
 /** The neighbour with that port and address (host order), or NULL. */
 struct neighbour *arp_find_neighbour(const struct arp *a, uint8_t port, uint32_t addr);
 
-/** Learn the MAC of a subscriber, from an address (host order). */
-void arp_learn_subscriber(struct arp *a, uint32_t id, const uint8_t *mac, uint32_t addr);
+/** Learn the MAC of a subscriber, from an address (host order). Returns the neighbour, or NULL
+ * where the subscriber has too many hosts. */
+struct arp_entry *arp_learn_subscriber(struct task *t, uint32_t id, const uint8_t *mac,
+                                       uint32_t addr);
 
 /**
  * Learn the MAC of a neighbour, which it claims by ARP. One that is not known yet is believed to
@@ -239,6 +233,30 @@ void arp_set_neighbour_mac(struct arp *a, const struct neighbour *nb, const uint
 /** The port's address with the longest common prefix with addr (host order); 0: it has none. */
 uint32_t arp_gateway_address(const struct arp *a, unsigned port, uint32_t addr);
 
+/* hosts.c */
+
+/** The neighbour that has an address of a subscriber (host order), as far as it is known or asked
+ * for; else NULL. A subscriber with one MAC has one for all addresses. */
+struct arp_entry *arp_subscriber_entry(const struct arp *a, uint32_t id, uint32_t addr);
+
+/** The same, with a new place where there is none. is_there: the host has spoken, so that all that
+ * are only asked for give way. Returns NULL where there is no room. */
+struct arp_entry *arp_subscriber_place(struct task *t, uint32_t id, uint32_t addr, bool is_there);
+
+/** May packets wait for one host more of a subscriber? */
+bool arp_may_wait_for_host(const struct arp *a, uint32_t id);
+
+/** Neighbour number i (from 0, below HOSTS_MAX) of a subscriber, and its MAC, where that was
+ * learned; else NULL. */
+struct arp_entry *arp_neighbour_of_subscriber(const struct arp *a, uint32_t id, unsigned i,
+                                              uint8_t *mac);
+
+/** Write the MAC (NULL: none) of a subscriber's neighbour. A host without one loses its place. */
+void arp_set_subscriber_mac(struct arp *a, uint32_t id, struct arp_entry *e, const uint8_t *mac);
+
+/** Forget all hosts of a subscriber, for whom nothing waits. */
+void arp_forget_hosts(struct arp *a, uint32_t id);
+
 /* waiting.c */
 
 /**
@@ -250,6 +268,9 @@ void arp_resolve(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
 
 /** Send what waits for a neighbour whose MAC has become known, and ask no more. */
 void arp_answered(struct task *t, const struct arp_entry *e);
+
+/** Drop what waits for a neighbour, and ask no more. */
+void arp_abandon(struct task *t, const struct arp_entry *e);
 
 /** Somebody claims the address of a neighbour, unasked: ask for it. */
 void arp_doubt(struct task *t, struct neighbour *nb);

@@ -267,24 +267,33 @@ static void note_learned(const struct arp *a, const uint8_t *mac, bool known)
     fprintf(a->notes, known ? "hears that %s is still there\n" : "would learn the MAC %s\n", text);
 }
 
-void arp_learn_subscriber(struct arp *a, uint32_t id, const uint8_t *mac, uint32_t addr)
+struct arp_entry *arp_learn_subscriber(struct task *t, uint32_t id, const uint8_t *mac,
+                                       uint32_t addr)
 {
-    struct subscriber *s = &a->tables->subscribers->record[id];
-    bool same = s->mac_known && memcmp(s->l2, mac, 6) == 0;
+    struct arp *a = t->state;
+    const struct subscriber *s = &a->tables->subscribers->record[id];
+    uint8_t was[6];
+    bool known = subscriber_find_mac(s, rte_cpu_to_be_32(addr), was);
+    bool same = known && memcmp(was, mac, 6) == 0;
+    struct arp_entry *e;
 
     if (s->mac_static) {
         a->static_conflicts += !same;
-        return;
+        return &a->subscriber[id];
     }
     if (a->notes != NULL) {
         note_learned(a, mac, same);
-        return;
+        return &a->subscriber[id];
     }
-    a->cpe_changes += !same && s->mac_known;
+    e = arp_subscriber_place(t, id, addr, true);
+    if (e == NULL)
+        return NULL;
+    a->cpe_changes += !same && known;
     if (!same) /* not without need: every core reads the line */
-        subscriber_set_mac(s, mac);
-    a->subscriber[id].addr = addr;
-    heard(a, &a->subscriber[id]);
+        arp_set_subscriber_mac(a, id, e, mac);
+    e->addr = addr;
+    heard(a, e);
+    return e;
 }
 
 void arp_set_neighbour_mac(struct arp *a, const struct neighbour *nb, const uint8_t *mac)
@@ -345,10 +354,7 @@ bool arp_is(const struct task *t)
  * where it is not known. */
 static bool read_mac(const uint8_t *record, const uint8_t *known, uint8_t *mac)
 {
-    uint64_t word = __atomic_load_n((const mac_word *)(const void *)record, __ATOMIC_ACQUIRE);
-
-    memcpy(mac, &word, 6);
-    return READ(*known) != 0 && (word & RTE_BE64(UINT64_C(0xffffffffffff0000))) != 0;
+    return record_mac(record, mac) && READ(*known) != 0;
 }
 
 void arp_log_changes(const struct task *t, uint64_t *seen)
@@ -376,15 +382,22 @@ static uint32_t age_of(const struct arp *a, const struct arp_entry *e)
     return (READ(a->tick) - READ(e->learned)) / TICKS_PER_S;
 }
 
-bool arp_of_subscriber(const struct task *t, uint32_t id, struct arp_learned *out)
+unsigned arp_n_of_subscriber(const struct task *t, uint32_t id)
 {
     const struct arp *a = t->state;
-    const struct subscriber *s = &a->tables->subscribers->record[id];
 
-    if (s->mac_static || !read_mac(s->l2, &s->mac_known, out->mac))
+    return READ(a->tables->subscribers->record[id].hosts) != NULL ? HOSTS_MAX : 1;
+}
+
+bool arp_of_subscriber(const struct task *t, uint32_t id, unsigned i, struct arp_learned *out)
+{
+    const struct arp *a = t->state;
+    const struct arp_entry *e = arp_neighbour_of_subscriber(a, id, i, out->mac);
+
+    if (e == NULL)
         return false;
-    out->address = READ(a->subscriber[id].addr);
-    out->age = age_of(a, &a->subscriber[id]);
+    out->address = READ(e->addr);
+    out->age = age_of(a, e);
     return true;
 }
 
@@ -422,16 +435,21 @@ static int remember(const struct arp *a, struct arp_entry *e, const struct arp_l
 int arp_give_subscriber(struct task *t, uint32_t id, const struct arp_learned *l)
 {
     struct arp *a = t->state;
-    struct subscriber *s = &a->tables->subscribers->record[id];
+    const struct subscriber *s = &a->tables->subscribers->record[id];
+    struct arp_entry *e;
+    uint8_t mac[6];
     int rc;
 
-    if (s->mac_known)
-        return -EEXIST;
     if (((rte_cpu_to_be_32(l->address) ^ s->ipv4) & s->ipv4_mask) != 0)
         return -ENOENT;
-    rc = remember(a, &a->subscriber[id], l);
+    if (subscriber_find_mac(s, rte_cpu_to_be_32(l->address), mac))
+        return -EEXIST;
+    e = arp_subscriber_place(t, id, l->address, true);
+    if (e == NULL)
+        return -ENOSPC;
+    rc = remember(a, e, l);
     if (rc == 0)
-        subscriber_set_mac(s, l->mac);
+        arp_set_subscriber_mac(a, id, e, l->mac);
     return rc;
 }
 
@@ -456,6 +474,7 @@ void arp_forget_subscriber(struct task *t, uint32_t id)
     struct arp *a = t->state;
 
     arp_forget_waiting(t, id);
+    arp_forget_hosts(a, id);
     subscriber_set_mac(&a->tables->subscribers->record[id], NULL);
     memset(&a->subscriber[id], 0, sizeof(a->subscriber[id]));
 }

@@ -110,6 +110,7 @@ static int learn(struct task *t, const struct rte_mbuf *m, const struct arp_fram
     uint32_t sender = rte_be_to_cpu_32(arp->arp_data.arp_sip);
     uint8_t port = (uint8_t)meta_in_port(m);
     struct neighbour *nb;
+    struct arp_entry *e;
     uint32_t id;
 
     *known = false;
@@ -131,8 +132,10 @@ static int learn(struct task *t, const struct rte_mbuf *m, const struct arp_fram
         route_is_local(a->tables->routes, sender))
         return DROP_ARP_SPOOFED;
     *known = true;
-    arp_learn_subscriber(a, id, mac, sender);
-    arp_answered(t, &a->subscriber[id]);
+    e = arp_learn_subscriber(t, id, mac, sender);
+    if (e == NULL)
+        return DROP_TOO_MANY_HOSTS;
+    arp_answered(t, e);
     return -1;
 }
 
@@ -241,14 +244,22 @@ bool arp_may_ask(const struct arp *a, const struct arp_entry *e)
  * who may have several. */
 void arp_ask_subscriber(struct task *t, uint32_t id, uint32_t addr)
 {
-    struct arp *a = t->state;
-    struct arp_entry *e = &a->subscriber[id];
+    const struct arp *a = t->state;
     const struct subscriber *s = &a->tables->subscribers->record[id];
+    struct arp_entry *e;
+    uint8_t mac[6];
 
-    if (s->mac_known || !arp_may_ask(a, e))
-        return;
-    if (((rte_cpu_to_be_32(addr) ^ s->ipv4) & s->ipv4_mask) != 0)
+    if (((rte_cpu_to_be_32(addr) ^ s->ipv4) & s->ipv4_mask) != 0) {
+        if (s->hosts != NULL)
+            return; /* nobody knows whom to ask for */
         addr = rte_be_to_cpu_32(s->ipv4);
+    }
+    if (subscriber_find_mac(s, rte_cpu_to_be_32(addr), mac))
+        return;
+    e = a->notes != NULL ? arp_subscriber_entry(a, id, addr)
+                         : arp_subscriber_place(t, id, addr, false);
+    if (e == NULL ? a->notes == NULL : !arp_may_ask(a, e))
+        return;
     if (request_subscriber(t, id, broadcast, addr) && a->notes == NULL)
         e->asked = a->tick;
 }
@@ -276,28 +287,33 @@ static enum verdict judge(const struct arp *a, const struct arp_entry *e)
     return age >= a->refresh && !e->refreshed ? ASK_AGAIN : FRESH;
 }
 
-/* Look at an entry: forget it, or request its MAC by unicast, once, as it grows old. Returns
- * whether a request was sent. */
-static bool look_at_subscriber(struct task *t, uint32_t id)
+/* Look at a subscriber's neighbours: forget one, or request its MAC by unicast, once, as it grows
+ * old. Returns the number of requests sent. */
+static uint16_t look_at_subscriber(struct task *t, uint32_t id)
 {
     struct arp *a = t->state;
-    struct arp_entry *e = &a->subscriber[id];
-    struct subscriber *s = &a->tables->subscribers->record[id];
+    uint16_t sent = 0;
+    uint8_t mac[6];
 
-    if (!s->mac_known || s->mac_static)
-        return false;
-    switch (judge(a, e)) {
-    case FRESH:
-        break;
-    case ASK_AGAIN:
-        e->refreshed = request_subscriber(t, id, s->l2, e->addr);
-        return e->refreshed;
-    case FORGET:
-        subscriber_set_mac(s, NULL);
-        a->forgotten++;
-        break;
+    for (unsigned i = 0; i < arp_n_of_subscriber(t, id); i++) {
+        struct arp_entry *e = arp_neighbour_of_subscriber(a, id, i, mac);
+
+        if (e == NULL)
+            continue;
+        switch (judge(a, e)) {
+        case FRESH:
+            break;
+        case ASK_AGAIN:
+            e->refreshed = request_subscriber(t, id, mac, e->addr);
+            sent += e->refreshed;
+            break;
+        case FORGET:
+            arp_set_subscriber_mac(a, id, e, NULL);
+            a->forgotten++;
+            break;
+        }
     }
-    return false;
+    return sent;
 }
 
 /* The same for a neighbour. */

@@ -58,7 +58,7 @@ static struct arp_entry *entry_of(const struct arp *a, const struct arp_wait *w)
     struct neighbour *nb;
 
     if (w->side == SIDE_SUBSCRIBERS)
-        return &a->subscriber[w->who];
+        return arp_subscriber_entry(a, w->who, w->addr);
     nb = arp_find_neighbour(a, w->port, w->who);
     return nb != NULL ? &nb->entry : NULL;
 }
@@ -105,10 +105,13 @@ static void wait_subscriber(struct task *t, struct rte_mbuf *m, uint32_t id, uin
 {
     struct arp *a = t->state;
     struct arp_wait *w = NULL;
+    struct arp_entry *e;
 
     arp_ask_subscriber(t, id, addr);
-    if (a->notes == NULL && a->keep > 0)
-        w = wait_for(a, &a->subscriber[id], SIDE_SUBSCRIBERS);
+    e = arp_subscriber_entry(a, id, addr);
+    if (a->notes == NULL && a->keep > 0 && e != NULL &&
+        (e->wait != 0 || arp_may_wait_for_host(a, id)))
+        w = wait_for(a, e, SIDE_SUBSCRIBERS);
     if (w != NULL) {
         w->who = id;
         w->addr = addr;
@@ -143,21 +146,23 @@ void arp_doubt(struct task *t, struct neighbour *nb)
         wait_for_neighbour(a, nb);
 }
 
-/* Send a packet to a subscriber whose MAC is known, as qinq_encap would. Returns false where it
- * cannot. */
+/* Send a packet to a subscriber as qinq_encap would. Returns false where it cannot, or the MAC is
+ * not known. */
 static bool send_down(struct task *t, struct rte_mbuf *m, uint32_t id)
 {
     const struct arp *a = t->state;
     const struct subscriber *s = &a->tables->subscribers->record[id];
     struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(frame_bytes(m) + ETH_LEN);
     uint32_t total = rte_be_to_cpu_16(ip->total_length);
+    uint8_t mac[6];
 
-    if (ip->time_to_live <= 1 || total > a->cfg->ports[s->port].mtu ||
-        rte_pktmbuf_headroom(m) < QINQ_TAGS_LEN)
+    if (!subscriber_find_mac(s, ip->dst_addr, mac) || ip->time_to_live <= 1 ||
+        total > a->cfg->ports[s->port].mtu || rte_pktmbuf_headroom(m) < QINQ_TAGS_LEN)
         return false;
     ipv4_ttl_decrement(ip);
     qinq_write((uint8_t *)ip - QINQ_LEN, s->l2, a->pcp_from_dscp ? ip->type_of_service >> 5 : 0);
     frame_set(m, -QINQ_TAGS_LEN, QINQ_LEN + total);
+    memcpy(frame_bytes(m), mac, sizeof(mac));
     arp_pad(m);
     meta_set_out_port(m, s->port);
     task_emit(t, ARP_OUT_TO, m);
@@ -173,8 +178,9 @@ static bool has_address(const struct subscriber *s, rte_be32_t addr)
 static void resolve_down(struct task *t, struct rte_mbuf *m, uint32_t id, rte_be32_t dst)
 {
     const struct arp *a = t->state;
+    uint8_t mac[6];
 
-    if (!a->tables->subscribers->record[id].mac_known)
+    if (!subscriber_find_mac(&a->tables->subscribers->record[id], dst, mac))
         wait_subscriber(t, m, id, rte_be_to_cpu_32(dst));
     else if (!send_down(t, m, id))
         task_drop(t, m, DROP_UNRESOLVED);
@@ -261,6 +267,14 @@ static void drop_kept(struct task *t, struct arp_wait *w)
     end_wait(a, w);
 }
 
+void arp_abandon(struct task *t, const struct arp_entry *e)
+{
+    struct arp *a = t->state;
+
+    if (e->wait != 0)
+        drop_kept(t, wait_of(a, e));
+}
+
 /* Give the packets of a neighbour up who has not answered, and tell their senders (RFC 1812 section
  * 4.3.3.1). */
 static void give_up(struct task *t, struct arp_wait *w)
@@ -305,9 +319,11 @@ static bool goes_on(const struct arp *a, const struct arp_wait *w)
 static bool is_known(const struct arp *a, const struct arp_wait *w)
 {
     const struct neighbour *nb;
+    uint8_t mac[6];
 
     if (w->side == SIDE_SUBSCRIBERS)
-        return a->tables->subscribers->record[w->who].mac_known;
+        return subscriber_find_mac(&a->tables->subscribers->record[w->who],
+                                   rte_cpu_to_be_32(w->addr), mac);
     nb = arp_find_neighbour(a, w->port, w->who);
     return nb != NULL && a->tables->routes->nexthop[a->member[nb->first]].mac_known;
 }
