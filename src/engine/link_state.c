@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <rte_common.h>
 #include <rte_interrupts.h>
 #include <rte_log.h>
 #include <rte_rcu_qsbr.h>
@@ -26,7 +27,8 @@
 #include "engine/link.h"
 
 #define RETRY_EVERY  10 /* calls of link_state_watch() between two tries to connect */
-#define REFUSALS_MAX 5  /* connections that a peer ends at once before that is reported */
+#define REFUSALS_MAX 3  /* connections that a peer ends at once before that is reported */
+#define SLOWER_MAX   5u /* times that the gap between tries doubles while a peer ends them */
 
 /** A core call: the port whose state has changed. */
 struct port_change {
@@ -231,13 +233,16 @@ static void try_connect(struct engine *e, unsigned i)
     }
     if (port->retry_in-- > 0)
         return;
-    port->retry_in = RETRY_EVERY;
     if (port->is_tried)
         count_refusal(port, e->plan, i);
+    /* a peer that is slow has time to answer, and net_memif as a server suffers from crowds */
+    port->retry_in = RETRY_EVERY << RTE_MIN(port->refused_now, SLOWER_MAX);
     rte_log_set_global_level(RTE_LOG_EMERG);
     rc = port_reconnect(port, e->plan, i, e->pools[port->cfg->pool]);
     rte_log_set_global_level(level);
     port->is_tried = rc == 0;
+    if (rc != 0)
+        port->refused_now = 0; /* nobody is there */
     if (rc == 0 && port_link_up(port))
         attach(e, i);
 }
