@@ -111,6 +111,8 @@ def test_the_sums():
     assert rig.quantile([], 0.5) is None
     text = output.table([(c, {**found, "drops": {"queue_full": 7}}), (c, {"error": "refused: no"})])
     assert "7 queue_full" in text[1] and text[2].endswith("refused: no")
+    assert rig.middle([{**found, "goodput_share": n / 10} for n in (9, 1, 5)])["goodput_share"] == 0.5
+    assert rig.middle([found, {"error": "no"}]) == {"error": "no"}
     mixed = case.Case("l4s", "l4s = { };", 10**6, "1M", "cubic+scalable", 1)
     assert mixed.kinds() == ["cubic", "scalable"] and mixed.title() == "1 cubic + 1 scalable"
     assert output.goodput(mixed, found) == "0.25 + 0.75M"
@@ -144,7 +146,7 @@ def test_the_scalable_sender():
             def rounds(n, marks, lost=0):
                 nonlocal got, marked
                 for _ in range(n):
-                    s.fill()
+                    s.fill(0.0)
                     packets = s.next - s.highest - 1
                     got, marked = got + packets - lost, marked + round(marks * packets)
                     s.hear((s.next - 1, got, marked), 0.0)
@@ -159,6 +161,8 @@ def test_the_scalable_sender():
             s.window = 40.0
             assert 19 < rounds(1, 0, lost=1) < 21 and s.lost == 1
             assert rounds(20, 1) < 6
+            s.window, s.rtt, s.due = 10.0, 12.0, 0.0  # paced: ten packets in 10 ms
+            assert s.fill(1.0) == pytest.approx(1e-3, rel=0.01) and s.fill(1.0005) == pytest.approx(0.5e-3, rel=0.02)
             s.give_up()
             assert s.window == scalable.LEAST and s.next == s.highest + 1
 

@@ -78,6 +78,8 @@ def configure(p):
     p.add_argument("--rtt", type=between(0, 1000), metavar="MS", default=0.0, help="round-trip time of the empty line (default: 0)")
     p.add_argument("--seconds", type=between(0.5, 3600), metavar="S", default=10.0,
                    help="length of a download, of which the last three quarters are judged (default: 10)")
+    p.add_argument("--repeat", type=between(1, 99, int), metavar="N", default=1,
+                   help="run each case so many times, all cases in turns, and show the run with the median of goodput (default: 1)")
     p.add_argument("--from", action="append", dest="earlier", metavar="FILE", help="measure nothing, but put the results of an aqm.json together; may "
                    "be repeated")
     p.add_argument("--out", default="aqm-out", metavar="DIR", help="folder of the results (default: aqm-out)")
@@ -128,18 +130,20 @@ def run(args):
         os.close(network.tun("probe"))
     except OSError as e:
         raise Failure(f"no network namespace with a tun interface can be made here ({e}): run it as root") from None
-    results, progress = [], Progress()
-    progress.expect("aqm", len(found) - len(refused), options.idle + options.seconds)
+    progress = Progress()
+    progress.expect("aqm", (len(found) - len(refused)) * args.repeat, options.idle + options.seconds)
+    runs_of = [[{"error": f"refused: {refused[i]}"}] if i in refused else [] for i in range(len(found))]
     try:
-        for i, c in enumerate(found):
+        for i, c in list(enumerate(found)) * args.repeat:
+            if i in refused:
+                continue
             began = time.monotonic()
-            results.append({"error": f"refused: {refused[i]}"} if i in refused else rig.measure(c, options))
-            if i not in refused:
-                progress.trial("aqm", options.idle + options.seconds, time.monotonic() - began, output.line(c, results[-1]))
+            runs_of[i].append(rig.measure(c, options))
+            progress.trial("aqm", options.idle + options.seconds, time.monotonic() - began, output.line(c, runs_of[i][-1]))
         progress.close("aqm")
     finally:
         progress.end()
-        done = list(zip(found, results))
+        done = [(c, rig.middle(several)) for c, several in zip(found, runs_of) if several]
         output.write(args.out, done, options, args.command_line)
     return show(args.out, done)
 

@@ -24,7 +24,7 @@ def _red(n):
 
 # name: the keys of the class, from the length of a queue of BLOAT seconds
 KNOWN = {
-    "tail": lambda n: f"queue = {n};",
+    "tail": lambda n: f"queue = {n}; aqm = \"none\";",
     "red": _red,
     "pie": lambda n: f"queue = {4 * n}; pie = {{ }};",
     "codel": lambda n: f"queue = {4 * n}; codel = {{ }};",

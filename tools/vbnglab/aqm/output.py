@@ -29,7 +29,13 @@ def cells(c, r):
     dropped = ", ".join(f"{n} {reason}" for reason, n in r["drops"].items())
     fair = NONE if c.flows == 1 or r["fairness"] is None else f"{r['fairness']:.2f}"
     return [*head, ms(r["ping_p50_ms"]), ms(r["ping_p95_ms"]), ms(r["l4s_ping_p50_ms"]), ms(r["tcp_rtt_p50_ms"]), goodput(c, r),
-            f"{r['goodput_share']:.3f}", fair, str(r["retransmits"]), dropped or NONE]
+            share(r), fair, str(r["retransmits"]), dropped or NONE]
+
+
+def share(r):
+    """Goodput's share, and where there were several runs, the least and the most."""
+    text = f"{r['goodput_share']:.3f}"
+    return text + (f" ({r['goodput_share_least']:.3f}-{r['goodput_share_most']:.3f})" if r.get("runs", 1) > 1 else "")
 
 
 def goodput(c, r):

@@ -88,6 +88,16 @@ def judge(c, options, seen, rtts, again):
     }
 
 
+def middle(several):
+    """Of some runs of a case, the one with the median of goodput, with the least and the most of it; or one with an error."""
+    for result in several:
+        if "error" in result:
+            return result
+    found = sorted(several, key=lambda r: r["goodput_share"])
+    return {**found[len(found) // 2], "runs": len(found), "goodput_share_least": found[0]["goodput_share"],
+            "goodput_share_most": found[-1]["goodput_share"]}
+
+
 def drops(report):
     """{reason: packets} that the task towards the line has dropped."""
     task = run.task(report, "qos_down")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A sender with scalable congestion control, for L4S: few kernels have one (TCP Prague, DCTCP) that sends ECT(1).
 
-It is no TCP: full-sized UDP packets with ECT(1) (RFC 9331), a window in the manner of DCTCP (RFC 8257), which takes half of the mean share of
+It is no TCP: paced, full-sized UDP packets with ECT(1) (RFC 9331), a window in the manner of DCTCP (RFC 8257), which takes half of the mean share of
 marks off once in a round trip and grows by a packet in each without marks, and halves after a loss. Nothing is sent again. What it shows is how
 the line treats a sender that responds as L4S wants it.
 """
@@ -22,11 +22,12 @@ PAYLOAD = bytes(1500 - 20 - 8 - HEAD.size)
 REPORT = struct.Struct("!III")  # the highest number that has come, and how many have, and how many of them with CE
 FIRST, LEAST = 10.0, 2.0  # packets of a window
 GAIN = 1 / 16
+PACE = 1.2  # times the window in a round trip: packets are sent evenly, for a burst is a queue
 TIMEOUT = 0.3  # seconds without a report, until all that is on its way is taken for lost
 
 
 class Sender:
-    """Sends to one peer. rtt: the last round trip, in ms; lost: packets."""
+    """Sends to one peer. rtt: the smoothed round trip, in ms; lost: packets."""
 
     def __init__(self, peer):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -37,32 +38,44 @@ class Sender:
         self.next, self.highest, self.got, self.marked = 0, -1, 0, 0
         self.round = 0, 0, 0, 0  # of the round trip that is under way: the number it ends with; and got, marked, lost when it began
         self.rtt, self.lost, self.sent = 0.0, 0, {}
+        self.due = self.heard = 0.0  # times: to send the next packet, and of the last report
 
     def run(self):
         """Send until the peer has gone."""
         with self.socket, contextlib.suppress(ConnectionError):
+            self.heard = time.monotonic()
             while True:
-                self.fill()
-                if select.select([self.socket], [], [], TIMEOUT)[0]:
+                wait = self.fill(time.monotonic())
+                if select.select([self.socket], [], [], wait)[0]:
                     self.hear(REPORT.unpack(self.socket.recv(64)), time.monotonic())
-                else:
+                elif time.monotonic() - self.heard > TIMEOUT:
                     self.give_up()
 
-    def fill(self):
-        """Send what the window has room for."""
+    def fill(self, now):
+        """Send what the window has room for and is due. Returns for how many seconds there is nothing to send, unless something is heard."""
         with contextlib.suppress(BlockingIOError):
             while self.next - self.highest - 1 < int(self.window):
+                if self.due > now:
+                    return self.due - now
                 self.socket.send(HEAD.pack(self.next & 0xFFFFFFFF) + PAYLOAD)
-                self.sent[self.next] = time.monotonic()
+                self.sent[self.next] = now
                 self.next += 1
+                self.due = max(self.due, now - self.interval()) + self.interval()
+        return TIMEOUT
+
+    def interval(self):
+        """Seconds between two packets."""
+        return self.rtt / 1e3 / self.window / PACE
 
     def hear(self, report, now):
         """Take a report."""
         highest, got, marked = report
+        self.heard = now
         if highest <= self.highest:
             return
         if highest in self.sent:
-            self.rtt = 1e3 * (now - self.sent[highest])
+            rtt = 1e3 * (now - self.sent[highest])
+            self.rtt += (rtt - self.rtt) / 8 if self.rtt else rtt
         for number in range(self.highest + 1, highest + 1):
             self.sent.pop(number, None)
         self.grow(got - self.got, marked - self.marked)
@@ -92,6 +105,7 @@ class Sender:
         """Nothing is heard any more."""
         self.highest, self.window, self.slow_start = self.next - 1, LEAST, False
         self.sent.clear()
+        self.heard = time.monotonic()
 
 
 class Receiver:
