@@ -6,9 +6,13 @@
 #define SMALLEST_FRAME 64    /* bytes */
 #define LARGEST_QUEUE  32768 /* packets */
 #define DEFAULT_QUEUE  "5ms"
-#define US             1000
-#define MS             1000000
-#define MOST_ACTIVE    (1u << 20)
+#define MANAGED_NS                                                                                 \
+    UINT64_C(200000000)  /* of a queue with FQ-CoDel by default: it is not to limit                \
+                          */
+#define LEAST_MANAGED 16 /* packets */
+#define US            1000
+#define MS            1000000
+#define MOST_ACTIVE   (1u << 20)
 
 enum {
     CLASS_CLASS,
@@ -74,6 +78,20 @@ static uint16_t size_of_time(struct loader *l, const config_setting_t *setting, 
             "takes %.0f packets of 64 bytes at the fastest profile's rate: expected at most %d",
             need, LARGEST_QUEUE);
     return (uint16_t)size;
+}
+
+/* The length of a queue with FQ-CoDel of which nothing is said: a time, and as many of the largest
+ * frames as the fastest profile sends in it. */
+static void manage_length(struct loader *l, unsigned class, const struct cfg_scheduler *s,
+                          struct cfg_class *c)
+{
+    double bytes = (double)fastest(&l->m->qos, class) / 8 * (double)MANAGED_NS / 1e9,
+           need = bytes / qos_largest_frame(s);
+
+    c->hold_ns = MANAGED_NS;
+    c->size = LEAST_MANAGED;
+    while (c->size < LARGEST_QUEUE && c->size < need)
+        c->size *= 2;
 }
 
 /* Read the length of a class's queues: packets, or a time. setting NULL: not given. */
@@ -210,22 +228,32 @@ static enum qos_aqm by_group(struct loader *l, const config_setting_t *group, en
     return AQM_TAIL;
 }
 
+/* Does a class have FQ-CoDel where nothing is said? Best effort does, where the backend knows it.
+ */
+static bool is_managed(const struct cfg_scheduler *s, unsigned class)
+{
+    return class == QOS_BE && s->backend == QOS_WHEEL;
+}
+
 /* Read the discipline of a class: aqm says which, its group how, and a group alone says both. */
-static void read_aqm(struct loader *l, const struct value *v, struct cfg_class *c)
+static void read_aqm(struct loader *l, const struct value *v, const struct cfg_scheduler *s,
+                     struct cfg_class *c)
 {
     bool chosen = v[CLASS_AQM].set;
     enum qos_aqm aqm = chosen ? (enum qos_aqm)v[CLASS_AQM].v.u : AQM_TAIL;
     const config_setting_t *group = NULL;
 
     for (enum qos_aqm i = AQM_RED; i <= AQM_L4S; i++) {
-        const config_setting_t *s = v[disciplines[i].key].setting;
+        const config_setting_t *g = v[disciplines[i].key].setting;
 
-        if (s == NULL || by_group(l, s, i, chosen, aqm) != i)
+        if (g == NULL || by_group(l, g, i, chosen, aqm) != i)
             continue;
         chosen = true;
         aqm = i;
-        group = s;
+        group = g;
     }
+    if (!chosen && is_managed(s, (unsigned)v[CLASS_CLASS].v.u))
+        aqm = AQM_CODEL;
     if (aqm == AQM_RED && group == NULL)
         key_error(l, v[CLASS_AQM].setting, "aqm", "RED needs its thresholds: red = %s",
                   disciplines[AQM_RED].example);
@@ -248,13 +276,20 @@ static void read_class(struct loader *l, const config_setting_t *group, unsigned
         return;
     }
     read_queue_length(l, v[CLASS_QUEUE].setting, (unsigned)v[CLASS_CLASS].v.u, s, c);
-    read_aqm(l, v, c);
+    read_aqm(l, v, s, c);
+    if (qos_drops_late(c->aqm) && v[CLASS_QUEUE].setting == NULL)
+        manage_length(l, (unsigned)v[CLASS_CLASS].v.u, s, c);
 }
 
 void load_classes(struct loader *l, const config_setting_t *classes, struct cfg_scheduler *s)
 {
     each_group(l, classes, "classes", read_class, s);
     /* best effort is always there: librte_sched cannot do without it */
-    if (s->class[QOS_BE].size == 0)
-        read_queue_length(l, NULL, QOS_BE, s, &s->class[QOS_BE]);
+    if (s->class[QOS_BE].size != 0)
+        return;
+    read_queue_length(l, NULL, QOS_BE, s, &s->class[QOS_BE]);
+    if (is_managed(s, QOS_BE)) {
+        read_codel(l, NULL, &s->class[QOS_BE]);
+        manage_length(l, QOS_BE, s, &s->class[QOS_BE]);
+    }
 }

@@ -11,7 +11,7 @@
     "  schedulers = { access = { ports = \"access\"; rate = \"40G\"; backend = \"" backend "\";\n" \
     "    classes = ( " classes " ); dscp_map = \"queues\"; }; }; };"
 #define STRICT(n, size) "{ class = \"" #n "\"; queue = " size "; }, "
-#define BE(size)        "{ class = \"be\"; queue = " size "; }"
+#define BE(size)        "{ class = \"be\"; aqm = \"none\"; queue = " size "; }"
 #define STRICT_ALL(size)                                                                           \
     STRICT(0, size)                                                                                \
     STRICT(1, size)                                                                                \

@@ -23,7 +23,7 @@ enum { GRAPH_SHED, GRAPH_BLIND, GRAPH_SMALL, N_GRAPHS };
     "\"1\"; } ); default = { class = \"be\"; }; }; };\n"                                           \
     "  schedulers = { access = { ports = \"access\"; rate = \"40G\"; classes = (\n"                \
     "    { class = \"0\"; queue = " size "; }, { class = \"1\"; queue = " size "; },\n"            \
-    "    { class = \"be\"; queue = " size "; } ); dscp_map = \"three\"; }; }; };"
+    "    { class = \"be\"; queue = " size "; aqm = \"none\"; } ); dscp_map = \"three\"; }; }; };"
 #define TASKS                                                                                      \
     "{ name = \"classify\"; type = \"classify\"; from = \"access\"; to = \"qos\"; scheduler = "    \
     "\"access\"; shed = %u; },\n"                                                                  \

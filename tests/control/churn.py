@@ -14,7 +14,8 @@ PROFILES = ("slow", "home", "fast")
 NEXT_HOPS = 16
 ROUTES = 40  # at most, beside those of the configuration
 # What a packet of a subscriber who is not there (any more) ends as. queue_full: a hot one sends more than he may.
-EXPLAINED = ("classify unknown_subscriber", "gre_down unknown_key", "qos_up not_shaped", "qos_down not_shaped", "qos_up queue_full")
+EXPLAINED = ("classify unknown_subscriber", "gre_down unknown_key", "qos_up not_shaped", "qos_down not_shaped", "qos_up queue_full",
+             "qos_up codel")
 LOSSLESS = ("up_still", "down_still", "up_routes")
 
 

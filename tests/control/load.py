@@ -29,7 +29,7 @@ qos = {{
     profiles = {{ home-100k = {{ rate = "100k"; }}; home-10M = {{ rate = "10M"; }}; home-50M = {{ rate = "50M"; }}; }};
     dscp_maps = {{ ip = {{ queues = ( {{ dscp = "46"; class = "0"; }} ); default = {{ class = "be"; }}; }}; }};
     schedulers = {{ acc = {{ ports = ["cpe0"]; dscp_map = "ip"; rate = "10G";
-                             classes = ( {{ class = "0"; queue = 16; }}, {{ class = "be"; queue = 16; }} ); }}; }};
+                             classes = ( {{ class = "0"; queue = 16; }}, {{ class = "be"; queue = 16; aqm = "none"; }} ); }}; }};
 }};
 subscribers = ( {{ port = "cpe0"; svlan = "128-191"; cvlan = "256-511"; ipv4 = "10.0.0.0/18"; gre_key = "0-16383";
                    mac = "02:c0:00:00:00:00"; profile = "home-100k"; }} );

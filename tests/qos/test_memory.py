@@ -38,12 +38,14 @@ QOS = """
 qos = {{ profiles = {{ p = {{ rate = "10M"; }}; }};
         schedulers = {{ s = {{ ports = "in"; backend = "{backend}"; classes = ( {classes} ); {more} }}; }}; }};
 """
-FOUR = ", ".join(f'{{ class = "{c}"; queue = 64; }}' for c in ("0", "1", "2", "be"))
-ALL = ", ".join(f'{{ class = "{c}"; queue = 64; }}' for c in [*map(str, range(12)), "be"])
+FOUR = ", ".join(f'{{ class = "{c}"; queue = 64; aqm = "none"; }}' for c in ("0", "1", "2", "be"))
+ALL = ", ".join(f'{{ class = "{c}"; queue = 64; aqm = "none"; }}' for c in [*map(str, range(12)), "be"])
+MANAGED = ", ".join(f'{{ class = "{c}"; queue = 64; }}' for c in ("0", "1", "2", "be"))  # best effort has FQ-CoDel
 HALVES = 'subports = ( { name = "x"; svlan = "1-128"; }, { name = "y"; svlan = "129-256"; } );'
 # name, pipes, classes, more, at most so much for the scheduler, backend
 PLANS = (("plain-32768", 32768, None, "", None, None), ("plain-65536", 65536, None, "", None, None),
          ("four-32768", 32768, FOUR, "", 25 * MIB, "wheel"), ("all-32768", 32768, ALL, "", 45 * MIB, "wheel"),
+         ("managed-32768", 32768, MANAGED, "", 31 * MIB, "wheel"),
          ("two-subports", 65536, FOUR, HALVES, None, "wheel"),
          ("lib-four-32768", 32768, FOUR, "", 200 * MIB, "librte_sched"),
          ("lib-four-65536", 65536, FOUR, "", None, "librte_sched"),

@@ -56,8 +56,9 @@ def test_memory_by_the_rules(size):
     pages = 8 + 1 + 1 + 3  # VLAN pairs: one page for each port, for it has 2500 of one S-VLAN; keys and addresses: one; those to come: one each
     assert memory["subscribers_bytes"] == 64 * (room + 1) + 3 * 768 * KIB + pages * 256 * KIB
     pipes = 8 * 4096  # of eight subports: 2500 and an eighth more, as a power of two
-    assert memory["schedulers_bytes"] >= 2 * pipes * (64 + 56 * 5 + 20 * 2 + 64)
-    assert memory["schedulers_bytes"] < 1.1 * 2 * pipes * (64 + 56 * 5 + 20 * 2 + 64)
+    states = min(4096, 4 * pipes) * 1408  # of FQ-CoDel
+    assert memory["schedulers_bytes"] >= 2 * (pipes * (64 + 56 * 5 + 20 * 2 + 64) + states)
+    assert memory["schedulers_bytes"] < 1.1 * 2 * (pipes * (64 + 56 * 5 + 20 * 2 + 64) + states)
     assert memory["mbufs_queued"] == 2 * (16 + 4 * 64) * 20000
     assert memory["mbufs_bytes"] == memory["mbufs"] * (64 + 128 + 2176)
     assert 0 < memory["routes_bytes"] - 64 * MIB < 2 * MIB

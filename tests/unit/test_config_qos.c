@@ -108,8 +108,10 @@ static void defaults(void)
     CU_ASSERT_EQUAL(s->non_ip_queue, QOS_BE);
     for (unsigned c = 0; c < QOS_BE; c++)
         CU_ASSERT_EQUAL(s->class[c].size, 0);
-    /* 5 ms of 10 Mbit/s are 98 packets of 64 bytes */
-    CU_ASSERT_EQUAL(s->class[QOS_BE].size, 128);
+    CU_ASSERT_EQUAL(s->class[QOS_BE].aqm, AQM_CODEL);
+    CU_ASSERT_EQUAL(s->class[QOS_BE].codel_target_us, 5000);
+    CU_ASSERT_EQUAL(s->class[QOS_BE].hold_ns, 200000000);
+    CU_ASSERT_EQUAL(s->class[QOS_BE].size, 256); /* 250000 bytes in frames of 1526 */
     for (unsigned d = 0; d < QOS_DIRECTIONS; d++)
         for (unsigned dscp = 0; dscp < 64; dscp++)
             CU_ASSERT_EQUAL(m->qos.dscp_maps[s->dscp_map[d]].queue[dscp], QOS_BE);
@@ -254,7 +256,7 @@ static void queue_management(void)
     CU_ASSERT_EQUAL(c[0].codel_interval_us, 40000);
     CU_ASSERT_FALSE(c[0].codel_ecn);
     CU_ASSERT_EQUAL(c[0].codel_active, 16);
-    CU_ASSERT_EQUAL(c[0].hold_ns, 5000000);
+    CU_ASSERT_EQUAL(c[0].hold_ns, 200000000);
     CU_ASSERT_EQUAL(c[QOS_BE].size, 512);
     CU_ASSERT_EQUAL(c[QOS_BE].codel_target_us, 5000);
     CU_ASSERT_EQUAL(c[QOS_BE].codel_interval_us, 100000);
@@ -283,6 +285,36 @@ static void queue_management(void)
     CU_ASSERT_EQUAL(c[QOS_BE].aqm, AQM_CODEL);
     CU_ASSERT_EQUAL(c[QOS_BE].codel_target_us, 5000);
     config_free(m);
+}
+
+/* Best effort has FQ-CoDel unless it says something else; a strict class and librte_sched have tail
+ * drop. */
+static void managed(void)
+{
+    static const struct {
+        const char *scheduler;
+        enum qos_aqm aqm;
+        uint64_t hold_ns;
+    } cases[] = {
+        {"classes = ( { class = \"0\"; } );", AQM_CODEL, 200000000},
+        {"classes = ( { class = \"be\"; } );", AQM_CODEL, 200000000},
+        {"classes = ( { class = \"be\"; queue = \"5ms\"; } );", AQM_CODEL, 5000000},
+        {"classes = ( { class = \"be\"; queue = 64; } );", AQM_CODEL, 0},
+        {"classes = ( { class = \"be\"; aqm = \"none\"; } );", AQM_TAIL, 5000000},
+        {"classes = ( { class = \"be\"; aqm = \"pie\"; } );", AQM_PIE, 5000000},
+        {"classes = ( { class = \"be\"; aqm = \"l4s\"; } );", AQM_L4S, 200000000},
+        {"backend = \"librte_sched\";", AQM_TAIL, 5000000},
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct cfg_model *m = load_good("rate = \"10M\";", cases[i].scheduler);
+        const struct cfg_class *c = m->qos.schedulers[0].class;
+
+        EXPECT(c[QOS_BE].aqm == cases[i].aqm && c[QOS_BE].hold_ns == cases[i].hold_ns, "%s",
+               cases[i].scheduler);
+        EXPECT(c[0].aqm == AQM_TAIL, "%s", cases[i].scheduler);
+        config_free(m);
+    }
 }
 
 /* A DSCP map has a table for each direction; a DSCP that no entry names goes to the default queue.
@@ -416,6 +448,7 @@ static const struct test tests[] = {
     {"directions of a profile", directions_of_a_profile},
     {"queues by time", queues_by_time},
     {"queue management", queue_management},
+    {"queue management that nobody said", managed},
     {"maps", maps},
     {"pipes of subports", pipes_of_subports},
     {"without a scheduler", without_a_scheduler},

@@ -62,7 +62,7 @@ ports = (
 subscribers = ( {{ port = "in"; svlan = 100; cvlan = 200; ipv4 = "10.0.0.1/32"; profile = "one"; }} );
 qos = {{
     profiles = {{ one = {{ rate = "{RATE / 1e6:.0f}M"; burst = "{BUCKET}"; }}; }};
-    schedulers = {{ s = {{ ports = "in"; classes = ( {{ class = "be"; queue = {QUEUE}; }} ); }}; }};
+    schedulers = {{ s = {{ ports = "in"; classes = ( {{ class = "be"; queue = {QUEUE}; aqm = "none"; }} ); }}; }};
 }};
 tasks = (
     {{ name = "classify"; type = "classify"; from = "in"; scheduler = "s"; to = "qos"; }},
