@@ -109,6 +109,9 @@ class FakeTelemetry:
         number = int(command.rsplit(",", 1)[1])
         return [self.names.get(number, f"cpe0 1.{number}")]
 
+    def labels(self, group, numbers):
+        return [f"label {n}" for n in numbers]
+
     def top(self, group, keys, key):
         first = {"bps": 0, "drop_pps": 25, "sojourn_ns": 50, "error_ppm": 75}[key]
         return 1000, [(n, self.names.get(n, f"cpe0 1.{n}"), self.row(n)) for n in range(first, first + 25)]
@@ -143,7 +146,7 @@ def test_who_stands_out_has_an_hour_before_anybody_asks(clock):
     found = w.subscriber(60)
     assert known(found["hour"]["up_bps"]) == [80] * 30 + [90]
     assert known(found["hour"]["up_sojourn_ns"]) == [60] * 31
-    assert (found["id"], found["name"], found["figures"]["up_rate"], found["drops"]) == (61, "cpe0 1.60", 1000, True)
+    assert (found["id"], found["name"], found["label"], found["figures"]["up_rate"], found["drops"]) == (61, "cpe0 1.60", "label 60", 1000, True)
     assert found["limited"] == {"up": True, "down": False}
     assert known(w.subscriber(500)["hour"]["up_bps"]) == [90]
 

@@ -93,7 +93,7 @@ class Watch:
             recent = [(at - now, values) for at, values in known.recent if now - at <= RECENT]
             f = known.figures
             limited = {way: at_limit(f[f"{way}_bps"], f[f"{way}_rate"], f[f"{way}_shaped_ppm"], f.get(f"{way}_drop_pps", 0)) for way in WAYS}
-            return {"id": number + 1, "name": known.name, "figures": f, "limited": limited, "drops": "up_drops" in self.keys, "period": self.interval,
+            return {"id": number + 1, "name": known.name, "label": self.telemetry.labels("subscriber", [number])[0], "figures": f, "limited": limited, "drops": "up_drops" in self.keys, "period": self.interval,
                     "recent": {"seconds": [round(at, 2) for at, _ in recent],
                                **{key: [values[i] for _, values in recent] for i, key in enumerate(known.hour)}},
                     "hour": {"step": STEP, **{key: curve.values(now) for key, curve in known.hour.items()}}}

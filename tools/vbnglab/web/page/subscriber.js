@@ -32,8 +32,8 @@ const COLUMNS = [{ title: "", cell: r => r.words }, ...WAYS.map(way => ({ title:
 
 function show(s) {
   period = s.period;
-  say(byId("name"), `${s.name} (id ${s.id})`);
-  document.title = `${s.name} · subscriber`;
+  say(byId("name"), `${s.label ? `${s.label}, ` : ""}${s.name} (id ${s.id})`);
+  document.title = `${s.label || s.name} · subscriber`;
   const f = s.figures;
   byId("totals").replaceChildren(...WAYS.flatMap(way => html("div", {}, html("dt", {}, way),
     html("dd", { class: s.limited[way] ? "warn" : "" }, `${si(f[`${way}_bps`], "bit/s")}${s.limited[way] ? ", at the limit" : ""}`))));
