@@ -287,7 +287,7 @@ def test_capture_to_standard_output(gateway, ctl, top):
                           capture_output=True, timeout=limit(60))  # fmt: skip
     kinds = blocks(done.stdout)
     assert done.returncode == 0 and kinds[0] == SECTION and kinds.count(PACKET) == 50 and kinds[-1] == STATISTICS, done.stderr
-    assert b"50 packets" in done.stderr and b"(packets)" in done.stderr
+    assert b"standard output: 50 packets" in done.stderr and b"(packets)" in done.stderr
     status, out, err = ctl("--json", "show", "capture")
     state = json.loads(out)
     is_valid(state, "capture")

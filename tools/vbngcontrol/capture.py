@@ -37,7 +37,7 @@ def _tell(args, state, to):
     if args.json:
         show_json(state)
     else:
-        print(f"{state['path']}: {state['packets']} packets, {state['bytes']} bytes in {state['seconds']:.1f} s ({state['ended_by']})", file=to)
+        print(f"{state['path'] or 'standard output'}: {state['packets']} packets, {state['bytes']} bytes in {state['seconds']:.1f} s ({state['ended_by']})", file=to)
     if state["lost"]:
         print(f"vbngctl: {state['lost']} of {state['taken']} packets found no room in the capture", file=sys.stderr)
 
