@@ -169,16 +169,29 @@ static bool pipe_error(struct shaper *s, uint32_t pipe, uint64_t interval, doubl
     return true;
 }
 
+/* A counter modulo 2^32, which has counted on since it was so much. */
+static uint64_t widened(uint64_t was, uint32_t now)
+{
+    return was + (uint32_t)(now - (uint32_t)was);
+}
+
+uint64_t shaper_packets(const struct shaper *s, uint32_t pipe)
+{
+    const struct sched_pipe_counters *n = sched_pipe_counters(s->q->sched, pipe);
+
+    return widened(s->sample[pipe].packets, __atomic_load_n(&n->packets, __ATOMIC_RELAXED));
+}
+
 static void sample_pipe(struct shaper *s, uint32_t pipe, double seconds)
 {
-    const uint64_t *drops = sched_pipe_drops(s->q->sched, pipe);
+    const struct sched_pipe_counters *n = sched_pipe_counters(s->q->sched, pipe);
     const struct qos_pipe *p = &s->q->pipe[pipe];
     struct pipe_sample was = s->sample[pipe], *now = &s->sample[pipe];
 
     *now = (struct pipe_sample){
-        .bytes = __atomic_load_n(&p->bytes, __ATOMIC_RELAXED),
-        .packets = __atomic_load_n(&p->packets, __ATOMIC_RELAXED),
-        .drops = drops != NULL ? __atomic_load_n(drops, __ATOMIC_RELAXED) : 0,
+        .bytes = __atomic_load_n(&n->bytes, __ATOMIC_RELAXED),
+        .packets = shaper_packets(s, pipe),
+        .drops = widened(was.drops, __atomic_load_n(&n->dropped, __ATOMIC_RELAXED)),
         .sojourn_ns = (uint32_t)fmin(1e9 * qos_sojourn(s->q, p), UINT32_MAX),
         .profile = __atomic_load_n(&p->profile, __ATOMIC_RELAXED),
     };
@@ -243,10 +256,15 @@ void control_sample(struct control *c)
     for (unsigned i = 0; i < c->n_shapers; i++) {
         struct shaper *s = &c->shaper[i];
 
+        struct hist times;
+
         sample_errors(c, s, interval);
-        hist_since(&s->q->lag, &s->lag_before, &s->lag);
-        for (unsigned k = 0; k < QOS_CLASSES; k++)
-            hist_since(&s->q->sojourn[k], &s->sojourn_before[k], &s->sojourn[k]);
+        qos_lag(s->q, &times);
+        hist_since(&times, &s->lag_before, &s->lag);
+        for (unsigned k = 0; k < QOS_CLASSES; k++) {
+            qos_sojourn_times(s->q, k, &times);
+            hist_since(&times, &s->sojourn_before[k], &s->sojourn[k]);
+        }
     }
 }
 

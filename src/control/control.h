@@ -11,7 +11,7 @@
 #include "control/ids.h"
 #include "engine/engine.h"
 #include "tables/tables.h"
-#include "tasks/qos.h"
+#include "tasks/qos/qos.h"
 
 /**
  * The shaping error of an interval: delivered / configured rate - 1, of the subscribers that were
@@ -102,6 +102,9 @@ void control_free(struct control *c);
 
 /** End an interval of samples and begin the next. Reads one cache line of each subscriber. */
 void control_sample(struct control *c);
+
+/** Packets that a pipe has sent since the start. */
+uint64_t shaper_packets(const struct shaper *s, uint32_t pipe);
 
 /** The pipe of a subscriber (id from 1) in a shaper, or NULL where the shaper does not serve him.
  */

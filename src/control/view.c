@@ -25,9 +25,14 @@ static json_t *sojourn_json(const struct qos *q)
 {
     json_t *all = json_object();
 
-    for (unsigned k = 0; k < QOS_CLASSES; k++)
-        if (q->shape->class[k].size > 0)
-            json_object_set_new(all, class_name(k), hist_json(q, &q->sojourn[k]));
+    for (unsigned k = 0; k < QOS_CLASSES; k++) {
+        struct hist times;
+
+        if (q->shape->class[k].size == 0)
+            continue;
+        qos_sojourn_times(q, k, &times);
+        json_object_set_new(all, class_name(k), hist_json(q, &times));
+    }
     return all;
 }
 
@@ -86,16 +91,15 @@ static json_t *subport_json(const struct shaper *s, unsigned i)
 {
     const struct qos *q = s->q;
     uint32_t first = i * q->shape->pipes_per_subport, subscribers = 0;
-    uint64_t packets = 0, bytes = 0;
+    struct sched_class sum = {0};
 
-    for (uint32_t p = first; p < first + q->shape->pipes_per_subport; p++) {
+    for (uint32_t p = first; p < first + q->shape->pipes_per_subport; p++)
         subscribers += s->subscriber[p] != 0;
-        packets += __atomic_load_n(&q->pipe[p].packets, __ATOMIC_RELAXED);
-        bytes += __atomic_load_n(&q->pipe[p].bytes, __ATOMIC_RELAXED);
-    }
+    for (unsigned k = 0; k < QOS_CLASSES; k++)
+        class_add(&sum, sched_class(q->sched, i, k));
     return json_pack("{s:s, s:I, s:i, s:I, s:I, s:o}", "name", q->shape->subports[i].name, "rate",
                      (json_int_t)s->subport_rate[i], "subscribers", (int)subscribers, "packets",
-                     (json_int_t)packets, "bytes", (json_int_t)bytes, "classes",
+                     (json_int_t)sum.sent, "bytes", (json_int_t)sum.bytes, "classes",
                      classes_json(q, i, i + 1));
 }
 
@@ -103,14 +107,16 @@ static json_t *shaper_json(const struct shaper *s)
 {
     const struct qos *q = s->q;
     json_t *subports = json_array();
+    struct hist lag;
 
+    qos_lag(q, &lag);
     for (unsigned i = 0; i < q->shape->n_subports; i++)
         json_array_append_new(subports, subport_json(s, i));
     return json_pack("{s:s, s:s, s:s, s:I, s:f, s:o, s:o, s:o, s:o, s:o}", "task",
                      s->task->cfg->name, "scheduler", q->shape->name, "direction",
                      direction_name(q->direction), "held", (json_int_t)task_held(s->task), "lost",
                      (double)sched_lost_cycles(q->sched) / (double)q->tsc_hz, "lag",
-                     hist_json(q, &q->lag), "sojourn", sojourn_json(q), "shaping",
+                     hist_json(q, &lag), "sojourn", sojourn_json(q), "shaping",
                      error_json(&s->error), "classes", classes_json(q, 0, q->shape->n_subports),
                      "subports", subports);
 }
@@ -178,10 +184,14 @@ void show_qos_text(const struct control *c, FILE *to, bool whole)
             "max", "limited", "median", "worst error");
     for (unsigned i = 0; i < c->n_shapers; i++) {
         const struct shaper *s = &c->shaper[i];
+        struct hist lag, sojourn[QOS_CLASSES];
 
-        print_lag(s, whole ? &s->q->lag : &s->lag, to);
+        qos_lag(s->q, &lag);
+        for (unsigned k = 0; k < QOS_CLASSES; k++)
+            qos_sojourn_times(s->q, k, &sojourn[k]);
+        print_lag(s, whole ? &lag : &s->lag, to);
         print_error(c, &s->error, to);
-        print_sojourn(s, whole ? s->q->sojourn : s->sojourn, to);
+        print_sojourn(s, whole ? sojourn : s->sojourn, to);
     }
     fflush(to);
 }
@@ -299,10 +309,12 @@ static void row_of_shaper(const struct shaper *s, const struct qos_pipe *p, FILE
     const struct cfg_profile *profile =
         &s->q->cfg->profiles[__atomic_load_n(&p->profile, __ATOMIC_RELAXED)];
     const struct sched_queue_counters *n = counters_of(s, p);
+    uint32_t pipe = (uint32_t)(p - s->q->pipe);
+    const struct sched_pipe_counters *sent = sched_pipe_counters(s->q->sched, pipe);
 
     fprintf(to, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.1f", profile->shape[s->q->direction].rate,
-            __atomic_load_n(&p->bytes, __ATOMIC_RELAXED),
-            __atomic_load_n(&p->packets, __ATOMIC_RELAXED), qos_sojourn(s->q, p) * 1e6);
+            __atomic_load_n(&sent->bytes, __ATOMIC_RELAXED), shaper_packets(s, pipe),
+            qos_sojourn(s->q, p) * 1e6);
     for (unsigned k = 0; k < s->n_queues; k++)
         fprintf(to, ",%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64, n[k].depth, n[k].packets, n[k].tail,
                 n[k].aqm);
@@ -394,13 +406,15 @@ static json_t *shaped_json(const struct shaper *s, const struct qos_pipe *p)
 {
     const struct cfg_profile *profile =
         &s->q->cfg->profiles[__atomic_load_n(&p->profile, __ATOMIC_RELAXED)];
+    uint32_t pipe = (uint32_t)(p - s->q->pipe);
+    const struct sched_pipe_counters *sent = sched_pipe_counters(s->q->sched, pipe);
 
     return json_pack("{s:s, s:s, s:I, s:I, s:I, s:f, s:o}", "task", s->task->cfg->name, "direction",
                      direction_name(s->q->direction), "rate",
                      (json_int_t)profile->shape[s->q->direction].rate, "bytes",
-                     (json_int_t)__atomic_load_n(&p->bytes, __ATOMIC_RELAXED), "packets",
-                     (json_int_t)__atomic_load_n(&p->packets, __ATOMIC_RELAXED), "sojourn",
-                     qos_sojourn(s->q, p), "queues", queues_json(s, p));
+                     (json_int_t)__atomic_load_n(&sent->bytes, __ATOMIC_RELAXED), "packets",
+                     (json_int_t)shaper_packets(s, pipe), "sojourn", qos_sojourn(s->q, p), "queues",
+                     queues_json(s, p));
 }
 
 json_t *identity_json(const struct control *c, uint32_t id)

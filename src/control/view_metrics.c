@@ -220,7 +220,7 @@ static const struct metric *subscriber_rows(const struct control *c)
 
     memcpy(rows, subscriber_metrics, sizeof(rows));
     for (unsigned i = 0; i < c->n_shapers; i++)
-        if (sched_pipe_drops(c->shaper[i].q->sched, 0) == NULL)
+        if (!sched_knows_drops(c->shaper[i].q->sched))
             n = RTE_DIM(rows) - 1 - DROP_ROWS;
     rows[n] = (struct metric){NULL};
     return rows;

@@ -9,7 +9,7 @@
 #include "explain/walker.h"
 #include "packet/bytes.h"
 #include "packet/qinq.h"
-#include "tasks/qos.h"
+#include "tasks/qos/qos.h"
 
 #define DESTINATION_AT 30 /* of the IPv4 packet in an untagged frame */
 

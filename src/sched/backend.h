@@ -64,8 +64,7 @@ struct sched_backend {
     struct sched_drops (*drops)(const struct sched *s);
     int (*read_queue)(struct sched *s, uint32_t pipe, unsigned queue,
                       struct sched_queue_counters *add);
-    /** NULL: the backend does not count drops by pipe. */
-    const uint64_t *(*pipe_drops)(const struct sched *s, uint32_t pipe);
+    bool knows_drops; /* by pipe */
 
     /* Of parameters alone; callable before EAL starts. */
 
@@ -92,10 +91,13 @@ static inline const struct sched_backend *sched_backend_of(const struct cfg_sche
 /** The state that all backends have; it comes first in theirs. */
 struct sched {
     const struct sched_backend *backend;
-    uint64_t accepted, sent; /* packets; written by the thread that schedules, read by anyone */
+    uint64_t accepted, left; /* packets; written by the thread that schedules, read by anyone */
     uint64_t lost;           /* TSC cycles; likewise */
     uint64_t bytes;
     struct sched_class *class; /* [subport * QOS_CLASSES + class] */
+    /* of pipe 0: the backend's own, or an array */
+    struct sched_pipe_counters *pipe_counters;
+    size_t pipe_stride; /* bytes from one pipe's to the next; 0: it is an array */
 };
 
 /** The counters of the class to which a queue (0..15) of a subport belongs. */
@@ -114,7 +116,14 @@ static inline void sched_count_accepted(struct sched *s, uint32_t n)
 /** Account for packets that have left. */
 static inline void sched_count_sent(struct sched *s, uint32_t n)
 {
-    __atomic_store_n(&s->sent, s->sent + n, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->left, s->left + n, __ATOMIC_RELAXED);
+}
+
+/** Account for a packet, of bytes with overhead, that has left a pipe. */
+static inline void sched_count_pipe(struct sched_pipe_counters *s, uint32_t bytes)
+{
+    __atomic_store_n(&s->packets, s->packets + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->bytes, s->bytes + bytes, __ATOMIC_RELAXED);
 }
 
 /** Account for time (TSC cycles) for which nobody got credits. */

@@ -249,5 +249,9 @@ uint64_t qos_sched_bytes(const struct cfg_scheduler *s, unsigned max_profiles)
     uint64_t own = sched_backend_of(s)->bytes(s, max_profiles);
     uint64_t counters = (uint64_t)s->n_subports * QOS_CLASSES * sizeof(struct sched_class);
 
+    if (s->backend == QOS_LIBRTE_SCHED) /* the wheel's are in its own memory */
+        counters +=
+            (uint64_t)s->n_subports * s->pipes_per_subport * sizeof(struct sched_pipe_counters) +
+            SCHED_MALLOC_BYTES;
     return own != 0 ? own + counters + SCHED_MALLOC_BYTES : 0;
 }

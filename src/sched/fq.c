@@ -82,7 +82,7 @@ static struct fq *state_of(const struct wheel *w, const struct wheel_queue *q)
 /* Take a state from its queue, which holds one packet at most. */
 static void detach(struct wheel *w, struct fq *f)
 {
-    struct wheel_queue *q = &w->queue[f->owner % QOS_QUEUES][f->owner / QOS_QUEUES];
+    struct wheel_queue *q = wheel_queue_of(w, f->owner / QOS_QUEUES, f->owner % QOS_QUEUES);
 
     q->tail = wheel_word(wheel_mbuf(q->head), wheel_number(q->tail));
     f->owner = FQ_NOBODY;
@@ -156,7 +156,7 @@ static struct rte_mbuf *pop(const struct wheel *w, struct fq *f, struct fq_flow 
 {
     flow->bytes -= wheel_number(flow->packets.head) + w->overhead;
     f->packets--;
-    return chain_take(&flow->packets);
+    return chain_take(&flow->packets, f->owner);
 }
 
 /* Put a packet into its flow. */
@@ -180,21 +180,19 @@ static void sort_in(struct wheel *w, struct fq *f, struct rte_mbuf *m)
  * Returns NULL if there is no state. */
 static struct fq *attach(struct wheel *w, struct wheel_queue *q, uint32_t owner)
 {
-    struct rte_mbuf *first = wheel_mbuf(q->head), *m = first, *next = NULL;
     uint32_t n = wheel_number(q->tail);
     struct fq *f = take_state(w, owner);
+    uint64_t word = q->head, next;
 
     if (f == NULL)
         return NULL;
-    if (n > 1)
-        next = first->next;
-    for (uint32_t left = n; left > 1; left--) {
-        m->next = NULL;
-        m->tx_offload = 0;
-        m = next;
-        next = left > 2 ? m->next : NULL;
-        sort_in(w, f, m);
+    for (uint32_t left = n; left > 1; left--, word = next) {
+        next = chain_unlink(word, owner);
+        if (left < n)
+            sort_in(w, f, wheel_mbuf(word));
     }
+    if (n > 1)
+        sort_in(w, f, wheel_mbuf(word));
     q->tail = ((uint64_t)(f - w->fq) << 1 | 1) | (uint64_t)n << 48;
     return f;
 }
@@ -210,7 +208,7 @@ bool fq_put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q)
     } else {
         c = &w->profile[w->pipe[path / QOS_QUEUES].profile].codel[qos_class_of(path % QOS_QUEUES)];
         if (likely(packets < c->short_packets &&
-                   (uint32_t)q->load + m->pkt_len + w->overhead <= c->short_bytes))
+                   wheel_load(w, q) + m->pkt_len + w->overhead <= c->short_bytes))
             return false;
         f = packets <= MOST_SORTED ? attach(w, q, path) : NULL;
     }
@@ -238,14 +236,14 @@ static struct fq_flow *fattest(struct fq *f)
 
 bool fq_make_room(struct wheel *w, uint32_t pipe, unsigned queue, uint32_t load)
 {
-    struct wheel_queue *q = &w->queue[queue][pipe];
+    struct wheel_queue *q = wheel_queue_of(w, pipe, queue);
     uint32_t room = w->profile[w->pipe[pipe].profile].room[queue];
     struct fq *f;
 
     if (!has_state(q) || load > room)
         return false;
     f = state_of(w, q);
-    while (wheel_number(q->tail) >= w->size[queue] || (uint32_t)q->load + load > room) {
+    while (wheel_number(q->tail) >= w->size[queue] || wheel_load(w, q) + load > room) {
         if (f->packets == 0)
             return false;
         wheel_lose(w, pop(w, f, fattest(f)), q, TAIL);
@@ -373,7 +371,7 @@ static struct fq_flow *choose(struct fq *f, int32_t quantum)
 
 void fq_next(struct wheel *w, uint32_t pipe, unsigned queue)
 {
-    struct wheel_queue *q = &w->queue[queue][pipe];
+    struct wheel_queue *q = wheel_queue_of(w, pipe, queue);
     const struct wheel_profile *p = &w->profile[w->pipe[pipe].profile];
     struct fq_flow *flow;
     struct rte_mbuf *m;
@@ -386,6 +384,7 @@ void fq_next(struct wheel *w, uint32_t pipe, unsigned queue)
     m = codel(w, f, flow, &p->codel[qos_class_of(queue)], q);
     flow->deficit -= (int32_t)(m->pkt_len + w->overhead);
     q->head = wheel_word(m, m->pkt_len);
+    q->load -= m->pkt_len + w->overhead;
     if (f->packets == 0)
         set_idle(w, f);
 }
@@ -414,13 +413,12 @@ void fq_fetch_packets(const struct wheel *w, struct wheel_queue *const *q, uint3
         if (chain_packets(&flow->packets) == 0)
             continue;
         rte_prefetch0_write(wheel_mbuf(flow->packets.head));
-        rte_prefetch0_write(&wheel_mbuf(flow->packets.head)->next);
     }
 }
 
 void fq_clear(struct wheel *w, uint32_t pipe, unsigned queue)
 {
-    struct wheel_queue *q = &w->queue[queue][pipe];
+    struct wheel_queue *q = wheel_queue_of(w, pipe, queue);
     struct fq *f;
 
     if (!has_state(q))

@@ -51,7 +51,7 @@ static uint32_t delay_of(const struct wheel *w, const struct l4s *s)
 
     for (unsigned i = 0; i < L4S_SIDES; i++)
         if (chain_packets(&s->chain[i]) > 0)
-            delay = RTE_MAX(delay, sched_age(wheel_mbuf(s->chain[i].head), w->now));
+            delay = RTE_MAX(delay, chain_age(&s->chain[i], w->now));
     return delay;
 }
 
@@ -146,7 +146,7 @@ static bool drops(struct wheel *w, const struct l4s_config *c, struct l4s *s, en
 
 void l4s_next(struct wheel *w, uint32_t pipe, unsigned queue)
 {
-    struct wheel_queue *q = &w->queue[queue][pipe];
+    struct wheel_queue *q = wheel_queue_of(w, pipe, queue);
     unsigned class = qos_class_of(queue);
     uint32_t late = w->profile[w->pipe[pipe].profile].l4s[class].step;
     struct l4s *s = state_of(w, pipe, queue);
@@ -155,13 +155,14 @@ void l4s_next(struct wheel *w, uint32_t pipe, unsigned queue)
     for (unsigned n = 0;; n++) {
         enum l4s_side side = choose(s, (uint32_t)w->frame);
 
-        m = chain_take(&s->chain[side]);
+        m = chain_take(&s->chain[side], pipe * QOS_QUEUES + queue);
         if (!drops(w, &w->l4s_config[class], s, side, m, late) || n == MOST_DROPPED ||
             wheel_number(q->tail) == 1) /* a pipe that is served has a packet */
             break;
         wheel_lose(w, m, q, L4S);
     }
     q->head = wheel_word(m, m->pkt_len);
+    q->load -= m->pkt_len + w->overhead;
 }
 
 void l4s_fetch_states(const struct wheel *w, struct wheel_queue *const *q, uint32_t n)
@@ -178,10 +179,10 @@ void l4s_fetch_states(const struct wheel *w, struct wheel_queue *const *q, uint3
 
 void l4s_clear(struct wheel *w, uint32_t pipe, unsigned queue)
 {
-    struct wheel_queue *q = &w->queue[queue][pipe];
+    struct wheel_queue *q = wheel_queue_of(w, pipe, queue);
     struct l4s *s = state_of(w, pipe, queue);
 
     for (unsigned i = 0; i < L4S_SIDES; i++)
         for (; chain_packets(&s->chain[i]) > 0; q->tail -= UINT64_C(1) << 48)
-            rte_pktmbuf_free(chain_take(&s->chain[i]));
+            rte_pktmbuf_free(chain_take(&s->chain[i], pipe * QOS_QUEUES + queue));
 }

@@ -169,12 +169,13 @@ static uint32_t librte_dequeue(struct sched *base, uint64_t now, struct rte_mbuf
     uint32_t got = (uint32_t)rte_sched_port_dequeue(s->port, m, n);
 
     for (uint32_t i = 0; i < got; i++) {
-        struct sched_class *k =
-            sched_class_of(base, subport_of(s, m[i]), m[i]->hash.sched.queue_id % QOS_QUEUES);
+        uint32_t path = m[i]->hash.sched.queue_id, own = m[i]->pkt_len + s->overhead;
+        struct sched_class *k = sched_class_of(base, subport_of(s, m[i]), path % QOS_QUEUES);
 
         k->sent++;
-        k->bytes += m[i]->pkt_len + s->overhead;
-        bytes += m[i]->pkt_len + s->overhead;
+        k->bytes += own;
+        bytes += own;
+        sched_count_pipe(&base->pipe_counters[path / QOS_QUEUES], own);
     }
     s->free_at += (bytes * s->cycles_per_byte) >> 20;
     sched_count_sent(base, got);

@@ -66,16 +66,23 @@ uint64_t sched_heap_bytes(int socket)
                : 0;
 }
 
-/* Make the counters of all classes of all subports. Returns 0 or -ENOMEM. */
-static int count_classes(struct sched *s, const struct sched_config *config)
+/* Make the counters of all classes of all subports, and those of pipes where the backend has none.
+ * Returns 0 or -ENOMEM. */
+static int make_counters(struct sched *s, const struct sched_config *config)
 {
     uint64_t before = sched_heap_bytes(config->socket);
+    const struct cfg_scheduler *shape = config->shape;
 
-    s->class = rte_zmalloc_socket(
-        "sched", (size_t)config->shape->n_subports * QOS_CLASSES * sizeof(s->class[0]),
-        RTE_CACHE_LINE_SIZE, config->socket);
+    s->class =
+        rte_zmalloc_socket("sched", (size_t)shape->n_subports * QOS_CLASSES * sizeof(s->class[0]),
+                           RTE_CACHE_LINE_SIZE, config->socket);
+    if (s->pipe_counters == NULL)
+        s->pipe_counters = rte_zmalloc_socket("sched",
+                                              (size_t)shape->n_subports * shape->pipes_per_subport *
+                                                  sizeof(s->pipe_counters[0]),
+                                              RTE_CACHE_LINE_SIZE, config->socket);
     s->bytes += sched_heap_bytes(config->socket) - before;
-    return s->class != NULL ? 0 : -ENOMEM;
+    return s->class != NULL && s->pipe_counters != NULL ? 0 : -ENOMEM;
 }
 
 struct sched *sched_create(const struct sched_config *config)
@@ -87,7 +94,7 @@ struct sched *sched_create(const struct sched_config *config)
     if (s == NULL)
         return NULL;
     s->backend = backend;
-    if (count_classes(s, config) != 0) {
+    if (make_counters(s, config) != 0) {
         log_error("scheduler %s: no memory", config->name);
         sched_free(s);
         return NULL;
@@ -100,6 +107,8 @@ void sched_free(struct sched *s)
     if (s == NULL)
         return;
     rte_free(s->class);
+    if (s->pipe_stride == 0)
+        rte_free(s->pipe_counters);
     s->backend->free(s);
 }
 
@@ -140,10 +149,10 @@ int sched_set_subport_rate(struct sched *s, uint32_t subport, uint64_t rate)
 
 uint64_t sched_held(const struct sched *s)
 {
-    uint64_t sent = __atomic_load_n(&s->sent, __ATOMIC_RELAXED);
+    uint64_t left = __atomic_load_n(&s->left, __ATOMIC_RELAXED);
     uint64_t accepted = __atomic_load_n(&s->accepted, __ATOMIC_RELAXED);
 
-    return accepted > sent ? accepted - sent : 0;
+    return accepted > left ? accepted - left : 0;
 }
 
 struct sched_drops sched_drops(const struct sched *s)
@@ -156,9 +165,16 @@ const struct sched_class *sched_class(const struct sched *s, uint32_t subport, u
     return &s->class[subport * QOS_CLASSES + class];
 }
 
-const uint64_t *sched_pipe_drops(const struct sched *s, uint32_t pipe)
+const struct sched_pipe_counters *sched_pipe_counters(const struct sched *s, uint32_t pipe)
 {
-    return s->backend->pipe_drops != NULL ? s->backend->pipe_drops(s, pipe) : NULL;
+    size_t stride = s->pipe_stride != 0 ? s->pipe_stride : sizeof(s->pipe_counters[0]);
+
+    return (const struct sched_pipe_counters *)((const char *)s->pipe_counters + pipe * stride);
+}
+
+bool sched_knows_drops(const struct sched *s)
+{
+    return s->backend->knows_drops;
 }
 
 int sched_read_queue(struct sched *s, uint32_t pipe, unsigned queue,

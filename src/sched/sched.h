@@ -5,10 +5,11 @@
  * written against it. One of two backends does the work, as the parameters say: the wheel (wheel.h)
  * or DPDK's librte_sched (librte_sched.h).
  *
- * One thread makes all calls; only sched_held(), sched_class(), sched_pipe_drops(),
+ * One thread makes all calls; only sched_held(), sched_class(), sched_pipe_counters(),
  * sched_lost_cycles() and sched_bytes() may be called by others.
  *
- * An mbuf is of one segment. While it is queued, the scheduler owns its next and tx_offload.
+ * An mbuf is of one segment. While it is queued, the scheduler owns its hash, pkt_len, next and
+ * tx_offload; it leaves as it came, but for its color: enum sched_limited.
  *
  * A packet names its queue in m->hash.sched.queue_id: pipe * 16 + queue, where pipe counts through
  * all subports (subport * pipes_per_subport + pipe within it). Where the queue has PIE, FQ-CoDel
@@ -19,6 +20,7 @@
 #define SCHED_SCHED_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_mbuf.h>
@@ -34,6 +36,22 @@ struct sched_config {
     const struct cfg_profile *profiles; /* all that a pipe may be given */
     unsigned n_profiles;
     unsigned max_profiles; /* room for profiles that are added later */
+};
+
+/** Has a packet that leaves been held back by its pipe's rate, or by a class's? The wheel says so
+ * in hash.sched.color. librte_sched does not. */
+enum sched_limited {
+    SCHED_PROMPT,        /* the pipe has had credit ever since it was empty */
+    SCHED_LIMITED,       /* it has lacked credit */
+    SCHED_LIMITED_FIRST, /* likewise; the first packet for which it did */
+};
+
+/** What a pipe has counted since the start; packets modulo 2^32, which a reader makes whole who
+ * comes at least once in some seconds. */
+struct sched_pipe_counters {
+    uint64_t bytes;   /* sent, with the scheduler's overhead */
+    uint32_t packets; /* sent */
+    uint32_t dropped; /* packets; sched_knows_drops() */
 };
 
 /** What a queue has counted since it was last read. */
@@ -124,9 +142,11 @@ struct sched_drops sched_drops(const struct sched *s);
 /** The counters of a class (0..QOS_CLASSES - 1) of a subport. Both must exist. */
 const struct sched_class *sched_class(const struct sched *s, uint32_t subport, unsigned class);
 
-/** Packets of a pipe that were dropped since the start, to be read with a relaxed load. NULL where
- * the backend does not count them by pipe (librte_sched). */
-const uint64_t *sched_pipe_drops(const struct sched *s, uint32_t pipe);
+/** The counters of a pipe, to be read with relaxed loads. */
+const struct sched_pipe_counters *sched_pipe_counters(const struct sched *s, uint32_t pipe);
+
+/** Does the backend count dropped packets by pipe? librte_sched does not. */
+bool sched_knows_drops(const struct sched *s);
 
 /** Add what a queue (0..15) of a pipe has counted since it was last read to add, and set its depth.
  * Returns 0 or -EINVAL. */

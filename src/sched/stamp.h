@@ -4,7 +4,10 @@
 #ifndef SCHED_STAMP_H
 #define SCHED_STAMP_H
 
+#include <assert.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <rte_mbuf.h>
 
@@ -24,21 +27,46 @@ static inline void sched_stamp(struct rte_mbuf *m, uint32_t stamp)
     m->hash.sched.reserved = (uint16_t)(stamp >> 8);
 }
 
-/** The units from a packet's stamp to a TSC, modulo SCHED_STAMP_MASK + 1. */
-static inline uint32_t sched_waited(const struct rte_mbuf *m, uint64_t tsc)
+/** What stands beside the path in hash.sched: stamp and color. */
+static inline uint32_t sched_beside(const struct rte_mbuf *m)
 {
-    uint32_t stamp = m->hash.sched.traffic_class | (uint32_t)m->hash.sched.reserved << 8;
+    uint32_t beside;
+
+    memcpy(&beside, &m->hash.sched.traffic_class, sizeof(beside));
+    return beside;
+}
+
+static_assert(offsetof(struct rte_mbuf_sched, traffic_class) == 4 &&
+                  offsetof(struct rte_mbuf_sched, reserved) == 6,
+              "half a word");
+
+/** The units from the stamp in beside (sched_beside()) to a TSC, modulo SCHED_STAMP_MASK + 1. */
+static inline uint32_t sched_waited_since(uint32_t beside, uint64_t tsc)
+{
+    uint32_t stamp = (beside & 0xff) | beside >> 16 << 8;
 
     return (sched_stamp_of(tsc) - stamp) & SCHED_STAMP_MASK;
 }
 
-/** As sched_waited(), up to half of what a stamp lasts; 0 for a packet that is stamped after that
- * TSC: it came since the last dequeue, whose time that is. */
-static inline uint32_t sched_age(const struct rte_mbuf *m, uint64_t tsc)
+/** The units from a packet's stamp to a TSC, modulo SCHED_STAMP_MASK + 1. */
+static inline uint32_t sched_waited(const struct rte_mbuf *m, uint64_t tsc)
 {
-    uint32_t waited = sched_waited(m, tsc);
+    return sched_waited_since(sched_beside(m), tsc);
+}
+
+/** As sched_waited_since(), up to half of what a stamp lasts; 0 for a packet that is stamped after
+ * that TSC: it came since the last dequeue, whose time that is. */
+static inline uint32_t sched_age_since(uint32_t beside, uint64_t tsc)
+{
+    uint32_t waited = sched_waited_since(beside, tsc);
 
     return waited <= SCHED_STAMP_MASK / 2 ? waited : 0;
+}
+
+/** As sched_age_since(), of a packet that is not linked behind another. */
+static inline uint32_t sched_age(const struct rte_mbuf *m, uint64_t tsc)
+{
+    return sched_age_since(sched_beside(m), tsc);
 }
 
 #endif

@@ -25,69 +25,9 @@ static void check_rate(struct findings *l, uint64_t clock, uint64_t rate)
         FIND_ERROR(l, QOS_RATE_TOO_LOW, .wanted = rate, .achieved = MIN_RATE);
 }
 
-/* Where the arrays of a wheel stand: offsets in its memory. Only queues and classes that are used
- * have one. */
-struct layout {
-    unsigned queues, classes, aqm_queues; /* of a pipe */
-    unsigned aqm_size;                    /* bytes for each of aqm_queues */
-    uint64_t pipe, queue, drops, aqm, fq, fq_busy, cap, ring, subport, profile, total;
-};
-
-/* Give n entries their place at the end, and round up to a line. */
-static uint64_t place(uint64_t *end, uint64_t n, uint64_t size)
-{
-    uint64_t at = *end;
-
-    *end += RTE_ALIGN_CEIL(n * size, RTE_CACHE_LINE_SIZE);
-    return at;
-}
-
-/* Bytes that a discipline keeps of each queue. */
-static unsigned aqm_bytes(enum qos_aqm aqm)
-{
-    static const unsigned bytes[] = {[AQM_RED] = sizeof(struct rte_red),
-                                     [AQM_PIE] = sizeof(struct pie),
-                                     [AQM_CODEL] = 0, /* its states are in a pool */
-                                     [AQM_L4S] = sizeof(struct l4s)};
-
-    return bytes[aqm];
-}
-
-static struct layout layout_of(const struct cfg_scheduler *s, unsigned max_profiles)
-{
-    uint64_t pipes = (uint64_t)s->n_subports * s->pipes_per_subport, end = sizeof(struct wheel);
-    struct layout l = {0};
-
-    for (unsigned c = 0; c < QOS_CLASSES; c++) {
-        unsigned queues = c == QOS_BE ? QOS_BE_QUEUES : 1;
-        unsigned aqm = aqm_bytes(s->class[c].aqm);
-
-        if (!qos_class_used(s, c))
-            continue;
-        l.classes++;
-        l.queues += queues;
-        if (aqm == 0)
-            continue;
-        l.aqm_queues += queues;
-        l.aqm_size = RTE_MAX(l.aqm_size, aqm);
-    }
-    l.pipe = place(&end, pipes, sizeof(struct wheel_pipe));
-    l.queue = place(&end, pipes * l.queues, sizeof(struct wheel_queue));
-    l.drops = place(&end, pipes * (l.queues + (l.queues < QOS_QUEUES)), sizeof(struct wheel_drops));
-    l.aqm = place(&end, pipes * l.aqm_queues, l.aqm_size);
-    l.fq = place(&end, fq_states(s), sizeof(struct fq));
-    l.fq_busy = place(&end, FQ_WORDS(fq_states(s)), sizeof(uint64_t));
-    l.cap = place(&end, pipes * l.classes, sizeof(struct bucket));
-    l.ring = place(&end, pipes * l.classes, sizeof(uint32_t));
-    l.subport = place(&end, s->n_subports, sizeof(struct wheel_subport));
-    l.profile = place(&end, max_profiles + 1, sizeof(struct wheel_profile));
-    l.total = end;
-    return l;
-}
-
 static uint64_t wheel_bytes(const struct cfg_scheduler *s, unsigned max_profiles)
 {
-    return layout_of(s, max_profiles).total + SCHED_MALLOC_BYTES;
+    return wheel_memory(s, max_profiles) + SCHED_MALLOC_BYTES;
 }
 
 /* --- built from the parameters --- */
@@ -143,10 +83,12 @@ static void take_profile(struct wheel *w, const struct qos_shape *shape, struct 
         if (!qos_class_used(&w->shape, c) || shape->class_rate[c] >= shape->rate)
             continue;
         p->caps |= (uint16_t)(1u << c);
+        w->has_caps = true;
         p->cap_pace[c] = pace_of(w->hz, shape->class_rate[c],
                                  shape->class_rate[c] / 8 * shape->tc_period_ms / 1000);
     }
     w->slowest = RTE_MAX(w->slowest, p->pace.depth);
+    w->plain = !w->has_caps && w->aqm_always == 0;
 }
 
 /* The pace of a subport, or of a class of one, at a rate in bit/s. */
@@ -206,55 +148,8 @@ static int configure_aqm(struct wheel *w)
     return bad != 0 ? -EINVAL : 0;
 }
 
-/* Set the pointers to the arrays of each queue and class. */
-static void lay_out(struct wheel *w, const struct layout *l)
-{
-    uint8_t *at = (uint8_t *)w;
-    unsigned queues = 0, aqm = 0, classes = 0;
-
-    w->pipe = (struct wheel_pipe *)(at + l->pipe);
-    w->subport = (struct wheel_subport *)(at + l->subport);
-    w->profile = (struct wheel_profile *)(at + l->profile);
-    w->fq = (struct fq *)(at + l->fq);
-    w->fq_busy = (uint64_t *)(at + l->fq_busy);
-    w->n_fq = fq_states(&w->shape);
-    w->aqm_size = (uint8_t)l->aqm_size;
-    for (unsigned q = 0; q < QOS_QUEUES; q++) {
-        const struct cfg_class *k = &w->shape.class[qos_class_of(q)];
-        unsigned slot = k->size != 0 ? queues++ : l->queues;
-
-        w->queue[q] =
-            (struct wheel_queue *)(at + l->queue) + (size_t)(k->size != 0 ? slot : 0) * w->n_pipes;
-        w->drops[q] = (struct wheel_drops *)(at + l->drops) + (size_t)slot * w->n_pipes;
-        w->size[q] = k->size;
-        w->be_others[q] = q < QOS_BE ? 0 : (uint16_t)(WHEEL_BE_BITS & ~(1u << q));
-        if (k->size == 0 || k->aqm == AQM_TAIL)
-            continue;
-        w->aqm_queues |= (uint16_t)(1u << q);
-        *(qos_drops_late(k->aqm) ? &w->aqm_chooses : &w->aqm_always) |= (uint16_t)(1u << q);
-        if (k->aqm == AQM_CODEL) {
-            w->codel |= (uint16_t)(1u << q);
-            continue;
-        }
-        w->aqm[q] = at + l->aqm + (size_t)aqm++ * w->n_pipes * w->aqm_size;
-        if (k->aqm == AQM_RED)
-            w->red |= (uint16_t)(1u << q);
-        else if (k->aqm == AQM_L4S)
-            w->l4s |= (uint16_t)(1u << q);
-    }
-    for (unsigned c = 0; c < QOS_CLASSES; c++) {
-        if (!qos_class_used(&w->shape, c))
-            continue;
-        w->cap[c] = (struct bucket *)(at + l->cap) + (size_t)classes * w->n_pipes;
-        for (uint32_t i = 0; i < w->n_subports; i++)
-            w->subport[i].ring[c].pipe = (uint32_t *)(at + l->ring) + (size_t)classes * w->n_pipes +
-                                         ((size_t)i << w->pipe_shift);
-        classes++;
-    }
-}
-
 /* Fill zeroed memory: a wheel without packets, whose clock begins now. */
-static void start(struct wheel *w, const struct sched_config *config, const struct layout *l)
+static void start(struct wheel *w, const struct sched_config *config)
 {
     const struct cfg_scheduler *shape = config->shape;
 
@@ -270,6 +165,8 @@ static void start(struct wheel *w, const struct sched_config *config, const stru
     w->overhead = shape->overhead;
     w->mtu = shape->mtu;
     w->frame = (int32_t)(shape->mtu + shape->overhead);
+    w->wrr_most = (uint32_t)w->frame << WRR_PLACES;
+    w->epoch = 1;
     w->max_profiles = config->max_profiles;
     w->line_pace =
         pace_of(w->hz, shape->rate, (uint64_t)((double)shape->rate / 8 * SCHED_CATCH_UP_SECS));
@@ -277,7 +174,7 @@ static void start(struct wheel *w, const struct sched_config *config, const stru
     w->red_time = (double)shape->rate / 8 / (double)w->hz;
     w->timers.at = w->now >> TIMERS_SHIFT;
     memset(w->timers.slot, 0xff, sizeof(w->timers.slot));
-    lay_out(w, l);
+    wheel_lay_out(w);
     fq_start(w);
     for (uint32_t i = 0; i < w->n_pipes; i++)
         w->pipe[i].profile = (uint16_t)w->max_profiles;
@@ -291,19 +188,19 @@ static void start(struct wheel *w, const struct sched_config *config, const stru
 static struct sched *wheel_create(const struct sched_config *config)
 {
     uint64_t before = sched_heap_bytes(config->socket);
-    struct layout l;
+    uint64_t bytes;
     struct wheel *w;
 
     if (sched_check_profiles(config, 0) != 0)
         return NULL;
-    l = layout_of(config->shape, config->max_profiles);
-    w = rte_zmalloc_socket("sched", l.total, RTE_CACHE_LINE_SIZE, config->socket);
+    bytes = wheel_memory(config->shape, config->max_profiles);
+    w = rte_zmalloc_socket("sched", bytes, RTE_CACHE_LINE_SIZE, config->socket);
     if (w == NULL) {
         log_error("scheduler %s: no memory for %llu bytes", config->name,
-                  (unsigned long long)l.total);
+                  (unsigned long long)bytes);
         return NULL;
     }
-    start(w, config, &l);
+    start(w, config);
     if (configure_aqm(w) != 0) {
         log_error("scheduler %s: DPDK does not take the parameters of RED", config->name);
         rte_free(w);
@@ -316,17 +213,17 @@ static struct sched *wheel_create(const struct sched_config *config)
 /* Free the packets of a queue, which itself stays as it is but for what its discipline holds. */
 static void free_queue(struct wheel *w, uint32_t pipe, unsigned queue)
 {
-    const struct wheel_queue *q = &w->queue[queue][pipe];
-    struct rte_mbuf *m = wheel_mbuf(q->head), *next;
+    const struct wheel_queue *q = wheel_queue_of(w, pipe, queue);
+    uint64_t word = q->head;
+    struct rte_mbuf *m;
 
     if ((w->codel & 1u << queue) != 0)
         fq_clear(w, pipe, queue);
     if ((w->l4s & 1u << queue) != 0)
         l4s_clear(w, pipe, queue);
-    for (uint32_t n = wheel_number(q->tail); n > 0; n--, m = next) {
-        next = n > 1 ? m->next : NULL;
-        m->next = NULL;
-        m->tx_offload = 0;
+    for (uint32_t n = wheel_number(q->tail); n > 0; n--) {
+        m = wheel_mbuf(word);
+        word = n > 1 ? chain_unlink(word, pipe * QOS_QUEUES + queue) : 0;
         rte_pktmbuf_free(m);
     }
 }
@@ -393,12 +290,12 @@ static int wheel_set_subport_rate(struct sched *base, uint32_t subport, uint64_t
 
 static uint32_t clear_queue(struct wheel *w, uint32_t pipe, unsigned queue)
 {
-    struct wheel_queue *q = &w->queue[queue][pipe];
+    struct wheel_queue *q = wheel_queue_of(w, pipe, queue);
     uint32_t n = wheel_number(q->tail);
 
     free_queue(w, pipe, queue);
     memset(q, 0, sizeof(*q));
-    memset(&w->drops[queue][pipe], 0, sizeof(w->drops[queue][pipe]));
+    memset(&w->tally[queue][pipe], 0, sizeof(struct wheel_tally));
     if ((w->aqm_queues & ~w->codel & 1u << queue) != 0)
         memset(w->aqm[queue] + (size_t)pipe * w->aqm_size, 0, w->aqm_size);
     sched_class_of(&w->base, pipe >> w->pipe_shift, queue)->cleared += n;
@@ -418,7 +315,8 @@ static int64_t wheel_clear(struct sched *base, uint32_t pipe)
         if (w->size[queue] != 0)
             n += clear_queue(w, pipe, queue);
     w->pipe[pipe].queued = 0;
-    __atomic_store_n(&w->pipe[pipe].dropped, 0, __ATOMIC_RELAXED);
+    w->pipe[pipe].limited = SCHED_PROMPT;
+    memset(&w->pipe[pipe].counters, 0, sizeof(w->pipe[pipe].counters));
     sched_count_sent(base, n);
     return n;
 }
@@ -434,31 +332,27 @@ static int wheel_read_queue(struct sched *base, uint32_t pipe, unsigned queue,
                             struct sched_queue_counters *add)
 {
     struct wheel *w = wheel_of(base);
+    struct wheel_tally *d;
     struct wheel_queue *q;
-    struct wheel_drops *d;
 
     if (pipe >= w->n_pipes || queue >= QOS_QUEUES)
         return -EINVAL;
-    d = &w->drops[queue][pipe];
+    d = &w->tally[queue][pipe];
     add->tail += d->tail;
     add->aqm += d->aqm;
     add->dropped_bytes += d->bytes;
     add->depth = 0;
-    *d = (struct wheel_drops){0};
-    if (w->size[queue] == 0)
-        return 0;
-    q = &w->queue[queue][pipe];
-    add->packets += (q->load >> 32) + (q->bytes >> WHEEL_BYTES_BITS << 32);
-    add->bytes += q->bytes & ((UINT64_C(1) << WHEEL_BYTES_BITS) - 1);
-    add->depth = (uint16_t)wheel_number(q->tail);
-    q->load = (uint32_t)q->load;
-    q->bytes = 0;
+    if (w->size[queue] != 0) {
+        q = wheel_queue_of(w, pipe, queue);
+        add->packets += (q->taken >> WHEEL_TAKEN_BITS) +
+                        ((uint64_t)d->packets_moved << (63 - WHEEL_TAKEN_BITS));
+        add->bytes += (q->taken & ((UINT64_C(1) << WHEEL_TAKEN_BITS) - 1)) +
+                      ((uint64_t)d->bytes_moved << (WHEEL_TAKEN_BITS - 1));
+        add->depth = (uint16_t)wheel_number(q->tail);
+        q->taken = 0;
+    }
+    *d = (struct wheel_tally){0};
     return 0;
-}
-
-static const uint64_t *wheel_pipe_drops(const struct sched *base, uint32_t pipe)
-{
-    return &((const struct wheel *)base)->pipe[pipe].dropped;
 }
 
 const struct sched_backend sched_wheel = {
@@ -474,5 +368,5 @@ const struct sched_backend sched_wheel = {
     .set_subport_rate = wheel_set_subport_rate,
     .drops = wheel_drops,
     .read_queue = wheel_read_queue,
-    .pipe_drops = wheel_pipe_drops,
+    .knows_drops = true,
 };

@@ -24,7 +24,7 @@
  *                                                                              L4S also dequeue
  *   fq[i]        22 lines             packets of a queue by flow, and CoDel     both, where more
  *                                     of each flow; i: in a pool               than one waits
- *   drops[q][p]  24 bytes             drops since they were read               enqueue that drops
+ *   tally[q][p]  32 bytes             drops since they were read               enqueue that drops
  *   cap[c][p]    16 bytes             token bucket of a class with a rate of   dequeue of such a
  *                                     its own                                  class
  *   profile[f]   some lines           room of each queue; rates and weights    enqueue; dequeue
@@ -40,7 +40,7 @@
  *   classes that the configuration uses have an array.
  *
  * The packets of a queue are linked through their mbufs, so a queue's size is a limit and takes no
- * memory. It is a limit of packets, and, where it was given as a time, of the bytes that the
+ * memory. The link is in the first line of an mbuf, which every task touches anyway: chain.h. It is a limit of packets, and, where it was given as a time, of the bytes that the
  * subscriber's own rate sends in that time. A ring is an array, so that the pipes that come next can be prefetched.
  *
  * A class of a pipe is in one of three states:
@@ -70,13 +70,15 @@
  *                  for its weight
  *
  * Other threads may read, with relaxed loads, the counters of struct sched and struct sched_class,
- * and wheel_pipe.dropped.
+ * wheel_pipe.counters.
  */
 /* clang-format on */
 #ifndef SCHED_WHEEL_H
 #define SCHED_WHEEL_H
 
 #include <assert.h>
+#include <stddef.h>
+#include <string.h>
 
 #include <rte_red.h>
 
@@ -86,6 +88,7 @@
 #include "sched/fq.h"
 #include "sched/l4s.h"
 #include "sched/pie.h"
+#include "sched/stamp.h"
 #include "sched/timers.h"
 
 /** In bits of classes, the bit that stands for the whole pipe or subport. */
@@ -101,26 +104,33 @@ struct wheel_pipe {
     uint16_t timed;              /* likewise: its bucket is linked into the timers */
     int32_t deficit;             /* bytes left of its last turn */
     uint16_t profile;            /* max_profiles: none yet; that one has no room */
+    uint8_t limited;             /* has lacked credit since it was empty: enum sched_limited */
+    uint8_t be_last;             /* best effort: the queue that was served last, 0..3 */
     uint32_t wrr[QOS_BE_QUEUES]; /* best effort: bytes / weight sent so far, times 2^15 */
-    uint64_t dropped;            /* packets since the start; read by other threads, too */
+    struct sched_pipe_counters counters; /* read by other threads, too */
 } __rte_cache_aligned;
 
 /** The packets of a queue, in words of sched/chain.h. */
 struct wheel_queue {
     uint64_t head;  /* first packet; and its length, at most 65535 */
-    uint64_t tail;  /* last packet; and the number of packets. If that is 0, both pointers
-                       are void */
-    uint64_t load;  /* bytes that wait, with overhead, in the low half; in the high one,
-                       packets taken since they were read */
-    uint64_t bytes; /* taken since they were read, below 2^56; above, overflows of those
-                       packets */
+    uint64_t tail;  /* last packet; and the number of packets. If that is 0, both pointers are
+                       void */
+    uint64_t taken; /* since it was read: packets above WHEEL_TAKEN_BITS, bytes below */
+    uint32_t load;  /* where the queue is in_bytes: bytes behind the first packet, with overhead */
+    uint32_t spare;
 };
 
-#define WHEEL_BYTES_BITS 56               /* of wheel_queue.bytes */
-#define WHEEL_ROOM_MAX   (UINT32_MAX / 2) /* bytes: no queue holds more, so that sums fit */
+/* The bytes of 2^23 packets fit into wheel_queue.taken; then both move on to wheel_tally. */
+#define WHEEL_TAKEN_BITS 40
+#define WHEEL_TAKEN_FULL (UINT64_C(1) << 63)
 
-struct wheel_drops {
-    uint64_t tail, aqm, bytes; /* since they were read */
+#define WHEEL_ROOM_MAX (UINT32_MAX / 2) /* bytes: no queue holds more, so that sums fit */
+
+/** What a queue counts seldom, since it was read. */
+struct wheel_tally {
+    uint64_t tail, aqm, bytes; /* dropped */
+    uint32_t packets_moved;    /* out of wheel_queue.taken, times 2^23 */
+    uint32_t bytes_moved;      /* likewise, times 2^39 */
 };
 
 struct wheel_ring {
@@ -128,6 +138,8 @@ struct wheel_ring {
     uint32_t head, tail; /* count on; their low bits are the place */
     int32_t turn;        /* bytes that the pipe at the head may still send */
     int32_t left;        /* bytes that the subport may still send in its turn */
+    uint32_t epoch;      /* wheel.epoch when a pipe was put in last */
+    uint32_t fresh;      /* from here on, pipes were put in during that epoch */
     bool in_turn;        /* the turn of the pipe at the head has begun */
 };
 
@@ -145,14 +157,13 @@ struct wheel_subport {
 } __rte_cache_aligned;
 
 struct wheel_profile {
-    uint32_t room[QOS_QUEUES]; /* bytes that a queue may hold, with overhead: the first line, for
-                                  enqueue */
-    struct codel codel[QOS_CLASSES];
-    struct l4s_times l4s[QOS_CLASSES];
-    struct pace pace;
+    struct pace pace;                 /* the first line, for dequeue */
     int32_t be_turn;                  /* bytes of best effort in a turn */
     uint16_t caps;                    /* bit per class: has a rate of its own */
     uint32_t wrr_cost[QOS_BE_QUEUES]; /* what a byte adds to wheel_pipe.wrr */
+    uint32_t room[QOS_QUEUES]; /* bytes that a queue may hold that is in_bytes, with overhead */
+    struct codel codel[QOS_CLASSES];
+    struct l4s_times l4s[QOS_CLASSES];
     struct pace cap_pace[QOS_CLASSES];
 } __rte_cache_aligned;
 
@@ -177,15 +188,20 @@ struct wheel {
     uint16_t aqm_queues;      /* bit per queue: has any AQM */
     uint16_t aqm_always;      /* and one that sees packets to empty queues, too: RED, PIE */
     uint16_t aqm_chooses;     /* and one that chooses who is next: FQ-CoDel, L4S */
+    uint16_t in_bytes;        /* bit per queue: the limit or the AQM counts bytes */
+    bool has_caps;            /* some profile has a rate of a class of its own */
+    bool plain;               /* no queue has RED or PIE, and has_caps is not set */
+    bool woken;               /* some bucket, in this dequeue */
+    uint32_t epoch;           /* counts dequeues: what came since the last one is in the cache */
+    uint32_t wrr_most;        /* by what wheel_pipe.wrr of a queue may be ahead: a frame */
 
     /* By queue or class; each points to an array by pipe. A queue that is not used has another's
      * array and size 0. */
     struct wheel_queue *queue[QOS_QUEUES];
-    uint16_t size[QOS_QUEUES];      /* packets */
-    uint16_t be_others[QOS_QUEUES]; /* bits of the other best-effort queues; 0 for a strict one */
-    struct bucket *cap[QOS_CLASSES];
-    struct wheel_drops *drops[QOS_QUEUES]; /* queues that are not used share one array */
+    uint16_t size[QOS_QUEUES];             /* packets */
+    struct wheel_tally *tally[QOS_QUEUES]; /* queues that are not used share one array */
     uint8_t *aqm[QOS_QUEUES];              /* state of RED, PIE or L4S, aqm_size bytes each */
+    struct bucket *cap[QOS_CLASSES];       /* by class and pipe */
 
     uint64_t ready[QOS_CLASSES][WHEEL_WORDS]; /* bit per subport: has something that may leave */
     uint8_t turn[QOS_CLASSES];                /* the subport whose turn it is */
@@ -221,8 +237,31 @@ uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, ui
 
 /* --- what the files of the wheel share --- */
 
+/** Bytes of a wheel for a shape, and setting the pointers to its arrays in so much zeroed memory,
+ * once its shape, max_profiles, n_pipes, n_subports and pipe_shift are set (wheel_layout.c). */
+uint64_t wheel_memory(const struct cfg_scheduler *s, unsigned max_profiles);
+void wheel_lay_out(struct wheel *w);
+
+/** Prefetch what serving up to n packets will touch (wheel_ahead.c). */
+void wheel_fetch(const struct wheel *w, uint32_t n);
+
+/** Wake buckets whose time has come, but no more than most of them (wheel_credit.c). */
+void wheel_run_timers(struct wheel *w, uint64_t now, uint32_t most);
+
+/** Have a pipe, or a class of it, wait until its bucket is ready (TSC). class WHEEL_SELF means the
+ * pipe's own bucket. */
+void wheel_pipe_waits(struct wheel *w, uint32_t pipe, unsigned class, uint64_t ready);
+
+/** Ask for credit at the rates that not every packet has to keep: the caps of the pipe's class and
+ * of the subport's class, and the subport's rate. The one that lacks credit waits. */
+bool wheel_may_leave(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class,
+                     uint32_t bytes);
+
+/** Take the credit for which wheel_may_leave() has asked. */
+void wheel_pay(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class, uint32_t bytes);
+
 /** The fate of a packet that arrives, or why it is dropped. */
-enum verdict { ACCEPTED, HELD, TAIL, RED, PIE, CODEL, L4S };
+enum verdict { ACCEPTED, HELD, TAIL, RED, PIE, CODEL, L4S, UNDECIDED };
 
 /** Count a packet that is dropped. */
 void wheel_count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict why);
@@ -239,6 +278,31 @@ static inline struct wheel *wheel_of(struct sched *s)
     return (struct wheel *)s;
 }
 
+/** One of two numbers, without a branch: what follows from the packets is often foretold wrongly.
+ */
+static inline uint64_t wheel_either(bool condition, uint64_t then, uint64_t otherwise)
+{
+    return otherwise ^ ((then ^ otherwise) & -(uint64_t)condition);
+}
+
+static inline struct wheel_queue *wheel_queue_of(const struct wheel *w, uint32_t pipe,
+                                                 unsigned queue)
+{
+    return &w->queue[queue][pipe];
+}
+
+/** sched_age() of the first packet of a queue that is not linked by flow. */
+static inline uint32_t wheel_age(const struct wheel_queue *q, uint64_t tsc)
+{
+    return sched_age_since(chain_beside(q->head, wheel_number(q->tail)), tsc);
+}
+
+/** The bytes that wait in a queue that is in_bytes, with overhead. */
+static inline uint32_t wheel_load(const struct wheel *w, const struct wheel_queue *q)
+{
+    return wheel_number(q->tail) == 0 ? 0 : wheel_number(q->head) + w->overhead + q->load;
+}
+
 /** Classes of a pipe that hold packets and do not wait for credit of their own, a bit each. */
 static inline uint32_t wheel_eligible(const struct wheel_pipe *p)
 {
@@ -247,11 +311,39 @@ static inline uint32_t wheel_eligible(const struct wheel_pipe *p)
     return ((p->queued & ~WHEEL_BE_BITS) | best_effort) & ~p->waits;
 }
 
+/** Of a pipe's best-effort queues that hold packets, the one that has had the least for its weight:
+ * among several without a branch, because it follows from the packets. */
+static inline unsigned wheel_choose_queue(const struct wheel_pipe *p)
+{
+    uint32_t held = p->queued >> QOS_BE, empty = ~held, base = p->wrr[p->be_last] - INT32_MIN;
+
+    if (likely((held & (held - 1)) == 0))
+        return QOS_BE + (unsigned)__builtin_ctz(held | 1u << (QOS_BE_QUEUES - 1));
+    uint32_t k0 = (p->wrr[0] - base) | -(empty & 1), k1 = (p->wrr[1] - base) | -(empty >> 1 & 1),
+             k2 = (p->wrr[2] - base) | -(empty >> 2 & 1),
+             k3 = (p->wrr[3] - base) | -(empty >> 3 & 1);
+    uint64_t low = wheel_either(k1 < k0, (uint64_t)k1 << 32 | 1, (uint64_t)k0 << 32),
+             high = wheel_either(k3 < k2, (uint64_t)k3 << 32 | 3, (uint64_t)k2 << 32 | 2);
+
+    return QOS_BE + (unsigned)(wheel_either(high < low, high, low) & 3);
+}
+
 /** Mark that a subport has something to send in a class. */
 static inline void wheel_set_ready(struct wheel *w, uint32_t subport, unsigned class)
 {
     w->ready[class][subport / 64] |= UINT64_C(1) << subport % 64;
     w->classes |= 1u << class;
+}
+
+/** Mark that a subport has nothing in a class, or may not send it. */
+static inline void wheel_clear_ready(struct wheel *w, uint32_t subport, unsigned class)
+{
+    uint64_t any = 0;
+
+    w->ready[class][subport / 64] &= ~(UINT64_C(1) << subport % 64);
+    for (uint32_t i = 0; i < w->n_words; i++)
+        any |= w->ready[class][i];
+    w->classes &= ~((uint32_t)(any == 0) << class);
 }
 
 /** Put a pipe at the end of a ring in which it does not stand yet. */
@@ -262,6 +354,8 @@ static inline void wheel_list(struct wheel *w, uint32_t pipe, struct wheel_pipe 
     struct wheel_ring *r = &s->ring[class];
 
     p->listed |= (uint16_t)(1u << class);
+    r->fresh += (r->tail - r->fresh) & -(uint32_t)(r->epoch != w->epoch); /* nobody foresees it */
+    r->epoch = w->epoch;
     r->pipe[r->tail++ & w->pipe_mask] = pipe;
     s->backlog |= (uint16_t)(1u << class);
     if (likely((s->waits & (WHEEL_SELF_BIT | 1u << class)) == 0))

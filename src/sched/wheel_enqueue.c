@@ -31,14 +31,16 @@ static uint32_t next_random(uint32_t *state)
 }
 
 /* Ask PIE of a queue. The first packet says for how long the queue makes wait. */
-static bool pie_takes(struct wheel *w, unsigned class, struct pie *pie, const struct wheel_queue *q)
+static bool pie_takes(struct wheel *w, uint32_t pipe, unsigned queue, struct pie *pie,
+                      const struct wheel_queue *q)
 {
+    unsigned class = qos_class_of(queue);
     const struct pie_config *c = &w->pie_config[class];
     uint32_t now = (uint32_t)(w->now >> SCHED_STAMP_SHIFT), depth = wheel_number(q->tail);
 
     if (unlikely(pie_is_due(c, pie, now)))
-        pie_update(c, pie, now, depth != 0 ? sched_age(wheel_mbuf(q->head), w->now) : 0);
-    return !pie_drops(c, pie, depth, (uint32_t)q->load, next_random(&w->random));
+        pie_update(c, pie, now, depth != 0 ? wheel_age(q, w->now) : 0);
+    return !pie_drops(c, pie, depth, wheel_load(w, q), next_random(&w->random));
 }
 
 /* Ask RED or PIE of a queue that has one of them, or let FQ-CoDel or L4S hold the packet behind
@@ -55,7 +57,7 @@ static enum verdict manage(struct wheel *w, struct rte_mbuf *m, uint32_t pipe, u
     if ((w->l4s & 1u << queue) != 0)
         return depth > 0 && l4s_put(w, m, q) ? HELD : ACCEPTED;
     if ((w->red & 1u << queue) == 0)
-        return pie_takes(w, class, state, q) ? ACCEPTED : PIE;
+        return pie_takes(w, pipe, queue, state, q) ? ACCEPTED : PIE;
     if (depth > 0)
         return rte_red_enqueue(&w->red_config[class], state, depth, 0) != 0 ? RED : ACCEPTED;
     red_was_empty(&w->red_config[class], state,
@@ -63,82 +65,131 @@ static enum verdict manage(struct wheel *w, struct rte_mbuf *m, uint32_t pipe, u
     return ACCEPTED;
 }
 
-/* Let a best-effort queue that was empty begin where that of the others stands which has had the
- * least so far: an empty queue does not save up its share. */
-static void join_best_effort(struct wheel_pipe *p, unsigned queue, uint32_t others)
+/* Let a best-effort queue that was empty begin where the queue stands that was served last: an
+ * empty queue does not save up its share. One that is ahead by more than a packet is old: the
+ * numbers have wrapped since. Without a branch, which would follow from the packets; the numbers of
+ * a strict queue stay as they are. */
+static inline void join_best_effort(const struct wheel *w, struct wheel_pipe *p, unsigned queue,
+                                    uint32_t depth)
 {
-    uint32_t least = p->wrr[__builtin_ctz(others) - QOS_BE];
+    uint32_t *own = &p->wrr[queue % QOS_BE_QUEUES], base = p->wrr[p->be_last], at = *own;
+    bool joins = (queue >= QOS_BE) & (depth == 0) & (at - base > w->wrr_most);
 
-    for (others &= others - 1; others != 0; others &= others - 1) {
-        uint32_t other = p->wrr[__builtin_ctz(others) - QOS_BE];
-        if ((int32_t)(other - least) < 0)
-            least = other;
-    }
-    /* A number that is ahead by more than a packet is old: the numbers have wrapped since. */
-    if (p->wrr[queue - QOS_BE] - least > UINT32_MAX / 4)
-        p->wrr[queue - QOS_BE] = least;
+    *own = (uint32_t)wheel_either(joins, base, at);
 }
 
-/* Count a packet that was taken into its queue q. */
-static inline void count_taken(struct wheel *w, struct wheel_queue *q, uint32_t pipe,
-                               unsigned queue, uint32_t bytes)
+/* Move what a queue has taken to its tally. */
+static void move_taken(struct wheel *w, uint32_t pipe, unsigned queue, struct wheel_queue *q)
 {
-    uint64_t both = (UINT64_C(1) << 32) + bytes + w->overhead;
-    uint64_t overflows = __builtin_add_overflow(q->load, both, &q->load);
+    struct wheel_tally *t = &w->tally[queue][pipe];
+    uint64_t bytes = q->taken & ((UINT64_C(1) << WHEEL_TAKEN_BITS) - 1);
 
-    q->bytes += bytes + (overflows << WHEEL_BYTES_BITS);
+    t->packets_moved++;
+    t->bytes_moved += (uint32_t)(bytes >> (WHEEL_TAKEN_BITS - 1));
+    q->taken = bytes & ((UINT64_C(1) << (WHEEL_TAKEN_BITS - 1)) - 1);
+}
+
+/* Count a packet that was taken into a queue. */
+static inline void count_taken(struct wheel *w, uint32_t pipe, unsigned queue,
+                               struct wheel_queue *q, uint32_t bytes)
+{
+    q->taken += (UINT64_C(1) << WHEEL_TAKEN_BITS) + bytes;
+    if (unlikely((q->taken & WHEEL_TAKEN_FULL) != 0))
+        move_taken(w, pipe, queue, q);
     sched_class_of(&w->base, pipe >> w->pipe_shift, queue)->accepted++;
 }
 
-/* Put a packet into its queue q, and its pipe into the ring of its class. */
-static inline enum verdict put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q)
+/* Append a packet to its queue, which holds depth packets. */
+static inline void append(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q,
+                          uint32_t depth)
+{
+    uint64_t word = wheel_word(m, m->pkt_len);
+
+    chain_link(wheel_mbuf(wheel_either(depth != 0, q->tail, (uintptr_t)&w->nobody)), word);
+    q->head = wheel_either(depth != 0, q->head, word);
+    q->tail = wheel_word(m, depth + 1);
+}
+
+/* Put the pipe into the ring of a class in which it has a packet, unless it stands there or lacks
+ * credit. */
+static inline void join_ring(struct wheel *w, uint32_t pipe, struct wheel_pipe *p, unsigned class)
+{
+    if (((p->listed & 1u << class) | (p->waits & (WHEEL_SELF_BIT | 1u << class))) == 0)
+        wheel_list(w, pipe, p, class);
+}
+
+/* Put a packet into its queue q, where the limit is packets and no AQM has a say: or where the
+ * queue is empty, so that neither a limit of bytes nor FQ-CoDel matters. UNDECIDED: that is not so,
+ * and nothing was done. */
+static inline enum verdict put_plain(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q)
 {
     uint32_t path = m->hash.sched.queue_id, pipe = path / QOS_QUEUES;
     unsigned queue = path % QOS_QUEUES, class = qos_class_of(queue);
     struct wheel_pipe *p = &w->pipe[pipe];
+    uint32_t depth = wheel_number(q->tail);
+
+    if (unlikely((w->in_bytes >> queue & 1) != 0 && (depth != 0 || (q->tail & 1) != 0)))
+        return UNDECIDED;
+    if (unlikely(depth >= w->size[queue] || m->pkt_len > w->mtu || p->profile == w->max_profiles))
+        return TAIL;
+    join_best_effort(w, p, queue, depth);
+    append(w, m, q, depth);
+    count_taken(w, pipe, queue, q, m->pkt_len);
+    p->queued |= (uint16_t)(1u << queue);
+    join_ring(w, pipe, p, class);
+    return ACCEPTED;
+}
+
+/* Put a packet into its queue q. */
+static enum verdict put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q)
+{
+    uint32_t path = m->hash.sched.queue_id, pipe = path / QOS_QUEUES;
+    unsigned queue = path % QOS_QUEUES, class = qos_class_of(queue);
+    bool in_bytes = (w->in_bytes >> queue & 1) != 0;
+    struct wheel_pipe *p = &w->pipe[pipe];
     uint32_t depth = wheel_number(q->tail), bytes = m->pkt_len, load = bytes + w->overhead;
-    uint64_t tail;
+    uint64_t tag = 0;
 
     if (unlikely(depth >= w->size[queue] || bytes > w->mtu ||
-                 (uint32_t)q->load + load > w->profile[p->profile].room[queue])) {
+                 (in_bytes && wheel_load(w, q) + load > w->profile[p->profile].room[queue]) ||
+                 p->profile == w->max_profiles)) {
         if ((w->codel & 1u << queue) == 0 || bytes > w->mtu || !fq_make_room(w, pipe, queue, load))
             return TAIL;
         depth = wheel_number(q->tail);
     }
-    tail = wheel_word(m, depth + 1);
     if (unlikely(((depth == 0 ? w->aqm_always : w->aqm_queues) & 1u << queue) != 0)) {
         enum verdict v = manage(w, m, pipe, queue, q);
 
-        if (v == HELD)
-            count_taken(w, q, pipe, queue, bytes);
+        if (v == HELD) {
+            q->load += load;
+            count_taken(w, pipe, queue, q, bytes);
+        }
         if (v != ACCEPTED)
             return v;
     }
-    if (unlikely((q->tail & 1) != 0) && depth == 0) /* it keeps its state of FQ-CoDel */
-        tail = q->tail + (UINT64_C(1) << 48);
-    if (unlikely((p->queued & w->be_others[queue]) != 0) && depth == 0)
-        join_best_effort(p, queue, p->queued & w->be_others[queue]);
-
-    struct rte_mbuf *last = depth != 0 ? wheel_mbuf(q->tail) : &w->nobody;
-    last->next = m;
-    last->tx_offload = bytes;
-    q->head = depth != 0 ? q->head : wheel_word(m, bytes);
-    q->tail = tail;
-    count_taken(w, q, pipe, queue, bytes);
+    if (depth == 0 && (q->tail & 1) != 0) /* it keeps its state of FQ-CoDel */
+        tag = q->tail;
+    join_best_effort(w, p, queue, depth);
+    append(w, m, q, depth);
+    if (unlikely(tag != 0))
+        q->tail = tag + (UINT64_C(1) << 48);
+    if (in_bytes && depth != 0)
+        q->load += load;
+    count_taken(w, pipe, queue, q, bytes);
     p->queued |= (uint16_t)(1u << queue);
-    if (((p->listed & 1u << class) | (p->waits & (WHEEL_SELF_BIT | 1u << class))) == 0)
-        wheel_list(w, pipe, p, class);
+    join_ring(w, pipe, p, class);
     return ACCEPTED;
 }
 
 void wheel_count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict why)
 {
     uint32_t path = m->hash.sched.queue_id;
-    struct wheel_drops *d = &w->drops[path % QOS_QUEUES][path / QOS_QUEUES];
-    struct sched_class *c =
-        sched_class_of(&w->base, path / QOS_QUEUES >> w->pipe_shift, path % QOS_QUEUES);
+    uint32_t pipe = path / QOS_QUEUES;
+    struct wheel_tally *d = &w->tally[path % QOS_QUEUES][pipe];
+    struct sched_class *c = sched_class_of(&w->base, pipe >> w->pipe_shift, path % QOS_QUEUES);
 
-    w->pipe[path / QOS_QUEUES].dropped++;
+    __atomic_store_n(&w->pipe[pipe].counters.dropped, w->pipe[pipe].counters.dropped + 1,
+                     __ATOMIC_RELAXED);
     if (why == TAIL)
         w->dropped.tail++;
     else if (why == RED)
@@ -159,35 +210,56 @@ void wheel_count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict wh
     d->bytes += m->pkt_len;
 }
 
-/* Put at most BURST packets into their queues. The lines of pipes and queues are prefetched first,
- * then those of the last packets in the queues. Returns how many were accepted. */
+/* Prefetch the lines of the pipes and queues of n packets. */
+static inline void fetch_queues(const struct wheel *w, struct rte_mbuf *const *m,
+                                struct wheel_queue **queue, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t path = m[i]->hash.sched.queue_id, pipe = path / QOS_QUEUES;
+
+        queue[i] = wheel_queue_of(w, pipe, path % QOS_QUEUES);
+        rte_prefetch0_write(queue[i]);
+        rte_prefetch0_write(&w->pipe[pipe]);
+    }
+}
+
+/* Prefetch the last packets of the queues of n packets, or where a queue is full, its tally. */
+static inline void fetch_tails(const struct wheel *w, struct rte_mbuf *const *m,
+                               struct wheel_queue *const *queue, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t path = m[i]->hash.sched.queue_id, depth = wheel_number(queue[i]->tail);
+        uint64_t tail = queue[i]->tail & WHEEL_POINTER,
+                 tally = (uintptr_t)&w->tally[path % QOS_QUEUES][path / QOS_QUEUES];
+        bool linked = (depth != 0) & ((tail & 1) == 0), full = depth >= w->size[path % QOS_QUEUES];
+
+        tail = wheel_either(linked, tail, (uintptr_t)&w->nobody);
+        rte_prefetch0_write((void *)(uintptr_t)wheel_either(full, tally, tail));
+    }
+}
+
+/* Put at most BURST packets into their queues. Returns how many were accepted. */
 static uint32_t enqueue(struct wheel *w, struct rte_mbuf **m, uint32_t n)
 {
     struct wheel_queue *queue[BURST];
     struct rte_mbuf *drop[BURST];
     uint32_t n_drop = 0;
+    const bool plain = w->plain;
 
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t path = m[i]->hash.sched.queue_id;
-
-        queue[i] = &w->queue[path % QOS_QUEUES][path / QOS_QUEUES];
-        rte_prefetch0_write(queue[i]);
-        rte_prefetch0_write(&w->pipe[path / QOS_QUEUES]);
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t tail = queue[i]->tail;
-
-        rte_prefetch0_write(wheel_number(tail) != 0 && (tail & 1) == 0 ? &wheel_mbuf(tail)->next
-                                                                       : &w->nobody.next);
-    }
+    fetch_queues(w, m, queue, n);
+    fetch_tails(w, m, queue, n);
     if (unlikely(w->fq_in_use != 0))
         fq_fetch_states(w, queue, n);
     if (unlikely(w->l4s != 0))
         l4s_fetch_states(w, queue, n);
     for (uint32_t i = 0; i < n; i++) {
-        enum verdict v = put(w, m[i], queue[i]);
+        enum verdict v = likely(plain) ? put_plain(w, m[i], queue[i]) : UNDECIDED;
 
-        if (unlikely(v > HELD)) {
+        if (likely(v == ACCEPTED))
+            continue;
+        if (v == UNDECIDED)
+            v = put(w, m[i], queue[i]);
+        if (v > HELD) {
             wheel_count_drop(w, m[i], v);
             drop[n_drop++] = m[i];
         }

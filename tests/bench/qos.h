@@ -4,7 +4,7 @@
 #define BENCH_QOS_H
 
 #include "bench.h"
-#include "tasks/qos.h"
+#include "tasks/qos/qos.h"
 
 #define QOS_HELD 40960u /* packets that wait in the schedulers while they are measured */
 

@@ -4,7 +4,7 @@
 #define BENCH_QOS_OVERLOAD_H
 
 #include "bench.h"
-#include "tasks/qos.h"
+#include "tasks/qos/qos.h"
 
 #define QUEUE_LEN        1024u  /* of the device, packets */
 #define HELD             24576u /* packets in the scheduler at first */

@@ -126,7 +126,7 @@ static void clear_pipe(uint32_t pipe)
            (long long)waiting);
     CU_ASSERT_EQUAL(sched_held(b.s), held - (uint64_t)waiting);
     CU_ASSERT_EQUAL(rte_mempool_avail_count(bed_pool), unused + (uint64_t)waiting);
-    CU_ASSERT_EQUAL(*sched_pipe_drops(b.s, pipe), 0);
+    CU_ASSERT_EQUAL(sched_pipe_counters(b.s, pipe)->dropped, 0);
     for (unsigned i = 0; i < QOS_QUEUES; i++) {
         struct sched_queue_counters c = {0};
 

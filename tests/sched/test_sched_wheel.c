@@ -284,11 +284,77 @@ static void memory(void)
     }
 }
 
+/* More packets than a queue's own counter holds. */
+static void many_packets(void)
+{
+    const uint32_t bytes = 1000 - BED_FCS, n = (1u << 23) + (1u << 22);
+    struct sched_queue_counters c = {0};
+    struct rte_mbuf *m[BED_BURST];
+    uint32_t got = 0;
+
+    bed_shape(&b, 2, 1);
+    bed_profile(&b, 10000000000, 1000000);
+    CU_ASSERT_FATAL(bed_create(&b));
+    CU_ASSERT_EQUAL(sched_set_profile(b.s, 1, 0), 0);
+    bed_fill(&b, 1, QOS_BE, 1000, BED_BURST);
+    for (uint32_t left = n - BED_BURST; left > 0; left -= got) {
+        got = bed_dequeue(&b, m, RTE_MIN(left, (uint32_t)BED_BURST));
+        sched_enqueue(b.s, m, got);
+    }
+    CU_ASSERT_EQUAL(sched_read_queue(b.s, 1, QOS_BE, &c), 0);
+    CU_ASSERT_EQUAL(c.packets, n);
+    CU_ASSERT_EQUAL(c.bytes, (uint64_t)n * bytes);
+    CU_ASSERT_EQUAL(c.depth, BED_BURST);
+    CU_ASSERT_EQUAL(sched_pipe_counters(b.s, 1)->packets, n - BED_BURST);
+    CU_ASSERT_EQUAL(sched_pipe_counters(b.s, 1)->bytes, (uint64_t)(n - BED_BURST) * 1000);
+    CU_ASSERT_EQUAL(sched_read_queue(b.s, 1, QOS_BE, &c), 0);
+    CU_ASSERT_EQUAL(c.packets, n); /* nothing more since */
+    bed_free(&b);
+}
+
+/* Take out all, and say of each packet whether it was held back: a letter of "-LF". */
+static void say_limited(char *said, unsigned max)
+{
+    struct rte_mbuf *m[BED_BURST];
+    unsigned n = 0;
+
+    while (sched_held(b.s) > 0) {
+        uint32_t got = bed_dequeue(&b, m, BED_BURST);
+
+        for (uint32_t i = 0; i < got && n < max; i++)
+            said[n++] = "-LF"[m[i]->hash.sched.color];
+        rte_pktmbuf_free_bulk(m, got);
+    }
+    said[n] = 0;
+}
+
+/* A packet says whether its subscriber has lacked credit since he had nothing in his queues. */
+static void limited(void)
+{
+    char said[16];
+
+    bed_shape(&b, 2, 1);
+    bed_profile(&b, 1000000, FRAME);
+    CU_ASSERT_FATAL(bed_create(&b));
+    CU_ASSERT_EQUAL(sched_set_profile(b.s, 0, 0), 0);
+    bed_run(&b, 0.1); /* until the bucket is full */
+    bed_fill(&b, 0, QOS_BE, FRAME, 4);
+    say_limited(said, 15);
+    EXPECT(strcmp(said, "-FLL") == 0, "%s", said);
+    bed_run(&b, 0.1);
+    bed_fill(&b, 0, QOS_BE, FRAME, 1);
+    say_limited(said, 15);
+    EXPECT(strcmp(said, "-") == 0, "%s", said);
+    bed_free(&b);
+}
+
 static const struct test tests[] = {
     {"agreement with a model", agree},
     {"priority across subscribers", priority_across},
     {"absence of the core", absence},
     {"slow rates", slow},
+    {"more packets than 2^23", many_packets},
+    {"who was held back", limited},
     {"rates against the TSC", real_time},
     {"memory", memory},
     {NULL, NULL},

@@ -57,8 +57,8 @@ def test_memory_by_the_rules(size):
     assert memory["subscribers_bytes"] == 64 * (room + 1) + 3 * 768 * KIB + pages * 256 * KIB
     pipes = 8 * 4096  # of eight subports: 2500 and an eighth more, as a power of two
     states = min(4096, 4 * pipes) * 1408  # of FQ-CoDel
-    assert memory["schedulers_bytes"] >= 2 * (pipes * (64 + 56 * 5 + 20 * 2 + 64) + states)
-    assert memory["schedulers_bytes"] < 1.1 * 2 * (pipes * (64 + 56 * 5 + 20 * 2 + 64) + states)
+    assert memory["schedulers_bytes"] >= 2 * (pipes * (64 + 64 * 5 + 20 * 2 + 64) + states)
+    assert memory["schedulers_bytes"] < 1.1 * 2 * (pipes * (64 + 64 * 5 + 20 * 2 + 64) + states)
     assert memory["mbufs_queued"] == 2 * (16 + 4 * 64) * 20000
     assert memory["mbufs_bytes"] == memory["mbufs"] * (64 + 128 + 2176)
     assert 0 < memory["routes_bytes"] - 64 * MIB < 2 * MIB

@@ -91,10 +91,15 @@ struct rig *qos_open(void)
     return rig_open(&task_qos, "scheduler=0 direction=up", NULL);
 }
 
+const struct sched_pipe_counters *sent_of(struct rig *r, uint32_t pipe)
+{
+    return sched_pipe_counters(rig_qos(r)->sched, pipe);
+}
+
 uint64_t delivered(struct rig *r, double seconds, double *took)
 {
     uint64_t end = rte_rdtsc() + (uint64_t)(seconds * (double)rte_get_tsc_hz()),
-             start = rig_qos(r)->asked, before = rig_qos(r)->pipe[0].bytes;
+             start = rig_qos(r)->asked, before = sent_of(r, 0)->bytes;
 
     qos_away = (struct absence){0};
     while (rte_rdtsc() < end) {
@@ -105,5 +110,5 @@ uint64_t delivered(struct rig *r, double seconds, double *took)
         rig_clear(r);
     }
     *took = (double)(rig_qos(r)->asked - start) / (double)rte_get_tsc_hz();
-    return rig_qos(r)->pipe[0].bytes - before;
+    return sent_of(r, 0)->bytes - before;
 }

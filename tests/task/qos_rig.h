@@ -6,7 +6,7 @@
 #include "common/absence.h"
 #include "common/qos_shapes.h"
 #include "harness.h"
-#include "tasks/qos.h"
+#include "tasks/qos/qos.h"
 #include "tasks/task_types.h"
 
 enum { PROFILE_1M, PROFILE_10M, PROFILE_50M, PROFILE_100M, N_PROFILES };
@@ -42,6 +42,9 @@ void put_numbered(struct rig *r, uint32_t path, uint32_t first, unsigned n, uint
 
 /** Poll until nothing waits, at most 10 s. */
 void drain(struct rig *r);
+
+/** What a pipe has counted. */
+const struct sched_pipe_counters *sent_of(struct rig *r, uint32_t pipe);
 
 /**
  * Bytes on the line that leave pipe 0 in a time, with its queue kept full. *took is the time from

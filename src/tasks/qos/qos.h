@@ -30,19 +30,17 @@
  * the configured rate over runs alone.
  */
 struct qos_pipe {
-    uint64_t bytes;            /* sent, with the scheduler's overhead */
-    uint64_t packets;          /* sent */
     uint64_t ideal;            /* TSC when the last packet would have left an ideal shaper */
     uint64_t run_from, run_to; /* TSC */
-    uint64_t run_bytes;        /* value of bytes at run_to */
+    uint64_t run_bytes;        /* what the pipe had sent at run_to, with the overhead */
     uint32_t run_seq;          /* odd: the run is being written */
-    uint32_t sojourn;          /* moving average over 8 packets, in units of 2^QOS_TIME_SHIFT TSC
-                                  cycles, times 8 */
+    uint32_t sojourn;          /* moving average over 8 packets that are looked at, in units of
+                                  2^QOS_TIME_SHIFT TSC cycles, times 8 */
     uint32_t cost;             /* TSC cycles a byte at the profile's rate, times 256 */
     uint32_t profile;          /* index in qos.profiles[], CFG_NONE: the pipe is not in use */
 } __rte_cache_aligned;
 
-static_assert(sizeof(struct qos_pipe) == RTE_CACHE_LINE_SIZE, "one line for each packet sent");
+static_assert(sizeof(struct qos_pipe) == RTE_CACHE_LINE_SIZE, "one line for each packet held back");
 static_assert(sizeof(struct qos_pipe) == PLAN_QOS_PIPE, "as the plan counts them");
 
 /** A run, as a reader gets it. */
@@ -57,7 +55,8 @@ struct qos {
     const struct cfg_qos *cfg;
     const struct cfg_scheduler *shape;
     enum qos_direction direction;
-    bool drops_late; /* packets that were accepted: FQ-CoDel and L4S do */
+    bool drops_late;   /* packets that were accepted: FQ-CoDel and L4S do */
+    bool says_limited; /* the scheduler says which packets it has held back: enum sched_limited */
     uint32_t n_pipes;
     uint32_t owed;         /* packets that arrived and for which none was dequeued yet */
     uint64_t asked;        /* TSC of the last dequeue */
@@ -67,8 +66,10 @@ struct qos {
     uint64_t *in_use;                        /* a bit for each pipe that has a profile */
     int16_t sched_profile[QOS_MAX_PROFILES]; /* the scheduler's number of a profile; -1: it cannot
                                                 shape by it */
-    struct hist sojourn[QOS_CLASSES];        /* time in the queue, stamp units */
-    struct hist lag; /* how much later than from an ideal shaper packets left, stamp units */
+    struct hist prompt[QOS_CLASSES]; /* time in the queue, stamp units, of packets whose pipe never
+                                        lacked credit: that is their lag, too */
+    struct hist held[QOS_CLASSES];   /* the same of all others */
+    struct hist lag; /* of those: how much later than from an ideal shaper they left, stamp units */
 };
 
 extern const struct task_type task_qos;
@@ -91,6 +92,21 @@ static inline double qos_sojourn(const struct qos *q, const struct qos_pipe *p)
 {
     return qos_seconds(q, __atomic_load_n(&p->sojourn, __ATOMIC_RELAXED) / 8.0);
 }
+
+/** Account for n packets that leave now (TSC). One that was not held back costs no line of its
+ * subscriber; but some of them have their share in the subscriber's average. */
+void qos_account(struct qos *q, struct rte_mbuf *const *m, uint32_t n, uint64_t now);
+
+/** Begin a run of a pipe now (TSC). */
+void qos_begin_run(struct qos *q, uint32_t pipe, uint64_t now);
+
+/** Copy the histogram of the time that packets of a class have spent in their queue, stamp units.
+ */
+void qos_sojourn_times(const struct qos *q, unsigned class, struct hist *to);
+
+/** Copy the histogram of how much later packets left than from an ideal shaper, stamp units. A
+ * packet whose pipe has had credit all the time left late by what it waited. */
+void qos_lag(const struct qos *q, struct hist *to);
 
 /** The present run of a pipe, or the last; its fields are of one moment. */
 struct qos_run qos_run(const struct qos_pipe *p);

@@ -7,7 +7,7 @@
  *
  * A packet carries the time of its arrival in a stamp beside its path (sched/stamp.h).
  */
-#include "tasks/qos.h"
+#include "tasks/qos/qos.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -70,35 +70,6 @@ static const struct task_drop drops[N_DROPS] = {
 const struct qos *qos_state(const struct task *t)
 {
     return t->type == &task_qos ? t->state : NULL;
-}
-
-/* --- runs --- */
-
-/* Write the run of a pipe, for readers on other cores (qos_run()). */
-static void set_run(struct qos_pipe *p, uint64_t from, uint64_t to)
-{
-    __atomic_store_n(&p->run_seq, p->run_seq + 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    __atomic_store_n(&p->run_from, from, __ATOMIC_RELAXED);
-    __atomic_store_n(&p->run_to, to, __ATOMIC_RELAXED);
-    __atomic_store_n(&p->run_bytes, p->bytes, __ATOMIC_RELAXED);
-    __atomic_store_n(&p->run_seq, p->run_seq + 1, __ATOMIC_RELEASE);
-}
-
-struct qos_run qos_run(const struct qos_pipe *p)
-{
-    struct qos_run r;
-    uint32_t before, after;
-
-    do {
-        before = __atomic_load_n(&p->run_seq, __ATOMIC_ACQUIRE);
-        r.from = __atomic_load_n(&p->run_from, __ATOMIC_RELAXED);
-        r.to = __atomic_load_n(&p->run_to, __ATOMIC_RELAXED);
-        r.bytes = __atomic_load_n(&p->run_bytes, __ATOMIC_RELAXED);
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
-        after = __atomic_load_n(&p->run_seq, __ATOMIC_RELAXED);
-    } while (before != after || (before & 1) != 0);
-    return r;
 }
 
 /* --- packets in --- */
@@ -170,43 +141,6 @@ static void explain(struct task *t, struct rte_mbuf *m, const struct task_explai
 
 /* --- packets out --- */
 
-/* Extend the run by a packet that had arrived when the last packet of the run left. Another packet
- * begins a run if it has clearly waited for the shaper. A packet that has not may have overtaken
- * packets of a lower class: it says nothing of the shaper. */
-static void extend_run(struct qos_pipe *p, uint64_t arrival, uint64_t now, uint64_t own_time)
-{
-    if (arrival <= p->run_to)
-        set_run(p, RTE_MIN(p->run_from, arrival), now);
-    else if (now - arrival >= QOS_RUN_MIN_PACKETS * own_time)
-        set_run(p, arrival, now);
-}
-
-/* Account for a packet that leaves: its pipe's counters, its sojourn time, and its lag behind an
- * ideal shaper, which sends a packet when the bucket has filled up for it at the profile's rate
- * since the packet before, and not before it arrived. */
-static void account(struct qos *q, const struct rte_mbuf *m, uint64_t now)
-{
-    uint32_t path = meta_path(m);
-    struct qos_pipe *p = &q->pipe[path / QOS_QUEUES];
-    unsigned queue = path % QOS_QUEUES;
-    uint32_t waited = sched_waited(m, now);
-    uint32_t bytes = m->pkt_len + q->shape->overhead;
-    uint64_t own_time = (uint64_t)bytes * p->cost >> 8, ideal = p->ideal + own_time,
-             arrival = now - ((uint64_t)waited << QOS_TIME_SHIFT);
-
-    if (ideal < arrival)
-        ideal = arrival;
-    hist_add(&q->lag, ideal < now ? sched_stamp_of(now - ideal) : 0);
-    p->ideal =
-        ideal < now ? ideal : now; /* sent early, out of the bucket: the ideal shaper starts anew */
-    __atomic_store_n(&p->bytes, p->bytes + bytes, __ATOMIC_RELAXED);
-    __atomic_store_n(&p->packets, p->packets + 1, __ATOMIC_RELAXED);
-    if (waited >= QOS_RUN_MIN_WAIT)
-        extend_run(p, arrival, now, own_time);
-    p->sojourn += waited - (p->sojourn >> 3);
-    hist_add(&q->sojourn[queue < QOS_BE ? queue : QOS_BE], waited);
-}
-
 static uint16_t poll(struct task *t, uint64_t now)
 {
     struct qos *q = t->state;
@@ -220,7 +154,7 @@ static uint16_t poll(struct task *t, uint64_t now)
     if (sched_held(q->sched) == 0 && now - q->asked < IDLE_CYCLES)
         return 0;
     q->asked = rte_rdtsc();
-    n = sched_dequeue(q->sched, m, want);
+    n = sched_dequeue_at(q->sched, q->asked, m, want);
     now = rte_rdtsc();
     took = now - q->asked;
     /* nothing is owed where no more may leave */
@@ -232,10 +166,7 @@ static uint16_t poll(struct task *t, uint64_t now)
         return 0;
     if (q->drops_late)
         count_drops(t, q);
-    for (uint32_t i = 0; i < n; i++)
-        __builtin_prefetch(&q->pipe[meta_path(m[i]) / QOS_QUEUES], 1, 3);
-    for (uint32_t i = 0; i < n; i++)
-        account(q, m[i], now);
+    qos_account(q, m, n, now);
     task_emit_burst(t, OUT_TO, m, (uint16_t)n);
     return (uint16_t)n;
 }
@@ -274,7 +205,7 @@ int qos_set_profile(struct task *t, uint32_t pipe, uint32_t profile)
     q->in_use[pipe / 64] |= UINT64_C(1) << pipe % 64;
     q->pipe[pipe].cost = cost_of(q, q->cfg->profiles[profile].shape[q->direction].rate);
     now = rte_rdtsc();
-    set_run(&q->pipe[pipe], now, now); /* a run is at one rate */
+    qos_begin_run(q, pipe, now); /* a run is at one rate */
     return 0;
 }
 
@@ -451,6 +382,7 @@ static int init(struct task *t, const struct task_env *env)
     q->shape = &m->qos.schedulers[env->cfg->param[ARG_SCHEDULER].u];
     q->direction = (enum qos_direction)env->cfg->param[ARG_DIRECTION].u;
     q->tsc_hz = env->tsc_hz;
+    q->says_limited = q->shape->backend == QOS_WHEEL;
     for (unsigned c = 0; c < QOS_CLASSES; c++)
         q->drops_late |= qos_class_used(q->shape, c) && qos_drops_late(q->shape->class[c].aqm);
     q->n_pipes = q->shape->n_subports * q->shape->pipes_per_subport;
@@ -480,6 +412,7 @@ const struct task_type task_qos = {
                .outputs = {[OUT_TO] = {"to", "packets whose turn has come"}},
                .drops = drops,
                .n_drops = N_DROPS,
+               .waits = true,
                .needs = FACT_PATH},
     .state_size = sizeof(struct qos),
     .init = init,

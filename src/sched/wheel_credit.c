@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Credit in the wheel: a bucket that lacks it waits in the timers. */
+#include "sched/wheel.h"
+
+/* The bucket of a node of the timers. */
+static struct bucket *bucket_of(struct wheel *w, uint32_t node)
+{
+    uint32_t owner = node / 16, class = node % 16;
+
+    if (likely(owner < w->n_pipes))
+        return class == WHEEL_SELF ? &w->pipe[owner].bucket : &w->cap[class][owner];
+    owner -= w->n_pipes;
+    return class == WHEEL_SELF ? &w->subport[owner].bucket : &w->subport[owner].cap[class];
+}
+
+/* Have a bucket woken when it is ready (TSC), and mark in the bits of its owner that the owner
+ * waits for it. The owner is a pipe, or n_pipes + a subport; class WHEEL_SELF means its own bucket.
+ * A bucket that is in the timers already, for an earlier packet, keeps its place there. */
+static void wait_for(struct wheel *w, uint32_t owner, unsigned class, uint64_t ready,
+                     uint16_t *waits, uint16_t *timed)
+{
+    uint32_t node = owner * 16 + class;
+
+    *waits |= (uint16_t)(1u << class);
+    if ((*timed & 1u << class) != 0)
+        return;
+    *timed |= (uint16_t)(1u << class);
+    timers_add(&w->timers, ready, node, &bucket_of(w, node)->next);
+}
+
+void wheel_pipe_waits(struct wheel *w, uint32_t pipe, unsigned class, uint64_t ready)
+{
+    struct wheel_pipe *p = &w->pipe[pipe];
+
+    p->limited = p->limited != SCHED_PROMPT ? p->limited : SCHED_LIMITED_FIRST;
+    wait_for(w, pipe, class, ready, &p->waits, &p->timed);
+}
+
+/* A bucket of a subport, or of a class of it, has earned enough. */
+static void wake_subport(struct wheel *w, uint32_t subport, unsigned class)
+{
+    struct wheel_subport *s = &w->subport[subport];
+
+    s->timed &= (uint16_t) ~(1u << class);
+    s->waits &= (uint16_t) ~(1u << class);
+    if ((s->waits & WHEEL_SELF_BIT) != 0)
+        return;
+    for (uint32_t left = s->backlog & ~s->waits; left != 0; left &= left - 1)
+        wheel_set_ready(w, subport, (unsigned)__builtin_ctz(left));
+}
+
+/* The bucket of a node has earned enough. */
+static void wake(struct wheel *w, uint32_t node)
+{
+    uint32_t owner = node / 16;
+
+    if (unlikely(owner >= w->n_pipes)) {
+        wake_subport(w, owner - w->n_pipes, node % 16);
+        return;
+    }
+    w->pipe[owner].timed &= (uint16_t) ~(1u << node % 16);
+    w->pipe[owner].waits &= (uint16_t) ~(1u << node % 16);
+    wheel_relist(w, owner, &w->pipe[owner]);
+}
+
+void wheel_run_timers(struct wheel *w, uint64_t now, uint32_t most)
+{
+    struct timers *t = &w->timers;
+    uint64_t due = now >> TIMERS_SHIFT;
+    uint32_t next;
+
+    while (t->at <= due && most > 0) {
+        uint32_t *slot = timers_slot(t, t->at), node = *slot;
+
+        if (node == TIMERS_NONE) {
+            t->at = t->pending == 0 ? due + 1 : t->at + 1;
+            continue;
+        }
+        *slot = bucket_of(w, node)->next;
+        if (*slot != TIMERS_NONE)
+            rte_prefetch0_write(bucket_of(w, *slot));
+        t->pending--;
+        most--;
+        wake(w, node);
+        w->woken = true;
+    }
+    next = *timers_slot(t, t->at);
+    if (next != TIMERS_NONE)
+        rte_prefetch0_write(bucket_of(w, next));
+}
+
+/* A subport, or a class of it, lacks credit until ready (TSC). */
+static void subport_waits(struct wheel *w, uint32_t subport, unsigned class, uint64_t ready)
+{
+    struct wheel_subport *s = &w->subport[subport];
+    uint32_t classes = class == WHEEL_SELF ? s->backlog : 1u << class;
+
+    wait_for(w, w->n_pipes + subport, class, ready, &s->waits, &s->timed);
+    for (; classes != 0; classes &= classes - 1) {
+        unsigned c = (unsigned)__builtin_ctz(classes);
+
+        s->ring[c].left = 0; /* its turn is over */
+        wheel_clear_ready(w, subport, c);
+    }
+}
+
+bool wheel_may_leave(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class,
+                     uint32_t bytes)
+{
+    struct wheel_subport *s = &w->subport[subport];
+    const struct wheel_profile *f = &w->profile[w->pipe[pipe].profile];
+    uint64_t ready;
+
+    if ((f->caps & 1u << class) != 0) {
+        const struct pace *pace = &f->cap_pace[class];
+        ready = bucket_ready(&w->cap[class][pipe], pace, bucket_cost(pace, bytes));
+        if (!is_after(w->now, ready)) {
+            wheel_pipe_waits(w, pipe, class, ready);
+            return false;
+        }
+    }
+    if ((s->caps & 1u << class) != 0) {
+        const struct pace *pace = &s->cap_pace[class];
+        ready = bucket_ready(&s->cap[class], pace, bucket_cost(pace, bytes));
+        if (!is_after(w->now, ready)) {
+            subport_waits(w, subport, class, ready);
+            return false;
+        }
+    }
+    ready = bucket_ready(&s->bucket, &s->pace, bucket_cost(&s->pace, bytes));
+    if ((s->caps & WHEEL_SELF_BIT) != 0 && !is_after(w->now, ready)) {
+        subport_waits(w, subport, WHEEL_SELF, ready);
+        return false;
+    }
+    return true;
+}
+
+void wheel_pay(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class, uint32_t bytes)
+{
+    struct wheel_subport *s = &w->subport[subport];
+    const struct wheel_profile *f = &w->profile[w->pipe[pipe].profile];
+
+    if ((f->caps & 1u << class) != 0)
+        bucket_take(&w->cap[class][pipe], bucket_cost(&f->cap_pace[class], bytes), w->now);
+    if ((s->caps & 1u << class) != 0)
+        bucket_take(&s->cap[class], bucket_cost(&s->cap_pace[class], bytes), w->now);
+    if ((s->caps & WHEEL_SELF_BIT) != 0)
+        bucket_take(&s->bucket, bucket_cost(&s->pace, bytes), w->now);
+}

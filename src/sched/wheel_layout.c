@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where the arrays of a wheel stand in its memory. */
+#include "sched/wheel.h"
+
+/* Offsets of the arrays. Only queues and classes that are used have one. */
+struct layout {
+    unsigned queues, classes, aqm_queues; /* of a pipe */
+    unsigned aqm_size;                    /* bytes for each of aqm_queues */
+    uint64_t pipe, queue, tally, aqm, fq, fq_busy, cap, ring, subport, profile, total;
+};
+
+/* Give n entries their place at the end, and round up to a line. */
+static uint64_t place(uint64_t *end, uint64_t n, uint64_t size)
+{
+    uint64_t at = *end;
+
+    *end += RTE_ALIGN_CEIL(n * size, RTE_CACHE_LINE_SIZE);
+    return at;
+}
+
+/* Bytes that a discipline keeps of each queue. */
+static unsigned aqm_bytes(enum qos_aqm aqm)
+{
+    static const unsigned bytes[] = {[AQM_RED] = sizeof(struct rte_red),
+                                     [AQM_PIE] = sizeof(struct pie),
+                                     [AQM_CODEL] = 0, /* its states are in a pool */
+                                     [AQM_L4S] = sizeof(struct l4s)};
+
+    return bytes[aqm];
+}
+
+/* Must the bytes that wait in a queue of a class be known? */
+static bool is_in_bytes(const struct cfg_class *k)
+{
+    return k->size != 0 && (k->hold_ns != 0 || k->aqm == AQM_PIE || qos_drops_late(k->aqm));
+}
+
+static struct layout layout_of(const struct cfg_scheduler *s, unsigned max_profiles)
+{
+    uint64_t pipes = (uint64_t)s->n_subports * s->pipes_per_subport, end = sizeof(struct wheel);
+    struct layout l = {0};
+
+    for (unsigned c = 0; c < QOS_CLASSES; c++) {
+        unsigned queues = c == QOS_BE ? QOS_BE_QUEUES : 1;
+        unsigned aqm = aqm_bytes(s->class[c].aqm);
+
+        if (!qos_class_used(s, c))
+            continue;
+        l.classes++;
+        l.queues += queues;
+        if (aqm == 0)
+            continue;
+        l.aqm_queues += queues;
+        l.aqm_size = RTE_MAX(l.aqm_size, aqm);
+    }
+    l.pipe = place(&end, pipes, sizeof(struct wheel_pipe));
+    l.queue = place(&end, pipes * l.queues, sizeof(struct wheel_queue));
+    l.tally = place(&end, pipes * (l.queues + (l.queues < QOS_QUEUES)), sizeof(struct wheel_tally));
+    l.aqm = place(&end, pipes * l.aqm_queues, l.aqm_size);
+    l.fq = place(&end, fq_states(s), sizeof(struct fq));
+    l.fq_busy = place(&end, FQ_WORDS(fq_states(s)), sizeof(uint64_t));
+    l.cap = place(&end, pipes * l.classes, sizeof(struct bucket));
+    l.ring = place(&end, pipes * l.classes, sizeof(uint32_t));
+    l.subport = place(&end, s->n_subports, sizeof(struct wheel_subport));
+    l.profile = place(&end, max_profiles + 1, sizeof(struct wheel_profile));
+    l.total = end;
+    return l;
+}
+
+uint64_t wheel_memory(const struct cfg_scheduler *s, unsigned max_profiles)
+{
+    return layout_of(s, max_profiles).total;
+}
+
+/* Set a queue's pointer to its state of RED, PIE or L4S, and its bits. */
+static void lay_out_aqm(struct wheel *w, unsigned queue, uint8_t *first, unsigned *before)
+{
+    enum qos_aqm aqm = w->shape.class[qos_class_of(queue)].aqm;
+    uint16_t bit = (uint16_t)(1u << queue);
+
+    if (w->size[queue] == 0 || aqm == AQM_TAIL)
+        return;
+    w->aqm_queues |= bit;
+    *(qos_drops_late(aqm) ? &w->aqm_chooses : &w->aqm_always) |= bit;
+    w->red |= aqm == AQM_RED ? bit : 0;
+    w->codel |= aqm == AQM_CODEL ? bit : 0;
+    w->l4s |= aqm == AQM_L4S ? bit : 0;
+    if (aqm_bytes(aqm) != 0)
+        w->aqm[queue] = first + (size_t)(*before)++ * w->n_pipes * w->aqm_size;
+}
+
+/* Set the pointers of each queue to its arrays. */
+static void lay_out_queues(struct wheel *w, const struct layout *l)
+{
+    unsigned queues = 0, aqm = 0;
+    uint8_t *at = (uint8_t *)w;
+
+    for (unsigned q = 0; q < QOS_QUEUES; q++) {
+        const struct cfg_class *k = &w->shape.class[qos_class_of(q)];
+        unsigned slot = k->size != 0 ? queues++ : l->queues;
+
+        w->size[q] = k->size;
+        w->tally[q] = (struct wheel_tally *)(at + l->tally) + (size_t)slot * w->n_pipes;
+        w->queue[q] =
+            (struct wheel_queue *)(at + l->queue) + (size_t)(k->size != 0 ? slot : 0) * w->n_pipes;
+        w->in_bytes |= (uint16_t)((unsigned)is_in_bytes(k) << q);
+        lay_out_aqm(w, q, at + l->aqm, &aqm);
+    }
+}
+
+void wheel_lay_out(struct wheel *w)
+{
+    struct layout l = layout_of(&w->shape, w->max_profiles);
+    uint8_t *at = (uint8_t *)w;
+    unsigned classes = 0;
+
+    w->pipe = (struct wheel_pipe *)(at + l.pipe);
+    w->subport = (struct wheel_subport *)(at + l.subport);
+    w->profile = (struct wheel_profile *)(at + l.profile);
+    w->fq = (struct fq *)(at + l.fq);
+    w->fq_busy = (uint64_t *)(at + l.fq_busy);
+    w->n_fq = fq_states(&w->shape);
+    w->aqm_size = (uint8_t)l.aqm_size;
+    w->base.pipe_counters = &w->pipe[0].counters;
+    w->base.pipe_stride = sizeof(struct wheel_pipe);
+    lay_out_queues(w, &l);
+    for (unsigned c = 0; c < QOS_CLASSES; c++) {
+        if (!qos_class_used(&w->shape, c))
+            continue;
+        w->cap[c] = (struct bucket *)(at + l.cap) + (size_t)classes * w->n_pipes;
+        for (uint32_t i = 0; i < w->n_subports; i++)
+            w->subport[i].ring[c].pipe = (uint32_t *)(at + l.ring) + (size_t)classes * w->n_pipes +
+                                         ((size_t)i << w->pipe_shift);
+        classes++;
+    }
+}
