@@ -117,6 +117,7 @@ struct task_schema {
     /** What the values of a task must obey together; may be NULL. They are right one by one, but
      * for indices that may be CFG_NONE after an error. */
     void (*check)(const struct cfg_model *m, const struct cfg_task *t, struct diags *d);
+    bool waits; /* packets wait in it, so they are in no cache when they leave: a scheduler */
     bool alone; /* one instance in a gateway: two would both write what has one writer */
     /* lb: its "to" spreads over all instances of the tasks it names; any other task has one path to
      * each */

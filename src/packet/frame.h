@@ -35,11 +35,23 @@ static inline void frame_pad(struct rte_mbuf *m, uint32_t len)
     frame_set(m, 0, len);
 }
 
-/** Prefetch the mbufs, for a task that is the first to look at them. */
-static inline void burst_prefetch_mbufs(struct rte_mbuf **m, uint16_t n)
+/** Prefetch an mbuf and the first lines of its frame at once: the frame of an mbuf that came from a
+ * port begins behind the headroom, so the mbuf need not be read for that. Of a frame that begins
+ * elsewhere, lines are prefetched in vain. */
+static inline void frame_prefetch_fresh(const struct rte_mbuf *m, unsigned lines)
+{
+    const uint8_t *f = (const uint8_t *)(m + 1) + RTE_PKTMBUF_HEADROOM;
+
+    __builtin_prefetch(m, 1, 3);
+    for (unsigned i = 0; i < lines; i++)
+        __builtin_prefetch(f + i * RTE_CACHE_LINE_SIZE, 1, 3);
+}
+
+/** frame_prefetch_fresh() of each packet, for a task that is the first to look at them. */
+static inline void burst_prefetch_fresh(struct rte_mbuf **m, uint16_t n, unsigned lines)
 {
     for (uint16_t i = 0; i < n; i++)
-        __builtin_prefetch(m[i], 1, 3);
+        frame_prefetch_fresh(m[i], lines);
 }
 
 /** Prefetch the first line of each frame, which will be written. */
@@ -67,17 +79,6 @@ static inline void burst_prefetch_encap(struct rte_mbuf **m, uint16_t n, int pul
     for (uint16_t i = 0; i < n; i++) {
         __builtin_prefetch(frame_bytes(m[i]), 1, 3);
         frame_prefetch_encap(m[i], pull);
-    }
-}
-
-/** Prefetch the first two lines of each frame, for a task that looks through a stack of headers. */
-static inline void burst_prefetch_two_lines(struct rte_mbuf **m, uint16_t n)
-{
-    for (uint16_t i = 0; i < n; i++) {
-        const uint8_t *f = frame_bytes(m[i]);
-
-        __builtin_prefetch(f, 1, 3);
-        __builtin_prefetch(f + RTE_CACHE_LINE_SIZE, 1, 3);
     }
 }
 

@@ -163,3 +163,28 @@ int plan_make_links(struct plan_build *b)
         check_waiting_rings(b);
     return rc;
 }
+
+/* --- for tasks: in which state packets come --- */
+
+bool plan_waits(const struct plan *p, unsigned instance)
+{
+    return p->cfg->tasks[p->instances[instance].task].schema->waits;
+}
+
+/* Does an instance call another? */
+static bool calls(const struct plan_instance *from, unsigned to)
+{
+    for (unsigned i = 0; i < TASK_MAX_OUTPUTS; i++)
+        for (unsigned k = 0; k < from->output[i].n_dests; k++)
+            if (from->output[i].dest[k].kind == DEST_CALL && from->output[i].dest[k].index == to)
+                return true;
+    return false;
+}
+
+bool plan_is_behind_waiting(const struct plan *p, unsigned instance)
+{
+    for (unsigned i = 0; i < p->n_instances; i++)
+        if (plan_waits(p, i) && calls(&p->instances[i], instance))
+            return true;
+    return false;
+}

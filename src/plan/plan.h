@@ -127,6 +127,12 @@ struct plan {
  */
 struct plan *plan_make(const struct cfg_model *m, bool share_cpus, struct diags *d);
 
+/** Do packets wait in an instance? */
+bool plan_waits(const struct plan *p, unsigned instance);
+
+/** Does an instance take packets by a call from one in which they have waited? */
+bool plan_is_behind_waiting(const struct plan *p, unsigned instance);
+
 /** Add warnings to d of what is allowed and seldom meant: no way to learn a MAC, no route, a via
  * off the link, a port that nobody listens to. */
 void plan_hints(const struct plan *p, struct diags *d);

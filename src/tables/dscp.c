@@ -61,21 +61,13 @@ static inline uint8_t apparent_rank(const struct dscp_table *dscp, const struct 
     return tos >= 0 ? rank_of_queue(dscp_queue(dscp, (uint8_t)tos)) : LAST;
 }
 
-/* Prefetch an mbuf and its frame at once: the frame of an mbuf that came from a port begins behind
- * the headroom, so the mbuf need not be read for that. */
-static inline void prefetch_fresh(const struct rte_mbuf *m)
-{
-    __builtin_prefetch(m, 1, 3);
-    __builtin_prefetch((const uint8_t *)(m + 1) + RTE_PKTMBUF_HEADROOM, 1, 3);
-}
-
 void shed_rank(const struct dscp_table *dscp, struct rte_mbuf *const *m, uint32_t n, uint8_t *rank)
 {
     for (uint32_t i = 0; i < AHEAD && i < n; i++)
-        prefetch_fresh(m[i]);
+        frame_prefetch_fresh(m[i], 1);
     for (uint32_t i = 0; i < n; i++) {
         if (i + AHEAD < n)
-            prefetch_fresh(m[i + AHEAD]);
+            frame_prefetch_fresh(m[i + AHEAD], 1);
         rank[i] = apparent_rank(dscp, m[i]);
     }
 }

@@ -103,8 +103,7 @@ struct classify {
     bool anti_spoof;
     bool by_address;
     bool not_only_ip; /* match = "any" */
-    bool
-        encap; /* the next task runs on this core, and some next hop puts headers before a packet */
+    bool encap; /* the next task runs on this core at once, and some next hop puts headers before */
 };
 
 static const uint32_t no_slot; /* id 0: the slot of a frame that names no subscriber */
@@ -122,7 +121,7 @@ static int init(struct task *t, const struct task_env *env)
     c->port_mac = env->tables->port_mac;
     c->routes = env->tables->routes;
     c->encap = !c->by_address && to->n_dests > 0 && to->dest[0].kind == DEST_CALL &&
-               route_has_encap(c->routes);
+               !plan_waits(env->plan, to->dest[0].index) && route_has_encap(c->routes);
     if (env->cfg->param[ARG_SCHEDULER].set)
         c->dscp = &env->tables->dscp[env->cfg->param[ARG_SCHEDULER].u * QOS_DIRECTIONS +
                                      (c->by_address ? QOS_DOWN : QOS_UP)];
@@ -235,12 +234,6 @@ struct batch {
     uint16_t n_good;
 };
 
-static inline void fetch_frames(const struct batch *b, struct part p)
-{
-    for (uint32_t i = p.from; i < p.to; i++)
-        __builtin_prefetch(frame_bytes(b->m[i]), 1, 3);
-}
-
 static inline void find_slots(struct batch *b, struct part p, const struct classify *c,
                               uint16_t in_port, bool by_address)
 {
@@ -294,7 +287,7 @@ static inline void judge(struct task *t, struct batch *b, struct part p, const s
     }
 }
 
-/* The stages of packet/stages.h: frame, slot, record, verdict. */
+/* The stages of packet/stages.h: slot, record, verdict. */
 static inline void classify(struct task *t, struct rte_mbuf **m, uint16_t n, bool by_address)
 {
     const struct classify c = *(const struct classify *)t->state;
@@ -302,12 +295,11 @@ static inline void classify(struct task *t, struct rte_mbuf **m, uint16_t n, boo
 
     b.m = m;
     b.n_good = 0;
-    burst_prefetch_mbufs(m, n);
-    for (uint32_t at = 0; at < n + 3 * STAGE_STEP; at += STAGE_STEP) {
-        fetch_frames(&b, part_of(n, at, 0));
-        find_slots(&b, part_of(n, at, STAGE_STEP), &c, t->in_port, by_address);
-        find_records(&b, part_of(n, at, 2 * STAGE_STEP), c.record);
-        judge(t, &b, part_of(n, at, 3 * STAGE_STEP), &c, by_address);
+    burst_prefetch_fresh(m, n, 1);
+    for (uint32_t at = 0; at < n + 2 * STAGE_STEP; at += STAGE_STEP) {
+        find_slots(&b, part_of(n, at, 0), &c, t->in_port, by_address);
+        find_records(&b, part_of(n, at, STAGE_STEP), c.record);
+        judge(t, &b, part_of(n, at, 2 * STAGE_STEP), &c, by_address);
     }
     if (likely(b.n_good > 0))
         task_emit_burst(t, OUT_TO, b.good, b.n_good);

@@ -296,10 +296,8 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     uint32_t id[BURST_MAX];
     uint16_t k = 0;
 
-    if (d.cold) {
-        burst_prefetch_mbufs(m, n);
-        burst_prefetch_two_lines(m, n);
-    }
+    if (d.cold)
+        burst_prefetch_fresh(m, n, 2);
     for (uint16_t i = 0; i < n; i++) {
         found[i].verdict = parse(&d, m[i], &found[i]);
         rte_prefetch0(found[i].slot);

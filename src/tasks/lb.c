@@ -115,8 +115,7 @@ static void lb_handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         }
         return;
     }
-    burst_prefetch_mbufs(m, n);
-    burst_prefetch_frames(m, n);
+    burst_prefetch_fresh(m, n, 1);
     for (uint16_t i = 0; i < n; i++) {
         const uint8_t *p = frame_bytes(m[i]);
         uint16_t port = task_in_port(t, m[i]);

@@ -198,8 +198,7 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     struct rte_mbuf *good[BURST_MAX];
     uint16_t k = 0;
 
-    burst_prefetch_mbufs(m, n);
-    burst_prefetch_two_lines(m, n);
+    burst_prefetch_fresh(m, n, 2);
     for (uint16_t i = 0; i < n; i++) {
         int verdict;
 

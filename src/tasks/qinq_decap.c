@@ -24,7 +24,7 @@ static const struct task_param params[N_ARGS] = {
 
 struct qinq_decap {
     bool dscp_from_pcp;
-    bool cold;         /* packets come from a port or another core */
+    bool cold;         /* packets come from a port or another core, or have waited */
     bool encapsulates; /* some next hop puts headers before a packet */
 };
 
@@ -35,7 +35,8 @@ static int init(struct task *t, const struct task_env *env)
 
     d->dscp_from_pcp = env->cfg->param[ARG_DSCP].u == DSCP_PCP;
     d->encapsulates = route_has_encap(env->tables->routes);
-    d->cold = self->n_rx > 0 || self->in_ring != CFG_NONE;
+    d->cold = self->n_rx > 0 || self->in_ring != CFG_NONE ||
+              plan_is_behind_waiting(env->plan, env->instance);
     return 0;
 }
 
