@@ -15,7 +15,7 @@
 
 /**
  * The shaping error of an interval: delivered / configured rate - 1, of the subscribers that were
- * limited during all of the interval. A subscriber counts as limited when his run (tasks/qos.h)
+ * limited during all of the interval. A subscriber counts as limited when his run (tasks/qos/qos.h)
  * began before the interval's first sample and covers at least half of the interval. Bytes and time
  * are taken between two departures of the run, so that no packet is counted by halves. A subscriber
  * that is held back by less than his own rate (that of his subport, a class or the port) has a
