@@ -354,7 +354,8 @@ static inline void wheel_list(struct wheel *w, uint32_t pipe, struct wheel_pipe 
     struct wheel_ring *r = &s->ring[class];
 
     p->listed |= (uint16_t)(1u << class);
-    r->fresh += (r->tail - r->fresh) & -(uint32_t)(r->epoch != w->epoch); /* nobody foresees it */
+    /* without a branch, because it follows from the packets: r->fresh = r->tail in a new epoch */
+    r->fresh += (r->tail - r->fresh) & -(uint32_t)(r->epoch != w->epoch);
     r->epoch = w->epoch;
     r->pipe[r->tail++ & w->pipe_mask] = pipe;
     s->backlog |= (uint16_t)(1u << class);
