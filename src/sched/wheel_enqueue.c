@@ -49,13 +49,15 @@ static enum verdict manage(struct wheel *w, struct rte_mbuf *m, uint32_t pipe, u
                            struct wheel_queue *q)
 {
     unsigned class = qos_class_of(queue);
-    void *state = w->aqm[queue] + (size_t)pipe * w->aqm_size;
     uint32_t depth = wheel_number(q->tail);
 
     if ((w->codel & 1u << queue) != 0)
         return depth > 0 && fq_put(w, m, q) ? HELD : ACCEPTED;
     if ((w->l4s & 1u << queue) != 0)
         return depth > 0 && l4s_put(w, m, q) ? HELD : ACCEPTED;
+
+    void *state = w->aqm[queue] + (size_t)pipe * w->aqm_size;
+
     if ((w->red & 1u << queue) == 0)
         return pie_takes(w, pipe, queue, state, q) ? ACCEPTED : PIE;
     if (depth > 0)
