@@ -103,7 +103,7 @@ uint64_t delivered(struct rig *r, double seconds, double *took)
 
     qos_away = (struct absence){0};
     while (rte_rdtsc() < end) {
-        absence_look(&qos_away, rte_rdtsc(), 0);
+        absence_look(&qos_away, rte_rdtsc(), rte_get_tsc_hz() / 1000);
         if (rig_held(r) < 40)
             put_numbered(r, path_of(0, BE_QUEUE), 0, 20, 1000);
         rig_poll(r, rte_rdtsc());
