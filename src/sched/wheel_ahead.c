@@ -25,7 +25,7 @@ static inline void look_at_ring(const struct wheel *w, uint32_t subport, unsigne
         uint32_t pipe = r->pipe[(r->head + i) & w->pipe_mask];
 
         rte_prefetch0_write(&w->pipe[pipe]);
-        rte_prefetch0_write(wheel_queue_of(w, pipe, class)); /* those of best effort: a line */
+        rte_prefetch0_write(wheel_queue_of(w, pipe, class)); /* of best effort, the first */
         a->class[a->n + i] = (uint8_t) class;
         a->pipe[a->n + i] = pipe;
     }
@@ -59,8 +59,10 @@ void wheel_fetch(const struct wheel *w, uint32_t n)
         unsigned q = a.class[i] == QOS_BE ? wheel_choose_queue(&w->pipe[pipe]) : a.class[i];
 
         queue[i] = wheel_queue_of(w, pipe, q);
-        rte_prefetch0_write(wheel_mbuf(queue[i]->head));
+        rte_prefetch0_write(queue[i]);
     }
+    for (uint32_t i = 0; i < a.n; i++)
+        rte_prefetch0_write(wheel_mbuf(queue[i]->head));
     if (unlikely(w->fq_in_use != 0)) {
         fq_fetch_states(w, queue, a.n);
         fq_fetch_packets(w, queue, a.n);
