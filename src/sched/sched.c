@@ -172,6 +172,15 @@ const struct sched_pipe_counters *sched_pipe_counters(const struct sched *s, uin
     return (const struct sched_pipe_counters *)((const char *)s->pipe_counters + pipe * stride);
 }
 
+void sched_reset_pipe_counters(struct sched *s, uint32_t pipe)
+{
+    struct sched_pipe_counters *c = (struct sched_pipe_counters *)sched_pipe_counters(s, pipe);
+
+    __atomic_store_n(&c->bytes, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&c->packets, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&c->dropped, 0, __ATOMIC_RELAXED);
+}
+
 bool sched_knows_drops(const struct sched *s)
 {
     return s->backend->knows_drops;

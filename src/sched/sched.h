@@ -145,6 +145,10 @@ const struct sched_class *sched_class(const struct sched *s, uint32_t subport, u
 /** The counters of a pipe, to be read with relaxed loads. */
 const struct sched_pipe_counters *sched_pipe_counters(const struct sched *s, uint32_t pipe);
 
+/** Let a pipe's counters start from 0: it is another subscriber's now. On the thread that
+ * schedules. */
+void sched_reset_pipe_counters(struct sched *s, uint32_t pipe);
+
 /** Does the backend count dropped packets by pipe? librte_sched does not. */
 bool sched_knows_drops(const struct sched *s);
 

@@ -316,7 +316,7 @@ static int64_t wheel_clear(struct sched *base, uint32_t pipe)
             n += clear_queue(w, pipe, queue);
     w->pipe[pipe].queued = 0;
     w->pipe[pipe].limited = SCHED_PROMPT;
-    memset(&w->pipe[pipe].counters, 0, sizeof(w->pipe[pipe].counters));
+    sched_reset_pipe_counters(base, pipe);
     sched_count_sent(base, n);
     return n;
 }

@@ -137,6 +137,9 @@ static void pipe_closed_in_library(void)
     drain(r);
     CU_ASSERT_EQUAL(qos_pipe_held(t, 0), 0);
     CU_ASSERT_EQUAL(rig_captured(r, "to"), 40);
+    CU_ASSERT_EQUAL(qos_open_pipe(t, 0, PROFILE_100M), 0);
+    CU_ASSERT_EQUAL(sent_of(r, 0)->packets, 0);
+    CU_ASSERT_EQUAL(sent_of(r, 0)->bytes, 0);
     rig_close(r);
 }
 

@@ -246,6 +246,7 @@ int qos_open_pipe(struct task *t, uint32_t pipe, uint32_t profile)
         return -EINVAL;
     memset(&q->pipe[pipe], 0, sizeof(q->pipe[pipe]));
     q->pipe[pipe].profile = CFG_NONE;
+    sched_reset_pipe_counters(q->sched, pipe);
     return qos_set_profile(t, pipe, profile);
 }
 
