@@ -63,25 +63,36 @@ class OneProcess(Tool):
     """Device and tester in one configuration."""
 
     def test_known_capacity(self):
-        done = self.measure(LINE, "--quick", "--seconds", "0.3", "--search-width", "0.008", "--width", "0.01", "--max-trials", "3")
-        self.assertIn(done.returncode, (0, 3), done.stdout + done.stderr)
-        r = self.result()
-        f, = r["figures"]
-        self.assertEqual((f["direction"], f["size"], f["rplus"]["limit"]), ("all", "64", "gateway"))
-        self.assertEqual([t for t in r["trials"] if "extra" in t["marks"] or "wrong" in t["marks"]], [])
+        for _ in range(3):  # a machine that does something else makes no figure that could be held against the line
+            done = self.measure(LINE, "--quick", "--fresh", "--seconds", "0.3", "--search-width", "0.008", "--width", "0.01", "--max-trials", "3")
+            self.assertIn(done.returncode, (0, 3), done.stdout + done.stderr)
+            r = self.result()
+            wrong, disturbance = self.off(r["figures"]), self.disturbance(done.stdout, r["trials"])
+            self.assertEqual([t for t in r["trials"] if "extra" in t["marks"] or "wrong" in t["marks"]], [])
+            if not wrong:
+                return
+            self.assertTrue(disturbance, f"{wrong}: {done.stdout}")
+        self.skipTest(f"the machine is too busy: {disturbance}: {'; '.join(wrong)}")
+
+    def off(self, figures):
+        """What is not as the line is."""
+        f, = figures
+        self.assertEqual((f["direction"], f["size"]), ("all", "64"))
+        if f["rplus"]["limit"] != "gateway":
+            return [f"R+ is limited by {f['rplus']['limit']}"]
         tenth = f["latency"][0]["streams"]["probe_a"]["p50"]["median"]
-        wrong = [f"{name}: {value} is not {least} to {most}" for name, value, least, most in (
+        return [f"{name}: {value} is not {least} to {most}" for name, value, least, most in (
             ("R+", f["rplus"]["pps"]["median"], CAPACITY * 0.99, CAPACITY * 1.01),
             ("NDR", f["ndr"]["lower"] or 0, CAPACITY * 0.99, CAPACITY * 1.01),
             ("PDR", f["pdr"]["lower"] or 0, CAPACITY / 0.995 * 0.99, CAPACITY / 0.995 * 1.01),
             ("latency", tenth, DELAY_NS, DELAY_NS * 1.5)) if not least <= value <= most]
-        disturbed = sum("disturbed" in t["marks"] for t in r["trials"])
-        if wrong and disturbed:  # no figure can be held against a machine that does something else
-            self.skipTest(f"{disturbed} of {len(r['trials'])} trials were disturbed, the machine is too busy: {'; '.join(wrong)}")
-        for unsteady in ("the trials differ too much", "limited by the generator"):  # 200 kpps is a hundredth of what it makes
-            if wrong and unsteady in done.stdout:
-                self.skipTest(f"the measurement itself says: {unsteady}; the machine is too busy: {'; '.join(wrong)}")
-        self.assertEqual(wrong, [], done.stdout)
+
+    def disturbance(self, said, trials):
+        """What shows that somebody else had the CPU: marks of trials, or what the measurement says of itself. The generator makes a
+        hundred times this load where it is left alone, so one that fell short was not."""
+        found = [f"{n} of {len(trials)} trials were marked '{mark}'" for mark in ("disturbed", "generator")
+                 if (n := sum(mark in t["marks"] for t in trials))]  # fmt: skip
+        return "; ".join(found + [text for text in ("the trials differ too much",) if text in said])
 
     def test_stop_and_resume(self):
         brief = (LINE, "--quick", "--only", "rplus", "--seconds", "0.2", "--max-trials", "4", "--width", "1e-9")

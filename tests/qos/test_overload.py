@@ -64,13 +64,14 @@ layout = (
     { core = "6"; tasks = ["high_up", "high_down", "low_up", "low_down", "sink"]; }
 );
 """
+SHORT = [f"--set={task}.ring=256" for task in ("decap", "gre_down", "qos_down")]  # full whenever a reader's core is away
 DROPPING = [f"--set={task}.on_full=drop" for task in ("qos_up", "gre_down", "qos_down")]
 WAYS = {"high_up": ("classify", "upstream"), "high_down": ("mpls_down", "downstream")}
 
 
-def run(vbng, folder, options):
+def run(vbng, folder, seconds, options):
     path, report = os.path.join(folder, "overload.cfg"), os.path.join(folder, "report.json")
-    done = subprocess.run([vbng, "--quiet", "--share-cpus", "--duration", "2s", "--report", report, *options, path],
+    done = subprocess.run([vbng, "--quiet", "--share-cpus", "--duration", f"{seconds}s", "--report", report, *SHORT, *options, path],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit(60))
     assert done.returncode == 0, f"exit status {done.returncode}: {done.stdout}"
     with open(report) as f:
@@ -91,19 +92,19 @@ def test_overload(vbng, folder, options):
     for name, text in (("up", UP), ("down", DOWN)):
         for dscp in (0, 46):
             (folder / f"{name}{dscp}.tmpl").write_text(text.format(dscp=dscp))
-    report = run(vbng, folder, options)
-    tasks = {t["name"]: t for t in report["tasks"]}
-    wrong = [] if report["ledger"]["balances"] is True else [f"the ledger does not balance: {report['ledger']}"]
-    wrong += wrong_classes(report)
-    missing = lost(report)
-    for name, (reader, way) in WAYS.items():
-        shed, sent = tasks[reader]["drops"]["overload"], tasks[name]["sent"]
-        if sent < 1000:
-            wrong.append(f"{way}: only {sent} packets of the high class were sent")
-        if not options and (missing[name] != 0 or shed == 0):
-            wrong.append(f"{way}: {missing[name]} of {sent} packets of the high class are lost, {shed} shed")
-        print(f"{way}: {missing[name]} of {sent} packets of the high class lost, {shed} low ones shed, "
-              f"{tasks[name]['drops']['link_full']} not accepted")  # fmt: skip
-    if options and sum(missing.values()) == 0:
-        wrong.append("nothing of the high class is lost where rings drop: nothing was tested")
-    nothing(wrong)
+    for seconds in (2, 4, 8, 16):  # how the system shares its CPUs decides when rings fill: a longer run sees it, if this one did not
+        report = run(vbng, folder, seconds, options)
+        tasks = {t["name"]: t for t in report["tasks"]}
+        missing, shed = lost(report), {name: tasks[reader]["drops"]["overload"] for name, (reader, _) in WAYS.items()}
+        wrong = [] if report["ledger"]["balances"] is True else [f"the ledger does not balance: {report['ledger']}"]
+        wrong += wrong_classes(report)
+        for name, (_, way) in WAYS.items():
+            sent = tasks[name]["sent"]
+            if not options and missing[name] != 0:
+                wrong.append(f"{way}: {missing[name]} of {sent} packets of the high class are lost")
+            print(f"{way}: {missing[name]} of {sent} packets of the high class lost, {shed[name]} low ones shed, "
+                  f"{tasks[name]['drops']['link_full']} not accepted")  # fmt: skip
+        nothing(wrong)
+        if min(tasks[name]["sent"] for name in WAYS) >= 1000 and (sum(missing.values()) if options else min(shed.values())) > 0:
+            return
+    pytest.fail(f"no overload came about in 16 s: {'nothing of the high class is lost where rings drop' if options else shed}")
