@@ -10,7 +10,7 @@ from tests.pcap.traffic import Traffic
 SUB, CORE = Subscriber(0, 2), "core0"
 NETWORK_CONTROL = 0xC0
 PLENTY = {"arp": 'icmp_rate = "1000000";'}
-IN_VAIN = "6s"  # a run in which packets are given up that waited for a MAC, 3 s after they came
+IN_VAIN = ["4s", "20s"]  # runs in which packets are given up that waited for a MAC, 3 s after they came
 
 
 def ping(src, dst, size=32, ttl=64, tos=0, seq=1, **more):
@@ -159,7 +159,7 @@ def no_route():
 def silent_nexthop():
     """A next hop that does not answer three questions: the senders of what waited are told (RFC 1812 section 4.3.3.1)."""
     case = Traffic("icmp-host-unreachable-up", static_core=False, keep="4", params=PLENTY)
-    case.duration = IN_VAIN
+    case.durations = IN_VAIN
     other = Subscriber(1, 5)
     own_error = fr.raw(fr.IP(src=SUB.ip, dst=server(CORE)) / fr.ICMP(type=3, code=1) / fr.Raw(fr.udp(server(CORE), SUB.ip)[:28]))
     waiting = [fr.udp(sub.ip, server(CORE), size=size, tos=0x28, ttl=9) for sub, size in ((SUB, 12), (other, 1000))]
@@ -178,7 +178,7 @@ def silent_nexthop():
 def silent_cpe():
     """The same for a CPE: towards the core through the subscriber's tunnel, to another subscriber with his tags."""
     case = Traffic("icmp-host-unreachable-down", static_cpe=False, keep=None, params=PLENTY)
-    case.duration = IN_VAIN
+    case.durations = IN_VAIN
     case.any_order = True
     packets = [fr.udp(server(CORE), SUB.ip, seed=seed, size=600, ttl=7) for seed in range(BURST)]
     case.send(CORE, *(fr.from_core(CORE, packet, key=SUB.key) for packet in packets))
@@ -194,7 +194,7 @@ def silent_cpe():
 def silent_crowd():
     """Errors are limited: of what waits in vain, the sender of one is told."""
     case = Traffic("icmp-host-unreachable-limited", static_core=False, keep="8", params={"arp": 'icmp_rate = "1";'})
-    case.duration = IN_VAIN
+    case.durations = IN_VAIN
     packets = [fr.udp(SUB.ip, server(CORE), seed=seed) for seed in range(8)]
     case.send("cpe0", *(fr.from_cpe(SUB, packet) for packet in packets))
     question = fr.arp(1, fr.GATEWAY_MAC[CORE], fr.GATEWAY_IP[CORE], NOBODY, fr.NEIGHBOUR_IP[CORE])

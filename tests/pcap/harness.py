@@ -44,7 +44,7 @@ class Case:
         self.inputs = {p: [] for p in PORTS}
         self.expect = {p: [] for p in PORTS}
         self.drops = {}
-        self.duration = "60ms"  # of the run
+        self.durations = ["60ms"]  # of the run; the next one only where packets were left inside
         self.any_order = False  # where two directions meet on one port, only the set is known
         self.dissect = True  # False: an output carries what a CPE made malformed, on purpose
 
@@ -107,7 +107,17 @@ def check_ledger(case, report):
 
 
 def run_case(binary, case, folder, timeout=60, wrapper=()):
-    """Run it in a folder of its own. Returns (list of differences, frames sent by port)."""
+    """Run it in a folder of its own, and once more for longer where packets were left inside, as on a machine that gave the run no
+    CPU. Returns (list of differences, frames sent by port)."""
+    for duration in case.durations:
+        wrong, sent, held = run_once(binary, case, folder, duration, timeout, wrapper)
+        if held == 0:
+            break
+    return wrong, sent
+
+
+def run_once(binary, case, folder, duration, timeout, wrapper):
+    """One run. Returns (list of differences, frames sent by port, packets left inside)."""
     os.makedirs(folder, exist_ok=True)
     for port in PORTS:
         write_pcap(os.path.join(folder, f"{port}-in.pcap"), case.inputs[port])
@@ -115,14 +125,14 @@ def run_case(binary, case, folder, timeout=60, wrapper=()):
     with open(path, "w") as f:
         f.write(case.config(folder))
     report_path = os.path.join(folder, "report.json")
-    command = [*wrapper, binary, "--quiet", "--share-cpus", "--duration", case.duration, "--report", report_path, path]
+    command = [*wrapper, binary, "--quiet", "--share-cpus", "--duration", duration, "--report", report_path, path]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=limit(timeout))
     except subprocess.TimeoutExpired:
-        return [f"still running after {limit(timeout):.0f} s"], {}
+        return [f"still running after {limit(timeout):.0f} s"], {}, 0
     said = "\n".join((done.stderr.strip().splitlines() or done.stdout.strip().splitlines())[-12:])
     if done.returncode != 0 and not os.path.exists(report_path):
-        return [f"exit status {done.returncode}: {said}"], {}
+        return [f"exit status {done.returncode}: {said}"], {}, 0
     with open(report_path) as f:
         report = json.load(f)
     wrong = [f"exit status {done.returncode}: {said}"] if done.returncode != 0 else []
@@ -133,4 +143,4 @@ def run_case(binary, case, folder, timeout=60, wrapper=()):
         difference = compare(port, order(case.expect[port]), order(sent[port]))
         if difference:
             wrong.append(difference)
-    return wrong, sent
+    return wrong, sent, report["ledger"]["held"]

@@ -25,6 +25,7 @@ VM = os.path.join(TOP, "tools", "vm")
 SECONDS, RATE = 3, "5kpps"  # of each of four streams: it is emulated, and everything shares two CPUs
 FRAMES = 20
 LIMIT = 200  # s
+QEMU_CRASHED = f"QEMU ended with status {-signal.SIGSEGV}"
 pytestmark = pytest.mark.limit(400)
 
 
@@ -139,6 +140,9 @@ def test_the_gateway_in_a_guest(vbng, folder, switch):
     if switch == "ovs" and version is None:
         need.skip(why)
     outcome = demo.demonstrate(SECONDS, RATE, switch, tester_vbng=vbng, folder=str(folder))
+    if any(QEMU_CRASHED in fault for fault in outcome.faults):  # seldom, in QEMU 7.2 beside other load: no fault of what it emulates for
+        print("\n".join(["QEMU crashed; once more:", *outcome.faults]))
+        outcome = demo.demonstrate(SECONDS, RATE, switch, tester_vbng=vbng, folder=str(folder))
     if outcome.ok:
         print("\n".join(outcome.table(SECONDS)))
     nothing(outcome.faults)
