@@ -38,8 +38,9 @@
 #include "telemetry/metrics.h"
 #include "telemetry/report.h"
 
-#define SHOW_S           1.0  /* between two tables, and two samples of the QoS */
-#define WATCH_S          0.02 /* between two calls of engine_watch(); the loop's longest wait */
+#define SHOW_S           1.0    /* between two tables, and two samples of the QoS */
+#define SLICE_S          0.0001 /* between two slices of samples: leaves a CPU to its other threads */
+#define WATCH_S          0.02   /* between two calls of engine_watch(); the loop's longest wait */
 #define STOP_NS          10000000000u /* what a stop takes beside the drain: reports, devices, memory */
 #define SAMPLE_PERIOD_NS 10000000     /* default of --sample-period */
 
@@ -65,26 +66,46 @@ static void wait_for_requests(struct server *server, struct control *control, do
 
     ids_poll(control);
     if (server != NULL)
-        server_poll(server, control, (int)(seconds * 1e3));
+        server_poll(server, control, pause.tv_nsec);
     else
         nanosleep(&pause, NULL);
 }
 
-static void take_sample(struct control *control)
+/* The samples of the QoS and the live table, which shows them. */
+struct show {
+    struct live *live; /* NULL: no table */
+    double begun;      /* seconds since the start, when the last round of samples began */
+    double printed;
+};
+
+/* Sample some of the pipes, once a second all; then print the table. Returns whether a round is
+ * under way: its next slice comes after the requests that wait. */
+static bool show(struct show *s, struct control *control, double now)
+{
+    if (!control->samples.under_way) {
+        if (now - s->begun < SHOW_S)
+            return false;
+        samples_begin(control);
+        s->begun = now;
+    }
+    metrics_hold();
+    samples_next(control);
+    metrics_release();
+    if (control->samples.under_way)
+        return true;
+    if (s->live != NULL) {
+        live_print(s->live, stdout, now - s->printed);
+        show_qos_text(control, stdout, false);
+    }
+    s->printed = now;
+    return false;
+}
+
+static void sample_the_rest(struct control *control)
 {
     metrics_hold();
     control_sample(control);
     metrics_release();
-}
-
-/* Sample the QoS and print the live table. seconds: since the last call. */
-static void show(struct live *live, struct control *control, double seconds)
-{
-    take_sample(control);
-    if (live == NULL)
-        return;
-    live_print(live, stdout, seconds);
-    show_qos_text(control, stdout, false);
 }
 
 /* Say which next hops have another MAC since the last call. */
@@ -101,8 +122,9 @@ static void watch_neighbours(const struct engine *e, const struct control *contr
 static double run(struct engine *e, struct control *control, struct server *server,
                   struct sample *sample, struct state *state, const struct options *o)
 {
-    struct live *live = o->live ? live_start(e) : NULL;
-    double now = 0, shown = 0, watched = 0, pace = WATCH_S;
+    struct show shown = {.live = o->live ? live_start(e) : NULL};
+    double now = 0, watched = 0, pace = WATCH_S;
+    bool busy;
     uint64_t changes = 0;
     struct timespec start;
 
@@ -115,10 +137,7 @@ static double run(struct engine *e, struct control *control, struct server *serv
         now = seconds_since(&start);
         if (o->duration_ns > 0 && now >= (double)o->duration_ns / 1e9)
             break;
-        if (now - shown >= SHOW_S) {
-            show(live, control, now - shown);
-            shown = now;
-        }
+        busy = show(&shown, control, now);
         if (now - watched >= WATCH_S) {
             engine_watch(e);
             capture_watch(control->capture);
@@ -130,12 +149,12 @@ static double run(struct engine *e, struct control *control, struct server *serv
         }
         if (sample != NULL)
             sample_take(sample);
-        wait_for_requests(server, control, pace);
+        wait_for_requests(server, control, busy ? SLICE_S : pace);
     }
     now = seconds_since(&start);
-    if (now - shown >= SHOW_S / 2)
-        take_sample(control);
-    live_free(live);
+    if (control->samples.under_way || now - shown.begun >= SHOW_S / 2)
+        sample_the_rest(control);
+    live_free(shown.live);
     return now;
 }
 

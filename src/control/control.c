@@ -2,7 +2,6 @@
 #include "control/control.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +12,6 @@
 #include "capture/capture.h"
 #include "control/routes.h"
 #include "explain/explain.h"
-
-#define TOLERANCE 0.01 /* of the shaping error */
-#define PPM       1e6
 
 int refuse(struct refusal *why, const char *fmt, ...)
 {
@@ -71,8 +67,11 @@ static int open_shaper(struct control *c, unsigned instance, const struct qos *q
     s->subscriber = calloc(q->n_pipes, sizeof(*s->subscriber));
     s->before = calloc(q->n_pipes, sizeof(*s->before));
     s->sample = calloc(q->n_pipes, sizeof(*s->sample));
-    if (s->subscriber == NULL || s->before == NULL || s->sample == NULL)
+    s->sampled = calloc(samples_slices(q->n_pipes), sizeof(*s->sampled));
+    if (s->subscriber == NULL || s->before == NULL || s->sample == NULL || s->sampled == NULL)
         return -1;
+    for (uint32_t i = 0; i < samples_slices(q->n_pipes); i++)
+        s->sampled[i] = c->opened;
     for (uint32_t id = 1; id <= control_model(c)->n_subscribers; id++) {
         const struct qos_pipe *p = shaper_pipe(c, s, id);
 
@@ -85,7 +84,6 @@ static int open_shaper(struct control *c, unsigned instance, const struct qos *q
 static int open_shapers(struct control *c)
 {
     const struct cfg_qos *qos = &control_model(c)->qos;
-    uint32_t most = 1;
 
     for (unsigned i = 0; i < qos->n_schedulers; i++)
         for (unsigned k = 0; k < qos->schedulers[i].n_subports; k++)
@@ -100,10 +98,8 @@ static int open_shapers(struct control *c)
             continue;
         if (open_shaper(c, i, q) != 0)
             return -1;
-        most = RTE_MAX(most, q->n_pipes);
     }
-    c->errors = calloc(most, sizeof(*c->errors));
-    return c->errors != NULL ? 0 : -1;
+    return samples_open(&c->samples);
 }
 
 struct control *control_open(struct engine *e, struct tables *tables)
@@ -114,7 +110,7 @@ struct control *control_open(struct engine *e, struct tables *tables)
         return NULL;
     c->e = e;
     c->tables = tables;
-    c->opened = c->sampled = rte_rdtsc();
+    c->opened = rte_rdtsc();
     c->client = -1;
     c->configured = e->plan->cfg;
     c->profile_places = e->plan->cfg->qos.n_profiles;
@@ -137,10 +133,11 @@ void control_free(struct control *c)
         free(c->shaper[i].subscriber);
         free(c->shaper[i].before);
         free(c->shaper[i].sample);
+        free(c->shaper[i].sampled);
         free(c->shaper[i].counters);
     }
     free(c->shaper);
-    free(c->errors);
+    samples_close(&c->samples);
     ids_close(c);
     free(c->route_key);
     running_close(c->model);
@@ -149,123 +146,6 @@ void control_free(struct control *c)
         free(c->profile_name[i]);
     explain_free(c->explain);
     free(c);
-}
-
-/* The shaping error of a pipe since the last sample. Returns whether the pipe was limited. */
-static bool pipe_error(struct shaper *s, uint32_t pipe, uint64_t interval, double *error)
-{
-    const struct qos_pipe *p = &s->q->pipe[pipe];
-    uint32_t profile = __atomic_load_n(&p->profile, __ATOMIC_RELAXED);
-    struct qos_run was = s->before[pipe], now = qos_run(p);
-    uint64_t cycles = now.to - was.to;
-
-    s->before[pipe] = now;
-    if (was.to == 0 || now.from > was.to || cycles < interval / 2 ||
-        __atomic_load_n(&p->profile, __ATOMIC_RELAXED) != profile)
-        return false;
-    *error = (double)(now.bytes - was.bytes) * 8 * (double)s->q->tsc_hz / (double)cycles /
-                 (double)s->q->cfg->profiles[profile].shape[s->q->direction].rate -
-             1;
-    return true;
-}
-
-/* A counter modulo 2^32, which has counted on since it was so much. */
-static uint64_t widened(uint64_t was, uint32_t now)
-{
-    return was + (uint32_t)(now - (uint32_t)was);
-}
-
-uint64_t shaper_packets(const struct shaper *s, uint32_t pipe)
-{
-    const struct sched_pipe_counters *n = sched_pipe_counters(s->q->sched, pipe);
-
-    return widened(s->sample[pipe].packets, __atomic_load_n(&n->packets, __ATOMIC_RELAXED));
-}
-
-static void sample_pipe(struct shaper *s, uint32_t pipe, double seconds)
-{
-    const struct sched_pipe_counters *n = sched_pipe_counters(s->q->sched, pipe);
-    const struct qos_pipe *p = &s->q->pipe[pipe];
-    struct pipe_sample was = s->sample[pipe], *now = &s->sample[pipe];
-
-    *now = (struct pipe_sample){
-        .bytes = __atomic_load_n(&n->bytes, __ATOMIC_RELAXED),
-        .packets = shaper_packets(s, pipe),
-        .drops = widened(was.drops, __atomic_load_n(&n->dropped, __ATOMIC_RELAXED)),
-        .sojourn_ns = (uint32_t)fmin(1e9 * qos_sojourn(s->q, p), UINT32_MAX),
-        .profile = __atomic_load_n(&p->profile, __ATOMIC_RELAXED),
-    };
-    now->bps = (uint64_t)((double)(now->bytes - was.bytes) * 8 / seconds);
-    now->drop_pps = (uint32_t)((double)(now->drops - was.drops) / seconds + 0.5);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static void sample_errors(struct control *c, struct shaper *s, uint64_t interval)
-{
-    struct shaping_error e = {.seconds = (double)interval / (double)s->q->tsc_hz};
-    double error;
-
-    for (uint32_t pipe = 0; pipe < s->q->n_pipes; pipe++) {
-        if (s->subscriber[pipe] == 0)
-            continue;
-        sample_pipe(s, pipe, e.seconds);
-        if (!pipe_error(s, pipe, interval, &error))
-            continue;
-        s->sample[pipe].shaped_ppm = (uint32_t)((1 + error) * PPM + 0.5);
-        c->errors[e.limited++] = error;
-        e.under += error < -TOLERANCE;
-        e.over += error > TOLERANCE;
-        if (e.worst_subscriber == 0 || fabs(error) > fabs(e.worst)) {
-            e.worst = error;
-            e.worst_subscriber = s->subscriber[pipe];
-        }
-    }
-    if (e.limited > 0) {
-        qsort(c->errors, e.limited, sizeof(c->errors[0]), by_value);
-        e.median = c->errors[e.limited / 2];
-    }
-    s->error = e;
-}
-
-/* The histogram of an interval is the difference of two; its maximum is as exact as the buckets. */
-static void hist_since(const struct hist *now, struct hist *before, struct hist *interval)
-{
-    interval->count = 0;
-    interval->max = now->max;
-    for (unsigned i = 0; i < HIST_BUCKETS; i++) {
-        uint64_t n = __atomic_load_n(&now->bucket[i], __ATOMIC_RELAXED);
-
-        interval->bucket[i] = n - before->bucket[i];
-        interval->count += interval->bucket[i];
-        before->bucket[i] = n;
-    }
-    interval->max = hist_percentile(interval, 1);
-}
-
-void control_sample(struct control *c)
-{
-    uint64_t now = rte_rdtsc(), interval = now - c->sampled;
-
-    c->sampled = now;
-    for (unsigned i = 0; i < c->n_shapers; i++) {
-        struct shaper *s = &c->shaper[i];
-
-        struct hist times;
-
-        sample_errors(c, s, interval);
-        qos_lag(s->q, &times);
-        hist_since(&times, &s->lag_before, &s->lag);
-        for (unsigned k = 0; k < QOS_CLASSES; k++) {
-            qos_sojourn_times(s->q, k, &times);
-            hist_since(&times, &s->sojourn_before[k], &s->sojourn[k]);
-        }
-    }
 }
 
 /* A copy of an array of n, with room for more, which is never empty: NULL means no memory. */

@@ -9,37 +9,10 @@
 
 #include "config/model.h"
 #include "control/ids.h"
+#include "control/show/samples.h"
 #include "engine/engine.h"
 #include "tables/tables.h"
 #include "tasks/qos/qos.h"
-
-/**
- * The shaping error of an interval: delivered / configured rate - 1, of the subscribers that were
- * limited during all of the interval. A subscriber counts as limited when his run (tasks/qos/qos.h)
- * began before the interval's first sample and covers at least half of the interval. Bytes and time
- * are taken between two departures of the run, so that no packet is counted by halves. A subscriber
- * that is held back by less than his own rate (that of his subport, a class or the port) has a
- * negative error.
- */
-struct shaping_error {
-    double seconds;            /* length of the interval; 0: none has ended yet */
-    uint32_t limited;          /* number of limited subscribers */
-    uint32_t under, over;      /* limited ones that are more than 1 % too slow, too fast */
-    double median, worst;      /* worst: the error that is farthest from 0 */
-    uint32_t worst_subscriber; /* id; 0: nobody is limited */
-};
-
-/** Figures of a pipe at the last sample, and of the interval that ended there. Telemetry reads
- * these instead of the core's own cache lines, so that frequent readers cost the core nothing. */
-struct pipe_sample {
-    uint64_t bytes, packets, drops; /* since the start */
-    uint64_t bps;                   /* with the scheduler's overhead */
-    uint32_t drop_pps;
-    uint32_t
-        shaped_ppm; /* delivered / configured rate, as in struct shaping_error; 0: not limited */
-    uint32_t sojourn_ns; /* moving average; at most 4.2 s */
-    uint32_t profile;    /* index in qos.profiles[] */
-};
 
 /** One instance of a qos task. */
 struct shaper {
@@ -50,6 +23,7 @@ struct shaper {
     struct qos_run *before;                  /* by pipe: the run at the last sample */
     struct pipe_sample *sample;              /* by pipe; written between metrics_hold() and
                                                 metrics_release() */
+    uint64_t *sampled;                       /* by slice of pipes: TSC of the last sample */
     uint64_t subport_rate[QOS_MAX_SUBPORTS]; /* bit/s, of the running config */
     struct shaping_error error;              /* of the last interval */
     struct hist lag_before, lag;             /* at the last sample; of the last interval */
@@ -85,10 +59,9 @@ struct control {
     unsigned n_shapers;
     struct shaper *shaper;
     uint64_t opened;                                    /* TSC */
-    uint64_t sampled;                                   /* TSC of the last sample */
     const struct cfg_scheduler *by_port[CFG_MAX_PORTS]; /* of an access port; NULL: not shaped */
-    double *errors;                                     /* room for the errors of all pipes */
     struct ids ids;
+    struct samples samples;
     uint64_t *route_key; /* parallel to model->routes: prefix << 8 | length */
     uint64_t changes;    /* requests so far that may have changed something */
     int client;          /* socket of who has made the request that runs; -1: it is no client's */
@@ -99,12 +72,6 @@ struct control {
 struct control *control_open(struct engine *e, struct tables *tables);
 
 void control_free(struct control *c);
-
-/** End an interval of samples and begin the next. Reads one cache line of each subscriber. */
-void control_sample(struct control *c);
-
-/** Packets that a pipe has sent since the start. */
-uint64_t shaper_packets(const struct shaper *s, uint32_t pipe);
 
 /** The pipe of a subscriber (id from 1) in a shaper, or NULL where the shaper does not serve him.
  */

@@ -415,8 +415,9 @@ struct server *server_open(const char *path, const struct access *access)
     return s;
 }
 
-void server_poll(struct server *s, struct control *c, int timeout_ms)
+void server_poll(struct server *s, struct control *c, long timeout_ns)
 {
+    struct timespec timeout = {.tv_nsec = timeout_ns};
     struct pollfd p[MAX_CLIENTS + 1] = {{.fd = s->listener.fd, .events = POLLIN}};
     double now;
 
@@ -424,9 +425,9 @@ void server_poll(struct server *s, struct control *c, int timeout_ms)
         p[i + 1].fd = s->client[i].fd;
         p[i + 1].events = client_events(&s->client[i]);
         if (client_has_request(&s->client[i]))
-            timeout_ms = 0;
+            timeout.tv_nsec = 0;
     }
-    if (poll(p, MAX_CLIENTS + 1, timeout_ms) < 0)
+    if (ppoll(p, MAX_CLIENTS + 1, &timeout, NULL) < 0)
         return;
     now = seconds();
     for (unsigned i = 0; i < MAX_CLIENTS; i++)

@@ -27,9 +27,9 @@ struct server;
  */
 struct server *server_open(const char *path, const struct access *access);
 
-/** Wait up to timeout_ms for requests and answer them, at most one of each client. May return
- * early. */
-void server_poll(struct server *s, struct control *c, int timeout_ms);
+/** Wait up to timeout_ns, less than a second, for requests and answer them, at most one of each
+ * client. May return early. */
+void server_poll(struct server *s, struct control *c, long timeout_ns);
 
 /** Close all connections, and remove the path if it is still this server's. */
 void server_close(struct server *s);
