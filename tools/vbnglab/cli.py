@@ -26,6 +26,7 @@ COMMANDS = {
     "switch": ("switches.command", "run and compare software switches with vbng behind them (doc/switches.md)"),
     "vm": ("vm.command", "run vbng in a virtual machine (doc/vm.md)"),
     "size": ("size.command", "calculate how large a machine so many subscribers need (doc/sizing.md)"),
+    "project": ("project.command", "project what a gateway would forward on a larger machine (doc/project.md)"),
     "describe": ("describe.command", "print what a configuration needs of its machine, for orchestrators; draw it (doc/describe.md)"),
     "doctor": ("doctor.command", "check whether this machine is fit for vbng (doc/doctor.md)"),
     "top": ("top.command", "watch a running vbng in the terminal (doc/telemetry.md)"),

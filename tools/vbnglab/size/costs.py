@@ -22,30 +22,37 @@ class Cost:
     source: str
 
 
-def _read(path):
+def _read(path, figure):
     try:
         with open(path, encoding="utf-8") as f:
             document = json.load(f)
-        return document["machine"], float(document["tsc_hz"]), {c["name"]: float(c["cycles"]["median"]) for c in document["cases"]}
+        return document["machine"], float(document["tsc_hz"]), {c["name"]: float(c["cycles"][figure]) for c in document["cases"]}
     except OSError as e:
         raise Failure(f"{path}: {e.strerror}") from e
     except (ValueError, LookupError, TypeError) as e:
         raise Failure(f"{path}: expected what bench --json writes ({e})") from e
 
 
-def read(shaping, paths=()):
-    """The Cost of a kind of shaping. paths: files of bench --json and bench-qos --json; none: what is shipped. Raises Failure."""
+def read_cases(paths, figure="median"):
+    """({case: its cycles}, TSC in Hz, machine) of files of bench --json and bench-qos --json. figure: "median", "min" or "max" of the
+    repetitions. Raises Failure."""
     cases, machines, clocks = {}, [], set()
-    for path in paths or [SHIPPED]:
-        machine, hz, found = _read(path)
+    for path in paths:
+        machine, hz, found = _read(path, figure)
         machines.append(machine)
         clocks.add(hz)
         cases.update(found)
     if max(clocks) > 1.01 * min(clocks):
         raise Failure("--costs: the files are of machines with different clocks")
+    return cases, max(clocks), machines[0]
+
+
+def read(shaping, paths=()):
+    """The Cost of a kind of shaping. paths: files of bench --json and bench-qos --json; none: what is shipped. Raises Failure."""
+    cases, hz, machine = read_cases(paths or [SHIPPED])
     missing = [name for name in CASES[shaping] if name and name not in cases]
     if missing:
         program = "bench" if shaping == "none" else "bench-qos"
         raise Failure(f"--costs: no case '{missing[0]}': build/tests/bench/{program} --json FILE measures it")
     whole, scheduler = CASES[shaping]
-    return Cost(cases[whole], cases[scheduler] if scheduler else 0.0, max(clocks), machines[0])
+    return Cost(cases[whole], cases[scheduler] if scheduler else 0.0, hz, machine)

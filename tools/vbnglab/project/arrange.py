@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The best arrangement of a graph on so many cores, and what limits it.
+
+Without a scheduler each core does everything, with a receive queue of each port. With schedulers, each of them is on one core, with as
+many of its neighbours in the graph as pay; all other cores share the rest of the work. Every such arrangement is calculated, and the
+one with the most packets taken.
+"""
+
+import itertools
+from dataclasses import dataclass, replace
+
+from .costs import BORROW, put, take
+
+QUANTA = 1e4  # a second: how often a shard borrows, each 100 us
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """Packets per second, what limits them ("cores", "ring", "one scheduler per core"), cycles of a packet on all cores, those of rings
+    among them, how many cores have a scheduler and how many are used, and the types of the tasks on a scheduler's core."""
+
+    pps: float
+    limit: str
+    cycles: float
+    rings: float
+    schedulers: int
+    used: int
+    beside: tuple
+
+
+def _sum(kinds, costs, cold):
+    """Cycles of the tasks of a way, the first cold or not; behind a scheduler they are cold again."""
+    total = 0.0
+    for k in kinds:
+        total += costs.of(k, cold)
+        cold = k == "qos"
+    return total
+
+
+def whole(ways, costs):
+    """Cycles of a packet that one core takes from port to port."""
+    both = costs.both if len({scheduler for _, _, scheduler in ways if scheduler}) > 1 else 0.0
+    return sum(share * _sum(kinds, costs, True) for kinds, share, _ in ways) + both
+
+
+def _cut(kinds, first, last, costs, pool):
+    """(cycles of the scheduler's core, of the pool, of rings) of a way whose tasks from first to last are on the scheduler's core."""
+    own = _sum(kinds[first:last + 1], costs, True)
+    rest = rings = 0.0
+    if first > 0:
+        own, rest, rings = own + take(), rest + _sum(kinds[:first], costs, True) + put(1, pool), rings + put(1, pool) + take()
+    if last + 1 < len(kinds):
+        spread = costs.of("lb", False) if pool > 1 else 0.0
+        own, rest, rings = own + spread + put(pool, 1), rest + _sum(kinds[last + 1:], costs, True) + take(), rings + put(pool, 1) + take()
+    return own, rest, rings
+
+
+def _busiest(chosen, cores, costs):
+    """Cycles of a packet on the busiest of the schedulers' cores: the largest goes where there is least."""
+    each = {}
+    for _, scheduler, share, (own, _, _) in chosen:
+        if scheduler is not None:
+            load, all_shares = each.get(scheduler, (0.0, 0.0))
+            each[scheduler] = load + share * own, all_shares + share
+    bins = [[0.0, 0.0, 0] for _ in range(cores)]
+    for load, share in sorted(each.values(), reverse=True):
+        least = min(bins)
+        least[0], least[1], least[2] = least[0] + load, least[1] + share, least[2] + 1
+    return max(load + (costs.both * share if schedulers > 1 else 0.0) for load, share, schedulers in bins)
+
+
+def _with_schedulers(ways, costs, hz, cores, number):
+    """The best Arrangement that uses all of the cores; number: schedulers in all, each a core's at most."""
+    best = None
+    for k in range(1, min(number, cores) + 1):
+        pool = cores - k
+        choices = []
+        for kinds, share, scheduler in ways:
+            if scheduler is None:
+                choices.append([(None, None, share, (0.0, _sum(kinds, costs, True), 0.0))])
+                continue
+            at = kinds.index("qos")
+            cuts = ((f, t) for f in range(at + 1) for t in range(at, len(kinds)))
+            choices.append([(tuple(kinds[f:t + 1]), scheduler, share, _cut(kinds, f, t, costs, pool)) for f, t in cuts if pool or (f, t) == (0, len(kinds) - 1)])
+        for chosen in itertools.product(*choices):
+            own, rest, rings = (sum(share * part[i] for _, _, share, part in chosen) for i in range(3))
+            if not pool and rest:
+                continue
+            busiest = _busiest(chosen, k, costs)
+            pps = min(hz / busiest, pool * hz / rest if rest else float("inf"))
+            if best is None or pps > best.pps * (1 + 1e-9):
+                tight = hz / busiest <= pps * (1 + 1e-9)
+                limit = "ring" if rings > (own + rest) / 2 else "one scheduler per core" if tight and k == number and k < cores else "cores"
+                best = Arrangement(pps, limit, own + rest, rings, k, cores, tuple(beside for beside, *_ in chosen if beside))
+    return best
+
+
+def arrange(ways, costs, hz, cores, number):
+    """The best Arrangement on so many cores, some of which it may leave idle. ways: of path.ways(); number: schedulers of the graph, each
+    with one core."""
+    one = whole(ways, costs)
+    if number == 0:
+        return Arrangement(cores * hz / one, "cores", one, 0.0, 0, cores, ())
+    best = Arrangement(hz / one, "cores", one, 0.0, 1, 1, ())
+    for n in range(2, cores + 1):
+        found = _with_schedulers(ways, costs, hz, n, number)
+        if found.pps > best.pps * (1 + 1e-9):
+            best = found
+    if best.used < cores and best.limit == "cores":  # more would help but for what it costs to get packets there
+        best = replace(best, limit="ring" if best.schedulers < number or best.used == 1 else "one scheduler per core")
+    return best
+
+
+def sharded(ways, costs, hz, cores, rates):
+    """Packets per second where each core has a shard of each scheduler, and borrows from so many rates that they share."""
+    borrowed = QUANTA * BORROW * rates if cores > 1 else 0.0
+    return cores * max(0.0, hz - borrowed) / whole(ways, costs)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What two cores of this machine do, against the projection of the same layouts.
+
+The tester of a configuration takes a core, so a layout of two cores has it beside some of the gateway. What is compared is the other core: its
+busy cycles for each packet that arrived. A machine is faster or slower than the one that was measured, and from minute to minute, so each
+round begins with the whole gateway on one core; what is checked is how it goes on from there: what a task costs elsewhere, and the ring.
+"""
+
+import os
+import tempfile
+from statistics import median
+
+from ..lab import graph, run
+from ..lab.failure import Failure
+from ..sweep import layouts
+from .path import loads
+
+ALONE = "one-core"
+BAR = 0.10  # of the measured figure
+UNDISTURBED = 0.97  # share of a round that the kernel must have given to each core
+FEWEST = 3  # rounds
+
+
+def candidates(config, settings, vbng, folder):
+    """[(Layout, number of its core without a task of the tester)], the one with everything on one core first. Raises Failure."""
+    options = run.options(settings)
+    g = graph.load(config, vbng, options)
+    cores = [c for c in layouts.cores_of("live") if c.socket == 0][:2]
+    found = [x for x in layouts.generate(g, cores, share_tester=True) if not x.refused]
+    layouts.write(found, folder)
+    usable = []
+    for x in layouts.check(found, config, "live", vbng, options):
+        if x.plan is None:
+            continue
+        clean = [n for n, core in enumerate(layouts.tasks_of_cores(x.plan)) if not any(kind in graph.TESTER for kind in core.values())]
+        if len(clean) == 1 and len(x.plan["cores"]) == 2:
+            usable.append((x, clean[0]))
+    usable.sort(key=lambda pair: pair[0].name != ALONE)
+    if len(usable) < 2 or usable[0][0].name != ALONE:
+        raise Failure(f"{config}: --check needs two cores, a tester in the configuration, and a graph that two cores can share")
+    return usable
+
+
+def cycles(report, core, plan):
+    """Busy cycles of a core for each packet that came to the sinks, or None where something else had one of the CPUs."""
+    cpu = {c["core"]: c["run_on"] for c in plan["cores"]}
+    rows = {c["cpu"]: c for c in report["cores"]}
+    if any(rows[n]["cpu_seconds"] < UNDISTURBED * report["seconds"] for n in cpu.values()):
+        return None
+    arrived = sum(t["in"] for t in run.tasks(report, "sink"))
+    return rows[cpu[core]]["busy"] * rows[cpu[core]]["cpu_seconds"] * report["tsc_hz"] / arrived if arrived else None
+
+
+def judge(rounds, projected):
+    """Rows of {"layout", "projected", "measured", "off"}. rounds: [{layout: cycles}]; projected: {layout: cycles}. Figures are those for the
+    machine as it was: a layout's ratio to one-core, times the median of that."""
+    base = median(r[ALONE] for r in rounds)
+    rows = []
+    for name in projected:
+        if name != ALONE:
+            measured = base * median(r[name] / r[ALONE] for r in rounds)
+            expected = base * projected[name] / projected[ALONE]
+            rows.append({"layout": name, "projected": expected, "measured": measured, "off": expected / measured - 1})
+    return base, rows
+
+
+def check(config, settings, costs, vbng, rounds, seconds):
+    """(cycles of one core, rows as of judge(), undisturbed rounds). Raises Failure where vbng fails."""
+    with tempfile.TemporaryDirectory(prefix="vbng-project-") as folder:
+        usable = candidates(os.fspath(config), settings, vbng, folder)
+        projected = {x.name: loads(x.plan, costs)[core].cycles for x, core in usable}
+        good = []
+        for _ in range(rounds):
+            found = {}
+            for x, core in usable:
+                done = run.run(config, seconds, settings, x.file, vbng=vbng)
+                if not done.ok:
+                    raise Failure(f"{x.name}: {done.error}")
+                found[x.name] = cycles(done.report, core, x.plan)
+            if None not in found.values():
+                good.append(found)
+    return (*judge(good, projected), len(good)) if len(good) >= FEWEST else (None, [], len(good))
