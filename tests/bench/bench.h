@@ -178,6 +178,8 @@ double pass_engine(struct bench *b, const struct bench_case *c);
 double pass_both(struct bench *b, const struct bench_case *c);
 double pass_prefix(struct bench *b, const struct bench_case *c);
 double pass_task(struct bench *b, const struct bench_case *c);
+/** A load balancer alone, with what it pays for the rings of its workers. */
+double pass_spread(struct bench *b, const struct bench_case *c);
 double pass_source(struct bench *b, const struct bench_case *c);
 double pass_sink(struct bench *b, const struct bench_case *c);
 

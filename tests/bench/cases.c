@@ -11,6 +11,7 @@ enum graph_id {
     GRAPH_UP_ALONE, /* each task on a core of its own */
     GRAPH_DOWN_ALONE,
     GRAPH_LB,
+    GRAPH_LB_16, /* 16 workers */
     GRAPH_GEN,
     GRAPH_SINK_STAMPS,
     GRAPH_SINK_EXPECT,
@@ -70,6 +71,9 @@ static const struct graph_text graphs[N_GRAPHS] = {
     [GRAPH_LB] = {"load-balancers", LB,
                   CORE("0", "\"lb_access\"")
                       ALONE("1", "lb_core") ", " CORE("2-5", "\"up\", \"down\"")},
+    [GRAPH_LB_16] = {"load-balancers-16", LB,
+                     CORE("0", "\"lb_access\"")
+                         ALONE("1", "lb_core") ", " CORE("2-17", "\"up\", \"down\"")},
     [GRAPH_GEN] = {"generator-and-sink", GEN,
                    CORE("0", "\"gen\"") ALONE("1", "sink") ALONE("2", "gen4")
                        ALONE("3", "gen_stamp") ALONE("4", "gen_poisson") ALONE("5", "gen_imix")},
@@ -146,6 +150,15 @@ const struct bench_case bench_cases[] = {
      .graph = GRAPH_LB,
      .task = "lb_core",
      .direction = DOWNSTREAM},
+#define LB_CASE(name_, what_, graph_, task_, direction_)                                           \
+    {                                                                                              \
+        .name = name_, .what = what_, .versus = FLOOR, .run = pass_spread, .graph = graph_,        \
+        .task = task_, .direction = direction_                                                     \
+    }
+    LB_CASE("lb qinq, rings", "into the rings of 4 workers", GRAPH_LB, "lb_access", UPSTREAM),
+    LB_CASE("lb qinq, 16", "into the rings of 16 workers", GRAPH_LB_16, "lb_access", UPSTREAM),
+    LB_CASE("lb gre, rings", "into the rings of 4 workers", GRAPH_LB, "lb_core", DOWNSTREAM),
+    LB_CASE("lb gre, 16", "into the rings of 16 workers", GRAPH_LB_16, "lb_core", DOWNSTREAM),
 #define PREFIX_CASE(name_, graph_, task_, via_, direction_)                                        \
     {                                                                                              \
         .name = name_, .what = "the path up to here", .versus = FLOOR, .run = pass_prefix,         \

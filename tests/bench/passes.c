@@ -193,6 +193,33 @@ double pass_task(struct bench *b, const struct bench_case *c)
     return n == N_PACKETS ? result() : lost(b, c, n);
 }
 
+/* What stands in the rings of a graph's links. */
+static unsigned empty_rings(const struct graph *g)
+{
+    void *m[CHUNK];
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < g->plan->n_rings; i++)
+        n += rte_ring_dequeue_burst(g->engine.rings[i], m, CHUNK, NULL);
+    return n;
+}
+
+double pass_spread(struct bench *b, const struct bench_case *c)
+{
+    const struct graph *g = b->graph[c->graph];
+    struct task *t = graph_task(g, c->task);
+    struct rte_ring *in = input_ring(b, g, t);
+    uint32_t through = 0;
+
+    packets_restore(&b->packets, c->direction, 0, N_PACKETS);
+    for (unsigned k = 0; k < N_CHUNKS; k++) {
+        rte_ring_enqueue_bulk(in, (void **)(b->packets.mbuf + k * CHUNK), CHUNK, NULL);
+        chunk_cycles[k] = run_core(g->engine.cores[t->core]);
+        through += empty_rings(g);
+    }
+    return through == N_PACKETS ? result() : lost(b, c, through);
+}
+
 double pass_prefix(struct bench *b, const struct bench_case *c)
 {
     const struct graph *g = b->graph[c->graph];
