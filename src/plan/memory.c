@@ -265,12 +265,13 @@ static uint64_t pool_need(const struct plan *p, const struct pool_flow *f, unsig
         need += port_need(p, f, i, pool);
     for (unsigned i = 0; i < p->n_instances; i++) {
         const struct plan_instance *inst = &p->instances[i];
+        const struct task_schema *schema = p->cfg->tasks[inst->task].schema;
 
         if ((f->task[inst->task] >> pool & 1) == 0)
             continue;
         bursts += PER_INSTANCE;
-        need += (uint64_t)inst->n_rx * task_holds(&p->cfg->tasks[inst->task]) +
-                p->cfg->tasks[inst->task].schema->keeps;
+        need += (uint64_t)inst->n_rx * task_holds(&p->cfg->tasks[inst->task]) + schema->keeps +
+                schema->keeps_for_each * inst->output[0].n_dests;
         if (inst->in_ring != CFG_NONE)
             need += p->rings[inst->in_ring].size;
     }

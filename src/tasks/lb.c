@@ -4,7 +4,16 @@
  * directions of a subscriber meet on the worker of the same number. It reads only what names the
  * subscriber. Frames that name none (ARP of a core router, an unknown key, a malformed frame) go to
  * worker 0, which checks them like all others.
+ *
+ * Under load, what goes to a worker is gathered over several bursts, for each enqueue into a ring
+ * costs lines that the worker's core has: with 16 workers a burst of 32 would be 16 enqueues of
+ * two. A burst that is not full tells that there is no load, and everything goes on at once.
  */
+#include <errno.h>
+
+#include <rte_malloc.h>
+
+#include "base/log.h"
 #include "engine/task.h"
 #include "packet/frame.h"
 #include "packet/gre.h"
@@ -33,9 +42,23 @@ static const struct task_param params[N_ARGS] = {
 #define MAX_LABELS      16
 #define HASH_MULTIPLIER 2654435769u /* 2^32 / golden ratio */
 
+#define GATHER    32 /* packets that are sent to a worker at once */
+#define GATHER_US 10 /* a gathered packet goes on after this time, or when no burst comes */
+
+/* What has been gathered for a worker. */
+struct gathered {
+    uint32_t n;
+    struct rte_mbuf *m[GATHER];
+} __rte_cache_aligned;
+
 struct lb {
     const struct idmap *by_vlan, *by_gre_key;
     unsigned by;
+    bool fed;          /* a burst has come since the last poll */
+    uint32_t held;     /* packets in all of gathered[] */
+    uint64_t sent_at;  /* TSC when gathered[] was empty for the last time */
+    uint64_t patience; /* TSC cycles: GATHER_US */
+    struct gathered *gathered;
 };
 
 static const uint32_t no_subscriber; /* id 0: the slot of a frame that names no subscriber */
@@ -100,10 +123,54 @@ static inline uint16_t worker_of(uint32_t id, uint16_t n)
     return (uint16_t)((uint64_t)(id * HASH_MULTIPLIER) * n >> 32);
 }
 
-/* Each pass over the burst prefetches what the next pass reads: headers, slots, ids. */
-static void lb_handle(struct task *t, struct rte_mbuf **m, uint16_t n)
+/* Give a packet to its worker; a worker's packets keep their order. */
+static inline void gather(struct lb *lb, struct out *out, uint32_t worker, struct rte_mbuf *m)
 {
-    const struct lb *lb = t->state;
+    struct gathered *g = &lb->gathered[worker];
+
+    g->m[g->n++] = m;
+    if (g->n == GATHER) {
+        g->n = 0;
+        lb->held -= GATHER;
+        out[worker].send(&out[worker], g->m, GATHER);
+    }
+}
+
+static void send_gathered(struct task *t, struct lb *lb)
+{
+    struct out *out = t->output[OUT_TO];
+
+    if (lb->held == 0)
+        return;
+    lb->held = 0;
+    for (uint16_t w = 0; w < t->n_dests[OUT_TO]; w++) {
+        struct gathered *g = &lb->gathered[w];
+        uint16_t n = (uint16_t)g->n;
+
+        if (n > 0) {
+            g->n = 0;
+            out[w].send(&out[w], g->m, n);
+        }
+    }
+}
+
+/* Where a frame's subscriber is found. */
+static inline const uint32_t *slot_of(const struct lb *lb, const struct rte_mbuf *m, uint16_t port)
+{
+    const uint8_t *p = frame_bytes(m);
+
+    return lb->by == BY_QINQ ? slot_by_vlan(lb->by_vlan, p, m->data_len, port)
+                             : slot_by_gre_key(lb->by_gre_key, p, m->data_len);
+}
+
+static inline uint32_t id_in(const uint32_t *slot)
+{
+    return __atomic_load_n(slot, __ATOMIC_RELAXED);
+}
+
+/* Each pass over the burst prefetches what the next pass reads: headers, slots, ids. */
+static void spread(struct task *t, struct lb *lb, struct rte_mbuf **m, uint16_t n)
+{
     struct out *out = t->output[OUT_TO];
     uint16_t workers = t->n_dests[OUT_TO];
     const uint32_t *slot[BURST_MAX];
@@ -111,22 +178,64 @@ static void lb_handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     if (lb->by == BY_SUBSCRIBER) {
         for (uint16_t i = 0; i < n; i++) {
             meta_set_in_port(m[i], task_in_port(t, m[i]));
-            out_put(&out[worker_of(meta_subscriber(m[i]), workers)], m[i]);
+            gather(lb, out, worker_of(meta_subscriber(m[i]), workers), m[i]);
         }
         return;
     }
     burst_prefetch_fresh(m, n, 1);
     for (uint16_t i = 0; i < n; i++) {
-        const uint8_t *p = frame_bytes(m[i]);
         uint16_t port = task_in_port(t, m[i]);
 
         meta_set_in_port(m[i], port);
-        slot[i] = lb->by == BY_QINQ ? slot_by_vlan(lb->by_vlan, p, m[i]->data_len, port)
-                                    : slot_by_gre_key(lb->by_gre_key, p, m[i]->data_len);
+        slot[i] = slot_of(lb, m[i], port);
         rte_prefetch0(slot[i]);
     }
     for (uint16_t i = 0; i < n; i++)
-        out_put(&out[worker_of(__atomic_load_n(slot[i], __ATOMIC_RELAXED), workers)], m[i]);
+        gather(lb, out, worker_of(id_in(slot[i]), workers), m[i]);
+}
+
+static void lb_handle(struct task *t, struct rte_mbuf **m, uint16_t n)
+{
+    struct lb *lb = t->state;
+
+    lb->fed = true;
+    lb->held += n;
+    spread(t, lb, m, n);
+    if (n < t->cfg->burst)
+        send_gathered(t, lb);
+}
+
+static uint16_t lb_poll(struct task *t, uint64_t now)
+{
+    struct lb *lb = t->state;
+    uint32_t n = lb->held;
+    bool load = lb->fed && now - lb->sent_at < lb->patience;
+
+    lb->fed = false;
+    if (n > 0 && load)
+        return 0;
+    lb->sent_at = now;
+    send_gathered(t, lb);
+    return (uint16_t)n;
+}
+
+static uint64_t lb_held(const struct task *t)
+{
+    const struct lb *lb = t->state;
+
+    return __atomic_load_n(&lb->held, __ATOMIC_RELAXED);
+}
+
+/* Dry run: the packet leaves at once. */
+static void lb_explain(struct task *t, struct rte_mbuf *m, const struct task_explain *x)
+{
+    const struct lb *lb = t->state;
+    uint16_t port = task_in_port(t, m);
+    uint32_t id = lb->by == BY_SUBSCRIBER ? meta_subscriber(m) : id_in(slot_of(lb, m, port));
+
+    (void)x;
+    meta_set_in_port(m, port);
+    out_put(&t->output[OUT_TO][worker_of(id, t->n_dests[OUT_TO])], m);
 }
 
 static int lb_init(struct task *t, const struct task_env *env)
@@ -136,18 +245,43 @@ static int lb_init(struct task *t, const struct task_env *env)
     lb->by_vlan = env->tables->subscribers->by_vlan;
     lb->by_gre_key = env->tables->subscribers->by_gre_key;
     lb->by = (unsigned)env->cfg->param[ARG_BY].u;
+    lb->patience = env->tsc_hz / 1000000 * GATHER_US;
+    lb->gathered = rte_zmalloc_socket("lb", t->n_dests[OUT_TO] * sizeof(lb->gathered[0]),
+                                      RTE_CACHE_LINE_SIZE, env->socket);
+    if (lb->gathered == NULL) {
+        log_error("task %s: no memory for what it gathers for %u workers", env->cfg->name,
+                  t->n_dests[OUT_TO]);
+        return -ENOMEM;
+    }
     return 0;
+}
+
+/* What is still gathered goes back to its pool: nobody takes it any more. */
+static void lb_fini(struct task *t)
+{
+    struct lb *lb = t->state;
+
+    for (uint16_t w = 0; w < t->n_dests[OUT_TO]; w++)
+        rte_pktmbuf_free_bulk(lb->gathered[w].m, lb->gathered[w].n);
+    rte_free(lb->gathered);
 }
 
 const struct task_type task_lb = {
     .schema = {.type = "lb",
                .help = "spreads packets over the workers of the next task by subscriber",
+               .more = "Under load it gathers up to 32 packets for each worker, for 10 us at most.",
                .kind = TASK_WORKER,
                .spreads = true,
                .params = params,
                .n_params = N_ARGS,
-               .outputs = {[OUT_TO] = {"to", "all packets, each to its subscriber's worker"}}},
+               .outputs = {[OUT_TO] = {"to", "all packets, each to its subscriber's worker"}},
+               .keeps_for_each = GATHER - 1},
     .state_size = sizeof(struct lb),
     .init = lb_init,
+    .fini = lb_fini,
     .handle = lb_handle,
+    .poll = lb_poll,
+    .explain = lb_explain,
+    .held = lb_held,
+    .sends_at_once = true,
 };

@@ -2,6 +2,8 @@
 /* lb: which worker gets a frame, and that both directions of a subscriber get the same. */
 #include <string.h>
 
+#include <rte_cycles.h>
+
 #include "harness.h"
 #include "tasks/task_types.h"
 
@@ -202,6 +204,108 @@ static void test_burst(void)
     rig_close(r);
 }
 
+#define FULL    32 /* the rig's bursts */
+#define WORKERS 4
+
+/* A full burst of packets of the subscribers from first on. */
+static void full_burst(struct rig *r, uint32_t first)
+{
+    struct rte_mbuf *m[FULL];
+
+    for (uint32_t i = 0; i < FULL; i++) {
+        m[i] = mbuf_from_hex(ETH_IPV4, CORE1);
+        meta_set_subscriber(m[i], first + i);
+    }
+    rig_burst(r, m, FULL);
+}
+
+static uint64_t held(struct rig *r)
+{
+    return task_lb.held(rig_task(r));
+}
+
+/* Every captured packet is with its worker, those of a worker in the order in which they came. */
+static void check_workers(struct rig *r)
+{
+    for (unsigned w = 0; w < WORKERS; w++) {
+        uint32_t before = 0;
+
+        for (unsigned i = 0; i < rig_captured_way(r, "to", w); i++) {
+            uint32_t id = meta_subscriber(rig_out(r, "to", w, i));
+
+            CU_ASSERT_EQUAL(expected(id, WORKERS), w);
+            CU_ASSERT(id > before);
+            before = id;
+        }
+    }
+}
+
+/* Under load packets wait for others of their worker, until a poll finds that no burst has come. */
+static void test_gathers(void)
+{
+    struct rig *r = rig_open(&task_lb, "by=subscriber", "to:4");
+    unsigned polls = 0;
+
+    for (uint32_t id = 1; id <= 8 * FULL; id += FULL, polls++) {
+        full_burst(r, id);
+        CU_ASSERT_EQUAL(rig_captured(r, "to") + held(r), id + FULL - 1);
+        CU_ASSERT_EQUAL(rig_captured(r, "to") % FULL, 0);
+        CU_ASSERT_EQUAL(rig_poll(r, polls), 0);
+    }
+    CU_ASSERT(held(r) > 0);
+    CU_ASSERT(rig_captured(r, "to") > 0);
+    CU_ASSERT_NOT_EQUAL(rig_poll(r, polls), 0);
+    CU_ASSERT_EQUAL(held(r), 0);
+    CU_ASSERT_EQUAL(rig_captured(r, "to"), 8 * FULL);
+    CU_ASSERT_EQUAL(rig_poll(r, polls + 1), 0);
+    check_workers(r);
+    rig_close(r);
+}
+
+/* A packet waits 10 us, whatever comes for others. */
+static void test_patience(void)
+{
+    struct rig *r = rig_open(&task_lb, "by=subscriber", "to:4");
+    uint64_t us = rte_get_tsc_hz() / 1000000, now = 1000 * us;
+
+    rig_poll(r, now);
+    full_burst(r, 1);
+    CU_ASSERT_EQUAL(rig_poll(r, now + 9 * us), 0);
+    full_burst(r, 1 + FULL);
+    CU_ASSERT(held(r) > 0);
+    rig_poll(r, now + 10 * us);
+    CU_ASSERT_EQUAL(held(r), 0);
+    CU_ASSERT_EQUAL(rig_captured(r, "to"), 2 * FULL);
+    check_workers(r);
+    rig_close(r);
+}
+
+/* A burst that is not full goes on at once, and takes along what has been gathered. */
+static void test_without_load(void)
+{
+    struct rig *r = rig_open(&task_lb, "by=subscriber", "to:4");
+    struct rte_mbuf *m = mbuf_from_hex(ETH_IPV4, CORE1);
+
+    full_burst(r, 1);
+    CU_ASSERT(held(r) > 0);
+    meta_set_subscriber(m, 1 + FULL);
+    rig_burst(r, &m, 1);
+    CU_ASSERT_EQUAL(held(r), 0);
+    CU_ASSERT_EQUAL(rig_captured(r, "to"), FULL + 1);
+    check_workers(r);
+    rig_close(r);
+}
+
+/* What is held at the end goes back to its pool; rig_close() counts. */
+static void test_end(void)
+{
+    struct rig *r = rig_open(&task_lb, "by=subscriber", "to:4");
+
+    full_burst(r, 1);
+    CU_ASSERT(held(r) > 0);
+    rig_close(r);
+}
+
 static const struct test tests[] = {
     {"by VLAN pair", test_qinq},
     {"by GRE key", test_gre},
@@ -209,6 +313,10 @@ static const struct test tests[] = {
     {"labels without end", test_endless_labels},
     {"by the subscriber in the mbuf", test_by_subscriber},
     {"a whole burst", test_burst},
+    {"full bursts are gathered", test_gathers},
+    {"for a bounded time", test_patience},
+    {"and not without load", test_without_load},
+    {"packets held at the end", test_end},
     {NULL, NULL},
 };
 
