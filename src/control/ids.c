@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <rte_pause.h>
+
 #include "config/subscribers.h"
 #include "control/control.h"
 #include "control/rates.h"
@@ -14,6 +16,7 @@
 
 #define WAIT_NS   1000000000
 #define NAP_NS    20000
+#define SPINS     1000 /* pauses before the first nap, some 40 us: cores end their rounds meanwhile */
 #define MOST_FREE 1024 /* numbers that one core call frees */
 
 uint32_t arp_instance(const struct control *c)
@@ -243,13 +246,16 @@ bool ids_wait(struct control *c, bool (*ready)(const struct control *c, const vo
 {
     static const struct timespec nap = {.tv_nsec = NAP_NS};
 
-    for (unsigned i = 0; i < WAIT_NS / NAP_NS; i++) {
+    for (unsigned i = 0; i < SPINS + WAIT_NS / NAP_NS; i++) {
         ids_poll(c);
         if (ready(c, ctx))
             return true;
         if (c->ids.n == 0)
             break;
-        nanosleep(&nap, NULL);
+        if (i < SPINS)
+            rte_pause();
+        else
+            nanosleep(&nap, NULL);
     }
     return ready(c, ctx);
 }

@@ -12,8 +12,7 @@ int quiesce_open(struct quiesce *g, struct engine *e)
 {
     unsigned rings = e->plan->n_rings;
 
-    /* a packet meets each ring once, or twice where an answer of the slow path is routed again */
-    *g = (struct quiesce){.e = e, .steps = 2 * rings + 1};
+    *g = (struct quiesce){.e = e, .steps = e->plan->rings_on_way + 1};
     g->tail = calloc(rings + 1, sizeof(*g->tail));
     if (g->tail == NULL)
         return -ENOMEM;

@@ -3,7 +3,8 @@
  * Grace periods: when is an entry that was removed from the tables in use nowhere any more? A core
  * may hold a pointer to the entry until the end of its round, and packets that bear the entry's
  * number may wait in a ring for the next core, which puts them into the next ring. So a grace
- * period has one step more than a packet can meet rings. In each step every core reports a
+ * period has one step more than a packet can meet rings on its way, however many there are beside
+ * each other. In each step every core reports a
  * quiescent state (rte_rcu_qsbr), and then takes out of its rings the packets that were in them.
  *
  * A grace period does not wait for packets that a task holds (a scheduler): the caller drains those

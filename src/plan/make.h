@@ -26,6 +26,9 @@ struct plan_build {
  * Returns 0, or -ENOMEM. */
 int plan_make_links(struct plan_build *b);
 
+/** Fill plan.rings_on_way. Returns 0, or -ENOMEM. */
+int plan_measure_ways(struct plan_build *b);
+
 /** Report circles of links in which packets could go round, or stand still, without end. */
 void plan_check_circles(struct plan_build *b);
 

@@ -217,6 +217,8 @@ static int run_steps(struct plan_build *b, bool share)
         rc = give_receive_queues(b);
     if (rc == 0)
         rc = plan_make_links(b);
+    if (rc == 0)
+        rc = plan_measure_ways(b);
     if (rc != 0)
         return rc;
     plan_check_circles(b);

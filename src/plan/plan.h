@@ -108,6 +108,7 @@ struct plan {
     struct plan_core *cores;
     struct plan_instance *instances;
     struct plan_ring *rings;
+    uint32_t rings_on_way; /* as many rings as a packet can meet, at most, from port to port */
     uint16_t rx_queues[CFG_MAX_PORTS], tx_queues[CFG_MAX_PORTS];
     /* Sets of ports, a bit each: a subscriber, or a next hop, may be added on such a port while the
      * gateway runs, because every task that sends to subscribers, or next hops, reaches the port.

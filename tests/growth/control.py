@@ -45,7 +45,7 @@ def config(n, room, rings, csv):
         f.write("\n".join(rows) + "\n")
     return f"""
 name = "growth"; memory = "no-huge"; idle = "sleep"; max_subscribers = "{room}";
-pools = {{ default = {{ mbufs = "32K"; data_room = "2304"; overcommit = true; }}; }};
+pools = {{ default = {{ mbufs = "128K"; data_room = "2304"; overcommit = true; }}; }};
 ports = ( {{ name = "cpe0"; device = "net_null0,no-rx=1"; on_full = "wait"; }},
           {{ name = "core0"; device = "net_null1,no-rx=1"; on_full = "wait"; addresses = "192.0.2.1"; }} );
 qos = {{ profiles = {{ fast = {{ rate = "50M"; }}; }};

@@ -63,6 +63,73 @@ static void ring_circle(void)
             "it can stand still for ever; give one of these tasks on_full = \"drop\"\n");
 }
 
+/* --- rings on the way of a packet: the steps of a grace period --- */
+
+static void on_way(unsigned rings, unsigned want)
+{
+    struct plan *p = make();
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->n_rings, rings);
+    CU_ASSERT_EQUAL(p->rings_on_way, want);
+    finish(p);
+}
+
+/* a -> spread -> n workers b -> c -> port; c is on one core */
+static unsigned make_workers(unsigned n)
+{
+    unsigned a, l, b, c;
+
+    start();
+    a = task("a", &pass);
+    l = task("l", &lb);
+    b = task("b", &pass);
+    c = task("c", &pass);
+    from(a, port("p", "net_null0"));
+    to(a, l);
+    to(l, b);
+    to(b, c);
+    to_port(c, port("q", "net_null1"));
+    place(0, 1, a, l);
+    place(1, n, b, b);
+    place(1 + n, 1, c, c);
+    return b;
+}
+
+static void no_rings_on_way(void)
+{
+    unsigned a, b;
+
+    start();
+    a = task("a", &pass);
+    b = task("b", &pass);
+    from(a, port("p", "net_null0"));
+    to(a, b);
+    to_port(b, 0);
+    place(0, 1, a, b);
+    on_way(0, 0);
+}
+
+/* Rings beside each other are not on one packet's way. */
+static void rings_beside_each_other(void)
+{
+    make_workers(2);
+    on_way(3, 2);
+    make_workers(12);
+    on_way(13, 2);
+}
+
+/* An answer of the slow path is routed again: rings of the circle count twice, others once. */
+static void rings_in_a_circle(void)
+{
+    unsigned b = make_workers(12), slow = task("slow", &pass);
+
+    connect(b, 1, false, slow);
+    to(slow, 1); /* l, from which all workers are reached */
+    place(14, 1, slow, slow);
+    on_way(15, 2 * 3 + 1);
+}
+
 /* --- egress --- */
 
 /* port 0 -> pop -> route -> (a -> port 1, lb -> b -> port 2 and 3) */
@@ -333,6 +400,9 @@ static const struct test tests[] = {
     {"call circle", call_circle},
     {"call circle of one", call_circle_of_one},
     {"ring circle", ring_circle},
+    {"no rings on the way", no_rings_on_way},
+    {"rings beside each other", rings_beside_each_other},
+    {"rings in a circle", rings_in_a_circle},
     {"egress by port", egress_by_port},
     {"egress ambiguous", egress_ambiguous},
     {"route unreachable", route_unreachable},
