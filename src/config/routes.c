@@ -163,31 +163,95 @@ bool take_route(struct loader *l, const struct value *v, struct loc loc, bool ok
     return ok;
 }
 
+/* --- an index of next hops --- */
+
+int nexthop_index_open(struct nexthop_index *x, uint32_t n)
+{
+    for (x->n_heads = 1; x->n_heads < n; x->n_heads *= 2)
+        ;
+    x->head = calloc(x->n_heads, sizeof(*x->head));
+    x->next = calloc(n + UINT64_C(1), sizeof(*x->next));
+    return x->head != NULL && x->next != NULL ? 0 : -1;
+}
+
+void nexthop_index_close(struct nexthop_index *x)
+{
+    free(x->head);
+    free(x->next);
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
+    return h ^ h >> 32;
+}
+
+/* The chain of a next hop: a hash of all that same_nexthop() compares. */
+static uint32_t *chain_of(const struct nexthop_index *x, const struct cfg_nexthop *nh)
+{
+    uint64_t mac = 0, h;
+
+    memcpy(&mac, nh->mac, sizeof(nh->mac));
+    h = mix(mac, (uint64_t)nh->via << 32 | nh->gre);
+    h = mix(h, (uint64_t)nh->port << 32 | nh->mpls);
+    h = mix(h, (uint64_t)nh->mac_set << 2 | (uint64_t)nh->has_gre << 1 | nh->has_mpls);
+    return &x->head[h & (x->n_heads - 1)];
+}
+
+uint32_t nexthop_index_find(const struct nexthop_index *x, const struct cfg_nexthop *list,
+                            const struct cfg_nexthop *nh)
+{
+    uint32_t i = *chain_of(x, nh);
+
+    while (i != 0 && !same_nexthop(&list[i - 1], nh))
+        i = x->next[i - 1];
+    return i != 0 ? i - 1 : CFG_NONE;
+}
+
+void nexthop_index_add(struct nexthop_index *x, const struct cfg_nexthop *list, uint32_t i)
+{
+    uint32_t *head = chain_of(x, &list[i]);
+
+    x->next[i] = *head;
+    *head = i + 1;
+}
+
+void nexthop_index_remove(struct nexthop_index *x, const struct cfg_nexthop *list, uint32_t i)
+{
+    uint32_t *at = chain_of(x, &list[i]);
+
+    while (*at != i + 1)
+        at = &x->next[*at - 1];
+    *at = x->next[i];
+}
+
 /* --- the routes of a file --- */
 
-/* Routes that leave in the same way share it: routes of one entry always, so there are few. */
-static uint32_t share_nexthop(struct loader *l, const struct cfg_nexthop *nh)
+/* Routes that leave in the same way share it. */
+static uint32_t share_nexthop(struct loader *l, struct nexthop_index *known,
+                              const struct cfg_nexthop *nh)
 {
     struct cfg_model *m = l->m;
+    uint32_t i = nexthop_index_find(known, m->nexthops, nh);
 
-    for (uint32_t i = m->n_nexthops; i-- > 0;)
-        if (same_nexthop(&m->nexthops[i], nh))
-            return i;
+    if (i != CFG_NONE)
+        return i;
     if (m->n_nexthops == CFG_MAX_NEXTHOPS) {
         diag_error(l->d, nh->loc, "expected at most %d different next hops", CFG_MAX_NEXTHOPS);
         return CFG_NONE;
     }
     GROW_ONE(m->nexthops, m->n_nexthops);
     m->nexthops[m->n_nexthops] = *nh;
+    nexthop_index_add(known, m->nexthops, m->n_nexthops);
     return m->n_nexthops++;
 }
 
-static void add_routes(struct loader *l, const struct route_block *r)
+static void add_routes(struct loader *l, struct nexthop_index *known, const struct route_block *r)
 {
     struct cfg_model *m = l->m;
     struct cfg_route route = {.loc = r->nexthop.loc, .len = r->len};
 
-    route.nexthop = share_nexthop(l, &r->nexthop);
+    route.nexthop = share_nexthop(l, known, &r->nexthop);
     if (route.nexthop == CFG_NONE)
         return;
     for (uint64_t i = 0; i < r->count; i++) {
@@ -215,14 +279,18 @@ static void load_route(struct loader *l, const config_setting_t *group, unsigned
     struct route_block r;
 
     (void)i;
-    (void)ctx;
     if (take_route(l, v, setting_loc(l, group), ok, &r) && check_room(l, v, r.count))
-        add_routes(l, &r);
+        add_routes(l, ctx, &r);
 }
 
 void load_routes(struct loader *l, const config_setting_t *routes)
 {
-    each_group(l, routes, "routes", load_route, NULL);
+    struct nexthop_index known;
+
+    if (nexthop_index_open(&known, CFG_MAX_NEXTHOPS) != 0)
+        abort();
+    each_group(l, routes, "routes", load_route, &known);
+    nexthop_index_close(&known);
     check_routes(l, l->m->routes, l->m->n_routes, NULL, NULL);
 }
 

@@ -40,4 +40,26 @@ void check_routes(struct loader *l, const struct cfg_route *routes, uint32_t n,
                   const struct cfg_route *(*there)(const void *ctx, uint32_t prefix, uint8_t len),
                   const void *ctx);
 
+/* An index of next hops by what they say, so that routes that leave in the same way find the next
+ * hop that they share, however many there are. */
+
+struct nexthop_index {
+    uint32_t *head, *next; /* chains of next hops by hash, and the one behind each; index + 1 */
+    uint32_t n_heads;      /* a power of two */
+};
+
+/** Make an index of up to n next hops, of which none is in it. Returns 0, or -1 without memory;
+ * call nexthop_index_close() in either case. */
+int nexthop_index_open(struct nexthop_index *x, uint32_t n);
+void nexthop_index_close(struct nexthop_index *x);
+
+/** Find the next hop in the index that leaves as nh does. Returns its number in list[], or
+ * CFG_NONE. */
+uint32_t nexthop_index_find(const struct nexthop_index *x, const struct cfg_nexthop *list,
+                            const struct cfg_nexthop *nh);
+
+/** Put list[i] into the index, in which it is not; and take it out again. */
+void nexthop_index_add(struct nexthop_index *x, const struct cfg_nexthop *list, uint32_t i);
+void nexthop_index_remove(struct nexthop_index *x, const struct cfg_nexthop *list, uint32_t i);
+
 #endif

@@ -139,7 +139,7 @@ void control_free(struct control *c)
     free(c->shaper);
     samples_close(&c->samples);
     ids_close(c);
-    free(c->route_key);
+    routes_close(c);
     running_close(c->model);
     config_free(c->reloaded);
     for (unsigned i = 0; i < QOS_MAX_PROFILES; i++)

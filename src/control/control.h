@@ -8,6 +8,7 @@
 #define CONTROL_CONTROL_H
 
 #include "config/model.h"
+#include "config/routes.h"
 #include "control/ids.h"
 #include "control/show/samples.h"
 #include "engine/engine.h"
@@ -62,10 +63,11 @@ struct control {
     const struct cfg_scheduler *by_port[CFG_MAX_PORTS]; /* of an access port; NULL: not shaped */
     struct ids ids;
     struct samples samples;
-    uint64_t *route_key; /* parallel to model->routes: prefix << 8 | length */
-    uint64_t changes;    /* requests so far that may have changed something */
-    int client;          /* socket of who has made the request that runs; -1: it is no client's */
-    bool client_taken;   /* the request has taken the connection for itself */
+    struct prefixes routes;        /* indices in model->routes */
+    struct nexthop_index nexthops; /* of model->nexthops, those to which a route leads */
+    uint64_t changes;              /* requests so far that may have changed something */
+    int client;        /* socket of who has made the request that runs; -1: it is no client's */
+    bool client_taken; /* the request has taken the connection for itself */
 };
 
 /** After engine_build(). Returns NULL without memory. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control/routes.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,31 +13,31 @@
 #include "tasks/arp/arp.h"
 #include "telemetry/metrics.h"
 
-static uint64_t key_of(uint32_t prefix, uint8_t len)
-{
-    return (uint64_t)prefix << 8 | len;
-}
-
 int routes_open(struct control *c)
 {
-    c->route_key = calloc(c->model->max_routes + UINT64_C(1), sizeof(*c->route_key));
-    if (c->route_key == NULL)
+    const struct cfg_model *m = c->model;
+    uint32_t places = prefixes_places(m->max_routes);
+
+    c->routes =
+        (struct prefixes){.place = calloc(places, sizeof(*c->routes.place)), .n_places = places};
+    if (c->routes.place == NULL ||
+        nexthop_index_open(&c->nexthops, c->tables->routes->capacity) != 0)
         return -1;
-    for (uint32_t i = 0; i < c->model->n_routes; i++)
-        c->route_key[i] = key_of(c->model->routes[i].prefix, c->model->routes[i].len);
+    for (uint32_t i = 0; i < m->n_routes; i++)
+        prefixes_put(&c->routes, m->routes[i].prefix, m->routes[i].len, i);
+    for (uint32_t i = 0; i < m->n_nexthops; i++)
+        nexthop_index_add(&c->nexthops, m->nexthops, i);
     return 0;
 }
 
-/* Returns the index in model->routes[], or CFG_NONE. */
-static uint32_t route_find(const struct control *c, uint32_t prefix, uint8_t len)
+void routes_close(struct control *c)
 {
-    uint64_t key = key_of(prefix, len);
-
-    for (uint32_t i = 0; i < c->model->n_routes; i++)
-        if (c->route_key[i] == key)
-            return i;
-    return CFG_NONE;
+    free(c->routes.place);
+    nexthop_index_close(&c->nexthops);
 }
+
+static_assert(PREFIXES_NONE == CFG_NONE && PREFIXES_MOST >= CFG_MAX_ROUTES,
+              "an index in model->routes[] is a number of a prefix");
 
 /* --- next hops --- */
 
@@ -58,18 +59,11 @@ static int update_arp(struct control *c, const struct cfg_nexthop *nh)
     return rc;
 }
 
-static uint32_t find_nexthop(const struct control *c, const struct cfg_nexthop *nh)
-{
-    for (uint32_t i = 0; i < c->model->n_nexthops; i++)
-        if (c->ids.routes_to[i + 1] > 0 && same_nexthop(&c->model->nexthops[i], nh))
-            return i + 1;
-    return 0;
-}
-
 static void drop_nexthop(struct control *c, uint32_t id)
 {
     if (--c->ids.routes_to[id] > 0)
         return;
+    nexthop_index_remove(&c->nexthops, c->model->nexthops, id - 1);
     /* an arp task that does not answer may still use the id, which is then lost */
     if (update_arp(c, &c->model->nexthops[id - 1]) == 0)
         ids_retire_nexthop(c, id);
@@ -86,12 +80,12 @@ static bool has_nexthop(const struct control *c, const void *ctx)
 static int take_nexthop(struct control *c, const struct cfg_nexthop *nh, struct refusal *why)
 {
     struct nexthop_spec spec = nexthop_spec_of(c->model, nh, c->tables->port_mac[nh->port]);
-    uint32_t id = find_nexthop(c, nh);
+    uint32_t known = nexthop_index_find(&c->nexthops, c->model->nexthops, nh), id;
     int rc;
 
-    if (id != 0) {
-        c->ids.routes_to[id]++;
-        return (int)id;
+    if (known != CFG_NONE) {
+        c->ids.routes_to[known + 1]++;
+        return (int)known + 1;
     }
     if (!has_nexthop(c, NULL) && !ids_wait(c, has_nexthop, NULL)) {
         refuse(why, "there is room for %" PRIu32 " next hops: max_routes gives more",
@@ -105,6 +99,7 @@ static int take_nexthop(struct control *c, const struct cfg_nexthop *nh, struct 
     if (id > c->model->n_nexthops)
         c->model->n_nexthops = id;
     metrics_release();
+    nexthop_index_add(&c->nexthops, c->model->nexthops, id - 1);
     c->ids.routes_to[id] = 1;
     rc = update_arp(c, nh);
     if (rc == 0)
@@ -129,7 +124,7 @@ static bool leads_somewhere(const struct control *c, struct loader *l, struct lo
 static const struct cfg_route *there(const void *ctx, uint32_t prefix, uint8_t len)
 {
     const struct control *c = ctx;
-    uint32_t index = route_find(c, prefix, len);
+    uint32_t index = prefixes_get(&c->routes, prefix, len);
 
     return index != CFG_NONE ? &c->model->routes[index] : NULL;
 }
@@ -166,7 +161,7 @@ static int add_route(struct control *c, const struct route_block *r, struct refu
         return rc;
     }
     metrics_hold();
-    c->route_key[m->n_routes] = key_of(r->prefix, r->len);
+    prefixes_put(&c->routes, r->prefix, r->len, m->n_routes);
     m->routes[m->n_routes++] =
         (struct cfg_route){.prefix = r->prefix, .len = r->len, .nexthop = (uint32_t)id - 1};
     metrics_release();
@@ -180,10 +175,12 @@ static void remove_route(struct control *c, uint32_t index)
     struct cfg_route removed = m->routes[index];
 
     route_remove(c->tables->routes, removed.prefix, removed.len);
+    prefixes_remove(&c->routes, removed.prefix, removed.len);
     metrics_hold();
     m->routes[index] = m->routes[--m->n_routes];
-    c->route_key[index] = c->route_key[m->n_routes];
     metrics_release();
+    if (index < m->n_routes)
+        prefixes_put(&c->routes, m->routes[index].prefix, m->routes[index].len, index);
     drop_nexthop(c, removed.nexthop + 1);
 }
 
@@ -284,7 +281,7 @@ static json_t *add_many(struct control *c, struct request *r, struct refusal *wh
 static uint32_t want_index(const struct control *c, uint32_t prefix, uint8_t len,
                            struct refusal *why)
 {
-    uint32_t index = route_find(c, prefix, len);
+    uint32_t index = prefixes_get(&c->routes, prefix, len);
 
     if (index == CFG_NONE)
         refuse(why, "there is no route to that prefix");

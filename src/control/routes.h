@@ -8,5 +8,6 @@
 
 /** Index the routes of the configuration. Returns 0 or -1. */
 int routes_open(struct control *c);
+void routes_close(struct control *c);
 
 #endif

@@ -83,25 +83,15 @@ static void print_path(uint32_t path, FILE *to)
         fprintf(to, "%s of pipe %" PRIu32 "\n", queue_name(path), path / QOS_QUEUES);
 }
 
-/* Find the longest prefix of an address whose route leads to this next hop. */
+/* Find the longest prefix of an address, if its route leads to this next hop. */
 static void print_prefix(const struct route_table *r, uint32_t address, uint32_t id, FILE *to)
 {
     char text[32];
-    uint32_t found;
+    uint8_t len;
 
-    for (unsigned len = 32; len > 0; len--) {
-        uint32_t prefix = address & (UINT32_MAX << (32 - len));
-
-        if (rte_lpm_is_rule_present(r->lpm, prefix, (uint8_t)len, &found) != 1)
-            continue;
-        if (found != id)
-            return;
-        /* the default route is two halves, where these are not routes themselves */
-        if (len == 1 && (r->own_halves >> (prefix >> 31) & 1) == 0)
-            prefix = len = 0;
-        fprintf(to, "route %s/%u: ", format_ipv4(prefix, text, sizeof(text)), len);
-        return;
-    }
+    if (prefixes_match(&r->fib.routes, address, 32, &len) == id)
+        fprintf(to, "route %s/%u: ", format_ipv4(address & prefix_mask(len), text, sizeof(text)),
+                len);
 }
 
 static void print_nexthop(const struct explain *x, uint32_t id, const struct walk_frame *frame,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Limits that a start would meet: of DPDK, of the routing table, and of the queues of virtual
- * devices, as far as they follow from the configuration. */
+/* Limits that a start would meet: of DPDK, and of the queues of virtual devices, as far as they
+ * follow from the configuration. */
 #include "plan/limits.h"
 
 #include <errno.h>
@@ -12,51 +12,6 @@
 #define RING_ZONES  1u   /* memzones of a ring */
 #define POOL_ZONES  8u   /* memzones of a pool: its header, and a few pieces of memory */
 #define OTHER_ZONES 128u /* EAL's, the drivers' and the tables' own */
-
-/* --- routes --- */
-
-/* Mark the /24 of an address. Returns whether it is new. */
-static bool mark(uint8_t *seen, uint32_t addr)
-{
-    uint32_t group = addr >> 8;
-    uint8_t bit = (uint8_t)(1u << group % 8);
-    bool is_new = (seen[group / 8] & bit) == 0;
-
-    seen[group / 8] |= bit;
-    return is_new;
-}
-
-/* Report the first route that finds no group in the table: one for each /24 that has longer
- * prefixes, of routes or of the gateway's own addresses. */
-static int check_route_groups(struct plan_build *b)
-{
-    const struct cfg_model *m = b->m;
-    const struct cfg_route *beyond = NULL;
-    uint32_t groups = 0;
-    uint8_t *seen;
-
-    if (m->n_routes <= LIMIT_LPM_GROUPS / 2)
-        return 0;
-    seen = calloc(1u << 21, 1);
-    if (seen == NULL)
-        return -ENOMEM;
-    for (unsigned i = 0; i < m->n_ports; i++)
-        for (unsigned k = 0; k < m->ports[i].n_addresses; k++)
-            groups += mark(seen, m->ports[i].addresses[k]);
-    for (uint32_t i = 0; i < m->n_routes; i++) {
-        if (m->routes[i].len <= 24 || !mark(seen, m->routes[i].prefix))
-            continue;
-        if (++groups == LIMIT_LPM_GROUPS + 1)
-            beyond = &m->routes[i];
-    }
-    free(seen);
-    if (beyond != NULL)
-        diag_error(b->d, beyond->loc,
-                   "routes longer than /24, and the gateway's own addresses, lie in %u different "
-                   "/24s: expected at most %u; join routes of one /24 that leave alike",
-                   groups, LIMIT_LPM_GROUPS);
-    return 0;
-}
 
 /* --- tasks --- */
 
@@ -193,12 +148,11 @@ static void check_queues(struct plan_build *b, unsigned port)
                    p->name, senders, LIMIT_WIRE_QUEUES);
 }
 
-int plan_check_limits(struct plan_build *b)
+void plan_check_limits(struct plan_build *b)
 {
     check_dpdk(b);
     for (unsigned i = 0; i < b->m->n_tasks; i++)
         check_alone(b, i);
     for (unsigned i = 0; i < b->m->n_ports; i++)
         check_queues(b, i);
-    return check_route_groups(b);
 }

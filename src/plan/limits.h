@@ -4,9 +4,8 @@
 #ifndef PLAN_LIMITS_H
 #define PLAN_LIMITS_H
 
-#define LIMIT_DEVICES     32u    /* Ethernet devices: RTE_MAX_ETHPORTS */
-#define LIMIT_WIRE_QUEUES 16u    /* transmit queues of net_ring: RTE_PMD_RING_MAX_TX_RINGS */
-#define LIMIT_MEMZONES    2560u  /* named pieces of memory: RTE_MAX_MEMZONE */
-#define LIMIT_LPM_GROUPS  65536u /* /24s that have longer prefixes: tables/route.h */
+#define LIMIT_DEVICES     32u   /* Ethernet devices: RTE_MAX_ETHPORTS */
+#define LIMIT_WIRE_QUEUES 16u   /* transmit queues of net_ring: RTE_PMD_RING_MAX_TX_RINGS */
+#define LIMIT_MEMZONES    2560u /* named pieces of memory: RTE_MAX_MEMZONE */
 
 #endif

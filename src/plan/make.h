@@ -42,9 +42,8 @@ void plan_check_facts(struct plan_build *b);
 /** Report tasks that do not fit to the scheduler that they name. */
 void plan_check_qos(struct plan_build *b);
 
-/** Report what a start would find no room for: in DPDK, in the routing table, in the queues of a
- * virtual device. Returns 0, or -ENOMEM. */
-int plan_check_limits(struct plan_build *b);
+/** Report what a start would find no room for: in DPDK, in the queues of a virtual device. */
+void plan_check_limits(struct plan_build *b);
 
 /** Fill plan.memory; report pools with too few mbufs. Returns 0, or -ENOMEM. */
 int plan_measure_memory(struct plan_build *b);

@@ -16,18 +16,20 @@
 #define KIB            1024ull
 #define PAGE_2M        (2048 * KIB)
 #define PAGE_1G        (1024 * 1024 * KIB)
-#define MBUF_STRUCT    128u        /* struct rte_mbuf */
-#define OBJ_HEADER     64u         /* a mempool's header before each object, padded */
-#define RING_HEADER    384u        /* struct rte_ring: three parts of two cache lines each */
-#define IDMAP_TOP      (512 * KIB) /* page pointers */
-#define IDMAP_PAGE     (256 * KIB) /* 65536 ids; one more such page holds zeros */
-#define HOSTS_BYTES    384u        /* struct hosts, and what the allocator adds */
-#define SPARE_PER_PAGE 4096u       /* subscribers added later that share a page of an index */
-#define LPM_TBL24      (65536 * KIB)
-#define LPM_GROUP      1024u /* a /24 that has longer prefixes: 256 entries */
-#define LPM_RULE       8u    /* address and next hop */
-#define LPM_OWN_RULES  512u  /* for the gateway's own addresses */
-#define FAR_END        12u   /* tables/far_ends.c: a pair of addresses, and its uses */
+#define MBUF_STRUCT    128u          /* struct rte_mbuf */
+#define OBJ_HEADER     64u           /* a mempool's header before each object, padded */
+#define RING_HEADER    384u          /* struct rte_ring: three parts of two cache lines each */
+#define IDMAP_TOP      (512 * KIB)   /* page pointers */
+#define IDMAP_PAGE     (256 * KIB)   /* 65536 ids; one more such page holds zeros */
+#define HOSTS_BYTES    384u          /* struct hosts, and what the allocator adds */
+#define SPARE_PER_PAGE 4096u         /* subscribers added later that share a page of an index */
+#define FIB_FIRST      (65536 * KIB) /* tables/fib.c: 2^24 entries */
+#define FIB_LINES      2u            /* that a prefix longer than /28 needs where it is alone */
+#define FIB_SPARE      1024u         /* lines more, until readers have left those of old routes */
+#define FIB_LINE       68u           /* 16 entries, and the number of another line */
+#define FIB_OWN        513u          /* the gateway's own addresses, and 169.254/16 */
+#define FIB_PREFIX     8u            /* in the hash table of prefixes, of which a third is free */
+#define FAR_END        12u           /* tables/far_ends.c: a pair of addresses, and its uses */
 #define FAR_ENDS_LEAST 8u
 #define PER_INSTANCE   64u           /* mbufs of the burst that an instance works on */
 #define GROWN_POOL     (256u * 1024) /* mbufs up to which a pool grows that does not say mbufs */
@@ -153,17 +155,17 @@ static int measure_subscribers(struct plan_build *b)
     return 0;
 }
 
-/* tables/route.c reserves memory for the worst case, in which every route is longer than /24 and
+/* tables/fib.c reserves memory for the worst case, in which every route is longer than /28 and
  * alone in its /24. */
 static uint64_t route_bytes(uint64_t routes, uint64_t nexthops)
 {
-    uint64_t rules = routes + LPM_OWN_RULES;
-    uint64_t groups = rules < LIMIT_LPM_GROUPS ? rules : LIMIT_LPM_GROUPS;
+    uint64_t prefixes = routes + FIB_OWN;
     uint64_t far_ends = FAR_ENDS_LEAST; /* a power of two, at least twice the next hops */
 
     while (far_ends < 2 * nexthops)
         far_ends *= 2;
-    return LPM_TBL24 + groups * LPM_GROUP + rules * LPM_RULE + CACHE_LINE * (nexthops + 2) +
+    return FIB_FIRST + (FIB_LINES * prefixes + FIB_SPARE) * FIB_LINE +
+           (prefixes + prefixes / 2 + 8) * FIB_PREFIX + CACHE_LINE * (nexthops + 2) +
            FAR_END * far_ends;
 }
 

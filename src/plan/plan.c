@@ -225,9 +225,7 @@ static int run_steps(struct plan_build *b, bool share)
     plan_make_egress(b);
     plan_check_facts(b);
     plan_check_qos(b);
-    rc = plan_check_limits(b);
-    if (rc != 0)
-        return rc;
+    plan_check_limits(b);
     /* How much a pool must hold is known only of a graph without errors. */
     return b->d->n_errors == 0 ? plan_measure_memory(b) : 0;
 }

@@ -1,47 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define ALLOW_EXPERIMENTAL_API /* rte_lpm_rcu_qsbr_add() */
 #include "tables/route.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <rte_malloc.h>
-#include <rte_rcu_qsbr.h>
 
 #include "tables/martians.h"
 #include "tables/memory.h"
 
 #define MAX_LOCALS    (LOCAL_SET_SLOTS / 2)
-#define DEFAULT_RULES 2     /* a default route is two of the library's rules */
-#define BARRED_RULES  1     /* 169.254/16 */
-#define GROUP_BYTES   1024u /* of such a prefix: 256 entries */
-#define RULE_BYTES    8u    /* address and next hop, as the library keeps each rule */
+#define BARRED_ROUTES 1 /* 169.254/16 */
 #define MAX_NEXTHOPS  UINT16_MAX
-#define HALF          0x80000000u
 
-/* Make the prefix tree, with room for the worst case: every route is longer than /24 and alone in
- * its /24. */
-static int create_lpm(struct route_table *t, uint32_t n_routes, int socket)
-{
-    static unsigned n_created;
-    uint32_t groups = n_routes + MAX_LOCALS;
-    struct rte_lpm_config config = {
-        .max_rules = n_routes + MAX_LOCALS + DEFAULT_RULES + BARRED_RULES,
-        .number_tbl8s = RTE_MIN(groups, ROUTE_MAX_GROUPS),
-    };
-    char name[RTE_LPM_NAMESIZE];
-
-    snprintf(name, sizeof(name), "routes%u", n_created++);
-    t->lpm = rte_lpm_create(name, socket, &config);
-    if (t->lpm == NULL)
-        t->lpm = rte_lpm_create(name, SOCKET_ID_ANY, &config);
-    if (t->lpm == NULL)
-        return -ENOMEM;
-    t->lpm_bytes = sizeof(*t->lpm) + (uint64_t)config.number_tbl8s * GROUP_BYTES +
-                   (uint64_t)config.max_rules * RULE_BYTES;
-    return 0;
-}
+static_assert(ROUTE_OWN == MAX_LOCALS + BARRED_ROUTES, "what the plan counts beside the routes");
 
 /* Mark the first octets of martians. */
 static void fill_filter(struct route_table *t)
@@ -61,14 +34,15 @@ struct route_table *route_table_create(uint32_t n_nexthops, uint32_t n_routes, i
     if (t == NULL)
         return NULL;
     t->capacity = n_nexthops;
+    t->room = n_routes;
     /* [0] is empty and the gateway itself is the last one, so that next hops have ids from 1 */
     t->local_id = n_nexthops + 1;
     t->nexthop = table_zalloc((n_nexthops + UINT64_C(2)) * sizeof(t->nexthop[0]), socket);
     /* link-local destinations lead nowhere, whatever the default route: RFC 3927 section 7; an
      * address of the gateway in there is more specific */
     if (t->nexthop == NULL || far_ends_create(&t->far_ends, n_nexthops, socket) != 0 ||
-        create_lpm(t, n_routes, socket) != 0 ||
-        rte_lpm_add(t->lpm, IPV4_LINK_LOCAL, IPV4_LINK_LOCAL_LEN, 0) != 0) {
+        fib_create(&t->fib, n_routes + ROUTE_OWN, socket) != 0 ||
+        fib_add(&t->fib, IPV4_LINK_LOCAL, IPV4_LINK_LOCAL_LEN, 0) != 0) {
         route_table_free(t);
         return NULL;
     }
@@ -81,17 +55,15 @@ void route_table_free(struct route_table *t)
 {
     if (t == NULL)
         return;
-    rte_lpm_free(t->lpm);
+    fib_free(&t->fib);
     far_ends_free(&t->far_ends);
     rte_free(t->nexthop);
     rte_free(t);
 }
 
-int route_table_share(struct route_table *t, struct rte_rcu_qsbr *readers)
+void route_table_share(struct route_table *t, struct rte_rcu_qsbr *readers)
 {
-    struct rte_lpm_rcu_config config = {.v = readers, .mode = RTE_LPM_QSBR_MODE_DQ};
-
-    return rte_lpm_rcu_qsbr_add(t->lpm, &config) == 0 ? 0 : -ENOMEM;
+    t->fib.readers = readers;
 }
 
 /* Source and destination of what comes out of a next hop's tunnel, as they lie in the packet. */
@@ -130,59 +102,33 @@ void route_release_nexthop(struct route_table *t, uint32_t id)
     t->free = id;
 }
 
-/* Set a half of the default route: rte_lpm has no prefix of length 0, so it is two routes /1. A
- * half that the configuration has a route for keeps that one, which is more specific. */
-static int set_half(struct route_table *t, unsigned half)
-{
-    uint32_t prefix = half == 0 ? 0 : HALF;
-
-    if ((t->own_halves & 1 << half) != 0)
-        return 0;
-    if (t->default_nexthop != 0)
-        return rte_lpm_add(t->lpm, prefix, 1, t->default_nexthop) == 0 ? 0 : -ENOSPC;
-    rte_lpm_delete(t->lpm, prefix, 1);
-    return 0;
-}
-
-static int set_default(struct route_table *t, uint32_t nexthop_id)
-{
-    t->default_nexthop = nexthop_id;
-    return set_half(t, 0) != 0 ? -ENOSPC : set_half(t, 1);
-}
-
 int route_add(struct route_table *t, uint32_t prefix, uint8_t len, uint32_t nexthop_id)
 {
     if (len > 32 || nexthop_id == 0 || nexthop_id > t->n_nexthops)
         return -EINVAL;
-    if (len == 0)
-        return set_default(t, nexthop_id);
     if (len == 32 && route_is_local(t, prefix))
         return 0;
     if (len >= IPV4_LINK_LOCAL_LEN && ipv4_is_link_local(prefix))
         return -EINVAL;
-    if (rte_lpm_add(t->lpm, prefix, len, nexthop_id) != 0)
-        return -ENOSPC;
-    if (len == 1)
-        t->own_halves |= (uint8_t)(1 << (prefix >> 31));
-    return 0;
+    prefix &= prefix_mask(len);
+    if (prefixes_get(&t->fib.routes, prefix, len) == PREFIXES_NONE) {
+        if (t->n_routes == t->room)
+            return -ENOSPC;
+        t->n_routes++;
+    }
+    return fib_add(&t->fib, prefix, len, nexthop_id);
 }
 
 int route_remove(struct route_table *t, uint32_t prefix, uint8_t len)
 {
-    if (len == 0)
-        return t->default_nexthop != 0 ? set_default(t, 0) : -ENOENT;
     if (len == 32 && route_is_local(t, prefix))
         return 0;
     if (len >= IPV4_LINK_LOCAL_LEN && ipv4_is_link_local(prefix))
         return -ENOENT;
-    if (len == 1) {
-        if ((t->own_halves & 1 << (prefix >> 31)) == 0)
-            return -ENOENT;
-        t->own_halves &= (uint8_t) ~(1 << (prefix >> 31));
-        if (t->default_nexthop != 0)
-            return set_half(t, prefix >> 31);
-    }
-    return rte_lpm_delete(t->lpm, prefix, len) == 0 ? 0 : -ENOENT;
+    if (fib_remove(&t->fib, prefix & prefix_mask(len), len) != 0)
+        return -ENOENT;
+    t->n_routes--;
+    return 0;
 }
 
 int route_add_local(struct route_table *t, uint32_t addr)
@@ -197,7 +143,7 @@ int route_add_local(struct route_table *t, uint32_t addr)
             return 0;
         i = (i + 1) & (LOCAL_SET_SLOTS - 1);
     }
-    if (t->n_locals == MAX_LOCALS || rte_lpm_add(t->lpm, addr, 32, t->local_id) != 0)
+    if (t->n_locals == MAX_LOCALS || fib_add(&t->fib, addr, 32, t->local_id) != 0)
         return -ENOSPC;
     t->n_locals++;
     t->local[i] = addr;
@@ -208,6 +154,6 @@ int route_add_local(struct route_table *t, uint32_t addr)
 
 uint64_t route_table_bytes(const struct route_table *t)
 {
-    return sizeof(*t) + (t->capacity + UINT64_C(2)) * sizeof(t->nexthop[0]) + t->lpm_bytes +
-           far_ends_bytes(t->capacity);
+    return sizeof(*t) + (t->capacity + UINT64_C(2)) * sizeof(t->nexthop[0]) +
+           fib_bytes(t->room + ROUTE_OWN) + far_ends_bytes(t->capacity);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The routing table: longest-prefix match from an IPv4 destination to a next hop (rte_lpm: 64 MiB
- * of first-level table), and the set of the gateway's own addresses. These are also /32 routes to a
- * next hop marked local, so that the route task needs one lookup only.
+ * The routing table: longest-prefix match from an IPv4 destination to a next hop (fib.h), and the
+ * set of the gateway's own addresses. These are also /32 routes to a next hop marked local, so that
+ * the route task needs one lookup only.
  *
  * One writer (control), many readers (data path). Prefixes and addresses are in host byte order.
  */
@@ -12,13 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <rte_lpm.h>
-
 #include "tables/far_ends.h"
+#include "tables/fib.h"
 #include "tables/nexthop.h"
 
-#define LOCAL_SET_SLOTS  1024u  /* power of two, at most half full */
-#define ROUTE_MAX_GROUPS 65536u /* /24 prefixes that have longer ones */
+#define LOCAL_SET_SLOTS 1024u /* power of two, at most half full */
+#define ROUTE_OWN       513u /* prefixes of the table's own: the gateway's addresses, and 169.254/16 */
 
 /**
  * A first look at the source of a packet from the core (tables/martians.h), in one cache line: bits
@@ -32,15 +31,13 @@ struct source_filter {
 struct route_table {
     struct source_filter sources;
     struct far_ends far_ends; /* of the next hops' tunnels */
-    struct rte_lpm *lpm;
+    struct fib fib;
     struct nexthop *nexthop; /* [0] is empty; ids 1..n_nexthops, some of which may be released */
     uint32_t n_nexthops, capacity;
     uint32_t free; /* the id released last, or 0; ip_sum of its record is the id before */
-    uint32_t default_nexthop; /* of prefix 0.0.0.0/0, or 0 */
-    uint32_t local_id;        /* the next hop marked local; not among 1..n_nexthops */
+    uint32_t n_routes, room;
+    uint32_t local_id; /* the next hop marked local; not among 1..n_nexthops */
     uint32_t n_locals;
-    uint8_t own_halves; /* bit 0: there is a route 0.0.0.0/1, bit 1: 128.0.0.0/1 */
-    uint64_t lpm_bytes;
     uint32_t local[LOCAL_SET_SLOTS]; /* the gateway's own addresses: open addressing, 0 is free */
 };
 
@@ -50,8 +47,8 @@ struct rte_rcu_qsbr;
 struct route_table *route_table_create(uint32_t n_nexthops, uint32_t n_routes, int socket);
 
 /** Let routes be removed while these readers look them up: memory of a removed route is used again
- * only after a grace period. Returns 0 or -ENOMEM. */
-int route_table_share(struct route_table *t, struct rte_rcu_qsbr *readers);
+ * only after a grace period. */
+void route_table_share(struct route_table *t, struct rte_rcu_qsbr *readers);
 
 /** Release a table (NULL: nothing to do). */
 void route_table_free(struct route_table *t);

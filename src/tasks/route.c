@@ -47,7 +47,8 @@ static const struct task_drop drops[N_DROPS] = {
 };
 
 struct route {
-    const struct rte_lpm *lpm;
+    const uint32_t *first; /* the levels of tables/fib.h */
+    const struct fib_line *line;
     const struct nexthop *nexthop;
     bool cold; /* packets come from a port or another core */
 };
@@ -57,7 +58,8 @@ static int init(struct task *t, const struct task_env *env)
     const struct plan_instance *self = &env->plan->instances[env->instance];
     struct route *r = t->state;
 
-    r->lpm = env->tables->routes->lpm;
+    r->first = env->tables->routes->fib.first;
+    r->line = env->tables->routes->fib.line;
     r->nexthop = env->tables->routes->nexthop;
     r->cold = self->n_rx > 0 || self->in_ring != CFG_NONE;
     return 0;
@@ -138,41 +140,31 @@ static inline bool is_plain(const struct rte_mbuf *m, const struct nexthop *nh)
            has_tailroom(m, nh);
 }
 
-/* The LPM entry of an address: in the first-level table, or in the group of 256 entries that the
- * first-level entry names. rte_lpm_lookup_bulk() would wait for the group's cache line; here it is
- * prefetched. */
-static inline const void *lpm_entry(const struct rte_lpm *lpm, uint32_t dst)
-{
-    const void *first = &lpm->tbl24[dst >> 8];
-    uint32_t entry = load32(first);
-
-    return (entry & RTE_LPM_VALID_EXT_ENTRY_BITMASK) == RTE_LPM_VALID_EXT_ENTRY_BITMASK
-               ? &lpm->tbl8[(entry & 0x00ffffff) * RTE_LPM_TBL8_GROUP_NUM_ENTRIES + (uint8_t)dst]
-               : first;
-}
-
-/* Each pass over the burst prefetches what the next pass reads: first-level entry, entry, next hop.
- */
+/* Each pass over the burst prefetches what the next pass reads: first entry, second entry, next
+ * hop. The third entry, of prefixes longer than /28, is waited for: a pass of its own would cost
+ * all others more. */
 static inline void look_up(const struct route *r, struct rte_mbuf **m, uint16_t n, uint32_t *id)
 {
-    const struct rte_lpm *lpm = r->lpm;
-    const void *entry[BURST_MAX];
+    const uint32_t *entry[BURST_MAX];
     uint32_t dst[BURST_MAX];
 
     for (uint16_t i = 0; i < n; i++) {
         dst[i] = rte_be_to_cpu_32(header(m[i])->dst_addr);
-        rte_prefetch0(&lpm->tbl24[dst[i] >> 8]);
+        rte_prefetch0(&r->first[dst[i] >> (32 - FIB_FIRST_BITS)]);
     }
     for (uint16_t i = 0; i < n; i++) {
-        entry[i] = lpm_entry(lpm, dst[i]);
+        const uint32_t *first = &r->first[dst[i] >> (32 - FIB_FIRST_BITS)];
+        uint32_t found = fib_read(first);
+
+        entry[i] = (found & FIB_MORE) != 0 ? fib_second(r->line, found, dst[i]) : first;
         rte_prefetch0(entry[i]);
     }
     for (uint16_t i = 0; i < n; i++) {
-        uint32_t found = load32(entry[i]);
+        uint32_t found = fib_read(entry[i]);
 
-        id[i] = likely((found & RTE_LPM_LOOKUP_SUCCESS) != 0 && ipv4_is_unicast(dst[i]))
-                    ? found & 0x00ffffff
-                    : 0;
+        if (unlikely((found & FIB_MORE) != 0))
+            found = fib_read(fib_third(r->line, found, dst[i]));
+        id[i] = likely(ipv4_is_unicast(dst[i])) ? found & FIB_NUMBER : 0;
         rte_prefetch0(&r->nexthop[id[i]]);
     }
 }

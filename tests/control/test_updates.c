@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <rte_byteorder.h>
-#include <rte_lpm.h>
 
 #include "bed.h"
 #include "common/program.h"
@@ -211,11 +210,9 @@ static void macs(void)
 /* The next hop that an address leads to, or NULL. */
 static const struct nexthop *way_of(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
-    uint32_t id;
+    uint32_t id = fib_lookup(&tables->routes->fib, a << 24 | b << 16 | c << 8 | d);
 
-    return rte_lpm_lookup(tables->routes->lpm, a << 24 | b << 16 | c << 8 | d, &id) == 0
-               ? &tables->routes->nexthop[id]
-               : NULL;
+    return id != 0 ? &tables->routes->nexthop[id] : NULL;
 }
 
 #define ROUTE(p, more) "{\"cmd\":\"add-route\",\"prefix\":\"" p "\",\"port\":\"core1\"," more "}"

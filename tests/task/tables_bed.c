@@ -23,7 +23,5 @@ void give_memory(void)
 
 uint32_t lookup(const struct route_table *t, uint32_t addr)
 {
-    uint32_t id;
-
-    return rte_lpm_lookup(t->lpm, addr, &id) == 0 ? id : 0;
+    return fib_lookup(&t->fib, addr);
 }

@@ -100,8 +100,8 @@ static void longest_prefix(void)
     f = incoming(&ip);
     FATE(r, frame_mbuf(&f, CPE0), "to");
     CU_ASSERT_EQUAL(meta_nexthop(rig_last(r)), NH_GRE_MPLS);
-    rte_lpm_delete(t->lpm, 0x14010200, 24);
-    rte_lpm_delete(t->lpm, 0x14010280, 32);
+    CU_ASSERT_EQUAL(route_remove(t, 0x14010200, 24), 0);
+    CU_ASSERT_EQUAL(route_remove(t, 0x14010280, 32), 0);
     rig_close(r);
 }
 
@@ -128,8 +128,7 @@ static void no_way(void)
     ip.dst = 0xa9fea9fe;
     f = incoming(&ip);
     FATE(r, frame_mbuf(&f, CPE0), "drop link_local");
-    rte_lpm_delete(harness_tables()->routes->lpm, 0, 1);
-    rte_lpm_delete(harness_tables()->routes->lpm, 0x80000000, 1);
+    CU_ASSERT_EQUAL(route_remove(harness_tables()->routes, 0, 0), 0);
     rig_close(r);
 }
 

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tables/fib.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_malloc.h>
+#include <rte_rcu_qsbr.h>
+
+#include "tables/memory.h"
+
+#define N_FIRST    (1u << FIB_FIRST_BITS)
+#define SECOND_LEN (FIB_FIRST_BITS + FIB_LINE_BITS) /* the longest prefix of the second level */
+#define LEVELS     2u                               /* lines that a prefix may need */
+#define LEN_AT     24
+#define WAIT_NS    1000000000
+#define NAP_NS     20000
+
+static uint32_t n_lines(uint32_t n)
+{
+    return LEVELS * n + FIB_SPARE;
+}
+
+uint64_t fib_bytes(uint32_t n)
+{
+    return sizeof(uint32_t) * (uint64_t)N_FIRST +
+           (sizeof(struct fib_line) + sizeof(uint32_t)) * (uint64_t)n_lines(n) +
+           sizeof(uint64_t) * (uint64_t)prefixes_places(n);
+}
+
+int fib_create(struct fib *f, uint32_t n, int socket)
+{
+    memset(f, 0, sizeof(*f));
+    f->n_lines = n_lines(n);
+    f->routes.n_places = prefixes_places(n);
+    f->first = table_zalloc(sizeof(*f->first) * (size_t)N_FIRST, socket);
+    f->line = table_zalloc(sizeof(*f->line) * (size_t)f->n_lines, socket);
+    f->next = table_zalloc(sizeof(*f->next) * (size_t)f->n_lines, socket);
+    f->routes.place = table_zalloc(sizeof(*f->routes.place) * (size_t)f->routes.n_places, socket);
+    return f->first != NULL && f->line != NULL && f->next != NULL && f->routes.place != NULL
+               ? 0
+               : -ENOMEM;
+}
+
+void fib_free(struct fib *f)
+{
+    rte_free(f->first);
+    rte_free(f->line);
+    rte_free(f->next);
+    rte_free(f->routes.place);
+}
+
+/* --- lines --- */
+
+static void push(struct fib *f, struct fib_list *list, uint32_t line)
+{
+    f->next[line] = list->first;
+    if (list->n++ == 0)
+        list->last = line;
+    list->first = line;
+}
+
+/* Move all lines of a list to the front of another. */
+static void move(struct fib *f, struct fib_list *from, struct fib_list *to)
+{
+    if (from->n == 0)
+        return;
+    f->next[from->last] = to->first;
+    if (to->n == 0)
+        to->last = from->last;
+    to->first = from->first;
+    to->n += from->n;
+    from->n = 0;
+}
+
+/* Free the lines that no reader can be in: those that wait, when all readers have passed their
+ * token; then those retired since then begin to wait. */
+static void reclaim(struct fib *f)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        if (f->waiting.n > 0 && f->readers != NULL &&
+            rte_rcu_qsbr_check(f->readers, f->token, false) == 0)
+            return;
+        move(f, &f->waiting, &f->free);
+        move(f, &f->retired, &f->waiting);
+        if (f->readers != NULL)
+            f->token = rte_rcu_qsbr_start(f->readers);
+    }
+}
+
+static bool has_lines(const struct fib *f)
+{
+    return f->free.n + f->n_lines - f->n_touched >= LEVELS;
+}
+
+/* Make sure that there are as many lines as a prefix may need. */
+static int want_lines(struct fib *f)
+{
+    static const struct timespec nap = {.tv_nsec = NAP_NS};
+
+    if (f->free.n < LEVELS && f->retired.n + f->waiting.n > 0)
+        reclaim(f);
+    for (unsigned i = 0; !has_lines(f) && i < WAIT_NS / NAP_NS; i++) {
+        if (f->retired.n + f->waiting.n == 0)
+            break;
+        nanosleep(&nap, NULL);
+        reclaim(f);
+    }
+    return has_lines(f) ? 0 : -ENOSPC;
+}
+
+static uint32_t take_line(struct fib *f)
+{
+    uint32_t line = f->free.first;
+
+    if (f->free.n == 0)
+        return f->n_touched++;
+    f->free.first = f->next[line];
+    f->free.n--;
+    return line;
+}
+
+/* --- entries --- */
+
+static void store(uint32_t *entry, uint32_t value)
+{
+    __atomic_store_n(entry, value, __ATOMIC_RELEASE);
+}
+
+static uint32_t entry_of(uint8_t len, uint32_t number)
+{
+    return (uint32_t)len << LEN_AT | number;
+}
+
+static uint32_t len_in(uint32_t entry)
+{
+    return entry >> LEN_AT;
+}
+
+/* The line behind an entry; one that is new says what the entry has said. */
+static struct fib_line *line_behind(struct fib *f, uint32_t *entry)
+{
+    uint32_t was = *entry, line;
+
+    if ((was & FIB_MORE) != 0)
+        return &f->line[was & ~FIB_MORE];
+    line = take_line(f);
+    for (unsigned i = 0; i < FIB_LINE; i++)
+        f->line[line].entry[i] = was;
+    store(entry, FIB_MORE | line);
+    return &f->line[line];
+}
+
+/* Store a value in n entries, and in the lines behind them, but not over prefixes longer than most
+ * bits. */
+static void paint(struct fib *f, uint32_t *entry, uint32_t n, uint32_t most, uint32_t value)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if ((entry[i] & FIB_MORE) != 0)
+            paint(f, f->line[entry[i] & ~FIB_MORE].entry, FIB_LINE, most, value);
+        else if (len_in(entry[i]) <= most)
+            store(&entry[i], value);
+}
+
+/* The entries of a prefix, in the level where it ends, with lines that lead there. */
+struct range {
+    uint32_t *entry;
+    uint32_t n;
+    uint32_t *above[LEVELS]; /* the entries that lead to its line, the nearest one first */
+    unsigned n_above;
+};
+
+static struct range range_of(struct fib *f, uint32_t prefix, uint8_t len)
+{
+    struct range r = {.entry = &f->first[prefix >> (32 - FIB_FIRST_BITS)]};
+    uint32_t *second;
+
+    if (len <= FIB_FIRST_BITS) {
+        r.n = UINT32_C(1) << (FIB_FIRST_BITS - len);
+        return r;
+    }
+    second = &line_behind(f, r.entry)->entry[prefix >> FIB_LINE_BITS & (FIB_LINE - 1)];
+    if (len <= SECOND_LEN) {
+        r.above[r.n_above++] = r.entry;
+        r.entry = second;
+        r.n = UINT32_C(1) << (SECOND_LEN - len);
+        return r;
+    }
+    r.above[r.n_above++] = second;
+    r.above[r.n_above++] = r.entry;
+    r.entry = &line_behind(f, second)->entry[prefix & (FIB_LINE - 1)];
+    r.n = UINT32_C(1) << (32 - len);
+    return r;
+}
+
+/* Take a line away that says the same everywhere, which its own entry can say: a prefix of most
+ * bits at the longest. Returns whether the line is gone. */
+static bool fold(struct fib *f, uint32_t *above, uint32_t most)
+{
+    uint32_t line = *above & ~FIB_MORE, value = f->line[line].entry[0];
+
+    if ((value & FIB_MORE) != 0 || len_in(value) > most)
+        return false;
+    for (unsigned i = 1; i < FIB_LINE; i++)
+        if (f->line[line].entry[i] != value)
+            return false;
+    store(above, value);
+    push(f, f->readers != NULL ? &f->retired : &f->free, line);
+    return true;
+}
+
+int fib_add(struct fib *f, uint32_t prefix, uint8_t len, uint32_t number)
+{
+    struct range r;
+
+    if (len > FIB_FIRST_BITS && want_lines(f) != 0)
+        return -ENOSPC;
+    prefixes_put(&f->routes, prefix, len, number);
+    r = range_of(f, prefix, len);
+    paint(f, r.entry, r.n, len, entry_of(len, number));
+    return 0;
+}
+
+int fib_remove(struct fib *f, uint32_t prefix, uint8_t len)
+{
+    uint8_t shorter = 0;
+    uint32_t number, most = len > SECOND_LEN ? SECOND_LEN : FIB_FIRST_BITS;
+    struct range r;
+
+    if (prefixes_remove(&f->routes, prefix, len) == PREFIXES_NONE)
+        return -ENOENT;
+    number =
+        len > 0 ? prefixes_match(&f->routes, prefix, (uint8_t)(len - 1), &shorter) : PREFIXES_NONE;
+    number = number != PREFIXES_NONE ? number : 0;
+    r = range_of(f, prefix, len);
+    paint(f, r.entry, r.n, len, entry_of(shorter, number));
+    for (unsigned i = 0; i < r.n_above && fold(f, r.above[i], most); i++)
+        most = FIB_FIRST_BITS;
+    return 0;
+}
