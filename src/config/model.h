@@ -194,6 +194,7 @@ struct cfg_model {
     bool topology_given;      /* the configuration has a key topology */
     struct topology topology; /* the one of that key, or of this machine */
     enum idle_policy idle;
+    bool fuse;          /* tasks that call each other directly run as one */
     uint64_t drain_ns;  /* how long a stop may take to empty the gateway (default 1 s) */
     const char *memory; /* "auto", "hugepages", "shared" or "no-huge" */
     const char *eal;    /* further EAL options, "" if none */

@@ -142,6 +142,7 @@ enum {
     TOP_NAME,
     TOP_TOPOLOGY,
     TOP_IDLE,
+    TOP_FUSE,
     TOP_DRAIN,
     TOP_MEMORY,
     TOP_EAL,
@@ -161,6 +162,7 @@ static const struct key top_keys[N_TOP] = {
     [TOP_NAME] = {"name", KEY_NAME, .def = "vbng"},
     [TOP_TOPOLOGY] = {"topology", KEY_STRING},
     [TOP_IDLE] = {"idle", KEY_ENUM, .def = "pause", .choices = idle_names},
+    [TOP_FUSE] = {"fuse", KEY_BOOL, .def = "true"},
     [TOP_DRAIN] = {"drain", KEY_DURATION, .def = "1s", .max = 3600000000000},
     [TOP_MEMORY] = {"memory", KEY_ENUM, .def = "auto", .choices = memory_names},
     [TOP_EAL] = {"eal", KEY_STRING, .def = ""},
@@ -198,6 +200,7 @@ static void load_root(struct loader *l, const config_setting_t *root)
         top[TOP_LAYOUT].setting = config_lookup(l->layout, "layout");
     m->name = top[TOP_NAME].v.s;
     m->idle = (enum idle_policy)top[TOP_IDLE].v.u;
+    m->fuse = top[TOP_FUSE].v.u != 0;
     m->drain_ns = top[TOP_DRAIN].v.u;
     m->memory = top[TOP_MEMORY].v.s;
     m->eal = top[TOP_EAL].v.s;

@@ -105,6 +105,68 @@ static void send_port_wait(struct out *o, struct rte_mbuf **m, uint16_t n)
     }
 }
 
+/* The task that is called for all packets of output 0, or NULL. */
+static struct task *called(const struct task *t)
+{
+    return t->n_dests[0] == 1 && t->output[0]->send == send_call ? t->output[0]->task : NULL;
+}
+
+static bool chain_fits(struct task_chain *c, const struct chain_type *type, struct task *head)
+{
+    struct task *t = head;
+
+    for (unsigned i = 0; i < type->n; i++) {
+        if (t == NULL || t->type != type->types[i])
+            return false;
+        c->task[i] = t;
+        t = called(t);
+    }
+    c->type = type;
+    return true;
+}
+
+bool link_chain(struct task *t)
+{
+    for (unsigned i = 0; i < t->type->n_chains; i++)
+        if (chain_fits(&t->chain, &t->type->chains[i], t)) {
+            t->handle = t->type->chains[i].handle;
+            return true;
+        }
+    return false;
+}
+
+bool link_chain_is_whole(const struct task *head)
+{
+    const struct task_chain *c = &head->chain;
+
+    for (unsigned i = 1; i < c->type->n; i++) {
+        const struct task *t = c->task[i];
+
+        if (unlikely(c->task[i - 1]->output[0]->send != send_call ||
+                     (t->tap != NULL && t->tap->handle != t->handle)))
+            return false;
+    }
+    return true;
+}
+
+void link_chain_end(struct task *head, struct rte_mbuf **good, uint16_t n_good,
+                    struct rte_mbuf **rest, uint16_t n_rest)
+{
+    const struct task_chain *c = &head->chain;
+    struct task *last = c->task[c->type->n - 1];
+
+    if (likely(n_good > 0)) {
+        for (unsigned i = 1; i < c->type->n; i++) {
+            c->task[i - 1]->output[0]->sent += n_good;
+            c->task[i]->in += n_good;
+        }
+        task_emit_burst(last, 0, good, n_good);
+        task_flush(last);
+    }
+    if (unlikely(n_rest > 0))
+        head->type->handle(head, rest, n_rest);
+}
+
 /* Exchange the send function. Where a capture's tap stands in its place, the tap stays and calls
  * the new one. */
 static void set_send(struct out *o, out_send_fn send)

@@ -30,4 +30,23 @@ void link_down(struct out *o);
  */
 bool link_blocked(struct out *o);
 
+/* --- chains: tasks that are run as one (struct chain_type) --- */
+
+/** Make a task the head of the longest chain that its type and its links to tasks on the same core
+ * allow. Returns whether there is one. */
+bool link_chain(struct task *t);
+
+/** May the chain's function handle a burst of the head, or does a capture look at what is between
+ * its tasks? */
+bool link_chain_is_whole(const struct task *head);
+
+/**
+ * End a burst of a chain: n_good packets (from 0), on which the work of all tasks is done, count in
+ * each of them and leave by the last one; then n_rest packets, none of which is changed, go through
+ * the tasks one by one. Packets that a task does not let go at once follow those that it does in
+ * either way, so that their order does not depend on it.
+ */
+void link_chain_end(struct task *head, struct rte_mbuf **good, uint16_t n_good,
+                    struct rte_mbuf **rest, uint16_t n_rest);
+
 #endif

@@ -92,6 +92,26 @@ struct punt_limit {
     struct source_limit sources;
 };
 
+#define CHAIN_MAX 5 /* tasks in a chain */
+
+/**
+ * Types of task, each of which sends to the next by its output 0, and the function that does the
+ * work of all of them at once. It takes the head's bursts where each link between them is a direct
+ * call that nothing looks at (link_chain_is_whole()), changes the packets that every task of the
+ * chain would let go by that output, in the way that they would, and ends in link_chain_end().
+ */
+struct chain_type {
+    const struct task_type *types[CHAIN_MAX];
+    unsigned n;
+    void (*handle)(struct task *head, struct rte_mbuf **m, uint16_t n);
+};
+
+/** The chain that an instance is the head of. */
+struct task_chain {
+    const struct chain_type *type; /* NULL: none */
+    struct task *task[CHAIN_MAX];
+};
+
 /** What task_type.explain is given beside the packet. */
 struct task_explain {
     struct rte_mempool *pool; /* for packets that the task makes */
@@ -142,6 +162,9 @@ struct task_type {
      * handle(), on a state of its own that init() has made.
      */
     void (*explain)(struct task *t, struct rte_mbuf *m, const struct task_explain *x);
+    /** Chains that begin with this type, the longest first. NULL: none. */
+    const struct chain_type *chains;
+    unsigned n_chains;
     /** Returns the number of packets that the task holds now (a scheduler's queues). NULL: none.
      * Called by other threads, too. */
     uint64_t (*held)(const struct task *t);
@@ -189,6 +212,7 @@ struct task {
     struct punt_limit *punted; /* NULL: it punts without limit */
     uint16_t instance, worker, core;
     uint16_t hold; /* set by init(): packets of a port to choose from by rank(), 0..HOLD_MAX */
+    struct task_chain chain;
 } __rte_cache_aligned;
 
 #define TAPPED_RX    1 /* packets that the task's ports receive */

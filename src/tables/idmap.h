@@ -42,6 +42,14 @@ static inline const uint32_t *idmap_slot(const struct idmap *m, uint32_t key)
     return &m->page[key >> 16][key & 0xffff];
 }
 
+/** A slot with id 0, for what has no key. */
+static inline const uint32_t *idmap_no_slot(void)
+{
+    static const uint32_t none;
+
+    return &none;
+}
+
 /** The id of a key, or 0. */
 static inline uint32_t idmap_get(const struct idmap *m, uint32_t key)
 {

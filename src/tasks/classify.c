@@ -4,16 +4,12 @@
  * core side without tunnels by the destination address; checks headers and source; writes the
  * subscriber's id, and the queue where a scheduler follows, into the mbuf.
  */
+#include "tasks/classify.h"
+
 #include "engine/drops.h"
-#include "engine/task.h"
-#include "packet/ethernet.h"
-#include "packet/frame.h"
-#include "packet/ipv4.h"
-#include "packet/qinq.h"
 #include "packet/stages.h"
-#include "tables/dscp.h"
 #include "tables/martians.h"
-#include "tables/tables.h"
+#include "tasks/fused/fused.h"
 
 enum { OUT_TO, OUT_PUNT };
 enum { MATCH_QINQ, MATCH_IPV4, MATCH_ANY };
@@ -94,20 +90,6 @@ static const struct task_drop drops[N_DROPS] = {
     [DROP_OVERLOAD] = {DROP_IS_OVERLOAD},
 };
 
-struct classify {
-    const struct idmap *map;
-    const struct subscriber *record;
-    const struct route_table *routes;
-    const uint8_t (*port_mac)[MAC_ROOM];
-    const struct dscp_table *dscp; /* NULL: no scheduler follows */
-    bool anti_spoof;
-    bool by_address;
-    bool not_only_ip; /* match = "any" */
-    bool encap; /* the next task runs on this core at once, and some next hop puts headers before */
-};
-
-static const uint32_t no_slot; /* id 0: the slot of a frame that names no subscriber */
-
 static int init(struct task *t, const struct task_env *env)
 {
     const struct plan_output *to = &env->plan->instances[env->instance].output[OUT_TO];
@@ -131,27 +113,13 @@ static int init(struct task *t, const struct task_env *env)
     return 0;
 }
 
-static inline const uint32_t *slot_by_tags(const struct classify *c, const struct rte_mbuf *m,
-                                           uint16_t port)
-{
-    uint64_t tags;
-
-    if (unlikely(m->nb_segs != 1 || m->data_len < QINQ_LEN))
-        return &no_slot;
-    tags = qinq_tags(frame_bytes(m));
-    if (unlikely(!qinq_is_double(tags) || port > UINT8_MAX))
-        return &no_slot;
-    return idmap_slot(c->map,
-                      subscriber_vlan_key((uint8_t)port, qinq_svlan(tags), qinq_cvlan(tags)));
-}
-
 static inline const uint32_t *slot_by_address(const struct classify *c, const struct rte_mbuf *m)
 {
     const uint8_t *f = frame_bytes(m);
 
     if (unlikely(m->nb_segs != 1 || m->data_len < ETH_LEN + sizeof(struct rte_ipv4_hdr) ||
                  eth_type(f) != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
-        return &no_slot;
+        return idmap_no_slot();
     return idmap_slot(c->map,
                       rte_be_to_cpu_32(((const struct rte_ipv4_hdr *)(f + ETH_LEN))->dst_addr));
 }
@@ -195,6 +163,8 @@ static inline int check(const struct rte_mbuf *m, const struct subscriber *s, bo
     const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + l2);
     enum ipv4_verdict v;
 
+    if (!by_address && likely(classify_is_good(c, f, m->data_len, s)))
+        return VERDICT_GOOD;
     if (unlikely(load16(f + l2 - 2) != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
         return load16(f + l2 - 2) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? VERDICT_FOR_US : DROP_NOT_IPV4;
     if (unlikely(!eth_is_to(f, own_mac)) && !c->not_only_ip)
@@ -242,7 +212,7 @@ static inline void find_slots(struct batch *b, struct part p, const struct class
 
         b->slot[i] = by_address
                          ? slot_by_address(c, m)
-                         : slot_by_tags(c, m, in_port != PORT_IN_MBUF ? in_port : meta_in_port(m));
+                         : classify_slot(c, m, in_port != PORT_IN_MBUF ? in_port : meta_in_port(m));
         rte_prefetch0(b->slot[i]);
     }
 }
@@ -339,4 +309,6 @@ const struct task_type task_classify = {
     .handle = handle,
     .rank = rank,
     .overload = DROP_OVERLOAD,
+    .chains = chains_up,
+    .n_chains = N_CHAINS_UP,
 };

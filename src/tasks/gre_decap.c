@@ -5,16 +5,12 @@
  * outer header, the tunnel's two ends, the GRE header, the inner header, whether the destination is
  * an address of that subscriber, and whether the source can be behind the core.
  */
+#include "tasks/gre_decap.h"
+
 #include "engine/drops.h"
-#include "engine/task.h"
-#include "packet/bytes.h"
 #include "packet/ethernet.h"
 #include "packet/frame.h"
-#include "packet/gre.h"
-#include "packet/ipv4.h"
-#include "tables/dscp.h"
-#include "tables/martians.h"
-#include "tables/tables.h"
+#include "tasks/fused/fused.h"
 
 enum { OUT_TO, OUT_PUNT };
 enum { KEY_REQUIRED, KEY_OPTIONAL };
@@ -132,32 +128,6 @@ static const struct task_drop drops[N_DROPS] = {
     [DROP_OVERLOAD] = {DROP_IS_OVERLOAD},
 };
 
-#define GRE_KEY_IPV4                                                                               \
-    RTE_BE32(GRE_HAS_KEY << 16 | GRE_PROTO_IPV4) /* the usual first word of GRE                    \
-                                                  */
-#define ANY_FRAGMENT (RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK)
-
-struct gre_decap {
-    const struct subscriber_table *subscribers;
-    const struct route_table *routes;
-    const uint8_t (*port_mac)[MAC_ROOM];
-    const struct dscp_table *dscp; /* NULL: no scheduler follows */
-    struct far_ends far_ends;
-    bool key_required;
-    bool any_far_end;
-    bool cold; /* packets come from a port or another core */
-};
-
-/* Results of the first pass over a burst. */
-struct found {
-    const uint32_t *slot; /* of the subscriber's id; no_slot where the packet names none */
-    uint32_t inner;       /* offset of the inner header in the frame */
-    uint32_t avail;       /* bytes from the inner header to the end of the outer packet */
-    int verdict;          /* where the slot is empty */
-};
-
-static const uint32_t no_slot;
-
 static int init(struct task *t, const struct task_env *env)
 {
     const struct plan_instance *self = &env->plan->instances[env->instance];
@@ -180,13 +150,13 @@ static int init(struct task *t, const struct task_env *env)
 /* Parse the GRE header at p; avail: bytes to the end of the outer packet. Returns the verdict for
  * an empty slot. */
 static inline int parse_gre(const struct gre_decap *d, const uint8_t *p, uint32_t avail,
-                            struct found *out)
+                            struct gre_found *out)
 {
     const struct subscriber_table *s = d->subscribers;
     uint16_t flags;
     uint32_t len;
 
-    if (likely(avail >= GRE_KEY_LEN && load32(p) == GRE_KEY_IPV4)) {
+    if (likely(avail >= GRE_KEY_LEN && load32(p) == GRE_DECAP_KEY_IPV4)) {
         out->inner += GRE_KEY_LEN;
         out->avail = avail - GRE_KEY_LEN;
         out->slot = idmap_slot(s->by_gre_key, rte_be_to_cpu_32(load32(p + GRE_LEN)));
@@ -217,23 +187,13 @@ static inline int parse_gre(const struct gre_decap *d, const uint8_t *p, uint32_
     return DROP_UNKNOWN_ADDRESS;
 }
 
-/* Parse the outer packet. Returns the verdict for an empty slot. */
-static inline int parse(const struct gre_decap *d, const struct rte_mbuf *m, struct found *out)
+int gre_decap_parse(const struct gre_decap *d, const struct rte_ipv4_hdr *ip, uint32_t avail,
+                    struct gre_found *out)
 {
-    const uint8_t *f = frame_bytes(m);
-    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + ETH_LEN);
-    enum ipv4_verdict v;
-    uint32_t header;
+    enum ipv4_verdict v = ipv4_check(ip, avail);
     bool known;
 
-    *out = (struct found){.slot = &no_slot};
-    if (unlikely(m->nb_segs != 1))
-        return DROP_SEGMENTED;
-    if (unlikely(m->data_len < ETH_LEN))
-        return DROP_SHORT_FRAME;
-    if (unlikely(eth_type(f) != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
-        return eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? VERDICT_FOR_US : DROP_NOT_IP;
-    v = ipv4_check(ip, m->data_len - ETH_LEN);
+    *out = (struct gre_found){.slot = idmap_no_slot()};
     if (unlikely(v != IPV4_OK))
         return DROP_BAD_IPV4 + (int)v - IPV4_BAD_HEADER;
     /* a far end is known with the gateway's address that its tunnel leads from */
@@ -241,38 +201,54 @@ static inline int parse(const struct gre_decap *d, const struct rte_mbuf *m, str
     if (unlikely(!known) && !route_is_local(d->routes, rte_be_to_cpu_32(ip->dst_addr)))
         return DROP_NOT_FOR_US;
     /* reassembly, which RFC 2784 leaves to IP, is not done here */
-    if (unlikely((ip->fragment_offset & RTE_BE16(ANY_FRAGMENT)) != 0))
+    if (unlikely((ip->fragment_offset & RTE_BE16(GRE_DECAP_FRAGMENT)) != 0))
         return DROP_OUTER_FRAGMENT;
     if (unlikely(ip->next_proto_id != IPPROTO_GRE))
         return VERDICT_FOR_US;
     if (unlikely(!known) && !d->any_far_end)
         return DROP_UNKNOWN_FAR_END;
-    header = rte_ipv4_hdr_len(ip);
-    out->inner = ETH_LEN + header;
-    return parse_gre(d, f + out->inner, net16(ip->total_length) - header, out);
+    out->inner = rte_ipv4_hdr_len(ip);
+    return parse_gre(d, (const uint8_t *)ip + out->inner, net16(ip->total_length) - out->inner,
+                     out);
+}
+
+/* Parse the frame. Returns the verdict for an empty slot. */
+static inline int parse(const struct gre_decap *d, const struct rte_mbuf *m, struct gre_found *out)
+{
+    const uint8_t *f = frame_bytes(m);
+
+    *out = (struct gre_found){.slot = idmap_no_slot()};
+    if (unlikely(m->nb_segs != 1))
+        return DROP_SEGMENTED;
+    if (unlikely(m->data_len < ETH_LEN))
+        return DROP_SHORT_FRAME;
+    if (unlikely(eth_type(f) != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
+        return eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? VERDICT_FOR_US : DROP_NOT_IP;
+    return gre_decap_parse(d, (const struct rte_ipv4_hdr *)(f + ETH_LEN), m->data_len - ETH_LEN,
+                           out);
 }
 
 /* Check the inner packet, of which in->avail bytes are there, and take the outer headers off. */
 static inline int decap(struct rte_mbuf *m, const struct route_table *routes,
-                        const struct subscriber *s, const struct found *in)
+                        const struct subscriber *s, const struct gre_found *in)
 {
     uint8_t *f = frame_bytes(m), *to;
-    struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(f + in->inner);
+    struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(f + ETH_LEN + in->inner);
     enum ipv4_verdict v = ipv4_check(ip, in->avail);
     uint8_t outer_tos = ((const struct rte_ipv4_hdr *)(f + ETH_LEN))->type_of_service;
 
     if (unlikely(v != IPV4_OK))
         return DROP_INNER_BAD_IPV4 + (int)v - IPV4_BAD_HEADER;
-    if (unlikely(((ip->dst_addr ^ s->ipv4) & s->ipv4_mask) != 0))
+    if (unlikely(!gre_decap_is_to(ip, s)))
         return DROP_MISDELIVERED;
     if (unlikely(source_is_martian(routes, s, ip->src_addr)))
         return DROP_MARTIAN_SOURCE;
     if (unlikely(ipv4_tells_ecn(outer_tos)) && !ipv4_merge_ecn(ip, outer_tos))
         return DROP_CONGESTED;
-    to = f + in->inner - ETH_LEN;
+    to = f + in->inner;
     eth_move_macs(to, f);
     store16(to + ETH_MACS, RTE_BE16(RTE_ETHER_TYPE_IPV4));
-    frame_set(m, (int)in->inner - ETH_LEN, ETH_LEN + net16(ip->total_length));
+    frame_set(m, (int)in->inner, ETH_LEN + net16(ip->total_length));
     return VERDICT_GOOD;
 }
 
@@ -292,7 +268,7 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     const struct subscriber *record = d.subscribers->record;
     const uint16_t in_port = t->in_port;
     struct rte_mbuf *good[BURST_MAX];
-    struct found found[BURST_MAX];
+    struct gre_found found[BURST_MAX];
     uint32_t id[BURST_MAX];
     uint16_t k = 0;
 
@@ -350,4 +326,6 @@ const struct task_type task_gre_decap = {
     .handle = handle,
     .rank = rank,
     .overload = DROP_OVERLOAD,
+    .chains = chains_tunnel,
+    .n_chains = N_CHAINS_TUNNEL,
 };

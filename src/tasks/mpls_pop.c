@@ -3,14 +3,13 @@
  * mpls_pop: takes the whole label stack off, because the gateway is the end of the label switched
  * path. Below the stack must be IPv4. Frames without labels pass, or are dropped.
  */
+#include "tasks/mpls_pop.h"
+
 #include "engine/drops.h"
-#include "engine/task.h"
 #include "packet/ethernet.h"
 #include "packet/frame.h"
 #include "packet/ipv4.h"
-#include "packet/mpls.h"
-#include "tables/dscp.h"
-#include "tables/tables.h"
+#include "tasks/fused/fused.h"
 
 enum { OUT_TO, OUT_PUNT };
 enum { UNLABELLED_ACCEPT, UNLABELLED_DROP };
@@ -87,14 +86,6 @@ static const struct task_drop drops[N_DROPS] = {
     [DROP_OVERLOAD] = {DROP_IS_OVERLOAD},
 };
 
-struct mpls_pop {
-    const uint8_t (*port_mac)[MAC_ROOM];
-    uint32_t first, last;          /* accepted labels */
-    const struct dscp_table *dscp; /* NULL: no scheduler follows */
-    unsigned max_labels;
-    bool drop_unlabelled;
-};
-
 static void rank(const struct task *t, struct rte_mbuf *const *m, uint32_t n, uint8_t *rank)
 {
     shed_rank(((const struct mpls_pop *)t->state)->dscp, m, n, rank);
@@ -117,16 +108,13 @@ static int init(struct task *t, const struct task_env *env)
     return 0;
 }
 
-/*
- * The verdict on the labels of a stack: all must be in the range, in which no special-purpose one
- * is. Explicit null, which means "no label" (RFC 3032 section 2.1), is good anywhere (RFC 4182).
- */
+/* The verdict on the labels of a stack: all must be accepted. */
 static inline int judge_labels(const struct mpls_pop *p, const uint8_t *stack, uint32_t len)
 {
     for (uint32_t i = 0; i < len; i += MPLS_ENTRY_LEN) {
         uint32_t label = mpls_label(rte_be_to_cpu_32(load32(stack + i)));
 
-        if (unlikely(label - p->first > p->last - p->first && label != MPLS_EXPLICIT_NULL))
+        if (unlikely(!mpls_pop_takes(p, label)))
             return label < MPLS_FIRST_LABEL ? DROP_SPECIAL_LABEL : DROP_UNKNOWN_LABEL;
     }
     return VERDICT_GOOD;
@@ -238,4 +226,6 @@ const struct task_type task_mpls_pop = {
     .handle = handle,
     .rank = rank,
     .overload = DROP_OVERLOAD,
+    .chains = chains_down,
+    .n_chains = N_CHAINS_DOWN,
 };

@@ -4,14 +4,10 @@
  * 3.1, the uniform model) and a traffic class from its DSCP. Packets whose next hop has no label
  * pass unchanged.
  */
-#include "engine/drops.h"
-#include "engine/task.h"
-#include "packet/ethernet.h"
-#include "packet/frame.h"
-#include "packet/mpls.h"
-#include "tables/tables.h"
+#include "tasks/mpls_push.h"
 
-#include <rte_ip.h>
+#include "engine/drops.h"
+#include "packet/frame.h"
 
 enum { OUT_TO };
 enum { EXP_DSCP, EXP_ZERO };
@@ -30,12 +26,6 @@ static const struct task_param params[N_ARGS] = {
 
 static const struct task_drop drops[N_DROPS] = {[DROP_NO_HEADROOM] = {DROP_IS_NO_HEADROOM}};
 
-struct mpls_push {
-    const struct nexthop *nexthop;
-    bool exp_from_dscp;
-    bool cold; /* packets come from a port or another core */
-};
-
 static int init(struct task *t, const struct task_env *env)
 {
     const struct plan_instance *self = &env->plan->instances[env->instance];
@@ -49,16 +39,7 @@ static int init(struct task *t, const struct task_env *env)
 
 static inline void push(struct rte_mbuf *m, const struct nexthop *nh, bool exp_from_dscp)
 {
-    uint8_t *f = frame_bytes(m);
-    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + ETH_LEN);
-    /* the class selector bits of the DSCP: RFC 3270 section 3.3 */
-    uint8_t tc = exp_from_dscp ? ip->type_of_service >> 5 : 0;
-    rte_be32_t entry = mpls_entry(nh->mpls, tc, ip->time_to_live);
-
-    f -= MPLS_ENTRY_LEN;
-    copy16(f, nh->eth); /* the last 4 bytes are overwritten below */
-    store16(f + ETH_MACS, RTE_BE16(MPLS_TYPE));
-    store32(f + ETH_LEN, entry);
+    mpls_push_write(frame_bytes(m) + ETH_LEN, nh, exp_from_dscp);
     frame_set(m, -MPLS_ENTRY_LEN, m->data_len + MPLS_ENTRY_LEN);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* qinq_decap: takes off both tags, and the padding of Ethernet behind the IPv4 packet (RFC 894). */
-#include "engine/task.h"
+#include "tasks/qinq_decap.h"
+
 #include "packet/bytes.h"
 #include "packet/frame.h"
-#include "packet/ipv4.h"
-#include "packet/qinq.h"
 #include "tables/tables.h"
+#include "tasks/fused/fused.h"
 
 enum { OUT_TO };
 enum { DSCP_KEEP, DSCP_PCP };
@@ -22,12 +22,6 @@ static const struct task_param params[N_ARGS] = {
                           "priority"},
 };
 
-struct qinq_decap {
-    bool dscp_from_pcp;
-    bool cold;         /* packets come from a port or another core, or have waited */
-    bool encapsulates; /* some next hop puts headers before a packet */
-};
-
 static int init(struct task *t, const struct task_env *env)
 {
     const struct plan_instance *self = &env->plan->instances[env->instance];
@@ -40,29 +34,26 @@ static int init(struct task *t, const struct task_env *env)
     return 0;
 }
 
-static inline void decap(struct rte_mbuf *m, bool dscp_from_pcp)
+static inline void decap(struct rte_mbuf *m, const struct qinq_decap *d)
 {
     uint8_t *f = frame_bytes(m);
-    struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(f + QINQ_LEN);
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + QINQ_LEN);
 
-    /* class selector: RFC 2474 section 4.2.2; the S-tag's priority is set by the access network */
-    if (dscp_from_pcp)
-        ipv4_set_dscp(ip, (uint8_t)(qinq_pcp(qinq_tags(f)) << 3));
+    qinq_decap_dscp(d, f);
     eth_move_macs(f + QINQ_TAGS_LEN, f);
     frame_set(m, QINQ_TAGS_LEN, ETH_LEN + net16(ip->total_length));
 }
 
 static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
-    const struct qinq_decap *d = t->state;
-    const bool dscp_from_pcp = d->dscp_from_pcp;
+    const struct qinq_decap d = *(const struct qinq_decap *)t->state;
 
-    if (d->cold && d->encapsulates)
+    if (d.cold && d.encapsulates)
         burst_prefetch_encap(m, n, QINQ_TAGS_LEN);
-    else if (d->cold)
+    else if (d.cold)
         burst_prefetch_frames(m, n);
     for (uint16_t i = 0; i < n; i++)
-        decap(m[i], dscp_from_pcp);
+        decap(m[i], &d);
     task_emit_burst(t, OUT_TO, m, n);
 }
 
@@ -79,4 +70,6 @@ const struct task_type task_qinq_decap = {
     .state_size = sizeof(struct qinq_decap),
     .init = init,
     .handle = handle,
+    .chains = chains_routed,
+    .n_chains = N_CHAINS_UP,
 };

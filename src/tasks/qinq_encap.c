@@ -3,13 +3,9 @@
  * qinq_encap: makes a packet ready for its subscriber's access port: TTL (the gateway is a router
  * in this direction, too), size against the port's MTU, Ethernet header with both tags, padding.
  */
+#include "tasks/qinq_encap.h"
+
 #include "engine/drops.h"
-#include "engine/task.h"
-#include "packet/bytes.h"
-#include "packet/frame.h"
-#include "packet/ipv4.h"
-#include "packet/qinq.h"
-#include "tables/tables.h"
 
 enum { OUT_TO, OUT_PUNT, OUT_FRAGMENT };
 enum { PCP_DSCP, PCP_ZERO };
@@ -45,18 +41,6 @@ static const struct task_drop drops[N_DROPS] = {
     [DROP_NO_TAILROOM] = {DROP_IS_NO_TAILROOM},
 };
 
-#define PAD_STORE 18 /* bytes that padding writes behind a short packet: 60 - 22 - 20 */
-
-struct qinq_encap {
-    const struct subscriber *record;
-    bool pcp_from_dscp;
-    bool cold; /* packets come from a port or another core */
-    uint16_t mtu[CFG_MAX_PORTS];
-};
-
-static_assert(PAD_STORE == ETH_MIN_LEN - QINQ_LEN - sizeof(struct rte_ipv4_hdr),
-              "the shortest packet is a bare header");
-
 static int init(struct task *t, const struct task_env *env)
 {
     const struct plan_instance *self = &env->plan->instances[env->instance];
@@ -75,30 +59,9 @@ static inline struct rte_ipv4_hdr *header(const struct rte_mbuf *m)
     return (struct rte_ipv4_hdr *)(frame_bytes(m) + ETH_LEN);
 }
 
-/* Write zeros from the packet's end to the shortest frame's and some bytes more, so that nothing
- * leaves of what the mbuf held before. */
-static inline void pad(uint8_t *end)
-{
-    static const uint8_t zeros[16];
-
-    copy16(end, zeros);
-    copy16(end + PAD_STORE - 16, zeros);
-}
-
 static inline void encap(struct rte_mbuf *m, const struct subscriber *s, bool pcp_from_dscp)
 {
-    struct rte_ipv4_hdr *ip = header(m);
-    uint8_t *f = (uint8_t *)ip - QINQ_LEN;
-    uint32_t len = QINQ_LEN + net16(ip->total_length);
-
-    ipv4_ttl_decrement(ip);
-    /* the three class selector bits become the priority: IEEE 802.1Q table I-2 */
-    qinq_write(f, s->l2, pcp_from_dscp ? ip->type_of_service >> 5 : 0);
-    if (len < ETH_MIN_LEN) {
-        pad(f + len);
-        len = ETH_MIN_LEN;
-    }
-    frame_set(m, -QINQ_TAGS_LEN, len);
+    frame_set(m, -QINQ_TAGS_LEN, qinq_encap_write(header(m), s, pcp_from_dscp));
     meta_set_out_port(m, s->port);
 }
 
@@ -106,12 +69,6 @@ static inline void encap(struct rte_mbuf *m, const struct subscriber *s, bool pc
 static inline bool has_headroom(const struct rte_mbuf *m)
 {
     return rte_pktmbuf_headroom(m) >= QINQ_TAGS_LEN;
-}
-
-/* Is there room for the padding behind the packet, or is none needed? */
-static inline bool has_tailroom(const struct rte_mbuf *m, uint32_t total)
-{
-    return m->data_off + ETH_LEN + total + PAD_STORE <= m->buf_len || total >= ETH_MIN_LEN;
 }
 
 /* Handle a packet that is not plain: punt, drop, hand over to be fragmented; or send it to one of
@@ -138,24 +95,13 @@ static void special(struct task *t, struct rte_mbuf *m)
         task_punt(t, OUT_PUNT, m, PUNT_NO_MAC, DROP_NO_CPE_MAC);
     } else if (!has_headroom(m)) {
         task_drop(t, m, DROP_NO_HEADROOM);
-    } else if (!has_tailroom(m, total)) {
+    } else if (!qinq_encap_has_tailroom(m, m->data_off + ETH_LEN, total)) {
         task_drop(t, m, DROP_NO_TAILROOM);
     } else {
         encap(m, s, e->pcp_from_dscp);
         memcpy(frame_bytes(m), mac, sizeof(mac)); /* of this host, where there are several */
         task_emit(t, too_big ? OUT_FRAGMENT : OUT_TO, m);
     }
-}
-
-/* May the packet be sent at once? */
-static inline bool is_plain(const struct qinq_encap *e, const struct rte_mbuf *m,
-                            const struct subscriber *s)
-{
-    const struct rte_ipv4_hdr *ip = header(m);
-    uint32_t total = net16(ip->total_length);
-
-    return ip->time_to_live > 1 && total <= e->mtu[s->port] && s->mac_known && has_headroom(m) &&
-           has_tailroom(m, total);
 }
 
 static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
@@ -174,7 +120,7 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     for (uint16_t i = 0; i < n; i++) {
         const struct subscriber *s = &record[meta_subscriber(m[i])];
 
-        if (likely(is_plain(e, m[i], s))) {
+        if (likely(qinq_encap_is_plain(e, m[i], m[i]->data_off + ETH_LEN, header(m[i]), s))) {
             encap(m[i], s, pcp_from_dscp);
             good[k++] = m[i];
         } else {

@@ -4,13 +4,10 @@
  * 5.3.1), size against the egress MTU, the Ethernet header of the next hop, and padding where no
  * tunnel will make the frame long enough.
  */
+#include "tasks/route.h"
+
 #include "engine/drops.h"
-#include "engine/task.h"
-#include "packet/bytes.h"
-#include "packet/ethernet.h"
 #include "packet/frame.h"
-#include "packet/ipv4.h"
-#include "tables/tables.h"
 
 enum { OUT_TO, OUT_PUNT, OUT_FRAGMENT };
 
@@ -46,13 +43,6 @@ static const struct task_drop drops[N_DROPS] = {
     [DROP_NO_TAILROOM] = {DROP_IS_NO_TAILROOM},
 };
 
-struct route {
-    const uint32_t *first; /* the levels of tables/fib.h */
-    const struct fib_line *line;
-    const struct nexthop *nexthop;
-    bool cold; /* packets come from a port or another core */
-};
-
 static int init(struct task *t, const struct task_env *env)
 {
     const struct plan_instance *self = &env->plan->instances[env->instance];
@@ -77,8 +67,7 @@ static inline void forward(struct rte_mbuf *m, const struct nexthop *nh, uint32_
     ipv4_ttl_decrement(header(m));
     if (unlikely(m->data_len < nh->min_len)) /* IEEE 802.3 clause 4.2.3.3 */
         frame_pad(m, nh->min_len);
-    store64(f, load64(nh->eth));
-    store64(f + 6, load64(nh->eth + 6));
+    route_write_eth(f, nh);
     meta_set_nexthop(m, (uint16_t)id);
     meta_set_out_port(m, nh->port);
 }
@@ -125,24 +114,14 @@ static void special(struct task *t, struct rte_mbuf *m, const struct nexthop *nh
     }
 }
 
-/* Is there room for the padding behind the packet, or is none needed? */
-static inline bool has_tailroom(const struct rte_mbuf *m, const struct nexthop *nh)
-{
-    return likely(m->data_len >= nh->min_len) || m->data_off + nh->min_len <= m->buf_len;
-}
-
 /* May the packet be sent at once? */
 static inline bool is_plain(const struct rte_mbuf *m, const struct nexthop *nh)
 {
-    const struct rte_ipv4_hdr *ip = header(m);
-
-    return ip->time_to_live > 1 && net16(ip->total_length) <= nh->max_ip && nh->mac_known &&
-           has_tailroom(m, nh);
+    return route_is_plain(header(m), nh, m->data_len, m->buf_len - m->data_off);
 }
 
 /* Each pass over the burst prefetches what the next pass reads: first entry, second entry, next
- * hop. The third entry, of prefixes longer than /28, is waited for: a pass of its own would cost
- * all others more. */
+ * hop. */
 static inline void look_up(const struct route *r, struct rte_mbuf **m, uint16_t n, uint32_t *id)
 {
     const uint32_t *entry[BURST_MAX];
@@ -150,21 +129,14 @@ static inline void look_up(const struct route *r, struct rte_mbuf **m, uint16_t 
 
     for (uint16_t i = 0; i < n; i++) {
         dst[i] = rte_be_to_cpu_32(header(m[i])->dst_addr);
-        rte_prefetch0(&r->first[dst[i] >> (32 - FIB_FIRST_BITS)]);
+        rte_prefetch0(route_first(r, dst[i]));
     }
     for (uint16_t i = 0; i < n; i++) {
-        const uint32_t *first = &r->first[dst[i] >> (32 - FIB_FIRST_BITS)];
-        uint32_t found = fib_read(first);
-
-        entry[i] = (found & FIB_MORE) != 0 ? fib_second(r->line, found, dst[i]) : first;
+        entry[i] = route_entry(r, dst[i]);
         rte_prefetch0(entry[i]);
     }
     for (uint16_t i = 0; i < n; i++) {
-        uint32_t found = fib_read(entry[i]);
-
-        if (unlikely((found & FIB_MORE) != 0))
-            found = fib_read(fib_third(r->line, found, dst[i]));
-        id[i] = likely(ipv4_is_unicast(dst[i])) ? found & FIB_NUMBER : 0;
+        id[i] = route_nexthop(r, entry[i], dst[i]);
         rte_prefetch0(&r->nexthop[id[i]]);
     }
 }

@@ -27,7 +27,7 @@
 #define WIRE_LEN (CHUNK * 2)
 #endif
 #define MAX_ROUNDS 1000u
-#define MAX_GRAPHS 16u
+#define MAX_GRAPHS 24u
 
 enum wire_id { WIRE_ACCESS, WIRE_CORE };
 enum direction { UPSTREAM, DOWNSTREAM };
@@ -67,6 +67,7 @@ struct graph {
 struct graph_text {
     const char *name, *tasks, *layout;
     const char *qos;        /* the configuration's section qos with a profile "home", or NULL */
+    bool apart;             /* fuse = false: each task by itself */
     bool ports_count_bytes; /* the engine need not, as with a NIC; else it does, as for its wires */
 };
 

@@ -37,6 +37,8 @@ const struct bench_case bench_cases[] = {
            .target = QOS_ENGINE),
     BARRED("qos: BNG", "gateway with qos in both directions, half of the packets each", "qos: bare",
            0, 550, BNG, .target = QOS_ENGINE_BOTH),
+    CASE("qos: BNG, apart", "the same with fuse = false", "qos: bare", BNG_APART,
+         .target = QOS_ENGINE_BOTH),
     CASE("lib: sched.h", "the same with librte_sched", "qos: bare", LIB_MINIMAL,
          .target = QOS_SCHED),
     BARRED("lib: task", "", "qos: bare", 1.15, 0, LIB_MINIMAL, .target = QOS_TASK),

@@ -17,6 +17,7 @@ enum graph_id {
     MINIMAL,
     MINIMAL_64,
     BNG,
+    BNG_APART, /* fuse = false */
     QUEUE_256,
     FEW,
     HALF,

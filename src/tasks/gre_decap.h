@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What gre_decap asks of a tunnel's packet that is as it should be, for the task itself and for the
+ * chains that it is in (fused/). */
+#ifndef TASKS_GRE_DECAP_H
+#define TASKS_GRE_DECAP_H
+
+#include "engine/task.h"
+#include "packet/bytes.h"
+#include "packet/gre.h"
+#include "packet/ipv4.h"
+#include "tables/dscp.h"
+#include "tables/martians.h"
+#include "tables/tables.h"
+
+#define GRE_DECAP_KEY_IPV4                                                                         \
+    RTE_BE32(GRE_HAS_KEY << 16 | GRE_PROTO_IPV4) /* the usual first word of GRE */
+#define GRE_DECAP_FRAGMENT (RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK)
+
+/** The state of an instance. */
+struct gre_decap {
+    const struct subscriber_table *subscribers;
+    const struct route_table *routes;
+    const uint8_t (*port_mac)[MAC_ROOM];
+    const struct dscp_table *dscp; /* NULL: no scheduler follows */
+    struct far_ends far_ends;
+    bool key_required;
+    bool any_far_end;
+    bool cold; /* packets come from a port or another core */
+};
+
+/** What an outer packet has in its tunnel. */
+struct gre_found {
+    const uint32_t *slot; /* of the subscriber's id; of nobody where the packet names none */
+    uint32_t inner;       /* bytes from the outer header to the inner one */
+    uint32_t avail;       /* bytes from the inner header to the end of the outer packet */
+    int verdict;          /* where the slot is empty */
+};
+
+/** Parse an outer packet in avail bytes of any kind. Returns the verdict for an empty slot. */
+int gre_decap_parse(const struct gre_decap *d, const struct rte_ipv4_hdr *ip, uint32_t avail,
+                    struct gre_found *out);
+
+/** Find what an outer packet in avail bytes has in its tunnel, the usual kind first: no options,
+ * whole, a key and nothing else in the GRE header. */
+static inline void gre_decap_find(const struct gre_decap *d, const struct rte_ipv4_hdr *ip,
+                                  uint32_t avail, struct gre_found *out)
+{
+    const uint8_t *gre = (const uint8_t *)(ip + 1);
+    uint32_t total = net16(ip->total_length);
+
+    if (likely(avail >= sizeof(*ip) + GRE_KEY_LEN && ip->version_ihl == RTE_IPV4_VHL_DEF &&
+               ipv4_check(ip, avail) == IPV4_OK && total >= sizeof(*ip) + GRE_KEY_LEN &&
+               far_ends_have(&d->far_ends, load64(&ip->src_addr)) &&
+               (ip->fragment_offset & RTE_BE16(GRE_DECAP_FRAGMENT)) == 0 &&
+               ip->next_proto_id == IPPROTO_GRE && load32(gre) == GRE_DECAP_KEY_IPV4)) {
+        out->slot = idmap_slot(d->subscribers->by_gre_key, net32(load32(gre + GRE_LEN)));
+        out->inner = sizeof(*ip) + GRE_KEY_LEN;
+        out->avail = total - sizeof(*ip) - GRE_KEY_LEN;
+    } else {
+        gre_decap_parse(d, ip, avail, out);
+    }
+}
+
+/** Is an inner packet to an address of the subscriber? */
+static inline bool gre_decap_is_to(const struct rte_ipv4_hdr *ip, const struct subscriber *s)
+{
+    return ((ip->dst_addr ^ s->ipv4) & s->ipv4_mask) == 0;
+}
+
+/** May an inner packet in avail bytes, out of a packet with this outer TOS byte, go to a
+ * subscriber? What the outer header tells of congestion is left to the task: RFC 6040. */
+static inline bool gre_decap_may_pass(const struct gre_decap *d, const struct rte_ipv4_hdr *ip,
+                                      uint32_t avail, const struct subscriber *s)
+{
+    return ipv4_check(ip, avail) == IPV4_OK && gre_decap_is_to(ip, s) &&
+           !source_is_martian(d->routes, s, ip->src_addr);
+}
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The headers that gre_encap puts before a packet, for the task itself and for the chains that it
+ * is in (fused/). */
+#ifndef TASKS_GRE_ENCAP_H
+#define TASKS_GRE_ENCAP_H
+
+#include "engine/task.h"
+#include "packet/bytes.h"
+#include "packet/ethernet.h"
+#include "packet/gre.h"
+#include "packet/ipv4.h"
+#include "tables/tables.h"
+
+#define GRE_ENCAP_IP_LEN (sizeof(struct rte_ipv4_hdr)) /* of the outer header */
+
+/** The state of an instance. */
+struct gre_encap {
+    const struct nexthop *nexthop;
+    const struct subscriber *record;
+    uint8_t tos_mask; /* bits of the inner TOS byte that the outer TOS byte gets */
+    bool with_key;
+    bool cold; /* packets come from a port or another core */
+};
+
+/** Bytes that go before a packet. */
+static inline uint32_t gre_encap_len(bool with_key)
+{
+    return GRE_ENCAP_IP_LEN + (with_key ? GRE_KEY_LEN : GRE_LEN);
+}
+
+/**
+ * Write the Ethernet header, the outer IPv4 header and the first four bytes of GRE from the next
+ * hop's template before an inner packet; len: bytes of outer IPv4 and GRE. Returns the outer IPv4
+ * header. No store reaches the inner header. With the usual headroom, no store that holds a byte
+ * which mpls_push will read (DSCP, TTL) crosses a cache line: a load waits until such a store has
+ * reached the cache.
+ */
+static inline uint8_t *gre_encap_write_ip(uint8_t *inner, const struct nexthop *nh, uint32_t len,
+                                          uint8_t tos_mask)
+{
+    uint8_t *outer = inner - len;
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)inner;
+    uint32_t total = net16(ip->total_length) + len;
+    /* version and IHL come from the template: here are 0, TOS and total length */
+    rte_be32_t first = rte_cpu_to_be_32((uint32_t)(ip->type_of_service & tos_mask) << 16 | total);
+
+    copy16(outer - ETH_LEN, nh->eth); /* the last 2 bytes are overwritten below */
+    store32(outer, load32(nh->ip_gre) | first);
+    store32(outer + 4, load32(nh->ip_gre + 4));
+    copy16(outer + 8, nh->ip_gre + 8);
+    store16(outer + offsetof(struct rte_ipv4_hdr, hdr_checksum),
+            (uint16_t)~csum_fold(nh->ip_sum + (first & 0xffff) + (first >> 16)));
+    return outer;
+}
+
+/** Write all headers before an inner packet, with a key or without. Returns the outer IPv4 header.
+ */
+static inline uint8_t *gre_encap_write(const struct gre_encap *e, uint8_t *inner,
+                                       const struct nexthop *nh, rte_be32_t key)
+{
+    uint8_t *outer = gre_encap_write_ip(inner, nh, gre_encap_len(e->with_key), e->tos_mask);
+
+    store32(outer + GRE_ENCAP_IP_LEN + (e->with_key ? GRE_LEN : 0),
+            e->with_key ? key : RTE_BE32(GRE_PROTO_IPV4)); /* no flags */
+    return outer;
+}
+
+#endif

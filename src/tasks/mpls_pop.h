@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How mpls_pop judges a label stack, for the task itself and for the chains that it is in (fused/).
+ */
+#ifndef TASKS_MPLS_POP_H
+#define TASKS_MPLS_POP_H
+
+#include "engine/task.h"
+#include "packet/bytes.h"
+#include "packet/mpls.h"
+#include "tables/dscp.h"
+#include "tables/tables.h"
+
+/** The state of an instance. */
+struct mpls_pop {
+    const uint8_t (*port_mac)[MAC_ROOM];
+    uint32_t first, last;          /* accepted labels */
+    const struct dscp_table *dscp; /* NULL: no scheduler follows */
+    unsigned max_labels;
+    bool drop_unlabelled;
+};
+
+/** Is a label accepted? Explicit null, which means "no label" (RFC 3032 section 2.1), is good
+ * anywhere in a stack (RFC 4182); of the range no special-purpose label is part. */
+static inline bool mpls_pop_takes(const struct mpls_pop *p, uint32_t label)
+{
+    return likely(label - p->first <= p->last - p->first) || label == MPLS_EXPLICIT_NULL;
+}
+
+/** The length in bytes of a stack in avail bytes whose labels are accepted and whose TTL lets the
+ * packet go on, or 0. A decremented TTL of 0 must be neither stripped nor forwarded (RFC 3032
+ * section 2.4.2). */
+static inline uint32_t mpls_pop_plain_len(const struct mpls_pop *p, const uint8_t *stack,
+                                          uint32_t avail)
+{
+    int len = mpls_stack_len(stack, avail, p->max_labels);
+
+    if (unlikely(len < 0 || mpls_ttl(net32(load32(stack))) <= 1))
+        return 0;
+    for (int i = 0; i < len; i += MPLS_ENTRY_LEN)
+        if (unlikely(!mpls_pop_takes(p, mpls_label(net32(load32(stack + i))))))
+            return 0;
+    return (uint32_t)len;
+}
+
+#endif

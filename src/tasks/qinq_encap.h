@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The header that qinq_encap puts before a packet, and what it asks of one that goes to the access
+ * port at once, for the task itself and for the chains that it is in (fused/). */
+#ifndef TASKS_QINQ_ENCAP_H
+#define TASKS_QINQ_ENCAP_H
+
+#include "engine/task.h"
+#include "packet/bytes.h"
+#include "packet/frame.h"
+#include "packet/ipv4.h"
+#include "packet/qinq.h"
+#include "tables/tables.h"
+
+#define QINQ_ENCAP_PAD 18 /* bytes that padding writes behind a short packet: 60 - 22 - 20 */
+
+static_assert(QINQ_ENCAP_PAD == ETH_MIN_LEN - QINQ_LEN - sizeof(struct rte_ipv4_hdr),
+              "the shortest packet is a bare header");
+
+/** The state of an instance. */
+struct qinq_encap {
+    const struct subscriber *record;
+    bool pcp_from_dscp;
+    bool cold; /* packets come from a port or another core */
+    uint16_t mtu[CFG_MAX_PORTS];
+};
+
+/** Is there room for the padding behind a packet of total bytes at a place of the mbuf, or is none
+ * needed? */
+static inline bool qinq_encap_has_tailroom(const struct rte_mbuf *m, uint32_t at, uint32_t total)
+{
+    return at + total + QINQ_ENCAP_PAD <= m->buf_len || total >= ETH_MIN_LEN;
+}
+
+/** May a packet, at a place of the mbuf, be sent to its subscriber at once? */
+static inline bool qinq_encap_is_plain(const struct qinq_encap *e, const struct rte_mbuf *m,
+                                       uint32_t at, const struct rte_ipv4_hdr *ip,
+                                       const struct subscriber *s)
+{
+    uint32_t total = net16(ip->total_length);
+
+    return ip->time_to_live > 1 && total <= e->mtu[s->port] && s->mac_known && at >= QINQ_LEN &&
+           qinq_encap_has_tailroom(m, at, total);
+}
+
+/** Decrement the TTL of a packet, write the subscriber's header before it and the padding behind
+ * it. Returns the length of the frame. */
+static inline uint32_t qinq_encap_write(struct rte_ipv4_hdr *ip, const struct subscriber *s,
+                                        bool pcp_from_dscp)
+{
+    static const uint8_t zeros[16];
+    uint8_t *f = (uint8_t *)ip - QINQ_LEN;
+    uint32_t len = QINQ_LEN + net16(ip->total_length);
+
+    ipv4_ttl_decrement(ip);
+    /* the three class selector bits become the priority: IEEE 802.1Q table I-2 */
+    qinq_write(f, s->l2, pcp_from_dscp ? ip->type_of_service >> 5 : 0);
+    if (len >= ETH_MIN_LEN)
+        return len;
+    /* up to the shortest frame's end and some bytes more, so that nothing leaves of what the mbuf
+     * held before */
+    copy16(f + len, zeros);
+    copy16(f + len + QINQ_ENCAP_PAD - 16, zeros);
+    return ETH_MIN_LEN;
+}
+
+#endif

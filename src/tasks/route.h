@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How route finds the next hop, and what it asks of a packet that goes there at once, for the task
+ * itself and for the chains that it is in (fused/). */
+#ifndef TASKS_ROUTE_H
+#define TASKS_ROUTE_H
+
+#include "engine/task.h"
+#include "packet/bytes.h"
+#include "packet/ethernet.h"
+#include "packet/ipv4.h"
+#include "tables/tables.h"
+
+/** The state of an instance. */
+struct route {
+    const uint32_t *first; /* the levels of tables/fib.h */
+    const struct fib_line *line;
+    const struct nexthop *nexthop;
+    bool cold; /* packets come from a port or another core */
+};
+
+/** The first entry of an address (host order). */
+static inline const uint32_t *route_first(const struct route *r, uint32_t dst)
+{
+    return &r->first[dst >> (32 - FIB_FIRST_BITS)];
+}
+
+/** The second entry, to be prefetched, or the first one where that is the last. */
+static inline const uint32_t *route_entry(const struct route *r, uint32_t dst)
+{
+    const uint32_t *first = route_first(r, dst);
+    uint32_t found = fib_read(first);
+
+    return (found & FIB_MORE) != 0 ? fib_second(r->line, found, dst) : first;
+}
+
+/** The id of the next hop of an address, or 0, from what route_entry() gave. A third entry, of
+ * prefixes longer than /28, is waited for: a pass of its own would cost all others more. */
+static inline uint32_t route_nexthop(const struct route *r, const uint32_t *entry, uint32_t dst)
+{
+    uint32_t found = fib_read(entry);
+
+    if (unlikely((found & FIB_MORE) != 0))
+        found = fib_read(fib_third(r->line, found, dst));
+    return likely(ipv4_is_unicast(dst)) ? found & FIB_NUMBER : 0;
+}
+
+/** May a packet leave by a next hop at once? frame: bytes of the frame with an Ethernet header and
+ * nothing else before the packet, room: bytes of the mbuf from there on; the shortest frame takes
+ * padding. Next hop 0 (no route) and the gateway's own have no MAC. */
+static inline bool route_is_plain(const struct rte_ipv4_hdr *ip, const struct nexthop *nh,
+                                  uint32_t frame, uint32_t room)
+{
+    return ip->time_to_live > 1 && net16(ip->total_length) <= nh->max_ip && nh->mac_known &&
+           (likely(frame >= nh->min_len) || nh->min_len <= room);
+}
+
+/** Write the Ethernet header of the next hop. */
+static inline void route_write_eth(uint8_t *f, const struct nexthop *nh)
+{
+    store64(f, load64(nh->eth));
+    store64(f + 6, load64(nh->eth + 6));
+}
+
+#endif
