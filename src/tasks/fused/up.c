@@ -20,7 +20,7 @@ struct shape {
     bool classify, gre, mpls;
 };
 
-/* The states of the tasks; zeros of those that are missing. */
+/* The states of the tasks that there are. */
 struct up {
     struct classify classify;
     struct qinq_decap decap;
@@ -168,7 +168,7 @@ static inline void finish(struct batch *b, struct part p, const struct up *u, st
 {
     for (uint32_t i = p.from; i < p.to; i++) {
         struct rte_mbuf *m = b->m[i];
-        const struct subscriber *s = &u->record[b->id[i]];
+        const struct subscriber *s = has.classify || has.gre ? &u->record[b->id[i]] : NULL;
         const struct nexthop *nh = &u->route.nexthop[b->nexthop[i]];
         uint8_t *f = frame_bytes(m);
 
@@ -185,7 +185,7 @@ static inline void open_chain(struct up *u, const struct task *t, struct shape h
 {
     struct task *const *task = t->chain.task;
 
-    *u = (struct up){.in_port = t->in_port};
+    u->in_port = t->in_port;
     if (has.classify)
         u->classify = *(const struct classify *)(*task++)->state;
     u->decap = *(const struct qinq_decap *)(*task++)->state;
@@ -194,7 +194,7 @@ static inline void open_chain(struct up *u, const struct task *t, struct shape h
         u->gre = *(const struct gre_encap *)(*task++)->state;
     if (has.mpls)
         u->push = *(const struct mpls_push *)(*task++)->state;
-    u->record = has.classify ? u->classify.record : u->gre.record;
+    u->record = has.classify ? u->classify.record : has.gre ? u->gre.record : NULL;
 }
 
 /* The stages of packet/stages.h: frame, slot and first entry, record and entry, next hop, and all
