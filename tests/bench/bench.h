@@ -67,7 +67,7 @@ struct graph {
 struct graph_text {
     const char *name, *tasks, *layout;
     const char *qos;        /* the configuration's section qos with a profile "home", or NULL */
-    bool apart;             /* fuse = false: each task by itself */
+    bool fuse;              /* the key of that name */
     bool ports_count_bytes; /* the engine need not, as with a NIC; else it does, as for its wires */
 };
 

@@ -19,7 +19,7 @@
 static void write_config(FILE *f, const struct graph_text *text)
 {
     fprintf(f, "name = \"%s\";\ntopology = \"1x18x1\";\nfuse = %s;\n", text->name,
-            text->apart ? "false" : "true");
+            text->fuse ? "true" : "false");
     fprintf(f,
             "pools = { default = { mbufs = \"64K\"; overcommit = true; data_room = \"%u\"; }; };\n",
             DATA_ROOM);

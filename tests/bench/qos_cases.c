@@ -37,7 +37,7 @@ const struct bench_case bench_cases[] = {
            .target = QOS_ENGINE),
     BARRED("qos: BNG", "gateway with qos in both directions, half of the packets each", "qos: bare",
            0, 550, BNG, .target = QOS_ENGINE_BOTH),
-    CASE("qos: BNG, apart", "the same with fuse = false", "qos: bare", BNG_APART,
+    CASE("qos: BNG, fused", "the same as a gateway runs it", "qos: bare", BNG_FUSED,
          .target = QOS_ENGINE_BOTH),
     CASE("lib: sched.h", "the same with librte_sched", "qos: bare", LIB_MINIMAL,
          .target = QOS_SCHED),

@@ -17,7 +17,7 @@ enum graph_id {
     MINIMAL,
     MINIMAL_64,
     BNG,
-    BNG_APART, /* fuse = false */
+    BNG_FUSED,
     QUEUE_256,
     FEW,
     HALF,
