@@ -67,7 +67,7 @@ def judge(rounds, projected):
 def check(config, settings, costs, vbng, rounds, seconds):
     """(cycles of one core, rows as of judge(), undisturbed rounds). Raises Failure where vbng fails. Tasks are run one by one, as their costs
     were measured."""
-    settings = [*settings, ("fuse", "false")]
+    settings = [*(settings or ()), ("fuse", "false")]
     with tempfile.TemporaryDirectory(prefix="vbng-project-") as folder:
         usable = candidates(os.fspath(config), settings, vbng, folder)
         projected = {x.name: loads(x.plan, costs)[core].cycles for x, core in usable}
