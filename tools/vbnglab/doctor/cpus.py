@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """CPUs: are those of the layout there, do they belong to it alone, and do they run at one speed?"""
 
+import os
 import re
 
 from .finding import BAD, NOTE, Finding, ok
 from .machine import format_list, parse_list
 
 DEEP_US = 10  # microseconds: an idle state that takes longer to leave is deep
+BURST_US = 5000  # of a profile that says no other
 STEAL_NOTE, STEAL_BAD = 0.001, 0.01
 REBOOT = "update-grub && reboot"
 
@@ -172,6 +174,50 @@ def steal(machine, needs):
                       "pin the virtual CPUs on the host, one to a core: virsh vcpupin DOMAIN VCPU CPU")
 
 
+def own_groups(machine, controller):
+    """The cgroup of this process and those above it, up to the root that it sees, below sys/fs/cgroup."""
+    for line in (machine.read("proc/self/cgroup") or "").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controller in controllers.split(","):
+            parts = [p for p in path.split("/") if p]
+            return ["/".join(parts[:n]) for n in range(len(parts), -1, -1)]
+    return []
+
+
+def quotas(machine):
+    """(file, us of CPU time, of a period of so many us) of each limit that holds for this process, or for the service."""
+    for group in [*own_groups(machine, ""), "system.slice/vbng.service"]:
+        file = os.path.normpath(f"sys/fs/cgroup/{group}/cpu.max")
+        match = re.fullmatch(r"(\d+) (\d+)", machine.read(file) or "")
+        if match:
+            yield file, int(match[1]), int(match[2])
+    for group in own_groups(machine, "cpu"):
+        folder = os.path.normpath(f"sys/fs/cgroup/cpu/{group}")
+        quota, period = (machine.number(f"{folder}/cpu.cfs_{n}_us") for n in ("quota", "period"))
+        if quota and period and quota > 0:
+            yield f"{folder}/cpu.cfs_quota_us", quota, period
+
+
+def quota(machine, needs):
+    """Check limits of CPU time: cores that poll use theirs up, and are all away for the rest of each period."""
+    cores = len(needs.cpus or machine.online) or 1
+    worst, text, mend = 0.0, "", ""
+    for file, limit, period in quotas(machine):
+        away = period - limit / cores
+        if away > worst:
+            lost = max(0.0, away - BURST_US) / period
+            worst = away
+            text = (f"/{file}: {limit / period:.4g} CPUs for {cores} cores that poll: each is away for {away / 1000:g} ms of "
+                    f"{period / 1000:g} ms, {lost:.0%} of the rates with bursts of 5 ms")
+            mend = f"echo {'-1' if file.endswith('_us') else 'max'} > /{file}"
+    if worst > 0:
+        yield Finding("quota", BAD if needs.named else NOTE, text, "no limit",
+                      "what subscribers earn while a core is away is lost beyond the burst of their profile, and rings overflow",
+                      f"{mend}, or a longer burst in the profiles")
+    else:
+        yield ok("quota", "no limit of CPU time that the cores would reach")
+
+
 def kvm(machine, needs):
     flags = machine.cpuinfo()[1]
     if flags & {"vmx", "svm"} and machine.glob("dev/kvm"):
@@ -184,4 +230,4 @@ def kvm(machine, needs):
                       else "switch virtualisation on in the firmware, or let the host pass it on (-cpu host)")
 
 
-CHECKS = (present, isolation, balancer, interrupts, governor, turbo, sleeps, siblings, steal, kvm)
+CHECKS = (present, isolation, balancer, interrupts, governor, turbo, sleeps, siblings, steal, quota, kvm)
