@@ -82,6 +82,7 @@ struct sched_backend {
 };
 
 extern const struct sched_backend sched_wheel, sched_librte;
+extern const struct sched_backend sched_shard; /* a wheel that shares rates with others */
 
 static inline const struct sched_backend *sched_backend_of(const struct cfg_scheduler *s)
 {

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "sched/backend.h"
+#include "sched/shards/shards.h"
 
 #define MAX_FINDINGS 64
 
@@ -39,6 +40,12 @@ static int check(const struct sched_config *config)
         config->max_profiles > QOS_MAX_PROFILES) {
         log_error("scheduler %s: %u profiles with room for %u; expected 1 to %u", config->name,
                   config->n_profiles, config->max_profiles, QOS_MAX_PROFILES);
+        bad = -EINVAL;
+    }
+    if (config->shards != NULL &&
+        (config->shape->backend != QOS_WHEEL || config->shard >= config->shards->peers.n ||
+         config->shape->n_subports != config->shards->n_subports)) {
+        log_error("scheduler %s: it is no shard of what was made", config->name);
         bad = -EINVAL;
     }
     return bad;
@@ -88,7 +95,7 @@ static int make_counters(struct sched *s, const struct sched_config *config)
 struct sched *sched_create(const struct sched_config *config)
 {
     const struct sched_backend *backend =
-        config->shape->backend == QOS_LIBRTE_SCHED ? &sched_librte : &sched_wheel;
+        config->shards != NULL ? &sched_shard : sched_backend_of(config->shape);
     struct sched *s = check(config) == 0 ? backend->create(config) : NULL;
 
     if (s == NULL)

@@ -36,6 +36,9 @@ struct sched_config {
     const struct cfg_profile *profiles; /* all that a pipe may be given */
     unsigned n_profiles;
     unsigned max_profiles; /* room for profiles that are added later */
+    struct shards *shards; /* what it shares with others (shards/shards.h), each with a thread of
+                              its own; NULL: nothing. It must outlive the scheduler */
+    unsigned shard;        /* its number among them, from 0 on */
 };
 
 /** Has a packet that leaves been held back by its pipe's rate, or by a class's? The wheel says so

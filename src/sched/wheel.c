@@ -9,6 +9,7 @@
 #include <rte_malloc.h>
 
 #include "base/log.h"
+#include "sched/shards/shard.h"
 #include "sched/stamp.h"
 
 #define SUBPORT_SECS  8e-3 /* depth of a subport's bucket: a core may be kept away for so long */
@@ -206,6 +207,12 @@ static struct sched *wheel_create(const struct sched_config *config)
         rte_free(w);
         return NULL;
     }
+    if (config->shards != NULL &&
+        shard_start(w, config->shards, config->shard, config->socket) != 0) {
+        log_error("scheduler %s: no memory for a shard", config->name);
+        rte_free(w);
+        return NULL;
+    }
     w->base.bytes = sched_heap_bytes(config->socket) - before;
     return &w->base;
 }
@@ -235,6 +242,8 @@ static void wheel_free(struct sched *base)
     for (unsigned q = 0; q < QOS_QUEUES; q++)
         for (uint32_t i = 0; w->size[q] != 0 && i < w->n_pipes; i++)
             free_queue(w, i, q);
+    if (w->shard != NULL)
+        shard_stop(w);
     rte_free(w);
 }
 
@@ -282,6 +291,8 @@ static int wheel_set_subport_rate(struct sched *base, uint32_t subport, uint64_t
     s = &w->subport[subport];
     set_rate(w, subport, rate);
     bucket_fill_half(&s->bucket, &s->pace, w->now);
+    if (w->shard != NULL)
+        shard_limit(w, subport);
     s->waits = 0;
     for (uint32_t left = s->backlog; left != 0; left &= left - 1)
         wheel_set_ready(w, subport, (unsigned)__builtin_ctz(left));
@@ -355,18 +366,15 @@ static int wheel_read_queue(struct sched *base, uint32_t pipe, unsigned queue,
     return 0;
 }
 
-const struct sched_backend sched_wheel = {
-    .check_rate = check_rate,
-    .bytes = wheel_bytes,
-    .create = wheel_create,
-    .free = wheel_free,
-    .enqueue = wheel_enqueue,
-    .dequeue = wheel_dequeue,
-    .set_profile = wheel_set_profile,
-    .clear = wheel_clear,
-    .add_profile = wheel_add_profile,
-    .set_subport_rate = wheel_set_subport_rate,
-    .drops = wheel_drops,
-    .read_queue = wheel_read_queue,
-    .knows_drops = true,
-};
+/* What a wheel does, and a shard as well but for its dequeue. */
+#define WHEEL_WITH(its_dequeue)                                                                    \
+    {                                                                                              \
+        .check_rate = check_rate, .bytes = wheel_bytes, .create = wheel_create,                    \
+        .free = wheel_free, .enqueue = wheel_enqueue, .dequeue = (its_dequeue),                    \
+        .set_profile = wheel_set_profile, .clear = wheel_clear, .add_profile = wheel_add_profile,  \
+        .set_subport_rate = wheel_set_subport_rate, .drops = wheel_drops,                          \
+        .read_queue = wheel_read_queue, .knows_drops = true,                                       \
+    }
+
+const struct sched_backend sched_wheel = WHEEL_WITH(wheel_dequeue);
+const struct sched_backend sched_shard = WHEEL_WITH(wheel_dequeue_shard);

@@ -222,6 +222,7 @@ struct wheel {
     uint32_t n_fq, fq_in_use;   /* states; those that hold packets */
     uint32_t fq_hand;           /* the state that is given away next, if it holds nothing */
     uint64_t *fq_busy;          /* bit per state: holds packets */
+    struct wheel_shard *shard;  /* NULL: it is a scheduler of its own (shards/shard.h) */
     struct cfg_scheduler shape; /* a copy, without subports */
     struct timers timers;
 } __rte_cache_aligned;
@@ -259,6 +260,13 @@ bool wheel_may_leave(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned 
 
 /** Take the credit for which wheel_may_leave() has asked. */
 void wheel_pay(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class, uint32_t bytes);
+
+/** The part of either that is the cap of the pipe's class. */
+bool wheel_pipe_may_leave(struct wheel *w, uint32_t pipe, unsigned class, uint32_t bytes);
+void wheel_pipe_pay(struct wheel *w, uint32_t pipe, unsigned class, uint32_t bytes);
+
+/** Have a subport, or a class of it (or WHEEL_SELF), wait for credit until ready (TSC). */
+void wheel_subport_waits(struct wheel *w, uint32_t subport, unsigned class, uint64_t ready);
 
 /** The fate of a packet that arrives, or why it is dropped. */
 enum verdict { ACCEPTED, HELD, TAIL, RED, PIE, CODEL, L4S, UNDECIDED };

@@ -89,8 +89,7 @@ void wheel_run_timers(struct wheel *w, uint64_t now, uint32_t most)
         rte_prefetch0_write(bucket_of(w, next));
 }
 
-/* A subport, or a class of it, lacks credit until ready (TSC). */
-static void subport_waits(struct wheel *w, uint32_t subport, unsigned class, uint64_t ready)
+void wheel_subport_waits(struct wheel *w, uint32_t subport, unsigned class, uint64_t ready)
 {
     struct wheel_subport *s = &w->subport[subport];
     uint32_t classes = class == WHEEL_SELF ? s->backlog : 1u << class;
@@ -104,44 +103,58 @@ static void subport_waits(struct wheel *w, uint32_t subport, unsigned class, uin
     }
 }
 
+bool wheel_pipe_may_leave(struct wheel *w, uint32_t pipe, unsigned class, uint32_t bytes)
+{
+    const struct wheel_profile *f = &w->profile[w->pipe[pipe].profile];
+    const struct pace *pace = &f->cap_pace[class];
+    uint64_t ready;
+
+    if ((f->caps & 1u << class) == 0)
+        return true;
+    ready = bucket_ready(&w->cap[class][pipe], pace, bucket_cost(pace, bytes));
+    if (is_after(w->now, ready))
+        return true;
+    wheel_pipe_waits(w, pipe, class, ready);
+    return false;
+}
+
 bool wheel_may_leave(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class,
                      uint32_t bytes)
 {
     struct wheel_subport *s = &w->subport[subport];
-    const struct wheel_profile *f = &w->profile[w->pipe[pipe].profile];
     uint64_t ready;
 
-    if ((f->caps & 1u << class) != 0) {
-        const struct pace *pace = &f->cap_pace[class];
-        ready = bucket_ready(&w->cap[class][pipe], pace, bucket_cost(pace, bytes));
-        if (!is_after(w->now, ready)) {
-            wheel_pipe_waits(w, pipe, class, ready);
-            return false;
-        }
-    }
+    if (!wheel_pipe_may_leave(w, pipe, class, bytes))
+        return false;
     if ((s->caps & 1u << class) != 0) {
         const struct pace *pace = &s->cap_pace[class];
         ready = bucket_ready(&s->cap[class], pace, bucket_cost(pace, bytes));
         if (!is_after(w->now, ready)) {
-            subport_waits(w, subport, class, ready);
+            wheel_subport_waits(w, subport, class, ready);
             return false;
         }
     }
     ready = bucket_ready(&s->bucket, &s->pace, bucket_cost(&s->pace, bytes));
     if ((s->caps & WHEEL_SELF_BIT) != 0 && !is_after(w->now, ready)) {
-        subport_waits(w, subport, WHEEL_SELF, ready);
+        wheel_subport_waits(w, subport, WHEEL_SELF, ready);
         return false;
     }
     return true;
 }
 
-void wheel_pay(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class, uint32_t bytes)
+void wheel_pipe_pay(struct wheel *w, uint32_t pipe, unsigned class, uint32_t bytes)
 {
-    struct wheel_subport *s = &w->subport[subport];
     const struct wheel_profile *f = &w->profile[w->pipe[pipe].profile];
 
     if ((f->caps & 1u << class) != 0)
         bucket_take(&w->cap[class][pipe], bucket_cost(&f->cap_pace[class], bytes), w->now);
+}
+
+void wheel_pay(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class, uint32_t bytes)
+{
+    struct wheel_subport *s = &w->subport[subport];
+
+    wheel_pipe_pay(w, pipe, class, bytes);
     if ((s->caps & 1u << class) != 0)
         bucket_take(&s->cap[class], bucket_cost(&s->cap_pace[class], bytes), w->now);
     if ((s->caps & WHEEL_SELF_BIT) != 0)

@@ -2,7 +2,12 @@
 /* The hot path of the wheel: packets leave. */
 #include <rte_branch_prediction.h>
 
+#include "sched/shards/shard.h"
 #include "sched/wheel.h"
+
+#ifndef WHEEL_SHARD
+#define WHEEL_SHARD false /* a shard's is shards/dequeue.c: this file with true */
+#endif
 
 #define SUBPORT_TURN 8   /* frames */
 #define MOST_WOKEN   256 /* buckets in one dequeue: so that a backlog of timers delays no packet */
@@ -16,6 +21,8 @@ static inline void unlist(struct wheel *w, uint32_t subport, struct wheel_pipe *
     struct wheel_ring *r = &s->ring[class];
 
     r->head++;
+    if (WHEEL_SHARD)
+        shard_end_turn(w, subport, class, r->head, r->tail);
     r->in_turn = false;
     p->deficit = 0;
     p->listed &= (uint16_t) ~(1u << class);
@@ -23,17 +30,22 @@ static inline void unlist(struct wheel *w, uint32_t subport, struct wheel_pipe *
         r->left = 0;
         s->backlog &= (uint16_t) ~(1u << class);
         wheel_clear_ready(w, subport, class);
+        if (WHEEL_SHARD)
+            shard_ring_empty(w, subport, class);
     }
 }
 
 /* Move the pipe at the head of a ring, which has used up its turn, to the end. */
-static void end_turn(struct wheel *w, struct wheel_ring *r)
+static void end_turn(struct wheel *w, uint32_t subport, unsigned class)
 {
+    struct wheel_ring *r = &w->subport[subport].ring[class];
     uint32_t pipe = r->pipe[r->head++ & w->pipe_mask];
 
     w->pipe[pipe].deficit = r->turn;
     r->in_turn = false;
     r->pipe[r->tail++ & w->pipe_mask] = pipe;
+    if (WHEEL_SHARD)
+        shard_end_turn(w, subport, class, r->head, r->tail);
 }
 
 /* Choose the subport whose turn it is, in a class in which some are ready. */
@@ -47,6 +59,8 @@ static uint32_t choose_subport(struct wheel *w, unsigned class)
         return 0;
     if ((ready[i / 64] >> i % 64 & 1) != 0 && w->subport[i].ring[class].left > 0)
         return i;
+    if (WHEEL_SHARD)
+        return shard_choose(w, class, SUBPORT_TURN * w->frame);
     i++; /* the next one, around */
     word = i / 64 % w->n_words;
     bits = i / 64 < w->n_words ? ready[word] & UINT64_MAX << i % 64 : ready[0];
@@ -140,7 +154,7 @@ static inline struct rte_mbuf *serve(struct wheel *w, uint32_t subport, unsigned
         r->turn = p->deficit + (class == QOS_BE ? f->be_turn : w->frame);
     }
     if (unlikely((int32_t)bytes > r->turn)) {
-        end_turn(w, r);
+        end_turn(w, subport, class);
         return NULL;
     }
     if (unlikely(!is_after(w->now, ready))) {
@@ -148,7 +162,8 @@ static inline struct rte_mbuf *serve(struct wheel *w, uint32_t subport, unsigned
         unlist(w, subport, p, class);
         return NULL;
     }
-    if (more_rates && !wheel_may_leave(w, subport, pipe, class, bytes)) {
+    if (more_rates && !(WHEEL_SHARD ? shard_may_leave(w, subport, pipe, class, bytes)
+                                    : wheel_may_leave(w, subport, pipe, class, bytes))) {
         if ((p->waits & bit) != 0) { /* the pipe's class; or else, its subport */
             unlist(w, subport, p, class);
             wheel_relist(w, pipe, p);
@@ -160,7 +175,9 @@ static inline struct rte_mbuf *serve(struct wheel *w, uint32_t subport, unsigned
     bucket_take(&p->bucket, cost, w->now);
     note_limited(p, m);
     sched_count_pipe(&p->counters, bytes);
-    if (more_rates)
+    if (more_rates && WHEEL_SHARD)
+        shard_pay(w, subport, pipe, class, bytes);
+    else if (more_rates)
         wheel_pay(w, subport, pipe, class, bytes);
     if (class == QOS_BE) {
         p->be_last = (uint8_t)(queue - QOS_BE);
@@ -256,10 +273,12 @@ static inline uint32_t serve_plain(struct wheel *w, uint32_t subport, unsigned c
         head++;
         in_turn = false;
         p->deficit = may != 0 ? turn : 0;
-        if (may != 0) {
+        if (may != 0)
             r->pipe[r->tail++ & mask] = pipe;
+        if (WHEEL_SHARD)
+            shard_end_turn(w, subport, class, head, r->tail);
+        if (may != 0)
             continue;
-        }
         p->listed &= (uint16_t)~bit;
         if (unlikely(p->queued != 0))
             wheel_relist(w, pipe, p);
@@ -275,6 +294,8 @@ static inline uint32_t serve_plain(struct wheel *w, uint32_t subport, unsigned c
         r->left = 0;
         s->backlog &= (uint16_t)~bit;
         wheel_clear_ready(w, subport, class);
+        if (WHEEL_SHARD)
+            shard_ring_empty(w, subport, class);
     }
     return got;
 }
@@ -285,6 +306,8 @@ static inline uint32_t serve_class(struct wheel *w, unsigned class, struct rte_m
 {
     uint32_t subport = choose_subport(w, class);
 
+    if (WHEEL_SHARD && subport == SHARD_NOBODY)
+        return 0;
     if (likely(w->plain && w->subport[subport].caps == 0))
         return class == QOS_BE ? serve_plain(w, subport, QOS_BE, true, m, n, sent_bytes)
                                : serve_plain(w, subport, class, false, m, n, sent_bytes);
@@ -312,13 +335,25 @@ uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, ui
     uint32_t got = 0, bytes = 0;
 
     advance(w, is_after(now, w->now) ? now : w->now);
-    if (w->classes == 0 || !is_after(w->now, bucket_ready(&w->line, &w->line_pace, 0)))
+    if (WHEEL_SHARD)
+        shard_begin(w);
+    if (w->classes == 0 ||
+        !(WHEEL_SHARD ? shard_line_allows(w)
+                      : is_after(w->now, bucket_ready(&w->line, &w->line_pace, 0))))
         return 0;
     wheel_fetch(w, n);
-    while (got < n && w->classes != 0)
+    while (got < n && w->classes != 0) {
+        uint32_t before = bytes;
+
+        if (WHEEL_SHARD && !shard_line_allows(w))
+            break;
         got += serve_class(w, (unsigned)__builtin_ctz(w->classes), m + got, n - got, &bytes);
+        if (WHEEL_SHARD)
+            shard_line_pay(w, bytes - before);
+    }
     w->epoch++;
-    bucket_take(&w->line, bucket_cost(&w->line_pace, bytes), w->now);
+    if (!WHEEL_SHARD)
+        bucket_take(&w->line, bucket_cost(&w->line_pace, bytes), w->now);
     sched_count_sent(base, got);
     return got;
 }

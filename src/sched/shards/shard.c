@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A wheel as a shard: credit from what is shared, and rounds that go on together with others'. */
+#include "sched/shards/shard.h"
+
+#include <errno.h>
+
+#include <rte_malloc.h>
+
+#define AHEAD_PART  8 /* of a quantum, after which a shard looks again that lets others go first */
+#define SWEEPS      2 /* in a quantum: what idle wallets hold is given back so often */
+#define SAVED       UINT64_C(16) /* rounds: what a subport did not send may be sent later */
+#define LINE_PLACES 8            /* binary places of the port's round, where others look at it */
+
+int shard_start(struct wheel *w, struct shards *all, unsigned index, int socket)
+{
+    size_t bytes = sizeof(struct wheel_shard) + w->n_subports * sizeof(struct shard_subport);
+    struct wheel_shard *x = rte_zmalloc_socket("shard", bytes, RTE_CACHE_LINE_SIZE, socket);
+
+    if (x == NULL)
+        return -ENOMEM;
+    x->all = all;
+    x->index = index;
+    x->line.purse = &all->port;
+    x->seen = x->swept = w->now;
+    x->stay = 1;
+    for (uint32_t i = 0; i < w->n_subports; i++) {
+        if (!shards_across(all, i))
+            continue;
+        x->subport[i].own.purse = shards_purse(all, i, WHEEL_SELF);
+        for (unsigned c = 0; c < QOS_CLASSES; c++)
+            x->subport[i].cap[c].purse = shards_purse(all, i, c);
+    }
+    w->shard = x;
+    return 0;
+}
+
+/* --- wallets --- */
+
+/* Give back what a wallet of a rate holds that is shared, and let nobody wait for it. */
+static void give_back(struct wheel_shard *x, struct wallet *wallet)
+{
+    if (wallet->purse == NULL)
+        return;
+    wallet_withdraw(wallet, x->index);
+    wallet_return(wallet);
+}
+
+/* Give back what the wallets of a subport hold for classes (a bit each) that have nothing to send.
+ */
+static void sweep_subport(struct wheel *w, uint32_t subport, uint32_t idle)
+{
+    struct wheel_shard *x = w->shard;
+    struct shard_subport *s = &x->subport[subport];
+
+    for (unsigned c = 0; c < QOS_CLASSES; c++)
+        if ((idle >> c & 1) != 0)
+            give_back(x, &s->cap[c]);
+    if (w->subport[subport].backlog == 0) {
+        give_back(x, &s->own);
+        x->holds[subport / 64] &= ~(UINT64_C(1) << subport % 64);
+    }
+}
+
+static void sweep(struct wheel *w)
+{
+    struct wheel_shard *x = w->shard;
+
+    x->swept = w->now;
+    for (uint32_t word = 0; word < w->n_words; word++)
+        for (uint64_t left = x->holds[word]; left != 0; left &= left - 1) {
+            uint32_t i = word * 64 + (uint32_t)__builtin_ctzll(left);
+
+            sweep_subport(w, i, ~(uint32_t)w->subport[i].backlog);
+        }
+    if (w->classes == 0)
+        give_back(x, &x->line);
+}
+
+void shard_begin(struct wheel *w)
+{
+    struct wheel_shard *x = w->shard;
+
+    peers_see(&x->all->peers, x->index, w->now);
+    x->stay += w->now - x->seen > x->all->peers.patience;
+    x->seen = w->now;
+    if (w->now - x->swept >= x->all->quantum / SWEEPS)
+        sweep(w);
+    if (w->classes == 0)
+        wallet_withdraw(&x->line, x->index);
+}
+
+void shard_stop(struct wheel *w)
+{
+    struct wheel_shard *x = w->shard;
+
+    for (uint32_t i = 0; i < w->n_subports; i++) {
+        for (unsigned c = 0; c < QOS_CLASSES; c++)
+            give_back(x, &x->subport[i].cap[c]);
+        give_back(x, &x->subport[i].own);
+    }
+    give_back(x, &x->line);
+    rte_free(x);
+    w->shard = NULL;
+}
+
+/* TSC cycles in which a rate earns what a shard borrows at once; need: at least so much. */
+static uint64_t quantum(const struct wheel *w, const struct pace *pace, uint64_t need)
+{
+    uint64_t frame = (bucket_cost(pace, (uint32_t)w->frame) >> BUCKET_PLACES) + 1, cycles;
+
+    cycles = RTE_MAX(w->shard->all->quantum, frame);
+    cycles = RTE_MAX(cycles, need);
+    return RTE_MIN(cycles, pace->depth);
+}
+
+/* --- rounds --- */
+
+/* The round of a class of a subport that lies across shards, or is the only one. */
+static uint32_t ring_round(struct wheel *w, uint32_t subport, unsigned class)
+{
+    struct wheel_shard *x = w->shard;
+    const struct wheel_ring *r = &w->subport[subport].ring[class];
+    struct shard_ring *s = &x->subport[subport].ring[class];
+    uint64_t part = (uint64_t)(r->head - s->begin) << PURSE_ROUND_PLACES;
+    uint32_t len = s->end - s->begin;
+
+    if (s->joined != x->stay) {
+        s->rounds = purse_join(shards_purse(x->all, subport, WHEEL_SELF), class,
+                               s->rounds << PURSE_ROUND_PLACES) >>
+                    PURSE_ROUND_PLACES;
+        s->joined = x->stay;
+    }
+    return (s->rounds << PURSE_ROUND_PLACES) +
+           (len == 0 ? 0 : (uint32_t)RTE_MIN(part / len, (uint64_t)PURSE_ROUND - 1));
+}
+
+/* The round of the port in a class: of its subports, or of the pipes of the only one. */
+static uint32_t line_round(struct wheel *w, unsigned class)
+{
+    struct wheel_shard *x = w->shard;
+    struct shard_line *l = &x->turns[class];
+    bool was_idle = w->now - l->asked > x->all->peers.patience && !wallet_waits_in(&x->line, class);
+
+    l->asked = w->now;
+    if (w->n_subports == 1)
+        return ring_round(w, 0, class);
+    if (was_idle) {
+        uint64_t round = __atomic_load_n(&x->all->round[class], __ATOMIC_RELAXED);
+
+        l->round = l->round - round <= PURSE_KEEP ? l->round : round;
+    }
+    return (uint32_t)l->round << LINE_PLACES;
+}
+
+/* Note the round of the port for which credit was borrowed. */
+static void note_line_round(struct wheel *w, unsigned class, uint32_t round)
+{
+    struct wheel_shard *x = w->shard;
+
+    if (w->n_subports == 1)
+        purse_note_round(shards_purse(x->all, 0, WHEEL_SELF), class, round);
+    else
+        __atomic_store_n(&x->all->round[class], x->turns[class].round, __ATOMIC_RELAXED);
+}
+
+/* Tell others in which round the pipes of a subport are in a class; 0: they send nothing now. */
+static void say_round(struct wheel *w, uint32_t subport, unsigned class, uint32_t round)
+{
+    struct wheel_shard *x = w->shard;
+    struct shard_ring *s = &x->subport[subport].ring[class];
+
+    if (s->said != round)
+        __atomic_store_n(&shards_turns(x->all, subport, class)->round[x->index], round,
+                         __ATOMIC_RELAXED);
+    s->said = round;
+}
+
+/* Tell others of the subports across shards that are ready in a class. The only one does not lend
+ * its rate to lower classes meanwhile. */
+static void say_class(struct wheel *w, unsigned class)
+{
+    struct wheel_shard *x = w->shard;
+
+    for (uint32_t word = 0; word < w->n_words; word++)
+        for (uint64_t left = w->ready[class][word] & x->all->across[word]; left != 0;
+             left &= left - 1) {
+            uint32_t i = word * 64 + (uint32_t)__builtin_ctzll(left),
+                     round = ring_round(w, i, class);
+
+            say_round(w, i, class, purse_waiting(class, round));
+            if (w->n_subports == 1)
+                wallet_wait(&x->subport[i].own, x->index, class, round);
+        }
+}
+
+/* Tell others of all that is ready and may not leave, because the port lacks credit. */
+static void say_rounds(struct wheel *w)
+{
+    for (uint32_t left = w->classes; left != 0; left &= left - 1)
+        say_class(w, (unsigned)__builtin_ctz(left));
+}
+
+/* Have a subport, or a class of it (or WHEEL_SELF), wait until ready (TSC). */
+static void have_wait(struct wheel *w, uint32_t subport, unsigned which, uint64_t ready)
+{
+    uint32_t classes = which == WHEEL_SELF ? w->subport[subport].backlog : 1u << which;
+
+    for (; classes != 0; classes &= classes - 1)
+        say_round(w, subport, (unsigned)__builtin_ctz(classes), 0);
+    wheel_subport_waits(w, subport, which, ready);
+}
+
+/* --- the port --- */
+
+bool shard_line_allows(struct wheel *w)
+{
+    struct wheel_shard *x = w->shard;
+    unsigned class = (unsigned)__builtin_ctz(w->classes);
+    bool holds = x->line.credit > 0;
+    uint64_t owed;
+    struct purse_ask ask;
+
+    if (wallet_holds(&x->line, class, 1))
+        return true;
+    if (x->line.waits != 0 && class == x->line_class && !is_after(w->now, x->line_again))
+        return false;
+    owed = holds ? 0 : (uint64_t)-x->line.credit >> BUCKET_PLACES;
+    ask = (struct purse_ask){.shard = x->index,
+                             .class = class,
+                             .round = line_round(w, class),
+                             .cycles = quantum(w, &w->line_pace, 0) + owed,
+                             .now = w->now};
+    ask.depth = RTE_MAX(w->line_pace.depth, ask.cycles);
+    x->line_class = class;
+    if (!(holds ? wallet_pass : wallet_borrow)(&x->line, &x->all->peers, &ask, &x->line_again)) {
+        say_rounds(w);
+        return false;
+    }
+    note_line_round(w, class, ask.round);
+    return true;
+}
+
+void shard_line_pay(struct wheel *w, uint32_t bytes)
+{
+    w->shard->line.credit -= (int64_t)bucket_cost(&w->line_pace, bytes);
+}
+
+/* --- turns of subports --- */
+
+/* The bytes that a subport has sent in a class on all shards, now that this one has told its own;
+ * but at least so many. */
+static uint64_t sent_by_all(struct wheel *w, uint32_t subport, unsigned class, uint64_t least)
+{
+    struct shard_ring *s = &w->shard->subport[subport].ring[class];
+    uint64_t *all = &shards_turns(w->shard->all, subport, class)->sent,
+             own = sched_class_of(&w->base, subport, class)->bytes,
+             sent = __atomic_add_fetch(all, own - s->told, __ATOMIC_RELAXED);
+
+    s->told = own;
+    while (sent < least && !__atomic_compare_exchange_n(all, &sent, least, true, __ATOMIC_RELAXED,
+                                                        __ATOMIC_RELAXED))
+        ;
+    return RTE_MAX(sent, least);
+}
+
+/* Does another shard wait for the port with packets of the same subport and class whose pipes are
+ * in an earlier round? */
+static bool is_ahead(struct wheel *w, uint32_t subport, unsigned class)
+{
+    const struct shards *all = w->shard->all;
+    const struct shards_turns *t = shards_turns(all, subport, class);
+    uint32_t round = ring_round(w, subport, class);
+
+    for (unsigned i = 0; i < all->peers.n; i++) {
+        uint32_t other = __atomic_load_n(&t->round[i], __ATOMIC_RELAXED),
+                 waits = __atomic_load_n(&all->port.waits[i], __ATOMIC_RELAXED);
+
+        if (other != 0 && waits != 0 && waits >> PURSE_ROUND_BITS <= class + 1 &&
+            purse_is_before(other, round) && peers_live(&all->peers, i, w->now))
+            return true;
+    }
+    purse_note_round(shards_purse(all, subport, WHEEL_SELF), class, round);
+    return false;
+}
+
+/* Let a subport have its turn in the shard's round of a class: so many bytes in a round, on all
+ * shards together. Returns the round in which it has a turn. */
+static uint64_t take_turn(struct wheel *w, uint32_t subport, unsigned class, uint64_t bytes)
+{
+    struct wheel_shard *x = w->shard;
+    struct shard_ring *s = &x->subport[subport].ring[class];
+    struct wheel_ring *r = &w->subport[subport].ring[class];
+    uint64_t round = x->turns[class].round, least = 0, sent;
+
+    if (s->was_empty)
+        least = __atomic_load_n(&x->all->round[class], __ATOMIC_RELAXED);
+    s->was_empty = false;
+    sent = sent_by_all(w, subport, class, least > SAVED ? bytes * (least - SAVED) : 0);
+    if (sent >= bytes * (round + 1))
+        return sent / bytes;
+    sent = bytes * (round + 1) - sent;
+    r->left = (int32_t)RTE_MIN(sent, bytes);
+    return round;
+}
+
+/* Have a class of a subport wait until again (TSC), and all lower ones that have something to send.
+ */
+static void let_go_first(struct wheel *w, uint32_t subport, unsigned class, uint64_t again)
+{
+    for (uint32_t left = w->subport[subport].backlog >> class << class; left != 0; left &= left - 1)
+        have_wait(w, subport, (unsigned)__builtin_ctz(left), again);
+}
+
+uint32_t shard_choose(struct wheel *w, unsigned class, int32_t bytes)
+{
+    struct shard_line *l = &w->shard->turns[class];
+    uint64_t again = w->now + w->shard->all->quantum / AHEAD_PART, next;
+    uint32_t first = (w->turn[class] + 1u) % w->n_subports;
+
+    do {
+        next = UINT64_MAX;
+        for (uint32_t k = 0, i = first; k < w->n_subports; k++, i = (i + 1) % w->n_subports) {
+            uint64_t round;
+
+            if ((w->ready[class][i / 64] >> i % 64 & 1) == 0)
+                continue;
+            if (shards_across(w->shard->all, i) && is_ahead(w, i, class)) {
+                let_go_first(w, i, class, again);
+                continue;
+            }
+            round = take_turn(w, i, class, (uint64_t)bytes);
+            if (round == l->round) {
+                w->turn[class] = (uint8_t)i;
+                return i;
+            }
+            next = RTE_MIN(next, round);
+        }
+        l->round = next != UINT64_MAX ? next : l->round;
+    } while (next != UINT64_MAX);
+    give_back(w->shard, &w->shard->line);
+    return SHARD_NOBODY;
+}
+
+/* --- subports --- */
+
+/* Ask for the credit of a rate of a subport: class which, or WHEEL_SELF. Where it is lacking, the
+ * subport or its class waits. */
+static bool allows(struct wheel *w, uint32_t subport, unsigned which, unsigned class,
+                   uint32_t bytes)
+{
+    struct wheel_shard *x = w->shard;
+    struct wheel_subport *s = &w->subport[subport];
+    bool own = which == WHEEL_SELF;
+    struct wallet *wallet = own ? &x->subport[subport].own : &x->subport[subport].cap[which];
+    const struct pace *pace = own ? &s->pace : &s->cap_pace[which];
+    uint64_t cost = bucket_cost(pace, bytes), ready;
+
+    if (wallet->purse == NULL) {
+        ready = bucket_ready(own ? &s->bucket : &s->cap[which], pace, cost);
+        if (is_after(w->now, ready))
+            return true;
+    } else {
+        if (wallet_holds(wallet, class, (int64_t)cost)) {
+            wallet_withdraw(wallet, x->index);
+            return true;
+        }
+        bool holds = wallet->credit >= (int64_t)cost;
+        uint64_t need = holds ? 0 : (uint64_t)((int64_t)cost - wallet->credit) >> BUCKET_PLACES;
+        struct purse_ask ask = {.shard = x->index,
+                                .class = class,
+                                .round = ring_round(w, subport, class),
+                                .cycles = quantum(w, pace, need + 1),
+                                .depth = pace->depth,
+                                .now = w->now};
+
+        if ((holds ? wallet_pass : wallet_borrow)(wallet, &x->all->peers, &ask, &ready)) {
+            purse_note_round(shards_purse(x->all, subport, WHEEL_SELF), class, ask.round);
+            x->holds[subport / 64] |= UINT64_C(1) << subport % 64;
+            return true;
+        }
+    }
+    have_wait(w, subport, which, ready);
+    return false;
+}
+
+bool shard_may_leave(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class,
+                     uint32_t bytes)
+{
+    uint16_t caps = w->subport[subport].caps;
+
+    return wheel_pipe_may_leave(w, pipe, class, bytes) &&
+           ((caps & 1u << class) == 0 || allows(w, subport, class, class, bytes)) &&
+           ((caps & WHEEL_SELF_BIT) == 0 || allows(w, subport, WHEEL_SELF, class, bytes));
+}
+
+static void pay(struct wallet *wallet, struct bucket *b, const struct pace *pace, uint32_t bytes,
+                uint64_t now)
+{
+    uint64_t cost = bucket_cost(pace, bytes);
+
+    if (wallet->purse == NULL)
+        bucket_take(b, cost, now);
+    else
+        wallet->credit -= (int64_t)cost;
+}
+
+void shard_pay(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class, uint32_t bytes)
+{
+    struct shard_subport *x = &w->shard->subport[subport];
+    struct wheel_subport *s = &w->subport[subport];
+
+    wheel_pipe_pay(w, pipe, class, bytes);
+    if ((s->caps & 1u << class) != 0)
+        pay(&x->cap[class], &s->cap[class], &s->cap_pace[class], bytes, w->now);
+    if ((s->caps & WHEEL_SELF_BIT) != 0)
+        pay(&x->own, &s->bucket, &s->pace, bytes, w->now);
+}
+
+void shard_ring_empty(struct wheel *w, uint32_t subport, unsigned class)
+{
+    struct wheel_shard *x = w->shard;
+    struct shard_subport *s = &x->subport[subport];
+
+    s->ring[class].joined = 0;
+    if (wallet_waits_in(&s->own, class))
+        wallet_withdraw(&s->own, x->index);
+    if (s->cap[class].waits != 0)
+        wallet_withdraw(&s->cap[class], x->index);
+    say_round(w, subport, class, 0);
+    s->ring[class].was_empty = true;
+}
+
+void shard_limit(struct wheel *w, uint32_t subport)
+{
+    struct wallet *own = &w->shard->subport[subport].own;
+
+    if (own->purse != NULL)
+        purse_limit(own->purse, w->subport[subport].pace.depth, w->now);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What makes a wheel a shard: where one wheel asks a bucket of the port, of a subport or of a class
+ * of one, a shard asks its wallet, and that the purse. The hot path is compiled twice, so that a
+ * wheel without shards does not look for them: dequeue.c.
+ */
+#ifndef SCHED_SHARDS_SHARD_H
+#define SCHED_SHARDS_SHARD_H
+
+#include "sched/shards/shards.h"
+#include "sched/wheel.h"
+
+/** The pipes of a subport in a class, on this shard. */
+struct shard_ring {
+    uint32_t rounds;     /* that are over; modulo 2^12 */
+    uint32_t begin, end; /* of the ring: where this round has begun, and will be over */
+    uint32_t joined;     /* wheel_shard.stay when it went on with others: it is another one now if
+                            they were away; 0: it has been empty */
+    uint32_t said;       /* what shards_turns.round says of this shard */
+    bool was_empty;      /* and has not had its turn since */
+    uint64_t told;       /* bytes that the class had sent when shards_turns.sent was told */
+};
+
+struct shard_subport {
+    struct wallet own;              /* of the subport itself */
+    struct wallet cap[QOS_CLASSES]; /* of its classes */
+    struct shard_ring ring[QOS_CLASSES];
+} __rte_cache_aligned;
+
+/** A class of the port, on this shard. */
+struct shard_line {
+    uint64_t round; /* in which its subports have their turns */
+    uint64_t asked; /* TSC at which credit was asked for last */
+};
+
+struct wheel_shard {
+    struct shards *all;
+    unsigned index;
+    struct wallet line;   /* of the port; it may owe what a burst had beyond it */
+    uint64_t line_again;  /* TSC: not asked again before, unless the class is another */
+    unsigned line_class;  /* for which it was refused */
+    uint32_t stay;        /* counts the times that the shard was away for long; from 1 on */
+    uint64_t seen, swept; /* TSC of the last dequeue, and of the last look for idle wallets */
+    struct shard_line turns[QOS_CLASSES];
+    uint64_t holds[WHEEL_WORDS]; /* bit per subport: a wallet of it has got credit */
+    struct shard_subport subport[];
+};
+
+/** Make a wheel, which is built, a shard. Returns 0 or -ENOMEM. */
+int shard_start(struct wheel *w, struct shards *all, unsigned index, int socket);
+
+/** End a shard: its credit goes back, and nobody waits for it. */
+void shard_stop(struct wheel *w);
+
+/** Begin a dequeue: show that the shard lives, and give back what idle wallets hold. */
+void shard_begin(struct wheel *w);
+
+/** May packets of the highest class leave that is ready, for the port's rate? And have the port
+ * paid for bytes that did. */
+bool shard_line_allows(struct wheel *w);
+void shard_line_pay(struct wheel *w, uint32_t bytes);
+
+/** What wheel_may_leave() and wheel_pay() do, where rates are shared. */
+bool shard_may_leave(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class,
+                     uint32_t bytes);
+void shard_pay(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class, uint32_t bytes);
+
+/** Choose the next subport, of those that are ready in a class, whose turns are so many bytes.
+ * Where those on other shards go first, that is SHARD_NOBODY, and they wait. */
+#define SHARD_NOBODY UINT32_MAX
+uint32_t shard_choose(struct wheel *w, unsigned class, int32_t bytes);
+
+/** The turn of a pipe is over, and the ring goes on at head; its end is tail. A round is over when
+ * all have had a turn that were in the ring when it began. */
+static inline void shard_end_turn(struct wheel *w, uint32_t subport, unsigned class, uint32_t head,
+                                  uint32_t tail)
+{
+    struct shard_ring *s = &w->shard->subport[subport].ring[class];
+
+    if ((int32_t)(head - s->end) < 0)
+        return;
+    s->rounds++;
+    s->begin = head;
+    s->end = tail;
+}
+
+/** A ring has run empty: nobody needs to wait for this shard. */
+void shard_ring_empty(struct wheel *w, uint32_t subport, unsigned class);
+
+/** The rate of a subport has changed. */
+void shard_limit(struct wheel *w, uint32_t subport);
+
+uint32_t wheel_dequeue_shard(struct sched *base, uint64_t now, struct rte_mbuf **m, uint32_t n);
+
+#endif
