@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The steps of a grace period: quiescent states of all cores, then rings that have been drained. */
+/* The steps of a grace period: quiescent states of all cores, then tasks that have sent what they
+ * gathered, then rings that have been drained. */
 #include "engine/quiesce.h"
 
 #include <errno.h>
@@ -14,7 +15,8 @@ int quiesce_open(struct quiesce *g, struct engine *e)
 
     *g = (struct quiesce){.e = e, .steps = e->plan->rings_on_way + 1};
     g->tail = calloc(rings + 1, sizeof(*g->tail));
-    if (g->tail == NULL)
+    g->gathered = calloc(e->plan->n_instances + 1u, sizeof(*g->gathered));
+    if (g->tail == NULL || g->gathered == NULL)
         return -ENOMEM;
     for (unsigned i = 0; i < e->plan->n_cores; i++)
         if (rte_rcu_qsbr_thread_register(e->readers, i) != 0)
@@ -25,12 +27,13 @@ int quiesce_open(struct quiesce *g, struct engine *e)
 void quiesce_close(struct quiesce *g)
 {
     free(g->tail);
-    g->tail = NULL;
+    free(g->gathered);
+    g->tail = g->gathered = NULL;
 }
 
 static void begin_step(struct quiesce *g)
 {
-    g->draining = false;
+    g->waits = QUIESCE_CORES;
     g->token = rte_rcu_qsbr_start(g->e->readers);
 }
 
@@ -51,12 +54,33 @@ uint64_t quiesce_begin(struct quiesce *g)
     return g->begun + g->wanted;
 }
 
+static uint32_t gathered(const struct task *t)
+{
+    return t->type->gathered != NULL ? t->type->gathered(t) : 0;
+}
+
+/* Note what tasks have gathered now: it must be in the rings before those are noted. */
+static void note_tasks(struct quiesce *g)
+{
+    for (unsigned i = 0; i < g->e->plan->n_instances; i++)
+        g->gathered[i] = gathered(g->e->tasks[i]);
+    g->waits = QUIESCE_TASKS;
+}
+
+static bool tasks_have_sent(const struct quiesce *g)
+{
+    for (unsigned i = 0; i < g->e->plan->n_instances; i++)
+        if (g->gathered[i] != 0 && gathered(g->e->tasks[i]) == g->gathered[i])
+            return false;
+    return true;
+}
+
 /* Note the packets that are in the rings now: the step ends when they have been taken out. */
 static void note_rings(struct quiesce *g)
 {
     for (unsigned i = 0; i < g->e->plan->n_rings; i++)
         g->tail[i] = __atomic_load_n(&g->e->rings[i]->prod.tail, __ATOMIC_ACQUIRE);
-    g->draining = true;
+    g->waits = QUIESCE_RINGS;
 }
 
 static bool rings_drained(const struct quiesce *g)
@@ -73,8 +97,13 @@ static bool rings_drained(const struct quiesce *g)
 /* Returns whether a step has ended. */
 static bool end_step(struct quiesce *g)
 {
-    if (!g->draining) {
+    if (g->waits == QUIESCE_CORES) {
         if (rte_rcu_qsbr_check(g->e->readers, g->token, false) == 0)
+            return false;
+        note_tasks(g);
+    }
+    if (g->waits == QUIESCE_TASKS) {
+        if (!tasks_have_sent(g))
             return false;
         note_rings(g);
     }

@@ -168,6 +168,10 @@ struct task_type {
     /** Returns the number of packets that the task holds now (a scheduler's queues). NULL: none.
      * Called by other threads, too. */
     uint64_t (*held)(const struct task *t);
+    /** With held(), for a task that keeps packets only to send several at once: a number that is
+     * another one when all have been sent that it kept before, or 0 while it keeps none. A grace
+     * period waits for that (quiesce.h). NULL: it keeps none so. Called by other threads. */
+    uint32_t (*gathered)(const struct task *t);
     /** With held(): may handle() send packets of its burst, too, and not poll() alone? */
     bool sends_at_once;
     /** Does handle() free packets of its burst itself, and count them in task->drops? */

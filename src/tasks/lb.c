@@ -56,6 +56,7 @@ struct lb {
     unsigned by;
     bool fed;          /* a burst has come since the last poll */
     uint32_t held;     /* packets in all of gathered[] */
+    uint32_t emptied;  /* counts how often gathered[] was; never 0 */
     uint64_t sent_at;  /* TSC when gathered[] was empty for the last time */
     uint64_t patience; /* TSC cycles: GATHER_US */
     struct gathered *gathered;
@@ -131,8 +132,8 @@ static inline void gather(struct lb *lb, struct out *out, uint32_t worker, struc
     g->m[g->n++] = m;
     if (g->n == GATHER) {
         g->n = 0;
-        lb->held -= GATHER;
         out[worker].send(&out[worker], g->m, GATHER);
+        lb->held -= GATHER;
     }
 }
 
@@ -142,7 +143,6 @@ static void send_gathered(struct task *t, struct lb *lb)
 
     if (lb->held == 0)
         return;
-    lb->held = 0;
     for (uint16_t w = 0; w < t->n_dests[OUT_TO]; w++) {
         struct gathered *g = &lb->gathered[w];
         uint16_t n = (uint16_t)g->n;
@@ -152,6 +152,9 @@ static void send_gathered(struct task *t, struct lb *lb)
             out[w].send(&out[w], g->m, n);
         }
     }
+    __atomic_store_n(&lb->emptied, lb->emptied == UINT32_MAX ? 1 : lb->emptied + 1,
+                     __ATOMIC_RELEASE);
+    __atomic_store_n(&lb->held, 0, __ATOMIC_RELEASE);
 }
 
 /* Where a frame's subscriber is found. */
@@ -226,6 +229,15 @@ static uint64_t lb_held(const struct task *t)
     return __atomic_load_n(&lb->held, __ATOMIC_RELAXED);
 }
 
+static uint32_t lb_gathered(const struct task *t)
+{
+    const struct lb *lb = t->state;
+
+    return __atomic_load_n(&lb->held, __ATOMIC_ACQUIRE) == 0
+               ? 0
+               : __atomic_load_n(&lb->emptied, __ATOMIC_ACQUIRE);
+}
+
 /* Dry run: the packet leaves at once. */
 static void lb_explain(struct task *t, struct rte_mbuf *m, const struct task_explain *x)
 {
@@ -245,6 +257,7 @@ static int lb_init(struct task *t, const struct task_env *env)
     lb->by_vlan = env->tables->subscribers->by_vlan;
     lb->by_gre_key = env->tables->subscribers->by_gre_key;
     lb->by = (unsigned)env->cfg->param[ARG_BY].u;
+    lb->emptied = 1;
     lb->patience = env->tsc_hz / 1000000 * GATHER_US;
     lb->gathered = rte_zmalloc_socket("lb", t->n_dests[OUT_TO] * sizeof(lb->gathered[0]),
                                       RTE_CACHE_LINE_SIZE, env->socket);
@@ -283,5 +296,6 @@ const struct task_type task_lb = {
     .poll = lb_poll,
     .explain = lb_explain,
     .held = lb_held,
+    .gathered = lb_gathered,
     .sends_at_once = true,
 };

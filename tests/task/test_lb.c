@@ -296,6 +296,26 @@ static void test_without_load(void)
     rig_close(r);
 }
 
+/* A grace period sees when what was gathered has been sent, though others have been gathered. */
+static void test_gathered(void)
+{
+    struct rig *r = rig_open(&task_lb, "by=subscriber", "to:4");
+    uint32_t before;
+
+    CU_ASSERT_EQUAL(task_lb.gathered(rig_task(r)), 0);
+    full_burst(r, 1);
+    before = task_lb.gathered(rig_task(r));
+    CU_ASSERT_NOT_EQUAL(before, 0);
+    full_burst(r, 1 + FULL);
+    CU_ASSERT_EQUAL(task_lb.gathered(rig_task(r)), before);
+    rig_poll(r, 0);
+    rig_poll(r, 0);
+    CU_ASSERT_EQUAL(task_lb.gathered(rig_task(r)), 0);
+    full_burst(r, 1);
+    CU_ASSERT_NOT_EQUAL(task_lb.gathered(rig_task(r)), before);
+    rig_close(r);
+}
+
 /* What is held at the end goes back to its pool; rig_close() counts. */
 static void test_end(void)
 {
@@ -316,6 +336,7 @@ static const struct test tests[] = {
     {"full bursts are gathered", test_gathers},
     {"for a bounded time", test_patience},
     {"and not without load", test_without_load},
+    {"what a grace period sees", test_gathered},
     {"packets held at the end", test_end},
     {NULL, NULL},
 };
