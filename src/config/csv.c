@@ -3,20 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/subscribers.h"
+#include "config/keys.h"
 
-/* Subscribers as a CSV file: a header line with the names of the columns, then one per line. */
+/* A table as a CSV file: a header line with the names of the columns, then one entry per line. */
 
 /* What is wrong with a row: with a column's value, with their number, with quotation marks. */
-#define WRONG_COUNT  N_SUBSCRIBER_KEYS
-#define WRONG_QUOTES (N_SUBSCRIBER_KEYS + 1)
-#define N_WRONGS     (N_SUBSCRIBER_KEYS + 2)
+#define WRONG_COUNT  CSV_MAX_COLUMNS
+#define WRONG_QUOTES (CSV_MAX_COLUMNS + 1)
+#define N_WRONGS     (CSV_MAX_COLUMNS + 2)
 
 struct csv {
     struct loader *l; /* its at: the line that is being read */
-    unsigned file;    /* index in model.files[] */
+    const struct csv_kind *kind;
+    void *ctx;
+    unsigned file; /* index in model.files[] */
     unsigned n_columns;
-    uint8_t column[N_SUBSCRIBER_KEYS]; /* which one stands at each position */
+    uint8_t column[CSV_MAX_COLUMNS]; /* which one stands at each position */
     unsigned n_wrong[N_WRONGS];
     unsigned last_wrong[N_WRONGS]; /* line */
 };
@@ -70,7 +72,7 @@ bool csv_lists(struct csv *c, const char *key)
 {
     unsigned k = 0;
 
-    while (strcmp(subscriber_keys[k].name, key) != 0)
+    while (strcmp(c->kind->keys[k].name, key) != 0)
         k++;
     return listed(c, k);
 }
@@ -80,7 +82,7 @@ bool csv_lists(struct csv *c, const char *key)
 
 /* Cut a row into cells; those beyond what the header has are only counted. Returns how many there
  * are, or 0 where a quotation mark is wrong. */
-static unsigned cut(char *line, char *cell[N_SUBSCRIBER_KEYS])
+static unsigned cut(char *line, char *cell[CSV_MAX_COLUMNS])
 {
     unsigned n = 0;
 
@@ -89,7 +91,7 @@ static unsigned cut(char *line, char *cell[N_SUBSCRIBER_KEYS])
 
         if (one == NULL)
             return 0;
-        if (n < N_SUBSCRIBER_KEYS)
+        if (n < CSV_MAX_COLUMNS)
             cell[n] = one;
         n++;
     }
@@ -101,14 +103,15 @@ static bool read_cells(struct csv *c, char *const *cell, struct value *v)
 {
     bool ok = true;
 
-    memset(v, 0, N_SUBSCRIBER_KEYS * sizeof(*v));
+    memset(v, 0, c->kind->n_keys * sizeof(*v));
     for (unsigned i = 0; i < c->n_columns; i++) {
-        const struct key *key = &subscriber_keys[c->column[i]];
+        const struct key *key = &c->kind->keys[c->column[i]];
         struct value *value = &v[c->column[i]];
 
+        if (cell[i][0] == '\0' && !key->required)
+            continue;
         value->cell = cell[i];
-        if (value->cell[0] != '\0' || key->required)
-            ok &= read_value(c->l, key, value);
+        ok &= read_value(c->l, key, value);
     }
     return ok;
 }
@@ -116,10 +119,9 @@ static bool read_cells(struct csv *c, char *const *cell, struct value *v)
 /* False: no room for it. */
 static bool read_row(struct csv *c, char *line)
 {
-    struct value v[N_SUBSCRIBER_KEYS];
-    char *cell[N_SUBSCRIBER_KEYS];
+    struct value v[CSV_MAX_COLUMNS];
+    char *cell[CSV_MAX_COLUMNS];
     unsigned cells = cut(line, cell);
-    struct cfg_subscriber s;
 
     if (cells == 0) {
         if (listed(c, WRONG_QUOTES))
@@ -132,42 +134,33 @@ static bool read_row(struct csv *c, char *line)
                        c->n_columns);
         return true;
     }
-    if (!read_cells(c, cell, v))
-        return true;
-    s = subscriber_of(v);
-    s.line = c->l->at.line;
-    s.file = (uint16_t)c->file;
-    s.name = s.name != NULL ? keep_string(c->l, s.name) : NULL;
-    if (add_subscriber(c->l, &s))
-        return true;
-    diag_error(c->l->d, c->l->at, "expected at most %d subscribers in all", CFG_MAX_SUBSCRIBERS);
-    return false;
+    return !read_cells(c, cell, v) || c->kind->take(c->l, v, c->file, c->ctx);
 }
 
-/* Which column a cell of the header names, or N_SUBSCRIBER_KEYS. */
+/* Which column a cell of the header names, or CSV_MAX_COLUMNS. */
 static unsigned find_column(struct csv *c, const char *cell)
 {
-    const char *names[N_SUBSCRIBER_KEYS], *nearest;
+    const char *names[CSV_MAX_COLUMNS], *nearest;
     char all[256];
     size_t len = 0;
 
-    for (unsigned k = 0; k < N_SUBSCRIBER_KEYS; k++) {
-        if (strcmp(subscriber_keys[k].name, cell) == 0)
+    for (unsigned k = 0; k < c->kind->n_keys; k++) {
+        if (strcmp(c->kind->keys[k].name, cell) == 0)
             return k;
-        names[k] = subscriber_keys[k].name;
+        names[k] = c->kind->keys[k].name;
     }
-    nearest = nearest_name(cell, names, N_SUBSCRIBER_KEYS);
-    for (unsigned k = 0; k < N_SUBSCRIBER_KEYS; k++)
+    nearest = nearest_name(cell, names, c->kind->n_keys);
+    for (unsigned k = 0; k < c->kind->n_keys; k++)
         len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s", k > 0 ? ", " : "", names[k]);
     diag_error(c->l->d, c->l->at, "column '%.80s': unknown%s%s%s", cell,
                nearest != NULL ? "; did you mean '" : ": expected ",
                nearest != NULL ? nearest : all, nearest != NULL ? "'?" : "");
-    return N_SUBSCRIBER_KEYS;
+    return CSV_MAX_COLUMNS;
 }
 
 static bool read_header(struct csv *c, char *line)
 {
-    bool seen[N_SUBSCRIBER_KEYS] = {false}, ok = true;
+    bool seen[CSV_MAX_COLUMNS] = {false}, ok = true;
 
     while (line != NULL) {
         const char *cell = take_cell(&line);
@@ -178,19 +171,19 @@ static bool read_header(struct csv *c, char *line)
             return false;
         }
         k = find_column(c, cell);
-        if (k < N_SUBSCRIBER_KEYS && !seen[k]) {
+        if (k < CSV_MAX_COLUMNS && !seen[k]) {
             seen[k] = true;
             c->column[c->n_columns++] = (uint8_t)k;
             continue;
         }
-        if (k < N_SUBSCRIBER_KEYS)
+        if (k < CSV_MAX_COLUMNS)
             diag_error(c->l->d, c->l->at, "column '%s': is there twice", cell);
         ok = false;
     }
-    for (unsigned k = 0; k < N_SUBSCRIBER_KEYS && ok; k++)
-        if (subscriber_keys[k].required && !seen[k]) {
+    for (unsigned k = 0; k < c->kind->n_keys && ok; k++)
+        if (c->kind->keys[k].required && !seen[k]) {
             diag_error(c->l->d, c->l->at, "column '%s': missing in the header line",
-                       subscriber_keys[k].name);
+                       c->kind->keys[k].name);
             ok = false;
         }
     return ok;
@@ -225,7 +218,7 @@ static void read_lines(struct csv *c, char *text, size_t size)
     }
     if (!header)
         diag_error(c->l->d, (struct loc){c->l->at.file, 0},
-                   "empty: expected a header line such as port,svlan,cvlan,ipv4");
+                   "empty: expected a header line such as %s", c->kind->header);
 }
 
 static void tell_the_rest(const struct csv *c)
@@ -237,18 +230,20 @@ static void tell_the_rest(const struct csv *c)
                        c->n_wrong[k] - CFG_MAX_SAME_ERRORS,
                        k == WRONG_COUNT    ? "number of fields"
                        : k == WRONG_QUOTES ? "quotation mark"
-                                           : subscriber_keys[k].name);
+                                           : c->kind->keys[k].name);
 }
 
-void load_csv(struct loader *l, const char *path, struct loc at, const char *named)
+void load_csv(struct loader *l, const struct value *file, const struct csv_kind *kind, void *ctx)
 {
-    struct csv c = {.l = l};
+    const char *path = beside(l, file->v.loc.file, file->v.s);
+    struct csv c = {.l = l, .kind = kind, .ctx = ctx};
     const char *why;
     size_t size;
     char *text = read_whole(path, &size, &why);
 
     if (text == NULL) {
-        diag_error(l->d, at, "key 'csv': value '%s': cannot read %s: %s", named, path, why);
+        diag_error(l->d, file->v.loc, "key 'csv': value '%s': cannot read %s: %s", file->v.s, path,
+                   why);
         return;
     }
     c.file = keep_file(l, path);

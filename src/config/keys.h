@@ -99,4 +99,18 @@ unsigned read_strings(struct loader *l, const config_setting_t *s, const char *k
 /** The pool that the value of a key "pool" names, or CFG_NONE after an error. */
 uint32_t resolve_pool(struct loader *l, const struct value *v);
 
+/** Tables in CSV of one kind of entry, each with a table of keys: its columns. */
+#define CSV_MAX_COLUMNS 16
+struct csv_kind {
+    const struct key *keys;
+    unsigned n_keys;    /* at most CSV_MAX_COLUMNS */
+    const char *header; /* an example, for a message */
+    /** Take the values of a row, which are right one by one; the row is at l->at, of
+     * model.files[file]. Returns false to read no further. */
+    bool (*take)(struct loader *l, const struct value *v, unsigned file, void *ctx);
+};
+
+/** Read the table that the value of a key "csv" names. The caller checks overlaps. */
+void load_csv(struct loader *l, const struct value *file, const struct csv_kind *kind, void *ctx);
+
 #endif

@@ -64,10 +64,6 @@ void load_wide_numbers(struct loader *l, const config_setting_t *root);
 /** Resolve the links of the tasks and check the graph. settings[i] is the group of task i. */
 void load_graph(struct loader *l, const config_setting_t *const *settings);
 
-/** Read a table of subscribers in CSV. at is the place of the setting that names the table, and
- * named the name there. The caller checks overlaps. */
-void load_csv(struct loader *l, const char *path, struct loc at, const char *named);
-
 /** Count a wrong value under a key of a table. Returns whether it shall be listed, which only the
  * first CFG_MAX_SAME_ERRORS are. */
 bool csv_lists(struct csv *c, const char *key);

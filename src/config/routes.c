@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* routes = ( { prefix; port; via or mac; gre; mpls; count; }, ... ): how to leave towards the core.
- */
+/* routes = ( { prefix; port; via or mac; gre; mpls; count; }, { csv; }, ... ): how to leave towards
+ * the core. */
 
 const struct key route_keys[N_ROUTE_KEYS] = {
     [ROUTE_PREFIX] = {"prefix", KEY_PREFIX, .required = true, .help = "where packets go"},
@@ -105,7 +105,7 @@ static bool check_neighbour(struct loader *l, struct loc loc, const struct value
     if (via && mac)
         value_error(l, &v[ROUTE_MAC], "mac",
                     "expected either via (ask by ARP) or mac (static), not both");
-    if (!via && !mac)
+    if (!via && !mac && (l->table == NULL || csv_lists(l->table, route_keys[ROUTE_VIA].name)))
         diag_error(l->d, loc,
                    "key 'via': missing in this route: expected via (ask by ARP) or mac (static)");
     return via != mac && (v[ROUTE_VIA].set || v[ROUTE_MAC].set);
@@ -263,7 +263,7 @@ static void add_routes(struct loader *l, struct nexthop_index *known, const stru
 
 static bool check_room(struct loader *l, const struct value *v, uint64_t count)
 {
-    unsigned key = v[ROUTE_COUNT].setting != NULL ? ROUTE_COUNT : ROUTE_PREFIX;
+    unsigned key = value_given(&v[ROUTE_COUNT]) ? ROUTE_COUNT : ROUTE_PREFIX;
 
     if (count <= CFG_MAX_ROUTES - l->m->n_routes)
         return true;
@@ -272,13 +272,47 @@ static bool check_room(struct loader *l, const struct value *v, uint64_t count)
     return false;
 }
 
+/* Take the route of a row. */
+static bool take_row(struct loader *l, const struct value *v, unsigned file, void *ctx)
+{
+    struct route_block r;
+
+    (void)file;
+    if (!take_route(l, v, l->at, true, &r))
+        return true;
+    if (!check_room(l, v, r.count))
+        return false;
+    add_routes(l, ctx, &r);
+    return true;
+}
+
+static const struct csv_kind table = {
+    .keys = route_keys, .n_keys = N_ROUTE_KEYS, .header = "prefix,port,via", .take = take_row};
+
+static const struct key csv_keys[] = {
+    {"csv", KEY_STRING, .required = true, .help = "a file with a route in each row"}};
+
+static void load_table(struct loader *l, const config_setting_t *group, void *known)
+{
+    struct value v[1];
+
+    read_group(l, group, "table of routes", csv_keys, 1, v);
+    if (v[0].set)
+        load_csv(l, &v[0], &table, known);
+}
+
 static void load_route(struct loader *l, const config_setting_t *group, unsigned i, void *ctx)
 {
     struct value v[N_ROUTE_KEYS];
-    bool ok = read_group(l, group, "route", route_keys, N_ROUTE_KEYS, v);
     struct route_block r;
+    bool ok;
 
     (void)i;
+    if (config_setting_get_member(group, "csv") != NULL) {
+        load_table(l, group, ctx);
+        return;
+    }
+    ok = read_group(l, group, "route", route_keys, N_ROUTE_KEYS, v);
     if (take_route(l, v, setting_loc(l, group), ok, &r) && check_room(l, v, r.count))
         add_routes(l, ctx, &r);
 }

@@ -155,6 +155,25 @@ static void load_range(struct loader *l, const config_setting_t *group)
         add_range(l, v, setting_loc(l, group));
 }
 
+static bool take_row(struct loader *l, const struct value *v, unsigned file, void *ctx)
+{
+    struct cfg_subscriber s = subscriber_of(v);
+
+    (void)ctx;
+    s.line = l->at.line;
+    s.file = (uint16_t)file;
+    s.name = s.name != NULL ? keep_string(l, s.name) : NULL;
+    if (add_subscriber(l, &s))
+        return true;
+    diag_error(l->d, l->at, "expected at most %d subscribers in all", CFG_MAX_SUBSCRIBERS);
+    return false;
+}
+
+static const struct csv_kind table = {.keys = subscriber_keys,
+                                      .n_keys = N_SUBSCRIBER_KEYS,
+                                      .header = "port,svlan,cvlan,ipv4",
+                                      .take = take_row};
+
 static void load_entry(struct loader *l, const config_setting_t *group, unsigned i, void *ctx)
 {
     struct value v[1];
@@ -167,7 +186,7 @@ static void load_entry(struct loader *l, const config_setting_t *group, unsigned
     }
     read_group(l, group, "table of subscribers", csv_keys, 1, v);
     if (v[0].set)
-        load_csv(l, beside(l, v[0].v.loc.file, v[0].v.s), v[0].v.loc, v[0].v.s);
+        load_csv(l, &v[0], &table, NULL);
 }
 
 static struct loc place_in_files(const struct subscriber_check *k, const struct cfg_subscriber *s)

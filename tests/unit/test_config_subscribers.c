@@ -184,9 +184,36 @@ static void routes(void)
     config_free(m);
 }
 
+static void routes_csv(void)
+{
+    struct cfg_model *m;
+
+    bed_put_text("t.csv", "port, prefix ,via,mac,gre,mpls,count\r\n"
+                          "a,10.0.0.0/24,192.0.2.2,,,,3\r\n"
+                          "# a comment\r\n\r\n"
+                          "a,\"11.0.0.0/8\",,02:00:00:00:00:01,203.0.113.1,16,\r\n"
+                          "a,12.0.0.0/8,192.0.2.2,,,,\r\n");
+    m = bed_load(PORTS TASKS LAYOUT
+                 "routes = ( { prefix = \"0.0.0.0/0\"; port = \"a\"; via = \"192.0.2.2\"; },\n"
+                 "{ csv = \"t.csv\"; } );\n");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    CU_ASSERT_EQUAL_FATAL(m->n_routes, 6);
+    CU_ASSERT_EQUAL(m->n_nexthops, 2);
+    CU_ASSERT(m->routes[1].prefix == 0x0a000000 && m->routes[1].len == 24);
+    CU_ASSERT(m->routes[3].prefix == 0x0a000200 && m->routes[3].nexthop == 0);
+    CU_ASSERT(m->routes[4].prefix == 0x0b000000 && m->routes[4].nexthop == 1);
+    CU_ASSERT(m->routes[5].prefix == 0x0c000000 && m->routes[5].nexthop == 0);
+    CU_ASSERT(m->nexthops[1].has_gre && m->nexthops[1].gre == 0xcb007101);
+    CU_ASSERT(m->nexthops[1].has_mpls && m->nexthops[1].mpls == 16);
+    CU_ASSERT_EQUAL(m->routes[4].loc.line, 5);
+    CU_ASSERT_NOT_EQUAL(strstr(m->routes[4].loc.file, "/t.csv"), NULL);
+    config_free(m);
+}
+
 static const struct test tests[] = {
     {"ranges", ranges},     {"csv", csv},       {"names", names},
-    {"csv many", csv_many}, {"routes", routes}, {NULL, NULL},
+    {"csv many", csv_many}, {"routes", routes}, {"routes in a table", routes_csv},
+    {NULL, NULL},
 };
 
 const struct test_program test_program = {"config subscribers", tests, bed_open, bed_close};
