@@ -113,6 +113,14 @@ static uint64_t quantum(const struct wheel *w, const struct pace *pace, uint64_t
     return RTE_MIN(cycles, pace->depth);
 }
 
+/* Have credit for a class: what the wallet holds for a higher one, or else, of the purse. */
+static bool obtain(struct wallet *wallet, bool holds, const struct shards *all,
+                   const struct purse_ask *ask, uint64_t *again)
+{
+    return holds ? wallet_pass(wallet, &all->peers, ask, again)
+                 : wallet_borrow(wallet, &all->peers, ask, again);
+}
+
 /* --- rounds --- */
 
 /* The round of a class of a subport that lies across shards, or is the only one. */
@@ -232,7 +240,7 @@ bool shard_line_allows(struct wheel *w)
                              .now = w->now};
     ask.depth = RTE_MAX(w->line_pace.depth, ask.cycles);
     x->line_class = class;
-    if (!(holds ? wallet_pass : wallet_borrow)(&x->line, &x->all->peers, &ask, &x->line_again)) {
+    if (!obtain(&x->line, holds, x->all, &ask, &x->line_again)) {
         say_rounds(w);
         return false;
     }
@@ -353,7 +361,7 @@ static bool allows(struct wheel *w, uint32_t subport, unsigned which, unsigned c
     bool own = which == WHEEL_SELF;
     struct wallet *wallet = own ? &x->subport[subport].own : &x->subport[subport].cap[which];
     const struct pace *pace = own ? &s->pace : &s->cap_pace[which];
-    uint64_t cost = bucket_cost(pace, bytes), ready;
+    uint64_t cost = bucket_cost(pace, bytes), ready = w->now;
 
     if (wallet->purse == NULL) {
         ready = bucket_ready(own ? &s->bucket : &s->cap[which], pace, cost);
@@ -373,7 +381,7 @@ static bool allows(struct wheel *w, uint32_t subport, unsigned which, unsigned c
                                 .depth = pace->depth,
                                 .now = w->now};
 
-        if ((holds ? wallet_pass : wallet_borrow)(wallet, &x->all->peers, &ask, &ready)) {
+        if (obtain(wallet, holds, x->all, &ask, &ready)) {
             purse_note_round(shards_purse(x->all, subport, WHEEL_SELF), class, ask.round);
             x->holds[subport / 64] |= UINT64_C(1) << subport % 64;
             return true;
