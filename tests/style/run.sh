@@ -54,6 +54,8 @@ rule "tasks do not include each other" "$(grep -rnE '#include "tasks/' src/tasks
       split($3, word, "\""); if (word[2] != own && word[2] != "tasks/fused/fused.h" && (folder == "tasks/" || index(word[2], folder) != 1)) print }')"
 rule "a folder of src has at most 30 sources" "$(find src -name '*.[ch]' -printf '%h\n' | sort | uniq -c | awk '$1 > 30')"
 rule "a source has at most 500 lines" "$(find src -name '*.[ch]' -exec wc -l {} + | awk '$2 != "total" && $1 > 500')"
+rule "no test stands behind the end of its table" "$(awk '/^static const struct test tests/ { in_table = 1; end = 0 }
+    in_table && end && !/^};/ { print FILENAME ":" FNR ":" $0 } in_table && /NULL, NULL/ { end = 1 } /^};/ { in_table = 0 }' $(grep -l 'struct test tests' $code))"
 rule "no shell is built from a string" "$(grep -nE '\b(system|popen|execl[pe]?)\(' $code
     grep -nE 'shell ?= ?True|os\.(system|popen)|getoutput\(|create_subprocess_shell' $scripts | grep -v style/run.sh)"
 rule "the folders of Python modules are named once, in tests/meson.build" "$(grep -nE '\bsys\.path\b' $scripts | grep -v style/run.sh)"

@@ -271,9 +271,9 @@ static const struct test tests[] = {
     {"the default route", test_default_route},
     {"routes go", test_remove_routes},
     {"the gateway's own addresses", test_local},
-    {NULL, NULL},
     {"martians", test_martians},
     {"far ends", test_far_ends},
+    {NULL, NULL},
 };
 
 const struct test_program test_program = {"route table", tests, harness_open, harness_close};
