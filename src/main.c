@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/output.h"
+#include "base/topology.h"
 #include "capture/capture.h"
 #include "config/model.h"
 #include "plan/plan.h"
@@ -278,6 +279,25 @@ static int explain_only(const struct engine *e, struct tables *tables, const cha
     return sent < 0 ? EXIT_USAGE : sent ? EXIT_OK : EXIT_NOT_SENT;
 }
 
+/* Sockets, cores and siblings of a layout are those of the machine that it was written for: another
+ * may number its CPUs in another way, as guests of QEMU do, where siblings are neighbours. */
+static void warn_of_places(const struct plan *p)
+{
+    static struct topology is;
+    unsigned i = topo_read(&is, SYSFS_CPUS) == 0 ? plan_moved_core(p, &is) : p->n_cores;
+    const struct topo_cpu *said, *real;
+
+    if (i == p->n_cores)
+        return;
+    said = topo_cpu(&p->cfg->topology, p->cores[i].cpu);
+    real = topo_cpu(&is, p->cores[i].cpu);
+    log_warning("%s: CPU %u is thread %u of core %u of socket %u in the topology that the layout "
+                "is for, and thread %u of core %u of socket %u here: start with --topology live, "
+                "or say what this machine has",
+                p->cfg->path, said->id, said->thread, said->core, said->socket, real->thread,
+                real->core, real->socket);
+}
+
 static int run_plan(const struct plan *p, struct server *server, const struct options *o)
 {
     static struct engine engine;
@@ -290,6 +310,7 @@ static int run_plan(const struct plan *p, struct server *server, const struct op
         log_error("%s: %s", p->cfg->path, err);
         return EXIT_START;
     }
+    warn_of_places(p);
     if (eal_start(p, o->verbose) != 0)
         return EXIT_START;
     if (engine_open(&engine, p) == 0 && (tables = make_tables(&engine)) != NULL &&

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #define TOPO_MAX_CPUS 1024
+#define SYSFS_CPUS    "/sys/devices/system/cpu"
 
 struct topo_cpu {
     uint16_t id;     /* logical CPU */

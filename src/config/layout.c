@@ -6,7 +6,6 @@
 
 #include "config/keys.h"
 
-#define SYSFS_CPUS "/sys/devices/system/cpu"
 #define LIST_ERROR 256
 /* Stands for a machine that is not known, so that the layout can be checked: most layouts fit. */
 #define LARGE_MACHINE "1x64x2"

@@ -136,10 +136,44 @@ static int open_device(struct port *port)
     return 0;
 }
 
+/* Frames of subscribers have two tags before their addresses, which RSS of IP alone may not see. */
+static bool has_subscribers(const struct port *port, const struct cfg_model *m)
+{
+    for (uint32_t i = 0; i < m->n_subscribers; i++)
+        if (&m->ports[m->subscribers[i].port] == port->cfg)
+            return true;
+    return false;
+}
+
+/* Set up RSS of all fields that the device has of those that tell subscribers apart, and say what
+ * it lacks. */
+static void choose_rss(const struct port *port, const struct cfg_model *m,
+                       const struct rte_eth_dev_info *info, uint16_t n_rx,
+                       struct rte_eth_conf *conf)
+{
+    const uint64_t tags = RTE_ETH_RSS_S_VLAN | RTE_ETH_RSS_C_VLAN;
+    const struct cfg_port *cfg = port->cfg;
+    uint64_t fields = info->flow_type_rss_offloads & (RTE_ETH_RSS_IP | tags);
+
+    conf->rx_adv_conf.rss_conf.rss_hf = fields;
+    if (fields != 0)
+        conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+    if (fields == 0)
+        log_warning("%s:%u: port %s has no RSS: how it spreads packets over its %u queues is the "
+                    "device's own way",
+                    cfg->loc.file, cfg->loc.line, cfg->name, n_rx);
+    else if ((fields & tags) == 0 && has_subscribers(port, m))
+        log_warning("%s:%u: port %s: the device's RSS knows no VLAN tags: frames with two of them "
+                    "may all come to one of its %u queues; if they do, read it on one core and "
+                    "spread with a task of type lb",
+                    cfg->loc.file, cfg->loc.line, cfg->name, n_rx);
+}
+
 /* Check the number of queues against the device's; an error names the remedy. RSS is set up only
  * where a packet has a choice of queues. */
-static int fit_queues(const struct port *port, const struct rte_eth_dev_info *info, uint16_t n_rx,
-                      uint16_t n_tx, struct rte_eth_conf *conf)
+static int fit_queues(const struct port *port, const struct cfg_model *m,
+                      const struct rte_eth_dev_info *info, uint16_t n_rx, uint16_t n_tx,
+                      struct rte_eth_conf *conf)
 {
     const struct cfg_port *cfg = port->cfg;
 
@@ -157,17 +191,8 @@ static int fit_queues(const struct port *port, const struct rte_eth_dev_info *in
                   cfg->loc.file, cfg->loc.line, cfg->name, n_tx, info->max_tx_queues);
         return -ENOTSUP;
     }
-    if (n_rx > 1) {
-        conf->rx_adv_conf.rss_conf.rss_hf =
-            info->flow_type_rss_offloads &
-            (RTE_ETH_RSS_IP | RTE_ETH_RSS_S_VLAN | RTE_ETH_RSS_C_VLAN);
-        if (conf->rx_adv_conf.rss_conf.rss_hf != 0)
-            conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-        else
-            log_warning("port %s has no RSS: how it spreads packets over its %u queues is the "
-                        "device's own way",
-                        cfg->name, n_rx);
-    }
+    if (n_rx > 1)
+        choose_rss(port, m, info, n_rx, conf);
     return 0;
 }
 
@@ -231,7 +256,7 @@ static int configure(struct port *port, const struct plan *p, unsigned i, struct
         pair_queues(p->rx_queues[i], &n_rx, &n_tx);
     rc = rte_eth_dev_info_get(port->dpdk_id, &info);
     if (rc == 0)
-        rc = fit_queues(port, &info, n_rx, n_tx, &conf);
+        rc = fit_queues(port, p->cfg, &info, n_rx, n_tx, &conf);
     if (rc != 0)
         return rc;
     conf.rxmode.mtu = device_mtu(cfg, &info);

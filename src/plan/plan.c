@@ -292,3 +292,18 @@ int plan_check_machine(const struct plan *p, char *err, size_t len)
     }
     return 0;
 }
+
+unsigned plan_moved_core(const struct plan *p, const struct topology *is)
+{
+    for (unsigned i = 0; i < p->n_cores; i++) {
+        const struct plan_core *c = &p->cores[i];
+        const struct topo_cpu *said = topo_cpu(&p->cfg->topology, c->cpu),
+                              *real = topo_cpu(is, c->cpu);
+
+        if (c->run_on == c->cpu && said != NULL && real != NULL &&
+            (said->socket != real->socket || said->core != real->core ||
+             said->thread != real->thread))
+            return i;
+    }
+    return p->n_cores;
+}

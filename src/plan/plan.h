@@ -147,6 +147,13 @@ void plan_free(struct plan *p);
  */
 int plan_check_machine(const struct plan *p, char *err, size_t len);
 
+/**
+ * The first core whose CPU is elsewhere on a machine, in its socket, physical core or thread, than
+ * on the one that the layout is for; n_cores: none is. is: the machine, as topo_read() reads it. A
+ * core that runs on another CPU than the layout names (share_cpus) is nowhere in particular.
+ */
+unsigned plan_moved_core(const struct plan *p, const struct topology *is);
+
 /** Bytes to reserve for DPDK: the plan's memory, DPDK's own (tables of the memory allocator,
  * devices), and what fragmentation wastes. */
 uint64_t plan_dpdk_memory(const struct plan *p);

@@ -112,6 +112,30 @@ static void missing_cpu(void)
     finish(p);
 }
 
+/* CPU 1 is a core of its own on the machine of the layout; on another it is a sibling of CPU 0. */
+static void cpus_in_other_places(void)
+{
+    static struct topology same, other;
+    struct plan *p;
+    unsigned a;
+
+    start();
+    a = task("a", &gen);
+    to_port(a, port("p", "net_null0"));
+    place(0, 2, a, a);
+    p = make();
+    same = other = m->topology;
+    other.cpu[1] = (struct topo_cpu){.id = 1, .socket = 0, .core = 0, .thread = 1};
+    CU_ASSERT_EQUAL(plan_moved_core(p, &same), p->n_cores);
+    CU_ASSERT_EQUAL(plan_moved_core(p, &other), 1);
+    p->cores[1].run_on = 5; /* shared: nobody expects a place */
+    CU_ASSERT_EQUAL(plan_moved_core(p, &other), p->n_cores);
+    other.n_cpus = 1; /* what is not there is plan_check_machine()'s */
+    p->cores[1].run_on = 1;
+    CU_ASSERT_EQUAL(plan_moved_core(p, &other), p->n_cores);
+    finish(p);
+}
+
 static void shared_cpus(void)
 {
     struct plan *p;
@@ -450,6 +474,7 @@ static const struct test tests[] = {
     {"cores in layout order", cores_in_layout_order},
     {"too many cores", too_many_cores},
     {"missing cpu", missing_cpu},
+    {"CPUs in other places", cpus_in_other_places},
     {"shared cpus", shared_cpus},
     {"moved cpus", moved_cpus},
     {"call on one core", call_on_one_core},

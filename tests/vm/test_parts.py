@@ -84,7 +84,10 @@ class SpecTest(Folder):
         self.assertEqual(qemu.parse_port("vhost:/a/b.sock"), Port("vhost", "/a/b.sock", False))
         self.assertEqual(qemu.parse_port("vhost:/a/b.sock,server"), Port("vhost", "/a/b.sock", True))
         self.assertEqual(qemu.parse_port("tap:t0"), Port("tap", "t0"))
-        for text in ("", "vhost", "vhost:", "tap:t0,server", "pci:0", "vhost:/a,both", "vhost:/" + 107 * "a"):
+        self.assertEqual(qemu.parse_port("tap:t0,nic=virtio,queues=4"), Port("tap", "t0", queues=4))
+        self.assertEqual(qemu.parse_port("dgram:/a,nic=e1000e,node=1"), Port("dgram", "/a", nic="e1000e", node=1))
+        for text in ("", "vhost", "vhost:", "tap:t0,server", "pci:0", "vhost:/a,both", "vhost:/" + 107 * "a", "vhost:/a,nic=e1000e", "tap:t0,nic=ne2000",
+                     "dgram:/a,queues=2", "tap:t0,nic=e1000e,queues=2", "tap:t0,queues=9", "tap:t0,node=8", "tap:t0,speed=1", "dgram:/" + 103 * "a"):
             self.assertRaises(SpecError, qemu.parse_port, text)
 
     def test_what_cannot_be(self):
@@ -93,6 +96,7 @@ class SpecTest(Folder):
             ("no such configuration", Spec(config + "x")),
             ("same socket", Spec(config, two)),
             ("16 ports", Spec(config, [Port("tap", f"t{i}") for i in range(16)])),
+            ("port at node 1, and a guest of 1x2x1 has 1", Spec(config, [Port("tap", "t0", node=1)])),
             ("1 CPUs to pin to, and 2 vCPUs", Spec(config, cpus=[0])),
         ):
             with self.assertRaisesRegex(SpecError, words):
@@ -119,6 +123,22 @@ class SpecTest(Folder):
         ):  # fmt: skip
             self.assertIn(part, text)
         self.assertEqual(qemu.pci_address(2), "0000:00:12.0")
+
+    def test_command_with_other_nics(self):
+        """Ports at NUMA nodes are behind bridges, in the order in which the firmware numbers their buses; the IOMMU comes before all devices."""
+        prepared = image.Image("vmlinuz", "base", "6.1", False)
+        ports = [Port("dgram", "/s", nic="e1000e", node=1), Port("tap", "t0", queues=4), Port("dgram", "/t", nic="vmxnet3", node=1), Port("dgram", "/u", nic="e1000e", node=0)]
+        spec = Spec("a.cfg", ports, Topology(2, 2, 1), driver="vfio-pci", inventory=True)
+        words = qemu.command(spec, Sizes(1024, 2, 100), prepared, "initrd", "tcg", {"out": "/o"}, "con", "qmp")
+        text = " ".join(words)
+        for part in ("local.type=unix,local.path=/s,remote.type=unix,remote.path=/s.peer", "e1000e,netdev=n0,mac=52:54:00:00:00:01,bus=slot0", "queues=4", "mq=on",
+                     "vmxnet3,netdev=n2", "pxb-pcie,id=node1,bus=pcie.0,bus_nr=48,numa_node=1", "intel_iommu=on"):  # fmt: skip
+            self.assertIn(part, text)
+        self.assertLess(words.index("intel-iommu"), min(i for i, w in enumerate(words) if "netdev=" in w))
+        self.assertEqual([qemu.pci_address(i, ports) for i in range(4)], ["0000:31:00.0", "0000:00:11.0", "0000:32:00.0", "0000:19:00.0"])
+        script = qemu.guest_script(spec, Sizes(1024, 2, 100))
+        self.assertIn("driver=vfio-pci\ninventory=yes\n", script)
+        self.assertIn("ports='0000:31:00.0 0000:00:11.0 0000:32:00.0 0000:19:00.0'", script)
 
     def test_script_is_quoted(self):
         script = qemu.guest_script(Spec("/x/a b.cfg", arguments=("--set", "a.b='c'"), seconds=1.5), Sizes(512, 2, 7))

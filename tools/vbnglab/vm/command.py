@@ -35,8 +35,12 @@ def configure(p):
     r = sub.add_parser("run", parents=[common], help="boot a guest and run a configuration in it",
                        epilog="What comes after -- are more options of the guest's vbng: -- --subscribers /out/subscribers.csv")
     r.add_argument("config", metavar="CONFIG", help="configuration for the guest, which also gets its folder and pkt_templates beside that")
-    r.add_argument("--port", action="append", default=[], metavar="vhost:PATH[,server] | tap:NAME",
-                   help="add a virtio-net port: the first is at 0000:00:10.0 in the guest, the next at 0000:00:11.0 ...; server: QEMU makes the socket")  # fmt: skip
+    r.add_argument("--port", action="append", default=[], metavar="vhost:PATH[,server] | tap:NAME | dgram:PATH",
+                   help="add a port: the first is at 0000:00:10.0 in the guest, the next at 0000:00:11.0 ...; server: QEMU makes the socket. It is virtio-net "
+                        f"with a queue, unless ,nic=MODEL ({', '.join(qemu.NICS)}) or ,queues=N follows; ,node=N puts it at a NUMA node (doc/vm.md)")
+    r.add_argument("--driver", choices=qemu.DRIVERS, default=qemu.DRIVERS[0],
+                   help="of the guest's kernel for the ports; vfio-pci brings an emulated IOMMU (default: %(default)s)")
+    r.add_argument("--inventory", action="store_true", help="copy what the guest's kernel says of its machine to DIR/machine, for vbng-lab doctor --root")
     r.add_argument("--duration", type=between(0.001, 86400), metavar="S", help="seconds that vbng runs (default: until Ctrl-C)")
     r.add_argument("--topology", metavar="SxCxT", help="sockets x cores x threads of the guest (default: that of --pin, else 1x2x1)")
     r.add_argument("--pin", metavar="CPUS", help="CPUs of the host for the vCPUs, for example 2-5,12")
@@ -95,7 +99,7 @@ def _run(args):
     spec = qemu.Spec(
         config=args.config, ports=[qemu.parse_port(p) for p in args.port], topology=shape, cpus=cpus,
         memory_mib=args.memory, hugepage_mib=HUGEPAGES.get(args.hugepage), backing=args.backing,
-        arguments=tuple(args.more), seconds=args.duration)  # fmt: skip
+        arguments=tuple(args.more), seconds=args.duration, driver=args.driver, inventory=args.inventory)  # fmt: skip
     told = []
     for sig in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sig, lambda *_: told.append(1))

@@ -25,8 +25,8 @@ from ..lab import owned, places
 from ..lab.failure import Failure
 
 KERNEL_PACKAGE = "linux-image-amd64"
-MODULES = ("virtio_pci", "9pnet_virtio", "9p", "uio_pci_generic")
-DRIVERS = ("bus_pci", "bus_vdev", "mempool_ring", "net_virtio", "net_ring", "net_null", "net_pcap", "net_tap",
+MODULES = ("virtio_pci", "9pnet_virtio", "9p", "uio_pci_generic", "vfio_iommu_type1", "vfio_pci")
+DRIVERS = ("bus_pci", "bus_vdev", "mempool_ring", "net_virtio", "net_e1000", "net_vmxnet3", "net_ring", "net_null", "net_pcap", "net_tap",
            "net_af_packet", "net_memif")  # fmt: skip
 BUSYBOX = "/bin/busybox"
 DAY = 86400  # s
@@ -222,6 +222,8 @@ def _fetch_kernel(cache):
                 f.write(_module(paths[name]))
         with open(f"{keep}/modules/order", "w", encoding="ascii") as f:
             f.write("".join(f"{name}.ko\n" for name in order))
+        with open(f"{keep}/wanted", "w", encoding="ascii") as f:
+            f.write(" ".join(MODULES))
         target = os.path.join(cache, f"linux-{release}")
         shutil.rmtree(target, ignore_errors=True)
         os.rename(keep, target)
@@ -229,11 +231,21 @@ def _fetch_kernel(cache):
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _kernels(cache):
+    """Folders of the kernels in the cache that have all modules."""
+    found = []
+    for path in glob.glob(f"{cache}/linux-*/wanted"):
+        with open(path, encoding="ascii") as f:
+            if f.read().split() == list(MODULES):
+                found.append(os.path.dirname(path))
+    return found
+
+
 def _kernel(cache, update):
     """(folder, release) of the newest kernel in the cache."""
-    if update or not glob.glob(f"{cache}/linux-*/modules/order"):
+    if update or not _kernels(cache):
         _fetch_kernel(cache)
-    folder = max(glob.glob(f"{cache}/linux-*"), key=os.path.getmtime)
+    folder = max(_kernels(cache), key=os.path.getmtime)
     return folder, os.path.basename(folder).removeprefix("linux-")
 
 

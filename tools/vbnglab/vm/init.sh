@@ -1,7 +1,7 @@
 #!/bin/busybox sh
 # SPDX-License-Identifier: BSD-3-Clause
 # First process of the guest that vbng-lab vm boots: devices, huge pages, ports, then vbng. Its results go to
-# /out, a folder of the host. /run.sh sets: hugepage_kib, hugepages, ports (PCI addresses), vbng().
+# /out, a folder of the host. /run.sh sets: driver (of the ports), inventory, hugepage_kib, hugepages, ports (PCI addresses), vbng().
 /bin/busybox mkdir -p /proc /sys /dev /tmp /var/run /out /config/cfg /config/pkt_templates
 /bin/busybox --install -s /bin
 export PATH=/bin
@@ -38,11 +38,33 @@ echo "$hugepages" >"$pages"
 
 for port in $ports; do
     device=/sys/bus/pci/devices/$port
-    echo uio_pci_generic >"$device/driver_override"
+    echo "$driver" >"$device/driver_override"
     [ -e "$device/driver" ] && echo "$port" >"$device/driver/unbind"
     echo "$port" >/sys/bus/pci/drivers_probe
-    [ "$(basename "$(readlink "$device/driver")")" = uio_pci_generic ] || say "port $port is not bound"
+    [ "$(basename "$(readlink "$device/driver")")" = "$driver" ] || say "port $port is not bound"
 done
+
+# keep FILE ...: copy files of /proc and /sys to /out/machine, by the names that their links have
+keep() {
+    for file in "$@"; do
+        [ -f "$file" ] || continue
+        mkdir -p "/out/machine/$(dirname "$file")"
+        cat "$file" >"/out/machine/$file" 2>/dev/null
+    done
+}
+if [ -n "$inventory" ]; then
+    keep /proc/cpuinfo /proc/cmdline /proc/mounts /proc/stat /proc/swaps /proc/self/status /proc/self/limits /proc/irq/*/*affinity_list \
+        /sys/devices/system/cpu/online /sys/devices/system/cpu/isolated /sys/devices/system/cpu/cpu*/topology/* \
+        /sys/devices/system/node/node*/cpulist /sys/devices/system/node/node*/hugepages/*/*_hugepages /sys/kernel/mm/hugepages/*/*_hugepages \
+        /sys/kernel/mm/transparent_hugepage/enabled /sys/module/vfio/parameters/enable_unsafe_noiommu_mode
+    for port in $ports; do
+        keep /sys/bus/pci/devices/$port/numa_node /sys/bus/pci/devices/$port/current_link_*
+        ln -s "$driver" /out/machine/sys/bus/pci/devices/$port/driver
+    done
+    for group in /sys/kernel/iommu_groups/*; do
+        [ -d "$group" ] && mkdir -p "/out/machine/$group"
+    done
+fi
 
 cd /out || end "no folder for results"
 say "vbng starts after $(cut -d' ' -f1 /proc/uptime) s, $(nproc) vCPUs, $hugepages huge pages, ports: $ports"

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""vbng on NICs that QEMU emulates: each forwards both ways, every frame is right and counted, and what a NIC cannot do is said."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.common import need
+from tests.common.limits import limit
+from tests.common.verdict import nothing
+from vbnglab.vm import image, qemu
+from vbnglab.vm.guest import Vm
+from vbnglab.vm.topology import Topology
+
+need.module("scapy", "python3-scapy")
+
+from tests.nic import wire  # noqa: E402
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+GATEWAY, TWO, THREE, NODES = (os.path.join(HERE, name) for name in ("gateway.cfg", "two.cfg", "three.cfg", "nodes.cfg"))
+VBNG = os.environ.get("VBNG_GUEST")  # for the guest's CPU; None: this tree's, built for any
+FOUR = Topology(1, 4, 1)
+ROUNDS = 2  # frames of each subscriber each way
+pytestmark = pytest.mark.limit(400)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def image_of_the_guest():
+    """The image is there; skips where no guest can run."""
+    need.program(qemu.QEMU, "qemu-system-x86")
+    if not os.path.exists(image.BUSYBOX):
+        need.skip("busybox is not installed (Debian package busybox-static)")
+    try:
+        image.prepare(VBNG or image.portable_vbng())
+    except image.KernelError as e:
+        need.skip(str(e))
+
+
+def need_model(nic):
+    """Skips where this QEMU does not have a NIC: igb is there from QEMU 8 on."""
+    there = subprocess.run([qemu.QEMU, "-device", "help"], capture_output=True, text=True).stdout
+    if f'name "{qemu.NICS[nic]}"' not in there:
+        version = subprocess.run([qemu.QEMU, "--version"], capture_output=True, text=True).stdout.splitlines()[0]
+        need.skip(f"no {nic} in {version}")
+
+
+class Guest:
+    """A guest with two ports and their far ends; its results after the block."""
+
+    def __init__(self, folder, ends, options, config=GATEWAY, topology=FOUR, **more):
+        self.folder, self.ends = str(folder / "out"), ends
+        self.ports = [qemu.parse_port(end.option + options[i] if isinstance(options, list) else end.option + options) for i, end in enumerate(ends)]
+        self.spec = qemu.Spec(config, self.ports, topology, **more)
+        self.result = self.wrong = None
+
+    def forward(self, told=()):
+        """Frames of all subscribers both ways; the frames that each port must have sent and received, and the ledger."""
+        self.wrong, access, core = [], *self.ends
+        count = ROUNDS * wire.SUBSCRIBERS
+        with Vm(self.spec, folder=self.folder, vbng=VBNG) as vm:
+            if not vm.ready():
+                self.result = vm.stop()
+                pytest.fail(self.result.error)
+            for name, sender, receiver, make, read in (("up", access, core, wire.up, wire.subscriber_upstream),
+                                                       ("down", core, access, wire.down, wire.subscriber_downstream)):
+                frames = [make(n) for _ in range(ROUNDS) for n in range(wire.SUBSCRIBERS)]
+                found, strange = wire.exchange(sender, receiver, frames, read)
+                if found != {n: ROUNDS for n in range(wire.SUBSCRIBERS)}:
+                    self.wrong.append(f"{name}: {sum(found.values())} of {count} frames came out, of {len(found)} subscribers")
+                self.wrong += [f"{name}: {s}" for s in strange[:3]]
+            self.result = vm.stop()
+        if not self.result.ok:
+            self.wrong.append(self.result.error)
+            nothing(self.wrong)
+        report = self.result.report
+        if not report["ledger"]["balances"]:
+            self.wrong.append(f"the ledger does not balance: {report['ledger']}")
+        for p in report["ports"]:
+            if (p["rx_packets"], p["tx_packets"], p["rx_missed"], p["rx_errors"], p["tx_errors"]) != (count, count, 0, 0, 0):
+                self.wrong.append(f"port {p['name']}: {p}")
+        self.wrong += [f"vbng did not say {words!r}:\n{self.result.log}" for words in told if not re.search(words, self.result.log)]
+        nothing(self.wrong)
+        return report
+
+    def bursts(self):
+        """How many rounds of each core moved packets."""
+        return [c["rounds"] - c["empty_rounds"] for c in self.result.report["cores"]]
+
+    def refused(self, *words):
+        """vbng does not start, and says why."""
+        with Vm(self.spec, folder=self.folder, vbng=VBNG) as vm:
+            result = vm.finish()
+        nothing([f"lacks {w!r}: {result.error}" for w in words if not re.search(w, result.error)] + (["it started"] if result.ok else []))
+
+
+@pytest.fixture
+def ends(folder):
+    """Far ends of two ports."""
+    made = [wire.Datagrams(folder / name) for name in ("cpe", "core")]
+    yield made
+    for end in made:
+        end.close()
+
+
+@pytest.mark.parametrize("nic", list(qemu.NICS))
+def test_one_queue(folder, ends, nic):
+    need_model(nic)
+    Guest(folder, ends, f",nic={nic}").forward()
+
+
+@pytest.mark.parametrize("nic", ["e1000e", "vmxnet3"])
+def test_vfio_with_an_iommu(folder, ends, nic):
+    """IOVAs that are no physical addresses: nothing passes that the IOMMU does not know."""
+    Guest(folder, ends, f",nic={nic}", driver="vfio-pci").forward()
+
+
+def test_queues_that_a_nic_lacks(folder, ends):
+    """Its driver gives an e1000e two of each: said with file and line, and what does instead."""
+    Guest(folder, ends, ",nic=e1000e", config=THREE).refused(r"ports\.inc:4: port cpe: 3 cores send to it, but the device has 2 transmit queue\(s\); "
+                                                             "send by one task of type forward")
+
+
+@pytest.mark.parametrize("nic, told", [("e1000e", r"port cpe has no RSS"), ("vmxnet3", r"port cpe: the device's RSS knows no VLAN tags")])
+def test_two_queues(folder, ends, nic, told):
+    """One has no RSS, the other RSS of IP only, which vbng says of the port whose frames have tags. How frames are spread is the device's affair (both give
+    all to one queue, as emulated here), but none is lost."""
+    guest = Guest(folder, ends, f",nic={nic}", config=TWO)
+    guest.forward([rf"ports\.inc:4: {told}"])
+    print(f"{nic}: bursts of the cores {guest.bursts()}")
+
+
+@pytest.fixture
+def taps():
+    """Far ends of two ports with two queues each."""
+    need.root("a tap interface")
+    made = []
+    try:
+        for name in ("a", "b"):
+            made.append(wire.Tap(f"vbn{os.getpid()}{name}", 2))
+        yield made
+    finally:
+        for end in made:
+            end.close()
+
+
+def test_two_queues_of_virtio(folder, taps):
+    """How frames are spread is the host's affair, which vbng says."""
+    guest = Guest(folder, taps, ",nic=virtio", config=TWO)
+    guest.forward([r"ports\.inc:4: port cpe has no RSS"])
+    print(f"virtio: bursts of the cores {guest.bursts()}")
+
+
+def test_two_numa_nodes_and_sibling_threads(folder, ends, vbng, run):
+    """A NIC at each node with a pool there, each read by a core of its node, the slow path on a sibling thread: vbng finds the CPUs of those places, though
+    QEMU numbers siblings one after the other. What the guest's kernel says of its machine is what vbng-lab doctor finds fault with, or not."""
+    guest = Guest(folder, ends, [",nic=e1000e,node=0", ",nic=vmxnet3,node=1"], NODES, Topology(2, 2, 2), inventory=True)
+    report = guest.forward()
+    machine = os.path.join(guest.folder, "machine")
+
+    def says(path):
+        with open(os.path.join(machine, path), encoding="ascii") as f:
+            return f.read().strip()
+
+    assert [c["cpu"] for c in report["cores"]] == [2, 4, 5]  # 1s0, 0s1, 0s1h
+    assert [says(f"sys/devices/system/node/node{n}/cpulist") for n in (0, 1)] == ["0-3", "4-7"]
+    assert says("sys/devices/system/cpu/cpu5/topology/thread_siblings_list") == "4-5"
+    needs = folder / "needs.json"
+    needs.write_text(run(sys.executable, os.path.join(TOP, "tools", "vbng-lab"), "describe", "json", "--vbng", vbng, NODES).stdout)
+    doctor = run(sys.executable, os.path.join(TOP, "tools", "vbng-lab"), "doctor", "--json", "--root", machine, needs)
+    found = {(f["check"], f["level"]): f["found"] for f in json.loads(doctor.stdout)["findings"]}
+    assert re.search(r"pages of 2 MiB free on node 0, \d+ of \d+ pages of 2 MiB free on node 1", found["hugepages", "ok"])
+    assert "(0000:31:00.0) is on node 1, used by cores of node 0-1" in found["numa", "bad"]  # upstream sends to it from the other node
