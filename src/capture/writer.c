@@ -162,16 +162,21 @@ static void stop_rings(const struct capture *c)
 }
 
 /* Write the records that the cores have made until now. A core that stands in the middle of a burst
- * is awaited, for a second at most. */
+ * is awaited, for a second at most, which begins when all others' records are written: that may
+ * take longer. */
 static void drain_rest(struct capture *c)
 {
-    uint64_t now = rte_rdtsc(), deadline = now + c->tsc_hz, horizon;
+    uint64_t now = rte_rdtsc(), deadline = 0, horizon;
 
     for (;;) {
         horizon = horizon_of_all(c);
         while (c->end == CAPTURE_RUNS && drain(c, horizon) > 0)
             ;
-        if (c->end != CAPTURE_RUNS || horizon >= now || rte_rdtsc() > deadline)
+        if (c->end != CAPTURE_RUNS || horizon >= now)
+            return;
+        if (deadline == 0)
+            deadline = rte_rdtsc() + c->tsc_hz;
+        else if (rte_rdtsc() > deadline)
             return;
         nanosleep(&nap, NULL);
     }
