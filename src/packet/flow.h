@@ -8,12 +8,12 @@
 
 #include "packet/ethernet.h"
 #include "packet/ipv4.h"
+#include "packet/ipv6.h"
 #include "packet/qinq.h"
 
 #define FLOW_MAX_TAGS 3
 #define FLOW_TPID_OLD 0x9100
 #define FLOW_FRAGMENT 0x3fff /* of the word at 6 of IPv4: more fragments, or an offset */
-#define IPV6_LEN      40
 
 #define ECN_MASK    3
 #define ECN_NOT_ECT 0

@@ -10,6 +10,7 @@
 #include "packet/gre.h"
 #include "packet/icmp.h"
 #include "packet/ipv4.h"
+#include "packet/ipv6.h"
 #include "packet/mpls.h"
 #include "packet/stamp.h"
 
@@ -39,6 +40,25 @@ static void header(const uint8_t *p, uint32_t len)
     ipv4_dscp(ip);
     if (icmp_may_answer(ip) && icmp_quote_len(ip) > len)
         fuzz_fail("more is quoted than there is");
+}
+
+static void header6(uint8_t *p, uint32_t len)
+{
+    struct ipv6_hdr *ip = (struct ipv6_hdr *)p;
+    struct ipv6_payload to;
+
+    if (ipv6_check(ip, len) != IPV6_OK)
+        return;
+    if (ipv6_len(ip) > len)
+        fuzz_fail("a header beyond %u bytes is taken for right", len);
+    if (ipv6_walk(ip, len, &to) == IPV6_WALK_OK && to.at > ipv6_len(ip))
+        fuzz_fail("a payload at %u of %u", to.at, len);
+    if ((ipv6_kind(ip->source) <= IPV6_UNIQUE_LOCAL) != ipv6_is_forwarded(ipv6_upper(ip->source)))
+        fuzz_fail("the two judgements of an address differ");
+    ipv6_merge_ecn(ip, p[7]);
+    ipv6_set_dscp(ip, p[6] >> 2);
+    if (ipv6_check(ip, len) != IPV6_OK || ipv6_dscp(ip) != p[6] >> 2)
+        fuzz_fail("the DSCP has damaged the header");
 }
 
 static void tunnel(const uint8_t *p, uint32_t len)
@@ -83,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (p == NULL)
         return -1;
     memcpy(p, data + 1, len);
-    switch (data[0] % 5) {
+    switch (data[0] % 6) {
     case 0:
         labels(p, len);
         break;
@@ -99,6 +119,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 4:
         probe(p, len);
+        break;
+    case 5:
+        header6(p, len);
         break;
     }
     free(p);
