@@ -4,10 +4,8 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-#include <time.h>
 
 #include <rte_malloc.h>
-#include <rte_rcu_qsbr.h>
 
 #include "tables/memory.h"
 
@@ -15,8 +13,6 @@
 #define SECOND_LEN (FIB_FIRST_BITS + FIB_LINE_BITS) /* the longest prefix of the second level */
 #define LEVELS     2u                               /* lines that a prefix may need */
 #define LEN_AT     24
-#define WAIT_NS    1000000000
-#define NAP_NS     20000
 
 static uint32_t n_lines(uint32_t n)
 {
@@ -33,13 +29,13 @@ uint64_t fib_bytes(uint32_t n)
 int fib_create(struct fib *f, uint32_t n, int socket)
 {
     memset(f, 0, sizeof(*f));
-    f->n_lines = n_lines(n);
+    f->lines.n = n_lines(n);
     f->routes.n_places = prefixes_places(n);
     f->first = table_zalloc(sizeof(*f->first) * (size_t)N_FIRST, socket);
-    f->line = table_zalloc(sizeof(*f->line) * (size_t)f->n_lines, socket);
-    f->next = table_zalloc(sizeof(*f->next) * (size_t)f->n_lines, socket);
+    f->line = table_zalloc(sizeof(*f->line) * (size_t)f->lines.n, socket);
+    f->lines.next = table_zalloc(sizeof(*f->lines.next) * (size_t)f->lines.n, socket);
     f->routes.place = table_zalloc(sizeof(*f->routes.place) * (size_t)f->routes.n_places, socket);
-    return f->first != NULL && f->line != NULL && f->next != NULL && f->routes.place != NULL
+    return f->first != NULL && f->line != NULL && f->lines.next != NULL && f->routes.place != NULL
                ? 0
                : -ENOMEM;
 }
@@ -48,78 +44,8 @@ void fib_free(struct fib *f)
 {
     rte_free(f->first);
     rte_free(f->line);
-    rte_free(f->next);
+    rte_free(f->lines.next);
     rte_free(f->routes.place);
-}
-
-/* --- lines --- */
-
-static void push(struct fib *f, struct fib_list *list, uint32_t line)
-{
-    f->next[line] = list->first;
-    if (list->n++ == 0)
-        list->last = line;
-    list->first = line;
-}
-
-/* Move all lines of a list to the front of another. */
-static void move(struct fib *f, struct fib_list *from, struct fib_list *to)
-{
-    if (from->n == 0)
-        return;
-    f->next[from->last] = to->first;
-    if (to->n == 0)
-        to->last = from->last;
-    to->first = from->first;
-    to->n += from->n;
-    from->n = 0;
-}
-
-/* Free the lines that no reader can be in: those that wait, when all readers have passed their
- * token; then those retired since then begin to wait. */
-static void reclaim(struct fib *f)
-{
-    for (unsigned i = 0; i < 2; i++) {
-        if (f->waiting.n > 0 && f->readers != NULL &&
-            rte_rcu_qsbr_check(f->readers, f->token, false) == 0)
-            return;
-        move(f, &f->waiting, &f->free);
-        move(f, &f->retired, &f->waiting);
-        if (f->readers != NULL)
-            f->token = rte_rcu_qsbr_start(f->readers);
-    }
-}
-
-static bool has_lines(const struct fib *f)
-{
-    return f->free.n + f->n_lines - f->n_touched >= LEVELS;
-}
-
-/* Make sure that there are as many lines as a prefix may need. */
-static int want_lines(struct fib *f)
-{
-    static const struct timespec nap = {.tv_nsec = NAP_NS};
-
-    if (f->free.n < LEVELS && f->retired.n + f->waiting.n > 0)
-        reclaim(f);
-    for (unsigned i = 0; !has_lines(f) && i < WAIT_NS / NAP_NS; i++) {
-        if (f->retired.n + f->waiting.n == 0)
-            break;
-        nanosleep(&nap, NULL);
-        reclaim(f);
-    }
-    return has_lines(f) ? 0 : -ENOSPC;
-}
-
-static uint32_t take_line(struct fib *f)
-{
-    uint32_t line = f->free.first;
-
-    if (f->free.n == 0)
-        return f->n_touched++;
-    f->free.first = f->next[line];
-    f->free.n--;
-    return line;
 }
 
 /* --- entries --- */
@@ -146,7 +72,7 @@ static struct fib_line *line_behind(struct fib *f, uint32_t *entry)
 
     if ((was & FIB_MORE) != 0)
         return &f->line[was & ~FIB_MORE];
-    line = take_line(f);
+    line = lines_take(&f->lines);
     for (unsigned i = 0; i < FIB_LINE; i++)
         f->line[line].entry[i] = was;
     store(entry, FIB_MORE | line);
@@ -207,7 +133,7 @@ static bool fold(struct fib *f, uint32_t *above, uint32_t most)
         if (f->line[line].entry[i] != value)
             return false;
     store(above, value);
-    push(f, f->readers != NULL ? &f->retired : &f->free, line);
+    lines_give(&f->lines, line);
     return true;
 }
 
@@ -215,7 +141,7 @@ int fib_add(struct fib *f, uint32_t prefix, uint8_t len, uint32_t number)
 {
     struct range r;
 
-    if (len > FIB_FIRST_BITS && want_lines(f) != 0)
+    if (len > FIB_FIRST_BITS && lines_want(&f->lines, LEVELS) != 0)
         return -ENOSPC;
     prefixes_put(&f->routes, prefix, len, number);
     r = range_of(f, prefix, len);

@@ -18,6 +18,7 @@
 
 #include <rte_common.h>
 
+#include "tables/lines.h"
 #include "tables/prefixes.h"
 
 #define FIB_FIRST_BITS 24u
@@ -31,21 +32,10 @@ struct fib_line {
     uint32_t entry[FIB_LINE];
 } __rte_cache_aligned;
 
-/** Lines in a row; the next of each is in fib.next[]. */
-struct fib_list {
-    uint32_t first, last, n;
-};
-
-struct rte_rcu_qsbr;
-
 struct fib {
     uint32_t *first; /* 2^24 entries */
     struct fib_line *line;
-    uint32_t *next;                         /* by line */
-    uint32_t n_lines, n_touched;            /* room, and lines that were ever in use */
-    struct fib_list free, retired, waiting; /* waiting: for readers to pass token */
-    uint64_t token;
-    struct rte_rcu_qsbr *readers; /* NULL: there are none */
+    struct lines lines; /* which of them are in use */
     struct prefixes routes;
 };
 

@@ -63,7 +63,7 @@ void route_table_free(struct route_table *t)
 
 void route_table_share(struct route_table *t, struct rte_rcu_qsbr *readers)
 {
-    t->fib.readers = readers;
+    t->fib.lines.readers = readers;
 }
 
 /* Source and destination of what comes out of a next hop's tunnel, as they lie in the packet. */

@@ -98,11 +98,6 @@ static unsigned differences(const struct fib *f, uint32_t prefix, uint8_t len)
     return n;
 }
 
-static unsigned lines_in_use(const struct fib *f)
-{
-    return f->n_touched - f->free.n - f->retired.n - f->waiting.n;
-}
-
 static void against_the_oracle(void)
 {
     enum { ROUNDS = 20000 };
@@ -122,7 +117,7 @@ static void against_the_oracle(void)
         wrong += differences(&f, prefix, len);
     }
     CU_ASSERT_EQUAL(wrong, 0);
-    CU_ASSERT(oracle.n > MOST / 4 && lines_in_use(&f) > 0);
+    CU_ASSERT(oracle.n > MOST / 4 && lines_in_use(&f.lines) > 0);
     while (oracle.n > 0) {
         oracle.n--;
         CU_ASSERT_EQUAL(fib_remove(&f, oracle.route[oracle.n].prefix, oracle.route[oracle.n].len),
@@ -130,7 +125,7 @@ static void against_the_oracle(void)
         wrong += differences(&f, oracle.route[oracle.n].prefix, oracle.route[oracle.n].len);
     }
     CU_ASSERT_EQUAL(wrong, 0);
-    CU_ASSERT_EQUAL(lines_in_use(&f), 0); /* no memory is lost */
+    CU_ASSERT_EQUAL(lines_in_use(&f.lines), 0); /* no memory is lost */
     for (uint32_t i = 0; i < 1u << FIB_FIRST_BITS; i++)
         wrong += f.first[i] != 0;
     CU_ASSERT_EQUAL(wrong, 0);
@@ -153,7 +148,7 @@ static void worst_case(void)
             wrong += fib_lookup(&f, i << 8 | (i & 0xff)) != i + round;
             wrong += fib_lookup(&f, i << 8 | ((i + 1) & 0xff)) != 0;
         }
-        CU_ASSERT_EQUAL(lines_in_use(&f), 2 * N);
+        CU_ASSERT_EQUAL(lines_in_use(&f.lines), 2 * N);
         for (uint32_t i = 0; round < 2 && i < N; i++)
             wrong += fib_remove(&f, i << 8 | (i & 0xff), 32) != 0;
     }
@@ -180,14 +175,14 @@ static void a_reader_stays(void)
     int rc = 0;
 
     CU_ASSERT_EQUAL_FATAL(fib_create(&f, N, SOCKET_ID_ANY), 0);
-    f.readers = v;
+    f.lines.readers = v;
     rte_rcu_qsbr_thread_online(v, 0);
     for (unsigned i = 0; rc == 0 && i < ROUNDS; i++) {
         rc |= fib_add(&f, 0x0a000001, 32, 7);
         rc |= fib_remove(&f, 0x0a000001, 32);
     }
     CU_ASSERT_EQUAL(rc, 0);
-    while (rc == 0 && f.n_touched + 2 <= f.n_lines) {
+    while (rc == 0 && f.lines.n_touched + 2 <= f.lines.n) {
         rc |= fib_add(&f, 0x0a000001, 32, 7);
         rc |= fib_remove(&f, 0x0a000001, 32);
     }
@@ -214,7 +209,7 @@ static void *read_on(void *ctx)
     struct reader *r = ctx;
     uint32_t addr = 0;
 
-    rte_rcu_qsbr_thread_online(r->f->readers, 0);
+    rte_rcu_qsbr_thread_online(r->f->lines.readers, 0);
     while (__atomic_load_n(&r->stop, __ATOMIC_RELAXED) == 0) {
         for (unsigned i = 0; i < 64; i++) {
             uint32_t number;
@@ -224,9 +219,9 @@ static void *read_on(void *ctx)
             r->wrong += number < 1 || number > 33;
         }
         r->lookups += 64;
-        rte_rcu_qsbr_quiescent(r->f->readers, 0);
+        rte_rcu_qsbr_quiescent(r->f->lines.readers, 0);
     }
-    rte_rcu_qsbr_thread_offline(r->f->readers, 0);
+    rte_rcu_qsbr_thread_offline(r->f->lines.readers, 0);
     return NULL;
 }
 
@@ -241,7 +236,7 @@ static void while_it_is_read(void)
 
     state = 88172645463325252;
     CU_ASSERT_EQUAL_FATAL(fib_create(&f, N + 1, SOCKET_ID_ANY), 0);
-    f.readers = make_readers();
+    f.lines.readers = make_readers();
     CU_ASSERT_EQUAL(fib_add(&f, 0x0a000000, 16, 1), 0);
     CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, read_on, &r), 0);
     for (unsigned i = 0; i < ROUNDS; i++) {
@@ -264,7 +259,7 @@ static void while_it_is_read(void)
     CU_ASSERT_EQUAL(refused, 0);
     CU_ASSERT_EQUAL(r.wrong, 0);
     CU_ASSERT(r.lookups > 0);
-    rte_free(f.readers);
+    rte_free(f.lines.readers);
     fib_free(&f);
 }
 

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tables/fib6.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "tables/memory.h"
+
+#define N_FIRST   (1u << FIB6_FIRST_BITS)
+#define NEW_NODES 2u /* that a prefix may need: where it leaves another, and where it ends */
+#define LEN_AT    23
+#define MOST_WAY  (1u + (PREFIX6_BITS - FIB6_FIRST_BITS) / FIB6_NODE_BITS)
+
+static uint32_t n_nodes(uint32_t n)
+{
+    return NEW_NODES * n + FIB6_SPARE;
+}
+
+uint64_t fib6_bytes(uint32_t n)
+{
+    return sizeof(uint32_t) * (uint64_t)N_FIRST +
+           (sizeof(struct fib6_node) + sizeof(uint32_t)) * (uint64_t)n_nodes(n) +
+           prefixes6_bytes(n);
+}
+
+int fib6_create(struct fib6 *f, uint32_t n, int socket)
+{
+    int rc;
+
+    memset(f, 0, sizeof(*f));
+    f->nodes.n = n_nodes(n);
+    rc = prefixes6_create(&f->routes, n, socket);
+    f->first = table_zalloc(sizeof(*f->first) * (size_t)N_FIRST, socket);
+    f->node = table_zalloc(sizeof(*f->node) * (size_t)f->nodes.n, socket);
+    f->nodes.next = table_zalloc(sizeof(*f->nodes.next) * (size_t)f->nodes.n, socket);
+    return f->first != NULL && f->node != NULL && f->nodes.next != NULL ? rc : -ENOMEM;
+}
+
+void fib6_free(struct fib6 *f)
+{
+    rte_free(f->first);
+    rte_free(f->node);
+    rte_free(f->nodes.next);
+    prefixes6_free(&f->routes);
+}
+
+static void store(uint32_t *entry, uint32_t value)
+{
+    __atomic_store_n(entry, value, __ATOMIC_RELEASE);
+}
+
+static uint32_t entry_of(unsigned len, uint32_t number)
+{
+    return (uint32_t)len << LEN_AT | number;
+}
+
+static uint32_t len_in(uint32_t entry)
+{
+    return entry >> LEN_AT;
+}
+
+static bool is_node(uint32_t entry)
+{
+    return (entry & FIB6_MORE) != 0;
+}
+
+static struct fib6_node *node_of(const struct fib6 *f, uint32_t entry)
+{
+    return &f->node[entry & ~FIB6_MORE];
+}
+
+/* The entry of a node that an address leads to. */
+static uint32_t *entry_in(struct fib6_node *node, struct ipv6_words addr)
+{
+    return node->entry + (fib6_entry(node, addr) - node->entry);
+}
+
+/* A node at a depth of a prefix, which says everywhere what addresses have that do not go there. */
+static uint32_t new_node(struct fib6 *f, struct ipv6_words prefix, unsigned depth, uint32_t miss)
+{
+    uint32_t index = lines_take(&f->nodes);
+    struct fib6_node *node = &f->node[index];
+
+    node->prefix = prefix6_of(prefix, depth);
+    node->mask = prefix6_mask(depth);
+    node->miss = miss;
+    node->depth = (uint8_t)depth;
+    for (unsigned i = 0; i < FIB6_NODE; i++)
+        node->entry[i] = miss;
+    return FIB6_MORE | index;
+}
+
+/* Let an entry lead to a new node before the node that it leads to, at the depth where a prefix
+ * leaves that one or ends. */
+static struct fib6_node *split(struct fib6 *f, uint32_t *entry, struct ipv6_words prefix,
+                               unsigned depth)
+{
+    struct fib6_node *old = node_of(f, *entry), *node;
+    uint32_t made = new_node(f, prefix, depth, old->miss);
+
+    node = node_of(f, made);
+    *entry_in(node, old->prefix) = *entry;
+    store(entry, made);
+    return node;
+}
+
+/* The entries of a prefix in the node where it ends, and the entries that lead there. */
+struct range {
+    uint32_t *entry;
+    uint32_t n;
+    uint32_t *way[MOST_WAY]; /* from the first table on */
+    unsigned n_way;
+};
+
+static struct range range_of(struct fib6 *f, struct ipv6_words prefix, unsigned len)
+{
+    uint32_t *entry = &f->first[prefix.at[0] >> (64 - FIB6_FIRST_BITS)];
+    unsigned depth = (len - 1) & ~(FIB6_NODE_BITS - 1); /* of the node where it ends */
+    struct range r = {.entry = entry};
+    struct fib6_node *node;
+
+    if (len <= FIB6_FIRST_BITS) {
+        r.n = 1u << (FIB6_FIRST_BITS - len);
+        return r;
+    }
+    for (;;) {
+        r.way[r.n_way++] = entry;
+        if (!is_node(*entry))
+            store(entry, new_node(f, prefix, depth, *entry));
+        node = node_of(f, *entry);
+        if (node->depth > depth || prefix6_common(prefix, node->prefix) < node->depth) {
+            unsigned common = prefix6_common(prefix, node->prefix) & ~(FIB6_NODE_BITS - 1);
+
+            node = split(f, entry, prefix, RTE_MIN(common, depth));
+        }
+        entry = entry_in(node, prefix);
+        if (node->depth == depth)
+            break;
+    }
+    r.entry = entry;
+    r.n = 1u << (depth + FIB6_NODE_BITS - len);
+    return r;
+}
+
+/* Store a value in n entries, and in the nodes behind them, but not over prefixes longer than most
+ * bits. */
+static void paint(struct fib6 *f, uint32_t *entry, uint32_t n, unsigned most, uint32_t value)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (is_node(entry[i])) {
+            struct fib6_node *node = node_of(f, entry[i]);
+
+            if (len_in(node->miss) <= most)
+                store(&node->miss, value);
+            paint(f, node->entry, FIB6_NODE, most, value);
+        } else if (len_in(entry[i]) <= most) {
+            store(&entry[i], value);
+        }
+    }
+}
+
+/* Take a node away at which no prefix ends and which leads to one other node at most. Returns
+ * whether it is gone. */
+static bool fold(struct fib6 *f, uint32_t *above)
+{
+    const struct fib6_node *node = node_of(f, *above);
+    uint32_t value = node->miss, index = *above & ~FIB6_MORE;
+
+    for (unsigned i = 0; i < FIB6_NODE; i++) {
+        if (node->entry[i] == node->miss)
+            continue;
+        if (!is_node(node->entry[i]) || is_node(value) ||
+            node_of(f, node->entry[i])->miss != node->miss)
+            return false;
+        value = node->entry[i];
+    }
+    store(above, value);
+    lines_give(&f->nodes, index);
+    return true;
+}
+
+int fib6_add(struct fib6 *f, struct ipv6_words prefix, unsigned len, uint32_t number)
+{
+    struct range r;
+
+    if (len > FIB6_FIRST_BITS && lines_want(&f->nodes, NEW_NODES) != 0)
+        return -ENOSPC;
+    if (!prefixes6_put(&f->routes, prefix, len, number))
+        return -ENOSPC;
+    r = range_of(f, prefix, len);
+    paint(f, r.entry, r.n, len, entry_of(len, number));
+    return 0;
+}
+
+int fib6_remove(struct fib6 *f, struct ipv6_words prefix, unsigned len)
+{
+    unsigned shorter = 0;
+    uint32_t number;
+    struct range r;
+
+    if (prefixes6_remove(&f->routes, prefix, len) == PREFIXES6_NONE)
+        return -ENOENT;
+    number = len > 0 ? prefixes6_match(&f->routes, prefix, len - 1, &shorter) : PREFIXES6_NONE;
+    number = number != PREFIXES6_NONE ? number : 0;
+    r = range_of(f, prefix, len);
+    paint(f, r.entry, r.n, len, entry_of(shorter, number));
+    while (r.n_way > 0 && fold(f, r.way[r.n_way - 1]))
+        r.n_way--;
+    return 0;
+}

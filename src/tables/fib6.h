@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Longest-prefix match from an IPv6 address to a number: the first bits index a table, whose entry
+ * is the number, or leads to a node. A node stands where prefixes differ or end: it has all bits up
+ * to there, so that those which all its prefixes have in common take one comparison and no node
+ * each, and 16 entries for the next 4 bits, which are numbers or lead to nodes in their turn. So
+ * the way to an address is as long as there are branches on it, not as its prefix is. A node says
+ * itself what an address has that does not match its bits, so nobody ever goes back.
+ *
+ * A change writes the entries of its own range only, each by one store, so that a reader meets the
+ * old or the new number and never none. A node that is not needed any more is used again when no
+ * reader can be in it. doc/scale.md has what rte_fib6 and rte_lpm6 cost beside this.
+ *
+ * One writer (control), many readers (data path).
+ */
+#ifndef TABLES_FIB6_H
+#define TABLES_FIB6_H
+
+#include <stdint.h>
+
+#include <rte_common.h>
+
+#include "tables/lines.h"
+#include "tables/prefixes6.h"
+
+#define FIB6_FIRST_BITS 20u
+#define FIB6_NODE_BITS  4u
+#define FIB6_NODE       (1u << FIB6_NODE_BITS) /* entries */
+#define FIB6_MORE       0x80000000u            /* of an entry: the rest is the index of a node */
+#define FIB6_NUMBER     0x7fffffu              /* else: the number; the length is between */
+#define FIB6_SPARE                                                                                 \
+    1024u /* nodes more than all routes can need, until nodes                                      \
+             are free again */
+
+struct fib6_node {
+    struct ipv6_words prefix, mask; /* the bits before this node's own, and which they are */
+    uint32_t miss;                  /* what addresses have that do not begin so */
+    uint8_t depth;                  /* how many bits that are: a multiple of 4 */
+    uint32_t entry[FIB6_NODE] __rte_cache_aligned;
+} __rte_cache_aligned;
+
+struct fib6 {
+    uint32_t *first; /* 2^20 entries */
+    struct fib6_node *node;
+    struct lines nodes; /* which of them are in use */
+    struct prefixes6 routes;
+};
+
+/** Make a table for n routes. Returns 0 or -ENOMEM; call fib6_free() in either case. */
+int fib6_create(struct fib6 *f, uint32_t n, int socket);
+void fib6_free(struct fib6 *f);
+
+/** Bytes of a table for n routes, without the structure itself. */
+uint64_t fib6_bytes(uint32_t n);
+
+/** Let a prefix (no bits behind len, 0..128) lead to a number of at most FIB6_NUMBER; 0 is what
+ * addresses without a prefix have. Returns 0, or -ENOSPC where there is no room for another route,
+ * or where readers have blocked for a second the memory that is needed. */
+int fib6_add(struct fib6 *f, struct ipv6_words prefix, unsigned len, uint32_t number);
+
+/** Remove a prefix: its addresses follow the next shorter one. Returns 0 or -ENOENT. */
+int fib6_remove(struct fib6 *f, struct ipv6_words prefix, unsigned len);
+
+/** Read an entry while the writer may store it. */
+static inline uint32_t fib6_read(const uint32_t *entry)
+{
+    return __atomic_load_n(entry, __ATOMIC_RELAXED);
+}
+
+/** The first entry of an address. */
+static inline const uint32_t *fib6_first(const struct fib6 *f, struct ipv6_words addr)
+{
+    return &f->first[addr.at[0] >> (64 - FIB6_FIRST_BITS)];
+}
+
+/** Where the node of an entry looks for an address. */
+static inline const uint32_t *fib6_entry(const struct fib6_node *node, struct ipv6_words addr)
+{
+    return &node->entry[addr.at[node->depth >> 6] >> (64 - FIB6_NODE_BITS - (node->depth & 63)) &
+                        (FIB6_NODE - 1)];
+}
+
+/** Prefetch the node of an entry; of one that is a number, the first node of all, which costs less
+ * than a branch. */
+static inline void fib6_prefetch(const struct fib6 *f, uint32_t entry)
+{
+    const struct fib6_node *node = &f->node[(entry & FIB6_MORE) != 0 ? entry & ~FIB6_MORE : 0];
+
+    __builtin_prefetch(node, 0, 3);
+    __builtin_prefetch(node->entry, 0, 3);
+}
+
+/** What the node of an entry says of an address: an entry again. */
+static inline uint32_t fib6_step(const struct fib6 *f, uint32_t entry, struct ipv6_words addr)
+{
+    const struct fib6_node *node = &f->node[entry & ~FIB6_MORE];
+    uint64_t differs = ((addr.at[0] ^ node->prefix.at[0]) & node->mask.at[0]) |
+                       ((addr.at[1] ^ node->prefix.at[1]) & node->mask.at[1]);
+
+    return fib6_read(differs == 0 ? fib6_entry(node, addr) : &node->miss);
+}
+
+/** The number of an address. */
+static inline uint32_t fib6_lookup(const struct fib6 *f, struct ipv6_words addr)
+{
+    uint32_t entry = fib6_read(fib6_first(f, addr));
+
+    while ((entry & FIB6_MORE) != 0)
+        entry = fib6_step(f, entry, addr);
+    return entry & FIB6_NUMBER;
+}
+
+/** The numbers of n addresses, in stages that prefetch what the next one reads. */
+static inline void fib6_lookup_burst(const struct fib6 *f, const struct ipv6_words *addr,
+                                     uint32_t n, uint32_t *number)
+{
+    uint32_t more = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        __builtin_prefetch(fib6_first(f, addr[i]), 0, 3);
+    for (uint32_t i = 0; i < n; i++) {
+        number[i] = fib6_read(fib6_first(f, addr[i]));
+        more |= number[i];
+        fib6_prefetch(f, number[i]);
+    }
+    while ((more & FIB6_MORE) != 0) {
+        more = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            if ((number[i] & FIB6_MORE) == 0)
+                continue;
+            number[i] = fib6_step(f, number[i], addr[i]);
+            more |= number[i];
+            fib6_prefetch(f, number[i]);
+        }
+    }
+    for (uint32_t i = 0; i < n; i++)
+        number[i] &= FIB6_NUMBER;
+}
+
+#endif
