@@ -24,6 +24,7 @@
  * RFC 2890's K and S. Bits 6 to 12 are ignored. The version is 0 (section 2.3.1). */
 #define GRE_MUST_BE_0  0x4c07
 #define GRE_PROTO_IPV4 0x0800
+#define GRE_PROTO_IPV6 0x86dd /* RFC 7676 section 2 */
 
 /** Flags of a header of at least 2 bytes. */
 static inline uint16_t gre_flags(const uint8_t *p)

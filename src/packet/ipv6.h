@@ -18,7 +18,9 @@
 #include <rte_branch_prediction.h>
 #include <rte_byteorder.h>
 
+#include "base/ipv6.h"
 #include "packet/bytes.h"
+#include "packet/ethernet.h"
 #include "packet/ipv4.h"
 
 #define IPV6_LEN      40
@@ -36,6 +38,12 @@ struct ipv6_hdr {
 } __attribute__((packed));
 
 static_assert(sizeof(struct ipv6_hdr) == IPV6_LEN, "an IPv6 header");
+
+/** Does a frame with an Ethernet header and no tags hold IPv6? Its length has been looked at. */
+static inline bool eth_is_ipv6(const uint8_t *frame)
+{
+    return eth_type(frame) == RTE_BE16(RTE_ETHER_TYPE_IPV6);
+}
 
 enum ipv6_verdict {
     IPV6_OK,
@@ -120,6 +128,12 @@ static inline uint64_t ipv6_upper(const uint8_t *addr)
 static inline uint64_t ipv6_lower(const uint8_t *addr)
 {
     return net64(load64(addr + 8));
+}
+
+/** An address of 16 bytes. */
+static inline struct ipv6 ipv6_of(const uint8_t *addr)
+{
+    return (struct ipv6){ipv6_upper(addr), ipv6_lower(addr)};
 }
 
 /** Kinds of addresses by who may forward packets to or from them. */

@@ -13,6 +13,7 @@
 #define MPLS_ENTRY_LEN     4
 #define MPLS_TYPE          0x8847 /* unicast; RFC 5332 gives 0x8848 to upstream-assigned labels */
 #define MPLS_EXPLICIT_NULL 0      /* "IPv4 explicit null": RFC 3032 section 2.1 */
+#define MPLS_IPV6_NULL     2      /* "IPv6 explicit null": there, and RFC 4182 */
 #define MPLS_FIRST_LABEL   16     /* those before are special-purpose ones: RFC 7274 section 3 */
 
 /** The label of an entry in host order. */

@@ -71,19 +71,19 @@ static struct fib6_node *node_of(const struct fib6 *f, uint32_t entry)
 }
 
 /* The entry of a node that an address leads to. */
-static uint32_t *entry_in(struct fib6_node *node, struct ipv6_words addr)
+static uint32_t *entry_in(struct fib6_node *node, struct ipv6 addr)
 {
     return node->entry + (fib6_entry(node, addr) - node->entry);
 }
 
 /* A node at a depth of a prefix, which says everywhere what addresses have that do not go there. */
-static uint32_t new_node(struct fib6 *f, struct ipv6_words prefix, unsigned depth, uint32_t miss)
+static uint32_t new_node(struct fib6 *f, struct ipv6 prefix, unsigned depth, uint32_t miss)
 {
     uint32_t index = lines_take(&f->nodes);
     struct fib6_node *node = &f->node[index];
 
-    node->prefix = prefix6_of(prefix, depth);
-    node->mask = prefix6_mask(depth);
+    node->prefix = first6(prefix, depth);
+    node->mask = mask6(depth);
     node->miss = miss;
     node->depth = (uint8_t)depth;
     for (unsigned i = 0; i < FIB6_NODE; i++)
@@ -93,8 +93,7 @@ static uint32_t new_node(struct fib6 *f, struct ipv6_words prefix, unsigned dept
 
 /* Let an entry lead to a new node before the node that it leads to, at the depth where a prefix
  * leaves that one or ends. */
-static struct fib6_node *split(struct fib6 *f, uint32_t *entry, struct ipv6_words prefix,
-                               unsigned depth)
+static struct fib6_node *split(struct fib6 *f, uint32_t *entry, struct ipv6 prefix, unsigned depth)
 {
     struct fib6_node *old = node_of(f, *entry), *node;
     uint32_t made = new_node(f, prefix, depth, old->miss);
@@ -113,9 +112,9 @@ struct range {
     unsigned n_way;
 };
 
-static struct range range_of(struct fib6 *f, struct ipv6_words prefix, unsigned len)
+static struct range range_of(struct fib6 *f, struct ipv6 prefix, unsigned len)
 {
-    uint32_t *entry = &f->first[prefix.at[0] >> (64 - FIB6_FIRST_BITS)];
+    uint32_t *entry = &f->first[prefix.upper >> (64 - FIB6_FIRST_BITS)];
     unsigned depth = (len - 1) & ~(FIB6_NODE_BITS - 1); /* of the node where it ends */
     struct range r = {.entry = entry};
     struct fib6_node *node;
@@ -180,7 +179,7 @@ static bool fold(struct fib6 *f, uint32_t *above)
     return true;
 }
 
-int fib6_add(struct fib6 *f, struct ipv6_words prefix, unsigned len, uint32_t number)
+int fib6_add(struct fib6 *f, struct ipv6 prefix, unsigned len, uint32_t number)
 {
     struct range r;
 
@@ -193,7 +192,7 @@ int fib6_add(struct fib6 *f, struct ipv6_words prefix, unsigned len, uint32_t nu
     return 0;
 }
 
-int fib6_remove(struct fib6 *f, struct ipv6_words prefix, unsigned len)
+int fib6_remove(struct fib6 *f, struct ipv6 prefix, unsigned len)
 {
     unsigned shorter = 0;
     uint32_t number;

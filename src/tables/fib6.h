@@ -21,7 +21,7 @@
 #include <rte_common.h>
 
 #include "tables/lines.h"
-#include "tables/prefixes6.h"
+#include "tables/prefixes.h"
 
 #define FIB6_FIRST_BITS 20u
 #define FIB6_NODE_BITS  4u
@@ -33,9 +33,9 @@
              are free again */
 
 struct fib6_node {
-    struct ipv6_words prefix, mask; /* the bits before this node's own, and which they are */
-    uint32_t miss;                  /* what addresses have that do not begin so */
-    uint8_t depth;                  /* how many bits that are: a multiple of 4 */
+    struct ipv6 prefix, mask; /* the bits before this node's own, and which they are */
+    uint32_t miss;            /* what addresses have that do not begin so */
+    uint8_t depth;            /* how many bits that are: a multiple of 4 */
     uint32_t entry[FIB6_NODE] __rte_cache_aligned;
 } __rte_cache_aligned;
 
@@ -56,10 +56,10 @@ uint64_t fib6_bytes(uint32_t n);
 /** Let a prefix (no bits behind len, 0..128) lead to a number of at most FIB6_NUMBER; 0 is what
  * addresses without a prefix have. Returns 0, or -ENOSPC where there is no room for another route,
  * or where readers have blocked for a second the memory that is needed. */
-int fib6_add(struct fib6 *f, struct ipv6_words prefix, unsigned len, uint32_t number);
+int fib6_add(struct fib6 *f, struct ipv6 prefix, unsigned len, uint32_t number);
 
 /** Remove a prefix: its addresses follow the next shorter one. Returns 0 or -ENOENT. */
-int fib6_remove(struct fib6 *f, struct ipv6_words prefix, unsigned len);
+int fib6_remove(struct fib6 *f, struct ipv6 prefix, unsigned len);
 
 /** Read an entry while the writer may store it. */
 static inline uint32_t fib6_read(const uint32_t *entry)
@@ -68,16 +68,17 @@ static inline uint32_t fib6_read(const uint32_t *entry)
 }
 
 /** The first entry of an address. */
-static inline const uint32_t *fib6_first(const struct fib6 *f, struct ipv6_words addr)
+static inline const uint32_t *fib6_first(const struct fib6 *f, struct ipv6 addr)
 {
-    return &f->first[addr.at[0] >> (64 - FIB6_FIRST_BITS)];
+    return &f->first[addr.upper >> (64 - FIB6_FIRST_BITS)];
 }
 
 /** Where the node of an entry looks for an address. */
-static inline const uint32_t *fib6_entry(const struct fib6_node *node, struct ipv6_words addr)
+static inline const uint32_t *fib6_entry(const struct fib6_node *node, struct ipv6 addr)
 {
-    return &node->entry[addr.at[node->depth >> 6] >> (64 - FIB6_NODE_BITS - (node->depth & 63)) &
-                        (FIB6_NODE - 1)];
+    uint64_t half = node->depth < 64 ? addr.upper : addr.lower;
+
+    return &node->entry[half >> (64 - FIB6_NODE_BITS - (node->depth & 63)) & (FIB6_NODE - 1)];
 }
 
 /** Prefetch the node of an entry; of one that is a number, the first node of all, which costs less
@@ -91,17 +92,17 @@ static inline void fib6_prefetch(const struct fib6 *f, uint32_t entry)
 }
 
 /** What the node of an entry says of an address: an entry again. */
-static inline uint32_t fib6_step(const struct fib6 *f, uint32_t entry, struct ipv6_words addr)
+static inline uint32_t fib6_step(const struct fib6 *f, uint32_t entry, struct ipv6 addr)
 {
     const struct fib6_node *node = &f->node[entry & ~FIB6_MORE];
-    uint64_t differs = ((addr.at[0] ^ node->prefix.at[0]) & node->mask.at[0]) |
-                       ((addr.at[1] ^ node->prefix.at[1]) & node->mask.at[1]);
+    uint64_t differs = ((addr.upper ^ node->prefix.upper) & node->mask.upper) |
+                       ((addr.lower ^ node->prefix.lower) & node->mask.lower);
 
     return fib6_read(differs == 0 ? fib6_entry(node, addr) : &node->miss);
 }
 
 /** The number of an address. */
-static inline uint32_t fib6_lookup(const struct fib6 *f, struct ipv6_words addr)
+static inline uint32_t fib6_lookup(const struct fib6 *f, struct ipv6 addr)
 {
     uint32_t entry = fib6_read(fib6_first(f, addr));
 
@@ -111,8 +112,8 @@ static inline uint32_t fib6_lookup(const struct fib6 *f, struct ipv6_words addr)
 }
 
 /** The numbers of n addresses, in stages that prefetch what the next one reads. */
-static inline void fib6_lookup_burst(const struct fib6 *f, const struct ipv6_words *addr,
-                                     uint32_t n, uint32_t *number)
+static inline void fib6_lookup_burst(const struct fib6 *f, const struct ipv6 *addr, uint32_t n,
+                                     uint32_t *number)
 {
     uint32_t more = 0;
 

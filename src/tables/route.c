@@ -56,6 +56,7 @@ void route_table_free(struct route_table *t)
     if (t == NULL)
         return;
     fib_free(&t->fib);
+    fib6_free(&t->fib6);
     far_ends_free(&t->far_ends);
     rte_free(t->nexthop);
     rte_free(t);
@@ -64,6 +65,7 @@ void route_table_free(struct route_table *t)
 void route_table_share(struct route_table *t, struct rte_rcu_qsbr *readers)
 {
     t->fib.lines.readers = readers;
+    t->fib6.nodes.readers = readers;
 }
 
 /* Source and destination of what comes out of a next hop's tunnel, as they lie in the packet. */
@@ -152,8 +154,27 @@ int route_add_local(struct route_table *t, uint32_t addr)
     return 0;
 }
 
+int route_open6(struct route_table *t, uint32_t n, int socket)
+{
+    return fib6_create(&t->fib6, n, socket);
+}
+
+int route_add6(struct route_table *t, struct ipv6 prefix, uint8_t len, uint32_t nexthop_id)
+{
+    if (len > PREFIX6_BITS || nexthop_id == 0 || nexthop_id > t->n_nexthops)
+        return -EINVAL;
+    return t->fib6.first != NULL ? fib6_add(&t->fib6, first6(prefix, len), len, nexthop_id)
+                                 : -ENOSPC;
+}
+
+int route_remove6(struct route_table *t, struct ipv6 prefix, uint8_t len)
+{
+    return t->fib6.first != NULL ? fib6_remove(&t->fib6, first6(prefix, len), len) : -ENOENT;
+}
+
 uint64_t route_table_bytes(const struct route_table *t)
 {
     return sizeof(*t) + (t->capacity + UINT64_C(2)) * sizeof(t->nexthop[0]) +
-           fib_bytes(t->room + ROUTE_OWN) + far_ends_bytes(t->capacity);
+           fib_bytes(t->room + ROUTE_OWN) + far_ends_bytes(t->capacity) +
+           (t->fib6.first != NULL ? fib6_bytes(t->fib6.routes.room) : 0);
 }

@@ -14,6 +14,7 @@
 
 #include "tables/far_ends.h"
 #include "tables/fib.h"
+#include "tables/fib6.h"
 #include "tables/nexthop.h"
 
 #define LOCAL_SET_SLOTS 1024u /* power of two, at most half full */
@@ -32,6 +33,7 @@ struct route_table {
     struct source_filter sources;
     struct far_ends far_ends; /* of the next hops' tunnels */
     struct fib fib;
+    struct fib6 fib6;        /* first is NULL where there is no room for IPv6 */
     struct nexthop *nexthop; /* [0] is empty; ids 1..n_nexthops, some of which may be released */
     uint32_t n_nexthops, capacity;
     uint32_t free; /* the id released last, or 0; ip_sum of its record is the id before */
@@ -74,6 +76,20 @@ int route_remove(struct route_table *t, uint32_t prefix, uint8_t len);
 /** Add an address (not 0) of the gateway itself; adding it twice is no error. Returns 0, -EINVAL or
  * -ENOSPC (more than half of LOCAL_SET_SLOTS). */
 int route_add_local(struct route_table *t, uint32_t addr);
+
+/** Give a table room for n (1 or more) routes of IPv6. Called once, before the table is shared.
+ * Returns 0 or -ENOMEM. */
+int route_open6(struct route_table *t, uint32_t n, int socket);
+
+/**
+ * Add a route of IPv6, or lead an existing prefix elsewhere; to the same next hops as those of
+ * IPv4. Bits of prefix behind len (0..128) are ignored. Returns 0, -EINVAL, or -ENOSPC, also where
+ * there is no room for IPv6 at all.
+ */
+int route_add6(struct route_table *t, struct ipv6 prefix, uint8_t len, uint32_t nexthop_id);
+
+/** Remove a route of IPv6: its addresses follow the next shorter prefix. Returns 0 or -ENOENT. */
+int route_remove6(struct route_table *t, struct ipv6 prefix, uint8_t len);
 
 /** Bytes that a table takes. */
 uint64_t route_table_bytes(const struct route_table *t);

@@ -3,8 +3,8 @@
  * gre_encap: puts packets into the GRE tunnel of their next hop: outer IPv4 and GRE, with the
  * subscriber's key (RFC 2890) or without. Packets whose next hop has no tunnel pass unchanged.
  *
- *   old frame:                       eth 14 | inner IPv4 ...
- *   new frame: eth 14 | outer IPv4 20 | GRE 8 | inner IPv4 ...
+ *   old frame:                       eth 14 | inner IPv4 or IPv6 ...
+ *   new frame: eth 14 | outer IPv4 20 | GRE 8 | inner IPv4 or IPv6 ...
  */
 #include "tasks/gre_encap.h"
 
@@ -54,11 +54,16 @@ static int init(struct task *t, const struct task_env *env)
 static inline void encap(struct rte_mbuf *m, const struct gre_encap *e, const struct nexthop *nh,
                          rte_be32_t key)
 {
-    uint8_t *inner = frame_bytes(m) + ETH_LEN;
-    uint32_t total = net16(((const struct rte_ipv4_hdr *)inner)->total_length);
-    uint32_t len = gre_encap_len(e->with_key);
+    uint8_t *f = frame_bytes(m), *inner = f + ETH_LEN;
+    uint32_t len = gre_encap_len(e->with_key), total;
 
-    gre_encap_write(e, inner, nh, key);
+    if (unlikely(eth_is_ipv6(f))) {
+        total = ipv6_len((const struct ipv6_hdr *)inner);
+        gre_encap_write6(e, inner, nh, key);
+    } else {
+        total = net16(((const struct rte_ipv4_hdr *)inner)->total_length);
+        gre_encap_write(e, inner, nh, key);
+    }
     frame_set(m, -(int)len, ETH_LEN + len + total);
     if (!e->with_key) /* the room behind the packet is there: route has looked for it */
         frame_pad(m, nh->min_len + len);

@@ -9,6 +9,7 @@
 #include "packet/ethernet.h"
 #include "packet/gre.h"
 #include "packet/ipv4.h"
+#include "packet/ipv6.h"
 #include "tables/tables.h"
 
 #define GRE_ENCAP_IP_LEN (sizeof(struct rte_ipv4_hdr)) /* of the outer header */
@@ -30,19 +31,17 @@ static inline uint32_t gre_encap_len(bool with_key)
 
 /**
  * Write the Ethernet header, the outer IPv4 header and the first four bytes of GRE from the next
- * hop's template before an inner packet; len: bytes of outer IPv4 and GRE. Returns the outer IPv4
- * header. No store reaches the inner header. With the usual headroom, no store that holds a byte
- * which mpls_push will read (DSCP, TTL) crosses a cache line: a load waits until such a store has
- * reached the cache.
+ * hop's template before an inner packet of so many bytes; len: bytes of outer IPv4 and GRE. Returns
+ * the outer IPv4 header. No store reaches the inner header. With the usual headroom, no store that
+ * holds a byte which mpls_push will read (DSCP, TTL) crosses a cache line: a load waits until such
+ * a store has reached the cache.
  */
 static inline uint8_t *gre_encap_write_ip(uint8_t *inner, const struct nexthop *nh, uint32_t len,
-                                          uint8_t tos_mask)
+                                          uint8_t tos, uint32_t size)
 {
     uint8_t *outer = inner - len;
-    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)inner;
-    uint32_t total = net16(ip->total_length) + len;
     /* version and IHL come from the template: here are 0, TOS and total length */
-    rte_be32_t first = rte_cpu_to_be_32((uint32_t)(ip->type_of_service & tos_mask) << 16 | total);
+    rte_be32_t first = rte_cpu_to_be_32((uint32_t)tos << 16 | (size + len));
 
     copy16(outer - ETH_LEN, nh->eth); /* the last 2 bytes are overwritten below */
     store32(outer, load32(nh->ip_gre) | first);
@@ -53,15 +52,34 @@ static inline uint8_t *gre_encap_write_ip(uint8_t *inner, const struct nexthop *
     return outer;
 }
 
-/** Write all headers before an inner packet, with a key or without. Returns the outer IPv4 header.
- */
+/** Write all headers before an inner packet of IPv4, with a key or without. Returns the outer IPv4
+ * header. */
 static inline uint8_t *gre_encap_write(const struct gre_encap *e, uint8_t *inner,
                                        const struct nexthop *nh, rte_be32_t key)
 {
-    uint8_t *outer = gre_encap_write_ip(inner, nh, gre_encap_len(e->with_key), e->tos_mask);
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)inner;
+    uint8_t *outer = gre_encap_write_ip(inner, nh, gre_encap_len(e->with_key),
+                                        ip->type_of_service & e->tos_mask, net16(ip->total_length));
 
     store32(outer + GRE_ENCAP_IP_LEN + (e->with_key ? GRE_LEN : 0),
             e->with_key ? key : RTE_BE32(GRE_PROTO_IPV4)); /* no flags */
+    return outer;
+}
+
+/** The same before an inner packet of IPv6: RFC 7676. The outer header is IPv4's; it gets the DSCP
+ * of the traffic class. */
+static inline uint8_t *gre_encap_write6(const struct gre_encap *e, uint8_t *inner,
+                                        const struct nexthop *nh, rte_be32_t key)
+{
+    const struct ipv6_hdr *ip = (const struct ipv6_hdr *)inner;
+    uint8_t tos = ipv6_traffic_class(ip) & e->tos_mask;
+    uint8_t *outer = gre_encap_write_ip(inner, nh, gre_encap_len(e->with_key), tos, ipv6_len(ip));
+    uint8_t *gre = outer + GRE_ENCAP_IP_LEN;
+
+    store32(gre,
+            e->with_key ? RTE_BE32(GRE_HAS_KEY << 16 | GRE_PROTO_IPV6) : RTE_BE32(GRE_PROTO_IPV6));
+    if (e->with_key)
+        store32(gre + GRE_LEN, key);
     return outer;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * mpls_pop: takes the whole label stack off, because the gateway is the end of the label switched
- * path. Below the stack must be IPv4. Frames without labels pass, or are dropped.
+ * path. Below the stack must be IPv4 or IPv6 (6PE, RFC 4798): the first four bits tell which, and
+ * an explicit null at the bottom must agree with them. Frames without labels pass, or are dropped.
  */
 #include "tasks/mpls_pop.h"
 
@@ -9,6 +10,7 @@
 #include "packet/ethernet.h"
 #include "packet/frame.h"
 #include "packet/ipv4.h"
+#include "packet/ipv6.h"
 #include "tasks/fused/fused.h"
 
 enum { OUT_TO, OUT_PUNT };
@@ -23,13 +25,14 @@ static const struct task_param params[N_ARGS] = {
                         .type = PARAM_ENUM,
                         .def = "accept",
                         .choices = unlabelled,
-                        .help = "what becomes of IPv4 frames without labels"},
-    [ARG_LABEL] = {.name = "label",
-                   .type = PARAM_RANGE,
-                   .def = "16-1048575",
-                   .min = MPLS_FIRST_LABEL,
-                   .max = 1048575,
-                   .help = "labels that are accepted, beside explicit null"},
+                        .help = "what becomes of IPv4 and IPv6 frames without labels"},
+    [ARG_LABEL] =
+        {.name = "label",
+         .type = PARAM_RANGE,
+         .def = "16-1048575",
+         .min = MPLS_FIRST_LABEL,
+         .max = 1048575,
+         .help = "labels that are accepted, beside the explicit nulls of IPv4 (0) and IPv6 (2)"},
     [ARG_MAX_LABELS] = {.name = "max_labels",
                         .type = PARAM_COUNT,
                         .def = "8",
@@ -51,7 +54,7 @@ enum {
     DROP_UNKNOWN_LABEL,
     DROP_SPECIAL_LABEL,
     DROP_TTL_EXPIRED,
-    DROP_NOT_IPV4,
+    DROP_NOT_IP,
     DROP_UNLABELLED,
     DROP_FOREIGN_MAC,
     DROP_NO_SLOW_PATH,
@@ -62,7 +65,7 @@ enum {
 static const struct task_drop drops[N_DROPS] = {
     [DROP_SEGMENTED] = {DROP_IS_SEGMENTED},
     [DROP_SHORT_FRAME] = {DROP_IS_SHORT_FRAME},
-    [DROP_NOT_IP_OR_MPLS] = {"not_ip_or_mpls", "Neither IPv4, MPLS nor ARP",
+    [DROP_NOT_IP_OR_MPLS] = {"not_ip_or_mpls", "Neither IP, MPLS nor ARP",
                              "None, if rare: other protocols are not carried."},
     [DROP_NO_BOTTOM] = {"no_bottom", "The label stack has no bottom within the frame",
                         "Look at the neighbour in the core."},
@@ -70,16 +73,19 @@ static const struct task_drop drops[N_DROPS] = {
                               "Look at the neighbour in the core, or raise max_labels."},
     [DROP_UNKNOWN_LABEL] = {"unknown_label", "A label outside of the range label",
                             "Correct the label, here or at the neighbour."},
-    [DROP_SPECIAL_LABEL] = {"special_label",
-                            "A label from 1 to 15 (RFC 7274: router alert, IPv6 explicit null, "
-                            "entropy label, OAM), which the gateway does nothing with",
-                            "Let the neighbour in the core not send it: the gateway's end of the "
-                            "path signals no such label."},
+    [DROP_SPECIAL_LABEL] =
+        {"special_label",
+         "A label from 1 to 15 (RFC 7274: router alert, entropy label, OAM), but "
+         "for IPv6 explicit null, which the gateway does nothing with",
+         "Let the neighbour in the core not send it: the gateway's end of the "
+         "path signals no such label."},
     [DROP_TTL_EXPIRED] = {"ttl_expired", "The TTL of the label ran out",
                           "A traceroute, or a loop in the core."},
-    [DROP_NOT_IPV4] = {"not_ipv4", "Below the labels is something else than IPv4",
-                       "None, if rare; else tell the neighbour in the core."},
-    [DROP_UNLABELLED] = {"unlabelled", "IPv4 without a label, with unlabelled = \"drop\"",
+    [DROP_NOT_IP] = {"not_ip",
+                     "Below the labels is something else than IPv4 or IPv6, or not what the "
+                     "explicit null says",
+                     "None, if rare; else tell the neighbour in the core."},
+    [DROP_UNLABELLED] = {"unlabelled", "IP without a label, with unlabelled = \"drop\"",
                          "Correct the neighbour, or accept unlabelled packets."},
     [DROP_NO_SLOW_PATH] = {DROP_IS_NO_SLOW_PATH},
     [DROP_FOREIGN_MAC] = {DROP_IS_FOREIGN_MAC},
@@ -114,7 +120,7 @@ static inline int judge_labels(const struct mpls_pop *p, const uint8_t *stack, u
     for (uint32_t i = 0; i < len; i += MPLS_ENTRY_LEN) {
         uint32_t label = mpls_label(rte_be_to_cpu_32(load32(stack + i)));
 
-        if (unlikely(!mpls_pop_takes(p, label)))
+        if (unlikely(!mpls_pop_takes(p, label) && label != MPLS_IPV6_NULL))
             return label < MPLS_FIRST_LABEL ? DROP_SPECIAL_LABEL : DROP_UNKNOWN_LABEL;
     }
     return VERDICT_GOOD;
@@ -137,12 +143,29 @@ static inline void lower_ttl(struct rte_ipv4_hdr *ip, uint8_t ttl)
     ip->hdr_checksum = csum_replace(ip->hdr_checksum, old, new);
 }
 
+/* The EtherType of the packet of avail bytes below a stack, whose bottom label is that one, with
+ * its TTL lowered; 0 where there is neither IPv4 nor IPv6, or not what the label says. */
+static inline rte_be16_t below(uint8_t *packet, uint32_t avail, uint32_t bottom, uint8_t ttl)
+{
+    struct ipv6_hdr *ip6 = (struct ipv6_hdr *)packet;
+
+    if (likely(avail >= sizeof(struct rte_ipv4_hdr) && packet[0] >> 4 == 4 &&
+               bottom != MPLS_IPV6_NULL)) {
+        lower_ttl((struct rte_ipv4_hdr *)packet, ttl);
+        return RTE_BE16(RTE_ETHER_TYPE_IPV4);
+    }
+    if (avail < IPV6_LEN || packet[0] >> 4 != 6 || bottom == MPLS_EXPLICIT_NULL)
+        return 0;
+    ip6->hop_limit = RTE_MIN(ip6->hop_limit, ttl);
+    return RTE_BE16(RTE_ETHER_TYPE_IPV6);
+}
+
 static inline int pop(const struct mpls_pop *p, struct rte_mbuf *m)
 {
     uint8_t *f = frame_bytes(m), *stack = f + ETH_LEN;
     uint32_t avail = m->data_len - ETH_LEN;
     int len = mpls_stack_len(stack, avail, p->max_labels);
-    struct rte_ipv4_hdr *ip;
+    rte_be16_t type;
     int verdict;
     uint8_t ttl;
 
@@ -155,13 +178,13 @@ static inline int pop(const struct mpls_pop *p, struct rte_mbuf *m)
     ttl = mpls_ttl(rte_be_to_cpu_32(load32(stack)));
     if (unlikely(ttl <= 1))
         return DROP_TTL_EXPIRED;
-    ip = (struct rte_ipv4_hdr *)(stack + len);
-    if (unlikely(avail - (uint32_t)len < sizeof(*ip) || (ip->version_ihl & 0xf0) != 0x40))
-        return DROP_NOT_IPV4;
-    lower_ttl(ip, ttl);
+    type = below(stack + len, avail - (uint32_t)len,
+                 mpls_label(rte_be_to_cpu_32(load32(stack + len - MPLS_ENTRY_LEN))), ttl);
+    if (unlikely(type == 0))
+        return DROP_NOT_IP;
     f += len;
     eth_move_macs(f, f - len);
-    store16(f + ETH_MACS, RTE_BE16(RTE_ETHER_TYPE_IPV4));
+    store16(f + ETH_MACS, type);
     frame_set(m, len, m->data_len - (uint32_t)len);
     return VERDICT_GOOD;
 }
@@ -173,7 +196,7 @@ static int other(const struct mpls_pop *p, const struct rte_mbuf *m)
         return DROP_SEGMENTED;
     if (m->data_len < ETH_LEN)
         return DROP_SHORT_FRAME;
-    if (eth_type(frame_bytes(m)) == RTE_BE16(RTE_ETHER_TYPE_IPV4))
+    if (eth_type(frame_bytes(m)) == RTE_BE16(RTE_ETHER_TYPE_IPV4) || eth_is_ipv6(frame_bytes(m)))
         return p->drop_unlabelled ? DROP_UNLABELLED : VERDICT_GOOD;
     return eth_type(frame_bytes(m)) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? VERDICT_FOR_US
                                                                     : DROP_NOT_IP_OR_MPLS;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mpls_push: pushes the label of the next hop, with the TTL of the IPv4 header (RFC 3443 section
- * 3.1, the uniform model) and a traffic class from its DSCP. Packets whose next hop has no label
- * pass unchanged.
+ * mpls_push: pushes the label of the next hop, with the TTL of the IPv4 header or the hop limit of
+ * the IPv6 header (RFC 3443 section 3.1, the uniform model) and a traffic class from its DSCP.
+ * Packets whose next hop has no label pass unchanged.
  */
 #include "tasks/mpls_push.h"
 
@@ -39,7 +39,12 @@ static int init(struct task *t, const struct task_env *env)
 
 static inline void push(struct rte_mbuf *m, const struct nexthop *nh, bool exp_from_dscp)
 {
-    mpls_push_write(frame_bytes(m) + ETH_LEN, nh, exp_from_dscp);
+    uint8_t *f = frame_bytes(m);
+
+    if (unlikely(eth_is_ipv6(f)))
+        mpls_push_write6(f + ETH_LEN, nh, exp_from_dscp);
+    else
+        mpls_push_write(f + ETH_LEN, nh, exp_from_dscp);
     frame_set(m, -MPLS_ENTRY_LEN, m->data_len + MPLS_ENTRY_LEN);
 }
 

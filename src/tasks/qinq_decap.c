@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* qinq_decap: takes off both tags, and the padding of Ethernet behind the IPv4 packet (RFC 894). */
+/* qinq_decap: takes off both tags, and the padding of Ethernet behind the packet (RFC 894; RFC 2464
+ * has the same for IPv6). */
 #include "tasks/qinq_decap.h"
 
 #include "packet/bytes.h"
 #include "packet/frame.h"
+#include "packet/ipv6.h"
 #include "tables/tables.h"
 #include "tasks/fused/fused.h"
 
@@ -36,12 +38,19 @@ static int init(struct task *t, const struct task_env *env)
 
 static inline void decap(struct rte_mbuf *m, const struct qinq_decap *d)
 {
-    uint8_t *f = frame_bytes(m);
-    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + QINQ_LEN);
+    uint8_t *f = frame_bytes(m), *packet = f + QINQ_LEN;
+    uint32_t len;
 
-    qinq_decap_dscp(d, f);
+    if (likely(qinq_type(f) != RTE_BE16(RTE_ETHER_TYPE_IPV6))) {
+        qinq_decap_dscp(d, f);
+        len = net16(((const struct rte_ipv4_hdr *)packet)->total_length);
+    } else {
+        if (d->dscp_from_pcp)
+            ipv6_set_dscp((struct ipv6_hdr *)packet, (uint8_t)(qinq_pcp(qinq_tags(f)) << 3));
+        len = ipv6_len((const struct ipv6_hdr *)packet);
+    }
     eth_move_macs(f + QINQ_TAGS_LEN, f);
-    frame_set(m, QINQ_TAGS_LEN, ETH_LEN + net16(ip->total_length));
+    frame_set(m, QINQ_TAGS_LEN, ETH_LEN + len);
 }
 
 static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * route: finds the next hop by the longest prefix of the destination; then TTL (RFC 1812 section
- * 5.3.1), size against the egress MTU, the Ethernet header of the next hop, and padding where no
- * tunnel will make the frame long enough.
+ * 5.3.1) or hop limit (RFC 8200 section 3), size against the egress MTU, the Ethernet header of the
+ * next hop, and padding where no tunnel will make the frame long enough. The packets of a burst are
+ * looked up family by family.
  */
 #include "tasks/route.h"
 
@@ -20,16 +21,21 @@ enum {
     DROP_TOO_BIG,
     DROP_NO_NEXTHOP_MAC,
     DROP_NO_TAILROOM,
+    DROP_HOP_LIMIT,
+    DROP_IPV6_TOO_BIG,
     N_DROPS
 };
 
 static const struct task_drop drops[N_DROPS] = {
     [DROP_NO_ROUTE] = {"no_route", "No route leads to the destination",
-                       "Add a route; connect the output punt, and the sender is told."},
+                       "Add a route; connect the output punt, and the sender is told, if it is "
+                       "IPv4."},
     [DROP_NOT_UNICAST] = {"not_unicast", "To a multicast or broadcast address",
                           "None: it is not forwarded."},
-    [DROP_LINK_LOCAL] = {"link_local", "To an address of 169.254/16, which stays on its link",
-                         "None: it is not forwarded (RFC 3927 section 7)."},
+    [DROP_LINK_LOCAL] = {"link_local",
+                         "To an address of 169.254/16 or fe80::/10, which stays on its link",
+                         "None: it is not forwarded (RFC 3927 section 7, RFC 4291 section "
+                         "2.5.6)."},
     [DROP_FOR_US] = {"for_us", "For an address of the gateway, which nobody answers",
                      "Connect the output punt to a task arp, or accept it."},
     [DROP_TTL_EXPIRED] = {DROP_IS_TTL_EXPIRED},
@@ -41,6 +47,12 @@ static const struct task_drop drops[N_DROPS] = {
                              "Is the neighbour up? Connect the output punt to a task arp, or give "
                              "the route a mac."},
     [DROP_NO_TAILROOM] = {DROP_IS_NO_TAILROOM},
+    [DROP_HOP_LIMIT] = {DROP_IS_HOP_LIMIT},
+    [DROP_IPV6_TOO_BIG] = {"ipv6_too_big",
+                           "IPv6, larger than the next hop takes: the port's mtu less tunnel and "
+                           "labels",
+                           "Larger mtu of the port: no ICMPv6 error tells the sender, so that path "
+                           "MTU discovery (RFC 8201) does not work."},
 };
 
 static int init(struct task *t, const struct task_env *env)
@@ -50,6 +62,7 @@ static int init(struct task *t, const struct task_env *env)
 
     r->first = env->tables->routes->fib.first;
     r->line = env->tables->routes->fib.line;
+    r->fib6 = env->tables->routes->fib6.first != NULL ? &env->tables->routes->fib6 : NULL;
     r->nexthop = env->tables->routes->nexthop;
     r->cold = self->n_rx > 0 || self->in_ring != CFG_NONE;
     return 0;
@@ -60,16 +73,34 @@ static inline struct rte_ipv4_hdr *header(const struct rte_mbuf *m)
     return (struct rte_ipv4_hdr *)(frame_bytes(m) + ETH_LEN);
 }
 
-static inline void forward(struct rte_mbuf *m, const struct nexthop *nh, uint32_t id)
+static inline struct ipv6_hdr *header6(const struct rte_mbuf *m)
+{
+    return (struct ipv6_hdr *)(frame_bytes(m) + ETH_LEN);
+}
+
+/* Write the Ethernet header of the next hop, pad, and say where the packet goes. */
+static inline void leave(struct rte_mbuf *m, const struct nexthop *nh, uint32_t id)
 {
     uint8_t *f = frame_bytes(m);
 
-    ipv4_ttl_decrement(header(m));
     if (unlikely(m->data_len < nh->min_len)) /* IEEE 802.3 clause 4.2.3.3 */
         frame_pad(m, nh->min_len);
     route_write_eth(f, nh);
     meta_set_nexthop(m, (uint16_t)id);
     meta_set_out_port(m, nh->port);
+}
+
+static inline void forward(struct rte_mbuf *m, const struct nexthop *nh, uint32_t id)
+{
+    ipv4_ttl_decrement(header(m));
+    leave(m, nh, id);
+}
+
+static inline void forward6(struct rte_mbuf *m, const struct nexthop *nh, uint32_t id)
+{
+    header6(m)->hop_limit--;
+    leave(m, nh, id);
+    store16(frame_bytes(m) + ETH_MACS, RTE_BE16(RTE_ETHER_TYPE_IPV6));
 }
 
 /* End a packet to an address that no route leads to. Its sender is told (RFC 1812 section 4.3.3.1),
@@ -141,16 +172,15 @@ static inline void look_up(const struct route *r, struct rte_mbuf **m, uint16_t 
     }
 }
 
-static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
+/* Route n packets of IPv4. Returns how many may leave by the output to: they are in good[]. */
+static inline uint16_t route4(struct task *t, struct rte_mbuf **m, uint16_t n,
+                              struct rte_mbuf **good)
 {
     const struct route *r = t->state;
     const struct nexthop *nexthop = r->nexthop;
-    struct rte_mbuf *good[BURST_MAX];
     uint32_t id[BURST_MAX];
     uint16_t k = 0;
 
-    if (r->cold)
-        burst_prefetch_encap(m, n, 0);
     look_up(r, m, n, id);
     for (uint16_t i = 0; i < n; i++) {
         const struct nexthop *nh = &nexthop[id[i]];
@@ -162,13 +192,118 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
             special(t, m[i], nh, id[i]);
         }
     }
+    return k;
+}
+
+/* --- IPv6 --- */
+
+/* Handle a packet that is not plain: drop it, or let its next hop's MAC be asked for. The slow path
+ * sends no ICMPv6 errors. */
+static void special6(struct task *t, struct rte_mbuf *m, const struct nexthop *nh, uint32_t id)
+{
+    const struct ipv6_hdr *ip = header6(m);
+
+    meta_set_nexthop(m, (uint16_t)id);
+    if (id == 0 && ipv6_is_forwarded(ipv6_upper(ip->destination)))
+        task_drop(t, m, DROP_NO_ROUTE);
+    else if (id == 0)
+        task_drop(t, m,
+                  ipv6_kind(ip->destination) == IPV6_LINK_LOCAL ? DROP_LINK_LOCAL
+                                                                : DROP_NOT_UNICAST);
+    else if (ip->hop_limit <= 1)
+        task_drop(t, m, DROP_HOP_LIMIT);
+    else if (ipv6_len(ip) > nh->max_ip)
+        task_drop(t, m, DROP_IPV6_TOO_BIG);
+    else if (nh->mac_known)
+        task_drop(t, m, DROP_NO_TAILROOM);
+    else {
+        meta_set_out_port(m, nh->port); /* the ARP request leaves there */
+        task_punt(t, OUT_PUNT, m, PUNT_NO_MAC, DROP_NO_NEXTHOP_MAC);
+    }
+}
+
+/* The ids of next hops; 0 where there is none, or where no router may forward to. */
+static void look_up6(const struct route *r, struct rte_mbuf **m, uint16_t n, uint32_t *id)
+{
+    struct ipv6 dst[BURST_MAX];
+
+    for (uint16_t i = 0; i < n; i++)
+        dst[i] = ipv6_of(header6(m[i])->destination);
+    fib6_lookup_burst(r->fib6, dst, n, id);
+    for (uint16_t i = 0; i < n; i++) {
+        id[i] = likely(ipv6_is_forwarded(dst[i].upper)) ? id[i] : 0;
+        rte_prefetch0(&r->nexthop[id[i]]);
+    }
+}
+
+/* The same as route4() of n packets of IPv6. */
+static uint16_t route6(struct task *t, struct rte_mbuf **m, uint16_t n, struct rte_mbuf **good)
+{
+    const struct route *r = t->state;
+    uint32_t id[BURST_MAX] = {0};
+    uint16_t k = 0;
+
+    if (likely(r->fib6 != NULL))
+        look_up6(r, m, n, id);
+    for (uint16_t i = 0; i < n; i++) {
+        const struct nexthop *nh = &r->nexthop[id[i]];
+        const struct ipv6_hdr *ip = header6(m[i]);
+
+        if (likely(route_may_leave(ip->hop_limit, ipv6_len(ip), nh, m[i]->data_len,
+                                   (uint32_t)m[i]->buf_len - m[i]->data_off))) {
+            forward6(m[i], nh, id[i]);
+            good[k++] = m[i];
+        } else {
+            special6(t, m[i], nh, id[i]);
+        }
+    }
+    return k;
+}
+
+static bool are_ipv4(struct rte_mbuf **m, uint16_t n)
+{
+    bool others = false;
+
+    for (uint16_t i = 0; i < n; i++)
+        others |= eth_is_ipv6(frame_bytes(m[i]));
+    return !others;
+}
+
+/* Route the packets of a burst in which there are both families, or IPv6 alone. */
+static uint16_t route_both(struct task *t, struct rte_mbuf **m, uint16_t n, struct rte_mbuf **good)
+{
+    struct rte_mbuf *four[BURST_MAX], *six[BURST_MAX];
+    uint16_t n4 = 0, n6 = 0, k = 0;
+
+    for (uint16_t i = 0; i < n; i++) {
+        bool is_six = eth_is_ipv6(frame_bytes(m[i]));
+
+        four[n4] = six[n6] = m[i];
+        n4 = (uint16_t)(n4 + !is_six);
+        n6 = (uint16_t)(n6 + is_six);
+    }
+    if (n4 > 0)
+        k = route4(t, four, n4, good);
+    return (uint16_t)(k + route6(t, six, n6, good + k));
+}
+
+static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
+{
+    const struct route *r = t->state;
+    struct rte_mbuf *good[BURST_MAX];
+    uint16_t k;
+
+    if (r->cold)
+        burst_prefetch_encap(m, n, 0);
+    k = likely(are_ipv4(m, n)) ? route4(t, m, n, good) : route_both(t, m, n, good);
     if (likely(k > 0))
         task_emit_burst(t, OUT_TO, good, k);
 }
 
 const struct task_type task_route = {
     .schema = {.type = "route",
-               .help = "finds the next hop by the destination address and decrements the TTL",
+               .help = "finds the next hop by the destination address and decrements TTL or hop "
+                       "limit",
                .kind = TASK_WORKER,
                .outputs = {[OUT_TO] = {"to", "packets with their next hop"},
                            [OUT_PUNT] = {"punt", "packets that the slow path must answer, or ask "

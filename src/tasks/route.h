@@ -8,12 +8,14 @@
 #include "packet/bytes.h"
 #include "packet/ethernet.h"
 #include "packet/ipv4.h"
+#include "packet/ipv6.h"
 #include "tables/tables.h"
 
 /** The state of an instance. */
 struct route {
     const uint32_t *first; /* the levels of tables/fib.h */
     const struct fib_line *line;
+    const struct fib6 *fib6;
     const struct nexthop *nexthop;
     bool cold; /* packets come from a port or another core */
 };
@@ -44,14 +46,22 @@ static inline uint32_t route_nexthop(const struct route *r, const uint32_t *entr
     return likely(ipv4_is_unicast(dst)) ? found & FIB_NUMBER : 0;
 }
 
-/** May a packet leave by a next hop at once? frame: bytes of the frame with an Ethernet header and
- * nothing else before the packet, room: bytes of the mbuf from there on; the shortest frame takes
- * padding. Next hop 0 (no route) and the gateway's own have no MAC. */
+/** May a packet of that size, with that many hops to go, leave by a next hop at once? frame: bytes
+ * of the frame with an Ethernet header and nothing else before the packet, room: bytes of the mbuf
+ * from there on; the shortest frame takes padding. Next hop 0 (no route) and the gateway's own have
+ * no MAC. */
+static inline bool route_may_leave(uint32_t hops, uint32_t size, const struct nexthop *nh,
+                                   uint32_t frame, uint32_t room)
+{
+    return hops > 1 && size <= nh->max_ip && nh->mac_known &&
+           (likely(frame >= nh->min_len) || nh->min_len <= room);
+}
+
+/** The same of an IPv4 packet. */
 static inline bool route_is_plain(const struct rte_ipv4_hdr *ip, const struct nexthop *nh,
                                   uint32_t frame, uint32_t room)
 {
-    return ip->time_to_live > 1 && net16(ip->total_length) <= nh->max_ip && nh->mac_known &&
-           (likely(frame >= nh->min_len) || nh->min_len <= room);
+    return route_may_leave(ip->time_to_live, net16(ip->total_length), nh, frame, room);
 }
 
 /** Write the Ethernet header of the next hop. */

@@ -16,6 +16,7 @@
 #include <rte_lpm6.h>
 #include <rte_version.h>
 
+#include "packet/ipv6.h"
 #include "tables/fib6.h"
 
 #define BURST     32u
@@ -30,7 +31,7 @@
 #endif
 
 static uint8_t ip[ADDRESSES][IPV6_ADDR_LEN];
-static struct ipv6_words addr[ADDRESSES], prefix[MOST];
+static struct ipv6 addr[ADDRESSES], prefix[MOST];
 static struct fib6 fib;
 static struct rte_lpm6 *lpm;
 static struct rte_fib6 *trie;
@@ -49,10 +50,10 @@ static uint64_t random64(void)
     return (uint64_t)random_below(UINT32_MAX) << 32 | random_below(UINT32_MAX);
 }
 
-static void bytes_of(struct ipv6_words words, uint8_t *p)
+static void bytes_of(struct ipv6 words, uint8_t *p)
 {
-    store64(p, net64(words.at[0]));
-    store64(p + 8, net64(words.at[1]));
+    store64(p, net64(words.upper));
+    store64(p + 8, net64(words.lower));
 }
 
 static uint64_t look_up_lpm(uint32_t from)
@@ -78,12 +79,12 @@ static uint64_t look_up_trie(uint32_t from)
 
 static uint64_t look_up_fib(uint32_t from)
 {
-    struct ipv6_words dst[BURST];
+    struct ipv6 dst[BURST];
     uint32_t found[BURST];
     uint64_t sum = 0;
 
     for (unsigned i = 0; i < BURST; i++)
-        dst[i] = ipv6_words(ip[from + i]);
+        dst[i] = ipv6_of(ip[from + i]);
     fib6_lookup_burst(&fib, dst, BURST, found);
     for (unsigned i = 0; i < BURST; i++)
         sum += found[i];
@@ -118,7 +119,7 @@ static int fill(uint32_t n, unsigned len)
     struct rte_fib6_conf trie_config = {.type = RTE_FIB6_TRIE,
                                         .max_routes = (int)n,
                                         .trie = {.nh_sz = RTE_FIB6_TRIE_4B, .num_tbl8 = groups}};
-    struct ipv6_words operator[OPERATORS];
+    struct ipv6 operator[OPERATORS];
     int rc = fib6_create(&fib, n, SOCKET_ID_ANY);
 
     lpm = rte_lpm6_create("bench", SOCKET_ID_ANY, &lpm_config);
@@ -126,21 +127,21 @@ static int fill(uint32_t n, unsigned len)
     if (rc != 0 || lpm == NULL || trie == NULL)
         return -1;
     for (uint32_t i = 0; i < OPERATORS; i++) /* of 2000::/3 */
-        operator[i].at[0] = UINT64_C(1) << 61 | random64() >> 3;
+        operator[i].upper = UINT64_C(1) << 61 | random64() >> 3;
     for (uint32_t i = 0; i < n && rc == 0; i++) {
-        uint64_t upper = operator[random_below(OPERATORS)].at[0]>> 32 << 32;
+        uint64_t upper = operator[random_below(OPERATORS)].upper>> 32 << 32;
 
         if (len <= 32)
             upper = UINT64_C(1) << 61 | random64() >> 3;
-        prefix[i] = prefix6_of((struct ipv6_words){{upper | random64() >> 32, random64()}}, len);
+        prefix[i] = first6((struct ipv6){upper | random64() >> 32, random64()}, len);
         rc = add(i, len, 1 + i % 64);
     }
     for (uint32_t i = 0; i < ADDRESSES; i++) {
-        struct ipv6_words mask = prefix6_mask(len);
+        struct ipv6 mask = mask6(len);
 
         addr[i] = prefix[random_below(n)];
-        addr[i].at[0] |= random64() & ~mask.at[0];
-        addr[i].at[1] |= random64() & ~mask.at[1];
+        addr[i].upper |= random64() & ~mask.upper;
+        addr[i].lower |= random64() & ~mask.lower;
         bytes_of(addr[i], ip[i]);
     }
     return rc;

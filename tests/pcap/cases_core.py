@@ -96,19 +96,21 @@ def congestion():
 
 
 def special_labels():
-    """RFC 7274: labels 1 to 15 are no ordinary ones. 0 is "no label", at the bottom or above (RFC 4182)."""
+    """RFC 7274: labels 1 to 15 are no ordinary ones. 0 and 2 are "no label", at the bottom or above (RFC 4182), before IPv4 and IPv6."""
     case = Traffic("core-special-labels")
     frame = fr.from_core(CORE, DOWN, key=SUB.key, stack=())
-    for label in range(1, 16):
+    for label in (1, *range(3, 16)):
         for stack in ([(label, 60)], [(16, 60), (label, 60)], [(label, 60), (16, 60)], [(0, 60), (label, 60)]):
             refuse(case, CORE, "mpls_down", "special_label", fr.from_core(CORE, frame[14:], with_gre=False, stack=stack))
     # an entropy label behind its indicator: RFC 6790
     refuse(case, CORE, "mpls_down", "special_label",
            fr.from_core(CORE, frame[14:], with_gre=False, stack=[(16, 60), (7, 60), (123456, 0)]))  # fmt: skip
-    for stack in ([(0, 60)], [(0, 60), (16, 60)], [(16, 60), (0, 60)]):
+    for stack in ([(0, 60)], [(0, 60), (16, 60)], [(16, 60), (0, 60)], [(2, 60), (16, 60)]):
         case.down(CORE, SUB, DOWN, stack=stack)
+    for stack in ([(2, 60)], [(16, 60), (2, 60)], [(0, 60), (2, 60)]):
+        refuse(case, CORE, "mpls_down", "not_ip", fr.from_core(CORE, frame[14:], with_gre=False, stack=stack))
     # IPv6 below explicit null is no IPv4
-    refuse(case, CORE, "mpls_down", "not_ipv4", fr.from_core(CORE, b"\x60" + frame[15:], with_gre=False, stack=[(0, 60)]))
+    refuse(case, CORE, "mpls_down", "not_ip", fr.from_core(CORE, b"\x60" + frame[15:], with_gre=False, stack=[(0, 60)]))
     return good(case)
 
 

@@ -255,12 +255,14 @@ def mpls():
     for ttl in (0, 1):
         refuse(case, CORE, "mpls_down", "ttl_expired", labelled(fr.labels((16, ttl)), below))
         refuse(case, CORE, "mpls_down", "ttl_expired", labelled(fr.labels((16, ttl), (17, 64)), below))
-    for first in (0x00, 0x60, 0x15, 0xF5):  # a pseudowire's control word, IPv6, nonsense
-        refuse(case, CORE, "mpls_down", "not_ipv4", labelled(fr.labels((16, 9)), bytes([first]) + below[1:]))
+    for first in (0x00, 0x15, 0xF5):  # a pseudowire's control word, nonsense
+        refuse(case, CORE, "mpls_down", "not_ip", labelled(fr.labels((16, 9)), bytes([first]) + below[1:]))
     for n in (0, 1, 19):
-        refuse(case, CORE, "mpls_down", "not_ipv4", labelled(fr.labels((16, 9)), below[:n]))
+        refuse(case, CORE, "mpls_down", "not_ip", labelled(fr.labels((16, 9)), below[:n]))
+    refuse(case, CORE, "gre_down", "not_ip", labelled(fr.labels((16, 9)), b"\x60" + below[1:]))  # 6PE, and no tunnel in it
+    refuse(case, CORE, "mpls_down", "unlabelled", labelled(b"", below, 0x86DD))
     refuse(case, CORE, "mpls_down", "unlabelled", labelled(b"", below, fr.ETH_IPV4))
-    for ethertype in (0x8848, 0x86DD, 0x88CC, 0x0000, 0x0027, 0x8100, 0xFFFF):
+    for ethertype in (0x8848, 0x88CC, 0x0000, 0x0027, 0x8100, 0xFFFF):
         refuse(case, CORE, "mpls_down", "not_ip_or_mpls", labelled(fr.labels((16, 9)), below, ethertype))
     case.down(CORE, SUB, DOWN, stack=[(16, 9), (31, 9), (0, 9)])
     return good(case)
@@ -271,10 +273,11 @@ def outer_headers():
     inside = fr.gre(DOWN, key=SUB.key)
     outer = fr.tunnel(fr.TUNNEL_IP[CORE], fr.GATEWAY_IP[CORE], inside)
     for reason, packet in bad_headers(outer):
-        # pop itself wants to see a 4
-        task, reason = ("mpls_down", "not_ipv4") if packet[0] >> 4 != 4 else ("gre_down", reason)
-        refuse(case, CORE, task, reason, fr.from_core(CORE, packet, with_gre=False))
-        if task == "mpls_down":
+        # pop itself wants to see a 4, or a 6, which no tunnel is in
+        version = packet[0] >> 4
+        task = "gre_down" if version in (4, 6) else "mpls_down"
+        refuse(case, CORE, task, reason if version == 4 else "not_ip", fr.from_core(CORE, packet, with_gre=False))
+        if version != 4:
             refuse(case, CORE, "gre_down", "bad_ipv4", fr.from_core(CORE, packet, with_gre=False, stack=()))
     for to in ("192.0.2.2", "192.0.2.3", "203.0.113.1", "255.255.255.255", "224.0.0.1", SUB.ip):
         packet = fr.tunnel(fr.TUNNEL_IP[CORE], to, inside)

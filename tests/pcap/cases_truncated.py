@@ -43,7 +43,7 @@ def judge_tunnel(labels, outer):
             return "mpls_down", "no_bottom"
         n -= 14 + 4 * labels
         if n < 20 and labels:
-            return "mpls_down", "not_ipv4"
+            return "mpls_down", "not_ip"
         return "gre_down", "bad_ipv4" if n < outer else "bad_length"
 
     return judge

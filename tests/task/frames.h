@@ -105,6 +105,33 @@ static inline void put_ip(struct frame *f, const struct ip *ip)
         f->b[f->len++] = (uint8_t)i;
 }
 
+struct ip6 {
+    uint64_t src[2], dst[2];
+    uint8_t class, hops, next;
+    uint32_t label;   /* of the flow */
+    uint16_t payload; /* bytes, which count up */
+};
+
+static inline void put_ip6_header(struct frame *f, const struct ip6 *ip, uint32_t more)
+{
+    put32(f, 6u << 28 | (uint32_t)ip->class << 20 | ip->label);
+    put16(f, more);
+    put16(f, (uint32_t)ip->next << 8 | ip->hops);
+    for (unsigned i = 0; i < 4; i++) {
+        const uint64_t *addr = i < 2 ? ip->src : ip->dst;
+
+        put32(f, (uint32_t)(addr[i % 2] >> 32));
+        put32(f, (uint32_t)addr[i % 2]);
+    }
+}
+
+static inline void put_ip6(struct frame *f, const struct ip6 *ip)
+{
+    put_ip6_header(f, ip, ip->payload);
+    for (unsigned i = 0; i < ip->payload; i++)
+        f->b[f->len++] = (uint8_t)i;
+}
+
 /* Fill with a byte up to a length, as Ethernet padding. */
 static inline void put_pad(struct frame *f, uint16_t len, uint8_t byte)
 {

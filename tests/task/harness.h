@@ -38,8 +38,9 @@ enum {
     N_TEST_SUBSCRIBERS = SUB_NO_MAC,
 };
 
-/** Next hops, and the route that leads to each. Static MAC 02:c0:00:00:00:ID, but NH_NO_MAC.
- * Tunnels go from the egress port's address to 192.0.2.ID; the label is 16 + ID. */
+/** Next hops, and the routes that lead to each: that below, and 2001:db8:ID::/48. Static MAC
+ * 02:c0:00:00:00:ID, but NH_NO_MAC. Tunnels go from the egress port's address to 192.0.2.ID; the
+ * label is 16 + ID. */
 enum {
     NH_GRE_MPLS = 1, /* 20.0.0.0/8, core0 */
     NH_GRE,          /* 21.0.0.0/8, core1 */

@@ -88,7 +88,10 @@ static int add_routes(struct route_table *t)
                                     .gre_destination = 0xc0000200 + i,
                                     .label = 16 + i};
 
-        if (route_add_nexthop(t, &spec) != (int)i || route_add(t, (19 + i) << 24, 8, i) != 0)
+        struct ipv6 prefix = {UINT64_C(0x20010db800000000) | (uint64_t)i << 16, 0};
+
+        if (route_add_nexthop(t, &spec) != (int)i || route_add(t, (19 + i) << 24, 8, i) != 0 ||
+            route_add6(t, prefix, 48, i) != 0)
             return -1;
     }
     for (unsigned i = 0; i < N_TEST_PORTS; i++)
@@ -105,7 +108,8 @@ struct tables *harness_tables(void)
         return &t;
     t.subscribers = subscriber_table_create(N_TEST_SUBSCRIBERS, SOCKET_ID_ANY);
     t.routes = route_table_create(16, 64, SOCKET_ID_ANY);
-    if (t.subscribers == NULL || t.routes == NULL || add_subscribers(t.subscribers) != 0 ||
+    if (t.subscribers == NULL || t.routes == NULL ||
+        route_open6(t.routes, 64, SOCKET_ID_ANY) != 0 || add_subscribers(t.subscribers) != 0 ||
         add_routes(t.routes) != 0) {
         fprintf(stderr, "harness: no tables\n");
         return NULL;

@@ -15,7 +15,7 @@
 
 static struct oracle {
     struct {
-        struct ipv6_words prefix;
+        struct ipv6 prefix;
         uint32_t number;
         unsigned len;
     } route[MOST];
@@ -37,16 +37,21 @@ static uint64_t random64(void)
     return (uint64_t)random_below(UINT32_MAX) << 32 | random_below(UINT32_MAX);
 }
 
-/* Bit by bit, and nothing of prefixes6.h. */
-static bool begins_with(struct ipv6_words addr, struct ipv6_words prefix, unsigned len)
+static uint64_t half(struct ipv6 addr, unsigned bit)
+{
+    return bit < 64 ? addr.upper : addr.lower;
+}
+
+/* Bit by bit, and nothing of prefixes.h. */
+static bool begins_with(struct ipv6 addr, struct ipv6 prefix, unsigned len)
 {
     for (unsigned i = 0; i < len; i++)
-        if (((addr.at[i / 64] ^ prefix.at[i / 64]) >> (63 - i % 64) & 1) != 0)
+        if (((half(addr, i) ^ half(prefix, i)) >> (63 - i % 64) & 1) != 0)
             return false;
     return true;
 }
 
-static uint32_t oracle_lookup(struct ipv6_words addr)
+static uint32_t oracle_lookup(struct ipv6 addr)
 {
     int longest = -1;
     uint32_t number = 0;
@@ -60,36 +65,36 @@ static uint32_t oracle_lookup(struct ipv6_words addr)
     return number;
 }
 
-static unsigned oracle_find(struct ipv6_words prefix, unsigned len)
+static unsigned oracle_find(struct ipv6 prefix, unsigned len)
 {
     unsigned i = 0;
 
     while (i < oracle.n &&
-           (oracle.route[i].prefix.at[0] != prefix.at[0] ||
-            oracle.route[i].prefix.at[1] != prefix.at[1] || oracle.route[i].len != len))
+           (oracle.route[i].prefix.upper != prefix.upper ||
+            oracle.route[i].prefix.lower != prefix.lower || oracle.route[i].len != len))
         i++;
     return i;
 }
 
 /* Few bits of few addresses are set, so that prefixes lie in prefixes and part everywhere; and
  * seldom any. */
-static struct ipv6_words some_address(void)
+static struct ipv6 some_address(void)
 {
-    struct ipv6_words addr = {{UINT64_C(0x20010db800000000), 0}};
+    struct ipv6 addr = {UINT64_C(0x20010db800000000), 0};
 
     if (random_below(8) == 0)
-        return (struct ipv6_words){{random64(), random64()}};
+        return (struct ipv6){random64(), random64()};
     for (unsigned i = random_below(4); i > 0; i--) {
         unsigned bit = random_below(128);
 
-        addr.at[bit / 64] ^= UINT64_C(1) << (63 - bit % 64);
+        *(bit < 64 ? &addr.upper : &addr.lower) ^= UINT64_C(1) << (63 - bit % 64);
     }
     if (random_below(4) == 0)
-        addr.at[1] ^= random_below(256);
+        addr.lower ^= random_below(256);
     return addr;
 }
 
-static void change(struct fib6 *f, struct ipv6_words prefix, unsigned len)
+static void change(struct fib6 *f, struct ipv6 prefix, unsigned len)
 {
     unsigned i = oracle_find(prefix, len);
 
@@ -108,21 +113,20 @@ static void change(struct fib6 *f, struct ipv6_words prefix, unsigned len)
     CU_ASSERT_EQUAL(fib6_add(f, prefix, len, oracle.route[i].number), 0);
 }
 
-static struct ipv6_words plus(struct ipv6_words a, int64_t n)
+static struct ipv6 plus(struct ipv6 a, int64_t n)
 {
-    uint64_t lower = a.at[1] + (uint64_t)n;
+    uint64_t lower = a.lower + (uint64_t)n;
 
-    return (struct ipv6_words){
-        {a.at[0] + (n < 0 ? lower > a.at[1] ? UINT64_MAX : 0 : lower < a.at[1]), lower}};
+    return (struct ipv6){a.upper + (n < 0 ? lower > a.lower ? UINT64_MAX : 0 : lower < a.lower),
+                         lower};
 }
 
 /* Compare around the ends of a prefix, and anywhere, one by one and in a burst. */
-static unsigned differences(const struct fib6 *f, struct ipv6_words prefix, unsigned len)
+static unsigned differences(const struct fib6 *f, struct ipv6 prefix, unsigned len)
 {
-    struct ipv6_words mask = prefix6_mask(len),
-                      last = {{prefix.at[0] | ~mask.at[0], prefix.at[1] | ~mask.at[1]}};
-    struct ipv6_words addr[] = {prefix,        plus(prefix, -1), last,
-                                plus(last, 1), some_address(),   some_address()};
+    struct ipv6 mask = mask6(len), last = {prefix.upper | ~mask.upper, prefix.lower | ~mask.lower};
+    struct ipv6 addr[] = {prefix,        plus(prefix, -1), last,
+                          plus(last, 1), some_address(),   some_address()};
     uint32_t found[RTE_DIM(addr)];
     unsigned n = 0;
 
@@ -148,8 +152,7 @@ static void against_the_oracle(void)
         unsigned again = oracle.n > 0 ? random_below(oracle.n) : 0;
         bool old = oracle.n == MOST || (oracle.n > 0 && random_below(3) == 0);
         unsigned len = old ? oracle.route[again].len : random_below(129);
-        struct ipv6_words prefix =
-            old ? oracle.route[again].prefix : prefix6_of(some_address(), len);
+        struct ipv6 prefix = old ? oracle.route[again].prefix : first6(some_address(), len);
 
         change(&f, prefix, len);
         wrong += differences(&f, prefix, len);
@@ -173,9 +176,9 @@ static void against_the_oracle(void)
 
 /* As many routes as there is room for, in pairs, each of which needs three nodes: where its two
  * addresses part, and where each of them ends. */
-static struct ipv6_words lone(uint32_t i)
+static struct ipv6 lone(uint32_t i)
 {
-    return (struct ipv6_words){{(uint64_t)(i / 2) << 48, (uint64_t)(i & 1) << 63 | i}};
+    return (struct ipv6){(uint64_t)(i / 2) << 48, (uint64_t)(i & 1) << 63 | i};
 }
 
 static void worst_case(void)
@@ -214,7 +217,7 @@ static struct rte_rcu_qsbr *make_readers(void)
 /* A reader that never says that it has left old nodes keeps them from being used again. */
 static void a_reader_stays(void)
 {
-    const struct ipv6_words host = {{UINT64_C(0x20010db800000000), 1}};
+    const struct ipv6 host = {UINT64_C(0x20010db800000000), 1};
     struct rte_rcu_qsbr *v = make_readers();
     struct fib6 f;
     int rc = 0;
@@ -245,11 +248,11 @@ struct reader {
 };
 
 /* One of 1024 addresses, whose prefixes part at many depths. */
-static struct ipv6_words near(uint32_t i)
+static struct ipv6 near(uint32_t i)
 {
-    return (struct ipv6_words){
-        {UINT64_C(0x2001000000000000) | (uint64_t)(i & 0x1f) << 28 | (uint64_t)(i >> 5 & 3) << 8,
-         (uint64_t)(i >> 7) << 30}};
+    return (struct ipv6){UINT64_C(0x2001000000000000) | (uint64_t)(i & 0x1f) << 28 |
+                             (uint64_t)(i >> 5 & 3) << 8,
+                         (uint64_t)(i >> 7) << 30};
 }
 
 /* All addresses have a prefix: the /16 with number 1, or a longer one. */
@@ -285,13 +288,13 @@ static void while_it_is_read(void)
     state = 88172645463325252;
     CU_ASSERT_EQUAL_FATAL(fib6_create(&f, N + 1, SOCKET_ID_ANY), 0);
     f.nodes.readers = make_readers();
-    CU_ASSERT_EQUAL(fib6_add(&f, prefix6_of(near(0), 16), 16, 1), 0);
+    CU_ASSERT_EQUAL(fib6_add(&f, first6(near(0), 16), 16, 1), 0);
     CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, read_on, &r), 0);
     while (__atomic_load_n(&r.lookups, __ATOMIC_RELAXED) == 0)
         sched_yield();
     for (unsigned i = 0; i < ROUNDS; i++) {
         unsigned len = 20 + random_below(109);
-        struct ipv6_words prefix = prefix6_of(near(random_below(1024)), len);
+        struct ipv6 prefix = first6(near(random_below(1024)), len);
 
         if (prefixes6_get(&f.routes, prefix, len) != PREFIXES6_NONE)
             refused += fib6_remove(&f, prefix, len) != 0;
@@ -310,32 +313,32 @@ static void while_it_is_read(void)
 
 static void prefixes_of_all_lengths(void)
 {
-    const struct ipv6_words all = {{UINT64_MAX, UINT64_MAX}}, none = {{0, 0}};
+    const struct ipv6 all = {UINT64_MAX, UINT64_MAX}, none = {0, 0};
     struct prefixes6 p;
     unsigned len = 999;
 
     CU_ASSERT_EQUAL_FATAL(prefixes6_create(&p, 129, SOCKET_ID_ANY), 0);
     CU_ASSERT_EQUAL(prefixes6_match(&p, all, 128, &len), PREFIXES6_NONE);
     for (unsigned l = 0; l <= 128; l++)
-        CU_ASSERT(prefixes6_put(&p, prefix6_mask(l), l, l));
+        CU_ASSERT(prefixes6_put(&p, mask6(l), l, l));
     CU_ASSERT(!prefixes6_put(&p, none, 1, 7));
     CU_ASSERT(prefixes6_put(&p, none, 0, 77));
     CU_ASSERT_EQUAL(prefixes6_get(&p, none, 0), 77);
     CU_ASSERT_EQUAL(prefixes6_get(&p, none, 1), PREFIXES6_NONE);
     for (unsigned l = 1; l < 128; l++) {
-        CU_ASSERT_EQUAL(prefixes6_match(&p, prefix6_mask(l), 128, &len), l);
+        CU_ASSERT_EQUAL(prefixes6_match(&p, mask6(l), 128, &len), l);
         CU_ASSERT_EQUAL(len, l);
         CU_ASSERT_EQUAL(prefixes6_match(&p, all, l, &len), l);
     }
     CU_ASSERT_EQUAL(prefixes6_match(&p, none, 128, &len), 77);
     CU_ASSERT_EQUAL(len, 0);
     for (unsigned l = 0; l <= 128; l += 2)
-        CU_ASSERT_EQUAL(prefixes6_remove(&p, prefix6_mask(l), l), l > 0 ? l : 77);
+        CU_ASSERT_EQUAL(prefixes6_remove(&p, mask6(l), l), l > 0 ? l : 77);
     CU_ASSERT_EQUAL(prefixes6_remove(&p, none, 0), PREFIXES6_NONE);
     for (unsigned l = 0; l <= 128; l++)
-        CU_ASSERT_EQUAL(prefixes6_get(&p, prefix6_mask(l), l), l % 2 == 1 ? l : PREFIXES6_NONE);
+        CU_ASSERT_EQUAL(prefixes6_get(&p, mask6(l), l), l % 2 == 1 ? l : PREFIXES6_NONE);
     for (unsigned l = 0; l <= 128; l += 2) /* what is free is used again */
-        CU_ASSERT(prefixes6_put(&p, prefix6_mask(l), l, l));
+        CU_ASSERT(prefixes6_put(&p, mask6(l), l, l));
     prefixes6_free(&p);
 }
 

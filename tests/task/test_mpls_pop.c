@@ -101,7 +101,8 @@ static void accepted_labels(void)
     FATE(r, frame_mbuf(&f, CORE0), "to");
     for (uint32_t label = 1; label < 16; label++) {
         f = labelled(1, label, 64, &packet);
-        FATE(r, frame_mbuf(&f, CORE0), "drop special_label");
+        FATE(r, frame_mbuf(&f, CORE0),
+             label == 2 ? "drop not_ip" : "drop special_label"); /* IPv6 explicit null over IPv4 */
     }
     f = labelled(1, 99, 64, &packet);
     FATE(r, frame_mbuf(&f, CORE0), "drop unknown_label");
@@ -120,12 +121,14 @@ static void what_is_below(void)
     struct frame f = labelled(1, 16, 64, &packet);
 
     f.b[18] = 0x60;
-    FATE(r, frame_mbuf(&f, CORE0), "drop not_ipv4");
+    FATE(r, frame_mbuf(&f, CORE0), "to"); /* 6PE */
+    f.b[18] = 0x50;
+    FATE(r, frame_mbuf(&f, CORE0), "drop not_ip");
     f.b[18] = 0x00; /* a pseudowire's control word */
-    FATE(r, frame_mbuf(&f, CORE0), "drop not_ipv4");
+    FATE(r, frame_mbuf(&f, CORE0), "drop not_ip");
     f.b[18] = 0x45;
     f.len = 18 + 19;
-    FATE(r, frame_mbuf(&f, CORE0), "drop not_ipv4");
+    FATE(r, frame_mbuf(&f, CORE0), "drop not_ip");
     rig_close(r);
 }
 
@@ -138,7 +141,7 @@ static void without_labels(void)
     FATE(r, segmented(&f, CORE0), "drop segmented");
     f.b[12] = 0x86;
     f.b[13] = 0xdd;
-    FATE(r, frame_mbuf(&f, CORE0), "drop not_ip_or_mpls");
+    BECOMES(r, &f, CORE0, "to", &f);
     f.b[12] = 0x81;
     f.b[13] = 0x00; /* the core side has no tags */
     FATE(r, frame_mbuf(&f, CORE0), "drop not_ip_or_mpls");

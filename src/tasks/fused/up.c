@@ -116,6 +116,8 @@ static inline bool is_plain(const struct up *u, struct shape has, const struct r
 {
     const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + QINQ_LEN);
 
+    if (!has.classify && unlikely(qinq_type(f) != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
+        return false;
     if (has.classify && unlikely(id == 0 || !classify_is_good(&u->classify, f, m->data_len, s)))
         return false;
     if (has.gre && unlikely(nh->has_gre && u->gre.with_key && !s->has_gre_key))
