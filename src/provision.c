@@ -25,7 +25,7 @@ static int add_subscriber(const struct cfg_model *m, const struct cfg_subscriber
         return 0;
     log_error("%s:%u: subscriber %s.%u.%u: %s", m->files[s->file], s->line, m->ports[s->port].name,
               s->svlan, s->cvlan,
-              id == -EEXIST ? "its VLAN pair, GRE key or address is another's"
+              id == -EEXIST ? "its VLAN pair, GRE key, address or prefix is another's"
                             : strerror((int)-id));
     return (int)id;
 }
@@ -119,7 +119,7 @@ struct tables *provision(const struct cfg_model *m, const uint8_t (*port_mac)[6]
     struct tables *t = table_zalloc(sizeof(*t), socket);
 
     if (t != NULL) {
-        t->subscribers = subscriber_table_create(room_subscribers(m), socket);
+        t->subscribers = subscriber_table_create(room_subscribers(m), room_prefixes(m), socket);
         t->routes = route_table_create(room_nexthops(m), room_routes(m), socket);
     }
     if (t == NULL || t->subscribers == NULL || t->routes == NULL || make_readers(t, socket) != 0 ||

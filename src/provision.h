@@ -32,6 +32,7 @@ static inline struct subscriber_spec subscriber_spec_of(const struct cfg_model *
         .path = s->pipe != CFG_NONE ? s->pipe * QOS_QUEUES : SUBSCRIBER_NO_PATH,
         .gateway_mac = gateway_mac,
         .mac = s->has_mac ? s->mac : NULL,
+        .ipv6 = s->ipv6,
     };
 }
 

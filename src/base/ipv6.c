@@ -47,6 +47,26 @@ int parse_prefix6(const char *s, struct ipv6 *addr, uint8_t *len)
     return 0;
 }
 
+int parse_prefixes6(const char *s, struct ipv6 *addr, uint8_t *len, unsigned max)
+{
+    unsigned n = 0;
+    char word[IPV6_TEXT];
+
+    for (s += strspn(s, " "); *s != '\0'; s += strspn(s, " ")) {
+        size_t size = strcspn(s, " ");
+
+        if (n == max || size >= sizeof(word))
+            return -EINVAL;
+        memcpy(word, s, size);
+        word[size] = '\0';
+        if (parse_prefix6(word, &addr[n], &len[n]) != 0)
+            return -EINVAL;
+        n++;
+        s += size;
+    }
+    return n > 0 ? (int)n : -EINVAL;
+}
+
 char *format_ipv6(struct ipv6 addr, char buf[IPV6_TEXT])
 {
     struct in6_addr a;
@@ -65,4 +85,35 @@ char *format_prefix6(struct ipv6 addr, uint8_t len, char buf[IPV6_TEXT])
 
     snprintf(buf + n, IPV6_TEXT - n, "/%u", len);
     return buf;
+}
+
+char *format_wan(const struct cpe_prefixes *p, char buf[IPV6_TEXT])
+{
+    buf[0] = '\0';
+    if (p->wan_len == 64)
+        return format_prefix6(p->wan, 64, buf);
+    return p->wan_len != 0 ? format_ipv6(p->wan, buf) : buf;
+}
+
+char *format_delegated(const struct cpe_prefixes *p, char buf[DELEGATED_TEXT])
+{
+    char text[IPV6_TEXT];
+    size_t n = 0;
+
+    buf[0] = '\0';
+    for (unsigned i = 0; i < p->n_delegated; i++)
+        n += (size_t)snprintf(
+            buf + n, DELEGATED_TEXT - n, "%s%s", i > 0 ? " " : "",
+            format_prefix6((struct ipv6){p->delegated[i], 0}, p->delegated_len[i], text));
+    return buf;
+}
+
+bool same_cpe_prefixes(const struct cpe_prefixes *a, const struct cpe_prefixes *b)
+{
+    if (a->wan_len != b->wan_len || !same6(a->wan, b->wan) || a->n_delegated != b->n_delegated)
+        return false;
+    for (unsigned i = 0; i < a->n_delegated; i++)
+        if (a->delegated[i] != b->delegated[i] || a->delegated_len[i] != b->delegated_len[i])
+            return false;
+    return true;
 }

@@ -13,6 +13,17 @@ struct ipv6 {
     uint64_t upper, lower;
 };
 
+#define CPE_DELEGATED 4 /* prefixes that may be delegated to a subscriber */
+
+/** What a subscriber has of IPv6; no two of his prefixes overlap. */
+struct cpe_prefixes {
+    struct ipv6 wan;                      /* of his link, or his address there */
+    uint64_t delegated[CPE_DELEGATED];    /* upper halves, without bits behind the length */
+    uint8_t delegated_len[CPE_DELEGATED]; /* 48..64 */
+    uint8_t n_delegated;
+    uint8_t wan_len; /* 64 without bits behind, 128: an address, or 0: none */
+};
+
 /** "2001:db8::1" (RFC 4291 section 2.2), without a zone. Returns 0 or -EINVAL. */
 int parse_ipv6(const char *s, struct ipv6 *out);
 
@@ -20,11 +31,24 @@ int parse_ipv6(const char *s, struct ipv6 *out);
  * the length may be set. Returns 0 or -EINVAL; the outputs are written only on success. */
 int parse_prefix6(const char *s, struct ipv6 *addr, uint8_t *len);
 
+/** One to max prefixes with blanks between. Returns how many there are, or -EINVAL. */
+int parse_prefixes6(const char *s, struct ipv6 *addr, uint8_t *len, unsigned max);
+
 /** An address as RFC 5952 writes it, into IPV6_TEXT bytes, which are returned. */
 char *format_ipv6(struct ipv6 addr, char buf[IPV6_TEXT]);
 
 /** The same with "/n" behind it. */
 char *format_prefix6(struct ipv6 addr, uint8_t len, char buf[IPV6_TEXT]);
+
+/** A subscriber's link as a key ipv6 says it: an address, a prefix, or "" where there is none. */
+char *format_wan(const struct cpe_prefixes *p, char buf[IPV6_TEXT]);
+
+/** What is delegated to a subscriber, as a key delegated says it: "" where there is nothing. */
+#define DELEGATED_TEXT (CPE_DELEGATED * IPV6_TEXT)
+char *format_delegated(const struct cpe_prefixes *p, char buf[DELEGATED_TEXT]);
+
+/** Do two subscribers have the same prefixes, written in the same order? */
+bool same_cpe_prefixes(const struct cpe_prefixes *a, const struct cpe_prefixes *b);
 
 /** The mask of the first len of 64 bits, len 0..64. */
 static inline uint64_t mask64(uint8_t len)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "base/ipv6.h"
 #include "base/topology.h"
 #include "base/units.h"
 #include "config/qos.h"
@@ -28,6 +29,7 @@
 
 #define CFG_MAX_SUBSCRIBERS 4194304
 #define CFG_MAX_ROUTES      1048576
+#define CFG_MAX_PREFIXES    (CFG_MAX_SUBSCRIBERS * 5) /* of IPv6 */
 #define CFG_SPARE_LEAST     64 /* subscribers or routes that may be added where nothing is said */
 #define CFG_SPARE_PART      8  /* or of so many configured ones one, where that is more */
 
@@ -96,11 +98,13 @@ struct cfg_subscriber {
     uint32_t gre_key; /* meaningful if has_gre_key */
     uint32_t line;    /* of files[file], where the subscriber is configured */
     uint16_t file;
-    uint8_t ipv4_len; /* 24..32: the length of the prefix that the subscriber may send from */
+    uint8_t ipv4_len; /* 24..32: the length of the prefix that the subscriber may send from; 0: no
+                         IPv4 */
     uint8_t mac[6];   /* static, if has_mac */
     bool has_gre_key, has_mac;
     bool routed;      /* one CPE has the whole prefix: one MAC; else each address has its own */
     const char *name; /* for people: UTF-8 of at most CFG_MAX_LABEL characters; NULL: none */
+    struct cpe_prefixes ipv6;
 };
 
 /** How packets leave towards the core. Routes with the same values share a next hop; its id is its
@@ -211,6 +215,9 @@ struct cfg_model {
     /* Room, also for subscribers and routes that are added while the gateway runs; 0: not given.
      * room_subscribers() and room_routes() give the number in either case. */
     uint32_t max_subscribers, max_routes;
+    /* Prefixes of IPv6 that subscribers have, an address counting as two; the most that one has;
+     * room for them, 0: not given. */
+    uint32_t n_prefixes, most_prefixes, max_prefixes;
     struct cfg_subscriber *subscribers;
     struct cfg_route *routes;
     struct cfg_nexthop *nexthops;
@@ -238,6 +245,22 @@ static inline uint32_t room_routes(const struct cfg_model *m)
     if (m->max_routes == 0)
         return default_room(m->n_routes, CFG_MAX_ROUTES);
     return m->max_routes > m->n_routes ? m->max_routes : m->n_routes;
+}
+/** The most prefixes of IPv6 that subscribers can have: who is added may have as many as anybody
+ * who is configured. 0: there is no IPv6. */
+static inline uint32_t room_prefixes(const struct cfg_model *m)
+{
+    uint64_t room =
+        m->n_prefixes + (uint64_t)m->most_prefixes * (room_subscribers(m) - m->n_subscribers);
+
+    if (m->max_prefixes != 0)
+        return m->max_prefixes > m->n_prefixes ? m->max_prefixes : m->n_prefixes;
+    return room < CFG_MAX_PREFIXES ? (uint32_t)room : CFG_MAX_PREFIXES;
+}
+/** The prefixes of a subscriber, as they are counted. */
+static inline uint32_t count_prefixes(const struct cpe_prefixes *p)
+{
+    return (p->wan_len == 128 ? 2u : p->wan_len != 0) + p->n_delegated;
 }
 /** Subscribers for whose full queues the pools must have mbufs: who is configured, and who was
  * announced by max_subscribers. */

@@ -18,6 +18,11 @@ enum {
     SUBSCRIBER_PROFILE,
     SUBSCRIBER_ROUTED,
     SUBSCRIBER_NAME,
+    SUBSCRIBER_IPV6,
+    SUBSCRIBER_DELEGATED,
+    N_SUBSCRIBER_COLUMNS, /* of a table; what follows is of ranges alone */
+    SUBSCRIBER_IPV6_LEN = N_SUBSCRIBER_COLUMNS,
+    SUBSCRIBER_DELEGATED_LEN,
     N_SUBSCRIBER_KEYS
 };
 
@@ -26,8 +31,20 @@ extern const struct key subscriber_keys[N_SUBSCRIBER_KEYS];
 /** The subscriber that right values of a row or an object are; file and line are 0. */
 struct cfg_subscriber subscriber_of(const struct value *v);
 
-/** What only one subscriber may hold: a circuit, a GRE key, addresses. */
-enum subscriber_claim { CLAIM_CIRCUIT, CLAIM_GRE_KEY, CLAIM_ADDRESS, N_CLAIMS };
+/** Report at loc what is missing or wrong in values of a row or an object that are right one by
+ * one. Returns false after an error. */
+bool check_families(struct loader *l, struct loc loc, const struct value *v);
+
+/** What only one subscriber may hold: a circuit, a GRE key, addresses; prefixes of up to 64 bits by
+ * their upper halves; IPv6 addresses, by a hash of them. */
+enum subscriber_claim {
+    CLAIM_CIRCUIT,
+    CLAIM_GRE_KEY,
+    CLAIM_ADDRESS,
+    CLAIM_PREFIX,
+    CLAIM_ADDRESS6,
+    N_CLAIMS
+};
 
 /**
  * New subscribers, to be held against each other and against those that are there already. Errors
@@ -44,6 +61,8 @@ struct subscriber_check {
      * claim_circuit(). */
     const struct cfg_subscriber *(*holder)(const void *ctx, enum subscriber_claim what,
                                            uint64_t first, uint64_t last);
+    /** Who holds any address of an IPv6 prefix, or NULL; holder6 NULL: nobody is there. */
+    const struct cfg_subscriber *(*holder6)(const void *ctx, struct ipv6 prefix, uint8_t len);
     const void *ctx;
 };
 

@@ -18,6 +18,11 @@ bool ipv4_is_host(uint32_t addr)
     return first != 0 && first != 127 && first < 224;
 }
 
+bool ipv6_is_host(struct ipv6 addr)
+{
+    return addr.upper >> 56 != 0 && addr.upper >> 54 != 0xfe80 >> 6 && addr.upper >> 56 != 0xff;
+}
+
 void mac_from_u64(uint64_t v, uint8_t mac[6])
 {
     for (int i = 5; i >= 0; i--, v >>= 8)
@@ -53,6 +58,27 @@ static int parse_address(enum key_type type, const char *text, struct param_valu
     v->u = addr;
     v->u2 = len;
     return 0;
+}
+
+/* One address or prefix, or several. Who uses it parses the text once more. */
+static int parse_ipv6_value(enum key_type type, const char *text)
+{
+    bool many = type == KEY_DELEGATED || type == KEY_POOLS6;
+    unsigned least = type == KEY_DELEGATED ? 48
+                     : type == KEY_HOST6   ? 64
+                                           : 16,
+             most = many                  ? 64
+                    : type == KEY_PREFIX6 ? 127
+                                          : 128;
+    struct ipv6 addr[CPE_DELEGATED];
+    uint8_t len[CPE_DELEGATED];
+    int n = parse_prefixes6(text, addr, len, many ? CPE_DELEGATED : 1);
+
+    for (int i = 0; i < n; i++)
+        if (len[i] < least || len[i] > most ||
+            (type == KEY_HOST6 && len[i] != 64 && len[i] != 128) || !ipv6_is_host(addr[i]))
+            return -ERANGE;
+    return n > 0 ? 0 : n;
 }
 
 static int parse_choice(const char *const *choices, const char *text, uint64_t *out)
@@ -161,6 +187,11 @@ int key_parse(const struct key *k, const char *text, struct param_value *v)
     case KEY_PREFIX:
     case KEY_HOSTS:
         return parse_address(k->type, text, v);
+    case KEY_HOST6:
+    case KEY_PREFIX6:
+    case KEY_DELEGATED:
+    case KEY_POOLS6:
+        return parse_ipv6_value(k->type, text);
     case KEY_LABEL:
         return utf8_is_label(text, CFG_MAX_LABEL) ? 0 : -EINVAL;
     case KEY_MAC:
@@ -232,6 +263,10 @@ static const char *notation_text(enum key_type type)
         [KEY_HOST] = "the IPv4 address of a host, such as \"192.0.2.1\"",
         [KEY_PREFIX] = "an IPv4 prefix, such as \"192.0.2.0/24\"",
         [KEY_HOSTS] = "the IPv4 address of a host, or a prefix of length 24..32",
+        [KEY_HOST6] = "the IPv6 address of a host, or an IPv6 prefix of length 64",
+        [KEY_PREFIX6] = "an IPv6 prefix, such as \"2001:db8::/48\"",
+        [KEY_DELEGATED] = "1 to 4 IPv6 prefixes of length 48..64, with blanks between",
+        [KEY_POOLS6] = "1 to 4 IPv6 prefixes of length 16..64, with blanks between",
         [KEY_PORT] = "the name of a port",
         [KEY_PROFILE] = "the name of a profile",
         [KEY_SUBSCRIBER] = "an id or \"PORT SVLAN.CVLAN\"",

@@ -28,6 +28,10 @@ enum key_type {
     KEY_HOST,       /* the IPv4 address of one host */
     KEY_PREFIX,     /* u address, u2 length */
     KEY_HOSTS,      /* one host or a prefix of length 24..32 of hosts; as KEY_PREFIX */
+    KEY_HOST6,      /* an IPv6 address of a host, or a prefix of length 64; s */
+    KEY_PREFIX6,    /* an IPv6 prefix of length 16..127; s */
+    KEY_DELEGATED,  /* 1 to CPE_DELEGATED IPv6 prefixes of length 48..64, with blanks between; s */
+    KEY_POOLS6,     /* the same of length 16..64; s */
     KEY_MAC,        /* unicast; u */
     KEY_LABEL,      /* a name for people: s */
     KEY_PORT,       /* name of a port: u is its index in ports[] */
@@ -65,6 +69,10 @@ int key_parse(const struct key *k, const char *text, struct param_value *v);
 
 /** Is this the address of one host: neither 0/8, loopback, multicast nor reserved? */
 bool ipv4_is_host(uint32_t addr);
+
+/** May a host have this IPv6 address, and a link this prefix? Not what is reserved, link-local or
+ * multicast, RFC 4291 section 2.4. */
+bool ipv6_is_host(struct ipv6 addr);
 
 void mac_from_u64(uint64_t v, uint8_t mac[6]);
 

@@ -182,6 +182,7 @@ struct cfg_model *running_open(const struct cfg_model *m)
     *running = *m;
     running->max_subscribers = room_subscribers(m);
     running->max_routes = room_routes(m);
+    running->max_prefixes = room_prefixes(m);
     running->qos.max_profiles = room_profiles(&m->qos);
     running->subscribers = copy(m->subscribers, m->n_subscribers, running->max_subscribers,
                                 sizeof(*running->subscribers));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/subscribers.h"
+#include "control/subscribers/entry.h"
 
 #define LIST_MAX 2000 /* entries of a request: below 1 MiB with the longest names */
 
@@ -275,49 +276,12 @@ static void delta_schedulers(struct delta *d)
 
 /* --- subscribers --- */
 
-/* "PORT SVLAN.CVLAN" */
-static json_t *circuit_json(const struct cfg_model *m, const struct cfg_subscriber *s)
-{
-    return json_sprintf("%s %u.%u", m->ports[s->port].name, s->svlan, s->cvlan);
-}
-
-static json_t *mac_json(const struct cfg_subscriber *s)
-{
-    char text[32];
-
-    return s->has_mac ? json_pack("s", format_mac(s->mac, text, sizeof(text))) : json_pack("n");
-}
-
-static const char *profile_of(const struct cfg_model *m, const struct cfg_subscriber *s)
-{
-    return s->profile != CFG_NONE ? m->qos.profiles[s->profile].name : NULL;
-}
-
-/* A subscriber as add-subscriber says him. */
-static json_t *entry_json(const struct cfg_model *m, const struct cfg_subscriber *s)
-{
-    char text[32];
-    json_t *ipv4 = json_sprintf("%s/%u", format_ipv4(s->ipv4, text, sizeof(text)), s->ipv4_len);
-    json_t *o = json_pack("{s:s, s:i, s:i, s:o, s:o*}", "port", m->ports[s->port].name, "svlan",
-                          (int)s->svlan, "cvlan", (int)s->cvlan, "ipv4", ipv4, "routed",
-                          s->routed ? json_true() : NULL);
-
-    if (s->has_gre_key)
-        json_object_set_new(o, "gre_key", json_integer(s->gre_key));
-    if (s->has_mac)
-        json_object_set_new(o, "mac", mac_json(s));
-    if (s->profile != CFG_NONE)
-        json_object_set_new(o, "profile", json_pack("s", profile_of(m, s)));
-    if (s->name != NULL)
-        json_object_set_new(o, "name", json_pack("s", s->name));
-    return o;
-}
-
 /* Equal but for profile, MAC and name, which can be changed in place. */
 static bool same_identity(const struct cfg_subscriber *a, const struct cfg_subscriber *b)
 {
     return a->ipv4 == b->ipv4 && a->ipv4_len == b->ipv4_len && a->has_gre_key == b->has_gre_key &&
-           (!a->has_gre_key || a->gre_key == b->gre_key) && a->routed == b->routed;
+           (!a->has_gre_key || a->gre_key == b->gre_key) && a->routed == b->routed &&
+           same_cpe_prefixes(&a->ipv6, &b->ipv6);
 }
 
 /* The id in the running config of a subscriber of the other model, or 0. */
@@ -364,7 +328,7 @@ static void subscriber_added(struct delta *d, struct matches *k, const struct cf
         return;
     }
     d->n[DELTA_SUBSCRIBERS].added++;
-    add_entry(d->requests, "add-subscribers", "subscribers", entry_json(d->to, s));
+    add_entry(d->requests, "add-subscribers", "subscribers", subscriber_entry_json(d->to, s));
 }
 
 typedef void one_side(struct delta *d, struct matches *k, const struct cfg_subscriber *s);
@@ -389,7 +353,7 @@ static void only_running(struct delta *d, struct matches *k, one_side *report)
 static void compare_one(struct delta *d, const struct cfg_subscriber *from,
                         const struct cfg_subscriber *to)
 {
-    const char *was = profile_of(d->from, from), *profile = profile_of(d->to, to);
+    const char *was = profile_name_of(d->from, from), *profile = profile_name_of(d->to, to);
 
     if (was != NULL && profile != NULL && strcmp(was, profile) != 0) {
         d->n[DELTA_SUBSCRIBERS].changed++;

@@ -222,6 +222,8 @@ static int check_room(const struct control *c, const struct delta *d, struct ref
                            d->n[DELTA_SUBSCRIBERS].added,
              routes = c->model->n_routes - d->n[DELTA_ROUTES].removed + d->n[DELTA_ROUTES].added;
     const struct cfg_qos *qos = &c->model->qos;
+    const struct subscriber6_table *v6 = c->tables->subscribers->v6;
+    uint32_t prefixes = d->other->n_prefixes, room = v6 != NULL ? v6->capacity : 0;
 
     if (subscribers > c->tables->subscribers->capacity)
         return refuse(why,
@@ -232,6 +234,11 @@ static int check_room(const struct control *c, const struct delta *d, struct ref
         return refuse(
             why, "%" PRIu32 " routes, and there is room for %" PRIu32 ": max_routes, and a restart",
             routes, c->model->max_routes);
+    if (prefixes > room)
+        return refuse(why,
+                      "%" PRIu32 " IPv6 prefixes, and there is room for %" PRIu32
+                      ": max_prefixes, and a restart",
+                      prefixes, room);
     for (unsigned i = 0; i < qos->n_schedulers; i++) {
         uint32_t wanted[QOS_MAX_SUBPORTS] = {0};
 

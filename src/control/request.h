@@ -31,7 +31,7 @@ json_t *request_run(struct control *c, const json_t *request, struct refusal *wh
 
 /* --- for the files that run commands --- */
 
-#define REQUEST_MAX_KEYS   12
+#define REQUEST_MAX_KEYS   16
 #define REQUEST_ENTRY_NAME 32
 
 /** A request while its command runs. */

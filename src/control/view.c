@@ -260,8 +260,10 @@ enum mac_kind subscriber_mac(const struct control *c, uint32_t id, struct arp_le
 
 char *subscriber_addresses(const struct cfg_subscriber *s, char *buf, size_t len)
 {
-    format_ipv4(s->ipv4, buf, len);
-    if (s->ipv4_len < 32)
+    buf[0] = '\0';
+    if (s->ipv4_len != 0)
+        format_ipv4(s->ipv4, buf, len);
+    if (s->ipv4_len != 0 && s->ipv4_len < 32)
         snprintf(buf + strlen(buf), len - strlen(buf), "/%u", s->ipv4_len);
     return buf;
 }
@@ -282,7 +284,7 @@ static void print_cell(const char *text, FILE *to)
 /* A qos task adds its columns, and those of the queues that it uses. */
 void subscribers_header(const struct control *c, FILE *to)
 {
-    fprintf(to, "id,port,svlan,cvlan,ipv4,gre_key,mac,profile,name");
+    fprintf(to, "id,port,svlan,cvlan,ipv4,ipv6,delegated,gre_key,mac,profile,name");
     for (unsigned i = 0; i < c->n_shapers; i++) {
         const struct shaper *s = &c->shaper[i];
         const char *task = s->task->cfg->name;
@@ -340,15 +342,17 @@ static void print_identity(const struct control *c, uint32_t id, FILE *to)
 {
     const struct cfg_model *m = control_model(c);
     const struct cfg_subscriber *s = &m->subscribers[id - 1];
-    char addresses[32], key[16] = "", mac[24] = "";
+    char addresses[32], wan[IPV6_TEXT], delegated[DELEGATED_TEXT], key[16] = "", mac[24] = "";
     struct arp_learned learned;
 
     if (s->has_gre_key)
         snprintf(key, sizeof(key), "%" PRIu32, s->gre_key);
     if (subscriber_mac(c, id, &learned) != MAC_UNKNOWN)
         format_mac(learned.mac, mac, sizeof(mac));
-    fprintf(to, "%" PRIu32 ",%s,%u,%u,%s,%s,%s,%s,", id, m->ports[s->port].name, s->svlan, s->cvlan,
-            subscriber_addresses(s, addresses, sizeof(addresses)), key, mac, profile_name(c, id));
+    fprintf(to, "%" PRIu32 ",%s,%u,%u,%s,%s,%s,%s,%s,%s,", id, m->ports[s->port].name, s->svlan,
+            s->cvlan, subscriber_addresses(s, addresses, sizeof(addresses)),
+            format_wan(&s->ipv6, wan), format_delegated(&s->ipv6, delegated), key, mac,
+            profile_name(c, id));
     print_cell(s->name != NULL ? s->name : "", to);
 }
 
@@ -423,16 +427,19 @@ json_t *identity_json(const struct control *c, uint32_t id)
         [MAC_UNKNOWN] = NULL, [MAC_CONFIGURED] = "configured", [MAC_LEARNED] = "learned"};
     const struct cfg_model *m = control_model(c);
     const struct cfg_subscriber *s = &m->subscribers[id - 1];
-    char addresses[32], mac[24];
+    char addresses[32], wan[IPV6_TEXT], delegated[DELEGATED_TEXT], mac[24];
     struct arp_learned learned;
     enum mac_kind kind = subscriber_mac(c, id, &learned);
 
-    return json_pack("{s:i, s:s, s:i, s:i, s:s, s:o, s:s?, s:s?, s:s, s:s?}", "id", (int)id, "port",
-                     m->ports[s->port].name, "svlan", (int)s->svlan, "cvlan", (int)s->cvlan, "ipv4",
-                     subscriber_addresses(s, addresses, sizeof(addresses)), "gre_key",
-                     s->has_gre_key ? json_integer(s->gre_key) : json_null(), "mac",
-                     kind != MAC_UNKNOWN ? format_mac(learned.mac, mac, sizeof(mac)) : NULL,
-                     "mac_is", origins[kind], "profile", profile_name(c, id), "name", s->name);
+    return json_pack(
+        "{s:i, s:s, s:i, s:i, s:s?, s:s?, s:s?, s:o, s:s?, s:s?, s:s, s:s?}", "id", (int)id, "port",
+        m->ports[s->port].name, "svlan", (int)s->svlan, "cvlan", (int)s->cvlan, "ipv4",
+        s->ipv4_len != 0 ? subscriber_addresses(s, addresses, sizeof(addresses)) : NULL, "ipv6",
+        s->ipv6.wan_len != 0 ? format_wan(&s->ipv6, wan) : NULL, "delegated",
+        s->ipv6.n_delegated != 0 ? format_delegated(&s->ipv6, delegated) : NULL, "gre_key",
+        s->has_gre_key ? json_integer(s->gre_key) : json_null(), "mac",
+        kind != MAC_UNKNOWN ? format_mac(learned.mac, mac, sizeof(mac)) : NULL, "mac_is",
+        origins[kind], "profile", profile_name(c, id), "name", s->name);
 }
 
 /* The hosts of a subscriber with a prefix, as far as they are known. */

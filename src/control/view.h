@@ -37,7 +37,8 @@ enum mac_kind { MAC_UNKNOWN, MAC_CONFIGURED, MAC_LEARNED };
  * and age are set only of a learned one. */
 enum mac_kind subscriber_mac(const struct control *c, uint32_t id, struct arp_learned *out);
 
-/** The address or the prefix of a subscriber in its notation; buf is returned. */
+/** The IPv4 address or prefix of a subscriber in its notation, "" where he has none; buf is
+ * returned. */
 char *subscriber_addresses(const struct cfg_subscriber *s, char *buf, size_t len);
 
 /** Who a subscriber is, without figures, as a JSON object. */

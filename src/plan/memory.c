@@ -23,6 +23,7 @@
 #define IDMAP_PAGE     (256 * KIB)   /* 65536 ids; one more such page holds zeros */
 #define HOSTS_BYTES    384u          /* struct hosts, and what the allocator adds */
 #define SPARE_PER_PAGE 4096u         /* subscribers added later that share a page of an index */
+#define BUCKET_WAYS    4u            /* tables/subscriber6.h: prefixes in a line of their index */
 #define FIB_FIRST      (65536 * KIB) /* tables/fib.c: 2^24 entries */
 #define FIB_LINES      2u            /* that a prefix longer than /28 needs where it is alone */
 #define FIB_SPARE      1024u         /* lines more, until readers have left those of old routes */
@@ -126,6 +127,14 @@ static void touch(struct touched_pages *t, uint32_t key)
     t->page[key >> 16] = 1;
 }
 
+/* Records and index of IPv6: tables/subscriber6.h. */
+static uint64_t ipv6_bytes(uint64_t subscribers, uint64_t prefixes)
+{
+    uint64_t buckets = prefixes / BUCKET_WAYS + prefixes / (2 * BUCKET_WAYS) + 8;
+
+    return prefixes == 0 ? 0 : CACHE_LINE * (subscribers + 1 + buckets);
+}
+
 /* Three indices over the subscribers: by VLAN pair, by GRE key, by IPv4 address (a subscriber's
  * prefix stays within one page). */
 static int measure_subscribers(struct plan_build *b)
@@ -134,6 +143,7 @@ static int measure_subscribers(struct plan_build *b)
     struct touched_pages *index = calloc(3, sizeof(index[0]));
     uint32_t spare = room_subscribers(m) - m->n_subscribers;
     uint64_t hosts = 0, n_pages, spare_pages = 3 * pages(spare, SPARE_PER_PAGE);
+    uint64_t ipv6 = ipv6_bytes(room_subscribers(m), room_prefixes(m));
 
     if (index == NULL)
         return -ENOMEM;
@@ -143,14 +153,18 @@ static int measure_subscribers(struct plan_build *b)
         touch(&index[0], s->port << 24 | (uint32_t)s->svlan << 12 | s->cvlan);
         if (s->has_gre_key)
             touch(&index[1], s->gre_key);
+        if (s->ipv4_len == 0)
+            continue;
         touch(&index[2], s->ipv4);
         hosts += s->ipv4_len < 32 && !s->routed;
     }
     n_pages = (uint64_t)index[0].n + index[1].n + index[2].n + spare_pages;
     hosts = hosts != 0 ? hosts + spare : 0; /* those who come may be like them */
-    b->p->memory.spare += (uint64_t)spare * CACHE_LINE + spare_pages * IDMAP_PAGE;
+    b->p->memory.spare += (uint64_t)spare * CACHE_LINE + spare_pages * IDMAP_PAGE + ipv6 -
+                          ipv6_bytes(m->n_subscribers, m->n_prefixes);
     b->p->memory.tables = CACHE_LINE * ((uint64_t)room_subscribers(m) + 1) +
-                          3 * (IDMAP_TOP + IDMAP_PAGE) + n_pages * IDMAP_PAGE + hosts * HOSTS_BYTES;
+                          3 * (IDMAP_TOP + IDMAP_PAGE) + n_pages * IDMAP_PAGE +
+                          hosts * HOSTS_BYTES + ipv6;
     free(index);
     return 0;
 }

@@ -284,6 +284,8 @@ static void print_memory(const struct plan *p, FILE *to)
     cell(&t, 2, "%u records and their indices", room_subscribers(p->cfg));
     if (room_subscribers(p->cfg) > p->cfg->n_subscribers)
         cell(&t, 2, ", %u of them configured", p->cfg->n_subscribers);
+    if (room_prefixes(p->cfg) != 0)
+        cell(&t, 2, ", %u IPv6 prefixes", room_prefixes(p->cfg));
     t.n++;
     size_row(&t, "routes", mem->routes);
     cell(&t, 2, "%u routes, %u next hops", p->cfg->n_routes, p->cfg->n_nexthops);

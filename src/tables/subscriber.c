@@ -13,7 +13,7 @@
 
 static_assert(offsetof(struct subscriber, l2) == 0, "the CPE's MAC begins an aligned word");
 
-struct subscriber_table *subscriber_table_create(uint32_t capacity, int socket)
+struct subscriber_table *subscriber_table_create(uint32_t capacity, uint32_t prefixes6, int socket)
 {
     struct subscriber_table *t = table_zalloc(sizeof(*t), socket);
 
@@ -25,7 +25,9 @@ struct subscriber_table *subscriber_table_create(uint32_t capacity, int socket)
     t->by_vlan = idmap_create(socket);
     t->by_gre_key = idmap_create(socket);
     t->by_ipv4 = idmap_create(socket);
-    if (t->record == NULL || t->by_vlan == NULL || t->by_gre_key == NULL || t->by_ipv4 == NULL) {
+    t->v6 = prefixes6 != 0 ? subscriber6_table_create(capacity, prefixes6, socket) : NULL;
+    if (t->record == NULL || t->by_vlan == NULL || t->by_gre_key == NULL || t->by_ipv4 == NULL ||
+        (t->v6 == NULL && prefixes6 != 0)) {
         subscriber_table_free(t);
         return NULL;
     }
@@ -68,6 +70,7 @@ void subscriber_table_free(struct subscriber_table *t)
     idmap_free(t->by_vlan);
     idmap_free(t->by_gre_key);
     idmap_free(t->by_ipv4);
+    subscriber6_table_free(t->v6);
     rte_free(t->record);
     rte_free(t);
 }
@@ -81,7 +84,12 @@ static uint32_t mask_of(uint8_t len)
 static bool is_valid(const struct subscriber_spec *s)
 {
     return s->svlan >= 1 && s->svlan <= 4094 && s->cvlan >= 1 && s->cvlan <= 4094 &&
-           s->ipv4_len >= 24 && s->ipv4_len <= 32 && s->gateway_mac != NULL;
+           (s->ipv4_len == 0 || (s->ipv4_len >= 24 && s->ipv4_len <= 32)) && s->gateway_mac != NULL;
+}
+
+static bool has_ipv6(const struct subscriber_spec *s)
+{
+    return subscriber6_entries(&s->ipv6) != 0;
 }
 
 /* Is the VLAN pair, the key or an address in use? */
@@ -93,12 +101,13 @@ static bool is_taken(const struct subscriber_table *t, const struct subscriber_s
         return true;
     if (s->has_gre_key && idmap_get(t->by_gre_key, s->gre_key) != 0)
         return true;
-    for (uint32_t a = first;; a++) {
+    for (uint32_t a = first; s->ipv4_len != 0; a++) {
         if (idmap_get(t->by_ipv4, a) != 0)
             return true;
         if (a == last)
-            return false;
+            break;
     }
+    return false;
 }
 
 /* Map the addresses of a subscriber to an id. They share the first 24 bits and so a page of the
@@ -107,12 +116,13 @@ static int map_addresses(struct subscriber_table *t, const struct subscriber_spe
 {
     uint32_t first = s->ipv4 & mask_of(s->ipv4_len), last = first | ~mask_of(s->ipv4_len);
 
-    for (uint32_t a = first;; a++) {
+    for (uint32_t a = first; s->ipv4_len != 0; a++) {
         int rc = idmap_set(t->by_ipv4, a, id);
 
         if (rc != 0 || a == last)
             return rc;
     }
+    return 0;
 }
 
 /* Write a record that nobody reads yet. Returns 0 or -ENOMEM. */
@@ -121,7 +131,7 @@ static int fill_record(struct subscriber_table *t, struct subscriber *r,
 {
     struct hosts *hosts = NULL;
 
-    if (s->ipv4_len < 32 && !s->routed) {
+    if (s->ipv4_len != 0 && s->ipv4_len < 32 && !s->routed) {
         hosts = take_hosts(t);
         if (hosts == NULL)
             return -ENOMEM;
@@ -134,8 +144,10 @@ static int fill_record(struct subscriber_table *t, struct subscriber *r,
     store16(r->l2 + 18, net16(s->cvlan));
     store16(r->l2 + 20, net16(RTE_ETHER_TYPE_IPV4));
     r->port = s->port;
-    r->ipv4 = rte_cpu_to_be_32(s->ipv4);
-    r->ipv4_mask = rte_cpu_to_be_32(mask_of(s->ipv4_len));
+    r->has_ipv4 = s->ipv4_len != 0;
+    r->has_ipv6 = has_ipv6(s);
+    r->ipv4 = r->has_ipv4 ? rte_cpu_to_be_32(s->ipv4) : UINT32_MAX;
+    r->ipv4_mask = r->has_ipv4 ? rte_cpu_to_be_32(mask_of(s->ipv4_len)) : UINT32_MAX;
     r->gre_key = rte_cpu_to_be_32(s->gre_key);
     r->path = s->path;
     r->has_gre_key = s->has_gre_key;
@@ -147,7 +159,7 @@ static int fill_record(struct subscriber_table *t, struct subscriber *r,
     return 0;
 }
 
-/* Set the three indices. Where one fails, those before it are unset again. */
+/* Set the indices. Where one fails, those before it are unset again; that of IPv6 does not. */
 static int publish(struct subscriber_table *t, const struct subscriber_spec *s, uint32_t id)
 {
     uint32_t vlan = subscriber_vlan_key(s->port, s->svlan, s->cvlan);
@@ -159,6 +171,8 @@ static int publish(struct subscriber_table *t, const struct subscriber_spec *s, 
         rc = idmap_set(t->by_gre_key, s->gre_key, id);
     if (rc == 0)
         rc = map_addresses(t, s, id);
+    if (rc == 0 && has_ipv6(s))
+        subscriber6_publish(t->v6, id);
     if (rc != 0) {
         idmap_set(t->by_vlan, vlan, 0);
         if (s->has_gre_key)
@@ -169,9 +183,13 @@ static int publish(struct subscriber_table *t, const struct subscriber_spec *s, 
 
 int subscriber_check(const struct subscriber_table *t, const struct subscriber_spec *spec)
 {
-    if (!is_valid(spec))
+    if (!is_valid(spec) || (spec->ipv4_len == 0 && !has_ipv6(spec)))
         return -EINVAL;
-    return is_taken(t, spec) ? -EEXIST : 0;
+    if (is_taken(t, spec))
+        return -EEXIST;
+    if (!has_ipv6(spec))
+        return 0;
+    return t->v6 != NULL ? subscriber6_check(t->v6, &spec->ipv6) : -ENOSPC;
 }
 
 uint32_t subscriber_next_id(const struct subscriber_table *t)
@@ -193,11 +211,15 @@ int64_t subscriber_add(struct subscriber_table *t, const struct subscriber_spec 
     rc = fill_record(t, &t->record[id], spec);
     if (rc != 0)
         return rc;
+    if (has_ipv6(spec))
+        subscriber6_fill(t->v6, id, &spec->ipv6);
     rc = publish(t, spec, id);
     if (rc != 0) {
         put_hosts(t, &t->record[id]);
         memset(&t->record[id], 0, sizeof(t->record[id]));
         t->record[id].gre_key = next_free;
+        if (has_ipv6(spec))
+            subscriber6_release(t->v6, id);
         return rc;
     }
     if (id == t->free)
@@ -219,16 +241,20 @@ void subscriber_unpublish(struct subscriber_table *t, uint32_t id)
               0);
     if (r->has_gre_key)
         idmap_set(t->by_gre_key, rte_be_to_cpu_32(r->gre_key), 0);
-    for (uint32_t a = first;; a++) {
+    for (uint32_t a = first; r->has_ipv4; a++) {
         idmap_set(t->by_ipv4, a, 0);
         if (a == last)
             break;
     }
+    if (r->has_ipv6)
+        subscriber6_unpublish(t->v6, id);
 }
 
 void subscriber_release(struct subscriber_table *t, uint32_t id)
 {
     put_hosts(t, &t->record[id]);
+    if (t->record[id].has_ipv6)
+        subscriber6_release(t->v6, id);
     memset(&t->record[id], 0, sizeof(t->record[id]));
     t->record[id].gre_key = t->free;
     t->free = id;
@@ -248,5 +274,6 @@ void subscriber_set_static_mac(struct subscriber *s, const uint8_t *mac)
 uint64_t subscriber_table_bytes(const struct subscriber_table *t)
 {
     return sizeof(*t) + (t->capacity + UINT64_C(1)) * sizeof(t->record[0]) +
-           idmap_bytes(t->by_vlan) + idmap_bytes(t->by_gre_key) + idmap_bytes(t->by_ipv4);
+           idmap_bytes(t->by_vlan) + idmap_bytes(t->by_gre_key) + idmap_bytes(t->by_ipv4) +
+           (t->v6 != NULL ? subscriber6_table_bytes(t->v6, t->capacity) : 0);
 }

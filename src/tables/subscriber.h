@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The table of subscribers, by dense id 1..n. A record is one cache line, read-mostly; three direct
- * indices lead to it: by access port and VLAN pair, by GRE key, by IPv4 address.
+ * indices lead to it: by access port and VLAN pair, by GRE key, by IPv4 address. What IPv6 needs is
+ * in a line of its own (subscriber6.h).
  *
  * One writer (control; of a record's MAC, the arp task), many readers (data path).
  */
@@ -18,6 +19,7 @@
 
 #include "tables/hosts.h"
 #include "tables/idmap.h"
+#include "tables/subscriber6.h"
 
 #define SUBSCRIBER_NO_PATH UINT32_C(0xffffff00) /* no path, even with a queue added */
 #define SUBSCRIBER_L2_LEN  22                   /* Ethernet and two tags */
@@ -31,9 +33,9 @@ struct subscriber {
     /* Downstream header: CPE MAC, gateway MAC, outer TPID and S-VLAN, 0x8100 and C-VLAN, 0x0800.
      * PCP is 0. */
     uint8_t l2[SUBSCRIBER_L2_LEN];
-    uint8_t port;      /* access port, the configuration's number */
-    uint8_t mac_known; /* 0: no CPE MAC yet; l2[0..5] is zero */
-    rte_be32_t ipv4;
+    uint8_t port;         /* access port, the configuration's number */
+    uint8_t mac_known;    /* 0: no CPE MAC yet; l2[0..5] is zero */
+    rte_be32_t ipv4;      /* 255.255.255.255, which no packet is from, where he has no IPv4 */
     rte_be32_t ipv4_mask; /* (source ^ ipv4) & mask must be 0 */
     rte_be32_t gre_key;
     uint32_t path;       /* first queue of the pipe: pipe * 16; SUBSCRIBER_NO_PATH: not shaped */
@@ -41,6 +43,8 @@ struct subscriber {
                             static; NULL: the subscriber has one MAC */
     uint8_t has_gre_key;
     uint8_t mac_static; /* never learned, never aged */
+    uint8_t has_ipv4;
+    uint8_t has_ipv6; /* he has a record in subscriber_table.v6 */
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct subscriber) == 64, "one cache line per subscriber");
@@ -54,7 +58,8 @@ struct subscriber_table {
     struct subscriber *record;
     struct idmap *by_vlan; /* subscriber_vlan_key() */
     struct idmap *by_gre_key;
-    struct idmap *by_ipv4; /* host byte order */
+    struct idmap *by_ipv4;        /* host byte order */
+    struct subscriber6_table *v6; /* NULL: nobody can have IPv6 */
 };
 
 /** The description of a new subscriber, in host byte order. */
@@ -63,25 +68,27 @@ struct subscriber_spec {
     uint16_t svlan, cvlan;
     uint16_t tpid; /* of the outer tag */
     uint32_t ipv4;
-    uint8_t ipv4_len; /* 24..32 */
+    uint8_t ipv4_len; /* 24..32, or 0: no IPv4 */
     bool routed;      /* one CPE has the whole prefix, and so one MAC; else each address its own */
     bool has_gre_key;
     uint32_t gre_key;
     uint32_t path;              /* as in struct subscriber */
     const uint8_t *gateway_mac; /* of the access port */
     const uint8_t *mac;         /* static CPE MAC or NULL */
+    struct cpe_prefixes ipv6;
 };
 
-/** Make a table for up to capacity subscribers on a NUMA socket. Returns NULL without memory. */
-struct subscriber_table *subscriber_table_create(uint32_t capacity, int socket);
+/** Make a table for up to capacity subscribers on a NUMA socket, with prefixes6 entries for their
+ * IPv6 (subscriber6_entries()); 0: they have none. Returns NULL without memory. */
+struct subscriber_table *subscriber_table_create(uint32_t capacity, uint32_t prefixes6, int socket);
 
 /** Release a table (NULL: nothing to do). */
 void subscriber_table_free(struct subscriber_table *t);
 
 /**
  * Add a subscriber and publish it, under the id that was released last, or else the first that was
- * never used. Returns the id (from 1), or -EEXIST (VLAN pair, key or address in use), -ENOSPC,
- * -ENOMEM or -EINVAL. On an error nothing has changed.
+ * never used. Returns the id (from 1), or -EEXIST (VLAN pair, key, address or prefix in use),
+ * -ENOSPC, -ENOMEM or -EINVAL. On an error nothing has changed.
  */
 int64_t subscriber_add(struct subscriber_table *t, const struct subscriber_spec *spec);
 
@@ -95,8 +102,8 @@ void subscriber_unpublish(struct subscriber_table *t, uint32_t id);
  * forgotten what it knew. */
 void subscriber_release(struct subscriber_table *t, uint32_t id);
 
-/** Would subscriber_add() find a VLAN pair, key or address in use, or the spec invalid? Returns 0,
- * -EEXIST or -EINVAL. */
+/** Would subscriber_add() find a VLAN pair, key, address or prefix in use, no room for prefixes, or
+ * the spec invalid? Returns 0, -EEXIST, -ENOSPC or -EINVAL. */
 int subscriber_check(const struct subscriber_table *t, const struct subscriber_spec *spec);
 
 /** The id that the next subscriber_add() will give, or 0 where there is no room. */

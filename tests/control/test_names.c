@@ -56,10 +56,11 @@ static void shown(void)
     CU_ASSERT_STRING_EQUAL(name_of(4), "Turm Süd, 2. Stock");
     CU_ASSERT_STRING_EQUAL(name_of(5), "(none)");
     answers("{\"cmd\":\"show-subscriber\",\"subscriber\":7}",
-            "\"ipv4\":\"10.0.2.0\",\"gre_key\":6,\"mac\":\"02:c2:00:00:00:00\",\"mac_is\":"
+            "\"ipv4\":\"10.0.2.0\",\"ipv6\":null,\"delegated\":null,\"gre_key\":6,\"mac\":\"02:c2:"
+            "00:00:00:00\",\"mac_is\":"
             "\"configured\",\"profile\":\"\",\"name\":\"Bäckerei \\\"Krümel\\\", Hof\"");
     answers("{\"cmd\":\"show-subscribers\",\"first\":7,\"count\":1}",
-            "[\"7,cpe1,10,20,10.0.2.0,6,02:c2:00:00:00:00,,"
+            "[\"7,cpe1,10,20,10.0.2.0,,,6,02:c2:00:00:00:00,,"
             "\\\"Bäckerei \\\"\\\"Krümel\\\"\\\", Hof\\\",");
 }
 
@@ -68,7 +69,8 @@ static void given(void)
     answers(ADD "\"ipv4\":\"10.0.3.0/29\",\"profile\":\"fast\",\"name\":\"N\\u00famero 1\"}",
             "\"id\":8");
     answers("{\"cmd\":\"show-subscriber\",\"subscriber\":8}",
-            "\"ipv4\":\"10.0.3.0/29\",\"gre_key\":null,\"mac\":null,\"mac_is\":null,"
+            "\"ipv4\":\"10.0.3.0/"
+            "29\",\"ipv6\":null,\"delegated\":null,\"gre_key\":null,\"mac\":null,\"mac_is\":null,"
             "\"profile\":\"fast\",\"name\":\"Número 1\"");
     answers("{\"cmd\":\"set-name\",\"subscriber\":\"cpe0 11.30\",\"name\":\"<b>&amp;\"}", "ok");
     CU_ASSERT_STRING_EQUAL(name_of(8), "<b>&amp;");

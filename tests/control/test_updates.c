@@ -80,7 +80,8 @@ static void add_and_remove(void)
     CU_ASSERT_EQUAL(shaped_by(8), 2);
     CU_ASSERT_EQUAL(s->path, control->model->subscribers[7].pipe * QOS_QUEUES);
     answers("{\"cmd\":\"show-subscriber\",\"subscriber\":\"cpe0 11.30\"}",
-            "\"id\":8,\"port\":\"cpe0\",\"svlan\":11,\"cvlan\":30,\"ipv4\":\"10.0.3.1\","
+            "\"id\":8,\"port\":\"cpe0\",\"svlan\":11,\"cvlan\":30,\"ipv4\":\"10.0.3.1\",\"ipv6\":"
+            "null,\"delegated\":null,"
             "\"gre_key\":50,\"mac\":null,\"mac_is\":null,\"profile\":\"fast\",\"name\":null");
     refuses(A, "with C-VLAN 30 on port 'cpe0': already a subscriber's, added while running");
     answers("{\"cmd\":\"show-changes\"}", "\"cmd\":\"add-subscribers\"");
@@ -106,7 +107,7 @@ static void add_and_remove(void)
 
 static void wrong_subscribers(void)
 {
-    refuses(ADD "\"profile\":\"fast\"}", "key 'ipv4': missing in this request 'add-subscriber'");
+    refuses(ADD "\"profile\":\"fast\"}", "key 'ipv4': missing: expected it, ipv6 or delegated");
     refuses(ADD "\"ipv4\":\"10.0.3.0/23\",\"profile\":\"fast\"}",
             "key 'ipv4': value '10.0.3.0/23': expected the IPv4 address of a host");
     refuses(ADD "\"ipv4\":\"224.0.0.1\",\"profile\":\"fast\"}",

@@ -56,7 +56,7 @@ static void test_record(void)
     static const uint8_t l2[SUBSCRIBER_L2_LEN] = {0,    0,    0,    0,    0,    0,    0x02, 0xaa,
                                                   0xbb, 0xcc, 0xdd, 0xee, 0x88, 0xa8, 0x0f, 0xfe,
                                                   0x81, 0x00, 0x00, 0x01, 0x08, 0x00};
-    struct subscriber_table *t = subscriber_table_create(2, SOCKET_ID_ANY);
+    struct subscriber_table *t = subscriber_table_create(2, 0, SOCKET_ID_ANY);
     struct subscriber_spec s = spec_of(4094, 1, 0x0a010203, 0xfedcba98);
     const struct subscriber *r;
 
@@ -117,7 +117,7 @@ static void refused(struct subscriber_table *t, const struct subscriber_spec *s,
 
 static void test_refusals(void)
 {
-    struct subscriber_table *t = subscriber_table_create(2, SOCKET_ID_ANY);
+    struct subscriber_table *t = subscriber_table_create(2, 0, SOCKET_ID_ANY);
     struct subscriber_spec s = spec_of(100, 200, 0x0a000080, 5);
 
     CU_ASSERT_EQUAL_FATAL(subscriber_add(t, &s), 1);
@@ -169,7 +169,7 @@ static void test_no_memory(void)
 {
     take_memory();
     CU_ASSERT_PTR_NULL(idmap_create(SOCKET_ID_ANY));
-    CU_ASSERT_PTR_NULL(subscriber_table_create(1000, SOCKET_ID_ANY));
+    CU_ASSERT_PTR_NULL(subscriber_table_create(1000, 0, SOCKET_ID_ANY));
     CU_ASSERT_PTR_NULL(route_table_create(10, 10, SOCKET_ID_ANY));
     give_memory();
     CU_ASSERT_PTR_NULL(route_table_create(65536, 10, SOCKET_ID_ANY)); /* ids travel in 16 bits */
@@ -177,7 +177,7 @@ static void test_no_memory(void)
 
 static void test_learned_mac(void)
 {
-    struct subscriber_table *t = subscriber_table_create(1, SOCKET_ID_ANY);
+    struct subscriber_table *t = subscriber_table_create(1, 0, SOCKET_ID_ANY);
     struct subscriber_spec s = spec_of(100, 200, 0x0a000001, 5);
     struct subscriber was, *r = &t->record[1];
 
@@ -205,7 +205,7 @@ static double seconds(void)
 /* Who is taken out is found no more; his number is given out again only when it was given back. */
 static void test_release(void)
 {
-    struct subscriber_table *t = subscriber_table_create(2, SOCKET_ID_ANY);
+    struct subscriber_table *t = subscriber_table_create(2, 0, SOCKET_ID_ANY);
     struct subscriber_spec a = spec_of(1, 1, 0x0a000008, 7), b = spec_of(1, 2, 0x0a000100, 8);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(t);
@@ -237,7 +237,7 @@ static void test_release(void)
 static void test_65536(void)
 {
     double start = seconds(), took;
-    struct subscriber_table *t = subscriber_table_create(65536, SOCKET_ID_ANY);
+    struct subscriber_table *t = subscriber_table_create(65536, 0, SOCKET_ID_ANY);
     int64_t id = 0;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(t);

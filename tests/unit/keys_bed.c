@@ -93,9 +93,17 @@ bool read_request(struct loader *l, const char *text, const char *what, const st
 /* --- objects, each with one value in the place of a right one --- */
 
 const struct pair subscriber[] = {
-    {"port", "cpe0"},        {"svlan", "7"},   {"cvlan", "8"},
-    {"ipv4", "10.9.0.1/32"}, {"gre_key", "9"}, {"mac", "02:00:00:00:00:01"},
-    {"profile", "slow"},     {"name", "Zoë"},  {NULL, NULL},
+    {"port", "cpe0"},
+    {"svlan", "7"},
+    {"cvlan", "8"},
+    {"ipv4", "10.9.0.1/32"},
+    {"gre_key", "9"},
+    {"mac", "02:00:00:00:00:01"},
+    {"profile", "slow"},
+    {"name", "Zoë"},
+    {"ipv6", "2001:db8::/64"},
+    {"delegated", "2001:db8:1::/56"},
+    {NULL, NULL},
 };
 const struct pair route[] = {
     {"prefix", "198.18.0.0/24"}, {"port", "core0"}, {"via", "192.0.2.9"},
@@ -162,7 +170,8 @@ const char *of_subscriber(const char *text)
     struct value v[N_SUBSCRIBER_KEYS];
     struct loader l = request("");
 
-    read_request(&l, text, "subscriber", subscriber_keys, N_SUBSCRIBER_KEYS, v);
+    if (read_request(&l, text, "subscriber", subscriber_keys, N_SUBSCRIBER_KEYS, v))
+        check_families(&l, l.at, v);
     return message();
 }
 

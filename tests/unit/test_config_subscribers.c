@@ -81,6 +81,57 @@ static void csv(void)
     config_free(m);
 }
 
+/* Ranges and tables with IPv6: a prefix or an address for each, and what is delegated. */
+static void ipv6(void)
+{
+    struct cfg_model *m =
+        bed_load(PORTS TASKS LAYOUT
+                 "subscribers = ( { port = \"a\"; svlan = \"1-2\"; cvlan = \"1-200\";"
+                 " ipv4 = \"10.0.0.0/23\"; ipv6 = \"2001:db8:1::/48\";"
+                 " delegated = \"2001:db8:100::/40 fd00::/32\"; delegated_len = 60; },\n"
+                 " { port = \"a\"; svlan = 3; cvlan = \"1-3\"; mac = \"02:00:00:00:00:00\";"
+                 " ipv6 = \"2001:db8:2::100/120\"; ipv6_len = 128; },\n"
+                 " { csv = \"t.csv\"; } );\n");
+    const struct cfg_subscriber *s;
+
+    CU_ASSERT_PTR_NULL(m); /* without the table */
+    bed_put_text("t.csv", "port,svlan,cvlan,ipv6,delegated,mac,ipv4\n"
+                          "b,1,1,2001:db8:3::7,,02:00:00:00:00:09,\n"
+                          "b,1,2,,2001:db8:4::/48  2001:db8:5:100::/56,,10.1.0.1\n");
+    m = bed_load(PORTS TASKS LAYOUT
+                 "subscribers = ( { port = \"a\"; svlan = \"1-2\"; cvlan = \"1-200\";"
+                 " ipv4 = \"10.0.0.0/23\"; ipv6 = \"2001:db8:1::/48\";"
+                 " delegated = \"2001:db8:100::/40 fd00::/32\"; delegated_len = 60; },\n"
+                 " { port = \"a\"; svlan = 3; cvlan = \"1-3\"; mac = \"02:00:00:00:00:00\";"
+                 " ipv6 = \"2001:db8:2::100/120\"; ipv6_len = 128; },\n"
+                 " { csv = \"t.csv\"; } );\n");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    CU_ASSERT_EQUAL_FATAL(m->n_subscribers, 405);
+    s = &m->subscribers[0x101];
+    CU_ASSERT_EQUAL(s->ipv4_len, 32);
+    CU_ASSERT_EQUAL(s->ipv6.wan_len, 64);
+    CU_ASSERT_TRUE(same6(s->ipv6.wan, (struct ipv6){0x20010db800010101, 0}));
+    CU_ASSERT_EQUAL(s->ipv6.n_delegated, 2);
+    CU_ASSERT_EQUAL(s->ipv6.delegated[0], 0x20010db801001010);
+    CU_ASSERT_EQUAL(s->ipv6.delegated_len[0], 60);
+    CU_ASSERT_EQUAL(s->ipv6.delegated[1], 0xfd00000000001010);
+    s = &m->subscribers[402];
+    CU_ASSERT_EQUAL(s->ipv4_len, 0);
+    CU_ASSERT_EQUAL(s->ipv6.wan_len, 128);
+    CU_ASSERT_TRUE(same6(s->ipv6.wan, (struct ipv6){0x20010db800020000, 0x102}));
+    s = &m->subscribers[403];
+    CU_ASSERT_EQUAL(s->ipv4_len, 0);
+    CU_ASSERT_TRUE(same6(s->ipv6.wan, (struct ipv6){0x20010db800030000, 7}));
+    s = &m->subscribers[404];
+    CU_ASSERT_EQUAL(s->ipv6.wan_len, 0);
+    CU_ASSERT_EQUAL(s->ipv6.delegated[1], 0x20010db800050100);
+    CU_ASSERT_EQUAL(s->ipv6.delegated_len[0], 48);
+    CU_ASSERT_EQUAL(m->n_prefixes, 400 * 3 + 3 * 2 + 2 + 2);
+    CU_ASSERT_EQUAL(m->most_prefixes, 3);
+    CU_ASSERT_EQUAL(room_prefixes(m), m->n_prefixes + 3 * (room_subscribers(m) - 405));
+    config_free(m);
+}
+
 /* Names for people, in a range, and in a table whose cells may hold commas and quotes. */
 static void names(void)
 {
@@ -211,8 +262,13 @@ static void routes_csv(void)
 }
 
 static const struct test tests[] = {
-    {"ranges", ranges},     {"csv", csv},       {"names", names},
-    {"csv many", csv_many}, {"routes", routes}, {"routes in a table", routes_csv},
+    {"ranges", ranges},
+    {"csv", csv},
+    {"IPv6", ipv6},
+    {"names", names},
+    {"csv many", csv_many},
+    {"routes", routes},
+    {"routes in a table", routes_csv},
     {NULL, NULL},
 };
 

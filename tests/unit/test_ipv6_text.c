@@ -72,6 +72,22 @@ static void prefixes(void)
     CU_ASSERT_EQUAL(strlen(format_prefix6((struct ipv6){UINT64_MAX, UINT64_MAX}, 128, buf)), 43);
 }
 
+static void lists(void)
+{
+    struct ipv6 a[2];
+    uint8_t len[2];
+
+    CU_ASSERT_EQUAL(parse_prefixes6("2001:db8::/56", a, len, 2), 1);
+    CU_ASSERT_EQUAL(parse_prefixes6(" 2001:db8:1::/56   2001:db8::5 ", a, len, 2), 2);
+    CU_ASSERT_TRUE(same6(a[1], (struct ipv6){0x20010db800000000, 5}));
+    CU_ASSERT_EQUAL(len[0], 56);
+    CU_ASSERT_EQUAL(len[1], 128);
+    CU_ASSERT_EQUAL(parse_prefixes6("::/1 ::/2 ::/3", a, len, 2), -EINVAL);
+    CU_ASSERT_EQUAL(parse_prefixes6("::/1,::/2", a, len, 2), -EINVAL);
+    CU_ASSERT_EQUAL(parse_prefixes6("", a, len, 2), -EINVAL);
+    CU_ASSERT_EQUAL(parse_prefixes6("  ", a, len, 2), -EINVAL);
+}
+
 static void masks(void)
 {
     CU_ASSERT_TRUE(same6(mask6(0), (struct ipv6){0, 0}));
@@ -82,10 +98,8 @@ static void masks(void)
 }
 
 static const struct test tests[] = {
-    {"addresses", addresses},
-    {"prefixes", prefixes},
-    {"masks", masks},
-    {NULL, NULL},
+    {"addresses", addresses}, {"prefixes", prefixes}, {"lists of prefixes", lists},
+    {"masks", masks},         {NULL, NULL},
 };
 
 const struct test_program test_program = {"ipv6_text", tests, NULL, NULL};

@@ -115,7 +115,8 @@ static void overlaps(void)
         CU_ASSERT(strncmp(message() + len, "first (", strlen("first (")) == 0); /* whose follows */
         CU_ASSERT_STRING_EQUAL(diags.list[0].loc.file, "second");
         l = request("");
-        k = (struct subscriber_check){&l, &list[1], 1, place, holder, &list[0]};
+        k = (struct subscriber_check){
+            .l = &l, .list = &list[1], .n = 1, .place = place, .holder = holder, .ctx = &list[0]};
         check_subscribers(&k);
         CU_ASSERT(strncmp(message(), cases[i].text, len - strlen("at ")) == 0);
         CU_ASSERT(strncmp(message() + len - strlen("at "), "added while running (",

@@ -15,19 +15,22 @@
 /* Wrong values by notation; those of names have none of that name. */
 static const char *const *wrong_values(const struct key *k)
 {
-    static const char *const names[] = {"cpe9", "fasd", "nobody", NULL},
-                             *const counts[] = {"x", "-1", "1.5", "99999999999", "4 5", NULL},
-                             *const from_1[] = {"x", "-1", "0", "99999999999", NULL},
-                             *const rates[] = {"x", "7999", "2T", "10m", "", NULL},
-                             *const macs[] = {"x", "01:00:00:00:00:01", "00:00:00:00:00:00", "02:0",
-                                              NULL},
-                             *const hosts[] = {"x",      "224.0.0.1",   "127.0.0.1",
-                                               "10.0.0", "10.0.0.1/32", NULL},
-                             *const prefixes[] = {"x", "10.0.0.0/33", "10.0.0", "/8", NULL},
-                             *const labels[] = {"1234567890123456789012345678901234567890"
-                                                "1234567890123456789012345",
-                                                NULL},
-                             *const words[] = {"x", "12", "", NULL};
+    static const char *const
+        names[] = {"cpe9", "fasd", "nobody", NULL},
+        *const counts[] = {"x", "-1", "1.5", "99999999999", "4 5", NULL},
+        *const from_1[] = {"x", "-1", "0", "99999999999", NULL}, *const rates[] = {"x",  "7999",
+                                                                                   "2T", "10m",
+                                                                                   "",   NULL},
+        *const macs[] = {"x", "01:00:00:00:00:01", "00:00:00:00:00:00", "02:0", NULL},
+        *const hosts[] = {"x", "224.0.0.1", "127.0.0.1", "10.0.0", "10.0.0.1/32", NULL},
+        *const prefixes[] = {"x", "10.0.0.0/33", "10.0.0", "/8", NULL},
+        *const hosts6[] = {"x",      "10.0.0.1",  "fe80::1",       "ff02::1", "::ffff:10.0.0.1",
+                           "::1/64", "2001:db8:", "2001:db8::1%a", NULL},
+        *const delegated[] = {"x", "2001:db8::/65", "fe80::/56", "::/56 x", NULL},
+        *const labels[] = {"1234567890123456789012345678901234567890"
+                           "1234567890123456789012345",
+                           NULL},
+        *const words[] = {"x", "12", "", NULL};
 
     switch (k->type) {
     case KEY_PORT:
@@ -47,6 +50,10 @@ static const char *const *wrong_values(const struct key *k)
     case KEY_HOSTS:
     case KEY_PREFIX:
         return prefixes;
+    case KEY_HOST6:
+        return hosts6;
+    case KEY_DELEGATED:
+        return delegated;
     default:
         return words;
     }
@@ -110,7 +117,8 @@ static void values_of_subscribers(void)
     for (unsigned k = 0; k < N_SUBSCRIBER_KEYS; k++) {
         const struct key *key = &subscriber_keys[k];
 
-        if (key->type == KEY_BOOL) /* a word of its own in files and requests, not a text */
+        /* a word of its own in files and requests, not a text; and what only ranges have */
+        if (key->type == KEY_BOOL || key->of_many)
             continue;
         for (const char *const *value = wrong_values(key); *value != NULL; value++) {
             char *of_request = strdup(of_subscriber(object(subscriber, key->name, *value))),
@@ -226,8 +234,8 @@ static void keys_that_are_wrong(void)
                       "\"profil\": \"slow\"}"),
         "key 'profil': unknown in a subscriber; did you mean 'profile'?");
     CU_ASSERT_STRING_EQUAL(of_subscriber("{\"port\": \"cpe0\", \"svlan\": 1, \"cvlan\": 1}"),
-                           "key 'ipv4': missing in this subscriber: expected the IPv4 address of a "
-                           "host, or a prefix of length 24..32");
+                           "key 'ipv4': missing: expected it, ipv6 or delegated, or several of "
+                           "them");
     /* what describes many is not known where one is described */
     l = request("");
     CU_ASSERT_FALSE(read_request(&l,

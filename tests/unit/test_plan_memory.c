@@ -78,6 +78,45 @@ static void memory_of_subscribers(void)
     finish(p);
 }
 
+/* Two subscribers of whom one has IPv6 alone; three prefixes, the address counting as two. */
+static void memory_of_ipv6(void)
+{
+    struct plan *p;
+    unsigned a;
+    uint64_t tables;
+
+    start();
+    a = task("a", &pass);
+    from(a, port("cpe0", "net_null0"));
+    to_port(a, 0);
+    place(0, 1, a, a);
+    add_subscriber(0, 1, 1, 0x0a000001);
+    add_subscriber(0, 1, 2, 0);
+    m->max_subscribers = 2;
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    tables = p->memory.tables;
+    plan_free(p);
+    m->subscribers[1].ipv4_len = 0;
+    m->subscribers[1].ipv6 = (struct cpe_prefixes){.wan_len = 128, .n_delegated = 2};
+    m->n_prefixes = m->most_prefixes = 4;
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    /* the page of address 0 is gone; 3 records, 1 bucket for 4 prefixes and 8 more */
+    CU_ASSERT_EQUAL(p->memory.tables, tables - 256 * KIB + 64 * (3 + 4 / 4 + 0 + 8));
+    plan_free(p);
+    m->max_subscribers = 3; /* who is added may have as much */
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->memory.tables, tables + 2 * 256 * KIB + 64 + 64 * (4 + 8 / 4 + 1 + 8));
+    plan_free(p);
+    m->max_prefixes = 800;
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->memory.tables, tables + 2 * 256 * KIB + 64 + 64 * (4 + 200 + 100 + 8));
+    finish(p);
+}
+
 static void memory_of_routes(void)
 {
     struct plan *p;
@@ -175,9 +214,13 @@ static void need_through_a_wire(void)
 }
 
 static const struct test tests[] = {
-    {"memory of pools", memory_of_pools},         {"memory of subscribers", memory_of_subscribers},
-    {"memory of routes", memory_of_routes},       {"need of a pool", need_of_a_pool},
-    {"need through a wire", need_through_a_wire}, {NULL, NULL},
+    {"memory of pools", memory_of_pools},
+    {"memory of subscribers", memory_of_subscribers},
+    {"memory of IPv6", memory_of_ipv6},
+    {"memory of routes", memory_of_routes},
+    {"need of a pool", need_of_a_pool},
+    {"need through a wire", need_through_a_wire},
+    {NULL, NULL},
 };
 
 const struct test_program test_program = {"plan memory", tests, NULL, NULL};

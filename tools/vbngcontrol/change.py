@@ -51,8 +51,10 @@ def add_subscriber(gw, args):
     svlan, dot, cvlan = args.vlans.partition(".")
     if not (dot and svlan.isdigit() and cvlan.isdigit()):
         raise Refused(f"{args.vlans}: expected SVLAN.CVLAN")
-    keys = given(args, "gre_key", "mac", "profile", "routed", "name")
-    answer = gw.ask("add-subscriber", port=args.port, svlan=int(svlan), cvlan=int(cvlan), ipv4=args.ipv4, **keys)
+    keys = given(args, "ipv4", "ipv6", "gre_key", "mac", "profile", "routed", "name")
+    if args.delegated:
+        keys["delegated"] = " ".join(args.delegated)
+    answer = gw.ask("add-subscriber", port=args.port, svlan=int(svlan), cvlan=int(cvlan), **keys)
     _done(args, answer)
     if not args.json:
         print(answer["id"])

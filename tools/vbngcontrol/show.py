@@ -28,7 +28,7 @@ def one_subscriber(gw, args):
         show_json(s)
         return
     mac = s["mac"] and f"{s['mac']} ({s['mac_is']})"
-    fields([("subscriber", s["id"]), ("name", s["name"]), ("circuit", _circuit(s)), ("ipv4", s["ipv4"]), ("mac", mac),
+    fields([("subscriber", s["id"]), ("name", s["name"]), ("circuit", _circuit(s)), ("ipv4", s["ipv4"]), ("ipv6", s["ipv6"]), ("delegated", s["delegated"]), ("mac", mac),
             ("gre_key", s["gre_key"]), ("profile", s["profile"])])
     if s["shaped"]:
         print()
@@ -46,7 +46,7 @@ def _typed(name, cell):
         return None
     if name in NUMBERS:
         return int(cell)
-    if name in ("port", "ipv4", "mac", "profile", "name"):
+    if name in ("port", "ipv4", "ipv6", "delegated", "mac", "profile", "name"):
         return cell
     return float(cell) if name.endswith("_us") else int(cell)
 
@@ -78,8 +78,8 @@ def find(gw, args):
     if args.json:
         show_json(found)
     elif found:
-        table(("id", "circuit", "ipv4", "mac", "gre_key", "profile", "name"),
-              [(s["id"], _circuit(s), s["ipv4"], s["mac"], s["gre_key"], s["profile"], s["name"]) for s in found])
+        table(("id", "circuit", "ipv4", "ipv6", "delegated", "mac", "gre_key", "profile", "name"),
+              [(s["id"], _circuit(s), s["ipv4"], s["ipv6"], s["delegated"], s["mac"], s["gre_key"], s["profile"], s["name"]) for s in found])
     else:
         print("vbngctl: nobody is found", file=sys.stderr)
     if first is not None:

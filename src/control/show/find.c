@@ -20,6 +20,7 @@ bool search_begin(const struct control *c, struct search *s, const char *text)
     s->is_number = parse_count(text, &s->number) == 0;
     s->is_addresses = !s->is_number && (parse_ipv4(text, &s->first) == 0 ||
                                         parse_prefix(text, &s->first, &prefix) == 0);
+    s->is_prefix = parse_prefix6(text, &s->prefix, &s->prefix_len) == 0;
     s->is_mac = parse_mac(text, s->mac) == 0;
     s->is_vlans = !s->is_number && parse_vlan_pair(text, &s->svlan, &s->cvlan) == 0;
     if (s->is_addresses) {
@@ -57,6 +58,22 @@ static bool is_word_of(const struct control *c, const struct cfg_subscriber *s, 
     return strstr(circuit, text) != NULL;
 }
 
+static bool overlap(const struct search *k, struct ipv6 addr, uint8_t len)
+{
+    uint8_t common = len < k->prefix_len ? len : k->prefix_len;
+
+    return len != 0 && same6(first6(addr, common), first6(k->prefix, common));
+}
+
+static bool has_prefix(const struct cpe_prefixes *p, const struct search *k)
+{
+    bool found = overlap(k, p->wan, p->wan_len);
+
+    for (unsigned i = 0; i < p->n_delegated; i++)
+        found |= overlap(k, (struct ipv6){p->delegated[i], 0}, p->delegated_len[i]);
+    return found;
+}
+
 static bool finds(const struct control *c, const struct search *k, uint32_t id)
 {
     const struct cfg_subscriber *s = &control_model(c)->subscribers[id - 1];
@@ -69,7 +86,9 @@ static bool finds(const struct control *c, const struct search *k, uint32_t id)
     if (k->is_number)
         return id == k->number || (s->has_gre_key && s->gre_key == k->number);
     if (k->is_addresses)
-        return (s->ipv4 & ~hosts) <= k->last && (s->ipv4 | hosts) >= k->first;
+        return s->ipv4_len != 0 && (s->ipv4 & ~hosts) <= k->last && (s->ipv4 | hosts) >= k->first;
+    if (k->is_prefix)
+        return has_prefix(&s->ipv6, k);
     if (k->is_mac)
         return has_mac(c, id, k->mac);
     if (k->is_vlans)

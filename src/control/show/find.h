@@ -15,9 +15,11 @@
 struct search {
     const char *text;
     uint32_t on_circuit; /* the id of who is on the circuit that is the text, or 0 */
-    bool is_number, is_addresses, is_mac, is_vlans;
+    bool is_number, is_addresses, is_prefix, is_mac, is_vlans;
     uint64_t number;
     uint32_t first, last; /* addresses, host order */
+    struct ipv6 prefix;
+    uint8_t prefix_len;
     uint8_t mac[6];
     uint16_t svlan, cvlan;
 };

@@ -100,14 +100,15 @@ static json_t *show_tasks(struct control *c, struct request *r, struct refusal *
 
 /* --- MACs: first of neighbours towards the core, then of subscribers --- */
 
+/* address 0: there is none. */
 static json_t *mac_entry(const char *kind, const char *port, uint32_t address, const char *state,
                          const struct arp_learned *l)
 {
     bool known = strcmp(state, "unknown") != 0, learned = strcmp(state, "learned") == 0;
     char ip[32], mac[24];
 
-    return json_pack("{s:s, s:s, s:s, s:s?, s:s, s:o}", "kind", kind, "port", port, "ipv4",
-                     format_ipv4(address, ip, sizeof(ip)), "mac",
+    return json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:o}", "kind", kind, "port", port, "ipv4",
+                     address != 0 ? format_ipv4(address, ip, sizeof(ip)) : NULL, "mac",
                      known ? format_mac(l->mac, mac, sizeof(mac)) : NULL, "state", state, "age",
                      learned ? json_integer(l->age) : json_null());
 }

@@ -13,7 +13,7 @@ const struct key subscriber_keys[N_SUBSCRIBER_KEYS] = {
                           .required = true, .help = "his outer VLAN"},
     [SUBSCRIBER_CVLAN] = {"cvlan", KEY_COUNT, .many = KEY_RANGE, .min = 1, .max = 4094,
                           .required = true, .help = "his inner VLAN"},
-    [SUBSCRIBER_IPV4] = {"ipv4", KEY_HOSTS, .many = KEY_PREFIX, .required = true,
+    [SUBSCRIBER_IPV4] = {"ipv4", KEY_HOSTS, .many = KEY_PREFIX,
                          .help = "the addresses that he may send from"},
     [SUBSCRIBER_GRE_KEY] = {"gre_key", KEY_COUNT, .many = KEY_RANGE, .max = UINT32_MAX,
                             .help = "the GRE key of his packets on the core side"},
@@ -26,11 +26,39 @@ const struct key subscriber_keys[N_SUBSCRIBER_KEYS] = {
                                    "its addresses; else each host has its own, 8 at most"},
     [SUBSCRIBER_NAME] = {"name", KEY_LABEL,
                          .help = "what people call him: free text, which others may have, too"},
+    [SUBSCRIBER_IPV6] = {"ipv6", KEY_HOST6, .many = KEY_PREFIX6,
+                         .help = "his link's IPv6 prefix, or his address there"},
+    [SUBSCRIBER_DELEGATED] = {"delegated", KEY_DELEGATED, .many = KEY_POOLS6,
+                              .help = "IPv6 prefixes that are delegated to him"},
+    [SUBSCRIBER_IPV6_LEN] = {"ipv6_len", KEY_COUNT, .def = "64", .min = 64, .max = 128,
+                             .of_many = true,
+                             .help = "the length of each subscriber's ipv6: 64, or 128 for an "
+                                     "address"},
+    [SUBSCRIBER_DELEGATED_LEN] = {"delegated_len", KEY_COUNT, .def = "56", .min = 48, .max = 64,
+                                  .of_many = true,
+                                  .help = "the length of what each subscriber is delegated of each "
+                                          "prefix"},
 };
 
 /* Where a table in CSV takes the place of all other keys. */
 static const struct key csv_keys[] = {
     {"csv", KEY_STRING, .required = true, .help = "a file with a subscriber in each row"}};
+
+/* The prefixes that right values of a row or an object say. */
+static struct cpe_prefixes prefixes_of(const struct value *v)
+{
+    struct cpe_prefixes p = {0};
+    struct ipv6 addr[CPE_DELEGATED] = {{0}};
+
+    if (v[SUBSCRIBER_IPV6].set)
+        parse_prefix6(v[SUBSCRIBER_IPV6].v.s, &p.wan, &p.wan_len);
+    if (v[SUBSCRIBER_DELEGATED].set)
+        p.n_delegated = (uint8_t)parse_prefixes6(v[SUBSCRIBER_DELEGATED].v.s, addr, p.delegated_len,
+                                                 CPE_DELEGATED);
+    for (unsigned i = 0; i < p.n_delegated; i++)
+        p.delegated[i] = addr[i].upper;
+    return p;
+}
 
 struct cfg_subscriber subscriber_of(const struct value *v)
 {
@@ -39,7 +67,7 @@ struct cfg_subscriber subscriber_of(const struct value *v)
         .svlan = (uint16_t)v[SUBSCRIBER_SVLAN].v.u,
         .cvlan = (uint16_t)v[SUBSCRIBER_CVLAN].v.u,
         .ipv4 = (uint32_t)v[SUBSCRIBER_IPV4].v.u,
-        .ipv4_len = (uint8_t)v[SUBSCRIBER_IPV4].v.u2,
+        .ipv4_len = v[SUBSCRIBER_IPV4].set ? (uint8_t)v[SUBSCRIBER_IPV4].v.u2 : 0,
         .has_gre_key = v[SUBSCRIBER_GRE_KEY].set,
         .gre_key = (uint32_t)v[SUBSCRIBER_GRE_KEY].v.u,
         .has_mac = v[SUBSCRIBER_MAC].set,
@@ -47,6 +75,7 @@ struct cfg_subscriber subscriber_of(const struct value *v)
         .pipe = CFG_NONE,
         .routed = v[SUBSCRIBER_ROUTED].v.u != 0,
         .name = v[SUBSCRIBER_NAME].set ? v[SUBSCRIBER_NAME].v.s : NULL,
+        .ipv6 = prefixes_of(v),
     };
 
     if (s.has_mac)
@@ -62,6 +91,94 @@ bool add_subscriber(struct loader *l, const struct cfg_subscriber *s)
         return false;
     GROW_ONE(m->subscribers, m->n_subscribers);
     m->subscribers[m->n_subscribers++] = *s;
+    m->n_prefixes += count_prefixes(&s->ipv6);
+    if (count_prefixes(&s->ipv6) > m->most_prefixes)
+        m->most_prefixes = count_prefixes(&s->ipv6);
+    return true;
+}
+
+/* --- both families --- */
+
+/* An error of a subscriber as a whole; of a table, only the first ones are listed. */
+static bool whole_error(struct loader *l, struct loc loc, const char *key, const char *text)
+{
+    if (l->table == NULL || csv_lists(l->table, key))
+        diag_error(l->d, loc, "key '%s': %s", key, text);
+    return false;
+}
+
+/* No bits may be set behind a prefix. */
+static bool check_bits(struct loader *l, const struct value *v, const char *key, struct ipv6 addr,
+                       uint8_t len)
+{
+    struct ipv6 first = first6(addr, len);
+    char text[IPV6_TEXT];
+
+    if (same6(first, addr))
+        return true;
+    value_error(l, v, key, "has bits set after the prefix: expected '%s'",
+                format_prefix6(first, len, text));
+    return false;
+}
+
+static bool check_wan(struct loader *l, const struct value *v, struct ipv6 addr, uint8_t len)
+{
+    char text[IPV6_TEXT];
+
+    if (!check_bits(l, v, "ipv6", addr, len))
+        return false;
+    if (len == 128 && addr.lower == 0) {
+        value_error(l, v, "ipv6",
+                    "is the address of all routers of its link (RFC 4291 section 2.6.1): expected "
+                    "that of a host, or '%s'",
+                    format_prefix6(addr, 64, text));
+        return false;
+    }
+    return true;
+}
+
+static bool check_delegated(struct loader *l, const struct value *v)
+{
+    struct ipv6 addr[CPE_DELEGATED];
+    uint8_t len[CPE_DELEGATED];
+    int n = parse_prefixes6(v->v.s, addr, len, CPE_DELEGATED);
+
+    for (int i = 0; i < n; i++)
+        if (!check_bits(l, v, "delegated", addr[i], len[i]))
+            return false;
+    return true;
+}
+
+/* What is given must be enough: a family, and a MAC where nobody learns it. */
+static bool check_given(struct loader *l, struct loc loc, const struct value *v)
+{
+    const struct value *ipv4 = &v[SUBSCRIBER_IPV4];
+    bool v6 = value_given(&v[SUBSCRIBER_IPV6]) || value_given(&v[SUBSCRIBER_DELEGATED]);
+
+    if (!value_given(ipv4) && !v6)
+        return whole_error(l, loc, "ipv4",
+                           "missing: expected it, ipv6 or delegated, or several of them");
+    if (!value_given(ipv4) && !value_given(&v[SUBSCRIBER_MAC]))
+        return whole_error(l, loc, "mac",
+                           "missing: expected it where there is no ipv4, as MACs are learned by "
+                           "ARP alone");
+    return true;
+}
+
+bool check_families(struct loader *l, struct loc loc, const struct value *v)
+{
+    const struct value *ipv4 = &v[SUBSCRIBER_IPV4], *wan = &v[SUBSCRIBER_IPV6],
+                       *delegated = &v[SUBSCRIBER_DELEGATED];
+    struct cpe_prefixes p = prefixes_of(v);
+
+    if (!check_given(l, loc, v) || (wan->set && !check_wan(l, wan, p.wan, p.wan_len)) ||
+        (delegated->set && !check_delegated(l, delegated)))
+        return false;
+    if ((wan->set || delegated->set) && ipv4->set && ipv4->v.u2 < 32 &&
+        v[SUBSCRIBER_ROUTED].v.u == 0 && !value_given(&v[SUBSCRIBER_MAC]))
+        return whole_error(l, loc, "mac",
+                           "missing: expected it, or routed = true: each host of ipv4 has a MAC of "
+                           "its own, and ARP tells none for IPv6");
     return true;
 }
 
@@ -70,6 +187,25 @@ bool add_subscriber(struct loader *l, const struct cfg_subscriber *s)
 static uint64_t range_size(const struct value *v)
 {
     return v->v.u2 - v->v.u + 1;
+}
+
+/* Is a pool of IPv6 a prefix, and large enough for so many prefixes of a length? */
+static bool check_pool6(struct loader *l, const struct value *v, const char *key, struct ipv6 pool,
+                        uint8_t len, uint8_t each, uint64_t count)
+{
+    char text[IPV6_TEXT];
+
+    if (!check_bits(l, v, key, pool, len))
+        return false;
+    if (len > each || (each - len < 64 && count > UINT64_C(1) << (each - len))) {
+        value_error(l, v, key,
+                    "%s holds %" PRIu64 " prefixes of length %u: expected at least %" PRIu64
+                    ", one per VLAN pair",
+                    format_prefix6(pool, len, text), len > each ? 0 : UINT64_C(1) << (each - len),
+                    each, count);
+        return false;
+    }
+    return true;
 }
 
 /* The pool must be a prefix, of hosts' addresses, and large enough. */
@@ -94,10 +230,42 @@ static bool check_pool(struct loader *l, const struct value *ipv4, uint64_t coun
     return true;
 }
 
+static bool check_pools6(struct loader *l, const struct value *v, uint64_t count)
+{
+    const struct value *wan = &v[SUBSCRIBER_IPV6], *delegated = &v[SUBSCRIBER_DELEGATED];
+    uint8_t each = (uint8_t)v[SUBSCRIBER_IPV6_LEN].v.u;
+    struct cpe_prefixes p = prefixes_of(v);
+    struct ipv6 pool[CPE_DELEGATED];
+    uint8_t len[CPE_DELEGATED];
+    bool ok = true;
+
+    if (each != 64 && each != 128) {
+        value_error(l, &v[SUBSCRIBER_IPV6_LEN], "ipv6_len", "expected 64 or 128");
+        return false;
+    }
+    if (wan->set)
+        ok = check_pool6(l, wan, "ipv6", p.wan, p.wan_len, each, count);
+    if (wan->set && ok && each == 128 && p.wan.lower == 0) {
+        value_error(l, wan, "ipv6",
+                    "its first address is that of all routers of a link (RFC 4291 section 2.6.1): "
+                    "expected a prefix without it");
+        ok = false;
+    }
+    if (delegated->set)
+        parse_prefixes6(delegated->v.s, pool, len, CPE_DELEGATED);
+    for (unsigned i = 0; i < p.n_delegated; i++)
+        ok &= check_pool6(l, delegated, "delegated", pool[i], len[i],
+                          (uint8_t)v[SUBSCRIBER_DELEGATED_LEN].v.u, count);
+    return ok;
+}
+
 static bool check_numbers(struct loader *l, const struct value *v, uint64_t count)
 {
     const struct value *key = &v[SUBSCRIBER_GRE_KEY], *mac = &v[SUBSCRIBER_MAC];
-    bool ok = check_pool(l, &v[SUBSCRIBER_IPV4], count);
+    bool ok = check_pools6(l, v, count);
+
+    if (v[SUBSCRIBER_IPV4].set)
+        ok &= check_pool(l, &v[SUBSCRIBER_IPV4], count);
 
     if (key->set && range_size(key) != count) {
         value_error(l, key, "gre_key", "%" PRIu64 " keys: expected %" PRIu64 ", one per VLAN pair",
@@ -123,19 +291,39 @@ static bool check_numbers(struct loader *l, const struct value *v, uint64_t coun
     return ok;
 }
 
+/* The prefixes of the subscriber number i of a range, whose pools are in p. */
+static struct cpe_prefixes prefixes_at(const struct cpe_prefixes *p, const struct value *v,
+                                       uint64_t i)
+{
+    uint8_t each = (uint8_t)v[SUBSCRIBER_DELEGATED_LEN].v.u;
+    struct cpe_prefixes his = *p;
+
+    if (his.wan_len != 0)
+        his.wan_len = (uint8_t)v[SUBSCRIBER_IPV6_LEN].v.u;
+    his.wan.upper += his.wan_len == 64 ? i : 0;
+    his.wan.lower += his.wan_len == 128 ? i : 0;
+    for (unsigned k = 0; k < his.n_delegated; k++) {
+        his.delegated[k] += i << (64 - each);
+        his.delegated_len[k] = each;
+    }
+    return his;
+}
+
 static void add_range(struct loader *l, const struct value *v, struct loc loc)
 {
     uint64_t cvlans = range_size(&v[SUBSCRIBER_CVLAN]),
              count = range_size(&v[SUBSCRIBER_SVLAN]) * cvlans;
     struct cfg_subscriber s = subscriber_of(v);
+    struct cpe_prefixes pools = s.ipv6;
 
     s.line = loc.line;
     s.file = (uint16_t)keep_file(l, loc.file);
-    s.ipv4_len = 32;
+    s.ipv4_len = v[SUBSCRIBER_IPV4].set ? 32 : 0;
     for (uint64_t i = 0; i < count; i++) {
         s.svlan = (uint16_t)(v[SUBSCRIBER_SVLAN].v.u + i / cvlans);
         s.cvlan = (uint16_t)(v[SUBSCRIBER_CVLAN].v.u + i % cvlans);
-        s.ipv4 = (uint32_t)(v[SUBSCRIBER_IPV4].v.u + i);
+        s.ipv4 = s.ipv4_len != 0 ? (uint32_t)(v[SUBSCRIBER_IPV4].v.u + i) : 0;
+        s.ipv6 = prefixes_at(&pools, v, i);
         s.gre_key = s.has_gre_key ? (uint32_t)(v[SUBSCRIBER_GRE_KEY].v.u + i) : 0;
         if (s.has_mac)
             mac_from_u64(v[SUBSCRIBER_MAC].v.u + i, s.mac);
@@ -148,7 +336,8 @@ static void load_range(struct loader *l, const config_setting_t *group)
     struct value v[N_SUBSCRIBER_KEYS];
     bool ok = read_group(l, group, "range of subscribers", subscriber_keys, N_SUBSCRIBER_KEYS, v);
 
-    if (v[SUBSCRIBER_SVLAN].set && v[SUBSCRIBER_CVLAN].set && v[SUBSCRIBER_IPV4].set)
+    ok &= check_given(l, setting_loc(l, group), v);
+    if (v[SUBSCRIBER_SVLAN].set && v[SUBSCRIBER_CVLAN].set)
         ok &= check_numbers(l, v,
                             range_size(&v[SUBSCRIBER_SVLAN]) * range_size(&v[SUBSCRIBER_CVLAN]));
     if (ok)
@@ -160,6 +349,8 @@ static bool take_row(struct loader *l, const struct value *v, unsigned file, voi
     struct cfg_subscriber s = subscriber_of(v);
 
     (void)ctx;
+    if (!check_families(l, l->at, v))
+        return true;
     s.line = l->at.line;
     s.file = (uint16_t)file;
     s.name = s.name != NULL ? keep_string(l, s.name) : NULL;
@@ -170,7 +361,7 @@ static bool take_row(struct loader *l, const struct value *v, unsigned file, voi
 }
 
 static const struct csv_kind table = {.keys = subscriber_keys,
-                                      .n_keys = N_SUBSCRIBER_KEYS,
+                                      .n_keys = N_SUBSCRIBER_COLUMNS,
                                       .header = "port,svlan,cvlan,ipv4",
                                       .take = take_row};
 
@@ -202,212 +393,6 @@ void load_subscribers(struct loader *l, const config_setting_t *subscribers)
     k.list = l->m->subscribers;
     k.n = l->m->n_subscribers;
     check_subscribers(&k);
-}
-
-/* --- what only one may hold --- */
-
-/* One mistake, one message: two ranges may overlap in thousands of subscribers, and a row that is
- * there twice clashes in everything. */
-struct report {
-    const struct subscriber_check *k;
-    uint8_t *told; /* by subscriber: it has been in a message, or it would be one too many */
-    unsigned n_pairs;
-    struct loc pairs[CFG_MAX_SAME_ERRORS][2];
-    unsigned n_more;
-    const struct cfg_subscriber *last;
-    enum subscriber_claim what;
-};
-
-static bool same_place(struct loc a, struct loc b)
-{
-    return a.line == b.line && (a.file == b.file || strcmp(a.file, b.file) == 0);
-}
-
-static void tell(const struct report *r, const struct cfg_subscriber *s, struct loc loc,
-                 struct loc first, const struct cfg_subscriber *holder)
-{
-    struct diags *d = r->k->l->d;
-    char text[32], at[PLACE_TEXT + 96];
-    size_t len = strlen(place_text(first, at));
-
-    snprintf(at + len, sizeof(at) - len, " (%s %u.%u, %s/%u)", r->k->l->m->ports[holder->port].name,
-             holder->svlan, holder->cvlan, format_ipv4(holder->ipv4, text, sizeof(text)),
-             holder->ipv4_len);
-    switch (r->what) {
-    case CLAIM_CIRCUIT:
-        diag_error(
-            d, loc,
-            "key 'svlan': value '%u' with C-VLAN %u on port '%s': already a subscriber's, %s",
-            s->svlan, s->cvlan, r->k->l->m->ports[s->port].name, at);
-        break;
-    case CLAIM_GRE_KEY:
-        diag_error(d, loc, "key 'gre_key': value '%u': already a subscriber's, %s", s->gre_key, at);
-        break;
-    default:
-        diag_error(d, loc, "key 'ipv4': value '%s/%u': overlaps with a subscriber's, %s",
-                   format_ipv4(s->ipv4, text, sizeof(text)), s->ipv4_len, at);
-        break;
-    }
-}
-
-static void report(struct report *r, uint32_t who, struct loc first,
-                   const struct cfg_subscriber *holder)
-{
-    const struct cfg_subscriber *s = &r->k->list[who];
-    struct loc loc = r->k->place(r->k, s);
-
-    if (r->told[who])
-        return;
-    r->told[who] = 1;
-    for (unsigned i = 0; i < r->n_pairs; i++)
-        if (same_place(r->pairs[i][0], first) && same_place(r->pairs[i][1], loc))
-            return;
-    if (r->n_pairs == CFG_MAX_SAME_ERRORS) {
-        r->n_more++;
-        r->last = s;
-        return;
-    }
-    r->pairs[r->n_pairs][0] = first;
-    r->pairs[r->n_pairs++][1] = loc;
-    tell(r, s, loc, first, holder);
-}
-
-static void on_clash(void *ctx, const struct claim *earlier, const struct claim *later)
-{
-    struct report *r = ctx;
-
-    const struct cfg_subscriber *holder = &r->k->list[earlier->who];
-
-    report(r, later->who, r->k->place(r->k, holder), holder);
-}
-
-static struct claim claim_of(const struct cfg_subscriber *s, enum subscriber_claim what)
-{
-    uint32_t hosts = (uint32_t)((UINT64_C(1) << (32 - s->ipv4_len)) - 1);
-    uint64_t circuit = claim_circuit(s->port, s->svlan, s->cvlan);
-
-    return what == CLAIM_CIRCUIT ? (struct claim){.first = circuit, .last = circuit}
-           : what == CLAIM_GRE_KEY
-               ? (struct claim){.first = s->gre_key, .last = s->gre_key}
-               : (struct claim){.first = s->ipv4 & ~hosts, .last = s->ipv4 | hosts};
-}
-
-/* Where one was written who is there already: in a file, or (line 0) in a request. */
-static struct loc place_of_holder(const struct cfg_model *m, const struct cfg_subscriber *s)
-{
-    return (struct loc){s->line != 0 ? m->files[s->file] : NULL, s->line};
-}
-
-static void check_claims(struct report *r, struct claim *c)
-{
-    const struct subscriber_check *k = r->k;
-    size_t n = 0;
-
-    for (uint32_t i = 0; i < k->n; i++) {
-        if (r->what == CLAIM_GRE_KEY && !k->list[i].has_gre_key)
-            continue;
-        c[n] = claim_of(&k->list[i], r->what);
-        c[n++].who = i;
-    }
-    find_clashes(c, n, on_clash, r);
-    for (size_t i = 0; k->holder != NULL && i < n; i++) {
-        const struct cfg_subscriber *s = k->holder(k->ctx, r->what, c[i].first, c[i].last);
-
-        if (s != NULL)
-            report(r, c[i].who, place_of_holder(k->l->m, s), s);
-    }
-}
-
-/* The claim on an address, among claims sorted by their first, or NULL. */
-static const struct claim *claim_on(const struct claim *c, size_t n, uint32_t addr)
-{
-    size_t lo = 0;
-
-    for (size_t hi = n; lo < hi;) {
-        size_t mid = lo + (hi - lo) / 2;
-
-        if (c[mid].first <= addr)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo > 0 && c[lo - 1].last >= addr ? &c[lo - 1] : NULL;
-}
-
-static void check_gateway(const struct subscriber_check *k, const struct claim *by_address)
-{
-    char text[32];
-
-    for (unsigned i = 0; i < k->l->m->n_ports; i++) {
-        const struct cfg_port *p = &k->l->m->ports[i];
-
-        for (unsigned a = 0; a < p->n_addresses; a++) {
-            const struct claim *c = claim_on(by_address, k->n, p->addresses[a]);
-
-            if (c != NULL)
-                diag_error(k->l->d, k->place(k, &k->list[c->who]),
-                           "key 'ipv4': the subscriber's addresses hold %s, the gateway's own on "
-                           "port '%s' at %s:%u",
-                           format_ipv4(p->addresses[a], text, sizeof(text)), p->name, p->loc.file,
-                           p->loc.line);
-        }
-    }
-}
-
-void check_subscribers(const struct subscriber_check *k)
-{
-    struct claim *claims = grow(NULL, k->n, sizeof(*claims));
-    struct report r = {.k = k, .told = grow(NULL, k->n, 1)};
-
-    memset(r.told, 0, k->n);
-    for (r.what = CLAIM_CIRCUIT; r.what < N_CLAIMS; r.what++)
-        check_claims(&r, claims);
-    check_gateway(k, claims);
-    if (r.n_more > 0)
-        diag_error(k->l->d, k->place(k, r.last), "%u more subscribers overlap with others",
-                   r.n_more);
-    free(r.told);
-    free(claims);
-}
-
-/* Who holds what only one may hold: sort the claims, then look at neighbours. */
-
-static int by_first(const void *pa, const void *pb)
-{
-    const struct claim *a = pa, *b = pb;
-
-    if (a->first != b->first)
-        return a->first < b->first ? -1 : 1;
-    return a->who < b->who ? -1 : a->who > b->who;
-}
-
-static bool is_sorted(const struct claim *c, size_t n)
-{
-    for (size_t i = 1; i < n; i++)
-        if (by_first(&c[i - 1], &c[i]) > 0)
-            return false;
-    return true;
-}
-
-void find_clashes(struct claim *c, size_t n,
-                  void (*clash)(void *ctx, const struct claim *earlier, const struct claim *later),
-                  void *ctx)
-{
-    const struct claim *widest = c; /* the one that reaches furthest so far */
-
-    if (n == 0)
-        return;
-    if (!is_sorted(c, n)) /* ranges and generated tables are */
-        qsort(c, n, sizeof(*c), by_first);
-    for (size_t i = 1; i < n; i++) {
-        if (c[i].first <= widest->last) {
-            bool in_order = widest->who < c[i].who;
-
-            clash(ctx, in_order ? widest : &c[i], in_order ? &c[i] : widest);
-        }
-        if (c[i].last > widest->last)
-            widest = &c[i];
-    }
 }
 
 /* --- what shaping needs --- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control/request.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "config/qos_profiles.h"
 #include "config/subscribers.h"
 #include "control/rates.h"
+#include "control/subscribers/room.h"
 #include "provision.h"
 #include "telemetry/metrics.h"
 
@@ -164,117 +166,6 @@ out:
     return rc;
 }
 
-/* --- room --- */
-
-/* Room that n new subscribers need: ids, and pipes of their subports. */
-struct need {
-    const struct cfg_subscriber *list;
-    uint32_t n;
-};
-
-/* Returns the first subport that has too few free pipes, or NULL. */
-static const struct cfg_subport *short_of_pipes(const struct control *c, const struct need *need)
-{
-    for (unsigned i = 0; i < c->model->qos.n_schedulers; i++) {
-        const struct cfg_scheduler *shape = &c->model->qos.schedulers[i];
-        uint32_t wanted[QOS_MAX_SUBPORTS] = {0};
-
-        for (uint32_t k = 0; k < need->n; k++)
-            if (c->by_port[need->list[k].port] == shape)
-                wanted[subport_of(shape, &need->list[k])]++;
-        for (unsigned k = 0; k < shape->n_subports; k++)
-            if (wanted[k] > c->ids.pipes[i].n[k])
-                return &shape->subports[k];
-    }
-    return NULL;
-}
-
-static bool has_room(const struct control *c, const void *ctx)
-{
-    const struct need *need = ctx;
-
-    return ids_free_subscribers(c) >= need->n && short_of_pipes(c, need) == NULL;
-}
-
-static int check_room(struct control *c, const struct need *need, struct refusal *why)
-{
-    const struct cfg_subport *subport;
-
-    if (c->ids.n_subscribers + need->n > c->tables->subscribers->capacity)
-        return refuse(why,
-                      "there is room for %" PRIu32 " subscribers, and %" PRIu32
-                      " are there: max_subscribers says how many may be",
-                      c->tables->subscribers->capacity, c->ids.n_subscribers);
-    if (has_room(c, need) || ids_wait(c, has_room, need))
-        return 0;
-    subport = short_of_pipes(c, need);
-    if (subport == NULL)
-        return refuse(why, "who was removed has packets under way: try again");
-    return refuse(
-        why, "subport '%s' has no room: max_subscribers gives all subports more, in proportion",
-        subport->name);
-}
-
-/* --- can they be added? --- */
-
-/* Find who holds a circuit, key or address in the running config, for check_subscribers(). */
-static const struct cfg_subscriber *holder(const void *ctx, enum subscriber_claim what,
-                                           uint64_t first, uint64_t last)
-{
-    const struct control *c = ctx;
-    const struct subscriber_table *t = c->tables->subscribers;
-    uint32_t id = 0;
-
-    if (what == CLAIM_CIRCUIT)
-        id = idmap_get(t->by_vlan, subscriber_vlan_key((uint8_t)(first >> 32),
-                                                       (uint16_t)(first >> 16), (uint16_t)first));
-    else if (what == CLAIM_GRE_KEY)
-        id = idmap_get(t->by_gre_key, (uint32_t)first);
-    for (uint64_t a = first; what == CLAIM_ADDRESS && id == 0 && a <= last; a++)
-        id = idmap_get(t->by_ipv4, (uint32_t)a);
-    return id != 0 ? &control_model(c)->subscribers[id - 1] : NULL;
-}
-
-struct new_subscribers {
-    struct subscriber_check check; /* the first member: place_of() casts */
-    const struct request *r;
-};
-
-static struct loc place_of(const struct subscriber_check *k, const struct cfg_subscriber *s)
-{
-    return entry_loc(((const struct new_subscribers *)k)->r, (size_t)(s - k->list));
-}
-
-/* Can the graph and the scheduler of the port serve a subscriber? */
-static void check_port(struct control *c, struct loader *l, struct loc at,
-                       const struct cfg_subscriber *s)
-{
-    const struct cfg_scheduler *shape = c->by_port[s->port];
-
-    if ((c->e->plan->subscriber_ports >> s->port & 1) == 0)
-        diag_error(l->d, at,
-                   "port '%s': nothing leads there: a subscriber needs another graph, and a "
-                   "restart",
-                   c->model->ports[s->port].name);
-    else if (shape != NULL && check_shaping(l, at, s, shape, subport_of(shape, s), 0) == 0)
-        check_fit(c, l, at, shape, s->profile);
-}
-
-static int check_new(struct control *c, struct request *r, const struct cfg_subscriber *list,
-                     uint32_t n, struct refusal *why)
-{
-    struct new_subscribers new = {
-        .check = {.l = &r->l, .list = list, .n = n, .place = place_of, .holder = holder, .ctx = c},
-        .r = r};
-    struct need need = {list, n};
-
-    for (uint32_t i = 0; i < n && r->l.d->n_errors == 0; i++)
-        check_port(c, &r->l, entry_loc(r, i), &list[i]);
-    if (r->l.d->n_errors == 0)
-        check_subscribers(&new.check);
-    return r->l.d->n_errors == 0 ? check_room(c, &need, why) : -EINVAL;
-}
-
 /* --- add --- */
 
 static int publish(struct control *c, const struct cfg_subscriber *s, uint32_t *id)
@@ -322,7 +213,7 @@ static int publish_all(struct control *c, struct request *r, const struct cfg_su
 static int add_subscribers(struct control *c, struct request *r, struct cfg_subscriber *list,
                            uint32_t n, uint32_t *id, struct refusal *why)
 {
-    int rc = check_new(c, r, list, n, why);
+    int rc = check_new_subscribers(c, r, list, n, why);
 
     if (rc != 0)
         return rc;
@@ -359,6 +250,8 @@ static int change_mac(struct control *c, uint32_t id, const uint8_t *mac, struct
     uint32_t arp = arp_instance(c);
     int rc;
 
+    if (mac == NULL && !m.s->has_ipv4)
+        return refuse(why, "subscriber %" PRIu32 " has no ipv4: ARP cannot tell his MAC", id);
     if (arp == CFG_NONE && mac == NULL)
         return refuse(why, "nobody learns MACs here: no task of type arp runs");
     /* the arp task is the one writer of MACs */
@@ -391,7 +284,8 @@ static json_t *add_one(struct control *c, struct request *r, struct refusal *why
     struct cfg_subscriber s = subscriber_of(r->v);
     uint32_t id = 0;
 
-    if (add_subscribers(c, r, &s, 1, &id, why) != 0)
+    if (!check_families(&r->l, entry_loc(r, 0), r->v) ||
+        add_subscribers(c, r, &s, 1, &id, why) != 0)
         return NULL;
     return json_pack("{s:b, s:i, s:I}", "ok", 1, "changed", 1, "id", (json_int_t)id);
 }
@@ -401,7 +295,8 @@ static bool read_all(struct request *r, struct cfg_subscriber *list, size_t n)
     struct value v[N_SUBSCRIBER_KEYS];
 
     for (size_t i = 0; i < n; i++) {
-        if (!want_object(r, &r->v[0], i, "subscriber", subscriber_keys, N_SUBSCRIBER_KEYS, v))
+        if (!want_object(r, &r->v[0], i, "subscriber", subscriber_keys, N_SUBSCRIBER_KEYS, v) ||
+            !check_families(&r->l, r->l.at, v))
             return false;
         list[i] = subscriber_of(v);
     }
@@ -469,6 +364,8 @@ static json_t *request_set_mac(struct control *c, struct request *r, struct refu
         return NULL;
     return answer_changed(1);
 }
+
+static_assert(N_SUBSCRIBER_KEYS <= REQUEST_MAX_KEYS, "a request has room for all keys");
 
 const struct command subscriber_commands[] = {
     {"add-subscriber", subscriber_keys, N_SUBSCRIBER_KEYS, add_one, "adds a subscriber", true},

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * IPv6 of subscribers: a record of one cache line by the subscriber's id, which packets of IPv4
+ * never touch, and an index of all prefixes by which a packet's destination finds its subscriber.
+ *
+ * The index is one hash table for all lengths; the longest prefix of an address is found by asking
+ * for each length that is in use. A bucket is a cache line of four prefixes; those for which it has
+ * no room are in the buckets behind it, and it counts them.
+ *
+ * One writer (control), many readers (data path).
+ */
+#ifndef TABLES_SUBSCRIBER6_H
+#define TABLES_SUBSCRIBER6_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_common.h>
+#include <rte_prefetch.h>
+
+#include "base/ipv6.h"
+#include "packet/bytes.h"
+
+#define SUBSCRIBER6_SHORTEST 48 /* prefix; the longest is 64, or 128 for one address */
+
+/**
+ * What the data path knows of a subscriber's IPv6, in host order. It is written before the
+ * subscriber is published, and stays as it is until no packet names him.
+ */
+struct subscriber6 {
+    /* The prefix of the link to the CPE, of 64 bits, or the CPE's address there. ffff:..., which is
+     * multicast, where there is none. */
+    uint64_t wan_upper, wan_lower, wan_lower_mask;
+    /* An address is his where its upper half >> shift is the value; ffff:... of the unused ones. */
+    uint64_t delegated[CPE_DELEGATED];
+    uint8_t shift[CPE_DELEGATED]; /* 64 - length: 0..16 */
+    uint8_t wan_len;              /* 64, 128, or 0: none */
+    uint8_t n_delegated;
+} __rte_cache_aligned;
+
+static_assert(sizeof(struct subscriber6) == 64, "one cache line per subscriber");
+
+#define SUBSCRIBER6_WAYS 4 /* prefixes in a bucket */
+
+struct subscriber6_bucket {
+    uint64_t key[SUBSCRIBER6_WAYS]; /* upper half; of an address a hash, and the record has it */
+    uint32_t id[SUBSCRIBER6_WAYS];  /* 0: free */
+    uint8_t len[SUBSCRIBER6_WAYS];
+    uint16_t passed; /* prefixes that belong here or before, and are behind */
+} __rte_cache_aligned;
+
+static_assert(sizeof(struct subscriber6_bucket) == 64, "one cache line per bucket");
+
+struct subscriber6_table {
+    struct subscriber6 *record; /* by id; record[0] is empty */
+    struct subscriber6_bucket *bucket;
+    uint32_t n_buckets;
+    uint32_t in_use; /* a bit for each length that there is: subscriber6_bit() */
+    uint32_t of_len[18];
+    uint32_t n, capacity; /* entries: one for a prefix, two for an address */
+};
+
+/** The bytes of a table's records and buckets. */
+static inline uint32_t subscriber6_buckets(uint32_t prefixes)
+{
+    return prefixes / SUBSCRIBER6_WAYS + prefixes / (2 * SUBSCRIBER6_WAYS) + 8;
+}
+
+/** Make a table for ids up to subscribers, and so many entries of the index. Returns NULL without
+ * memory. */
+struct subscriber6_table *subscriber6_table_create(uint32_t subscribers, uint32_t entries,
+                                                   int socket);
+
+/** Release a table (NULL: nothing to do). */
+void subscriber6_table_free(struct subscriber6_table *t);
+
+/** The entries of the index that a subscriber takes. */
+uint32_t subscriber6_entries(const struct cpe_prefixes *spec);
+
+/** Can subscriber6_publish() take a subscriber? Returns 0, -EINVAL (a length), -EEXIST (somebody
+ * has just that prefix or address) or -ENOSPC. */
+int subscriber6_check(const struct subscriber6_table *t, const struct cpe_prefixes *spec);
+
+/** Write the record of an id that nobody reads yet. */
+void subscriber6_fill(struct subscriber6_table *t, uint32_t id, const struct cpe_prefixes *spec);
+
+/** Put the prefixes of a record into the index, after subscriber6_check(). */
+void subscriber6_publish(struct subscriber6_table *t, uint32_t id);
+
+/** Take the prefixes of a record out of the index; the record stays for packets that name it. */
+void subscriber6_unpublish(struct subscriber6_table *t, uint32_t id);
+
+/** Empty the record of an id that no packet names any more. */
+void subscriber6_release(struct subscriber6_table *t, uint32_t id);
+
+/**
+ * Find a subscriber who has any address of a prefix of 48 to 64 or of 128 bits: one that contains
+ * it, is it, or is in it. Returns his id, or 0. Takes up to 2^(64 - len) steps.
+ */
+uint32_t subscriber6_holder(const struct subscriber6_table *t, struct ipv6 prefix, uint8_t len);
+
+/** The lengths that can be in use, from the shortest on: 48..64, then 128. */
+static inline uint32_t subscriber6_bit(uint8_t len)
+{
+    return len == 128 ? 17 : len - SUBSCRIBER6_SHORTEST;
+}
+
+/** A hash of 64 bits and a length, all of whose bits are good. */
+static inline uint64_t subscriber6_hash(uint64_t key, uint32_t bit)
+{
+    uint64_t h = (key ^ bit) * UINT64_C(0x9e3779b97f4a7c15);
+
+    h = (h ^ h >> 32) * UINT64_C(0xff51afd7ed558ccd);
+    return h ^ h >> 32;
+}
+
+/** The key under which an address, or the prefix of its upper half that a bit stands for, is. */
+static inline uint64_t subscriber6_key(struct ipv6 addr, uint32_t bit)
+{
+    return bit == 17 ? addr.upper ^ subscriber6_hash(addr.lower, bit)
+                     : addr.upper & UINT64_MAX << (64 - SUBSCRIBER6_SHORTEST - bit);
+}
+
+/** The bucket where the search for a key begins. */
+static inline uint32_t subscriber6_home(const struct subscriber6_table *t, uint64_t key,
+                                        uint32_t bit)
+{
+    return (uint32_t)((subscriber6_hash(key, bit) >> 32) * t->n_buckets >> 32);
+}
+
+/** Prefetch where an address will be looked for. */
+static inline void subscriber6_prefetch(const struct subscriber6_table *t, struct ipv6 addr)
+{
+    uint32_t bits = __atomic_load_n(&t->in_use, __ATOMIC_RELAXED);
+
+    for (; bits != 0; bits &= bits - 1) {
+        uint32_t bit = (uint32_t)__builtin_ctz(bits);
+
+        rte_prefetch0(&t->bucket[subscriber6_home(t, subscriber6_key(addr, bit), bit)]);
+    }
+}
+
+/** Find who has the longest prefix of an address. Returns his id, or 0. */
+uint32_t subscriber6_find(const struct subscriber6_table *t, struct ipv6 addr);
+
+/** The address in a header: 16 bytes in network order. */
+static inline struct ipv6 subscriber6_address(const uint8_t *p)
+{
+    return (struct ipv6){net64(load64(p)), net64(load64(p + 8))};
+}
+
+/** Is an address of a packet, which is no multicast address, a subscriber's? */
+static inline bool subscriber6_owns(const struct subscriber6 *s, struct ipv6 addr)
+{
+    if (addr.upper == s->wan_upper && ((addr.lower ^ s->wan_lower) & s->wan_lower_mask) == 0)
+        return true;
+    return addr.upper >> s->shift[0] == s->delegated[0] ||
+           addr.upper >> s->shift[1] == s->delegated[1] ||
+           addr.upper >> s->shift[2] == s->delegated[2] ||
+           addr.upper >> s->shift[3] == s->delegated[3];
+}
+
+/** Bytes that a table takes. */
+uint64_t subscriber6_table_bytes(const struct subscriber6_table *t, uint32_t subscribers);
+
+#endif

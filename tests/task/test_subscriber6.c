@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* IPv6 of subscribers: records, and the index of prefixes against a list that is searched from end
+ * to end. */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "tables/subscriber.h"
+#include "tables_bed.h"
+
+#define DOC UINT64_C(0x20010db800000000) /* 2001:db8::/32 */
+
+static const uint8_t gateway_mac[6] = {0x02, 0xaa, 0xbb, 0xcc, 0xdd, 0xee};
+
+static void record(void)
+{
+    static const uint8_t in_56[16] = {0x20, 1, 0x0d, 0xb8, 0, 1, 2, 0xff, 9, [15] = 7};
+    struct subscriber6_table *t = subscriber6_table_create(2, 8, SOCKET_ID_ANY);
+    struct cpe_prefixes s = {.wan = {DOC, 0},
+                             .wan_len = 64,
+                             .delegated = {DOC + 0x10200, DOC + 0x20000},
+                             .delegated_len = {56, 48},
+                             .n_delegated = 2};
+    const struct subscriber6 *r;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    CU_ASSERT_EQUAL(subscriber6_table_bytes(t, 2), sizeof(*t) + 3 * 64 + (8 / 4 + 1 + 8) * 64);
+    CU_ASSERT_EQUAL(subscriber6_check(t, &s), 0);
+    subscriber6_fill(t, 1, &s);
+    r = &t->record[1];
+    CU_ASSERT_EQUAL((uintptr_t)r % 64, 0);
+    CU_ASSERT_TRUE(subscriber6_owns(r, (struct ipv6){DOC, 0}));
+    CU_ASSERT_TRUE(subscriber6_owns(r, (struct ipv6){DOC, UINT64_MAX}));
+    CU_ASSERT_FALSE(subscriber6_owns(r, (struct ipv6){DOC + 1, 0}));
+    CU_ASSERT_FALSE(subscriber6_owns(r, (struct ipv6){DOC + 0x101ff, UINT64_MAX}));
+    CU_ASSERT_TRUE(subscriber6_owns(r, (struct ipv6){DOC + 0x10200, 0}));
+    CU_ASSERT_TRUE(subscriber6_owns(r, subscriber6_address(in_56)));
+    CU_ASSERT_FALSE(subscriber6_owns(r, (struct ipv6){DOC + 0x10300, 0}));
+    CU_ASSERT_TRUE(subscriber6_owns(r, (struct ipv6){DOC + 0x2ffff, 1}));
+    CU_ASSERT_FALSE(subscriber6_owns(r, (struct ipv6){DOC + 0x30000, 1}));
+    CU_ASSERT_FALSE(subscriber6_owns(r, (struct ipv6){0, 0}));
+    CU_ASSERT_FALSE(subscriber6_owns(r, (struct ipv6){0, 1}));
+    s = (struct cpe_prefixes){.wan = {DOC, 5}, .wan_len = 128};
+    subscriber6_fill(t, 2, &s);
+    r = &t->record[2];
+    CU_ASSERT_TRUE(subscriber6_owns(r, (struct ipv6){DOC, 5}));
+    CU_ASSERT_FALSE(subscriber6_owns(r, (struct ipv6){DOC, 4}));
+    CU_ASSERT_FALSE(subscriber6_owns(r, (struct ipv6){DOC + 1, 5}));
+    s = (struct cpe_prefixes){.delegated = {DOC}, .delegated_len = {64}, .n_delegated = 1};
+    subscriber6_fill(t, 2, &s);
+    CU_ASSERT_TRUE(subscriber6_owns(r, (struct ipv6){DOC, 4}));
+    CU_ASSERT_FALSE(subscriber6_owns(r, (struct ipv6){0, 0}));
+    s.delegated_len[0] = 47;
+    CU_ASSERT_EQUAL(subscriber6_check(t, &s), -EINVAL);
+    s.delegated_len[0] = 65;
+    CU_ASSERT_EQUAL(subscriber6_check(t, &s), -EINVAL);
+    s = (struct cpe_prefixes){.wan = {DOC, 0}, .wan_len = 63};
+    CU_ASSERT_EQUAL(subscriber6_check(t, &s), -EINVAL);
+    subscriber6_table_free(t);
+    subscriber6_table_free(NULL);
+}
+
+/* --- the index against a list --- */
+
+#define MOST 60 /* subscribers */
+
+static struct cpe_prefixes listed[MOST + 1]; /* by id; without entries: he is not there */
+static uint64_t state;
+
+static uint32_t random_below(uint32_t n)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t)((state >> 32) * n >> 32);
+}
+
+/* Few addresses, near one another: prefixes lie in prefixes, and links have several addresses. */
+static struct ipv6 some_address(void)
+{
+    return (struct ipv6){DOC + (random_below(2) << 16) + (random_below(3) << 8) + random_below(12),
+                         random_below(3)};
+}
+
+static uint8_t some_length(void)
+{
+    return (uint8_t)(random_below(3) == 0 ? 48 + random_below(17) : 62 + random_below(3));
+}
+
+static bool overlap(struct ipv6 a, uint8_t a_len, struct ipv6 b, uint8_t b_len)
+{
+    uint8_t len = a_len < b_len ? a_len : b_len;
+
+    return same6(first6(a, len), first6(b, len));
+}
+
+/* Who has a part of a prefix, by the list; *n counts them. */
+static uint32_t listed_holder(struct ipv6 a, uint8_t len, unsigned *n)
+{
+    uint32_t holder = 0;
+
+    *n = 0;
+    for (uint32_t id = 1; id <= MOST; id++) {
+        const struct cpe_prefixes *s = &listed[id];
+        bool holds = s->wan_len != 0 && overlap(a, len, s->wan, s->wan_len);
+
+        for (unsigned i = 0; i < s->n_delegated; i++)
+            holds |= overlap(a, len, (struct ipv6){s->delegated[i], 0}, s->delegated_len[i]);
+        if (holds) {
+            holder = id;
+            ++*n;
+        }
+    }
+    return holder;
+}
+
+static bool is_free(const struct subscriber6_table *t, struct ipv6 a, uint8_t len)
+{
+    unsigned n;
+    uint32_t expected = listed_holder(a, len, &n), holder = subscriber6_holder(t, a, len);
+
+    CU_ASSERT_EQUAL(holder != 0, expected != 0);
+    if (n == 1) {
+        CU_ASSERT_EQUAL(holder, expected);
+    }
+    return holder == 0;
+}
+
+static void add_one(struct subscriber6_table *t, uint32_t id)
+{
+    struct cpe_prefixes s = {0};
+    struct ipv6 a = some_address();
+
+    if (random_below(3) != 0) {
+        s.wan_len = random_below(2) == 0 ? 64 : 128;
+        s.wan = first6(a, s.wan_len);
+        if (!is_free(t, s.wan, s.wan_len))
+            return;
+    }
+    for (unsigned i = random_below(3); i-- > 0;) {
+        uint8_t len = some_length();
+        struct ipv6 p = first6(some_address(), len);
+        bool mine = s.wan_len != 0 && overlap(p, len, s.wan, s.wan_len);
+
+        for (unsigned k = 0; k < s.n_delegated; k++)
+            mine |= overlap(p, len, (struct ipv6){s.delegated[k], 0}, s.delegated_len[k]);
+        if (mine || !is_free(t, p, len))
+            continue;
+        s.delegated[s.n_delegated] = p.upper;
+        s.delegated_len[s.n_delegated++] = len;
+    }
+    if (subscriber6_entries(&s) == 0)
+        return;
+    CU_ASSERT_EQUAL_FATAL(subscriber6_check(t, &s), 0);
+    subscriber6_fill(t, id, &s);
+    subscriber6_publish(t, id);
+    CU_ASSERT_EQUAL(subscriber6_check(t, &s), -EEXIST);
+    listed[id] = s;
+}
+
+static void remove_one(struct subscriber6_table *t, uint32_t id)
+{
+    subscriber6_unpublish(t, id);
+    subscriber6_release(t, id);
+    memset(&listed[id], 0, sizeof(listed[id]));
+}
+
+static void against_a_list(void)
+{
+    unsigned n;
+
+    for (unsigned round = 1; round <= 20; round++) {
+        struct subscriber6_table *t = subscriber6_table_create(MOST, MOST * 5, SOCKET_ID_ANY);
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+        state = round * UINT64_C(0x9e3779b97f4a7c15);
+        memset(listed, 0, sizeof(listed));
+        if (round % 2 == 0)
+            t->n_buckets = MOST / 2; /* buckets run over */
+        for (unsigned i = 0; i < 400; i++) {
+            uint32_t id = 1 + random_below(MOST);
+            struct ipv6 a = some_address();
+
+            if (subscriber6_entries(&listed[id]) == 0)
+                add_one(t, id);
+            else
+                remove_one(t, id);
+            for (unsigned k = 0; k < 8; k++, a = some_address()) {
+                uint32_t expected = listed_holder(a, 128, &n);
+
+                CU_ASSERT(n <= 1);
+                subscriber6_prefetch(t, a);
+                CU_ASSERT_EQUAL(subscriber6_find(t, a), expected);
+                CU_ASSERT_EQUAL(expected != 0 && !subscriber6_owns(&t->record[expected], a), 0);
+            }
+        }
+        for (uint32_t id = 1; id <= MOST; id++)
+            if (subscriber6_entries(&listed[id]) != 0)
+                remove_one(t, id);
+        CU_ASSERT_EQUAL(t->n, 0);
+        CU_ASSERT_EQUAL(t->in_use, 0);
+        for (uint32_t i = 0; i < t->n_buckets; i++)
+            CU_ASSERT_EQUAL(t->bucket[i].passed, 0);
+        subscriber6_table_free(t);
+    }
+}
+
+/* Two addresses whose hashes are the same, since upper and lower half make up for each other. */
+static void same_hash(void)
+{
+    struct subscriber6_table *t = subscriber6_table_create(2, 8, SOCKET_ID_ANY);
+    struct ipv6 a = {DOC, 1}, b = {0, 2};
+    struct cpe_prefixes s = {.wan = a, .wan_len = 128};
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    b.upper = subscriber6_key(a, 17) ^ subscriber6_hash(2, 17);
+    CU_ASSERT_EQUAL(subscriber6_key(b, 17), subscriber6_key(a, 17));
+    subscriber6_fill(t, 1, &s);
+    subscriber6_publish(t, 1);
+    CU_ASSERT_EQUAL(subscriber6_find(t, b), 0);
+    s.wan = b;
+    CU_ASSERT_EQUAL(subscriber6_check(t, &s), 0);
+    subscriber6_fill(t, 2, &s);
+    subscriber6_publish(t, 2);
+    CU_ASSERT_EQUAL(subscriber6_find(t, a), 1);
+    CU_ASSERT_EQUAL(subscriber6_find(t, b), 2);
+    subscriber6_unpublish(t, 1);
+    CU_ASSERT_EQUAL(subscriber6_find(t, a), 0);
+    CU_ASSERT_EQUAL(subscriber6_find(t, b), 2);
+    subscriber6_table_free(t);
+}
+
+/* --- a reader beside the writer --- */
+
+static struct subscriber6_table *shared;
+static bool stopped;
+
+/* Who stays is found always; who comes and goes is found or not, and nobody else in his place. */
+static void *look(void *arg)
+{
+    uint64_t *wrong = arg;
+    uint32_t id;
+
+    while (!__atomic_load_n(&stopped, __ATOMIC_ACQUIRE))
+        for (uint64_t i = 0; i < 16; i++) {
+            *wrong += subscriber6_find(shared, (struct ipv6){DOC + (i << 8), 7}) != 1 + i;
+            id = subscriber6_find(shared, (struct ipv6){DOC + 0x10000 + (i << 8), 7});
+            *wrong += id != 0 && id != 17 + i;
+        }
+    return NULL;
+}
+
+static void with_readers(void)
+{
+    pthread_t reader;
+    uint64_t wrong = 0;
+
+    shared = subscriber6_table_create(32, 32, SOCKET_ID_ANY);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(shared);
+    shared->n_buckets = 7; /* all of them are crowded */
+    for (uint32_t id = 1; id <= 32; id++) {
+        struct cpe_prefixes s = {
+            .delegated = {DOC + ((id - 1) % 16 << 8) + (id > 16 ? 0x10000 : 0)},
+            .delegated_len = {(uint8_t)(id % 3 == 0 ? 56 : 60)},
+            .n_delegated = 1};
+
+        subscriber6_fill(shared, id, &s);
+        if (id <= 16)
+            subscriber6_publish(shared, id);
+    }
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&reader, NULL, look, &wrong), 0);
+    state = 1;
+    for (unsigned i = 0; i < 100000; i++) {
+        uint32_t a = 17 + random_below(8), b = 25 + random_below(8);
+
+        subscriber6_publish(shared, a);
+        subscriber6_unpublish(shared, a);
+        subscriber6_publish(shared, b); /* often where the other one was */
+        subscriber6_unpublish(shared, b);
+    }
+    __atomic_store_n(&stopped, true, __ATOMIC_RELEASE);
+    pthread_join(reader, NULL);
+    CU_ASSERT_EQUAL(wrong, 0);
+    subscriber6_table_free(shared);
+}
+
+/* --- beside IPv4 --- */
+
+static void subscribers(void)
+{
+    struct subscriber_table *t = subscriber_table_create(3, 4, SOCKET_ID_ANY);
+    struct subscriber_spec s = {.port = 3,
+                                .svlan = 5,
+                                .cvlan = 6,
+                                .tpid = 0x88a8,
+                                .ipv4 = 0x0a000001,
+                                .ipv4_len = 32,
+                                .gateway_mac = gateway_mac};
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    CU_ASSERT_EQUAL(subscriber_add(t, &s), 1);
+    CU_ASSERT_TRUE(t->record[1].has_ipv4 && !t->record[1].has_ipv6);
+    s.cvlan = 7;
+    s.ipv4_len = 0; /* IPv6 alone */
+    CU_ASSERT_EQUAL(subscriber_add(t, &s), -EINVAL);
+    s.ipv6 = (struct cpe_prefixes){.wan = {DOC, 9},
+                                   .wan_len = 128,
+                                   .delegated = {DOC + 0x100},
+                                   .delegated_len = {56},
+                                   .n_delegated = 1};
+    CU_ASSERT_EQUAL(subscriber_add(t, &s), 2);
+    CU_ASSERT_TRUE(!t->record[2].has_ipv4 && t->record[2].has_ipv6);
+    CU_ASSERT_EQUAL(idmap_get(t->by_ipv4, 0), 0);
+    CU_ASSERT_EQUAL(idmap_get(t->by_ipv4, UINT32_MAX), 0);
+    CU_ASSERT_EQUAL(subscriber6_find(t->v6, (struct ipv6){DOC, 9}), 2);
+    CU_ASSERT_EQUAL(subscriber6_find(t->v6, (struct ipv6){DOC + 0x1ff, 0}), 2);
+    s.cvlan = 8; /* a prefix of another: nothing changes */
+    s.ipv4_len = 32;
+    s.ipv4 = 0x0a000002;
+    CU_ASSERT_EQUAL(subscriber_add(t, &s), -EEXIST);
+    CU_ASSERT_EQUAL(idmap_get(t->by_ipv4, 0x0a000002), 0);
+    s.ipv6 = (struct cpe_prefixes){.wan = {DOC, 10}, .wan_len = 128};
+    CU_ASSERT_EQUAL(subscriber_add(t, &s), -ENOSPC); /* one entry is left */
+    s.ipv6.wan_len = 64;
+    s.ipv6.wan = (struct ipv6){DOC + 1, 0};
+    CU_ASSERT_EQUAL(subscriber_add(t, &s), 3);
+    subscriber_unpublish(t, 2);
+    CU_ASSERT_EQUAL(subscriber6_find(t->v6, (struct ipv6){DOC, 9}), 0);
+    CU_ASSERT_EQUAL(t->v6->record[2].wan_len, 128); /* for those who have found it */
+    subscriber_release(t, 2);
+    CU_ASSERT_EQUAL(t->v6->record[2].wan_len, 0);
+    CU_ASSERT_EQUAL(t->v6->n, 1);
+    subscriber_table_free(t);
+    t = subscriber_table_create(3, 0, SOCKET_ID_ANY); /* nobody can have IPv6 */
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    CU_ASSERT_EQUAL(subscriber_add(t, &s), -ENOSPC);
+    subscriber_table_free(t);
+}
+
+static void no_memory(void)
+{
+    take_memory();
+    CU_ASSERT_PTR_NULL(subscriber6_table_create(1000, 1000, SOCKET_ID_ANY));
+    give_memory();
+}
+
+static const struct test tests[] = {
+    {"records", record},
+    {"the index against a list", against_a_list},
+    {"addresses with one hash", same_hash},
+    {"readers beside the writer", with_readers},
+    {"subscribers with both families", subscribers},
+    {"without memory", no_memory},
+    {NULL, NULL},
+};
+
+const struct test_program test_program = {"subscriber6", tests, harness_open, harness_close};
