@@ -2,6 +2,8 @@
 """A task is added by one file and one word in a list: example-task.diff, applied to a copy of the sources, which is built. CONTRIBUTING.md
 quotes it."""
 
+import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -27,16 +29,39 @@ layout = ( { core = "0"; tasks = ["gen", "ex", "sink"]; } );
 MEANING, REMEDY = "It was one of so many as the parameter every says", "Raise every, or take the task out of the graph."
 
 
-def quietly(*command):
+def quietly(*command, **environment):
     """Run a command to its end; it must succeed."""
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, errors="replace", timeout=limit(240), check=False)
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, errors="replace", timeout=limit(240), check=False,
+                          env={**os.environ, **environment})
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return done.stdout
 
 
+def settings(build):
+    """The options of a build that its compiler sees."""
+    seen = ("buildtype", "optimization", "debug", "werror", "b_sanitize", "b_lundef", "cpu")
+    options = json.loads(quietly("meson", "introspect", "--buildoptions", build))
+    return [f"-D{o['name']}={str(o['value']).lower() if isinstance(o['value'], bool) else o['value']}" for o in options if o["name"] in seen]
+
+
+def compiler(build):
+    targets = json.loads(quietly("meson", "introspect", "--targets", build))
+    return " ".join(next(target["target_sources"][0]["compiler"] for target in targets if target["name"] == "vbng"))
+
+
+def take_objects(build, into):
+    """What a build has compiled of src, with what Ninja remembers of it, goes into a folder that will be configured in the same way: all of it
+    that the task does not change is up to date there, as Ninja finds by commands and times."""
+    into.mkdir(exist_ok=True)
+    shutil.copytree(build / "src", into / "src")
+    shutil.copy2(build / ".ninja_deps", into)
+    log = (build / ".ninja_log").read_text().splitlines(keepends=True)
+    (into / ".ninja_log").write_text("".join(line for line in log if not line.split("\t")[3:4] == ["build.ninja"]))
+
+
 @pytest.fixture(scope="module")
 def tree(top, build):
-    """The sources with the task, built without optimization. They stay in the build folder: a second run builds what has changed."""
+    """The sources with the task, built. They stay in the build folder: a second run builds what has changed."""
     tree = build / "tests/schema/tree"
     for part in PARTS:
         shutil.rmtree(tree / part, ignore_errors=True)
@@ -47,7 +72,8 @@ def tree(top, build):
             shutil.copy2(top / part, tree / part)
     quietly(need.program("patch"), "-p1", "-d", tree, "-i", DIFF)
     if not (tree / "build/build.ninja").exists():
-        quietly(need.program("meson"), "setup", "-Dtests=false", "-Dlab=false", "-Doptimization=0", tree / "build", tree)
+        take_objects(build, tree / "build")
+        quietly(need.program("meson"), "setup", "-Dtests=false", "-Dlab=false", *settings(build), tree / "build", tree, CC=compiler(build))
     quietly(need.program("ninja", "ninja-build"), "-C", tree / "build", "vbng")
     return tree
 

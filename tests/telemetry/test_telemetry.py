@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the telemetry socket says of a gateway under load, and that no reader of it costs a packet."""
 
+import functools
 import json
 import os
 import pathlib
@@ -196,7 +197,9 @@ def test_all_subscribers_in_pages(gateway):
     assert one["up_rate"] == 10_000_000
 
 
+@functools.cache
 def exported(gateway, *more):
+    """What the exporter says, once for all who look at it: all subscribers take it seconds."""
     need.module("prometheus_client", "python3-prometheus-client")
     out = subprocess.run([*EXPORTER, "--telemetry", gateway.path, "--once", *more], capture_output=True, text=True, timeout=limit(60))
     assert out.returncode == 0, out.stderr
