@@ -123,6 +123,7 @@ struct tables *provision(const struct cfg_model *m, const uint8_t (*port_mac)[6]
         t->routes = route_table_create(room_nexthops(m), room_routes(m), socket);
     }
     if (t == NULL || t->subscribers == NULL || t->routes == NULL || make_readers(t, socket) != 0 ||
+        (has_shards(&m->qos) && subscriber_table_keep_shards(t->subscribers) != 0) ||
         fill_dscp(&m->qos, t, socket) != 0) {
         log_error("no memory for the tables of %u subscribers and %u routes: give EAL more "
                   "(vbng --plan says how much)",

@@ -13,6 +13,19 @@
 struct tables *provision(const struct cfg_model *m, const uint8_t (*port_mac)[6], int socket);
 void provision_free(struct tables *t);
 
+/** The shard of the scheduler that shapes a subscriber, or SUBSCRIBER_NO_SHARD. */
+static inline uint8_t subscriber_shard_of(const struct cfg_model *m, const struct cfg_subscriber *s)
+{
+    for (unsigned i = 0; s->pipe != CFG_NONE && i < m->qos.n_schedulers; i++) {
+        const struct cfg_scheduler *on = &m->qos.schedulers[i];
+
+        for (unsigned k = 0; qos_shards(on) > 1 && k < on->n_subports; k++)
+            if (on->subports[k].port == s->port)
+                return (uint8_t)qos_shard_of(on, s->pipe);
+    }
+    return SUBSCRIBER_NO_SHARD;
+}
+
 /** A subscriber as the table wants him; gateway_mac: of his port. s and gateway_mac must live as
  * long as the spec. */
 static inline struct subscriber_spec subscriber_spec_of(const struct cfg_model *m,
@@ -30,6 +43,7 @@ static inline struct subscriber_spec subscriber_spec_of(const struct cfg_model *
         .has_gre_key = s->has_gre_key,
         .gre_key = s->gre_key,
         .path = s->pipe != CFG_NONE ? s->pipe * QOS_QUEUES : SUBSCRIBER_NO_PATH,
+        .shard = subscriber_shard_of(m, s),
         .gateway_mac = gateway_mac,
         .mac = s->has_mac ? s->mac : NULL,
         .ipv6 = s->ipv6,

@@ -31,4 +31,13 @@ static inline unsigned room_profiles(const struct cfg_qos *q)
     return q->max_profiles != 0 ? q->max_profiles : QOS_MAX_PROFILES;
 }
 
+/** Runs a scheduler on several cores? */
+static inline bool has_shards(const struct cfg_qos *q)
+{
+    for (unsigned i = 0; i < q->n_schedulers; i++)
+        if (qos_shards(&q->schedulers[i]) > 1)
+            return true;
+    return false;
+}
+
 #endif

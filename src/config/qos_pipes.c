@@ -55,6 +55,38 @@ static struct loc subscriber_loc(const struct loader *l, const struct cfg_subscr
     return (struct loc){l->m->files[s->file], s->line};
 }
 
+/* The cores on which the layout places a task. */
+static unsigned cores_of(const struct cfg_model *m, unsigned task)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < m->n_placements; i++)
+        for (unsigned k = 0; k < m->placements[i].n_tasks; k++)
+            n += m->placements[i].tasks[k] == task ? m->placements[i].n_cpus : 0;
+    return n;
+}
+
+/* Count the shards of each scheduler: the cores of the task that shapes by it. The plan reports
+ * numbers that cannot be. */
+static void count_shards(struct cfg_model *m)
+{
+    for (unsigned i = 0; i < m->n_tasks; i++) {
+        const struct cfg_task *t = &m->tasks[i];
+        unsigned cores = cores_of(m, i);
+
+        for (unsigned p = 0; (t->schema->needs & FACT_PATH) != 0 && p < t->schema->n_params; p++) {
+            struct cfg_scheduler *s;
+
+            if (t->schema->params[p].type != PARAM_SCHEDULER || !t->param[p].set ||
+                t->param[p].u >= m->qos.n_schedulers)
+                continue;
+            s = &m->qos.schedulers[t->param[p].u];
+            if (s->backend == QOS_WHEEL && cores > qos_shards(s))
+                s->n_shards = cores < QOS_MAX_SHARDS ? cores : QOS_MAX_SHARDS;
+        }
+    }
+}
+
 /* Count the pipes of each subport, and number each subscriber's pipe within its subport. Report a
  * subscriber without subport or profile, the first of each kind. */
 static void count_pipes(struct loader *l, const struct subport_index *ix)
@@ -88,14 +120,18 @@ static uint64_t pipes_wanted(const struct cfg_model *m, const struct cfg_schedul
     return n > 0 ? (n_pipes * room + n - 1) / n : (room + s->n_subports - 1) / s->n_subports;
 }
 
-/* A power of two that holds the largest subport. */
+/* A power of two that holds the largest subport, or the part of it that is on one shard. */
 static uint32_t pipes_for(const struct cfg_model *m, const struct cfg_scheduler *s, uint64_t room)
 {
     uint32_t pipes = 1;
 
-    for (unsigned k = 0; k < s->n_subports; k++)
-        while (pipes < pipes_wanted(m, s, s->subports[k].n_pipes, room))
+    for (unsigned k = 0; k < s->n_subports; k++) {
+        unsigned parts = s->subports[k].whole ? 1 : qos_shards(s);
+        uint64_t wanted = pipes_wanted(m, s, s->subports[k].n_pipes, room);
+
+        while (pipes < (wanted + parts - 1) / parts)
             pipes *= 2;
+    }
     return pipes;
 }
 
@@ -104,7 +140,7 @@ static bool pipes_fit(const struct cfg_scheduler *s)
 {
     struct qos_finding f[MAX_FINDINGS];
     unsigned n = qos_scheduler_check(s, QOS_UP, f, MAX_FINDINGS);
-    bool fit = (uint64_t)s->n_subports * s->pipes_per_subport < MAX_PIPES;
+    bool fit = (uint64_t)qos_shards(s) * s->n_subports * s->pipes_per_subport < MAX_PIPES;
 
     for (unsigned i = 0; i < n; i++)
         fit = fit && f[i].problem != QOS_MEMORY_WRAPS;
@@ -121,17 +157,48 @@ static void size_subports(const struct cfg_model *m, struct cfg_scheduler *s)
         s->pipes_per_subport = s->configured_pipes;
 }
 
+/* Put each subport that is to lie whole on one shard where the fewest subscribers of such subports
+ * are so far; those of all others are on all shards alike. */
+static void place_whole(struct cfg_scheduler *s)
+{
+    uint64_t load[QOS_MAX_SHARDS] = {0};
+
+    for (unsigned k = 0; k < s->n_subports; k++) {
+        unsigned best = 0;
+
+        if (!s->subports[k].whole)
+            continue;
+        for (unsigned i = 1; i < qos_shards(s); i++)
+            if (load[i] < load[best])
+                best = i;
+        s->subports[k].shard = (uint8_t)best;
+        load[best] += s->subports[k].n_pipes + UINT64_C(1);
+    }
+}
+
+/* The pipe of a subscriber, counted through all subports and shards of its scheduler; place: among
+ * the subscribers of the subport. Those of a subport across shards take shards in turn. */
+static uint32_t pipe_at(const struct cfg_scheduler *s, uint32_t subport, uint32_t place)
+{
+    const struct cfg_subport *sp = &s->subports[subport];
+    unsigned n = sp->whole ? 1 : qos_shards(s), shard = sp->whole ? sp->shard : place % n;
+
+    return (shard * s->n_subports + subport) * s->pipes_per_subport + place / n;
+}
+
 /* Number each subscriber's pipe through all subports of its scheduler. */
 static void number_pipes(struct loader *l, const struct subport_index *ix)
 {
-    for (unsigned i = 0; i < l->m->qos.n_schedulers; i++)
+    for (unsigned i = 0; i < l->m->qos.n_schedulers; i++) {
+        place_whole(&l->m->qos.schedulers[i]);
         size_subports(l->m, &l->m->qos.schedulers[i]);
+    }
     for (uint32_t i = 0; i < l->m->n_subscribers; i++) {
         struct cfg_subscriber *sub = &l->m->subscribers[i];
 
         if (sub->pipe != CFG_NONE)
-            sub->pipe += (ix->subport[sub->port][sub->svlan] - 1u) *
-                         l->m->qos.schedulers[ix->scheduler[sub->port] - 1].pipes_per_subport;
+            sub->pipe = pipe_at(&l->m->qos.schedulers[ix->scheduler[sub->port] - 1],
+                                ix->subport[sub->port][sub->svlan] - 1u, sub->pipe);
     }
 }
 
@@ -196,7 +263,7 @@ static void report(struct loader *l, struct loc loc, const char *what, const cha
  * frame of its ports may be larger than the mtu for which bursts are checked. */
 static void check_size(struct loader *l, const struct cfg_scheduler *s)
 {
-    uint64_t pipes = (uint64_t)s->n_subports * s->pipes_per_subport;
+    uint64_t pipes = (uint64_t)qos_shards(s) * s->n_subports * s->pipes_per_subport;
 
     if (pipes >= MAX_PIPES)
         diag_error(l->d, s->loc,
@@ -294,6 +361,7 @@ void load_pipes(struct loader *l)
 
     if (l->m->qos.n_schedulers == 0)
         return;
+    count_shards(l->m);
     index_subports(l, &ix);
     count_pipes(l, &ix);
     number_pipes(l, &ix);

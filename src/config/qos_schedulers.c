@@ -204,6 +204,7 @@ enum {
     SUBPORT_RATE,
     SUBPORT_UP,
     SUBPORT_DOWN,
+    SUBPORT_WHOLE,
     N_SUBPORT_KEYS
 };
 
@@ -215,6 +216,9 @@ static const struct key subport_keys[N_SUBPORT_KEYS] = {
     [SUBPORT_RATE] = KEY_SUBPORT_RATE("rate", false),
     [SUBPORT_UP] = KEY_SUBPORT_RATE("rate_up", false),
     [SUBPORT_DOWN] = KEY_SUBPORT_RATE("rate_down", false),
+    [SUBPORT_WHOLE] = {"whole", KEY_BOOL, .def = "false",
+                       .help =
+                           "all its subscribers are on one core, where the scheduler has several"},
 };
 
 bool check_subport_rate(struct loader *l, const struct value *v, const char *key,
@@ -291,6 +295,7 @@ static void read_subport(struct loader *l, const config_setting_t *group, unsign
     both = subport_rate(l, v, SUBPORT_RATE, list->s->rate, list->s);
     new.rate[QOS_UP] = subport_rate(l, v, SUBPORT_UP, both, list->s);
     new.rate[QOS_DOWN] = subport_rate(l, v, SUBPORT_DOWN, both, list->s);
+    new.whole = v[SUBPORT_WHOLE].v.u != 0;
     for (unsigned c = 0; c < QOS_CLASSES; c++)
         new.class_rate[c] = list->s->rate;
     check_subport(l, list->s, v, group, &new);

@@ -216,9 +216,9 @@ static void load_root(struct loader *l, const config_setting_t *root)
               &m->max_subscribers);
     load_room(l, &top[TOP_MAX_ROUTES], "max_routes", m->n_routes, &m->max_routes);
     load_room(l, &top[TOP_MAX_PREFIXES], "max_prefixes", m->n_prefixes, &m->max_prefixes);
-    load_pipes(l);
     load_tasks(l, top[TOP_TASKS].setting);
     load_layout(l, top[TOP_LAYOUT].setting);
+    load_pipes(l); /* by the cores of the tasks that shape */
 }
 
 /* --- files --- */

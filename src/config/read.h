@@ -52,7 +52,7 @@ void load_ports(struct loader *l, const config_setting_t *ports);
 void load_qos(struct loader *l, const config_setting_t *qos);
 void load_subscribers(struct loader *l, const config_setting_t *subscribers);
 /** Give subscribers their pipes, and check that the schedulers can do what the profiles ask for.
- * Comes after the subscribers. */
+ * Comes after the subscribers, and after the layout, by which schedulers have shards. */
 void load_pipes(struct loader *l);
 void load_routes(struct loader *l, const config_setting_t *routes);
 void load_tasks(struct loader *l, const config_setting_t *tasks);

@@ -46,9 +46,26 @@ const struct qos_pipe *shaper_pipe(const struct control *c, const struct shaper 
     const struct cfg_subscriber *sub = &control_model(c)->subscribers[id - 1];
 
     if (!running_has(control_model(c), id) || sub->pipe == CFG_NONE ||
-        c->by_port[sub->port] != s->q->shape)
+        c->by_port[sub->port] != s->q->shape || qos_place(s->q, sub->pipe) == CFG_NONE)
         return NULL;
-    return &s->q->pipe[sub->pipe];
+    return &s->q->pipe[qos_place(s->q, sub->pipe)];
+}
+
+const struct shaper *next_shaper(const struct control *c, const struct shaper *s)
+{
+    s = s == NULL ? c->shaper : s + s->n_shards;
+    return s < c->shaper + c->n_shapers ? s : NULL;
+}
+
+const struct shaper *shard_of(const struct control *c, const struct shaper *s, uint32_t id,
+                              const struct qos_pipe **pipe)
+{
+    for (unsigned i = 0; i < s->n_shards; i++) {
+        *pipe = shaper_pipe(c, &s[i], id);
+        if (*pipe != NULL)
+            return &s[i];
+    }
+    return NULL;
 }
 
 static int open_shaper(struct control *c, unsigned instance, const struct qos *q)
@@ -81,6 +98,22 @@ static int open_shaper(struct control *c, unsigned instance, const struct qos *q
     return 0;
 }
 
+/* Open all instances of a qos task of which an instance is the first. Returns 0 or -1. */
+static int open_shards(struct control *c, unsigned first)
+{
+    const struct plan *p = c->e->plan;
+    struct shaper *s = &c->shaper[c->n_shapers];
+
+    for (unsigned i = first; i < p->n_instances; i++) {
+        if (p->instances[i].task != p->instances[first].task)
+            continue;
+        if (open_shaper(c, i, qos_state(c->e->tasks[i])) != 0)
+            return -1;
+        s->n_shards++;
+    }
+    return 0;
+}
+
 static int open_shapers(struct control *c)
 {
     const struct cfg_qos *qos = &control_model(c)->qos;
@@ -91,14 +124,10 @@ static int open_shapers(struct control *c)
     c->shaper = calloc(c->e->plan->n_instances + 1, sizeof(*c->shaper));
     if (c->shaper == NULL)
         return -1;
-    for (unsigned i = 0; i < c->e->plan->n_instances; i++) {
-        const struct qos *q = qos_state(c->e->tasks[i]);
-
-        if (q == NULL)
-            continue;
-        if (open_shaper(c, i, q) != 0)
+    for (unsigned i = 0; i < c->e->plan->n_instances; i++)
+        if (qos_state(c->e->tasks[i]) != NULL && c->e->tasks[i]->worker == 0 &&
+            open_shards(c, i) != 0)
             return -1;
-    }
     return samples_open(&c->samples);
 }
 

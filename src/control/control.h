@@ -15,8 +15,10 @@
 #include "tables/tables.h"
 #include "tasks/qos/qos.h"
 
-/** One instance of a qos task. */
+/** One instance of a qos task. The instances of one task are together, in the order of their
+ * numbers. */
 struct shaper {
+    unsigned n_shards; /* instances of the task, of which this is the first; 0: another one is */
     unsigned instance; /* in plan->instances[] */
     const struct task *task;
     const struct qos *q;
@@ -27,6 +29,7 @@ struct shaper {
     uint64_t *sampled;                       /* by slice of pipes: TSC of the last sample */
     uint64_t subport_rate[QOS_MAX_SUBPORTS]; /* bit/s, of the running config */
     struct shaping_error error;              /* of the last interval */
+    struct shaping_error task_error;         /* of all instances of the task, in the first one */
     struct hist lag_before, lag;             /* at the last sample; of the last interval */
     struct hist sojourn_before[QOS_CLASSES], sojourn[QOS_CLASSES];
     unsigned n_queues;                     /* of each pipe, that are in use */
@@ -78,6 +81,15 @@ void control_free(struct control *c);
 /** The pipe of a subscriber (id from 1) in a shaper, or NULL where the shaper does not serve him.
  */
 const struct qos_pipe *shaper_pipe(const struct control *c, const struct shaper *s, uint32_t id);
+
+/** The first instance of the qos task behind that of which s is the first; NULL: s was the last
+ * task. Begin with NULL. */
+const struct shaper *next_shaper(const struct control *c, const struct shaper *s);
+
+/** The instance of a qos task, of which s is the first, that has the pipe of a subscriber, and the
+ * pipe; or NULL. */
+const struct shaper *shard_of(const struct control *c, const struct shaper *s, uint32_t id,
+                              const struct qos_pipe **pipe);
 
 /** Names of a queue of a pipe ("0".."11", "be0".."be3"), a class ("0".."11", "be") and a direction
  * ("up", "down"). */

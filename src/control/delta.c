@@ -266,8 +266,8 @@ static void delta_map(struct delta *d, unsigned scheduler, enum qos_direction di
 
 static void delta_schedulers(struct delta *d)
 {
-    for (unsigned i = 0; i < d->c->n_shapers; i++)
-        delta_rates(d, &d->c->shaper[i]);
+    for (const struct shaper *s = next_shaper(d->c, NULL); s != NULL; s = next_shaper(d->c, s))
+        delta_rates(d, s);
     for (unsigned i = 0; i < control_model(d->c)->qos.n_schedulers; i++) {
         delta_map(d, i, QOS_UP);
         delta_map(d, i, QOS_DOWN);

@@ -17,9 +17,9 @@ static int queue_depth(void *ctx, unsigned instance, uint32_t path)
 
     for (unsigned i = 0; i < c->n_shapers; i++) {
         const struct shaper *s = &c->shaper[i];
-        uint32_t pipe = path / QOS_QUEUES, id;
+        uint32_t pipe = qos_place(s->q, path / QOS_QUEUES), id;
 
-        if (s->instance != instance || pipe >= s->q->n_pipes || (id = s->subscriber[pipe]) == 0 ||
+        if (s->instance != instance || pipe == CFG_NONE || (id = s->subscriber[pipe]) == 0 ||
             subscribers_read(c, id, 1) != 0)
             continue;
         for (unsigned k = 0; k < s->n_queues; k++)

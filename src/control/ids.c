@@ -27,15 +27,21 @@ uint32_t arp_instance(const struct control *c)
     return CFG_NONE;
 }
 
+/* May subscribers of a subport be on a shard? */
+static bool may_lie_on(const struct cfg_scheduler *s, uint32_t subport, unsigned shard)
+{
+    return !s->subports[subport].whole || s->subports[subport].shard == shard;
+}
+
 /* Pipes are stacked from the highest down, so that the lowest is taken first. */
 static int open_pipes(const struct control *c, struct free_pipes *f, unsigned scheduler)
 {
     const struct cfg_scheduler *s = &c->model->qos.schedulers[scheduler];
-    uint32_t size = s->pipes_per_subport, pipes = s->n_subports * size;
+    uint32_t size = s->pipes_per_subport, pipes = qos_shards(s) * qos_shard_pipes(s);
     uint8_t *used = calloc(pipes + 1, 1);
 
     f->free = calloc(pipes + 1, sizeof(*f->free));
-    f->n = calloc(s->n_subports + 1, sizeof(*f->n));
+    f->n = calloc(pipes / size + 1, sizeof(*f->n));
     if (used == NULL || f->free == NULL || f->n == NULL) {
         free(used);
         return -1;
@@ -47,7 +53,7 @@ static int open_pipes(const struct control *c, struct free_pipes *f, unsigned sc
             used[sub->pipe] = 1;
     }
     for (uint32_t pipe = pipes; pipe-- > 0;)
-        if (!used[pipe])
+        if (!used[pipe] && may_lie_on(s, qos_subport_of(s, pipe), qos_shard_of(s, pipe)))
             f->free[pipe / size * size + f->n[pipe / size]++] = pipe;
     free(used);
     return 0;
@@ -92,30 +98,52 @@ void ids_close(struct control *c)
 
 /* --- pipes --- */
 
+/* The shard on which a subport has the most free pipes, as a place in free_pipes.n. */
+static uint32_t emptiest(const struct cfg_scheduler *shape, const struct free_pipes *f,
+                         uint32_t subport)
+{
+    uint32_t best = subport;
+
+    for (unsigned i = 1; i < qos_shards(shape); i++)
+        if (f->n[i * shape->n_subports + subport] > f->n[best])
+            best = i * shape->n_subports + subport;
+    return best;
+}
+
 uint32_t ids_take_pipe(struct control *c, const struct cfg_subscriber *s)
 {
     const struct cfg_scheduler *shape = c->by_port[s->port];
-    uint32_t subport;
+    uint32_t stack;
     struct free_pipes *f;
 
     if (shape == NULL)
         return CFG_NONE;
     f = &c->ids.pipes[shape - c->model->qos.schedulers];
-    subport = subport_of(shape, s);
-    return f->free[subport * shape->pipes_per_subport + --f->n[subport]];
+    stack = emptiest(shape, f, subport_of(shape, s));
+    return f->free[stack * shape->pipes_per_subport + --f->n[stack]];
+}
+
+uint32_t ids_free_pipes(const struct control *c, unsigned scheduler, uint32_t subport)
+{
+    const struct cfg_scheduler *shape = &c->model->qos.schedulers[scheduler];
+    uint32_t n = 0;
+
+    for (unsigned i = 0; i < qos_shards(shape); i++)
+        n += c->ids.pipes[scheduler].n[i * shape->n_subports + subport];
+    return n;
 }
 
 void ids_return_pipe(struct control *c, uint32_t port, uint32_t pipe)
 {
     const struct cfg_scheduler *shape = c->by_port[port];
-    uint32_t subport;
+    uint32_t stack;
     struct free_pipes *f;
 
     if (shape == NULL || pipe == CFG_NONE)
         return;
     f = &c->ids.pipes[shape - c->model->qos.schedulers];
-    subport = pipe / shape->pipes_per_subport;
-    f->free[subport * shape->pipes_per_subport + f->n[subport]++] = pipe;
+    stack = pipe / shape->pipes_per_subport;
+    f->free[stack * shape->pipes_per_subport + f->n[stack]++] = pipe;
 }
 
 uint32_t ids_free_subscribers(const struct control *c)
@@ -156,10 +184,13 @@ static bool still_waits(const struct control *c, uint32_t id)
     uint32_t path = c->tables->subscribers->record[id].path, pipe = path / QOS_QUEUES;
     uint8_t port = c->tables->subscribers->record[id].port;
 
-    for (unsigned i = 0; i < c->n_shapers; i++)
-        if (c->shaper[i].q->shape == c->by_port[port] &&
-            engine_call(c->e, c->shaper[i].instance, read_held, &pipe) != 0)
+    for (unsigned i = 0; i < c->n_shapers; i++) {
+        uint32_t place = qos_place(c->shaper[i].q, pipe);
+
+        if (c->shaper[i].q->shape == c->by_port[port] && place != CFG_NONE &&
+            engine_call(c->e, c->shaper[i].instance, read_held, &place) != 0)
             return true;
+    }
     return false;
 }
 

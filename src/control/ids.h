@@ -24,10 +24,11 @@ struct retired {
     uint64_t period; /* the grace period after which it is free; set when nothing waits */
 };
 
-/** Free pipes of a scheduler: a stack for each subport, from free[subport * pipes_per_subport]. */
+/** Free pipes of a scheduler: a stack for each subport of each shard, as pipes are numbered: that
+ * of pipe p is number p / pipes_per_subport, and begins at free[number * pipes_per_subport]. */
 struct free_pipes {
     uint32_t *free;
-    uint32_t *n; /* height of the stack, by subport */
+    uint32_t *n; /* height of the stack, by its number */
 };
 
 struct ids {
@@ -62,6 +63,9 @@ bool ids_wait(struct control *c, bool (*ready)(const struct control *c, const vo
 /** Take a free pipe of the subport that has a subscriber's S-VLAN; there must be one. Returns
  * CFG_NONE where the subscriber's port is not shaped. */
 uint32_t ids_take_pipe(struct control *c, const struct cfg_subscriber *s);
+
+/** The number of free pipes of a subport, on all shards. */
+uint32_t ids_free_pipes(const struct control *c, unsigned scheduler, uint32_t subport);
 
 /** Free a pipe of the scheduler that shapes a port; CFG_NONE is allowed. */
 void ids_return_pipe(struct control *c, uint32_t port, uint32_t pipe);

@@ -215,6 +215,12 @@ static struct cfg_model *read_model(const struct control *c, const char *path, s
     return m;
 }
 
+/* The most subscribers that a subport can have. */
+static uint32_t room_in(const struct cfg_scheduler *s, uint32_t subport)
+{
+    return s->pipes_per_subport * (s->subports[subport].whole ? 1 : qos_shards(s));
+}
+
 /* Is there room for all subscribers and routes of the other model? */
 static int check_room(const struct control *c, const struct delta *d, struct refusal *why)
 {
@@ -250,12 +256,12 @@ static int check_room(const struct control *c, const struct delta *d, struct ref
             subport = s.port != CFG_NONE && c->by_port[s.port] == &qos->schedulers[i]
                           ? subport_of(&qos->schedulers[i], &s)
                           : CFG_NONE;
-            if (subport != CFG_NONE && ++wanted[subport] > qos->schedulers[i].pipes_per_subport)
+            if (subport != CFG_NONE && ++wanted[subport] > room_in(&qos->schedulers[i], subport))
                 return refuse(why,
                               "subport '%s' has room for %" PRIu32
                               " subscribers: max_subscribers, and a restart",
                               qos->schedulers[i].subports[subport].name,
-                              qos->schedulers[i].pipes_per_subport);
+                              room_in(&qos->schedulers[i], subport));
         }
     }
     return 0;

@@ -130,9 +130,9 @@ static json_t *subports(const struct cfg_model *m, const struct cfg_scheduler *s
     for (unsigned i = 0; i < s->n_subports; i++) {
         const struct cfg_subport *p = &s->subports[i];
 
-        json_array_append_new(list, json_pack("[o, o, i, i, o]", text(p->name),
+        json_array_append_new(list, json_pack("[o, o, i, i, b, o]", text(p->name),
                                               text(m->ports[p->port].name), (int)p->svlan_first,
-                                              (int)p->svlan_last,
+                                              (int)p->svlan_last, (int)p->whole,
                                               bytes(p->class_rate, sizeof(p->class_rate))));
     }
     return list;

@@ -8,193 +8,7 @@
 
 #include "base/json.h"
 #include "control/rates.h"
-#include "engine/ledger.h"
 #include "tasks/arp/arp.h"
-
-/* --- QoS as JSON: times in seconds, rates in bit/s --- */
-
-static json_t *hist_json(const struct qos *q, const struct hist *h)
-{
-    return json_pack("{s:I, s:f, s:f, s:f, s:f}", "packets", (json_int_t)h->count, "mean",
-                     qos_seconds(q, hist_mean(h)), "p50", qos_seconds(q, hist_percentile(h, 0.5)),
-                     "p99", qos_seconds(q, hist_percentile(h, 0.99)), "max",
-                     qos_seconds(q, h->max));
-}
-
-static json_t *sojourn_json(const struct qos *q)
-{
-    json_t *all = json_object();
-
-    for (unsigned k = 0; k < QOS_CLASSES; k++) {
-        struct hist times;
-
-        if (q->shape->class[k].size == 0)
-            continue;
-        qos_sojourn_times(q, k, &times);
-        json_object_set_new(all, class_name(k), hist_json(q, &times));
-    }
-    return all;
-}
-
-static json_t *error_json(const struct shaping_error *e)
-{
-    return json_pack("{s:f, s:i, s:i, s:i, s:f, s:f, s:i}", "seconds", e->seconds, "limited",
-                     (int)e->limited, "under", (int)e->under, "over", (int)e->over, "median",
-                     e->median, "worst", e->worst, "worst_subscriber", (int)e->worst_subscriber);
-}
-
-#define READ(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
-
-void class_add(struct sched_class *sum, const struct sched_class *c)
-{
-    sum->cleared += READ(c->cleared);
-    sum->late += READ(c->late);
-    sum->marked += READ(c->marked);
-    sum->sent +=
-        READ(c->sent); /* before accepted, so that no packet is sent that was not accepted */
-    sum->accepted += READ(c->accepted);
-    sum->bytes += READ(c->bytes);
-    sum->tail += READ(c->tail);
-    sum->aqm += READ(c->aqm);
-}
-
-uint64_t class_waiting(const struct sched_class *c)
-{
-    uint64_t left = c->sent + c->cleared + c->late;
-
-    return c->accepted > left ? c->accepted - left : 0;
-}
-
-/* The sum of subports first..end - 1, by class. */
-static json_t *classes_json(const struct qos *q, uint32_t first, uint32_t end)
-{
-    json_t *all = json_object();
-
-    for (unsigned k = 0; k < QOS_CLASSES; k++) {
-        struct sched_class sum = {0};
-
-        if (q->shape->class[k].size == 0)
-            continue;
-        for (uint32_t i = first; i < end; i++)
-            class_add(&sum, sched_class(q->sched, i, k));
-        json_object_set_new(all, class_name(k),
-                            json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "packets",
-                                      (json_int_t)sum.sent, "bytes", (json_int_t)sum.bytes,
-                                      "waiting", (json_int_t)class_waiting(&sum), "tail",
-                                      (json_int_t)sum.tail, "aqm", (json_int_t)sum.aqm, "marked",
-                                      (json_int_t)sum.marked));
-    }
-    return all;
-}
-
-static json_t *subport_json(const struct shaper *s, unsigned i)
-{
-    const struct qos *q = s->q;
-    uint32_t first = i * q->shape->pipes_per_subport, subscribers = 0;
-    struct sched_class sum = {0};
-
-    for (uint32_t p = first; p < first + q->shape->pipes_per_subport; p++)
-        subscribers += s->subscriber[p] != 0;
-    for (unsigned k = 0; k < QOS_CLASSES; k++)
-        class_add(&sum, sched_class(q->sched, i, k));
-    return json_pack("{s:s, s:I, s:i, s:I, s:I, s:o}", "name", q->shape->subports[i].name, "rate",
-                     (json_int_t)s->subport_rate[i], "subscribers", (int)subscribers, "packets",
-                     (json_int_t)sum.sent, "bytes", (json_int_t)sum.bytes, "classes",
-                     classes_json(q, i, i + 1));
-}
-
-static json_t *shaper_json(const struct shaper *s)
-{
-    const struct qos *q = s->q;
-    json_t *subports = json_array();
-    struct hist lag;
-
-    qos_lag(q, &lag);
-    for (unsigned i = 0; i < q->shape->n_subports; i++)
-        json_array_append_new(subports, subport_json(s, i));
-    return json_pack("{s:s, s:s, s:s, s:I, s:f, s:o, s:o, s:o, s:o, s:o}", "task",
-                     s->task->cfg->name, "scheduler", q->shape->name, "direction",
-                     direction_name(q->direction), "held", (json_int_t)task_held(s->task), "lost",
-                     (double)sched_lost_cycles(q->sched) / (double)q->tsc_hz, "lag",
-                     hist_json(q, &lag), "sojourn", sojourn_json(q), "shaping",
-                     error_json(&s->error), "classes", classes_json(q, 0, q->shape->n_subports),
-                     "subports", subports);
-}
-
-json_t *show_qos_json(const struct control *c)
-{
-    json_t *all = json_array();
-
-    for (unsigned i = 0; i < c->n_shapers; i++)
-        json_array_append_new(all, shaper_json(&c->shaper[i]));
-    return all;
-}
-
-/* --- QoS as text: the block below the live table --- */
-
-static const char *time_text(const struct qos *q, const struct hist *h, double p, char buf[32])
-{
-    uint32_t units = p < 1 ? hist_percentile(h, p) : h->max;
-
-    if (h->count == 0)
-        return "-";
-    return format_duration((uint64_t)(qos_seconds(q, units) * 1e6) * 1000, buf, 32);
-}
-
-static void print_lag(const struct shaper *s, const struct hist *lag, FILE *to)
-{
-    char p50[32], p99[32], max[32];
-
-    fprintf(to, "%-12s %-5s %10" PRIu64 " %9s %9s %9s", s->task->cfg->name,
-            direction_name(s->q->direction), task_held(s->task), time_text(s->q, lag, 0.5, p50),
-            time_text(s->q, lag, 0.99, p99), time_text(s->q, lag, 1, max));
-}
-
-static void print_error(const struct control *c, const struct shaping_error *e, FILE *to)
-{
-    const struct cfg_model *m = control_model(c);
-    const struct cfg_subscriber *worst;
-
-    if (e->limited == 0 || !running_has(m, e->worst_subscriber)) {
-        fprintf(to, " %10u %9s %9s\n", 0u, "-", "-");
-        return;
-    }
-    worst = &m->subscribers[e->worst_subscriber - 1];
-    fprintf(to, " %10" PRIu32 " %+8.2f%% %+8.2f%% (%s %u.%u)\n", e->limited, e->median * 100,
-            e->worst * 100, m->ports[worst->port].name, worst->svlan, worst->cvlan);
-}
-
-static void print_sojourn(const struct shaper *s, const struct hist *sojourn, FILE *to)
-{
-    char p50[32], p99[32];
-
-    fprintf(to, "%12s sojourn p50 / p99:", "");
-    for (unsigned k = 0; k < QOS_CLASSES; k++)
-        if (s->q->shape->class[k].size > 0)
-            fprintf(to, "  class %s %s / %s", class_name(k), time_text(s->q, &sojourn[k], 0.5, p50),
-                    time_text(s->q, &sojourn[k], 0.99, p99));
-    fputc('\n', to);
-}
-
-void show_qos_text(const struct control *c, FILE *to, bool whole)
-{
-    if (c->n_shapers == 0)
-        return;
-    fprintf(to, "\n%-12s %-5s %10s %9s %9s %9s %10s %9s %9s\n", "qos", "", "held", "lag p50", "p99",
-            "max", "limited", "median", "worst error");
-    for (unsigned i = 0; i < c->n_shapers; i++) {
-        const struct shaper *s = &c->shaper[i];
-        struct hist lag, sojourn[QOS_CLASSES];
-
-        qos_lag(s->q, &lag);
-        for (unsigned k = 0; k < QOS_CLASSES; k++)
-            qos_sojourn_times(s->q, k, &sojourn[k]);
-        print_lag(s, whole ? &lag : &s->lag, to);
-        print_error(c, &s->error, to);
-        print_sojourn(s, whole ? sojourn : s->sojourn, to);
-    }
-    fflush(to);
-}
 
 /* --- subscribers --- */
 
@@ -285,8 +99,7 @@ static void print_cell(const char *text, FILE *to)
 void subscribers_header(const struct control *c, FILE *to)
 {
     fprintf(to, "id,port,svlan,cvlan,ipv4,ipv6,delegated,gre_key,mac,profile,name");
-    for (unsigned i = 0; i < c->n_shapers; i++) {
-        const struct shaper *s = &c->shaper[i];
+    for (const struct shaper *s = next_shaper(c, NULL); s != NULL; s = next_shaper(c, s)) {
         const char *task = s->task->cfg->name;
 
         fprintf(to, ",%s_rate,%s_bytes,%s_packets,%s_sojourn_us", task, task, task, task);
@@ -361,12 +174,12 @@ void subscribers_row(const struct control *c, uint32_t id, FILE *to)
     if (!running_has(control_model(c), id))
         return;
     print_identity(c, id, to);
-    for (unsigned i = 0; i < c->n_shapers; i++) {
-        const struct shaper *s = &c->shaper[i];
-        const struct qos_pipe *p = shaper_pipe(c, s, id);
+    for (const struct shaper *s = next_shaper(c, NULL); s != NULL; s = next_shaper(c, s)) {
+        const struct qos_pipe *p;
+        const struct shaper *on = shard_of(c, s, id, &p);
 
-        if (p != NULL) {
-            row_of_shaper(s, p, to);
+        if (on != NULL) {
+            row_of_shaper(on, p, to);
             continue;
         }
         for (unsigned k = 0; k < 4 + 4 * s->n_queues; k++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Subports of the qos tasks as metrics: what all subscribers of one have got together, by class. */
+/* Subports of the qos tasks as metrics: what all subscribers of one have got together, by class, in
+ * all instances of the task: they bear the number of the first. */
 #include <stdio.h>
 
 #include "control/view.h"
@@ -40,20 +41,20 @@ static unsigned subport_count(const void *of)
     const struct control *c = of;
     unsigned n = 0;
 
-    for (unsigned i = 0; i < c->n_shapers; i++)
-        n += c->shaper[i].q->shape->n_subports;
+    for (const struct shaper *s = next_shaper(c, NULL); s != NULL; s = next_shaper(c, s))
+        n += s->q->shape->n_subports;
     return n;
 }
 
-/* Find the shaper of subport i of all, and set *subport to its number there. i < subport_count().
- */
+/* Find the first instance of the task that has subport i of all, and set *subport to its number
+ * there. i < subport_count(). */
 static const struct shaper *shaper_of(const struct control *c, unsigned i, unsigned *subport)
 {
     const struct shaper *s = c->shaper;
 
     while (i >= s->q->shape->n_subports) {
         i -= s->q->shape->n_subports;
-        s++;
+        s += s->n_shards;
     }
     *subport = i;
     return s;
@@ -72,7 +73,7 @@ static struct sched_class read_class(const struct shaper *s, unsigned subport, u
 {
     struct sched_class sum = {0};
 
-    class_add(&sum, sched_class(s->q->sched, subport, class));
+    task_class_add(s, subport, class, &sum);
     return sum;
 }
 

@@ -377,6 +377,15 @@ static int make_core(struct engine *e, unsigned i)
     return rc;
 }
 
+/* Instances are started in their order, so the first one of a task is before all others. */
+static const struct task *first_of(const struct engine *e, unsigned instance)
+{
+    for (unsigned i = 0; i < instance; i++)
+        if (e->plan->instances[i].task == e->plan->instances[instance].task)
+            return e->tasks[i];
+    return NULL;
+}
+
 static int init_task(struct engine *e, unsigned i, struct tables *tables)
 {
     struct task *t = e->tasks[i];
@@ -384,6 +393,7 @@ static int init_task(struct engine *e, unsigned i, struct tables *tables)
         .plan = e->plan,
         .cfg = t->cfg,
         .instance = (uint16_t)i,
+        .first = first_of(e, i),
         .tables = tables,
         .pool = e->pools[t->cfg->pool],
         .socket = instance_socket(e, i),

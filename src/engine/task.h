@@ -122,7 +122,8 @@ struct task_explain {
 struct task_env {
     const struct plan *plan;
     const struct cfg_task *cfg;
-    uint16_t instance; /* index in plan->instances[] */
+    uint16_t instance;        /* index in plan->instances[] */
+    const struct task *first; /* the instance of the same task that was started first; NULL: this */
     struct tables *tables;
     struct rte_mempool *pool; /* for packets that the task makes */
     int socket;

@@ -125,13 +125,13 @@ static void print_nexthop(const struct explain *x, uint32_t id, const struct wal
 static void print_shaping(const struct explain *x, unsigned instance, uint32_t path, FILE *to)
 {
     const struct qos *q = qos_state(x->e->tasks[instance]);
-    uint32_t pipe = path / QOS_QUEUES, profile;
+    uint32_t pipe = qos_place(q, path / QOS_QUEUES), profile;
     unsigned queue = path % QOS_QUEUES;
     const struct cfg_class *class = &q->shape->class[qos_class_of(queue)];
     char text[32];
     int depth;
 
-    if (pipe >= q->n_pipes)
+    if (pipe == CFG_NONE)
         return;
     profile = __atomic_load_n(&q->pipe[pipe].profile, __ATOMIC_RELAXED);
     if (profile == CFG_NONE)

@@ -234,6 +234,18 @@ static json_t *ports(const struct plan *p)
     return array;
 }
 
+/* The shards of the subports that lie whole on one, by name. */
+static json_t *whole_subports(const struct cfg_scheduler *s)
+{
+    json_t *object = json_object();
+
+    for (unsigned i = 0; qos_shards(s) > 1 && i < s->n_subports; i++)
+        if (s->subports[i].whole)
+            object = json_with_key(object, s->subports[i].name,
+                                   json_integer((json_int_t)s->subports[i].shard));
+    return object;
+}
+
 static json_t *schedulers(const struct plan *p)
 {
     json_t *array = json_array();
@@ -246,12 +258,14 @@ static json_t *schedulers(const struct plan *p)
             continue;
         s = &p->cfg->qos.schedulers[task_shapes(task)];
         array = json_with_item(
-            array, json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "task", task->name, "scheduler",
-                             s->name, "subscribers", (json_int_t)scheduler_subscribers(s),
-                             "subports", (json_int_t)s->n_subports, "pipes",
-                             (json_int_t)s->n_subports * s->pipes_per_subport, "bytes",
-                             (json_int_t)p->memory.task_sched[i], "mbufs_queued",
-                             (json_int_t)p->memory.task_queued[i]));
+            array,
+            json_pack("{s:s, s:s, s:I, s:o, s:I, s:I, s:I, s:I, s:I}", "task", task->name,
+                      "scheduler", s->name, "shards", (json_int_t)qos_shards(s), "whole_subports",
+                      whole_subports(s), "subscribers", (json_int_t)scheduler_subscribers(s),
+                      "subports", (json_int_t)s->n_subports, "pipes",
+                      (json_int_t)qos_shards(s) * qos_shard_pipes(s), "bytes",
+                      (json_int_t)p->memory.task_sched[i], "mbufs_queued",
+                      (json_int_t)p->memory.task_queued[i]));
     }
     return array;
 }

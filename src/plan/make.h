@@ -42,6 +42,10 @@ void plan_check_facts(struct plan_build *b);
 /** Report tasks that do not fit to the scheduler that they name. */
 void plan_check_qos(struct plan_build *b);
 
+/** Report what keeps the instances of a task that shapes from being one scheduler; mark the tasks
+ * that spread packets over them (plan.by_shard). */
+void plan_check_shards(struct plan_build *b, unsigned task);
+
 /** Report what a start would find no room for: in DPDK, in the queues of a virtual device. */
 void plan_check_limits(struct plan_build *b);
 
@@ -60,6 +64,19 @@ bool output_is_punt(const struct cfg_task *t, unsigned output);
 /** The scheduler (index in qos.schedulers[]) by which a task shapes, or CFG_NONE where the task is
  * no shaper (qos). */
 uint32_t task_shapes(const struct cfg_task *t);
+
+/** The scheduler whose queues a task chooses (classify, gre_decap), or CFG_NONE. */
+uint32_t task_writes(const struct cfg_task *t);
+
+/** The direction in which a task shapes. */
+enum qos_direction shaped_direction(const struct cfg_task *t);
+
+/** Does a task find the subscriber by GRE key or address? Then packets of any subscriber may come,
+ * and go downstream. */
+bool finds_anyone(const struct cfg_task *t);
+
+/** A task's parameter of that name, or NULL where it is not set. */
+const struct param_value *task_param(const struct cfg_task *t, const char *name);
 
 /** How many packets a task keeps back, of each port that it reads, so that under overload it can
  * choose what to drop; 0 where the task does not. */

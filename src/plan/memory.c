@@ -142,6 +142,7 @@ static int measure_subscribers(struct plan_build *b)
     const struct cfg_model *m = b->m;
     struct touched_pages *index = calloc(3, sizeof(index[0]));
     uint32_t spare = room_subscribers(m) - m->n_subscribers;
+    uint64_t record = CACHE_LINE + has_shards(&m->qos); /* a byte says where the subscriber is */
     uint64_t hosts = 0, n_pages, spare_pages = 3 * pages(spare, SPARE_PER_PAGE);
     uint64_t ipv6 = ipv6_bytes(room_subscribers(m), room_prefixes(m));
 
@@ -160,9 +161,9 @@ static int measure_subscribers(struct plan_build *b)
     }
     n_pages = (uint64_t)index[0].n + index[1].n + index[2].n + spare_pages;
     hosts = hosts != 0 ? hosts + spare : 0; /* those who come may be like them */
-    b->p->memory.spare += (uint64_t)spare * CACHE_LINE + spare_pages * IDMAP_PAGE + ipv6 -
+    b->p->memory.spare += (uint64_t)spare * record + spare_pages * IDMAP_PAGE + ipv6 -
                           ipv6_bytes(m->n_subscribers, m->n_prefixes);
-    b->p->memory.tables = CACHE_LINE * ((uint64_t)room_subscribers(m) + 1) +
+    b->p->memory.tables = record * ((uint64_t)room_subscribers(m) + 1) +
                           3 * (IDMAP_TOP + IDMAP_PAGE) + n_pages * IDMAP_PAGE +
                           hosts * HOSTS_BYTES + ipv6;
     free(index);
@@ -196,7 +197,7 @@ static void measure_routes(struct plan_build *b)
 /* The most subscribers that a scheduler can have when so many are added. */
 static uint64_t most_subscribers(const struct cfg_scheduler *s, uint32_t added)
 {
-    uint64_t pipes = (uint64_t)s->n_subports * s->pipes_per_subport,
+    uint64_t pipes = (uint64_t)qos_shards(s) * s->n_subports * s->pipes_per_subport,
              most = (uint64_t)scheduler_subscribers(s) + added;
 
     return most < pipes ? most : pipes;
@@ -218,7 +219,8 @@ static uint64_t scheduler_bytes(const struct cfg_scheduler *s, uint32_t pipes, u
     struct cfg_scheduler sized = *s;
 
     sized.pipes_per_subport = pipes;
-    return qos_sched_bytes(&sized, profiles) + (uint64_t)s->n_subports * pipes * PLAN_QOS_PIPE;
+    return qos_shards_bytes(&sized, profiles) +
+           (uint64_t)qos_shards(s) * s->n_subports * pipes * PLAN_QOS_PIPE;
 }
 
 static void measure_schedulers(struct plan *p)

@@ -114,6 +114,8 @@ struct plan {
      * gateway runs, because every task that sends to subscribers, or next hops, reaches the port.
      */
     uint64_t subscriber_ports, nexthop_ports;
+    bool by_shard[CFG_MAX_TASKS]; /* the workers over which a task spreads are shards: a packet goes
+                                     to that of its subscriber */
     bool share_cpus; /* several lcores run on one CPU: good for tests of function, not of speed */
     struct plan_memory memory;
 };

@@ -16,8 +16,7 @@
 
 enum role { ROLE_NONE, ROLE_SHAPES, ROLE_WRITES, ROLE_SHEDS };
 
-/* The parameter of that name, or NULL where it is not set. */
-static const struct param_value *task_param(const struct cfg_task *t, const char *name)
+const struct param_value *task_param(const struct cfg_task *t, const char *name)
 {
     for (unsigned i = 0; i < t->schema->n_params; i++)
         if (strcmp(t->schema->params[i].name, name) == 0 && t->param[i].set)
@@ -49,8 +48,7 @@ uint32_t task_shapes(const struct cfg_task *t)
     return role_of(t, &scheduler) == ROLE_SHAPES ? scheduler : CFG_NONE;
 }
 
-/* The scheduler whose queues a task chooses, or CFG_NONE. */
-static uint32_t task_writes(const struct cfg_task *t)
+uint32_t task_writes(const struct cfg_task *t)
 {
     uint32_t scheduler;
 
@@ -76,16 +74,14 @@ uint32_t scheduler_subscribers(const struct cfg_scheduler *s)
 
 static const char *const directions[QOS_DIRECTIONS] = {"upstream", "downstream"};
 
-static enum qos_direction shaped_direction(const struct cfg_task *t)
+enum qos_direction shaped_direction(const struct cfg_task *t)
 {
     const struct param_value *v = task_param(t, "direction");
 
     return v != NULL && v->u == QOS_DOWN ? QOS_DOWN : QOS_UP;
 }
 
-/* Does a task find the subscriber by GRE key or address? Then packets of any subscriber may come,
- * and go downstream. */
-static bool finds_anyone(const struct cfg_task *t)
+bool finds_anyone(const struct cfg_task *t)
 {
     const struct param_value *match = task_param(t, "match");
 
@@ -268,8 +264,8 @@ static void find_origins(const struct plan_build *b, struct origin *origin)
     }
 }
 
-/* Report a shaper that runs several times, shapes nobody, or gets packets of subscribers of whom
- * the scheduler does not know. The packets come from the access ports in the set ports. */
+/* Report a shaper that shapes what another one does, shapes nobody, or gets packets of subscribers
+ * of whom the scheduler does not know. The packets come from the access ports in the set ports. */
 static void check_shaper(struct plan_build *b, unsigned task, uint64_t ports)
 {
     const struct cfg_model *m = b->m;
@@ -277,12 +273,6 @@ static void check_shaper(struct plan_build *b, unsigned task, uint64_t ports)
     const struct cfg_scheduler *s = &m->qos.schedulers[task_shapes(t)];
     bool nobody = scheduler_subscribers(s) == 0 && backed_subscribers(m) == m->n_subscribers;
 
-    if (b->n_of[task] > 1)
-        diag_error(b->d, t->loc,
-                   "task '%s' is on %u cores, but a scheduler runs on one: place it on one core, "
-                   "before an lb if the tasks that follow need several, or make one scheduler and "
-                   "one qos for each access port",
-                   t->name, b->n_of[task]);
     for (unsigned i = 0; i < task; i++)
         if (task_shapes(&m->tasks[i]) == task_shapes(t) &&
             shaped_direction(&m->tasks[i]) == shaped_direction(t))
@@ -432,6 +422,7 @@ void plan_check_qos(struct plan_build *b)
     for (unsigned i = 0; i < m->n_tasks; i++) {
         if (task_shapes(&m->tasks[i]) != CFG_NONE) {
             check_shaper(b, i, origin[i].ports);
+            plan_check_shards(b, i);
             check_behind(b, i);
         } else if (task_writes(&m->tasks[i]) != CFG_NONE) {
             check_writer(b, i);

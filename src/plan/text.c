@@ -248,9 +248,11 @@ static void scheduler_rows(struct table *t, const struct plan *p)
         s = &p->cfg->qos.schedulers[task_shapes(&p->cfg->tasks[i])];
         cell(t, 0, "scheduler ");
         size_row(t, p->cfg->tasks[i].name, p->memory.task_sched[i]);
-        cell(t, 2, "%u subscribers, %u x %u pipes; full queues hold %llu mbufs",
-             scheduler_subscribers(s), s->n_subports, s->pipes_per_subport,
-             (unsigned long long)p->memory.task_queued[i]);
+        cell(t, 2, "%u subscribers, ", scheduler_subscribers(s));
+        if (qos_shards(s) > 1)
+            cell(t, 2, "%u shards of ", qos_shards(s));
+        cell(t, 2, "%u x %u pipes; full queues hold %llu mbufs", s->n_subports,
+             s->pipes_per_subport, (unsigned long long)p->memory.task_queued[i]);
         t->n++;
     }
 }
@@ -314,6 +316,31 @@ static void print_memory(const struct plan *p, FILE *to)
     table_end(&t, to);
 }
 
+/* Where the subports of the schedulers are that have shards, and what follows from it. */
+static void print_shards(const struct plan *p, FILE *to)
+{
+    for (unsigned i = 0; i < p->cfg->qos.n_schedulers; i++) {
+        const struct cfg_scheduler *s = &p->cfg->qos.schedulers[i];
+
+        if (qos_shards(s) == 1)
+            continue;
+        fprintf(to, "\nscheduler %s: %u shards; the rate of the port is shared\n", s->name,
+                qos_shards(s));
+        for (unsigned k = 0; k < s->n_subports; k++) {
+            const struct cfg_subport *sp = &s->subports[k];
+
+            if (sp->whole)
+                fprintf(to, "  subport %s  whole on shard %u, as it says: its rates are exact\n",
+                        sp->name, sp->shard);
+            else
+                fprintf(to,
+                        "  subport %s  across all shards, a part of its %u subscribers on each: "
+                        "its rates are shared\n",
+                        sp->name, sp->n_pipes);
+        }
+    }
+}
+
 void plan_print_text(const struct plan *p, FILE *to)
 {
     const struct cfg_model *m = p->cfg;
@@ -329,5 +356,6 @@ void plan_print_text(const struct plan *p, FILE *to)
     print_cores(p, to);
     print_links(p, to);
     print_ports(p, to);
+    print_shards(p, to);
     print_memory(p, to);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "sched/backend.h"
+#include "sched/shards/shard.h"
 
 #define KEPT_AWAY_SECS 1e-4 /* interrupts keep a core away for so long */
 #define MAX_QUEUE_SIZE 32768
@@ -254,4 +255,15 @@ uint64_t qos_sched_bytes(const struct cfg_scheduler *s, unsigned max_profiles)
             (uint64_t)s->n_subports * s->pipes_per_subport * sizeof(struct sched_pipe_counters) +
             SCHED_MALLOC_BYTES;
     return own != 0 ? own + counters + SCHED_MALLOC_BYTES : 0;
+}
+
+uint64_t qos_shards_bytes(const struct cfg_scheduler *s, unsigned max_profiles)
+{
+    struct cfg_scheduler shape = qos_shard_shape(s);
+    uint64_t one = qos_sched_bytes(&shape, max_profiles);
+
+    if (qos_shards(s) == 1)
+        return one;
+    return qos_shards(s) * (one + shard_bytes(s->n_subports) + SCHED_MALLOC_BYTES) +
+           shards_bytes(s->n_subports) + 3 * SCHED_MALLOC_BYTES;
 }

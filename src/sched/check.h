@@ -75,4 +75,8 @@ unsigned qos_scheduler_check(const struct cfg_scheduler *s, enum qos_direction d
  * 32-bit sizes of librte_sched would wrap. */
 uint64_t qos_sched_bytes(const struct cfg_scheduler *s, unsigned max_profiles);
 
+/** Bytes of memory that all shards of a scheduler take, and what they share; without shards, as
+ * qos_sched_bytes(). */
+uint64_t qos_shards_bytes(const struct cfg_scheduler *s, unsigned max_profiles);
+
 #endif

@@ -24,6 +24,7 @@
 #define QOS_QUEUES       16
 #define QOS_MAX_PROFILES 256
 #define QOS_MAX_SUBPORTS 256
+#define QOS_MAX_SHARDS   16
 #define QOS_MAX_RATE     UINT64_C(1000000000000) /* bit/s */
 
 /** The most that L4S's coupling may be. */
@@ -84,6 +85,9 @@ struct cfg_subport {
     uint64_t rate[QOS_DIRECTIONS];    /* bit/s */
     uint64_t class_rate[QOS_CLASSES]; /* bit/s, both directions; equal to rate where not capped */
     uint32_t n_pipes;                 /* subscribers that the configuration names */
+    bool whole;                       /* all its subscribers are on one shard: that number, which is
+                                         0 where the scheduler has no shards */
+    uint8_t shard;
 };
 
 /** Key: qos.schedulers.NAME */
@@ -100,10 +104,45 @@ struct cfg_scheduler {
     uint8_t non_ip_queue;              /* 0..15 */
     unsigned n_subports;
     struct cfg_subport *subports;
-    uint32_t
-        pipes_per_subport;     /* a power of two that holds the largest subport and what may come */
-    uint32_t configured_pipes; /* of them, what the configured subscribers alone would take */
+    unsigned n_shards; /* cores that are this scheduler together, each with pipes of its own; 0 is
+                          as 1. Pipes are numbered by shard, then by subport: see qos_shard_of() */
+    uint32_t pipes_per_subport; /* a power of two that holds the largest subport and what may come,
+                                   as far as they lie on one shard */
+    uint32_t configured_pipes;  /* of them, what the configured subscribers alone would take */
 };
+
+/** Shards of a scheduler, 1..QOS_MAX_SHARDS. */
+static inline unsigned qos_shards(const struct cfg_scheduler *s)
+{
+    return s->n_shards > 1 ? s->n_shards : 1;
+}
+
+/** Pipes of one shard of a scheduler. */
+static inline uint32_t qos_shard_pipes(const struct cfg_scheduler *s)
+{
+    return s->n_subports * s->pipes_per_subport;
+}
+
+/** The shard, and the subport, of a pipe of a scheduler. */
+static inline unsigned qos_shard_of(const struct cfg_scheduler *s, uint32_t pipe)
+{
+    return pipe / qos_shard_pipes(s);
+}
+static inline uint32_t qos_subport_of(const struct cfg_scheduler *s, uint32_t pipe)
+{
+    return pipe / s->pipes_per_subport % s->n_subports;
+}
+
+/** A scheduler as each of its shards has it: with its share of what is for all subscribers. */
+static inline struct cfg_scheduler qos_shard_shape(const struct cfg_scheduler *s)
+{
+    struct cfg_scheduler shape = *s;
+    unsigned n = qos_shards(s);
+
+    for (unsigned c = 0; c < QOS_CLASSES; c++)
+        shape.class[c].codel_active = (s->class[c].codel_active + n - 1) / n;
+    return shape;
+}
 
 /** The class of a queue (0..15) of a pipe. */
 static inline unsigned qos_class_of(unsigned queue)

@@ -34,6 +34,15 @@ struct subscriber_table *subscriber_table_create(uint32_t capacity, uint32_t pre
     return t;
 }
 
+int subscriber_table_keep_shards(struct subscriber_table *t)
+{
+    t->shard = table_zalloc(t->capacity + UINT64_C(1), t->socket);
+    if (t->shard == NULL)
+        return -ENOMEM;
+    memset(t->shard, SUBSCRIBER_NO_SHARD, t->capacity + UINT64_C(1));
+    return 0;
+}
+
 /* Hosts that know nobody. Returns NULL without memory. */
 static struct hosts *take_hosts(struct subscriber_table *t)
 {
@@ -72,6 +81,7 @@ void subscriber_table_free(struct subscriber_table *t)
     idmap_free(t->by_ipv4);
     subscriber6_table_free(t->v6);
     rte_free(t->record);
+    rte_free(t->shard);
     rte_free(t);
 }
 
@@ -213,6 +223,8 @@ int64_t subscriber_add(struct subscriber_table *t, const struct subscriber_spec 
         return rc;
     if (has_ipv6(spec))
         subscriber6_fill(t->v6, id, &spec->ipv6);
+    if (t->shard != NULL) /* publish() releases it */
+        __atomic_store_n(&t->shard[id], spec->shard, __ATOMIC_RELAXED);
     rc = publish(t, spec, id);
     if (rc != 0) {
         put_hosts(t, &t->record[id]);
@@ -273,7 +285,7 @@ void subscriber_set_static_mac(struct subscriber *s, const uint8_t *mac)
 
 uint64_t subscriber_table_bytes(const struct subscriber_table *t)
 {
-    return sizeof(*t) + (t->capacity + UINT64_C(1)) * sizeof(t->record[0]) +
+    return sizeof(*t) + (t->capacity + UINT64_C(1)) * (sizeof(t->record[0]) + (t->shard != NULL)) +
            idmap_bytes(t->by_vlan) + idmap_bytes(t->by_gre_key) + idmap_bytes(t->by_ipv4) +
            (t->v6 != NULL ? subscriber6_table_bytes(t->v6, t->capacity) : 0);
 }

@@ -49,6 +49,8 @@ struct subscriber {
 
 static_assert(sizeof(struct subscriber) == 64, "one cache line per subscriber");
 
+#define SUBSCRIBER_NO_SHARD 0xff
+
 struct subscriber_table {
     int socket;
     uint32_t n; /* the highest id that was ever in use; record[0] is empty, as are released ones */
@@ -56,6 +58,8 @@ struct subscriber_table {
     uint32_t free; /* the id released last, or 0; gre_key of its record is the id before */
     struct hosts *free_hosts; /* kept: the arp task may look at what is no subscriber's any more */
     struct subscriber *record;
+    uint8_t *shard;        /* by id: of who is on one of several shards of a scheduler, the shard;
+                              else SUBSCRIBER_NO_SHARD. NULL: it is not kept */
     struct idmap *by_vlan; /* subscriber_vlan_key() */
     struct idmap *by_gre_key;
     struct idmap *by_ipv4;        /* host byte order */
@@ -73,6 +77,7 @@ struct subscriber_spec {
     bool has_gre_key;
     uint32_t gre_key;
     uint32_t path;              /* as in struct subscriber */
+    uint8_t shard;              /* of the scheduler of the path, or SUBSCRIBER_NO_SHARD */
     const uint8_t *gateway_mac; /* of the access port */
     const uint8_t *mac;         /* static CPE MAC or NULL */
     struct cpe_prefixes ipv6;
@@ -81,6 +86,11 @@ struct subscriber_spec {
 /** Make a table for up to capacity subscribers on a NUMA socket, with prefixes6 entries for their
  * IPv6 (subscriber6_entries()); 0: they have none. Returns NULL without memory. */
 struct subscriber_table *subscriber_table_create(uint32_t capacity, uint32_t prefixes6, int socket);
+
+/** Keep for each subscriber the shard that has him. Before the first is added. Returns 0 or
+ * -ENOMEM.
+ */
+int subscriber_table_keep_shards(struct subscriber_table *t);
 
 /** Release a table (NULL: nothing to do). */
 void subscriber_table_free(struct subscriber_table *t);

@@ -2,8 +2,9 @@
 /*
  * lb: load balancer: spreads packets over the workers of the next task by subscriber, so that both
  * directions of a subscriber meet on the worker of the same number. It reads only what names the
- * subscriber. Frames that name none (ARP of a core router, an unknown key, a malformed frame) go to
- * worker 0, which checks them like all others.
+ * subscriber. Where the workers are the shards of a scheduler, the worker is the shard that has the
+ * subscriber; else ids are spread by a hash. Frames that name none (ARP of a core router, an
+ * unknown key, a malformed frame) go to worker 0, which checks them like all others.
  *
  * Under load, what goes to a worker is gathered over several bursts, for each enqueue into a ring
  * costs lines that the worker's core has: with 16 workers a burst of 32 would be 16 enqueues of
@@ -53,6 +54,7 @@ struct gathered {
 
 struct lb {
     const struct idmap *by_vlan, *by_gre_key;
+    const uint8_t *shard; /* by id: the worker, where workers are shards; NULL: they are not */
     unsigned by;
     bool fed;          /* a burst has come since the last poll */
     uint32_t held;     /* packets in all of gathered[] */
@@ -124,6 +126,15 @@ static inline uint16_t worker_of(uint32_t id, uint16_t n)
     return (uint16_t)((uint64_t)(id * HASH_MULTIPLIER) * n >> 32);
 }
 
+/* The worker of a subscriber. */
+static inline uint16_t worker_for(const struct lb *lb, uint32_t id, uint16_t n)
+{
+    uint8_t shard =
+        lb->shard != NULL ? __atomic_load_n(&lb->shard[id], __ATOMIC_RELAXED) : SUBSCRIBER_NO_SHARD;
+
+    return shard < n ? shard : worker_of(id, n);
+}
+
 /* Give a packet to its worker; a worker's packets keep their order. */
 static inline void gather(struct lb *lb, struct out *out, uint32_t worker, struct rte_mbuf *m)
 {
@@ -177,11 +188,12 @@ static void spread(struct task *t, struct lb *lb, struct rte_mbuf **m, uint16_t 
     struct out *out = t->output[OUT_TO];
     uint16_t workers = t->n_dests[OUT_TO];
     const uint32_t *slot[BURST_MAX];
+    uint32_t id[BURST_MAX];
 
     if (lb->by == BY_SUBSCRIBER) {
         for (uint16_t i = 0; i < n; i++) {
             meta_set_in_port(m[i], task_in_port(t, m[i]));
-            gather(lb, out, worker_of(meta_subscriber(m[i]), workers), m[i]);
+            gather(lb, out, worker_for(lb, meta_subscriber(m[i]), workers), m[i]);
         }
         return;
     }
@@ -193,8 +205,17 @@ static void spread(struct task *t, struct lb *lb, struct rte_mbuf **m, uint16_t 
         slot[i] = slot_of(lb, m[i], port);
         rte_prefetch0(slot[i]);
     }
+    if (lb->shard == NULL) {
+        for (uint16_t i = 0; i < n; i++)
+            gather(lb, out, worker_of(id_in(slot[i]), workers), m[i]);
+        return;
+    }
+    for (uint16_t i = 0; i < n; i++) {
+        id[i] = id_in(slot[i]);
+        rte_prefetch0(&lb->shard[id[i]]);
+    }
     for (uint16_t i = 0; i < n; i++)
-        gather(lb, out, worker_of(id_in(slot[i]), workers), m[i]);
+        gather(lb, out, worker_for(lb, id[i], workers), m[i]);
 }
 
 static void lb_handle(struct task *t, struct rte_mbuf **m, uint16_t n)
@@ -247,7 +268,7 @@ static void lb_explain(struct task *t, struct rte_mbuf *m, const struct task_exp
 
     (void)x;
     meta_set_in_port(m, port);
-    out_put(&t->output[OUT_TO][worker_of(id, t->n_dests[OUT_TO])], m);
+    out_put(&t->output[OUT_TO][worker_for(lb, id, t->n_dests[OUT_TO])], m);
 }
 
 static int lb_init(struct task *t, const struct task_env *env)
@@ -256,6 +277,8 @@ static int lb_init(struct task *t, const struct task_env *env)
 
     lb->by_vlan = env->tables->subscribers->by_vlan;
     lb->by_gre_key = env->tables->subscribers->by_gre_key;
+    if (env->plan->by_shard[env->plan->instances[env->instance].task])
+        lb->shard = env->tables->subscribers->shard;
     lb->by = (unsigned)env->cfg->param[ARG_BY].u;
     lb->emptied = 1;
     lb->patience = env->tsc_hz / 1000000 * GATHER_US;

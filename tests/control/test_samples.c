@@ -147,13 +147,13 @@ static void errors(void)
     CU_ASSERT_EQUAL(s->error.limited, 5);
     CU_ASSERT_EQUAL(s->error.under, 2);
     CU_ASSERT_EQUAL(s->error.over, 1);
-    CU_ASSERT_DOUBLE_EQUAL(s->error.median, 0.0001, 0.000006);
+    CU_ASSERT_DOUBLE_EQUAL(s->task_error.median, 0.0001, 0.000006);
     CU_ASSERT_DOUBLE_EQUAL(s->error.worst, 1.5, 1e-5);
     CU_ASSERT_EQUAL(s->error.worst_subscriber, s->subscriber[4800]);
     CU_ASSERT(s->error.seconds >= 1);
     control_sample(control); /* nobody was limited since: nothing is left of the last round */
     CU_ASSERT_EQUAL(s->error.limited, 0);
-    CU_ASSERT_EQUAL(s->error.median, 0);
+    CU_ASSERT_EQUAL(s->task_error.median, 0);
 }
 
 static const struct test tests[] = {

@@ -60,6 +60,9 @@ struct tables *harness_tables(void);
 
 struct rig;
 
+/** Do the workers behind rigs that are opened stand for shards (plan.by_shard)? */
+extern bool rig_leads_to_shards;
+
 /**
  * A task with parameters "name=value name=value" in the configuration's notation ("" : defaults)
  * and connected outputs, "to punt" (NULL: all of them). "to:4" has four ways: port P leads to way P

@@ -186,6 +186,8 @@ static void connect_outputs(struct rig *r, const char *outputs)
     }
 }
 
+bool rig_leads_to_shards;
+
 static void make_plan(struct rig *r)
 {
     r->plan.cfg = &harness_model;
@@ -193,6 +195,7 @@ static void make_plan(struct rig *r)
     r->plan.cores = &r->core;
     r->plan.n_instances = 1;
     r->plan.instances = &r->instance;
+    r->plan.by_shard[0] = rig_leads_to_shards;
     r->instance.in_ring = CFG_NONE;
     harness_model.tasks = &r->cfg;
     harness_model.n_tasks = 1;

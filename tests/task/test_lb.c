@@ -316,6 +316,35 @@ static void test_gathered(void)
     rig_close(r);
 }
 
+/* Where the workers are shards, a subscriber goes to the one that has him; who is on none goes
+ * where the hash says. */
+static void test_shards(void)
+{
+    struct subscriber_table *t = harness_tables()->subscribers;
+    uint8_t *before = t->shard;
+    uint8_t shard[64];
+    struct rig *r;
+
+    memset(shard, SUBSCRIBER_NO_SHARD, sizeof(shard));
+    CU_ASSERT_FATAL(t->capacity < sizeof(shard) || SUB_CPE1 < sizeof(shard));
+    shard[SUB_CPE0] = (uint8_t)((expected(SUB_CPE0, 4) + 1) % 4);
+    t->shard = shard;
+    rig_leads_to_shards = true;
+    r = rig_open(&task_lb, "by=qinq", "to:4");
+    CU_ASSERT_EQUAL(qinq_worker(r, "88a80080 81000100", CPE0), shard[SUB_CPE0]);
+    CU_ASSERT_EQUAL(qinq_worker(r, "88a80081 81000101", CPE1), expected(SUB_CPE1, 4));
+    CU_ASSERT_EQUAL(qinq_worker(r, "", CPE0), 0);
+    rig_close(r);
+    r = rig_open(&task_lb, "by=gre", "to:4");
+    CU_ASSERT_EQUAL(gre_worker(r, ETH_IPV4 OUTER, "20000800 00001001"), shard[SUB_CPE0]);
+    rig_close(r);
+    rig_leads_to_shards = false;
+    r = rig_open(&task_lb, "by=qinq", "to:4");
+    CU_ASSERT_EQUAL(qinq_worker(r, "88a80080 81000100", CPE0), expected(SUB_CPE0, 4));
+    rig_close(r);
+    t->shard = before;
+}
+
 /* What is held at the end goes back to its pool; rig_close() counts. */
 static void test_end(void)
 {
@@ -337,6 +366,7 @@ static const struct test tests[] = {
     {"for a bounded time", test_patience},
     {"and not without load", test_without_load},
     {"what a grace period sees", test_gathered},
+    {"workers that are shards", test_shards},
     {"packets held at the end", test_end},
     {NULL, NULL},
 };

@@ -56,6 +56,24 @@ static void unused_class(void)
     rig_close(r);
 }
 
+/* A shard has its own pipes, and those of others are nobody's here. */
+static void other_shard(void)
+{
+    struct rig *r;
+
+    qos_shape.n_shards = 2;
+    r = qos_open();
+    FATE(r, numbered(path_of(PIPES, BE_QUEUE), 0, 64), "drop other_shard");
+    FATE(r, numbered(path_of(2 * PIPES - 1, BE_QUEUE), 0, 64), "drop other_shard");
+    FATE(r, numbered(path_of(2 * PIPES, BE_QUEUE), 0, 64), "drop not_shaped");
+    put_numbered(r, path_of(PIPES - 1, BE_QUEUE), 0, 1, 64);
+    CU_ASSERT_EQUAL(rig_held(r), 1);
+    drain(r);
+    CU_ASSERT_EQUAL(sent_of(r, PIPES - 1)->packets, 1);
+    rig_close(r);
+    qos_shape.n_shards = 0;
+}
+
 static void not_shaped(void)
 {
     struct rig *r;
@@ -414,6 +432,7 @@ static void dscp_change(void)
 static const struct test tests[] = {
     {"a full queue, held, counted", full_queue},
     {"a class without queues", unused_class},
+    {"a pipe of another shard", other_shard},
     {"not shaped", not_shaped},
     {"a pipe without profile", pipe_without_profile},
     {"a subscriber goes", pipe_closed},

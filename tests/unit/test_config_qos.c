@@ -31,6 +31,7 @@ static const struct task_schema qos = {
 static const struct task_schema *const schemas[] = {&classify, &qos, NULL};
 
 static struct diags diags;
+static const char *cores = "0"; /* of both tasks */
 
 #define PORTS                                                                                      \
     "ports = ( { name = \"a\"; device = \"net_null0\"; }, { name = \"b\"; device = "               \
@@ -38,7 +39,7 @@ static struct diags diags;
 #define TASKS                                                                                      \
     "tasks = ( { name = \"c\"; type = \"classify\"; from = \"a\"; scheduler = \"s\"; to = "        \
     "\"q\"; }, { name = \"q\"; type = \"qos\"; scheduler = \"s\"; direction = \"up\"; to = "       \
-    "\"b\"; } );\nlayout = ( { core = \"0\"; tasks = [\"c\", \"q\"]; } );\n"
+    "\"b\"; } );\nlayout = ( { core = \"%s\"; tasks = [\"c\", \"q\"]; } );\n"
 #define SUBSCRIBERS(profile)                                                                       \
     "subscribers = ( { port = \"a\"; svlan = 100; cvlan = \"1-64\"; ipv4 = \"10.0.0.0/26\"; "      \
     "profile = \"" profile "\"; } );\n"
@@ -54,7 +55,7 @@ static struct cfg_model *load(const char *fmt, ...)
     va_list args;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-    fputs(PORTS TASKS, f);
+    fprintf(f, PORTS TASKS, cores);
     va_start(args, fmt);
     vfprintf(f, fmt, args);
     va_end(args);
@@ -383,6 +384,41 @@ static void pipes_of_subports(void)
     config_free(m);
 }
 
+/* Three shards take the subscribers of a subport in turn, but for those of subports that are whole,
+ * which go where the fewest are; a subport has as many pipe numbers on each shard as the largest
+ * part. */
+static void pipes_of_shards(void)
+{
+    static const uint32_t want[] = {0,  24, 48, 1,  25, 49, 2, /* a.10: x, across 3 shards of 24 */
+                                    8,  9,  10, 11, 12,        /* a.11: y, whole on shard 0 */
+                                    40, 41};                   /* a.12: z, whole on shard 1 */
+    const struct cfg_scheduler *s;
+    struct cfg_model *m;
+
+    cores = "1-3";
+    m = load("max_subscribers = 14;\n"
+             "subscribers = ( { port = \"a\"; svlan = 10; cvlan = \"1-7\"; ipv4 = "
+             "\"10.0.0.0/24\"; profile = \"p\"; }, { port = \"a\"; svlan = 11; cvlan = \"1-5\"; "
+             "ipv4 = \"10.0.1.0/24\"; profile = \"p\"; }, { port = \"a\"; svlan = 12; cvlan = "
+             "\"1-2\"; ipv4 = \"10.0.2.0/24\"; profile = \"p\"; } );\n"
+             "qos = { profiles = { p = { rate = \"10M\"; }; }; schedulers = { s = { ports = "
+             "\"a\"; subports = ( { name = \"x\"; svlan = 10; }, { name = \"y\"; svlan = 11; whole "
+             "= true; }, { name = \"z\"; svlan = 12; whole = true; } ); }; }; };\n");
+    cores = "0";
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    s = &m->qos.schedulers[0];
+    CU_ASSERT_EQUAL(qos_shards(s), 3);
+    CU_ASSERT_EQUAL(s->pipes_per_subport, 8);
+    CU_ASSERT_EQUAL(s->subports[1].shard, 0);
+    CU_ASSERT_EQUAL(s->subports[2].shard, 1);
+    CU_ASSERT_EQUAL_FATAL(m->n_subscribers, sizeof(want) / sizeof(want[0]));
+    for (uint32_t i = 0; i < m->n_subscribers; i++)
+        CU_ASSERT_EQUAL(m->subscribers[i].pipe, want[i]);
+    CU_ASSERT_EQUAL(qos_shard_of(s, 41), 1);
+    CU_ASSERT_EQUAL(qos_subport_of(s, 41), 2);
+    config_free(m);
+}
+
 /* Ports without a scheduler need no profile, and have no pipe. */
 static void without_a_scheduler(void)
 {
@@ -451,6 +487,7 @@ static const struct test tests[] = {
     {"queue management that nobody said", managed},
     {"maps", maps},
     {"pipes of subports", pipes_of_subports},
+    {"pipes of shards", pipes_of_shards},
     {"without a scheduler", without_a_scheduler},
     {"more pipes than numbers", more_pipes_than_numbers},
     {NULL, NULL},

@@ -331,7 +331,48 @@ static void sheds_by_another_map(void)
            "t.cfg:90: warning: scheduler 's0' shapes nothing: no task of type qos names it\n");
 }
 
+/* Two cores are one scheduler behind an lb, which is told; the memory is that of both shards. */
+static void shards(void)
+{
+    static const char *const by[] = {"qinq", "gre", "subscriber", NULL};
+    static const struct task_param lb_params[] = {
+        {.name = "by", .type = PARAM_ENUM, .choices = by}};
+    static const struct task_schema lb_q = {.type = "lb",
+                                            .outputs = {{.name = "to"}},
+                                            .params = lb_params,
+                                            .n_params = 1,
+                                            .spreads = true};
+    uint64_t one, both;
+    unsigned spreader, c, q;
+    struct plan *p;
+
+    start_qos();
+    m->qos.n_schedulers = 1;
+    schedulers[0].n_shards = 2;
+    spreader = task("lb", &lb_q);
+    c = task_q("c", &classify_q, 0, QOS_UP);
+    q = task_q("q", &qos_q, 0, QOS_UP);
+    m->tasks[spreader].param[0] = (struct param_value){.set = true, .u = 0};
+    m->tasks[c].on_full = FULL_WAIT;
+    from(spreader, 0);
+    to(spreader, c);
+    to(c, q);
+    to_port(q, 2);
+    place(0, 1, spreader, spreader);
+    place(1, 2, c, q);
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT(p->by_shard[spreader]);
+    CU_ASSERT(!p->by_shard[c]);
+    one = qos_sched_bytes(&schedulers[0], 256);
+    both = p->memory.task_sched[q];
+    CU_ASSERT(both > 2 * one && both < 2 * one + 32768);
+    CU_ASSERT_EQUAL(both, qos_shards_bytes(&schedulers[0], 256) + 2 * 2 * PLAN_QOS_PIPE);
+    expect(p, true, "");
+}
+
 static const struct test tests[] = {
+    {"shards", shards},
     {"parted by egress", parted_by_egress},
     {"parted with another map", parted_with_another_map},
     {"not parted", not_parted},

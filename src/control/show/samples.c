@@ -118,7 +118,7 @@ static double median(const struct samples *r)
 {
     uint32_t below = 0, i = 0;
 
-    while (below + r->spread[i] <= r->error.limited / 2)
+    while (below + r->spread[i] <= r->sum.limited / 2)
         below += r->spread[i++];
     return ((double)i - STEPS) / STEPS;
 }
@@ -138,22 +138,44 @@ static void hist_since(const struct hist *now, struct hist *before, struct hist 
     interval->max = hist_percentile(interval, 1);
 }
 
+/* Add the errors of an instance to those of its task. */
+static void add_error(struct shaping_error *sum, const struct shaping_error *e)
+{
+    sum->seconds = e->seconds;
+    sum->limited += e->limited;
+    sum->under += e->under;
+    sum->over += e->over;
+    if (e->limited > 0 && fabs(e->worst) >= fabs(sum->worst)) {
+        sum->worst = e->worst;
+        sum->worst_subscriber = e->worst_subscriber;
+    }
+}
+
 static void end_shaper(struct samples *r, struct shaper *s)
 {
     struct hist times;
 
-    if (r->error.limited > 0) {
-        r->error.median = median(r);
-        memset(r->spread, 0, SPREAD * sizeof(*r->spread));
-    }
     s->error = r->error;
     r->error = (struct shaping_error){0};
+    add_error(&r->sum, &s->error);
     qos_lag(s->q, &times);
     hist_since(&times, &s->lag_before, &s->lag);
     for (unsigned k = 0; k < QOS_CLASSES; k++) {
         qos_sojourn_times(s->q, k, &times);
         hist_since(&times, &s->sojourn_before[k], &s->sojourn[k]);
     }
+}
+
+/* All instances of a task have been looked at, of which s is the first. */
+static void end_task(struct samples *r, struct shaper *s)
+{
+    if (r->sum.limited > 0) {
+        r->sum.median = median(r);
+        memset(r->spread, 0, SPREAD * sizeof(*r->spread));
+    }
+    s->task_error = r->sum;
+    r->sum = (struct shaping_error){0};
+    r->shards = 0;
 }
 
 /* --- a round --- */
@@ -172,7 +194,11 @@ bool samples_next(struct control *c)
         return false;
     sample_slice(r, s);
     if (++r->slice == samples_slices(s->q->n_pipes)) {
+        struct shaper *first = s - r->shards;
+
         end_shaper(r, s);
+        if (++r->shards == first->n_shards)
+            end_task(r, first);
         r->slice = 0;
         r->shaper++;
     }

@@ -29,7 +29,7 @@ struct shaping_error {
     double seconds;            /* length of the interval; 0: none has ended yet */
     uint32_t limited;          /* number of limited subscribers */
     uint32_t under, over;      /* limited ones that are more than 1 % too slow, too fast */
-    double median;             /* to 10 ppm; more than 1 counts as 1 */
+    double median;             /* to 10 ppm; more than 1 counts as 1. Of a whole task only */
     double worst;              /* the error that is farthest from 0 */
     uint32_t worst_subscriber; /* id; 0: nobody is limited */
 };
@@ -52,7 +52,9 @@ struct samples {
     unsigned shaper;            /* next in shaper[] */
     uint32_t slice;             /* next of its slices */
     struct shaping_error error; /* of its slices so far */
-    uint32_t *spread;           /* by error, in steps of 10 ppm: limited subscribers */
+    unsigned shards;            /* instances of the same task that were before it */
+    struct shaping_error sum;   /* of these */
+    uint32_t *spread;           /* by error, in steps of 10 ppm: limited subscribers of the task */
 };
 
 /** Returns 0 or -1 without memory. */

@@ -26,7 +26,7 @@ static const struct cfg_subport *short_of_pipes(const struct control *c, const s
             if (c->by_port[need->list[k].port] == shape)
                 wanted[subport_of(shape, &need->list[k])]++;
         for (unsigned k = 0; k < shape->n_subports; k++)
-            if (wanted[k] > c->ids.pipes[i].n[k])
+            if (wanted[k] > ids_free_pipes(c, i, k))
                 return &shape->subports[k];
     }
     return NULL;

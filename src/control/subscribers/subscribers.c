@@ -25,7 +25,8 @@ struct pipe_work {
 
 static bool shapes(const struct pipe_work *w, uint32_t i)
 {
-    return w->list[i].pipe != CFG_NONE && w->c->by_port[w->list[i].port] == w->s->q->shape;
+    return w->list[i].pipe != CFG_NONE && w->c->by_port[w->list[i].port] == w->s->q->shape &&
+           qos_place(w->s->q, w->list[i].pipe) != CFG_NONE;
 }
 
 /* Core calls. */
@@ -33,14 +34,15 @@ static int open_one(struct task *t, uint32_t i, void *ctx)
 {
     const struct pipe_work *w = ctx;
 
-    return shapes(w, i) ? qos_open_pipe(t, w->list[i].pipe, w->list[i].profile) : 0;
+    return shapes(w, i) ? qos_open_pipe(t, qos_place(w->s->q, w->list[i].pipe), w->list[i].profile)
+                        : 0;
 }
 
 static int close_one(struct task *t, uint32_t i, void *ctx)
 {
     const struct pipe_work *w = ctx;
 
-    if (shapes(w, i) && qos_close_pipe(t, w->list[i].pipe) > 0)
+    if (shapes(w, i) && qos_close_pipe(t, qos_place(w->s->q, w->list[i].pipe)) > 0)
         w->waits[i] = true;
     return 0;
 }
@@ -72,14 +74,15 @@ static void set_pipe_owner(struct control *c, const struct cfg_subscriber *s, ui
 {
     for (unsigned i = 0; s->pipe != CFG_NONE && i < c->n_shapers; i++) {
         struct shaper *sh = &c->shaper[i];
+        uint32_t pipe = qos_place(sh->q, s->pipe);
 
-        if (sh->q->shape != c->by_port[s->port])
+        if (sh->q->shape != c->by_port[s->port] || pipe == CFG_NONE)
             continue;
-        sh->subscriber[s->pipe] = id;
-        memset(&sh->before[s->pipe], 0, sizeof(sh->before[0]));
-        memset(&sh->sample[s->pipe], 0, sizeof(sh->sample[0]));
+        sh->subscriber[pipe] = id;
+        memset(&sh->before[pipe], 0, sizeof(sh->before[0]));
+        memset(&sh->sample[pipe], 0, sizeof(sh->sample[0]));
         if (sh->counters != NULL)
-            memset(&sh->counters[(size_t)s->pipe * sh->n_queues], 0,
+            memset(&sh->counters[(size_t)pipe * sh->n_queues], 0,
                    sh->n_queues * sizeof(sh->counters[0]));
     }
 }

@@ -28,7 +28,7 @@
 #include "sched/bucket.h"
 #include "sched/params.h"
 
-#define SHARDS_MAX  16
+#define SHARDS_MAX  QOS_MAX_SHARDS
 #define SHARDS_LINE 64 /* bytes of a cache line */
 
 #define PURSE_ROUND_PLACES 16 /* binary places of a round */

@@ -11,9 +11,14 @@
 #define SAVED       UINT64_C(16) /* rounds: what a subport did not send may be sent later */
 #define LINE_PLACES 8            /* binary places of the port's round, where others look at it */
 
+uint64_t shard_bytes(uint32_t n_subports)
+{
+    return sizeof(struct wheel_shard) + n_subports * sizeof(struct shard_subport);
+}
+
 int shard_start(struct wheel *w, struct shards *all, unsigned index, int socket)
 {
-    size_t bytes = sizeof(struct wheel_shard) + w->n_subports * sizeof(struct shard_subport);
+    size_t bytes = shard_bytes(w->n_subports);
     struct wheel_shard *x = rte_zmalloc_socket("shard", bytes, RTE_CACHE_LINE_SIZE, socket);
 
     if (x == NULL)

@@ -46,6 +46,9 @@ struct wheel_shard {
     struct shard_subport subport[];
 };
 
+/** Bytes that a wheel of so many subports keeps as a shard. */
+uint64_t shard_bytes(uint32_t n_subports);
+
 /** Make a wheel, which is built, a shard. Returns 0 or -ENOMEM. */
 int shard_start(struct wheel *w, struct shards *all, unsigned index, int socket);
 

@@ -31,6 +31,7 @@ struct shards *shards_create(const struct cfg_scheduler *shape, unsigned n, cons
     }
     s = zalloc(1, sizeof(*s), socket);
     if (s != NULL) {
+        s->holders = 1;
         s->subport = zalloc(purses, sizeof(s->subport[0]), socket);
         s->turns = zalloc((size_t)shape->n_subports * QOS_CLASSES, sizeof(s->turns[0]), socket);
     }
@@ -53,9 +54,22 @@ struct shards *shards_create(const struct cfg_scheduler *shape, unsigned n, cons
     return s;
 }
 
+struct shards *shards_hold(struct shards *s)
+{
+    s->holders++;
+    return s;
+}
+
+uint64_t shards_bytes(uint32_t n_subports)
+{
+    return sizeof(struct shards) +
+           (uint64_t)n_subports * ((QOS_CLASSES + 1) * sizeof(struct purse) +
+                                   QOS_CLASSES * sizeof(struct shards_turns));
+}
+
 void shards_free(struct shards *s)
 {
-    if (s == NULL)
+    if (s == NULL || --s->holders > 0)
         return;
     rte_free(s->subport);
     rte_free(s->turns);

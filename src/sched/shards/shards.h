@@ -29,6 +29,7 @@ struct shards_turns {
 /** What the shards of a scheduler, in one direction, share. */
 struct shards {
     struct peers peers;
+    unsigned holders;
     uint64_t quantum; /* TSC cycles: what is borrowed at once, if that sends a frame */
     uint32_t n_subports;
     uint64_t across[QOS_MAX_SUBPORTS / 64]; /* bit per subport: lies across shards */
@@ -47,8 +48,15 @@ struct shards {
 struct shards *shards_create(const struct cfg_scheduler *shape, unsigned n, const uint64_t *across,
                              int socket);
 
-/** Free what shards shared, after all of them; NULL: nothing to do. */
+/** One more shard holds what was made. Not while another thread makes or frees it. Returns s. */
+struct shards *shards_hold(struct shards *s);
+
+/** Let go of what was made, or held: the last one frees it. The shard itself has been freed. NULL:
+ * nothing to do. */
 void shards_free(struct shards *s);
+
+/** Bytes of memory of what shards_create() makes for so many subports. */
+uint64_t shards_bytes(uint32_t n_subports);
 
 /** Does a subport lie across shards? */
 static inline bool shards_across(const struct shards *s, uint32_t subport)

@@ -5,7 +5,8 @@
  * as arrived since, so that reception can never starve dequeueing; the number that arrived while
  * nothing was taken out is owed.
  *
- * A packet carries the time of its arrival in a stamp beside its path (sched/stamp.h).
+ * A packet carries the time of its arrival in a stamp beside its path (sched/stamp.h). Its path is
+ * that of the scheduler when it comes, and that of this shard from then on.
  */
 #include "tasks/qos/qos.h"
 
@@ -18,10 +19,21 @@
 #include <rte_meter.h>
 
 #include "sched/check.h"
+#include "sched/shards/shards.h"
 
 enum { OUT_TO };
 enum { ARG_SCHEDULER, ARG_DIRECTION, N_ARGS };
-enum { DROP_FULL, DROP_RED, DROP_PIE, DROP_CODEL, DROP_L4S, DROP_NOBODY, DROP_TOO_BIG, N_DROPS };
+enum {
+    DROP_FULL,
+    DROP_RED,
+    DROP_PIE,
+    DROP_CODEL,
+    DROP_L4S,
+    DROP_NOBODY,
+    DROP_TOO_BIG,
+    DROP_OTHER_SHARD,
+    N_DROPS
+};
 
 static const char *const directions[] = {[QOS_UP] = "up", [QOS_DOWN] = "down", NULL};
 
@@ -54,11 +66,17 @@ static const struct task_drop drops[N_DROPS] = {
                      "Give the subscriber one, on a port of the scheduler."},
     [DROP_TOO_BIG] = {"too_big", "Larger than the scheduler's mtu",
                       "Larger mtu of the scheduler: the ports' mtu + 22."},
+    [DROP_OTHER_SHARD] = {"other_shard",
+                          "The subscriber is on another core of those that the task is on",
+                          "None: the lb before it sends each subscriber to his core. Report it."},
 };
 
 /* An empty scheduler is asked, too, though less often: its buckets fill up only as it is asked, and
  * librte_sched's clock misses what goes beyond 2^24 cycles. */
 #define IDLE_CYCLES (UINT64_C(1) << 20)
+
+/* What a shard has borrowed and does not use goes back in a dequeue. */
+#define SHARD_IDLE_PART 2 /* of a quantum */
 
 /* A dequeue that takes much longer than its packets need has looked at many subscribers without
  * credits. The scheduler then pauses for three times as long, so that the core has at least three
@@ -85,19 +103,26 @@ static void count_drops(struct task *t, const struct qos *q)
     t->drops[DROP_L4S] = d.l4s;
 }
 
-static inline bool has_profile(const struct qos *q, uint32_t path)
+static inline bool has_profile(const struct qos *q, uint32_t pipe)
 {
-    uint32_t pipe = path / QOS_QUEUES;
-
     return pipe < q->n_pipes && (q->in_use[pipe / 64] >> pipe % 64 & 1) != 0;
+}
+
+/* Why a packet is refused whose pipe is not in use here. */
+static int refused_pipe(const struct qos *q, uint32_t path)
+{
+    return q->shards != NULL && path / QOS_QUEUES < q->shards->peers.n * q->n_pipes &&
+                   qos_place(q, path / QOS_QUEUES) == CFG_NONE
+               ? DROP_OTHER_SHARD
+               : DROP_NOBODY;
 }
 
 /* The reason for which a packet is not given to the scheduler; -1: none. */
 static inline int refused(const struct qos *q, const struct rte_mbuf *m)
 {
     /* a pipe without a subscriber has no rate */
-    if (unlikely(!has_profile(q, meta_path(m))))
-        return DROP_NOBODY;
+    if (unlikely(!has_profile(q, meta_path(m) / QOS_QUEUES - q->first_pipe)))
+        return refused_pipe(q, meta_path(m));
     /* no token bucket is sure to hold more than mtu: the packet would block its queue for ever */
     if (unlikely(m->pkt_len > q->shape->mtu))
         return DROP_TOO_BIG;
@@ -119,6 +144,7 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
             continue;
         }
         sched_stamp(m[i], stamp);
+        meta_set_path(m[i], meta_path(m[i]) - q->first_pipe * QOS_QUEUES);
         m[i]->hash.sched.color = RTE_COLOR_GREEN;
         in[k++] = m[i];
     }
@@ -151,7 +177,7 @@ static uint16_t poll(struct task *t, uint64_t now)
     if (unlikely(now < q->paused_until))
         return 0;
     want = RTE_MIN(want, (uint32_t)BURST_MAX);
-    if (sched_held(q->sched) == 0 && now - q->asked < IDLE_CYCLES)
+    if (sched_held(q->sched) == 0 && now - q->asked < q->idle_cycles)
         return 0;
     q->asked = rte_rdtsc();
     n = sched_dequeue_at(q->sched, q->asked, m, want);
@@ -313,15 +339,36 @@ static unsigned fit_profiles(struct qos *q, struct cfg_profile *fit)
     return n;
 }
 
-static int make_sched(struct qos *q, const struct task_env *env)
+/* Make what the instances of the task share, or join the one that has. Returns 0 or -ENOMEM. */
+static int join_shards(struct qos *q, const struct task_env *env)
 {
+    uint64_t across[QOS_MAX_SUBPORTS / 64] = {0};
+
+    if (qos_shards(q->shape) == 1)
+        return 0;
+    for (unsigned i = 0; i < q->shape->n_subports; i++)
+        across[i / 64] |= (uint64_t)!q->shape->subports[i].whole << i % 64;
+    q->shards = env->first != NULL
+                    ? shards_hold(qos_state(env->first)->shards)
+                    : shards_create(q->shape, qos_shards(q->shape), across, env->socket);
+    if (q->shards == NULL)
+        return -ENOMEM;
+    q->idle_cycles = q->shards->quantum / SHARD_IDLE_PART;
+    return 0;
+}
+
+static int make_sched(struct qos *q, const struct task_env *env, unsigned worker)
+{
+    struct cfg_scheduler shape = qos_shard_shape(q->shape);
     struct cfg_profile *fit = calloc(q->cfg->n_profiles + 1, sizeof(*fit));
     struct sched_config config = {
         .name = env->cfg->name,
         .socket = env->socket,
-        .shape = q->shape,
+        .shape = &shape,
         .direction = q->direction,
         .profiles = fit,
+        .shards = q->shards,
+        .shard = worker,
     };
 
     if (fit == NULL)
@@ -350,8 +397,9 @@ static int fill_pipes(struct task *t, const struct cfg_model *m)
     for (uint32_t i = 0; i < q->n_pipes; i++)
         q->pipe[i].profile = CFG_NONE;
     for (uint32_t i = 0; rc == 0 && i < m->n_subscribers; i++)
-        if (is_ours(q, &m->subscribers[i]))
-            rc = qos_set_profile(t, m->subscribers[i].pipe, m->subscribers[i].profile);
+        if (is_ours(q, &m->subscribers[i]) && qos_place(q, m->subscribers[i].pipe) != CFG_NONE)
+            rc =
+                qos_set_profile(t, qos_place(q, m->subscribers[i].pipe), m->subscribers[i].profile);
     return rc;
 }
 
@@ -369,6 +417,7 @@ static void fini(struct task *t)
 
     if (q->sched != NULL)
         sched_free(q->sched);
+    shards_free(q->shards);
     rte_free(q->pipe);
     rte_free(q->in_use);
 }
@@ -386,10 +435,14 @@ static int init(struct task *t, const struct task_env *env)
     q->says_limited = q->shape->backend == QOS_WHEEL;
     for (unsigned c = 0; c < QOS_CLASSES; c++)
         q->drops_late |= qos_class_used(q->shape, c) && qos_drops_late(q->shape->class[c].aqm);
-    q->n_pipes = q->shape->n_subports * q->shape->pipes_per_subport;
+    q->n_pipes = qos_shard_pipes(q->shape);
+    q->first_pipe = t->worker * q->n_pipes;
+    q->idle_cycles = IDLE_CYCLES;
     rc = allocate(q, env->socket);
     if (rc == 0)
-        rc = make_sched(q, env);
+        rc = join_shards(q, env);
+    if (rc == 0)
+        rc = make_sched(q, env, t->worker);
     if (rc == 0)
         rc = fill_pipes(t, m);
     if (rc != 0)
@@ -405,7 +458,9 @@ void qos_use(struct task *t, const struct cfg_qos *cfg)
 const struct task_type task_qos = {
     .schema = {.type = "qos",
                .help = "holds each subscriber's packets to its profile: hierarchical scheduler",
-               .more = "It runs on one core. What is behind it should have on_full = \"wait\".",
+               .more = "On several cores it is one scheduler, and an lb before it brings each "
+                       "subscriber's packets to his core. What is behind it should have on_full "
+                       "= \"wait\".",
                .doc = "doc/qos.md",
                .kind = TASK_WORKER,
                .params = params,

@@ -2,7 +2,8 @@
 /*
  * The state of a qos task, which control and explain read, and its changes while it runs. Functions
  * that take a struct task run on the task's own core, but for qos_state() and qos_use():
- * engine_call().
+ * engine_call(). Where the task is on several cores, each instance is a shard of one scheduler
+ * (sched/shards/shards.h); a pipe is then a number among those of the instance: qos_place().
  */
 #ifndef TASKS_QOS_H
 #define TASKS_QOS_H
@@ -57,9 +58,12 @@ struct qos {
     enum qos_direction direction;
     bool drops_late;   /* packets that were accepted: FQ-CoDel and L4S do */
     bool says_limited; /* the scheduler says which packets it has held back: enum sched_limited */
-    uint32_t n_pipes;
+    struct shards *shards; /* what the instances share; NULL: there is one */
+    uint32_t first_pipe;   /* of the scheduler's pipes, that is this instance's pipe 0 */
+    uint32_t n_pipes;      /* of this instance */
     uint32_t owed;         /* packets that arrived and for which none was dequeued yet */
     uint64_t asked;        /* TSC of the last dequeue */
+    uint64_t idle_cycles;  /* an empty scheduler is asked as often, TSC cycles */
     uint64_t paused_until; /* TSC: no dequeue before */
     uint64_t tsc_hz;
     struct qos_pipe *pipe;
@@ -80,6 +84,13 @@ const struct qos *qos_state(const struct task *t);
 /** Read profiles from cfg from now on; profiles that are in use must have the same index there.
  * Only before the task's core runs. */
 void qos_use(struct task *t, const struct cfg_qos *cfg);
+
+/** The number among an instance's pipes of a pipe of the scheduler, or CFG_NONE where it is on
+ * another shard. */
+static inline uint32_t qos_place(const struct qos *q, uint32_t pipe)
+{
+    return pipe - q->first_pipe < q->n_pipes ? pipe - q->first_pipe : CFG_NONE;
+}
 
 /** Stamp units as seconds. */
 static inline double qos_seconds(const struct qos *q, double units)
