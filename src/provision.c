@@ -48,6 +48,19 @@ static int add_nexthop(const struct cfg_model *m, const struct cfg_nexthop *nh,
     return id < 0 ? id : 0;
 }
 
+static int add_set(const struct cfg_nexthop_set *set, struct route_table *t)
+{
+    uint32_t id[CFG_MAX_WAYS];
+    int number;
+
+    for (uint32_t i = 0; i < set->n; i++)
+        id[i] = set->nexthop[i] + 1;
+    number = route_add_set(t, id, set->n);
+    if (number < 0)
+        log_error("set of next hops: %s", strerror(-number));
+    return number < 0 ? number : 0;
+}
+
 static int add_routes(const struct cfg_model *m, const uint8_t (*port_mac)[6],
                       struct route_table *t)
 {
@@ -55,10 +68,14 @@ static int add_routes(const struct cfg_model *m, const uint8_t (*port_mac)[6],
 
     for (uint32_t i = 0; i < m->n_nexthops && rc == 0; i++)
         rc = add_nexthop(m, &m->nexthops[i], port_mac, t);
+    for (uint32_t i = 0; i < m->n_sets && rc == 0; i++)
+        rc = add_set(&m->sets[i], t);
     for (uint32_t i = 0; i < m->n_routes && rc == 0; i++) {
         const struct cfg_route *r = &m->routes[i];
 
-        rc = route_add(t, r->prefix, r->len, r->nexthop + 1);
+        /* sets get their numbers in their order, as next hops do from 1 on */
+        rc = route_add(t, r->prefix, r->len,
+                       (r->nexthop & CFG_SET) != 0 ? r->nexthop : r->nexthop + 1);
         if (rc != 0)
             log_error("%s:%u: route: %s", r->loc.file, r->loc.line, strerror(-rc));
     }
@@ -120,7 +137,7 @@ struct tables *provision(const struct cfg_model *m, const uint8_t (*port_mac)[6]
 
     if (t != NULL) {
         t->subscribers = subscriber_table_create(room_subscribers(m), room_prefixes(m), socket);
-        t->routes = route_table_create(room_nexthops(m), room_routes(m), socket);
+        t->routes = route_table_create(room_nexthops(m), room_sets(m), room_routes(m), socket);
     }
     if (t == NULL || t->subscribers == NULL || t->routes == NULL || make_readers(t, socket) != 0 ||
         (has_shards(&m->qos) && subscriber_table_keep_shards(t->subscribers) != 0) ||

@@ -24,8 +24,11 @@
 #define CFG_MAX_TASKS     128
 #define CFG_MAX_ITEMS     32 /* of one task */
 #define CFG_MAX_ADDRESSES 8
-#define CFG_MAX_LABEL     64    /* characters of UTF-8, of a name for people */
-#define CFG_MAX_NEXTHOPS  65535 /* a next hop id travels in 16 bits; 0 means none */
+#define CFG_MAX_LABEL     64        /* characters of UTF-8, of a name for people */
+#define CFG_MAX_NEXTHOPS  65535     /* a next hop id travels in 16 bits; 0 means none */
+#define CFG_MAX_WAYS      16        /* next hops of a route */
+#define CFG_MAX_SETS      65535     /* different ones, of several next hops */
+#define CFG_SET           0x800000u /* of a route's nexthop: the rest is an index in sets[] */
 
 #define CFG_MAX_SUBSCRIBERS 4194304
 #define CFG_MAX_ROUTES      1048576
@@ -128,11 +131,17 @@ static inline bool same_nexthop(const struct cfg_nexthop *a, const struct cfg_ne
            a->gre == b->gre && a->has_mpls == b->has_mpls && a->mpls == b->mpls;
 }
 
+/** Several next hops, 2..CFG_MAX_WAYS, among which routes share their flows. */
+struct cfg_nexthop_set {
+    uint32_t n;
+    uint32_t nexthop[CFG_MAX_WAYS]; /* indices in nexthops[], ascending; the others are 0 */
+};
+
 struct cfg_route {
     struct loc loc;
     uint32_t prefix; /* host order */
     uint8_t len;
-    uint32_t nexthop; /* index in nexthops[] */
+    uint32_t nexthop; /* index in nexthops[], or CFG_SET and an index in sets[] */
 };
 
 struct param_value {
@@ -211,7 +220,7 @@ struct cfg_model {
     struct cfg_placement *placements;
     struct pkt_template **templates;
 
-    uint32_t n_subscribers, n_routes, n_nexthops;
+    uint32_t n_subscribers, n_routes, n_nexthops, n_sets;
     /* Room, also for subscribers and routes that are added while the gateway runs; 0: not given.
      * room_subscribers() and room_routes() give the number in either case. */
     uint32_t max_subscribers, max_routes;
@@ -221,8 +230,24 @@ struct cfg_model {
     struct cfg_subscriber *subscribers;
     struct cfg_route *routes;
     struct cfg_nexthop *nexthops;
+    struct cfg_nexthop_set *sets;
     struct cfg_qos qos;
 };
+
+/** The next hops of a route: their indices in nexthops[] in *list. Returns how many there are. */
+static inline uint32_t route_nexthops(const struct cfg_model *m, const struct cfg_route *r,
+                                      const uint32_t **list)
+{
+    const struct cfg_nexthop_set *set;
+
+    if ((r->nexthop & CFG_SET) == 0) {
+        *list = &r->nexthop;
+        return 1;
+    }
+    set = &m->sets[r->nexthop & ~CFG_SET];
+    *list = set->nexthop;
+    return set->n;
+}
 
 /** Room where the configuration does not say any: what is configured, and some more. */
 static inline uint32_t default_room(uint32_t configured, uint32_t most)
@@ -274,6 +299,14 @@ static inline uint32_t room_nexthops(const struct cfg_model *m)
     uint32_t room = m->n_nexthops + (room_routes(m) - m->n_routes);
 
     return room < CFG_MAX_NEXTHOPS ? room : CFG_MAX_NEXTHOPS;
+}
+
+/** The most sets of next hops that there can be, as each route that is added may need one. */
+static inline uint32_t room_sets(const struct cfg_model *m)
+{
+    uint32_t room = m->n_sets + (room_routes(m) - m->n_routes);
+
+    return room < CFG_MAX_SETS ? room : CFG_MAX_SETS;
 }
 
 /** How to load a configuration; a member that is 0 is not given. */

@@ -310,6 +310,7 @@ void config_free(struct cfg_model *m)
     free(m->subscribers);
     free(m->routes);
     free(m->nexthops);
+    free(m->sets);
     for (unsigned i = 0; i < m->qos.n_schedulers; i++)
         free(m->qos.schedulers[i].subports);
     free(m->qos.schedulers);

@@ -14,17 +14,21 @@ enum {
     ROUTE_GRE,
     ROUTE_MPLS,
     ROUTE_COUNT,
+    ROUTE_NEXTHOPS,              /* of a group, or an object of a request */
+    ROUTE_ALSO = ROUTE_NEXTHOPS, /* of a row of a table */
     N_ROUTE_KEYS
 };
 
 extern const struct key route_keys[N_ROUTE_KEYS];
 
-/** count prefixes of one length, one after the other, that leave in the same way. */
+/** count prefixes of one length, one after the other, that leave in the same ways. */
 struct route_block {
     uint32_t prefix; /* of the first, host order, no bits set after the length */
     uint8_t len;
     uint64_t count;
-    struct cfg_nexthop nexthop; /* its loc is that of the block */
+    struct loc loc;
+    uint32_t n_nexthops;
+    struct cfg_nexthop nexthop[CFG_MAX_WAYS]; /* the first n_nexthops, each another */
 };
 
 /** Check the values of a group or object at loc, ok saying whether they were right one by one, and
@@ -61,5 +65,26 @@ uint32_t nexthop_index_find(const struct nexthop_index *x, const struct cfg_next
 /** Put list[i] into the index, in which it is not; and take it out again. */
 void nexthop_index_add(struct nexthop_index *x, const struct cfg_nexthop *list, uint32_t i);
 void nexthop_index_remove(struct nexthop_index *x, const struct cfg_nexthop *list, uint32_t i);
+
+/** The same of sets. Their next hops ascend (set_sort()), so that each set is there once. */
+uint32_t set_index_find(const struct nexthop_index *x, const struct cfg_nexthop_set *list,
+                        const struct cfg_nexthop_set *set);
+void set_index_add(struct nexthop_index *x, const struct cfg_nexthop_set *list, uint32_t i);
+void set_index_remove(struct nexthop_index *x, const struct cfg_nexthop_set *list, uint32_t i);
+
+void set_sort(struct cfg_nexthop_set *set);
+
+/** Indices of all next hops and sets of a model. */
+struct shared_ways {
+    struct nexthop_index nexthops, sets;
+};
+
+/** Make indices for so many; as nexthop_index_open() and nexthop_index_close(). */
+int shared_ways_open(struct shared_ways *w, uint32_t nexthops, uint32_t sets);
+void shared_ways_close(struct shared_ways *w);
+
+/** Find or add the next hops of a block, and their set, in l->m. Returns what cfg_route.nexthop
+ * says, or CFG_NONE after an error. */
+uint32_t share_ways(struct loader *l, struct shared_ways *known, const struct route_block *r);
 
 #endif

@@ -218,10 +218,11 @@ struct cfg_model *running_open(const struct cfg_model *m)
     running->routes = copy(m->routes, m->n_routes, running->max_routes, sizeof(*running->routes));
     running->nexthops =
         copy(m->nexthops, m->n_nexthops, room_nexthops(m), sizeof(*running->nexthops));
+    running->sets = copy(m->sets, m->n_sets, room_sets(m), sizeof(*running->sets));
     running->qos.profiles =
         copy(m->qos.profiles, m->qos.n_profiles, QOS_MAX_PROFILES, sizeof(*running->qos.profiles));
     if (running->subscribers != NULL && own_names(running) && running->routes != NULL &&
-        running->nexthops != NULL && running->qos.profiles != NULL)
+        running->nexthops != NULL && running->sets != NULL && running->qos.profiles != NULL)
         return running;
     running_close(running);
     return NULL;
@@ -236,6 +237,7 @@ void running_close(struct cfg_model *running)
     free(running->subscribers);
     free(running->routes);
     free(running->nexthops);
+    free(running->sets);
     free(running->qos.profiles);
     free(running);
 }

@@ -48,6 +48,18 @@ void delta_restart(struct delta *d, const char *fmt, ...) __attribute__((format(
  */
 json_t *running_changes(const struct control *c);
 
+/* --- for the files that compare --- */
+
+/** Put an entry into the list under key of the last request, if that is cmd and the list is not
+ * full, or of a new one. */
+void delta_add_entry(json_t *requests, const char *cmd, const char *key, json_t *entry);
+
+/** The number of a model's port in the running config, or CFG_NONE. */
+uint32_t delta_running_port(const struct delta *d, const struct cfg_model *m, uint32_t port);
+
+/** Compare the routes. */
+void delta_routes(struct delta *d);
+
 /** A route of a model as add-route says it, without "cmd". */
 json_t *route_json(const struct cfg_model *m, const struct cfg_route *r);
 

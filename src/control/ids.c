@@ -59,26 +59,42 @@ static int open_pipes(const struct control *c, struct free_pipes *f, unsigned sc
     return 0;
 }
 
+/* Count who leads to each next hop and set. */
+static void count_routes(struct ids *k, const struct cfg_model *m)
+{
+    for (uint32_t i = 0; i < m->n_sets; i++)
+        for (uint32_t h = 0; h < m->sets[i].n; h++)
+            k->routes_to[m->sets[i].nexthop[h] + 1]++;
+    for (uint32_t i = 0; i < m->n_routes; i++) {
+        uint32_t to = m->routes[i].nexthop;
+
+        if ((to & CFG_SET) != 0)
+            k->routes_to_set[to & ~CFG_SET]++;
+        else
+            k->routes_to[to + 1]++;
+    }
+}
+
 int ids_open(struct control *c)
 {
     const struct cfg_model *m = c->model;
-    uint32_t nexthops = c->tables->routes->capacity;
+    uint32_t nexthops = c->tables->routes->capacity, sets = c->tables->routes->set_capacity;
     struct ids *k = &c->ids;
 
     c->e->readers = c->tables->readers;
     k->n_subscribers = m->n_subscribers;
-    k->room = c->tables->subscribers->capacity + nexthops + 1;
+    k->room = c->tables->subscribers->capacity + nexthops + sets + 1;
     k->retired = calloc(k->room, sizeof(*k->retired));
     k->pipes = calloc(m->qos.n_schedulers + 1, sizeof(*k->pipes));
     k->routes_to = calloc(nexthops + 2, sizeof(*k->routes_to));
+    k->routes_to_set = calloc(sets + 1, sizeof(*k->routes_to_set));
     if (quiesce_open(&k->grace, c->e) != 0 || k->retired == NULL || k->pipes == NULL ||
-        k->routes_to == NULL)
+        k->routes_to == NULL || k->routes_to_set == NULL)
         return -1;
     for (unsigned i = 0; i < m->qos.n_schedulers; i++)
         if (open_pipes(c, &k->pipes[i], i) != 0)
             return -1;
-    for (uint32_t i = 0; i < m->n_routes; i++)
-        k->routes_to[m->routes[i].nexthop + 1]++;
+    count_routes(k, m);
     return 0;
 }
 
@@ -93,6 +109,7 @@ void ids_close(struct control *c)
     free(k->pipes);
     free(k->retired);
     free(k->routes_to);
+    free(k->routes_to_set);
     quiesce_close(&k->grace);
 }
 
@@ -158,17 +175,22 @@ static void retire(struct ids *k, struct retired r)
     if (!r.waits)
         r.period = quiesce_begin(&k->grace);
     k->retired[(k->first + k->n++) % k->room] = r;
-    k->retired_subscribers += !r.nexthop;
+    k->retired_subscribers += r.kind == RETIRED_SUBSCRIBER;
 }
 
 void ids_retire_subscriber(struct control *c, uint32_t id, bool waits)
 {
-    retire(&c->ids, (struct retired){.id = id, .waits = waits});
+    retire(&c->ids, (struct retired){.id = id, .kind = RETIRED_SUBSCRIBER, .waits = waits});
 }
 
 void ids_retire_nexthop(struct control *c, uint32_t id)
 {
-    retire(&c->ids, (struct retired){.id = id, .nexthop = true});
+    retire(&c->ids, (struct retired){.id = id, .kind = RETIRED_NEXTHOP});
+}
+
+void ids_retire_set(struct control *c, uint32_t number)
+{
+    retire(&c->ids, (struct retired){.id = number, .kind = RETIRED_SET});
 }
 
 /* --- freeing --- */
@@ -247,7 +269,7 @@ static uint32_t free_oldest(struct control *c, uint64_t over)
 
         if (!is_over(c, r, over))
             break;
-        if (!r->nexthop)
+        if (r->kind == RETIRED_SUBSCRIBER)
             freed.id[subscribers++] = r->id;
     }
     if (subscribers > 0 && free_subscribers(c, &freed, subscribers) != 0)
@@ -255,8 +277,10 @@ static uint32_t free_oldest(struct control *c, uint64_t over)
     for (uint32_t i = 0; i < n; i++) {
         const struct retired *r = &k->retired[(k->first + i) % k->room];
 
-        if (r->nexthop)
+        if (r->kind == RETIRED_NEXTHOP)
             route_release_nexthop(c->tables->routes, r->id);
+        else if (r->kind == RETIRED_SET)
+            route_release_set(c->tables->routes, r->id);
     }
     k->first = (k->first + n) % k->room;
     k->n -= n;

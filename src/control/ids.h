@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers that packets bear: ids and pipes of subscribers, ids of next hops. A number that is taken
- * out of use is retired: nobody else gets it before the grace period has ended after which no
- * packet bears it (engine/quiesce.h), nor, where a scheduler cannot drop what waits in a pipe,
- * before those packets have left.
+ * Numbers that packets bear: ids and pipes of subscribers, ids of next hops; and those of sets of
+ * next hops, in which a core may be reading. A number that is taken out of use is retired: nobody
+ * else gets it before the grace period has ended after which no packet bears it (engine/quiesce.h),
+ * nor, where a scheduler cannot drop what waits in a pipe, before those packets have left.
  */
 #ifndef CONTROL_IDS_H
 #define CONTROL_IDS_H
@@ -16,12 +16,15 @@ struct control;
 struct loader;
 struct value;
 
+/** Of what a number is. */
+enum retired_kind { RETIRED_SUBSCRIBER, RETIRED_NEXTHOP, RETIRED_SET };
+
 /** A number that is retired. */
 struct retired {
     uint32_t id;
-    bool nexthop;    /* an id of a next hop; else of a subscriber, with his pipe */
-    bool waits;      /* packets still wait in the pipe */
-    uint64_t period; /* the grace period after which it is free; set when nothing waits */
+    enum retired_kind kind; /* of a subscriber: with his pipe */
+    bool waits;             /* packets still wait in the pipe */
+    uint64_t period;        /* the grace period after which it is free; set when nothing waits */
 };
 
 /** Free pipes of a scheduler: a stack for each subport of each shard, as pipes are numbered: that
@@ -38,7 +41,8 @@ struct ids {
     uint32_t retired_subscribers;
     uint32_t n_subscribers;   /* in the running config */
     struct free_pipes *pipes; /* by scheduler */
-    uint32_t *routes_to;      /* number of routes, by next hop id */
+    uint32_t *routes_to;      /* number of routes and sets, by next hop id */
+    uint32_t *routes_to_set;  /* number of routes, by index of a set */
 };
 
 /** Number what the running config has; after the shapers are open. Returns 0 or -1. */
@@ -50,6 +54,8 @@ void ids_close(struct control *c);
 void ids_retire_subscriber(struct control *c, uint32_t id, bool waits);
 /** Retire the id of a next hop, to which no route may lead any more. */
 void ids_retire_nexthop(struct control *c, uint32_t id);
+/** Retire the number of a set, to which no route may lead any more; before its next hops. */
+void ids_retire_set(struct control *c, uint32_t number);
 
 /** Free the numbers whose grace period has ended. Waits for nothing but the core of the arp task.
  */

@@ -292,20 +292,36 @@ static json_t *show_changes(struct control *c, struct request *r, struct refusal
     return changes != NULL ? json_pack("{s:b, s:o}", "ok", 1, "requests", changes) : NULL;
 }
 
+/* Say of each next hop whether its MAC is known; of a route with several, whether one's is. */
+static void show_resolved(const struct control *c, const struct cfg_route *r, json_t *route)
+{
+    json_t *list = json_object_get(route, "nexthops");
+    const uint32_t *hops;
+    uint32_t n = route_nexthops(control_model(c), r, &hops);
+    bool any = false;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct nexthop *nh = &c->tables->routes->nexthop[hops[i] + 1];
+        bool known = __atomic_load_n(&nh->mac_known, __ATOMIC_RELAXED) != 0;
+
+        any |= known;
+        if (list != NULL)
+            json_object_set_new(json_array_get(list, i), "resolved", json_boolean(known));
+    }
+    json_object_set_new(route, "resolved", json_boolean(any));
+}
+
 static json_t *show_routes(struct control *c, struct request *r, struct refusal *why)
 {
     const struct cfg_model *m = control_model(c);
-    const struct nexthop *nexthop = c->tables->routes->nexthop;
     uint64_t first = r->v[0].v.u, count = r->v[1].v.u;
     json_t *routes = json_array();
 
     (void)why;
     for (uint64_t i = first - 1; i < m->n_routes && i < first - 1 + count; i++) {
-        const struct nexthop *nh = &nexthop[m->routes[i].nexthop + 1];
         json_t *o = route_json(m, &m->routes[i]);
 
-        json_object_set_new(o, "resolved",
-                            json_boolean(__atomic_load_n(&nh->mac_known, __ATOMIC_RELAXED)));
+        show_resolved(c, &m->routes[i], o);
         json_array_append_new(routes, o);
     }
     return json_pack("{s:b, s:I, s:I, s:o}", "ok", 1, "total", (json_int_t)m->n_routes, "room",

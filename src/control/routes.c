@@ -20,20 +20,22 @@ int routes_open(struct control *c)
 
     c->routes =
         (struct prefixes){.place = calloc(places, sizeof(*c->routes.place)), .n_places = places};
-    if (c->routes.place == NULL ||
-        nexthop_index_open(&c->nexthops, c->tables->routes->capacity) != 0)
+    if (c->routes.place == NULL || shared_ways_open(&c->ways, c->tables->routes->capacity,
+                                                    c->tables->routes->set_capacity) != 0)
         return -1;
     for (uint32_t i = 0; i < m->n_routes; i++)
         prefixes_put(&c->routes, m->routes[i].prefix, m->routes[i].len, i);
     for (uint32_t i = 0; i < m->n_nexthops; i++)
-        nexthop_index_add(&c->nexthops, m->nexthops, i);
+        nexthop_index_add(&c->ways.nexthops, m->nexthops, i);
+    for (uint32_t i = 0; i < m->n_sets; i++)
+        set_index_add(&c->ways.sets, m->sets, i);
     return 0;
 }
 
 void routes_close(struct control *c)
 {
     free(c->routes.place);
-    nexthop_index_close(&c->nexthops);
+    shared_ways_close(&c->ways);
 }
 
 static_assert(PREFIXES_NONE == CFG_NONE && PREFIXES_MOST >= CFG_MAX_ROUTES,
@@ -63,7 +65,7 @@ static void drop_nexthop(struct control *c, uint32_t id)
 {
     if (--c->ids.routes_to[id] > 0)
         return;
-    nexthop_index_remove(&c->nexthops, c->model->nexthops, id - 1);
+    nexthop_index_remove(&c->ways.nexthops, c->model->nexthops, id - 1);
     /* an arp task that does not answer may still use the id, which is then lost */
     if (update_arp(c, &c->model->nexthops[id - 1]) == 0)
         ids_retire_nexthop(c, id);
@@ -76,11 +78,12 @@ static bool has_nexthop(const struct control *c, const void *ctx)
            c->tables->routes->n_nexthops < c->tables->routes->capacity;
 }
 
-/* Take one more route to a next hop, which is added if it is new. Returns its id or -errno. */
+/* Take one more route, or set, to a next hop, which is added if it is new. Returns its id or
+ * -errno. */
 static int take_nexthop(struct control *c, const struct cfg_nexthop *nh, struct refusal *why)
 {
     struct nexthop_spec spec = nexthop_spec_of(c->model, nh, c->tables->port_mac[nh->port]);
-    uint32_t known = nexthop_index_find(&c->nexthops, c->model->nexthops, nh), id;
+    uint32_t known = nexthop_index_find(&c->ways.nexthops, c->model->nexthops, nh), id;
     int rc;
 
     if (known != CFG_NONE) {
@@ -99,7 +102,7 @@ static int take_nexthop(struct control *c, const struct cfg_nexthop *nh, struct 
     if (id > c->model->n_nexthops)
         c->model->n_nexthops = id;
     metrics_release();
-    nexthop_index_add(&c->nexthops, c->model->nexthops, id - 1);
+    nexthop_index_add(&c->ways.nexthops, c->model->nexthops, id - 1);
     c->ids.routes_to[id] = 1;
     rc = update_arp(c, nh);
     if (rc == 0)
@@ -109,15 +112,110 @@ static int take_nexthop(struct control *c, const struct cfg_nexthop *nh, struct 
     return rc;
 }
 
+/* --- where routes lead --- */
+
+static_assert(CFG_SET == ROUTE_SET && CFG_MAX_WAYS == NEXTHOP_SET_MOST,
+              "the model and the table name sets alike");
+
+/* What the table calls that to which a route of the model leads. */
+static uint32_t number_of(uint32_t nexthop)
+{
+    return (nexthop & CFG_SET) != 0 ? nexthop : nexthop + 1;
+}
+
+/* One route less leads to a next hop or a set, as the model calls it. */
+static void drop_way(struct control *c, uint32_t nexthop)
+{
+    uint32_t index = nexthop & ~CFG_SET;
+    struct cfg_nexthop_set set;
+
+    if ((nexthop & CFG_SET) == 0) {
+        drop_nexthop(c, nexthop + 1);
+        return;
+    }
+    if (--c->ids.routes_to_set[index] > 0)
+        return;
+    set = c->model->sets[index];
+    set_index_remove(&c->ways.sets, c->model->sets, index);
+    ids_retire_set(c, nexthop);
+    for (uint32_t i = 0; i < set.n; i++)
+        drop_nexthop(c, set.nexthop[i] + 1);
+}
+
+static bool has_set(const struct control *c, const void *ctx)
+{
+    (void)ctx;
+    return route_has_set_room(c->tables->routes);
+}
+
+/* Take one more route to a set of next hops, which have been taken for it; it is added if it is
+ * new. Returns what the model calls it, or CFG_NONE. */
+static uint32_t take_set(struct control *c, const struct cfg_nexthop_set *set, struct refusal *why)
+{
+    uint32_t known = set_index_find(&c->ways.sets, c->model->sets, set), id[CFG_MAX_WAYS], index;
+
+    if (known != CFG_NONE) {
+        c->ids.routes_to_set[known]++;
+        for (uint32_t i = 0; i < set->n; i++)
+            drop_nexthop(c, set->nexthop[i] + 1);
+        return CFG_SET | known;
+    }
+    if (!has_set(c, NULL) && !ids_wait(c, has_set, NULL)) {
+        refuse(why, "there is room for %" PRIu32 " sets of next hops: max_routes gives more",
+               c->tables->routes->set_capacity);
+        return CFG_NONE;
+    }
+    for (uint32_t i = 0; i < set->n; i++)
+        id[i] = set->nexthop[i] + 1;
+    index = (uint32_t)route_add_set(c->tables->routes, id, set->n) & ~ROUTE_SET;
+    metrics_hold();
+    c->model->sets[index] = *set;
+    c->model->n_sets = RTE_MAX(c->model->n_sets, index + 1);
+    metrics_release();
+    set_index_add(&c->ways.sets, c->model->sets, index);
+    c->ids.routes_to_set[index] = 1;
+    return CFG_SET | index;
+}
+
+/* Take one more route to the next hops of a block. Returns what the model calls that to which it
+ * leads, or CFG_NONE. */
+static uint32_t take_way(struct control *c, const struct route_block *r, struct refusal *why)
+{
+    struct cfg_nexthop_set set = {.n = 0};
+    uint32_t way = CFG_NONE;
+
+    while (set.n < r->n_nexthops) {
+        int id = take_nexthop(c, &r->nexthop[set.n], why);
+
+        if (id < 0)
+            break;
+        set.nexthop[set.n++] = (uint32_t)id - 1;
+    }
+    if (set.n == r->n_nexthops) {
+        set_sort(&set);
+        way = set.n == 1 ? set.nexthop[0] : take_set(c, &set, why);
+    }
+    for (uint32_t i = 0; i < set.n && way == CFG_NONE; i++)
+        drop_nexthop(c, set.nexthop[i] + 1);
+    return way;
+}
+
 /* --- routes --- */
 
-static bool leads_somewhere(const struct control *c, struct loader *l, struct loc at, uint32_t port)
+static bool leads_somewhere(const struct control *c, struct loader *l, struct loc at,
+                            const struct route_block *r)
 {
-    if ((c->e->plan->nexthop_ports >> port & 1) != 0)
-        return true;
-    diag_error(l->d, at, "port '%s': nothing leads there: it needs another graph, and a restart",
-               c->model->ports[port].name);
-    return false;
+    for (uint32_t i = 0; i < r->n_nexthops; i++) {
+        uint32_t port = r->nexthop[i].port;
+
+        if ((c->e->plan->nexthop_ports >> port & 1) != 0)
+            continue;
+        diag_error(l->d, at,
+                   "port '%s': nothing leads there: it needs another graph, and a restart",
+                   c->model->ports[port].name);
+        return false;
+    }
+    return true;
 }
 
 /* Find the route to a prefix of the running config, for check_routes(). */
@@ -139,7 +237,7 @@ static bool check_new(const struct control *c, struct request *r, const struct r
     for (size_t i = 0; ok && i < n; i++) {
         routes[i] = (struct cfg_route){
             .loc = entry_loc(r, i), .prefix = list[i].prefix, .len = list[i].len};
-        ok = leads_somewhere(c, &r->l, routes[i].loc, list[i].nexthop.port);
+        ok = leads_somewhere(c, &r->l, routes[i].loc, &list[i]);
     }
     if (ok)
         check_routes(&r->l, routes, (uint32_t)n, there, c);
@@ -150,20 +248,21 @@ static bool check_new(const struct control *c, struct request *r, const struct r
 static int add_route(struct control *c, const struct route_block *r, struct refusal *why)
 {
     struct cfg_model *m = c->model;
-    int id = take_nexthop(c, &r->nexthop, why), rc;
+    uint32_t way = take_way(c, r, why);
+    int rc;
 
-    if (id < 0)
-        return id;
-    rc = route_add(c->tables->routes, r->prefix, r->len, (uint32_t)id);
+    if (way == CFG_NONE)
+        return -ENOSPC;
+    rc = route_add(c->tables->routes, r->prefix, r->len, number_of(way));
     if (rc != 0) {
-        drop_nexthop(c, (uint32_t)id);
+        drop_way(c, way);
         refuse(why, "the table has no room for another /%u", r->len);
         return rc;
     }
     metrics_hold();
     prefixes_put(&c->routes, r->prefix, r->len, m->n_routes);
     m->routes[m->n_routes++] =
-        (struct cfg_route){.prefix = r->prefix, .len = r->len, .nexthop = (uint32_t)id - 1};
+        (struct cfg_route){.prefix = r->prefix, .len = r->len, .nexthop = way};
     metrics_release();
     return 0;
 }
@@ -181,7 +280,7 @@ static void remove_route(struct control *c, uint32_t index)
     metrics_release();
     if (index < m->n_routes)
         prefixes_put(&c->routes, m->routes[index].prefix, m->routes[index].len, index);
-    drop_nexthop(c, removed.nexthop + 1);
+    drop_way(c, removed.nexthop);
 }
 
 /* Add all of n routes, or none. Returns the answer, or NULL after an error. */
@@ -210,24 +309,24 @@ static json_t *add_routes(struct control *c, struct request *r, const struct rou
     return answer_changed(n);
 }
 
-/* Let a route lead to another next hop; each packet takes the old or the new one. */
+/* Let a route lead elsewhere; each packet goes the old or the new way. */
 static int change_route(struct control *c, uint32_t index, const struct route_block *r,
                         struct refusal *why)
 {
-    int id = take_nexthop(c, &r->nexthop, why), rc;
-    uint32_t old;
+    uint32_t way = take_way(c, r, why), old;
+    int rc;
 
-    if (id < 0)
-        return id;
-    rc = route_add(c->tables->routes, r->prefix, r->len, (uint32_t)id);
+    if (way == CFG_NONE)
+        return -ENOSPC;
+    rc = route_add(c->tables->routes, r->prefix, r->len, number_of(way));
     if (rc != 0) {
-        drop_nexthop(c, (uint32_t)id);
+        drop_way(c, way);
         refuse(why, "%s", strerror(-rc));
         return rc;
     }
-    old = c->model->routes[index].nexthop + 1;
-    c->model->routes[index].nexthop = (uint32_t)id - 1;
-    drop_nexthop(c, old);
+    old = c->model->routes[index].nexthop;
+    c->model->routes[index].nexthop = way;
+    drop_way(c, old);
     return 0;
 }
 
@@ -238,12 +337,13 @@ static const struct key add_keys[] = {
 static const struct key remove_keys[] = {
     {"prefix", KEY_PREFIX, .required = true, .help = "whose route"}};
 
-/* The next hop outlives the request, and so does not keep its place in it. */
+/* The next hops outlive the request, and so do not keep their places in it. */
 static bool want_route(struct request *r, const struct value *v, struct route_block *out)
 {
     if (!take_route(&r->l, v, r->l.at, true, out))
         return false;
-    out->nexthop.loc = (struct loc){NULL, 0};
+    for (uint32_t i = 0; i < out->n_nexthops; i++)
+        out->nexthop[i].loc = (struct loc){NULL, 0};
     return true;
 }
 
@@ -296,7 +396,7 @@ static json_t *change_one(struct control *c, struct request *r, struct refusal *
     if (!want_route(r, r->v, &route))
         return NULL;
     index = want_index(c, route.prefix, route.len, why);
-    if (index == CFG_NONE || !leads_somewhere(c, &r->l, r->l.at, route.nexthop.port) ||
+    if (index == CFG_NONE || !leads_somewhere(c, &r->l, r->l.at, &route) ||
         change_route(c, index, &route, why) != 0)
         return NULL;
     return answer_changed(1);

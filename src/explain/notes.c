@@ -86,12 +86,22 @@ static void print_path(uint32_t path, FILE *to)
 /* Find the longest prefix of an address, if its route leads to this next hop. */
 static void print_prefix(const struct route_table *r, uint32_t address, uint32_t id, FILE *to)
 {
+    uint8_t len = 0;
+    uint32_t number = prefixes_match(&r->fib.routes, address, 32, &len), n = 1;
     char text[32];
-    uint8_t len;
 
-    if (prefixes_match(&r->fib.routes, address, 32, &len) == id)
-        fprintf(to, "route %s/%u: ", format_ipv4(address & prefix_mask(len), text, sizeof(text)),
-                len);
+    if (number != PREFIXES_NONE && (number & ROUTE_SET) != 0) {
+        const struct nexthop_set *set = &r->set[number & ~ROUTE_SET];
+
+        n = nexthop_set_size(set);
+        for (uint32_t i = 0; i < n && number != id; i++)
+            number = set->id[i];
+    }
+    if (number != id)
+        return;
+    fprintf(to, "route %s/%u: ", format_ipv4(address & prefix_mask(len), text, sizeof(text)), len);
+    if (n > 1)
+        fprintf(to, "one of %" PRIu32 " for this flow: ", n);
 }
 
 static void print_nexthop(const struct explain *x, uint32_t id, const struct walk_frame *frame,

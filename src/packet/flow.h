@@ -39,13 +39,12 @@ static inline uint8_t *flow_l3(uint8_t *frame, uint32_t len, uint16_t *type)
     return frame + at + 2;
 }
 
-static inline uint16_t flow_mix(uint64_t a, uint64_t b)
+static inline uint64_t flow_mix(uint64_t a, uint64_t b)
 {
     uint64_t x = (a ^ b * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xff51afd7ed558ccd);
 
     x ^= x >> 32;
-    x *= UINT64_C(0xc4ceb9fe1a85ec53);
-    return (uint16_t)(x >> 48);
+    return x * UINT64_C(0xc4ceb9fe1a85ec53);
 }
 
 /** A number of the flow of a frame: addresses, protocol, and ports where all packets of the flow
@@ -72,7 +71,21 @@ static inline uint16_t flow_of(uint8_t *frame, uint32_t len)
     }
     if (ports != NULL && (rest == IPPROTO_TCP || rest == IPPROTO_UDP) && end - ports >= 4)
         rest |= (uint64_t)load32(ports) << 32;
-    return flow_mix(both, rest);
+    return (uint16_t)(flow_mix(both, rest) >> 48);
+}
+
+/** 32 bits that name the flow of an IPv4 packet, of which len (at least 20) bytes are there: of its
+ * addresses, protocol, and ports, which fragments do not have, so that all of them are one flow. */
+static inline uint32_t flow_of_ipv4(const uint8_t *ip, uint32_t len)
+{
+    uint64_t rest = ip[9];
+    uint32_t ports = (ip[0] & 0xf) * 4u;
+
+    if ((net16(load16(ip + 6)) & FLOW_FRAGMENT) == 0 &&
+        (rest == IPPROTO_TCP || rest == IPPROTO_UDP || rest == IPPROTO_SCTP) &&
+        ports + 4 <= RTE_MIN(len, (uint32_t)net16(load16(ip + 2))))
+        rest |= (uint64_t)load32(ip + ports) << 32;
+    return (uint32_t)(flow_mix(load64(ip + 12), rest) >> 32);
 }
 
 /** The ECN field of a frame (RFC 3168): ECN_*; ECN_NOT_ECT of what is not IP. */

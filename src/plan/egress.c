@@ -83,11 +83,16 @@ static void check_routes(struct plan_build *b, const struct cfg_task *t, uint64_
 {
     for (uint32_t i = 0; i < b->m->n_routes; i++) {
         const struct cfg_route *r = &b->m->routes[i];
-        uint32_t port = b->m->nexthops[r->nexthop].port;
+        const uint32_t *list;
+        uint32_t n = route_nexthops(b->m, r, &list);
 
-        if ((known >> port & 1) == 0)
-            report_unreachable(b, r->loc, "route", port, t);
-        known |= UINT64_C(1) << port;
+        for (uint32_t k = 0; k < n; k++) {
+            uint32_t port = b->m->nexthops[list[k]].port;
+
+            if ((known >> port & 1) == 0)
+                report_unreachable(b, r->loc, "route", port, t);
+            known |= UINT64_C(1) << port;
+        }
     }
 }
 

@@ -172,7 +172,7 @@ static int measure_subscribers(struct plan_build *b)
 
 /* tables/fib.c reserves memory for the worst case, in which every route is longer than /28 and
  * alone in its /24. */
-static uint64_t route_bytes(uint64_t routes, uint64_t nexthops)
+static uint64_t route_bytes(uint64_t routes, uint64_t nexthops, uint64_t sets)
 {
     uint64_t prefixes = routes + FIB_OWN;
     uint64_t far_ends = FAR_ENDS_LEAST; /* a power of two, at least twice the next hops */
@@ -180,7 +180,7 @@ static uint64_t route_bytes(uint64_t routes, uint64_t nexthops)
     while (far_ends < 2 * nexthops)
         far_ends *= 2;
     return FIB_FIRST + (FIB_LINES * prefixes + FIB_SPARE) * FIB_LINE +
-           (prefixes + prefixes / 2 + 8) * FIB_PREFIX + CACHE_LINE * (nexthops + 2) +
+           (prefixes + prefixes / 2 + 8) * FIB_PREFIX + CACHE_LINE * (nexthops + 2 + sets + 1) +
            FAR_END * far_ends;
 }
 
@@ -188,8 +188,8 @@ static void measure_routes(struct plan_build *b)
 {
     const struct cfg_model *m = b->m;
 
-    b->p->memory.routes = route_bytes(room_routes(m), room_nexthops(m));
-    b->p->memory.spare += b->p->memory.routes - route_bytes(m->n_routes, m->n_nexthops);
+    b->p->memory.routes = route_bytes(room_routes(m), room_nexthops(m), room_sets(m));
+    b->p->memory.spare += b->p->memory.routes - route_bytes(m->n_routes, m->n_nexthops, m->n_sets);
 }
 
 /* --- schedulers --- */

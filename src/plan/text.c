@@ -291,6 +291,8 @@ static void print_memory(const struct plan *p, FILE *to)
     t.n++;
     size_row(&t, "routes", mem->routes);
     cell(&t, 2, "%u routes, %u next hops", p->cfg->n_routes, p->cfg->n_nexthops);
+    if (p->cfg->n_sets > 0)
+        cell(&t, 2, ", %u sets of them", p->cfg->n_sets);
     if (room_routes(p->cfg) > p->cfg->n_routes)
         cell(&t, 2, "; room for %u and %u", room_routes(p->cfg), room_nexthops(p->cfg));
     t.n++;

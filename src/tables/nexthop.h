@@ -12,7 +12,7 @@
 #include <rte_common.h>
 
 /** Control writes it before use; afterwards only the neighbour's MAC and max_ip change, by the arp
- * task. */
+ * task, and in_sets, by control. */
 struct nexthop {
     uint8_t eth[14]; /* neighbour's MAC, ours, 0x0800 */
     uint16_t max_ip; /* largest IP packet that fits the port's MTU behind the headers, or what the
@@ -29,6 +29,7 @@ struct nexthop {
     uint8_t min_len; /* shortest frame, with Ethernet header and before this encapsulation, that
                         needs no padding */
     uint8_t before;  /* bytes of tunnel and labels that max_ip leaves room for */
+    uint8_t in_sets; /* 1: a set has it, so that the arp task asks for its MAC unasked */
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct nexthop) == 64, "one cache line per next hop");

@@ -13,8 +13,11 @@
 #define MAX_LOCALS    (LOCAL_SET_SLOTS / 2)
 #define BARRED_ROUTES 1 /* 169.254/16 */
 #define MAX_NEXTHOPS  UINT16_MAX
+#define MAX_SETS      UINT16_MAX
 
 static_assert(ROUTE_OWN == MAX_LOCALS + BARRED_ROUTES, "what the plan counts beside the routes");
+static_assert(MAX_NEXTHOPS + 1 < ROUTE_SET && (ROUTE_SET | MAX_SETS) <= FIB_NUMBER,
+              "a number tells a set from a next hop");
 
 /* Mark the first octets of martians. */
 static void fill_filter(struct route_table *t)
@@ -24,23 +27,28 @@ static void fill_filter(struct route_table *t)
             t->sources.net[net / 64] |= UINT64_C(1) << net % 64;
 }
 
-struct route_table *route_table_create(uint32_t n_nexthops, uint32_t n_routes, int socket)
+struct route_table *route_table_create(uint32_t n_nexthops, uint32_t n_sets, uint32_t n_routes,
+                                       int socket)
 {
     struct route_table *t;
 
-    if (n_nexthops > MAX_NEXTHOPS)
+    if (n_nexthops > MAX_NEXTHOPS || n_sets > MAX_SETS)
         return NULL;
     t = table_zalloc(sizeof(*t), socket);
     if (t == NULL)
         return NULL;
     t->capacity = n_nexthops;
     t->room = n_routes;
+    t->set_capacity = n_sets;
+    t->free_set = ROUTE_SET;
     /* [0] is empty and the gateway itself is the last one, so that next hops have ids from 1 */
     t->local_id = n_nexthops + 1;
     t->nexthop = table_zalloc((n_nexthops + UINT64_C(2)) * sizeof(t->nexthop[0]), socket);
+    t->set = table_zalloc((n_sets + UINT64_C(1)) * sizeof(t->set[0]), socket);
     /* link-local destinations lead nowhere, whatever the default route: RFC 3927 section 7; an
      * address of the gateway in there is more specific */
-    if (t->nexthop == NULL || far_ends_create(&t->far_ends, n_nexthops, socket) != 0 ||
+    if (t->nexthop == NULL || t->set == NULL ||
+        far_ends_create(&t->far_ends, n_nexthops, socket) != 0 ||
         fib_create(&t->fib, n_routes + ROUTE_OWN, socket) != 0 ||
         fib_add(&t->fib, IPV4_LINK_LOCAL, IPV4_LINK_LOCAL_LEN, 0) != 0) {
         route_table_free(t);
@@ -59,6 +67,7 @@ void route_table_free(struct route_table *t)
     fib6_free(&t->fib6);
     far_ends_free(&t->far_ends);
     rte_free(t->nexthop);
+    rte_free(t->set);
     rte_free(t);
 }
 
@@ -104,9 +113,39 @@ void route_release_nexthop(struct route_table *t, uint32_t id)
     t->free = id;
 }
 
+int route_add_set(struct route_table *t, const uint32_t *id, uint32_t n)
+{
+    uint32_t index = t->free_set;
+
+    if (index != ROUTE_SET)
+        memcpy(&t->free_set, &t->set[index], sizeof(t->free_set));
+    else if (t->n_sets < t->set_capacity)
+        index = t->n_sets++;
+    else
+        return -ENOSPC;
+    nexthop_set_init(&t->set[index], t->nexthop, id, n);
+    for (uint32_t i = 0; i < n; i++)
+        __atomic_store_n(&t->nexthop[id[i]].in_sets, 1, __ATOMIC_RELAXED);
+    return (int)(ROUTE_SET | index);
+}
+
+void route_release_set(struct route_table *t, uint32_t number)
+{
+    uint32_t index = number & ~ROUTE_SET;
+
+    memcpy(&t->set[index], &t->free_set, sizeof(t->free_set));
+    t->free_set = index;
+}
+
+static bool is_number(const struct route_table *t, uint32_t number)
+{
+    return (number & ROUTE_SET) != 0 ? (number & ~ROUTE_SET) < t->n_sets
+                                     : number >= 1 && number <= t->n_nexthops;
+}
+
 int route_add(struct route_table *t, uint32_t prefix, uint8_t len, uint32_t nexthop_id)
 {
-    if (len > 32 || nexthop_id == 0 || nexthop_id > t->n_nexthops)
+    if (len > 32 || !is_number(t, nexthop_id))
         return -EINVAL;
     if (len == 32 && route_is_local(t, prefix))
         return 0;
@@ -175,6 +214,7 @@ int route_remove6(struct route_table *t, struct ipv6 prefix, uint8_t len)
 uint64_t route_table_bytes(const struct route_table *t)
 {
     return sizeof(*t) + (t->capacity + UINT64_C(2)) * sizeof(t->nexthop[0]) +
-           fib_bytes(t->room + ROUTE_OWN) + far_ends_bytes(t->capacity) +
+           (t->set_capacity + UINT64_C(1)) * sizeof(t->set[0]) + fib_bytes(t->room + ROUTE_OWN) +
+           far_ends_bytes(t->capacity) +
            (t->fib6.first != NULL ? fib6_bytes(t->fib6.routes.room) : 0);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The routing table: longest-prefix match from an IPv4 destination to a next hop (fib.h), and the
- * set of the gateway's own addresses. These are also /32 routes to a next hop marked local, so that
- * the route task needs one lookup only.
+ * The routing table: longest-prefix match from an IPv4 destination (fib.h) to a next hop, or to a
+ * set of them (nexthop_set.h), and the set of the gateway's own addresses. These are also /32
+ * routes to a next hop marked local, so that the route task needs one lookup only.
  *
  * One writer (control), many readers (data path). Prefixes and addresses are in host byte order.
  */
@@ -16,8 +16,10 @@
 #include "tables/fib.h"
 #include "tables/fib6.h"
 #include "tables/nexthop.h"
+#include "tables/nexthop_set.h"
 
-#define LOCAL_SET_SLOTS 1024u /* power of two, at most half full */
+#define LOCAL_SET_SLOTS 1024u     /* power of two, at most half full */
+#define ROUTE_SET       0x800000u /* of a number in fib: the rest is the index of a set */
 #define ROUTE_OWN       513u /* prefixes of the table's own: the gateway's addresses, and 169.254/16 */
 
 /**
@@ -37,6 +39,9 @@ struct route_table {
     struct nexthop *nexthop; /* [0] is empty; ids 1..n_nexthops, some of which may be released */
     uint32_t n_nexthops, capacity;
     uint32_t free; /* the id released last, or 0; ip_sum of its record is the id before */
+    struct nexthop_set *set;
+    uint32_t n_sets, set_capacity; /* n_sets: indices that were ever in use */
+    uint32_t free_set; /* the index released last, or ROUTE_SET; first 4 bytes: the one before */
     uint32_t n_routes, room;
     uint32_t local_id; /* the next hop marked local; not among 1..n_nexthops */
     uint32_t n_locals;
@@ -45,8 +50,10 @@ struct route_table {
 
 struct rte_rcu_qsbr;
 
-/** Make a table for up to n_nexthops next hops and n_routes routes. Returns NULL without memory. */
-struct route_table *route_table_create(uint32_t n_nexthops, uint32_t n_routes, int socket);
+/** Make a table for up to n_nexthops next hops, n_sets sets of them and n_routes routes. Returns
+ * NULL without memory. */
+struct route_table *route_table_create(uint32_t n_nexthops, uint32_t n_sets, uint32_t n_routes,
+                                       int socket);
 
 /** Let routes be removed while these readers look them up: memory of a removed route is used again
  * only after a grace period. */
@@ -62,11 +69,25 @@ int route_add_nexthop(struct route_table *t, const struct nexthop_spec *spec);
 /** Release the id of a next hop to which no route leads and which no packet names any more. */
 void route_release_nexthop(struct route_table *t, uint32_t id);
 
+/** Add a set of n (2..NEXTHOP_SET_MOST) different next hops. Returns the number to which routes
+ * lead, ROUTE_SET and the index that was released last or else the first that was never used, or
+ * -ENOSPC. */
+int route_add_set(struct route_table *t, const uint32_t *id, uint32_t n);
+
+/** Release the number of a set to which no route leads, when no reader can be in it. */
+void route_release_set(struct route_table *t, uint32_t number);
+
+/** Is there room for another set? */
+static inline bool route_has_set_room(const struct route_table *t)
+{
+    return t->free_set != ROUTE_SET || t->n_sets < t->set_capacity;
+}
+
 /**
- * Add a route, or lead an existing prefix to another next hop. Bits of prefix behind len are
- * ignored; len 0 is the default route. An address of the gateway itself (/32) leads to the gateway
- * whatever next hop is given here. Returns 0, -EINVAL (also within 169.254/16, where no route
- * leads) or -ENOSPC.
+ * Add a route, or lead an existing prefix to another next hop, or to a set (its number). Bits of
+ * prefix behind len are ignored; len 0 is the default route. An address of the gateway itself (/32)
+ * leads to the gateway whatever next hop is given here. Returns 0, -EINVAL (also within 169.254/16,
+ * where no route leads) or -ENOSPC.
  */
 int route_add(struct route_table *t, uint32_t prefix, uint8_t len, uint32_t nexthop_id);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * route: finds the next hop by the longest prefix of the destination; then TTL (RFC 1812 section
- * 5.3.1) or hop limit (RFC 8200 section 3), size against the egress MTU, the Ethernet header of the
- * next hop, and padding where no tunnel will make the frame long enough. The packets of a burst are
- * looked up family by family.
+ * route: finds the next hop by the longest prefix of the destination, and by the flow where the
+ * route has several; then TTL (RFC 1812 section 5.3.1) or hop limit (RFC 8200 section 3), size
+ * against the egress MTU, the Ethernet header of the next hop, and padding where no tunnel will
+ * make the frame long enough. The packets of a burst are looked up family by family.
  */
 #include "tasks/route.h"
 
@@ -64,6 +64,7 @@ static int init(struct task *t, const struct task_env *env)
     r->line = env->tables->routes->fib.line;
     r->fib6 = env->tables->routes->fib6.first != NULL ? &env->tables->routes->fib6 : NULL;
     r->nexthop = env->tables->routes->nexthop;
+    r->set = env->tables->routes->set;
     r->cold = self->n_rx > 0 || self->in_ring != CFG_NONE;
     return 0;
 }
@@ -167,9 +168,41 @@ static inline void look_up(const struct route *r, struct rte_mbuf **m, uint16_t 
         rte_prefetch0(entry[i]);
     }
     for (uint16_t i = 0; i < n; i++) {
-        id[i] = route_nexthop(r, entry[i], dst[i]);
+        id[i] = route_nexthop(r, route_number(r, entry[i], dst[i]), header(m[i]),
+                              (uint32_t)m[i]->data_len - ETH_LEN);
         rte_prefetch0(&r->nexthop[id[i]]);
     }
+}
+
+/* The id of another next hop of the same route, or 0: where the MAC of the one that a flow has is
+ * not known, the flow goes where it would go without that one. */
+static uint32_t instead(const struct route *r, const struct rte_mbuf *m)
+{
+    const struct rte_ipv4_hdr *ip = header(m);
+    uint32_t dst = rte_be_to_cpu_32(ip->dst_addr),
+             number = route_number(r, route_entry(r, dst), dst);
+
+    if ((number & ROUTE_SET) == 0)
+        return 0;
+    return nexthop_set_pick_known(
+        &r->set[number & ~ROUTE_SET], r->nexthop,
+        flow_of_ipv4((const uint8_t *)ip, (uint32_t)m->data_len - ETH_LEN));
+}
+
+/* Handle a packet that cannot be sent to its next hop at once. Returns whether it is ready to be
+ * sent to another one. */
+static bool handle_other(struct task *t, struct rte_mbuf *m, uint32_t id)
+{
+    const struct route *r = t->state;
+    uint32_t other = r->nexthop[id].mac_known ? 0 : instead(r, m);
+
+    id = other != 0 ? other : id;
+    if (other == 0 || !is_plain(m, &r->nexthop[id])) {
+        special(t, m, &r->nexthop[id], id);
+        return false;
+    }
+    forward(m, &r->nexthop[id], id);
+    return true;
 }
 
 /* Route n packets of IPv4. Returns how many may leave by the output to: they are in good[]. */
@@ -178,8 +211,9 @@ static inline uint16_t route4(struct task *t, struct rte_mbuf **m, uint16_t n,
 {
     const struct route *r = t->state;
     const struct nexthop *nexthop = r->nexthop;
+    struct rte_mbuf *late[BURST_MAX];
     uint32_t id[BURST_MAX];
-    uint16_t k = 0;
+    uint16_t k = 0, n_late = 0;
 
     look_up(r, m, n, id);
     for (uint16_t i = 0; i < n; i++) {
@@ -189,9 +223,12 @@ static inline uint16_t route4(struct task *t, struct rte_mbuf **m, uint16_t n,
             forward(m[i], nh, id[i]);
             good[k++] = m[i];
         } else {
-            special(t, m[i], nh, id[i]);
+            late[n_late] = m[i];
+            n_late += handle_other(t, m[i], id[i]);
         }
     }
+    for (uint16_t i = 0; i < n_late; i++)
+        good[k++] = late[i];
     return k;
 }
 

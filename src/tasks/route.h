@@ -7,6 +7,7 @@
 #include "engine/task.h"
 #include "packet/bytes.h"
 #include "packet/ethernet.h"
+#include "packet/flow.h"
 #include "packet/ipv4.h"
 #include "packet/ipv6.h"
 #include "tables/tables.h"
@@ -17,6 +18,7 @@ struct route {
     const struct fib_line *line;
     const struct fib6 *fib6;
     const struct nexthop *nexthop;
+    const struct nexthop_set *set;
     bool cold; /* packets come from a port or another core */
 };
 
@@ -35,15 +37,26 @@ static inline const uint32_t *route_entry(const struct route *r, uint32_t dst)
     return (found & FIB_MORE) != 0 ? fib_second(r->line, found, dst) : first;
 }
 
-/** The id of the next hop of an address, or 0, from what route_entry() gave. A third entry, of
- * prefixes longer than /28, is waited for: a pass of its own would cost all others more. */
-static inline uint32_t route_nexthop(const struct route *r, const uint32_t *entry, uint32_t dst)
+/** What the route of an address leads to: the id of a next hop, ROUTE_SET and the index of a set,
+ * or 0; from what route_entry() gave. A third entry, of prefixes longer than /28, is waited for: a
+ * pass of its own would cost all others more. */
+static inline uint32_t route_number(const struct route *r, const uint32_t *entry, uint32_t dst)
 {
     uint32_t found = fib_read(entry);
 
     if (unlikely((found & FIB_MORE) != 0))
         found = fib_read(fib_third(r->line, found, dst));
     return likely(ipv4_is_unicast(dst)) ? found & FIB_NUMBER : 0;
+}
+
+/** The id of the next hop of a packet, of which len bytes are there, from what route_number() gave.
+ * A set is waited for, as a third entry is; most routes have none. */
+static inline uint32_t route_nexthop(const struct route *r, uint32_t number,
+                                     const struct rte_ipv4_hdr *ip, uint32_t len)
+{
+    if (likely((number & ROUTE_SET) == 0))
+        return number;
+    return nexthop_set_pick(&r->set[number & ~ROUTE_SET], flow_of_ipv4((const uint8_t *)ip, len));
 }
 
 /** May a packet of that size, with that many hops to go, leave by a next hop at once? frame: bytes

@@ -99,7 +99,11 @@ class Updates:
         block = self.pick.randrange(ROUTES)
         prefix = f"198.19.{block // 2}.{0 if block % 2 else 64}/{24 if block % 2 else 26}"
         other = self.pick.randrange(NEXT_HOPS)
-        way = {"port": "core1", "mac": "02:dd:00:00:00:00", "gre": f"203.0.113.{2 + other}", "mpls": 17 + other}
+        hops = [{"port": "core1", "mac": "02:dd:00:00:00:00", "gre": f"203.0.113.{2 + n}", "mpls": 17 + n}
+                for n in (other, *(self.pick.sample(range(NEXT_HOPS), 3) if self.pick.random() < 0.4 else ()))]
+        way = hops[0]
+        if len(hops) > 1:
+            way = {"nexthops": sorted({hop["mpls"]: hop for hop in hops}.values(), key=lambda hop: hop["mpls"])}
         if prefix not in self.routes:
             self.ask("add-route", prefix=prefix, **way)
         elif self.pick.random() < 0.3:
@@ -137,7 +141,11 @@ class Updates:
         routes = self.client.ask(cmd="show-routes", first=1, count=1000)["routes"]
         shown = {r["prefix"]: r for r in routes if r["prefix"] not in ("198.18.0.0/15", "198.19.0.0/17")}
         for prefix, way in self.routes.items():
-            if any(shown.get(prefix, {}).get(key) != value for key, value in way.items()):
+            there = dict(shown.get(prefix, {}))
+            if "nexthops" in there:  # in their own order
+                there["nexthops"] = sorted(({k: v for k, v in hop.items() if k != "resolved"} for hop in there["nexthops"]),
+                                           key=lambda hop: hop["mpls"])
+            if any(there.get(key) != value for key, value in way.items()):
                 wrong.append(f"route {prefix}: {shown.get(prefix)} instead of {way}")
                 break
         if len(shown) != len(self.routes):

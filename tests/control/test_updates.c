@@ -287,6 +287,113 @@ static void wrong_routes(void)
     start_anew();
 }
 
+#define HOP(mac, more)       "{\"port\":\"core1\",\"mac\":\"02:00:00:00:00:" mac "\"" more "}"
+#define SPREAD(cmd, p, hops) "{\"cmd\":\"" cmd "\",\"prefix\":\"" p "\",\"nexthops\":[" hops "]}"
+
+/* The number of next hops of an address. */
+static uint32_t n_ways(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+    uint32_t to = fib_lookup(&tables->routes->fib, a << 24 | b << 16 | c << 8 | d);
+
+    if ((to & ROUTE_SET) == 0)
+        return to != 0;
+    return nexthop_set_size(&tables->routes->set[to & ~ROUTE_SET]);
+}
+
+/* The running config's numbers of next hops and sets that are in use. */
+static uint32_t n_used(const uint32_t *uses, uint32_t n)
+{
+    uint32_t used = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        used += uses[i] != 0;
+    return used;
+}
+
+/* Routes with several next hops share them, and their set; what no route leads to goes. */
+static void several_next_hops(void)
+{
+    const struct route_table *t = tables->routes;
+    const uint32_t *sets = control->ids.routes_to_set, *hops = control->ids.routes_to;
+    uint32_t before = n_used(hops, t->capacity + 1);
+
+    answers(SPREAD("add-route", "198.19.1.0/24", HOP("01", "") "," HOP("02", ",\"mpls\":77")),
+            "ok");
+    CU_ASSERT(n_ways(198, 19, 1, 1) == 2 && n_used(sets, t->set_capacity) == 1);
+    answers("{\"cmd\":\"add-routes\",\"routes\":[{\"prefix\":\"198.19.2.0/24\",\"nexthops\":[" HOP(
+                "02", ",\"mpls\":77") "," HOP("01", "") "]},{\"prefix\":\"198.19.3.0/"
+                                                        "24\",\"nexthops\":[" HOP("01", "") "]}]}",
+            "\"changed\":2");
+    CU_ASSERT(n_ways(198, 19, 2, 1) == 2 && n_ways(198, 19, 3, 1) == 1);
+    CU_ASSERT_EQUAL(n_used(sets, t->set_capacity), 1);
+    CU_ASSERT_EQUAL(n_used(hops, t->capacity + 1), before + 2);
+    answers("{\"cmd\":\"show-routes\",\"first\":4,\"count\":1}", "\"mpls\":77,\"resolved\":true}");
+    answers("{\"cmd\":\"show-routes\",\"first\":4,\"count\":1}", "}],\"resolved\":true}");
+    answers(SPREAD("change-route", "198.19.2.0/24",
+                   HOP("01", "") "," HOP("02", ",\"mpls\":77") "," HOP("03", "")),
+            "ok");
+    CU_ASSERT(n_ways(198, 19, 1, 1) == 2 && n_ways(198, 19, 2, 1) == 3);
+    answers(ROUTE("198.19.4.0/24", MAC), "there is room for 5 routes");
+    answers("{\"cmd\":\"change-route\",\"prefix\":\"198.19.1.0/24\",\"port\":\"core1\"," MAC "}",
+            "ok");
+    CU_ASSERT(n_ways(198, 19, 1, 1) == 1 && n_used(sets, t->set_capacity) == 1);
+    for (unsigned i = 1; i <= 3; i++) {
+        char request[80];
+
+        snprintf(request, sizeof(request),
+                 "{\"cmd\":\"remove-route\",\"prefix\":\"198.19.%u.0/24\"}", i);
+        answers(request, "ok");
+    }
+    CU_ASSERT_EQUAL(n_used(sets, t->set_capacity), 0);
+    CU_ASSERT_EQUAL(n_used(hops, t->capacity + 1), before);
+    for (unsigned i = 0; i < 3 * t->set_capacity; i++) { /* numbers are used again */
+        answers(SPREAD("add-route", "198.19.1.0/24", HOP("01", "") "," HOP("02", "")), "ok");
+        answers("{\"cmd\":\"remove-route\",\"prefix\":\"198.19.1.0/24\"}", "ok");
+    }
+    start_anew();
+}
+
+static void wrong_next_hops(void)
+{
+    char *before = ask("{\"cmd\":\"show-changes\"}"), *after;
+    uint32_t hops = n_used(control->ids.routes_to, tables->routes->capacity + 1);
+
+    refuses(SPREAD("add-route", "198.19.1.0/24", ""),
+            "key 'nexthops': 0 elements: expected a list of 1 to 16");
+    refuses("{\"cmd\":\"add-route\",\"prefix\":\"198.19.1.0/24\",\"nexthops\":7}",
+            "key 'nexthops': 0 elements: expected a list of 1 to 16");
+    refuses(SPREAD("add-route", "198.19.1.0/24", "7"),
+            "key 'nexthops': expected a list of objects");
+    refuses(SPREAD("add-route", "198.19.1.0/24", HOP("01", "") "," HOP("01", "")),
+            "this next hop is there twice in one route");
+    refuses(SPREAD("add-route", "198.19.1.0/24", HOP("01", "") ",{\"port\":\"core1\"}"),
+            "key 'via': missing in this next hop");
+    refuses(SPREAD("add-route", "198.19.1.0/24", HOP("01", "") ",{\"port\":\"idle0\"," MAC "}"),
+            "nothing leads there");
+    refuses(SPREAD("add-route", "198.19.1.0/24", HOP("01", ",\"weight\":2")),
+            "key 'weight': unknown in a next hop");
+    refuses(
+        "{\"cmd\":\"add-route\",\"prefix\":\"198.19.1.0/24\",\"port\":\"core1\",\"nexthops\":[" HOP(
+            "01", "") "]}",
+        "expected it within nexthops, or no nexthops");
+    refuses("{\"cmd\":\"add-route\",\"prefix\":\"198.19.1.0/24\"," MAC "}",
+            "key 'port': missing in this route");
+    refuses(SPREAD("change-route", "198.19.1.0/24", HOP("01", "") "," HOP("02", "")),
+            "there is no route");
+    /* of a list that is refused as a whole nothing is left */
+    refuses(
+        "{\"cmd\":\"add-routes\",\"routes\":[{\"prefix\":\"198.19.2.0/24\",\"nexthops\":[" HOP(
+            "02", "") "," HOP("01",
+                              "") "]},{\"prefix\":\"198.18.0.0/15\",\"nexthops\":[" HOP("01",
+                                                                                        "") "]}]}",
+        "already");
+    after = ask("{\"cmd\":\"show-changes\"}");
+    CU_ASSERT_STRING_EQUAL(before, after);
+    CU_ASSERT_EQUAL(n_used(control->ids.routes_to, tables->routes->capacity + 1), hops);
+    free(before);
+    free(after);
+}
+
 /* Next hops come and go: their numbers are used again, and the arp task knows those that are
  * there. */
 static void next_hops(void)
@@ -401,6 +508,7 @@ static void replay(void)
     answers("{\"cmd\":\"set-profile\",\"subscriber\":3,\"profile\":\"fast\"}", "ok");
     answers("{\"cmd\":\"set-mac\",\"subscriber\":5,\"mac\":\"02:00:00:00:00:05\"}", "ok");
     answers(ROUTE("198.19.1.0/24", MAC), "ok");
+    answers(SPREAD("add-route", "198.19.2.0/24", HOP("01", "") "," HOP("02", "")), "ok");
     answers("{\"cmd\":\"remove-route\",\"prefix\":\"0.0.0.0/0\"}", "ok");
     answers(
         "{\"cmd\":\"set-subport-rate\",\"scheduler\":\"acc\",\"subport\":\"left\",\"direction\":"
@@ -412,6 +520,7 @@ static void replay(void)
     before = ask("{\"cmd\":\"show-changes\"}");
     changes = running_changes(control);
     CU_ASSERT(json_array_size(changes) >= 8);
+    CU_ASSERT_NOT_EQUAL(strstr(before, "\"nexthops\":["), NULL);
     start_anew();
     json_array_foreach(changes, i, one)
     {
@@ -434,7 +543,9 @@ static void while_running(void)
     CU_ASSERT_EQUAL_FATAL(engine_start(&engine), 0);
     for (unsigned i = 0; i < 500; i++) {
         answers(A, "ok");
-        answers(ROUTE("198.19.1.0/24", MAC), "ok");
+        answers(i % 2 == 0 ? ROUTE("198.19.1.0/24", MAC)
+                           : SPREAD("add-route", "198.19.1.0/24", HOP("01", "") "," HOP("02", "")),
+                "ok");
         answers("{\"cmd\":\"remove-subscriber\",\"subscriber\":\"cpe0 11.30\"}", "ok");
         answers("{\"cmd\":\"remove-route\",\"prefix\":\"198.19.1.0/24\"}", "ok");
         ids_poll(control);
@@ -452,6 +563,8 @@ static const struct test tests[] = {
     {"MACs", macs},
     {"routes", routes},
     {"wrong routes", wrong_routes},
+    {"several next hops", several_next_hops},
+    {"wrong next hops", wrong_next_hops},
     {"next hops", next_hops},
     {"reload: what would change, and wrong files", reloads},
     {"what differs, again", replay},

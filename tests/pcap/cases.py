@@ -5,12 +5,13 @@ from tests.pcap import cases_arp
 from tests.pcap import cases_core
 from tests.pcap import cases_downstream
 from tests.pcap import cases_drops
+from tests.pcap import cases_ecmp
 from tests.pcap import cases_hosts
 from tests.pcap import cases_icmp
 from tests.pcap import cases_truncated
 from tests.pcap import cases_upstream
 
-PARTS = (cases_upstream, cases_downstream, cases_drops, cases_core, cases_truncated, cases_arp, cases_icmp, cases_hosts)
+PARTS = (cases_upstream, cases_downstream, cases_drops, cases_core, cases_truncated, cases_arp, cases_icmp, cases_hosts, cases_ecmp)
 
 
 def all_cases():

@@ -212,10 +212,45 @@ static void test_clock(void)
     close_rig();
 }
 
+/* The next hops of a set are asked for without a packet, once a second, until they answer. */
+static void test_ask_members(void)
+{
+    static const uint32_t ids[] = {NH_GRE_MPLS, NH_NO_MAC};
+    struct route_table *t = harness_tables()->routes;
+    struct rte_mbuf *asked;
+    int set;
+
+    open_rig("");
+    for (unsigned i = 0; i <= 64 * 3; i++)
+        poll_at(i / 64.0);
+    CU_ASSERT_EQUAL(figure("requests"), 0);
+    set = route_add_set(t, ids, 2);
+    for (unsigned i = 64 * 3; i <= 64 * 6; i++)
+        poll_at(i / 64.0);
+    CU_ASSERT_EQUAL(figure("requests"), 3);
+    CU_ASSERT_EQUAL_FATAL(rig_captured_way(r, "to", CORE0), 3);
+    asked = mbuf_from_hex(
+        BROADCAST "020000000003" REQUEST "020000000003 c6336401" NOBODY "c6336409" PAD18, 0);
+    CU_ASSERT(mbuf_is(rig_out(r, "to", CORE0, 0), rte_pktmbuf_mtod(asked, void *), asked->pkt_len));
+    rte_pktmbuf_free(asked);
+    CU_ASSERT_STRING_EQUAL(fate("020000000003 02c000000009" REPLY
+                                "02c000000009 c6336409 020000000003 c6336401",
+                                CORE0),
+                           "consumed");
+    CU_ASSERT_EQUAL(t->nexthop[NH_NO_MAC].mac_known, 1);
+    for (unsigned i = 64 * 6; i <= 64 * 9; i++)
+        poll_at(i / 64.0);
+    CU_ASSERT_EQUAL(figure("requests"), 3);
+    route_release_set(t, (uint32_t)set);
+    t->nexthop[NH_NO_MAC].in_sets = t->nexthop[NH_GRE_MPLS].in_sets = 0;
+    close_rig();
+}
+
 static const struct test tests[] = {
     {"asking for a CPE", test_ask_cpe},
     {"asking for an address of a prefix", test_ask_in_prefix},
     {"asking for a next hop", test_ask_nexthop},
+    {"asking for the next hops of a set", test_ask_members},
     {"limits", test_ask_limits},
     {"a burst", test_burst},
     {"ageing", test_ageing},

@@ -49,7 +49,7 @@ static struct frame from_subscriber(uint16_t *port)
                                                              0x0a000003, 0x0a000004};
     unsigned who = odd() ? 0 : 1 + random32() % N_TEST_SUBSCRIBERS;
     uint32_t dst = odd() ? PICK(ADDR_CPE0, 0xe0000001, 0xa9fe0001, 0, 0xffffffff)
-                         : (uint32_t)(20 + random32() % 6) << 24 | (random32() & 0xff);
+                         : (uint32_t)(20 + random32() % 7) << 24 | (random32() & 0xff);
     struct ip ip = some_ip(address[who], dst);
     uint64_t to;
     struct frame f = {0};
@@ -334,6 +334,7 @@ static void looked_at(void)
 
 static int fused_open(void)
 {
+    static const uint32_t all[] = {NH_GRE_MPLS, NH_GRE, NH_MPLS, NH_PLAIN, NH_NO_MAC};
     static struct dscp_table dscp[2];
     int rc = harness_open();
 
@@ -341,6 +342,9 @@ static int fused_open(void)
         dscp[0].queue[i] = dscp[1].queue[i] = (uint8_t)(i % DSCP_QUEUES);
     if (rc == 0)
         harness_tables()->dscp = dscp;
+    if (rc == 0) /* one of the set has no MAC: its packets go to the others */
+        rc = route_add(harness_tables()->routes, 0x1a000000, 8,
+                       (uint32_t)route_add_set(harness_tables()->routes, all, RTE_DIM(all)));
     return rc;
 }
 

@@ -263,6 +263,111 @@ static void size(void)
     }
 }
 
+/* The next hop that a packet of the rig's set got, and whether it left by that one's port. */
+static unsigned way_of(struct rig *r, const struct ip *ip)
+{
+    static const uint8_t ports[] = {[NH_GRE_MPLS] = CORE0, [NH_GRE] = CORE1, [NH_PLAIN] = CORE1};
+    struct frame f = incoming(ip), expected;
+    unsigned id;
+
+    FATE(r, frame_mbuf(&f, CPE0), "to");
+    id = meta_nexthop(rig_last(r));
+    CU_ASSERT_FATAL(id == NH_GRE_MPLS || id == NH_GRE || id == NH_PLAIN || id == NH_NO_MAC);
+    if (id != NH_NO_MAC) {
+        expected = outgoing(ip, id, ports[id]);
+        CU_ASSERT(mbuf_is(rig_last(r), expected.b, expected.len));
+        CU_ASSERT_EQUAL(meta_out_port(rig_last(r)), ports[id]);
+    }
+    return id;
+}
+
+/* A route with several next hops: each flow has one, and all are used. One whose MAC is not known
+ * leaves its flows to the others, which keep theirs. */
+static void several(void)
+{
+    static const uint32_t ids[] = {NH_GRE_MPLS, NH_GRE, NH_PLAIN, NH_NO_MAC};
+    static const uint8_t mac[6] = {2, 0xc0, 0, 0, 0, NH_NO_MAC};
+    enum { FLOWS = 200 };
+    struct route_table *t = harness_tables()->routes;
+    struct rig *r = rig_open(&task_route, "", NULL);
+    unsigned without[FLOWS], used[NH_NO_MAC + 1] = {0}, all[NH_NO_MAC + 1] = {0};
+    int set = route_add_set(t, ids, RTE_DIM(ids));
+    struct ip ip = packet;
+
+    CU_ASSERT_EQUAL(route_add(t, 0x1a000000, 8, (uint32_t)set), 0);
+    ip.payload = 40;
+    for (unsigned i = 0; i < FLOWS; i++) {
+        ip.dst = 0x1a000000 + i;
+        ip.ttl = 64;
+        used[without[i] = way_of(r, &ip)]++;
+        ip.id++;
+        ip.ttl = 2;
+        CU_ASSERT_EQUAL(way_of(r, &ip), without[i]);
+        rig_clear(r);
+    }
+    CU_ASSERT(used[NH_GRE_MPLS] > 30 && used[NH_GRE] > 30 && used[NH_PLAIN] > 30);
+    CU_ASSERT_EQUAL(used[NH_NO_MAC], 0);
+    nexthop_set_mac(&t->nexthop[NH_NO_MAC], mac);
+    for (unsigned i = 0; i < FLOWS; i++) {
+        unsigned id;
+
+        ip.dst = 0x1a000000 + i;
+        id = way_of(r, &ip);
+        all[id]++;
+        CU_ASSERT(id == NH_NO_MAC || id == without[i]);
+        rig_clear(r);
+    }
+    CU_ASSERT(all[NH_NO_MAC] > 20 && all[NH_NO_MAC] < 90);
+    nexthop_set_mac(&t->nexthop[NH_NO_MAC], NULL);
+    CU_ASSERT_EQUAL(route_remove(t, 0x1a000000, 8), 0);
+    route_release_set(t, (uint32_t)set);
+    rig_close(r);
+}
+
+/* Nobody's MAC is known: the packet asks for that of its own next hop. TTL and size count as ever.
+ */
+static void several_unknown(void)
+{
+    struct route_table *t = harness_tables()->routes;
+    struct nexthop_spec spec = {.port = CORE1,
+                                .mtu = 1500,
+                                .gateway_mac = harness_model.ports[CORE1].mac,
+                                .via = 0xc6336509};
+    uint32_t ids[2] = {NH_NO_MAC, (uint32_t)route_add_nexthop(t, &spec)};
+    static const uint8_t mac[6] = {2, 0xc0, 0, 0, 0, 7};
+    int set = route_add_set(t, ids, 2);
+    struct rig *r = rig_open(&task_route, "", "to punt:4");
+    unsigned asked[2] = {0};
+    struct ip ip = packet;
+    struct frame f;
+
+    CU_ASSERT_EQUAL(route_add(t, 0x1a000000, 8, (uint32_t)set), 0);
+    for (unsigned i = 0; i < 100; i++) {
+        ip.dst = 0x1a000000 + i;
+        f = incoming(&ip);
+        rig_fate(r, frame_mbuf(&f, CPE0));
+        CU_ASSERT_EQUAL(meta_punt_reason(rig_last(r)), PUNT_NO_MAC);
+        CU_ASSERT_EQUAL(meta_out_port(rig_last(r)),
+                        meta_nexthop(rig_last(r)) == NH_NO_MAC ? CORE0 : CORE1);
+        asked[meta_nexthop(rig_last(r)) == ids[1]]++;
+        rig_clear(r);
+    }
+    CU_ASSERT(asked[0] > 20 && asked[1] > 20);
+    nexthop_set_mac(&t->nexthop[ids[1]], mac);
+    for (unsigned i = 0; i < 100; i++) {
+        ip.dst = 0x1a000000 + i;
+        ip.ttl = i < 50 ? 64 : 1;
+        f = incoming(&ip);
+        FATE(r, frame_mbuf(&f, CPE0), i < 50 ? "to" : "punt/0");
+        CU_ASSERT_EQUAL(meta_nexthop(rig_last(r)), ids[1]);
+        rig_clear(r);
+    }
+    CU_ASSERT_EQUAL(route_remove(t, 0x1a000000, 8), 0);
+    route_release_set(t, (uint32_t)set);
+    route_release_nexthop(t, ids[1]);
+    rig_close(r);
+}
+
 static const struct test tests[] = {
     {"next hops", to_next_hops},
     {"short frames", pads},
@@ -273,6 +378,8 @@ static const struct test tests[] = {
     {"for the gateway", for_us},
     {"next hop without MAC", unknown_mac},
     {"size", size},
+    {"several next hops", several},
+    {"several next hops without MAC", several_unknown},
     {NULL, NULL},
 };
 

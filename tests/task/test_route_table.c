@@ -84,7 +84,7 @@ static void test_nexthop(void)
 
 static void test_routes(void)
 {
-    struct route_table *t = route_table_create(3, 100, SOCKET_ID_ANY);
+    struct route_table *t = route_table_create(3, 2, 100, SOCKET_ID_ANY);
     struct nexthop_spec s = {.port = 2, .mtu = 1500, .gateway_mac = gateway_mac};
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(t);
@@ -108,14 +108,14 @@ static void test_routes(void)
     CU_ASSERT_EQUAL(lookup(t, 0x0a000000), 2);
     /* what plan/memory.c says to the byte: tests/unit/test_plan_memory.c */
     CU_ASSERT_EQUAL(route_table_bytes(t), sizeof(*t) + (64 << 20) + (2 * (513 + 100) + 1024) * 68 +
-                                              (613 + 306 + 8) * 8 + (3 + 2) * 64 + 8 * 12);
+                                              (613 + 306 + 8) * 8 + (3 + 2 + 2 + 1) * 64 + 8 * 12);
     route_table_free(t);
     route_table_free(NULL);
 }
 
 static void test_default_route(void)
 {
-    struct route_table *t = route_table_create(3, 100, SOCKET_ID_ANY);
+    struct route_table *t = route_table_create(3, 2, 100, SOCKET_ID_ANY);
     struct nexthop_spec s = {.port = 2, .mtu = 1500, .gateway_mac = gateway_mac};
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(t);
@@ -138,7 +138,7 @@ static void test_default_route(void)
 
 static void test_remove_routes(void)
 {
-    struct route_table *t = route_table_create(2, 16, SOCKET_ID_ANY);
+    struct route_table *t = route_table_create(2, 0, 16, SOCKET_ID_ANY);
     struct nexthop_spec spec = {.mtu = 1500, .gateway_mac = gateway_mac, .mac = cpe_mac};
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(t);
@@ -171,13 +171,43 @@ static void test_remove_routes(void)
     route_table_free(t);
 }
 
+/* Sets have numbers of their own, which are used again. */
+static void test_sets(void)
+{
+    struct route_table *t = route_table_create(3, 2, 16, SOCKET_ID_ANY);
+    struct nexthop_spec s = {.port = 2, .mtu = 1500, .gateway_mac = gateway_mac};
+    static const uint32_t all[] = {1, 2, 3};
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    for (s.via = 1; s.via <= 3; s.via++)
+        CU_ASSERT_EQUAL(route_add_nexthop(t, &s), (int)s.via);
+    CU_ASSERT_EQUAL(route_add(t, 0x0a000000, 8, ROUTE_SET), -EINVAL);
+    CU_ASSERT_EQUAL(route_add_set(t, all, 2), (int)ROUTE_SET);
+    CU_ASSERT(route_has_set_room(t));
+    CU_ASSERT_EQUAL(route_add_set(t, all + 1, 2), (int)ROUTE_SET + 1);
+    CU_ASSERT_FALSE(route_has_set_room(t));
+    CU_ASSERT_EQUAL(route_add_set(t, all, 3), -ENOSPC);
+    CU_ASSERT_EQUAL(route_add(t, 0x0a000000, 8, ROUTE_SET + 1), 0);
+    CU_ASSERT_EQUAL(lookup(t, 0x0a000001), ROUTE_SET + 1);
+    CU_ASSERT_EQUAL(t->nexthop[3].in_sets, 1);
+    CU_ASSERT_EQUAL(route_remove(t, 0x0a000000, 8), 0);
+    route_release_set(t, ROUTE_SET + 1);
+    route_release_set(t, ROUTE_SET);
+    CU_ASSERT_EQUAL(route_add_set(t, all, 3), (int)ROUTE_SET);
+    CU_ASSERT_EQUAL(nexthop_set_size(&t->set[0]), 3);
+    CU_ASSERT_EQUAL(route_add_set(t, all + 1, 2), (int)ROUTE_SET + 1);
+    CU_ASSERT_EQUAL(route_add_set(t, all, 2), -ENOSPC);
+    CU_ASSERT(route_table_bytes(t) > 0);
+    route_table_free(t);
+}
+
 static void test_martians(void)
 {
     static const uint32_t bad[] = {0,          0x00ffffff, 0x7f000001, 0x7fffffff, 0xa9fe0000,
                                    0xa9feffff, 0xe0000000, 0xefffffff, 0xf0000000, 0xffffffff};
     static const uint32_t good[] = {0x01000000, 0x7effffff, 0x80000000, 0xa9fdffff,
                                     0xa9ff0000, 0xdfffffff, ADDR_CPE0,  ADDR_CPE0 + 1};
-    struct route_table *t = route_table_create(1, 1, SOCKET_ID_ANY);
+    struct route_table *t = route_table_create(1, 0, 1, SOCKET_ID_ANY);
     struct nexthop_spec s = {.port = 2, .mtu = 1500, .gateway_mac = gateway_mac};
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(t);
@@ -237,7 +267,7 @@ static void test_far_ends(void)
 
 static void test_local(void)
 {
-    struct route_table *t = route_table_create(1, 1, SOCKET_ID_ANY);
+    struct route_table *t = route_table_create(1, 0, 1, SOCKET_ID_ANY);
     struct nexthop_spec s = {.port = 2, .mtu = 1500, .gateway_mac = gateway_mac};
     int rc = 0;
 
@@ -273,6 +303,7 @@ static const struct test tests[] = {
     {"the gateway's own addresses", test_local},
     {"martians", test_martians},
     {"far ends", test_far_ends},
+    {"sets of next hops", test_sets},
     {NULL, NULL},
 };
 

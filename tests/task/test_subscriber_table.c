@@ -170,9 +170,9 @@ static void test_no_memory(void)
     take_memory();
     CU_ASSERT_PTR_NULL(idmap_create(SOCKET_ID_ANY));
     CU_ASSERT_PTR_NULL(subscriber_table_create(1000, 0, SOCKET_ID_ANY));
-    CU_ASSERT_PTR_NULL(route_table_create(10, 10, SOCKET_ID_ANY));
+    CU_ASSERT_PTR_NULL(route_table_create(10, 10, 10, SOCKET_ID_ANY));
     give_memory();
-    CU_ASSERT_PTR_NULL(route_table_create(65536, 10, SOCKET_ID_ANY)); /* ids travel in 16 bits */
+    CU_ASSERT_PTR_NULL(route_table_create(65536, 1, 10, SOCKET_ID_ANY)); /* ids travel in 16 bits */
 }
 
 static void test_learned_mac(void)

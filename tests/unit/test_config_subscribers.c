@@ -261,6 +261,49 @@ static void routes_csv(void)
     config_free(m);
 }
 
+#define WAY_A "port = \"a\"; via = \"192.0.2.2\";"
+#define WAY_B "port = \"b\"; mac = \"02:dd:00:00:00:01\"; mpls = 17;"
+#define WAY_C "port = \"a\"; via = \"192.0.2.3\"; gre = \"203.0.113.1\";"
+
+/* Routes with the same next hops share a set, in whatever order they name them. */
+static void several_nexthops(void)
+{
+    struct cfg_model *m;
+    const uint32_t *list;
+
+    bed_put_text("t.csv", "prefix,also,port,via,mac,mpls,gre,count\n"
+                          "11.0.0.0/8,,b,,02:dd:00:00:00:01,17,,2\n"
+                          "11.0.0.0/8,true,a,192.0.2.2,,,,\n"
+                          "13.0.0.0/8,false,a,192.0.2.2,,,,\n"
+                          "14.0.0.0/8,,a,192.0.2.2,,,,\n"
+                          "14.0.0.0/8,true,a,192.0.2.3,,,203.0.113.1,\n"
+                          "14.0.0.0/8,true,b,,02:dd:00:00:00:01,17,,\n");
+    m = bed_load(PORTS TASKS LAYOUT
+                 "routes = ( { prefix = \"0.0.0.0/0\"; nexthops = ( { " WAY_A " }, { " WAY_B
+                 " } ); }, { prefix = \"10.0.0.0/8\"; nexthops = ( { " WAY_C " } ); },\n"
+                 "{ csv = \"t.csv\"; },\n"
+                 "{ prefix = \"20.0.0.0/24\"; count = 3; nexthops = ( { " WAY_B " }, { " WAY_C
+                 " }, { " WAY_A " } ); } );\n");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    CU_ASSERT_EQUAL_FATAL(m->n_routes, 9);
+    CU_ASSERT_EQUAL(m->n_nexthops, 3);
+    CU_ASSERT_EQUAL_FATAL(m->n_sets, 2);
+    CU_ASSERT_EQUAL(m->routes[0].nexthop, CFG_SET | 0);
+    CU_ASSERT_EQUAL(m->routes[1].nexthop, 2);
+    CU_ASSERT(m->routes[2].prefix == 0x0b000000 && m->routes[3].prefix == 0x0c000000);
+    CU_ASSERT(m->routes[2].nexthop == (CFG_SET | 0) && m->routes[3].nexthop == (CFG_SET | 0));
+    CU_ASSERT_EQUAL(m->routes[2].loc.line, 2);
+    CU_ASSERT_EQUAL(m->routes[4].nexthop, 0);
+    CU_ASSERT_EQUAL(m->routes[5].nexthop, CFG_SET | 1);
+    CU_ASSERT_EQUAL(m->routes[8].nexthop, CFG_SET | 1);
+    CU_ASSERT_EQUAL_FATAL(route_nexthops(m, &m->routes[0], &list), 2);
+    CU_ASSERT(m->nexthops[list[0]].via == 0xc0000202 && m->nexthops[list[1]].mpls == 17);
+    CU_ASSERT_EQUAL(route_nexthops(m, &m->routes[6], &list), 3);
+    CU_ASSERT_EQUAL(route_nexthops(m, &m->routes[4], &list), 1);
+    CU_ASSERT_EQUAL(room_sets(m), 2 + CFG_SPARE_LEAST);
+    config_free(m);
+}
+
 static const struct test tests[] = {
     {"ranges", ranges},
     {"csv", csv},
@@ -269,6 +312,7 @@ static const struct test tests[] = {
     {"csv many", csv_many},
     {"routes", routes},
     {"routes in a table", routes_csv},
+    {"several next hops", several_nexthops},
     {NULL, NULL},
 };
 

@@ -6,6 +6,7 @@ import os
 
 from . import capture, change, frames, schema, shell, show
 from .change import asks, of_one
+from .who import next_hop
 
 ABOUT = "Show and change a running vbng through its control socket (vbng --control PATH). Without a command, in a terminal: the shell."
 
@@ -55,12 +56,14 @@ def _subscriber_commands(commands):
 
 def _route_commands(commands):
     for name, text in (("add-route", "add a route"), ("change-route", "have a route lead elsewhere, without a gap")):
-        p = _add(commands, name, asks(name, "prefix", "port", "via", "mac", "gre", "mpls"), text)
+        p = _add(commands, name, asks(name, "prefix", "port", "via", "mac", "gre", "mpls", "nexthops"), text)
         p.add_argument("prefix", metavar="PREFIX", help="IPv4 prefix, for example 198.18.0.0/16")
-        p.add_argument("--port", required=True, help="port that leads to the next hop")
+        p.add_argument("--port", help="port that leads to the next hop")
         neighbour = p.add_mutually_exclusive_group(required=True)
         neighbour.add_argument("--via", metavar="ADDRESS", help="address of the neighbour, whose MAC address ARP asks for")
         neighbour.add_argument("--mac", help="MAC address of the neighbour, static")
+        neighbour.add_argument("--nexthop", dest="nexthops", action="append", type=next_hop, metavar="KEY=VALUE,...",
+                               help="one of several next hops, which share the flows: port=NAME,via=ADDRESS, or mac=, and gre=, mpls=")
         p.add_argument("--gre", metavar="ADDRESS", help="address of the far end of a GRE tunnel")
         p.add_argument("--mpls", type=int, metavar="LABEL", help="MPLS label to push")
     p = _add(commands, "remove-route", asks("remove-route", "prefix"), "remove a route")

@@ -96,7 +96,11 @@ def routes(gw, args):
             continue
         for route in page:
             unresolved = "" if route.pop("resolved") else "  (MAC of the next hop not known)"
-            print(" ".join(f"{key}={value}" for key, value in route.items()) + unresolved)
+            hops = route.pop("nexthops", [])
+            print(" ".join(f"{key}={value}" for key, value in route.items()) + unresolved * (not hops))
+            for hop in hops:
+                unresolved = "" if hop.pop("resolved") else "  (MAC of the next hop not known)"
+                print("    " + " ".join(f"{key}={value}" for key, value in hop.items()) + unresolved)
     if args.json:
         show_json(every)
 

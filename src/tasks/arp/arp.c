@@ -296,6 +296,8 @@ static void advance(struct arp *a, uint64_t now)
     a->tick += (uint32_t)ticks;
     buckets_fill(a, (uint32_t)ticks);
     a->sweep_due += ticks * a->sweep_add;
+    a->members_due = (uint32_t)RTE_MIN(a->members_due + ticks * (a->n_neighbours / TICKS_PER_S + 1),
+                                       (uint64_t)a->n_neighbours);
 }
 
 static uint16_t arp_poll(struct task *t, uint64_t now)
@@ -306,7 +308,7 @@ static uint16_t arp_poll(struct task *t, uint64_t now)
     arp_paths_age(t->state);
     moved = arp_wait_on(t);
     task_flush(t);
-    return t->stopping ? moved : moved + arp_sweep(t);
+    return t->stopping ? moved : (uint16_t)(moved + arp_sweep(t) + arp_ask_members(t));
 }
 
 static uint64_t arp_held(const struct task *t)

@@ -148,8 +148,10 @@ struct arp {
 
     struct narrow_path path[ARP_PATHS];
 
-    uint32_t sweep_next;           /* next entry to look at: subscribers, then neighbours */
-    uint64_t sweep_due, sweep_add; /* entries to look at now, and more with each tick */
+    uint32_t sweep_next;                /* next entry to look at: subscribers, then neighbours */
+    uint64_t sweep_due, sweep_add;      /* entries to look at now, and more with each tick */
+    uint32_t members_next, members_due; /* neighbours of which one may be in a set: the next to be
+                                           looked at, and how many now */
 
     uint32_t n_waits;
     struct arp_wait wait[ARP_WAITS];
@@ -202,6 +204,11 @@ bool arp_request_neighbour(struct task *t, struct neighbour *nb, enum arp_asking
 /** Forget old entries, and request the MACs of those that grow old: a few hundred entries at most.
  * Returns the number of requests sent. */
 uint16_t arp_sweep(struct task *t);
+
+/** Request the MACs of next hops in sets that are not known, each once a second: while another of
+ * the set has its packets, none asks for it. Looks at some dozens; returns the number of requests
+ * sent. */
+uint16_t arp_ask_members(struct task *t);
 
 /** Pad a frame with zeros to the shortest one of Ethernet, so that nothing leaves of what the mbuf
  * held before. */

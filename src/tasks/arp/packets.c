@@ -14,8 +14,9 @@
 #include "packet/qinq.h"
 #include "tasks/arp/instance.h"
 
-#define SWEEP_LOOK_MAX 256u            /* entries looked at in one round of the core */
-#define SWEEP_SEND_MAX (BURST_MAX / 2) /* requests sent in one round */
+#define SWEEP_LOOK_MAX   256u            /* entries looked at in one round of the core */
+#define SWEEP_SEND_MAX   (BURST_MAX / 2) /* requests sent in one round */
+#define MEMBERS_LOOK_MAX 32u             /* neighbours of sets looked at in one round */
 
 static const uint8_t broadcast[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
@@ -355,6 +356,41 @@ uint16_t arp_sweep(struct task *t)
         a->sweep_next = i + 1 < entries ? i + 1 : 0;
         sent += i < subscribers ? look_at_subscriber(t, i + 1)
                                 : look_at_neighbour(t, &a->neighbour[i - subscribers]);
+    }
+    return sent;
+}
+
+/* Is the neighbour's MAC needed by a set, and not known? */
+static bool is_missed(const struct arp *a, const struct neighbour *nb)
+{
+    bool in_sets = false;
+
+    for (uint32_t i = 0; i < nb->n; i++) {
+        const struct nexthop *nh = &a->tables->routes->nexthop[a->member[nb->first + i]];
+
+        if (nh->mac_known)
+            return false;
+        in_sets |= __atomic_load_n(&nh->in_sets, __ATOMIC_RELAXED) != 0;
+    }
+    return in_sets;
+}
+
+uint16_t arp_ask_members(struct task *t)
+{
+    struct arp *a = t->state;
+    uint32_t due = RTE_MIN(a->members_due, a->n_neighbours), look = RTE_MIN(due, MEMBERS_LOOK_MAX);
+    uint16_t sent = 0;
+
+    if (__atomic_load_n(&a->tables->routes->n_sets, __ATOMIC_RELAXED) == 0)
+        return 0;
+    a->members_due = due - look;
+    for (; look > 0; look--) {
+        struct neighbour *nb =
+            &a->neighbour[a->members_next < a->n_neighbours ? a->members_next : 0];
+
+        a->members_next = (uint32_t)(nb - a->neighbour) + 1;
+        if (is_missed(a, nb) && arp_may_ask(a, &nb->entry))
+            sent += arp_request_neighbour(t, nb, ASK_FOR_NEW);
     }
     return sent;
 }

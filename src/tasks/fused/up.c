@@ -97,7 +97,11 @@ static inline void find_records(struct batch *b, struct part p, const struct up 
 static inline void find_nexthops(struct batch *b, struct part p, const struct up *u)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
-        b->nexthop[i] = route_nexthop(&u->route, b->entry[i], b->dst[i]);
+        const struct rte_mbuf *m = b->m[i];
+
+        b->nexthop[i] = route_nexthop(&u->route, route_number(&u->route, b->entry[i], b->dst[i]),
+                                      (const struct rte_ipv4_hdr *)(frame_bytes(m) + QINQ_LEN),
+                                      (uint32_t)m->data_len - QINQ_LEN);
         rte_prefetch0(&u->route.nexthop[b->nexthop[i]]);
     }
 }

@@ -14,8 +14,7 @@
 
 /* --- requests --- */
 
-/* Put an entry into the list under key of the last request, or of a new one. */
-static void add_entry(json_t *requests, const char *cmd, const char *key, json_t *entry)
+void delta_add_entry(json_t *requests, const char *cmd, const char *key, json_t *entry)
 {
     json_t *last = json_array_get(requests, json_array_size(requests) - 1);
     const char *last_cmd = json_string_value(json_object_get(last, "cmd"));
@@ -50,155 +49,9 @@ static void map_ports(struct delta *d)
             port_named(running, d->other->ports[i].name, strlen(d->other->ports[i].name));
 }
 
-/* The number of a model's port in the running config, or CFG_NONE. */
-static uint32_t running_port(const struct delta *d, const struct cfg_model *m, uint32_t port)
+uint32_t delta_running_port(const struct delta *d, const struct cfg_model *m, uint32_t port)
 {
     return m == d->other ? d->port_of[port] : port;
-}
-
-/* --- routes --- */
-
-static json_t *prefix_json(const struct cfg_route *r)
-{
-    char text[32];
-
-    return json_sprintf("%s/%u", format_ipv4(r->prefix, text, sizeof(text)), r->len);
-}
-
-json_t *route_json(const struct cfg_model *m, const struct cfg_route *r)
-{
-    const struct cfg_nexthop *nh = &m->nexthops[r->nexthop];
-    char text[32];
-    json_t *o = json_pack("{s:o, s:s}", "prefix", prefix_json(r), "port", m->ports[nh->port].name);
-
-    if (nh->mac_set)
-        json_object_set_new(o, "mac", json_pack("s", format_mac(nh->mac, text, sizeof(text))));
-    else
-        json_object_set_new(o, "via", json_pack("s", format_ipv4(nh->via, text, sizeof(text))));
-    if (nh->has_gre)
-        json_object_set_new(o, "gre", json_pack("s", format_ipv4(nh->gre, text, sizeof(text))));
-    if (nh->has_mpls)
-        json_object_set_new(o, "mpls", json_integer(nh->mpls));
-    return o;
-}
-
-static int by_prefix(const void *a, const void *b)
-{
-    const struct cfg_route *x = *(const struct cfg_route *const *)a,
-                           *y = *(const struct cfg_route *const *)b;
-
-    if (x->prefix != y->prefix)
-        return x->prefix < y->prefix ? -1 : 1;
-    return (x->len > y->len) - (x->len < y->len);
-}
-
-static const struct cfg_route **sorted(const struct cfg_model *m)
-{
-    const struct cfg_route **list = calloc(m->n_routes + UINT64_C(1), sizeof(*list));
-
-    for (uint32_t i = 0; list != NULL && i < m->n_routes; i++)
-        list[i] = &m->routes[i];
-    if (list != NULL)
-        qsort(list, m->n_routes, sizeof(*list), by_prefix);
-    return list;
-}
-
-static struct cfg_nexthop nexthop_of(const struct delta *d, const struct cfg_model *m,
-                                     const struct cfg_route *r)
-{
-    struct cfg_nexthop nh = m->nexthops[r->nexthop];
-
-    nh.port = running_port(d, m, nh.port);
-    return nh;
-}
-
-static bool same_way(const struct delta *d, const struct cfg_route *from,
-                     const struct cfg_route *to)
-{
-    struct cfg_nexthop a = nexthop_of(d, d->from, from), b = nexthop_of(d, d->to, to);
-
-    return same_nexthop(&a, &b);
-}
-
-/* Routes while they are compared. */
-struct routes {
-    json_t *added;     /* requests, which come last: then there is room */
-    uint32_t left_out; /* of a reload: their ports need another graph */
-};
-
-static bool port_serves_routes(const struct delta *d, const struct cfg_route *r)
-{
-    uint32_t port = nexthop_of(d, d->to, r).port;
-
-    return port != CFG_NONE && (d->c->e->plan->nexthop_ports >> port & 1) != 0;
-}
-
-static void route_removed(struct delta *d, const struct cfg_route *r)
-{
-    d->n[DELTA_ROUTES].removed++;
-    json_array_append_new(d->requests,
-                          json_pack("{s:s, s:o}", "cmd", "remove-route", "prefix", prefix_json(r)));
-}
-
-static void route_added(struct delta *d, struct routes *k, const struct cfg_route *r)
-{
-    if (d->reload && !port_serves_routes(d, r)) {
-        k->left_out++;
-        return;
-    }
-    d->n[DELTA_ROUTES].added++;
-    add_entry(k->added, "add-routes", "routes", route_json(d->to, r));
-}
-
-static void route_changed(struct delta *d, struct routes *k, const struct cfg_route *r)
-{
-    json_t *request;
-
-    if (d->reload && !port_serves_routes(d, r)) {
-        k->left_out++;
-        return;
-    }
-    request = route_json(d->to, r);
-    json_object_set_new(request, "cmd", json_pack("s", "change-route"));
-    d->n[DELTA_ROUTES].changed++;
-    json_array_append_new(d->requests, request);
-}
-
-/* Two sorted lists side by side. */
-static void compare_routes(struct delta *d, struct routes *k, const struct cfg_route **from,
-                           const struct cfg_route **to)
-{
-    uint32_t i = 0, j = 0;
-
-    while (i < d->from->n_routes || j < d->to->n_routes) {
-        int order = i == d->from->n_routes ? 1
-                    : j == d->to->n_routes ? -1
-                                           : by_prefix(&from[i], &to[j]);
-
-        if (order < 0)
-            route_removed(d, from[i]);
-        else if (order > 0)
-            route_added(d, k, to[j]);
-        else if (!same_way(d, from[i], to[j]))
-            route_changed(d, k, to[j]);
-        i += order <= 0;
-        j += order >= 0;
-    }
-}
-
-static void delta_routes(struct delta *d)
-{
-    const struct cfg_route **from = sorted(d->from), **to = sorted(d->to);
-    struct routes k = {.added = json_array()};
-
-    if (from != NULL && to != NULL)
-        compare_routes(d, &k, from, to);
-    json_array_extend(d->requests, k.added);
-    json_decref(k.added);
-    if (k.left_out > 0)
-        delta_restart(d, "%" PRIu32 " routes by ports to which nothing leads now", k.left_out);
-    free(from);
-    free(to);
 }
 
 /* --- rates of subports, and DSCP maps --- */
@@ -307,7 +160,7 @@ static bool is_served(const struct delta *d, const struct cfg_subscriber *s)
 {
     struct cfg_subscriber there = *s;
 
-    there.port = running_port(d, d->to, s->port);
+    there.port = delta_running_port(d, d->to, s->port);
     if (there.port == CFG_NONE || (d->c->e->plan->subscriber_ports >> there.port & 1) == 0)
         return false;
     return d->c->by_port[there.port] == NULL ||
@@ -318,7 +171,7 @@ static void subscriber_removed(struct delta *d, struct matches *k, const struct 
 {
     (void)k;
     d->n[DELTA_SUBSCRIBERS].removed++;
-    add_entry(d->requests, "remove-subscribers", "subscribers", circuit_json(d->from, s));
+    delta_add_entry(d->requests, "remove-subscribers", "subscribers", circuit_json(d->from, s));
 }
 
 static void subscriber_added(struct delta *d, struct matches *k, const struct cfg_subscriber *s)
@@ -328,7 +181,7 @@ static void subscriber_added(struct delta *d, struct matches *k, const struct cf
         return;
     }
     d->n[DELTA_SUBSCRIBERS].added++;
-    add_entry(d->requests, "add-subscribers", "subscribers", subscriber_entry_json(d->to, s));
+    delta_add_entry(d->requests, "add-subscribers", "subscribers", subscriber_entry_json(d->to, s));
 }
 
 typedef void one_side(struct delta *d, struct matches *k, const struct cfg_subscriber *s);
@@ -357,8 +210,8 @@ static void compare_one(struct delta *d, const struct cfg_subscriber *from,
 
     if (was != NULL && profile != NULL && strcmp(was, profile) != 0) {
         d->n[DELTA_SUBSCRIBERS].changed++;
-        add_entry(d->requests, "set-profiles", "changes",
-                  json_pack("[o, s]", circuit_json(d->to, to), profile));
+        delta_add_entry(d->requests, "set-profiles", "changes",
+                        json_pack("[o, s]", circuit_json(d->to, to), profile));
     }
     if (from->has_mac == to->has_mac && (!to->has_mac || memcmp(from->mac, to->mac, 6) == 0))
         return;
@@ -374,8 +227,8 @@ static void compare_name(struct delta *d, const struct cfg_subscriber *from,
         (from->name != NULL && to->name != NULL && strcmp(from->name, to->name) == 0))
         return;
     d->n[DELTA_SUBSCRIBERS].changed++;
-    add_entry(d->requests, "set-names", "changes",
-              json_pack("[o, s?]", circuit_json(d->to, to), to->name));
+    delta_add_entry(d->requests, "set-names", "changes",
+                    json_pack("[o, s?]", circuit_json(d->to, to), to->name));
 }
 
 typedef void compare_fn(struct delta *d, const struct cfg_subscriber *from,

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Routes of two models, compared, and as requests say them. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "control/delta.h"
+
+#define NEXTHOPS_MAX 4000 /* of the routes of a request: below 1 MiB with the longest names */
+
+static json_t *prefix_json(const struct cfg_route *r)
+{
+    char text[32];
+
+    return json_sprintf("%s/%u", format_ipv4(r->prefix, text, sizeof(text)), r->len);
+}
+
+static void put_nexthop(json_t *o, const struct cfg_model *m, const struct cfg_nexthop *nh)
+{
+    char text[32];
+
+    json_object_set_new(o, "port", json_pack("s", m->ports[nh->port].name));
+    if (nh->mac_set)
+        json_object_set_new(o, "mac", json_pack("s", format_mac(nh->mac, text, sizeof(text))));
+    else
+        json_object_set_new(o, "via", json_pack("s", format_ipv4(nh->via, text, sizeof(text))));
+    if (nh->has_gre)
+        json_object_set_new(o, "gre", json_pack("s", format_ipv4(nh->gre, text, sizeof(text))));
+    if (nh->has_mpls)
+        json_object_set_new(o, "mpls", json_integer(nh->mpls));
+}
+
+json_t *route_json(const struct cfg_model *m, const struct cfg_route *r)
+{
+    json_t *o = json_pack("{s:o}", "prefix", prefix_json(r)), *list;
+    const uint32_t *nexthop;
+    uint32_t n = route_nexthops(m, r, &nexthop);
+
+    if (n == 1) {
+        put_nexthop(o, m, &m->nexthops[nexthop[0]]);
+        return o;
+    }
+    list = json_array();
+    for (uint32_t i = 0; i < n; i++) {
+        json_t *one = json_object();
+
+        put_nexthop(one, m, &m->nexthops[nexthop[i]]);
+        json_array_append_new(list, one);
+    }
+    json_object_set_new(o, "nexthops", list);
+    return o;
+}
+
+static int by_prefix(const void *a, const void *b)
+{
+    const struct cfg_route *x = *(const struct cfg_route *const *)a,
+                           *y = *(const struct cfg_route *const *)b;
+
+    if (x->prefix != y->prefix)
+        return x->prefix < y->prefix ? -1 : 1;
+    return (x->len > y->len) - (x->len < y->len);
+}
+
+static const struct cfg_route **sorted(const struct cfg_model *m)
+{
+    const struct cfg_route **list = calloc(m->n_routes + UINT64_C(1), sizeof(*list));
+
+    for (uint32_t i = 0; list != NULL && i < m->n_routes; i++)
+        list[i] = &m->routes[i];
+    if (list != NULL)
+        qsort(list, m->n_routes, sizeof(*list), by_prefix);
+    return list;
+}
+
+static struct cfg_nexthop nexthop_of(const struct delta *d, const struct cfg_model *m,
+                                     uint32_t index)
+{
+    struct cfg_nexthop nh = m->nexthops[index];
+
+    nh.port = delta_running_port(d, m, nh.port);
+    return nh;
+}
+
+/* Do both routes lead to the same next hops, in whatever order? */
+static bool same_way(const struct delta *d, const struct cfg_route *from,
+                     const struct cfg_route *to)
+{
+    const uint32_t *a, *b;
+    uint32_t n = route_nexthops(d->from, from, &a), found = 0;
+
+    if (n != route_nexthops(d->to, to, &b))
+        return false;
+    for (uint32_t i = 0; i < n && found == i; i++) {
+        struct cfg_nexthop x = nexthop_of(d, d->from, a[i]);
+
+        for (uint32_t k = 0; k < n && found == i; k++) {
+            struct cfg_nexthop y = nexthop_of(d, d->to, b[k]);
+
+            found += same_nexthop(&x, &y);
+        }
+    }
+    return found == n;
+}
+
+/* Routes while they are compared. */
+struct routes {
+    json_t *added;     /* requests, which come last: then there is room */
+    uint32_t nexthops; /* in the last of them */
+    uint32_t left_out; /* of a reload: their ports need another graph */
+};
+
+static bool ports_serve_routes(const struct delta *d, const struct cfg_route *r)
+{
+    const uint32_t *list;
+    uint32_t n = route_nexthops(d->to, r, &list);
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t port = nexthop_of(d, d->to, list[i]).port;
+
+        if (port == CFG_NONE || (d->c->e->plan->nexthop_ports >> port & 1) == 0)
+            return false;
+    }
+    return true;
+}
+
+static void route_removed(struct delta *d, const struct cfg_route *r)
+{
+    d->n[DELTA_ROUTES].removed++;
+    json_array_append_new(d->requests,
+                          json_pack("{s:s, s:o}", "cmd", "remove-route", "prefix", prefix_json(r)));
+}
+
+static void route_added(struct delta *d, struct routes *k, const struct cfg_route *r)
+{
+    const uint32_t *list;
+
+    if (d->reload && !ports_serve_routes(d, r)) {
+        k->left_out++;
+        return;
+    }
+    d->n[DELTA_ROUTES].added++;
+    k->nexthops += route_nexthops(d->to, r, &list);
+    if (k->nexthops > NEXTHOPS_MAX) {
+        json_array_append_new(k->added, json_pack("{s:s, s:[]}", "cmd", "add-routes", "routes"));
+        k->nexthops = route_nexthops(d->to, r, &list);
+    }
+    delta_add_entry(k->added, "add-routes", "routes", route_json(d->to, r));
+}
+
+static void route_changed(struct delta *d, struct routes *k, const struct cfg_route *r)
+{
+    json_t *request;
+
+    if (d->reload && !ports_serve_routes(d, r)) {
+        k->left_out++;
+        return;
+    }
+    request = route_json(d->to, r);
+    json_object_set_new(request, "cmd", json_pack("s", "change-route"));
+    d->n[DELTA_ROUTES].changed++;
+    json_array_append_new(d->requests, request);
+}
+
+/* Two sorted lists side by side. */
+static void compare_routes(struct delta *d, struct routes *k, const struct cfg_route **from,
+                           const struct cfg_route **to)
+{
+    uint32_t i = 0, j = 0;
+
+    while (i < d->from->n_routes || j < d->to->n_routes) {
+        int order = i == d->from->n_routes ? 1
+                    : j == d->to->n_routes ? -1
+                                           : by_prefix(&from[i], &to[j]);
+
+        if (order < 0)
+            route_removed(d, from[i]);
+        else if (order > 0)
+            route_added(d, k, to[j]);
+        else if (!same_way(d, from[i], to[j]))
+            route_changed(d, k, to[j]);
+        i += order <= 0;
+        j += order >= 0;
+    }
+}
+
+void delta_routes(struct delta *d)
+{
+    const struct cfg_route **from = sorted(d->from), **to = sorted(d->to);
+    struct routes k = {.added = json_array()};
+
+    if (from != NULL && to != NULL)
+        compare_routes(d, &k, from, to);
+    json_array_extend(d->requests, k.added);
+    json_decref(k.added);
+    if (k.left_out > 0)
+        delta_restart(d, "%" PRIu32 " routes by ports to which nothing leads now", k.left_out);
+    free(from);
+    free(to);
+}
