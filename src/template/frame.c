@@ -30,14 +30,14 @@ static uint16_t checksum(const uint8_t *at, uint32_t len)
 static void link_layers(struct text *x)
 {
     static const uint16_t ethertype[LAYER_KINDS] = {
-        [LAYER_ARP] = 0x0806, [LAYER_IPV4] = 0x0800, [LAYER_MPLS] = 0x8847};
+        [LAYER_ARP] = 0x0806, [LAYER_IPV4] = 0x0800, [LAYER_IPV6] = 0x86dd, [LAYER_MPLS] = 0x8847};
     static const uint8_t protocol[LAYER_KINDS] = {
-        [LAYER_GRE] = 47, [LAYER_ICMP] = 1, [LAYER_IPV4] = 4, [LAYER_UDP] = 17};
+        [LAYER_GRE] = 47, [LAYER_ICMP] = 1, [LAYER_IPV4] = 4, [LAYER_IPV6] = 41, [LAYER_UDP] = 17};
 
     for (unsigned i = 0; i < x->n_layers; i++) {
         const struct layer *l = &x->layer[i], *next = i + 1 < x->n_layers ? l + 1 : NULL;
         uint8_t *type = x->bytes + l->offset + l->len - 2;
-        const char *key = l->kind == LAYER_IPV4 ? "proto" : "type";
+        const char *key = l->kind == LAYER_IPV4 ? "proto" : l->kind == LAYER_IPV6 ? "next" : "type";
 
         switch (l->kind) {
         case LAYER_MPLS:
@@ -54,6 +54,7 @@ static void link_layers(struct text *x)
             type = x->bytes + l->offset + 2;
             break;
         case LAYER_IPV4:
+        case LAYER_IPV6:
             break;
         case LAYER_ARP:
         case LAYER_ICMP:
@@ -68,6 +69,8 @@ static void link_layers(struct text *x)
                        key);
         else if (l->kind == LAYER_IPV4)
             x->bytes[l->offset + 9] = protocol[next->kind];
+        else if (l->kind == LAYER_IPV6)
+            x->bytes[l->offset + 6] = protocol[next->kind];
         else
             put16(type, ethertype[next->kind]);
     }
@@ -91,6 +94,9 @@ static void measure(struct text *x, uint8_t *bytes, uint32_t end)
             break;
         case LAYER_ICMP:
             put16(h + 2, checksum(h, end - l->offset));
+            break;
+        case LAYER_IPV6:
+            put16(h + 4, end - l->offset - l->len);
             break;
         case LAYER_IPV4:
             put16(h + 2, end - l->offset);

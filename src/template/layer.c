@@ -7,21 +7,23 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ipv6.h"
 #include "base/units.h"
 #include "template/text.h"
 
 #define LAYER_FIELDS      12
 #define LAYER_FIELD_NAMES 2
+#define PREFIX6_ALL       128
 
-enum field_kind { FIELD_NUMBER, FIELD_IPV4, FIELD_MAC };
+enum field_kind { FIELD_NUMBER, FIELD_IPV4, FIELD_IPV6, FIELD_MAC };
 
 /* A field: width bits, shifted left by lshift within size big-endian bytes. Only the low 32 bits of
- * a MAC can vary. */
+ * a MAC can vary, and of an IPv6 address the last 32 of a prefix. */
 struct layer_field {
     const char *key;
     enum field_kind kind;
     int8_t offset; /* from the start of the layer to the field; to all six bytes of a MAC */
-    uint8_t size, lshift, width;
+    uint8_t size, lshift, width; /* of an IPv6 address they follow from the prefix */
     bool required;
     uint32_t def;
     struct {
@@ -41,14 +43,17 @@ struct layer_def {
 /* The value that a line gives a field: a constant, a variable's bits, or the sum of both. */
 struct value {
     uint64_t base;
+    struct ipv6 addr; /* of an IPv6 address in the place of base, */
+    uint8_t len;      /* and the length of the prefix that the variable counts */
     bool varies;
     uint8_t var, shift;
     uint32_t mask;
 };
 
 const char *const layer_names[LAYER_KINDS] = {
-    [LAYER_ARP] = "arp",   [LAYER_ETHER] = "ether", [LAYER_GRE] = "gre", [LAYER_ICMP] = "icmp",
-    [LAYER_IPV4] = "ipv4", [LAYER_MPLS] = "mpls",   [LAYER_UDP] = "udp", [LAYER_VLAN] = "vlan",
+    [LAYER_ARP] = "arp",   [LAYER_ETHER] = "ether", [LAYER_GRE] = "gre",
+    [LAYER_ICMP] = "icmp", [LAYER_IPV4] = "ipv4",   [LAYER_IPV6] = "ipv6",
+    [LAYER_MPLS] = "mpls", [LAYER_UDP] = "udp",     [LAYER_VLAN] = "vlan",
 };
 
 #define AFTER(kind) (1u << LAYER_##kind)
@@ -61,11 +66,17 @@ const char *const layer_names[LAYER_KINDS] = {
     {                                                                                              \
         .key = key_, .kind = FIELD_IPV4, .offset = offset_, .size = 4, .width = 32, __VA_ARGS__    \
     }
+#define IPV6(key_, offset_, ...)                                                                   \
+    {                                                                                              \
+        .key = key_, .kind = FIELD_IPV6, .offset = offset_, .size = 16, __VA_ARGS__                \
+    }
 #define MAC(key_, offset_, ...)                                                                    \
     {                                                                                              \
         .key = key_, .kind = FIELD_MAC, .offset = offset_, .size = 4, .width = 32, __VA_ARGS__     \
     }
 #define REQUIRED .required = true
+/* What may come before IP of either family. */
+#define AFTER_IP (AFTER(ETHER) | AFTER(VLAN) | AFTER(MPLS) | AFTER(GRE) | AFTER(IPV4) | AFTER(IPV6))
 
 static const struct layer_def layer_defs[LAYER_KINDS] = {
     /* RFC 826, for Ethernet and IPv4 */
@@ -81,7 +92,7 @@ static const struct layer_def layer_defs[LAYER_KINDS] = {
                                 MAC("dst", 0, REQUIRED)}},
     /* RFC 2784, RFC 2890; without a key the header ends after its first word */
     [LAYER_GRE] = {.len = 8,
-                   .after = AFTER(IPV4),
+                   .after = AFTER(IPV4) | AFTER(IPV6),
                    .fixed = {0x20},
                    .fields = {NUMBER("type", 2, 2, 0, 16), NUMBER("key", 4, 4, 0, 32)}},
     /* RFC 792: echo and echo reply */
@@ -94,7 +105,7 @@ static const struct layer_def layer_defs[LAYER_KINDS] = {
                                NUMBER("seq", 6, 2, 0, 16)}},
     /* RFC 791 */
     [LAYER_IPV4] = {.len = 20,
-                    .after = AFTER(ETHER) | AFTER(VLAN) | AFTER(MPLS) | AFTER(GRE) | AFTER(IPV4),
+                    .after = AFTER_IP,
                     .fixed = {0x45},
                     .fields = {NUMBER("proto", 9, 1, 0, 8), NUMBER("dscp", 1, 1, 2, 6),
                                NUMBER("ecn", 1, 1, 0, 2), NUMBER("id", 4, 2, 0, 16),
@@ -102,6 +113,14 @@ static const struct layer_def layer_defs[LAYER_KINDS] = {
                                NUMBER("fragment", 6, 2, 0, 13),
                                NUMBER("ttl", 8, 1, 0, 8, .def = 64), IPV4("src", 12, REQUIRED),
                                IPV4("dst", 16, REQUIRED)}},
+    /* RFC 8200 */
+    [LAYER_IPV6] = {.len = 40,
+                    .after = AFTER_IP,
+                    .fixed = {0x60},
+                    .fields = {NUMBER("next", 6, 1, 0, 8), NUMBER("dscp", 0, 4, 22, 6),
+                               NUMBER("ecn", 0, 4, 20, 2), NUMBER("label", 0, 4, 0, 20),
+                               NUMBER("hop_limit", 7, 1, 0, 8, .def = 64), IPV6("src", 8, REQUIRED),
+                               IPV6("dst", 24, REQUIRED)}},
     /* RFC 3032; text_build_frames() sets the bottom-of-stack bit */
     [LAYER_MPLS] = {.len = 4,
                     .after = AFTER(ETHER) | AFTER(VLAN) | AFTER(MPLS),
@@ -109,7 +128,7 @@ static const struct layer_def layer_defs[LAYER_KINDS] = {
                                NUMBER("ttl", 3, 1, 0, 8, .def = 64)}},
     /* RFC 768 */
     [LAYER_UDP] = {.len = 8,
-                   .after = AFTER(IPV4),
+                   .after = AFTER(IPV4) | AFTER(IPV6),
                    .fields = {NUMBER("src", 0, 2, 0, 16, REQUIRED),
                               NUMBER("dst", 2, 2, 0, 16, REQUIRED)}},
     /* IEEE 802.1Q; the TPID stands where the layer before has its type */
@@ -123,7 +142,7 @@ static const struct layer_def layer_defs[LAYER_KINDS] = {
 
 /* --- the value of a field: CONSTANT, VARIABLE, or CONSTANT + VARIABLE --- */
 
-/* The largest constant that a field takes. */
+/* The largest constant that a field takes; of an IPv6 address nothing is said in 64 bits. */
 static uint64_t field_max(const struct layer_field *f)
 {
     return f->kind == FIELD_MAC ? (1ull << 48) - 1 : (1ull << f->width) - 1;
@@ -175,8 +194,9 @@ static uint64_t mac_number(const uint8_t mac[6])
 }
 
 /* Read a constant in the notation of a field. Returns false if the text is none. */
-static bool parse_constant(const struct layer_field *f, const char *s, uint64_t *out)
+static bool parse_constant(const struct layer_field *f, const char *s, struct value *v)
 {
+    uint64_t *out = &v->base;
     uint8_t mac[6];
     uint32_t addr;
 
@@ -186,6 +206,8 @@ static bool parse_constant(const struct layer_field *f, const char *s, uint64_t 
             return false;
         *out = addr;
         return true;
+    case FIELD_IPV6:
+        return parse_prefix6(s, &v->addr, &v->len) == 0;
     case FIELD_MAC:
         if (parse_mac(s, mac) != 0)
             return false;
@@ -203,40 +225,53 @@ static bool parse_constant(const struct layer_field *f, const char *s, uint64_t 
     return parse_count(s, out) == 0;
 }
 
+/* A prefix length says what a variable counts. Returns false after an error. */
+static bool check_counted(struct text *x, const char *where, const struct value *v)
+{
+    if (v->len == PREFIX6_ALL || (v->varies && v->len >= 32))
+        return true;
+    BAD(x,
+        v->varies ? "%s: a variable counts prefixes of 32 to 128 bits, not /%u"
+                  : "%s: /%u says which prefix a variable counts, and there is none",
+        where, v->len);
+    return false;
+}
+
 /* Take a value off the line; where names the field in errors. Returns false after an error. */
 static bool parse_value(struct text *x, const char *where, const struct layer_field *f,
                         struct value *v)
 {
     static const char *const kinds[] = {[FIELD_NUMBER] = "a number",
                                         [FIELD_IPV4] = "an IPv4 address (192.0.2.1)",
+                                        [FIELD_IPV6] = "an IPv6 address (2001:db8::1)",
                                         [FIELD_MAC] = "a MAC address (02:00:00:00:00:01)"};
     const char *s = text_take(x);
 
-    *v = (struct value){0};
+    *v = (struct value){.len = PREFIX6_ALL};
     if (s == NULL || *s == '+') {
         BAD(x, "%s needs a value", where);
         return false;
     }
-    if (!parse_constant(f, s, &v->base)) {
+    if (!parse_constant(f, s, v)) {
         if (!isalpha((unsigned char)s[0]) || strcspn(s, ":.") < strcspn(s, "[")) {
             BAD(x, "%s: \"%s\" is not %s", where, s, kinds[f->kind]);
             return false;
         }
         if (!parse_var_use(x, where, s, v))
             return false;
-    } else if (v->base > field_max(f)) {
+    } else if (f->kind != FIELD_IPV6 && v->base > field_max(f)) {
         BAD(x, "%s: %s is above %llu", where, s, (unsigned long long)field_max(f));
         return false;
     }
     if (x->next == x->n_tokens || *x->token[x->next] != '+')
-        return true;
+        return check_counted(x, where, v);
     x->next++;
     s = text_take(x);
     if (s == NULL || v->varies) {
         BAD(x, "%s: expected: CONSTANT + VARIABLE", where);
         return false;
     }
-    return parse_var_use(x, where, s, v);
+    return parse_var_use(x, where, s, v) && check_counted(x, where, v);
 }
 
 /* --- fields --- */
@@ -288,12 +323,42 @@ static void add_field(struct text *x, const char *where, const struct layer *l,
     };
 }
 
+/* Write an IPv6 address. What varies are the last bits of its prefix, 32 at most, which are a
+ * number within four bytes. */
+static void set_address6(struct text *x, const char *where, struct layer *l,
+                         const struct layer_field *f, const struct value *v)
+{
+    uint8_t end = (uint8_t)((v->len + 7) / 8), unused = (uint8_t)(end * 8 - v->len);
+    struct layer_field part = {.key = f->key,
+                               .kind = FIELD_IPV4,
+                               .offset = (int8_t)(f->offset + end - 4),
+                               .size = 4,
+                               .lshift = unused,
+                               .width = (uint8_t)(32 - unused)};
+    uint8_t *at = x->bytes + l->offset;
+    struct value count = *v;
+
+    put_bits(at + f->offset, 8, v->addr.upper);
+    put_bits(at + f->offset + 8, 8, v->addr.lower);
+    if (!v->varies)
+        return;
+    l->varies = true;
+    at += part.offset;
+    count.base =
+        ((uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3]) >> unused;
+    memset(at, 0, 3);
+    at[3] &= (uint8_t)((1u << unused) - 1);
+    add_field(x, where, l, &part, &count);
+}
+
 static void set_field(struct text *x, const char *where, struct layer *l,
                       const struct layer_field *f, const struct value *v)
 {
     uint8_t *at = x->bytes + l->offset + f->offset;
 
-    if (v->varies) {
+    if (f->kind == FIELD_IPV6) {
+        set_address6(x, where, l, f, v);
+    } else if (v->varies) {
         l->varies = true;
         add_field(x, where, l, f, v);
         if (f->kind == FIELD_MAC)

@@ -47,6 +47,7 @@ enum layer_kind {
     LAYER_GRE,
     LAYER_ICMP,
     LAYER_IPV4,
+    LAYER_IPV6,
     LAYER_MPLS,
     LAYER_UDP,
     LAYER_VLAN,

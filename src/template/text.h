@@ -10,7 +10,7 @@
 
 #define FCS_LEN         4
 #define TEXT_MAX_TOKENS 256
-#define TEXT_MAX_HEADER 28 /* bytes of ARP, the longest layer */
+#define TEXT_MAX_HEADER 40 /* bytes of IPv6, the longest layer */
 
 /** One header of the frame, as it is read. */
 struct layer {

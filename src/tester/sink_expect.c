@@ -6,6 +6,8 @@
 #define USER       "user"
 #define IPV4_SRC   12 /* in its header; the other address follows */
 #define IPV4_ADDRS 8
+#define IPV6_SRC   8
+#define IPV6_ADDRS 32
 #define ETHER_TYPE 12
 
 /* Bits of a kind, as bytes of the frame, while they are collected. */
@@ -35,6 +37,12 @@ static void add_layer(struct bits *b, const struct template_layer *l)
         b->kind[WRONG_DSCP][at + 1] = 0xfc;
         b->kind[WRONG_OTHER][at + 9] = 0xff;
         memset(b->kind[WRONG_OTHER] + at + IPV4_SRC, 0xff, IPV4_ADDRS);
+        break;
+    case LAYER_IPV6: /* but for ECN, length and hop limit */
+        memcpy(b->kind[WRONG_DSCP] + at, "\x0f\xc0", 2);
+        memcpy(b->kind[WRONG_OTHER] + at, "\xf0\x0f\xff\xff", 4);
+        b->kind[WRONG_OTHER][at + 6] = 0xff;
+        memset(b->kind[WRONG_OTHER] + at + IPV6_SRC, 0xff, IPV6_ADDRS);
         break;
     case LAYER_GRE:
         memset(b->kind[WRONG_OTHER] + at, 0xff, 4);
@@ -67,7 +75,8 @@ static void add_subscriber(struct bits *b, const struct pkt_template *t,
     const unsigned in = f->offset - l->offset;
 
     if ((l->kind == LAYER_ETHER && in < ETHER_TYPE) ||
-        (l->kind == LAYER_IPV4 && in >= IPV4_SRC && in < IPV4_SRC + IPV4_ADDRS)) {
+        (l->kind == LAYER_IPV4 && in >= IPV4_SRC && in < IPV4_SRC + IPV4_ADDRS) ||
+        (l->kind == LAYER_IPV6 && in >= IPV6_SRC && in < IPV6_SRC + IPV6_ADDRS)) {
         memset(b->kind[WRONG_OTHER] + f->offset, 0, f->size);
         memset(b->kind[WRONG_SUBSCRIBER] + f->offset, 0xff, f->size);
     }
