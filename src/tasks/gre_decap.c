@@ -2,8 +2,8 @@
 /*
  * gre_decap: takes the outer IPv4 header and GRE off. The key names the subscriber; with key =
  * "optional" the inner destination does where there is no key. Checked are, in this order, the
- * outer header, the tunnel's two ends, the GRE header, the inner header, whether the destination is
- * an address of that subscriber, and whether the source can be behind the core.
+ * outer header, the tunnel's two ends, the GRE header, the inner header (IPv4 or IPv6), whether the
+ * destination is an address of that subscriber, and whether the source can be behind the core.
  */
 #include "tasks/gre_decap.h"
 
@@ -63,6 +63,7 @@ enum {
     DROP_INNER_BAD_IPV4,
     DROP_INNER_BAD_LENGTH,
     DROP_INNER_BAD_CHECKSUM,
+    DROP_INNER_BAD_IPV6,
     DROP_MISDELIVERED,
     DROP_MARTIAN_SOURCE,
     DROP_CONGESTED,
@@ -99,7 +100,9 @@ static const struct task_drop drops[N_DROPS] = {
                       "Correct the tunnel at its other end."},
     [DROP_BAD_GRE_CHECKSUM] = {"bad_gre_checksum", "The GRE checksum is wrong",
                                "Look for a device that damages packets."},
-    [DROP_NOT_IPV4] = {"not_ipv4", "In the tunnel is something else than IPv4",
+    [DROP_NOT_IPV4] = {"not_ipv4",
+                       "In the tunnel is something else than IPv4, or than IPv4 and IPv6 where "
+                       "subscribers have IPv6",
                        "None, if rare; else tell the tunnel's other end."},
     [DROP_NO_KEY] = {"no_key", "A GRE header without a key",
                      "Let the tunnel's other end send keys, or say key = \"optional\"."},
@@ -110,8 +113,10 @@ static const struct task_drop drops[N_DROPS] = {
                               "Add the subscriber, or correct its ipv4."},
     [DROP_INNER_BAD_IPV4] = {"inner_bad_ipv4", "The IPv4 header in the tunnel is malformed",
                              TUNNEL_END},
+    [DROP_INNER_BAD_IPV6] = {"inner_bad_ipv6", "The IPv6 header in the tunnel is malformed",
+                             TUNNEL_END},
     [DROP_INNER_BAD_LENGTH] = {"inner_bad_length",
-                               "IPv4 in the tunnel says to be longer than the packet", TUNNEL_END},
+                               "IP in the tunnel says to be longer than the packet", TUNNEL_END},
     [DROP_INNER_BAD_CHECKSUM] = {"inner_bad_checksum",
                                  "The checksum of the IPv4 header in the tunnel is wrong",
                                  TUNNEL_END},
@@ -147,6 +152,20 @@ static int init(struct task *t, const struct task_env *env)
     return 0;
 }
 
+/* Find the subscriber of a packet without a key by its destination. */
+static void find_by_address(const struct gre_decap *d, const uint8_t *inner, struct gre_found *out)
+{
+    const struct subscriber_table *s = d->subscribers;
+
+    if (out->is_ipv6) {
+        out->id = subscriber6_find(s->v6, ipv6_of(((const struct ipv6_hdr *)inner)->destination));
+        out->slot = &out->id;
+    } else {
+        out->slot = idmap_slot(s->by_ipv4,
+                               rte_be_to_cpu_32(((const struct rte_ipv4_hdr *)inner)->dst_addr));
+    }
+}
+
 /* Parse the GRE header at p; avail: bytes to the end of the outer packet. Returns the verdict for
  * an empty slot. */
 static inline int parse_gre(const struct gre_decap *d, const uint8_t *p, uint32_t avail,
@@ -170,7 +189,8 @@ static inline int parse_gre(const struct gre_decap *d, const uint8_t *p, uint32_
         return DROP_BAD_GRE;
     if (unlikely((flags & GRE_HAS_SUM) != 0) && !gre_checksum_ok(p, avail))
         return DROP_BAD_GRE_CHECKSUM;
-    if (unlikely(gre_protocol(p) != RTE_BE16(GRE_PROTO_IPV4)))
+    out->is_ipv6 = gre_protocol(p) == RTE_BE16(GRE_PROTO_IPV6) && s->v6 != NULL;
+    if (unlikely(!out->is_ipv6 && gre_protocol(p) != RTE_BE16(GRE_PROTO_IPV4)))
         return DROP_NOT_IPV4;
     out->inner += len;
     out->avail = avail - len;
@@ -180,10 +200,9 @@ static inline int parse_gre(const struct gre_decap *d, const uint8_t *p, uint32_
     }
     if (d->key_required)
         return DROP_NO_KEY;
-    if (out->avail < sizeof(struct rte_ipv4_hdr))
-        return DROP_INNER_BAD_IPV4;
-    out->slot = idmap_slot(s->by_ipv4,
-                           rte_be_to_cpu_32(((const struct rte_ipv4_hdr *)(p + len))->dst_addr));
+    if (out->avail < (out->is_ipv6 ? IPV6_LEN : sizeof(struct rte_ipv4_hdr)))
+        return out->is_ipv6 ? DROP_INNER_BAD_IPV6 : DROP_INNER_BAD_IPV4;
+    find_by_address(d, p + len, out);
     return DROP_UNKNOWN_ADDRESS;
 }
 
@@ -228,11 +247,45 @@ static inline int parse(const struct gre_decap *d, const struct rte_mbuf *m, str
                            out);
 }
 
+/* Take the outer headers off, so that a packet of size bytes is behind an Ethernet header. */
+static inline void take_off(struct rte_mbuf *m, uint32_t inner, rte_be16_t type, uint32_t size)
+{
+    uint8_t *f = frame_bytes(m), *to = f + inner;
+
+    eth_move_macs(to, f);
+    store16(to + ETH_MACS, type);
+    frame_set(m, (int)inner, ETH_LEN + size);
+}
+
+/* The same as decap() of an inner packet of IPv6. The gateway has no address of IPv6 that could be
+ * a martian's. */
+static int decap6(struct rte_mbuf *m, const struct subscriber6 *s, const struct gre_found *in)
+{
+    uint8_t *f = frame_bytes(m);
+    struct ipv6_hdr *ip = (struct ipv6_hdr *)(f + ETH_LEN + in->inner);
+    uint8_t outer_tos = ((const struct rte_ipv4_hdr *)(f + ETH_LEN))->type_of_service;
+    enum ipv6_verdict v = ipv6_check(ip, in->avail);
+    struct ipv6 to, from;
+
+    if (v != IPV6_OK)
+        return v == IPV6_BAD_LENGTH ? DROP_INNER_BAD_LENGTH : DROP_INNER_BAD_IPV6;
+    to = ipv6_of(ip->destination);
+    from = ipv6_of(ip->source);
+    if (!ipv6_is_forwarded(to.upper) || !subscriber6_owns(s, to))
+        return DROP_MISDELIVERED;
+    if (!ipv6_is_forwarded(from.upper) || subscriber6_owns(s, from))
+        return DROP_MARTIAN_SOURCE;
+    if (unlikely(ipv4_tells_ecn(outer_tos)) && !ipv6_merge_ecn(ip, outer_tos))
+        return DROP_CONGESTED;
+    take_off(m, in->inner, RTE_BE16(RTE_ETHER_TYPE_IPV6), ipv6_len(ip));
+    return VERDICT_GOOD;
+}
+
 /* Check the inner packet, of which in->avail bytes are there, and take the outer headers off. */
 static inline int decap(struct rte_mbuf *m, const struct route_table *routes,
                         const struct subscriber *s, const struct gre_found *in)
 {
-    uint8_t *f = frame_bytes(m), *to;
+    uint8_t *f = frame_bytes(m);
     struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(f + ETH_LEN + in->inner);
     enum ipv4_verdict v = ipv4_check(ip, in->avail);
     uint8_t outer_tos = ((const struct rte_ipv4_hdr *)(f + ETH_LEN))->type_of_service;
@@ -245,10 +298,7 @@ static inline int decap(struct rte_mbuf *m, const struct route_table *routes,
         return DROP_MARTIAN_SOURCE;
     if (unlikely(ipv4_tells_ecn(outer_tos)) && !ipv4_merge_ecn(ip, outer_tos))
         return DROP_CONGESTED;
-    to = f + in->inner;
-    eth_move_macs(to, f);
-    store16(to + ETH_MACS, RTE_BE16(RTE_ETHER_TYPE_IPV4));
-    frame_set(m, (int)in->inner, ETH_LEN + net16(ip->total_length));
+    take_off(m, in->inner, RTE_BE16(RTE_ETHER_TYPE_IPV4), net16(ip->total_length));
     return VERDICT_GOOD;
 }
 
@@ -256,9 +306,12 @@ static inline int decap(struct rte_mbuf *m, const struct route_table *routes,
 static inline void mark(struct rte_mbuf *m, const struct dscp_table *dscp,
                         const struct subscriber *s)
 {
-    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(frame_bytes(m) + ETH_LEN);
+    const uint8_t *f = frame_bytes(m);
+    uint8_t tos = unlikely(eth_is_ipv6(f))
+                      ? ipv6_traffic_class((const struct ipv6_hdr *)(f + ETH_LEN))
+                      : ((const struct rte_ipv4_hdr *)(f + ETH_LEN))->type_of_service;
 
-    meta_set_path(m, s->path + dscp_queue(dscp, ip->type_of_service));
+    meta_set_path(m, s->path + dscp_queue(dscp, tos));
 }
 
 /* Each pass over the burst prefetches what the next pass reads: slot, then record. */
@@ -281,10 +334,16 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     for (uint16_t i = 0; i < n; i++) {
         id[i] = __atomic_load_n(found[i].slot, __ATOMIC_RELAXED);
         rte_prefetch0(&record[id[i]]);
+        if (unlikely(found[i].is_ipv6))
+            rte_prefetch0(&d.subscribers->v6->record[id[i]]);
     }
     for (uint16_t i = 0; i < n; i++) {
-        int verdict = likely(id[i] != 0) ? decap(m[i], d.routes, &record[id[i]], &found[i])
-                                         : found[i].verdict;
+        int verdict = found[i].verdict;
+
+        if (likely(id[i] != 0))
+            verdict = unlikely(found[i].is_ipv6)
+                          ? decap6(m[i], &d.subscribers->v6->record[id[i]], &found[i])
+                          : decap(m[i], d.routes, &record[id[i]], &found[i]);
 
         /* whoever called us directly has looked already */
         if (d.cold && verdict == VERDICT_GOOD &&

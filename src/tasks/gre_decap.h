@@ -8,6 +8,7 @@
 #include "packet/bytes.h"
 #include "packet/gre.h"
 #include "packet/ipv4.h"
+#include "packet/ipv6.h"
 #include "tables/dscp.h"
 #include "tables/martians.h"
 #include "tables/tables.h"
@@ -31,9 +32,11 @@ struct gre_decap {
 /** What an outer packet has in its tunnel. */
 struct gre_found {
     const uint32_t *slot; /* of the subscriber's id; of nobody where the packet names none */
+    uint32_t id;          /* the slot of a packet whose subscriber has been found already */
     uint32_t inner;       /* bytes from the outer header to the inner one */
     uint32_t avail;       /* bytes from the inner header to the end of the outer packet */
     int verdict;          /* where the slot is empty */
+    bool is_ipv6;         /* by the protocol type; else IPv4 */
 };
 
 /** Parse an outer packet in avail bytes of any kind. Returns the verdict for an empty slot. */
@@ -56,6 +59,7 @@ static inline void gre_decap_find(const struct gre_decap *d, const struct rte_ip
         out->slot = idmap_slot(d->subscribers->by_gre_key, net32(load32(gre + GRE_LEN)));
         out->inner = sizeof(*ip) + GRE_KEY_LEN;
         out->avail = total - sizeof(*ip) - GRE_KEY_LEN;
+        out->is_ipv6 = false;
     } else {
         gre_decap_parse(d, ip, avail, out);
     }

@@ -266,8 +266,8 @@ static void gre_header(void)
         FATE(r, frame_mbuf(&f, CORE0), "drop bad_gre");
     }
     f = tunnelled(&outer, HAS_KEY, 0x1001, &inner);
-    f.b[36] = 0x86; /* protocol type IPv6 */
-    f.b[37] = 0xdd;
+    f.b[36] = 0x65; /* transparent Ethernet bridging: RFC 7637 */
+    f.b[37] = 0x58;
     FATE(r, frame_mbuf(&f, CORE0), "drop not_ipv4");
     f = tunnelled(&outer, HAS_KEY | HAS_SUM, 0x1001, &inner);
     f.b[f.len - 1] ^= 1;

@@ -141,7 +141,7 @@ static inline void finish(struct batch *b, struct part p, const struct down *d, 
         const struct subscriber *s = &d->record[b->id[i]];
         struct rte_ipv4_hdr *ip;
 
-        if (unlikely(b->id[i] == 0)) {
+        if (unlikely(b->id[i] == 0 || b->found[i].is_ipv6)) {
             b->rest[b->n_rest++] = m;
             continue;
         }
