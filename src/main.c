@@ -362,7 +362,7 @@ static int act(struct cfg_model *m, struct plan *p, const struct options *o)
     switch (o->action) {
     case ACTION_CHECK:
         printf("%s: OK (%u ports, %u subscribers, %u routes, %u tasks on %u cores)\n", m->path,
-               m->n_ports, m->n_subscribers, m->n_routes, m->n_tasks, p->n_cores);
+               m->n_ports, m->n_subscribers, m->n_routes + m->n_routes6, m->n_tasks, p->n_cores);
         return EXIT_OK;
     case ACTION_PLAN:
         plan_print_text(p, stdout);

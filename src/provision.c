@@ -61,6 +61,12 @@ static int add_set(const struct cfg_nexthop_set *set, struct route_table *t)
     return number < 0 ? number : 0;
 }
 
+/* Sets get their numbers in their order, as next hops do from 1 on. */
+static uint32_t number_of(uint32_t nexthop)
+{
+    return (nexthop & CFG_SET) != 0 ? nexthop : nexthop + 1;
+}
+
 static int add_routes(const struct cfg_model *m, const uint8_t (*port_mac)[6],
                       struct route_table *t)
 {
@@ -73,11 +79,16 @@ static int add_routes(const struct cfg_model *m, const uint8_t (*port_mac)[6],
     for (uint32_t i = 0; i < m->n_routes && rc == 0; i++) {
         const struct cfg_route *r = &m->routes[i];
 
-        /* sets get their numbers in their order, as next hops do from 1 on */
-        rc = route_add(t, r->prefix, r->len,
-                       (r->nexthop & CFG_SET) != 0 ? r->nexthop : r->nexthop + 1);
+        rc = route_add(t, r->prefix, r->len, number_of(r->nexthop));
         if (rc != 0)
             log_error("%s:%u: route: %s", r->loc.file, r->loc.line, strerror(-rc));
+    }
+    for (uint32_t i = 0; i < m->n_routes6 && rc == 0; i++) {
+        const struct cfg_route6 *r = &m->routes6[i];
+
+        rc = route_add6(t, r->prefix, r->len, number_of(r->way.nexthop));
+        if (rc != 0)
+            log_error("%s:%u: route: %s", r->way.loc.file, r->way.loc.line, strerror(-rc));
     }
     /* last: they win over a route for the same address */
     for (unsigned i = 0; i < m->n_ports && rc == 0; i++) {
@@ -138,13 +149,18 @@ struct tables *provision(const struct cfg_model *m, const uint8_t (*port_mac)[6]
     if (t != NULL) {
         t->subscribers = subscriber_table_create(room_subscribers(m), room_prefixes(m), socket);
         t->routes = route_table_create(room_nexthops(m), room_sets(m), room_routes(m), socket);
+        if (t->routes != NULL && m->n_routes6 > 0 &&
+            route_open6(t->routes, m->n_routes6, socket) != 0) {
+            route_table_free(t->routes);
+            t->routes = NULL;
+        }
     }
     if (t == NULL || t->subscribers == NULL || t->routes == NULL || make_readers(t, socket) != 0 ||
         (has_shards(&m->qos) && subscriber_table_keep_shards(t->subscribers) != 0) ||
         fill_dscp(&m->qos, t, socket) != 0) {
         log_error("no memory for the tables of %u subscribers and %u routes: give EAL more "
                   "(vbng --plan says how much)",
-                  room_subscribers(m), room_routes(m));
+                  room_subscribers(m), room_routes(m) + m->n_routes6);
         provision_free(t);
         return NULL;
     }

@@ -28,7 +28,7 @@
 #define CFG_MAX_NEXTHOPS  65535     /* a next hop id travels in 16 bits; 0 means none */
 #define CFG_MAX_WAYS      16        /* next hops of a route */
 #define CFG_MAX_SETS      65535     /* different ones, of several next hops */
-#define CFG_SET           0x800000u /* of a route's nexthop: the rest is an index in sets[] */
+#define CFG_SET           0x400000u /* of a route's nexthop: the rest is an index in sets[] */
 
 #define CFG_MAX_SUBSCRIBERS 4194304
 #define CFG_MAX_ROUTES      1048576
@@ -144,6 +144,14 @@ struct cfg_route {
     uint32_t nexthop; /* index in nexthops[], or CFG_SET and an index in sets[] */
 };
 
+/** A route of IPv6. Such routes are the configuration's: none comes or goes while the gateway runs.
+ */
+struct cfg_route6 {
+    struct cfg_route way; /* place, and what it leads to; its prefix says nothing */
+    struct ipv6 prefix;   /* no bits set after the length */
+    uint8_t len;
+};
+
 struct param_value {
     bool set; /* given or defaulted */
     uint64_t u, u2;
@@ -220,7 +228,7 @@ struct cfg_model {
     struct cfg_placement *placements;
     struct pkt_template **templates;
 
-    uint32_t n_subscribers, n_routes, n_nexthops, n_sets;
+    uint32_t n_subscribers, n_routes, n_routes6, n_nexthops, n_sets;
     /* Room, also for subscribers and routes that are added while the gateway runs; 0: not given.
      * room_subscribers() and room_routes() give the number in either case. */
     uint32_t max_subscribers, max_routes;
@@ -229,6 +237,7 @@ struct cfg_model {
     uint32_t n_prefixes, most_prefixes, max_prefixes;
     struct cfg_subscriber *subscribers;
     struct cfg_route *routes;
+    struct cfg_route6 *routes6;
     struct cfg_nexthop *nexthops;
     struct cfg_nexthop_set *sets;
     struct cfg_qos qos;

@@ -309,6 +309,7 @@ void config_free(struct cfg_model *m)
     free(m->placements);
     free(m->subscribers);
     free(m->routes);
+    free(m->routes6);
     free(m->nexthops);
     free(m->sets);
     for (unsigned i = 0; i < m->qos.n_schedulers; i++)

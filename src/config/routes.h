@@ -23,7 +23,9 @@ extern const struct key route_keys[N_ROUTE_KEYS];
 
 /** count prefixes of one length, one after the other, that leave in the same ways. */
 struct route_block {
-    uint32_t prefix; /* of the first, host order, no bits set after the length */
+    uint32_t prefix;     /* of the first, host order, no bits set after the length */
+    struct ipv6 prefix6; /* the same of IPv6 */
+    bool is_ipv6;
     uint8_t len;
     uint64_t count;
     struct loc loc;
@@ -43,6 +45,23 @@ bool take_route(struct loader *l, const struct value *v, struct loc loc, bool ok
 void check_routes(struct loader *l, const struct cfg_route *routes, uint32_t n,
                   const struct cfg_route *(*there)(const void *ctx, uint32_t prefix, uint8_t len),
                   const void *ctx);
+
+/* What is another thing of IPv6 (ipv6.c). */
+
+/** Check the prefixes of a block. Returns false after an error. */
+bool check_prefix6(struct loader *l, const struct value *v, struct route_block *r);
+
+/** Add the routes of a block that lead to way (cfg_route.nexthop) to l->m. */
+void add_routes6(struct loader *l, const struct route_block *r, uint32_t way);
+
+/** Is a value of KEY_ROUTE the first prefix of a block, of whichever family? */
+bool is_prefix_of(const struct value *prefix, const struct route_block *r);
+
+/** The first prefix of a block, for a message; text is returned. */
+const char *block_prefix_text(const struct route_block *r, char text[IPV6_TEXT]);
+
+/** Report which routes in l->m lead to a prefix to which another one leads. */
+void check_routes6(struct loader *l);
 
 /* An index of next hops by what they say, so that routes that leave in the same way find the next
  * hop that they share, however many there are. */

@@ -81,6 +81,20 @@ static int parse_ipv6_value(enum key_type type, const char *text)
     return n > 0 ? 0 : n;
 }
 
+/* A prefix of either family: only IPv6 has a colon. */
+static int parse_route(const char *text, struct param_value *v)
+{
+    struct ipv6 addr;
+    uint8_t len;
+
+    if (strchr(text, ':') == NULL)
+        return parse_address(KEY_PREFIX, text, v);
+    if (parse_prefix6(text, &addr, &len) != 0)
+        return -EINVAL;
+    v->u2 = len;
+    return 0;
+}
+
 static int parse_choice(const char *const *choices, const char *text, uint64_t *out)
 {
     for (unsigned i = 0; choices[i] != NULL; i++) {
@@ -187,6 +201,8 @@ int key_parse(const struct key *k, const char *text, struct param_value *v)
     case KEY_PREFIX:
     case KEY_HOSTS:
         return parse_address(k->type, text, v);
+    case KEY_ROUTE:
+        return parse_route(text, v);
     case KEY_HOST6:
     case KEY_PREFIX6:
     case KEY_DELEGATED:
@@ -262,6 +278,7 @@ static const char *notation_text(enum key_type type)
         [KEY_NAME] = "a name of at most 24 letters, digits, '_', '-' and '.'",
         [KEY_HOST] = "the IPv4 address of a host, such as \"192.0.2.1\"",
         [KEY_PREFIX] = "an IPv4 prefix, such as \"192.0.2.0/24\"",
+        [KEY_ROUTE] = "an IPv4 or IPv6 prefix, such as \"192.0.2.0/24\" or \"2001:db8::/32\"",
         [KEY_HOSTS] = "the IPv4 address of a host, or a prefix of length 24..32",
         [KEY_HOST6] = "the IPv6 address of a host, or an IPv6 prefix of length 64",
         [KEY_PREFIX6] = "an IPv6 prefix, such as \"2001:db8::/48\"",

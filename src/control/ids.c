@@ -65,8 +65,9 @@ static void count_routes(struct ids *k, const struct cfg_model *m)
     for (uint32_t i = 0; i < m->n_sets; i++)
         for (uint32_t h = 0; h < m->sets[i].n; h++)
             k->routes_to[m->sets[i].nexthop[h] + 1]++;
-    for (uint32_t i = 0; i < m->n_routes; i++) {
-        uint32_t to = m->routes[i].nexthop;
+    for (uint32_t i = 0; i < m->n_routes + m->n_routes6; i++) {
+        uint32_t to =
+            i < m->n_routes ? m->routes[i].nexthop : m->routes6[i - m->n_routes].way.nexthop;
 
         if ((to & CFG_SET) != 0)
             k->routes_to_set[to & ~CFG_SET]++;

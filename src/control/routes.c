@@ -342,6 +342,11 @@ static bool want_route(struct request *r, const struct value *v, struct route_bl
 {
     if (!take_route(&r->l, v, r->l.at, true, out))
         return false;
+    if (out->is_ipv6) {
+        value_error(&r->l, &v[ROUTE_PREFIX], "prefix",
+                    "routes of IPv6 are those of the configuration: others need a restart");
+        return false;
+    }
     for (uint32_t i = 0; i < out->n_nexthops; i++)
         out->nexthop[i].loc = (struct loc){NULL, 0};
     return true;

@@ -88,6 +88,20 @@ static inline uint32_t flow_of_ipv4(const uint8_t *ip, uint32_t len)
     return (uint32_t)(flow_mix(load64(ip + 12), rest) >> 32);
 }
 
+/** The same of an IPv6 packet, of which len (at least 40) bytes are there. A packet with extension
+ * headers has no ports here: fragments, which have one, are all one flow. */
+static inline uint32_t flow_of_ipv6(const uint8_t *ip, uint32_t len)
+{
+    uint64_t both =
+                 load64(ip + 8) ^ load64(ip + 16) * 3 ^ load64(ip + 24) * 5 ^ load64(ip + 32) * 7,
+             rest = ip[6];
+
+    if ((rest == IPPROTO_TCP || rest == IPPROTO_UDP || rest == IPPROTO_SCTP) &&
+        IPV6_LEN + 4 <= RTE_MIN(len, ipv6_len((const struct ipv6_hdr *)ip)))
+        rest |= (uint64_t)load32(ip + IPV6_LEN) << 32;
+    return (uint32_t)(flow_mix(both, rest) >> 32);
+}
+
 /** The ECN field of a frame (RFC 3168): ECN_*; ECN_NOT_ECT of what is not IP. */
 static inline unsigned flow_ecn(uint8_t *frame, uint32_t len)
 {

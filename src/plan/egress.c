@@ -81,8 +81,9 @@ static void report_unreachable(struct plan_build *b, struct loc loc, const char 
  * first route that leaves by it. */
 static void check_routes(struct plan_build *b, const struct cfg_task *t, uint64_t known)
 {
-    for (uint32_t i = 0; i < b->m->n_routes; i++) {
-        const struct cfg_route *r = &b->m->routes[i];
+    for (uint32_t i = 0; i < b->m->n_routes + b->m->n_routes6; i++) {
+        const struct cfg_route *r =
+            i < b->m->n_routes ? &b->m->routes[i] : &b->m->routes6[i - b->m->n_routes].way;
         const uint32_t *list;
         uint32_t n = route_nexthops(b->m, r, &list);
 

@@ -319,13 +319,13 @@ static json_t *memory(const struct plan *p)
 char *plan_json(const struct plan *p, bool indented)
 {
     const struct cfg_model *m = p->cfg;
-    json_t *plan =
-        json_pack("{s:o, s:o, s:s, s:I, s:I, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
-                  text(m->name), "configuration", text(m->path), "version", VBNG_VERSION,
-                  "subscribers", (json_int_t)m->n_subscribers, "routes", (json_int_t)m->n_routes,
-                  "nexthops", (json_int_t)m->n_nexthops, "share_cpus", (int)p->share_cpus,
-                  "topology", topology(&m->topology), "cores", cores(p), "instances", instances(p),
-                  "rings", rings(p), "ports", ports(p), "memory", memory(p));
+    json_t *plan = json_pack(
+        "{s:o, s:o, s:s, s:I, s:I, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "name", text(m->name),
+        "configuration", text(m->path), "version", VBNG_VERSION, "subscribers",
+        (json_int_t)m->n_subscribers, "routes", (json_int_t)m->n_routes + m->n_routes6, "nexthops",
+        (json_int_t)m->n_nexthops, "share_cpus", (int)p->share_cpus, "topology",
+        topology(&m->topology), "cores", cores(p), "instances", instances(p), "rings", rings(p),
+        "ports", ports(p), "memory", memory(p));
     char *printed =
         plan == NULL ? NULL : json_dumps(plan, indented ? JSON_INDENT(2) : JSON_COMPACT);
 

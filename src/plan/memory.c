@@ -26,6 +26,10 @@
 #define BUCKET_WAYS    4u            /* tables/subscriber6.h: prefixes in a line of their index */
 #define FIB_FIRST      (65536 * KIB) /* tables/fib.c: 2^24 entries */
 #define FIB_LINES      2u            /* that a prefix longer than /28 needs where it is alone */
+#define FIB6_FIRST     (4096 * KIB)  /* tables/fib6.c: 2^20 entries */
+#define FIB6_NODES     2u            /* that a prefix may need: where it parts, and where it ends */
+#define FIB6_NODE      132u          /* two cache lines, and the number of another node */
+#define FIB6_PREFIX    32u           /* in the table of prefixes */
 #define FIB_SPARE      1024u         /* lines more, until readers have left those of old routes */
 #define FIB_LINE       68u           /* 16 entries, and the number of another line */
 #define FIB_OWN        513u          /* the gateway's own addresses, and 169.254/16 */
@@ -184,12 +188,25 @@ static uint64_t route_bytes(uint64_t routes, uint64_t nexthops, uint64_t sets)
            FAR_END * far_ends;
 }
 
+/* tables/fib6.c reserves two nodes for each route. */
+static uint64_t route6_bytes(uint64_t routes)
+{
+    uint64_t heads = 1;
+
+    while (heads < routes)
+        heads *= 2;
+    return routes == 0 ? 0
+                       : FIB6_FIRST + (FIB6_NODES * routes + FIB_SPARE) * FIB6_NODE +
+                             routes * FIB6_PREFIX + heads * sizeof(uint32_t);
+}
+
 static void measure_routes(struct plan_build *b)
 {
     const struct cfg_model *m = b->m;
 
     b->p->memory.routes = route_bytes(room_routes(m), room_nexthops(m), room_sets(m));
     b->p->memory.spare += b->p->memory.routes - route_bytes(m->n_routes, m->n_nexthops, m->n_sets);
+    b->p->memory.routes += route6_bytes(m->n_routes6);
 }
 
 /* --- schedulers --- */

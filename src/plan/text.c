@@ -290,7 +290,8 @@ static void print_memory(const struct plan *p, FILE *to)
         cell(&t, 2, ", %u IPv6 prefixes", room_prefixes(p->cfg));
     t.n++;
     size_row(&t, "routes", mem->routes);
-    cell(&t, 2, "%u routes, %u next hops", p->cfg->n_routes, p->cfg->n_nexthops);
+    cell(&t, 2, "%u routes, %u next hops", p->cfg->n_routes + p->cfg->n_routes6,
+         p->cfg->n_nexthops);
     if (p->cfg->n_sets > 0)
         cell(&t, 2, ", %u sets of them", p->cfg->n_sets);
     if (room_routes(p->cfg) > p->cfg->n_routes)
@@ -348,10 +349,11 @@ void plan_print_text(const struct plan *p, FILE *to)
     const struct cfg_model *m = p->cfg;
     char size[32];
 
-    fprintf(
-        to, "%s: %u ports, %u subscribers, %u routes; %u tasks in %u instances on %u core%s; %s\n",
-        m->name, m->n_ports, m->n_subscribers, m->n_routes, m->n_tasks, p->n_instances, p->n_cores,
-        p->n_cores == 1 ? "" : "s", format_size(p->memory.total, size, sizeof(size)));
+    fprintf(to,
+            "%s: %u ports, %u subscribers, %u routes; %u tasks in %u instances on %u core%s; %s\n",
+            m->name, m->n_ports, m->n_subscribers, m->n_routes + m->n_routes6, m->n_tasks,
+            p->n_instances, p->n_cores, p->n_cores == 1 ? "" : "s",
+            format_size(p->memory.total, size, sizeof(size)));
     if (p->share_cpus)
         fputs("cores share CPUs: good to see that it works, but figures are meaningless\n", to);
     plan_draw(p, to);

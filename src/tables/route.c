@@ -16,7 +16,7 @@
 #define MAX_SETS      UINT16_MAX
 
 static_assert(ROUTE_OWN == MAX_LOCALS + BARRED_ROUTES, "what the plan counts beside the routes");
-static_assert(MAX_NEXTHOPS + 1 < ROUTE_SET && (ROUTE_SET | MAX_SETS) <= FIB_NUMBER,
+static_assert(MAX_NEXTHOPS + 1 < ROUTE_SET && (ROUTE_SET | MAX_SETS) <= FIB6_NUMBER,
               "a number tells a set from a next hop");
 
 /* Mark the first octets of martians. */
@@ -200,7 +200,7 @@ int route_open6(struct route_table *t, uint32_t n, int socket)
 
 int route_add6(struct route_table *t, struct ipv6 prefix, uint8_t len, uint32_t nexthop_id)
 {
-    if (len > PREFIX6_BITS || nexthop_id == 0 || nexthop_id > t->n_nexthops)
+    if (len > PREFIX6_BITS || !is_number(t, nexthop_id))
         return -EINVAL;
     return t->fib6.first != NULL ? fib6_add(&t->fib6, first6(prefix, len), len, nexthop_id)
                                  : -ENOSPC;

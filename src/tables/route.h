@@ -19,7 +19,7 @@
 #include "tables/nexthop_set.h"
 
 #define LOCAL_SET_SLOTS 1024u     /* power of two, at most half full */
-#define ROUTE_SET       0x800000u /* of a number in fib: the rest is the index of a set */
+#define ROUTE_SET       0x400000u /* of a number in fib: the rest is the index of a set */
 #define ROUTE_OWN       513u /* prefixes of the table's own: the gateway's addresses, and 169.254/16 */
 
 /**

@@ -259,6 +259,17 @@ static void special6(struct task *t, struct rte_mbuf *m, const struct nexthop *n
     }
 }
 
+/* The id of the next hop of a packet's flow in a set: one whose MAC is known, if there is one. */
+static uint32_t one_of_set(const struct route *r, uint32_t number, const struct rte_mbuf *m)
+{
+    const struct nexthop_set *set = &r->set[number & ~ROUTE_SET];
+    uint32_t flow = flow_of_ipv6((const uint8_t *)header6(m), (uint32_t)m->data_len - ETH_LEN),
+             id = nexthop_set_pick(set, flow),
+             known = r->nexthop[id].mac_known ? id : nexthop_set_pick_known(set, r->nexthop, flow);
+
+    return known != 0 ? known : id;
+}
+
 /* The ids of next hops; 0 where there is none, or where no router may forward to. */
 static void look_up6(const struct route *r, struct rte_mbuf **m, uint16_t n, uint32_t *id)
 {
@@ -269,6 +280,8 @@ static void look_up6(const struct route *r, struct rte_mbuf **m, uint16_t n, uin
     fib6_lookup_burst(r->fib6, dst, n, id);
     for (uint16_t i = 0; i < n; i++) {
         id[i] = likely(ipv6_is_forwarded(dst[i].upper)) ? id[i] : 0;
+        if (unlikely((id[i] & ROUTE_SET) != 0))
+            id[i] = one_of_set(r, id[i], m[i]);
         rte_prefetch0(&r->nexthop[id[i]]);
     }
 }

@@ -256,7 +256,9 @@ static void wrong_routes(void)
 {
     refuses(ROUTE("198.19.1.1/24", MAC), "has bits set after the prefix: expected '198.19.1.0/24'");
     refuses(ROUTE("198.19.1.0/33", MAC),
-            "key 'prefix': value '198.19.1.0/33': expected an IPv4 prefix");
+            "key 'prefix': value '198.19.1.0/33': expected an IPv4 or IPv6 prefix");
+    refuses(ROUTE("2001:db8::/32", MAC),
+            "key 'prefix': value '2001:db8::/32': routes of IPv6 are those of the configuration");
     refuses(ROUTE("192.0.2.1/32", MAC),
             "key 'prefix': value '192.0.2.1/32': is the gateway's own, on port 'core0' at ");
     refuses(ROUTE("198.19.1.0/24", "\"mpls\":16"), "key 'via': missing in this route");

@@ -49,6 +49,7 @@ static const char *const *wrong_values(const struct key *k)
         return hosts;
     case KEY_HOSTS:
     case KEY_PREFIX:
+    case KEY_ROUTE:
         return prefixes;
     case KEY_HOST6:
         return hosts6;

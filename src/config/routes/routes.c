@@ -23,7 +23,7 @@
                                .help = "an MPLS label"}
 
 #define PREFIX_KEYS                                                                                \
-    [ROUTE_PREFIX] = {"prefix", KEY_PREFIX, .required = true, .help = "where packets go"},         \
+    [ROUTE_PREFIX] = {"prefix", KEY_ROUTE, .required = true, .help = "where packets go"},          \
     [ROUTE_COUNT] = {"count",                                                                      \
                      KEY_COUNT,                                                                    \
                      .def = "1",                                                                   \
@@ -101,6 +101,9 @@ static bool check_prefix(struct loader *l, const struct value *v, struct route_b
     const struct value *prefix = &v[ROUTE_PREFIX], *count = &v[ROUTE_COUNT];
     uint64_t size;
 
+    r->is_ipv6 = strchr(prefix->v.s, ':') != NULL;
+    if (r->is_ipv6)
+        return check_prefix6(l, v, r);
     if (!take_prefix(l, prefix, "prefix", &r->prefix, &r->len))
         return false;
     size = UINT64_C(1) << (32 - r->len);
@@ -309,6 +312,10 @@ static void add_routes(struct loader *l, struct reader *to, const struct route_b
     route.nexthop = share_ways(l, &to->known, r);
     if (route.nexthop == CFG_NONE)
         return;
+    if (r->is_ipv6) {
+        add_routes6(l, r, route.nexthop);
+        return;
+    }
     for (uint64_t i = 0; i < r->count; i++) {
         route.prefix = (uint32_t)(r->prefix + (i << (32 - r->len)));
         GROW_ONE(m->routes, m->n_routes);
@@ -320,7 +327,7 @@ static bool check_room(struct loader *l, const struct value *v, uint64_t count)
 {
     unsigned key = value_given(&v[ROUTE_COUNT]) ? ROUTE_COUNT : ROUTE_PREFIX;
 
-    if (count <= CFG_MAX_ROUTES - l->m->n_routes)
+    if (count <= CFG_MAX_ROUTES - l->m->n_routes - l->m->n_routes6)
         return true;
     value_error(l, &v[key], route_keys[key].name, "expected at most %d routes in all",
                 CFG_MAX_ROUTES);
@@ -339,15 +346,15 @@ static void end_row(struct loader *l, struct reader *to)
 static void take_also(struct loader *l, const struct value *v, struct reader *to)
 {
     const struct value *prefix = &v[ROUTE_PREFIX];
-    char text[32];
+    char text[IPV6_TEXT];
 
     if (!to->has_row) {
         value_error(l, &v[ROUTE_ALSO], "also", "no row above it has a route");
     } else if (value_given(&v[ROUTE_COUNT])) {
         value_error(l, &v[ROUTE_COUNT], "count", "expected it in the first row of the route only");
-    } else if (prefix->v.u != to->row.prefix || prefix->v.u2 != to->row.len) {
-        value_error(l, prefix, "prefix", "expected that of the row above, %s/%u",
-                    format_ipv4(to->row.prefix, text, sizeof(text)), to->row.len);
+    } else if (!is_prefix_of(prefix, &to->row)) {
+        value_error(l, prefix, "prefix", "expected that of the row above, %s",
+                    block_prefix_text(&to->row, text));
     } else if (to->row.n_nexthops == CFG_MAX_WAYS) {
         value_error(l, &v[ROUTE_ALSO], "also", "expected at most %d next hops of a route",
                     CFG_MAX_WAYS);
@@ -414,6 +421,7 @@ void load_routes(struct loader *l, const config_setting_t *routes)
     each_group(l, routes, "routes", load_route, &to);
     shared_ways_close(&to.known);
     check_routes(l, l->m->routes, l->m->n_routes, NULL, NULL);
+    check_routes6(l);
 }
 
 /* --- prefixes that have a route already --- */

@@ -182,6 +182,19 @@ static void compare_routes(struct delta *d, struct routes *k, const struct cfg_r
     }
 }
 
+/* Are the routes of IPv6 the same, in the order of the file? */
+static bool same_routes6(const struct delta *d)
+{
+    bool same = d->from->n_routes6 == d->to->n_routes6;
+
+    for (uint32_t i = 0; same && i < d->from->n_routes6; i++) {
+        const struct cfg_route6 *a = &d->from->routes6[i], *b = &d->to->routes6[i];
+
+        same = a->len == b->len && same6(a->prefix, b->prefix) && same_way(d, &a->way, &b->way);
+    }
+    return same;
+}
+
 void delta_routes(struct delta *d)
 {
     const struct cfg_route **from = sorted(d->from), **to = sorted(d->to);
@@ -193,6 +206,8 @@ void delta_routes(struct delta *d)
     json_decref(k.added);
     if (k.left_out > 0)
         delta_restart(d, "%" PRIu32 " routes by ports to which nothing leads now", k.left_out);
+    if (d->reload && !same_routes6(d))
+        delta_restart(d, "routes of IPv6");
     free(from);
     free(to);
 }

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Prefixes of routes of IPv6: what they may be, and which are there twice. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/routes.h"
+
+/* The i-th prefix behind one of a length above 0. */
+static struct ipv6 nth(struct ipv6 first, uint8_t len, uint64_t i)
+{
+    struct ipv6 at = first;
+
+    if (len <= 64) {
+        at.upper += i << (64 - len);
+        return at;
+    }
+    at.lower += i << (128 - len);
+    at.upper += (len < 128 ? i >> (len - 64) : 0) + (at.lower < first.lower);
+    return at;
+}
+
+/* Do so many prefixes one after the other end with the last address at the latest? */
+static bool fits(struct ipv6 first, uint8_t len, uint64_t count)
+{
+    struct ipv6 last;
+
+    if (count == 1)
+        return true;
+    if (len == 0 || (len < 64 && (count - 1) >> len != 0))
+        return false;
+    last = nth(first, len, count - 1);
+    return last.upper > first.upper || (last.upper == first.upper && last.lower >= first.lower);
+}
+
+/* Is a prefix within what no router forwards: RFC 4291 sections 2.5.2, 2.5.3, 2.5.6 and 2.7? */
+static bool is_never_forwarded(struct ipv6 prefix, uint8_t len)
+{
+    return (len >= 64 && prefix.upper == 0) || (len >= 10 && prefix.upper >> 54 == 0xfe80 >> 6) ||
+           (len >= 8 && prefix.upper >> 56 == 0xff);
+}
+
+bool check_prefix6(struct loader *l, const struct value *v, struct route_block *r)
+{
+    const struct value *prefix = &v[ROUTE_PREFIX], *count = &v[ROUTE_COUNT];
+    char text[IPV6_TEXT];
+    struct ipv6 first;
+
+    if (parse_prefix6(prefix->v.s, &r->prefix6, &r->len) != 0)
+        return false; /* the reader of the key has said so */
+    first = first6(r->prefix6, r->len);
+    if (!same6(first, r->prefix6)) {
+        value_error(l, prefix, "prefix", "has bits set after the prefix: expected '%s'",
+                    format_prefix6(first, r->len, text));
+        return false;
+    }
+    r->count = count->set ? count->v.u : 1;
+    if (!fits(first, r->len, r->count)) {
+        value_error(l, count, "count", "runs beyond ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff");
+        return false;
+    }
+    if (is_never_forwarded(first, r->len) ||
+        (r->count > 1 && is_never_forwarded(nth(first, r->len, r->count - 1), r->len))) {
+        value_error(l, prefix, "prefix",
+                    "%s never forwarded: expected none of ::/64, fe80::/10 and ff00::/8 (RFC 4291 "
+                    "section 2.4)",
+                    r->count > 1 ? "its block is in part" : "is");
+        return false;
+    }
+    return true;
+}
+
+void add_routes6(struct loader *l, const struct route_block *r, uint32_t way)
+{
+    struct cfg_model *m = l->m;
+    struct cfg_route6 route = {.way = {.loc = r->loc, .nexthop = way}, .len = r->len};
+
+    for (uint64_t i = 0; i < r->count; i++) {
+        route.prefix = i == 0 ? r->prefix6 : nth(r->prefix6, r->len, i);
+        GROW_ONE(m->routes6, m->n_routes6);
+        m->routes6[m->n_routes6++] = route;
+    }
+}
+
+static int by_prefix(const void *a, const void *b)
+{
+    const struct cfg_route6 *x = *(const struct cfg_route6 *const *)a,
+                            *y = *(const struct cfg_route6 *const *)b;
+
+    if (x->prefix.upper != y->prefix.upper)
+        return x->prefix.upper < y->prefix.upper ? -1 : 1;
+    if (x->prefix.lower != y->prefix.lower)
+        return x->prefix.lower < y->prefix.lower ? -1 : 1;
+    if (x->len != y->len)
+        return x->len < y->len ? -1 : 1;
+    return (x > y) - (x < y); /* in the order of the file */
+}
+
+void check_routes6(struct loader *l)
+{
+    const struct cfg_model *m = l->m;
+    const struct cfg_route6 **list = grow(NULL, m->n_routes6, sizeof(*list));
+    char text[IPV6_TEXT], at[PLACE_TEXT];
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < m->n_routes6; i++)
+        list[i] = &m->routes6[i];
+    if (m->n_routes6 > 0)
+        qsort(list, m->n_routes6, sizeof(*list), by_prefix);
+    for (uint32_t i = 1; i < m->n_routes6 && n < CFG_MAX_SAME_ERRORS; i++) {
+        const struct cfg_route6 *a = list[i - 1], *b = list[i];
+
+        if (a->len != b->len || !same6(a->prefix, b->prefix))
+            continue;
+        n++;
+        diag_error(l->d, b->way.loc, "key 'prefix': value '%s': already a route %s",
+                   format_prefix6(b->prefix, b->len, text), place_text(a->way.loc, at));
+    }
+    free(list);
+}
+
+/* --- prefixes of either family --- */
+
+bool is_prefix_of(const struct value *prefix, const struct route_block *r)
+{
+    struct ipv6 addr;
+    uint8_t len;
+
+    if (prefix->v.u2 != r->len || (strchr(prefix->v.s, ':') != NULL) != r->is_ipv6)
+        return false;
+    if (!r->is_ipv6)
+        return prefix->v.u == r->prefix;
+    return parse_prefix6(prefix->v.s, &addr, &len) == 0 && same6(addr, r->prefix6);
+}
+
+const char *block_prefix_text(const struct route_block *r, char text[IPV6_TEXT])
+{
+    char addr[32];
+
+    if (r->is_ipv6)
+        return format_prefix6(r->prefix6, r->len, text);
+    snprintf(text, IPV6_TEXT, "%s/%u", format_ipv4(r->prefix, addr, sizeof(addr)), r->len);
+    return text;
+}
