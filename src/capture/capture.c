@@ -153,7 +153,7 @@ static void make_wants(struct capture *c, const struct capture_spec *spec)
     w->is_match = is_frame_of;
     w->match = &c->frames_of;
     if (spec->subscriber != 0)
-        c->frames_of = frames_of_subscriber(&c->tables->subscribers->record[spec->subscriber]);
+        c->frames_of = frames_of_subscriber(c->tables->subscribers, spec->subscriber);
     for (unsigned i = 0; i < c->e->plan->n_instances; i++) {
         uint16_t task = c->e->plan->instances[i].task;
 

@@ -2,22 +2,25 @@
 /* Comparing tags, GRE key and addresses of a frame with those of a subscriber. */
 #include "capture/match.h"
 
+#include <string.h>
+
 #include "engine/meta.h"
 #include "engine/tap_ring.h"
 #include "packet/frame.h"
 #include "packet/gre.h"
 #include "packet/ipv4.h"
+#include "packet/ipv6.h"
 #include "packet/mpls.h"
 #include "packet/qinq.h"
 
 #define MPLS_MAX_LABELS 16
 #define IPV4_HEADER     20 /* without options */
 
-struct frames_of frames_of_subscriber(const struct subscriber *s)
+struct frames_of frames_of_subscriber(const struct subscriber_table *t, uint32_t id)
 {
+    const struct subscriber *s = &t->record[id];
     uint64_t tags = qinq_tags(s->l2);
-
-    return (struct frames_of){
+    struct frames_of of = {
         .port = s->port,
         .svlan = qinq_svlan(tags),
         .cvlan = qinq_cvlan(tags),
@@ -25,7 +28,12 @@ struct frames_of frames_of_subscriber(const struct subscriber *s)
         .gre_key = rte_be_to_cpu_32(s->gre_key),
         .ipv4 = rte_be_to_cpu_32(s->ipv4),
         .ipv4_mask = rte_be_to_cpu_32(s->ipv4_mask),
+        .has_ipv6 = s->has_ipv6 != 0,
     };
+
+    if (of.has_ipv6)
+        memcpy(of.ipv6, &t->v6->record[id], sizeof(of.ipv6));
+    return of;
 }
 
 static bool has_key(const struct frames_of *of, const uint8_t *gre, uint32_t len)
@@ -39,10 +47,21 @@ static bool has_key(const struct frames_of *of, const uint8_t *gre, uint32_t len
            rte_be_to_cpu_32(gre_key(gre, flags)) == of->gre_key;
 }
 
+static bool is_packet6_of(const struct frames_of *of, const struct ipv6_hdr *ip)
+{
+    struct subscriber6 s;
+
+    memcpy(&s, of->ipv6, sizeof(s));
+    return subscriber6_owns(&s, ipv6_of(ip->source)) ||
+           subscriber6_owns(&s, ipv6_of(ip->destination));
+}
+
 static bool is_packet_of(const struct frames_of *of, const uint8_t *ip, uint32_t len)
 {
     uint32_t header;
 
+    if (len >= IPV6_LEN && ip[0] >> 4 == 6)
+        return of->has_ipv6 && is_packet6_of(of, (const struct ipv6_hdr *)ip);
     if (len < IPV4_HEADER || ip[0] >> 4 != 4)
         return false;
     header = (ip[0] & 0xfu) * 4;
@@ -71,6 +90,7 @@ bool is_frame_of(const void *ctx, const struct rte_mbuf *m, uint16_t port)
     }
     switch (rte_be_to_cpu_16(eth_type(f))) {
     case RTE_ETHER_TYPE_IPV4:
+    case RTE_ETHER_TYPE_IPV6:
         return is_packet_of(of, f + ETH_LEN, len - ETH_LEN);
     case MPLS_TYPE:
         stack = mpls_stack_len(f + ETH_LEN, len - ETH_LEN, MPLS_MAX_LABELS);

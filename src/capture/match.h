@@ -16,13 +16,16 @@ struct frames_of {
     uint16_t svlan, cvlan;
     bool has_gre_key;
     uint32_t gre_key, ipv4, ipv4_mask;
+    bool has_ipv6;
+    uint8_t ipv6[sizeof(struct subscriber6)]; /* its bytes: what holds this need not be aligned */
 };
 
-struct frames_of frames_of_subscriber(const struct subscriber *s);
+struct frames_of frames_of_subscriber(const struct subscriber_table *t, uint32_t id);
 
 /**
  * Tell whether a frame belongs to the subscriber: a frame with two tags by tags and port, GRE over
- * IPv4 (with or without MPLS) by its key, other IPv4 by source or destination; no other frame does.
+ * IPv4 (with or without MPLS) by its key, other IPv4 or IPv6 by source or destination; no other
+ * frame does.
  * of: a struct frames_of. port: the configuration's number, or TAP_ANY_PORT for the one that the
  * mbuf names.
  */

@@ -8,10 +8,12 @@
 #include "base/units.h"
 #include "explain/walker.h"
 #include "packet/bytes.h"
+#include "packet/ipv6.h"
 #include "packet/qinq.h"
 #include "tasks/qos/qos.h"
 
-#define DESTINATION_AT 30 /* of the IPv4 packet in an untagged frame */
+#define DESTINATION_AT  30 /* of the IPv4 packet in an untagged frame */
+#define DESTINATION6_AT 38 /* of the IPv6 packet */
 
 static const char *queue_name(unsigned queue)
 {
@@ -56,15 +58,34 @@ static void print_hosts(const struct subscriber *s, FILE *to)
     fputs(known == 0 ? ", no host's MAC known\n" : "\n", to);
 }
 
+/* Write the prefix of a subscriber's link, or his address there, and what is delegated to him. */
+static void print_prefixes(const struct subscriber6 *s, FILE *to)
+{
+    char text[IPV6_TEXT];
+
+    if (s->wan_len == 64)
+        fprintf(to, ", %s", format_prefix6((struct ipv6){s->wan_upper, 0}, 64, text));
+    else if (s->wan_len != 0)
+        fprintf(to, ", %s", format_ipv6((struct ipv6){s->wan_upper, s->wan_lower}, text));
+    for (unsigned i = 0; i < s->n_delegated; i++)
+        fprintf(to, ", delegated %s",
+                format_prefix6((struct ipv6){s->delegated[i] << s->shift[i], 0},
+                               (uint8_t)(64 - s->shift[i]), text));
+}
+
 static void print_subscriber(const struct explain *x, uint32_t id, FILE *to)
 {
     const struct subscriber *s = &x->tables->subscribers->record[id];
     uint64_t tags = qinq_tags(s->l2);
     char address[32], mac[32];
 
-    fprintf(to, "subscriber %" PRIu32 ": %s %u.%u, %s/%u", id, x->e->plan->cfg->ports[s->port].name,
-            qinq_svlan(tags), qinq_cvlan(tags),
-            format_ipv4(net32(s->ipv4), address, sizeof(address)), prefix_len(s->ipv4_mask));
+    fprintf(to, "subscriber %" PRIu32 ": %s %u.%u", id, x->e->plan->cfg->ports[s->port].name,
+            qinq_svlan(tags), qinq_cvlan(tags));
+    if (s->has_ipv4)
+        fprintf(to, ", %s/%u", format_ipv4(net32(s->ipv4), address, sizeof(address)),
+                prefix_len(s->ipv4_mask));
+    if (s->has_ipv6)
+        print_prefixes(&x->tables->subscribers->v6->record[id], to);
     if (s->has_gre_key)
         fprintf(to, ", GRE key %" PRIu32, net32(s->gre_key));
     if (s->mac_known)
@@ -104,6 +125,17 @@ static void print_prefix(const struct route_table *r, uint32_t address, uint32_t
         fprintf(to, "one of %" PRIu32 " for this flow: ", n);
 }
 
+static void print_prefix6(const struct route_table *r, const uint8_t *address, uint32_t id,
+                          FILE *to)
+{
+    struct ipv6 addr = ipv6_of(address);
+    char text[IPV6_TEXT];
+    unsigned len;
+
+    if (r->fib6.first != NULL && prefixes6_match(&r->fib6.routes, addr, 128, &len) == id)
+        fprintf(to, "route %s: ", format_prefix6(first6(addr, (uint8_t)len), (uint8_t)len, text));
+}
+
 static void print_nexthop(const struct explain *x, uint32_t id, const struct walk_frame *frame,
                           FILE *to)
 {
@@ -112,7 +144,9 @@ static void print_nexthop(const struct explain *x, uint32_t id, const struct wal
     const struct rte_ipv4_hdr *outer = (const struct rte_ipv4_hdr *)nh->ip_gre;
     char text[32], from[32];
 
-    if (frame->len >= DESTINATION_AT + 4)
+    if (frame->len >= DESTINATION6_AT + 16 && eth_is_ipv6(frame->bytes))
+        print_prefix6(r, frame->bytes + DESTINATION6_AT, id, to);
+    else if (frame->len >= DESTINATION_AT + 4)
         print_prefix(r, net32(load32(frame->bytes + DESTINATION_AT)), id, to);
     if (nh->local) {
         fputs("an address of the gateway itself\n", to);

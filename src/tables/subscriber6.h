@@ -21,7 +21,6 @@
 #include <rte_prefetch.h>
 
 #include "base/ipv6.h"
-#include "packet/bytes.h"
 
 #define SUBSCRIBER6_SHORTEST 48 /* prefix; the longest is 64, or 128 for one address */
 
@@ -144,12 +143,6 @@ static inline void subscriber6_prefetch(const struct subscriber6_table *t, struc
 
 /** Find who has the longest prefix of an address. Returns his id, or 0. */
 uint32_t subscriber6_find(const struct subscriber6_table *t, struct ipv6 addr);
-
-/** The address in a header: 16 bytes in network order. */
-static inline struct ipv6 subscriber6_address(const uint8_t *p)
-{
-    return (struct ipv6){net64(load64(p)), net64(load64(p + 8))};
-}
 
 /** Is an address of a packet, which is no multicast address, a subscriber's? */
 static inline bool subscriber6_owns(const struct subscriber6 *s, struct ipv6 addr)

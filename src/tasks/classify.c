@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * classify: finds the subscriber of each packet, on the access side by port and VLAN pair, on a
- * core side without tunnels by the destination address; checks headers and source; writes the
- * subscriber's id, and the queue where a scheduler follows, into the mbuf.
+ * classify: finds the subscriber of each packet of IPv4 or IPv6, on the access side by port and
+ * VLAN pair, on a core side without tunnels by the destination address; checks headers and source;
+ * writes the subscriber's id, and the queue where a scheduler follows, into the mbuf.
  */
 #include "tasks/classify.h"
 
@@ -27,7 +27,7 @@ static const struct task_param params[N_ARGS] = {
                    .choices = matches,
                    .choice_gives = match_gives,
                    .help = "what names the subscriber: port and VLAN pair, or the destination "
-                           "address; any: VLAN pair, and what is not IPv4 passes, too"},
+                           "address; any: VLAN pair, and what is not IP passes, too"},
     [ARG_ANTI_SPOOF] = {.name = "anti_spoof",
                         .type = PARAM_BOOL,
                         .def = "true",
@@ -50,6 +50,9 @@ enum {
     DROP_BAD_IPV4,
     DROP_BAD_LENGTH,
     DROP_BAD_CHECKSUM,
+    DROP_BAD_IPV6,
+    DROP_BAD_IPV6_LENGTH,
+    DROP_LINK_LOCAL,
     DROP_SPOOFED,
     DROP_MARTIAN_SOURCE,
     DROP_NO_SLOW_PATH,
@@ -66,11 +69,12 @@ static const struct task_drop drops[N_DROPS] = {
                        "Correct the access network's tags, or the port's tpid."},
     [DROP_UNKNOWN_SUBSCRIBER] = {"unknown_subscriber",
                                  "No subscriber has the VLAN pair on this port, or with match = "
-                                 "\"ipv4\" the destination address",
+                                 "\"ipv4\" the destination address of IPv4 or IPv6",
                                  "Add the subscriber, or correct its VLAN pair or address."},
-    [DROP_NOT_IPV4] = {"not_ipv4", "Neither IPv4 nor ARP (IPv6?)",
-                       "None, if rare; else tell the sender, or let it pass with match = "
-                       "\"any\"."},
+    [DROP_NOT_IPV4] = {"not_ipv4",
+                       "Neither IPv4 nor ARP, nor IPv6 where subscribers, or this one, have it",
+                       "None, if rare; else give the subscriber ipv6, tell the sender, or let it "
+                       "pass with match = \"any\"."},
     [DROP_BAD_IPV4] = {"bad_ipv4", "The IPv4 header is malformed",
                        "Find who sends it: a broken device, or a link with another encapsulation "
                        "than configured."},
@@ -78,13 +82,23 @@ static const struct task_drop drops[N_DROPS] = {
                          "Find who sends it: a device that cuts frames off."},
     [DROP_BAD_CHECKSUM] = {"bad_checksum", "The checksum of the IPv4 header is wrong",
                            "Look for a device or cable that damages packets."},
+    [DROP_BAD_IPV6] = {"bad_ipv6", "The IPv6 header is cut off, or its version is not 6",
+                       "Find who sends it: a broken device, or a link with another encapsulation "
+                       "than configured."},
+    [DROP_BAD_IPV6_LENGTH] = {"bad_ipv6_length", "IPv6 says to be longer than the frame",
+                              "Find who sends it: a device that cuts frames off."},
+    [DROP_LINK_LOCAL] = {"ipv6_link_local",
+                         "IPv6 from or to a link alone (RFC 4291 section 2.5.6), or from the "
+                         "unspecified address: neighbour discovery, router solicitations, DHCPv6",
+                         "None: the gateway does not answer these yet, so CPEs need static "
+                         "addresses and routes."},
     [DROP_SPOOFED] = {"spoofed", "The source address is not the subscriber's",
-                      "Correct its ipv4, or stop it."},
+                      "Correct its ipv4, ipv6 or delegated, or stop it."},
     [DROP_MARTIAN_SOURCE] = {DROP_IS_MARTIAN_SOURCE},
     [DROP_NO_SLOW_PATH] = {DROP_IS_NO_SLOW_PATH},
     [DROP_FOREIGN_MAC] = {DROP_IS_FOREIGN_MAC},
     [DROP_GROUP_MAC] = {"group_mac",
-                        "IPv4 to all stations or to a group of them, which a router does not "
+                        "IP to all stations or to a group of them, which a router does not "
                         "forward: DHCP, or multicast",
                         "None; a host that asks for an address by DHCP is not answered here."},
     [DROP_OVERLOAD] = {DROP_IS_OVERLOAD},
@@ -100,6 +114,7 @@ static int init(struct task *t, const struct task_env *env)
     c->by_address = env->cfg->param[ARG_MATCH].u == MATCH_IPV4;
     c->map = c->by_address ? s->by_ipv4 : s->by_vlan;
     c->record = s->record;
+    c->v6 = s->v6;
     c->port_mac = env->tables->port_mac;
     c->routes = env->tables->routes;
     c->encap = !c->by_address && to->n_dests > 0 && to->dest[0].kind == DEST_CALL &&
@@ -124,6 +139,42 @@ static inline const uint32_t *slot_by_address(const struct classify *c, const st
                       rte_be_to_cpu_32(((const struct rte_ipv4_hdr *)(f + ETH_LEN))->dst_addr));
 }
 
+/* Is the frame, of a known family behind l2 bytes, long enough for an IPv6 header? */
+static inline bool is_ipv6(const struct rte_mbuf *m, uint32_t l2)
+{
+    return m->nb_segs == 1 && m->data_len >= l2 + IPV6_LEN &&
+           load16(frame_bytes(m) + l2 - 2) == RTE_BE16(RTE_ETHER_TYPE_IPV6);
+}
+
+static inline const struct ipv6_hdr *ipv6_at(const struct rte_mbuf *m, uint32_t l2)
+{
+    return (const struct ipv6_hdr *)(frame_bytes(m) + l2);
+}
+
+static inline int bad_ipv6(enum ipv6_verdict v)
+{
+    return v == IPV6_BAD_HEADER ? DROP_BAD_IPV6 : DROP_BAD_IPV6_LENGTH;
+}
+
+static bool is_of_link(const uint8_t *addr)
+{
+    enum ipv6_kind kind = ipv6_kind(addr);
+
+    return kind == IPV6_LINK_LOCAL || kind == IPV6_UNSPECIFIED;
+}
+
+/* The verdict on a frame of IPv6 that names no subscriber. */
+static int why_nobody6(const struct rte_mbuf *m)
+{
+    const struct ipv6_hdr *ip = ipv6_at(m, ETH_LEN);
+    enum ipv6_verdict v = ipv6_check(ip, m->data_len - ETH_LEN);
+
+    if (v != IPV6_OK)
+        return bad_ipv6(v);
+    return is_of_link(ip->source) || is_of_link(ip->destination) ? DROP_LINK_LOCAL
+                                                                 : DROP_UNKNOWN_SUBSCRIBER;
+}
+
 /* The verdict on a frame that names no subscriber. */
 static int why_nobody(const struct classify *c, const struct rte_mbuf *m)
 {
@@ -138,6 +189,8 @@ static int why_nobody(const struct classify *c, const struct rte_mbuf *m)
         return qinq_is_double(qinq_tags(f)) ? DROP_UNKNOWN_SUBSCRIBER : DROP_NOT_QINQ;
     if (eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_ARP))
         return VERDICT_FOR_US;
+    if (eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_IPV6) && c->v6 != NULL)
+        return why_nobody6(m);
     if (eth_type(f) != RTE_BE16(RTE_ETHER_TYPE_IPV4))
         return DROP_NOT_IPV4;
     switch (ipv4_check(ip, m->data_len - ETH_LEN)) {
@@ -154,7 +207,30 @@ static int why_nobody(const struct classify *c, const struct rte_mbuf *m)
                                                                      : DROP_UNKNOWN_SUBSCRIBER;
 }
 
-/* The verdict on a subscriber's frame: IPv4 or, behind tags, ARP. */
+/* The verdict on a frame of IPv6 of a subscriber who has it. */
+static int check6(const struct rte_mbuf *m, uint32_t id, bool by_address, const struct classify *c,
+                  const uint8_t *own_mac)
+{
+    const uint32_t l2 = by_address ? ETH_LEN : QINQ_LEN;
+    const struct subscriber6 *s6 = &c->v6->record[id];
+    const struct ipv6_hdr *ip = ipv6_at(m, l2);
+    const uint8_t *f = frame_bytes(m);
+    enum ipv6_verdict v = ipv6_check(ip, m->data_len - l2);
+    bool own;
+
+    if (unlikely(v != IPV6_OK))
+        return bad_ipv6(v);
+    if (unlikely(!ipv6_is_forwarded(ipv6_upper(ip->source))))
+        return is_of_link(ip->source) ? DROP_LINK_LOCAL : DROP_MARTIAN_SOURCE;
+    if (unlikely(!eth_is_to(f, own_mac)) && !c->not_only_ip)
+        return (f[0] & 1) != 0 ? DROP_GROUP_MAC : DROP_FOREIGN_MAC;
+    own = subscriber6_owns(s6, ipv6_of(ip->source));
+    if (by_address)
+        return unlikely(own) ? DROP_MARTIAN_SOURCE : VERDICT_GOOD;
+    return !own && c->anti_spoof ? DROP_SPOOFED : VERDICT_GOOD; /* RFC 2827 */
+}
+
+/* The verdict on a subscriber's frame: IPv4, IPv6 or, behind tags, ARP. */
 static inline int check(const struct rte_mbuf *m, const struct subscriber *s, bool by_address,
                         const struct classify *c, const uint8_t *own_mac)
 {
@@ -165,6 +241,8 @@ static inline int check(const struct rte_mbuf *m, const struct subscriber *s, bo
 
     if (!by_address && likely(classify_is_good(c, f, m->data_len, s)))
         return VERDICT_GOOD;
+    if (load16(f + l2 - 2) == RTE_BE16(RTE_ETHER_TYPE_IPV6) && s->has_ipv6)
+        return check6(m, (uint32_t)(s - c->record), by_address, c, own_mac);
     if (unlikely(load16(f + l2 - 2) != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
         return load16(f + l2 - 2) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? VERDICT_FOR_US : DROP_NOT_IPV4;
     if (unlikely(!eth_is_to(f, own_mac)) && !c->not_only_ip)
@@ -182,17 +260,24 @@ static inline int check(const struct rte_mbuf *m, const struct subscriber *s, bo
     return VERDICT_GOOD;
 }
 
-/* Write the path (pipe and queue) of the packet into the mbuf. Only match = "any" lets a frame that
- * is no IPv4 come here. */
+/* The queue of a good frame that is not IPv4: of a subscriber with IPv6, its header was checked. */
+static uint8_t other_queue(const struct rte_mbuf *m, const struct dscp_table *dscp,
+                           const struct subscriber *s, uint32_t l2)
+{
+    return s->has_ipv6 && is_ipv6(m, l2) ? dscp_queue(dscp, ipv6_traffic_class(ipv6_at(m, l2)))
+                                         : dscp->non_ip;
+}
+
+/* Write the path (pipe and queue) of the packet into the mbuf. */
 static inline void mark(struct rte_mbuf *m, const struct dscp_table *dscp,
-                        const struct subscriber *s, uint32_t l2, bool not_only_ip)
+                        const struct subscriber *s, uint32_t l2)
 {
     const uint8_t *f = frame_bytes(m);
     const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + l2);
-    bool other = not_only_ip && load16(f + l2 - 2) != RTE_BE16(RTE_ETHER_TYPE_IPV4);
+    bool other = load16(f + l2 - 2) != RTE_BE16(RTE_ETHER_TYPE_IPV4);
 
-    meta_set_path(m, s->path +
-                         (unlikely(other) ? dscp->non_ip : dscp_queue(dscp, ip->type_of_service)));
+    meta_set_path(m, s->path + (unlikely(other) ? other_queue(m, dscp, s, l2)
+                                                : dscp_queue(dscp, ip->type_of_service)));
 }
 
 /* A burst on its way through the stages of classify(). */
@@ -214,14 +299,24 @@ static inline void find_slots(struct batch *b, struct part p, const struct class
                          ? slot_by_address(c, m)
                          : classify_slot(c, m, in_port != PORT_IN_MBUF ? in_port : meta_in_port(m));
         rte_prefetch0(b->slot[i]);
+        if (by_address && c->v6 != NULL && unlikely(is_ipv6(m, ETH_LEN)))
+            subscriber6_prefetch(c->v6, ipv6_of(ipv6_at(m, ETH_LEN)->destination));
     }
 }
 
-static inline void find_records(struct batch *b, struct part p, const struct subscriber *record)
+static inline void find_records(struct batch *b, struct part p, const struct classify *c,
+                                bool by_address)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
+        const struct rte_mbuf *m = b->m[i];
+
         b->id[i] = __atomic_load_n(b->slot[i], __ATOMIC_RELAXED);
-        rte_prefetch0(&record[b->id[i]]);
+        if (c->v6 != NULL && unlikely(is_ipv6(m, by_address ? ETH_LEN : QINQ_LEN))) {
+            if (by_address)
+                b->id[i] = subscriber6_find(c->v6, ipv6_of(ipv6_at(m, ETH_LEN)->destination));
+            rte_prefetch0(&c->v6->record[b->id[i]]);
+        }
+        rte_prefetch0(&c->record[b->id[i]]);
     }
 }
 
@@ -241,10 +336,10 @@ static inline void judge(struct task *t, struct batch *b, struct part p, const s
         int verdict = likely(id != 0) ? check(m, s, by_address, c, own_mac) : why_nobody(c, m);
 
         if (unlikely(c->not_only_ip) && id != 0 &&
-            (verdict == DROP_NOT_IPV4 || verdict == VERDICT_FOR_US))
+            (verdict == DROP_NOT_IPV4 || verdict == DROP_LINK_LOCAL || verdict == VERDICT_FOR_US))
             verdict = VERDICT_GOOD;
         if (c->dscp != NULL && likely(verdict == VERDICT_GOOD))
-            mark(m, c->dscp, s, l2, c->not_only_ip);
+            mark(m, c->dscp, s, l2);
         meta_set_subscriber(m, id);
         if (in_port != PORT_IN_MBUF)
             meta_set_in_port(m, in_port);
@@ -268,7 +363,7 @@ static inline void classify(struct task *t, struct rte_mbuf **m, uint16_t n, boo
     burst_prefetch_fresh(m, n, 1);
     for (uint32_t at = 0; at < n + 2 * STAGE_STEP; at += STAGE_STEP) {
         find_slots(&b, part_of(n, at, 0), &c, t->in_port, by_address);
-        find_records(&b, part_of(n, at, STAGE_STEP), c.record);
+        find_records(&b, part_of(n, at, STAGE_STEP), &c, by_address);
         judge(t, &b, part_of(n, at, 2 * STAGE_STEP), &c, by_address);
     }
     if (likely(b.n_good > 0))
@@ -294,7 +389,7 @@ static void rank(const struct task *t, struct rte_mbuf *const *m, uint32_t n, ui
 
 const struct task_type task_classify = {
     .schema = {.type = "classify",
-               .help = "finds the subscriber, checks the packet's IPv4 header and source, chooses "
+               .help = "finds the subscriber, checks the packet's IP header and source, chooses "
                        "its queue",
                .kind = TASK_WORKER,
                .params = params,

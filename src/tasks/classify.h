@@ -8,6 +8,7 @@
 #include "packet/ethernet.h"
 #include "packet/frame.h"
 #include "packet/ipv4.h"
+#include "packet/ipv6.h"
 #include "packet/qinq.h"
 #include "tables/dscp.h"
 #include "tables/tables.h"
@@ -16,6 +17,7 @@
 struct classify {
     const struct idmap *map;
     const struct subscriber *record;
+    const struct subscriber6_table *v6; /* NULL: nobody has IPv6 */
     const struct route_table *routes;
     const uint8_t (*port_mac)[MAC_ROOM];
     const struct dscp_table *dscp; /* NULL: no scheduler follows */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * qinq_encap: makes a packet ready for its subscriber's access port: TTL (the gateway is a router
- * in this direction, too), size against the port's MTU, Ethernet header with both tags, padding.
+ * qinq_encap: makes a packet ready for its subscriber's access port: TTL or hop limit (the gateway
+ * is a router in this direction, too), size against the port's MTU, Ethernet header with both tags,
+ * padding.
  */
 #include "tasks/qinq_encap.h"
 
@@ -24,6 +25,8 @@ static const struct task_param params[N_ARGS] = {
 enum {
     DROP_TTL_EXPIRED,
     DROP_TOO_BIG,
+    DROP_HOP_LIMIT,
+    DROP_IPV6_TOO_BIG,
     DROP_NO_CPE_MAC,
     DROP_NO_HEADROOM,
     DROP_NO_TAILROOM,
@@ -34,6 +37,10 @@ static const struct task_drop drops[N_DROPS] = {
     [DROP_TTL_EXPIRED] = {DROP_IS_TTL_EXPIRED},
     [DROP_TOO_BIG] = {"too_big", "Larger than the access port's mtu",
                       "Larger mtu of the port, or connect the output fragment."},
+    [DROP_HOP_LIMIT] = {DROP_IS_HOP_LIMIT},
+    [DROP_IPV6_TOO_BIG] = {"ipv6_too_big", "IPv6, larger than the access port's mtu",
+                           "Larger mtu of the port: no ICMPv6 error tells the sender, so that path "
+                           "MTU discovery (RFC 8201) does not work."},
     [DROP_NO_CPE_MAC] = {"no_cpe_mac", "The subscriber's MAC is not known yet",
                          "Normal until its first packet; else connect the output punt to a task "
                          "arp, or give it a mac."},
@@ -69,6 +76,35 @@ static inline void encap(struct rte_mbuf *m, const struct subscriber *s, bool pc
 static inline bool has_headroom(const struct rte_mbuf *m)
 {
     return rte_pktmbuf_headroom(m) >= QINQ_TAGS_LEN;
+}
+
+static inline struct ipv6_hdr *header6(const struct rte_mbuf *m)
+{
+    return (struct ipv6_hdr *)(frame_bytes(m) + ETH_LEN);
+}
+
+static inline void encap6(struct rte_mbuf *m, const struct subscriber *s, bool pcp_from_dscp)
+{
+    frame_set(m, -QINQ_TAGS_LEN, qinq_encap_write6(header6(m), s, pcp_from_dscp));
+    meta_set_out_port(m, s->port);
+}
+
+/* End a packet of IPv6 that is not plain. The MAC of a CPE is asked for by ARP, for his IPv4. */
+static void special6(struct task *t, struct rte_mbuf *m)
+{
+    const struct qinq_encap *e = t->state;
+    const struct subscriber *s = &e->record[meta_subscriber(m)];
+
+    if (header6(m)->hop_limit <= 1) {
+        task_drop(t, m, DROP_HOP_LIMIT);
+    } else if (ipv6_len(header6(m)) > e->mtu[s->port]) {
+        task_drop(t, m, DROP_IPV6_TOO_BIG);
+    } else if (!s->mac_known) {
+        meta_set_out_port(m, s->port); /* the ARP request leaves there */
+        task_punt(t, OUT_PUNT, m, PUNT_NO_MAC, DROP_NO_CPE_MAC);
+    } else {
+        task_drop(t, m, DROP_NO_HEADROOM);
+    }
 }
 
 /* Handle a packet that is not plain: punt, drop, hand over to be fragmented; or send it to one of
@@ -120,7 +156,15 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     for (uint16_t i = 0; i < n; i++) {
         const struct subscriber *s = &record[meta_subscriber(m[i])];
 
-        if (likely(qinq_encap_is_plain(e, m[i], m[i]->data_off + ETH_LEN, header(m[i]), s))) {
+        if (eth_is_ipv6(frame_bytes(m[i]))) {
+            if (unlikely(!qinq_encap_is_plain6(e, m[i]->data_off + ETH_LEN, header6(m[i]), s))) {
+                special6(t, m[i]);
+                continue;
+            }
+            encap6(m[i], s, pcp_from_dscp);
+            good[k++] = m[i];
+        } else if (likely(
+                       qinq_encap_is_plain(e, m[i], m[i]->data_off + ETH_LEN, header(m[i]), s))) {
             encap(m[i], s, pcp_from_dscp);
             good[k++] = m[i];
         } else {
@@ -134,7 +178,7 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
 const struct task_type task_qinq_encap = {
     .schema = {.type = "qinq_encap",
                .help = "writes the subscriber's Ethernet header with both VLAN tags and decrements "
-                       "the TTL",
+                       "the TTL or hop limit",
                .kind = TASK_WORKER,
                .params = params,
                .n_params = N_ARGS,

@@ -8,6 +8,7 @@
 #include "packet/bytes.h"
 #include "packet/frame.h"
 #include "packet/ipv4.h"
+#include "packet/ipv6.h"
 #include "packet/qinq.h"
 #include "tables/tables.h"
 
@@ -62,5 +63,27 @@ static inline uint32_t qinq_encap_write(struct rte_ipv4_hdr *ip, const struct su
     copy16(f + len + QINQ_ENCAP_PAD - 16, zeros);
     return ETH_MIN_LEN;
 }
+
+/** The same questions of a packet of IPv6, behind which no padding is needed. */
+static inline bool qinq_encap_is_plain6(const struct qinq_encap *e, uint32_t at,
+                                        const struct ipv6_hdr *ip, const struct subscriber *s)
+{
+    return ip->hop_limit > 1 && ipv6_len(ip) <= e->mtu[s->port] && s->mac_known && at >= QINQ_LEN;
+}
+
+/** The same of a packet of IPv6: its header, the EtherType and the length of its frame, which is
+ * never shorter than the shortest one. */
+static inline uint32_t qinq_encap_write6(struct ipv6_hdr *ip, const struct subscriber *s,
+                                         bool pcp_from_dscp)
+{
+    uint8_t *f = (uint8_t *)ip - QINQ_LEN;
+
+    ip->hop_limit--;
+    qinq_write(f, s->l2, pcp_from_dscp ? ipv6_traffic_class(ip) >> 5 : 0);
+    store16(f + QINQ_LEN - 2, RTE_BE16(RTE_ETHER_TYPE_IPV6));
+    return QINQ_LEN + ipv6_len(ip);
+}
+
+static_assert(QINQ_LEN + IPV6_LEN >= ETH_MIN_LEN, "a bare header of IPv6 fills the shortest frame");
 
 #endif

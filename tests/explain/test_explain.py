@@ -20,7 +20,7 @@ from tests.common.limits import limit  # noqa: E402
 from tests.common.verdict import nothing  # noqa: E402
 from tests.control import load  # noqa: E402
 from tests.explain.idle import CONFIG, TOP, Gateway  # noqa: E402
-from tests.pcap import frames as fr  # noqa: E402
+from tests.pcap import cases_ipv6, frames as fr  # noqa: E402
 from tests.pcap.harness import write_pcap  # noqa: E402
 
 SUB = fr.Subscriber(0, 1)
@@ -225,4 +225,27 @@ def test_documented(vbng):
                               text=True, timeout=limit(60), cwd=TOP)  # fmt: skip
         if done.stdout != expected:
             wrong.append(f"{command}\n{done.stdout}")
+    nothing(wrong)
+
+
+def test_ipv6(vbng, folder):
+    """Frames of IPv6: from a delegated prefix, from another subscriber's, to a subscriber, and too big for his port."""
+    gateway = cases_ipv6.Traffic6("explain").gateway
+    gateway.devices = {port: f"net_null{i}" for i, port in enumerate(fr.PORTS)}
+    config = os.path.join(folder, "ipv6.cfg")
+    with open(config, "w") as f:
+        f.write(gateway(folder))
+    own, other = cases_ipv6.delegated(cases_ipv6.SUB), cases_ipv6.wan(cases_ipv6.OTHER)
+    who = "subscriber 3: cpe0 128.258, 10.0.0.2/32, 2001:db8:0:2::/64, delegated 2001:db8:8000:200::/56, GRE key 2, MAC 02:c0:00:00:00:02\n"
+    wrong = []
+    for port, frame, status, said in (
+        ("cpe0", cases_ipv6.from_cpe(cases_ipv6.SUB, cases_ipv6.packet6(own, cases_ipv6.SERVER)), 5, "result: dropped by route: no_route"),
+        ("cpe0", cases_ipv6.from_cpe(cases_ipv6.SUB, cases_ipv6.packet6(other, cases_ipv6.SERVER)), 5, "result: dropped by classify: spoofed"),
+        ("core0", cases_ipv6.from_core(cases_ipv6.packet6(cases_ipv6.SERVER, own)), 0, "result: sent by cpe0"),
+        ("core0", cases_ipv6.from_core(cases_ipv6.packet6(cases_ipv6.SERVER, own, size=1500)), 5, "result: dropped by encap: ipv6_too_big"),
+    ):
+        done = subprocess.run([vbng, "--explain", f"{port} hex {frame.hex(' ')}", config], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=limit(60))  # fmt: skip
+        if done.returncode != status or said not in done.stdout or who not in done.stdout:
+            wrong.append(f"{said}: {done.returncode} {done.stdout}")
     nothing(wrong)

@@ -36,6 +36,7 @@ class Gateway:
         self.no_address = ()  # ports
         self.own_route = True  # what the arp task sends to the core may leave
         self.subscribers = 256  # of each access port
+        self.ipv6 = False  # subscribers have IPv6, too
         self.data_room = 2176
         self.params = {}  # further keys by task: {"arp": 'key = "value";'}
         self.devices = {}  # by port, instead of net_pcap
@@ -70,6 +71,8 @@ class Gateway:
             keys.append(f'ipv4 = "10.0.{access * 128}.0/17"')
             if self.key:
                 keys.append(f'gre_key = "{first}-{last}"')
+            if self.ipv6:
+                keys += [f'ipv6 = "2001:db8:{access}::/48"', f'delegated = "2001:db8:8{access}00::/40"']
             if self.static_cpe:
                 keys.append(f'mac = "02:c{access}:00:00:00:00"')
             entries.append("{ " + "; ".join(keys) + "; }")

@@ -106,8 +106,7 @@ struct tables *harness_tables(void)
 
     if (t.routes != NULL)
         return &t;
-    t.subscribers =
-        subscriber_table_create(N_TEST_SUBSCRIBERS, 5 * N_TEST_SUBSCRIBERS, SOCKET_ID_ANY);
+    t.subscribers = subscriber_table_create(N_TEST_SUBSCRIBERS, 0, SOCKET_ID_ANY);
     t.routes = route_table_create(16, 4, 64, SOCKET_ID_ANY);
     if (t.subscribers == NULL || t.routes == NULL ||
         route_open6(t.routes, 64, SOCKET_ID_ANY) != 0 || add_subscribers(t.subscribers) != 0 ||

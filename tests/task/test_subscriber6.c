@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "packet/ipv6.h"
 #include "tables/subscriber.h"
 #include "tables_bed.h"
 
@@ -34,7 +35,7 @@ static void record(void)
     CU_ASSERT_FALSE(subscriber6_owns(r, (struct ipv6){DOC + 1, 0}));
     CU_ASSERT_FALSE(subscriber6_owns(r, (struct ipv6){DOC + 0x101ff, UINT64_MAX}));
     CU_ASSERT_TRUE(subscriber6_owns(r, (struct ipv6){DOC + 0x10200, 0}));
-    CU_ASSERT_TRUE(subscriber6_owns(r, subscriber6_address(in_56)));
+    CU_ASSERT_TRUE(subscriber6_owns(r, ipv6_of(in_56)));
     CU_ASSERT_FALSE(subscriber6_owns(r, (struct ipv6){DOC + 0x10300, 0}));
     CU_ASSERT_TRUE(subscriber6_owns(r, (struct ipv6){DOC + 0x2ffff, 1}));
     CU_ASSERT_FALSE(subscriber6_owns(r, (struct ipv6){DOC + 0x30000, 1}));
