@@ -30,7 +30,16 @@
 #define MAX_GRAPHS 24u
 
 enum wire_id { WIRE_ACCESS, WIRE_CORE };
-enum direction { UPSTREAM, DOWNSTREAM };
+/** Whose frames they are, and where they go: with tunnels and labels; of IPv6; without tunnels. */
+enum direction {
+    UPSTREAM,
+    DOWNSTREAM,
+    UPSTREAM6,
+    PLAIN_DOWN,
+    PLAIN_DOWN6,
+    PLAIN_DOWN_MIX,
+    N_KINDS
+};
 enum memory_kind { MEMORY_AUTO, MEMORY_HUGE, MEMORY_NO_HUGE };
 
 /** A port of the gateway that is a net_ring device, and the far ends of its two rings. */
@@ -50,10 +59,10 @@ struct frame {
 /** The packets of a run. */
 struct packets {
     struct rte_mempool *pool;
-    struct rte_mbuf **mbuf;   /* N_PACKETS in random order */
-    struct rte_mbuf **spare;  /* mbufs beside those in flight, which the pool keeps */
-    struct rte_mbuf **staged; /* the same as a task before has left them */
-    struct frame *frames[2];  /* by direction; frame i is for mbuf[i] */
+    struct rte_mbuf **mbuf;        /* N_PACKETS in random order */
+    struct rte_mbuf **spare;       /* mbufs beside those in flight, which the pool keeps */
+    struct rte_mbuf **staged;      /* the same as a task before has left them */
+    struct frame *frames[N_KINDS]; /* by direction; frame i is for mbuf[i] */
 };
 
 /** One configuration, loaded and built: its tasks run where the program calls them. */
@@ -95,7 +104,7 @@ struct bench {
 int bench_eal_start(struct bench *b);
 void bench_eal_stop(void);
 
-/** Pool, mbufs in random order and the frames of both directions. 0 or -1. (packets.c) */
+/** Pool, mbufs in random order and the frames of all directions. 0 or -1. (packets.c) */
 int packets_make(struct packets *p);
 void packets_free(struct packets *p);
 /** Put the frames of n packets back into their mbufs, as they were received. */

@@ -11,6 +11,7 @@ enum graph_id {
     GRAPH_UP_FUSED,
     GRAPH_DOWN_FUSED,
     GRAPH_BOTH_FUSED,
+    GRAPH_PLAIN_DOWN,
     GRAPH_UP_ALONE, /* each task on a core of its own */
     GRAPH_DOWN_ALONE,
     GRAPH_LB,
@@ -40,6 +41,9 @@ enum graph_id {
     ",\n" TASK("ungre", "gre_decap", "to = \"encap\";") ",\n" TASK("encap", "qinq_encap",          \
                                                                    "to = \"access\";")
 #define DOWN_NAMES "\"pop\", \"ungre\", \"encap\""
+#define PLAIN_DOWN_TASKS                                                                           \
+    TASK("find", "classify", "from = \"core\"; match = \"ipv4\"; to = \"encap\";")                 \
+    ",\n" TASK("encap", "qinq_encap", "to = \"access\";")
 #define LB                                                                                         \
     TASK("lb_access", "lb", "from = \"access\"; to = \"up\"; by = \"qinq\";")                      \
     ",\n" TASK("up", "forward", "to = \"core\";") ",\n" TASK(                                      \
@@ -70,6 +74,7 @@ static const struct graph_text graphs[N_GRAPHS] = {
     [GRAPH_DOWN_FUSED] = {"downstream-fused", DOWN, CORE("0", DOWN_NAMES), .fuse = true},
     [GRAPH_BOTH_FUSED] = {"both-ways-fused", UP ",\n" DOWN, CORE("0", UP_NAMES ", " DOWN_NAMES),
                           .fuse = true},
+    [GRAPH_PLAIN_DOWN] = {"plain-downstream", PLAIN_DOWN_TASKS, CORE("0", "\"find\", \"encap\"")},
     [GRAPH_UP_ALONE] = {"upstream-tasks", UP,
                         CORE("0", "\"classify\"") ALONE("1", "decap") ALONE("2", "route")
                             ALONE("3", "gre") ALONE("4", "push")},
@@ -156,6 +161,25 @@ const struct bench_case bench_cases[] = {
      .versus = FLOOR,
      .run = pass_both,
      .graph = GRAPH_BOTH_FUSED},
+#define PLAIN "plain downstream"
+    {.name = PLAIN,
+     .what = "classify by address > qinq_encap: a core side without tunnels",
+     .versus = FLOOR,
+     .run = pass_engine,
+     .graph = GRAPH_PLAIN_DOWN,
+     .direction = PLAIN_DOWN},
+    {.name = PLAIN ", IPv6",
+     .what = "the same of IPv6, half of it to delegated prefixes",
+     .versus = PLAIN,
+     .run = pass_engine,
+     .graph = GRAPH_PLAIN_DOWN,
+     .direction = PLAIN_DOWN6},
+    {.name = PLAIN ", half IPv6",
+     .what = "both families in random order, half of each",
+     .versus = PLAIN,
+     .run = pass_engine,
+     .graph = GRAPH_PLAIN_DOWN,
+     .direction = PLAIN_DOWN_MIX},
     {.name = "forward",
      .what = "task alone",
      .versus = FLOOR,
@@ -201,6 +225,13 @@ const struct bench_case bench_cases[] = {
         .task = task_, .via = via_, .direction = direction_                                        \
     }
     TASK_CASE("classify", GRAPH_UP_ALONE, "classify", NULL, UPSTREAM),
+    {.name = "classify, IPv6",
+     .what = "task alone: sources on the link, or in what is delegated",
+     .versus = "classify",
+     .run = pass_task,
+     .graph = GRAPH_UP_ALONE,
+     .task = "classify",
+     .direction = UPSTREAM6},
     TASK_CASE("qinq_decap", GRAPH_UP_ALONE, "decap", up_to_decap, UPSTREAM),
     TASK_CASE("route", GRAPH_UP_ALONE, "route", up_to_route, UPSTREAM),
     TASK_CASE("gre_encap", GRAPH_UP_ALONE, "gre", up_to_gre, UPSTREAM),

@@ -33,7 +33,8 @@ static void write_config(FILE *f, const struct graph_text *text)
     fprintf(f, "max_subscribers = %u; max_routes = %u;\n", N_SUBSCRIBERS, N_ROUTES);
     fprintf(f,
             "subscribers = ( { port = \"access\"; svlan = \"%u-%u\"; cvlan = \"%u-%u\"; "
-            "ipv4 = \"10.0.0.0/%d\"; gre_key = \"0-%u\"; %s} );\n",
+            "ipv4 = \"10.0.0.0/%d\"; ipv6 = \"2001:db8::/48\"; delegated = "
+            "\"2001:db8:100::/40\"; gre_key = \"0-%u\"; %s} );\n",
             FIRST_SVLAN, FIRST_SVLAN + N_SUBSCRIBERS / CVLANS - 1, FIRST_CVLAN,
             FIRST_CVLAN + CVLANS - 1, 32 - __builtin_ctz(N_SUBSCRIBERS), N_SUBSCRIBERS - 1,
             text->qos != NULL ? "profile = \"home\"; " : "");

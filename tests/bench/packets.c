@@ -19,8 +19,10 @@
 #define SPARE       1024u /* mbufs beside those in flight: the pool's own cache */
 #define POOL_CACHE  256u
 #define INNER_LEN   (sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_udp_hdr))
-#define ACCESS_LEN  60u /* 64 with FCS, padded */
-#define CORE_KEY_AT 42u /* the GRE key of a core frame: its subscriber */
+#define ACCESS_LEN  60u                          /* 64 with FCS, padded */
+#define LINKS6      UINT64_C(0x20010db800000000) /* graph.c: 2001:db8::/48, a /64 for each */
+#define DELEGATED6  UINT64_C(0x20010db801000000) /* 2001:db8:100::/40, a /56 for each */
+#define CORE_KEY_AT 42u                          /* the GRE key of a core frame: its subscriber */
 
 static uint64_t random_state = 0x9e3779b97f4a7c15;
 
@@ -108,6 +110,55 @@ static void make_downstream(struct frame *f, uint32_t subscriber, uint32_t serve
     f->len = (uint16_t)(p - f->bytes);
 }
 
+/* An IPv6 header and UDP; upper: of the subscriber's address, at which a random host is. */
+static uint8_t *put_ipv6(uint8_t *p, bool from_subscriber, uint64_t upper, uint32_t server)
+{
+    uint64_t addr[2][2] = {{upper, random_below(UINT32_MAX)}, {UINT64_C(0x2400) << 48, server}};
+
+    p = put32(p, 6u << 28);
+    p = put32(p, (uint32_t)sizeof(struct rte_udp_hdr) << 16 | IPPROTO_UDP << 8 | 64);
+    for (unsigned i = 0; i < 2; i++) {
+        const uint64_t *a = addr[from_subscriber ? i : 1 - i];
+
+        p = put32(put32(p, (uint32_t)(a[0] >> 32)), (uint32_t)a[0]);
+        p = put32(put32(p, (uint32_t)(a[1] >> 32)), (uint32_t)a[1]);
+    }
+    return put_udp(p);
+}
+
+/* An address of a subscriber: of his link, or on one of the links of what is delegated to him. */
+static uint64_t upper_of(uint32_t subscriber)
+{
+    return random_below(2) == 0 ? LINKS6 + subscriber
+                                : DELEGATED6 + ((uint64_t)subscriber << 8) + random_below(256);
+}
+
+static void make_upstream6(struct frame *f, uint32_t subscriber, uint32_t server)
+{
+    uint8_t *p;
+
+    make_upstream(f, subscriber, server);
+    p = put16(f->bytes + 20, RTE_ETHER_TYPE_IPV6);
+    f->len = (uint16_t)(put_ipv6(p, true, upper_of(subscriber), server) - f->bytes);
+}
+
+static void make_plain(struct frame *f, uint32_t subscriber, uint32_t server, bool ipv6)
+{
+    uint8_t *p = f->bytes;
+
+    p = put_mac(p, 0, 1 + WIRE_CORE);
+    p = put_mac(p, CORE_MAC_KIND, 0);
+    p = put16(p, ipv6 ? RTE_ETHER_TYPE_IPV6 : RTE_ETHER_TYPE_IPV4);
+    if (ipv6) {
+        p = put_ipv6(p, false, upper_of(subscriber), server);
+        f->len = (uint16_t)(p - f->bytes);
+        return;
+    }
+    p = put_ipv4(p, server, SUBSCRIBER_IP + subscriber, IPPROTO_UDP, INNER_LEN);
+    put_udp(p);
+    f->len = ACCESS_LEN;
+}
+
 static void make_frames(struct packets *p)
 {
     for (uint32_t i = 0; i < N_PACKETS; i++) {
@@ -116,6 +167,10 @@ static void make_frames(struct packets *p)
 
         make_upstream(&p->frames[UPSTREAM][i], subscriber, server);
         make_downstream(&p->frames[DOWNSTREAM][i], subscriber, server);
+        make_upstream6(&p->frames[UPSTREAM6][i], subscriber, server);
+        make_plain(&p->frames[PLAIN_DOWN][i], subscriber, server, false);
+        make_plain(&p->frames[PLAIN_DOWN6][i], subscriber, server, true);
+        make_plain(&p->frames[PLAIN_DOWN_MIX][i], subscriber, server, random_below(2) == 0);
     }
 }
 
@@ -133,6 +188,7 @@ static void shuffle(struct rte_mbuf **m, uint32_t n)
 int packets_make(struct packets *p)
 {
     struct rte_mbuf **all = calloc(N_PACKETS + SPARE, sizeof(all[0]));
+    bool have_frames = true;
 
     p->pool = pool_create("bench", N_PACKETS + SPARE, POOL_CACHE, DATA_ROOM, 0);
     if (p->pool == NULL) {
@@ -141,10 +197,12 @@ int packets_make(struct packets *p)
         return -1;
     }
     p->staged = calloc(N_PACKETS, sizeof(p->staged[0]));
-    p->frames[UPSTREAM] = aligned_alloc(64, N_PACKETS * sizeof(struct frame));
-    p->frames[DOWNSTREAM] = aligned_alloc(64, N_PACKETS * sizeof(struct frame));
-    if (all == NULL || p->staged == NULL || p->frames[UPSTREAM] == NULL ||
-        p->frames[DOWNSTREAM] == NULL || rte_pktmbuf_alloc_bulk(p->pool, all, N_PACKETS + SPARE)) {
+    for (unsigned i = 0; i < N_KINDS; i++) {
+        p->frames[i] = aligned_alloc(64, N_PACKETS * sizeof(struct frame));
+        have_frames &= p->frames[i] != NULL;
+    }
+    if (all == NULL || p->staged == NULL || !have_frames ||
+        rte_pktmbuf_alloc_bulk(p->pool, all, N_PACKETS + SPARE)) {
         fprintf(stderr, "bench: no memory for frames\n");
         free(all);
         return -1;
@@ -164,8 +222,8 @@ void packets_free(struct packets *p)
         rte_mempool_free(p->pool);
     free(p->mbuf);
     free(p->staged);
-    free(p->frames[UPSTREAM]);
-    free(p->frames[DOWNSTREAM]);
+    for (unsigned i = 0; i < N_KINDS; i++)
+        free(p->frames[i]);
 }
 
 void packets_restore(const struct packets *p, enum direction d, uint32_t first, uint32_t n)
