@@ -186,6 +186,10 @@ static void count_on_link(struct subscriber6_table *t, struct ipv6 addr, bool mo
 
 static void enter(struct subscriber6_table *t, struct ipv6 addr, uint8_t len, uint32_t id)
 {
+    uint8_t net = subscriber6_net(addr.upper);
+
+    __atomic_store_n(&t->nets[net / 64], t->nets[net / 64] | UINT64_C(1) << net % 64,
+                     __ATOMIC_RELEASE);
     count(t, subscriber6_bit(len), true);
     put(t, addr, subscriber6_bit(len), id);
     if (len == 128)

@@ -59,7 +59,23 @@ struct subscriber6_table {
     uint32_t in_use; /* a bit for each length that there is: subscriber6_bit() */
     uint32_t of_len[18];
     uint32_t n, capacity; /* entries: one for a prefix, two for an address */
+    uint64_t nets[4];     /* a bit for subscriber6_net() of each prefix that ever was there */
 };
+
+/** A hash of the first 32 bits of an address, of which all that is a subscriber's has one: 0..255.
+ */
+static inline uint8_t subscriber6_net(uint64_t upper)
+{
+    return (uint8_t)(((uint32_t)(upper >> 32) * 2654435761u) >> 24);
+}
+
+/** May an address be some subscriber's? Where not, nobody's record need be read. */
+static inline bool subscriber6_suspects(const struct subscriber6_table *t, uint64_t upper)
+{
+    uint8_t net = subscriber6_net(upper);
+
+    return (__atomic_load_n(&t->nets[net / 64], __ATOMIC_RELAXED) >> net % 64 & 1) != 0;
+}
 
 /** The bytes of a table's records and buckets. */
 static inline uint32_t subscriber6_buckets(uint32_t prefixes)

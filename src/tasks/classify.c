@@ -224,7 +224,8 @@ static int check6(const struct rte_mbuf *m, uint32_t id, bool by_address, const 
         return is_of_link(ip->source) ? DROP_LINK_LOCAL : DROP_MARTIAN_SOURCE;
     if (unlikely(!eth_is_to(f, own_mac)) && !c->not_only_ip)
         return (f[0] & 1) != 0 ? DROP_GROUP_MAC : DROP_FOREIGN_MAC;
-    own = subscriber6_owns(s6, ipv6_of(ip->source));
+    own = (!by_address || subscriber6_suspects(c->v6, ipv6_upper(ip->source))) &&
+          subscriber6_owns(s6, ipv6_of(ip->source));
     if (by_address)
         return unlikely(own) ? DROP_MARTIAN_SOURCE : VERDICT_GOOD;
     return !own && c->anti_spoof ? DROP_SPOOFED : VERDICT_GOOD; /* RFC 2827 */
@@ -314,7 +315,8 @@ static inline void find_records(struct batch *b, struct part p, const struct cla
         if (c->v6 != NULL && unlikely(is_ipv6(m, by_address ? ETH_LEN : QINQ_LEN))) {
             if (by_address)
                 b->id[i] = subscriber6_find(c->v6, ipv6_of(ipv6_at(m, ETH_LEN)->destination));
-            rte_prefetch0(&c->v6->record[b->id[i]]);
+            if (!by_address || subscriber6_suspects(c->v6, ipv6_upper(ipv6_at(m, ETH_LEN)->source)))
+                rte_prefetch0(&c->v6->record[b->id[i]]);
         }
         rte_prefetch0(&c->record[b->id[i]]);
     }

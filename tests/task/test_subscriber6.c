@@ -192,6 +192,7 @@ static void against_a_list(void)
                 CU_ASSERT(n <= 1);
                 subscriber6_prefetch(t, a);
                 CU_ASSERT_EQUAL(subscriber6_find(t, a), expected);
+                CU_ASSERT(expected == 0 || subscriber6_suspects(t, a.upper));
                 CU_ASSERT_EQUAL(expected != 0 && !subscriber6_owns(&t->record[expected], a), 0);
             }
         }
