@@ -30,14 +30,20 @@ QEMU_CRASHED = f"QEMU ended with status {-signal.SIGSEGV}"
 pytestmark = pytest.mark.limit(400)
 
 
+@pytest.fixture(scope="module")
+def guests_vbng(build):
+    """The program for any CPU, compiled in half the time that a fast one takes."""
+    return image.portable_vbng(str(build / "guest"), ("-Doptimization=1", "-Ddebug=false"))
+
+
 @pytest.fixture(scope="module", autouse=True)
-def image_of_the_guest():
+def image_of_the_guest(guests_vbng):
     """The image is there; skips where no guest can run."""
     need.program(qemu.QEMU, "qemu-system-x86")
     if not os.path.exists(image.BUSYBOX):
         need.skip("busybox is not installed (Debian package busybox-static)")
     try:
-        image.prepare(image.portable_vbng())
+        image.prepare(guests_vbng)
     except image.KernelError as e:
         need.skip(str(e))
 
@@ -53,9 +59,9 @@ def own_temporary_folder(folder, monkeypatch):
     nothing([f"left behind: {path}" for path in own.iterdir() if path.name.startswith(("vbng-vm-", "vbng-demo-"))])
 
 
-def test_the_image_is_made_once():
+def test_the_image_is_made_once(guests_vbng):
     """Made once, and found again; made again, without the kernel's package, when something has changed."""
-    vbng, cache = image.portable_vbng(), image.default_cache()
+    vbng, cache = guests_vbng, image.default_cache()
     with tempfile.TemporaryDirectory(prefix="vbng-vm-test-") as other:
         kernel = os.path.basename(image.prepare(vbng).kernel.rsplit("/", 1)[0])
         shutil.copytree(os.path.join(cache, kernel), os.path.join(other, kernel))
@@ -63,9 +69,9 @@ def test_the_image_is_made_once():
     nothing([f"made {i.fresh}, expected {e}" for i, e in ((first, True), (second, False)) if i.fresh != e])
 
 
-def test_a_guest_whose_vbng_does_not_start(folder):
+def test_a_guest_whose_vbng_does_not_start(guests_vbng, folder):
     """The exit status of the guest's vbng and its words are those of vbng-lab vm."""
-    done = subprocess.run([VM, "run", os.path.join(TOP, "cfg", "bng-4port.cfg"), "--duration", "1", "--output", folder,
+    done = subprocess.run([VM, "run", os.path.join(TOP, "cfg", "bng-4port.cfg"), "--duration", "1", "--output", folder, "--vbng", guests_vbng,
                            "--", "--control", "/nonexistent/socket"], capture_output=True, text=True, timeout=limit(LIMIT))  # fmt: skip
     wrong = [f"exit status {done.returncode} instead of 3"] if done.returncode != 3 else []
     wrong += [f"stderr lacks '{w}'" for w in ("ended with status 3", "/nonexistent/socket", "console.log") if w not in done.stderr]
@@ -104,14 +110,14 @@ def wait_for(what, process):
     return False
 
 
-def test_a_guest_with_a_tap_interface(folder):
+def test_a_guest_with_a_tap_interface(guests_vbng, folder):
     """Both directions by the kernel's counters; vCPUs pinned; Ctrl-C ends it with a report."""
     cpus = sorted(os.sched_getaffinity(0))[:2]
     report = os.path.join(folder, "tap.json")
     with Tap() as link:
         if link.why:
             need.skip(f"no tap interface can be made here: {link.why}")
-        command = [VM, "run", os.path.join(HERE, "tap.cfg"), "--port", f"tap:{link.name}", "--report", report, "--output", folder]
+        command = [VM, "run", os.path.join(HERE, "tap.cfg"), "--port", f"tap:{link.name}", "--report", report, "--output", folder, "--vbng", guests_vbng]
         if len(cpus) == 2:
             command += ["--topology", "1x2x1", "--pin", ",".join(map(str, cpus))]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -135,15 +141,15 @@ def test_a_guest_with_a_tap_interface(folder):
 
 
 @pytest.mark.parametrize("switch", ["none", "ovs"])
-def test_the_gateway_in_a_guest(vbng, folder, switch):
+def test_the_gateway_in_a_guest(vbng, guests_vbng, folder, switch):
     """Its tester is on the host: joined to it directly, or by Open vSwitch."""
     version, why = ovs.probe()
     if switch == "ovs" and version is None:
         need.skip(why)
-    outcome = demo.demonstrate(SECONDS, RATE, switch, tester_vbng=vbng, folder=str(folder))
+    outcome = demo.demonstrate(SECONDS, RATE, switch, tester_vbng=vbng, vbng=guests_vbng, folder=str(folder))
     if any(QEMU_CRASHED in fault for fault in outcome.faults):  # seldom, in QEMU 7.2 beside other load: no fault of what it emulates for
         warnings.warn("; ".join(["QEMU crashed, and was started once more", *outcome.faults]), stacklevel=1)
-        outcome = demo.demonstrate(SECONDS, RATE, switch, tester_vbng=vbng, folder=str(folder))
+        outcome = demo.demonstrate(SECONDS, RATE, switch, tester_vbng=vbng, vbng=guests_vbng, folder=str(folder))
     if outcome.ok:
         print("\n".join(outcome.table(SECONDS)))
     nothing(outcome.faults)

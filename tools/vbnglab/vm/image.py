@@ -307,15 +307,15 @@ def write_initrd(img, vbng, script, path):
         archive.end()
 
 
-def portable_vbng():
-    """vbng of this tree for any x86-64-v2 CPU: an emulated one may lack what this machine's has. Kept in build-guest/."""
-    folder = os.path.join(places.TOP, "build-guest")
+def portable_vbng(folder=os.path.join(places.TOP, "build-guest"), options=()):
+    """vbng of this tree for any x86-64-v2 CPU: an emulated one may lack what this machine's has. Kept in a build folder, with these options
+    of Meson more."""
     if not os.path.exists(os.path.join(places.TOP, "meson.build")):
         raise ImageError("no source tree here to build vbng for the guest's CPU from; give one with --vbng")
     with _locked(folder + "-lock"):
         steps = [["ninja", "-C", folder, "vbng"]]
         if not os.path.exists(os.path.join(folder, "build.ninja")):
-            steps.insert(0, ["meson", "setup", folder, places.TOP, "-Dcpu=generic", "-Dtests=false", "-Dlab=false"])
+            steps.insert(0, ["meson", "setup", folder, places.TOP, "-Dcpu=generic", "-Dtests=false", "-Dlab=false", *options])
         for step in steps:
             done = subprocess.run(step, capture_output=True, text=True)
             if done.returncode != 0:
