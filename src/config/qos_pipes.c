@@ -74,7 +74,9 @@ static void count_shards(struct cfg_model *m)
         const struct cfg_task *t = &m->tasks[i];
         unsigned cores = cores_of(m, i);
 
-        for (unsigned p = 0; (t->schema->needs & FACT_PATH) != 0 && p < t->schema->n_params; p++) {
+        if (t->schema == NULL || (t->schema->needs & FACT_PATH) == 0) /* NULL: of no type */
+            continue;
+        for (unsigned p = 0; p < t->schema->n_params; p++) {
             struct cfg_scheduler *s;
 
             if (t->schema->params[p].type != PARAM_SCHEDULER || !t->param[p].set ||
