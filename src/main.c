@@ -7,6 +7,7 @@
  * in reverse order, what it has started.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,7 @@
 #define WATCH_S          0.02   /* between two calls of engine_watch(); the loop's longest wait */
 #define STOP_NS          10000000000u /* what a stop takes beside the drain: reports, devices, memory */
 #define SAMPLE_PERIOD_NS 10000000     /* default of --sample-period */
+#define MMAP_THRESHOLD   131072 /* bytes; a larger block has pages of its own, gone when freed */
 
 static volatile sig_atomic_t stop_signal;
 
@@ -388,6 +390,15 @@ static const struct task_schema *const *schemas(void)
     return list;
 }
 
+/* Without a limit of our own libc raises it to the largest block that was ever freed, and keeps
+ * what each reload frees: 3 MiB after ten of 8192 routes. */
+static void give_back_what_is_freed(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
+#endif
+}
+
 int main(int argc, char **argv)
 {
     struct options o = {.live = isatty(STDOUT_FILENO) == 1, .sample_period_ns = SAMPLE_PERIOD_NS};
@@ -399,6 +410,7 @@ int main(int argc, char **argv)
 
     if (status >= 0)
         return status;
+    give_back_what_is_freed();
     umask(umask(0) | S_IWOTH); /* also for the sockets that DPDK's drivers make */
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
