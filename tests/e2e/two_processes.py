@@ -9,18 +9,18 @@ import time
 from tests.common.limits import limit
 from tests.e2e import process
 
-GATEWAY, GENERATOR = "bng-memif.cfg", "gen-4port.cfg"
+PAIRS = (("bng-memif.cfg", "gen-4port.cfg"), ("bng-dual-memif.cfg", "gen-dual-4port.cfg"))
 PORTS = ("cpe0", "cpe1", "core0", "core1")
 IN_FLIGHT = 1024  # slots of a memif ring: what may be under way when the generator leaves
 START_LIMIT = 30  # s
 
 
-def private_copy(ctx, socket):
+def private_copy(ctx, names, socket):
     """The configurations with a socket name of their own, so that two runs do not meet."""
     tree = ctx.path("tree")
     for part in ("cfg", "pkt_templates"):
         shutil.copytree(os.path.join(process.TOP, part), os.path.join(tree, part))
-    for name in (GATEWAY, GENERATOR):
+    for name in names:
         path = os.path.join(tree, "cfg", name)
         with open(path) as f:
             text = f.read()
@@ -61,13 +61,14 @@ def compare(gateway, generator):
     return wrong
 
 
-def memif(ctx):
+def memif(ctx, names):
     socket = f"vbng-e2e-{os.getpid()}"
-    cfg = private_copy(ctx, socket)
-    gateway = process.Run(ctx, "--quiet", "--share-cpus", os.path.join(cfg, GATEWAY), report=True)
+    cfg = private_copy(ctx, names, socket)
+    its, ours = names
+    gateway = process.Run(ctx, "--quiet", "--share-cpus", os.path.join(cfg, its), report=True)
     wrong, generator = [], None
     if wait_for_socket(socket, gateway):
-        generator = process.run(ctx, "--quiet", "--share-cpus", "--duration", "2s", os.path.join(cfg, GENERATOR),
+        generator = process.run(ctx, "--quiet", "--share-cpus", "--duration", "2s", os.path.join(cfg, ours),
                                 report=True, timeout=60)  # fmt: skip
     else:
         wrong.append("the gateway does not listen")
@@ -86,5 +87,6 @@ def memif(ctx):
 
 def tests():
     """(title, function of a context) of each case."""
-    if {GATEWAY, GENERATOR} <= set(process.configurations()):
-        yield f"memif: {GENERATOR} against {GATEWAY}", memif
+    for names in PAIRS:
+        if set(names) <= set(process.configurations()):
+            yield f"memif: {names[1]} against {names[0]}", lambda ctx, names=names: memif(ctx, names)

@@ -146,6 +146,19 @@ class OneProcess(Tool):
         self.assertIn("generator's ceiling", done.stdout)
         self.assertTrue(os.path.getsize(os.path.join(self.folder, "report.html")) > 10000)
 
+    def test_families(self):
+        """IPv6 alone, and 30 % of IPv4 beside it, in its smallest frames."""
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("needs two CPUs")
+        for family in ("ipv6", "dual"):
+            config = os.path.join(TOP, "cfg", f"measure-{family}-4port.cfg")
+            done = self.measure(config, "--quick", "--only", "rplus", "--direction", "both", "--max-trials", "1", "--seconds", "0.2",
+                                "--sizes", "74", "--fresh")
+            self.assertIn(done.returncode, (0, 3), done.stdout + done.stderr)
+            r = self.result()
+            self.assertEqual([t["error"] for t in r["trials"] if not t["ok"]], [])
+            self.assertGreater(r["figures"][0]["rplus"]["pps"]["median"], 1000)
+
 
 class TwoProcesses(Tool):
     """Gateway and tester in a process each, memif between them."""
@@ -196,6 +209,8 @@ class TwoProcesses(Tool):
     ("cannot be read", ["no/such.cfg"]),
     ("is no size", [os.path.join(TOP, "cfg/bng-4port.cfg"), "--sizes", "big"]),
     ("no generators", [LINE, "--direction", "up"]),
+    ("frames of 64-78 bytes:", [os.path.join(TOP, "cfg/measure-ipv6-4port.cfg")]),
+    ("the layers need 74 bytes", [os.path.join(TOP, "cfg/measure-dual-4port.cfg"), "--sizes", "128,64"]),
 ], ids=lambda value: value if isinstance(value, str) else "")
 def test_what_cannot_be_measured(vbng, folder, run, text, arguments):
     done = run(sys.executable, "-m", "vbnglab", "measure", "--vbng", vbng, "--out", folder, *arguments, timeout=240)

@@ -89,6 +89,8 @@ class Settings(unittest.TestCase):
         self.assertEqual(parse_sizes("64,256, 100-124"), [Size(64, 78), Size(256, 280), Size(100, 124)])
         self.assertEqual(parse_sizes("64", two_sides=False), [Size(64, 64)])
         self.assertEqual(parse_sizes("table2")[-1], Size(1494, 1518))
+        self.assertEqual(parse_sizes("table2-ipv6"), [Size(74, 98), *parse_sizes("table2")[1:]])
+        self.assertEqual(parse_sizes("74"), [Size(74, 98)])
         self.assertRaises(ValueError, parse_sizes, "64,small")
 
     def test_nic(self):

@@ -31,7 +31,8 @@ def configure(p):
     p.add_argument("--quick", action="store_true", help="few short trials: to see that it works, not for figures")
     p.add_argument("--fresh", action="store_true", help="begin anew, even where the folder holds a part of a measurement")
     p.add_argument("--render", metavar="RESULT", help="run nothing: write table, CSV, pictures and report of a result.json again")
-    p.add_argument("--sizes", metavar="LIST", default="64", help="frame sizes, for example 64,256,1024 or 64-78 (access-core) or table2 (default: 64)")
+    p.add_argument("--sizes", metavar="LIST", default="64", help="frame sizes, for example 64,256,1024 or 64-78 (access-core) or table2, or "
+                   "table2-ipv6, which begins with the least that IPv6 has, 74 (default: 64)")
     p.add_argument("--direction", action="append", choices=("up", "down", "both"), help="measure only this direction; may be repeated (default: all that have generators)")
     p.add_argument("--only", action="append", choices=("rplus", "search", "latency"), help="measure only R+ and this; may be repeated (default: all)")
     p.add_argument("--seconds", type=float, metavar="S", help=f"length of a trial (default: {d.seconds:g})")
@@ -133,6 +134,8 @@ def run(args):
         rig.discover()
         two_sides = "up" in rig.generators
         sizes = parse_sizes(args.sizes, two_sides)
+        for size in sizes:
+            rig.check(size)
         directions = [d for d in rig.generators if not args.direction or d in args.direction]
         if not directions:
             raise Unusable(f"no generators for --direction {' '.join(args.direction)}: there are {', '.join(rig.generators)}")

@@ -38,21 +38,23 @@ class Size:
 
 
 TABLE2 = (Size(64, 78), Size(128, 152), Size(256, 280), Size(512, 536), Size(1024, 1048), Size(1494, 1518))
+TABLES = {"table2": TABLE2, "table2-ipv6": (Size(74, 98), *TABLE2[1:])}  # with tags, IPv6 and UDP a frame has 74 bytes
 
 
 def parse_sizes(text, two_sides=True):
-    """The sizes that a text such as "64,256", "64-78,1494-1518" or "table2" (the paper's) names. A single number is the size on
-    the access side; that on the core side is 24 bytes more, as in the paper, and 78 for 64, which is padded. two_sides False:
-    both are the same. Raises ValueError."""
+    """The sizes that a text such as "64,256", "64-78,1494-1518" or "table2" (the paper's; "table2-ipv6" is the same from the smallest
+    frame of IPv6 on) names. A single number is the size on the access side; that on the core side is 24 bytes more, as in the
+    paper, and 78 for 64, which is padded. two_sides False: both are the same. Raises ValueError."""
     sizes = []
     for word in text.split(","):
         word = word.strip()
-        if word == "table2":
-            sizes += TABLE2
+        if word in TABLES:
+            sizes += TABLES[word]
             continue
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", word)
         if match is None:
-            raise ValueError(f"{word!r} is no size: expected bytes with FCS such as 64, access-core such as 64-78, or table2")
+            raise ValueError(f"{word!r} is no size: expected bytes with FCS such as 64, access-core such as 64-78, or "
+                             f"{' or '.join(TABLES)}")
         access = int(match.group(1))
         core = int(match.group(2) or (access if not two_sides else 78 if access == 64 else access + 24))
         sizes.append(Size(access, core))
@@ -164,6 +166,16 @@ class Rig:
         everyone = {g for names in (*self.generators.values(), *self.probes.values(), self.idle) for g in names}
         out.update({f"{g}.start": OFF for g in sorted(everyone - active)})
         return out
+
+    def check(self, size):
+        """Have vbng check the tester's configuration with frames of a size. Raises Unusable with what it says: a template may need
+        larger ones."""
+        request = Request("rplus", next(reversed(self.generators)), size, None, 1.0)
+        alone = self.tester is not None
+        settings = run.options({**({} if alone else self.settings), **self.tester_settings(request)}, None if alone else self.layout)
+        status, _, err = run.query(["--check", *settings, self.tester or self.config], self.vbng)
+        if status != 0:
+            raise Unusable(f"frames of {size} bytes: {err.strip()}")
 
     def ceiling(self, stated):
         """Packets per second that all generators can make together if all make the same. stated: {name: packets per second

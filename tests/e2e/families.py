@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Both families at once through the gateway of cfg/: each stream arrives, or what is missing is counted."""
+
+from tests.e2e import process
+
+CONFIGURATION = "bng-dual-4port.cfg"
+GENERATORS = {"gen_cpe0": 128, "gen_cpe1": 128, "gen_core0": 152, "gen_core1": 152}
+ABSENCE = {"overload", "link_full"}  # what a core that was away for too long may drop
+
+
+def settings():
+    """A light load of frames with stamps, and no heavy subscribers."""
+    pairs = [f"{name}.{key}" for name, size in GENERATORS.items() for key in (f"size={size}", "stamp=true", "rate=20kpps")]
+    return [word for pair in (*pairs, "heavy_cpe0.start=1h", "heavy_core0.start=1h", "sink.stamps=true") for word in ("--set", pair)]
+
+
+def task(report, name):
+    return next(t for t in report["tasks"] if t["name"] == name)
+
+
+def arrive(ctx):
+    """Of every stream the sink has what was sent, but for what a busy machine has lost, and the ledger has that."""
+    r = process.run(ctx, "--quiet", "--share-cpus", "--duration", "1s", *settings(), f"cfg/{CONFIGURATION}", report=True, timeout=60)
+    if r.status != 0:
+        return [f"exit status {r.status}: {r.err or r.out}"]
+    report = r.report()
+    wrong = process.ledger_faults(report)
+    drops = {reason for t in report["tasks"] for reason, n in t["drops"].items() if n}
+    wrong += [f"dropped for {reason}" for reason in sorted(drops - ABSENCE)]
+    measured = task(report, "sink")["measured"]
+    got = {s["name"]: s for s in measured["streams"]}
+    wrong += [f"{key}: {measured[key]}" for key in ("unstamped", "unknown_stream") if measured[key]]
+    for name in GENERATORS:
+        streams = {s["name"]: s["sent"] for s in task(report, name)["measured"]["streams"]}
+        share = streams[f"{name}/ipv4"] / sum(streams.values())
+        if abs(share - 0.3) > 0.01:
+            wrong.append(f"{name}: a share of {share} is IPv4, not 0.3")
+        for stream, sent in streams.items():
+            there = got[stream]["received"] if stream in got else 0
+            if there == 0 or there > sent or (there < sent and not drops):
+                wrong.append(f"{stream}: {sent} sent, {there} received, {drops or 'nothing'} dropped")
+    return wrong
+
+
+def tests():
+    """(title, function of a context) of each case."""
+    yield f"both families arrive: {CONFIGURATION}", arrive
