@@ -149,8 +149,8 @@ struct tables *provision(const struct cfg_model *m, const uint8_t (*port_mac)[6]
     if (t != NULL) {
         t->subscribers = subscriber_table_create(room_subscribers(m), room_prefixes(m), socket);
         t->routes = route_table_create(room_nexthops(m), room_sets(m), room_routes(m), socket);
-        if (t->routes != NULL && m->n_routes6 > 0 &&
-            route_open6(t->routes, m->n_routes6, socket) != 0) {
+        if (t->routes != NULL && room_routes6(m) > 0 &&
+            route_open6(t->routes, room_routes6(m), socket) != 0) {
             route_table_free(t->routes);
             t->routes = NULL;
         }
@@ -160,7 +160,7 @@ struct tables *provision(const struct cfg_model *m, const uint8_t (*port_mac)[6]
         fill_dscp(&m->qos, t, socket) != 0) {
         log_error("no memory for the tables of %u subscribers and %u routes: give EAL more "
                   "(vbng --plan says how much)",
-                  room_subscribers(m), room_routes(m) + m->n_routes6);
+                  room_subscribers(m), room_routes(m) + room_routes6(m));
         provision_free(t);
         return NULL;
     }

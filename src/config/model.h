@@ -141,13 +141,13 @@ struct cfg_route {
     struct loc loc;
     uint32_t prefix; /* host order */
     uint8_t len;
+    bool is_ipv6;     /* it is the way of a struct cfg_route6 */
     uint32_t nexthop; /* index in nexthops[], or CFG_SET and an index in sets[] */
 };
 
-/** A route of IPv6. Such routes are the configuration's: none comes or goes while the gateway runs.
- */
+/** A route of IPv6. */
 struct cfg_route6 {
-    struct cfg_route way; /* place, and what it leads to; its prefix says nothing */
+    struct cfg_route way; /* place, and what it leads to; its prefix and length say nothing */
     struct ipv6 prefix;   /* no bits set after the length */
     uint8_t len;
 };
@@ -230,8 +230,8 @@ struct cfg_model {
 
     uint32_t n_subscribers, n_routes, n_routes6, n_nexthops, n_sets;
     /* Room, also for subscribers and routes that are added while the gateway runs; 0: not given.
-     * room_subscribers() and room_routes() give the number in either case. */
-    uint32_t max_subscribers, max_routes;
+     * room_subscribers(), room_routes() and room_routes6() give the number in either case. */
+    uint32_t max_subscribers, max_routes, max_routes6;
     /* Prefixes of IPv6 that subscribers have, an address counting as two; the most that one has;
      * room for them, 0: not given. */
     uint32_t n_prefixes, most_prefixes, max_prefixes;
@@ -280,6 +280,13 @@ static inline uint32_t room_routes(const struct cfg_model *m)
         return default_room(m->n_routes, CFG_MAX_ROUTES);
     return m->max_routes > m->n_routes ? m->max_routes : m->n_routes;
 }
+/** The most routes of IPv6. 0: nothing that is configured is of IPv6. */
+static inline uint32_t room_routes6(const struct cfg_model *m)
+{
+    if (m->max_routes6 != 0)
+        return m->max_routes6 > m->n_routes6 ? m->max_routes6 : m->n_routes6;
+    return m->n_routes6 + m->n_prefixes != 0 ? default_room(m->n_routes6, CFG_MAX_ROUTES) : 0;
+}
 /** The most prefixes of IPv6 that subscribers can have: who is added may have as many as anybody
  * who is configured. 0: there is no IPv6. */
 static inline uint32_t room_prefixes(const struct cfg_model *m)
@@ -302,10 +309,16 @@ static inline uint32_t backed_subscribers(const struct cfg_model *m)
 {
     return m->max_subscribers > m->n_subscribers ? m->max_subscribers : m->n_subscribers;
 }
+/** How many routes may be added, of both families. */
+static inline uint32_t spare_routes(const struct cfg_model *m)
+{
+    return room_routes(m) - m->n_routes + room_routes6(m) - m->n_routes6;
+}
+
 /** The most next hops that there can be: each route that is added may need one of its own. */
 static inline uint32_t room_nexthops(const struct cfg_model *m)
 {
-    uint32_t room = m->n_nexthops + (room_routes(m) - m->n_routes);
+    uint32_t room = m->n_nexthops + spare_routes(m);
 
     return room < CFG_MAX_NEXTHOPS ? room : CFG_MAX_NEXTHOPS;
 }
@@ -313,7 +326,7 @@ static inline uint32_t room_nexthops(const struct cfg_model *m)
 /** The most sets of next hops that there can be, as each route that is added may need one. */
 static inline uint32_t room_sets(const struct cfg_model *m)
 {
-    uint32_t room = m->n_sets + (room_routes(m) - m->n_routes);
+    uint32_t room = m->n_sets + spare_routes(m);
 
     return room < CFG_MAX_SETS ? room : CFG_MAX_SETS;
 }

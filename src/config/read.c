@@ -148,6 +148,7 @@ enum {
     TOP_EAL,
     TOP_MAX_SUBSCRIBERS,
     TOP_MAX_ROUTES,
+    TOP_MAX_ROUTES6,
     TOP_MAX_PREFIXES,
     TOP_POOLS,
     TOP_PORTS,
@@ -169,6 +170,7 @@ static const struct key top_keys[N_TOP] = {
     [TOP_EAL] = {"eal", KEY_STRING, .def = ""},
     [TOP_MAX_SUBSCRIBERS] = {"max_subscribers", KEY_COUNT, .min = 1, .max = CFG_MAX_SUBSCRIBERS},
     [TOP_MAX_ROUTES] = {"max_routes", KEY_COUNT, .min = 1, .max = CFG_MAX_ROUTES},
+    [TOP_MAX_ROUTES6] = {"max_routes6", KEY_COUNT, .min = 1, .max = CFG_MAX_ROUTES},
     [TOP_MAX_PREFIXES] = {"max_prefixes", KEY_COUNT, .min = 1, .max = CFG_MAX_PREFIXES},
     [TOP_POOLS] = {"pools", KEY_OTHER},
     [TOP_PORTS] = {"ports", KEY_OTHER},
@@ -215,6 +217,7 @@ static void load_root(struct loader *l, const config_setting_t *root)
     load_room(l, &top[TOP_MAX_SUBSCRIBERS], "max_subscribers", m->n_subscribers,
               &m->max_subscribers);
     load_room(l, &top[TOP_MAX_ROUTES], "max_routes", m->n_routes, &m->max_routes);
+    load_room(l, &top[TOP_MAX_ROUTES6], "max_routes6", m->n_routes6, &m->max_routes6);
     load_room(l, &top[TOP_MAX_PREFIXES], "max_prefixes", m->n_prefixes, &m->max_prefixes);
     load_tasks(l, top[TOP_TASKS].setting);
     load_layout(l, top[TOP_LAYOUT].setting);

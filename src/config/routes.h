@@ -48,7 +48,11 @@ void check_routes(struct loader *l, const struct cfg_route *routes, uint32_t n,
 
 /* What is another thing of IPv6 (ipv6.c). */
 
-/** Check the prefixes of a block. Returns false after an error. */
+/** Take the prefix of a value of KEY_ROUTE, and of which family it is. Returns false after an
+ * error: bits are set behind it. */
+bool take_route_prefix(struct loader *l, const struct value *v, struct route_block *out);
+
+/** Check the prefixes of a block, the first of which was taken. Returns false after an error. */
 bool check_prefix6(struct loader *l, const struct value *v, struct route_block *r);
 
 /** Add the routes of a block that lead to way (cfg_route.nexthop) to l->m. */
@@ -60,8 +64,11 @@ bool is_prefix_of(const struct value *prefix, const struct route_block *r);
 /** The first prefix of a block, for a message; text is returned. */
 const char *block_prefix_text(const struct route_block *r, char text[IPV6_TEXT]);
 
-/** Report which routes in l->m lead to a prefix to which another one leads. */
-void check_routes6(struct loader *l);
+/** The same as check_routes(). */
+void check_routes6(struct loader *l, const struct cfg_route6 *routes, uint32_t n,
+                   const struct cfg_route *(*there)(const void *ctx, struct ipv6 prefix,
+                                                    uint8_t len),
+                   const void *ctx);
 
 /* An index of next hops by what they say, so that routes that leave in the same way find the next
  * hop that they share, however many there are. */

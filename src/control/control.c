@@ -211,18 +211,22 @@ struct cfg_model *running_open(const struct cfg_model *m)
     *running = *m;
     running->max_subscribers = room_subscribers(m);
     running->max_routes = room_routes(m);
+    running->max_routes6 = room_routes6(m);
     running->max_prefixes = room_prefixes(m);
     running->qos.max_profiles = room_profiles(&m->qos);
     running->subscribers = copy(m->subscribers, m->n_subscribers, running->max_subscribers,
                                 sizeof(*running->subscribers));
     running->routes = copy(m->routes, m->n_routes, running->max_routes, sizeof(*running->routes));
+    running->routes6 =
+        copy(m->routes6, m->n_routes6, running->max_routes6, sizeof(*running->routes6));
     running->nexthops =
         copy(m->nexthops, m->n_nexthops, room_nexthops(m), sizeof(*running->nexthops));
     running->sets = copy(m->sets, m->n_sets, room_sets(m), sizeof(*running->sets));
     running->qos.profiles =
         copy(m->qos.profiles, m->qos.n_profiles, QOS_MAX_PROFILES, sizeof(*running->qos.profiles));
     if (running->subscribers != NULL && own_names(running) && running->routes != NULL &&
-        running->nexthops != NULL && running->sets != NULL && running->qos.profiles != NULL)
+        running->routes6 != NULL && running->nexthops != NULL && running->sets != NULL &&
+        running->qos.profiles != NULL)
         return running;
     running_close(running);
     return NULL;
@@ -236,6 +240,7 @@ void running_close(struct cfg_model *running)
         free((char *)(uintptr_t)running->subscribers[i].name);
     free(running->subscribers);
     free(running->routes);
+    free(running->routes6);
     free(running->nexthops);
     free(running->sets);
     free(running->qos.profiles);

@@ -66,9 +66,10 @@ struct control {
     const struct cfg_scheduler *by_port[CFG_MAX_PORTS]; /* of an access port; NULL: not shaped */
     struct ids ids;
     struct samples samples;
-    struct prefixes routes;  /* indices in model->routes */
-    struct shared_ways ways; /* in the model, those to which a route leads */
-    uint64_t changes;        /* requests so far that may have changed something */
+    struct prefixes routes;   /* indices in model->routes */
+    struct prefixes6 routes6; /* the same in model->routes6 */
+    struct shared_ways ways;  /* in the model, those to which a route leads */
+    uint64_t changes;         /* requests so far that may have changed something */
     int client;        /* socket of who has made the request that runs; -1: it is no client's */
     bool client_taken; /* the request has taken the connection for itself */
 };

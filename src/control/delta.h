@@ -25,6 +25,7 @@ struct delta {
     struct {
         uint32_t added, removed, changed;
     } n[N_DELTA_WHATS];
+    int64_t more_routes, more_routes6; /* added less removed */
     uint32_t n_rates, n_dscp;
 };
 

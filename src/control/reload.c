@@ -226,7 +226,8 @@ static int check_room(const struct control *c, const struct delta *d, struct ref
 {
     uint32_t subscribers = c->ids.n_subscribers - d->n[DELTA_SUBSCRIBERS].removed +
                            d->n[DELTA_SUBSCRIBERS].added,
-             routes = c->model->n_routes - d->n[DELTA_ROUTES].removed + d->n[DELTA_ROUTES].added;
+             routes = (uint32_t)(c->model->n_routes + d->more_routes),
+             routes6 = (uint32_t)(c->model->n_routes6 + d->more_routes6);
     const struct cfg_qos *qos = &c->model->qos;
     const struct subscriber6_table *v6 = c->tables->subscribers->v6;
     uint32_t prefixes = d->other->n_prefixes, room = v6 != NULL ? v6->capacity : 0;
@@ -240,6 +241,11 @@ static int check_room(const struct control *c, const struct delta *d, struct ref
         return refuse(
             why, "%" PRIu32 " routes, and there is room for %" PRIu32 ": max_routes, and a restart",
             routes, c->model->max_routes);
+    if (routes6 > c->model->max_routes6)
+        return refuse(why,
+                      "%" PRIu32 " routes of IPv6, and there is room for %" PRIu32
+                      ": max_routes6, and a restart",
+                      routes6, c->model->max_routes6);
     if (prefixes > room)
         return refuse(why,
                       "%" PRIu32 " IPv6 prefixes, and there is room for %" PRIu32

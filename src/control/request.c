@@ -314,18 +314,21 @@ static void show_resolved(const struct control *c, const struct cfg_route *r, js
 static json_t *show_routes(struct control *c, struct request *r, struct refusal *why)
 {
     const struct cfg_model *m = control_model(c);
-    uint64_t first = r->v[0].v.u, count = r->v[1].v.u;
+    uint64_t first = r->v[0].v.u, count = r->v[1].v.u, total = m->n_routes + m->n_routes6;
     json_t *routes = json_array();
 
     (void)why;
-    for (uint64_t i = first - 1; i < m->n_routes && i < first - 1 + count; i++) {
-        json_t *o = route_json(m, &m->routes[i]);
+    for (uint64_t i = first - 1; i < total && i < first - 1 + count; i++) {
+        const struct cfg_route *route =
+            i < m->n_routes ? &m->routes[i] : &m->routes6[i - m->n_routes].way;
+        json_t *o = route_json(m, route);
 
-        show_resolved(c, &m->routes[i], o);
+        show_resolved(c, route, o);
         json_array_append_new(routes, o);
     }
-    return json_pack("{s:b, s:I, s:I, s:o}", "ok", 1, "total", (json_int_t)m->n_routes, "room",
-                     (json_int_t)m->max_routes, "routes", routes);
+    return json_pack("{s:b, s:I, s:I, s:I, s:o}", "ok", 1, "total", (json_int_t)total, "room",
+                     (json_int_t)m->max_routes, "room6", (json_int_t)m->max_routes6, "routes",
+                     routes);
 }
 
 const struct command show_commands[] = {

@@ -36,6 +36,8 @@ static json_t *top(const struct cfg_model *m, unsigned i)
         json_object_set_new(o, "max_subscribers", json_integer(m->max_subscribers));
     if (m->max_routes != 0)
         json_object_set_new(o, "max_routes", json_integer(m->max_routes));
+    if (m->max_routes6 != 0)
+        json_object_set_new(o, "max_routes6", json_integer(m->max_routes6));
     if (m->max_prefixes != 0)
         json_object_set_new(o, "max_prefixes", json_integer(m->max_prefixes));
     if (m->qos.max_profiles != 0)

@@ -71,7 +71,8 @@ static void check_some_route(const struct plan *p, struct diags *d)
 {
     for (unsigned i = 0; i < p->cfg->n_tasks; i++)
         if (p->cfg->tasks[i].schema->egress == EGRESS_NEXTHOPS &&
-            p->cfg->n_routes + p->cfg->n_routes6 == 0 && p->cfg->max_routes == 0) {
+            p->cfg->n_routes + p->cfg->n_routes6 == 0 && p->cfg->max_routes == 0 &&
+            p->cfg->max_routes6 == 0) {
             diag_warning(d, p->cfg->tasks[i].loc,
                          "task '%s' has no route to choose from: it drops all, until one is added "
                          "(routes = ( { prefix = \"0.0.0.0/0\"; ... } ), or vbngctl add-route)",

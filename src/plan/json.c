@@ -293,10 +293,11 @@ static json_t *spare(const struct plan *p)
 {
     const struct cfg_model *m = p->cfg;
 
-    return json_pack("{s:I, s:I, s:I, s:I, s:I}", "subscribers",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "subscribers",
                      (json_int_t)room_subscribers(m) - m->n_subscribers, "prefixes",
                      (json_int_t)room_prefixes(m) - m->n_prefixes, "routes",
-                     (json_int_t)room_routes(m) - m->n_routes, "profiles",
+                     (json_int_t)room_routes(m) - m->n_routes, "routes6",
+                     (json_int_t)room_routes6(m) - m->n_routes6, "profiles",
                      (json_int_t)room_profiles(&m->qos) - m->qos.n_profiles, "bytes",
                      (json_int_t)p->memory.spare);
 }

@@ -206,7 +206,8 @@ static void measure_routes(struct plan_build *b)
 
     b->p->memory.routes = route_bytes(room_routes(m), room_nexthops(m), room_sets(m));
     b->p->memory.spare += b->p->memory.routes - route_bytes(m->n_routes, m->n_nexthops, m->n_sets);
-    b->p->memory.routes += route6_bytes(m->n_routes6);
+    b->p->memory.routes += route6_bytes(room_routes6(m));
+    b->p->memory.spare += route6_bytes(room_routes6(m)) - route6_bytes(m->n_routes6);
 }
 
 /* --- schedulers --- */

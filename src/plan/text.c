@@ -294,8 +294,9 @@ static void print_memory(const struct plan *p, FILE *to)
          p->cfg->n_nexthops);
     if (p->cfg->n_sets > 0)
         cell(&t, 2, ", %u sets of them", p->cfg->n_sets);
-    if (room_routes(p->cfg) > p->cfg->n_routes)
-        cell(&t, 2, "; room for %u and %u", room_routes(p->cfg), room_nexthops(p->cfg));
+    if (spare_routes(p->cfg) > 0)
+        cell(&t, 2, "; room for %u and %u", room_routes(p->cfg) + room_routes6(p->cfg),
+             room_nexthops(p->cfg));
     t.n++;
     size_row(&t, "rings", mem->rings);
     cell(&t, 2, "%u between cores, %u in wires", p->n_rings, wire_ends(p->cfg));
@@ -304,6 +305,8 @@ static void print_memory(const struct plan *p, FILE *to)
     size_row(&t, "spare", mem->spare);
     cell(&t, 2, "of these: %u subscribers and %u routes",
          room_subscribers(p->cfg) - p->cfg->n_subscribers, room_routes(p->cfg) - p->cfg->n_routes);
+    if (room_routes6(p->cfg) > 0)
+        cell(&t, 2, ", %u of IPv6", room_routes6(p->cfg) - p->cfg->n_routes6);
     if (p->cfg->qos.n_schedulers > 0)
         cell(&t, 2, ", %u profiles in each scheduler,",
              room_profiles(&p->cfg->qos) - p->cfg->qos.n_profiles);

@@ -98,21 +98,16 @@ uint32_t prefixes_match(const struct prefixes *p, uint32_t addr, uint8_t most, u
 
 /* --- IPv6 --- */
 
-static uint32_t heads_for(uint32_t n)
-{
-    return n > 1 ? rte_align32pow2(n) : 1;
-}
-
 uint64_t prefixes6_bytes(uint32_t n)
 {
-    return sizeof(struct prefix6) * (uint64_t)n + sizeof(uint32_t) * (uint64_t)heads_for(n);
+    return sizeof(struct prefix6) * (uint64_t)n + sizeof(uint32_t) * (uint64_t)prefixes6_heads(n);
 }
 
 int prefixes6_create(struct prefixes6 *p, uint32_t n, int socket)
 {
     memset(p, 0, sizeof(*p));
     p->room = n;
-    p->n_heads = heads_for(n);
+    p->n_heads = prefixes6_heads(n);
     p->entry = table_zalloc(sizeof(*p->entry) * (size_t)n, socket);
     p->head = table_zalloc(sizeof(*p->head) * (size_t)p->n_heads, socket);
     return p->entry != NULL && p->head != NULL ? 0 : -ENOMEM;

@@ -77,6 +77,16 @@ struct prefixes6 {
     uint32_t of_len[PREFIX6_BITS + 1]; /* how many there are of each length */
 };
 
+/** Heads of a table for n prefixes. */
+static inline uint32_t prefixes6_heads(uint32_t n)
+{
+    uint32_t heads = 1;
+
+    while (heads < n)
+        heads *= 2;
+    return heads;
+}
+
 /** Make a table for n prefixes. Returns 0 or -ENOMEM; call prefixes6_free() in either case. */
 int prefixes6_create(struct prefixes6 *p, uint32_t n, int socket);
 void prefixes6_free(struct prefixes6 *p);

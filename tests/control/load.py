@@ -18,6 +18,7 @@ name = "qos-load";
 memory = "no-huge";
 max_subscribers = "16384";
 max_routes = "4";
+max_routes6 = "4";
 pools = {{ default = {{ mbufs = "96K"; data_room = "384"; overcommit = true; }}; }};
 ports = (
     {{ name = "cpe0"; device = "wire:cpe0"; mac = "02:b0:00:00:00:00"; mtu = 200; on_full = "wait"; }},

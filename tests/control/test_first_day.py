@@ -142,7 +142,7 @@ def test_the_plan_says_what_room_costs(run, vbng, folder, backend):
     tight = text.replace("qos = {", 'max_subscribers = 4; max_routes = 1;\nqos = { max_profiles = 1;')
     with_room, without = plan_of(run, vbng, folder, text), plan_of(run, vbng, folder, tight)
     assert with_room["spare"]["subscribers"] == 64 and with_room["spare"]["routes"] == 64 and with_room["spare"]["profiles"] == 255
-    assert without["spare"] == {"subscribers": 0, "prefixes": 0, "routes": 0, "profiles": 0, "bytes": 0}
+    assert without["spare"] == {"subscribers": 0, "prefixes": 0, "routes": 0, "routes6": 0, "profiles": 0, "bytes": 0}
     pools = [m["mbufs_bytes"] for m in (with_room, without)]
     assert with_room["total_bytes"] - pools[0] - (without["total_bytes"] - pools[1]) == with_room["spare"]["bytes"]
 

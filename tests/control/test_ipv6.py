@@ -121,9 +121,37 @@ def test_reload(gateway):
     assert answer.get("ok") and answer["subscribers"] == {"added": 4, "removed": 1, "changed": 0}, answer
 
 
+def test_routes(gateway):
+    """Those that come, lead elsewhere and go are shown, said by show-changes as they were asked for, and back after a restart and a reload."""
+    way = {"port": "core0", "mac": "02:dd:00:00:00:00"}
+    several = {"prefix": "2400:cb00::/32", "nexthops": [{**way, "mpls": 17}, {**way, "mpls": 18}]}
+    one, other = ({"prefix": prefix, **way, "mpls": 19} for prefix in ("2400:cb00:1::/48", "2400:cb00:1::1/128"))
+    assert gateway.ask("add-route", **several)["ok"]
+    assert gateway.ask("add-routes", routes=[one, {**other, "mpls": 20}])["changed"] == 2
+    assert gateway.ask("change-route", **other)["ok"]
+    changes = gateway.ask("show-changes")["requests"]
+    assert changes == [{"cmd": "add-routes", "routes": [several, one, other]}]
+    gateway.stop()
+    gateway.start()
+    assert gateway.ask("show-changes")["requests"] == changes
+    shown = {r["prefix"]: r for r in gateway.ask("show-routes", first=1, count=1000)["routes"]}
+    assert [hop["mpls"] for hop in shown["2400:cb00::/32"]["nexthops"]] == [17, 18] and shown["2400:cb00:1::1/128"]["resolved"]
+    assert gateway.ask("remove-route", prefix="2400:cb00:1::1")["ok"]
+    gateway.write(DUAL.replace("routes = (", 'routes = ( { prefix = "2400:cb00:1::/48"; port = "core0"; mac = "02:dd:00:00:00:00"; },'))
+    answer = gateway.ask("reload")
+    assert answer["routes"] == {"added": 0, "removed": 1, "changed": 1} and answer["restart"] == [], answer
+    assert gateway.ask("show-changes")["requests"] == []
+    plan = [{"prefix": f"2400:cb01:{i:x}::/48", **way} for i in range(64)]
+    refused = gateway.ask("add-routes", routes=plan)["error"]
+    assert refused.endswith("there is room for 64 routes of IPv6, and 1 are there: max_routes6 says how many may be"), refused
+    assert gateway.ask("add-routes", routes=plan[1:])["changed"] == 63
+
+
 def test_no_room_without_ipv6(vbng, folder):
     g = Gateway(vbng, folder, CONFIG.replace("BACKEND", "wheel"))
     try:
+        answer = g.ask("add-route", prefix="2400:cb00::/32", port="core0", mac="02:dd:00:00:00:00")
+        assert "there is room for 0 routes of IPv6" in answer["error"], answer
         assert "there is room for 0 IPv6 prefixes" in g.ask("add-subscriber", **SIX)["error"]
     finally:
         g.stop()

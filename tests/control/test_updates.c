@@ -257,8 +257,6 @@ static void wrong_routes(void)
     refuses(ROUTE("198.19.1.1/24", MAC), "has bits set after the prefix: expected '198.19.1.0/24'");
     refuses(ROUTE("198.19.1.0/33", MAC),
             "key 'prefix': value '198.19.1.0/33': expected an IPv4 or IPv6 prefix");
-    refuses(ROUTE("2001:db8::/32", MAC),
-            "key 'prefix': value '2001:db8::/32': routes of IPv6 are those of the configuration");
     refuses(ROUTE("192.0.2.1/32", MAC),
             "key 'prefix': value '192.0.2.1/32': is the gateway's own, on port 'core0' at ");
     refuses(ROUTE("198.19.1.0/24", "\"mpls\":16"), "key 'via': missing in this route");
@@ -355,6 +353,79 @@ static void several_next_hops(void)
     start_anew();
 }
 
+/* What the table of IPv6 says of an address: the number of a next hop or a set. */
+static uint32_t number6(const char *text)
+{
+    struct ipv6 addr;
+
+    CU_ASSERT_EQUAL_FATAL(parse_ipv6(text, &addr), 0);
+    return fib6_lookup(&tables->routes->fib6, addr);
+}
+
+#define ROUTE6(p) "{\"prefix\":\"" p "\",\"port\":\"core1\"," MAC ",\"mpls\":66}"
+
+/* Routes of IPv6 come, change and go as those of IPv4, with which they share next hops and sets. */
+static void routes6(void)
+{
+    const uint32_t *hops = control->ids.routes_to, *sets = control->ids.routes_to_set;
+    uint32_t before = n_used(hops, tables->routes->capacity + 1), way;
+
+    CU_ASSERT_EQUAL(number6("2400:cb00::1"), fib_lookup(&tables->routes->fib, 0x08080808));
+    answers(ROUTE("2400:cb00:1::/48", MAC ",\"mpls\":66"), "{\"ok\":true,\"changed\":1}");
+    way = number6("2400:cb00:1::9");
+    CU_ASSERT(tables->routes->nexthop[way].has_mpls && number6("2400:cb00:2::") != way);
+    answers("{\"cmd\":\"show-routes\",\"first\":4,\"count\":9}",
+            "\"total\":4,\"room\":5,\"room6\":4,\"routes\":[{\"prefix\":\"2400:cb00:1::/48\","
+            "\"port\":\"core1\",\"mac\":\"02:00:00:00:00:01\",\"mpls\":66,\"resolved\":true}]");
+    refuses(ROUTE("2400:cb00:1::/48", MAC), "already a route added while running");
+    answers(ROUTE("198.19.1.0/24", MAC ",\"mpls\":66"), "ok");
+    CU_ASSERT_EQUAL(fib_lookup(&tables->routes->fib, 0xc6130101), way);
+    answers("{\"cmd\":\"remove-route\",\"prefix\":\"198.19.1.0/24\"}", "ok");
+    answers(SPREAD("change-route", "2400:cb00:1::/48", HOP("01", "") "," HOP("02", "")), "ok");
+    way = number6("2400:cb00:1::9");
+    CU_ASSERT((way & ROUTE_SET) != 0);
+    answers(SPREAD("add-route", "198.19.1.0/24", HOP("02", "") "," HOP("01", "")), "ok");
+    CU_ASSERT_EQUAL(fib_lookup(&tables->routes->fib, 0xc6130101), way);
+    CU_ASSERT_EQUAL(n_used(sets, tables->routes->set_capacity), 1);
+    answers("{\"cmd\":\"remove-route\",\"prefix\":\"198.19.1.0/24\"}", "ok");
+    answers("{\"cmd\":\"remove-route\",\"prefix\":\"2400:cb00:1::/48\"}", "ok");
+    CU_ASSERT_EQUAL(number6("2400:cb00:1::9"), number6("2400:cb00::1"));
+    CU_ASSERT_EQUAL(n_used(sets, tables->routes->set_capacity), 0);
+    CU_ASSERT_EQUAL(n_used(hops, tables->routes->capacity + 1), before);
+    refuses("{\"cmd\":\"remove-route\",\"prefix\":\"2400:cb00:1::/48\"}", "there is no route");
+    refuses("{\"cmd\":\"remove-route\",\"prefix\":\"2400:cb00::1/32\"}",
+            "has bits set after the prefix: expected '2400:cb00::/32'");
+    answers("{\"cmd\":\"remove-route\",\"prefix\":\"2400:cb00::/32\"}", "ok");
+    CU_ASSERT_EQUAL(number6("2400:cb00::1"), 0);
+    answers(ROUTE("::/0", MAC), "ok");
+    CU_ASSERT(number6("3fff::") != 0);
+    start_anew();
+    CU_ASSERT(number6("3fff::") == 0 && number6("2400:cb00::1") != 0);
+}
+
+static void lists_of_both(void)
+{
+    refuses("{\"cmd\":\"add-routes\",\"routes\":[" ROUTE6("198.19.1.0/24") "," ROUTE6(
+                "2400:cb01::/32") "," ROUTE6("2400:cb01::/32") "]}",
+            "routes[2]: key 'prefix': value '2400:cb01::/32': already a route at routes[1]");
+    refuses("{\"cmd\":\"add-routes\",\"routes\":[" ROUTE6("198.19.1.0/24") "," ROUTE6(
+                "2400:cb00::/32") "]}",
+            "routes[1]: key 'prefix': value '2400:cb00::/32': already a route ");
+    refuses("{\"cmd\":\"add-routes\",\"routes\":[" ROUTE6("2400:cb01::/32") "," ROUTE6(
+                "2400:cb02::/32") "," ROUTE6("2400:cb03::/32") "," ROUTE6("2400:cb04::/32") "]}",
+            "there is room for 4 routes of IPv6, and 1 are there: max_routes6 says how many");
+    answers("{\"cmd\":\"add-routes\",\"routes\":[" ROUTE6("2400:cb01::/32") "," ROUTE6(
+                "198.19.1.0/24") "," ROUTE6("2400:cb02::/32") "," ROUTE6("2400:cb03::1") "]}",
+            "\"changed\":4");
+    CU_ASSERT_EQUAL(number6("2400:cb03::1"), fib_lookup(&tables->routes->fib, 0xc6130101));
+    CU_ASSERT_EQUAL(number6("2400:cb03::2"), 0);
+    refuses(ROUTE("2400:cb04::/32", MAC), "there is room for 4 routes of IPv6");
+    refuses(ROUTE("fe80::/64", MAC), "is never forwarded");
+    refuses(ROUTE("2400:cb04::1/32", MAC), "has bits set after the prefix");
+    answers("{\"cmd\":\"remove-route\",\"prefix\":\"2400:cb03::1\"}", "ok");
+    start_anew();
+}
+
 static void wrong_next_hops(void)
 {
     char *before = ask("{\"cmd\":\"show-changes\"}"), *after;
@@ -442,6 +513,8 @@ static void reload_with(const char *from, const char *to, const char *keys, cons
     free(all);
 }
 
+#define MAC_IN_FILE "mac = \"02:00:00:00:00:01\""
+
 static void reloads(void)
 {
     char *before = state(), *after;
@@ -456,6 +529,17 @@ static void reloads(void)
     reload_with("svlan = \"1-99\"", "svlan = \"1-98\"", "", "\"restart\":[\"scheduler 'acc'");
     reload_with("max_subscribers = \"12\"", "max_subscribers = \"13\"", "",
                 "max_subscribers 12 -> 13");
+    reload_with("prefix = \"2400:cb00::/32\"; port = \"core0\"; via = \"192.0.2.2\"",
+                "prefix = \"2400:cb00::/32\"; port = \"core1\"; " MAC_IN_FILE, ",\"dry_run\":true",
+                "\"routes\":{\"added\":0,\"removed\":0,\"changed\":1}");
+    reload_with("prefix = \"2400:cb00::/32\"", "prefix = \"2400:cb01::/32\"; count = 2",
+                ",\"dry_run\":true", "\"routes\":{\"added\":2,\"removed\":1,\"changed\":0}");
+    reload_with("max_routes6 = \"4\"", "max_routes6 = \"5\"", "", "max_routes6 4 -> 5");
+    reload_with("prefix = \"2400:cb00::/32\"", "prefix = \"2400:cb01::/32\"; count = 2", "",
+                "\"routes\":{\"added\":2,\"removed\":1,\"changed\":0}");
+    CU_ASSERT(number6("2400:cb00::1") == 0 && number6("2400:cb02::1") != 0);
+    start_anew();
+    CU_ASSERT(number6("2400:cb00::1") != 0 && number6("2400:cb02::1") == 0);
     reload_with("to = \"decap\"", "to = \"dekap\"", "", "nothing was changed: 1 errors");
     reload_with("name = \"updates\";", "name = \"updates", "", "nothing was changed");
     answers("{\"cmd\":\"reload\",\"file\":\"/nonexistent\"}", "No such file");
@@ -512,6 +596,8 @@ static void replay(void)
     answers(ROUTE("198.19.1.0/24", MAC), "ok");
     answers(SPREAD("add-route", "198.19.2.0/24", HOP("01", "") "," HOP("02", "")), "ok");
     answers("{\"cmd\":\"remove-route\",\"prefix\":\"0.0.0.0/0\"}", "ok");
+    answers("{\"cmd\":\"remove-route\",\"prefix\":\"2400:cb00::/32\"}", "ok");
+    answers(SPREAD("add-route", "2400:cb01::/32", HOP("01", "") "," HOP("02", "")), "ok");
     answers(
         "{\"cmd\":\"set-subport-rate\",\"scheduler\":\"acc\",\"subport\":\"left\",\"direction\":"
         "\"up\",\"rate\":\"300M\"}",
@@ -550,6 +636,8 @@ static void while_running(void)
                 "ok");
         answers("{\"cmd\":\"remove-subscriber\",\"subscriber\":\"cpe0 11.30\"}", "ok");
         answers("{\"cmd\":\"remove-route\",\"prefix\":\"198.19.1.0/24\"}", "ok");
+        answers(ROUTE("2400:cb00:1::1", MAC ",\"mpls\":66"), "ok");
+        answers("{\"cmd\":\"remove-route\",\"prefix\":\"2400:cb00:1::1\"}", "ok");
         ids_poll(control);
     }
     CU_ASSERT(control->model->n_subscribers <= 12);
@@ -565,6 +653,8 @@ static const struct test tests[] = {
     {"MACs", macs},
     {"routes", routes},
     {"wrong routes", wrong_routes},
+    {"routes of IPv6", routes6},
+    {"lists of both families", lists_of_both},
     {"several next hops", several_next_hops},
     {"wrong next hops", wrong_next_hops},
     {"next hops", next_hops},

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A route with several next hops: each flow leaves by one of them, as that one wants it, and all of them are used."""
 
+from scapy.layers.inet6 import IPv6ExtHdrFragment
+
 from tests.pcap import frames as fr
+from tests.pcap.cases_ipv6 import from_cpe, hop, packet6, wan
+from tests.pcap.cases_ipv6_core import encapsulated6
 from tests.pcap.frames import Subscriber
 from tests.pcap.traffic import Traffic
 
-NET = "198.51.100"
+NET, NET6 = "198.51.100", "2400:cb00:2"
 # (port, GRE, MPLS) of each next hop
 WAYS = [("core0", True, True), ("core1", True, True), ("core1", False, True), ("core0", False, False)]
 SILENT = '{ port = "core0"; via = "192.0.2.3"; mpls = 99; }'
@@ -27,6 +31,14 @@ def packets_of(flow, sub):
                 for at in range(3)]  # fmt: skip
     return [fr.raw(fr.IP(src=sub.ip, dst=dst, id=100 * k + flow) / fr.UDP(sport=1000 + flow, dport=9) / fr.Raw(fr.payload(50 + 13 * k)))
             for k in range(4)]  # fmt: skip
+
+
+def packets6_of(flow, sub):
+    """The same of IPv6: a flow of four lengths, or of three fragments."""
+    dst = f"{NET6}::{flow % 5:x}"
+    if flow % 8 == 7:
+        return [packet6(wan(sub), dst, IPv6ExtHdrFragment(id=flow, m=int(at < 2), offset=at * 8), size=56) for at in range(3)]
+    return [packet6(wan(sub, f"::{1 + flow:x}"), dst, size=50 + 13 * k, seed=flow) for k in range(4)]
 
 
 def judge(places, n_ways, silent):
@@ -59,20 +71,22 @@ def judge(places, n_ways, silent):
     return wrong_with
 
 
-def spread(name, silent, **gateway):
-    case = Traffic(name, **gateway)
+def spread(name, silent, six=False, **gateway):
+    case = Traffic(name, ipv6=six, **gateway)
     hops = [next_hop(*way) for way in WAYS] + [SILENT] * silent
-    case.gateway.routes = f'{{ prefix = "{NET}.0/24"; nexthops = ( {", ".join(hops)} ); }}'
+    case.gateway.routes = f'{{ prefix = "{NET6 + "::/48" if six else NET + ".0/24"}"; nexthops = ( {", ".join(hops)} ); }}'
     places = {}
     flows = [(flow, Subscriber(flow % 2, flow // 2)) for flow in range(FLOWS)]
     for k in range(4):  # the flows' packets come in turn
         for flow, sub in flows:
-            packets = packets_of(flow, sub)
+            packets = packets6_of(flow, sub) if six else packets_of(flow, sub)
             if k >= len(packets):
                 continue
-            case.send(sub.port, fr.from_cpe(sub, packets[k]))
+            case.send(sub.port, from_cpe(sub, packets[k]) if six else fr.from_cpe(sub, packets[k]))
             for way, (port, gre, mpls) in enumerate(WAYS):
-                places[fr.encapsulated(port, fr.forwarded(packets[k]), sub.key if gre else None, gre, mpls)] = (flow, k, way)
+                frame = (encapsulated6(port, hop(packets[k]), sub.key, gre, mpls) if six
+                         else fr.encapsulated(port, fr.forwarded(packets[k]), sub.key if gre else None, gre, mpls))
+                places[frame] = (flow, k, way)
     case.judge = judge(places, len(WAYS), silent)
     return case
 
@@ -81,3 +95,6 @@ def cases():
     yield spread("up-ecmp", False)
     yield spread("up-ecmp-unfused", False, top="fuse = false;")
     yield spread("up-ecmp-one-silent", True)
+    yield spread("up-ecmp-ipv6", False, six=True)
+    yield spread("up-ecmp-ipv6-unfused", False, six=True, top="fuse = false;")
+    yield spread("up-ecmp-ipv6-one-silent", True, six=True)

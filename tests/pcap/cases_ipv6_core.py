@@ -27,6 +27,17 @@ ROUTES = ", ".join((way("2400:cb00::/32", "core0", True, True), way("2400:cb00:1
                     way("2400:cb00:1:1::/64", "core1")))  # fmt: skip
 
 
+def encapsulated6(port, packet, key, gre=True, mpls=True):
+    """The gateway's frame to a core port for a packet that it has already routed."""
+    tc, hops, kind = IPv6(packet).tc, packet[7], ETH_IPV6
+    if gre:
+        packet = fr.tunnel(fr.GATEWAY_IP[port], fr.TUNNEL_IP[port], fr.gre(packet, key=key, proto=ETH_IPV6), tos=tc & 0xFC)
+        hops, kind = 64, fr.ETH_IPV4
+    if mpls:
+        packet, kind = fr.labels((fr.LABEL[port], hops, tc >> 5)) + packet, fr.ETH_MPLS
+    return fr.pad(fr.ether(fr.NEIGHBOUR_MAC[port], fr.GATEWAY_MAC[port], kind, packet))
+
+
 class Core6(Traffic):
     def __init__(self, name, **gateway):
         super().__init__(name, ipv6=True, routes=ROUTES, **gateway)
@@ -34,15 +45,7 @@ class Core6(Traffic):
     def up6(self, sub, packet, port="core0", gre=True, mpls=True):
         """A packet of a subscriber that must leave by a core port."""
         self.send(sub.port, from_cpe(sub, packet))
-        packet = hop(packet)
-        tc, hops, kind = IPv6(packet).tc, packet[7], ETH_IPV6
-        if gre:
-            inside = fr.gre(packet, key=sub.key, proto=ETH_IPV6)
-            packet = fr.tunnel(fr.GATEWAY_IP[port], fr.TUNNEL_IP[port], inside, tos=tc & 0xFC)
-            hops, kind = 64, fr.ETH_IPV4
-        if mpls:
-            packet, kind = fr.labels((fr.LABEL[port], hops, tc >> 5)) + packet, fr.ETH_MPLS
-        self.receive(port, fr.pad(fr.ether(fr.NEIGHBOUR_MAC[port], fr.GATEWAY_MAC[port], kind, packet)))
+        self.receive(port, encapsulated6(port, hop(packet), sub.key, gre, mpls))
 
     def down6(self, sub, packet, port="core0", **tunnel):
         """A packet out of a tunnel that must reach a subscriber."""

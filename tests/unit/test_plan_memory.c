@@ -146,6 +146,38 @@ static void memory_of_routes(void)
     finish(p);
 }
 
+/* Nothing for IPv6 where nothing is of IPv6; 64 routes and their next hops where a subscriber is,
+ * or as many as max_routes6 says. */
+static void memory_of_routes6(void)
+{
+    uint64_t without;
+    struct plan *p;
+    unsigned a;
+
+    start();
+    a = task("a", &pass);
+    from(a, port("p0", "net_null0"));
+    to_port(a, 0);
+    place(0, 1, a, a);
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    without = p->memory.routes;
+    plan_free(p);
+    m->n_prefixes = 1;
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->memory.routes - without, 4 * MIB + (2 * 64 + 1024) * 132 + 64 * 32 + 64 * 4 +
+                                                    2 * 64 * 64 + (256 - 128) * 12);
+    plan_free(p);
+    m->n_prefixes = 0;
+    m->max_routes6 = 1000;
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->memory.routes - without, 4 * MIB + (2 * 1000 + 1024) * 132 + 1000 * 32 +
+                                                    1024 * 4 + 2 * 1000 * 64 + (4096 - 128) * 12);
+    finish(p);
+}
+
 static void need_of_a_pool(void)
 {
     struct plan *p;
@@ -218,6 +250,7 @@ static const struct test tests[] = {
     {"memory of subscribers", memory_of_subscribers},
     {"memory of IPv6", memory_of_ipv6},
     {"memory of routes", memory_of_routes},
+    {"memory of routes of IPv6", memory_of_routes6},
     {"need of a pool", need_of_a_pool},
     {"need through a wire", need_through_a_wire},
     {NULL, NULL},

@@ -57,7 +57,7 @@ def _subscriber_commands(commands):
 def _route_commands(commands):
     for name, text in (("add-route", "add a route"), ("change-route", "have a route lead elsewhere, without a gap")):
         p = _add(commands, name, asks(name, "prefix", "port", "via", "mac", "gre", "mpls", "nexthops"), text)
-        p.add_argument("prefix", metavar="PREFIX", help="IPv4 prefix, for example 198.18.0.0/16")
+        p.add_argument("prefix", metavar="PREFIX", help="IPv4 or IPv6 prefix, for example 198.18.0.0/16")
         p.add_argument("--port", help="port that leads to the next hop")
         neighbour = p.add_mutually_exclusive_group(required=True)
         neighbour.add_argument("--via", metavar="ADDRESS", help="address of the neighbour, whose MAC address ARP asks for")

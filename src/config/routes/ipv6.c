@@ -40,20 +40,34 @@ static bool is_never_forwarded(struct ipv6 prefix, uint8_t len)
            (len >= 8 && prefix.upper >> 56 == 0xff);
 }
 
-bool check_prefix6(struct loader *l, const struct value *v, struct route_block *r)
+static bool take_prefix6(struct loader *l, const struct value *v, struct ipv6 *prefix, uint8_t *len)
 {
-    const struct value *prefix = &v[ROUTE_PREFIX], *count = &v[ROUTE_COUNT];
     char text[IPV6_TEXT];
     struct ipv6 first;
 
-    if (parse_prefix6(prefix->v.s, &r->prefix6, &r->len) != 0)
+    if (parse_prefix6(v->v.s, prefix, len) != 0)
         return false; /* the reader of the key has said so */
-    first = first6(r->prefix6, r->len);
-    if (!same6(first, r->prefix6)) {
-        value_error(l, prefix, "prefix", "has bits set after the prefix: expected '%s'",
-                    format_prefix6(first, r->len, text));
+    first = first6(*prefix, *len);
+    if (!same6(first, *prefix)) {
+        value_error(l, v, "prefix", "has bits set after the prefix: expected '%s'",
+                    format_prefix6(first, *len, text));
         return false;
     }
+    return true;
+}
+
+bool take_route_prefix(struct loader *l, const struct value *v, struct route_block *out)
+{
+    out->is_ipv6 = strchr(v->v.s, ':') != NULL;
+    return out->is_ipv6 ? take_prefix6(l, v, &out->prefix6, &out->len)
+                        : take_prefix(l, v, "prefix", &out->prefix, &out->len);
+}
+
+bool check_prefix6(struct loader *l, const struct value *v, struct route_block *r)
+{
+    const struct value *prefix = &v[ROUTE_PREFIX], *count = &v[ROUTE_COUNT];
+    struct ipv6 first = r->prefix6;
+
     r->count = count->set ? count->v.u : 1;
     if (!fits(first, r->len, r->count)) {
         value_error(l, count, "count", "runs beyond ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff");
@@ -73,7 +87,8 @@ bool check_prefix6(struct loader *l, const struct value *v, struct route_block *
 void add_routes6(struct loader *l, const struct route_block *r, uint32_t way)
 {
     struct cfg_model *m = l->m;
-    struct cfg_route6 route = {.way = {.loc = r->loc, .nexthop = way}, .len = r->len};
+    struct cfg_route6 route = {.way = {.loc = r->loc, .nexthop = way, .is_ipv6 = true},
+                               .len = r->len};
 
     for (uint64_t i = 0; i < r->count; i++) {
         route.prefix = i == 0 ? r->prefix6 : nth(r->prefix6, r->len, i);
@@ -96,25 +111,39 @@ static int by_prefix(const void *a, const void *b)
     return (x > y) - (x < y); /* in the order of the file */
 }
 
-void check_routes6(struct loader *l)
+static void report(struct loader *l, const struct cfg_route6 *route, struct loc first)
 {
-    const struct cfg_model *m = l->m;
-    const struct cfg_route6 **list = grow(NULL, m->n_routes6, sizeof(*list));
     char text[IPV6_TEXT], at[PLACE_TEXT];
-    unsigned n = 0;
 
-    for (uint32_t i = 0; i < m->n_routes6; i++)
-        list[i] = &m->routes6[i];
-    if (m->n_routes6 > 0)
-        qsort(list, m->n_routes6, sizeof(*list), by_prefix);
-    for (uint32_t i = 1; i < m->n_routes6 && n < CFG_MAX_SAME_ERRORS; i++) {
+    diag_error(l->d, route->way.loc, "key 'prefix': value '%s': already a route %s",
+               format_prefix6(route->prefix, route->len, text), place_text(first, at));
+}
+
+void check_routes6(struct loader *l, const struct cfg_route6 *routes, uint32_t n,
+                   const struct cfg_route *(*there)(const void *ctx, struct ipv6 prefix,
+                                                    uint8_t len),
+                   const void *ctx)
+{
+    const struct cfg_route6 **list = grow(NULL, n, sizeof(*list));
+    unsigned errors = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct cfg_route *other =
+            there != NULL ? there(ctx, routes[i].prefix, routes[i].len) : NULL;
+
+        list[i] = &routes[i];
+        if (other != NULL && errors++ < CFG_MAX_SAME_ERRORS)
+            report(l, &routes[i], other->loc);
+    }
+    if (n > 0)
+        qsort(list, n, sizeof(*list), by_prefix);
+    for (uint32_t i = 1; i < n && errors < CFG_MAX_SAME_ERRORS; i++) {
         const struct cfg_route6 *a = list[i - 1], *b = list[i];
 
         if (a->len != b->len || !same6(a->prefix, b->prefix))
             continue;
-        n++;
-        diag_error(l->d, b->way.loc, "key 'prefix': value '%s': already a route %s",
-                   format_prefix6(b->prefix, b->len, text), place_text(a->way.loc, at));
+        errors++;
+        report(l, b, a->way.loc);
     }
     free(list);
 }

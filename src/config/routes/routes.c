@@ -101,11 +101,10 @@ static bool check_prefix(struct loader *l, const struct value *v, struct route_b
     const struct value *prefix = &v[ROUTE_PREFIX], *count = &v[ROUTE_COUNT];
     uint64_t size;
 
-    r->is_ipv6 = strchr(prefix->v.s, ':') != NULL;
+    if (!take_route_prefix(l, prefix, r))
+        return false;
     if (r->is_ipv6)
         return check_prefix6(l, v, r);
-    if (!take_prefix(l, prefix, "prefix", &r->prefix, &r->len))
-        return false;
     size = UINT64_C(1) << (32 - r->len);
     r->count = count->set ? count->v.u : 1;
     if (r->prefix + size * r->count > UINT64_C(1) << 32) {
@@ -421,7 +420,7 @@ void load_routes(struct loader *l, const config_setting_t *routes)
     each_group(l, routes, "routes", load_route, &to);
     shared_ways_close(&to.known);
     check_routes(l, l->m->routes, l->m->n_routes, NULL, NULL);
-    check_routes6(l);
+    check_routes6(l, l->m->routes6, l->m->n_routes6, NULL, NULL);
 }
 
 /* --- prefixes that have a route already --- */

@@ -1,16 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Routes of two models, compared, and as requests say them. */
+#include <assert.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "control/delta.h"
 
 #define NEXTHOPS_MAX 4000 /* of the routes of a request: below 1 MiB with the longest names */
 
+/* The route of IPv6 to which a way belongs. */
+static const struct cfg_route6 *six(const struct cfg_route *way)
+{
+    return (const struct cfg_route6 *)way;
+}
+
+static_assert(offsetof(struct cfg_route6, way) == 0, "a route of IPv6 begins with its way");
+
 static json_t *prefix_json(const struct cfg_route *r)
 {
-    char text[32];
+    char text[IPV6_TEXT];
 
+    if (r->is_ipv6)
+        return json_string(format_prefix6(six(r)->prefix, six(r)->len, text));
     return json_sprintf("%s/%u", format_ipv4(r->prefix, text, sizeof(text)), r->len);
 }
 
@@ -50,24 +62,41 @@ json_t *route_json(const struct cfg_model *m, const struct cfg_route *r)
     return o;
 }
 
+static int by_prefix6(const struct cfg_route6 *x, const struct cfg_route6 *y)
+{
+    if (x->prefix.upper != y->prefix.upper)
+        return x->prefix.upper < y->prefix.upper ? -1 : 1;
+    if (x->prefix.lower != y->prefix.lower)
+        return x->prefix.lower < y->prefix.lower ? -1 : 1;
+    return (x->len > y->len) - (x->len < y->len);
+}
+
+/* Those of IPv4 come first. */
 static int by_prefix(const void *a, const void *b)
 {
     const struct cfg_route *x = *(const struct cfg_route *const *)a,
                            *y = *(const struct cfg_route *const *)b;
 
+    if (x->is_ipv6 || y->is_ipv6)
+        return x->is_ipv6 && y->is_ipv6 ? by_prefix6(six(x), six(y)) : x->is_ipv6 ? 1 : -1;
     if (x->prefix != y->prefix)
         return x->prefix < y->prefix ? -1 : 1;
     return (x->len > y->len) - (x->len < y->len);
 }
 
+static uint32_t n_routes(const struct cfg_model *m)
+{
+    return m->n_routes + m->n_routes6;
+}
+
 static const struct cfg_route **sorted(const struct cfg_model *m)
 {
-    const struct cfg_route **list = calloc(m->n_routes + UINT64_C(1), sizeof(*list));
+    const struct cfg_route **list = calloc(n_routes(m) + UINT64_C(1), sizeof(*list));
 
-    for (uint32_t i = 0; list != NULL && i < m->n_routes; i++)
-        list[i] = &m->routes[i];
+    for (uint32_t i = 0; list != NULL && i < n_routes(m); i++)
+        list[i] = i < m->n_routes ? &m->routes[i] : &m->routes6[i - m->n_routes].way;
     if (list != NULL)
-        qsort(list, m->n_routes, sizeof(*list), by_prefix);
+        qsort(list, n_routes(m), sizeof(*list), by_prefix);
     return list;
 }
 
@@ -125,6 +154,7 @@ static bool ports_serve_routes(const struct delta *d, const struct cfg_route *r)
 static void route_removed(struct delta *d, const struct cfg_route *r)
 {
     d->n[DELTA_ROUTES].removed++;
+    *(r->is_ipv6 ? &d->more_routes6 : &d->more_routes) -= 1;
     json_array_append_new(d->requests,
                           json_pack("{s:s, s:o}", "cmd", "remove-route", "prefix", prefix_json(r)));
 }
@@ -138,6 +168,7 @@ static void route_added(struct delta *d, struct routes *k, const struct cfg_rout
         return;
     }
     d->n[DELTA_ROUTES].added++;
+    *(r->is_ipv6 ? &d->more_routes6 : &d->more_routes) += 1;
     k->nexthops += route_nexthops(d->to, r, &list);
     if (k->nexthops > NEXTHOPS_MAX) {
         json_array_append_new(k->added, json_pack("{s:s, s:[]}", "cmd", "add-routes", "routes"));
@@ -166,9 +197,9 @@ static void compare_routes(struct delta *d, struct routes *k, const struct cfg_r
 {
     uint32_t i = 0, j = 0;
 
-    while (i < d->from->n_routes || j < d->to->n_routes) {
-        int order = i == d->from->n_routes ? 1
-                    : j == d->to->n_routes ? -1
+    while (i < n_routes(d->from) || j < n_routes(d->to)) {
+        int order = i == n_routes(d->from) ? 1
+                    : j == n_routes(d->to) ? -1
                                            : by_prefix(&from[i], &to[j]);
 
         if (order < 0)
@@ -182,19 +213,6 @@ static void compare_routes(struct delta *d, struct routes *k, const struct cfg_r
     }
 }
 
-/* Are the routes of IPv6 the same, in the order of the file? */
-static bool same_routes6(const struct delta *d)
-{
-    bool same = d->from->n_routes6 == d->to->n_routes6;
-
-    for (uint32_t i = 0; same && i < d->from->n_routes6; i++) {
-        const struct cfg_route6 *a = &d->from->routes6[i], *b = &d->to->routes6[i];
-
-        same = a->len == b->len && same6(a->prefix, b->prefix) && same_way(d, &a->way, &b->way);
-    }
-    return same;
-}
-
 void delta_routes(struct delta *d)
 {
     const struct cfg_route **from = sorted(d->from), **to = sorted(d->to);
@@ -206,8 +224,6 @@ void delta_routes(struct delta *d)
     json_decref(k.added);
     if (k.left_out > 0)
         delta_restart(d, "%" PRIu32 " routes by ports to which nothing leads now", k.left_out);
-    if (d->reload && !same_routes6(d))
-        delta_restart(d, "routes of IPv6");
     free(from);
     free(to);
 }
