@@ -26,7 +26,7 @@ struct frames_of frames_of_subscriber(const struct subscriber_table *t, uint32_t
         .cvlan = qinq_cvlan(tags),
         .has_gre_key = s->has_gre_key != 0,
         .gre_key = rte_be_to_cpu_32(s->gre_key),
-        .ipv4 = rte_be_to_cpu_32(s->ipv4),
+        .ipv4_net = rte_be_to_cpu_32(s->ipv4_net),
         .ipv4_mask = rte_be_to_cpu_32(s->ipv4_mask),
         .has_ipv6 = s->has_ipv6 != 0,
     };
@@ -67,8 +67,8 @@ static bool is_packet_of(const struct frames_of *of, const uint8_t *ip, uint32_t
     header = (ip[0] & 0xfu) * 4;
     if (ip[9] == IPPROTO_GRE && header >= IPV4_HEADER && header <= len)
         return has_key(of, ip + header, len - header);
-    return ((rte_be_to_cpu_32(load32(ip + 12)) ^ of->ipv4) & of->ipv4_mask) == 0 ||
-           ((rte_be_to_cpu_32(load32(ip + 16)) ^ of->ipv4) & of->ipv4_mask) == 0;
+    return (rte_be_to_cpu_32(load32(ip + 12)) & of->ipv4_mask) == of->ipv4_net ||
+           (rte_be_to_cpu_32(load32(ip + 16)) & of->ipv4_mask) == of->ipv4_net;
 }
 
 bool is_frame_of(const void *ctx, const struct rte_mbuf *m, uint16_t port)

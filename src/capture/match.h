@@ -15,7 +15,7 @@ struct frames_of {
     uint8_t port; /* access port */
     uint16_t svlan, cvlan;
     bool has_gre_key;
-    uint32_t gre_key, ipv4, ipv4_mask;
+    uint32_t gre_key, ipv4_net, ipv4_mask;
     bool has_ipv6;
     uint8_t ipv6[sizeof(struct subscriber6)]; /* its bytes: what holds this need not be aligned */
 };

@@ -46,7 +46,7 @@ static unsigned prefix_len(rte_be32_t mask)
 static void print_hosts(const struct subscriber *s, FILE *to)
 {
     char address[32], text[32];
-    uint32_t first = net32(s->ipv4 & s->ipv4_mask);
+    uint32_t first = net32(s->ipv4_net);
     unsigned known = 0;
     uint8_t mac[6];
 

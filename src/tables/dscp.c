@@ -7,6 +7,7 @@
 #include "packet/ethernet.h"
 #include "packet/frame.h"
 #include "packet/gre.h"
+#include "packet/ipv6.h"
 #include "packet/mpls.h"
 #include "packet/qinq.h"
 
@@ -15,20 +16,42 @@
 #define LAST      (SHED_RANKS - 1)
 #define AHEAD     24u /* packets whose lines are prefetched before they are read */
 #define IPV4_TYPE RTE_BE16(RTE_ETHER_TYPE_IPV4)
+#define IPV6_TYPE RTE_BE16(RTE_ETHER_TYPE_IPV6)
+#define CUT_OFF   (-1) /* instead of a TOS octet: the frame ends before it */
+#define ND        (-2) /* neighbour discovery */
 
-/* The TOS octet of the packet at ip, or of the packet in its GRE tunnel; -1 where the frame ends
- * (end) before. */
+/* The traffic class of the IPv6 packet at p. */
+static inline int class_of(const uint8_t *p, const uint8_t *end)
+{
+    const struct ipv6_hdr *ip = (const struct ipv6_hdr *)p;
+
+    if (unlikely(p + IPV6_LEN > end))
+        return CUT_OFF;
+    /* RFC 4861 section 4: types 133 to 137, which a router never forwards: sections 6.1, 7.1, 8.1
+     */
+    if (unlikely(ip->next_header == IPPROTO_ICMPV6 && ip->hop_limit == 255) && p + IPV6_LEN < end &&
+        p[IPV6_LEN] >= 133 && p[IPV6_LEN] <= 137)
+        return ND;
+    return ipv6_traffic_class(ip);
+}
+
+/* The TOS octet of the packet at ip, whose version says its family, or of the packet in its GRE
+ * tunnel; or CUT_OFF or ND. */
 static inline int tos_of(const uint8_t *ip, const uint8_t *end)
 {
     const uint8_t *inner = ip + IPV4_LEN + 4; /* RFC 2784 section 2.1; RFC 2890: the key */
 
     if (unlikely(ip + IPV4_LEN > end))
-        return -1;
+        return CUT_OFF;
+    if (unlikely(ip[0] >> 4 == 6))
+        return class_of(ip, end);
     if (ip[9] != IPPROTO_GRE || ip[0] != RTE_IPV4_VHL_DEF)
         return ip[1];
     if (likely(inner <= end) && (inner[-4] & 0x20) != 0)
         inner += 4;
-    return inner + IPV4_LEN <= end ? inner[1] : -1;
+    if (unlikely(inner + IPV4_LEN > end))
+        return CUT_OFF;
+    return unlikely(inner[0] >> 4 == 6) ? class_of(inner, end) : inner[1];
 }
 
 /* The rank of a queue is its class. */
@@ -55,10 +78,12 @@ static inline uint8_t apparent_rank(const struct dscp_table *dscp, const struct 
         l2 = QINQ_LEN;
         type = qinq_type(f);
     }
-    if (unlikely(type != IPV4_TYPE))
+    if (unlikely(type != IPV4_TYPE && type != IPV6_TYPE))
         return type == RTE_BE16(RTE_ETHER_TYPE_ARP) ? 0 : rank_of_queue(dscp->non_ip);
     tos = tos_of(f + l2, end);
-    return tos >= 0 ? rank_of_queue(dscp_queue(dscp, (uint8_t)tos)) : LAST;
+    if (unlikely(tos < 0))
+        return tos == ND ? 0 : LAST;
+    return rank_of_queue(dscp_queue(dscp, (uint8_t)tos));
 }
 
 void shed_rank(const struct dscp_table *dscp, struct rte_mbuf *const *m, uint32_t n, uint8_t *rank)

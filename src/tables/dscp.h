@@ -23,7 +23,8 @@ struct dscp_table {
     uint8_t non_ip;
 } __rte_cache_aligned;
 
-/** The queue (0..15) of a packet, by the TOS octet of its IPv4 header. */
+/** The queue (0..15) of a packet, by the TOS octet of its IPv4 header, or its IPv6 traffic class.
+ */
 static inline uint8_t dscp_queue(const struct dscp_table *t, uint8_t tos)
 {
     return __atomic_load_n(&t->queue[tos >> 2], __ATOMIC_RELAXED);
@@ -35,9 +36,9 @@ struct rte_mbuf;
  * Rank n packets (0 is the most important), as they came from a port that brings more than a core
  * can take: those of the highest rank are dropped before any other work is done for them. A rank is
  * the class that the DSCP table gives the subscriber's packet, behind two tags, a label, GRE or
- * none of them; nothing else of the packet is checked. ARP ranks with class 0: without ARP a
- * subscriber is unreachable for longer than the overload lasts. A frame that holds no packet ranks
- * last. See task_type.rank and doc/qos.md.
+ * none of them, of IPv4 or IPv6; nothing else of the packet is checked. ARP and neighbour discovery
+ * rank with class 0: without them a subscriber is unreachable for longer than the overload lasts. A
+ * frame that holds no packet ranks last. See task_type.rank and doc/qos.md.
  */
 void shed_rank(const struct dscp_table *dscp, struct rte_mbuf *const *m, uint32_t n, uint8_t *rank);
 

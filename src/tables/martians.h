@@ -40,7 +40,7 @@ static inline bool route_is_martian(const struct route_table *t, rte_be32_t sour
 static inline bool source_is_martian(const struct route_table *routes, const struct subscriber *s,
                                      rte_be32_t source)
 {
-    bool his_own = ((source ^ s->ipv4) & s->ipv4_mask) == 0;
+    bool his_own = subscriber_has_ipv4(s, source);
 
     return unlikely(his_own | route_suspects(routes, source)) &&
            (his_own || route_is_martian(routes, source));

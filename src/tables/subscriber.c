@@ -156,8 +156,9 @@ static int fill_record(struct subscriber_table *t, struct subscriber *r,
     r->port = s->port;
     r->has_ipv4 = s->ipv4_len != 0;
     r->has_ipv6 = has_ipv6(s);
-    r->ipv4 = r->has_ipv4 ? rte_cpu_to_be_32(s->ipv4) : UINT32_MAX;
-    r->ipv4_mask = r->has_ipv4 ? rte_cpu_to_be_32(mask_of(s->ipv4_len)) : UINT32_MAX;
+    r->ipv4 = r->has_ipv4 ? rte_cpu_to_be_32(s->ipv4) : 0;
+    r->ipv4_mask = r->has_ipv4 ? rte_cpu_to_be_32(mask_of(s->ipv4_len)) : 0;
+    r->ipv4_net = r->has_ipv4 ? r->ipv4 & r->ipv4_mask : UINT32_MAX;
     r->gre_key = rte_cpu_to_be_32(s->gre_key);
     r->path = s->path;
     r->has_gre_key = s->has_gre_key;
@@ -244,8 +245,7 @@ int64_t subscriber_add(struct subscriber_table *t, const struct subscriber_spec 
 void subscriber_unpublish(struct subscriber_table *t, uint32_t id)
 {
     const struct subscriber *r = &t->record[id];
-    uint32_t first = rte_be_to_cpu_32(r->ipv4 & r->ipv4_mask),
-             last = first | ~rte_be_to_cpu_32(r->ipv4_mask);
+    uint32_t first = rte_be_to_cpu_32(r->ipv4_net), last = first | ~rte_be_to_cpu_32(r->ipv4_mask);
 
     /* the tags of the record have no priority, so they are VLAN ids */
     idmap_set(t->by_vlan,

@@ -35,8 +35,10 @@ struct subscriber {
     uint8_t l2[SUBSCRIBER_L2_LEN];
     uint8_t port;         /* access port, the configuration's number */
     uint8_t mac_known;    /* 0: no CPE MAC yet; l2[0..5] is zero */
-    rte_be32_t ipv4;      /* 255.255.255.255, which no packet is from, where he has no IPv4 */
-    rte_be32_t ipv4_mask; /* (source ^ ipv4) & mask must be 0 */
+    rte_be32_t ipv4;      /* his address, or the one of his prefix that is asked for first */
+    rte_be32_t ipv4_mask; /* subscriber_has_ipv4(); 0 where he has no IPv4 */
+    rte_be32_t
+        ipv4_net; /* ipv4 & ipv4_mask; where he has no IPv4, what no address under that mask is */
     rte_be32_t gre_key;
     uint32_t path;       /* first queue of the pipe: pipe * 16; SUBSCRIBER_NO_PATH: not shaped */
     struct hosts *hosts; /* each address has its own MAC, and mac_known is 0 unless the MAC is
@@ -48,6 +50,12 @@ struct subscriber {
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct subscriber) == 64, "one cache line per subscriber");
+
+/** Is an IPv4 address one of his? */
+static inline bool subscriber_has_ipv4(const struct subscriber *s, rte_be32_t addr)
+{
+    return (addr & s->ipv4_mask) == s->ipv4_net;
+}
 
 #define SUBSCRIBER_NO_SHARD 0xff
 

@@ -254,7 +254,7 @@ static inline int check(const struct rte_mbuf *m, const struct subscriber *s, bo
                : v == IPV4_BAD_LENGTH ? DROP_BAD_LENGTH
                                       : DROP_BAD_CHECKSUM;
     /* ingress filtering: RFC 2827 */
-    if (c->anti_spoof && unlikely(((ip->src_addr ^ s->ipv4) & s->ipv4_mask) != 0))
+    if (c->anti_spoof && unlikely(!subscriber_has_ipv4(s, ip->src_addr)))
         return DROP_SPOOFED;
     if (by_address && unlikely(source_is_martian(c->routes, s, ip->src_addr)))
         return DROP_MARTIAN_SOURCE;

@@ -52,7 +52,7 @@ static inline bool classify_is_good(const struct classify *c, const uint8_t *f, 
 
     return qinq_type(f) == RTE_BE16(RTE_ETHER_TYPE_IPV4) && eth_is_to(f, s->l2 + 6) &&
            ipv4_check(ip, len - QINQ_LEN) == IPV4_OK &&
-           (!c->anti_spoof || ((ip->src_addr ^ s->ipv4) & s->ipv4_mask) == 0);
+           (!c->anti_spoof || subscriber_has_ipv4(s, ip->src_addr));
 }
 
 #endif

@@ -68,7 +68,7 @@ static inline void gre_decap_find(const struct gre_decap *d, const struct rte_ip
 /** Is an inner packet to an address of the subscriber? */
 static inline bool gre_decap_is_to(const struct rte_ipv4_hdr *ip, const struct subscriber *s)
 {
-    return ((ip->dst_addr ^ s->ipv4) & s->ipv4_mask) == 0;
+    return subscriber_has_ipv4(s, ip->dst_addr);
 }
 
 /** May an inner packet in avail bytes, out of a packet with this outer TOS byte, go to a

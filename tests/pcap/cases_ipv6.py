@@ -189,8 +189,9 @@ def alone():
         sub = Subscriber(0, 0)
         sub.svlan, sub.cvlan, sub.mac = 4000, cvlan, f"02:c6:00:00:00:{cvlan:02x}"
         case.to_cpe(sub, packet6(SERVER, dst))
-        case.send(sub.port, fr.from_cpe(sub, fr.udp("10.0.0.1", fr.server(CORE))))
-        case.drop("classify", "spoofed")
+        for src in ("10.0.0.1", "255.255.255.255", "0.0.0.0"):
+            case.send(sub.port, fr.from_cpe(sub, fr.udp(src, fr.server(CORE))))
+            case.drop("classify", "spoofed")
     case.send(CORE, from_core(packet6(SERVER, "2001:db8:6001::a")))
     case.drop("find", "unknown_subscriber")
     return case

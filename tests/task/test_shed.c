@@ -95,6 +95,66 @@ static void finds_the_class(void)
     rig_close(r);
 }
 
+/* IPv6 ranks by its traffic class, wherever it is in the frame; neighbour discovery as ARP does. */
+static void both_families(void)
+{
+    /* traffic class 0xb8 is DSCP 46; UDP */
+    static const char ip[] = "6b800000 0008 11 40 20010db8000000000000000000000001 "
+                             "20010db8000000000000000000000002 0400080000080000";
+    static const char nd[] = "60000000 0018 3a ff fe800000000000000000000000000001 "
+                             "ff0200000000000000000001ff000002 87000000";
+    static const struct {
+        const char *before, *packet;
+        uint8_t rank;
+    } cases[] = {
+        {"020000000003 02c000000000 86dd", ip, 0},
+        {"020000000001 02c000000000 88a80080 81000100 86dd", ip, 0},
+        {"020000000003 02c000000000 8847 00010140", ip, 0},
+        {"020000000003 02c000000000 0800 45000058000040004 02f0000 c6336401 c0000201 200086dd "
+         "00001001",
+         ip, 0},
+        {"020000000003 02c000000000 0800 45000054000040004 02f0000 c6336401 c0000201 000086dd", ip,
+         0},
+        {"020000000001 02c000000000 88a80080 81000100 86dd", nd, 0},
+        {"020000000003 02c000000000 86dd", nd, 0},
+    };
+    struct rig *r = rig_open(&task_forward, "", NULL);
+    char text[400];
+
+    for (unsigned i = 0; i < RTE_DIM(cases); i++) {
+        struct rte_mbuf *m;
+        uint16_t before, whole;
+
+        snprintf(text, sizeof(text), "%s %s", cases[i].before, cases[i].packet);
+        m = mbuf_from_hex(text, CORE0);
+        whole = m->data_len;
+        rte_pktmbuf_free(m);
+        m = mbuf_from_hex(cases[i].before, CORE0);
+        before = m->data_len;
+        rte_pktmbuf_free(m);
+        CU_ASSERT_EQUAL(rank_of(mbuf_from_hex(text, CORE0)), cases[i].rank);
+        mbuf_guard(0);
+        for (uint16_t len = 1; len < before + 40; len++) { /* nothing is read behind the end */
+            m = mbuf_from_hex(text, CORE0);
+            rte_pktmbuf_trim(m, (uint16_t)(whole - len));
+            CU_ASSERT_EQUAL(rank_of(m), LAST);
+        }
+        m = mbuf_from_hex(text, CORE0);
+        rte_pktmbuf_trim(m, (uint16_t)(whole - before - 40)); /* a header, and no type of ICMPv6 */
+        CU_ASSERT_EQUAL(rank_of(m), cases[i].packet == ip ? 0 : DSCP_BE);
+    }
+    snprintf(text, sizeof(text), "%s %s", cases[0].before, nd);
+    for (unsigned type = 0; type < 256; type++)
+        for (unsigned hops = 254; hops < 256; hops++) {
+            struct rte_mbuf *m = mbuf_from_hex(text, CORE0);
+
+            rte_pktmbuf_mtod(m, uint8_t *)[14 + 7] = (uint8_t)hops;
+            rte_pktmbuf_mtod(m, uint8_t *)[14 + 40] = (uint8_t)type;
+            CU_ASSERT_EQUAL(rank_of(m), hops == 255 && type >= 133 && type <= 137 ? 0 : DSCP_BE);
+        }
+    rig_close(r);
+}
+
 /* Who reads a port and names a scheduler ranks by its classes of the right direction, and drops for
  * the reason overload; without a scheduler nothing is held. */
 static void by_task(void)
@@ -137,6 +197,7 @@ static void by_task(void)
 static const struct test tests[] = {
     {"by class", by_class},
     {"the class of every kind of frame", finds_the_class},
+    {"both families", both_families},
     {"by the classes of a task's scheduler", by_task},
     {NULL, NULL},
 };

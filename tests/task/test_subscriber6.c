@@ -312,6 +312,10 @@ static void subscribers(void)
                                    .n_delegated = 1};
     CU_ASSERT_EQUAL(subscriber_add(t, &s), 2);
     CU_ASSERT_TRUE(!t->record[2].has_ipv4 && t->record[2].has_ipv6);
+    for (unsigned bit = 0; bit <= 32; bit++) { /* no address is his, whichever it is */
+        CU_ASSERT_FALSE(subscriber_has_ipv4(&t->record[2], (rte_be32_t)(UINT64_C(1) << bit)));
+        CU_ASSERT_FALSE(subscriber_has_ipv4(&t->record[2], ~(rte_be32_t)(UINT64_C(1) << bit)));
+    }
     CU_ASSERT_EQUAL(idmap_get(t->by_ipv4, 0), 0);
     CU_ASSERT_EQUAL(idmap_get(t->by_ipv4, UINT32_MAX), 0);
     CU_ASSERT_EQUAL(subscriber6_find(t->v6, (struct ipv6){DOC, 9}), 2);

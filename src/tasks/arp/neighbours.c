@@ -440,7 +440,7 @@ int arp_give_subscriber(struct task *t, uint32_t id, const struct arp_learned *l
     uint8_t mac[6];
     int rc;
 
-    if (((rte_cpu_to_be_32(l->address) ^ s->ipv4) & s->ipv4_mask) != 0)
+    if (!subscriber_has_ipv4(s, rte_cpu_to_be_32(l->address)))
         return -ENOENT;
     if (subscriber_find_mac(s, rte_cpu_to_be_32(l->address), mac))
         return -EEXIST;

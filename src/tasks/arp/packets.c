@@ -129,7 +129,7 @@ static int learn(struct task *t, const struct rte_mbuf *m, const struct arp_fram
         return DROP_UNKNOWN_SUBSCRIBER;
     if (sender == 0) /* a probe (RFC 5227 section 2.1.1): the sender has no address yet */
         return -1;
-    if (((arp->arp_data.arp_sip ^ s->record[id].ipv4) & s->record[id].ipv4_mask) != 0 ||
+    if (!subscriber_has_ipv4(&s->record[id], arp->arp_data.arp_sip) ||
         route_is_local(a->tables->routes, sender))
         return DROP_ARP_SPOOFED;
     *known = true;
@@ -250,7 +250,7 @@ void arp_ask_subscriber(struct task *t, uint32_t id, uint32_t addr)
     struct arp_entry *e;
     uint8_t mac[6];
 
-    if (((rte_cpu_to_be_32(addr) ^ s->ipv4) & s->ipv4_mask) != 0) {
+    if (!subscriber_has_ipv4(s, rte_cpu_to_be_32(addr))) {
         if (s->hosts != NULL)
             return; /* nobody knows whom to ask for */
         addr = rte_be_to_cpu_32(s->ipv4);

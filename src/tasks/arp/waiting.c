@@ -169,11 +169,6 @@ static bool send_down(struct task *t, struct rte_mbuf *m, uint32_t id)
     return true;
 }
 
-static bool has_address(const struct subscriber *s, rte_be32_t addr)
-{
-    return ((addr ^ s->ipv4) & s->ipv4_mask) == 0;
-}
-
 /* Handle a packet to a subscriber: the MAC may have become known meanwhile. */
 static void resolve_down(struct task *t, struct rte_mbuf *m, uint32_t id, rte_be32_t dst)
 {
@@ -218,11 +213,11 @@ void arp_resolve(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
         sub = 0;
     to_sub = sub != 0 && s->record[sub].port == port;
     to_nh = nh >= 1 && nh <= r->n_nexthops && r->nexthop[nh].port == port;
-    if (whole && to_sub && has_address(&s->record[sub], ip->dst_addr)) {
+    if (whole && to_sub && subscriber_has_ipv4(&s->record[sub], ip->dst_addr)) {
         resolve_down(t, m, sub, ip->dst_addr);
         return;
     }
-    if (whole && to_nh && sub != 0 && has_address(&s->record[sub], ip->src_addr)) {
+    if (whole && to_nh && sub != 0 && subscriber_has_ipv4(&s->record[sub], ip->src_addr)) {
         resolve_up(t, m, nh);
         return;
     }
