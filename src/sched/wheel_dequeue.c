@@ -27,11 +27,11 @@ static inline void unlist(struct wheel *w, uint32_t subport, struct wheel_pipe *
     p->deficit = 0;
     p->listed &= (uint16_t) ~(1u << class);
     if (r->head == r->tail) {
+        if (WHEEL_SHARD)
+            shard_ring_empty(w, subport, class);
         r->left = 0;
         s->backlog &= (uint16_t) ~(1u << class);
         wheel_clear_ready(w, subport, class);
-        if (WHEEL_SHARD)
-            shard_ring_empty(w, subport, class);
     }
 }
 
@@ -291,11 +291,11 @@ static inline uint32_t serve_plain(struct wheel *w, uint32_t subport, unsigned c
     count->sent += got;
     count->bytes += (uint32_t)sum;
     if (head == r->tail) {
+        if (WHEEL_SHARD)
+            shard_ring_empty(w, subport, class);
         r->left = 0;
         s->backlog &= (uint16_t)~bit;
         wheel_clear_ready(w, subport, class);
-        if (WHEEL_SHARD)
-            shard_ring_empty(w, subport, class);
     }
     return got;
 }

@@ -388,6 +388,33 @@ static void inversion(void)
     close_group(&g);
 }
 
+/* While the port has room, a subport whose queues run empty with each packet tells other shards of
+ * a turn when it is used up, not of each packet: that would have the line go to and fro. */
+static void tells_of_turns(void)
+{
+    enum { PACKETS = 400, TURN_LEAST = 4 };
+    static struct group g;
+    const struct shards_turns *turns;
+    unsigned told = 0;
+
+    plain_hierarchy(0, 0);
+    b.shape.n_subports = 2;
+    plain_subport_rate(&b.subports[1], RATE);
+    memset(profile_of, 0, sizeof(profile_of));
+    memset(demand, 0, sizeof(demand));
+    open_group(&g, 2, NULL);
+    turns = shards_turns(g.all, 0, 0);
+    for (unsigned i = 0; i < PACKETS; i++) {
+        uint64_t was = turns->sent;
+
+        put(&g, 0, 0);
+        run(&g, 100e-6);
+        told += turns->sent != was;
+    }
+    EXPECT(told > 0 && told <= PACKETS / TURN_LEAST, "told %u times", told);
+    close_group(&g);
+}
+
 static const struct test tests[] = {
     {"one subport across shards is as in one scheduler", one_subport},
     {"so are subports that lie whole on shards", whole_subports},
@@ -396,6 +423,7 @@ static const struct test tests[] = {
     {"weights hold across shards", weights},
     {"a shard without demand leaves its share", leaves_its_share},
     {"a low class is ahead by a quantum at most", inversion},
+    {"while the port has room, turns are told when they are over", tells_of_turns},
     {NULL, NULL},
 };
 

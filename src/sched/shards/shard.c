@@ -6,10 +6,11 @@
 
 #include <rte_malloc.h>
 
-#define AHEAD_PART  8 /* of a quantum, after which a shard looks again that lets others go first */
-#define SWEEPS      2 /* in a quantum: what idle wallets hold is given back so often */
-#define SAVED       UINT64_C(16) /* rounds: what a subport did not send may be sent later */
-#define LINE_PLACES 8            /* binary places of the port's round, where others look at it */
+#define AHEAD_PART   8 /* of a quantum, after which a shard looks again that lets others go first */
+#define SWEEPS       2 /* in a quantum: what idle wallets hold is given back so often */
+#define SAVED        UINT64_C(16) /* rounds: what a subport did not send may be sent later */
+#define SHORT_QUANTA 10           /* for which the port counts as short after it was */
+#define LINE_PLACES  8            /* binary places of the port's round, where others look at it */
 
 uint64_t shard_bytes(uint32_t n_subports)
 {
@@ -225,7 +226,7 @@ static void have_wait(struct wheel *w, uint32_t subport, unsigned which, uint64_
 
 /* --- the port --- */
 
-bool shard_line_allows(struct wheel *w)
+bool shard_line_asks(struct wheel *w)
 {
     struct wheel_shard *x = w->shard;
     unsigned class = (unsigned)__builtin_ctz(w->classes);
@@ -233,8 +234,6 @@ bool shard_line_allows(struct wheel *w)
     uint64_t owed;
     struct purse_ask ask;
 
-    if (wallet_holds(&x->line, class, 1))
-        return true;
     if (x->line.waits != 0 && class == x->line_class && !is_after(w->now, x->line_again))
         return false;
     owed = holds ? 0 : (uint64_t)-x->line.credit >> BUCKET_PLACES;
@@ -246,16 +245,12 @@ bool shard_line_allows(struct wheel *w)
     ask.depth = RTE_MAX(w->line_pace.depth, ask.cycles);
     x->line_class = class;
     if (!obtain(&x->line, holds, x->all, &ask, &x->line_again)) {
+        x->short_until = w->now + SHORT_QUANTA * x->all->quantum;
         say_rounds(w);
         return false;
     }
     note_line_round(w, class, ask.round);
     return true;
-}
-
-void shard_line_pay(struct wheel *w, uint32_t bytes)
-{
-    w->shard->line.credit -= (int64_t)bucket_cost(&w->line_pace, bytes);
 }
 
 /* --- turns of subports --- */
@@ -276,14 +271,32 @@ static uint64_t sent_by_all(struct wheel *w, uint32_t subport, unsigned class, u
     return RTE_MAX(sent, least);
 }
 
+/* Does a shard wait for the port, or did this one lately? Else it has room for all, and whose turn
+ * it is makes no difference. */
+static bool is_port_short(const struct wheel *w)
+{
+    const struct wheel_shard *x = w->shard;
+    uint32_t waits = 0;
+
+    for (unsigned i = 0; i < x->all->peers.n; i++)
+        waits |= __atomic_load_n(&x->all->port.waits[i], __ATOMIC_RELAXED);
+    return waits != 0 || is_after(x->short_until, w->now);
+}
+
 /* Does another shard wait for the port with packets of the same subport and class whose pipes are
- * in an earlier round? */
+ * in an earlier round? While none waits there is nothing to look at, and the own round is noted
+ * once in a quantum: lines that others write cost more than the rest of a turn. */
 static bool is_ahead(struct wheel *w, uint32_t subport, unsigned class)
 {
     const struct shards *all = w->shard->all;
     const struct shards_turns *t = shards_turns(all, subport, class);
-    uint32_t round = ring_round(w, subport, class);
+    struct shard_ring *s = &w->shard->subport[subport].ring[class];
+    uint32_t round;
 
+    if (!is_port_short(w) && w->now - s->noted < all->quantum)
+        return false;
+    round = ring_round(w, subport, class);
+    s->noted = w->now;
     for (unsigned i = 0; i < all->peers.n; i++) {
         uint32_t other = __atomic_load_n(&t->round[i], __ATOMIC_RELAXED),
                  waits = __atomic_load_n(&all->port.waits[i], __ATOMIC_RELAXED);
@@ -297,22 +310,32 @@ static bool is_ahead(struct wheel *w, uint32_t subport, unsigned class)
 }
 
 /* Let a subport have its turn in the shard's round of a class: so many bytes in a round, on all
- * shards together. Returns the round in which it has a turn. */
+ * shards together. Returns the round in which it has a turn. A ring that ran empty within its turn
+ * goes on with what is left of that, and others are told when it is used up: of what a shard has
+ * sent they do not know yet a turn at most. */
 static uint64_t take_turn(struct wheel *w, uint32_t subport, unsigned class, uint64_t bytes)
 {
     struct wheel_shard *x = w->shard;
     struct shard_ring *s = &x->subport[subport].ring[class];
     struct wheel_ring *r = &w->subport[subport].ring[class];
     uint64_t round = x->turns[class].round, least = 0, sent;
+    int32_t left = s->turn == round ? s->left : 0;
 
     if (s->was_empty)
         least = __atomic_load_n(&x->all->round[class], __ATOMIC_RELAXED);
     s->was_empty = false;
+    s->left = 0;
+    if (left > 0 && least <= round + SAVED &&
+        (!shards_across(x->all, subport) || !is_port_short(w))) {
+        r->left = left;
+        return round;
+    }
     sent = sent_by_all(w, subport, class, least > SAVED ? bytes * (least - SAVED) : 0);
     if (sent >= bytes * (round + 1))
         return sent / bytes;
     sent = bytes * (round + 1) - sent;
     r->left = (int32_t)RTE_MIN(sent, bytes);
+    s->turn = round;
     return round;
 }
 
@@ -356,10 +379,7 @@ uint32_t shard_choose(struct wheel *w, unsigned class, int32_t bytes)
 
 /* --- subports --- */
 
-/* Ask for the credit of a rate of a subport: class which, or WHEEL_SELF. Where it is lacking, the
- * subport or its class waits. */
-static bool allows(struct wheel *w, uint32_t subport, unsigned which, unsigned class,
-                   uint32_t bytes)
+bool shard_asks(struct wheel *w, uint32_t subport, unsigned which, unsigned class, uint32_t bytes)
 {
     struct wheel_shard *x = w->shard;
     struct wheel_subport *s = &w->subport[subport];
@@ -394,16 +414,6 @@ static bool allows(struct wheel *w, uint32_t subport, unsigned which, unsigned c
     }
     have_wait(w, subport, which, ready);
     return false;
-}
-
-bool shard_may_leave(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class,
-                     uint32_t bytes)
-{
-    uint16_t caps = w->subport[subport].caps;
-
-    return wheel_pipe_may_leave(w, pipe, class, bytes) &&
-           ((caps & 1u << class) == 0 || allows(w, subport, class, class, bytes)) &&
-           ((caps & WHEEL_SELF_BIT) == 0 || allows(w, subport, WHEEL_SELF, class, bytes));
 }
 
 static void pay(struct wallet *wallet, struct bucket *b, const struct pace *pace, uint32_t bytes,
@@ -441,6 +451,7 @@ void shard_ring_empty(struct wheel *w, uint32_t subport, unsigned class)
         wallet_withdraw(&s->cap[class], x->index);
     say_round(w, subport, class, 0);
     s->ring[class].was_empty = true;
+    s->ring[class].left = w->subport[subport].ring[class].left;
 }
 
 void shard_limit(struct wheel *w, uint32_t subport)

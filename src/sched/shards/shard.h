@@ -18,7 +18,10 @@ struct shard_ring {
                             they were away; 0: it has been empty */
     uint32_t said;       /* what shards_turns.round says of this shard */
     bool was_empty;      /* and has not had its turn since */
+    int32_t left;        /* bytes of the turn that it had in round turn, when it ran empty */
+    uint64_t turn;       /* shard_line.round of its last turn */
     uint64_t told;       /* bytes that the class had sent when shards_turns.sent was told */
+    uint64_t noted;      /* TSC at which its round was noted for others last */
 };
 
 struct shard_subport {
@@ -39,6 +42,7 @@ struct wheel_shard {
     struct wallet line;   /* of the port; it may owe what a burst had beyond it */
     uint64_t line_again;  /* TSC: not asked again before, unless the class is another */
     unsigned line_class;  /* for which it was refused */
+    uint64_t short_until; /* TSC: so long the port counts as short, since it was refused */
     uint32_t stay;        /* counts the times that the shard was away for long; from 1 on */
     uint64_t seen, swept; /* TSC of the last dequeue, and of the last look for idle wallets */
     struct shard_line turns[QOS_CLASSES];
@@ -58,14 +62,52 @@ void shard_stop(struct wheel *w);
 /** Begin a dequeue: show that the shard lives, and give back what idle wallets hold. */
 void shard_begin(struct wheel *w);
 
-/** May packets of the highest class leave that is ready, for the port's rate? And have the port
- * paid for bytes that did. */
-bool shard_line_allows(struct wheel *w);
-void shard_line_pay(struct wheel *w, uint32_t bytes);
+/** Ask for the port's credit for the highest class that is ready: the wallet does not hold any. */
+bool shard_line_asks(struct wheel *w);
 
-/** What wheel_may_leave() and wheel_pay() do, where rates are shared. */
-bool shard_may_leave(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class,
-                     uint32_t bytes);
+/** May packets of the highest class leave that is ready, for the port's rate? */
+static inline bool shard_line_allows(struct wheel *w)
+{
+    return wallet_holds(&w->shard->line, (unsigned)__builtin_ctz(w->classes), 1) ||
+           shard_line_asks(w);
+}
+
+/** Have the port paid for bytes that left. */
+static inline void shard_line_pay(struct wheel *w, uint32_t bytes)
+{
+    w->shard->line.credit -= (int64_t)bucket_cost(&w->line_pace, bytes);
+}
+
+/** Ask for the credit of a rate of a subport: class which, or WHEEL_SELF. Where it is lacking, the
+ * subport or its class waits. */
+bool shard_asks(struct wheel *w, uint32_t subport, unsigned which, unsigned class, uint32_t bytes);
+
+/** May so many bytes leave for a rate of a subport, as shard_asks() has it? The wallet holds credit
+ * for most, and nobody else need be asked. */
+static inline bool shard_allows(struct wheel *w, uint32_t subport, unsigned which, unsigned class,
+                                const struct wallet *wallet, const struct pace *pace,
+                                uint32_t bytes)
+{
+    return (wallet->waits == 0 && wallet->purse != NULL &&
+            wallet_holds(wallet, class, (int64_t)bucket_cost(pace, bytes))) ||
+           shard_asks(w, subport, which, class, bytes);
+}
+
+/** What wheel_may_leave() does, where rates are shared. */
+static inline bool shard_may_leave(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class,
+                                   uint32_t bytes)
+{
+    const struct shard_subport *x = &w->shard->subport[subport];
+    const struct wheel_subport *s = &w->subport[subport];
+
+    return wheel_pipe_may_leave(w, pipe, class, bytes) &&
+           ((s->caps & 1u << class) == 0 ||
+            shard_allows(w, subport, class, class, &x->cap[class], &s->cap_pace[class], bytes)) &&
+           ((s->caps & WHEEL_SELF_BIT) == 0 ||
+            shard_allows(w, subport, WHEEL_SELF, class, &x->own, &s->pace, bytes));
+}
+
+/** What wheel_pay() does, where rates are shared. */
 void shard_pay(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class, uint32_t bytes);
 
 /** Choose the next subport, of those that are ready in a class, whose turns are so many bytes.
@@ -87,7 +129,8 @@ static inline void shard_end_turn(struct wheel *w, uint32_t subport, unsigned cl
     s->end = tail;
 }
 
-/** A ring has run empty: nobody needs to wait for this shard. */
+/** A ring has run empty, with wheel_ring.left as its turn left it: nobody needs to wait for this
+ * shard, and what is left of the turn may be sent in the same round. */
 void shard_ring_empty(struct wheel *w, uint32_t subport, unsigned class);
 
 /** The rate of a subport has changed. */
