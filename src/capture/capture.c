@@ -267,7 +267,7 @@ struct capture *capture_open(struct engine *e, const struct tables *tables, cons
     c->interface = calloc(c->n_interfaces, sizeof(c->interface[0]));
     c->wants.before = calloc(e->plan->n_instances, sizeof(bool));
     c->wants.after = calloc(e->plan->n_instances, sizeof(bool));
-    c->wants.reasons = calloc(e->plan->n_instances, sizeof(uint32_t));
+    c->wants.reasons = calloc(e->plan->n_instances, sizeof(uint64_t));
     if ((dir != NULL && c->folder < 0) || c->interface == NULL || c->wants.before == NULL ||
         c->wants.after == NULL || c->wants.reasons == NULL) {
         capture_close(c);

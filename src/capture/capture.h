@@ -32,7 +32,7 @@ struct capture_spec {
     uint32_t subscriber; /* id, or 0: of anybody */
     uint64_t rx, tx;     /* bit by port */
     bool before[CFG_MAX_TASKS], after[CFG_MAX_TASKS];
-    uint32_t reasons[CFG_MAX_TASKS]; /* bits, TAP_ALL_REASONS; 0: no drops of this task */
+    uint64_t reasons[CFG_MAX_TASKS]; /* bits, TAP_ALL_REASONS; 0: no drops of this task */
     uint64_t seconds, packets, bytes;
     uint32_t snaplen, every;
 };

@@ -16,7 +16,7 @@
 
 #define TASK_MAX_PARAMS  24
 #define TASK_MAX_OUTPUTS 4
-#define TASK_MAX_DROPS   28
+#define TASK_MAX_DROPS   48
 
 /** Notation and type of a parameter; param_value.u holds the result unless said otherwise. */
 enum param_type {

@@ -152,7 +152,7 @@ static int add_points(const struct cfg_model *m, const struct request *r, unsign
 
 /* Keep the bit of a reason for each task whose drops are wanted and that has it. */
 static int keep_reason(const struct cfg_model *m, const char *reason, const struct capture_spec *s,
-                       uint32_t keep[CFG_MAX_TASKS], struct refusal *why)
+                       uint64_t keep[CFG_MAX_TASKS], struct refusal *why)
 {
     const char *names[256], *near;
     bool any = false;
@@ -163,7 +163,7 @@ static int keep_reason(const struct cfg_model *m, const char *reason, const stru
             const char *name = capture_reason(&m->tasks[t], i);
 
             if (name != NULL && strcmp(name, reason) == 0) {
-                keep[t] |= 1u << i;
+                keep[t] |= UINT64_C(1) << i;
                 any = true;
             }
             if (name != NULL && n < RTE_DIM(names))
@@ -180,7 +180,7 @@ static int filter_reasons(const struct cfg_model *m, const struct request *r,
                           struct capture_spec *s, struct refusal *why)
 {
     const json_t *list = r->v[CAPTURE_REASONS].json, *value;
-    uint32_t keep[CFG_MAX_TASKS] = {0};
+    uint64_t keep[CFG_MAX_TASKS] = {0};
     size_t i;
 
     if (list == NULL)

@@ -37,9 +37,9 @@ static struct tap_at at_task(const struct task *t, enum tap_kind kind)
 }
 
 static void put_drops(const struct task *t, const struct tap_at *at, struct rte_mbuf *const *m,
-                      uint16_t n, const uint32_t *reasons)
+                      uint16_t n, const uint64_t *reasons)
 {
-    uint32_t wanted = wants_of(t)->reasons[t->instance], of[BURST_MAX];
+    uint64_t wanted = wants_of(t)->reasons[t->instance], of[BURST_MAX];
     struct rte_mbuf *pick[BURST_MAX];
     uint16_t k = 0;
 
@@ -56,10 +56,10 @@ void tap_drops(const struct task *t, struct rte_mbuf *const *m, uint16_t n, cons
                unsigned reason)
 {
     const struct tap_at at = at_task(t, TAP_DROP);
-    uint32_t bits[BURST_MAX];
+    uint64_t bits[BURST_MAX];
 
     for (uint16_t i = 0; i < n; i++)
-        bits[i] = 1u << (each != NULL ? each[i] : reason);
+        bits[i] = UINT64_C(1) << (each != NULL ? each[i] : reason);
     put_drops(t, &at, m, n, bits);
 }
 
@@ -67,12 +67,12 @@ void tap_link_full(const struct out *o, struct rte_mbuf *const *m, uint16_t n)
 {
     const struct task *t = o->tap->task;
     struct tap_at at = at_task(t, TAP_DROP);
-    uint32_t bits[BURST_MAX];
+    uint64_t bits[BURST_MAX];
 
     at.port = o->tap->port;
     at.named = o->tap->named;
     for (uint16_t i = 0; i < n; i++)
-        bits[i] = 1u << DROP_LINK_FULL;
+        bits[i] = UINT64_C(1) << DROP_LINK_FULL;
     put_drops(t, &at, m, n, bits);
 }
 
@@ -85,8 +85,7 @@ static void handle_and_hold(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     const struct tap_at at = at_task(t, TAP_DROP);
     struct rte_mbuf *mine[BURST_MAX], *dropped[BURST_MAX];
-    uint64_t before[N_TASK_DROPS];
-    uint32_t reasons = 0, bits[BURST_MAX];
+    uint64_t before[N_TASK_DROPS], reasons = 0, bits[BURST_MAX];
     uint16_t held = 0, k = 0;
 
     for (uint16_t i = 0; i < n; i++)
@@ -99,7 +98,7 @@ static void handle_and_hold(struct task *t, struct rte_mbuf **m, uint16_t n)
     for (uint16_t i = 0; i < t->n_drop; i++)
         before[t->drop_reason[i]]++;
     for (unsigned i = 0; i < N_TASK_DROPS; i++)
-        reasons |= (uint32_t)(t->drops[i] != before[i]) << i;
+        reasons |= (uint64_t)(t->drops[i] != before[i]) << i;
     for (uint16_t i = 0; i < held; i++) {
         dropped[k] = mine[i];
         bits[k] = reasons;
@@ -174,7 +173,7 @@ static void put_in_output(struct out *o, struct tap_out *to, bool after)
 static void put_in(const struct engine *e, struct task *t, struct tap_task *tap)
 {
     const struct tap_wants *w = tap->ring->wants;
-    uint32_t reasons = w->reasons[t->instance];
+    uint64_t reasons = w->reasons[t->instance];
 
     t->tap = tap;
     tap->handle = t->handle;
@@ -182,7 +181,7 @@ static void put_in(const struct engine *e, struct task *t, struct tap_task *tap)
         t->handle = tap_handle;
     if (takes_rx(e, t->instance, w->rx))
         t->tapped |= TAPPED_RX;
-    if ((reasons & ~(1u << DROP_LINK_FULL)) != 0)
+    if ((reasons & ~(UINT64_C(1) << DROP_LINK_FULL)) != 0)
         t->tapped |= TAPPED_DROPS;
     for (uint16_t i = 0; i < t->n_outs; i++)
         if (w->after[t->instance] || tap->outs[i].transmits || (reasons >> DROP_LINK_FULL & 1) != 0)

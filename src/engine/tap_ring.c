@@ -88,7 +88,7 @@ static inline bool is_wanted(const struct tap_wants *w, const struct tap_at *at,
 }
 
 static inline void put_one(struct tap_ring *r, const struct tap_at *at, const struct rte_mbuf *m,
-                           uint64_t now, uint16_t place, uint32_t reasons)
+                           uint64_t now, uint16_t place, uint64_t reasons)
 {
     const struct tap_wants *w = r->wants;
     uint16_t point = (uint16_t)(at->interface * TAP_KINDS + at->kind);
@@ -108,9 +108,9 @@ static inline void put_one(struct tap_ring *r, const struct tap_at *at, const st
     }
     *to = (struct tap_record){
         .tsc = now,
+        .reasons = reasons,
         .length = m->pkt_len,
         .subscriber = at->named ? meta_subscriber(m) : w->subscriber,
-        .reasons = reasons,
         .kept = (uint16_t)kept,
         .point = point,
         .place = (uint8_t)place,
@@ -125,7 +125,7 @@ static inline bool is_closed(const struct tap_ring *r)
 }
 
 bool tap_ring_put(struct tap_ring *r, const struct tap_at *at, struct rte_mbuf *const *m,
-                  uint16_t n, const uint32_t *reasons)
+                  uint16_t n, const uint64_t *reasons)
 {
     bool look = r->wants->subscriber == 0 || !at->named, began = false;
     uint64_t now = 0;

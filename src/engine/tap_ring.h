@@ -27,9 +27,9 @@ enum tap_kind {
 };
 
 /** All drop reasons as bits, in the numbering of drop_of(). */
-#define TAP_ALL_REASONS ((1u << (DROP_LINK_FULL + 1)) - 1)
+#define TAP_ALL_REASONS ((UINT64_C(1) << (DROP_LINK_FULL + 1)) - 1)
 
-static_assert(DROP_LINK_FULL < 32, "reasons are bits of a word");
+static_assert(DROP_LINK_FULL < 63, "reasons are bits of a word");
 
 #define TAP_VOID     UINT16_MAX /* the point of a record that was taken back */
 #define TAP_ANY_PORT UINT16_MAX
@@ -45,16 +45,16 @@ struct tap_wants {
     uint32_t every;                /* a copy of one in so many packets at each point, from 1 */
     uint64_t rx, tx;               /* packets received, sent: a bit for each port */
     bool *before, *after;          /* by instance: packets given to it, sent by it */
-    uint32_t *reasons;             /* by instance: bits of drop reasons; 0: no drops */
+    uint64_t *reasons;             /* by instance: bits of drop reasons; 0: no drops */
     uint32_t facts[CFG_MAX_TASKS]; /* plan_facts() */
 };
 
 /** A copy of a packet; its bytes follow. */
 struct tap_record {
     uint64_t tsc;
+    uint64_t reasons;    /* TAP_DROP: bits; several where a scheduler does not tell which applies */
     uint32_t length;     /* of the packet, without FCS */
     uint32_t subscriber; /* id, or 0: not known at this point */
-    uint32_t reasons;    /* TAP_DROP: bits; several where a scheduler does not tell which applies */
     uint16_t kept;       /* bytes that follow */
     uint16_t point;      /* or TAP_VOID */
     uint8_t place;       /* in its burst */
@@ -108,7 +108,7 @@ struct tap_at {
 /** Write copies of those of n packets that are wanted. reasons: bits by packet, or NULL. Returns
  * true where tap_ring_publish() is due: copies were written, and at->unpublished is set. */
 bool tap_ring_put(struct tap_ring *r, const struct tap_at *at, struct rte_mbuf *const *m,
-                  uint16_t n, const uint32_t *reasons);
+                  uint16_t n, const uint64_t *reasons);
 
 /** Take back copies that have not been published: those written since head of packets from place
  * first on in the burst, but for copies of drops. */

@@ -74,7 +74,8 @@ static struct graph g;
 static struct tap_wants wants;
 static struct tap_set taps;
 static bool before[2], after[2];
-static uint32_t reasons[2], next;
+static uint64_t reasons[2];
+static uint32_t next;
 
 /* One core, or a ring to a second one. Nothing is wanted yet. */
 static void open_graph(const struct task_type *last, uint16_t core, uint16_t out_desc)
@@ -140,7 +141,7 @@ static uint16_t point(unsigned interface, enum tap_kind kind)
 
 /* Read what a core has written. Every record is what its packet was. Returns how many there were of
  * a point, and the sum of their numbers. */
-static unsigned read_point(unsigned core, uint16_t which, uint64_t *sum, uint32_t *bits)
+static unsigned read_point(unsigned core, uint16_t which, uint64_t *sum, uint64_t *bits)
 {
     struct tap_ring copy = taps.rings[core], *r = &copy;
     const struct tap_record *record;
@@ -170,7 +171,7 @@ static unsigned read_point(unsigned core, uint16_t which, uint64_t *sum, uint32_
 static unsigned count_of(unsigned core, uint16_t which)
 {
     uint64_t sum;
-    uint32_t bits;
+    uint64_t bits;
 
     return read_point(core, which, &sum, &bits);
 }
@@ -179,7 +180,7 @@ static void test_points(void)
 {
     uint16_t first = N_PORTS + TASK_FIRST, last = N_PORTS + TASK_LAST;
     uint64_t sum;
-    uint32_t bits;
+    uint64_t bits;
 
     open_graph(&task_odd, 0, 2048);
     wants.rx = 1 << PORT_IN;
@@ -206,7 +207,7 @@ static void test_drops(void)
 {
     uint16_t last = N_PORTS + TASK_LAST;
     uint64_t sum;
-    uint32_t bits;
+    uint64_t bits;
 
     open_graph(&task_free, 0, 2048);
     reasons[TASK_LAST] = 1 << REASON_ODD;
@@ -230,12 +231,12 @@ static void test_full(uint16_t core, unsigned room)
     uint16_t first = N_PORTS + TASK_FIRST, last = N_PORTS + TASK_LAST;
     uint16_t who = core == 0 ? last : first, at = core == 0 ? PORT_OUT : first;
     uint64_t sum;
-    uint32_t bits;
+    uint64_t bits;
 
     open_graph(&task_pass, core, core == 0 ? 64 : 2048);
     wants.tx = 1 << PORT_OUT;
     after[TASK_FIRST] = core != 0;
-    reasons[TASK_FIRST] = reasons[TASK_LAST] = 1u << DROP_LINK_FULL;
+    reasons[TASK_FIRST] = reasons[TASK_LAST] = UINT64_C(1) << DROP_LINK_FULL;
     install();
     run(100);
     CU_ASSERT_EQUAL(count_of(0, point(at, TAP_FROM)), room);
@@ -243,7 +244,7 @@ static void test_full(uint16_t core, unsigned room)
     CU_ASSERT_EQUAL(taps.rings[0].count[point(at, TAP_FROM)].taken, room);
     CU_ASSERT_EQUAL(read_point(0, point(who, TAP_DROP), &sum, &bits), 100 - room);
     CU_ASSERT_EQUAL(sum, 99 * 100 / 2 - room * (room - 1) / 2); /* the last ones */
-    CU_ASSERT_EQUAL(bits, 1u << DROP_LINK_FULL);
+    CU_ASSERT_EQUAL(bits, UINT64_C(1) << DROP_LINK_FULL);
     close_graph();
 }
 
@@ -315,7 +316,7 @@ static void test_every(void)
 {
     struct tap_count *count;
     uint64_t sum;
-    uint32_t bits;
+    uint64_t bits;
 
     open_graph(&task_pass, 0, 2048);
     wants.rx = 1 << PORT_IN;
