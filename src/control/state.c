@@ -62,10 +62,12 @@ static struct task *arp_task(const struct control *c)
 /* One string for each takes half as long to write and to read as an array of its four values. */
 static json_t *learned_json(const char *whose, const struct arp_learned *l)
 {
-    char text[LEARNED_TEXT], mac[24], ip[24];
+    char text[LEARNED_TEXT], mac[24], ip[IPV6_TEXT];
 
     snprintf(text, sizeof(text), "%s %s %s %" PRIu32, whose, format_mac(l->mac, mac, sizeof(mac)),
-             format_ipv4(l->address, ip, sizeof(ip)), l->age);
+             l->address != 0 ? format_ipv4(l->address, ip, sizeof(ip))
+                             : format_ipv6(l->address6, ip),
+             l->age);
     return json_string_nocheck(text);
 }
 
@@ -322,7 +324,9 @@ static bool read_learned(const struct loaded *l, char *text, struct arp_learned 
                *mac = ip != NULL ? cut_last(text) : NULL;
     uint64_t seconds;
 
-    if (mac == NULL || parse_mac(mac, out->mac) != 0 || parse_ipv4(ip, &out->address) != 0 ||
+    out->address = 0;
+    if (mac == NULL || parse_mac(mac, out->mac) != 0 ||
+        (parse_ipv4(ip, &out->address) != 0 && parse_ipv6(ip, &out->address6) != 0) ||
         parse_count(age, &seconds) != 0 || seconds > UINT32_MAX)
         return false;
     out->age = (uint32_t)RTE_MIN(seconds + l->since, (uint64_t)UINT32_MAX);

@@ -7,6 +7,7 @@
 #include "tasks/classify.h"
 
 #include "engine/drops.h"
+#include "packet/nd.h"
 #include "packet/stages.h"
 #include "tables/martians.h"
 #include "tasks/fused/fused.h"
@@ -89,7 +90,8 @@ static const struct task_drop drops[N_DROPS] = {
                               "Find who sends it: a device that cuts frames off."},
     [DROP_LINK_LOCAL] = {"ipv6_link_local",
                          "IPv6 from or to a link alone (RFC 4291 section 2.5.6), or from the "
-                         "unspecified address: neighbour discovery, router solicitations, DHCPv6",
+                         "unspecified address, that is no neighbour solicitation or advertisement: "
+                         "router solicitations, DHCPv6, MLD",
                          "None: the gateway does not answer these yet, so CPEs need static "
                          "addresses and routes."},
     [DROP_SPOOFED] = {"spoofed", "The source address is not the subscriber's",
@@ -163,6 +165,13 @@ static bool is_of_link(const uint8_t *addr)
     return kind == IPV6_LINK_LOCAL || kind == IPV6_UNSPECIFIED;
 }
 
+/* Is a packet from or to what no router forwards? */
+static inline bool is_for_link(const struct ipv6_hdr *ip)
+{
+    return !ipv6_is_forwarded(ipv6_upper(ip->source)) ||
+           !ipv6_is_forwarded(ipv6_upper(ip->destination));
+}
+
 /* The verdict on a frame of IPv6 that names no subscriber. */
 static int why_nobody6(const struct rte_mbuf *m)
 {
@@ -220,6 +229,8 @@ static int check6(const struct rte_mbuf *m, uint32_t id, bool by_address, const 
 
     if (unlikely(v != IPV6_OK))
         return bad_ipv6(v);
+    if (!by_address && unlikely(is_for_link(ip)) && nd_is(ip, m->data_len - l2))
+        return VERDICT_FOR_US;
     if (unlikely(!ipv6_is_forwarded(ipv6_upper(ip->source))))
         return is_of_link(ip->source) ? DROP_LINK_LOCAL : DROP_MARTIAN_SOURCE;
     if (unlikely(!eth_is_to(f, own_mac)) && !c->not_only_ip)
@@ -397,7 +408,8 @@ const struct task_type task_classify = {
                .params = params,
                .n_params = N_ARGS,
                .outputs = {[OUT_TO] = {"to", "packets of subscribers"},
-                           [OUT_PUNT] = {"punt", "ARP, and packets to the gateway"}},
+                           [OUT_PUNT] = {"punt", "ARP, neighbour discovery, and packets to the "
+                                                 "gateway"}},
                .drops = drops,
                .n_drops = N_DROPS,
                .gives = FACT_SUBSCRIBER},

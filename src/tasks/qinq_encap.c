@@ -89,7 +89,7 @@ static inline void encap6(struct rte_mbuf *m, const struct subscriber *s, bool p
     meta_set_out_port(m, s->port);
 }
 
-/* End a packet of IPv6 that is not plain. The MAC of a CPE is asked for by ARP, for his IPv4. */
+/* End a packet of IPv6 that is not plain. */
 static void special6(struct task *t, struct rte_mbuf *m)
 {
     const struct qinq_encap *e = t->state;
@@ -100,7 +100,7 @@ static void special6(struct task *t, struct rte_mbuf *m)
     } else if (ipv6_len(header6(m)) > e->mtu[s->port]) {
         task_drop(t, m, DROP_IPV6_TOO_BIG);
     } else if (!s->mac_known) {
-        meta_set_out_port(m, s->port); /* the ARP request leaves there */
+        meta_set_out_port(m, s->port); /* the solicitation leaves there */
         task_punt(t, OUT_PUNT, m, PUNT_NO_MAC, DROP_NO_CPE_MAC);
     } else {
         task_drop(t, m, DROP_NO_HEADROOM);

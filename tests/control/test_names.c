@@ -236,12 +236,13 @@ static void found(void)
 
 static void objects(void)
 {
-    answers("{\"cmd\":\"show-arp\"}",
-            "{\"kind\":\"nexthop\",\"port\":\"core0\",\"ipv4\":\"192.0.2.2\",\"mac\":null,"
-            "\"state\":\"unknown\",\"age\":null}");
+    answers("{\"cmd\":\"show-arp\"}", "{\"kind\":\"nexthop\",\"port\":\"core0\",\"ipv4\":\"192.0.2."
+                                      "2\",\"ipv6\":null,\"mac\":null,"
+                                      "\"state\":\"unknown\",\"age\":null}");
     answers("{\"cmd\":\"show-arp\",\"first\":8,\"count\":1}",
             "\"entries\":[{\"kind\":\"subscriber\",\"port\":\"cpe1\",\"ipv4\":"
-            "\"10.0.2.0\",\"mac\":\"02:c2:00:00:00:00\",\"state\":\"configured\",\"age\":null,"
+            "\"10.0.2.0\",\"ipv6\":null,\"mac\":\"02:c2:00:00:00:00\",\"state\":\"configured\","
+            "\"age\":null,"
             "\"id\":7,\"svlan\":10,\"cvlan\":20,\"name\":\"Bäckerei");
     answers("{\"cmd\":\"show-arp\",\"first\":4294967295}", "\"entries\":[]");
     answers("{\"cmd\":\"show-ports\"}", "\"name\":\"idle0\",\"rx_packets\":0");

@@ -199,7 +199,7 @@ static void test_malformed(void)
                                 CPE0),
                            "drop bad_frame");
     CU_ASSERT_STRING_EQUAL(fate(BROADCAST "02ce00000001" CPE0_TAGS "86dd 6000", CPE0),
-                           "drop unsupported");
+                           "drop ip_malformed");
     CU_ASSERT_STRING_EQUAL(fate(BROADCAST "02ce00000001 88cc 0000", CPE0), "drop unsupported");
     close_rig();
 }

@@ -131,8 +131,9 @@ def arp(gw, args):
     if args.json:
         show_json(entries)
         return
-    table(("kind", "port", "vlans", "ipv4", "mac", "state", "age s", "name"),
-          [(e["kind"], e["port"], f"{e['svlan']}.{e['cvlan']}" if "id" in e else None, e["ipv4"], e["mac"], e["state"], e["age"], e.get("name"))
+    table(("kind", "port", "vlans", "address", "mac", "state", "age s", "name"),
+          [(e["kind"], e["port"], f"{e['svlan']}.{e['cvlan']}" if "id" in e else None, e["ipv4"] or e["ipv6"], e["mac"], e["state"], e["age"],
+            e.get("name"))
            for e in entries])
 
 

@@ -149,7 +149,7 @@ static bool check_delegated(struct loader *l, const struct value *v)
     return true;
 }
 
-/* What is given must be enough: a family, and a MAC where nobody learns it. */
+/* What is given must be enough. */
 static bool check_given(struct loader *l, struct loc loc, const struct value *v)
 {
     const struct value *ipv4 = &v[SUBSCRIBER_IPV4];
@@ -158,10 +158,6 @@ static bool check_given(struct loader *l, struct loc loc, const struct value *v)
     if (!value_given(ipv4) && !v6)
         return whole_error(l, loc, "ipv4",
                            "missing: expected it, ipv6 or delegated, or several of them");
-    if (!value_given(ipv4) && !value_given(&v[SUBSCRIBER_MAC]))
-        return whole_error(l, loc, "mac",
-                           "missing: expected it where there is no ipv4, as MACs are learned by "
-                           "ARP alone");
     return true;
 }
 

@@ -100,17 +100,17 @@ static json_t *show_tasks(struct control *c, struct request *r, struct refusal *
 
 /* --- MACs: first of neighbours towards the core, then of subscribers --- */
 
-/* address 0: there is none. */
-static json_t *mac_entry(const char *kind, const char *port, uint32_t address, const char *state,
-                         const struct arp_learned *l)
+/* address 0: there is none; ipv6: the text of one, or NULL. */
+static json_t *mac_entry(const char *kind, const char *port, uint32_t address, const char *ipv6,
+                         const char *state, const struct arp_learned *l)
 {
     bool known = strcmp(state, "unknown") != 0, learned = strcmp(state, "learned") == 0;
     char ip[32], mac[24];
 
-    return json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:o}", "kind", kind, "port", port, "ipv4",
-                     address != 0 ? format_ipv4(address, ip, sizeof(ip)) : NULL, "mac",
-                     known ? format_mac(l->mac, mac, sizeof(mac)) : NULL, "state", state, "age",
-                     learned ? json_integer(l->age) : json_null());
+    return json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:s, s:o}", "kind", kind, "port", port, "ipv4",
+                     address != 0 ? format_ipv4(address, ip, sizeof(ip)) : NULL, "ipv6", ipv6,
+                     "mac", known ? format_mac(l->mac, mac, sizeof(mac)) : NULL, "state", state,
+                     "age", learned ? json_integer(l->age) : json_null());
 }
 
 static json_t *neighbour_entry(const struct control *c, const struct task *arp, uint32_t i)
@@ -119,7 +119,7 @@ static json_t *neighbour_entry(const struct control *c, const struct task *arp, 
     uint8_t port;
     bool known = arp_of_neighbour(arp, i, &port, &l);
 
-    return mac_entry("nexthop", control_model(c)->ports[port].name, l.address,
+    return mac_entry("nexthop", control_model(c)->ports[port].name, l.address, NULL,
                      known ? "learned" : "unknown", &l);
 }
 
@@ -129,9 +129,18 @@ static json_t *subscriber_entry(const struct control *c, uint32_t id, enum mac_k
     static const char *const states[] = {
         [MAC_UNKNOWN] = "unknown", [MAC_CONFIGURED] = "configured", [MAC_LEARNED] = "learned"};
     const struct cfg_subscriber *s = &control_model(c)->subscribers[id - 1];
-    json_t *o = mac_entry("subscriber", control_model(c)->ports[s->port].name,
-                          kind == MAC_LEARNED ? l->address : s->ipv4, states[kind], l);
+    char wan[IPV6_TEXT];
+    json_t *o;
 
+    if (kind == MAC_LEARNED && l->address == 0)
+        format_ipv6(l->address6, wan);
+    else if (kind != MAC_LEARNED && s->ipv4_len == 0)
+        format_wan(&s->ipv6, wan);
+    else
+        wan[0] = '\0';
+    o = mac_entry("subscriber", control_model(c)->ports[s->port].name,
+                  kind == MAC_LEARNED ? l->address : s->ipv4, wan[0] != '\0' ? wan : NULL,
+                  states[kind], l);
     o = json_with_key(o, "id", json_integer(id));
     o = json_with_key(o, "svlan", json_integer(s->svlan));
     o = json_with_key(o, "cvlan", json_integer(s->cvlan));

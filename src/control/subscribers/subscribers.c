@@ -253,8 +253,6 @@ static int change_mac(struct control *c, uint32_t id, const uint8_t *mac, struct
     uint32_t arp = arp_instance(c);
     int rc;
 
-    if (mac == NULL && !m.s->has_ipv4)
-        return refuse(why, "subscriber %" PRIu32 " has no ipv4: ARP cannot tell his MAC", id);
     if (arp == CFG_NONE && mac == NULL)
         return refuse(why, "nobody learns MACs here: no task of type arp runs");
     /* the arp task is the one writer of MACs */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* arp: the slow path: ARP, ICMP echo to the gateway, ICMP errors. Packets come from "punt" outputs.
- */
+/* arp: the slow path: ARP, neighbour discovery, ICMP echo to the gateway, ICMP errors. Packets come
+ * from "punt" outputs. */
 #include "tasks/arp/arp.h"
 
 #include <errno.h>
@@ -38,7 +38,9 @@ static const struct task_param params[N_ARGS] = {
                       .help = "ARP packets a second that are looked at, and requests that are "
                               "sent",
                       .more = "Subscribers and core each have so many, and so have requests for "
-                              "MACs that are needed and for those that grow old."},
+                              "MACs that are needed and for those that grow old. Neighbour "
+                              "discovery of IPv6 has as many of its own, and asks out of the "
+                              "same."},
     [ARG_ICMP_RATE] = {.name = "icmp_rate",
                        .type = PARAM_COUNT,
                        .def = "1000",
@@ -52,7 +54,8 @@ static const struct task_param params[N_ARGS] = {
                              .max = 1000000000,
                              .help = "packets a second that one subscriber may have looked at by "
                                      "the slow path, and at once",
-                             .more = "Of each kind: ARP, pings to the gateway, packets whose TTL "
+                             .more = "Of each kind: ARP with neighbour discovery and pings to the "
+                                     "gateway, packets whose TTL "
                                      "ends, those that are too big, and those for an unknown MAC. "
                                      "Others are dropped where they are found (punt_limited), "
                                      "before they cost anybody else anything."},
@@ -79,7 +82,9 @@ static const struct task_drop drops[N_DROPS] = {
                           "None, or give the port that address."},
     [DROP_ARP_MALFORMED] = {"arp_malformed", "ARP that breaks RFC 826",
                             "Find who sends it: a broken device."},
-    [DROP_ARP_OWN_MAC] = {"arp_own_mac", "ARP from a sender that claims a MAC of the gateway's",
+    [DROP_ARP_OWN_MAC] = {"arp_own_mac",
+                          "ARP or neighbour discovery from a sender that claims a MAC of the "
+                          "gateway's",
                           "Look for a loop in the network behind the port, or stop the sender."},
     [DROP_ARP_RATE] = {"arp_rate_limited",
                        "More ARP a second from all subscribers, or from the core, than arp_rate",
@@ -93,7 +98,8 @@ static const struct task_drop drops[N_DROPS] = {
          "is asked for then",
          "Normal when a next hop is replaced; else find who claims its "
          "address."},
-    [DROP_ARP_UNTAGGED] = {"arp_untagged", "ARP without the VLAN pair of a subscriber",
+    [DROP_ARP_UNTAGGED] = {"arp_untagged",
+                           "ARP or neighbour discovery without the VLAN pair of a subscriber",
                            "Correct the tags of the access network."},
     [DROP_BAD_FRAME] = {"bad_frame", "A frame that the slow path cannot read",
                         "Find who sends it: a broken device, or a link with another encapsulation "
@@ -110,8 +116,25 @@ static const struct task_drop drops[N_DROPS] = {
     [DROP_ICMP_RATE] = {"icmp_rate_limited",
                         "More ICMP a second for all subscribers, or for the core, than icmp_rate",
                         RATE "icmp_rate."},
-    [DROP_IP_MALFORMED] = {"ip_malformed", "IPv4 to the gateway that breaks RFC 791",
+    [DROP_IP_MALFORMED] = {"ip_malformed",
+                           "IPv4 to the gateway that breaks RFC 791, or IPv6 that breaks RFC 8200",
                            "Find who sends it: a broken device."},
+    [DROP_ND_FOREIGN] = {"nd_foreign",
+                         "A neighbour solicitation for an address that is not the gateway's",
+                         "None: a host looks for others that have its address, or for another host "
+                         "of its link."},
+    [DROP_ND_MALFORMED] =
+        {"nd_malformed",
+         "Neighbour discovery that breaks RFC 4861: hop limit, checksum, length, options, or a MAC "
+         "that is no host's",
+         "Find who sends it: a broken device, or somebody who is not on the link."},
+    [DROP_ND_RATE] = {"nd_rate_limited",
+                      "More neighbour discovery a second from all subscribers than arp_rate",
+                      RATE "arp_rate."},
+    [DROP_ND_SPOOFED] = {"nd_spoofed",
+                         "Neighbour discovery from or about an address that is not the sender's, "
+                         "or is the gateway's",
+                         "Correct the subscriber's ipv6, or stop it."},
     [DROP_NO_ANSWER] = {"no_answer",
                         "It was kept while a MAC was asked for, no answer came in 3 seconds, and "
                         "its sender is not told: that is limited, and some must not be told",
@@ -142,8 +165,8 @@ static const struct task_drop drops[N_DROPS] = {
                                  "No subscriber has the VLAN pair or the address",
                                  "Add the subscriber, or correct its VLAN pair or address."},
     [DROP_UNRESOLVED] = {"unresolved",
-                         "The MAC on the way is not known: it is asked for by ARP, and a later "
-                         "packet is kept, or as many as are kept",
+                         "The MAC on the way is not known: it is asked for by ARP or neighbour "
+                         "discovery, and a later packet is kept, or as many as are kept",
                          "Normal for a few packets; else: is the neighbour up?"},
     [DROP_UNSUPPORTED] = {"unsupported", "A packet to the gateway that nobody answers", "None."},
 };
@@ -198,6 +221,7 @@ static void buckets_init(struct arp *a, uint64_t arp_rate, uint64_t icmp_rate)
 {
     for (unsigned side = 0; side < N_SIDES; side++) {
         bucket_init(&a->bucket[side][CLASS_ARP], arp_rate);
+        bucket_init(&a->bucket[side][CLASS_ND], arp_rate);
         bucket_init(&a->bucket[side][CLASS_ECHO], icmp_rate);
         bucket_init(&a->bucket[side][CLASS_ERROR], icmp_rate);
     }
@@ -241,6 +265,8 @@ static void for_us(struct task *t, struct rte_mbuf *m, const struct arp_frame *f
         arp_receive(t, m, f);
     else if (f->type == RTE_ETHER_TYPE_IPV4)
         arp_ip_to_us(t, m, f);
+    else if (f->type == RTE_ETHER_TYPE_IPV6)
+        arp_ip6_to_us(t, m, f);
     else
         task_drop(t, m, DROP_UNSUPPORTED);
 }
@@ -410,7 +436,8 @@ static void arp_explain(struct task *t, struct rte_mbuf *m, const struct task_ex
 
 const struct task_type task_arp = {
     .schema = {.type = "arp",
-               .help = "the slow path: answers and asks by ARP, answers pings, sends ICMP errors",
+               .help = "the slow path: answers and asks by ARP and neighbour discovery, answers "
+                       "pings, sends ICMP errors",
                .more = "A gateway has one, on one core.",
                .kind = TASK_WORKER,
                .alone = true,

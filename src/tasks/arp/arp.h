@@ -11,8 +11,9 @@
 
 struct arp_learned {
     uint8_t mac[6];
-    uint32_t address; /* IPv4 address that it was learned from, host order */
-    uint32_t age;     /* seconds since then */
+    uint32_t address;     /* IPv4 address that it was learned from, host order; */
+    struct ipv6 address6; /* where that is 0, the IPv6 address */
+    uint32_t age;         /* seconds since then */
 };
 
 /** Next hops, grouped by neighbour, as the task keeps them. */

@@ -355,7 +355,7 @@ bool arp_host_unreachable(struct task *t, struct rte_mbuf *m)
     struct arp_frame f = {.bytes = frame_bytes(m),
                           .l2_len = ETH_LEN,
                           .avail = m->data_len - ETH_LEN,
-                          .type = RTE_ETHER_TYPE_IPV4};
+                          .type = rte_be_to_cpu_16(eth_type(frame_bytes(m)))};
 
     if (answer_error(t, m, &f, PUNT_NO_MAC) >= 0)
         return false;

@@ -6,6 +6,7 @@
  *
  *   arp.c         the type: parameters, drops, dispatch by the reason of the punt, clock, dry run
  *   packets.c     ARP packets received, ARP requests sent, neighbours forgotten
+ *   nd.c          the same of IPv6: neighbour discovery on subscribers' links
  *   neighbours.c  CPEs and next hops, and what is known of them
  *   hosts.c       the neighbours of one subscriber
  *   waiting.c     packets that wait for a MAC, and questions that are asked again
@@ -41,6 +42,10 @@ enum {
     DROP_ICMP_NOT_ALLOWED,
     DROP_ICMP_RATE,
     DROP_IP_MALFORMED,
+    DROP_ND_FOREIGN,
+    DROP_ND_MALFORMED,
+    DROP_ND_RATE,
+    DROP_ND_SPOOFED,
     DROP_NO_ANSWER,
     DROP_NO_GATEWAY_ADDRESS,
     DROP_NO_MTU,
@@ -80,7 +85,7 @@ struct arp_bucket {
 enum arp_side { SIDE_SUBSCRIBERS, SIDE_CORE, N_SIDES };
 
 /** Packets that have a bucket of their own on each side. */
-enum arp_class { CLASS_ARP, CLASS_ECHO, CLASS_ERROR, N_CLASSES };
+enum arp_class { CLASS_ARP, CLASS_ND, CLASS_ECHO, CLASS_ERROR, N_CLASSES };
 
 /** ARP requests that have a bucket of their own: for a MAC that is needed, and for one that grows
  * old. */
@@ -94,6 +99,7 @@ struct arp_wait {
     uint8_t port;      /* of a neighbour of the core */
     uint32_t who;      /* the subscriber's id, or the neighbour's address (host order) */
     uint32_t addr;     /* of the subscriber, that is asked for (host order) */
+    struct ipv6 addr6; /* the same of IPv6; ::, where none is asked for */
     uint32_t next;     /* tick of the next question */
     uint32_t n;
     struct rte_mbuf *m[ARP_KEEP]; /* the packets that are kept */
@@ -140,6 +146,8 @@ struct arp {
     struct arp_bucket bucket[N_SIDES][N_CLASSES], ask[N_ASKINGS];
 
     struct arp_entry *subscriber; /* parallel to the subscribers' records; of those without hosts */
+    struct ipv6 *spoke;           /* parallel: the CPE's address on the link that was heard of last,
+                                     or ::. NULL: nobody has IPv6 */
     struct neighbour *neighbour;  /* by port and address, ascending */
     uint32_t n_neighbours;
     uint16_t *member;               /* next hop ids, by neighbour */
@@ -189,6 +197,18 @@ enum arp_side arp_side_of(const struct arp *a, const struct rte_mbuf *m, uint32_
 /** Handle an ARP packet. */
 void arp_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
 
+/** Does a MAC belong to one of the gateway's ports? */
+bool arp_is_own_mac(const struct arp *a, const uint8_t *mac);
+
+/** Begin a question: an mbuf that the bucket of such questions has a token for, with an Ethernet
+ * header and tags of l2_len bytes and room for size more. Returns NULL where the rate or the pool
+ * is exhausted. */
+struct rte_mbuf *arp_question(struct task *t, enum arp_asking asking, const uint8_t *l2,
+                              uint32_t l2_len, uint32_t size);
+
+/** Send a question by a port. */
+void arp_send_question(struct task *t, struct rte_mbuf *m, uint8_t port);
+
 /** Request the MAC of a CPE (addr: an address of the subscriber, host order) or of a next hop,
  * where it is not known and was not requested in the last second. */
 void arp_ask_subscriber(struct task *t, uint32_t id, uint32_t addr);
@@ -213,6 +233,23 @@ uint16_t arp_ask_members(struct task *t);
 /** Pad a frame with zeros to the shortest one of Ethernet, so that nothing leaves of what the mbuf
  * held before. */
 void arp_pad(struct rte_mbuf *m);
+
+/* nd.c */
+
+/** Handle an IPv6 packet to the gateway: neighbour discovery. */
+void arp_ip6_to_us(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
+
+/** Can a CPE's MAC have been learned from an address of IPv6: of the link, and the subscriber's? */
+bool arp_may_speak(const struct arp *a, uint32_t id, struct ipv6 addr);
+
+/** Solicit the MAC of a CPE for a packet to one of the subscriber's addresses, as
+ * arp_ask_subscriber() does: for that address where it is on the link, and for the one that the CPE
+ * has spoken from; by ARP where there is neither. */
+void arp_ask_subscriber6(struct task *t, uint32_t id, struct ipv6 addr);
+
+/** Ask a CPE with a MAC that grows old whether it still has the address that it was heard of.
+ * Returns false where nothing was sent. */
+bool arp_poll_subscriber6(struct task *t, uint32_t id, const uint8_t *mac);
 
 /* neighbours.c */
 

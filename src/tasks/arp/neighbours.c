@@ -216,9 +216,13 @@ int arp_neighbours_init(struct arp *a, int socket)
     struct arp_nexthops *n = arp_nexthops_make(a->tables->routes, NULL, socket);
 
     a->subscriber = table_zalloc((subscribers + UINT64_C(1)) * sizeof(a->subscriber[0]), socket);
-    if (n == NULL || a->subscriber == NULL) {
+    if (a->tables->subscribers->v6 != NULL)
+        a->spoke = table_zalloc((subscribers + UINT64_C(1)) * sizeof(a->spoke[0]), socket);
+    if (n == NULL || a->subscriber == NULL ||
+        (a->tables->subscribers->v6 != NULL && a->spoke == NULL)) {
         arp_nexthops_free(n);
         rte_free(a->subscriber);
+        rte_free(a->spoke);
         return -ENOMEM;
     }
     swap_nexthops(a, n);
@@ -232,6 +236,7 @@ void arp_neighbours_free(struct arp *a)
     for (unsigned i = 0; i < ARP_WAITS; i++)
         rte_pktmbuf_free_bulk(a->wait[i].m, a->wait[i].n);
     rte_free(a->subscriber);
+    rte_free(a->spoke);
     rte_free(a->neighbour);
     rte_free(a->member);
     rte_free(a->neighbour_of);
@@ -397,6 +402,9 @@ bool arp_of_subscriber(const struct task *t, uint32_t id, unsigned i, struct arp
     if (e == NULL)
         return false;
     out->address = READ(e->addr);
+    out->address6 = (struct ipv6){0};
+    if (out->address == 0 && a->spoke != NULL)
+        out->address6 = (struct ipv6){READ(a->spoke[id].upper), READ(a->spoke[id].lower)};
     out->age = age_of(a, e);
     return true;
 }
@@ -440,7 +448,8 @@ int arp_give_subscriber(struct task *t, uint32_t id, const struct arp_learned *l
     uint8_t mac[6];
     int rc;
 
-    if (!subscriber_has_ipv4(s, rte_cpu_to_be_32(l->address)))
+    if (l->address == 0 ? !arp_may_speak(a, id, l->address6)
+                        : !subscriber_has_ipv4(s, rte_cpu_to_be_32(l->address)))
         return -ENOENT;
     if (subscriber_find_mac(s, rte_cpu_to_be_32(l->address), mac))
         return -EEXIST;
@@ -448,9 +457,12 @@ int arp_give_subscriber(struct task *t, uint32_t id, const struct arp_learned *l
     if (e == NULL)
         return -ENOSPC;
     rc = remember(a, e, l);
-    if (rc == 0)
-        arp_set_subscriber_mac(a, id, e, l->mac);
-    return rc;
+    if (rc != 0)
+        return rc;
+    arp_set_subscriber_mac(a, id, e, l->mac);
+    if (l->address == 0)
+        a->spoke[id] = l->address6;
+    return 0;
 }
 
 int arp_give_neighbour(struct task *t, uint8_t port, const struct arp_learned *l)
@@ -477,4 +489,6 @@ void arp_forget_subscriber(struct task *t, uint32_t id)
     arp_forget_hosts(a, id);
     subscriber_set_mac(&a->tables->subscribers->record[id], NULL);
     memset(&a->subscriber[id], 0, sizeof(a->subscriber[id]));
+    if (a->spoke != NULL)
+        a->spoke[id] = (struct ipv6){0};
 }

@@ -11,6 +11,7 @@
 #include "packet/arp.h"
 #include "packet/bytes.h"
 #include "packet/ethernet.h"
+#include "packet/frame.h"
 #include "packet/qinq.h"
 #include "tasks/arp/instance.h"
 
@@ -76,8 +77,7 @@ static bool is_sane(const struct arp *a, const struct rte_mbuf *m, const struct 
             memcmp(to, a->tables->port_mac[meta_in_port(m)], 6) == 0);
 }
 
-/* Does a sender claim one of the gateway's own MACs? */
-static bool is_own_mac(const struct arp *a, const uint8_t *mac)
+bool arp_is_own_mac(const struct arp *a, const uint8_t *mac)
 {
     for (unsigned i = 0; i < a->cfg->n_ports; i++)
         if (memcmp(a->tables->port_mac[i], mac, 6) == 0)
@@ -160,8 +160,8 @@ void arp_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
         task_drop(t, m, DROP_ARP_MALFORMED);
         return;
     }
-    why = is_own_mac(a, arp->arp_data.arp_sha.addr_bytes) ? DROP_ARP_OWN_MAC
-                                                          : learn(t, m, f, arp, &known);
+    why = arp_is_own_mac(a, arp->arp_data.arp_sha.addr_bytes) ? DROP_ARP_OWN_MAC
+                                                              : learn(t, m, f, arp, &known);
     is_request = arp->arp_opcode == RTE_BE16(RTE_ARP_OP_REQUEST);
     if (why >= 0)
         task_drop(t, m, (unsigned)why);
@@ -174,6 +174,35 @@ void arp_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
         task_drop(t, m, DROP_ARP_FOREIGN);
 }
 
+struct rte_mbuf *arp_question(struct task *t, enum arp_asking asking, const uint8_t *l2,
+                              uint32_t l2_len, uint32_t size)
+{
+    struct arp *a = t->state;
+    struct rte_mbuf *m;
+
+    if (!arp_bucket_take(&a->ask[asking]))
+        return NULL;
+    m = rte_pktmbuf_alloc(a->pool);
+    if (m == NULL) {
+        a->no_mbuf++;
+        return NULL;
+    }
+    t->created++;
+    a->requests++;
+    memcpy(rte_pktmbuf_append(m, (uint16_t)(l2_len + size)), l2, l2_len); /* every mbuf has room */
+    return m;
+}
+
+void arp_send_question(struct task *t, struct rte_mbuf *m, uint8_t port)
+{
+    arp_pad(m);
+    meta_set_subscriber(m, 0);
+    meta_set_nexthop(m, 0);
+    meta_set_in_port(m, port);
+    meta_set_out_port(m, port);
+    task_emit(t, ARP_OUT_TO, m);
+}
+
 /*
  * Send a request for target from the port's nearest address. l2: Ethernet header and tags of len
  * bytes, of which the destination and the EtherType are replaced. to: all (broadcast), or the one
@@ -184,31 +213,19 @@ static bool send_request(struct task *t, const uint8_t *to, const uint8_t *l2, u
 {
     struct arp *a = t->state;
     const uint8_t *ours = a->tables->port_mac[port];
-    struct rte_mbuf *m;
+    struct rte_mbuf *m =
+        arp_question(t, to == broadcast ? ASK_FOR_NEW : ASK_FOR_OLD, l2, len, ARP_LEN);
     uint8_t *f;
 
-    if (!arp_bucket_take(&a->ask[to == broadcast ? ASK_FOR_NEW : ASK_FOR_OLD]))
+    if (m == NULL)
         return false;
-    m = rte_pktmbuf_alloc(a->pool);
-    if (m == NULL) {
-        a->no_mbuf++;
-        return false;
-    }
-    t->created++;
-    a->requests++;
-    f = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(len + ARP_LEN)); /* fits into every mbuf */
-    memcpy(f, l2, len);
+    f = frame_bytes(m);
     memcpy(f, to, 6);
     store16(f + len - 2, RTE_BE16(RTE_ETHER_TYPE_ARP));
     arp_write((struct rte_arp_hdr *)(f + len), RTE_ARP_OP_REQUEST, ours,
               rte_cpu_to_be_32(arp_gateway_address(a, port, target)), NULL,
               rte_cpu_to_be_32(target));
-    arp_pad(m);
-    meta_set_subscriber(m, 0);
-    meta_set_nexthop(m, 0);
-    meta_set_in_port(m, port);
-    meta_set_out_port(m, port);
-    task_emit(t, ARP_OUT_TO, m);
+    arp_send_question(t, m, port);
     return true;
 }
 
@@ -250,6 +267,8 @@ void arp_ask_subscriber(struct task *t, uint32_t id, uint32_t addr)
     struct arp_entry *e;
     uint8_t mac[6];
 
+    if (!s->has_ipv4)
+        return;
     if (!subscriber_has_ipv4(s, rte_cpu_to_be_32(addr))) {
         if (s->hosts != NULL)
             return; /* nobody knows whom to ask for */
@@ -305,7 +324,8 @@ static uint16_t look_at_subscriber(struct task *t, uint32_t id)
         case FRESH:
             break;
         case ASK_AGAIN:
-            e->refreshed = request_subscriber(t, id, mac, e->addr);
+            e->refreshed = e->addr != 0 ? request_subscriber(t, id, mac, e->addr)
+                                        : arp_poll_subscriber6(t, id, mac);
             sent += e->refreshed;
             break;
         case FORGET:

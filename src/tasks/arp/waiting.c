@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "packet/frame.h"
 #include "packet/ipv4.h"
+#include "packet/ipv6.h"
 #include "packet/qinq.h"
 #include "tasks/arp/instance.h"
 
@@ -119,6 +120,22 @@ static void wait_subscriber(struct task *t, struct rte_mbuf *m, uint32_t id, uin
     keep_or_drop(t, w, m);
 }
 
+/* The same for an address of IPv6: a subscriber has one MAC for all of them. */
+static void wait_subscriber6(struct task *t, struct rte_mbuf *m, uint32_t id, struct ipv6 addr)
+{
+    struct arp *a = t->state;
+    struct arp_wait *w = NULL;
+
+    arp_ask_subscriber6(t, id, addr);
+    if (a->notes == NULL && a->keep > 0 && a->tables->subscribers->record[id].hosts == NULL)
+        w = wait_for(a, &a->subscriber[id], SIDE_SUBSCRIBERS);
+    if (w != NULL) {
+        w->who = id;
+        w->addr6 = addr;
+    }
+    keep_or_drop(t, w, m);
+}
+
 /* The same for a next hop, where a task routes what is kept again. */
 static void wait_nexthop(struct task *t, struct rte_mbuf *m, uint32_t id)
 {
@@ -146,6 +163,27 @@ void arp_doubt(struct task *t, struct neighbour *nb)
         wait_for_neighbour(a, nb);
 }
 
+/* The same of a packet of IPv6. */
+static bool send_down6(struct task *t, struct rte_mbuf *m, uint32_t id)
+{
+    const struct arp *a = t->state;
+    const struct subscriber *s = &a->tables->subscribers->record[id];
+    struct ipv6_hdr *ip = (struct ipv6_hdr *)(frame_bytes(m) + ETH_LEN);
+    uint32_t total = ipv6_len(ip);
+    uint8_t *f = (uint8_t *)ip - QINQ_LEN;
+
+    if (!s->mac_known || ip->hop_limit <= 1 || total > a->cfg->ports[s->port].mtu ||
+        rte_pktmbuf_headroom(m) < QINQ_TAGS_LEN)
+        return false;
+    ip->hop_limit--;
+    qinq_write(f, s->l2, a->pcp_from_dscp ? ipv6_traffic_class(ip) >> 5 : 0);
+    store16(f + QINQ_LEN - 2, RTE_BE16(RTE_ETHER_TYPE_IPV6));
+    frame_set(m, -QINQ_TAGS_LEN, QINQ_LEN + total);
+    meta_set_out_port(m, s->port);
+    task_emit(t, ARP_OUT_TO, m);
+    return true;
+}
+
 /* Send a packet to a subscriber as qinq_encap would. Returns false where it cannot, or the MAC is
  * not known. */
 static bool send_down(struct task *t, struct rte_mbuf *m, uint32_t id)
@@ -156,6 +194,8 @@ static bool send_down(struct task *t, struct rte_mbuf *m, uint32_t id)
     uint32_t total = rte_be_to_cpu_16(ip->total_length);
     uint8_t mac[6];
 
+    if (eth_is_ipv6(frame_bytes(m)))
+        return send_down6(t, m, id);
     if (!subscriber_find_mac(s, ip->dst_addr, mac) || ip->time_to_live <= 1 ||
         total > a->cfg->ports[s->port].mtu || rte_pktmbuf_headroom(m) < QINQ_TAGS_LEN)
         return false;
@@ -195,6 +235,36 @@ static void resolve_up(struct task *t, struct rte_mbuf *m, uint32_t id)
         task_drop(t, m, DROP_UNRESOLVED);
 }
 
+/* Handle a packet of IPv6 for a MAC that was not known: to the subscriber, or of his to the next
+ * hop. Returns false where it is neither. */
+static bool resolve6(struct task *t, struct rte_mbuf *m, const struct arp_frame *f, uint32_t sub,
+                     uint32_t nh)
+{
+    const struct arp *a = t->state;
+    const struct subscriber_table *s = a->tables->subscribers;
+    const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f->bytes + f->l2_len);
+    const struct subscriber6 *s6;
+    struct ipv6 to;
+
+    if (sub == 0 || !s->record[sub].has_ipv6 || f->type != RTE_ETHER_TYPE_IPV6 ||
+        f->l2_len != ETH_LEN || ipv6_check(ip, f->avail) != IPV6_OK)
+        return false;
+    s6 = &s->v6->record[sub];
+    to = ipv6_of(ip->destination);
+    if (s->record[sub].port == meta_out_port(m) && ipv6_is_forwarded(to.upper) &&
+        subscriber6_owns(s6, to)) {
+        if (!s->record[sub].mac_known)
+            wait_subscriber6(t, m, sub, to);
+        else if (!send_down(t, m, sub)) /* the MAC has become known meanwhile */
+            task_drop(t, m, DROP_UNRESOLVED);
+        return true;
+    }
+    if (nh == 0 || !subscriber6_owns(s6, ipv6_of(ip->source)))
+        return false;
+    resolve_up(t, m, nh);
+    return true;
+}
+
 /* The graph need not have put a writer of the mbuf's facts before, so they must agree with the
  * addresses; of a packet of which they do not, the MAC is asked for, and no more. */
 void arp_resolve(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
@@ -221,6 +291,8 @@ void arp_resolve(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
         resolve_up(t, m, nh);
         return;
     }
+    if (resolve6(t, m, f, sub, to_nh ? nh : 0))
+        return;
     if (to_sub)
         arp_ask_subscriber(t, sub, 0);
     if (to_nh)
@@ -293,7 +365,10 @@ static void ask_again(struct task *t, struct arp_wait *w)
 
     w->next = a->tick + ARP_ASK_GAP;
     if (w->side == SIDE_SUBSCRIBERS) {
-        arp_ask_subscriber(t, w->who, w->addr);
+        if (w->addr6.upper != 0)
+            arp_ask_subscriber6(t, w->who, w->addr6);
+        else
+            arp_ask_subscriber(t, w->who, w->addr);
         return;
     }
     nb = arp_find_neighbour(a, w->port, w->who);

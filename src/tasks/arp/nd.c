@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Neighbour discovery (RFC 4861), inside the double tag of a subscriber. On every VLAN pair the
+ * gateway has the link-local address of its port's MAC, and answers for that. A CPE's MAC is
+ * learned from what it says of addresses that are its own, and asked for where a packet needs it:
+ * each subscriber has one MAC for all his addresses of IPv6, so that whoever sends to addresses of
+ * a prefix at random fills no cache (RFC 6583).
+ */
+#include "packet/nd.h"
+#include "packet/frame.h"
+#include "packet/qinq.h"
+#include "tasks/arp/instance.h"
+
+static bool is_link_local(const uint8_t *addr)
+{
+    return ipv6_kind(addr) == IPV6_LINK_LOCAL;
+}
+
+/* Is an address on a subscriber's link, and not behind his router? */
+static bool is_on_link(const struct subscriber6 *s, struct ipv6 addr)
+{
+    return addr.upper == s->wan_upper && ((addr.lower ^ s->wan_lower) & s->wan_lower_mask) == 0;
+}
+
+/* Is an address one that a subscriber may have on his link, and not the gateway's there? */
+static bool is_his(const struct arp *a, uint32_t id, const uint8_t *addr)
+{
+    const struct subscriber_table *s = a->tables->subscribers;
+    uint8_t ours[IPV6_ADDR_LEN];
+
+    nd_link_local(s->record[id].l2 + 6, ours);
+    if (is_link_local(addr))
+        return memcmp(addr, ours, sizeof(ours)) != 0;
+    return ipv6_is_forwarded(ipv6_upper(addr)) &&
+           subscriber6_owns(&s->v6->record[id], ipv6_of(addr));
+}
+
+bool arp_may_speak(const struct arp *a, uint32_t id, struct ipv6 addr)
+{
+    const struct subscriber *s = &a->tables->subscribers->record[id];
+
+    return s->has_ipv6 && s->hosts == NULL &&
+           (addr.upper >> 54 == 0xfe80 >> 6 ||
+            is_on_link(&a->tables->subscribers->v6->record[id], addr));
+}
+
+/* Send an advertisement of the gateway's address in the mbuf of the solicitation: to who asks, or,
+ * where that one has no address yet, to all nodes (RFC 4861 section 7.2.4). */
+static void advertise(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
+                      const struct nd *nd, const struct subscriber *s)
+{
+    struct ipv6_hdr *ip = (struct ipv6_hdr *)(f->bytes + f->l2_len);
+    bool is_probe = ipv6_kind(ip->source) == IPV6_UNSPECIFIED;
+    uint8_t to[IPV6_ADDR_LEN], ours[IPV6_ADDR_LEN], mac[6];
+
+    if (m->data_off + f->l2_len + ND_NEIGHBOUR_SIZE > m->buf_len) {
+        task_drop(t, m, DROP_NO_ROOM);
+        return;
+    }
+    memcpy(ours, nd->target, sizeof(ours));
+    if (is_probe) {
+        nd_all_nodes(to);
+        nd_group_mac(to, mac);
+    } else {
+        memcpy(to, ip->source, sizeof(to));
+        memcpy(mac, nd->mac != NULL ? nd->mac : f->bytes + 6, sizeof(mac));
+    }
+    frame_set(m, 0, f->l2_len + ND_NEIGHBOUR_SIZE);
+    memcpy(f->bytes, s->l2, f->l2_len);
+    memcpy(f->bytes, mac, sizeof(mac));
+    store16(f->bytes + f->l2_len - 2, RTE_BE16(RTE_ETHER_TYPE_IPV6));
+    nd_write(ip, ICMPV6_ADVERT,
+             ND_FLAG_ROUTER | ND_FLAG_OVERRIDE | (is_probe ? 0 : ND_FLAG_SOLICITED), ours, to, ours,
+             s->l2 + 6);
+    meta_set_out_port(m, s->port);
+    task_emit(t, ARP_OUT_TO, m);
+}
+
+/* Learn a CPE's MAC, which it says to have at an address of its own. One that does not override
+ * what is known (RFC 4861 section 7.2.5) changes nothing, nor does a host of a network without a
+ * router: the gateway does not know which of them has an address. */
+static void learn(struct task *t, uint32_t id, const uint8_t *mac, const uint8_t *addr,
+                  bool overrides)
+{
+    struct arp *a = t->state;
+    const struct subscriber *s = &a->tables->subscribers->record[id];
+    struct arp_entry *e;
+
+    if (s->hosts != NULL || (!overrides && s->mac_known && memcmp(s->l2, mac, 6) != 0))
+        return;
+    e = arp_learn_subscriber(t, id, mac, 0);
+    if (a->notes == NULL && !s->mac_static && arp_may_speak(a, id, ipv6_of(addr)))
+        a->spoke[id] = ipv6_of(addr);
+    arp_answered(t, e);
+}
+
+/* A solicitation asks for the sender's target, and may say the sender's MAC. */
+static void solicited(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
+                      const struct nd *nd, uint32_t id)
+{
+    const struct arp *a = t->state;
+    const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f->bytes + f->l2_len);
+    const struct subscriber *s = &a->tables->subscribers->record[id];
+    uint8_t ours[IPV6_ADDR_LEN];
+
+    nd_link_local(s->l2 + 6, ours);
+    if (ipv6_kind(ip->source) != IPV6_UNSPECIFIED) {
+        if (!is_his(a, id, ip->source)) {
+            task_drop(t, m, DROP_ND_SPOOFED);
+            return;
+        }
+        if (nd->mac != NULL)
+            learn(t, id, nd->mac, ip->source, true);
+    }
+    if (memcmp(nd->target, ours, sizeof(ours)) == 0)
+        advertise(t, m, f, nd, s);
+    else
+        task_drop(t, m, DROP_ND_FOREIGN);
+}
+
+/* An advertisement says the target's MAC, asked or unasked, as ARP does on a subscriber's line; one
+ * to a question by unicast may leave it to the frame. */
+static void advertised(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
+                       const struct nd *nd, uint32_t id)
+{
+    const struct arp *a = t->state;
+    const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f->bytes + f->l2_len);
+
+    if (!is_his(a, id, ip->source) || !is_his(a, id, nd->target)) {
+        task_drop(t, m, DROP_ND_SPOOFED);
+        return;
+    }
+    learn(t, id, nd->mac != NULL ? nd->mac : f->bytes + 6, nd->target,
+          (nd->flags & ND_FLAG_OVERRIDE) != 0);
+    task_consume(t, &m, 1);
+}
+
+/* Is the frame addressed to the gateway, and the MAC which it says that of one host? */
+static bool is_sane(const struct arp *a, const struct rte_mbuf *m, const struct arp_frame *f,
+                    const struct nd *nd)
+{
+    const struct rte_ether_addr *to = (const struct rte_ether_addr *)f->bytes;
+    const uint8_t *mac = nd->mac != NULL ? nd->mac : f->bytes + 6;
+
+    return rte_is_valid_assigned_ether_addr((const struct rte_ether_addr *)mac) &&
+           (rte_is_multicast_ether_addr(to) ||
+            memcmp(to, a->tables->port_mac[meta_in_port(m)], 6) == 0);
+}
+
+/* Check a message, and find whose it is. Returns the reason to drop it, or -1. */
+static int check(struct arp *a, const struct rte_mbuf *m, const struct arp_frame *f, struct nd *nd,
+                 uint32_t *id)
+{
+    const struct subscriber_table *s = a->tables->subscribers;
+    const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f->bytes + f->l2_len);
+
+    if (!arp_bucket_take(&a->bucket[SIDE_SUBSCRIBERS][CLASS_ND]))
+        return DROP_ND_RATE;
+    if (!nd_parse(ip, f->avail, nd) || !is_sane(a, m, f, nd))
+        return DROP_ND_MALFORMED;
+    if (arp_is_own_mac(a, nd->mac != NULL ? nd->mac : f->bytes + 6))
+        return DROP_ARP_OWN_MAC;
+    if (f->l2_len == ETH_LEN)
+        return DROP_ARP_UNTAGGED;
+    *id = idmap_get(s->by_vlan, subscriber_vlan_key((uint8_t)meta_in_port(m), f->svlan, f->cvlan));
+    return *id != 0 && s->record[*id].has_ipv6 ? -1 : DROP_UNKNOWN_SUBSCRIBER;
+}
+
+static void receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
+{
+    struct nd nd;
+    uint32_t id;
+    int why = check(t->state, m, f, &nd, &id);
+
+    if (why >= 0)
+        task_drop(t, m, (unsigned)why);
+    else if (nd.type == ICMPV6_SOLICIT)
+        solicited(t, m, f, &nd, id);
+    else
+        advertised(t, m, f, &nd, id);
+}
+
+void arp_ip6_to_us(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
+{
+    const struct arp *a = t->state;
+    const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f->bytes + f->l2_len);
+
+    if (meta_in_port(m) >= a->cfg->n_ports)
+        task_drop(t, m, DROP_BAD_PORT);
+    else if (ipv6_check(ip, f->avail) != IPV6_OK)
+        task_drop(t, m, DROP_IP_MALFORMED);
+    else if (nd_is(ip, f->avail))
+        receive(t, m, f);
+    else
+        task_drop(t, m, DROP_UNSUPPORTED);
+}
+
+/* --- questions --- */
+
+/* Send a solicitation for an address of a subscriber: to its solicited-node group, or (to) to the
+ * MAC that grows old. Returns false where the rate of requests or the pool is exhausted. */
+static bool solicit(struct task *t, uint32_t id, const uint8_t *to, struct ipv6 addr)
+{
+    struct arp *a = t->state;
+    const struct subscriber *s = &a->tables->subscribers->record[id];
+    uint8_t target[IPV6_ADDR_LEN], group[IPV6_ADDR_LEN], ours[IPV6_ADDR_LEN];
+    struct rte_mbuf *m = arp_question(t, to == NULL ? ASK_FOR_NEW : ASK_FOR_OLD, s->l2,
+                                      sizeof(s->l2), ND_NEIGHBOUR_SIZE);
+    uint8_t *f;
+
+    if (m == NULL)
+        return false;
+    f = frame_bytes(m);
+    store64(target, net64(addr.upper));
+    store64(target + 8, net64(addr.lower));
+    nd_solicited_node(target, group);
+    nd_link_local(s->l2 + 6, ours);
+    if (to != NULL)
+        memcpy(f, to, 6);
+    else
+        nd_group_mac(group, f);
+    store16(f + sizeof(s->l2) - 2, RTE_BE16(RTE_ETHER_TYPE_IPV6));
+    nd_write((struct ipv6_hdr *)(f + sizeof(s->l2)), ICMPV6_SOLICIT, 0, ours,
+             to == NULL ? group : target, target, s->l2 + 6);
+    arp_send_question(t, m, s->port);
+    return true;
+}
+
+static bool has_spoken(const struct arp *a, uint32_t id)
+{
+    return a->spoke != NULL && a->spoke[id].upper != 0;
+}
+
+bool arp_poll_subscriber6(struct task *t, uint32_t id, const uint8_t *mac)
+{
+    const struct arp *a = t->state;
+
+    return has_spoken(a, id) && solicit(t, id, mac, a->spoke[id]);
+}
+
+void arp_ask_subscriber6(struct task *t, uint32_t id, struct ipv6 addr)
+{
+    struct arp *a = t->state;
+    const struct subscriber *s = &a->tables->subscribers->record[id];
+    const struct subscriber6 *s6 = &a->tables->subscribers->v6->record[id];
+    struct arp_entry *e = &a->subscriber[id];
+    bool sent = false, spoke = has_spoken(a, id);
+
+    if (s->mac_known || s->hosts != NULL || !arp_may_ask(a, e))
+        return;
+    if (!is_on_link(s6, addr) && s6->wan_len == 128)
+        addr = (struct ipv6){s6->wan_upper, s6->wan_lower};
+    if (is_on_link(s6, addr))
+        sent = solicit(t, id, NULL, addr);
+    /* a stranger's choice of addresses must not keep the CPE from being asked */
+    if (spoke && !same6(addr, a->spoke[id]))
+        sent |= solicit(t, id, NULL, a->spoke[id]);
+    if (sent && a->notes == NULL)
+        e->asked = a->tick;
+    else if (!sent)
+        arp_ask_subscriber(t, id, 0);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* arp: neighbour discovery in time: how often is asked, what grows old, what is kept over a
+ * restart. SUB_NO_MAC has 2001:db8:5::/64 and is delegated 2001:db8:6::/48. */
+#include "arp_rig.h"
+#include "base/ipv6.h"
+#include "packet/nd.h"
+
+#define NET UINT64_C(0x20010db800000000)
+
+static const struct cpe_prefixes prefixes = {.wan = {NET | 0x50000, 0},
+                                             .wan_len = 64,
+                                             .delegated = {NET | 0x60000},
+                                             .delegated_len = {48},
+                                             .n_delegated = 1};
+static const struct ipv6 cpe = {UINT64_C(0xfe80000000000000), 0x44};
+static const uint8_t cpe_mac[6] = {2, 0xce, 0, 0, 0, 0x44};
+
+static int open_with_ipv6(void)
+{
+    struct subscriber_table *t;
+
+    if (harness_open() != 0)
+        return -1;
+    t = harness_tables()->subscribers;
+    t->v6 = subscriber6_table_create(N_TEST_SUBSCRIBERS, 16, SOCKET_ID_ANY);
+    if (t->v6 == NULL)
+        return -1;
+    subscriber6_fill(t->v6, SUB_NO_MAC, &prefixes);
+    subscriber6_publish(t->v6, SUB_NO_MAC);
+    t->record[SUB_NO_MAC].has_ipv6 = 1;
+    return 0;
+}
+
+static void put(uint8_t *to, struct ipv6 addr)
+{
+    store64(to, net64(addr.upper));
+    store64(to + 8, net64(addr.lower));
+}
+
+/* A packet of IPv6 to an address, as qinq_encap punts it. */
+static struct rte_mbuf *to_address(struct ipv6 addr)
+{
+    struct rte_mbuf *m = unresolved(SUB_NO_MAC, 0, CPE0, "0a000004");
+    uint8_t *f = rte_pktmbuf_mtod(m, uint8_t *);
+    struct ipv6_hdr *ip = (struct ipv6_hdr *)(f + 14);
+
+    rte_pktmbuf_append(m, 12);
+    store16(f + 12, RTE_BE16(RTE_ETHER_TYPE_IPV6));
+    memset(ip, 0, sizeof(*ip));
+    ip->first[0] = 0x60;
+    ip->next_header = IPPROTO_NONE;
+    ip->hop_limit = 9;
+    put(ip->source, (struct ipv6){NET | 0x990000, 1});
+    put(ip->destination, addr);
+    return m;
+}
+
+/* What the CPE says of an address of its own. */
+static const char *tells(struct ipv6 addr, const uint8_t *mac)
+{
+    uint8_t f[22 + ND_NEIGHBOUR_SIZE] = {2, 0, 0, 0, 0, 1}, target[16], ours[16];
+    struct rte_mbuf *m;
+
+    memcpy(f + 6, mac, 6);
+    memcpy(f + 12, "\x88\xa8\0\x80\x81\0\x01\x03\x86\xdd", 10);
+    put(target, addr);
+    nd_link_local(f, ours);
+    nd_write((struct ipv6_hdr *)(f + 22), ICMPV6_ADVERT, ND_FLAG_SOLICITED | ND_FLAG_OVERRIDE,
+             target, ours, target, mac);
+    m = mbuf_from_bytes(f, sizeof(f), CPE0);
+    meta_set_punt(m, PUNT_FOR_US);
+    return rig_fate(r, m);
+}
+
+/* Is the last frame to the subscriber a solicitation for an address, to its group or to a MAC? */
+static bool last_asks_for(struct ipv6 addr, const uint8_t *to)
+{
+    const uint8_t *f = rte_pktmbuf_mtod(rig_out(r, "to", CPE0, rig_captured_way(r, "to", CPE0) - 1),
+                                        const uint8_t *);
+    uint8_t target[16], group[16], mac[6];
+
+    put(target, addr);
+    nd_solicited_node(target, group);
+    nd_group_mac(group, mac);
+    return memcmp(f, to != NULL ? to : mac, 6) == 0 && f[62] == ICMPV6_SOLICIT &&
+           memcmp(f + 70, target, 16) == 0 &&
+           memcmp(f + 46, to != NULL ? target : group, 16) == 0 &&
+           icmpv6_checksum_ok((const struct ipv6_hdr *)(f + 22), f + 62, 32);
+}
+
+static void asking(void)
+{
+    struct ipv6 addr = {NET | 0x50000, 0x77}, behind = {NET | 0x60001, 1};
+
+    open_rig("keep=0");
+    poll_at(0);
+    CU_ASSERT_STRING_EQUAL(rig_fate(r, to_address(addr)), "ended 2 times");
+    CU_ASSERT(last_asks_for(addr, NULL));
+    for (unsigned i = 0; i < 100; i++) /* once a second, whatever the addresses */
+        CU_ASSERT_STRING_EQUAL(rig_fate(r, to_address((struct ipv6){NET | 0x50000, i})),
+                               "drop unresolved");
+    poll_at(1.5);
+    addr.lower = 0x78;
+    CU_ASSERT_STRING_EQUAL(rig_fate(r, to_address(addr)), "ended 2 times");
+    CU_ASSERT(last_asks_for(addr, NULL));
+    CU_ASSERT_EQUAL(figure("requests"), 2);
+    poll_at(3);
+    /* for what is behind him there is nothing to ask yet but his IPv4 address */
+    CU_ASSERT_STRING_EQUAL(rig_fate(r, to_address(behind)), "ended 2 times");
+    CU_ASSERT_EQUAL(rte_pktmbuf_mtod(rig_last(r), const uint8_t *)[21], 0x06);
+    CU_ASSERT_STRING_EQUAL(tells(cpe, cpe_mac), "consumed");
+    CU_ASSERT(subscriber(SUB_NO_MAC)->mac_known);
+    subscriber_set_mac(&harness_tables()->subscribers->record[SUB_NO_MAC], NULL);
+    poll_at(4.5);
+    CU_ASSERT_STRING_EQUAL(rig_fate(r, to_address(behind)), "ended 2 times");
+    CU_ASSERT(last_asks_for(cpe, NULL)); /* where the CPE has spoken from */
+    poll_at(6);
+    CU_ASSERT_STRING_EQUAL(rig_fate(r, to_address(addr)), "ended 3 times"); /* both of them */
+    CU_ASSERT(last_asks_for(cpe, NULL));
+    close_rig();
+}
+
+static void growing_old(void)
+{
+    const struct subscriber *s = subscriber(SUB_NO_MAC);
+
+    open_rig("age=100s");
+    poll_at(0);
+    CU_ASSERT_STRING_EQUAL(tells(cpe, cpe_mac), "consumed");
+    for (unsigned at = 1; at < 75; at++)
+        poll_at(at);
+    CU_ASSERT(s->mac_known && rig_captured(r, "to") == 0);
+    for (unsigned at = 75; at < 90; at++)
+        poll_at(at);
+    CU_ASSERT_EQUAL_FATAL(rig_captured(r, "to"), 1);
+    CU_ASSERT(last_asks_for(cpe, cpe_mac)); /* by unicast, once */
+    CU_ASSERT_STRING_EQUAL(tells(cpe, cpe_mac), "consumed");
+    for (unsigned at = 90; at < 160; at++)
+        poll_at(at);
+    CU_ASSERT(s->mac_known && figure("forgotten") == 0);
+    for (unsigned at = 160; at < 220; at++)
+        poll_at(at);
+    CU_ASSERT(!s->mac_known && figure("forgotten") == 1);
+    close_rig();
+}
+
+static void waiting(void)
+{
+    struct ipv6 addr = {NET | 0x50000, 0x77};
+
+    open_rig("");
+    poll_at(0);
+    CU_ASSERT_STRING_EQUAL(rig_fate(r, to_address(addr)), "to/0"); /* the question */
+    for (unsigned at = 1; at <= 2; at++) {
+        rig_clear(r);
+        poll_at(at * 1.1);
+        CU_ASSERT(rig_captured(r, "to") == 1 && last_asks_for(addr, NULL));
+    }
+    poll_at(3.5); /* nobody is told: no ICMPv6 errors */
+    CU_ASSERT_EQUAL(rig_drops(r, "no_answer"), 1);
+    rig_fate(r, to_address(addr));
+    rig_clear(r);
+    CU_ASSERT_STRING_EQUAL(tells(cpe, cpe_mac), "ended 2 times"); /* any address of his will do */
+    CU_ASSERT_EQUAL(rig_captured(r, "to"), 1);
+    CU_ASSERT_EQUAL(memcmp(rte_pktmbuf_mtod(rig_last(r), const uint8_t *), cpe_mac, 6), 0);
+    close_rig();
+}
+
+static void keeping(void)
+{
+    struct arp_learned l, other;
+
+    open_rig("age=100s");
+    poll_at(0);
+    CU_ASSERT_STRING_EQUAL(tells(cpe, cpe_mac), "consumed");
+    poll_at(10);
+    CU_ASSERT_FATAL(arp_of_subscriber(rig_task(r), SUB_NO_MAC, 0, &l));
+    CU_ASSERT(l.address == 0 && same6(l.address6, cpe) && l.age >= 9 && l.age <= 10);
+    CU_ASSERT_EQUAL(arp_give_subscriber(rig_task(r), SUB_NO_MAC, &l), -EEXIST);
+    close_rig();
+    open_rig("age=100s");
+    other = l;
+    other.address6 = (struct ipv6){NET | 0x60000, 1}; /* not on his link */
+    CU_ASSERT_EQUAL(arp_give_subscriber(rig_task(r), SUB_NO_MAC, &other), -ENOENT);
+    CU_ASSERT_EQUAL(arp_give_subscriber(rig_task(r), SUB_NO_KEY, &l), -ENOENT); /* no IPv6 */
+    other = l;
+    other.age = 100;
+    CU_ASSERT_EQUAL(arp_give_subscriber(rig_task(r), SUB_NO_MAC, &other), -ESTALE);
+    CU_ASSERT_EQUAL(arp_give_subscriber(rig_task(r), SUB_NO_MAC, &l), 0);
+    CU_ASSERT(arp_of_subscriber(rig_task(r), SUB_NO_MAC, 0, &other));
+    CU_ASSERT(memcmp(other.mac, cpe_mac, 6) == 0 && same6(other.address6, cpe));
+    arp_forget_subscriber(rig_task(r), SUB_NO_MAC);
+    CU_ASSERT_FALSE(arp_of_subscriber(rig_task(r), SUB_NO_MAC, 0, &other));
+    close_rig();
+}
+
+static const struct test tests[] = {
+    {"asking", asking}, {"growing old", growing_old}, {"waiting", waiting}, {"keeping", keeping},
+    {NULL, NULL},
+};
+
+const struct test_program test_program = {"arp_nd", tests, open_with_ipv6, harness_close};
