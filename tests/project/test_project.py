@@ -2,6 +2,7 @@
 """What vbng-lab project calculates: by hand, for costs and plans that are made up; and what it says and refuses."""
 
 import json
+import math
 import pathlib
 
 import pytest
@@ -91,9 +92,25 @@ def test_one_scheduler_has_one_core(project):
     found = project(MINIMAL, "--cores", "1,2,3,4,64")
     qos, others = 200 + costs.take() + costs.put(1, 1), 50 + costs.put(1, 1) + costs.take() + 15
     assert qos > others and row(found, 2)["pps"] == pytest.approx(2e9 / min(qos, 200 + costs.take() + 15))
-    assert row(found, 64)["limit"] == "one scheduler per core" and row(found, 64)["pps"] == row(found, 2)["pps"]
-    assert row(found, 64)["sharded_pps"] == pytest.approx(64 * (2e9 - 1e4 * costs.BORROW * found["rates"]) / 265)
-    assert (found["schedulers"], found["rates"]) == (1, 2)
+    assert found["schedulers"] == 1 and row(found, 64)["unsharded_pps"] == row(found, 2)["pps"]
+    library = project(MINIMAL, "--shaping", "librte_sched", "--cores", "2,64")
+    assert row(library, 64)["limit"] == "one scheduler per core" and row(library, 64)["pps"] == row(library, 2)["pps"] == row(library, 64)["unsharded_pps"]
+
+
+def test_shards_by_hand(project):
+    """Of the minimal pipeline's 265 cycles each shard has all, with its part of the ring and what sharing costs; an lb is before them."""
+    found = project(MINIMAL, "--cores", "1,2,3,5,64")
+    shard = costs.take() + 265 + costs.SHARE
+
+    def lb(shards, producers):
+        return 35 + costs.put(shards, producers)
+
+    assert [(row(found, n)["spreading_cores"], row(found, n)["scheduler_cores"]) for n in (1, 2, 3, 5)] == [(0, 1), (0, 1), (1, 2), (1, 4)]
+    for n in (3, 5):
+        assert row(found, n)["pps"] == pytest.approx(2e9 / max(lb(n - 1, 1), shard / (n - 1))) and row(found, n)["limit"] == "cores"
+    wide = row(found, 64)
+    assert wide["limit"] == "shards" and wide["scheduler_cores"] == 16 and wide["pps"] == pytest.approx(16 * 2e9 / shard)
+    assert wide["spreading_cores"] == math.ceil(lb(16, 2) / (shard / 16))
 
 
 def test_more_cores_never_do_less(project):
@@ -182,7 +199,7 @@ def test_check_runs(vbng, run, files):
 def test_text_says_what_is_assumed(vbng, run, files, folder):
     done = run(TOP / "tools/vbng-lab", "project", "--vbng", vbng, *files, GATEWAY, "--cpu", "epyc-9554", "--ports", "4x100G", "--picture", folder / "p", "--paper")
     assert done.returncode == 0, done.stderr
-    for words in ("64 cores of 3.1 GHz, 460.8 GB/s", "one core takes 320 cycles", "one scheduler per core", "assumed:", "drivers of NICs cost nothing", "borrows from 6 rates",
+    for words in ("64 cores of 3.1 GHz, 460.8 GB/s", "one core takes 320 cycles", "unsharded", "16 shards, lb on", "assumed:", "drivers of NICs cost nothing", "up to 16 shards",
                   "Fig. 10", "Table II", "14.88"):
         assert words in done.stdout, words
     assert {p.name for p in (folder / "p").iterdir()} == {"projection.svg", "projection.png"}

@@ -120,6 +120,20 @@ def test_text(vbng, run):
     assert f"$ vbng-lab size 20000\n{done.stdout}```" in (TOP / "doc/sizing.md").read_text()
 
 
+def test_only_the_wheel_has_shards(vbng, run):
+    """Where a direction needs several cores, they are one scheduler's, or as many schedulers."""
+
+    def text(*words):
+        done = run(TOP / "tools/vbng-lab", "size", "--vbng", vbng, "20000", *words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "its shards, behind an lb" in text() and "share the access ports" not in text()
+    assert "as many schedulers, which share the access ports" in text("--shaping", "librte_sched")
+    assert "as many schedulers, which share the access ports" in text("--ghz", "0.2")  # more than 16
+    assert "scheduler of each" not in text("--down", "100k", "--up", "100k")
+
+
 @pytest.mark.parametrize("words, status, says", [
     (["0"], 2, "expected 1 to"), (["10", "--down", "3X"], 2, "expected a rate"), (["10", "--queue", "0"], 2, "expected packets or a time"),
     (["4194304"], 1, "are more than the 16 of one gateway"), (["10", "--costs", "none.json"], 1, "none.json: No such file"),

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The best arrangement of a graph on so many cores, and what limits it.
 
-Without a scheduler each core does everything, with a receive queue of each port. With schedulers, each of them is on one core, with as
-many of its neighbours in the graph as pay; all other cores share the rest of the work. Every such arrangement is calculated, and the
+Without a scheduler each core does everything, with a receive queue of each port. With schedulers, either each of them is on one core, with
+as many of its neighbours in the graph as pay, and all other cores share the rest of the work; or some cores spread packets by subscriber
+(lb), and each of the others is a shard of every scheduler and does all for its subscribers. Every such arrangement is calculated, and the
 one with the most packets taken.
 """
 
 import itertools
 from dataclasses import dataclass, replace
 
-from .costs import BORROW, put, take
-
-QUANTA = 1e4  # a second: how often a shard borrows, each 100 us
+from .costs import SHARE, put, take
 
 
 @dataclass(frozen=True)
 class Arrangement:
-    """Packets per second, what limits them ("cores", "ring", "one scheduler per core"), cycles of a packet on all cores, those of rings
-    among them, how many cores have a scheduler and how many are used, and the types of the tasks on a scheduler's core."""
+    """Packets per second, what limits them ("cores", "ring", "one scheduler per core", "shards"), cycles of a packet on all cores, those of
+    rings among them, how many cores have a scheduler and how many are used, the types of the tasks on a scheduler's core, and how many
+    cores spread packets over shards (0: there are none)."""
 
     pps: float
     limit: str
@@ -26,6 +26,7 @@ class Arrangement:
     schedulers: int
     used: int
     beside: tuple
+    spreading: int = 0
 
 
 def _sum(kinds, costs, cold):
@@ -111,7 +112,15 @@ def arrange(ways, costs, hz, cores, number):
     return best
 
 
-def sharded(ways, costs, hz, cores, rates):
-    """Packets per second where each core has a shard of each scheduler, and borrows from so many rates that they share."""
-    borrowed = QUANTA * BORROW * rates if cores > 1 else 0.0
-    return cores * max(0.0, hz - borrowed) / whole(ways, costs)
+def sharded(ways, costs, hz, cores):
+    """The best Arrangement with shards on so many cores, or None: two shards and a core before them are the fewest."""
+    own, best = take() + whole(ways, costs) + SHARE, None
+    for spreading in range(1, cores - 1):
+        n = min(cores - spreading, costs.shards)
+        spread = costs.of("lb", True) + put(n, spreading)
+        pps = min(spreading * hz / spread, n * hz / own)
+        if n > 1 and (best is None or pps > best.pps * (1 + 1e-9)):
+            rings = put(n, spreading) + take()
+            limit = "ring" if rings > (own + spread) / 2 else "shards" if n == costs.shards and n * hz / own <= pps * (1 + 1e-9) else "cores"
+            best = Arrangement(pps, limit, own + spread, rings, n, spreading + n, (), spreading)
+    return best

@@ -14,6 +14,7 @@ from ..size.costs import read_cases
 
 SHIPPED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "costs.json")
 SHAPING = {"wheel": "qos", "librte_sched": "lib"}
+SHARDS = {"wheel": 16, "librte_sched": 1}  # of a task qos, at most
 # type of task: (case of the path up to it, case of the path up to the one before)
 PATH = {"qinq_decap": ("up: decap", "up: classify"), "route": ("up: route", "up: decap"), "gre_encap": ("up: gre", "up: route"), "mpls_push": ("upstream", "up: gre"),
         "gre_decap": ("down: gre", "down: pop"), "qinq_encap": ("downstream", "down: gre")}  # fmt: skip
@@ -26,19 +27,20 @@ RING_MORE = 7.3  # more in, where several cores put packets in
 RING_OPERATION = 217.0  # cycles of putting any number in: lines that the other core has written
 RING_LINE = 30.0  # the line of the mbuf that goes to the other core, and comes back when it is used again
 PRODUCER = 0.4  # whose share of that line it is
-BORROW = 300.0  # cycles of borrowing from a rate that cores share: two such lines, and others who wait for them
+SHARE = 6.0  # of a scheduler between cores: two shards on two cores beside two schedulers that share nothing (doc/qos.md)
 
 
 @dataclass(frozen=True)
 class Costs:
     """cold, warm: {type of task: cycles}; both: cycles more of a packet on a core that has schedulers of both directions; hz: clock;
-    source: which machine."""
+    source: which machine; shards: cores that a task qos may have."""
 
     cold: dict
     warm: dict
     both: float
     hz: float
     source: str
+    shards: int = 1
 
     def of(self, kind, cold):
         """Cycles of a task. Raises Failure for a type that nothing was measured of."""
@@ -76,4 +78,4 @@ def read(shaping, paths=()):
     warm["qos"] = max(1.0, of(f"{qos}: minimal") - cold["classify"] - cold["forward"])
     up = cold["classify"] + warm["qos"] + cold["qinq_decap"] + warm["route"] + warm["gre_encap"] + warm["mpls_push"]
     down = cold["mpls_pop"] + warm["gre_decap"] + warm["qinq_encap"] + warm["qos"]
-    return Costs(cold, warm, max(0.0, of(f"{qos}: BNG") - (up + down) / 2), hz, source)
+    return Costs(cold, warm, max(0.0, of(f"{qos}: BNG") - (up + down) / 2), hz, source, SHARDS[shaping])

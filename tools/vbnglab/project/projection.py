@@ -27,10 +27,8 @@ class Question:
 
 
 def schedulers(plan):
-    """(tasks of type qos, rates that their shards would share: each scheduler's own, and one for each port behind it)."""
-    tasks = {i["task"] for i in plan["instances"] if i["type"] == "qos"}
-    access = sum(1 for p in plan["ports"] if p["subscribers"])
-    return len(tasks), (1 + access) * len(tasks)
+    """The number of tasks of type qos."""
+    return len({i["task"] for i in plan["instances"] if i["type"] == "qos"})
 
 
 def core_size(packet):
@@ -45,10 +43,10 @@ def bytes_of_memory(packet, scheduled):
 
 
 def project(q):
-    """Rows for the numbers of cores, as dicts for JSON, with "limit" one of "cores", "ring", "one scheduler per core", "memory bandwidth",
+    """Rows for the numbers of cores, as dicts for JSON, with "limit" one of "cores", "ring", "one scheduler per core", "shards", "memory bandwidth",
     "port rate". Raises Failure where nothing was measured of a task."""
     found = ways(q.plan)
-    number, rates = schedulers(q.plan)
+    number = schedulers(q.plan)
     hz = q.cpu.hz
     limits = {}
     if q.ports is not None:
@@ -59,10 +57,13 @@ def project(q):
     rows = []
     for n in (n for n in q.cores if n <= q.cpu.cores):
         a = arrange(found, q.costs, hz, n, number)
-        shards = sharded(found, q.costs, hz, n, rates) if number else None
+        one_core = a.pps
+        shards = sharded(found, q.costs, hz, n) if number else None
+        if shards is not None and shards.pps > a.pps * (1 + 1e-9):
+            a = shards
         name, least = min(limits.items(), key=lambda item: item[1], default=("", float("inf")))
         pps = min(a.pps, least)
         rows.append({"cores": n, "pps": pps, "bps": pps * q.packet * 8, "limit": name if least < a.pps else a.limit, "cycles": a.cycles, "rings": a.rings,
                      "used": a.used, "scheduler_cores": a.schedulers, "beside": [list(b) for b in a.beside], "memory": pps * moved,
-                     "sharded_pps": None if shards is None else min(shards, least)})
-    return {"rows": rows, "limits": limits, "one_core_cycles": whole(found, q.costs), "schedulers": number, "rates": rates, "bytes_of_memory": moved}
+                     "unsharded_pps": min(one_core, least) if number else None, "spreading_cores": a.spreading})
+    return {"rows": rows, "limits": limits, "one_core_cycles": whole(found, q.costs), "schedulers": number, "bytes_of_memory": moved}

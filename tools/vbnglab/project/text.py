@@ -3,7 +3,7 @@
 
 from ..lab.failure import Failure
 from ..sweep import pictures
-from .costs import BORROW, RING_LINE, RING_MORE, RING_OPERATION, RING_PACKET
+from .costs import RING_LINE, RING_MORE, RING_OPERATION, RING_PACKET, SHARDS, SHARE
 from .projection import LINE, LINES, SCHEDULER_LINES, USABLE, WRITTEN
 
 SHORT = {"qinq_decap": "decap", "gre_encap": "gre+", "mpls_push": "mpls+", "mpls_pop": "mpls-", "gre_decap": "gre-", "qinq_encap": "encap", "forward": "tx"}
@@ -21,21 +21,23 @@ def assumptions(found):
              f"a ring costs {RING_PACKET + RING_LINE:.0f} cycles a packet, {RING_MORE:.0f} more with several producers, and {RING_OPERATION:.0f} for each time that packets are "
              "put in; bursts of 32 are split over its consumers", bandwidth]
     if found["schedulers"]:
-        lines += ["a task qos has one core; sharded: each core has a part of each scheduler, and borrows "
-                  f"from {found['rates']} rates that they share, {BORROW:g} cycles each, 10,000 times a second"]
+        lines += [f"a task qos has up to {SHARDS['wheel']} shards with the wheel, each on a core that does all for its subscribers, behind an lb; that they share rates costs "
+                  f"{SHARE:g} cycles a packet; unsharded: a task qos has one core"]
     return lines
 
 
 def _beside(row):
+    if row["spreading_cores"]:
+        return f"{row['scheduler_cores']} shards, lb on {row['spreading_cores']}"
     return " | ".join(" ".join(SHORT.get(t, t) for t in tasks) for tasks in row["beside"])
 
 
 def table(found):
     """Lines of the table over cores."""
-    shards = any(r["sharded_pps"] for r in found["rows"])
-    lines = ["cores     Mpps   Gbit/s  limit                    " + ("sharded  on the schedulers' cores" if shards else "")]
+    shaped = any(r["unsharded_pps"] for r in found["rows"])
+    lines = ["cores     Mpps   Gbit/s  limit                    " + ("unsharded  on the schedulers' cores" if shaped else "")]
     for r in found["rows"]:
-        more = f"{r['sharded_pps'] / 1e6:7.1f}  {_beside(r)}" if shards else ""
+        more = f"{r['unsharded_pps'] / 1e6:9.1f}  {_beside(r)}" if shaped else ""
         lines.append(f"{r['cores']:5d} {r['pps'] / 1e6:8.1f} {r['bps'] / 1e9:8.1f}  {r['limit']:25s}{more}".rstrip())
     return lines
 
@@ -85,10 +87,10 @@ def picture(found, folder):
     figure, axes = plt.subplots(figsize=(8, 4.2))
     cores = [r["cores"] for r in found["rows"]]
     axes.plot(cores, [r["pps"] / 1e6 for r in found["rows"]], marker="o", color=pictures.COLOURS[0],
-              label="one scheduler per core" if found["schedulers"] else "run to completion")
+              label="with shards" if found["schedulers"] else "run to completion")
     if found["schedulers"]:
-        axes.plot(cores, [r["sharded_pps"] / 1e6 for r in found["rows"]], marker="s", color=pictures.COLOURS[1], label="sharded")
-    most = max(max(r["pps"], r["sharded_pps"] or 0) for r in found["rows"]) / 1e6
+        axes.plot(cores, [r["unsharded_pps"] / 1e6 for r in found["rows"]], marker="s", color=pictures.COLOURS[1], label="one scheduler per core")
+    most = max(r["pps"] for r in found["rows"]) / 1e6
     for colour, (name, pps) in zip(pictures.COLOURS[2:], found["limits"].items()):
         if pps / 1e6 < 1.5 * most:
             axes.axhline(pps / 1e6, ls="--", lw=1, color=colour, label=name)

@@ -25,6 +25,7 @@ from .sizing import Demand, size
 
 UNITS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 EXAMPLE = "such as 10M"
+MOST_SHARDS = 16  # of a scheduler
 
 
 def rate(text):
@@ -83,6 +84,11 @@ def memory(n):
     return f"{n / 2**20:.1f} MiB" if n < 10 * 2**30 else f"{n / 2**30:.1f} GiB"
 
 
+def sharded(d, c):
+    """May one scheduler have as many cores as it needs?"""
+    return d["shaping"] == "wheel" and c["schedulers"] <= MOST_SHARDS
+
+
 def text(s):
     """The figures for people."""
     d, t, c, m = s["demand"], s["traffic"], s["cores"], s["memory"]
@@ -93,7 +99,8 @@ def text(s):
              f"cores       {c['cores']} at {d['hz'] / 1e9:g} GHz: {si(c['pps_per_core'], 'pps')} each, {c['cycles']:.0f} cycles a packet, "
              f"{100 * d['busy']:g} % busy"]
     if c["schedulers"] > 1:
-        lines.append(f"            {c['schedulers']} schedulers of each direction, as each has one core: share the access ports among them")
+        lines.append(f"            {c['schedulers']} for the scheduler of each direction: " + ("a task qos on as many, its shards, behind an lb" if sharded(d, c) else
+                     "as many schedulers, which share the access ports"))
     lines += [f"memory      {memory(m['mbufs_bytes']):>10}  {m['mbufs']} mbufs; {m['mbufs_queued']} wait where all queues are full, "
               f"{100 * d['waiting']:g} % of that is counted"]
     lines += [f"            {memory(m[key + '_bytes']):>10}  {key}" for key in ("subscribers", "routes", "schedulers", "rings") if m[key + "_bytes"]]
