@@ -401,6 +401,7 @@ static void give_back_what_is_freed(void)
 
 int main(int argc, char **argv)
 {
+    static uint8_t given[TOPO_MAX_CPUS];
     struct options o = {.live = isatty(STDOUT_FILENO) == 1, .sample_period_ns = SAMPLE_PERIOD_NS};
     struct sigaction action = {.sa_handler = on_signal};
     struct diags diags = {0};
@@ -417,6 +418,8 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* net_virtio_user writes to its peer, which may have gone */
     o.config.schemas = schemas();
     o.config.template_dir = VBNG_DATADIR "/pkt_templates";
+    if (topo_affinity(given) == 0) /* now: EAL and the threads of vbng move to CPUs of their own */
+        o.config.given = given;
     notify_open();
     model = config_load(o.path, &o.config, &diags);
     if (model != NULL)

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FRACTION_DIGITS 12 /* more than any unit can use */
@@ -424,4 +425,17 @@ char *format_mac(const uint8_t mac[6], char *buf, size_t len)
     snprintf(buf, len, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4],
              mac[5]);
     return buf;
+}
+
+bool take_uint16(const char **s, unsigned *out)
+{
+    char *end;
+    unsigned long v;
+
+    if (**s < '0' || **s > '9')
+        return false;
+    v = strtoul(*s, &end, 10);
+    *s = end;
+    *out = (unsigned)v;
+    return v <= UINT16_MAX;
 }

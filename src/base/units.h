@@ -74,4 +74,8 @@ char *format_ipv4(uint32_t addr, char *buf, size_t len);
 /** "02:00:00:00:00:01". */
 char *format_mac(const uint8_t mac[6], char *buf, size_t len);
 
+/** Take an unsigned number off the front of *s. Returns false where there is none, or one above
+ * UINT16_MAX. */
+bool take_uint16(const char **s, unsigned *out);
+
 #endif

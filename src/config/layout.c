@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/cpu_list.h"
 #include "config/keys.h"
 
 #define LIST_ERROR 256
@@ -31,6 +32,8 @@ static void read_machine(struct loader *l)
     int err = topo_read(&l->m->topology, SYSFS_CPUS);
 
     l->live_topology = err == 0;
+    if (err == 0 && l->opt->given != NULL)
+        topo_give(&l->m->topology, l->opt->given);
     if (err == 0)
         return;
     diag_error(l->d, (struct loc){l->m->path, 0},
@@ -75,7 +78,7 @@ static bool layout_fits(struct loader *l, const config_setting_t *layout)
 
         if (config_setting_is_group(entry) &&
             config_setting_lookup_string(entry, "core", &core) == CONFIG_TRUE &&
-            topo_resolve(&l->m->topology, core, cpus, TOPO_MAX_CPUS, err, sizeof(err)) < 0)
+            cpu_list_resolve(&l->m->topology, core, cpus, TOPO_MAX_CPUS, err, sizeof(err)) < 0)
             return false;
     }
     return true;
@@ -86,7 +89,7 @@ static void take_cpus(struct loader *l, struct cfg_placement *p, const struct va
                       struct taken *taken)
 {
     char err[LIST_ERROR];
-    int n = topo_resolve(&l->m->topology, core->v.s, p->cpus, TOPO_MAX_CPUS, err, sizeof(err));
+    int n = cpu_list_resolve(&l->m->topology, core->v.s, p->cpus, TOPO_MAX_CPUS, err, sizeof(err));
     bool reported = false;
 
     if (n < 0) {

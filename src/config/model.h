@@ -336,8 +336,10 @@ struct config_options {
     const struct task_schema *const *schemas; /* known types of task, NULL at the end */
     const char *topology;                     /* "live" or "2x10x2": overrides what the file says */
     const char *template_dir; /* folder of packet templates, searched after the file's own */
-    bool share_cpus;        /* accept a layout for more CPUs than there are, as plan_make() does */
-    const char *layout;     /* file whose layout replaces the configuration's, or NULL */
+    const uint8_t *given; /* CPUs that this process was given at its start, as topo_give() has them;
+                             NULL: all */
+    bool share_cpus;      /* accept a layout for more CPUs than there are, as plan_make() does */
+    const char *layout;   /* file whose layout replaces the configuration's, or NULL */
     const char *const *set; /* n_set values "PATH=VALUE" instead of the file's: see override.h */
     unsigned n_set;
 };

@@ -284,10 +284,11 @@ int plan_check_machine(const struct plan *p, char *err, size_t len)
     for (unsigned i = 0; i < p->n_cores; i++) {
         if (CPU_ISSET(p->cores[i].run_on, &allowed))
             continue;
-        snprintf(err, len,
-                 "the layout needs CPU %u, and this process has only CPU %s; change the layout, or "
-                 "try it out with --share-cpus",
-                 p->cores[i].run_on, number_list(ours, n, list, sizeof(list)));
+        snprintf(
+            err, len,
+            "the layout needs CPU %u, and this process has only CPU %s; change the layout (c0, "
+            "c1 and so on are the cores that it has), or try it out with --share-cpus",
+            p->cores[i].run_on, number_list(ours, n, list, sizeof(list)));
         return -ENODEV;
     }
     return 0;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What cannot start says why and what to do, and leaves nothing behind."""
 
+import os
 import re
 import resource
 
@@ -80,6 +81,10 @@ def tests():
     other = 'topology = "2x10x2";\n' + layout_on(gateway(), "9s1h")
     yield "a core that this machine lacks", lambda ctx: expect(ctx, "other", other, START, ["--share-cpus"])
     yield "the same with --share-cpus", lambda ctx: expect(ctx, "share", other, 0, [], "--share-cpus")
+    last = max(os.sched_getaffinity(0))
+    for core, status, words in (("c0", 0, []), ("c1", CONFIG, [f"this process was given 1 physical core, CPU {last}"])):
+        yield f"core {core} where CPU {last} alone is given", lambda ctx, core=core, status=status, words=words: expect(
+            ctx, "given", layout_on(gateway(), core), status, words, preexec=lambda: os.sched_setaffinity(0, {last}))
     yield "a pool beyond the memory", large_pool
     yield "a pool beyond the huge pages", hugepages
     yield "shared huge pages without a hugetlbfs", shared

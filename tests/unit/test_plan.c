@@ -104,8 +104,8 @@ static void missing_cpu(void)
     CU_ASSERT_EQUAL(diags.n, 0);
     CU_ASSERT_TRUE(plan_check_machine(p, err, sizeof(err)) < 0);
     snprintf(want, sizeof(want),
-             "the layout needs CPU 31, and this process has only CPU %u; change the layout, or try "
-             "it out with --share-cpus",
+             "the layout needs CPU 31, and this process has only CPU %u; change the layout (c0, c1 "
+             "and so on are the cores that it has), or try it out with --share-cpus",
              first_cpu());
     CU_ASSERT_STRING_EQUAL(err, want);
     sched_setaffinity(0, sizeof(before), &before);

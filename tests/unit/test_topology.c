@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/topology.h"
+#include "base/cpu_list.h"
 #include "common/program.h"
 
 static struct topology topo;
@@ -20,7 +20,7 @@ static const char *resolved_max(const char *list, size_t max)
     static char text[512];
     char err[256] = "no message";
     uint16_t cpus[64];
-    int n = topo_resolve(&topo, list, cpus, max, err, sizeof(err));
+    int n = cpu_list_resolve(&topo, list, cpus, max, err, sizeof(err));
 
     text[0] = '\0';
     if (n < 0) {
@@ -86,8 +86,9 @@ static void lists(void)
 static void list_errors(void)
 {
 #define FORM                                                                                       \
-    ": expected a logical CPU (5), a core (3s0), its SMT sibling (3s0h), or a range of one form "  \
-    "(3s0-5s0)"
+    ": expected a logical CPU (5), a core (3s0), its SMT sibling (3s0h), one of the cores that "   \
+    "this "                                                                                        \
+    "process was given (c3, c3h), or a range of one form (3s0-5s0)"
     CU_ASSERT_EQUAL_FATAL(topo_parse(&topo, "2x10x2"), 0);
     CU_ASSERT_STRING_EQUAL(resolved("12s0"), "12s0: socket 0 has cores 0-9");
     CU_ASSERT_STRING_EQUAL(resolved("0,8s0-10s0"), "8s0-10s0: socket 0 has cores 0-9");
@@ -127,6 +128,45 @@ static void list_errors(void)
     CU_ASSERT_STRING_EQUAL(resolved("1s0"), "1s0: socket 0 has core 0");
     CU_ASSERT_STRING_EQUAL(resolved("7"), "7: there is no CPU 7; this machine has CPU 0");
 #undef FORM
+}
+
+/* Give only some CPUs of the machine to this process. */
+static void give(unsigned n, const uint16_t *cpu)
+{
+    uint8_t set[TOPO_MAX_CPUS] = {0};
+
+    for (unsigned i = 0; i < n; i++)
+        set[cpu[i]] = 1;
+    topo_give(&topo, set);
+}
+
+/* A CPU manager gives cores with both threads, or threads of different cores. */
+static void given_cpus(void)
+{
+    CU_ASSERT_EQUAL_FATAL(topo_parse(&topo, "2x10x2"), 0);
+    CU_ASSERT_STRING_EQUAL(resolved("c0-c2"), "0 1 2");
+    CU_ASSERT_STRING_EQUAL(resolved("c19,c0h-c1h"), "19 20 21");
+    CU_ASSERT_STRING_EQUAL(resolved("c20"),
+                           "c20: this process was given 20 physical cores, CPUs 0-39");
+    give(5, (const uint16_t[]){33, 13, 4, 24, 7});
+    CU_ASSERT_STRING_EQUAL(resolved("c0-c2"), "4 7 13");
+    CU_ASSERT_STRING_EQUAL(resolved("c0h,c2h"), "24 33");
+    CU_ASSERT_STRING_EQUAL(
+        resolved("c0h-c2h"),
+        "c0h-c2h: core c1 has no second thread here; this process was given CPUs 4,7,13,24,33");
+    CU_ASSERT_STRING_EQUAL(resolved("c3"),
+                           "c3: this process was given 3 physical cores, CPUs 4,7,13,24,33");
+    CU_ASSERT_STRING_EQUAL(resolved("c3h"),
+                           "c3h: this process was given 3 physical cores, CPUs 4,7,13,24,33");
+    CU_ASSERT_STRING_EQUAL(resolved("c0,4"), "4: CPU 4 is in this list twice");
+    CU_ASSERT_STRING_EQUAL(resolved("c0-1"), "c0-1: both ends of a range must have the same form");
+    CU_ASSERT_STRING_EQUAL(resolved("c0-c1h"),
+                           "c0-c1h: both ends of a range must have the same form");
+    give(1, (const uint16_t[]){24}); /* the sibling alone is a core's first thread here */
+    CU_ASSERT_STRING_EQUAL(resolved("c0"), "24");
+    CU_ASSERT_STRING_EQUAL(resolved("c0h"),
+                           "c0h: core c0 has no second thread here; this process was given CPU 24");
+    CU_ASSERT_STRING_EQUAL(resolved("c1"), "c1: this process was given 1 physical core, CPU 24");
 }
 
 /* --- a made-up sysfs --- */
@@ -239,18 +279,27 @@ static void bad_sysfs(void)
 
 static void this_machine(void)
 {
+    uint8_t ours[TOPO_MAX_CPUS];
+    uint16_t cpu;
+    char err[256];
+
     CU_ASSERT_EQUAL_FATAL(topo_read(&topo, "/sys/devices/system/cpu"), 0);
     CU_ASSERT(topo.n_cpus >= 1);
     CU_ASSERT(topo.n_sockets >= 1);
     CU_ASSERT(topo.n_cpus >= (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
     for (unsigned i = 1; i < topo.n_cpus; i++)
         CU_ASSERT(topo.cpu[i].id > topo.cpu[i - 1].id);
+    CU_ASSERT_EQUAL_FATAL(topo_affinity(ours), 0);
+    topo_give(&topo, ours);
+    CU_ASSERT_EQUAL_FATAL(cpu_list_resolve(&topo, "c0", &cpu, 1, err, sizeof(err)), 1);
+    CU_ASSERT_EQUAL(ours[cpu], 1);
 }
 
 static const struct test tests[] = {
     {"described machine", described_machine},
     {"lists", lists},
     {"list errors", list_errors},
+    {"given CPUs", given_cpus},
     {"sysfs", sysfs},
     {"bad sysfs", bad_sysfs},
     {"this machine", this_machine},

@@ -18,7 +18,7 @@ PAGE_NAME = {2 * MIB: "2Mi", 1024 * MIB: "1Gi"}
 POD = """\
 # The node: kubelet with cpuManagerPolicy static (full-pcpus-only), memoryManagerPolicy
 # Static and topologyManagerPolicy single-numa-node, so that CPUs, huge pages and NICs are
-# of one socket; doc/describe.md says how the layout finds its CPUs.
+# of one socket. The layout names the Pod's CPUs c0, c1, ... and their siblings c0h, c1h, ...: doc/describe.md.
 {comments}\
 apiVersion: v1
 kind: Pod
