@@ -256,7 +256,7 @@ def come_and_go(s):
     return [f"subscribers that were added get nothing: {silent}"]
 
 
-CASES = {f.__name__.replace("_", "-"): f for f in (subports_together, port_and_shares, changes, come_and_go)}
+CASES = {f.__name__.replace("_", "-"): f for f in (subports_together, port_and_shares, come_and_go, changes)}
 
 
 def faults_of(report, shards):
@@ -272,17 +272,32 @@ def faults_of(report, shards):
     return wrong
 
 
+def what_ends(s):
+    """What is wrong with the end of a scheduler, and with its report."""
+    wrong, report = s.end()
+    return wrong + (faults_of(report, s.shards) if report else [])
+
+
+@pytest.fixture(scope="module", params=[1, 2, 8])
+def scheduler(request, vbng, module_folder):
+    """One that all cases have in turn; its 65,536 subscribers take some time to start."""
+    folder = module_folder / str(request.param)
+    folder.mkdir()
+    s = Scheduler(vbng, str(folder), request.param)
+    yield s
+    s.kill()
+
+
 @pytest.mark.limit(180)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-@pytest.mark.parametrize("shards", [1, 2, 8])
-def test_shards(vbng, folder, shards, case):
-    s = Scheduler(vbng, str(folder), shards)
-    try:
-        wrong = case(s)
-        more, report = s.end()
-    finally:
-        s.kill()
-    nothing(wrong + more + (faults_of(report, shards) if report else []))
+def test_shards(scheduler, case):
+    nothing(case(scheduler))
+
+
+@pytest.mark.limit(180)
+def test_the_end(scheduler):
+    """After all cases: exit status, ledger, and each packet in its class and on its shard."""
+    nothing(what_ends(scheduler))
 
 
 @pytest.mark.limit(180)
@@ -290,8 +305,6 @@ def test_whole_subport(vbng, folder):
     """All subscribers of a subport that says whole are on one shard; its rate is as exact as without shards."""
     s = Scheduler(vbng, str(folder), 4, whole=True)
     try:
-        wrong = subports_together(s) + come_and_go(s)
-        more, report = s.end()
+        nothing(subports_together(s) + come_and_go(s) + what_ends(s))
     finally:
         s.kill()
-    nothing(wrong + more + (faults_of(report, 4) if report else []))
