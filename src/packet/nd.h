@@ -23,6 +23,8 @@
 #define ND_LINK_LEN       8   /* and of an option with a MAC */
 #define ND_SOURCE_LINK    1   /* options: the sender's MAC, */
 #define ND_TARGET_LINK    2   /* the target's */
+#define ND_PREFIX         3   /* a prefix of the link, */
+#define ND_MTU            5   /* the link's MTU */
 #define ND_FLAG_ROUTER    0x80
 #define ND_FLAG_SOLICITED 0x40
 #define ND_FLAG_OVERRIDE  0x20
@@ -35,8 +37,8 @@ struct nd {
     const uint8_t *mac;    /* of the sender; of an advertisement: of the target. NULL: not said */
 };
 
-/** Is a packet, whose header is right and which is in avail bytes, one of those messages to a
- * router or to a neighbour, right or wrong? No header may be between (RFC 6980 section 5). */
+/** Is a packet, whose header is right and which is in avail bytes, a message to a neighbour or to a
+ * router, right or wrong? No header may be between (RFC 6980 section 5). */
 static inline bool nd_is(const struct ipv6_hdr *ip, uint32_t avail)
 {
     uint8_t type;
@@ -44,7 +46,7 @@ static inline bool nd_is(const struct ipv6_hdr *ip, uint32_t avail)
     if (ip->next_header != IPPROTO_ICMPV6 || avail <= IPV6_LEN || ip->payload_length == 0)
         return false;
     type = ((const uint8_t *)(ip + 1))[0];
-    return type == ICMPV6_SOLICIT || type == ICMPV6_ADVERT;
+    return type == ICMPV6_SOLICIT || type == ICMPV6_ADVERT || type == ICMPV6_ROUTER_SOLICIT;
 }
 
 /** Write the link-local address of a MAC: fe80::/64 and the modified EUI-64 (RFC 4291 appendix A).
@@ -174,6 +176,66 @@ static inline void nd_write(struct ipv6_hdr *ip, uint8_t type, uint8_t flags, co
     p[25] = ND_LINK_LEN / 8;
     memcpy(p + 26, mac, 6);
     icmpv6_seal(ip, p, ND_NEIGHBOUR_LEN + ND_LINK_LEN);
+}
+
+#define ND_OUR_HOPS       64   /* that hosts are to begin with */
+#define ND_PREFIX_ON_LINK 0x80 /* flags of a prefix: RFC 4861 section 4.6.2 */
+#define ND_PREFIX_AUTO    0x40
+
+#define ND_FLAG_MANAGED 0x80 /* addresses are to be had by DHCPv6, */
+#define ND_FLAG_OTHER   0x40 /* other things are */
+
+/** What a router says of itself and its link: RFC 4861 section 4.2. */
+struct nd_router {
+    uint8_t flags;      /* ND_FLAG_MANAGED, ND_FLAG_OTHER */
+    bool has_prefix;    /* on the link, for addresses that hosts make (RFC 4862) */
+    uint16_t lifetime;  /* seconds as a default router; 0: it is none */
+    uint16_t mtu;       /* of the link; 0: not said */
+    uint64_t prefix;    /* upper half of the prefix of 64 bits, */
+    uint32_t valid;     /* seconds that it is valid, */
+    uint32_t preferred; /* and preferred */
+};
+
+#define ND_ROUTER_LEN  16 /* without options */
+#define ND_MTU_LEN     8
+#define ND_PREFIX_LEN  32
+#define ND_ROUTER_MOST (IPV6_LEN + ND_ROUTER_LEN + ND_LINK_LEN + ND_MTU_LEN + ND_PREFIX_LEN)
+
+/** Write a router advertisement with its IPv6 header and the router's MAC, of ND_ROUTER_MOST bytes
+ * at most. Returns its length. Addresses of 16 bytes; none may lie where it is written. */
+static inline uint32_t nd_write_router(struct ipv6_hdr *ip, const struct nd_router *say,
+                                       const uint8_t *from, const uint8_t *to, const uint8_t *mac)
+{
+    uint8_t *p = (uint8_t *)(ip + 1), *at = p + ND_ROUTER_LEN;
+
+    memset(p, 0, ND_ROUTER_MOST - IPV6_LEN);
+    p[0] = ICMPV6_ROUTER_ADVERT;
+    p[4] = ND_OUR_HOPS;
+    p[5] = say->flags;
+    store16(p + 6, net16(say->lifetime));
+    at[0] = ND_SOURCE_LINK;
+    at[1] = ND_LINK_LEN / 8;
+    memcpy(at + 2, mac, 6);
+    at += ND_LINK_LEN;
+    if (say->mtu != 0) {
+        at[0] = ND_MTU;
+        at[1] = ND_MTU_LEN / 8;
+        store32(at + 4, net32(say->mtu));
+        at += ND_MTU_LEN;
+    }
+    if (say->has_prefix) {
+        at[0] = ND_PREFIX;
+        at[1] = ND_PREFIX_LEN / 8;
+        at[2] = 64;
+        at[3] = ND_PREFIX_ON_LINK | ND_PREFIX_AUTO;
+        store32(at + 4, net32(say->valid));
+        store32(at + 8, net32(say->preferred));
+        store64(at + 16, net64(say->prefix));
+        at += ND_PREFIX_LEN;
+    }
+    icmpv6_write_ipv6(ip, 0, from, to, ND_HOP_LIMIT, (uint32_t)(at - p));
+    icmpv6_seal(ip, p, (uint32_t)(at - p));
+    return IPV6_LEN + (uint32_t)(at - p);
 }
 
 #endif

@@ -90,10 +90,9 @@ static const struct task_drop drops[N_DROPS] = {
                               "Find who sends it: a device that cuts frames off."},
     [DROP_LINK_LOCAL] = {"ipv6_link_local",
                          "IPv6 from or to a link alone (RFC 4291 section 2.5.6), or from the "
-                         "unspecified address, that is no neighbour solicitation or advertisement: "
-                         "router solicitations, DHCPv6, MLD",
-                         "None: the gateway does not answer these yet, so CPEs need static "
-                         "addresses and routes."},
+                         "unspecified address, that is no neighbour discovery to a router: DHCPv6, "
+                         "MLD, advertisements of other routers",
+                         "None: the gateway does not answer these."},
     [DROP_SPOOFED] = {"spoofed", "The source address is not the subscriber's",
                       "Correct its ipv4, ipv6 or delegated, or stop it."},
     [DROP_MARTIAN_SOURCE] = {DROP_IS_MARTIAN_SOURCE},

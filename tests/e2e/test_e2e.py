@@ -8,10 +8,10 @@ from tests.common import need
 need.module("scapy", "python3-scapy")
 
 from tests.common.verdict import judge, params  # noqa: E402
-from tests.e2e import bad_starts, families, instrument, layouts, plans, replay, signals, two_processes, veth  # noqa: E402
+from tests.e2e import bad_starts, families, instrument, layouts, plans, replay, signals, slaac, two_processes, veth  # noqa: E402
 from tests.e2e.process import Context  # noqa: E402
 
-PARTS = (plans, bad_starts, replay, instrument, layouts, families, signals, two_processes, veth)
+PARTS = (plans, bad_starts, replay, instrument, layouts, families, signals, two_processes, veth, slaac)
 
 
 @pytest.mark.limit(180)

@@ -157,8 +157,8 @@ def sources_up():
     for src, reason in judged:
         case.send(SUB.port, from_cpe(SUB, packet6(src, SERVER)))
         case.drop(*(("classify", reason) if reason else ("route", "no_route")))
-    case.send(SUB.port, from_cpe(SUB, raw(IPv6(src="fe80::2", dst="ff02::2") / ICMPv6ND_RS()), dst="33:33:00:00:00:02"))
-    case.drop("classify", "ipv6_link_local")
+    case.send(SUB.port, from_cpe(SUB, raw(IPv6(src="fe80::2", dst="ff02::2", hlim=64) / ICMPv6ND_RS()), dst="33:33:00:00:00:02"))
+    case.drop("arp", "nd_malformed")
     case.send(SUB.port, from_cpe(SUB, packet6(wan(SUB), "ff02::2"), dst="33:33:00:00:00:02"))
     case.drop("classify", "group_mac")
     for dst, reason in (("ff0e::1", "not_unicast"), ("fe80::1", "link_local"), ("::1", "not_unicast")):

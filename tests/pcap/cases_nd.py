@@ -7,8 +7,8 @@ The core polls cpe0, cpe1, core0, core1 in this order, 32 frames each: that is h
 import socket
 
 from scapy.compat import raw
-from scapy.layers.inet6 import (ICMPv6MLReport2, ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6ND_RA, ICMPv6NDOptDstLLAddr,
-                                ICMPv6NDOptSrcLLAddr, IPv6, IPv6ExtHdrDestOpt)
+from scapy.layers.inet6 import (ICMPv6MLReport2, ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6ND_RA, ICMPv6ND_RS, ICMPv6NDOptDstLLAddr,
+                                ICMPv6NDOptMTU, ICMPv6NDOptPrefixInfo, ICMPv6NDOptSrcLLAddr, IPv6, IPv6ExtHdrDestOpt)
 from scapy.packet import Raw
 from scapy.pton_ntop import inet_ntop, inet_pton
 from scapy.utils6 import in6_getnsma, in6_getnsmac, in6_ptop
@@ -282,7 +282,88 @@ def scan():
     return case
 
 
+def router_solicit(sub, src, say=True, mac=None, option=None, **ip):
+    mac = mac or sub.mac
+    packet = IPv6(**{"src": src, "dst": "ff02::2", "hlim": 255, **ip}) / ICMPv6ND_RS()
+    if say:
+        packet /= ICMPv6NDOptSrcLLAddr(lladdr=mac)
+    if option is not None:
+        packet /= option
+    return fr.pad(fr.tagged("33:33:00:00:00:02", mac, sub, raw(packet), ethertype=ETH_IPV6))
+
+
+def router_advert(sub, asker, prefix=None, mac=None, mtu=1500, m=0, o=0, life=1800, valid=2592000, preferred=604800):
+    """What the gateway says of itself, to one (asker) or to all nodes."""
+    packet = IPv6(src=ours(sub), dst=asker, hlim=255) / ICMPv6ND_RA(chlim=64, M=m, O=o, H=0, prf=0, routerlifetime=life)
+    packet /= ICMPv6NDOptSrcLLAddr(lladdr=fr.GATEWAY_MAC[sub.port])
+    if mtu:
+        packet /= ICMPv6NDOptMTU(mtu=mtu)
+    if prefix:
+        packet /= ICMPv6NDOptPrefixInfo(prefixlen=64, L=1, A=1, R=0, validlifetime=valid, preferredlifetime=preferred, prefix=prefix)
+    return fr.to_cpe(sub, raw(packet), dst=ALL_NODES_MAC if asker == ALL_NODES else mac or sub.mac, ethertype=ETH_IPV6)
+
+
+def routers_answered():
+    """Each VLAN pair has its own prefix; the answer goes to who asks, or to all where that one has no address yet."""
+    case = Traffic6("ra-answers", subscribers=512, ra=True, params={"arp": 'ra_interval = "30min"; ra_lifetime = "30min";'})
+    for sub in (Subscriber(0, 0), Subscriber(0, 511), Subscriber(1, 0), Subscriber(1, 511)):
+        for asker in (link_local(sub.mac), "fe80::1", wan(sub)):
+            for say in (True, False):
+                case.send(sub.port, router_solicit(sub, asker, say=say))
+                case.receive(sub.port, router_advert(sub, asker, wan(sub, "::")))
+        case.send(sub.port, router_solicit(sub, "::", say=False))
+        case.receive(sub.port, router_advert(sub, ALL_NODES, wan(sub, "::")))
+    return case
+
+
+def router_says():
+    """The keys; a port's MTU, which is not said below that of IPv6; M for who has one address, no prefix for who has none."""
+    keys = ('ra_interval = "20min"; ra_lifetime = "9000s"; ra_valid = "1h"; ra_preferred = "0s"; ra_other = true;',
+            'ra_interval = "20min"; ra_lifetime = "0s"; ra_managed = true;')
+    one, of_one = alone(1, "2001:db8:6001::8/125", ipv6_len="128")
+    none, of_none = alone(2, delegated="2001:db8:7001::/56")
+    said = ({"life": 9000, "valid": 3600, "preferred": 0, "o": 1}, {"life": 0, "m": 1})
+    for i in range(2):
+        case = Traffic6(f"ra-says-{i + 1}", more_subscribers=of_one + ", " + of_none, ra=True, params={"arp": keys[i]},
+                        mtu={"cpe0": 1280 + i * 212, "cpe1": 1279})
+        for sub, more in ((SUB, {"prefix": wan(SUB, "::"), "mtu": 1280 + i * 212}), (FAR, {"prefix": wan(FAR, "::"), "mtu": 0}),
+                          (one, {"m": 1, "mtu": 1280 + i * 212}), (none, {"mtu": 1280 + i * 212})):
+            case.send(sub.port, router_solicit(sub, "fe80::7"))
+            case.receive(sub.port, router_advert(sub, "fe80::7", **{**said[i], **more, "m": said[i].get("m", 0) | more.get("m", 0)}))
+        yield case
+
+
+def routers_refused():
+    """What no router may answer, and what it may not believe; a solicitation teaches the MAC (RFC 4861 section 6.2.6)."""
+    sub, keys = alone(3, delegated="2001:db8:7002::/56")
+    case = Traffic6("ra-refused", more_subscribers=keys, ra=True, params={"arp": 'ra_interval = "30min";'})
+
+    def drop(reason, *frames):
+        case.send(SUB.port, *frames)
+        case.drop("arp", reason, len(frames))
+
+    drop("nd_malformed", *(router_solicit(SUB, "fe80::1", hlim=hlim) for hlim in (0, 254)), router_solicit(SUB, "::"),
+         router_solicit(SUB, "fe80::1", mac=fr.BROADCAST), router_solicit(SUB, "fe80::1", option=Raw(b"\1\0")))
+    drop("nd_spoofed", *(router_solicit(SUB, src) for src in (ours(SUB), wan(OTHER), SERVER)))
+    drop("arp_own_mac", router_solicit(SUB, "fe80::1", mac=fr.GATEWAY_MAC["core0"]))
+    case.send(sub.port, router_solicit(sub, "fe80::7"))
+    case.receive(sub.port, router_advert(sub, "fe80::7"))
+    case.to_cpe(sub, packet6(SERVER, "2001:db8:7002::1"))
+    return case
+
+
+def routers_off():
+    case = Traffic6("ra-off")
+    case.send(SUB.port, router_solicit(SUB, "fe80::7"))
+    case.drop("arp", "ra_off")
+    return case
+
+
 def cases():
     for make in (access_answers, refused, flood, one_floods, learn_alone, learn_address, learn_from_questions, one_mac, static_stays,
                  keep_for_cpe, keep_in_vain, scan):  # fmt: skip
         yield make()
+    yield routers_answered()
+    yield from router_says()
+    yield routers_refused()
+    yield routers_off()

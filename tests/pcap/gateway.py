@@ -41,6 +41,7 @@ class Gateway:
         self.params = {}  # further keys by task: {"arp": 'key = "value";'}
         self.devices = {}  # by port, instead of net_pcap
         self.subscriber_rate = "1M"  # of the arp task: cases send bursts of all kinds; None: its default
+        self.ra = False  # of the arp task: router advertisements
         self.keep = "0"  # of the arp task: what waits is seen by the cases that are about it; None: its default
         self.routes = self.more_subscribers = ""  # further ones
         self.top = ""  # further keys of the whole file
@@ -113,6 +114,8 @@ class Gateway:
             tasks.append(("arp", "arp", {"to": list(PORTS)}))
             limits = {"subscriber_rate": self.subscriber_rate, "keep": self.keep}
             tasks[-1][2].update({key: value for key, value in limits.items() if value})
+            if not self.ra:
+                self.params = {**self.params, "arp": "ra = false; " + self.params.get("arp", "")}
         if self.arp and self.own_route:
             tasks[-1][2]["route"] = "own_route"
             tasks.append(("own_route", "route", {"to": routed}))

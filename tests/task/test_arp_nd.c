@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* arp: neighbour discovery in time: how often is asked, what grows old, what is kept over a
- * restart. SUB_NO_MAC has 2001:db8:5::/64 and is delegated 2001:db8:6::/48. */
+/* arp: neighbour discovery in time: how often is asked, what grows old, what is kept over a restart,
+ * how often routers are advertised. SUB_NO_MAC has 2001:db8:5::/64, and 2001:db8:6::/48 behind him.
+ */
 #include "arp_rig.h"
 #include "base/ipv6.h"
 #include "packet/nd.h"
@@ -194,9 +195,56 @@ static void keeping(void)
     close_rig();
 }
 
+/* Which of the ways of "to" has how many router advertisements to all nodes of the subscriber. */
+static unsigned adverts(void)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < rig_captured_way(r, "to", CPE0); i++) {
+        const uint8_t *f = rte_pktmbuf_mtod(rig_out(r, "to", CPE0, i), const uint8_t *);
+
+        n += memcmp(f, "\x33\x33\0\0\0\x01", 6) == 0 && f[62] == ICMPV6_ROUTER_ADVERT &&
+             memcmp(f + 12, "\x88\xa8\0\x80\x81\0\x01\x03\x86\xdd", 10) == 0 &&
+             icmpv6_checksum_ok((const struct ipv6_hdr *)(f + 22), f + 62, 64);
+    }
+    CU_ASSERT_EQUAL(n, rig_captured(r, "to"));
+    rig_clear(r);
+    return n;
+}
+
+/* Polls each tick from one second to another. */
+static void run(double from, double to)
+{
+    for (double at = from; at < to; at += 1 / 64.0)
+        poll_at(at);
+}
+
+static void advertising(void)
+{
+    open_rig("ra_interval=4s");
+    run(0, 15.9);
+    CU_ASSERT_EQUAL(adverts(), 0); /* who has come up with the gateway solicits */
+    run(15.9, 20.1);
+    CU_ASSERT_EQUAL(adverts(), 1); /* of four subscribers one has IPv6 */
+    for (unsigned i = 0; i < 10; i++) {
+        run(20.1 + 4 * i, 24.1 + 4 * i);
+        CU_ASSERT_EQUAL(adverts(), 1);
+    }
+    poll_at(1000); /* the core was away: none more than once */
+    for (unsigned i = 0; i < 10; i++)
+        poll_at(1000);
+    CU_ASSERT_EQUAL(adverts(), 1);
+    CU_ASSERT_EQUAL(figure("router_advertisements"), 12);
+    close_rig();
+    open_rig("ra=false ra_interval=4s");
+    run(0, 40);
+    CU_ASSERT_EQUAL(adverts(), 0);
+    close_rig();
+}
+
 static const struct test tests[] = {
-    {"asking", asking}, {"growing old", growing_old}, {"waiting", waiting}, {"keeping", keeping},
-    {NULL, NULL},
+    {"asking", asking},   {"growing old", growing_old}, {"waiting", waiting},
+    {"keeping", keeping}, {"advertising", advertising}, {NULL, NULL},
 };
 
 const struct test_program test_program = {"arp_nd", tests, open_with_ipv6, harness_close};

@@ -36,6 +36,11 @@ static uint32_t bytes_of(const char *hex, uint8_t *out)
 #define ROUTER_SOLICIT                                                                             \
     "6000000000103afffe800000000000000000000000000009ff02000000000000"                             \
     "000000000000000285007a1c000000000101020000000009"
+#define ROUTER                                                                                     \
+    "6000000000403afffe80000000000000000000fffe000001ff02000000000000"                             \
+    "00000000000000018600eeae4040070800000000000000000101020000000001"                             \
+    "05010000000005d4030440c000278d0000093a800000000020010db800010002"                             \
+    "0000000000000000"
 #define ECHO                                                                                       \
     "60000000000d3a4020010db800000000000000000000000120010db800000000"                             \
     "00000000000000028000e846123400016162636465"
@@ -99,6 +104,33 @@ static void writing(void)
     nd_all_nodes(to);
     nd_group_mac(to, mac);
     CU_ASSERT_EQUAL(memcmp(mac, "\x33\x33\0\0\0\x01", 6), 0);
+}
+
+static void routers(void)
+{
+    struct nd_router r = {.flags = ND_FLAG_OTHER,
+                          .has_prefix = true,
+                          .lifetime = 1800,
+                          .mtu = 1492,
+                          .prefix = UINT64_C(0x20010db800010002),
+                          .valid = 2592000,
+                          .preferred = 604800};
+    uint8_t want[ROOM], p[ROOM], from[16], to[16];
+    struct ipv6_hdr *ip = (struct ipv6_hdr *)p;
+    uint32_t n = bytes_of(ROUTER, want);
+
+    memset(p, 0xa5, sizeof(p));
+    nd_link_local(our_mac, from);
+    nd_all_nodes(to);
+    CU_ASSERT_EQUAL(nd_write_router(ip, &r, from, to, our_mac), n);
+    CU_ASSERT_EQUAL(n, ND_ROUTER_MOST);
+    CU_ASSERT_EQUAL(memcmp(p, want, n), 0);
+    CU_ASSERT_EQUAL(p[n], 0xa5);
+    CU_ASSERT_FALSE(nd_is(ip, n)); /* none of what the gateway is told */
+    r = (struct nd_router){.flags = ND_FLAG_MANAGED};
+    CU_ASSERT_EQUAL(nd_write_router(ip, &r, from, to, our_mac), 40 + 16 + 8);
+    CU_ASSERT(p[45] == 0x80 && p[46] == 0 && p[47] == 0 && ipv6_len(ip) == 64);
+    CU_ASSERT(icmpv6_checksum_ok(ip, p + 40, 24));
 }
 
 static void right_ones(void)
@@ -211,6 +243,7 @@ static void options(void)
 static const struct test tests[] = {
     {"checksums", checksums},
     {"what is written", writing},
+    {"routers", routers},
     {"right ones", right_ones},
     {"wrong headers", wrong_headers},
     {"cut off", cut_off},

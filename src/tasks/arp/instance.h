@@ -4,9 +4,11 @@
  * gateway, as the only writer of learned MACs; its core alone reads and writes the state, but for
  * figures and what arp.h offers to other threads.
  *
- *   arp.c         the type: parameters, drops, dispatch by the reason of the punt, clock, dry run
+ *   arp.c         the type: dispatch by the reason of the punt, clock, dry run
+ *   schema.c      parameters and drops
  *   packets.c     ARP packets received, ARP requests sent, neighbours forgotten
  *   nd.c          the same of IPv6: neighbour discovery on subscribers' links
+ *   ra.c          router advertisements
  *   neighbours.c  CPEs and next hops, and what is known of them
  *   hosts.c       the neighbours of one subscriber
  *   waiting.c     packets that wait for a MAC, and questions that are asked again
@@ -22,10 +24,29 @@
 #include <rte_ip.h>
 
 #include "engine/task.h"
+#include "packet/nd.h"
 #include "tables/tables.h"
 #include "tasks/arp/arp.h"
 
 enum { ARP_OUT_TO, ARP_OUT_ROUTE };
+
+enum { PCP_DSCP, PCP_ZERO };
+enum {
+    ARG_AGE,
+    ARG_ARP_RATE,
+    ARG_ICMP_RATE,
+    ARG_SUBSCRIBER_RATE,
+    ARG_KEEP,
+    ARG_PCP,
+    ARG_RA,
+    ARG_RA_INTERVAL,
+    ARG_RA_LIFETIME,
+    ARG_RA_VALID,
+    ARG_RA_PREFERRED,
+    ARG_RA_MANAGED,
+    ARG_RA_OTHER,
+    N_ARP_ARGS
+};
 
 enum {
     DROP_ARP_FOREIGN,
@@ -46,6 +67,7 @@ enum {
     DROP_ND_MALFORMED,
     DROP_ND_RATE,
     DROP_ND_SPOOFED,
+    DROP_RA_OFF,
     DROP_NO_ANSWER,
     DROP_NO_GATEWAY_ADDRESS,
     DROP_NO_MTU,
@@ -161,6 +183,11 @@ struct arp {
     uint32_t members_next, members_due; /* neighbours of which one may be in a set: the next to be
                                            looked at, and how many now */
 
+    struct nd_router router; /* what is advertised on every link */
+    bool answers_routers;    /* router solicitations are answered */
+    uint32_t ra_next;        /* subscriber of the last advertisement to all */
+    uint64_t ra_due, ra_add; /* subscribers to look at now, and more with each tick; 0: none */
+
     uint32_t n_waits;
     struct arp_wait wait[ARP_WAITS];
     uint64_t kept; /* packets in all of wait[]; read by other threads */
@@ -169,7 +196,7 @@ struct arp {
     uint64_t n_changes;                    /* ever; number i is in change[i % ARP_CHANGES] */
 
     /* figures; read by other threads */
-    uint64_t learned, forgotten, requests, no_mbuf, static_conflicts, cpe_changes;
+    uint64_t learned, forgotten, requests, no_mbuf, static_conflicts, cpe_changes, adverts;
     uint64_t n_paths;      /* that are narrow */
     uint64_t unreachables; /* senders told so of packets that were kept */
 };
@@ -182,6 +209,14 @@ struct arp_frame {
     uint16_t type;   /* EtherType behind the tags */
     uint16_t svlan, cvlan;
 };
+
+/* schema.c */
+
+extern const struct task_param arp_params[N_ARP_ARGS];
+extern const struct task_drop arp_drops[N_DROPS];
+
+/** What parameters must obey together. */
+void arp_check(const struct cfg_model *m, const struct cfg_task *t, struct diags *d);
 
 /* arp.c */
 
@@ -200,13 +235,17 @@ void arp_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
 /** Does a MAC belong to one of the gateway's ports? */
 bool arp_is_own_mac(const struct arp *a, const uint8_t *mac);
 
+/** Make a frame of an Ethernet header and tags of l2_len bytes, and room for size more. Returns
+ * NULL where the pool is exhausted. */
+struct rte_mbuf *arp_new_frame(struct task *t, const uint8_t *l2, uint32_t l2_len, uint32_t size);
+
 /** Begin a question: an mbuf that the bucket of such questions has a token for, with an Ethernet
  * header and tags of l2_len bytes and room for size more. Returns NULL where the rate or the pool
  * is exhausted. */
 struct rte_mbuf *arp_question(struct task *t, enum arp_asking asking, const uint8_t *l2,
                               uint32_t l2_len, uint32_t size);
 
-/** Send a question by a port. */
+/** Send a question, or what else is new, by a port. */
 void arp_send_question(struct task *t, struct rte_mbuf *m, uint8_t port);
 
 /** Request the MAC of a CPE (addr: an address of the subscriber, host order) or of a next hop,
@@ -250,6 +289,18 @@ void arp_ask_subscriber6(struct task *t, uint32_t id, struct ipv6 addr);
 /** Ask a CPE with a MAC that grows old whether it still has the address that it was heard of.
  * Returns false where nothing was sent. */
 bool arp_poll_subscriber6(struct task *t, uint32_t id, const uint8_t *mac);
+
+/* ra.c */
+
+/** Begin to advertise on every link once in so many ticks; 0: never. */
+void arp_advertise_init(struct arp *a, uint32_t interval);
+
+/** Answer a subscriber's router solicitation, in its mbuf. */
+void arp_advertise(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
+                   const struct nd *nd, uint32_t id);
+
+/** Advertise on the links whose turn it is: a few at most. Returns how many those are. */
+uint16_t arp_advertise_all(struct task *t);
 
 /* neighbours.c */
 

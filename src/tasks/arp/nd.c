@@ -135,6 +135,26 @@ static void advertised(struct task *t, struct rte_mbuf *m, const struct arp_fram
     task_consume(t, &m, 1);
 }
 
+/* A router solicitation asks whether a router is there, and may say the sender's MAC (RFC 4861
+ * section 6.2.6). */
+static void router_solicited(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
+                             const struct nd *nd, uint32_t id)
+{
+    const struct arp *a = t->state;
+    const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f->bytes + f->l2_len);
+
+    if (ipv6_kind(ip->source) != IPV6_UNSPECIFIED && !is_his(a, id, ip->source)) {
+        task_drop(t, m, DROP_ND_SPOOFED);
+        return;
+    }
+    if (nd->mac != NULL)
+        learn(t, id, nd->mac, ip->source, true);
+    if (a->answers_routers)
+        arp_advertise(t, m, f, nd, id);
+    else
+        task_drop(t, m, DROP_RA_OFF);
+}
+
 /* Is the frame addressed to the gateway, and the MAC which it says that of one host? */
 static bool is_sane(const struct arp *a, const struct rte_mbuf *m, const struct arp_frame *f,
                     const struct nd *nd)
@@ -174,6 +194,8 @@ static void receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *
 
     if (why >= 0)
         task_drop(t, m, (unsigned)why);
+    else if (nd.type == ICMPV6_ROUTER_SOLICIT)
+        router_solicited(t, m, f, &nd, id);
     else if (nd.type == ICMPV6_SOLICIT)
         solicited(t, m, f, &nd, id);
     else

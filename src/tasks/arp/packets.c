@@ -174,22 +174,29 @@ void arp_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
         task_drop(t, m, DROP_ARP_FOREIGN);
 }
 
-struct rte_mbuf *arp_question(struct task *t, enum arp_asking asking, const uint8_t *l2,
-                              uint32_t l2_len, uint32_t size)
+struct rte_mbuf *arp_new_frame(struct task *t, const uint8_t *l2, uint32_t l2_len, uint32_t size)
 {
     struct arp *a = t->state;
-    struct rte_mbuf *m;
+    struct rte_mbuf *m = rte_pktmbuf_alloc(a->pool);
 
-    if (!arp_bucket_take(&a->ask[asking]))
-        return NULL;
-    m = rte_pktmbuf_alloc(a->pool);
     if (m == NULL) {
         a->no_mbuf++;
         return NULL;
     }
     t->created++;
-    a->requests++;
     memcpy(rte_pktmbuf_append(m, (uint16_t)(l2_len + size)), l2, l2_len); /* every mbuf has room */
+    return m;
+}
+
+struct rte_mbuf *arp_question(struct task *t, enum arp_asking asking, const uint8_t *l2,
+                              uint32_t l2_len, uint32_t size)
+{
+    struct arp *a = t->state;
+    struct rte_mbuf *m = NULL;
+
+    if (arp_bucket_take(&a->ask[asking]))
+        m = arp_new_frame(t, l2, l2_len, size);
+    a->requests += m != NULL;
     return m;
 }
 

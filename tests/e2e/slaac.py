@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A CPE that is the kernel's own stack: it finds its prefix and the gateway by router advertisements alone, and pings the core."""
+
+import os
+import subprocess
+import sys
+
+from tests.common.limits import limit
+from tests.e2e.veth import namespace
+
+
+def kernel_as_cpe(ctx):
+    command = namespace()
+    if command is None:
+        return "no network namespace with veth pairs can be made here"
+    if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+        return "there is no /dev/net/tun here"
+    done = subprocess.run([*command, sys.executable, "-m", "tests.e2e.slaac_inside", ctx.binary, ctx.folder],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit(100), check=False)  # fmt: skip
+    return [] if done.returncode == 0 else [f"exit status {done.returncode}", *done.stdout.splitlines()]
+
+
+def tests():
+    """(title, function of a context) of each case."""
+    yield "the kernel as a CPE gets its prefix by router advertisements", kernel_as_cpe

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs in a network namespace of its own, where the gateway is; the CPE and a host of the core are the kernel's stacks in two more.
+
+The kernel need not know VLANs: a relay, the access network, gives what the CPE's interface sends two tags.
+
+usage: -m tests.e2e.slaac_inside BINARY FOLDER
+       -m tests.e2e.slaac_inside ping ADDRESS SECONDS
+"""
+
+import fcntl
+import ipaddress
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+from tests.common.limits import limit
+from tests.container.namespaces import Namespace
+from tests.e2e import process
+from tests.e2e.packet_socket import PacketSocket
+
+TUNSETIFF, IFF_TAP, IFF_NO_PI = 0x400454CA, 0x0002, 0x1000
+TAGS = bytes.fromhex("88a80fa081000001")  # 4000.1
+GATEWAY_LINE, GATEWAY_CORE, HOST, CPE = "02:b0:00:00:00:01", "02:b0:00:00:00:02", "02:d0:00:00:00:01", "02:c0:00:00:00:01"
+PREFIX, SERVER, CORE_ADDRESS = "2001:db8:6000::/64", "2001:db8:c0::2", "2001:db8:c0::1"
+ECHO_REQUEST, ECHO_REPLY = 128, 129
+
+CONFIGURATION = f"""
+name = "slaac";
+memory = "no-huge";
+idle = "sleep";
+pools = {{ default = {{ mbufs = "8K"; }}; }};
+ports = (
+    {{ name = "line"; device = "net_af_packet0,iface=gw-line"; mac = "{GATEWAY_LINE}"; }},
+    {{ name = "core"; device = "net_af_packet1,iface=gw-core"; mac = "{GATEWAY_CORE}"; }}
+);
+subscribers = ( {{ port = "line"; svlan = 4000; cvlan = 1; ipv6 = "{PREFIX}"; }} );
+routes = ( {{ prefix = "::/0"; port = "core"; mac = "{HOST}"; }} );
+tasks = (
+    {{ name = "classify"; type = "classify"; from = "line"; to = "decap"; punt = "arp"; }},
+    {{ name = "decap"; type = "qinq_decap"; to = "route"; }},
+    {{ name = "route"; type = "route"; to = "core"; punt = "arp"; }},
+    {{ name = "find"; type = "classify"; match = "ipv4"; from = "core"; to = "encap"; punt = "arp"; }},
+    {{ name = "encap"; type = "qinq_encap"; to = "line"; punt = "arp"; }},
+    {{ name = "arp"; type = "arp"; to = ["line", "core"]; ra_interval = "30min"; }}
+);
+layout = ( {{ core = "0"; tasks = ["classify", "decap", "route", "find", "encap", "arp"]; }} );
+"""
+
+
+def command(*words):
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+
+
+def tap(name):
+    """A file descriptor whose reads and writes are frames of an interface of this name."""
+    fd = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+    fcntl.ioctl(fd, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TAP | IFF_NO_PI))
+    return fd
+
+
+def make_interfaces(cpe, core):
+    for scope in ("all", "default"):
+        with open(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6", "w", encoding="ascii") as f:
+            f.write("1")  # nothing of this namespace's own among the frames
+    for port in ("line", "core"):
+        command("ip", "link", "add", f"gw-{port}", "mtu", "2000", "type", "veth", "peer", "name", f"far-{port}", "mtu", "2000")
+        command("ip", "link", "set", f"gw-{port}", "up")
+    command("ip", "link", "set", "far-line", "up")
+    command("ip", "link", "set", "far-core", "address", HOST, "netns", str(core.pid))
+    fd = tap("wan")
+    command("ip", "link", "set", "wan", "address", CPE, "netns", str(cpe.pid))
+    return fd
+
+
+class Relay(threading.Thread):
+    """The access network: it tags what the CPE sends, and takes the tags off what comes for the CPE."""
+
+    def __init__(self, fd):
+        super().__init__(daemon=True)
+        self.fd, self.line = fd, PacketSocket("far-line")
+        self.ends = False
+
+    def run(self):
+        while not self.ends:
+            ready = select.select([self.fd, self.line.s], [], [], 0.1)[0]
+            if self.fd in ready:
+                frame = os.read(self.fd, 4096)
+                self.line.send(frame[:12] + TAGS + frame[12:])
+            if self.line.s in ready and (frame := self.line.receive(0.01)) and frame[12:20] == TAGS:
+                os.write(self.fd, frame[:12] + frame[20:])
+
+
+def ping(address, seconds):
+    """Whether an address answers within so many seconds."""
+    with socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6) as s:
+        end = time.monotonic() + seconds
+        for sequence in range(1 << 16):
+            try:
+                s.sendto(struct.pack("!BBHHH", ECHO_REQUEST, 0, 0, os.getpid() & 0xFFFF, sequence) + bytes(56), (address, 0))
+            except OSError:
+                pass  # no address or no route yet
+            heard = time.monotonic() + 0.2
+            while (left := heard - time.monotonic()) > 0:
+                s.settimeout(left)
+                try:
+                    data, source = s.recvfrom(2048)
+                except OSError:
+                    break
+                if data[0] == ECHO_REPLY and source[0] == address and data[4:6] == struct.pack("!H", os.getpid() & 0xFFFF):
+                    return True
+            if time.monotonic() > end:
+                return False
+    return False
+
+
+def inside(namespace, *words):
+    """What a command in a namespace prints, or None."""
+    done = subprocess.run(["nsenter", "-t", str(namespace.pid), "-n", *words], capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else None
+
+
+def pings(namespace, address):
+    return inside(namespace, sys.executable, "-m", "tests.e2e.slaac_inside", "ping", address, str(limit(20))) is not None
+
+
+def set_up(cpe, core):
+    core.run("sh", "-c", "echo 0 >/proc/sys/net/ipv6/conf/far-core/disable_ipv6")
+    core.run("ip", "link", "set", "far-core", "up")
+    core.run("ip", "addr", "add", f"{SERVER}/64", "dev", "far-core", "nodad")
+    core.run("ip", "neigh", "add", CORE_ADDRESS, "lladdr", GATEWAY_CORE, "dev", "far-core", "nud", "permanent")
+    core.run("ip", "route", "add", PREFIX, "via", CORE_ADDRESS)
+    for name, value in (("disable_ipv6", 0), ("accept_ra", 2), ("autoconf", 1), ("addr_gen_mode", 0)):
+        cpe.run("sh", "-c", f"echo {value} >/proc/sys/net/ipv6/conf/wan/{name}")
+    cpe.run("ip", "link", "set", "wan", "mtu", "1500", "up")
+
+
+def found_itself(cpe):
+    """The addresses that the CPE has made of the prefix, when they are no longer tentative, and its default routes, when there are some."""
+    end = time.monotonic() + limit(20)
+    while time.monotonic() < end:
+        links = json.loads(inside(cpe, "ip", "-6", "-j", "addr", "show", "dev", "wan", "scope", "global") or "[]")
+        addresses = [a["local"] for link in links for a in link.get("addr_info", []) if a.get("dynamic") and not a.get("tentative")]
+        routes = json.loads(inside(cpe, "ip", "-6", "-j", "route", "show", "default") or "[]")
+        if addresses and routes:
+            return addresses, routes
+        time.sleep(0.1)
+    return [], []
+
+
+def judge(cpe, core):
+    wrong = []
+    addresses, routes = found_itself(cpe)
+    if not addresses or any(ipaddress.ip_address(a) not in ipaddress.ip_network(PREFIX) for a in addresses):
+        wrong.append(f"the CPE has the addresses {addresses}, expected some of {PREFIX}")
+    if [r.get("gateway") for r in routes] != ["fe80::b0:ff:fe00:1"]:
+        wrong.append(f"the CPE's default routes are {routes}")
+    if not wrong and not pings(cpe, SERVER):
+        wrong.append("the core does not answer the CPE's pings")
+    if not wrong and not pings(core, addresses[0]):
+        wrong.append("the CPE does not answer the core's pings")
+    return wrong
+
+
+def main(binary, folder):
+    ctx = process.Context(binary, folder)
+    with Namespace() as cpe, Namespace() as core:
+        relay = Relay(make_interfaces(cpe, core))
+        gateway = process.Run(ctx, "--quiet", "--share-cpus", ctx.write("slaac.cfg", CONFIGURATION), report=True)
+        relay.start()
+        set_up(cpe, core)
+        wrong = judge(cpe, core)
+        if gateway.process.poll() is None:
+            gateway.process.send_signal(signal.SIGTERM)
+        if gateway.end(30) != 0:
+            wrong.append(f"exit status {gateway.status}: {gateway.err}")
+        else:
+            report = gateway.report()
+            wrong += process.ledger_faults(report)
+            drops = {f"{t['name']}.{name}": n for t in report["tasks"] for name, n in t["drops"].items() if n}
+            allowed = {"classify.ipv6_link_local", "find.ipv6_link_local", "arp.nd_foreign", "arp.unresolved", "arp.no_answer"}  # MLD, probes
+            if set(drops) - allowed:
+                wrong.append(f"drops that nothing explains: {drops}")
+        relay.ends = True
+        relay.join()
+    print("\n".join(wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "ping":
+        sys.exit(0 if ping(sys.argv[2], float(sys.argv[3])) else 1)
+    sys.exit(main(*sys.argv[1:]))
