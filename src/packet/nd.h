@@ -49,6 +49,17 @@ static inline bool nd_is(const struct ipv6_hdr *ip, uint32_t avail)
     return type == ICMPV6_SOLICIT || type == ICMPV6_ADVERT || type == ICMPV6_ROUTER_SOLICIT;
 }
 
+/** Is a frame of len bytes, with an Ethernet header and tags of l2 bytes, such a message to an
+ * address that no router forwards to? */
+static inline bool nd_is_frame(const uint8_t *frame, uint32_t l2, uint32_t len)
+{
+    const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(frame + l2);
+
+    return load16(frame + l2 - 2) == RTE_BE16(RTE_ETHER_TYPE_IPV6) && len > l2 + IPV6_LEN &&
+           ipv6_check(ip, len - l2) == IPV6_OK && nd_is(ip, len - l2) &&
+           !ipv6_is_forwarded(ipv6_upper(ip->destination));
+}
+
 /** Write the link-local address of a MAC: fe80::/64 and the modified EUI-64 (RFC 4291 appendix A).
  */
 static inline void nd_link_local(const uint8_t *mac, uint8_t *addr)

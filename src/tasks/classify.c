@@ -179,6 +179,8 @@ static int why_nobody6(const struct rte_mbuf *m)
 
     if (v != IPV6_OK)
         return bad_ipv6(v);
+    if (nd_is(ip, m->data_len - ETH_LEN) && !ipv6_is_forwarded(ipv6_upper(ip->destination)))
+        return VERDICT_FOR_US;
     return is_of_link(ip->source) || is_of_link(ip->destination) ? DROP_LINK_LOCAL
                                                                  : DROP_UNKNOWN_SUBSCRIBER;
 }

@@ -10,6 +10,7 @@
 #include "engine/drops.h"
 #include "packet/ethernet.h"
 #include "packet/frame.h"
+#include "packet/nd.h"
 #include "tasks/fused/fused.h"
 
 enum { OUT_TO, OUT_PUNT };
@@ -78,7 +79,8 @@ enum {
 static const struct task_drop drops[N_DROPS] = {
     [DROP_SEGMENTED] = {DROP_IS_SEGMENTED},
     [DROP_SHORT_FRAME] = {DROP_IS_SHORT_FRAME},
-    [DROP_NOT_IP] = {"not_ip", "Neither IPv4 nor ARP",
+    [DROP_NOT_IP] = {"not_ip",
+                     "Neither IPv4 nor ARP, nor neighbour discovery where subscribers have IPv6",
                      "None, if rare: other protocols are not carried."},
     [DROP_BAD_IPV4] = {"bad_ipv4", "The outer IPv4 header is malformed", TUNNEL_END},
     [DROP_BAD_LENGTH] = {"bad_length", "The outer IPv4 header says to be longer than the frame",
@@ -242,7 +244,10 @@ static inline int parse(const struct gre_decap *d, const struct rte_mbuf *m, str
     if (unlikely(m->data_len < ETH_LEN))
         return DROP_SHORT_FRAME;
     if (unlikely(eth_type(f) != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
-        return eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? VERDICT_FOR_US : DROP_NOT_IP;
+        return eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_ARP) ||
+                       (d->subscribers->v6 != NULL && nd_is_frame(f, ETH_LEN, m->data_len))
+                   ? VERDICT_FOR_US
+                   : DROP_NOT_IP;
     return gre_decap_parse(d, (const struct rte_ipv4_hdr *)(f + ETH_LEN), m->data_len - ETH_LEN,
                            out);
 }
@@ -375,7 +380,8 @@ const struct task_type task_gre_decap = {
                .params = params,
                .n_params = N_ARGS,
                .outputs = {[OUT_TO] = {"to", "packets to subscribers"},
-                           [OUT_PUNT] = {"punt", "ARP, and packets to the gateway"}},
+                           [OUT_PUNT] = {"punt", "ARP, neighbour discovery, and packets to the "
+                                                 "gateway"}},
                .drops = drops,
                .n_drops = N_DROPS,
                .gives = FACT_SUBSCRIBER | FACT_IPV4,

@@ -11,6 +11,7 @@
 #include "packet/frame.h"
 #include "packet/ipv4.h"
 #include "packet/ipv6.h"
+#include "packet/nd.h"
 #include "tasks/fused/fused.h"
 
 enum { OUT_TO, OUT_PUNT };
@@ -196,6 +197,8 @@ static int other(const struct mpls_pop *p, const struct rte_mbuf *m)
         return DROP_SEGMENTED;
     if (m->data_len < ETH_LEN)
         return DROP_SHORT_FRAME;
+    if (nd_is_frame(frame_bytes(m), ETH_LEN, m->data_len))
+        return VERDICT_FOR_US;
     if (eth_type(frame_bytes(m)) == RTE_BE16(RTE_ETHER_TYPE_IPV4) || eth_is_ipv6(frame_bytes(m)))
         return p->drop_unlabelled ? DROP_UNLABELLED : VERDICT_GOOD;
     return eth_type(frame_bytes(m)) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? VERDICT_FOR_US
@@ -233,17 +236,16 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
 }
 
 const struct task_type task_mpls_pop = {
-    .schema =
-        {.type = "mpls_pop",
-         .help = "takes MPLS labels off",
-         .kind = TASK_WORKER,
-         .params = params,
-         .n_params = N_ARGS,
-         .outputs =
-             {[OUT_TO] = {"to", "packets without their labels"}, [OUT_PUNT] = {"punt", "ARP"}},
-         .drops = drops,
-         .n_drops = N_DROPS,
-         .loses = FACT_IPV4 | FACT_QINQ_IPV4},
+    .schema = {.type = "mpls_pop",
+               .help = "takes MPLS labels off",
+               .kind = TASK_WORKER,
+               .params = params,
+               .n_params = N_ARGS,
+               .outputs = {[OUT_TO] = {"to", "packets without their labels"},
+                           [OUT_PUNT] = {"punt", "ARP and neighbour discovery"}},
+               .drops = drops,
+               .n_drops = N_DROPS,
+               .loses = FACT_IPV4 | FACT_QINQ_IPV4},
     .state_size = sizeof(struct mpls_pop),
     .init = init,
     .handle = handle,

@@ -28,8 +28,10 @@ from tests.e2e.packet_socket import PacketSocket
 TUNSETIFF, IFF_TAP, IFF_NO_PI = 0x400454CA, 0x0002, 0x1000
 TAGS = bytes.fromhex("88a80fa081000001")  # 4000.1
 GATEWAY_LINE, GATEWAY_CORE, HOST, CPE = "02:b0:00:00:00:01", "02:b0:00:00:00:02", "02:d0:00:00:00:01", "02:c0:00:00:00:01"
-PREFIX, SERVER, CORE_ADDRESS = "2001:db8:6000::/64", "2001:db8:c0::2", "2001:db8:c0::1"
+PREFIX, SERVER, GATEWAY_AT_CORE = "2001:db8:6000::/64", "2001:db8:c0::2", "fe80::b0:ff:fe00:2"
 ECHO_REQUEST, ECHO_REPLY = 128, 129
+# what the kernels send besides: MLD, probes of their own addresses, solicitations of routers of the core
+ALLOWED = {"classify.ipv6_link_local", "find.ipv6_link_local", "arp.nd_foreign", "arp.unresolved", "arp.no_answer"}
 
 CONFIGURATION = f"""
 name = "slaac";
@@ -134,8 +136,7 @@ def set_up(cpe, core):
     core.run("sh", "-c", "echo 0 >/proc/sys/net/ipv6/conf/far-core/disable_ipv6")
     core.run("ip", "link", "set", "far-core", "up")
     core.run("ip", "addr", "add", f"{SERVER}/64", "dev", "far-core", "nodad")
-    core.run("ip", "neigh", "add", CORE_ADDRESS, "lladdr", GATEWAY_CORE, "dev", "far-core", "nud", "permanent")
-    core.run("ip", "route", "add", PREFIX, "via", CORE_ADDRESS)
+    core.run("ip", "route", "add", PREFIX, "via", GATEWAY_AT_CORE, "dev", "far-core")
     for name, value in (("disable_ipv6", 0), ("accept_ra", 2), ("autoconf", 1), ("addr_gen_mode", 0)):
         cpe.run("sh", "-c", f"echo {value} >/proc/sys/net/ipv6/conf/wan/{name}")
     cpe.run("ip", "link", "set", "wan", "mtu", "1500", "up")
@@ -168,25 +169,54 @@ def judge(cpe, core):
     return wrong
 
 
+def start(ctx):
+    return process.Run(ctx, "--quiet", "--share-cpus", "--state", ctx.path("state"), ctx.write("slaac.cfg", CONFIGURATION), report=True)
+
+
+def end(gateway):
+    """(the figures of the task arp, what is wrong) of a run that is over."""
+    if gateway.process.poll() is None:
+        gateway.process.send_signal(signal.SIGTERM)
+    if gateway.end(30) != 0:
+        return {}, [f"exit status {gateway.status}: {gateway.err}"]
+    report = gateway.report()
+    wrong = process.ledger_faults(report)
+    drops = {f"{t['name']}.{name}": n for t in report["tasks"] for name, n in t["drops"].items() if n}
+    if set(drops) - ALLOWED:
+        wrong.append(f"drops that nothing explains: {drops}")
+    return next(t["stats"] for t in report["tasks"] if t["name"] == "arp"), wrong
+
+
+def restarted(ctx, cpe, core):
+    """A gateway that begins again knows the CPE by its state, and asks nobody; the state has the MAC with an address of IPv6."""
+    wrong = []
+    with open(ctx.path("state"), encoding="utf-8") as f:
+        cpes = [entry.split() for entry in json.load(f)["cpes"]]
+    if [entry[:3] for entry in cpes] != [["line", "4000.1", CPE]] or ":" not in cpes[0][3]:
+        wrong.append(f"the state has the CPEs {cpes}")
+    gateway = start(ctx)
+    if not pings(core, found_itself(cpe)[0][0]):
+        wrong.append("the CPE does not answer the core's pings after a restart")
+    figures, faults = end(gateway)
+    if figures.get("requests") != 0:
+        wrong.append(f"the gateway has asked after a restart: {figures}")
+    return wrong + faults
+
+
 def main(binary, folder):
     ctx = process.Context(binary, folder)
     with Namespace() as cpe, Namespace() as core:
         relay = Relay(make_interfaces(cpe, core))
-        gateway = process.Run(ctx, "--quiet", "--share-cpus", ctx.write("slaac.cfg", CONFIGURATION), report=True)
+        gateway = start(ctx)
         relay.start()
         set_up(cpe, core)
         wrong = judge(cpe, core)
-        if gateway.process.poll() is None:
-            gateway.process.send_signal(signal.SIGTERM)
-        if gateway.end(30) != 0:
-            wrong.append(f"exit status {gateway.status}: {gateway.err}")
-        else:
-            report = gateway.report()
-            wrong += process.ledger_faults(report)
-            drops = {f"{t['name']}.{name}": n for t in report["tasks"] for name, n in t["drops"].items() if n}
-            allowed = {"classify.ipv6_link_local", "find.ipv6_link_local", "arp.nd_foreign", "arp.unresolved", "arp.no_answer"}  # MLD, probes
-            if set(drops) - allowed:
-                wrong.append(f"drops that nothing explains: {drops}")
+        figures, faults = end(gateway)
+        wrong += faults
+        if not wrong and figures["router_advertisements"] < 1:
+            wrong.append(f"the figures of the task arp are {figures}")
+        if not wrong:
+            wrong = restarted(ctx, cpe, core)
         relay.ends = True
         relay.join()
     print("\n".join(wrong))

@@ -12,6 +12,7 @@
 #include "packet/ipv4.h"
 #include "packet/ipv6.h"
 #include "packet/mpls.h"
+#include "packet/nd.h"
 #include "packet/stamp.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -91,6 +92,26 @@ static void probe(const uint8_t *p, uint32_t len)
     }
 }
 
+/* With a checksum that is right, which is found by no chance. */
+static void neighbour(uint8_t *p, uint32_t len)
+{
+    struct ipv6_hdr *ip = (struct ipv6_hdr *)p;
+    struct nd nd;
+    uint32_t end;
+
+    if (ipv6_check(ip, len) != IPV6_OK || !nd_is(ip, len))
+        return;
+    end = ipv6_len(ip);
+    if (end >= IPV6_LEN + 4)
+        icmpv6_seal(ip, p + IPV6_LEN, end - IPV6_LEN);
+    if (!nd_parse(ip, len, &nd))
+        return;
+    if (nd.target != NULL && nd.target + IPV6_ADDR_LEN > p + end)
+        fuzz_fail("a target beyond %u bytes", end);
+    if (nd.mac != NULL && nd.mac + 6 > p + end)
+        fuzz_fail("a MAC beyond %u bytes", end);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t *p;
@@ -103,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (p == NULL)
         return -1;
     memcpy(p, data + 1, len);
-    switch (data[0] % 6) {
+    switch (data[0] % 7) {
     case 0:
         labels(p, len);
         break;
@@ -122,6 +143,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 5:
         header6(p, len);
+        break;
+    case 6:
+        neighbour(p, len);
         break;
     }
     free(p);

@@ -18,7 +18,7 @@ from tests.pcap.cases import all_cases
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-PARSERS = {"labels": 0, "header": 1, "tunnel": 2, "arp": 3, "probe": 4, "header6": 5}  # of fuzz_frame.c
+PARSERS = {"labels": 0, "header": 1, "tunnel": 2, "arp": 3, "probe": 4, "header6": 5, "neighbour": 6}  # of fuzz_frame.c
 REQUESTS = (
     {"cmd": "set-profile", "subscriber": 17, "profile": "slow"},
     {"cmd": "set-profile", "subscriber": "cpe0 128.256", "profile": "home"},
@@ -70,6 +70,9 @@ def seeds():
     yield "frame", "header6", bytes([PARSERS["header6"]]) + bytes.fromhex(ip6.format(8, 17)) + bytes(8)
     chain = bytes.fromhex("2b00000000000000" "2c00000000000000" "3c00000100000000" "1100000000000000") + bytes(8)
     yield "frame", "extensions6", bytes([PARSERS["header6"]]) + bytes.fromhex(ip6.format(len(chain), 0)) + chain
+    solicit = bytes.fromhex("8700000000000000" + "fe80000000000000" + "0000000000000001" + "0e01000000000000" + "0101020000000001")
+    yield "frame", "neighbour", bytes([PARSERS["neighbour"]]) + bytes.fromhex(ip6.format(len(solicit), 58))[:7] + b"\xff" + (
+        bytes.fromhex(ip6.format(0, 0))[8:] + solicit)
     for path in sorted((HERE.parents[1] / "pkt_templates").glob("c*0*.tmpl")):
         yield "template", path.stem, b"T" + path.read_bytes()
     pcap = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1) + struct.pack("<IIII", 0, 0, 60, 60) + bytes(60)

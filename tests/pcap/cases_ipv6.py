@@ -118,8 +118,8 @@ def ends_down():
     case.to_cpe(SUB, packet6(wan(OTHER), wan(SUB)))  # another subscriber's packet may come by the core
     case.send(CORE, from_core(packet6(SERVER, wan(SUB)), dst="02:00:00:00:00:99"))
     case.drop("find", "foreign_mac")
-    case.send(CORE, from_core(raw(IPv6(src="fe80::2", dst="ff02::1:ff00:1") / ICMPv6ND_NS(tgt="fe80::1")), dst="33:33:ff:00:00:01"))
-    case.drop("find", "ipv6_link_local")
+    case.send(CORE, from_core(raw(IPv6(src="fe80::2", dst="ff02::1:ff00:1", hlim=255) / ICMPv6ND_NS(tgt="fe80::1")), dst="33:33:ff:00:00:01"))
+    case.drop("arp", "nd_foreign")
     return case
 
 

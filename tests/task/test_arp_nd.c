@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* arp: neighbour discovery in time: how often is asked, what grows old, what is kept over a restart,
- * how often routers are advertised. SUB_NO_MAC has 2001:db8:5::/64, and 2001:db8:6::/48 behind him.
+/* arp: neighbour discovery in time: how often is asked, what grows old, what is kept over a
+ * restart, how often routers are advertised. SUB_NO_MAC has 2001:db8:5::/64, and 2001:db8:6::/48
+ * behind him.
  */
 #include "arp_rig.h"
 #include "base/ipv6.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Neighbour discovery (RFC 4861), inside the double tag of a subscriber. On every VLAN pair the
- * gateway has the link-local address of its port's MAC, and answers for that. A CPE's MAC is
+ * Neighbour discovery (RFC 4861), inside the double tag of a subscriber or untagged on a core port.
+ * On every VLAN pair and on every core port the gateway has the link-local address of the port's
+ * MAC, and answers for that. A CPE's MAC is
  * learned from what it says of addresses that are its own, and asked for where a packet needs it:
  * each subscriber has one MAC for all his addresses of IPv6, so that whoever sends to addresses of
  * a prefix at random fills no cache (RFC 6583).
@@ -47,8 +48,11 @@ bool arp_may_speak(const struct arp *a, uint32_t id, struct ipv6 addr)
 /* Send an advertisement of the gateway's address in the mbuf of the solicitation: to who asks, or,
  * where that one has no address yet, to all nodes (RFC 4861 section 7.2.4). */
 static void advertise(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
-                      const struct nd *nd, const struct subscriber *s)
+                      const struct nd *nd, const uint8_t *l2)
 {
+    const struct arp *a = t->state;
+    uint8_t port = (uint8_t)meta_in_port(m);
+    const uint8_t *our_mac = a->tables->port_mac[port];
     struct ipv6_hdr *ip = (struct ipv6_hdr *)(f->bytes + f->l2_len);
     bool is_probe = ipv6_kind(ip->source) == IPV6_UNSPECIFIED;
     uint8_t to[IPV6_ADDR_LEN], ours[IPV6_ADDR_LEN], mac[6];
@@ -66,13 +70,15 @@ static void advertise(struct task *t, struct rte_mbuf *m, const struct arp_frame
         memcpy(mac, nd->mac != NULL ? nd->mac : f->bytes + 6, sizeof(mac));
     }
     frame_set(m, 0, f->l2_len + ND_NEIGHBOUR_SIZE);
-    memcpy(f->bytes, s->l2, f->l2_len);
+    if (l2 != NULL)
+        memcpy(f->bytes, l2, f->l2_len);
     memcpy(f->bytes, mac, sizeof(mac));
+    memcpy(f->bytes + 6, our_mac, 6);
     store16(f->bytes + f->l2_len - 2, RTE_BE16(RTE_ETHER_TYPE_IPV6));
     nd_write(ip, ICMPV6_ADVERT,
              ND_FLAG_ROUTER | ND_FLAG_OVERRIDE | (is_probe ? 0 : ND_FLAG_SOLICITED), ours, to, ours,
-             s->l2 + 6);
-    meta_set_out_port(m, s->port);
+             our_mac);
+    meta_set_out_port(m, port);
     task_emit(t, ARP_OUT_TO, m);
 }
 
@@ -113,7 +119,7 @@ static void solicited(struct task *t, struct rte_mbuf *m, const struct arp_frame
             learn(t, id, nd->mac, ip->source, true);
     }
     if (memcmp(nd->target, ours, sizeof(ours)) == 0)
-        advertise(t, m, f, nd, s);
+        advertise(t, m, f, nd, s->l2);
     else
         task_drop(t, m, DROP_ND_FOREIGN);
 }
@@ -167,21 +173,43 @@ static bool is_sane(const struct arp *a, const struct rte_mbuf *m, const struct 
             memcmp(to, a->tables->port_mac[meta_in_port(m)], 6) == 0);
 }
 
-/* Check a message, and find whose it is. Returns the reason to drop it, or -1. */
+/* On a core port only a solicitation for the gateway's address there is answered, and nothing is
+ * learned. */
+static void from_core(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
+                      const struct nd *nd)
+{
+    const struct arp *a = t->state;
+    const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f->bytes + f->l2_len);
+    uint8_t ours[IPV6_ADDR_LEN];
+
+    nd_link_local(a->tables->port_mac[meta_in_port(m)], ours);
+    if (memcmp(ip->source, ours, sizeof(ours)) == 0)
+        task_drop(t, m, DROP_ND_SPOOFED);
+    else if (nd->type == ICMPV6_SOLICIT && memcmp(nd->target, ours, sizeof(ours)) == 0)
+        advertise(t, m, f, nd, NULL);
+    else
+        task_drop(t, m, DROP_ND_FOREIGN);
+}
+
+/* Check a message, and find whose it is. Returns the reason to drop it, or -1; *id 0: of a core
+ * port. */
 static int check(struct arp *a, const struct rte_mbuf *m, const struct arp_frame *f, struct nd *nd,
                  uint32_t *id)
 {
     const struct subscriber_table *s = a->tables->subscribers;
     const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f->bytes + f->l2_len);
 
-    if (!arp_bucket_take(&a->bucket[SIDE_SUBSCRIBERS][CLASS_ND]))
+    *id = 0;
+    if (s->v6 == NULL)
+        return DROP_UNSUPPORTED;
+    if (!arp_bucket_take(&a->bucket[f->l2_len == ETH_LEN ? SIDE_CORE : SIDE_SUBSCRIBERS][CLASS_ND]))
         return DROP_ND_RATE;
     if (!nd_parse(ip, f->avail, nd) || !is_sane(a, m, f, nd))
         return DROP_ND_MALFORMED;
     if (arp_is_own_mac(a, nd->mac != NULL ? nd->mac : f->bytes + 6))
         return DROP_ARP_OWN_MAC;
     if (f->l2_len == ETH_LEN)
-        return DROP_ARP_UNTAGGED;
+        return a->is_core[meta_in_port(m)] ? -1 : DROP_ARP_UNTAGGED;
     *id = idmap_get(s->by_vlan, subscriber_vlan_key((uint8_t)meta_in_port(m), f->svlan, f->cvlan));
     return *id != 0 && s->record[*id].has_ipv6 ? -1 : DROP_UNKNOWN_SUBSCRIBER;
 }
@@ -194,6 +222,8 @@ static void receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *
 
     if (why >= 0)
         task_drop(t, m, (unsigned)why);
+    else if (id == 0)
+        from_core(t, m, f, &nd);
     else if (nd.type == ICMPV6_ROUTER_SOLICIT)
         router_solicited(t, m, f, &nd, id);
     else if (nd.type == ICMPV6_SOLICIT)
