@@ -236,6 +236,12 @@ static void advertising(void)
         poll_at(1000);
     CU_ASSERT_EQUAL(adverts(), 1);
     CU_ASSERT_EQUAL(figure("router_advertisements"), 12);
+    /* who is in no index any more, or not yet, gets none */
+    idmap_set(harness_tables()->subscribers->by_vlan, subscriber_vlan_key(CPE0, 128, 259), 0);
+    run(1001, 1010);
+    CU_ASSERT_EQUAL(adverts(), 0);
+    idmap_set(harness_tables()->subscribers->by_vlan, subscriber_vlan_key(CPE0, 128, 259),
+              SUB_NO_MAC);
     close_rig();
     open_rig("ra=false ra_interval=4s");
     run(0, 40);

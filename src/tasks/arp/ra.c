@@ -78,12 +78,17 @@ static bool send_to_all(struct task *t, uint32_t id)
     return true;
 }
 
-/* A subscriber without IPv6, or who has gone, has no link to advertise on. */
+/* Has a subscriber, whose record control may be writing, IPv6? The index has him only while the
+ * record is whole. */
 static bool is_due(const struct arp *a, uint32_t id)
 {
-    const struct subscriber *s = &a->tables->subscribers->record[id];
+    const struct subscriber_table *table = a->tables->subscribers;
+    const struct subscriber *s = &table->record[id];
+    uint16_t svlan = net16(load16(s->l2 + ETH_MACS + 2)),
+             cvlan = net16(load16(s->l2 + QINQ_LEN - 4));
 
-    return __atomic_load_n(&s->has_ipv6, __ATOMIC_RELAXED) != 0;
+    return idmap_get(table->by_vlan, subscriber_vlan_key(s->port, svlan, cvlan)) == id &&
+           s->has_ipv6;
 }
 
 uint16_t arp_advertise_all(struct task *t)
