@@ -233,6 +233,18 @@ void stats_task(const struct engine *e, unsigned i, struct task_stats *out)
                 out->stalled += READ(e->cores[c]->inputs[k].stalled);
 }
 
+struct traffic stats_traffic(const struct engine *e, enum direction direction, enum family family)
+{
+    struct traffic sum = {0};
+
+    for (unsigned k = 0; k < e->plan->n_instances; k++)
+        if (e->tasks[k]->direction == direction) {
+            sum.packets += READ(e->tasks[k]->traffic[family].packets);
+            sum.bytes += READ(e->tasks[k]->traffic[family].bytes);
+        }
+    return sum;
+}
+
 const char *const *stats_figure_names(const struct engine *e, unsigned i)
 {
     for (unsigned k = 0; k < e->plan->n_instances; k++)

@@ -51,6 +51,10 @@ struct task_stats {
 /** Sum the counters of the configuration's task number i over its instances. */
 void stats_task(const struct engine *e, unsigned i, struct task_stats *out);
 
+/** Sum what the tasks have counted of a direction and a family. Subscribers' packets count where
+ * they have been found good: before they are shaped, routed or fragmented. */
+struct traffic stats_traffic(const struct engine *e, enum direction direction, enum family family);
+
 /** Names of the figures beyond the common counters that the type of the configuration's task number
  * i has (task_type.stat_names), NULL at the end; NULL: none. */
 const char *const *stats_figure_names(const struct engine *e, unsigned i);

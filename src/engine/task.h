@@ -27,6 +27,16 @@
 #define HOLD_MAX  8192 /* packets of a port that a backlog may hold to choose from */
 #define RANKS     16   /* of packets in a backlog: rank 0 is kept longest */
 
+enum family { FAMILY_IPV4, FAMILY_IPV6, N_FAMILIES };
+
+/** Directions of subscribers' packets through the gateway. */
+enum direction { DIRECTION_NONE, DIRECTION_UP, DIRECTION_DOWN };
+
+/** Packets of IP, and their bytes with all headers from IP's on (RFC 4293: ipIfStatsHCInOctets). */
+struct traffic {
+    uint64_t packets, bytes;
+};
+
 /* The drop reasons that every task has: none of the destinations of an output leads to the packet's
  * egress port; its source has had its share of the slow path. */
 #define DROP_NO_PATH      TASK_MAX_DROPS
@@ -204,10 +214,11 @@ struct task {
     const uint8_t *by_port[TASK_MAX_OUTPUTS]; /* plan_output.by_port */
 
     /* counters */
-    uint64_t in;                  /* packets taken by handle() */
-    uint64_t created;             /* packets made here */
-    uint64_t consumed;            /* packets that ended here as they should */
-    uint64_t drops[N_TASK_DROPS]; /* by the schema's reasons, and those of every task */
+    uint64_t in;                        /* packets taken by handle() */
+    uint64_t created;                   /* packets made here */
+    uint64_t consumed;                  /* packets that ended here as they should */
+    uint64_t drops[N_TASK_DROPS];       /* by the schema's reasons, and those of every task */
+    struct traffic traffic[N_FAMILIES]; /* packets of subscribers that were found good */
     struct rte_mbuf *drop[BURST_MAX];
     uint8_t drop_reason[BURST_MAX]; /* parallel to drop[] */
 
@@ -217,6 +228,8 @@ struct task {
     struct punt_limit *punted; /* NULL: it punts without limit */
     uint16_t instance, worker, core;
     uint16_t hold; /* set by init(): packets of a port to choose from by rank(), 0..HOLD_MAX */
+    uint8_t
+        direction; /* set by init(), enum direction: of the packets that task_count_ip() counts */
     struct task_chain chain;
 } __rte_cache_aligned;
 
@@ -237,6 +250,14 @@ static inline const uint8_t *task_own_mac(const uint8_t (*port_mac)[8], uint16_t
                                           const struct rte_mbuf *m)
 {
     return port_mac[(in_port != PORT_IN_MBUF ? in_port : meta_in_port(m)) & (CFG_MAX_PORTS - 1)];
+}
+
+/** Count packets of subscribers, once for a burst. */
+static inline void task_count_ip(struct task *t, enum family family, uint32_t packets,
+                                 uint64_t bytes)
+{
+    t->traffic[family].packets += packets;
+    t->traffic[family].bytes += bytes;
 }
 
 /** Is this output connected? For init(), and before an output that may be left open is used. */

@@ -10,6 +10,8 @@
 #include "packet/arp.h"
 #include "packet/ethernet.h"
 #include "packet/gre.h"
+#include "packet/icmpv6.h"
+#include "packet/ipv6.h"
 #include "packet/mpls.h"
 #include "packet/qinq.h"
 
@@ -145,24 +147,156 @@ static int print_ipv4(struct rest *r)
     return (bits & RTE_IPV4_HDR_OFFSET_MASK) == 0 ? ip->next_proto_id : -1;
 }
 
-/* Print the GRE header. Returns whether IPv4 follows. */
-static bool print_gre(struct rest *r)
+static void print_address6(FILE *to, const uint8_t *address)
 {
-    uint16_t flags = r->len >= GRE_LEN ? gre_flags(r->p) : UINT16_MAX;
+    char text[IPV6_TEXT];
+
+    fputs(format_ipv6(ipv6_of(address), text), to);
+}
+
+static const char *extension_name(int header)
+{
+    switch (header) {
+    case IPPROTO_HOPOPTS:
+        return "hop-by-hop options";
+    case IPPROTO_ROUTING:
+        return "routing header";
+    case IPPROTO_DSTOPTS:
+        return "destination options";
+    case IPPROTO_FRAGMENT:
+        return "fragment";
+    case IPPROTO_AH:
+        return "authentication header";
+    case IPPROTO_MH:
+        return "mobility header";
+    }
+    return NULL;
+}
+
+/* Print extension headers, IPV6_MOST_EXT at most. Returns the protocol that follows, or -1 where
+ * none can. */
+static int print_extensions(struct rest *r, int header)
+{
+    const char *name;
+
+    for (unsigned i = 0; i < IPV6_MOST_EXT && (name = extension_name(header)) != NULL; i++) {
+        uint32_t len = header == IPPROTO_FRAGMENT ? 8 : r->len < 2 ? 8 : 8 + r->p[1] * 8u;
+
+        if (header == IPPROTO_AH && r->len >= 2) /* RFC 4302 section 2.2 */
+            len = 8 + r->p[1] * 4u;
+        fprintf(r->to, " | %s", name);
+        if (len > r->len) {
+            fputs(", malformed", r->to);
+            return -1;
+        }
+        if (header == IPPROTO_FRAGMENT) {
+            uint16_t bits = net16(load16(r->p + 2));
+
+            fprintf(r->to, " at %u%s", bits & 0xfff8u, (bits & 1) != 0 ? "+" : "");
+            if ((bits & 0xfff8) != 0)
+                return -1;
+        }
+        header = r->p[0];
+        skip(r, len);
+    }
+    return header != IPPROTO_NONE ? header : -1;
+}
+
+/* Print IPv6 and its extension headers. Returns the protocol that follows, or -1 where none can. */
+static int print_ipv6(struct rest *r)
+{
+    const struct ipv6_hdr *ip = (const struct ipv6_hdr *)r->p;
+
+    if (ipv6_check(ip, r->len) == IPV6_BAD_HEADER) {
+        fputs(" | ipv6, malformed", r->to);
+        return -1;
+    }
+    fputs(" | ipv6 ", r->to);
+    print_address6(r->to, ip->source);
+    fputs(" -> ", r->to);
+    print_address6(r->to, ip->destination);
+    fprintf(r->to, " hop limit %u", ip->hop_limit);
+    if (ipv6_dscp(ip) != 0)
+        fprintf(r->to, " dscp %u", ipv6_dscp(ip));
+    if (ipv6_flow_label(ip) != 0)
+        fprintf(r->to, " flow %05" PRIx32, ipv6_flow_label(ip));
+    skip(r, IPV6_LEN);
+    return print_extensions(r, ip->next_header);
+}
+
+static int print_ip(struct rest *r, uint16_t type)
+{
+    return type == RTE_ETHER_TYPE_IPV6 ? print_ipv6(r) : print_ipv4(r);
+}
+
+static const char *icmpv6_name(uint8_t type)
+{
+    switch (type) {
+    case ICMPV6_UNREACHABLE:
+        return "destination unreachable";
+    case ICMPV6_TOO_BIG:
+        return "packet too big";
+    case ICMPV6_TIME_EXCEEDED:
+        return "time exceeded";
+    case ICMPV6_PARAMETER:
+        return "parameter problem";
+    case ICMPV6_ECHO_REQUEST:
+        return "echo request";
+    case ICMPV6_ECHO_REPLY:
+        return "echo reply";
+    case ICMPV6_ROUTER_SOLICIT:
+        return "router solicitation";
+    case ICMPV6_ROUTER_ADVERT:
+        return "router advertisement";
+    case ICMPV6_SOLICIT:
+        return "neighbour solicitation";
+    case ICMPV6_ADVERT:
+        return "neighbour advertisement";
+    case ICMPV6_REDIRECT:
+        return "redirect";
+    }
+    return NULL;
+}
+
+/* Print a message of ICMPv6 of which type and code are there. */
+static void print_icmpv6(const struct rest *r)
+{
+    const char *name = icmpv6_name(r->p[0]);
+
+    if (name == NULL) {
+        fprintf(r->to, " | icmpv6 type %u code %u", r->p[0], r->p[1]);
+        return;
+    }
+    fprintf(r->to, " | icmpv6 %s", name);
+    if (r->p[0] < ICMPV6_FIRST_INFO)
+        fprintf(r->to, " code %u", r->p[1]);
+    if (r->p[0] == ICMPV6_TOO_BIG && r->len >= 8)
+        fprintf(r->to, " mtu %" PRIu32, net32(load32(r->p + 4)));
+    if ((r->p[0] == ICMPV6_SOLICIT || r->p[0] == ICMPV6_ADVERT) && r->len >= 8 + IPV6_ADDR_LEN) {
+        fputs(" for ", r->to);
+        print_address6(r->to, r->p + 8);
+    }
+}
+
+/* Print the GRE header. Returns the EtherType of the IP packet that follows, or 0. */
+static uint16_t print_gre(struct rest *r)
+{
+    uint16_t flags = r->len >= GRE_LEN ? gre_flags(r->p) : UINT16_MAX, type;
 
     if (!gre_flags_ok(flags) || gre_len(flags) > r->len) {
         fputs(" | gre, malformed", r->to);
-        return false;
+        return 0;
     }
     fputs(" | gre", r->to);
     if ((flags & GRE_HAS_KEY) != 0)
         fprintf(r->to, " key %" PRIu32, net32(gre_key(r->p, flags)));
-    if (gre_protocol(r->p) != RTE_BE16(GRE_PROTO_IPV4)) {
-        fprintf(r->to, " type %04x", net16(gre_protocol(r->p)));
-        return false;
+    type = net16(gre_protocol(r->p));
+    if (type != GRE_PROTO_IPV4 && type != GRE_PROTO_IPV6) {
+        fprintf(r->to, " type %04x", type);
+        return 0;
     }
     skip(r, gre_len(flags));
-    return true;
+    return type;
 }
 
 static void print_transport(struct rest *r, int protocol)
@@ -180,6 +314,11 @@ static void print_transport(struct rest *r, int protocol)
             break;
         fprintf(r->to, " | icmp type %u code %u", r->p[0], r->p[1]);
         return;
+    case IPPROTO_ICMPV6:
+        if (r->len < 2)
+            break;
+        print_icmpv6(r);
+        return;
     }
     if (protocol >= 0)
         fprintf(r->to, " | protocol %d", protocol);
@@ -196,16 +335,18 @@ static void print_network(struct rest *r, uint16_t type)
     case MPLS_TYPE:
         if (!print_labels(r))
             return;
+        type = r->len > 0 && r->p[0] >> 4 == 6 ? RTE_ETHER_TYPE_IPV6 : RTE_ETHER_TYPE_IPV4;
         break;
     case RTE_ETHER_TYPE_IPV4:
+    case RTE_ETHER_TYPE_IPV6:
         break;
     default:
         fprintf(r->to, " | type %04x", type);
         return;
     }
-    protocol = print_ipv4(r);
-    if (protocol == IPPROTO_GRE && print_gre(r))
-        protocol = print_ipv4(r);
+    protocol = print_ip(r, type);
+    if (protocol == IPPROTO_GRE && (type = print_gre(r)) != 0)
+        protocol = print_ip(r, type);
     if (protocol != IPPROTO_GRE)
         print_transport(r, protocol);
 }

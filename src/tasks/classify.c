@@ -126,6 +126,7 @@ static int init(struct task *t, const struct task_env *env)
     if (c->dscp != NULL)
         t->hold = (uint16_t)env->cfg->param[ARG_SHED].u;
     c->anti_spoof = env->cfg->param[ARG_ANTI_SPOOF].u != 0 && !c->by_address;
+    t->direction = c->by_address ? DIRECTION_DOWN : DIRECTION_UP;
     return 0;
 }
 
@@ -300,7 +301,30 @@ struct batch {
     uint32_t id[BURST_MAX];
     struct rte_mbuf *good[BURST_MAX];
     uint16_t n_good;
+    uint32_t packets[N_FAMILIES];
+    uint64_t bytes[N_FAMILIES];
 };
+
+/* Count a good frame, without a branch by its family: where both are mixed it would be guessed
+ * wrong. With match = "any" a frame may be of none. */
+static inline void count(struct batch *b, const struct rte_mbuf *m, const struct classify *c,
+                         const struct subscriber *s, uint32_t l2)
+{
+    const uint8_t *f = frame_bytes(m);
+    const rte_be16_t type = load16(f + l2 - 2);
+    const uint32_t six = type == RTE_BE16(RTE_ETHER_TYPE_IPV6);
+    uint32_t len;
+
+    if (unlikely(c->not_only_ip) && type != RTE_BE16(RTE_ETHER_TYPE_IPV4) &&
+        !(s->has_ipv6 && is_ipv6(m, l2)))
+        return;
+    /* total length of IPv4, or payload length of IPv6 */
+    len = net16(load16(f + l2 + (2 + 2 * six))) + six * IPV6_LEN;
+    b->packets[FAMILY_IPV6] += six;
+    b->packets[FAMILY_IPV4] += 1 - six;
+    b->bytes[FAMILY_IPV6] += six * len;
+    b->bytes[FAMILY_IPV4] += (1 - six) * len;
+}
 
 static inline void find_slots(struct batch *b, struct part p, const struct classify *c,
                               uint16_t in_port, bool by_address)
@@ -359,10 +383,12 @@ static inline void judge(struct task *t, struct batch *b, struct part p, const s
             meta_set_in_port(m, in_port);
         if (c->encap)
             frame_prefetch_encap(m, QINQ_TAGS_LEN);
-        if (likely(verdict == VERDICT_GOOD))
+        if (likely(verdict == VERDICT_GOOD)) {
+            count(b, m, c, s, l2);
             b->good[b->n_good++] = m;
-        else
+        } else {
             task_refuse(t, OUT_PUNT, m, verdict, DROP_NO_SLOW_PATH);
+        }
     }
 }
 
@@ -374,12 +400,16 @@ static inline void classify(struct task *t, struct rte_mbuf **m, uint16_t n, boo
 
     b.m = m;
     b.n_good = 0;
+    memset(b.packets, 0, sizeof(b.packets));
+    memset(b.bytes, 0, sizeof(b.bytes));
     burst_prefetch_fresh(m, n, 1);
     for (uint32_t at = 0; at < n + 2 * STAGE_STEP; at += STAGE_STEP) {
         find_slots(&b, part_of(n, at, 0), &c, t->in_port, by_address);
         find_records(&b, part_of(n, at, STAGE_STEP), &c, by_address);
         judge(t, &b, part_of(n, at, 2 * STAGE_STEP), &c, by_address);
     }
+    for (unsigned k = 0; k < N_FAMILIES; k++)
+        task_count_ip(t, k, b.packets[k], b.bytes[k]);
     if (likely(b.n_good > 0))
         task_emit_burst(t, OUT_TO, b.good, b.n_good);
 }

@@ -151,6 +151,7 @@ static int init(struct task *t, const struct task_env *env)
         d->dscp = &env->tables->dscp[env->cfg->param[ARG_SCHEDULER].u * QOS_DIRECTIONS + QOS_DOWN];
     if (d->dscp != NULL)
         t->hold = (uint16_t)env->cfg->param[ARG_SHED].u;
+    t->direction = DIRECTION_DOWN;
     return 0;
 }
 
@@ -327,7 +328,8 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     const uint16_t in_port = t->in_port;
     struct rte_mbuf *good[BURST_MAX];
     struct gre_found found[BURST_MAX];
-    uint32_t id[BURST_MAX];
+    uint32_t id[BURST_MAX], n6 = 0;
+    uint64_t bytes = 0, bytes6 = 0; /* of both families, of IPv6 */
     uint16_t k = 0;
 
     if (d.cold)
@@ -359,11 +361,17 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         meta_set_subscriber(m[i], id[i]);
         if (in_port != PORT_IN_MBUF)
             meta_set_in_port(m[i], in_port);
-        if (likely(verdict == VERDICT_GOOD))
+        if (likely(verdict == VERDICT_GOOD)) {
             good[k++] = m[i];
-        else
+            bytes += m[i]->data_len - ETH_LEN;
+            n6 += found[i].is_ipv6;
+            bytes6 += found[i].is_ipv6 * (m[i]->data_len - ETH_LEN);
+        } else {
             task_refuse(t, OUT_PUNT, m[i], verdict, DROP_NO_SLOW_PATH);
+        }
     }
+    task_count_ip(t, FAMILY_IPV4, k - n6, bytes - bytes6);
+    task_count_ip(t, FAMILY_IPV6, n6, bytes6);
     if (likely(k > 0))
         task_emit_burst(t, OUT_TO, good, k);
 }

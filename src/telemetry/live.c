@@ -17,6 +17,7 @@ struct core_sample {
 
 struct sample {
     struct port_counters port[CFG_MAX_PORTS];
+    struct traffic traffic[2][N_FAMILIES]; /* up, down */
     struct task_stats task[CFG_MAX_TASKS];
     struct core_sample *core;
 };
@@ -31,6 +32,10 @@ static void take(const struct engine *e, struct sample *s)
 {
     for (unsigned i = 0; i < e->plan->cfg->n_ports; i++)
         stats_port(e, i, &s->port[i]);
+    for (unsigned k = 0; k < N_FAMILIES; k++) {
+        s->traffic[0][k] = stats_traffic(e, DIRECTION_UP, k);
+        s->traffic[1][k] = stats_traffic(e, DIRECTION_DOWN, k);
+    }
     for (unsigned i = 0; i < e->plan->cfg->n_tasks; i++)
         stats_task(e, i, &s->task[i]);
     for (unsigned i = 0; i < e->plan->n_cores; i++) {
@@ -91,6 +96,26 @@ static void print_ports(const struct engine *e, const struct sample *was, const 
                 gigabit(b->tx_bytes - a->tx_bytes, b->tx_packets - a->tx_packets, s), b->rx_packets,
                 b->tx_packets, b->rx_missed);
     }
+}
+
+/* Print what subscribers sent and are sent, of the families that there are. */
+static void print_directions(const struct sample *was, const struct sample *now, FILE *to, double s)
+{
+    static const char *const names[2][N_FAMILIES] = {{"up IPv4", "up IPv6"},
+                                                     {"down IPv4", "down IPv6"}};
+    const char *head = "\ndirection         Mpps    Gbit/s        packets  (Gbit/s of IP)\n";
+
+    for (unsigned d = 0; d < 2; d++)
+        for (unsigned k = 0; k < N_FAMILIES; k++) {
+            const struct traffic *a = &was->traffic[d][k], *b = &now->traffic[d][k];
+
+            if (b->packets == 0)
+                continue;
+            fprintf(to, "%s%-12s %9.3f %9.3f %14" PRIu64 "\n", head, names[d][k],
+                    mega(b->packets, a->packets, s), gigabit(b->bytes - a->bytes, 0, s),
+                    b->packets);
+            head = "";
+        }
 }
 
 static void print_drops(const struct task_schema *schema, const struct task_stats *t, FILE *to)
@@ -189,12 +214,14 @@ void live_print(struct live *l, FILE *to, double seconds)
     fprintf(to, "%s after %.0f s; Gbit/s with FCS; Ctrl-C ends\n\n", e->plan->cfg->name,
             l->elapsed);
     print_ports(e, &l->before, &l->now, to, seconds);
+    print_directions(&l->before, &l->now, to, seconds);
     print_tasks(e, &l->before, &l->now, to, seconds);
     print_cores(e, &l->before, &l->now, to, seconds);
     print_ledger(e, to, true);
     fputc('\n', to);
     fflush(to);
     memcpy(l->before.port, l->now.port, sizeof(l->now.port));
+    memcpy(l->before.traffic, l->now.traffic, sizeof(l->now.traffic));
     memcpy(l->before.task, l->now.task, sizeof(l->now.task));
     l->before.core = l->now.core;
     l->now.core = cores;
@@ -211,6 +238,7 @@ void live_print_totals(const struct engine *e, FILE *to, double seconds)
     if (zero.core != NULL) {
         fprintf(to, "%s: means over %.1f s\n\n", e->plan->cfg->name, seconds);
         print_ports(e, &zero, &l->before, to, seconds);
+        print_directions(&zero, &l->before, to, seconds);
         print_tasks(e, &zero, &l->before, to, seconds);
         print_cores(e, &zero, &l->before, to, seconds);
         print_ledger(e, to, false);

@@ -222,6 +222,43 @@ static void core_read(const void *of, unsigned i, uint64_t *figures)
                               .stalled_ns = READ(e->watchdog[i].stalled_ns)};
 }
 
+/* The two directions of subscribers' packets, by family. */
+
+struct direction_figures {
+    struct traffic of[N_FAMILIES];
+};
+FITS(struct direction_figures);
+
+static const struct metric direction_metrics[] = {
+    {"ipv4_packets", "vbng_direction_ipv4_packets_total", METRIC_COUNTER, "packets",
+     "IPv4 of subscribers, found good, before it is shaped",
+     AT(direction_figures, of[FAMILY_IPV4].packets)},
+    {"ipv4_bytes", "vbng_direction_ipv4_bytes_total", METRIC_COUNTER, "bytes",
+     "Of these, from the IPv4 header on", AT(direction_figures, of[FAMILY_IPV4].bytes)},
+    {"ipv6_packets", "vbng_direction_ipv6_packets_total", METRIC_COUNTER, "packets",
+     "IPv6 of subscribers, found good, before it is shaped",
+     AT(direction_figures, of[FAMILY_IPV6].packets)},
+    {"ipv6_bytes", "vbng_direction_ipv6_bytes_total", METRIC_COUNTER, "bytes",
+     "Of these, from the IPv6 header on", AT(direction_figures, of[FAMILY_IPV6].bytes)},
+    {NULL}};
+
+static unsigned direction_count(const void *of)
+{
+    return 2;
+}
+
+static void direction_name(const void *of, unsigned i, char *name)
+{
+    snprintf(name, METRICS_MAX_NAME, "%s", i == 0 ? "up" : "down");
+}
+
+static void direction_read(const void *of, unsigned i, uint64_t *figures)
+{
+    for (unsigned k = 0; k < N_FAMILIES; k++)
+        ((struct direction_figures *)figures)->of[k] =
+            stats_traffic(of, i == 0 ? DIRECTION_UP : DIRECTION_DOWN, k);
+}
+
 /* The ledger. */
 
 struct ledger_figures {
@@ -420,6 +457,11 @@ int metrics_engine_add(const struct engine *e)
                                             .count = ledger_count,
                                             .name = ledger_name,
                                             .read = ledger_figures_read},
+                                           {.object = "direction",
+                                            .metrics = direction_metrics,
+                                            .count = direction_count,
+                                            .name = direction_name,
+                                            .read = direction_read},
                                            {.object = "link",
                                             .metrics = link_metrics,
                                             .count = link_count,

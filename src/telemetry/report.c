@@ -40,6 +40,22 @@ json_t *report_ports_json(const struct engine *e, const struct ledger *l)
     return list;
 }
 
+static json_t *direction_json(const struct engine *e, enum direction direction)
+{
+    struct traffic v4 = stats_traffic(e, direction, FAMILY_IPV4),
+                   v6 = stats_traffic(e, direction, FAMILY_IPV6);
+
+    return json_pack("{s:o, s:o, s:o, s:o}", "ipv4_packets", json_count(v4.packets), "ipv4_bytes",
+                     json_count(v4.bytes), "ipv6_packets", json_count(v6.packets), "ipv6_bytes",
+                     json_count(v6.bytes));
+}
+
+json_t *report_directions_json(const struct engine *e)
+{
+    return json_pack("{s:o, s:o}", "up", direction_json(e, DIRECTION_UP), "down",
+                     direction_json(e, DIRECTION_DOWN));
+}
+
 static json_t *drops_json(const struct task_schema *schema, const struct task_stats *s)
 {
     json_t *drops = json_object();
@@ -136,10 +152,11 @@ int report_write(const struct engine *e, FILE *to, double seconds, json_t *qos)
 {
     struct ledger l = ledger_read(e, NULL);
     json_t *report = json_pack(
-        "{s:s, s:s, s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "name", e->plan->cfg->name,
-        "version", VBNG_VERSION, "dpdk", rte_version(), "memory", eal_memory_name(), "tsc_hz",
-        json_count(rte_get_tsc_hz()), "shared_cpus", (int)e->plan->share_cpus, "seconds",
-        json_rounded(seconds, 3), "ports", report_ports_json(e, &l), "tasks",
+        "{s:s, s:s, s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+        e->plan->cfg->name, "version", VBNG_VERSION, "dpdk", rte_version(), "memory",
+        eal_memory_name(), "tsc_hz", json_count(rte_get_tsc_hz()), "shared_cpus",
+        (int)e->plan->share_cpus, "seconds", json_rounded(seconds, 3), "ports",
+        report_ports_json(e, &l), "directions", report_directions_json(e), "tasks",
         report_tasks_json(e, true), "cores", cores_json(e), "qos", qos, "ledger", ledger_json(&l));
     int rc = report != NULL ? json_dumpf(report, to, JSON_INDENT(2) | JSON_DIGITS) : -1;
 

@@ -15,9 +15,10 @@
  * or -ENOMEM where the report is not whole. */
 int report_write(const struct engine *e, FILE *to, double seconds, json_t *qos);
 
-/** Of a report, what ports[] and tasks[] hold, also while the engine runs; NULL without memory.
- * measured: tasks with what their types measure by themselves. */
+/** Of a report, what ports[], directions and tasks[] hold, also while the engine runs; NULL without
+ * memory. measured: tasks with what their types measure by themselves. */
 json_t *report_ports_json(const struct engine *e, const struct ledger *l);
+json_t *report_directions_json(const struct engine *e);
 json_t *report_tasks_json(const struct engine *e, bool measured);
 
 /* The counters of all tasks over time, as CSV: for plots. */

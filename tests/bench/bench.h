@@ -31,7 +31,7 @@
 
 enum wire_id { WIRE_ACCESS, WIRE_CORE };
 /** Whose frames they are, and where they go: with tunnels and labels; of IPv6; without tunnels. */
-enum direction {
+enum bench_way {
     UPSTREAM,
     DOWNSTREAM,
     UPSTREAM6,
@@ -108,7 +108,7 @@ void bench_eal_stop(void);
 int packets_make(struct packets *p);
 void packets_free(struct packets *p);
 /** Put the frames of n packets back into their mbufs, as they were received. */
-void packets_restore(const struct packets *p, enum direction d, uint32_t first, uint32_t n);
+void packets_restore(const struct packets *p, enum bench_way d, uint32_t first, uint32_t n);
 /** Put a stamp behind each core frame: of 4 streams in turn, made up to 100 us ago. */
 void packets_stamp(const struct packets *p);
 /** Give all mbufs to the pool, for a task that allocates; take the same back. 0 or -1. */
@@ -155,7 +155,7 @@ struct bench_case {
     unsigned graph;         /* index in bench.graph[] */
     const char *task;       /* the one that is measured, or the last one of a prefix */
     const char *const *via; /* the tasks before it, NULL at the end */
-    enum direction direction;
+    enum bench_way direction;
     const struct qos_variant *qos; /* (qos_cases.c) */
     bool stamps;                   /* the packets have stamps */
     bool prefetch;                 /* the floor with prefetching */

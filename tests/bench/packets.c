@@ -226,7 +226,7 @@ void packets_free(struct packets *p)
         free(p->frames[i]);
 }
 
-void packets_restore(const struct packets *p, enum direction d, uint32_t first, uint32_t n)
+void packets_restore(const struct packets *p, enum bench_way d, uint32_t first, uint32_t n)
 {
     for (uint32_t i = first; i < first + n; i++) {
         const struct frame *f = &p->frames[d][i];

@@ -10,7 +10,7 @@ from tests.capture.checks import kept, order, statistics  # noqa: E402
 from tests.capture.pcapng import File  # noqa: E402
 from tests.common.verdict import nothing  # noqa: E402
 from tests.control import load  # noqa: E402
-from tests.pcap import cases_drops  # noqa: E402
+from tests.pcap import cases_drops, cases_ipv6, cases_ipv6_core  # noqa: E402
 from tests.pcap.frames import PORTS, Subscriber, server, udp  # noqa: E402
 from tests.pcap.traffic import Traffic  # noqa: E402
 
@@ -139,6 +139,38 @@ def test_one_subscriber(vbng, folder):
         wrong.append(f"up {arrived} {up} {sent}, down {down}")
     if {p.comment for p in capture.packets} != {"subscriber 3"}:
         wrong.append(f"comments {sorted({p.comment for p in capture.packets})}")
+    nothing(wrong)
+
+
+def test_ipv6_of_one_subscriber(vbng, folder):
+    """Of one subscriber's IPv6 both directions, tunnelled, labelled and plain, of his link and of what is delegated; nothing of the others."""
+    him, others = Subscriber(0, 2), [Subscriber(0, 3), Subscriber(1, 2)]
+    case = cases_ipv6_core.Core6("ipv6-subscriber", mpls=True)
+    his = {(p, way): [] for p in PORTS for way in ("in", "out")}
+    for s in (*others, him):
+        before = {p: (len(case.inputs[p]), len(case.expect[p])) for p in PORTS}
+        for own in (cases_ipv6.wan(s), cases_ipv6.delegated(s, 9)):
+            case.up6(s, cases_ipv6.packet6(own, cases_ipv6_core.TUNNELLED))
+            case.up6(s, cases_ipv6.packet6(own, cases_ipv6_core.LABELLED), gre=False)
+            case.up6(s, cases_ipv6.packet6(own, cases_ipv6_core.PLAIN), port="core1", gre=False, mpls=False)
+            case.down6(s, cases_ipv6.packet6(cases_ipv6_core.TUNNELLED, own))
+    for p in PORTS:
+        his[p, "in"], his[p, "out"] = case.inputs[p][before[p][0]:], case.expect[p][before[p][1]:]
+    b = bed.open_case(vbng, str(folder), case)
+    try:
+        b.start("him6.pcapng", subscriber="cpe0 128.258", ports=list(PORTS), seconds=60)
+        fed = [p for p in PORTS if case.inputs[p]]
+        b.send([f"gen_{p}" for p in fed], PACKETS * len(fed))
+        state = b.stop_capture()
+        b.end()
+    finally:
+        b.kill()
+    capture = File(b.path("him6.pcapng"))
+    wrong = order(capture) + kept(state) + statistics(capture, state)
+    for (p, way), frames in his.items():
+        got = {g.frame for g in capture.at(p, way)}
+        if got != set(frames):
+            wrong.append(f"{p} {way}: {len(got)} different frames, not {len(set(frames))}; {len(got - set(frames))} are not his")
     nothing(wrong)
 
 

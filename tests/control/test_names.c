@@ -245,6 +245,8 @@ static void objects(void)
             "\"age\":null,"
             "\"id\":7,\"svlan\":10,\"cvlan\":20,\"name\":\"Bäckerei");
     answers("{\"cmd\":\"show-arp\",\"first\":4294967295}", "\"entries\":[]");
+    answers("{\"cmd\":\"show-directions\"}", "\"down\":{\"ipv4_packets\":0,\"ipv4_bytes\":0,");
+    answers("{\"cmd\":\"show-directions\"}", "\"ipv6_packets\":0,\"ipv6_bytes\":0");
     answers("{\"cmd\":\"show-ports\"}", "\"name\":\"idle0\",\"rx_packets\":0");
     answers("{\"cmd\":\"show-ports\"}", "\"mtu\":1500,\"addresses\":[\"192.0.9.1\"],");
     answers("{\"cmd\":\"show-tasks\"}", "\"name\":\"arp\",\"type\":\"arp\",\"in\":0");

@@ -59,6 +59,7 @@ OUTPUTS = [
     ("show arp", ("show", "arp")),
     ("show ports", ("show", "ports")),
     ("show tasks", ("show", "tasks")),
+    ("show directions", ("show", "directions")),
     ("show version", ("show", "version")),
     ("show qos", ("show", "qos")),
     ("show streams", ("show", "streams")),

@@ -5,6 +5,7 @@ from tests.e2e import process
 
 CONFIGURATION = "bng-dual-4port.cfg"
 GENERATORS = {"gen_cpe0": 128, "gen_cpe1": 128, "gen_core0": 152, "gen_core1": 152}
+PACKET = 102  # bytes of IP in each of these frames
 ABSENCE = {"overload", "link_full"}  # what a core that was away for too long may drop
 
 
@@ -16,6 +17,18 @@ def settings():
 
 def task(report, name):
     return next(t for t in report["tasks"] if t["name"] == name)
+
+
+def counted(report, drops):
+    """What is wrong with the counters of both directions and families: all that was sent, but for what was lost before."""
+    wrong = []
+    for direction, names in (("up", ("gen_cpe0", "gen_cpe1")), ("down", ("gen_core0", "gen_core1"))):
+        for family in ("ipv4", "ipv6"):
+            sent = sum(s["sent"] for name in names for s in task(report, name)["measured"]["streams"] if s["name"] == f"{name}/{family}")
+            packets, octets = (report["directions"][direction][f"{family}_{what}"] for what in ("packets", "bytes"))
+            if packets > sent or (packets < sent and not drops) or packets == 0 or octets != packets * PACKET:
+                wrong.append(f"{direction} {family}: {sent} sent, {packets} packets and {octets} bytes counted, {drops or 'nothing'} dropped")
+    return wrong
 
 
 def arrive(ctx):
@@ -39,7 +52,7 @@ def arrive(ctx):
             there = got[stream]["received"] if stream in got else 0
             if there == 0 or there > sent or (there < sent and not drops):
                 wrong.append(f"{stream}: {sent} sent, {there} received, {drops or 'nothing'} dropped")
-    return wrong
+    return wrong + counted(report, drops)
 
 
 def tests():

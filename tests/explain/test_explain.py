@@ -15,12 +15,17 @@ need.module("scapy", "python3-scapy")
 
 from scapy.compat import raw  # noqa: E402
 from scapy.layers.inet import ICMP, IP, TCP, UDP  # noqa: E402
+from scapy.layers.inet6 import (ICMPv6DestUnreach, ICMPv6EchoReply, ICMPv6EchoRequest, ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6ND_RA,  # noqa: E402
+                                ICMPv6ND_Redirect, ICMPv6ND_RS, ICMPv6PacketTooBig, ICMPv6ParamProblem, ICMPv6TimeExceeded, ICMPv6Unknown,
+                                IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop, IPv6ExtHdrRouting)
+from scapy.layers.ipsec import AH  # noqa: E402
+from scapy.packet import Raw  # noqa: E402
 
 from tests.common.limits import limit  # noqa: E402
 from tests.common.verdict import nothing  # noqa: E402
 from tests.control import load  # noqa: E402
 from tests.explain.idle import CONFIG, TOP, Gateway  # noqa: E402
-from tests.pcap import cases_ipv6, frames as fr  # noqa: E402
+from tests.pcap import cases_ipv6, cases_ipv6_core, frames as fr  # noqa: E402
 from tests.pcap.harness import write_pcap  # noqa: E402
 
 SUB = fr.Subscriber(0, 1)
@@ -225,6 +230,77 @@ def test_documented(vbng):
                               text=True, timeout=limit(60), cwd=TOP)  # fmt: skip
         if done.stdout != expected:
             wrong.append(f"{command}\n{done.stdout}")
+    nothing(wrong)
+
+
+def headers6():
+    """Frames of IPv6 as Scapy makes them, and their headers in words behind Ethernet's."""
+    ip = IPv6(src="2400:cb00::1", dst="2001:db8::5", hlim=7, tc=0xB8, fl=0xABCDE)
+    words = "ipv6 2400:cb00::1 -> 2001:db8::5 hop limit 7 dscp 46 flow abcde"
+    udp = UDP(sport=1, dport=2)
+    errors = ((ICMPv6DestUnreach(code=3), "destination unreachable code 3"), (ICMPv6PacketTooBig(mtu=1400), "packet too big code 0 mtu 1400"),
+              (ICMPv6TimeExceeded(), "time exceeded code 0"), (ICMPv6ParamProblem(code=1), "parameter problem code 1"))
+    infos = ((ICMPv6EchoRequest(), "echo request"), (ICMPv6EchoReply(), "echo reply"), (ICMPv6ND_RS(), "router solicitation"),
+             (ICMPv6ND_RA(), "router advertisement"), (ICMPv6ND_NS(tgt="fe80::7"), "neighbour solicitation for fe80::7"),
+             (ICMPv6ND_NA(tgt="2001:db8::5"), "neighbour advertisement for 2001:db8::5"), (ICMPv6ND_Redirect(), "redirect"),
+             (ICMPv6Unknown(type=200, code=9), "type 200 code 9"))
+    yield ip / udp, f"{words} | udp 1 -> 2"
+    yield IPv6(src="::", dst="ff02::1") / TCP(sport=1, dport=2), "ipv6 :: -> ff02::1 hop limit 64 | tcp 1 -> 2"
+    for message, said in errors + infos:
+        yield ip / message, f"{words} | icmpv6 {said}"
+    yield ip / IPv6ExtHdrHopByHop() / IPv6ExtHdrDestOpt() / udp, f"{words} | hop-by-hop options | destination options | udp 1 -> 2"
+    yield ip / IPv6ExtHdrRouting(addresses=["::1"]) / IPv6ExtHdrFragment(m=1) / udp, f"{words} | routing header | fragment at 0+ | udp 1 -> 2"
+    yield ip / IPv6ExtHdrFragment(offset=3) / udp, f"{words} | fragment at 24"
+    yield ip / AH(nh=17, payloadlen=4, icv=bytes(12)) / udp, f"{words} | authentication header | udp 1 -> 2"
+    yield IPv6(raw(ip / Raw(bytes(3)))[:40]), f"{words}"
+    cut = raw(ip / IPv6ExtHdrDestOpt() / udp)
+    yield Raw(cut[:44]), f"{words} | destination options, malformed"
+    yield Raw(cut[:39]), "ipv6, malformed"
+
+
+def test_headers_of_ipv6(vbng, folder):
+    """Plain, below labels, and in a tunnel."""
+    config = os.path.join(folder, "ipv6.cfg")
+    gateway = cases_ipv6.Traffic6("explain").gateway
+    gateway.devices = {port: f"net_null{i}" for i, port in enumerate(fr.PORTS)}
+    with open(config, "w") as f:
+        f.write(gateway(folder))
+    wrong = []
+    for n, (packet, words) in enumerate(headers6()):
+        packet = raw(packet)
+        ways = ((b"", cases_ipv6.ETH_IPV6, ""), (fr.labels((17, 60, 1)), fr.ETH_MPLS, "mpls 17 tc 1 ttl 60 | "),
+                (raw(IP(src="192.0.2.2", dst="192.0.2.1", proto=47, len=24 + len(packet))) + bytes.fromhex("000086dd"), fr.ETH_IPV4,
+                 "ipv4 192.0.2.2 -> 192.0.2.1 ttl 64 | gre | "))
+        for before, kind, said in ways if n < 2 else ways[:1]:
+            frame = fr.ether(fr.GATEWAY_MAC["core0"], fr.NEIGHBOUR_MAC["core0"], kind, before + packet)
+            done = subprocess.run([vbng, "--explain", f"core0 hex {frame.hex(' ')}", config], stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, timeout=limit(60))  # fmt: skip
+            expected = f"| {said}{words} | {len(frame) + 4} B"
+            if expected not in done.stdout:
+                wrong.append(f"{expected}: {done.stdout}")
+    nothing(wrong)
+
+
+def test_ipv6_to_the_core(vbng, folder):
+    """Of a delegated prefix by its route, spoofed, and too big for the next hop: each with what became of it, and why."""
+    gateway = cases_ipv6_core.Core6("explain").gateway
+    gateway.devices = {port: f"net_null{i}" for i, port in enumerate(fr.PORTS)}
+    config = os.path.join(folder, "ipv6.cfg")
+    with open(config, "w") as f:
+        f.write(gateway(folder))
+    own, other, far = cases_ipv6.delegated(cases_ipv6.SUB, 9), cases_ipv6.delegated(cases_ipv6.OTHER), cases_ipv6_core.TUNNELLED
+    wrong = []
+    for packet, status, said in (
+        (cases_ipv6.packet6(own, far), 0, ("route 2400:cb00::/32: next hop", f"| gre key 2 | ipv6 {own} -> {far} hop limit 63", "result: sent by core0")),
+        (cases_ipv6.packet6(other, far), 5, ("drops it: spoofed", "result: dropped by classify: spoofed")),
+        (cases_ipv6.packet6(own, far, size=1469 - 48), 5, ("drops it: ipv6_too_big", "result: dropped by route: ipv6_too_big")),
+    ):
+        frame = cases_ipv6.from_cpe(cases_ipv6.SUB, packet)
+        done = subprocess.run([vbng, "--explain", f"cpe0 hex {frame.hex(' ')}", config], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=limit(60))  # fmt: skip
+        missing = [text for text in said if text not in done.stdout]
+        if done.returncode != status or missing:
+            wrong.append(f"{missing}: {done.returncode} {done.stdout}")
     nothing(wrong)
 
 

@@ -49,6 +49,12 @@ uint64_t lane_drops(const struct lane *l)
     return sum;
 }
 
+static void same_traffic(const struct task *a, const struct task *b)
+{
+    CU_ASSERT_EQUAL(a->direction, b->direction);
+    CU_ASSERT_EQUAL(memcmp(a->traffic, b->traffic, sizeof(a->traffic)), 0);
+}
+
 static bool same_packet(const struct rte_mbuf *a, const struct rte_mbuf *b)
 {
     return a->data_off == b->data_off && a->nb_segs == b->nb_segs && a->port == b->port &&
@@ -81,8 +87,10 @@ static void compare_task(const struct rig *a, const struct rig *b)
 
 void lanes_compare(struct lane *a, struct lane *b)
 {
-    for (unsigned i = 0; i < a->n; i++)
+    for (unsigned i = 0; i < a->n; i++) {
         compare_task(a->rig[i], b->rig[i]);
+        same_traffic(rig_task(a->rig[i]), rig_task(b->rig[i]));
+    }
     lane_clear(a);
     lane_clear(b);
 }

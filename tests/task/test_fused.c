@@ -138,6 +138,16 @@ static void make_pair(struct rte_mbuf *out[2], struct frame (*make)(uint16_t *po
                                         : frame_mbuf(&f, *port);
 }
 
+/* Packets of IPv4 that a lane's tasks have counted. */
+static uint64_t counted(const struct lane *l)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < l->n; i++)
+        sum += rig_task(l->rig[i])->traffic[FAMILY_IPV4].packets;
+    return sum;
+}
+
 /* Run bursts through two lanes, one of which has the chain. by_port: a burst is of one port, which
  * the task is told, as where it reads the port itself. */
 static void compare(const struct step *steps, unsigned head, const char *outputs,
@@ -169,6 +179,7 @@ static void compare(const struct step *steps, unsigned head, const char *outputs
     }
     CU_ASSERT(rig_task(apart.rig[apart.n - 1])->in > ROUNDS); /* good ones came through, and */
     CU_ASSERT(lane_drops(&apart) > ROUNDS / 4);               /* others did not */
+    CU_ASSERT_NOT_EQUAL(counted(&apart), 0);
     lane_close(&apart);
     lane_close(&fused);
 }

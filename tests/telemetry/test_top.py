@@ -15,12 +15,14 @@ from vbnglab.lab.schema import Schema
 from vbnglab.top import view as top
 
 
-def reading(at, packets, dropped=0, busy=0, up=1):
+def reading(at, packets, dropped=0, busy=0, up=1, ipv6=0):
     """One port, one task, one core, one ring, one scheduler, after so many packets of 100 bytes."""
     r = Reading.__new__(Reading)
     r.at = at
     r.groups = {
         "ledger": {"gw": {"received": packets, "created": 0, "sent": packets - dropped, "consumed": 0, "dropped": dropped, "held": 3}},
+        "direction": {way: {"ipv4_packets": packets, "ipv4_bytes": 100 * packets, "ipv6_packets": ipv6, "ipv6_bytes": 100 * ipv6}
+                      for way in ("up", "down")},
         "core": {"0.cpu5": {"busy_cycles": busy, "idle_cycles": 1000 * at - busy, "rounds": 10 * at}},
         "port": {"cpe0": {"rx_packets": packets, "rx_bytes": 100 * packets, "tx_packets": 0, "tx_bytes": 0, "rx_missed": 0,
                           "up": up}},
@@ -83,12 +85,18 @@ def test_rates():
     assert line(lines, "up.0").split()[1:] == ["3", "1.2us", "34ms", "7", "1", "0", "1.23%"]
 
 
+def test_families_where_there_is_ipv6():
+    lines = view(reading(10, 1000, ipv6=100), reading(12, 5000, ipv6=8100))
+    assert lines[1] == "up: IPv4 2kpps, IPv6 4kpps   down: IPv4 2kpps, IPv6 4kpps"
+    assert view(reading(10, 1000), reading(12, 5000))[1] == ""
+
+
 def test_a_port_that_is_down_says_so():
     assert line(view(reading(1, 0), reading(2, 0, up=0)), "cpe0").endswith(" DOWN")
 
 
 def test_two_cores_and_eight_ports_fit_into_80_columns_and_24_lines():
-    first, last = reading(1, 0), reading(2, 123_456_789, dropped=12_345_678, busy=900)
+    first, last = reading(1, 0), reading(2, 123_456_789, dropped=12_345_678, busy=900, ipv6=123_456_789)
     for r in (first, last):
         for group, copies in (("core", 2), ("port", 8), ("qos", 2)):
             for name, figures in list(r.groups[group].items()):

@@ -126,6 +126,7 @@ def _shows(commands):
     p = _add(shows, "arp", show.arp, "MAC addresses of next hops and subscribers")
     p.add_argument("--unknown", action="store_true", help="only those whose MAC address is not known")
     _add(shows, "ports", show.ports, "ports, with what their devices counted")
+    _add(shows, "directions", show.directions, "what subscribers sent and are sent, by family")
     _add(shows, "tasks", show.tasks, "tasks, with their packets and drops")
     _add(shows, "version", show.version, "which vbng runs, with which configuration, and for how long")
     _add(shows, "changes", show.changes, "what is not as the configuration says, as requests")

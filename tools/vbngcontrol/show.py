@@ -149,6 +149,16 @@ def ports(gw, args):
             *(p[key] for key in lost), p["device"]) for p in found])
 
 
+def directions(gw, args):
+    """What subscribers sent and are sent, by family."""
+    found = gw.ask("show-directions")["directions"]
+    if args.json:
+        show_json(found)
+        return
+    table(("direction", "family", "packets", "bytes"),
+          [(name, text, d[f"{family}_packets"], d[f"{family}_bytes"]) for name, d in found.items() for family, text in (("ipv4", "IPv4"), ("ipv6", "IPv6"))])
+
+
 def tasks(gw, args):
     """Tasks, with their packets and drops by reason."""
     found = gw.ask("show-tasks")["tasks"]

@@ -84,6 +84,13 @@ static json_t *cpus_json(const struct plan *p, unsigned task)
     return list;
 }
 
+static json_t *show_directions(struct control *c, struct request *r, struct refusal *why)
+{
+    (void)r;
+    (void)why;
+    return ok_with("directions", report_directions_json(c->e));
+}
+
 static json_t *show_tasks(struct control *c, struct request *r, struct refusal *why)
 {
     json_t *tasks = report_tasks_json(c->e, false), *task;
@@ -188,6 +195,8 @@ static json_t *show_arp(struct control *c, struct request *r, struct refusal *wh
 const struct command object_commands[] = {
     {"show-version", NULL, 0, show_version, .help = "which vbng runs, for how long"},
     {"show-ports", NULL, 0, show_ports, .help = "ports, with their counters"},
+    {"show-directions", NULL, 0, show_directions,
+     .help = "what subscribers sent and are sent, by family"},
     {"show-tasks", NULL, 0, show_tasks, .help = "tasks, with their counters and drops"},
     {"show-arp", KEYS(arp_keys), show_arp, .help = "MACs of next hops and subscribers"},
     {NULL},

@@ -36,6 +36,7 @@ struct batch {
     uint32_t id[BURST_MAX];
     struct rte_mbuf *good[BURST_MAX], *rest[BURST_MAX];
     uint16_t n_good, n_rest;
+    uint64_t bytes; /* of IPv4, in good[] */
 };
 
 static inline void fetch(struct batch *b, struct part p)
@@ -147,6 +148,7 @@ static inline void finish(struct batch *b, struct part p, const struct down *d, 
         }
         ip = (struct rte_ipv4_hdr *)((uintptr_t)b->outer[i] + b->found[i].inner);
         if (likely(is_plain(d, has, m, b->outer[i]->type_of_service, ip, b->found[i].avail, s))) {
+            b->bytes += net16(ip->total_length);
             rewrite(d, has, m, ip, b->id[i], s);
             b->good[b->n_good++] = m;
         } else {
@@ -183,12 +185,14 @@ static inline __rte_always_inline void down(struct task *t, struct rte_mbuf **m,
     open_chain(&d, t, has);
     b.m = m;
     b.n_good = b.n_rest = 0;
+    b.bytes = 0;
     for (uint32_t at = 0; at < n + 3 * STAGE_STEP; at += STAGE_STEP) {
         fetch(&b, part_of(n, at, 0));
         find_slots(&b, part_of(n, at, STAGE_STEP), &d, has);
         find_records(&b, part_of(n, at, 2 * STAGE_STEP), &d);
         finish(&b, part_of(n, at, 3 * STAGE_STEP), &d, has);
     }
+    task_count_ip(t->chain.task[has.pop ? 1 : 0], FAMILY_IPV4, b.n_good, b.bytes); /* gre_decap's */
     link_chain_end(t, b.good, b.n_good, b.rest, b.n_rest);
 }
 

@@ -41,6 +41,7 @@ struct batch {
     uint32_t nexthop[BURST_MAX];
     struct rte_mbuf *good[BURST_MAX], *rest[BURST_MAX];
     uint16_t n_good, n_rest;
+    uint64_t bytes; /* of IPv4, in good[] */
 };
 
 /* The destination of a packet, or 0 where there is none. */
@@ -179,6 +180,7 @@ static inline void finish(struct batch *b, struct part p, const struct up *u, st
         uint8_t *f = frame_bytes(m);
 
         if (likely(is_plain(u, has, m, f, b->id[i], s, nh))) {
+            b->bytes += net16(((const struct rte_ipv4_hdr *)(f + QINQ_LEN))->total_length);
             rewrite(u, has, m, f, b->id[i], s, nh, b->nexthop[i]);
             b->good[b->n_good++] = m;
         } else {
@@ -218,6 +220,7 @@ static inline __rte_always_inline void up(struct task *t, struct rte_mbuf **m, u
     open_chain(&u, t, has);
     b.m = m;
     b.n_good = b.n_rest = 0;
+    b.bytes = 0;
     for (uint32_t at = 0; at < n + 4 * STAGE_STEP; at += STAGE_STEP) {
         fetch(&b, part_of(n, at, 0), has);
         find_slots(&b, part_of(n, at, STAGE_STEP), &u, has);
@@ -225,6 +228,8 @@ static inline __rte_always_inline void up(struct task *t, struct rte_mbuf **m, u
         find_nexthops(&b, part_of(n, at, 3 * STAGE_STEP), &u);
         finish(&b, part_of(n, at, 4 * STAGE_STEP), &u, has);
     }
+    if (has.classify) /* what goes on from a scheduler was counted before it */
+        task_count_ip(t, FAMILY_IPV4, b.n_good, b.bytes);
     link_chain_end(t, b.good, b.n_good, b.rest, b.n_rest);
 }
 

@@ -5,7 +5,7 @@ import time
 
 from .telemetry import Unreachable
 
-GROUPS = ("core", "port", "link", "pool", "qos", "ledger")  # tasks have keys of their own
+GROUPS = ("core", "port", "link", "pool", "qos", "ledger", "direction")  # tasks have keys of their own
 
 
 class Reading:

@@ -64,11 +64,11 @@ class View:
 
     def lines(self):
         """Lines of all views; none before the second reading."""
-        return self._when_read(lambda: [*self._head(), "", *self._cores(), "", *self._ports(), *self._qos(), "", *self._tasks(), *self._rings()])
+        return self._when_read(lambda: [*self._head(), *self._families(), "", *self._cores(), "", *self._ports(), *self._qos(), "", *self._tasks(), *self._rings()])
 
     def gateway(self):
         """Lines about cores, ports, schedulers and greatest drops: 24 for two cores and eight ports."""
-        return self._when_read(lambda: [*self._head(), "", *self._cores(), "", *self._ports(), *self._qos(), *self._worst_drops()])
+        return self._when_read(lambda: [*self._head(), *self._families(), "", *self._cores(), "", *self._ports(), *self._qos(), *self._worst_drops()])
 
     def pipeline(self):
         """Lines about tasks and rings."""
@@ -88,6 +88,12 @@ class View:
         name, figures = next(iter(self._group("ledger")))
         came, went, lost = (self.rates.of("ledger", name, *keys) for keys in (("received", "created"), ("sent", "consumed"), ("dropped",)))
         return [f"{name}   in {si(came)}pps   out {si(went)}pps   dropped {si(lost)}pps   held {si(figures['held'])}"]
+
+    def _families(self):
+        """A line of both directions, where there is IPv6."""
+        if any(figures["ipv6_packets"] for _, figures in self._group("direction")):
+            yield "   ".join(f"{name}: IPv4 {si(self.rates.of('direction', name, 'ipv4_packets'))}pps, IPv6 {si(self.rates.of('direction', name, 'ipv6_packets'))}pps"
+                             for name, _ in self._group("direction"))
 
     def _cores(self):
         yield f"{'core':<10} {'busy':<27} rounds/s"
@@ -121,7 +127,7 @@ class View:
         found = [(n, name, reason) for name, figures in self._group("task") for n, reason in self._drops(name, figures)]
         yield ""
         yield f"{'drops':<14} {'reason':<18} {'pps':>8}  meaning" if found else "drops: none in this interval"
-        for n, name, reason in sorted(found, key=lambda d: -d[0])[:DROPS_SHOWN]:
+        for n, name, reason in sorted(found, key=lambda d: -d[0])[:DROPS_SHOWN - len(list(self._families()))]:
             yield f"{name:<14} {reason:<18} {si(n):>8}  {self._words(name, reason)[0]}".rstrip()[:WIDTH]
 
     def _words(self, name, reason):

@@ -47,6 +47,15 @@ def _ledger(r):
             "rates": {key: r.of("ledger", name, key) for key in figures if key != "held"}}
 
 
+def _directions(r):
+    """What subscribers sent and are sent, by family."""
+    for name, figures in r.now.groups["direction"].items():
+        for family, text in (("ipv4", "IPv4"), ("ipv6", "IPv6")):
+            packets, octets = f"{family}_packets", f"{family}_bytes"
+            yield {"direction": name, "family": text, "packets": figures[packets], "bytes": figures[octets],
+                   "pps": r.of("direction", name, packets), "bps": 8 * r.of("direction", name, octets)}
+
+
 class State:
     """The newest state, in types of JSON; one thread makes it, others read it."""
 
@@ -113,7 +122,7 @@ class State:
             qos = [{"name": name, **figures, "lost_cps": r.of("qos", name, "lost_cycles"),
                     "curves": {key: self._remember("qos", name, key, figures[key]) for key in ("lag_p99_ns", "error_ppm")}}
                    for name, figures in now["qos"].items()]
-            self.newest = {"at": r.now.clock, "interval": r.seconds, "ledger": _ledger(r), "ports": ports, "cores": cores, "tasks": tasks,
+            self.newest = {"at": r.now.clock, "interval": r.seconds, "ledger": _ledger(r), "directions": list(_directions(r)), "ports": ports, "cores": cores, "tasks": tasks,
                            "links": links, "qos": qos, "drops": _drops(r, self.types, self.schema),
                            "pools": [{"name": name, **figures} for name, figures in now["pool"].items()]}
             self.at, self.error = r.now.at, None

@@ -62,6 +62,15 @@ const LEDGER = [
   { title: "per second", number: true, cell: r => (r[2] === undefined ? "" : si(r[2])) },
 ];
 
+const DIRECTIONS = [
+  { title: "Direction", cell: d => d.direction },
+  { title: "Family", cell: d => d.family },
+  { title: "Packets/s", number: true, cell: d => si(d.pps) },
+  { title: "bit/s of IP", number: true, cell: d => si(d.bps) },
+  { title: "Packets since start", number: true, cell: d => count(d.packets), value: d => d.packets },
+  { title: "Bytes since start", number: true, cell: d => count(d.bytes), value: d => d.bytes },
+];
+
 function ledger({ ledger: l }) {
   const rows = ["received", "created", "sent", "consumed", "dropped"].map(key => [key, l[key], l.rates[key]]);
   fill(byId("ledger-table"), LEDGER, [...rows, ["held", l.held], ["under way", l.under_way]], "", r => r[0]);
@@ -77,5 +86,6 @@ export function update(figures) {
   fill(byId("drop-table"), DROPS, figures.drops, "Nothing has been dropped.", d => `${d.task} ${d.reason}`);
   fill(byId("link-table"), LINKS, figures.links, "There are none.", l => l.name);
   fill(byId("pool-table"), POOLS, figures.pools, "There are none.", p => p.name);
+  fill(byId("direction-table"), DIRECTIONS, figures.directions, "There are none.", d => `${d.direction} ${d.family}`);
   ledger(figures);
 }
