@@ -48,6 +48,12 @@ struct refusal {
 /** printf() the reason. Returns -EINVAL. */
 int refuse(struct refusal *why, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/** Ids of next hops of which the task arp does not know yet. */
+struct new_nexthops {
+    uint32_t *id; /* room for all that there can be */
+    uint32_t n;
+};
+
 struct control {
     struct engine *e;
     struct tables *tables;
@@ -69,7 +75,8 @@ struct control {
     struct prefixes routes;   /* indices in model->routes */
     struct prefixes6 routes6; /* the same in model->routes6 */
     struct shared_ways ways;  /* in the model, those to which a route leads */
-    uint64_t changes;         /* requests so far that may have changed something */
+    struct new_nexthops new_nexthops;
+    uint64_t changes;  /* requests so far that may have changed something */
     int client;        /* socket of who has made the request that runs; -1: it is no client's */
     bool client_taken; /* the request has taken the connection for itself */
 };

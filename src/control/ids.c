@@ -234,27 +234,45 @@ static void free_pipe(struct control *c, uint32_t id)
         ids_return_pipe(c, s->port, s->path / QOS_QUEUES);
 }
 
-struct freed {
-    uint32_t id[MOST_FREE];
-};
+static const struct retired *nth_retired(const struct ids *k, uint32_t i)
+{
+    return &k->retired[(k->first + i) % k->room];
+}
 
 static int forget(struct task *t, uint32_t i, void *ctx)
 {
-    arp_forget_subscriber(t, ((const struct freed *)ctx)->id[i]);
+    const struct retired *r = nth_retired(ctx, i);
+
+    if (r->kind == RETIRED_SUBSCRIBER)
+        arp_forget_subscriber(t, r->id);
+    else if (r->kind == RETIRED_NEXTHOP)
+        arp_forget_nexthop(t, r->id);
     return 0;
 }
 
-/* The arp task forgets the records first: it must not refresh a MAC that is nobody's. */
-static int free_subscribers(struct control *c, const struct freed *f, uint32_t n)
+/* The arp task forgets them first: it must not refresh a MAC that is nobody's. */
+static int forget_oldest(struct control *c, uint32_t n)
 {
     uint32_t arp = arp_instance(c);
-    int rc = arp != CFG_NONE ? core_call_each(c->e, arp, n, forget, (void *)f, NULL) : 0;
 
-    for (uint32_t i = 0; rc == 0 && i < n; i++) {
-        free_pipe(c, f->id[i]);
-        subscriber_release(c->tables->subscribers, f->id[i]);
+    return n > 0 && arp != CFG_NONE ? core_call_each(c->e, arp, n, forget, &c->ids, NULL) : 0;
+}
+
+static void free_number(struct control *c, const struct retired *r)
+{
+    switch (r->kind) {
+    case RETIRED_SUBSCRIBER:
+        free_pipe(c, r->id);
+        subscriber_release(c->tables->subscribers, r->id);
+        c->ids.retired_subscribers--;
+        break;
+    case RETIRED_NEXTHOP:
+        route_release_nexthop(c->tables->routes, r->id);
+        break;
+    case RETIRED_SET:
+        route_release_set(c->tables->routes, r->id);
+        break;
     }
-    return rc;
 }
 
 /* Free numbers from the oldest on, up to the first whose grace period is not over. Returns how many
@@ -262,30 +280,16 @@ static int free_subscribers(struct control *c, const struct freed *f, uint32_t n
 static uint32_t free_oldest(struct control *c, uint64_t over)
 {
     struct ids *k = &c->ids;
-    struct freed freed;
-    uint32_t n = 0, subscribers = 0;
+    uint32_t n = 0;
 
-    for (; n < k->n && n < MOST_FREE; n++) {
-        struct retired *r = &k->retired[(k->first + n) % k->room];
-
-        if (!is_over(c, r, over))
-            break;
-        if (r->kind == RETIRED_SUBSCRIBER)
-            freed.id[subscribers++] = r->id;
-    }
-    if (subscribers > 0 && free_subscribers(c, &freed, subscribers) != 0)
+    while (n < k->n && n < MOST_FREE && is_over(c, &k->retired[(k->first + n) % k->room], over))
+        n++;
+    if (forget_oldest(c, n) != 0)
         return 0;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct retired *r = &k->retired[(k->first + i) % k->room];
-
-        if (r->kind == RETIRED_NEXTHOP)
-            route_release_nexthop(c->tables->routes, r->id);
-        else if (r->kind == RETIRED_SET)
-            route_release_set(c->tables->routes, r->id);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        free_number(c, nth_retired(k, i));
     k->first = (k->first + n) % k->room;
     k->n -= n;
-    k->retired_subscribers -= subscribers;
     return n;
 }
 

@@ -141,7 +141,8 @@ int fib_add(struct fib *f, uint32_t prefix, uint8_t len, uint32_t number)
 {
     struct range r;
 
-    if (len > FIB_FIRST_BITS && lines_want(&f->lines, LEVELS) != 0)
+    if (len > FIB_FIRST_BITS && prefixes_get(&f->routes, prefix, len) == PREFIXES_NONE &&
+        lines_want(&f->lines, LEVELS) != 0)
         return -ENOSPC;
     prefixes_put(&f->routes, prefix, len, number);
     r = range_of(f, prefix, len);

@@ -48,7 +48,7 @@ uint64_t fib_bytes(uint32_t n);
 
 /** Let a prefix (no bits behind len, 0..32) lead to a number of at most FIB_NUMBER; 0 is what
  * addresses without a prefix have. Returns 0, or -ENOSPC where readers have blocked for a second
- * the memory that is needed. There must be room for another route. */
+ * the memory that is needed: of a prefix that is new. There must be room for another route. */
 int fib_add(struct fib *f, uint32_t prefix, uint8_t len, uint32_t number);
 
 /** Remove a prefix: its addresses follow the next shorter one. Returns 0 or -ENOENT. */

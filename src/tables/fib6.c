@@ -183,7 +183,8 @@ int fib6_add(struct fib6 *f, struct ipv6 prefix, unsigned len, uint32_t number)
 {
     struct range r;
 
-    if (len > FIB6_FIRST_BITS && lines_want(&f->nodes, NEW_NODES) != 0)
+    if (len > FIB6_FIRST_BITS && prefixes6_get(&f->routes, prefix, len) == PREFIXES6_NONE &&
+        lines_want(&f->nodes, NEW_NODES) != 0)
         return -ENOSPC;
     if (!prefixes6_put(&f->routes, prefix, len, number))
         return -ENOSPC;

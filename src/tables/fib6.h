@@ -55,7 +55,7 @@ uint64_t fib6_bytes(uint32_t n);
 
 /** Let a prefix (no bits behind len, 0..128) lead to a number of at most FIB6_NUMBER; 0 is what
  * addresses without a prefix have. Returns 0, or -ENOSPC where there is no room for another route,
- * or where readers have blocked for a second the memory that is needed. */
+ * or where readers have blocked for a second the memory that is needed: of a prefix that is new. */
 int fib6_add(struct fib6 *f, struct ipv6 prefix, unsigned len, uint32_t number);
 
 /** Remove a prefix: its addresses follow the next shorter one. Returns 0 or -ENOENT. */

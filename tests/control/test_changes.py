@@ -2,13 +2,17 @@
 """Changes by the control socket of the real program while packets wait for their rate."""
 
 import csv
+import json
+import os
 import random
 import time
+import types
 
 import pytest
 
 from tests.common.verdict import nothing
 from tests.control import load
+from tests.growth import routes
 
 CHANGES = 10000
 
@@ -90,3 +94,22 @@ def test_20000_profiles_change_under_load(vbng, folder):
     finally:
         wrong += gateway.end()
     nothing(wrong + load.account(gateway) + check_csv(gateway, expected))
+
+
+@pytest.mark.parametrize("batch", [1, 500])
+def test_routes_with_packets_under_way(vbng, folder, batch):
+    """Routes lead to next hops of their own, which come and go with them, and no packet is lost."""
+    args = types.SimpleNamespace(vbng=vbng, routes=66000, rate="20kpps", hops=3000, batch=batch, seconds=1)
+    process, client = routes.start(args, folder)
+    try:
+        rate = routes.run(client, args)
+        arp = client.ask(cmd="show-arp", first=1, count=1000)["entries"]
+    finally:
+        process.terminate()
+        process.wait()
+    with open(os.path.join(folder, "report")) as f:
+        sent, wrong = routes.account(json.load(f))
+    print(f"{rate:.0f} changes a second, {sent} packets")
+    if [e["ipv4"] for e in arp if e["kind"] == "nexthop"] != ["192.0.2.2"]:
+        wrong.append(f"neighbours: {arp}")
+    nothing(wrong if sent else [*wrong, "nothing was sent"])

@@ -33,6 +33,7 @@ def test_churn(vbng, folder, backend, updates):
         took = time.monotonic() - start
         for _ in range(5):
             made.a_list(cfg.SPARE)
+            made.a_list_of_routes()
         wrong += made.differences()
         if made.ids_used_again < updates / 20:
             wrong.append(f"only {made.ids_used_again} ids were used again")

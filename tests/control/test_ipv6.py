@@ -136,7 +136,7 @@ def test_routes(gateway):
     assert gateway.ask("show-changes")["requests"] == changes
     shown = {r["prefix"]: r for r in gateway.ask("show-routes", first=1, count=1000)["routes"]}
     assert [hop["mpls"] for hop in shown["2400:cb00::/32"]["nexthops"]] == [17, 18] and shown["2400:cb00:1::1/128"]["resolved"]
-    assert gateway.ask("remove-route", prefix="2400:cb00:1::1")["ok"]
+    assert gateway.ask("remove-routes", routes=["2400:cb00:1::1"])["changed"] == 1
     gateway.write(DUAL.replace("routes = (", 'routes = ( { prefix = "2400:cb00:1::/48"; port = "core0"; mac = "02:dd:00:00:00:00"; },'))
     answer = gateway.ask("reload")
     assert answer["routes"] == {"added": 0, "removed": 1, "changed": 1} and answer["restart"] == [], answer

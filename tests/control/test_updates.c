@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Subscribers and routes come and go, and a configuration is read again: what each request does to
  * the tables, and that a wrong one changes nothing. The argument is the configuration. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "common/program.h"
 #include "control/ids.h"
 #include "control/delta.h"
+#include "tasks/arp/arp.h"
 
 /* All that requests can change, as text. */
 static char *state(void)
@@ -488,6 +490,83 @@ static void next_hops(void)
     start_anew();
 }
 
+#define VIA(p, a)       "{\"prefix\":\"" p "\",\"port\":\"core0\",\"via\":\"192.0.2." a "\"}"
+#define LIST(cmd, list) "{\"cmd\":\"" cmd "-routes\",\"routes\":[" list "]}"
+
+/* All of a list of changes or none; the first that is refused is named. */
+static void lists_of_changes(void)
+{
+    answers(LIST("add",
+                 ROUTE6("198.19.1.0/24") "," ROUTE6("198.19.2.0/24") "," ROUTE6("2400:cb01::/32")),
+            "\"changed\":3");
+    refuses(LIST("change", VIA("198.19.1.0/24", "9") "," VIA("198.19.3.0/24", "9")),
+            "routes[1]: there is no route to that prefix");
+    refuses(LIST("change", VIA("198.19.1.0/24", "9") "," VIA("198.19.2.0/24", "1")),
+            "routes[1]: key 'via': value '192.0.2.1': is the gateway's own");
+    refuses(LIST("change", VIA("198.19.1.0/24", "9") "," VIA("198.19.1.0/24", "8")),
+            "routes[1]: this prefix is there twice");
+    refuses(LIST("change", VIA("198.19.1.0/24", "9") ",{\"prefix\":\"198.19.2.0/24\",\"port\":"
+                                                     "\"idle0\",\"via\":\"192.0.9.9\"}"),
+            "routes[1]: port 'idle0': nothing leads there");
+    refuses(LIST("change", ""), "key 'routes': expected a list");
+    answers(LIST("change", VIA("198.19.1.0/24", "9") "," VIA("2400:cb01::/32",
+                                                             "9") "," VIA("0.0.0.0/0", "9")),
+            "\"changed\":3");
+    CU_ASSERT_PTR_EQUAL(way_of(198, 19, 1, 1), way_of(8, 8, 8, 8));
+    CU_ASSERT_EQUAL(way_of(8, 8, 8, 8)->via, RTE_BE32(0xc0000209));
+    CU_ASSERT_PTR_EQUAL(way_of(8, 8, 8, 8), &tables->routes->nexthop[number6("2400:cb01::1")]);
+    refuses(LIST("remove", "\"198.19.1.0/24\",\"198.19.3.0/24\""),
+            "routes[1]: there is no route to that prefix");
+    refuses(LIST("remove", "\"198.19.1.0/24\",\"2400:cb01::/32\",\"198.19.1.0/24\""),
+            "routes[2]: this prefix is there twice");
+    refuses(LIST("remove", "\"198.19.1.0/24\",\"198.19.2.1/24\""),
+            "routes[1]: key 'prefix': value '198.19.2.1/24': has bits set after the prefix");
+    refuses(LIST("remove", "\"198.19.1.0/24\",7"), "routes[1]: key 'prefix'");
+    answers(LIST("remove", "\"198.19.1.0/24\",\"2400:cb01::/32\",\"198.19.2.0/24\""),
+            "\"changed\":3");
+    CU_ASSERT_EQUAL(way_of(198, 19, 1, 1)->port, 2);
+    CU_ASSERT_EQUAL(number6("2400:cb01::1"), 0);
+    start_anew();
+}
+
+/* The MAC of a neighbour is that of each next hop that comes, from its first packet on; who has no
+ * next hop any more is forgotten. */
+static void neighbours(void)
+{
+    static const uint8_t mac[6] = {2, 0xdd, 0, 0, 0, 9};
+    struct task *arp = engine.tasks[arp_instance(control)];
+    const struct arp_learned learned = {.mac = {2, 0xdd, 0, 0, 0, 9}, .address = 0xc0000209};
+
+    answers(ROUTE("198.19.1.0/24", MAC), "ok");
+    CU_ASSERT_EQUAL(arp_give_neighbour(arp, 2, &learned), -ENOENT);
+    answers(LIST("change", VIA("198.19.1.0/24", "9")), "ok");
+    CU_ASSERT(!way_of(198, 19, 1, 1)->mac_known);
+    CU_ASSERT_EQUAL(arp_give_neighbour(arp, 2, &learned), 0);
+    CU_ASSERT(way_of(198, 19, 1, 1)->mac_known);
+    for (unsigned i = 0; i < 200; i++) {
+        char request[200];
+
+        snprintf(request, sizeof(request),
+                 "{\"cmd\":\"change-route\",\"prefix\":\"198.19.1.0/24\",\"port\":\"core0\","
+                 "\"via\":\"192.0.2.9\",\"mpls\":%u}",
+                 100 + i);
+        answers(request, "ok");
+        CU_ASSERT(way_of(198, 19, 1, 1)->mac_known);
+        CU_ASSERT_EQUAL(memcmp(way_of(198, 19, 1, 1)->eth, mac, sizeof(mac)), 0);
+        if (i % 3 == 0)
+            ids_poll(control);
+    }
+    answers("{\"cmd\":\"show-arp\",\"first\":1,\"count\":9}",
+            "\"ipv4\":\"192.0.2.9\",\"ipv6\":null,\"mac\":\"02:dd:00:00:00:09\"");
+    answers("{\"cmd\":\"remove-route\",\"prefix\":\"198.19.1.0/24\"}", "ok");
+    ids_poll(control);
+    CU_ASSERT_EQUAL(arp_give_neighbour(arp, 2, &learned), -ENOENT);
+    answers(ROUTE("198.19.1.0/24", MAC), "ok");
+    answers(LIST("change", VIA("198.19.1.0/24", "9")), "ok");
+    CU_ASSERT(!way_of(198, 19, 1, 1)->mac_known);
+    start_anew();
+}
+
 /* --- reload --- */
 
 /* The configuration with one text replaced, in a file beside it that is not there for long. */
@@ -582,6 +661,34 @@ static void profile_room(void)
 
 /* --- what differs --- */
 
+/* show-changes, with next hops in the order of their MACs: that of a set follows from their
+ * numbers.
+ */
+static char *changes_text(void)
+{
+    json_t *requests = running_changes(control), *request, *route;
+    size_t i, k;
+    char *text;
+
+    json_array_foreach(requests, i, request)
+    {
+        json_array_foreach(json_object_get(request, "routes"), k, route)
+        {
+            json_t *hops = json_object_get(route, "nexthops"), *first = json_array_get(hops, 0);
+
+            if (first == NULL ||
+                strcmp(json_string_value(json_object_get(first, "mac")),
+                       json_string_value(json_object_get(json_array_get(hops, 1), "mac"))) < 0)
+                continue;
+            json_array_append(hops, first);
+            json_array_remove(hops, 0);
+        }
+    }
+    text = json_dumps(requests, JSON_COMPACT);
+    json_decref(requests);
+    return text;
+}
+
 /* The requests that running_changes() gives make the same of what the configuration says. */
 static void replay(void)
 {
@@ -605,7 +712,7 @@ static void replay(void)
     answers("{\"cmd\":\"set-dscp\",\"scheduler\":\"acc\",\"direction\":\"up\",\"dscp\":8,\"class\":"
             "\"be\",\"queue\":2}",
             "ok");
-    before = ask("{\"cmd\":\"show-changes\"}");
+    before = changes_text();
     changes = running_changes(control);
     CU_ASSERT(json_array_size(changes) >= 8);
     CU_ASSERT_NOT_EQUAL(strstr(before, "\"nexthops\":["), NULL);
@@ -617,7 +724,7 @@ static void replay(void)
         answers(request, "\"ok\":true");
         free(request);
     }
-    after = ask("{\"cmd\":\"show-changes\"}");
+    after = changes_text();
     CU_ASSERT_STRING_EQUAL(before, after);
     json_decref(changes);
     free(before);
@@ -656,6 +763,8 @@ static const struct test tests[] = {
     {"routes of IPv6", routes6},
     {"lists of both families", lists_of_both},
     {"several next hops", several_next_hops},
+    {"lists of changes", lists_of_changes},
+    {"neighbours", neighbours},
     {"wrong next hops", wrong_next_hops},
     {"next hops", next_hops},
     {"reload: what would change, and wrong files", reloads},

@@ -81,6 +81,9 @@ OUTPUTS = [
                       "port=core0,mac=02:dd:00:00:00:02,gre=203.0.113.9,mpls=77")),
     ("show routes", ("show", "routes")),
     ("remove-route", ("remove-route", "203.0.113.0/24")),
+    ("add-routes", ("add-routes", "-")),
+    ("change-routes", ("change-routes", "-")),
+    ("remove-routes", ("remove-routes", "-")),
     ("remove-subscriber", ("remove-subscriber", "cpe0", "191.511")),
     ("add-subscriber", ("add-subscriber", "cpe0", "191.511", "10.0.63.255", "--gre-key", "16383", "--profile", "home-100k", "--name", "Zoë")),
     ("remove-subscribers", ("remove-subscribers", "-")),
@@ -90,6 +93,10 @@ OUTPUTS = [
     ("start-stream", ("start-stream", "gen_hot")),
 ]
 INPUTS = {
+    "add-routes": "prefix,port,mac,mpls,also\n203.0.113.0/25,core0,02:dd:00:00:00:00,,\n"
+                  "2001:db8::/32,core0,02:dd:00:00:00:00,17,\n2001:db8::/32,core0,02:dd:00:00:00:01,18,true\n",
+    "change-routes": "prefix,port,mac\n2001:db8::/32,core0,02:dd:00:00:00:00\n",
+    "remove-routes": "203.0.113.0/25\n\n2001:db8::/32\n",
     "set-profiles": "2,home-100k\n",
     "remove-subscribers": "cpe0 191.510\n",
     "add-subscribers": 'port,svlan,cvlan,ipv4,gre_key,profile,name\ncpe0,191,510,10.0.63.254,16382,home-100k,"Müller, ""Eck"""\n',

@@ -93,6 +93,43 @@ def _read_who(f):
     return (subscriber(line.split()) for line in f if line.strip())
 
 
+def _route_of(number, row):
+    if None in row or None in row.values():
+        raise Refused(f"line {number}: expected as many fields as the header has")
+    one = {key.strip(): value.strip() for key, value in row.items() if value.strip()}
+    if "mpls" in one:
+        if not one["mpls"].isdigit():
+            raise Refused(f"line {number}: mpls: expected a number")
+        one["mpls"] = int(one["mpls"])
+    return one, one.pop("also", "false")
+
+
+def _read_routes(f):
+    """Rows of a table as the configuration names them: a header line, then one route each, or (also) one more next hop of the one above."""
+    routes = []
+    for number, row in enumerate(csv.DictReader(f), 2):
+        one, also = _route_of(number, row)
+        if also not in ("true", "false"):
+            raise Refused(f"line {number}: also: expected true or false")
+        if also == "false":
+            routes.append([one])
+        elif routes and routes[-1][0].get("prefix") == one.get("prefix"):
+            routes[-1].append(one)
+        else:
+            raise Refused(f"line {number}: also: expected the prefix of the row above")
+    for hops in routes:
+        if len(hops) == 1:
+            yield hops[0]
+        else:
+            prefix = [hop.pop("prefix") for hop in hops][0]
+            yield {"prefix": prefix, "nexthops": hops}
+
+
+def _read_prefixes(f):
+    """A prefix on each line."""
+    return (line.strip() for line in f if line.strip())
+
+
 def _from_file(cmd, key, read):
     def run(gw, args):
         f = sys.stdin if args.file == "-" else open(args.file, newline="", encoding="utf-8")
@@ -107,6 +144,9 @@ def _from_file(cmd, key, read):
 
 add_subscribers = _from_file("add-subscribers", "subscribers", _read_subscribers)
 remove_subscribers = _from_file("remove-subscribers", "subscribers", _read_who)
+add_routes = _from_file("add-routes", "routes", _read_routes)
+change_routes = _from_file("change-routes", "routes", _read_routes)
+remove_routes = _from_file("remove-routes", "routes", _read_prefixes)
 set_profiles = _from_file("set-profiles", "changes", _read_changes)
 
 

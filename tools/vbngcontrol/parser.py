@@ -66,8 +66,11 @@ def _route_commands(commands):
                                help="one of several next hops, which share the flows: port=NAME,via=ADDRESS, or mac=, and gre=, mpls=")
         p.add_argument("--gre", metavar="ADDRESS", help="address of the far end of a GRE tunnel")
         p.add_argument("--mpls", type=int, metavar="LABEL", help="MPLS label to push")
+    _file(_add(commands, "add-routes", change.add_routes, "add many routes"), "a table as in a configuration, CSV")
+    _file(_add(commands, "change-routes", change.change_routes, "have many routes lead elsewhere"), "a table as in a configuration, CSV")
     p = _add(commands, "remove-route", asks("remove-route", "prefix"), "remove a route")
     p.add_argument("prefix", metavar="PREFIX", help="as it was added")
+    _file(_add(commands, "remove-routes", change.remove_routes, "remove many routes"), "a prefix on each line")
 
 
 def _rate_commands(commands):

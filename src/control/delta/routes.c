@@ -132,9 +132,9 @@ static bool same_way(const struct delta *d, const struct cfg_route *from,
 
 /* Routes while they are compared. */
 struct routes {
-    json_t *added;     /* requests, which come last: then there is room */
-    uint32_t nexthops; /* in the last of them */
-    uint32_t left_out; /* of a reload: their ports need another graph */
+    json_t *changed, *added;       /* requests behind those that remove: then there is room */
+    uint32_t in_changed, in_added; /* next hops in the last of each */
+    uint32_t left_out;             /* of a reload: their ports need another graph */
 };
 
 static bool ports_serve_routes(const struct delta *d, const struct cfg_route *r)
@@ -155,40 +155,43 @@ static void route_removed(struct delta *d, const struct cfg_route *r)
 {
     d->n[DELTA_ROUTES].removed++;
     *(r->is_ipv6 ? &d->more_routes6 : &d->more_routes) -= 1;
-    json_array_append_new(d->requests,
-                          json_pack("{s:s, s:o}", "cmd", "remove-route", "prefix", prefix_json(r)));
+    delta_add_entry(d->requests, "remove-routes", "routes", prefix_json(r));
+}
+
+/* Put a route into a list of requests, the last of which has so many next hops. */
+static void put_route(const struct delta *d, json_t *requests, const char *cmd, uint32_t *nexthops,
+                      const struct cfg_route *r)
+{
+    const uint32_t *list;
+    uint32_t n = route_nexthops(d->to, r, &list);
+
+    *nexthops += n;
+    if (*nexthops > NEXTHOPS_MAX) {
+        json_array_append_new(requests, json_pack("{s:s, s:[]}", "cmd", cmd, "routes"));
+        *nexthops = n;
+    }
+    delta_add_entry(requests, cmd, "routes", route_json(d->to, r));
 }
 
 static void route_added(struct delta *d, struct routes *k, const struct cfg_route *r)
 {
-    const uint32_t *list;
-
     if (d->reload && !ports_serve_routes(d, r)) {
         k->left_out++;
         return;
     }
     d->n[DELTA_ROUTES].added++;
     *(r->is_ipv6 ? &d->more_routes6 : &d->more_routes) += 1;
-    k->nexthops += route_nexthops(d->to, r, &list);
-    if (k->nexthops > NEXTHOPS_MAX) {
-        json_array_append_new(k->added, json_pack("{s:s, s:[]}", "cmd", "add-routes", "routes"));
-        k->nexthops = route_nexthops(d->to, r, &list);
-    }
-    delta_add_entry(k->added, "add-routes", "routes", route_json(d->to, r));
+    put_route(d, k->added, "add-routes", &k->in_added, r);
 }
 
 static void route_changed(struct delta *d, struct routes *k, const struct cfg_route *r)
 {
-    json_t *request;
-
     if (d->reload && !ports_serve_routes(d, r)) {
         k->left_out++;
         return;
     }
-    request = route_json(d->to, r);
-    json_object_set_new(request, "cmd", json_pack("s", "change-route"));
     d->n[DELTA_ROUTES].changed++;
-    json_array_append_new(d->requests, request);
+    put_route(d, k->changed, "change-routes", &k->in_changed, r);
 }
 
 /* Two sorted lists side by side. */
@@ -216,11 +219,13 @@ static void compare_routes(struct delta *d, struct routes *k, const struct cfg_r
 void delta_routes(struct delta *d)
 {
     const struct cfg_route **from = sorted(d->from), **to = sorted(d->to);
-    struct routes k = {.added = json_array()};
+    struct routes k = {.changed = json_array(), .added = json_array()};
 
     if (from != NULL && to != NULL)
         compare_routes(d, &k, from, to);
+    json_array_extend(d->requests, k.changed);
     json_array_extend(d->requests, k.added);
+    json_decref(k.changed);
     json_decref(k.added);
     if (k.left_out > 0)
         delta_restart(d, "%" PRIu32 " routes by ports to which nothing leads now", k.left_out);

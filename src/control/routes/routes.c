@@ -98,21 +98,6 @@ static void append(struct control *c, const struct route_block *r, uint32_t way)
     metrics_release();
 }
 
-static int add_route(struct control *c, const struct route_block *r, struct refusal *why)
-{
-    uint32_t way = take_way(c, r, why);
-    int rc;
-
-    if (way == CFG_NONE)
-        return -ENOSPC;
-    rc = lead(c, r, way, why);
-    if (rc == 0)
-        append(c, r, way);
-    else
-        drop_way(c, way);
-    return rc;
-}
-
 /* Take a route out of the table and the running config, where the last one gets its index. */
 static void take_out(struct control *c, uint32_t index)
 {
@@ -151,26 +136,6 @@ static void remove_route(struct control *c, struct place at)
     else
         take_out(c, at.index);
     drop_way(c, way);
-}
-
-/* Let a route lead elsewhere; each packet goes the old or the new way. */
-static int change_route(struct control *c, struct place at, const struct route_block *r,
-                        struct refusal *why)
-{
-    uint32_t way = take_way(c, r, why), old;
-    int rc;
-
-    if (way == CFG_NONE)
-        return -ENOSPC;
-    rc = lead(c, r, way, why);
-    if (rc != 0) {
-        drop_way(c, way);
-        return rc;
-    }
-    old = route_at(c, at)->nexthop;
-    route_at(c, at)->nexthop = way;
-    drop_way(c, old);
-    return 0;
 }
 
 /* --- many --- */
@@ -255,34 +220,149 @@ static bool have_room(const struct control *c, const struct route_block *list, s
     return n4 <= m->max_routes && n6 <= m->max_routes6;
 }
 
+/* Take one more route to the next hops of each of n blocks: all, or none. Returns false after an
+ * error. */
+static bool take_ways(struct control *c, struct request *r, const struct route_block *list,
+                      size_t n, uint32_t *way, struct refusal *why)
+{
+    struct refusal one = {""};
+    size_t taken = 0;
+    bool ok;
+
+    while (taken < n && (way[taken] = take_way(c, &list[taken], &one)) != CFG_NONE)
+        taken++;
+    if (taken < n)
+        diag_error(r->l.d, entry_loc(r, taken), "%s", one.text);
+    ok = ways_announce(c, why) == 0 && taken == n;
+    while (!ok && taken > 0)
+        drop_way(c, way[--taken]);
+    return ok;
+}
+
+static bool lead_somewhere(const struct control *c, struct request *r,
+                           const struct route_block *list, size_t n)
+{
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < n; i++)
+        ok = leads_somewhere(c, &r->l, entry_loc(r, i), &list[i]);
+    return ok;
+}
+
+/* Publish n routes that have their ways: all, or none. */
+static bool publish(struct control *c, struct request *r, const struct route_block *list, size_t n,
+                    const uint32_t *way)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct refusal one = {""};
+        struct place at;
+
+        if (lead(c, &list[i], way[i], &one) == 0) {
+            append(c, &list[i], way[i]);
+            continue;
+        }
+        diag_error(r->l.d, entry_loc(r, i), "%s", one.text);
+        for (size_t k = i; k < n; k++)
+            drop_way(c, way[k]);
+        while (i-- > 0)
+            if (find_route(c, &list[i], &at))
+                remove_route(c, at);
+        return false;
+    }
+    return true;
+}
+
 /* Add all of n routes, or none. Returns the answer, or NULL after an error. */
 static json_t *add_routes(struct control *c, struct request *r, const struct route_block *list,
                           size_t n, struct refusal *why)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!leads_somewhere(c, &r->l, entry_loc(r, i), &list[i]))
-            return NULL;
-    if (!are_new(c, r, list, n) || !have_room(c, list, n, why))
+    uint32_t *way = calloc(n, sizeof(*way));
+    bool ok = way != NULL && lead_somewhere(c, r, list, n) && are_new(c, r, list, n) &&
+              have_room(c, list, n, why) && take_ways(c, r, list, n, way, why) &&
+              publish(c, r, list, n, way);
+
+    free(way);
+    return ok ? answer_changed(n) : NULL;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Are there routes to the prefixes of n blocks, each of which is another? */
+static bool are_there(const struct control *c, struct request *r, const struct route_block *list,
+                      size_t n)
+{
+    uint64_t *key = calloc(n, sizeof(*key)); /* family, index, and number in the list */
+    bool ok = key != NULL;
+    struct place at;
+
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = find_route(c, &list[i], &at);
+        key[i] = (uint64_t)at.is_ipv6 << 63 | (uint64_t)at.index << 16 | i;
+        if (!ok)
+            diag_error(r->l.d, entry_loc(r, i), "there is no route to that prefix");
+    }
+    if (ok)
+        qsort(key, n, sizeof(*key), by_number);
+    for (size_t i = 1; ok && i < n; i++) {
+        ok = key[i] >> 16 != key[i - 1] >> 16;
+        if (!ok)
+            diag_error(r->l.d, entry_loc(r, key[i] & UINT16_MAX), "this prefix is there twice");
+    }
+    free(key);
+    return ok;
+}
+
+static_assert(REQUEST_MAX_CHANGES <= UINT16_MAX, "a number in a list has 16 bits");
+
+/* Let all of n routes lead elsewhere, or none; each packet goes the old or the new way. */
+static json_t *change_routes(struct control *c, struct request *r, const struct route_block *list,
+                             size_t n, struct refusal *why)
+{
+    uint32_t *way = calloc(n, sizeof(*way));
+    bool ok = way != NULL && are_there(c, r, list, n) && lead_somewhere(c, r, list, n) &&
+              take_ways(c, r, list, n, way, why);
+
+    for (size_t i = 0; ok && i < n; i++) {
+        struct cfg_route *route;
+        struct place at;
+        uint32_t old;
+
+        find_route(c, &list[i], &at);
+        lead(c, &list[i], way[i], why); /* a prefix that is there needs no room */
+        route = route_at(c, at);
+        old = route->nexthop;
+        route->nexthop = way[i];
+        drop_way(c, old);
+    }
+    free(way);
+    return ok ? answer_changed(n) : NULL;
+}
+
+/* Remove all of n routes, or none. */
+static json_t *remove_routes(struct control *c, struct request *r, const struct route_block *list,
+                             size_t n)
+{
+    struct place at;
+
+    if (!are_there(c, r, list, n))
         return NULL;
     for (size_t i = 0; i < n; i++) {
-        struct refusal one;
-        struct place at;
-
-        if (add_route(c, &list[i], &one) == 0)
-            continue;
-        diag_error(r->l.d, entry_loc(r, i), "%s", one.text);
-        while (i-- > 0)
-            if (find_route(c, &list[i], &at))
-                remove_route(c, at);
-        return NULL;
+        find_route(c, &list[i], &at); /* others have changed places */
+        remove_route(c, at);
     }
     return answer_changed(n);
 }
 
 /* --- requests --- */
 
-static const struct key add_keys[] = {
+static const struct key list_keys[] = {
     {"routes", KEY_LIST, .help = "objects with the keys of add-route"}};
+static const struct key prefixes_keys[] = {{"routes", KEY_LIST, .help = "whose prefixes"}};
 static const struct key remove_keys[] = {
     {"prefix", KEY_ROUTE, .required = true, .help = "whose route"}};
 
@@ -296,11 +376,15 @@ static bool want_route(struct request *r, const struct value *v, struct route_bl
     return true;
 }
 
-static json_t *add_one(struct control *c, struct request *r, struct refusal *why)
+/* What is done to a list of routes. */
+typedef json_t *change(struct control *c, struct request *r, const struct route_block *list,
+                       size_t n, struct refusal *why);
+
+static json_t *one(struct control *c, struct request *r, change *fn, struct refusal *why)
 {
     struct route_block route;
 
-    return want_route(r, r->v, &route) ? add_routes(c, r, &route, 1, why) : NULL;
+    return want_route(r, r->v, &route) ? fn(c, r, &route, 1, why) : NULL;
 }
 
 static bool read_all(struct request *r, struct route_block *list, size_t n)
@@ -314,55 +398,73 @@ static bool read_all(struct request *r, struct route_block *list, size_t n)
     return true;
 }
 
-static json_t *add_many(struct control *c, struct request *r, struct refusal *why)
+static json_t *many(struct control *c, struct request *r, change *fn, struct refusal *why)
 {
     size_t n = want_list(r, &r->v[0], "routes", REQUEST_MAX_CHANGES, "objects");
     struct route_block *list = calloc(n + 1, sizeof(*list));
     json_t *answer = NULL;
 
     if (n > 0 && list != NULL && read_all(r, list, n))
-        answer = add_routes(c, r, list, n, why);
+        answer = fn(c, r, list, n, why);
     free(list);
     return answer;
 }
 
-/* Find the route to the prefix of a block. Returns false after an error. */
-static bool want_place(const struct control *c, const struct route_block *r, struct place *at,
-                       struct refusal *why)
+static json_t *add_one(struct control *c, struct request *r, struct refusal *why)
 {
-    if (find_route(c, r, at))
-        return true;
-    refuse(why, "there is no route to that prefix");
-    return false;
+    return one(c, r, add_routes, why);
+}
+
+static json_t *add_many(struct control *c, struct request *r, struct refusal *why)
+{
+    return many(c, r, add_routes, why);
 }
 
 static json_t *change_one(struct control *c, struct request *r, struct refusal *why)
 {
-    struct route_block route;
-    struct place at;
+    return one(c, r, change_routes, why);
+}
 
-    if (!want_route(r, r->v, &route) || !want_place(c, &route, &at, why) ||
-        !leads_somewhere(c, &r->l, r->l.at, &route) || change_route(c, at, &route, why) != 0)
-        return NULL;
-    return answer_changed(1);
+static json_t *change_many(struct control *c, struct request *r, struct refusal *why)
+{
+    return many(c, r, change_routes, why);
 }
 
 static json_t *remove_one(struct control *c, struct request *r, struct refusal *why)
 {
     struct route_block route;
-    struct place at;
 
-    if (!take_route_prefix(&r->l, &r->v[0], &route) || !want_place(c, &route, &at, why))
-        return NULL;
-    remove_route(c, at);
-    return answer_changed(1);
+    (void)why;
+    return take_route_prefix(&r->l, &r->v[0], &route) ? remove_routes(c, r, &route, 1) : NULL;
+}
+
+static json_t *remove_many(struct control *c, struct request *r, struct refusal *why)
+{
+    size_t n = want_list(r, &r->v[0], "routes", REQUEST_MAX_CHANGES, "prefixes");
+    struct route_block *list = calloc(n + 1, sizeof(*list));
+    bool ok = n > 0 && list != NULL;
+    json_t *answer;
+
+    (void)why;
+    for (size_t i = 0; ok && i < n; i++) {
+        struct value v = {.json = json_array_get(r->v[0].json, i)};
+
+        r->l.at = entry_loc(r, i);
+        ok = read_value(&r->l, remove_keys, &v) && take_route_prefix(&r->l, &v, &list[i]);
+    }
+    answer = ok ? remove_routes(c, r, list, n) : NULL;
+    free(list);
+    return answer;
 }
 
 const struct command route_commands[] = {
     {"add-route", route_keys, N_ROUTE_KEYS, add_one, "adds a route to a prefix that has none",
      true},
-    {"add-routes", KEYS(add_keys), add_many, "adds all of them, or none", true},
+    {"add-routes", KEYS(list_keys), add_many, "adds all of them, or none", true},
     {"change-route", route_keys, N_ROUTE_KEYS, change_one, "lets a route lead elsewhere", true},
+    {"change-routes", KEYS(list_keys), change_many, "lets all of them lead elsewhere, or none",
+     true},
     {"remove-route", KEYS(remove_keys), remove_one, "removes a route", true},
+    {"remove-routes", KEYS(prefixes_keys), remove_many, "removes all of them, or none", true},
     {NULL},
 };

@@ -4,8 +4,10 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "control/rates.h"
 #include "provision.h"
 #include "tasks/arp/arp.h"
 #include "telemetry/metrics.h"
@@ -14,8 +16,9 @@ int ways_open(struct control *c)
 {
     const struct cfg_model *m = c->model;
 
-    if (shared_ways_open(&c->ways, c->tables->routes->capacity, c->tables->routes->set_capacity) !=
-        0)
+    c->new_nexthops.id = calloc(c->tables->routes->capacity + UINT64_C(1), sizeof(uint32_t));
+    if (c->new_nexthops.id == NULL || shared_ways_open(&c->ways, c->tables->routes->capacity,
+                                                       c->tables->routes->set_capacity) != 0)
         return -1;
     for (uint32_t i = 0; i < m->n_nexthops; i++)
         nexthop_index_add(&c->ways.nexthops, m->nexthops, i);
@@ -26,26 +29,28 @@ int ways_open(struct control *c)
 
 void ways_close(struct control *c)
 {
+    free(c->new_nexthops.id);
     shared_ways_close(&c->ways);
 }
 
 /* --- next hops --- */
 
-/* The arp task gets a new list of all next hops that it must ask for, where nh is one of them. */
-static int update_arp(struct control *c, const struct cfg_nexthop *nh)
+static int announce(struct task *t, uint32_t i, void *ctx)
 {
-    uint32_t arp = arp_instance(c);
-    struct arp_nexthops *all;
-    int rc;
+    arp_add_nexthop(t, ((const struct new_nexthops *)ctx)->id[i]);
+    return 0;
+}
 
-    if (arp == CFG_NONE || nh->via == 0)
-        return 0;
-    all = arp_nexthops_make(c->tables->routes, c->ids.routes_to, SOCKET_ID_ANY);
-    if (all == NULL)
-        return -ENOMEM;
-    rc = engine_call(c->e, arp, arp_take_nexthops, all);
-    if (rc == 0) /* else the arp task may still read the list */
-        arp_nexthops_free(all);
+int ways_announce(struct control *c, struct refusal *why)
+{
+    uint32_t arp = arp_instance(c), n = c->new_nexthops.n;
+    int rc = 0;
+
+    c->new_nexthops.n = 0;
+    if (n > 0 && arp != CFG_NONE)
+        rc = core_call_each(c->e, arp, n, announce, &c->new_nexthops, NULL);
+    if (rc != 0)
+        refuse(why, "the arp task does not take the next hops: %s", strerror(-rc));
     return rc;
 }
 
@@ -54,9 +59,7 @@ static void drop_nexthop(struct control *c, uint32_t id)
     if (--c->ids.routes_to[id] > 0)
         return;
     nexthop_index_remove(&c->ways.nexthops, c->model->nexthops, id - 1);
-    /* an arp task that does not answer may still use the id, which is then lost */
-    if (update_arp(c, &c->model->nexthops[id - 1]) == 0)
-        ids_retire_nexthop(c, id);
+    ids_retire_nexthop(c, id);
 }
 
 static bool has_nexthop(const struct control *c, const void *ctx)
@@ -72,7 +75,6 @@ static int take_nexthop(struct control *c, const struct cfg_nexthop *nh, struct 
 {
     struct nexthop_spec spec = nexthop_spec_of(c->model, nh, c->tables->port_mac[nh->port]);
     uint32_t known = nexthop_index_find(&c->ways.nexthops, c->model->nexthops, nh), id;
-    int rc;
 
     if (known != CFG_NONE) {
         c->ids.routes_to[known + 1]++;
@@ -83,8 +85,7 @@ static int take_nexthop(struct control *c, const struct cfg_nexthop *nh, struct 
                c->tables->routes->capacity);
         return -ENOSPC;
     }
-    rc = route_add_nexthop(c->tables->routes, &spec);
-    id = (uint32_t)rc;
+    id = (uint32_t)route_add_nexthop(c->tables->routes, &spec);
     metrics_hold();
     c->model->nexthops[id - 1] = *nh;
     if (id > c->model->n_nexthops)
@@ -92,12 +93,9 @@ static int take_nexthop(struct control *c, const struct cfg_nexthop *nh, struct 
     metrics_release();
     nexthop_index_add(&c->ways.nexthops, c->model->nexthops, id - 1);
     c->ids.routes_to[id] = 1;
-    rc = update_arp(c, nh);
-    if (rc == 0)
-        return (int)id;
-    drop_nexthop(c, id);
-    refuse(why, "the arp task does not take the next hop: %s", strerror(-rc));
-    return rc;
+    if (nh->via != 0)
+        c->new_nexthops.id[c->new_nexthops.n++] = id;
+    return (int)id;
 }
 
 /* --- where routes lead --- */

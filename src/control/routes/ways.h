@@ -12,8 +12,13 @@ int ways_open(struct control *c);
 void ways_close(struct control *c);
 
 /** Take one more route to the next hops of a block. Returns what the model calls that to which it
- * leads (cfg_route.nexthop), or CFG_NONE with the reason. */
+ * leads (cfg_route.nexthop), or CFG_NONE with the reason. No route may lead there before
+ * ways_announce(), which must follow in either case. */
 uint32_t take_way(struct control *c, const struct route_block *r, struct refusal *why);
+
+/** Let the task arp ask for the next hops that are new since the last call, of however many routes.
+ * Returns 0, or -errno with the reason: the core does not answer. */
+int ways_announce(struct control *c, struct refusal *why);
 
 /** One route less leads to a next hop or a set, as the model calls it. */
 void drop_way(struct control *c, uint32_t nexthop);

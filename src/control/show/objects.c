@@ -120,14 +120,18 @@ static json_t *mac_entry(const char *kind, const char *port, uint32_t address, c
                      "age", learned ? json_integer(l->age) : json_null());
 }
 
-static json_t *neighbour_entry(const struct control *c, const struct task *arp, uint32_t i)
+/* Add a neighbour, where there is one in that place. */
+static json_t *with_neighbour(json_t *entries, const struct control *c, const struct task *arp,
+                              uint32_t i)
 {
     struct arp_learned l;
     uint8_t port;
     bool known = arp_of_neighbour(arp, i, &port, &l);
 
-    return mac_entry("nexthop", control_model(c)->ports[port].name, l.address, NULL,
-                     known ? "learned" : "unknown", &l);
+    if (l.address == 0)
+        return entries;
+    return json_with_item(entries, mac_entry("nexthop", control_model(c)->ports[port].name,
+                                             l.address, NULL, known ? "learned" : "unknown", &l));
 }
 
 static json_t *subscriber_entry(const struct control *c, uint32_t id, enum mac_kind kind,
@@ -185,7 +189,7 @@ static json_t *show_arp(struct control *c, struct request *r, struct refusal *wh
     (void)why;
     for (uint64_t i = r->v[0].v.u - 1; i < total && i < end; i++) {
         if (i < neighbours)
-            entries = json_with_item(entries, neighbour_entry(c, arp, (uint32_t)i));
+            entries = with_neighbour(entries, c, arp, (uint32_t)i);
         else if (running_has(control_model(c), (uint32_t)(i - neighbours + 1)))
             entries = with_subscriber(entries, c, arp, (uint32_t)(i - neighbours + 1));
     }

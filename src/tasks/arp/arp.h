@@ -16,9 +16,6 @@ struct arp_learned {
     uint32_t age;         /* seconds since then */
 };
 
-/** Next hops, grouped by neighbour, as the task keeps them. */
-struct arp_nexthops;
-
 extern const struct task_type task_arp;
 
 /** Is it of type arp? A gateway has one instance at most. */
@@ -29,8 +26,9 @@ bool arp_is(const struct task *t);
 unsigned arp_n_of_subscriber(const struct task *t, uint32_t id);
 bool arp_of_subscriber(const struct task *t, uint32_t id, unsigned i, struct arp_learned *out);
 
-/** Number of neighbours towards the core, and what was learned of number i; returns false where
- * nothing was, with its port and out->address set all the same. By any thread. */
+/** Number of places for neighbours towards the core, and what was learned of the one in number i;
+ * returns false where nothing was, with its port and out->address set all the same: to 0 where the
+ * place is free. By any thread but while next hops are added and forgotten. */
 uint32_t arp_n_neighbours(const struct task *t);
 bool arp_of_neighbour(const struct task *t, uint32_t i, uint8_t *port, struct arp_learned *out);
 
@@ -42,24 +40,17 @@ bool arp_of_neighbour(const struct task *t, uint32_t i, uint8_t *port, struct ar
 int arp_give_subscriber(struct task *t, uint32_t id, const struct arp_learned *l);
 int arp_give_neighbour(struct task *t, uint8_t port, const struct arp_learned *l);
 
-/**
- * Group the next hops of a table to which routes lead: those whose in_use[id] is not 0 (in_use
- * NULL: all). To be freed; NULL: no memory.
- */
-struct arp_nexthops *arp_nexthops_make(const struct route_table *r, const uint32_t *in_use,
-                                       int socket);
-void arp_nexthops_free(struct arp_nexthops *n);
-
-/**
- * Exchange the task's next hops with those of arg (struct arp_nexthops), which then holds the old
- * ones. A new next hop gets its MAC where the task knows that neighbour. Runs on the task's core:
- * engine_call(). Returns 0.
- */
-int arp_take_nexthops(struct task *t, void *arg);
+/** Ask for the MAC of a next hop that has an address to ask for, from now on; it gets that of its
+ * neighbour at once where it is known. Before a route leads there; runs on the task's core. */
+void arp_add_nexthop(struct task *t, uint32_t id);
 
 /** Log MACs of the core that have changed since the last call (*seen, 0 at first). By the main
  * thread. */
 void arp_log_changes(const struct task *t, uint64_t *seen);
+
+/** Forget a next hop, to which no route leads any more, and no packet; one that is not known, too.
+ * Runs on the task's core. */
+void arp_forget_nexthop(struct task *t, uint32_t id);
 
 /** Forget what is known of a subscriber who is in no index any more. Runs on the task's core. */
 void arp_forget_subscriber(struct task *t, uint32_t id);

@@ -10,6 +10,7 @@
  *   nd.c          the same of IPv6: neighbour discovery on subscribers' links
  *   ra.c          router advertisements
  *   neighbours.c  CPEs and next hops, and what is known of them
+ *   nexthops.c    next hops by neighbour, as they come and go
  *   hosts.c       the neighbours of one subscriber
  *   waiting.c     packets that wait for a MAC, and questions that are asked again
  *   icmp.c        echo replies and ICMP errors
@@ -136,10 +137,16 @@ struct arp_change {
 
 /** A neighbour towards the core: all next hops with one port and one address. */
 struct neighbour {
-    uint32_t via; /* host order */
+    uint32_t via; /* host order; 0: the place is free */
     uint8_t port;
-    uint32_t first, n; /* in member[] */
+    uint16_t first; /* id of one of the next hops, others are in member[]; 0 where free */
+    uint32_t chain; /* the next neighbour of the same hash, or the next free place; index + 1 */
     struct arp_entry entry;
+};
+
+/** The other next hops of a neighbour, by next hop id; 0: none. */
+struct arp_member {
+    uint16_t next, previous;
 };
 
 #define ARP_PATHS 64 /* tunnels that may be narrow at a time */
@@ -170,9 +177,11 @@ struct arp {
     struct arp_entry *subscriber; /* parallel to the subscribers' records; of those without hosts */
     struct ipv6 *spoke;           /* parallel: the CPE's address on the link that was heard of last,
                                      or ::. NULL: nobody has IPv6 */
-    struct neighbour *neighbour;  /* by port and address, ascending */
-    uint32_t n_neighbours;
-    uint16_t *member;               /* next hop ids, by neighbour */
+    struct neighbour *neighbour;
+    uint32_t n_neighbours;          /* places of them, some of which may be free */
+    uint32_t free_neighbour;        /* the first free place, index + 1; 0: none */
+    uint32_t *heads, n_heads;       /* chains of neighbours by hash; n_heads: a power of two */
+    struct arp_member *member;      /* by next hop id */
     uint32_t *neighbour_of;         /* by next hop id: index in neighbour[], or UINT32_MAX */
     bool is_core[TABLES_MAX_PORTS]; /* a port on which untagged ARP is right */
 
@@ -308,9 +317,6 @@ uint16_t arp_advertise_all(struct task *t);
 int arp_neighbours_init(struct arp *a, int socket);
 void arp_neighbours_free(struct arp *a);
 
-/** The neighbour with that port and address (host order), or NULL. */
-struct neighbour *arp_find_neighbour(const struct arp *a, uint8_t port, uint32_t addr);
-
 /** Learn the MAC of a subscriber, from an address (host order). Returns the neighbour, or NULL
  * where the subscriber has too many hosts. */
 struct arp_entry *arp_learn_subscriber(struct task *t, uint32_t id, const uint8_t *mac,
@@ -327,6 +333,16 @@ void arp_set_neighbour_mac(struct arp *a, const struct neighbour *nb, const uint
 
 /** The port's address with the longest common prefix with addr (host order); 0: it has none. */
 uint32_t arp_gateway_address(const struct arp *a, unsigned port, uint32_t addr);
+
+/* nexthops.c */
+
+/** Make and release what is known of next hops, with those of the table. arp_nexthops_init()
+ * returns 0 or -ENOMEM. */
+int arp_nexthops_init(struct arp *a, int socket);
+void arp_nexthops_free(struct arp *a);
+
+/** The neighbour with that port and address (host order), or NULL. */
+struct neighbour *arp_find_neighbour(const struct arp *a, uint8_t port, uint32_t addr);
 
 /* hosts.c */
 

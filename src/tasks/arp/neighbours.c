@@ -18,180 +18,7 @@
 #include "tasks/arp/arp.h"
 #include "tasks/arp/instance.h"
 
-#define SWEEPS_PER_AGE 8 /* how often each entry is looked at while it grows old */
-
 #define READ(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
-
-/** The fields of struct arp that have these names. */
-struct arp_nexthops {
-    struct neighbour *neighbour;
-    uint32_t n_neighbours;
-    uint16_t *member;
-    uint32_t *neighbour_of;
-};
-
-/* --- next hops by neighbour --- */
-
-/* The order of neighbours: by port, then address. */
-static uint64_t order_of(const struct neighbour *nb)
-{
-    return (uint64_t)nb->port << 32 | nb->via;
-}
-
-struct neighbour *arp_find_neighbour(const struct arp *a, uint8_t port, uint32_t addr)
-{
-    uint64_t want = (uint64_t)port << 32 | addr;
-    uint32_t low = 0, high = a->n_neighbours;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        struct neighbour *nb = &a->neighbour[middle];
-        uint64_t key = order_of(nb);
-
-        if (key == want)
-            return nb;
-        if (key < want)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
-}
-
-/* Write the next hops that have an address to ask for as keys that sort by port, address and id.
- * Returns their number. */
-static uint32_t list_nexthops(const struct route_table *r, const uint32_t *in_use, __uint128_t *key)
-{
-    uint32_t n = 0;
-
-    for (uint32_t id = 1; id <= r->n_nexthops; id++)
-        if (r->nexthop[id].via != 0 && (in_use == NULL || in_use[id] != 0))
-            key[n++] = (__uint128_t)r->nexthop[id].port << 64 |
-                       (uint64_t)rte_be_to_cpu_32(r->nexthop[id].via) << 32 | id;
-    return n;
-}
-
-static int by_key(const void *a, const void *b)
-{
-    __uint128_t x = *(const __uint128_t *)a, y = *(const __uint128_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-static void group_nexthops(struct arp_nexthops *a, const __uint128_t *key, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        uint16_t id = (uint16_t)key[i];
-
-        if (i == 0 || key[i] >> 32 != key[i - 1] >> 32)
-            a->neighbour[a->n_neighbours++] = (struct neighbour){
-                .port = (uint8_t)(key[i] >> 64), .via = (uint32_t)(key[i] >> 32), .first = i};
-        a->neighbour[a->n_neighbours - 1].n++;
-        a->member[i] = id;
-        a->neighbour_of[id] = a->n_neighbours - 1;
-    }
-}
-
-void arp_nexthops_free(struct arp_nexthops *n)
-{
-    if (n == NULL)
-        return;
-    rte_free(n->neighbour);
-    rte_free(n->member);
-    rte_free(n->neighbour_of);
-    rte_free(n);
-}
-
-struct arp_nexthops *arp_nexthops_make(const struct route_table *r, const uint32_t *in_use,
-                                       int socket)
-{
-    size_t room = r->capacity + UINT64_C(1);
-    __uint128_t *key = rte_zmalloc(NULL, room * sizeof(key[0]), sizeof(key[0]));
-    struct arp_nexthops *n = rte_zmalloc(NULL, sizeof(*n), 0);
-    uint32_t listed;
-
-    if (key == NULL || n == NULL)
-        goto no_memory;
-    n->neighbour = table_zalloc(room * sizeof(n->neighbour[0]), socket);
-    n->member = table_zalloc(room * sizeof(n->member[0]), socket);
-    n->neighbour_of = table_zalloc(room * sizeof(n->neighbour_of[0]), socket);
-    if (n->neighbour == NULL || n->member == NULL || n->neighbour_of == NULL)
-        goto no_memory;
-    memset(n->neighbour_of, 0xff, room * sizeof(n->neighbour_of[0]));
-    listed = list_nexthops(r, in_use, key);
-    qsort(key, listed, sizeof(key[0]), by_key);
-    group_nexthops(n, key, listed);
-    rte_free(key);
-    return n;
-no_memory:
-    rte_free(key);
-    arp_nexthops_free(n);
-    return NULL;
-}
-
-/* Copy the entries of neighbours that a has, too; both lists ascend. */
-static void take_entries(struct arp_nexthops *n, const struct arp *a)
-{
-    uint32_t old = 0;
-
-    for (uint32_t i = 0; i < n->n_neighbours; i++) {
-        struct neighbour *nb = &n->neighbour[i];
-
-        while (old < a->n_neighbours && order_of(&a->neighbour[old]) < order_of(nb))
-            old++;
-        if (old < a->n_neighbours && order_of(&a->neighbour[old]) == order_of(nb))
-            nb->entry = a->neighbour[old].entry;
-    }
-}
-
-/* Exchange the next hops of the task with those of n, which get those so far. Entries of neighbours
- * that are in both go over to the new ones. */
-static void swap_nexthops(struct arp *a, struct arp_nexthops *n)
-{
-    struct arp_nexthops old = {a->neighbour, a->n_neighbours, a->member, a->neighbour_of};
-    uint64_t sweep = RTE_MAX(a->age / SWEEPS_PER_AGE, 1u), entries;
-
-    take_entries(n, a);
-    a->neighbour = n->neighbour;
-    a->n_neighbours = n->n_neighbours;
-    a->member = n->member;
-    a->neighbour_of = n->neighbour_of;
-    *n = old;
-    entries = (uint64_t)a->tables->subscribers->capacity + a->n_neighbours;
-    a->sweep_add = (entries << ARP_SWEEP_SHIFT) / sweep + 1;
-    if (a->sweep_next >= entries)
-        a->sweep_next = 0;
-}
-
-/* Give the MAC that one of a neighbour's next hops has to all of them. */
-static void share_mac(struct arp *a, const struct neighbour *nb)
-{
-    const struct nexthop *nexthop = a->tables->routes->nexthop;
-
-    for (uint32_t i = 0; i < nb->n; i++) {
-        const struct nexthop *nh = &nexthop[a->member[nb->first + i]];
-
-        if (nh->mac_known) {
-            uint8_t mac[6];
-
-            memcpy(mac, nh->eth, sizeof(mac));
-            arp_set_neighbour_mac(a, nb, mac);
-            return;
-        }
-    }
-}
-
-int arp_take_nexthops(struct task *t, void *arg)
-{
-    struct arp *a = t->state;
-
-    swap_nexthops(a, arg);
-    for (uint32_t i = 0; i < a->n_neighbours; i++) {
-        a->is_core[a->neighbour[i].port] = true;
-        share_mac(a, &a->neighbour[i]);
-    }
-    return 0;
-}
 
 /* --- start and end --- */
 
@@ -213,20 +40,18 @@ static void find_core_ports(struct arp *a)
 int arp_neighbours_init(struct arp *a, int socket)
 {
     uint32_t subscribers = a->tables->subscribers->capacity;
-    struct arp_nexthops *n = arp_nexthops_make(a->tables->routes, NULL, socket);
+    int rc = arp_nexthops_init(a, socket);
 
     a->subscriber = table_zalloc((subscribers + UINT64_C(1)) * sizeof(a->subscriber[0]), socket);
     if (a->tables->subscribers->v6 != NULL)
         a->spoke = table_zalloc((subscribers + UINT64_C(1)) * sizeof(a->spoke[0]), socket);
-    if (n == NULL || a->subscriber == NULL ||
+    if (rc != 0 || a->subscriber == NULL ||
         (a->tables->subscribers->v6 != NULL && a->spoke == NULL)) {
-        arp_nexthops_free(n);
+        arp_nexthops_free(a);
         rte_free(a->subscriber);
         rte_free(a->spoke);
         return -ENOMEM;
     }
-    swap_nexthops(a, n);
-    arp_nexthops_free(n);
     find_core_ports(a);
     return 0;
 }
@@ -237,9 +62,7 @@ void arp_neighbours_free(struct arp *a)
         rte_pktmbuf_free_bulk(a->wait[i].m, a->wait[i].n);
     rte_free(a->subscriber);
     rte_free(a->spoke);
-    rte_free(a->neighbour);
-    rte_free(a->member);
-    rte_free(a->neighbour_of);
+    arp_nexthops_free(a);
 }
 
 uint32_t arp_gateway_address(const struct arp *a, unsigned port, uint32_t addr)
@@ -303,8 +126,8 @@ struct arp_entry *arp_learn_subscriber(struct task *t, uint32_t id, const uint8_
 
 void arp_set_neighbour_mac(struct arp *a, const struct neighbour *nb, const uint8_t *mac)
 {
-    for (uint32_t i = 0; i < nb->n; i++) {
-        struct nexthop *nh = &a->tables->routes->nexthop[a->member[nb->first + i]];
+    for (uint32_t id = nb->first; id != 0; id = a->member[id].next) {
+        struct nexthop *nh = &a->tables->routes->nexthop[id];
 
         if (mac == NULL || !nh->mac_known || memcmp(nh->eth, mac, 6) != 0)
             nexthop_set_mac(nh, mac);
@@ -331,7 +154,7 @@ static void note_change(struct arp *a, const struct neighbour *nb, const uint8_t
 
 bool arp_learn_neighbour(struct arp *a, struct neighbour *nb, const uint8_t *mac, bool answers)
 {
-    const struct nexthop *nh = &a->tables->routes->nexthop[a->member[nb->first]];
+    const struct nexthop *nh = &a->tables->routes->nexthop[nb->first];
     bool same = nh->mac_known && memcmp(nh->eth, mac, 6) == 0;
 
     if (!same && !(answers && is_asked_for(a, &nb->entry)))
@@ -418,7 +241,7 @@ bool arp_of_neighbour(const struct task *t, uint32_t i, uint8_t *port, struct ar
 {
     const struct arp *a = t->state;
     const struct neighbour *nb = &a->neighbour[i];
-    const struct nexthop *nh = &a->tables->routes->nexthop[a->member[nb->first]];
+    const struct nexthop *nh = &a->tables->routes->nexthop[nb->first];
 
     *port = nb->port;
     out->address = nb->via;
@@ -473,7 +296,7 @@ int arp_give_neighbour(struct task *t, uint8_t port, const struct arp_learned *l
 
     if (nb == NULL)
         return -ENOENT;
-    if (a->tables->routes->nexthop[a->member[nb->first]].mac_known)
+    if (a->tables->routes->nexthop[nb->first].mac_known)
         return -EEXIST;
     rc = remember(a, &nb->entry, l);
     if (rc == 0)

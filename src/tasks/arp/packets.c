@@ -247,7 +247,7 @@ static bool request_subscriber(struct task *t, uint32_t id, const uint8_t *to, u
 bool arp_request_neighbour(struct task *t, struct neighbour *nb, enum arp_asking asking)
 {
     const struct arp *a = t->state;
-    const struct nexthop *nh = &a->tables->routes->nexthop[a->member[nb->first]];
+    const struct nexthop *nh = &a->tables->routes->nexthop[nb->first];
     bool in_public = asking == ASK_FOR_NEW || !nh->mac_known;
 
     if (!send_request(t, in_public ? broadcast : nh->eth, nh->eth, sizeof(nh->eth), nb->port,
@@ -348,7 +348,7 @@ static uint16_t look_at_subscriber(struct task *t, uint32_t id)
 static bool look_at_neighbour(struct task *t, struct neighbour *nb)
 {
     struct arp *a = t->state;
-    const struct nexthop *nh = &a->tables->routes->nexthop[a->member[nb->first]];
+    const struct nexthop *nh = &a->tables->routes->nexthop[nb->first];
 
     if (!nh->mac_known)
         return false;
@@ -392,8 +392,8 @@ static bool is_missed(const struct arp *a, const struct neighbour *nb)
 {
     bool in_sets = false;
 
-    for (uint32_t i = 0; i < nb->n; i++) {
-        const struct nexthop *nh = &a->tables->routes->nexthop[a->member[nb->first + i]];
+    for (uint32_t id = nb->first; id != 0; id = a->member[id].next) {
+        const struct nexthop *nh = &a->tables->routes->nexthop[id];
 
         if (nh->mac_known)
             return false;

@@ -153,10 +153,10 @@ static void wait_nexthop(struct task *t, struct rte_mbuf *m, uint32_t id)
 void arp_doubt(struct task *t, struct neighbour *nb)
 {
     struct arp *a = t->state;
-    const struct nexthop *nh = &a->tables->routes->nexthop[a->member[nb->first]];
+    const struct nexthop *nh = &a->tables->routes->nexthop[nb->first];
 
     if (!nh->mac_known) {
-        arp_ask_nexthop(t, a->member[nb->first]);
+        arp_ask_nexthop(t, nb->first);
         return;
     }
     if (a->notes == NULL && arp_may_ask(a, &nb->entry) && arp_request_neighbour(t, nb, ASK_FOR_OLD))
@@ -395,7 +395,7 @@ static bool is_known(const struct arp *a, const struct arp_wait *w)
         return subscriber_find_mac(&a->tables->subscribers->record[w->who],
                                    rte_cpu_to_be_32(w->addr), mac);
     nb = arp_find_neighbour(a, w->port, w->who);
-    return nb != NULL && a->tables->routes->nexthop[a->member[nb->first]].mac_known;
+    return nb != NULL && a->tables->routes->nexthop[nb->first].mac_known;
 }
 
 uint16_t arp_wait_on(struct task *t)
