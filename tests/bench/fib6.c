@@ -25,7 +25,7 @@
 #define OPERATORS 1024u
 
 #if RTE_VERSION >= RTE_VERSION_NUM(24, 11, 0, 0)
-#define IP(p) ((const struct rte_ipv6_addr *)(p))
+#define IP(p) ((struct rte_ipv6_addr *)(p))
 #else
 #define IP(p) (p)
 #endif

@@ -13,14 +13,16 @@ DRIVER = "librte_net_memif"
 TIMES = 5  # that a peer goes: a core that stands in the driver is not always in the midst of a ring
 STOPS = 2000  # until a core was found there
 
+PAIR = GATEWAY, GENERATOR = two_processes.PAIRS[0]
+
 
 def peer_gone(ctx):
     """kill -9 of the generator in the midst of it, another in its place, and a last kill as the gateway stops."""
     row = Row("peer gone: kill -9 of the generator behind memif, and a new one")
     socket = f"vbng-faults-{os.getpid()}"
-    cfg = two_processes.private_copy(ctx, socket)
-    generator = ("--share-cpus", os.path.join(cfg, two_processes.GENERATOR))
-    with Vbng(ctx, "--share-cpus", os.path.join(cfg, two_processes.GATEWAY)) as v:
+    cfg = two_processes.private_copy(ctx, PAIR, socket)
+    generator = ("--share-cpus", os.path.join(cfg, GENERATOR))
+    with Vbng(ctx, "--share-cpus", os.path.join(cfg, GATEWAY)) as v:
         two_processes.wait_for_socket(socket, v)
         for n in (1, 2):
             with Vbng(ctx, *generator, report=False) as g:
@@ -64,11 +66,11 @@ def peer_gone_in_a_burst(ctx):
         return "the registers of a stopped thread are known of x86-64 only"
     row = Row("peer gone: kill -9 of the generator behind memif, while a core stands in the midst of its rings")
     socket = f"vbng-burst-{os.getpid()}"
-    cfg = two_processes.private_copy(ctx, socket)
-    with Vbng(ctx, "--share-cpus", os.path.join(cfg, two_processes.GATEWAY)) as v:
+    cfg = two_processes.private_copy(ctx, PAIR, socket)
+    with Vbng(ctx, "--share-cpus", os.path.join(cfg, GATEWAY)) as v:
         two_processes.wait_for_socket(socket, v)
         for n in range(1, TIMES + 1):
-            with Vbng(ctx, "--share-cpus", os.path.join(cfg, two_processes.GENERATOR), report=False) as g:
+            with Vbng(ctx, "--share-cpus", os.path.join(cfg, GENERATOR), report=False) as g:
                 row.expect(v.wait_for_packets("classify", 10000), f"generator {n}: no packets")
                 row.expect(kill_in_a_burst(v, g), f"generator {n}: the core was never found in the driver")
                 g.end()

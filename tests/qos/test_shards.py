@@ -128,11 +128,19 @@ class Scheduler:
         assert answer.get("ok"), f"{request}: {answer}"
         return answer
 
-    def offer(self, *streams):
-        """Only these streams send."""
+    def _streams(self, cmd, names):
         for task in ("gen_up", "gen_down"):
-            for name in STREAMS:
-                self.ask(cmd="start-stream" if name in streams else "stop-stream", task=task, stream=name)
+            for name in names:
+                self.ask(cmd=cmd, task=task, stream=name)
+
+    def offer(self, *streams):
+        """Only these streams send, once nothing waits any more of those that sent before."""
+        self._streams("stop-stream", STREAMS)
+        end = time.monotonic() + limit(20)
+        while self.ask(cmd="show-ledger")["ledger"]["held"] != 0:
+            assert time.monotonic() < end, "the queues do not run empty"
+            time.sleep(0.02)
+        self._streams("start-stream", streams)
 
     def qos(self):
         return {q["task"]: q for q in self.ask(cmd="show-qos")["qos"]}
