@@ -191,7 +191,7 @@ def test_check_runs(vbng, run, files):
     if done.returncode == 1 and "--check needs two cores" in done.stderr:
         pytest.skip("fewer than two cores")
     assert done.returncode in (0, 1, 3) and not done.stderr, done.stderr
-    assert ("not judged" in done.stdout) == (done.returncode == 3)
+    assert ("\nnot judged: " in done.stdout) == (done.returncode == 3)
     if done.returncode != 3:
         assert "qos-tx" in done.stdout and ("MISSED" in done.stdout) == (done.returncode == 1)
 

@@ -27,7 +27,7 @@ RING_MORE = 7.3  # more in, where several cores put packets in
 RING_OPERATION = 217.0  # cycles of putting any number in: lines that the other core has written
 RING_LINE = 30.0  # the line of the mbuf that goes to the other core, and comes back when it is used again
 PRODUCER = 0.4  # whose share of that line it is
-SHARE = 6.0  # of a scheduler between cores: two shards on two cores beside two schedulers that share nothing (doc/qos.md)
+SHARE = 13.0  # of a scheduler between cores: two shards on two cores beside two schedulers that share nothing (doc/qos.md)
 
 
 @dataclass(frozen=True)
