@@ -49,6 +49,7 @@ uint64_t subscriber6_table_bytes(const struct subscriber6_table *t, uint32_t sub
 struct place {
     struct subscriber6_bucket *bucket;
     unsigned way;
+    uint32_t id; /* that was found there: by now it may be another's place */
 };
 
 static uint8_t len_of(uint32_t bit)
@@ -86,7 +87,7 @@ static inline bool has_address(const struct subscriber6_table *t, uint32_t id, s
     return r->wan_upper == addr.upper && r->wan_lower == addr.lower;
 }
 
-/* Find the entry of a prefix; bucket NULL: there is none. */
+/* Find the entry of a prefix; bucket NULL and id 0: there is none. */
 static inline struct place find(const struct subscriber6_table *t, struct ipv6 addr, uint32_t bit)
 {
     uint64_t key = bit == BIT_LINK ? addr.upper : subscriber6_key(addr, bit);
@@ -97,18 +98,16 @@ static inline struct place find(const struct subscriber6_table *t, struct ipv6 a
             uint32_t id = id_at(b, i, key, len_of(bit));
 
             if (id != 0 && (bit != BIT_ADDRESS || has_address(t, id, addr)))
-                return (struct place){b, i};
+                return (struct place){b, i, id};
         }
         if (likely(__atomic_load_n(&b->passed, __ATOMIC_ACQUIRE) == 0))
-            return (struct place){NULL, 0};
+            return (struct place){0};
     }
 }
 
 static inline uint32_t id_of(const struct subscriber6_table *t, struct ipv6 addr, uint32_t bit)
 {
-    struct place p = find(t, addr, bit);
-
-    return p.bucket != NULL ? __atomic_load_n(&p.bucket->id[p.way], __ATOMIC_RELAXED) : 0;
+    return find(t, addr, bit).id;
 }
 
 uint32_t subscriber6_find(const struct subscriber6_table *t, struct ipv6 addr)

@@ -77,7 +77,7 @@ static inline bool subscriber6_suspects(const struct subscriber6_table *t, uint6
     return (__atomic_load_n(&t->nets[net / 64], __ATOMIC_RELAXED) >> net % 64 & 1) != 0;
 }
 
-/** The bytes of a table's records and buckets. */
+/** The number of buckets for so many entries: two thirds of their places are taken then. */
 static inline uint32_t subscriber6_buckets(uint32_t prefixes)
 {
     return prefixes / SUBSCRIBER6_WAYS + prefixes / (2 * SUBSCRIBER6_WAYS) + 8;
@@ -101,7 +101,9 @@ int subscriber6_check(const struct subscriber6_table *t, const struct cpe_prefix
 /** Write the record of an id that nobody reads yet. */
 void subscriber6_fill(struct subscriber6_table *t, uint32_t id, const struct cpe_prefixes *spec);
 
-/** Put the prefixes of a record into the index, after subscriber6_check(). */
+/** Put the prefixes of a record into the index, after subscriber6_check(). An id that was there
+ * before comes back only after a grace period: a reader that stood still meanwhile would take it
+ * for the one whose place it had. */
 void subscriber6_publish(struct subscriber6_table *t, uint32_t id);
 
 /** Take the prefixes of a record out of the index; the record stays for packets that name it. */

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include <rte_pause.h>
+
 #include "packet/ipv6.h"
 #include "tables/subscriber.h"
 #include "tables_bed.h"
@@ -236,6 +238,7 @@ static void same_hash(void)
 
 static struct subscriber6_table *shared;
 static bool stopped;
+static uint64_t looks; /* that the reader has ended */
 
 /* Who stays is found always; who comes and goes is found or not, and nobody else in his place. */
 static void *look(void *arg)
@@ -243,13 +246,24 @@ static void *look(void *arg)
     uint64_t *wrong = arg;
     uint32_t id;
 
-    while (!__atomic_load_n(&stopped, __ATOMIC_ACQUIRE))
+    while (!__atomic_load_n(&stopped, __ATOMIC_ACQUIRE)) {
         for (uint64_t i = 0; i < 16; i++) {
             *wrong += subscriber6_find(shared, (struct ipv6){DOC + (i << 8), 7}) != 1 + i;
             id = subscriber6_find(shared, (struct ipv6){DOC + 0x10000 + (i << 8), 7});
             *wrong += id != 0 && id != 17 + i;
         }
+        __atomic_store_n(&looks, looks + 1, __ATOMIC_RELEASE);
+    }
     return NULL;
+}
+
+/* Wait for the reader to begin anew, as control does before an id is given to somebody again. */
+static void grace(void)
+{
+    uint64_t last = __atomic_load_n(&looks, __ATOMIC_ACQUIRE) + 1;
+
+    while (__atomic_load_n(&looks, __ATOMIC_ACQUIRE) <= last)
+        rte_pause();
 }
 
 static void with_readers(void)
@@ -279,6 +293,7 @@ static void with_readers(void)
         subscriber6_unpublish(shared, a);
         subscriber6_publish(shared, b); /* often where the other one was */
         subscriber6_unpublish(shared, b);
+        grace();
     }
     __atomic_store_n(&stopped, true, __ATOMIC_RELEASE);
     pthread_join(reader, NULL);
