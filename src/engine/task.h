@@ -227,9 +227,8 @@ struct task {
     struct tap_task *tap;      /* NULL: no capture looks at this task */
     struct punt_limit *punted; /* NULL: it punts without limit */
     uint16_t instance, worker, core;
-    uint16_t hold; /* set by init(): packets of a port to choose from by rank(), 0..HOLD_MAX */
-    uint8_t
-        direction; /* set by init(), enum direction: of the packets that task_count_ip() counts */
+    uint16_t hold;     /* set by init(): packets of a port to choose from by rank(), 0..HOLD_MAX */
+    uint8_t direction; /* set by init(), enum direction: of what task_count_ip() counts */
     struct task_chain chain;
 } __rte_cache_aligned;
 

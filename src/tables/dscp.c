@@ -7,6 +7,7 @@
 #include "packet/ethernet.h"
 #include "packet/frame.h"
 #include "packet/gre.h"
+#include "packet/icmpv6.h"
 #include "packet/ipv6.h"
 #include "packet/mpls.h"
 #include "packet/qinq.h"
@@ -27,10 +28,9 @@ static inline int class_of(const uint8_t *p, const uint8_t *end)
 
     if (unlikely(p + IPV6_LEN > end))
         return CUT_OFF;
-    /* RFC 4861 section 4: types 133 to 137, which a router never forwards: sections 6.1, 7.1, 8.1
-     */
+    /* a router never forwards it: RFC 4861 sections 6.1, 7.1, 8.1 */
     if (unlikely(ip->next_header == IPPROTO_ICMPV6 && ip->hop_limit == 255) && p + IPV6_LEN < end &&
-        p[IPV6_LEN] >= 133 && p[IPV6_LEN] <= 137)
+        p[IPV6_LEN] >= ICMPV6_ROUTER_SOLICIT && p[IPV6_LEN] <= ICMPV6_REDIRECT)
         return ND;
     return ipv6_traffic_class(ip);
 }
