@@ -88,3 +88,47 @@ void answers(const char *request, const char *text)
     has(request, answer, text);
     free(answer);
 }
+
+char *state(void)
+{
+    char *subscribers = ask("{\"cmd\":\"show-subscribers\",\"first\":1,\"count\":1000}"),
+         *routes = ask("{\"cmd\":\"show-routes\",\"first\":1,\"count\":1000}"),
+         *changes = ask("{\"cmd\":\"show-changes\"}"), *all = NULL;
+
+    CU_ASSERT_FATAL(asprintf(&all, "%s%s%s", subscribers, routes, changes) > 0);
+    free(subscribers);
+    free(routes);
+    free(changes);
+    return all;
+}
+
+void refuses(const char *request, const char *text)
+{
+    char *before = state(), *answer = ask(request), *after;
+
+    has(request, answer, "\"error\"");
+    has(request, answer, text);
+    after = state();
+    CU_ASSERT_STRING_EQUAL(before, after);
+    free(before);
+    free(answer);
+    free(after);
+}
+
+void start_anew(void)
+{
+    char path[512], request[640];
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(realpath(test_argument, path));
+    snprintf(request, sizeof(request), "{\"cmd\":\"reload\",\"file\":\"%s\"}", path);
+    answers(request, "\"ok\":true");
+    answers("{\"cmd\":\"show-changes\"}", "\"requests\":[]");
+}
+
+uint32_t number6(const char *text)
+{
+    struct ipv6 addr;
+
+    CU_ASSERT_EQUAL_FATAL(parse_ipv6(text, &addr), 0);
+    return fib6_lookup(&tables->routes->fib6, addr);
+}

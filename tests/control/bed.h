@@ -25,4 +25,23 @@ void has(const char *request, const char *answer, const char *text);
 /** The answer to a request, to be freed. */
 char *ask(const char *request);
 
+/* Requests for routes: by a port of the core, the MAC of its next hop, one of several next hops,
+ * and a route that has several. */
+#define ROUTE(p, more)       "{\"cmd\":\"add-route\",\"prefix\":\"" p "\",\"port\":\"core1\"," more "}"
+#define MAC                  "\"mac\":\"02:00:00:00:00:01\""
+#define HOP(mac, more)       "{\"port\":\"core1\",\"mac\":\"02:00:00:00:00:" mac "\"" more "}"
+#define SPREAD(cmd, p, hops) "{\"cmd\":\"" cmd "\",\"prefix\":\"" p "\",\"nexthops\":[" hops "]}"
+
+/** The number of the next hop or set that an address of IPv6, as text, leads to; 0: none. */
+uint32_t number6(const char *text);
+
+/** All that requests can change, as text, to be freed. */
+char *state(void);
+
+/** A request is wrong: the answer names what is wrong, and nothing has changed. */
+void refuses(const char *request, const char *text);
+
+/** Go back to what the configuration says. */
+void start_anew(void);
+
 #endif

@@ -35,13 +35,6 @@ static void reload_with(const char *from, const char *to, const char *text)
     free(all);
 }
 
-/* Back to what the configuration says. */
-static void start_anew(void)
-{
-    reload_with("", "", "\"ok\":true");
-    answers("{\"cmd\":\"show-changes\"}", "\"requests\":[]");
-}
-
 static const char *name_of(uint32_t id)
 {
     const char *name = control->model->subscribers[id - 1].name;
