@@ -127,7 +127,8 @@ def unit_is_right(place):
     verified = subprocess.run(["systemd-analyze", "verify", "--man=no", copy], capture_output=True, text=True, check=False)
     rated = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager", f"--threshold={EXPOSURE}", copy],
                            capture_output=True, text=True, check=False)  # fmt: skip
-    wrong = [f"verify: {verified.stdout}{verified.stderr}"] * (verified.returncode != 0 or verified.stderr != "")
+    ours = [line for line in verified.stderr.splitlines() if "vbng" in line]  # it also speaks of the units that the machine has
+    wrong = [f"verify: {verified.stdout}{verified.stderr}"] * (verified.returncode != 0 or ours != [])
     return wrong + [f"security: {rated.stdout[-300:]}{rated.stderr}"] * (rated.returncode != 0)
 
 

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import time
+import urllib.error
 import urllib.request
 
 from tests.common import need
@@ -19,6 +20,10 @@ def needed():
     """Skips where there is no browser."""
     need.program("chromium")
     need.program("chromedriver", "chromium-driver")
+
+
+class ScriptError(Exception):
+    """A script has thrown: what it looks for may not be drawn yet."""
 
 
 class Browser:
@@ -47,8 +52,13 @@ class Browser:
     def _ask(self, method, path, body=None):
         url = self.base + (f"/{self.session}" if self.session else "") + path
         request = urllib.request.Request(url, method=method, data=None if body is None else json.dumps(body).encode())
-        with urllib.request.urlopen(request, timeout=limit(60)) as answer:
-            return json.load(answer)["value"]
+        try:
+            with urllib.request.urlopen(request, timeout=limit(60)) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:  # W3C WebDriver, section 6.6: the body says which error it is
+            value = json.load(error)["value"]
+            kind = ScriptError if value["error"] == "javascript error" else RuntimeError
+            raise kind(f"{value['error']}: {value['message']}") from None
 
     def close(self):
         if self.session:
@@ -65,13 +75,18 @@ class Browser:
         return self._ask("POST", "/execute/sync", {"script": script, "args": list(args)})
 
     def wait(self, script, *args, seconds=30):
-        """The first value of the script that is true."""
+        """The first value of the script that is true. A page that does not have yet what the script looks for is waited for."""
         end = time.monotonic() + limit(seconds)
-        while not (value := self.run(script, *args)):
+        while True:
+            try:
+                value, last = self.run(script, *args), ""
+            except ScriptError as error:
+                value, last = None, f"{error}\n"
+            if value:
+                return value
             if time.monotonic() > end:
-                raise AssertionError(f"not within {seconds} s: {script}\n{self.run('return document.body.innerText')[:2000]}")
+                raise AssertionError(f"not within {seconds} s: {script}\n{last}{self.run('return document.body.innerText')[:2000]}")
             time.sleep(0.1)
-        return value
 
     def errors(self):
         """What the browser has complained of since the last call."""

@@ -200,8 +200,6 @@ def test_a_subscribers_own_page(page):
     b.open(page.url + "subscriber.html?id=9999999")
     b.wait("return document.getElementById('status').textContent === 'no subscriber has the id 9999999'")
     assert [e for e in b.errors() if "404" not in e] == []
-    b.open(page.url)
-    b.wait(IS, "live")
 
 
 def test_it_says_when_the_gateway_goes_and_comes_back(page):
@@ -211,6 +209,8 @@ def test_it_says_when_the_gateway_goes_and_comes_back(page):
         b.run("document.querySelector('[data-sort=rate]').click(); document.getElementById('first').click()")
         time.sleep(2)
         b.screenshot(SCREENSHOT)
+    b.open(page.url)
+    b.wait(IS, "live")
     page.vbng.terminate()
     assert page.vbng.wait(limit(30)) == 0
     b.wait(IS, "gone")
