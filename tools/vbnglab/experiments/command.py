@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The paper's experiments, each one command: runs it, writes a picture, CSV and JSON with the paper's numbers beside
-ours, and says what came out. What this machine cannot show is refused with the reason (exit status 3). See
-doc/experiments/.
+ours, and says what came out. What this machine cannot show is refused with the reason (exit status 3). What has no
+figure, as other programs had the CPUs or a run died, is drawn and named as such (exit status 4); the same command,
+given again, repeats what was disturbed. See doc/experiments/.
 """
 
 import importlib
+import sys
 
 from ..lab import owned
 from ..lab.options import add_settings, add_vbng
 from ..lab.run import binary
 from ..lab.signals import stop_cleanly
+from ..sweep import INCOMPLETE, pictures
 from . import Refused
 from .experiment import Experiment
 
@@ -50,6 +53,11 @@ def run(args):
         lines = modules()[args.name].run(under_way)
     except Refused as e:
         raise Refused(f"{args.name}: refused: {e}") from None
-    print(*lines, *(f"{name}: refused: {why}" for name, why in under_way.refused.items()), sep="\n")
-    return INTERRUPTED if under_way.interrupted else 0
+    print(*lines, *(f"{name}: refused: {why}" for name, why in under_way.refused.items()),
+          *(f"no figure: {what}" for what in under_way.missing), sep="\n")
+    if pictures.pyplot() is None:
+        print(f"{args.name}: no pictures: Matplotlib is not installed (Debian package python3-matplotlib)", file=sys.stderr)
+    if under_way.interrupted:
+        return INTERRUPTED
+    return INCOMPLETE if under_way.missing else 0
 

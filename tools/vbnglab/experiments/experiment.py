@@ -33,6 +33,7 @@ class Experiment:
     vbng: str
     interrupted: bool = False
     refused: dict = field(default_factory=dict)  # {variant: why it could not run}
+    missing: list = field(default_factory=list)  # phrases on what should be in the picture and has no figure
 
     @property
     def quick(self):
@@ -94,6 +95,7 @@ class Experiment:
         rows = [r for s in sweeps for r in sweep.saved(s)]
         if not rows and self.refused:
             raise Refused("; ".join(f"{name}: {why}" for name, why in self.refused.items()))
+        self.missing += advise.missing(rows)
         return rows
 
     def _round(self, variant, s, progress):

@@ -11,21 +11,22 @@ TITLE = "Fig. 10: throughput of the layouts of the minimal QoS pipeline"
 def picture(experiment, rows, found):
     """Draw the layouts side by side, with a bar for each size of mbufs, and the paper's numbers in grey."""
     plt, good = pictures.pyplot(), advise.usable(rows)
-    if plt is None or not good:
+    if plt is None:
         return []
     plan = next(x.plan for x in found if x.plan)
-    rooms = sorted({r["data_room"] for r in good})
+    rooms = sorted({r["data_room"] for r in rows})
     label = {room: f"{output.mbuf_mib(plan, 'default', room, minimal.MBUFS) / 1024:.2f} GiB of mbufs" for room in rooms}
     figure, axes = plt.subplots(figsize=(11, 4.4))
     values = {(x.name, label[room]): [r["pps"] / 1e6 for r in good if r["layout"] == x.name and r["data_room"] == room]
               for x in found for room in rooms}
-    pictures.bars(axes, [x.name for x in found], [label[r] for r in rooms], values, paper.FIG10)
+    absent = advise.absent(rows, lambda r: (r["layout"], label[r["data_room"]]))
+    pictures.bars(axes, [x.name for x in found], [label[r] for r in rooms], values, paper.FIG10, absent)
     for i, x in enumerate(found):
         if x.refused:
             axes.text(i, 0.2, "refused here:\n" + ("no SMT" if "SMT" in x.refused else "too few cores"), ha="center", fontsize=8)
     axes.set_ylim(0, 17)
     axes.set_ylabel("throughput (Mpps)")
-    axes.legend(fontsize=8, loc="upper right", bbox_to_anchor=(0.98, 0.9))
+    pictures.legend(axes, len(rooms))
     axes.set_title("Layouts of the minimal QoS pipeline; grey: the paper's numbers, on its machine", fontsize=10)
     return pictures.save(figure, experiment.folder, "fig10")
 

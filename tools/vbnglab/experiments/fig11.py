@@ -27,11 +27,12 @@ def curves(rows, found, column, scale=1.0):
 def picture(experiment, rows, found, tlbs, column, name, what, scale):
     """Draw one of the two figures: a column over the memory of the mbufs, with the knee and the reach of the DTLB as vertical lines."""
     plt, drawn = pictures.pyplot(), curves(rows, found, column, scale)
-    if plt is None or not drawn:
+    if plt is None:
         return []
     figure, axes = plt.subplots(figsize=(7.5, 4.2))
-    pictures.lines(axes, drawn)
-    xs = sorted({x for points in drawn.values() for x in points})
+    absent = advise.absent(rows, lambda r: (r["layout"], r["variant"], _memory(found, r["data_room"])))
+    pictures.lines(axes, drawn, [(x, why) for (*_, x), why in absent.items()])
+    xs = sorted({_memory(found, r["data_room"]) for r in rows})
     pictures.memory_axis(axes, xs)
     knee = {"fig11": paper.FIG11_KNEE, "fig12": paper.FIG12_KNEE}[name]
     axes.axvline(knee * 1024, color=pictures.PAPER, lw=2, label=f"paper: begins to change at {knee:g} GiB (pages of 1 GiB)")
@@ -41,7 +42,7 @@ def picture(experiment, rows, found, tlbs, column, name, what, scale):
             axes.axvline(reach / output.MIB, color="k", lw=0.8, ls=":", label=f"DTLB reach here, pages of {page}")
     axes.set_xlabel("memory of the mbufs")
     axes.set_ylabel(what)
-    axes.legend(fontsize=7.5)
+    pictures.legend(axes, 2)
     return pictures.save(figure, experiment.folder, name)
 
 

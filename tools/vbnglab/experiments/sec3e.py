@@ -9,7 +9,7 @@ from statistics import median
 
 from ..lab import run as runs
 from ..lab.places import TEMPLATES
-from ..sweep import advise, output, pictures
+from ..sweep import advise, outcome, output, pictures
 from . import bandwidth, minimal, paper
 from .experiment import Variant, table_lines, write_table
 
@@ -76,10 +76,27 @@ def utilisation(experiment, layout, stream):
             "touched_mib": mib, "channels_mb_s": channels}
 
 
+def per_cent(used):
+    """Return {(what, stream): [per cent]} of queues used and memory touched, and {(what, stream): why there is no figure}."""
+    shares, unknown = {}, {}
+    most = max((u["touched_mib"] or 0 for u in used), default=0)
+    for u in used:
+        queues, memory = ("queues used", u["stream"]), ("memory touched", u["stream"])
+        if not u["ok"]:
+            unknown |= {queues: "died", memory: "died"}
+            continue
+        shares[queues] = [100 * u["queues_used"] / max(1, u["queues"])]
+        if u["touched_mib"] is None:
+            unknown[memory] = "the kernel does not tell"
+        else:
+            shares[memory] = [100 * u["touched_mib"] / most if most else 0]
+    return shares, unknown
+
+
 def picture(experiment, rows, used):
     """Draw the bandwidth of channels in the paper, the throughput here, and queues and memory used."""
     plt, good = pictures.pyplot(), advise.usable(rows)
-    if plt is None or not good:
+    if plt is None:
         return []
     figure, axes = plt.subplots(1, 3, figsize=(12, 3.8))
     streams = list(STREAMS)
@@ -89,18 +106,17 @@ def picture(experiment, rows, used):
     pictures.bars(axes[0], channels, streams, values)
     axes[0].set_title("paper: bandwidth of the memory channels", fontsize=9)
     axes[0].set_ylabel("MB/s")
-    names = sorted({r["layout"] for r in good})
+    names = sorted({r["layout"] for r in rows})
     pictures.bars(axes[1], names, streams, {(n, s): [r["pps"] / 1e6 for r in good if r["layout"] == n and r["variant"] == s]
-                                            for n in names for s in streams})
+                                            for n in names for s in streams},
+                  absent=advise.absent(rows, lambda r: (r["layout"], r["variant"])))
     axes[1].set_title("here: throughput", fontsize=9)
     axes[1].set_ylabel("Mpps")
-    per_cent = [("queues used", lambda u: 100 * u["queues_used"] / max(1, u["queues"])),
-                ("memory touched", lambda u: 100 * (u["touched_mib"] or 0) / max(x["touched_mib"] or 1 for x in used))]
-    pictures.bars(axes[2], [n for n, _ in per_cent], streams, {(n, u["stream"]): [f(u)] for n, f in per_cent for u in used})
+    shares, unknown = per_cent(used)
+    pictures.bars(axes[2], ["queues used", "memory touched"], streams, shares, absent=unknown)
     axes[2].set_title("here: % of all queues, % of the larger memory", fontsize=9)
     for a in axes:
-        a.set_ylim(top=1.25 * a.get_ylim()[1])
-        a.legend(fontsize=8)
+        pictures.legend(a, len(streams))
     figure.tight_layout()
     return pictures.save(figure, experiment.folder, "sec3e")
 
@@ -112,10 +128,12 @@ def run(experiment):
     variants = [Variant(name, [("gen.template", path)], pages) for name, path in STREAMS.items()]
     rows = experiment.sweep(minimal.CONFIG, found, variants, settings=minimal.SETTINGS)
     used = [utilisation(experiment, next(x for x in found if not x.refused), s) for s in STREAMS]
+    experiment.missing += [f"queues and memory used, {u['stream']}: died: {outcome.reason(u['error'])}" for u in used if not u["ok"]]
     experiment.save(rows, utilisation=used, paper={"random": paper.CHANNELS_RANDOM, "one queue": paper.CHANNELS_ONE_QUEUE})
     picture(experiment, rows, used)
     header = ("stream", "queues used", "of", "MiB touched", "paper: MB/s of channels")
-    table = [(u["stream"], u["queues_used"], u["queues"], "-" if u["touched_mib"] is None else f"{u['touched_mib']:.0f}",
+    table = [(u["stream"], u["queues_used"] if u["ok"] else "-", u["queues"] if u["ok"] else "-",
+              "-" if u["touched_mib"] is None or not u["ok"] else f"{u['touched_mib']:.0f}",
               " ".join(map(str, theirs)))
              for u, theirs in zip(used, (paper.CHANNELS_RANDOM, paper.CHANNELS_ONE_QUEUE))]
     write_table(os.path.join(experiment.folder, "sec3e-use.csv"), header, table)

@@ -122,11 +122,13 @@ def picture(experiment, rows):
     for r in advise.usable(rows):
         name, size = r["variant"].rsplit(", ", 1)
         values.setdefault((size, f"here, {name}"), []).append(r["pps"] / 1e6)
-    series += sorted({s for _, s in values} - set(series))
-    pictures.bars(axes, sizes, series, values)
+    names = {r["variant"].rsplit(", ", 1)[0] for r in rows}
+    series += sorted({f"here, {n}" for n in names} - set(series))
+    absent = advise.absent(rows, lambda r: (r["variant"].rsplit(", ", 1)[1], f"here, {r['variant'].rsplit(', ', 1)[0]}"))
+    pictures.bars(axes, sizes, series, values, absent=absent)
     axes.set_xlabel("frame on the CPE side - on the core side (bytes)")
     axes.set_ylabel("throughput (Mpps), 4 ports of 10 Gbit/s")
-    axes.legend(fontsize=8)
+    pictures.legend(axes, 3)
     return pictures.save(figure, experiment.folder, "table2")
 
 

@@ -59,6 +59,27 @@ def usable(rows):
     return [r for r in rows if r["ok"] and not r["shared_cpus"] and not r["disturbed"] and r["pps"] > 0]
 
 
+def absent(rows, key):
+    """{key(row): why} of what was run and has no run that may be ranked: died, disturbed, ..."""
+    good = {key(r) for r in usable(rows)}
+    return {key(r): _why_not(r) for r in rows if key(r) not in good}
+
+
+def missing(rows):
+    """Phrases on the points that have no figure, and why."""
+    factors = [f for f in FACTORS if len({r[f] for r in rows}) > 1] or ["layout"]
+    return [f"{', '.join(_level(f, v) for f, v in zip(factors, key) if v is not None)}: {why}"
+            for key, why in absent(rows, lambda r: tuple(r[f] for f in factors)).items()]
+
+
+def _why_not(row):
+    if not row["ok"]:
+        return "died"
+    if row["shared_cpus"]:
+        return "CPUs were shared"
+    return "disturbed" if row["disturbed"] else "nothing came through"
+
+
 def _blocks(rows, factor):
     """{everything but the factor: {level: pps}}"""
     blocks = {}

@@ -4,7 +4,8 @@ limits it.
 
 Without --layout the layouts are made from the configuration's graph for the cores of this machine. What cannot run
 is listed with the reason. Results go into a folder (--out): sweep.json, sweep.csv, sweep.svg, sweep.png, the layouts,
-and journal.jsonl, with which the same command goes on after it was interrupted. See doc/sweep.md.
+and journal.jsonl, with which the same command goes on after it was interrupted. What has no figure, as other programs
+had the CPUs or a run died, is drawn and named as such (exit status 4). See doc/sweep.md.
 """
 
 import os
@@ -16,7 +17,7 @@ from ..lab.options import add_settings, add_vbng
 from ..lab.progress import Progress
 from ..lab.run import binary
 from ..lab.signals import stop_cleanly
-from . import advise, layouts, output, sweep
+from . import INCOMPLETE, advise, layouts, output, sweep
 
 
 def configure(p):
@@ -63,12 +64,13 @@ def make_layouts(args):
 
 
 def list_layouts(found):
+    width = max(output.MARGIN, *(len(x.name) for x in found))
     for x in found:
         if x.refused:
-            print(f"{x.name:<14} refused: {x.refused}", flush=True)
+            print(*output.refusals([x], width), flush=True)
             continue
         cores = " | ".join(" ".join(c) for c in layouts.tasks_of_cores(x.plan))
-        print(f"{x.name:<14} {cores}{'   (the tester shares a core with the gateway)' if x.shared else ''}", flush=True)
+        print(f"{x.name:<{width}} {cores}{'   (the tester shares a core with the gateway)' if x.shared else ''}", flush=True)
 
 
 def run(args):
@@ -103,5 +105,7 @@ def run(args):
     output.write_json(os.path.join(args.out, "sweep.json"), s, rows, found, args.command_line)
     if not output.picture(s, rows, found, args.out):
         print("no picture: Matplotlib (Debian package python3-matplotlib) or a figure to show is missing", file=sys.stderr)
-    return status
+    lacking = [] if args.share_cpus else advise.missing(rows)
+    print(*(f"no figure: {what}" for what in lacking), sep="\n", end="\n" if lacking else "")
+    return status or (INCOMPLETE if lacking else 0)
 
