@@ -30,6 +30,7 @@ LAYOUT = '# {name}: all on one core\nlayout = ( {{ core = "0"; tasks = ["f", "ge
 # crashes in each run of the layout "crash"
 WRAPPER = '#!/bin/sh\ncase "$*" in *--duration*crash.cfg*) kill -SEGV $$ ;; esac\nexec "{vbng}" "$@"\n'
 PATIENCE = 60  # seconds
+INCOMPLETE = 4  # exit status: nothing has a figure
 pytestmark = pytest.mark.limit(300)
 
 
@@ -91,8 +92,10 @@ def test_kill_and_go_on(vbng):
         with open(p.path("out", "journal.jsonl"), "a", encoding="utf-8") as f:
             f.write('{"round":1,"layout":"go')
         done = p.sweep(*sizes)
-        assert done.returncode == 0, done.stdout + done.stderr
         rows = p.journal()
+        figures = any(r["ok"] and not r["disturbed"] for r in rows)
+        assert done.returncode == (0 if figures else INCOMPLETE), done.stdout + done.stderr
+        assert "no figure: crash, 2176 bytes: died" in done.stdout, done.stdout
         assert rows[:len(before)] == before, "what was done before is no longer there"
         keys = [(r["round"], r["layout"], r["data_room"]) for r in rows if not r.get("disturbed")]
         assert len(keys) == len(set(keys)), keys  # on a busy machine disturbed runs are there, and are repeated
@@ -111,7 +114,7 @@ def test_kill_and_go_on(vbng):
             whole = json.load(f)
         assert len(whole["rows"]) == 8 and whole["machine"]["cpus"] > 0 and whole["advice"], whole
         again = p.sweep(*sizes)
-        assert again.returncode == 0, again.stdout
+        assert again.returncode in ((0,) if figures else (0, INCOMPLETE)), again.stdout
         disturbed = {(r["round"], r["data_room"]) for r in rows if r.get("disturbed")}
         repeated = {(r["round"], r["data_room"]) for r in p.journal()[len(rows):]}
         assert repeated <= disturbed, (repeated, disturbed)

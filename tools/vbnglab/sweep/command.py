@@ -5,7 +5,7 @@ limits it.
 Without --layout the layouts are made from the configuration's graph for the cores of this machine. What cannot run
 is listed with the reason. Results go into a folder (--out): sweep.json, sweep.csv, sweep.svg, sweep.png, the layouts,
 and journal.jsonl, with which the same command goes on after it was interrupted. What has no figure, as other programs
-had the CPUs or a run died, is drawn and named as such (exit status 4). See doc/sweep.md.
+had the CPUs or a run died, is drawn and named as such; exit status 4: nothing has one. See doc/sweep.md.
 """
 
 import os
@@ -107,5 +107,5 @@ def run(args):
         print("no picture: Matplotlib (Debian package python3-matplotlib) or a figure to show is missing", file=sys.stderr)
     lacking = [] if args.share_cpus else advise.missing(rows)
     print(*(f"no figure: {what}" for what in lacking), sep="\n", end="\n" if lacking else "")
-    return status or (INCOMPLETE if lacking else 0)
+    return status or (INCOMPLETE if lacking and not advise.usable(rows) else 0)
 
