@@ -36,6 +36,13 @@ CSV = (
     '# a comment\n"cpe1", 128,257,10.0.0.8/29,2,,fast\n'
 )
 
+RADIUS = (
+    ("accept", 2, bytes.fromhex("0606" "00000002" "0806" "0a010203" "6112" "0040" "20010db8000100020000000000000000"
+                                "7b0a" "0038" "20010db8aa00" "5806" "706f6f6c" "0b06" "676f6c64" "1907" "636c617373" "1b06" "00000e10")),
+    ("reject", 3, bytes.fromhex("1204" "6e6f")),
+    ("change", 43, bytes.fromhex("2c04" "3137" "3706" "6543211f" "2106" "70726f78" "0b06" "676f6c64" "5506" "0000012c")),
+    ("disconnect", 40, bytes.fromhex("0105" "757372" "5706" "63706530" "0806" "0a010203")),
+)
 
 EXPLAINED = (
     "cpe0 128.256 10.0.0.0 -> 198.18.0.1 dscp 46 ttl 1 df size 1522 pcp 5 udp 1 -> 2",
@@ -89,6 +96,8 @@ def seeds():
         yield "control", request["cmd"], json.dumps(request).encode()
     for i, frame in enumerate(EXPLAINED):
         yield "control", f"explain {i}", json.dumps({"cmd": "explain", "frame": frame}).encode()
+    for name, code, attributes in RADIUS:
+        yield "radius", name, bytes([code, 1]) + struct.pack(">H", 20 + len(attributes)) + bytes(16) + attributes
 
 
 def main(folder):
