@@ -101,6 +101,7 @@ def wired(name, scenario, number=1, **more):
     pytest.param(lambda: two().pairs(), "not connected: a, b", id="a port without a peer"),
     pytest.param(lambda: wired("ip-forward", "bng"), "cannot carry", id="a gateway behind a router"),
     pytest.param(lambda: wired("t4p4s", "loopback"), "do not change", id="a chain behind MAC addresses"),
+    pytest.param(lambda: wired("t4p4s", "bng"), "room for 512 MAC addresses, and the gateway's subscribers have 65536", id="more addresses than room"),
     pytest.param(lambda: wired("testpmd", "p2p", nics=(NICS[0],)), "not enough --nic", id="too few NICs"),
 ])  # fmt: skip
 def test_refused(what, word):

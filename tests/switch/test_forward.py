@@ -58,6 +58,40 @@ def judge(one, row):
     return wrong + scenarios.account(one.topology, one.last["reports"], one.last["counters"], inside)
 
 
+class Late(adapters.ALL["testpmd"]):
+    """A switch whose ports come up late, or never."""
+
+    lead = 0.5
+    comes = True
+
+    def up(self):
+        return self.comes
+
+
+def test_nothing_is_sent_before_all_ports_are_up(own_network, vbng, folder, monkeypatch):
+    """The tester waits for the ports, which is no part of what is measured; a port that stays down is an error, not a loss."""
+    installed(adapters.ALL["testpmd"])
+    one = bench.make(Late, bench.Setup("v2v", 1), str(folder), cpus(), vbng)
+    one.settle = limit(SETTLE)
+    request = rig.Request("rplus", "both", rig.Size(64, 64), LOAD, SECONDS)
+    try:
+        for _ in range(TRIALS):
+            row = bench.take(one, request)
+            if not disturbed(row):
+                break
+        else:
+            need.skip(f"the generator lacked the CPU to send {ENOUGH} packets in each of {TRIALS} trials")
+        nothing(judge(one, row))
+        assert row["unsent"] < LOAD * (SECONDS + one.settle + Late.lead / 2) - row["offered"], "the time before was measured, too"
+        late = one.last["reports"]["tester"]["seconds"] - one.settle - SECONDS
+        assert late > 0.9 * Late.lead, one.last["reports"]["tester"]["seconds"]
+        monkeypatch.setattr(Late, "comes", False)
+        row = bench.take(one, request)
+        assert not row["ok"] and "a port is not up 0.5 s after the start of its peer" in row["error"], row
+    finally:
+        shutil.rmtree(one.switch.folder, ignore_errors=True)
+
+
 @pytest.mark.parametrize("name, scenario, number, mode, kind", FORWARD, ids=[title(*case) for case in FORWARD])
 def test_forward(own_network, vbng, folder, name, scenario, number, mode, kind):
     """Both ways, or all ways, through a scenario."""

@@ -93,8 +93,12 @@ def wire(switch, topology, setup):
     """Give a switch its ports and connections. Raises SwitchError where the scenario is not for it."""
     if switch.layer == 3 and setup.scenario in scenarios.GATEWAY:
         raise SwitchError(f"{switch.title} forwards by IPv4 address: it cannot carry the gateway's VLAN tags and labels")
-    if topology.vnfs and not switch.chains:
+    if any(v.joined for v in topology.vnfs) and not switch.chains:
         raise SwitchError(f"{switch.title} sends by MAC address, which the VNFs of this scenario do not change")
+    behind = _behind(topology, setup)
+    if switch.most_macs and sum(map(len, behind.values())) > switch.most_macs:
+        raise SwitchError(f"{switch.title} has room for {switch.most_macs} MAC addresses, and the gateway's subscribers have "
+                          f"{sum(len(m) for p, m in behind.items() if p.startswith('t_cpe'))}")
     nics = list(setup.nics)
     for port, place in topology.place.items():
         kind = _kind(switch, place, setup)
@@ -102,10 +106,17 @@ def wire(switch, topology, setup):
             raise SwitchError(f"not enough --nic: the scenario has {list(topology.place.values()).count('phy')} ports that are NICs")
         switch.add_port(port, kind, nics.pop(0) if kind == "nic" else None)
     if hasattr(switch, "behind"):
-        for (a, b), direction in ((w, d) for d in ("up", "down") for w in getattr(topology, d)):
-            switch.behind(b, [configs.MACS[direction][1]])
+        for port, macs in behind.items():
+            switch.behind(port, macs)
     for link in topology.links:  # the port of what starts first comes first
         switch.connect(*sorted(link, key=lambda p: topology.owner(p) == TESTER), setup.mode)
+
+
+def _behind(topology, setup):
+    """{port: destination MAC addresses that are behind it}."""
+    if setup.scenario in scenarios.GATEWAY:
+        return {**{p: [mac] for p, (mac, _) in configs.ADDRESSES.items()}, **configs.far_macs()}
+    return {b: [configs.MACS[direction][1]] for direction in ("up", "down") for _, b in getattr(topology, direction)}
 
 
 def _cpu_seconds(pids):
@@ -142,8 +153,11 @@ class SwitchRig(rig.Rig):
 
     def trial(self, request, sample):
         settings = self.tester_settings(request)
+        sending = [g for g in (*self.generators[request.direction], *self.probes.get(request.direction, ())) if f"{g}.start" not in settings]
         if self.settle:
             settings.update({f"{g}.duration": f"{request.seconds}s" for g in self.generators[request.direction]})
+        if self.lead:
+            settings.update({f"{g}.start": f"{round(self.lead * 1000)}ms" for g in sending})
         self.switch.clean()
         vnfs, counters, cpu, error, inside = {}, {}, None, None, {}
         try:
@@ -152,12 +166,13 @@ class SwitchRig(rig.Rig):
                 vnfs[name] = chain.Controlled(name, config, self.folder, vbng=self.vbng)
                 if not vnfs[name].ready():
                     raise SwitchError(f"{name} did not start: {vnfs[name].running.output().strip()}")
-            tester = runs.start(self.config, request.seconds + self.settle, settings, share_cpus=True, vbng=self.vbng, sample=sample, cwd=self.folder)
+            tester = runs.start(self.config, self.lead + request.seconds + self.settle, settings, share_cpus=True, vbng=self.vbng, sample=sample, cwd=self.folder)
             try:
+                self._join(tester)
                 look = request.seconds + self.settle / 2 if self.settle and self.switch.forgets else None
                 cpu, counters = self._watch(tester, vnfs, look)
             finally:
-                done = tester.finish(request.seconds + READY_SECONDS)
+                done = tester.finish(self.lead + request.seconds + READY_SECONDS)
             counters = counters or self.switch.stats()
             inside = self.switch.lost_inside()
         except SwitchError as e:
@@ -170,7 +185,37 @@ class SwitchRig(rig.Rig):
             done = replace(done, error=f"{done.error}\n{self.switch.tail()}")
         self.last = {"reports": {TESTER: done.report, **{n: r.report for n, r in reports.items()}}, "counters": counters, "cpu": cpu,
                      "lost_inside": {k: n for k, n in inside.items() if n}}
+        done = self._from(self.lead, done)
         return done, self._together(reports, done)
+
+    @staticmethod
+    def _from(lead, done):
+        """A Result of the tester as if it had begun after so many seconds, in which it did nothing."""
+        if not lead or done.report is None:
+            return done
+        rest = max(0.0, done.report["seconds"] - lead)
+        cores = [{**c, "cpu_seconds": c["cpu_seconds"] * rest / done.report["seconds"]} for c in done.report["cores"]]
+        samples = [{**s, "seconds": s["seconds"] - lead} for s in done.samples if s["seconds"] >= lead]
+        return replace(done, report={**done.report, "seconds": rest, "cores": cores}, samples=samples)
+
+    @property
+    def lead(self):
+        """Seconds from the start of the tester in which the ports of the switch come up."""
+        return self.switch.lead
+
+    def _join(self, tester):
+        """Wait until all ports of the switch are up. Raises SwitchError if they are not when the generators begin to send."""
+        if not self.lead:
+            return
+        end = time.monotonic() + READY_SECONDS
+        while tester.alive() and not tester.sampling() and time.monotonic() < end:
+            time.sleep(0.005)
+        begin = time.monotonic() + self.lead
+        while tester.alive() and not self.switch.up():
+            if time.monotonic() > begin:
+                raise SwitchError(f"{self.switch.title}: a port is not up {self.lead:g} s after the start of its peer")
+            time.sleep(0.02)
+        time.sleep(max(0.0, begin - time.monotonic()))
 
     def _watch(self, tester, vnfs, look):
         """Return (number of CPUs that switch, VNFs, tester and the whole machine used while the tester sent, {owner: CPUs}; counters

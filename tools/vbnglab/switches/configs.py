@@ -74,6 +74,15 @@ def vnf(v, switch, cpu, idle):
 
 ADDRESSES = {"cpe0": ("02:b0:00:00:00:00", "100.64.0.1"), "cpe1": ("02:b0:00:00:00:01", "100.64.0.2"),
              "core0": ("02:b0:00:00:01:00", "192.0.2.1"), "core1": ("02:b0:00:00:01:01", "192.0.2.5")}  # fmt: skip
+SUBSCRIBERS = 32768  # of each access port: cfg/common/subscribers.cfg
+
+
+def far_macs():
+    """{port of the tester: MAC addresses to which the gateway sends there}: CPEs and next hops, by cfg/common."""
+    cpes = {f"t_cpe{i}": [f"02:c{i}:00:00:{n >> 8:02x}:{n & 255:02x}" for n in range(SUBSCRIBERS)] for i in range(2)}
+    return {**cpes, **{f"t_core{i}": [f"02:dd:00:00:00:0{i}"] for i in range(2)}}
+
+
 GATEWAY_TASKS = ("classify", "decap", "route", "fragment", "gre_up", "mpls_up", "mpls_down", "gre_down", "encap",
                  "fragment_down", "arp", "own_route")
 

@@ -57,9 +57,11 @@ class Switch:
     kinds = ("vhost",)  # kinds of ports; the first is the default
     modes = ("patch",)
     layer = 2  # 3 for a switch that forwards by IPv4 address
+    most_macs = None  # room of its table of MAC addresses; None: it learns them, or takes all
     chains = True  # whether the same frame may arrive at several ports, as in chains of VNFs
     forgets = True  # whether the counters of a port are lost when its peer leaves
     own_cpu = True  # whether it works on cpus; else on the CPUs of senders
+    lead = 0.0  # seconds from the start of its peers in which all ports come up; nothing is sent before
     vnf_memory = "any"  # memory of VNFs: "static" where it must not grow while they run
 
     def __init__(self, folder, cpus=(0,), memory_mib=1024):
@@ -241,6 +243,10 @@ class Switch:
             code = self._process.returncode
             state = f"ended by signal {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
         return "\n".join([f"--- {self.name} ({state}), last lines:", *lines])
+
+    def up(self):
+        """Tell whether the peers of all ports are there; true where that cannot be seen."""
+        return True
 
     def counters(self):
         """{port: {"rx_packets", "rx_drop", "tx_packets", "tx_drop"}} as the switch counts; {} where it has no counters."""

@@ -32,7 +32,7 @@ class OvsKernel(KernelSwitch):
 
     def daemon(self):
         d = self.folder
-        return self.inside("ovs-vswitchd", f"unix:{d}/db.sock", f"--unixctl={d}/switch.ctl", f"--log-file={d}/switch.log")
+        return self.inside("env", f"OVS_RUNDIR={d}", "ovs-vswitchd", f"unix:{d}/db.sock", f"--unixctl={d}/switch.ctl", f"--log-file={d}/switch.log")
 
     def ready_paths(self):
         return [f"{self.folder}/switch.ctl"]

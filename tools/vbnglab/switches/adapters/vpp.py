@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""FD.io VPP, with vhost-user and memif, wired by l2patch or by bridge domains that learn."""
+"""FD.io VPP, with vhost-user and memif, wired by l2patch or by bridge domains that learn.
+
+VPP reads startup-config about two seconds after its CLI's socket is there, and nothing tells when it has. So the set-up is a file that
+the CLI is told to execute; it answers when the sockets of the ports are there.
+"""
 
 import re
 
-from .base import Switch, version_of
+from .base import Switch, SwitchError, version_of
 from .dpdk_app import memif_port, nic_port, vhost_port
 
 CONF = """unix {{
@@ -11,7 +15,6 @@ CONF = """unix {{
   runtime-dir {folder}
   cli-listen {folder}/cli.sock
   log {folder}/vpp.log
-  startup-config {folder}/setup.vpp
 }}
 api-segment {{ prefix {prefix} }}
 cpu {{ main-core {cpu} }}
@@ -25,6 +28,7 @@ class Vpp(Switch):
     needs = "packages vpp, vpp-plugin-core and vpp-plugin-dpdk of FD.io"
     kinds = ("vhost", "memif", "nic")
     modes = ("patch", "learn")
+    lead = 1.0
 
     @classmethod
     def probe(cls):
@@ -76,17 +80,58 @@ class Vpp(Switch):
     def ready_paths(self):
         return [f"{self.folder}/cli.sock"]
 
-    def counters(self):
-        """Counters from "show interface": a block of lines for each interface, which begins with its name."""
-        names = {name: port for port, (name, _) in self._interfaces().items()}
-        out, port = {}, None
-        for line in self.run(["vppctl", "-s", f"{self.folder}/cli.sock", "show", "interface"]).splitlines():
+    def _cli(self, *words):
+        return ["vppctl", "-s", f"{self.folder}/cli.sock", *words]
+
+    def after(self):
+        return [self._cli("exec", f"{self.folder}/setup.vpp")]
+
+    def run(self, command):
+        """Run a command. Returns its output. Raises SwitchError where it fails; the CLI says so in words only."""
+        said = super().run(command)
+        if "exec" in command and (wrong := re.search(r"^.*\b(unknown|invalid|error|failed|failure|not found)\b.*$", said, re.M | re.I)):
+            raise SwitchError(f"{self.title}: {wrong[0].strip()}\n{self.tail()}")
+        return said
+
+    def up(self):
+        """Tell whether all ports have their peers, from the column Link of "show hardware-interfaces"."""
+        said = self.run(self._cli("show", "hardware-interfaces"))
+        return all(re.search(rf"^{re.escape(name)}\s+\d+\s+up\b", said, re.M) for name, _ in self._interfaces().values())
+
+    def _count(self):
+        """{name in VPP: {counter: packets}} from "show interface": a block of lines for each interface, which begins with its name; a
+        counter of 0 has no line."""
+        out, block = {}, {}
+        for line in self.run(self._cli("show", "interface")).splitlines():
             if line and not line[0].isspace():
-                port = names.get(line.split()[0])
-                if port:
-                    out[port] = {"rx_packets": 0, "rx_drop": 0, "tx_packets": 0, "tx_drop": 0}
-            match = re.search(r"\b(rx packets|tx packets|drops|rx-miss|tx-error)\s+(\d+)\s*$", line)
-            if port and match:
-                key = {"rx packets": "rx_packets", "tx packets": "tx_packets", "tx-error": "tx_drop"}.get(match[1], "rx_drop")
-                out[port][key] += int(match[2])
+                block = out.setdefault(line.split()[0], {})
+            match = re.search(r"\b(rx packets|tx packets|drops|rx-miss|rx-error|rx-no-buf)\s+(\d+)\s*$", line)
+            if match:
+                block[match[1]] = int(match[2])
         return out
+
+    def _unsent(self):
+        """{name in VPP: packets that its transmit node has dropped} from "show errors"."""
+        out = {}
+        for line in self.run(self._cli("show", "errors")).splitlines():
+            match = re.match(r"\s*(\d+)\s+(\S+)-tx\s", line)
+            if match:
+                out[match[2]] = out.get(match[2], 0) + int(match[1])
+        return out
+
+    def counters(self):
+        """Counters of the ports. "rx packets" has what was dropped later, "tx packets" what the transmit node dropped; "rx-miss",
+        "rx-error" and "rx-no-buf" are beside them."""
+        count, unsent, out = self._count(), self._unsent(), {}
+        for port, (name, _) in self._interfaces().items():
+            c, lost = count.get(name), unsent.get(name, 0)
+            if c is not None:
+                out[port] = {"rx_packets": c.get("rx packets", 0), "rx_drop": sum(c.get(k, 0) for k in ("rx-miss", "rx-error", "rx-no-buf")),
+                             "tx_packets": c.get("tx packets", 0) - lost, "tx_drop": lost}
+        return out
+
+    def lost_inside(self):
+        """"drops" of the interfaces, but for those of vhost-user's transmit nodes, which are in them and in counters()."""
+        count, unsent = self._count(), self._unsent()
+        drops = sum(c.get("drops", 0) for c in count.values())
+        return {"drops": drops - sum(unsent.get(name, 0) for name in count if name.startswith("VirtualEthernet"))}
