@@ -25,6 +25,7 @@
 #include "plan/plan.h"
 #include "control/ids.h"
 #include "control/server.h"
+#include "control/socket/punt.h"
 #include "control/view.h"
 #include "control/state.h"
 #include "engine/eal.h"
@@ -152,7 +153,8 @@ static double run(struct engine *e, struct control *control, struct server *serv
         }
         if (sample != NULL)
             sample_take(sample);
-        wait_for_requests(server, control, busy ? SLICE_S : pace);
+        punt_serve(control->punt);
+        wait_for_requests(server, control, busy ? SLICE_S : punt_pace(control->punt, pace));
     }
     now = seconds_since(&start);
     if (control->samples.under_way || now - shown.begun >= SHOW_S / 2)
@@ -216,6 +218,7 @@ static int run_and_account(struct engine *e, struct control *control, struct ser
     seconds = run(e, control, server, sample, state, o);
     notify_stopping(e->plan->cfg->drain_ns + STOP_NS);
     engine_stop(e);
+    punt_finish(control->punt);
     if (sample_close(sample) != 0)
         return EXIT_START;
     live_print_totals(e, stdout, seconds);
@@ -253,6 +256,9 @@ static int run_controlled(struct engine *e, struct tables *tables, struct server
         log_error("no memory to watch the subscribers");
     else if ((control->capture = capture_open(e, tables, o->capture_dir)) == NULL)
         log_error("no memory for captures, or --capture-dir is no folder");
+    else if (e->plan->cfg->punt_socket != NULL &&
+             (control->punt = punt_open(control, &o->access)) == NULL)
+        status = EXIT_START; /* it has said why */
     else if (metrics_engine_add(e) != 0 || metrics_qos_add(control) != 0 ||
              documents_add(e->plan) != 0) /* the last: a reader that finds it finds all others */
         log_error("DPDK's telemetry library has no room for our commands");

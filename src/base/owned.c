@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,12 @@ int owned_remove(int parent, const char *name)
     return unlinkat(parent, name, AT_REMOVEDIR) == 0 ? 0 : -errno;
 }
 
+/* EAGAIN comes from a listener that is busy, EPROTOTYPE from a socket of another type. */
+static bool is_answer(int error)
+{
+    return error == 0 || error == EAGAIN || error == EPROTOTYPE;
+}
+
 /* Returns 0 where nobody listens on a socket, -EADDRINUSE where somebody does, or another -errno.
  */
 static int check_deaf(const char *path)
@@ -67,8 +74,7 @@ static int check_deaf(const char *path)
         return -errno;
     rc = connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 ? 0 : errno;
     close(fd);
-    /* EAGAIN comes from a listener that is busy */
-    return rc == ECONNREFUSED ? 0 : rc == 0 || rc == EAGAIN ? -EADDRINUSE : -rc;
+    return rc == ECONNREFUSED ? 0 : is_answer(rc) ? -EADDRINUSE : -rc;
 }
 
 int owned_clear_socket(const char *path)

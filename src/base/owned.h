@@ -17,7 +17,7 @@ int owned_open(int parent, const char *name);
  * folder stays, and so does the inner one. Returns 0 or -errno. */
 int owned_remove(int parent, const char *name);
 
-/** Remove a Unix stream socket of the caller's own on which nobody listens. Returns 0 where the
+/** Remove a Unix socket of the caller's own on which nobody listens. Returns 0 where the
  * path is free then; -EADDRINUSE where somebody listens, -EEXIST for anything but a socket (a
  * symbolic link is none), -EPERM for another user's, or another -errno. */
 int owned_clear_socket(const char *path);

@@ -32,18 +32,20 @@ static unsigned place_of(struct source_set *s, uint32_t key)
     return best;
 }
 
-bool source_limit_take(struct source_limit *l, uint32_t key, uint64_t now,
-                       const struct source_rate *rate)
+bool source_take(uint64_t *full_at, uint64_t now, const struct source_rate *rate)
 {
-    struct source_set *s = set_of(l, key);
-    uint64_t *full_at, from;
+    uint64_t from = *full_at > now ? *full_at : now;
 
-    if (rate->cost == 0)
-        return true;
-    full_at = &s->full_at[place_of(s, key)];
-    from = *full_at > now ? *full_at : now;
     if (from + rate->cost > now + rate->depth)
         return false;
     *full_at = from + rate->cost;
     return true;
+}
+
+bool source_limit_take(struct source_limit *l, uint32_t key, uint64_t now,
+                       const struct source_rate *rate)
+{
+    struct source_set *s = set_of(l, key);
+
+    return rate->cost == 0 || source_take(&s->full_at[place_of(s, key)], now, rate);
 }

@@ -35,6 +35,9 @@ struct source_limit {
  * at once, where a second has hz units of time. */
 struct source_rate source_rate_of(uint64_t hz, uint64_t per_s, uint64_t burst);
 
+/** Take a packet out of one bucket, which is full at *full_at (0 at first), as below. */
+bool source_take(uint64_t *full_at, uint64_t now, const struct source_rate *rate);
+
 /** Take a packet out of a source's bucket, at a time that does not go back by more than cores
  * differ. Returns false where the bucket has none. */
 bool source_limit_take(struct source_limit *l, uint32_t key, uint64_t now,

@@ -24,6 +24,7 @@
 #define CFG_MAX_TASKS     128
 #define CFG_MAX_ITEMS     32 /* of one task */
 #define CFG_MAX_ADDRESSES 8
+#define CFG_MAX_SOCKET    108       /* bytes of a Unix socket's path, with its end */
 #define CFG_MAX_LABEL     64        /* characters of UTF-8, of a name for people */
 #define CFG_MAX_NEXTHOPS  65535     /* a next hop id travels in 16 bits; 0 means none */
 #define CFG_MAX_WAYS      16        /* next hops of a route */
@@ -215,10 +216,11 @@ struct cfg_model {
     bool topology_given;      /* the configuration has a key topology */
     struct topology topology; /* the one of that key, or of this machine */
     enum idle_policy idle;
-    bool fuse;          /* tasks that call each other directly run as one */
-    uint64_t drain_ns;  /* how long a stop may take to empty the gateway (default 1 s) */
-    const char *memory; /* "auto", "hugepages", "shared" or "no-huge" */
-    const char *eal;    /* further EAL options, "" if none */
+    bool fuse;               /* tasks that call each other directly run as one */
+    uint64_t drain_ns;       /* how long a stop may take to empty the gateway (default 1 s) */
+    const char *memory;      /* "auto", "hugepages", "shared" or "no-huge" */
+    const char *eal;         /* further EAL options, "" if none */
+    const char *punt_socket; /* path of the socket of the control plane, or NULL */
 
     unsigned n_pools, n_ports, n_tasks, n_placements, n_templates;
     uint16_t n_items; /* of all tasks */

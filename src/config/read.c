@@ -146,6 +146,7 @@ enum {
     TOP_DRAIN,
     TOP_MEMORY,
     TOP_EAL,
+    TOP_PUNT_SOCKET,
     TOP_MAX_SUBSCRIBERS,
     TOP_MAX_ROUTES,
     TOP_MAX_ROUTES6,
@@ -168,6 +169,7 @@ static const struct key top_keys[N_TOP] = {
     [TOP_DRAIN] = {"drain", KEY_DURATION, .def = "1s", .max = 3600000000000},
     [TOP_MEMORY] = {"memory", KEY_ENUM, .def = "auto", .choices = memory_names},
     [TOP_EAL] = {"eal", KEY_STRING, .def = ""},
+    [TOP_PUNT_SOCKET] = {"punt_socket", KEY_STRING},
     [TOP_MAX_SUBSCRIBERS] = {"max_subscribers", KEY_COUNT, .min = 1, .max = CFG_MAX_SUBSCRIBERS},
     [TOP_MAX_ROUTES] = {"max_routes", KEY_COUNT, .min = 1, .max = CFG_MAX_ROUTES},
     [TOP_MAX_ROUTES6] = {"max_routes6", KEY_COUNT, .min = 1, .max = CFG_MAX_ROUTES},
@@ -188,6 +190,49 @@ void load_room(struct loader *l, const struct value *v, const char *key, uint32_
         key_error(l, v->setting, key, "%u are configured: expected at least as many", configured);
     else if (v->set)
         *room = (uint32_t)v->v.u;
+}
+
+/* Does a task read frames of lines, and find their subscribers? */
+static bool knows_lines(const struct cfg_task *t)
+{
+    for (unsigned i = 0; i < t->schema->n_params; i++) {
+        const uint32_t *gives = t->schema->params[i].choice_gives;
+
+        if (gives != NULL && t->param[i].set && (gives[t->param[i].u] & FACT_QINQ_IPV4) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* Does a task send what it punts to the slow path? */
+static bool punts(const struct cfg_model *m, const struct cfg_task *t)
+{
+    for (unsigned o = 1; o < TASK_MAX_OUTPUTS && t->schema->outputs[o].name != NULL; o++)
+        for (unsigned k = 0; k < t->output[o].n_dests; k++)
+            if (strcmp(t->schema->outputs[o].name, "punt") == 0 && !t->output[o].dest[k].is_port &&
+                m->tasks[t->output[o].dest[k].index].schema->egress == EGRESS_ALL_PORTS)
+                return true;
+    return false;
+}
+
+/* Take the path of the control plane's socket, to which frames come by the slow path. */
+static void load_punt_socket(struct loader *l, const struct value *v)
+{
+    struct cfg_model *m = l->m;
+    bool any = l->d->n_errors > 0; /* of the tasks, perhaps: one is enough */
+
+    if (!v->set)
+        return;
+    m->punt_socket = v->v.s;
+    if (v->v.s[0] == '\0' || strlen(v->v.s) >= CFG_MAX_SOCKET)
+        key_error(l, v->setting, "punt_socket", "expected a path of 1 to %u characters",
+                  CFG_MAX_SOCKET - 1);
+    for (unsigned i = 0; i < m->n_tasks && !any; i++)
+        any = knows_lines(&m->tasks[i]) && punts(m, &m->tasks[i]);
+    if (!any)
+        key_error(l, v->setting, "punt_socket",
+                  "nothing comes to it: expected a task of type classify with match = "
+                  "\"qinq\" and punt = \"NAME\", where NAME is a task of type arp");
 }
 
 /* Read all sections, each before those that refer to it. */
@@ -220,6 +265,7 @@ static void load_root(struct loader *l, const config_setting_t *root)
     load_room(l, &top[TOP_MAX_ROUTES6], "max_routes6", m->n_routes6, &m->max_routes6);
     load_room(l, &top[TOP_MAX_PREFIXES], "max_prefixes", m->n_prefixes, &m->max_prefixes);
     load_tasks(l, top[TOP_TASKS].setting);
+    load_punt_socket(l, &top[TOP_PUNT_SOCKET]);
     load_layout(l, top[TOP_LAYOUT].setting);
     load_pipes(l); /* by the cores of the tasks that shape */
 }

@@ -11,6 +11,7 @@
 
 #include "capture/capture.h"
 #include "control/routes.h"
+#include "control/socket/punt.h"
 #include "explain/explain.h"
 
 int refuse(struct refusal *why, const char *fmt, ...)
@@ -158,6 +159,7 @@ void control_free(struct control *c)
     if (c == NULL)
         return;
     capture_close(c->capture);
+    punt_close(c->punt);
     for (unsigned i = 0; i < c->n_shapers; i++) {
         free(c->shaper[i].subscriber);
         free(c->shaper[i].before);

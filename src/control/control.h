@@ -39,6 +39,7 @@ struct shaper {
 };
 
 struct explain;
+struct punt_socket; /* control/socket/punt.h */
 
 /** The reason why a change was refused, in words. */
 struct refusal {
@@ -58,6 +59,7 @@ struct control {
     struct engine *e;
     struct tables *tables;
     struct capture *capture;               /* NULL: the program takes no captures */
+    struct punt_socket *punt;              /* NULL: the configuration has no control plane */
     struct explain *explain;               /* NULL until the first request to explain */
     struct cfg_model *model;               /* the running config: running_open() */
     const struct cfg_model *configured;    /* what was read last, from the file */

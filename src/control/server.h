@@ -9,15 +9,7 @@
 #define CONTROL_SERVER_H
 
 #include "control/control.h"
-
-/** Who may use the socket: who may write to its path. */
-struct access {
-    unsigned mode;     /* of owner and group, 0600 to 0770; 0: 0600, or 0660 with a group */
-    const char *group; /* name or number; NULL: that of the process */
-};
-
-/** Parse a mode in octal, such as "0660", with nothing for others. Returns 0 or -EINVAL. */
-int parse_access_mode(const char *text, unsigned *mode);
+#include "control/socket/listener.h"
 
 struct server;
 

@@ -8,10 +8,11 @@ const struct task_drop engine_drops[N_ENGINE_DROPS] = {
                       "Connect the task's output to a task that sends to that port."},
     [DROP_PUNT_LIMITED - DROP_NO_PATH] =
         {"punt_limited",
-         "Its subscriber, or the core port, has had its share of the slow path: ARP, "
-         "pings to the gateway, ICMP errors",
+         "Its subscriber, line or core port has had its share of the slow path: ARP, "
+         "pings to the gateway, ICMP errors, frames for the control plane",
          "Normal when somebody scans or floods, and costs nobody else an answer; else "
-         "raise subscriber_rate of the task of type arp, or for a port arp_rate."},
+         "raise subscriber_rate of the task of type arp, for a port arp_rate, for DHCP and PPPoE "
+         "punt_line_rate and punt_rate."},
     [DROP_LINK_FULL - DROP_NO_PATH] =
         {"link_full",
          "The ring to the next core or the port's transmit queue was full, or the port's peer is "

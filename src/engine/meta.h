@@ -27,6 +27,7 @@ enum punt_reason {
     PUNT_TTL_EXPIRED, /* answer ICMP time exceeded */
     PUNT_TOO_BIG,     /* answer ICMP fragmentation needed */
     PUNT_NO_ROUTE,    /* answer ICMP network unreachable */
+    PUNT_LINE,        /* DHCP and such from a line, which the control plane answers */
     N_PUNTS
 };
 

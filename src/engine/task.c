@@ -8,6 +8,7 @@
 
 #define PUNT_BY_PORT 0x80000000u /* in a source's key, where the rest is no subscriber */
 #define PUNT_REASONS 8u          /* places for each source; more than there are */
+#define LINE_BITS    30          /* of a key: port and VLAN pair */
 
 static_assert(N_PUNTS <= PUNT_REASONS, "a place for each reason");
 
@@ -40,6 +41,24 @@ void task_punt(struct task *t, unsigned output, struct rte_mbuf *m, enum punt_re
     }
     meta_set_in_port(m, task_in_port(t, m));
     meta_set_punt(m, why);
+    task_emit(t, output, m);
+}
+
+void task_punt_line(struct task *t, unsigned output, struct rte_mbuf *m, struct punt_lines *lines,
+                    uint32_t line, unsigned kind)
+{
+    uint64_t now = rte_rdtsc();
+
+    if (lines != NULL && t->punted != NULL &&
+        (!source_limit_take(&lines->sources, kind << LINE_BITS | line, now,
+                            &t->punted->rates->line) ||
+         !source_take(&lines->full_at[meta_subscriber(m) != 0], now, &t->punted->rates->lines))) {
+        task_drop(t, m, DROP_PUNT_LIMITED);
+        return;
+    }
+    meta_set_in_port(m, task_in_port(t, m));
+    meta_set_out_port(m, (uint8_t)meta_in_port(m));
+    meta_set_punt(m, PUNT_LINE);
     task_emit(t, output, m);
 }
 

@@ -93,12 +93,20 @@ struct out {
 struct punt_rates {
     struct source_rate subscriber; /* where the mbuf names one */
     struct source_rate port;       /* of all other packets that came in by one port */
+    struct source_rate line;       /* of one line, and each kind of frame for the control plane */
+    struct source_rate lines;      /* of all lines with a subscriber, and of all others */
 };
 
 /** What each source has punted by an instance. */
 struct punt_limit {
     const struct punt_rates *rates;
     bool by_subscriber; /* packets name their subscriber, or 0 */
+    struct source_limit sources;
+};
+
+/** What lines have punted for the control plane by an instance. */
+struct punt_lines {
+    uint64_t full_at[2]; /* of all lines without a subscriber, and of all others: source_take() */
     struct source_limit sources;
 };
 
@@ -313,6 +321,14 @@ static inline void task_punt_back(struct task *t, unsigned output, struct rte_mb
     meta_set_out_port(m, (uint8_t)task_in_port(t, m));
     task_punt(t, output, m, why, reason);
 }
+
+/**
+ * Send a frame for the control plane to the slow path by a connected output. line: the key of port
+ * and VLAN pair, below 2^30; kind: 1..3. Where its line, or all lines with a subscriber or without,
+ * have had their share it is dropped: DROP_PUNT_LIMITED. lines NULL: no limit.
+ */
+void task_punt_line(struct task *t, unsigned output, struct rte_mbuf *m, struct punt_lines *lines,
+                    uint32_t line, unsigned kind);
 
 /* What a task may find of a packet: a drop reason of its schema, or one of these. */
 enum {

@@ -199,6 +199,7 @@ static const char *punt_text(enum punt_reason why)
         [PUNT_TTL_EXPIRED] = "its TTL ends here",
         [PUNT_TOO_BIG] = "it is too big and must not be fragmented",
         [PUNT_NO_ROUTE] = "no route leads where it goes",
+        [PUNT_LINE] = "the control plane answers it",
     };
 
     return (unsigned)why < RTE_DIM(texts) ? texts[why] : "no reason";

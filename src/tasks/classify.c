@@ -6,6 +6,11 @@
  */
 #include "tasks/classify.h"
 
+#include <errno.h>
+
+#include <rte_malloc.h>
+
+#include "base/log.h"
 #include "engine/drops.h"
 #include "packet/nd.h"
 #include "packet/stages.h"
@@ -92,7 +97,7 @@ static const struct task_drop drops[N_DROPS] = {
                          "IPv6 from or to a link alone (RFC 4291 section 2.5.6), or from the "
                          "unspecified address, that is no neighbour discovery to a router: DHCPv6, "
                          "MLD, advertisements of other routers",
-                         "None: the gateway does not answer these."},
+                         "None; DHCPv6 is answered where the configuration has punt_socket."},
     [DROP_SPOOFED] = {"spoofed", "The source address is not the subscriber's",
                       "Correct its ipv4, ipv6 or delegated, or stop it."},
     [DROP_MARTIAN_SOURCE] = {DROP_IS_MARTIAN_SOURCE},
@@ -101,7 +106,7 @@ static const struct task_drop drops[N_DROPS] = {
     [DROP_GROUP_MAC] = {"group_mac",
                         "IP to all stations or to a group of them, which a router does not "
                         "forward: DHCP, or multicast",
-                        "None; a host that asks for an address by DHCP is not answered here."},
+                        "None; DHCP is answered where the configuration has punt_socket."},
     [DROP_OVERLOAD] = {DROP_IS_OVERLOAD},
 };
 
@@ -127,7 +132,19 @@ static int init(struct task *t, const struct task_env *env)
         t->hold = (uint16_t)env->cfg->param[ARG_SHED].u;
     c->anti_spoof = env->cfg->param[ARG_ANTI_SPOOF].u != 0 && !c->by_address;
     t->direction = c->by_address ? DIRECTION_DOWN : DIRECTION_UP;
-    return 0;
+    c->has_control = env->plan->cfg->punt_socket != NULL && task_has_output(t, OUT_PUNT) &&
+                     env->cfg->param[ARG_MATCH].u == MATCH_QINQ;
+    if (!c->has_control)
+        return 0;
+    c->lines = rte_zmalloc_socket("lines", sizeof(*c->lines), RTE_CACHE_LINE_SIZE, env->socket);
+    if (c->lines == NULL)
+        log_error("task %s: no memory for the shares of lines", env->cfg->name);
+    return c->lines != NULL ? 0 : -ENOMEM;
+}
+
+static void fini(struct task *t)
+{
+    rte_free(((struct classify *)t->state)->lines);
 }
 
 static inline const uint32_t *slot_by_address(const struct classify *c, const struct rte_mbuf *m)
@@ -358,6 +375,26 @@ static inline void find_records(struct batch *b, struct part p, const struct cla
     }
 }
 
+/* End a frame that is not good; what the control plane answers goes there, of any line. */
+static void refuse(struct task *t, const struct classify *c, struct rte_mbuf *m, uint32_t id,
+                   int verdict)
+{
+    const uint8_t *f = frame_bytes(m);
+    enum punt_kind kind = c->has_control
+                              ? classify_line_kind(m, task_own_mac(c->port_mac, t->in_port, m))
+                              : PUNT_HELLO;
+
+    if (kind == PUNT_HELLO)
+        task_refuse(t, OUT_PUNT, m, verdict, DROP_NO_SLOW_PATH);
+    else if (!classify_line_source(c, f, kind, id))
+        task_drop(t, m, DROP_SPOOFED);
+    else
+        task_punt_line(t, OUT_PUNT, m, c->lines,
+                       subscriber_vlan_key((uint8_t)task_in_port(t, m), qinq_svlan(qinq_tags(f)),
+                                           qinq_cvlan(qinq_tags(f))),
+                       kind);
+}
+
 static inline void judge(struct task *t, struct batch *b, struct part p, const struct classify *c,
                          bool by_address)
 {
@@ -387,7 +424,7 @@ static inline void judge(struct task *t, struct batch *b, struct part p, const s
             count(b, m, c, s, l2);
             b->good[b->n_good++] = m;
         } else {
-            task_refuse(t, OUT_PUNT, m, verdict, DROP_NO_SLOW_PATH);
+            refuse(t, c, m, id, verdict);
         }
     }
 }
@@ -439,13 +476,15 @@ const struct task_type task_classify = {
                .params = params,
                .n_params = N_ARGS,
                .outputs = {[OUT_TO] = {"to", "packets of subscribers"},
-                           [OUT_PUNT] = {"punt", "ARP, neighbour discovery, and packets to the "
-                                                 "gateway"}},
+                           [OUT_PUNT] = {"punt", "ARP, neighbour discovery, packets to the "
+                                                 "gateway, and with punt_socket DHCP and PPPoE "
+                                                 "discovery"}},
                .drops = drops,
                .n_drops = N_DROPS,
                .gives = FACT_SUBSCRIBER},
     .state_size = sizeof(struct classify),
     .init = init,
+    .fini = fini,
     .handle = handle,
     .rank = rank,
     .overload = DROP_OVERLOAD,

@@ -9,6 +9,7 @@
 #include "packet/frame.h"
 #include "packet/ipv4.h"
 #include "packet/ipv6.h"
+#include "packet/line.h"
 #include "packet/qinq.h"
 #include "tables/dscp.h"
 #include "tables/tables.h"
@@ -21,9 +22,11 @@ struct classify {
     const struct route_table *routes;
     const uint8_t (*port_mac)[MAC_ROOM];
     const struct dscp_table *dscp; /* NULL: no scheduler follows */
+    struct punt_lines *lines;      /* of who punts for the control plane; NULL: there is none */
     bool anti_spoof;
     bool by_address;
     bool not_only_ip; /* match = "any" */
+    bool has_control; /* there is a control plane, which answers DHCP and such */
     bool encap; /* the next task runs on this core at once, and some next hop puts headers before */
 };
 
@@ -53,6 +56,39 @@ static inline bool classify_is_good(const struct classify *c, const uint8_t *f, 
     return qinq_type(f) == RTE_BE16(RTE_ETHER_TYPE_IPV4) && eth_is_to(f, s->l2 + 6) &&
            ipv4_check(ip, len - QINQ_LEN) == IPV4_OK &&
            (!c->anti_spoof || subscriber_has_ipv4(s, ip->src_addr));
+}
+
+/** What a frame from a line has for the control plane, where it is to the gateway's MAC or to a
+ * group; PUNT_HELLO: nothing. */
+static inline enum punt_kind classify_line_kind(const struct rte_mbuf *m, const uint8_t *own_mac)
+{
+    const uint8_t *f = frame_bytes(m);
+
+    if (m->nb_segs != 1 || m->data_len < QINQ_LEN || !qinq_is_double(qinq_tags(f)) ||
+        !line_vlan_ok(qinq_svlan(qinq_tags(f))) || !line_vlan_ok(qinq_cvlan(qinq_tags(f))) ||
+        ((f[0] & 1) == 0 && !eth_is_to(f, own_mac)))
+        return PUNT_HELLO;
+    return line_kind(f, QINQ_LEN, m->data_len);
+}
+
+/**
+ * May a subscriber (id 0: the line has none) send such a frame from its source? DHCP from no
+ * address or from one of his, and from any where nobody can say whose it is: a CPE that renews a
+ * lease of before. DHCPv6 from a link-local address (RFC 8415 section 18.2.1) or from one of his.
+ */
+static inline bool classify_line_source(const struct classify *c, const uint8_t *f,
+                                        enum punt_kind kind, uint32_t id)
+{
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + QINQ_LEN);
+    const struct ipv6_hdr *ip6 = (const struct ipv6_hdr *)(f + QINQ_LEN);
+
+    if (kind == PUNT_DHCP4)
+        return id == 0 || ip->src_addr == 0 || subscriber_has_ipv4(&c->record[id], ip->src_addr);
+    if (kind == PUNT_DHCP6)
+        return ipv6_kind(ip6->source) == IPV6_LINK_LOCAL ||
+               (id != 0 && c->record[id].has_ipv6 &&
+                subscriber6_owns(&c->v6->record[id], ipv6_of(ip6->source)));
+    return true;
 }
 
 #endif

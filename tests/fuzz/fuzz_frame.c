@@ -11,8 +11,11 @@
 #include "packet/icmp.h"
 #include "packet/ipv4.h"
 #include "packet/ipv6.h"
+#include "packet/line.h"
 #include "packet/mpls.h"
 #include "packet/nd.h"
+#include "packet/punt_parse.h"
+#include "packet/qinq.h"
 #include "packet/stamp.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -112,6 +115,27 @@ static void neighbour(uint8_t *p, uint32_t len)
         fuzz_fail("a MAC beyond %u bytes", end);
 }
 
+/* What a client of the punt socket sends. */
+static void message(const uint8_t *p, uint32_t len)
+{
+    const uint8_t *frame = NULL;
+    struct punt_header h;
+
+    if (punt_parse(p, len, &h, &frame) != PUNT_OK)
+        return;
+    if (frame < p + sizeof(h) || frame + h.frame_bytes != p + len || h.frame_bytes < ETH_LEN)
+        fuzz_fail("a frame of %u bytes in a message of %u", h.frame_bytes, len);
+    if (h.svlan < 1 || h.svlan > 4094 || h.cvlan < 1 || h.cvlan > 4094 || strlen(h.port) > 31)
+        fuzz_fail("the line %u.%u", h.svlan, h.cvlan);
+}
+
+/* What a line sends, with both tags: of the kinds that are copied whole. */
+static void line(const uint8_t *p, uint32_t len)
+{
+    if (len >= QINQ_LEN && line_kind(p, QINQ_LEN, len) > PUNT_PPPOE_DISCOVERY)
+        fuzz_fail("a kind that no frame has");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t *p;
@@ -124,7 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (p == NULL)
         return -1;
     memcpy(p, data + 1, len);
-    switch (data[0] % 7) {
+    switch (data[0] % 9) {
     case 0:
         labels(p, len);
         break;
@@ -146,6 +170,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 6:
         neighbour(p, len);
+        break;
+    case 7:
+        message(p, len);
+        break;
+    case 8:
+        line(p, len);
         break;
     }
     free(p);

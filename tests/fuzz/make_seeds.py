@@ -18,7 +18,7 @@ from tests.pcap.cases import all_cases
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-PARSERS = {"labels": 0, "header": 1, "tunnel": 2, "arp": 3, "probe": 4, "header6": 5, "neighbour": 6}  # of fuzz_frame.c
+PARSERS = {"labels": 0, "header": 1, "tunnel": 2, "arp": 3, "probe": 4, "header6": 5, "neighbour": 6, "message": 7, "line": 8}  # of fuzz_frame.c
 REQUESTS = (
     {"cmd": "set-profile", "subscriber": 17, "profile": "slow"},
     {"cmd": "set-profile", "subscriber": "cpe0 128.256", "profile": "home"},
@@ -80,6 +80,13 @@ def seeds():
     solicit = bytes.fromhex("8700000000000000" + "fe80000000000000" + "0000000000000001" + "0e01000000000000" + "0101020000000001")
     yield "frame", "neighbour", bytes([PARSERS["neighbour"]]) + bytes.fromhex(ip6.format(len(solicit), 58))[:7] + b"\xff" + (
         bytes.fromhex(ip6.format(0, 0))[8:] + solicit)
+    message = struct.pack("=IHHIIHHB3xQ32s", 0x31504256, 64, 60, 0, 0, 128, 256, 1, 0, b"cpe0") + bytes(60)
+    yield "frame", "message", bytes([PARSERS["message"]]) + message
+    tags = bytes(12) + bytes.fromhex("88a8008081000100")
+    dhcp = bytes.fromhex("45000024000000004011000000000000ffffffff00440043001000000101060000000000")
+    yield "frame", "dhcp", bytes([PARSERS["line"]]) + tags + b"\x08\0" + dhcp[:10] + b"\x7a\xca" + dhcp[12:]
+    yield "frame", "dhcp6", bytes([PARSERS["line"]]) + tags + b"\x86\xdd" + bytes.fromhex(ip6.format(16, 17) + "0222022300100000") + bytes(8)
+    yield "frame", "padi", bytes([PARSERS["line"]]) + tags + bytes.fromhex("8863110900000000") + bytes(40)
     for path in sorted((HERE.parents[1] / "pkt_templates").glob("c*0*.tmpl")):
         yield "template", path.stem, b"T" + path.read_bytes()
     pcap = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1) + struct.pack("<IIII", 0, 0, 60, 60) + bytes(60)

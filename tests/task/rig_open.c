@@ -196,6 +196,7 @@ static void make_plan(struct rig *r)
     r->plan.n_instances = 1;
     r->plan.instances = &r->instance;
     r->plan.by_shard[0] = rig_leads_to_shards;
+    r->plan.subscriber_ports = 1u << CPE0 | 1u << CPE1;
     r->instance.in_ring = CFG_NONE;
     harness_model.tasks = &r->cfg;
     harness_model.n_tasks = 1;

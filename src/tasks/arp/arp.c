@@ -54,7 +54,7 @@ bool arp_bucket_take(struct arp_bucket *b)
     return true;
 }
 
-static void bucket_init(struct arp_bucket *b, uint64_t per_s)
+void arp_bucket_init(struct arp_bucket *b, uint64_t per_s)
 {
     b->rate = per_s;
     b->depth = per_s == 0 ? 0 : RTE_MAX(per_s * (TICKS_PER_S / 8), TICKS_PER_S);
@@ -69,13 +69,13 @@ static void bucket_fill(struct arp_bucket *b, uint32_t ticks)
 static void buckets_init(struct arp *a, uint64_t arp_rate, uint64_t icmp_rate)
 {
     for (unsigned side = 0; side < N_SIDES; side++) {
-        bucket_init(&a->bucket[side][CLASS_ARP], arp_rate);
-        bucket_init(&a->bucket[side][CLASS_ND], arp_rate);
-        bucket_init(&a->bucket[side][CLASS_ECHO], icmp_rate);
-        bucket_init(&a->bucket[side][CLASS_ERROR], icmp_rate);
+        arp_bucket_init(&a->bucket[side][CLASS_ARP], arp_rate);
+        arp_bucket_init(&a->bucket[side][CLASS_ND], arp_rate);
+        arp_bucket_init(&a->bucket[side][CLASS_ECHO], icmp_rate);
+        arp_bucket_init(&a->bucket[side][CLASS_ERROR], icmp_rate);
     }
     for (unsigned i = 0; i < N_ASKINGS; i++)
-        bucket_init(&a->ask[i], arp_rate);
+        arp_bucket_init(&a->ask[i], arp_rate);
 }
 
 static void buckets_fill(struct arp *a, uint32_t ticks)
@@ -85,6 +85,8 @@ static void buckets_fill(struct arp *a, uint32_t ticks)
             bucket_fill(&a->bucket[side][class], ticks);
     for (unsigned i = 0; i < N_ASKINGS; i++)
         bucket_fill(&a->ask[i], ticks);
+    for (unsigned i = 0; i < RTE_DIM(a->of_lines); i++)
+        bucket_fill(&a->of_lines[i], ticks);
 }
 
 /* Tell those who punt what share of the slow path each of their sources has. What comes from the
@@ -98,6 +100,9 @@ static void share_out(const struct task_env *env)
         return;
     env->punt_rates->subscriber = source_rate_of(env->tsc_hz, each, each);
     env->punt_rates->port = source_rate_of(env->tsc_hz, most, PORT_BURST);
+    env->punt_rates->line = arp_line_rate(env);
+    env->punt_rates->lines =
+        source_rate_of(env->tsc_hz, env->cfg->param[ARG_PUNT_RATE].u, PORT_BURST);
 }
 
 enum arp_side arp_side_of(const struct arp *a, const struct rte_mbuf *m, uint32_t src)
@@ -139,6 +144,9 @@ static void handle_one(struct task *t, struct rte_mbuf *m)
     case PUNT_TOO_BIG:
     case PUNT_NO_ROUTE:
         arp_icmp_error(t, m, &f, meta_punt_reason(m));
+        return;
+    case PUNT_LINE:
+        arp_line_receive(t, m, &f);
         return;
     case N_PUNTS:
         break;
@@ -183,6 +191,8 @@ static uint16_t arp_poll(struct task *t, uint64_t now)
     advance(t->state, now);
     arp_paths_age(t->state);
     moved = arp_wait_on(t);
+    task_flush(t);
+    moved = (uint16_t)(moved + arp_control_poll(t));
     task_flush(t);
     if (t->stopping)
         return moved;
@@ -232,14 +242,19 @@ static int arp_init(struct task *t, const struct task_env *env)
     buckets_init(a, env->cfg->param[ARG_ARP_RATE].u, env->cfg->param[ARG_ICMP_RATE].u);
     share_out(env);
     routers_init(a, env);
-    rc = arp_neighbours_init(a, env->socket);
-    if (rc != 0)
-        log_error("task %s: no memory to remember neighbours in", env->cfg->name);
+    rc = arp_control_init(a, env);
+    if (rc == 0)
+        rc = arp_neighbours_init(a, env->socket);
+    if (rc == 0)
+        return 0;
+    arp_control_free(a);
+    log_error("task %s: no memory to remember neighbours in", env->cfg->name);
     return rc;
 }
 
 static void arp_fini(struct task *t)
 {
+    arp_control_free(t->state);
     arp_neighbours_free(t->state);
 }
 
@@ -253,7 +268,10 @@ enum {
     STAT_CPE_CHANGES,
     STAT_NEXTHOP_CHANGES,
     STAT_HOST_UNREACHABLE,
-    STAT_ROUTER_ADVERTS
+    STAT_ROUTER_ADVERTS,
+    STAT_TO_CONTROL,
+    STAT_FROM_CONTROL,
+    STAT_CONTROL_LOST
 };
 
 static const char *const stat_names[] = {[STAT_LEARNED] = "learned",
@@ -266,14 +284,28 @@ static const char *const stat_names[] = {[STAT_LEARNED] = "learned",
                                          [STAT_NEXTHOP_CHANGES] = "nexthop_mac_changes",
                                          [STAT_HOST_UNREACHABLE] = "host_unreachable",
                                          [STAT_ROUTER_ADVERTS] = "router_advertisements",
+                                         [STAT_TO_CONTROL] = "to_control_plane",
+                                         [STAT_FROM_CONTROL] = "from_control_plane",
+                                         [STAT_CONTROL_LOST] = "control_plane_lost",
                                          NULL};
 
 static uint64_t arp_stat(const struct task *t, unsigned i)
 {
     const struct arp *a = t->state;
-    const uint64_t *figure[] = {&a->learned,          &a->forgotten, &a->requests,    &a->no_mbuf,
-                                &a->static_conflicts, &a->n_paths,   &a->cpe_changes, &a->n_changes,
-                                &a->unreachables,     &a->adverts};
+    static const uint64_t none;
+    const uint64_t *figure[] = {&a->learned,
+                                &a->forgotten,
+                                &a->requests,
+                                &a->no_mbuf,
+                                &a->static_conflicts,
+                                &a->n_paths,
+                                &a->cpe_changes,
+                                &a->n_changes,
+                                &a->unreachables,
+                                &a->adverts,
+                                &a->to_control,
+                                &a->from_control,
+                                a->control != NULL ? &a->control->lost : &none};
 
     return __atomic_load_n(figure[i], __ATOMIC_RELAXED);
 }

@@ -6,7 +6,9 @@
 #ifndef TASKS_ARP_ARP_H
 #define TASKS_ARP_ARP_H
 
+#include "base/ring/slots.h"
 #include "engine/task.h"
+#include "packet/punt.h"
 #include "tables/tables.h"
 
 struct arp_learned {
@@ -17,6 +19,25 @@ struct arp_learned {
 };
 
 extern const struct task_type task_arp;
+
+/** A message on its way to the control plane, or from there. */
+struct arp_message {
+    uint64_t tsc;   /* when the task had the frame, of a message to the control plane */
+    uint32_t bytes; /* of the message, which is cut off where it is longer than there is room */
+    uint8_t message[PUNT_MESSAGE_MOST] __attribute__((aligned(8)));
+};
+
+/** What the task and the thread that speaks to the control plane share. */
+struct arp_control {
+    struct slots *out, *in;       /* of struct arp_message: to the control plane, and from there */
+    uint32_t listens;             /* written by that thread: somebody takes what is put into out */
+    uint64_t lost;                /* the same: messages in out that nobody took any more */
+    struct source_limit renewals; /* of the task: lines, by what came through routes */
+};
+
+/** What a task of type arp shares with the thread that speaks to the control plane; NULL: the
+ * configuration has no punt_socket. */
+struct arp_control *arp_control(const struct task *t);
 
 /** Is it of type arp? A gateway has one instance at most. */
 bool arp_is(const struct task *t);

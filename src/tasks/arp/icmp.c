@@ -224,6 +224,8 @@ void arp_ip_to_us(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
         task_drop(t, m, DROP_IP_MALFORMED);
     else if (!route_is_local(a->tables->routes, rte_be_to_cpu_32(ip->dst_addr)))
         task_drop(t, m, DROP_NOT_FOR_US);
+    else if (arp_is_renewal(a, m, ip))
+        arp_renew(t, m, f);
     else if (ip->next_proto_id != IPPROTO_ICMP)
         refuse(t, m, f);
     else if (arp_path_is_news(ip))

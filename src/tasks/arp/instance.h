@@ -15,6 +15,7 @@
  *   waiting.c     packets that wait for a MAC, and questions that are asked again
  *   icmp.c        echo replies and ICMP errors
  *   paths.c       tunnels that the core is too narrow for
+ *   control.c     frames between lines and the control plane
  */
 #ifndef TASKS_ARP_INSTANCE_H
 #define TASKS_ARP_INSTANCE_H
@@ -37,6 +38,8 @@ enum {
     ARG_ARP_RATE,
     ARG_ICMP_RATE,
     ARG_SUBSCRIBER_RATE,
+    ARG_PUNT_LINE_RATE,
+    ARG_PUNT_RATE,
     ARG_KEEP,
     ARG_PCP,
     ARG_RA,
@@ -59,6 +62,14 @@ enum {
     DROP_ARP_UNTAGGED,
     DROP_BAD_FRAME,
     DROP_BAD_PORT,
+    DROP_CONTROL_FULL,
+    DROP_CONTROL_LONG,
+    DROP_CONTROL_MALFORMED,
+    DROP_CONTROL_MTU,
+    DROP_CONTROL_NO_MBUF,
+    DROP_CONTROL_PORT,
+    DROP_CONTROL_RATE,
+    DROP_CONTROL_VLAN,
     DROP_ICMP_FRAGMENT,
     DROP_ICMP_MALFORMED,
     DROP_ICMP_NOT_ALLOWED,
@@ -70,6 +81,7 @@ enum {
     DROP_ND_SPOOFED,
     DROP_RA_OFF,
     DROP_NO_ANSWER,
+    DROP_NO_CONTROL_PLANE,
     DROP_NO_GATEWAY_ADDRESS,
     DROP_NO_MTU,
     DROP_NO_ROOM,
@@ -197,6 +209,11 @@ struct arp {
     uint32_t ra_next;        /* subscriber of the last advertisement to all */
     uint64_t ra_due, ra_add; /* subscribers to look at now, and more with each tick; 0: none */
 
+    struct arp_control *control;   /* NULL: there is no control plane */
+    struct arp_bucket of_lines[2]; /* for it: of all lines without a subscriber, and of others */
+    uint64_t line_ports;           /* a bit each: ports where lines may be */
+    struct source_rate renewals;   /* of each line */
+
     uint32_t n_waits;
     struct arp_wait wait[ARP_WAITS];
     uint64_t kept; /* packets in all of wait[]; read by other threads */
@@ -206,8 +223,9 @@ struct arp {
 
     /* figures; read by other threads */
     uint64_t learned, forgotten, requests, no_mbuf, static_conflicts, cpe_changes, adverts;
-    uint64_t n_paths;      /* that are narrow */
-    uint64_t unreachables; /* senders told so of packets that were kept */
+    uint64_t n_paths;                  /* that are narrow */
+    uint64_t unreachables;             /* senders told so of packets that were kept */
+    uint64_t to_control, from_control; /* frames */
 };
 
 /** A frame on the slow path: untagged or with two tags. */
@@ -228,6 +246,9 @@ extern const struct task_drop arp_drops[N_DROPS];
 void arp_check(const struct cfg_model *m, const struct cfg_task *t, struct diags *d);
 
 /* arp.c */
+
+/** Begin a full bucket of per_s tokens a second. */
+void arp_bucket_init(struct arp_bucket *b, uint64_t per_s);
 
 /** Take a token. Returns false where there is none. */
 bool arp_bucket_take(struct arp_bucket *b);
@@ -409,6 +430,27 @@ void arp_icmp_error(struct task *t, struct rte_mbuf *m, const struct arp_frame *
  * enough; the packet is the caller's then.
  */
 bool arp_host_unreachable(struct task *t, struct rte_mbuf *m);
+
+/* control.c */
+
+/** The share that each line has of the control plane. */
+struct source_rate arp_line_rate(const struct task_env *env);
+
+/** Make and release what is shared with the control plane, where there is one. arp_control_init()
+ * returns 0 or -ENOMEM. */
+int arp_control_init(struct arp *a, const struct task_env *env);
+void arp_control_free(struct arp *a);
+
+/** Handle a frame from a line that the control plane answers. */
+void arp_line_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
+
+/** Is a packet to one of the gateway's addresses, whose header is right, from a subscriber who
+ * renews his lease by DHCP, and is there a control plane? arp_renew() gives it the packet. */
+bool arp_is_renewal(const struct arp *a, const struct rte_mbuf *m, const struct rte_ipv4_hdr *ip);
+void arp_renew(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
+
+/** Send frames that come from the control plane: some at most. Returns how many came. */
+uint16_t arp_control_poll(struct task *t);
 
 /* paths.c */
 

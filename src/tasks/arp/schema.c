@@ -44,6 +44,23 @@ const struct task_param arp_params[N_ARP_ARGS] = {
                                      "ends, those that are too big, and those for an unknown MAC. "
                                      "Others are dropped where they are found (punt_limited), "
                                      "before they cost anybody else anything."},
+    [ARG_PUNT_LINE_RATE] = {.name = "punt_line_rate",
+                            .type = PARAM_COUNT,
+                            .def = "5",
+                            .min = 1,
+                            .max = 1000000,
+                            .help = "frames a second that one line may send to the control plane, "
+                                    "twice as many at once",
+                            .more = "Of each kind: DHCP, DHCPv6 and PPPoE discovery; of each "
+                                    "instance of the task classify. It counts where the "
+                                    "configuration has punt_socket."},
+    [ARG_PUNT_RATE] = {.name = "punt_rate",
+                       .type = PARAM_COUNT,
+                       .def = "10000",
+                       .max = 1000000000,
+                       .help = "frames a second that all lines together may send to the control "
+                               "plane",
+                       .more = "Lines with a subscriber, and those without, each have so many."},
     [ARG_KEEP] = {.name = "keep",
                   .type = PARAM_COUNT,
                   .def = "3",
@@ -131,6 +148,35 @@ const struct task_drop arp_drops[N_DROPS] = {
                         "than configured."},
     [DROP_BAD_PORT] = {"bad_port", "Came from a port that the gateway does not have",
                        "Correct the links to the task."},
+    [DROP_CONTROL_FULL] = {"control_full",
+                           "The control plane does not take frames of lines as fast as they come",
+                           "Is vbng-cp overloaded, or stopped? The CPE asks again."},
+    [DROP_CONTROL_LONG] = {"control_too_long",
+                           "A frame for the control plane is longer than 1984 bytes",
+                           "Find who sends it: DHCP and PPPoE discovery are shorter."},
+    [DROP_CONTROL_MALFORMED] = {"control_malformed",
+                                "A message of the control plane with a wrong magic number, length "
+                                "or kind",
+                                "Both programs must be of versions that fit: packet/punt.h."},
+    [DROP_CONTROL_MTU] = {"control_over_mtu",
+                          "A frame of the control plane is larger than the port's mtu",
+                          "Larger mtu of the port, or let the control plane send less."},
+    [DROP_CONTROL_NO_MBUF] = {"control_no_mbuf",
+                              "No mbuf, or none that is large enough, for a frame of the control "
+                              "plane",
+                              "More mbufs in the pool of the task of type arp, or a larger "
+                              "data_room."},
+    [DROP_CONTROL_PORT] = {"control_unknown_port",
+                           "A message of the control plane names a port that has no lines",
+                           "Let the control plane name the ports that the gateway tells it."},
+    [DROP_CONTROL_RATE] = {"control_rate_limited",
+                           "More frames a second for the control plane, of all lines with a "
+                           "subscriber or of all without, than punt_rate",
+                           "Normal after an outage, when all CPEs come at once; else raise "
+                           "punt_rate."},
+    [DROP_CONTROL_VLAN] = {"control_bad_vlan",
+                           "A message of the control plane has a VLAN id that is not in 1 to 4094",
+                           "Correct the control plane."},
     [DROP_ICMP_FRAGMENT] = {"icmp_fragment", "ICMP to the gateway in fragments", "None."},
     [DROP_ICMP_MALFORMED] = {"icmp_malformed", "ICMP to the gateway that breaks RFC 792",
                              "Find who sends it: a broken device."},
@@ -166,6 +212,10 @@ const struct task_drop arp_drops[N_DROPS] = {
                         "It was kept while a MAC was asked for, no answer came in 3 seconds, and "
                         "its sender is not told: that is limited, and some must not be told",
                         "Is the neighbour up?"},
+    [DROP_NO_CONTROL_PLANE] = {"no_control_plane",
+                               "DHCP or PPPoE discovery, and no control plane is connected to "
+                               "punt_socket",
+                               "Start vbng-cp; sessions that are up go on."},
     [DROP_NO_GATEWAY_ADDRESS] = {"no_gateway_address", "The port has no address to answer from",
                                  "Give the port addresses."},
     [DROP_NO_MTU] = {"no_mtu", "The packet was too big for its way, but no MTU on that is known",
