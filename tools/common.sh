@@ -2,7 +2,7 @@
 # Shared by tools/demo and tools/test: packages and build. Sourced, not run.
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-BUILD_PACKAGES="gcc meson ninja-build pkg-config|pkgconf libdpdk-dev libconfig-dev libjansson-dev nettle-dev libcunit1-dev"
+BUILD_PACKAGES="gcc meson ninja-build pkg-config|pkgconf libdpdk-dev libconfig-dev libjansson-dev libsqlite3-dev nettle-dev libcunit1-dev"
 
 say() { printf '%s\n' "== $*"; }
 die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }

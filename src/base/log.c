@@ -31,10 +31,17 @@ const char *log_priority(int level)
     return is_journal() ? prefix[LOG_PRI(level)] : "";
 }
 
+static const char *name = "vbng";
+
+void log_as(const char *program)
+{
+    name = program;
+}
+
 static void say(int priority, const char *level, const char *fmt, va_list args)
 {
     flockfile(stderr);
-    fprintf(stderr, "%svbng: %s", log_priority(priority), level);
+    fprintf(stderr, "%s%s: %s", log_priority(priority), name, level);
     vfprintf(stderr, fmt, args);
     fputc('\n', stderr);
     funlockfile(stderr);

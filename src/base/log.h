@@ -7,6 +7,9 @@
  * journal, which takes the level from there (sd-daemon(3)), "" elsewhere. */
 const char *log_priority(int level);
 
+/** Let messages begin with another name than "vbng", which stays where it is. */
+void log_as(const char *program);
+
 /** Print "vbng: error: text". The text says what is wrong and what to do. */
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -47,23 +47,6 @@ static const struct key port_keys[N_PORT_KEYS] = {
     [PORT_LINE_RATE] = {"line_rate", KEY_RATE, .def = "10G", .min = 1000000, .max = 10000000000000},
 };
 
-uint32_t find_port(const struct loader *l, const char *name)
-{
-    for (unsigned i = 0; i < l->m->n_ports; i++)
-        if (strcmp(l->m->ports[i].name, name) == 0)
-            return i;
-    return CFG_NONE;
-}
-
-const char *nearest_port(const struct loader *l, const char *name)
-{
-    const char *names[CFG_MAX_PORTS];
-
-    for (unsigned i = 0; i < l->m->n_ports; i++)
-        names[i] = l->m->ports[i].name;
-    return nearest_name(name, names, l->m->n_ports);
-}
-
 /* Check that a buffer of the pool holds the largest frame of a port, because a frame must be
  * received into a single buffer. */
 static void check_data_room(struct loader *l, const struct cfg_port *p, struct loc loc)

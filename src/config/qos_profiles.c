@@ -193,23 +193,6 @@ static const struct key profile_keys[N_PROFILE_KEYS] = {
     [PROFILE_DOWN] = {"down", KEY_OTHER, .help = "what is different downstream: { rate; ... }"},
 };
 
-uint32_t find_profile(const struct loader *l, const char *name)
-{
-    for (unsigned i = 0; i < l->m->qos.n_profiles; i++)
-        if (strcmp(l->m->qos.profiles[i].name, name) == 0)
-            return i;
-    return CFG_NONE;
-}
-
-const char *nearest_profile(const struct loader *l, const char *name)
-{
-    const char *names[QOS_MAX_PROFILES];
-
-    for (unsigned i = 0; i < l->m->qos.n_profiles; i++)
-        names[i] = l->m->qos.profiles[i].name;
-    return nearest_name(name, names, l->m->qos.n_profiles);
-}
-
 static void read_class_rate(struct loader *l, const config_setting_t *group, unsigned i, void *ctx)
 {
     static const struct key keys[] = {

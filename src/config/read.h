@@ -90,6 +90,15 @@ uint32_t use_template(struct loader *l, const config_setting_t *setting, const c
 
 /* --- strings and files that live as long as the model --- */
 
+/** A model without any section, which is read from the file at path. */
+struct cfg_model *model_open(const char *path);
+
+/** Free the model with its strings and names of files, but nothing of its sections. */
+void model_close(struct cfg_model *m);
+
+/** Parse a file and all files that it includes. Returns 0, or a negative errno after an error. */
+int parse_file(struct loader *l, const char *path, config_t *config);
+
 /** Copy a string. */
 const char *keep_string(struct loader *l, const char *s);
 

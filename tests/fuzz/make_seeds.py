@@ -61,6 +61,16 @@ def graph_input(case):
     return rows
 
 
+def dhcp4(*options, **fields):
+    """A frame of a DHCP client."""
+    from scapy.layers.dhcp import BOOTP, DHCP
+    from scapy.layers.inet import IP, UDP
+    from scapy.layers.l2 import Ether
+
+    return bytes(Ether(dst="ff:ff:ff:ff:ff:ff") / IP(src="0.0.0.0", dst="255.255.255.255") / UDP(sport=68, dport=67)
+                 / BOOTP(chaddr=b"\2\0\0\0\0\1" + bytes(10), xid=1, **fields) / DHCP(options=[*options, "end"]))
+
+
 def seeds():
     """(target, name, bytes) of each."""
     for case in all_cases():
@@ -101,6 +111,10 @@ def seeds():
     yield "csv", "table", CSV.encode()
     for request in REQUESTS:
         yield "control", request["cmd"], json.dumps(request).encode()
+    discover = dhcp4(("message-type", "discover"), ("param_req_list", [1, 3, 6]), ("client_id", b"\1abcdef"), (82, b"\1\4line"))
+    yield "dhcp4", "discover", b"\0" + discover
+    yield "dhcp4", "message", b"\1" + discover[42:]
+    yield "dhcp4", "overload", b"\3" + dhcp4(("message-type", "request"), (52, b"\3"), file=b"\x32\4\x0a\0\0\1\xff" + bytes(121))[42:]
     for i, frame in enumerate(EXPLAINED):
         yield "control", f"explain {i}", json.dumps({"cmd": "explain", "frame": frame}).encode()
     for name, code, attributes in RADIUS:

@@ -46,6 +46,7 @@ includes telemetry 'telemetry|engine|tables|plan|config|base'
 includes cp/radius 'cp/radius|base'
 includes explain 'explain|tasks|engine|tables|plan|config|packet|base'
 includes control 'control|explain|capture|telemetry|tester|tasks|sched|engine|plan|config|tables|packet|base' provision.h
+includes cp 'cp|config|base' packet/punt.h
 rule "base, template, config, plan and cp are free of DPDK" "$(grep -rnE '#include <rte_' src/base src/template src/config src/plan src/cp)"
 rule "config and plan include of sched only what is free of DPDK" "$(grep -rnE '#include "sched/' src/config src/plan |
     grep -vE '"sched/(params|check)[.]h"'; grep -nE '#include (<rte_|"sched/)' src/sched/params.h src/sched/check.h | grep -v '"sched/params.h"')"

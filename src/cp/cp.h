@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The control plane: what its parts have in common. One thread, one loop (loop.h), nothing global.
+ */
+#ifndef CP_CP_H
+#define CP_CP_H
+
+#include "cp/config.h"
+#include "cp/loop.h"
+#include "cp/pool.h"
+#include "cp/session.h"
+
+struct cp {
+    const struct cp_config *config;
+    struct loop loop; /* its ctx is this */
+    struct sessions sessions;
+    struct pool *pools; /* parallel to config->pools */
+    struct store *store;
+    struct userplane *userplane;
+    struct punt *punt;
+    struct session **turn; /* sessions that the end of this turn has to do with */
+    uint32_t n_turn, room_turn;
+};
+
+/** The pool of a line, and its configuration. */
+static inline struct pool *pool_of(const struct cp *cp, const struct session *s)
+{
+    return &cp->pools[s->access->pool];
+}
+static inline const struct cp_pool *pool_config(const struct cp *cp, const struct session *s)
+{
+    return &cp->config->pools[s->access->pool];
+}
+
+#endif

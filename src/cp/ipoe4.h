@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The server of DHCPv4 (RFC 2131): what it answers to a client, and when a session begins and
+ * ends. */
+#ifndef CP_IPOE4_H
+#define CP_IPOE4_H
+
+#include "cp/cp.h"
+#include "cp/dhcp4.h"
+#include "packet/punt.h"
+
+/** Take a frame of a line from the user plane: h->frame_bytes of them. */
+void ipoe4_take(struct cp *cp, const struct punt_header *h, const uint8_t *frame);
+
+/** Tell a client that it has the address of the session: the answer to its request. */
+void ipoe4_acknowledge(struct cp *cp, struct session *s, const struct dhcp4 *request);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The life of a session: who has which address for how long. A client is told that it has an
+ * address when the store has committed that and the user plane forwards for it; an address is free
+ * again when the store has forgotten it and the user plane forwards no more. What a turn of the
+ * loop gathers is one transaction, and one request to the user plane.
+ */
+#ifndef CP_LEASE_H
+#define CP_LEASE_H
+
+#include "cp/cp.h"
+#include "cp/dhcp4.h"
+
+/** Open the pools, and take what the store has. Returns 0 or -errno; the reason is in the log. */
+int leases_open(struct cp *cp);
+void leases_close(struct cp *cp);
+
+/** Keep an address for a client: that which the line had last, else the one that it asks for (0:
+ * none), else any. Returns false where the pool has none. */
+bool lease_offer(struct cp *cp, struct session *s, const uint8_t mac[6], uint32_t wanted);
+
+/** Keep this very address for a client. Returns false where it is not free. */
+bool lease_take(struct cp *cp, struct session *s, const uint8_t mac[6], uint32_t address);
+
+/** Keep the address that was offered no longer. */
+void lease_withdraw(struct cp *cp, struct session *s);
+
+/** Give the client the address that is kept for it, or that it has, for the lease time from now on;
+ * the request is acknowledged when that is so. */
+void lease_grant(struct cp *cp, struct session *s, const struct dhcp4 *request);
+
+/** End a session that is starting or up. */
+void lease_end(struct cp *cp, struct session *s, const char *why);
+
+/** The end of a turn: commit, acknowledge, and tell the user plane. */
+void leases_end_turn(struct cp *cp);
+
+/* --- what the user plane says --- */
+
+/** It has the subscriber of a session. */
+void lease_in_userplane(struct cp *cp, struct session *s);
+
+/** It does not take him. */
+void lease_refused(struct cp *cp, struct session *s, const char *why);
+
+/** It has him no more. */
+void lease_gone(struct cp *cp, struct session *s);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* vbng-cp: options, check, start, run, stop; vbng-cp(8) describes it. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/notify.h"
+#include "cp/lease.h"
+#include "cp/punt.h"
+#include "cp/store.h"
+#include "cp/userplane.h"
+
+enum exit_status {
+    EXIT_DONE = 0,
+    EXIT_CONFIG = 1, /* the configuration has errors */
+    EXIT_USAGE = 2,  /* the command line has errors */
+    EXIT_START = 3,  /* something did not start */
+};
+
+static volatile sig_atomic_t stop_signal;
+
+static void on_signal(int sig)
+{
+    stop_signal = sig;
+}
+
+static void usage(FILE *to)
+{
+    fprintf(to, "usage: vbng-cp [--check] FILE\n"
+                "Give subscribers of a running vbng their addresses, by DHCP: the control plane of "
+                "a BNG.\n"
+                "\n"
+                "      --check    only check the configuration\n"
+                "  -V, --version  print the version\n"
+                "  -h, --help     print this\n"
+                "\n"
+                "exit status: 0 done, 1 configuration, 2 usage, 3 start\n"
+                "see vbng-cp(8), vbng-cp.cfg(5)\n");
+}
+
+struct options {
+    const char *path;
+    bool check;
+};
+
+/* Read the command line. Returns -1 to go on, or the exit status. */
+static int parse_options(int argc, char **argv, struct options *o)
+{
+    static const struct option longs[] = {{"check", no_argument, NULL, 'c'},
+                                          {"version", no_argument, NULL, 'V'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    int c;
+
+    while ((c = getopt_long(argc, argv, "Vh", longs, NULL)) >= 0) {
+        switch (c) {
+        case 'c':
+            o->check = true;
+            break;
+        case 'V':
+            puts("vbng-cp " VBNG_VERSION);
+            return EXIT_DONE;
+        case 'h':
+            usage(stdout);
+            return EXIT_DONE;
+        default:
+            usage(stderr);
+            return EXIT_USAGE;
+        }
+    }
+    if (optind + 1 != argc) {
+        usage(stderr);
+        return EXIT_USAGE;
+    }
+    o->path = argv[optind];
+    return -1;
+}
+
+/* A signal interrupts the wait of the loop and no other call. */
+static void catch_signals(sigset_t *during_wait)
+{
+    struct sigaction a = {.sa_handler = on_signal};
+    sigset_t stop;
+
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTERM);
+    sigaddset(&stop, SIGINT);
+    sigprocmask(SIG_BLOCK, &stop, during_wait);
+    sigaction(SIGTERM, &a, NULL);
+    sigaction(SIGINT, &a, NULL);
+}
+
+static int run(struct cp *cp)
+{
+    int rc = 0;
+
+    catch_signals(&cp->loop.during_wait);
+    notify_open();
+    notify_ready("%u sessions", cp->sessions.in_state[SESSION_UP]);
+    while (stop_signal == 0 && (rc == 0 || rc == -EINTR))
+        rc = loop_turn(&cp->loop);
+    notify_stopping(0);
+    notify_close();
+    return stop_signal != 0 ? EXIT_DONE : EXIT_START;
+}
+
+static void end_turn(void *ctx)
+{
+    leases_end_turn(ctx);
+}
+
+static void close_all(struct cp *cp)
+{
+    if (cp->punt != NULL)
+        punt_close(cp->punt);
+    if (cp->userplane != NULL)
+        userplane_close(cp->userplane);
+    leases_close(cp);
+    if (cp->store != NULL)
+        store_close(cp->store);
+    timers_free(&cp->loop.timers);
+}
+
+static int start(const struct cp_config *config)
+{
+    struct cp cp = {.config = config, .loop.end_turn = end_turn};
+    int status = EXIT_START;
+
+    cp.loop.ctx = &cp;
+    cp.loop.timers.ctx = &cp;
+    cp.store = store_open(config->store);
+    if (cp.store != NULL && leases_open(&cp) == 0) {
+        cp.userplane = userplane_open(&cp);
+        cp.punt = punt_open(&cp);
+        if (cp.userplane != NULL && cp.punt != NULL)
+            status = run(&cp);
+    }
+    close_all(&cp);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {.check = false};
+    struct diags d = {0};
+    struct cp_config *config;
+    int status = parse_options(argc, argv, &o);
+
+    if (status >= 0)
+        return status;
+    log_as("vbng-cp");
+    config = cp_config_load(o.path, &d);
+    diag_print(&d, stderr);
+    diag_free(&d);
+    if (config == NULL)
+        return EXIT_CONFIG;
+    if (o.check)
+        printf("%s: is right\n", o.path);
+    else
+        status = start(config);
+    cp_config_free(config);
+    return o.check ? EXIT_DONE : status;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The client of vbng's punt socket (packet/punt.h): frames of subscribers' lines, both ways. */
+#ifndef CP_PUNT_H
+#define CP_PUNT_H
+
+#include "cp/cp.h"
+#include "packet/punt.h"
+
+struct punt;
+
+/** What the user plane says of one of its access ports. */
+struct punt_port {
+    char name[PUNT_PORT_ROOM];
+    uint8_t mac[6];
+    uint16_t mtu;
+};
+
+/** Connect, now or as soon as there is somebody. Returns NULL without memory. */
+struct punt *punt_open(struct cp *cp);
+void punt_close(struct punt *p);
+
+/** An access port of the user plane, or NULL. */
+const struct punt_port *punt_port(const struct punt *p, const char *name);
+
+/** Send a frame of n bytes to a line. What the socket does not take is lost, as on a wire. */
+void punt_send(struct punt *p, enum punt_kind kind, const struct session *line,
+               const uint8_t *frame, size_t n);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cp/session.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/units.h"
+
+static const char *const state_names[N_SESSION_STATES] = {"none", "offered", "starting", "up",
+                                                          "ending"};
+
+const char *session_state_name(enum session_state state)
+{
+    return state_names[state];
+}
+
+int sessions_open(struct sessions *t, uint32_t most)
+{
+    *t = (struct sessions){.n_buckets = 1, .most = most};
+    while (t->n_buckets < most)
+        t->n_buckets *= 2;
+    t->bucket = calloc(t->n_buckets, sizeof(struct session *));
+    return t->bucket != NULL ? 0 : -ENOMEM;
+}
+
+static void release(struct session *s)
+{
+    free(s->waiting);
+    free(s);
+}
+
+void sessions_close(struct sessions *t)
+{
+    for (uint32_t i = 0; i < t->n_buckets; i++)
+        for (struct session *s = t->bucket[i], *next; s != NULL; s = next) {
+            next = s->next;
+            release(s);
+        }
+    free(t->bucket);
+    *t = (struct sessions){0};
+}
+
+/* --- idle lines --- */
+
+static void idle_add(struct sessions *t, struct session *s)
+{
+    s->older = t->newest;
+    s->newer = NULL;
+    *(t->newest != NULL ? &t->newest->newer : &t->oldest) = s;
+    t->newest = s;
+}
+
+static void idle_remove(struct sessions *t, struct session *s)
+{
+    *(s->older != NULL ? &s->older->newer : &t->oldest) = s->newer;
+    *(s->newer != NULL ? &s->newer->older : &t->newest) = s->older;
+}
+
+void session_set_state(struct sessions *t, struct session *s, enum session_state state)
+{
+    if (s->state == SESSION_NONE && state != SESSION_NONE)
+        idle_remove(t, s);
+    if (s->state != SESSION_NONE && state == SESSION_NONE)
+        idle_add(t, s);
+    t->in_state[s->state]--;
+    t->in_state[state]++;
+    s->state = (uint8_t)state;
+}
+
+/* --- the table --- */
+
+static struct session **bucket_of(const struct sessions *t, const struct cp_access *access,
+                                  uint16_t svlan, uint16_t cvlan)
+{
+    uint64_t key = (uint64_t)(uintptr_t)access << 24 ^ (uint64_t)svlan << 12 ^ cvlan;
+
+    return &t->bucket[key * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (t->n_buckets - 1)];
+}
+
+struct session *session_find(const struct sessions *t, const struct cp_access *access,
+                             uint16_t svlan, uint16_t cvlan)
+{
+    struct session *s = *bucket_of(t, access, svlan, cvlan);
+
+    while (s != NULL && (s->access != access || s->svlan != svlan || s->cvlan != cvlan))
+        s = s->next;
+    return s;
+}
+
+static void forget(struct sessions *t, struct session *s)
+{
+    struct session **at = bucket_of(t, s->access, s->svlan, s->cvlan);
+
+    while (*at != s)
+        at = &(*at)->next;
+    *at = s->next;
+    idle_remove(t, s);
+    t->in_state[SESSION_NONE]--;
+    t->n--;
+    release(s);
+}
+
+static struct session *make(struct sessions *t, const struct cp_access *access, uint16_t svlan,
+                            uint16_t cvlan)
+{
+    struct session *s = calloc(1, sizeof(*s)), **bucket = bucket_of(t, access, svlan, cvlan);
+
+    if (s == NULL)
+        return NULL;
+    s->access = access;
+    s->svlan = svlan;
+    s->cvlan = cvlan;
+    s->next = *bucket;
+    *bucket = s;
+    t->n++;
+    t->in_state[SESSION_NONE]++;
+    idle_add(t, s);
+    return s;
+}
+
+struct session *session_get(struct sessions *t, const struct cp_access *access, uint16_t svlan,
+                            uint16_t cvlan)
+{
+    struct session *s = session_find(t, access, svlan, cvlan);
+
+    if (s != NULL)
+        return s;
+    if (t->n == t->most && t->oldest == NULL)
+        return NULL;
+    if (t->n == t->most)
+        forget(t, t->oldest);
+    return make(t, access, svlan, cvlan);
+}
+
+void sessions_each(struct sessions *t, void (*call)(struct session *s, void *ctx), void *ctx)
+{
+    for (uint32_t i = 0; i < t->n_buckets; i++)
+        for (struct session *s = t->bucket[i]; s != NULL; s = s->next)
+            call(s, ctx);
+}
+
+char *session_line(const struct session *s, char buf[SESSION_LINE_TEXT])
+{
+    snprintf(buf, SESSION_LINE_TEXT, "%s %u.%u", s->access->port, s->svlan, s->cvlan);
+    return buf;
+}
+
+/* --- what happened --- */
+
+static struct session_event *add_event(struct session *s, const char *fmt, va_list args)
+{
+    struct session_event *e = &s->event[s->n_events];
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    e->time_ms = now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    vsnprintf(e->text, sizeof(e->text), fmt, args);
+    s->n_events = (uint8_t)((s->n_events + 1) % SESSION_EVENTS);
+    return e;
+}
+
+void session_event(struct session *s, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    add_event(s, fmt, args);
+    va_end(args);
+}
+
+void session_log(struct session *s, const char *fmt, ...)
+{
+    char line[SESSION_LINE_TEXT], mac[20];
+    struct session_event *e;
+    va_list args;
+
+    va_start(args, fmt);
+    e = add_event(s, fmt, args);
+    va_end(args);
+    log_info("session %s %s: %s", session_line(s, line), format_mac(s->mac, mac, sizeof(mac)),
+             e->text);
+}

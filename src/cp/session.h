@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lines and their sessions. A line is a VLAN pair of an access port; it has one session or none,
+ * which is a client, known by its MAC, with an address. A line that has been heard of stays, with
+ * its last events, when its session ends.
+ */
+#ifndef CP_SESSION_H
+#define CP_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cp/config.h"
+#include "cp/timer.h"
+
+#define SESSION_EVENTS     8
+#define SESSION_EVENT_TEXT 120
+#define SESSION_LINE_TEXT  48 /* "PORT SVLAN.CVLAN" */
+
+enum session_state {
+    SESSION_NONE,     /* the line is idle */
+    SESSION_OFFERED,  /* an address is kept for the client, until the timer */
+    SESSION_STARTING, /* the client has asked for it; the store and the user plane have to take it
+                       */
+    SESSION_UP,       /* and have taken it. The timer is the lease's */
+    SESSION_ENDING,   /* the user plane is to forget it, and then its address is free */
+    N_SESSION_STATES
+};
+
+/** What happened to a line. */
+struct session_event {
+    int64_t time_ms; /* of CLOCK_REALTIME; 0: none */
+    char text[SESSION_EVENT_TEXT];
+};
+
+struct session {
+    struct session *next;           /* in its bucket */
+    struct session *older, *newer;  /* among the idle lines */
+    const struct cp_access *access; /* its port, pool and profile */
+    uint16_t svlan, cvlan;
+    uint8_t mac[6];
+    uint8_t state;     /* enum session_state */
+    bool in_userplane; /* the user plane has its subscriber */
+    bool asked;        /* a request to add it to the user plane is under way */
+    bool in_turn;      /* the end of this turn has to do with it */
+    bool declined;     /* ends because its address is in use elsewhere */
+    uint32_t address;  /* of the session, or the last one that the line had; 0: none */
+    int64_t expires;   /* the lease, seconds of CLOCK_REALTIME */
+    struct timer timer;
+    struct dhcp4 *waiting; /* the request that is to be acknowledged, or NULL */
+    uint8_t n_events;      /* written so far, modulo SESSION_EVENTS: the next one's place */
+    struct session_event event[SESSION_EVENTS];
+};
+
+/** All lines. */
+struct sessions {
+    struct session **bucket;
+    uint32_t n_buckets; /* a power of two */
+    uint32_t n, most;
+    struct session *oldest, *newest; /* idle lines, by when they became idle */
+    uint32_t in_state[N_SESSION_STATES];
+};
+
+/** Room for so many lines. Returns 0 or -ENOMEM. */
+int sessions_open(struct sessions *t, uint32_t most);
+void sessions_close(struct sessions *t);
+
+/** The line of a group's port, or NULL. */
+struct session *session_find(const struct sessions *t, const struct cp_access *access,
+                             uint16_t svlan, uint16_t cvlan);
+
+/** The same; a line that was not heard of is made, in the place of the one that is idle for longest
+ * where there is no more room. Returns NULL where none is idle. */
+struct session *session_get(struct sessions *t, const struct cp_access *access, uint16_t svlan,
+                            uint16_t cvlan);
+
+void session_set_state(struct sessions *t, struct session *s, enum session_state state);
+const char *session_state_name(enum session_state state);
+
+/** Call with every line. The function may change it, but not its place. */
+void sessions_each(struct sessions *t, void (*call)(struct session *s, void *ctx), void *ctx);
+
+/** "PORT SVLAN.CVLAN", as requests to the user plane name a subscriber; buf is returned. */
+char *session_line(const struct session *s, char buf[SESSION_LINE_TEXT]);
+
+/** Keep in mind what happened to a line. */
+void session_event(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/** The same, and a line in the log. */
+void session_log(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

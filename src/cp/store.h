@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The sessions that outlive vbng-cp. What was committed is there after any process was killed at
+ * any moment. Changes gather until they are committed together: all of them, or none.
+ */
+#ifndef CP_STORE_H
+#define CP_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct store;
+
+/** A session, by its line. No two have the same address. */
+struct store_session {
+    const char *port;
+    uint16_t svlan, cvlan;
+    uint8_t mac[6];
+    uint32_t address; /* IPv4, host order */
+    int64_t expires;  /* seconds of CLOCK_REALTIME */
+};
+
+/** Open a store, or make one. No other process has it open meanwhile. Returns NULL with the reason
+ * in the log. */
+struct store *store_open(const char *path);
+void store_close(struct store *s);
+
+/** Put a session in the place of any with its line or its address. Returns whether the store has
+ * taken the change; else nothing since the last commit counts, which store_commit() says, too. */
+bool store_put(struct store *s, const struct store_session *session);
+
+/** Remove the session of a line, if there is one. The same. */
+bool store_remove(struct store *s, const char *port, uint16_t svlan, uint16_t cvlan);
+
+/** Make all changes since the last commit last. Returns false where none of them does; the reason
+ * is in the log. */
+bool store_commit(struct store *s);
+
+/** Call with every session. Returns false where the store cannot be read; the reason is in the
+ * log. */
+bool store_each(struct store *s, void (*call)(const struct store_session *session, void *ctx),
+                void *ctx);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The client of vbng's control socket (doc/control.md). Subscribers are added and removed in lists:
+ * one request is under way, and what is to be done meanwhile is the next one's. After each connect
+ * both sides are compared, the store being right; so either may have been stopped or killed.
+ *
+ * Its own are the subscribers whose names begin with USERPLANE_NAME. All others are left alone.
+ */
+#ifndef CP_USERPLANE_H
+#define CP_USERPLANE_H
+
+#include "cp/cp.h"
+
+#define USERPLANE_NAME "ipoe "
+
+struct userplane;
+
+/** Connect, now or as soon as there is somebody. Returns NULL without memory. */
+struct userplane *userplane_open(struct cp *cp);
+void userplane_close(struct userplane *u);
+
+/** Have the subscriber of a session added. lease_in_userplane() or lease_refused() follows. */
+void userplane_add(struct userplane *u, struct session *s);
+
+/** Have the subscriber of a session, which is ending, removed. lease_gone() follows. */
+void userplane_remove(struct userplane *u, struct session *s);
+
+/** Send a request, if none is under way and there is something to do. */
+void userplane_flush(struct userplane *u);
+
+#endif

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A user plane for vbng-cp: the control and the punt socket of a vbng (doc/control.md, src/packet/punt.h), without packets behind them."""
+
+import contextlib
+import json
+import os
+import queue
+import select
+import socket
+import struct
+import threading
+
+MAGIC = 0x31504256
+HEADER = struct.Struct("=IHHIIHHB3xQ32s")
+HELLO, DHCP4 = 0, 1
+MTU = 1500
+
+
+class UserPlane:
+    """One thread serves both sockets. `rows` are its subscribers by line, (port, svlan, cvlan); `frames` what it was sent."""
+
+    def __init__(self, folder, ports):
+        self.ports = ports  # name: MAC
+        self.rows = {}
+        self.frames = queue.Queue()
+        self.requests = []  # all of them, and what was answered
+        self.refuse = None  # a function of a subscriber that may return why he is refused
+        self.hold = threading.Event()  # while it is clear, control requests wait
+        self.hold.set()
+        self.control_path, self.punt_path = os.path.join(folder, "c"), os.path.join(folder, "p")
+        self.punt = None
+        self._wake_r, self._wake_w = os.pipe()
+        self._control = self._listen(self.control_path, socket.SOCK_STREAM)
+        self._listener = self._listen(self.punt_path, socket.SOCK_SEQPACKET)
+        self._clients = {}
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    @staticmethod
+    def _listen(path, kind):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        s = socket.socket(socket.AF_UNIX, kind)
+        s.bind(path)
+        s.listen(8)
+        return s
+
+    def stop(self):
+        """As if it were killed: both sockets close. Its subscribers stay in `rows`."""
+        os.write(self._wake_w, b"x")
+        self._thread.join()
+        for s in (self._control, self._listener, self.punt, *self._clients):
+            if s is not None:
+                s.close()
+        os.close(self._wake_r)
+        os.close(self._wake_w)
+
+    def _serve(self):
+        while True:
+            watched = [self._wake_r, self._control, self._listener, *self._clients] + ([self.punt] if self.punt else [])
+            ready, _, _ = select.select(watched, [], [])
+            for s in ready:
+                if s == self._wake_r:
+                    return
+                self._ready(s)
+
+    def _ready(self, s):
+        if s is self._control:
+            self._clients[s.accept()[0]] = b""
+        elif s is self._listener:
+            new = s.accept()[0]
+            if self.punt is not None:
+                new.close()
+                return
+            for name, mac in self.ports.items():
+                new.send(message(HELLO, (name, 0, 0), bytes.fromhex(mac.replace(":", "")) + struct.pack(">H", MTU)))
+            self.punt = new
+        elif s is self.punt:
+            data = received(s, 4096)
+            if data:
+                self.frames.put(split(data))
+            else:
+                s.close()
+                self.punt = None
+        else:
+            self._read_requests(s)
+
+    def _read_requests(self, s):
+        data = received(s, 1 << 20)
+        if not data:
+            del self._clients[s]
+            s.close()
+            return
+        *lines, self._clients[s] = (self._clients[s] + data).split(b"\n")
+        for line in lines:
+            self.hold.wait()
+            request = json.loads(line)
+            answer = getattr(self, "_" + request["cmd"].replace("-", "_"))(request)
+            self.requests.append((request, answer))
+            with contextlib.suppress(OSError):
+                s.sendall(json.dumps(answer).encode() + b"\n")
+
+    def _find_subscribers(self, request):
+        rows = sorted(self.rows.values(), key=lambda r: (r["port"], r["svlan"], r["cvlan"]))
+        first, count = request["first"] - 1, request["count"]
+        found = [r for r in rows[first:first + count] if request["text"] in f"{r['port']} {r['svlan']}.{r['cvlan']}"]
+        return {"ok": True, "subscribers": found, "next": first + count + 1 if first + count < len(rows) else None}
+
+    def _add_subscribers(self, request):
+        new = {}
+        for i, row in enumerate(request["subscribers"]):
+            line = (row["port"], row["svlan"], row["cvlan"])
+            taken = {r["ipv4"] for r in (*self.rows.values(), *new.values())}
+            why = self.refuse(row) if self.refuse else None
+            if line in self.rows or line in new:
+                why = "the circuit is another's"
+            elif row["ipv4"] in taken:
+                why = f"{row['ipv4']} is another's"
+            if why:
+                return {"error": f"subscribers[{i}]: {why}"}
+            new[line] = row
+        self.rows.update(new)
+        return {"ok": True, "ids": list(range(1, len(new) + 1))}
+
+    def _remove_subscribers(self, request):
+        lines = []
+        for text in request["subscribers"]:
+            port, vlans = text.split(" ")
+            line = (port, *map(int, vlans.split(".")))
+            if line not in self.rows:
+                return {"error": f"no subscriber {text}"}
+            lines.append(line)
+        for line in lines:
+            del self.rows[line]
+        return {"ok": True}
+
+    def send(self, line, frame):
+        """Punt a frame of a line."""
+        self.punt.send(message(DHCP4, line, frame))
+
+    def expect(self, seconds=5):
+        """(line, frame) that vbng-cp sends next."""
+        return self.frames.get(timeout=seconds)
+
+
+def received(s, most):
+    """What has come, b"" where the other side was killed."""
+    try:
+        return s.recv(most)
+    except ConnectionResetError:
+        return b""
+
+
+def message(kind, line, frame):
+    port, svlan, cvlan = line
+    return HEADER.pack(MAGIC, HEADER.size, len(frame), 0, 0, svlan, cvlan, kind, 0, port.encode()) + frame
+
+
+def split(data):
+    """(line, frame) of a message."""
+    magic, header, n, _, _, svlan, cvlan, kind, _, port = HEADER.unpack_from(data)
+    assert (magic, header, kind) == (MAGIC, HEADER.size, DHCP4)
+    assert len(data) == header + n
+    return (port.rstrip(b"\0").decode(), svlan, cvlan), data[header:]
