@@ -17,6 +17,7 @@ from tests.common.limits import limit, slowness
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 DEFAULT_LIMIT = 120  # seconds for one test with its fixtures, on a quiet machine; another one: @pytest.mark.limit(300)
+LONG = "VBNG_TEST_LONG"  # in the environment: Meson's run has the long tests, too
 ALL_SKIPPED = 77  # the exit status that Meson shows as SKIP
 
 
@@ -31,6 +32,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", f"limit(seconds): time limit of a test on a quiet machine, instead of {DEFAULT_LIMIT}")
+    config.addinivalue_line("markers", "long: not in the short run, tools/test without options")
     fetched = given(config)[1] / "tools/python"  # by tools/fetch-python
     site.addsitedir(str(fetched))
     os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (TOP, TOP / "tools", fetched)))  # for scripts that tests start
@@ -39,6 +41,14 @@ def pytest_configure(config):
 
 def pytest_report_header():
     return f"time limits: times {slowness():.2f}, as measured at the start of the session"
+
+
+def pytest_collection_modifyitems(config, items):
+    """Of Meson's tests the long ones are for who asks for them; whoever runs pytest by hand has chosen already."""
+    if config.getoption("--meson") and LONG not in os.environ:
+        for item in items:
+            if item.get_closest_marker("long"):
+                item.add_marker(pytest.mark.skip(reason="long: tools/test --long, or a suite by its name, runs it"))
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -190,6 +190,7 @@ def test_the_whole(aqm, folder):
         assert (folder / "out" / "aqm.svg").stat().st_size > 1000
 
 
+@pytest.mark.long
 @pytest.mark.limit(100)
 def test_l4s_beside_tcp(aqm, congestion):
     """Packets of the scalable sender are marked and none of them is lost; pings of both kinds come back as what they were sent."""

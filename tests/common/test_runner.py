@@ -11,13 +11,17 @@ import pytest
 from tests.common import limits
 
 HERE = pathlib.Path(__file__).resolve().parent
-QUIET = {**os.environ, limits.VARIABLE: "1"}
+QUIET = {key: value for key, value in os.environ.items() if key != "VBNG_TEST_LONG"} | {limits.VARIABLE: "1"}
 
 
 @pytest.fixture
 def suite(vbng, build, run):
     """A function: run.py on one of the samples."""
-    return lambda *more: run(sys.executable, HERE.parent / "run.py", vbng, build, HERE / "samples/sample.py", *more, env=QUIET)
+
+    def sample(*more, env=None):
+        return run(sys.executable, HERE.parent / "run.py", vbng, build, HERE / "samples/sample.py", *more, env=QUIET | (env or {}))
+
+    return sample
 
 
 @pytest.mark.parametrize("what, status, says", [
@@ -26,11 +30,17 @@ def suite(vbng, build, run):
     ("lacks_a_program", 77, ": no-such-program is not installed (Debian package no-such-package)"),
     ("passes or lacks", 0, "1 passed, 1 skipped"),
     ("hangs", 1, "took longer than its limit of 1 s"),
-    ("no_such_test", 5, "4 deselected"),
+    ("takes_long", 77, "long: tools/test --long"),
+    ("no_such_test", 5, "5 deselected"),
 ])
 def test_exit_status(suite, what, status, says):
     done = suite("-k", what)
     assert (done.returncode, says in done.stdout) == (status, True), done.stdout
+
+
+def test_long_ones_run_for_who_asks(suite):
+    done = suite("-k", "takes_long", env={"VBNG_TEST_LONG": "1"})
+    assert done.returncode == 0 and "1 passed" in done.stdout
 
 
 def test_fixtures_end_where_a_test_hangs(suite):

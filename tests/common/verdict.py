@@ -20,6 +20,12 @@ def judge(found):
     nothing(found)
 
 
-def params(cases):
-    """Parameters of a test from tuples that begin with a title: one test each, whose id is the title with hyphens."""
-    return [pytest.param(*case, id="-".join(re.findall(r"[\w.]+", case[0]))) for case in cases]
+def params(cases, short=lambda title: True):
+    """Parameters of a test from tuples that begin with a title: one test each, whose id is the title with hyphens. Those of whose
+    titles short() is true are in the short run."""
+    return [pytest.param(*case, id="-".join(re.findall(r"[\w.]+", case[0])), marks=unless(short(case[0]))) for case in cases]
+
+
+def unless(short):
+    """The marks of a test that is in the short run, or is not."""
+    return () if short else pytest.mark.long

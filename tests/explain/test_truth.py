@@ -9,6 +9,7 @@ from tests.common import need
 
 need.module("scapy", "python3-scapy")
 
+pytestmark = pytest.mark.long
 # The same addressing plan, whole: schedulers in both directions on one core; rings, and workers behind load balancers.
 WHOLE = ("tests/fuzz/gateway.cfg", "cfg/bng-qos-4port-pipeline.cfg")
 

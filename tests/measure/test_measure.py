@@ -62,6 +62,7 @@ class Tool(unittest.TestCase):
 class OneProcess(Tool):
     """Device and tester in one configuration."""
 
+    @pytest.mark.long
     def test_known_capacity(self):
         for _ in range(3):  # a machine that does something else makes no figure that could be held against the line
             done = self.measure(LINE, "--quick", "--fresh", "--seconds", "0.3", "--search-width", "0.008", "--width", "0.01", "--max-trials", "3")
@@ -146,6 +147,7 @@ class OneProcess(Tool):
         self.assertIn("generator's ceiling", done.stdout)
         self.assertTrue(os.path.getsize(os.path.join(self.folder, "report.html")) > 10000)
 
+    @pytest.mark.long
     def test_families(self):
         """IPv6 alone, and 30 % of IPv4 beside it, in its smallest frames."""
         if len(os.sched_getaffinity(0)) < 2:
@@ -176,6 +178,7 @@ class TwoProcesses(Tool):
             with open(path, "w") as f:
                 f.write(text.replace("socket=vbng,", f"socket=vbng-measure-{os.getpid()},"))
 
+    @pytest.mark.long
     def test_throughput(self):
         """R+ by the tool. The tester's core is told from the gateway's, and it is the gateway that is overloaded."""
         done = self.measure(self.gateway, "--tester", self.tester, "--quick", "--only", "rplus", "--direction", "up",

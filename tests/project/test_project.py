@@ -184,6 +184,7 @@ def test_disturbed_rounds_do_not_count():
     assert check.cycles(report, 1, plan) is None
 
 
+@pytest.mark.long
 @pytest.mark.limit(240)
 def test_check_runs(vbng, run, files):
     """That it runs, and says what it found: how far off is for a quiet machine to say, so all that may differ is its status."""

@@ -286,7 +286,7 @@ def what_ends(s):
     return wrong + (faults_of(report, s.shards) if report else [])
 
 
-@pytest.fixture(scope="module", params=[1, 2, 8])
+@pytest.fixture(scope="module", params=[pytest.param(1, marks=pytest.mark.long), 2, pytest.param(8, marks=pytest.mark.long)])
 def scheduler(request, vbng, module_folder):
     """One that all cases have in turn; its 65,536 subscribers take some time to start."""
     folder = module_folder / str(request.param)

@@ -72,7 +72,7 @@ def steps(build, module_folder):
     return found
 
 
-pytestmark = pytest.mark.limit(450)
+pytestmark = [pytest.mark.long, pytest.mark.limit(450)]
 
 
 def test_systemd_has_nothing_to_say_of_the_unit(steps):

@@ -102,7 +102,7 @@ def test_disturbed(vbng, tmp_path, monkeypatch, capsys):
         assert (tmp_path / "table2.svg").read_text().count("<!-- no figure: disturbed -->") == 2
 
 
-
+@pytest.mark.long
 def test_fig10(vbng):
     """Five layouts or more run on two CPUs; what cannot is named."""
     result, text = ran(vbng, "fig10", ["fig10"])
@@ -115,6 +115,7 @@ def test_fig10(vbng):
         assert not x["refused"] or f"{x['name']:<17} refused: {x['refused']}" in text, text
 
 
+@pytest.mark.long
 def test_fig11(vbng):
     """Two sizes of mbufs; Fig. 12 comes with it."""
     result, text = ran(vbng, "fig11", ["fig11", "fig12"])
@@ -123,6 +124,7 @@ def test_fig11(vbng):
     assert all(r["held"] >= 0 for r in result["rows"])
 
 
+@pytest.mark.long
 def test_sec3e(vbng):
     """A stream into one queue of each subscriber uses one queue in six, and less memory."""
     result, text = ran(vbng, "sec3e", ["sec3e"], "--set", "pools.default.mbufs=32768")  # fewer start sooner

@@ -7,7 +7,7 @@ import pytest
 
 from tests.common import need
 from tests.common.limits import limit
-from tests.common.verdict import nothing
+from tests.common.verdict import nothing, unless
 from tests.switch.bed import cpus, installed
 from vbnglab.measure import rig
 from vbnglab.switches import adapters, bench, scenarios
@@ -30,6 +30,8 @@ FORWARD = (
     ("snabb", "bng", 1, "patch", None),  # these where someone has brought them
     ("fastclick", "bng", 1, "patch", None),
 )
+
+SHORT = ("direct", "loopback"), ("testpmd", "loopback"), ("ovs-dpdk", "loopback"), ("linux-bridge", "bng")
 
 
 def title(name, scenario, number, mode, kind):
@@ -92,7 +94,9 @@ def test_nothing_is_sent_before_all_ports_are_up(own_network, vbng, folder, monk
         shutil.rmtree(one.switch.folder, ignore_errors=True)
 
 
-@pytest.mark.parametrize("name, scenario, number, mode, kind", FORWARD, ids=[title(*case) for case in FORWARD])
+@pytest.mark.parametrize("name, scenario, number, mode, kind", [
+    pytest.param(*case, id=title(*case), marks=unless(case[:2] in SHORT)) for case in FORWARD
+])
 def test_forward(own_network, vbng, folder, name, scenario, number, mode, kind):
     """Both ways, or all ways, through a scenario."""
     installed(adapters.ALL[name])

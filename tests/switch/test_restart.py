@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tests.common.limits import limit
-from tests.common.verdict import nothing
+from tests.common.verdict import nothing, unless
 from tests.switch.bed import LIMIT, Bed, installed
 from vbnglab.switches import adapters
 from vbnglab.switches.adapters.base import SwitchError
@@ -73,7 +73,7 @@ def server(name):
 
 
 @pytest.mark.parametrize("what, adapter, kind", [
-    pytest.param(what, adapter, kind, id=name) for name, what, adapter, kind in (
+    pytest.param(what, adapter, kind, id=name, marks=unless(what is vnf_restarts)) for name, what, adapter, kind in (
         ("testpmd: switch restarts, VNF is server", switch_restarts, server("testpmd"), None),
         ("testpmd: switch crashes, VNF is client", switch_crashes, adapters.ALL["testpmd"], None),
         ("testpmd: switch restarts, tester by memif", switch_restarts, adapters.ALL["testpmd"], "memif"),

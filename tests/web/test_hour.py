@@ -48,6 +48,7 @@ def test_a_history_has_bounds(monkeypatch):
     assert history.History(60).step == 90
 
 
+@pytest.mark.long
 def test_memory_is_what_the_document_says():
     """With all curves that there may be: 4 MiB for the gateway, 6 MiB for subscribers."""
     tracemalloc.start()

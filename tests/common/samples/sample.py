@@ -15,6 +15,11 @@ def ended():
     print("the fixture has ended")
 
 
+@pytest.mark.long
+def test_takes_long():
+    pass
+
+
 def test_passes():
     nothing([])
 
