@@ -45,7 +45,17 @@ static const struct key access_keys[N_ACCESS] = {
     [ACCESS_PROFILE] = {"profile", KEY_NAME},
 };
 
-enum { TOP_CONTROL, TOP_PUNT, TOP_STORE, TOP_OFFER, TOP_LINES, TOP_POOLS, TOP_ACCESS, N_TOP };
+enum {
+    TOP_CONTROL,
+    TOP_PUNT,
+    TOP_STORE,
+    TOP_OFFER,
+    TOP_LINES,
+    TOP_POOLS,
+    TOP_ACCESS,
+    TOP_RADIUS,
+    N_TOP
+};
 
 static const struct key top_keys[N_TOP] = {
     [TOP_CONTROL] = {"control_socket", KEY_STRING, .required = true},
@@ -55,6 +65,7 @@ static const struct key top_keys[N_TOP] = {
     [TOP_LINES] = {"max_lines", KEY_COUNT, .def = "64K", .min = 1, .max = 16777216},
     [TOP_POOLS] = {"pools", KEY_LIST, .required = true},
     [TOP_ACCESS] = {"access", KEY_LIST, .required = true},
+    [TOP_RADIUS] = {"radius", KEY_OTHER},
 };
 
 /* --- pools --- */
@@ -222,6 +233,18 @@ const struct cp_access *cp_config_access(const struct cp_config *c, const char *
 
 /* --- the file --- */
 
+static void read_radius(struct loader *l, const config_setting_t *group, struct cp_config *c)
+{
+    if (group == NULL)
+        return;
+    if (!config_setting_is_group(group)) {
+        key_error(l, group, "radius", "expected a group { ... }");
+        return;
+    }
+    c->radius = grow(NULL, 1, sizeof(*c->radius));
+    radius_config_read(l, group, c->radius);
+}
+
 static void load_root(struct loader *l, const config_setting_t *root, struct cp_config *c)
 {
     struct value v[N_TOP];
@@ -234,6 +257,7 @@ static void load_root(struct loader *l, const config_setting_t *root, struct cp_
     c->max_lines = (uint32_t)v[TOP_LINES].v.u;
     each_group(l, v[TOP_POOLS].setting, "pools", read_pool, c);
     each_group(l, v[TOP_ACCESS].setting, "access", read_access, c);
+    read_radius(l, v[TOP_RADIUS].setting, c);
 }
 
 struct cp_config *cp_config_load(const char *path, struct diags *d)
@@ -260,5 +284,6 @@ struct cp_config *cp_config_load(const char *path, struct diags *d)
 void cp_config_free(struct cp_config *c)
 {
     model_close(c->text);
+    free(c->radius);
     free(c);
 }

@@ -8,6 +8,7 @@
 
 #include "base/diag.h"
 #include "cp/dhcp4.h"
+#include "cp/radius/config.h"
 
 #define CP_MAX_POOLS  64
 #define CP_MAX_ACCESS 1024
@@ -46,7 +47,8 @@ struct cp_config {
     unsigned n_pools, n_access;
     struct cp_pool pools[CP_MAX_POOLS];
     struct cp_access access[CP_MAX_ACCESS];
-    struct cfg_model *text; /* owns the strings */
+    struct radius_config *radius; /* NULL: nobody is asked */
+    struct cfg_model *text;       /* owns the strings */
 };
 
 /** Read a file. Returns NULL after errors, which are added to d. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cp/aaa/aaa.h"
 #include "cp/lease.h"
 #include "cp/punt.h"
 #include "cp/udp4.h"
@@ -67,7 +68,7 @@ static void send_lease(struct cp *cp, struct session *s, const struct dhcp4 *q, 
     struct dhcp4_reply r = reply_of(cp, s, type);
 
     r.address = s->address;
-    r.lease = pool_config(cp, s)->lease_s;
+    r.lease = aaa_lease(s, pool_config(cp, s)->lease_s);
     send_reply(cp, s, q, &r);
 }
 
@@ -102,7 +103,7 @@ static bool is_for_us(const struct cp *cp, const struct session *s, const struct
     return q->server == 0 || q->server == pool_config(cp, s)->gateway;
 }
 
-static void discover(struct cp *cp, struct session *s, const struct dhcp4 *q)
+void ipoe4_authorized(struct cp *cp, struct session *s, const struct dhcp4 *q)
 {
     char address[20];
 
@@ -112,6 +113,18 @@ static void discover(struct cp *cp, struct session *s, const struct dhcp4 *q)
     }
     session_event(s, "offered %s", format_ipv4(s->address, address, sizeof(address)));
     send_lease(cp, s, q, DHCP4_OFFER);
+}
+
+/* Who has a session or an offer was let in. */
+static void discover(struct cp *cp, struct session *s, const struct dhcp4 *q)
+{
+    if (cp->aaa == NULL || has_session(s) || (s->state == SESSION_OFFERED && is_client(s, q))) {
+        ipoe4_authorized(cp, s, q);
+        return;
+    }
+    if (s->state == SESSION_OFFERED)
+        lease_withdraw(cp, s);
+    aaa_ask(cp, s, q);
 }
 
 /* The client takes an offer, of this server or another: RFC 2131 section 4.3.2, SELECTING. */
@@ -124,7 +137,7 @@ static void select_offer(struct cp *cp, struct session *s, const struct dhcp4 *q
         return;
     }
     /* An offer that this server no longer knows, because it was started since, is as good. */
-    if (s->state == SESSION_NONE && lease_take(cp, s, q->mac, q->requested))
+    if (cp->aaa == NULL && s->state == SESSION_NONE && lease_take(cp, s, q->mac, q->requested))
         session_event(s, "took an offer of before");
     if (s->state != SESSION_NONE && s->address == q->requested)
         lease_grant(cp, s, q);
@@ -208,6 +221,8 @@ static const char *unfit(const struct session *s, const struct dhcp4 *q)
         return "its MAC is not a host's";
     if (s->state == SESSION_ENDING)
         return "the session before it is still ending";
+    if (s->state == SESSION_ASKING)
+        return "RADIUS has not answered yet";
     if (s->state != SESSION_NONE && !is_client(s, q) &&
         !(s->state == SESSION_OFFERED && q->type == DHCP4_DISCOVER))
         return "another MAC has the line's session";

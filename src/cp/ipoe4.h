@@ -11,6 +11,9 @@
 /** Take a frame of a line from the user plane: h->frame_bytes of them. */
 void ipoe4_take(struct cp *cp, const struct punt_header *h, const uint8_t *frame);
 
+/** Go on with a client's first message: RADIUS lets him in. */
+void ipoe4_authorized(struct cp *cp, struct session *s, const struct dhcp4 *q);
+
 /** Tell a client that it has the address of the session: the answer to its request. */
 void ipoe4_acknowledge(struct cp *cp, struct session *s, const struct dhcp4 *request);
 

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/units.h"
+#include "cp/aaa/aaa.h"
 #include "cp/ipoe4.h"
 #include "cp/store.h"
 #include "cp/userplane.h"
@@ -89,6 +90,8 @@ bool lease_offer(struct cp *cp, struct session *s, const uint8_t mac[6], uint32_
         keep(cp, s, mac, s->address);
         return true;
     }
+    if (s->service != NULL && s->service->ipv4 != 0)
+        return lease_take(cp, s, mac, s->service->ipv4);
     if (lease_take(cp, s, mac, s->address) || lease_take(cp, s, mac, wanted))
         return true;
     any = pool_take_any(pool_of(cp, s), s);
@@ -122,7 +125,7 @@ static void add_to_turn(struct cp *cp, struct session *s)
 
 void lease_grant(struct cp *cp, struct session *s, const struct dhcp4 *request)
 {
-    uint32_t lease = pool_config(cp, s)->lease_s;
+    uint32_t lease = aaa_lease(s, pool_config(cp, s)->lease_s);
 
     if (s->waiting == NULL)
         s->waiting = malloc(sizeof(*s->waiting));
@@ -133,6 +136,11 @@ void lease_grant(struct cp *cp, struct session *s, const struct dhcp4 *request)
     set_timer(cp, s, lease * NS_PER_S);
     if (s->state == SESSION_OFFERED)
         session_set_state(&cp->sessions, s, SESSION_STARTING);
+    add_to_turn(cp, s);
+}
+
+void lease_changed(struct cp *cp, struct session *s)
+{
     add_to_turn(cp, s);
 }
 
@@ -207,12 +215,15 @@ static void put_or_remove(struct cp *cp, struct session *s)
                               .cvlan = s->cvlan,
                               .address = s->address,
                               .expires = s->expires};
+    char *service = s->service != NULL ? service_text(s->service) : NULL;
 
+    o.service = service;
     memcpy(o.mac, s->mac, sizeof(o.mac));
     if (s->state == SESSION_ENDING)
         store_remove(cp->store, o.port, o.svlan, o.cvlan);
     else
         store_put(cp->store, &o);
+    free(service);
 }
 
 /* What follows from a change that the store has taken. */
@@ -277,6 +288,8 @@ static bool take_row(struct cp *cp, const struct store_session *row)
     if (s == NULL || !lease_take(cp, s, row->mac, row->address))
         return false;
     s->expires = row->expires;
+    if (row->service != NULL)
+        s->service = service_parse(row->service);
     session_set_state(&cp->sessions, s, SESSION_UP);
     set_timer(cp, s, left > 0 ? (uint64_t)left * NS_PER_S : 0);
     session_event(s, "taken from the store");

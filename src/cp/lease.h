@@ -15,8 +15,8 @@
 int leases_open(struct cp *cp);
 void leases_close(struct cp *cp);
 
-/** Keep an address for a client: that which the line had last, else the one that it asks for (0:
- * none), else any. Returns false where the pool has none. */
+/** Keep an address for a client: that which RADIUS says, else that which the line had last, else
+ * the one that it asks for (0: none), else any. Returns false where the pool has none. */
 bool lease_offer(struct cp *cp, struct session *s, const uint8_t mac[6], uint32_t wanted);
 
 /** Keep this very address for a client. Returns false where it is not free. */
@@ -28,6 +28,9 @@ void lease_withdraw(struct cp *cp, struct session *s);
 /** Give the client the address that is kept for it, or that it has, for the lease time from now on;
  * the request is acknowledged when that is so. */
 void lease_grant(struct cp *cp, struct session *s, const struct dhcp4 *request);
+
+/** Something of a session that is up has changed: the store is to have it. */
+void lease_changed(struct cp *cp, struct session *s);
 
 /** End a session that is starting or up. */
 void lease_end(struct cp *cp, struct session *s, const char *why);

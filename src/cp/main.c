@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/notify.h"
+#include "cp/aaa/aaa.h"
 #include "cp/lease.h"
 #include "cp/punt.h"
 #include "cp/store.h"
@@ -110,7 +111,11 @@ static int run(struct cp *cp)
 
 static void end_turn(void *ctx)
 {
-    leases_end_turn(ctx);
+    struct cp *cp = ctx;
+
+    if (cp->aaa != NULL)
+        aaa_end_turn(cp->aaa);
+    leases_end_turn(cp);
 }
 
 static void close_all(struct cp *cp)
@@ -119,6 +124,8 @@ static void close_all(struct cp *cp)
         punt_close(cp->punt);
     if (cp->userplane != NULL)
         userplane_close(cp->userplane);
+    if (cp->aaa != NULL)
+        aaa_close(cp->aaa);
     leases_close(cp);
     if (cp->store != NULL)
         store_close(cp->store);
@@ -136,7 +143,9 @@ static int start(const struct cp_config *config)
     if (cp.store != NULL && leases_open(&cp) == 0) {
         cp.userplane = userplane_open(&cp);
         cp.punt = punt_open(&cp);
-        if (cp.userplane != NULL && cp.punt != NULL)
+        if (config->radius != NULL)
+            cp.aaa = aaa_open(&cp);
+        if (cp.userplane != NULL && cp.punt != NULL && (cp.aaa != NULL || config->radius == NULL))
             status = run(&cp);
     }
     close_all(&cp);

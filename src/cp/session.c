@@ -11,8 +11,8 @@
 #include "base/log.h"
 #include "base/units.h"
 
-static const char *const state_names[N_SESSION_STATES] = {"none", "offered", "starting", "up",
-                                                          "ending"};
+static const char *const state_names[N_SESSION_STATES] = {"none",     "asking", "offered",
+                                                          "starting", "up",     "ending"};
 
 const char *session_state_name(enum session_state state)
 {
@@ -28,9 +28,22 @@ int sessions_open(struct sessions *t, uint32_t most)
     return t->bucket != NULL ? 0 : -ENOMEM;
 }
 
+const char *session_profile(const struct session *s)
+{
+    return s->service != NULL && s->service->profile[0] != '\0' ? s->service->profile
+                                                                : s->access->profile;
+}
+
+void session_forget_service(struct session *s)
+{
+    free(s->service);
+    s->service = NULL;
+}
+
 static void release(struct session *s)
 {
     free(s->waiting);
+    session_forget_service(s);
     free(s);
 }
 
@@ -67,6 +80,8 @@ void session_set_state(struct sessions *t, struct session *s, enum session_state
         idle_remove(t, s);
     if (s->state != SESSION_NONE && state == SESSION_NONE)
         idle_add(t, s);
+    if (state == SESSION_NONE)
+        session_forget_service(s);
     t->in_state[s->state]--;
     t->in_state[state]++;
     s->state = (uint8_t)state;

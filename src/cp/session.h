@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cp/aaa/service.h"
 #include "cp/config.h"
 #include "cp/timer.h"
 
@@ -19,6 +20,7 @@
 
 enum session_state {
     SESSION_NONE,     /* the line is idle */
+    SESSION_ASKING,   /* RADIUS is asked whether its client may have a session */
     SESSION_OFFERED,  /* an address is kept for the client, until the timer */
     SESSION_STARTING, /* the client has asked for it; the store and the user plane have to take it
                        */
@@ -47,8 +49,10 @@ struct session {
     uint32_t address;  /* of the session, or the last one that the line had; 0: none */
     int64_t expires;   /* the lease, seconds of CLOCK_REALTIME */
     struct timer timer;
-    struct dhcp4 *waiting; /* the request that is to be acknowledged, or NULL */
-    uint8_t n_events;      /* written so far, modulo SESSION_EVENTS: the next one's place */
+    struct dhcp4 *waiting;   /* the request that is to be acknowledged, or NULL */
+    struct asking *asking;   /* the question to RADIUS, or NULL */
+    struct service *service; /* what RADIUS has granted; NULL: it was not asked */
+    uint8_t n_events;        /* written so far, modulo SESSION_EVENTS: the next one's place */
     struct session_event event[SESSION_EVENTS];
 };
 
@@ -82,6 +86,12 @@ void sessions_each(struct sessions *t, void (*call)(struct session *s, void *ctx
 
 /** "PORT SVLAN.CVLAN", as requests to the user plane name a subscriber; buf is returned. */
 char *session_line(const struct session *s, char buf[SESSION_LINE_TEXT]);
+
+/** The profile in the user plane, or NULL: none. */
+const char *session_profile(const struct session *s);
+
+/** What RADIUS has granted to a session that is over. */
+void session_forget_service(struct session *s);
 
 /** Keep in mind what happened to a line. */
 void session_event(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

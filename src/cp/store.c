@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/units.h"
 
-#define FORMAT "1" /* user_version of the database */
+#define FORMAT "2" /* user_version of the database */
 
 enum { BEGIN, COMMIT, ROLLBACK, PUT, REMOVE, EACH, N_STATEMENTS };
 
@@ -21,10 +21,10 @@ static const char *const sql[N_STATEMENTS] = {
     [BEGIN] = "BEGIN IMMEDIATE",
     [COMMIT] = "COMMIT",
     [ROLLBACK] = "ROLLBACK",
-    [PUT] = "INSERT OR REPLACE INTO session (port, svlan, cvlan, mac, address, expires) "
-            "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    [PUT] = "INSERT OR REPLACE INTO session (port, svlan, cvlan, mac, address, expires, service) "
+            "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [REMOVE] = "DELETE FROM session WHERE port = ?1 AND svlan = ?2 AND cvlan = ?3",
-    [EACH] = "SELECT port, svlan, cvlan, mac, address, expires FROM session",
+    [EACH] = "SELECT port, svlan, cvlan, mac, address, expires, service FROM session",
 };
 
 static const char setup[] =
@@ -33,7 +33,8 @@ static const char setup[] =
     "PRAGMA synchronous = NORMAL;"
     "BEGIN IMMEDIATE;"
     "CREATE TABLE IF NOT EXISTS session (port TEXT, svlan INTEGER, cvlan INTEGER, mac TEXT, "
-    "address TEXT UNIQUE, expires INTEGER, PRIMARY KEY (port, svlan, cvlan)) WITHOUT ROWID;"
+    "address TEXT UNIQUE, expires INTEGER, service TEXT, PRIMARY KEY (port, svlan, cvlan)) WITHOUT "
+    "ROWID;"
     "PRAGMA user_version = " FORMAT ";"
     "COMMIT;";
 
@@ -73,6 +74,9 @@ static bool prepare(struct store *s)
         log_error("the store: its format is %d, and this vbng-cp knows %s", format, FORMAT);
         return false;
     }
+    if (format == 1 && sqlite3_exec(s->db, "ALTER TABLE session ADD COLUMN service TEXT", NULL,
+                                    NULL, NULL) != SQLITE_OK)
+        return false;
     if (format < 0 || sqlite3_exec(s->db, setup, NULL, NULL, NULL) != SQLITE_OK)
         return false;
     for (unsigned i = 0; i < N_STATEMENTS; i++)
@@ -156,6 +160,7 @@ bool store_put(struct store *s, const struct store_session *o)
     sqlite3_bind_text(q, 5, format_ipv4(o->address, address, sizeof(address)), -1,
                       SQLITE_TRANSIENT);
     sqlite3_bind_int64(q, 6, o->expires);
+    sqlite3_bind_text(q, 7, o->service, -1, SQLITE_TRANSIENT);
     return change(s, PUT);
 }
 
@@ -194,7 +199,8 @@ bool store_each(struct store *s, void (*call)(const struct store_session *sessio
         struct store_session o = {.port = port,
                                   .svlan = (uint16_t)sqlite3_column_int(q, 1),
                                   .cvlan = (uint16_t)sqlite3_column_int(q, 2),
-                                  .expires = sqlite3_column_int64(q, 5)};
+                                  .expires = sqlite3_column_int64(q, 5),
+                                  .service = (const char *)sqlite3_column_text(q, 6)};
 
         if (port != NULL && mac != NULL && address != NULL && parse_mac(mac, o.mac) == 0 &&
             parse_ipv4(address, &o.address) == 0)

@@ -16,8 +16,9 @@ struct store_session {
     const char *port;
     uint16_t svlan, cvlan;
     uint8_t mac[6];
-    uint32_t address; /* IPv4, host order */
-    int64_t expires;  /* seconds of CLOCK_REALTIME */
+    uint32_t address;    /* IPv4, host order */
+    int64_t expires;     /* seconds of CLOCK_REALTIME */
+    const char *service; /* what RADIUS has granted (service_text()), or NULL */
 };
 
 /** Open a store, or make one. No other process has it open meanwhile. Returns NULL with the reason

@@ -23,7 +23,15 @@ struct removal {
     char line[SESSION_LINE_TEXT];
 };
 
-enum request { REQUEST_NONE, REQUEST_LIST, REQUEST_REMOVE, REQUEST_ADD };
+/* A subscriber who is to have another profile. */
+struct change {
+    struct session *s;
+    char profile[SERVICE_PROFILE];
+    void (*done)(void *ctx, struct session *s, const char *error);
+    void *ctx;
+};
+
+enum request { REQUEST_NONE, REQUEST_LIST, REQUEST_REMOVE, REQUEST_ADD, REQUEST_CHANGE };
 
 struct userplane {
     struct cp *cp;
@@ -37,6 +45,8 @@ struct userplane {
     uint32_t n_add, room_add;
     struct removal *remove;
     uint32_t n_remove, room_remove;
+    struct change *change;
+    uint32_t n_change, room_change;
 };
 
 static void *grow_one(void *array, uint32_t n, uint32_t *room, size_t size)
@@ -78,6 +88,20 @@ void userplane_remove(struct userplane *u, struct session *s)
         remove_line(u, s, session_line(s, line));
 }
 
+void userplane_set_profile(struct userplane *u, struct session *s, const char *profile,
+                           void (*done)(void *ctx, struct session *s, const char *error), void *ctx)
+{
+    struct change c = {.s = s, .done = done, .ctx = ctx};
+
+    if (!u->up) {
+        done(ctx, s, "there is no vbng");
+        return;
+    }
+    snprintf(c.profile, sizeof(c.profile), "%s", profile);
+    u->change = grow_one(u->change, u->n_change, &u->room_change, sizeof(*u->change));
+    u->change[u->n_change++] = c;
+}
+
 /* --- requests --- */
 
 static json_t *subscriber_of(const struct session *s)
@@ -90,8 +114,8 @@ static json_t *subscriber_of(const struct session *s)
     o = json_pack("{s:s, s:i, s:i, s:s, s:s, s:s}", "port", s->access->port, "svlan", s->svlan,
                   "cvlan", s->cvlan, "ipv4", format_ipv4(s->address, address, sizeof(address)),
                   "mac", mac, "name", name);
-    if (s->access->profile != NULL)
-        json_object_set_new(o, "profile", json_string(s->access->profile));
+    if (session_profile(s) != NULL)
+        json_object_set_new(o, "profile", json_string(session_profile(s)));
     return o;
 }
 
@@ -132,6 +156,16 @@ static void ask_add(struct userplane *u)
     ask(u, REQUEST_ADD, n, json_pack("{s:s, s:o}", "cmd", "add-subscribers", "subscribers", list));
 }
 
+/* One at a time: of a list that is refused, who is to blame would have to be found out. */
+static void ask_change(struct userplane *u)
+{
+    char line[SESSION_LINE_TEXT];
+
+    ask(u, REQUEST_CHANGE, 1,
+        json_pack("{s:s, s:s, s:s}", "cmd", "set-profile", "subscriber",
+                  session_line(u->change[0].s, line), "profile", u->change[0].profile));
+}
+
 /* Sessions that have ended while they waited to be added need not be. */
 static void drop_ended(struct userplane *u)
 {
@@ -159,6 +193,8 @@ void userplane_flush(struct userplane *u)
         ask_remove(u);
     else if (u->n_add > 0)
         ask_add(u);
+    else if (u->n_change > 0)
+        ask_change(u);
 }
 
 /* --- answers --- */
@@ -200,6 +236,15 @@ static void end_of_remove(struct userplane *u, const char *error)
     memmove(u->remove, u->remove + n, u->n_remove * sizeof(*u->remove));
 }
 
+static void end_of_change(struct userplane *u, const char *error)
+{
+    struct change c = u->change[0];
+
+    u->n_change--;
+    memmove(u->change, u->change + 1, u->n_change * sizeof(*u->change));
+    c.done(c.ctx, c.s, c.s->state == SESSION_UP ? error : "the session has ended");
+}
+
 /* A list of which an entry is wrong is refused as a whole; halves of it tell which entry that is.
  */
 static void answered(struct userplane *u, enum request kind, const char *error)
@@ -211,6 +256,8 @@ static void answered(struct userplane *u, enum request kind, const char *error)
     u->most = u->most < MOST / 2 ? u->most * 2 : MOST;
     if (kind == REQUEST_ADD)
         end_of_add(u, error);
+    else if (kind == REQUEST_CHANGE)
+        end_of_change(u, error);
     else
         end_of_remove(u, error);
 }
@@ -227,7 +274,7 @@ static const char *text_of(const json_t *o, const char *key)
 /* Is this what the user plane has to have of a session? */
 static bool is_as_it_should(const struct session *s, const json_t *o)
 {
-    const char *profile = s->access->profile != NULL ? s->access->profile : text_of(o, "profile");
+    const char *own = session_profile(s), *profile = own != NULL ? own : text_of(o, "profile");
     char address[20], mac[20];
 
     return (s->state == SESSION_UP || s->state == SESSION_STARTING) &&
@@ -335,6 +382,8 @@ static void lost(void *ctx)
     u->n_add = 0;
     u->n_remove = 0;
     u->most = MOST;
+    while (u->n_change > 0)
+        end_of_change(u, "the connection to vbng has ended");
     try_later(u);
 }
 
@@ -372,9 +421,12 @@ struct userplane *userplane_open(struct cp *cp)
 
 void userplane_close(struct userplane *u)
 {
+    while (u->n_change > 0)
+        end_of_change(u, "vbng-cp ends");
     lines_free(u->lines);
     timer_stop(&u->cp->loop.timers, &u->retry);
     free(u->add);
     free(u->remove);
+    free(u->change);
     free(u);
 }

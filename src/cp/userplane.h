@@ -25,6 +25,12 @@ void userplane_add(struct userplane *u, struct session *s);
 /** Have the subscriber of a session, which is ending, removed. lease_gone() follows. */
 void userplane_remove(struct userplane *u, struct session *s);
 
+/** Have a session's subscriber get another profile. done is called once, with the reason where the
+ * user plane does not do it. */
+void userplane_set_profile(struct userplane *u, struct session *s, const char *profile,
+                           void (*done)(void *ctx, struct session *s, const char *error),
+                           void *ctx);
+
 /** Send a request, if none is under way and there is something to do. */
 void userplane_flush(struct userplane *u);
 

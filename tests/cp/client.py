@@ -27,8 +27,9 @@ pools = (
       domain = "example.net"; lease_time = "LEASE"; declined_time = "DECLINED"; }
 );
 access = ( { port = "cpe0"; svlan = "100-199"; cvlan = "1-4094"; pool = "homes"; profile = "home-50M"; } );
+EXTRA
 """
-DEFAULTS = {"LEASE": "1h", "OFFER": "60s", "DECLINED": "10min", "LAST": "10.64.0.254"}
+DEFAULTS = {"EXTRA": "", "LEASE": "1h", "OFFER": "60s", "DECLINED": "10min", "LAST": "10.64.0.254"}
 
 
 def program(build):

@@ -134,6 +134,15 @@ class UserPlane:
             del self.rows[line]
         return {"ok": True}
 
+    def _set_profile(self, request):
+        port, vlans = request["subscriber"].split(" ")
+        row = self.rows.get((port, *map(int, vlans.split("."))))
+        why = self.refuse(request) if self.refuse else None
+        if row is None or why:
+            return {"error": why or f"no subscriber {request['subscriber']}"}
+        row["profile"] = request["profile"]
+        return {"ok": True}
+
     def send(self, line, frame):
         """Punt a frame of a line."""
         self.punt.send(message(DHCP4, line, frame))

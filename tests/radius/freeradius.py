@@ -12,6 +12,7 @@ from tests.common import need
 from tests.common.limits import limit
 
 SECRET = "a secret of the tests"
+COA_SECRET = "another secret"
 
 USERS = """
 full Cleartext-Password := "right"
@@ -122,13 +123,13 @@ def version():
 
 
 class FreeRadius:
-    def __init__(self, folder, signs=True):
+    def __init__(self, folder, signs=True, users=USERS):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(exist_ok=True)
         self.authentication, self.accounting = free_ports(2)
         self.process = None
         libdir = next(pathlib.Path("/usr/lib").glob("**/rlm_files.so")).parent
-        (self.folder / "users").write_text(USERS)
+        (self.folder / "users").write_text(users)
         (self.folder / "radiusd.conf").write_text(CONF.format(
             folder=self.folder, libdir=libdir, secret=SECRET, authentication=self.authentication, accounting=self.accounting,
             sign=SIGN if signs else ""))
@@ -170,3 +171,12 @@ def freeradius(folder, **options):
         yield server
     finally:
         server.stop()
+
+
+def radclient(port, command, attributes, secret=COA_SECRET):
+    """What radclient prints of a request of these attributes: the code of the answer and its attributes."""
+    need.program("radclient", "freeradius-utils")
+    text = "".join(f"{name} = {value}\n" for name, value in attributes.items())
+    run = subprocess.run(["radclient", "-x", "-r", "1", "-t", "2", f"127.0.0.1:{port}", command, secret], input=text, text=True,
+                         capture_output=True, timeout=limit(30), check=False)
+    return run.stdout + run.stderr

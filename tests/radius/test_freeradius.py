@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The RADIUS library against a real FreeRADIUS, and changes by its radclient."""
 
-import subprocess
 import time
 
 import pytest
 
 from tests.common import need
-from tests.common.limits import limit
-from tests.radius.freeradius import SECRET, freeradius, free_ports, version
+from tests.radius.freeradius import COA_SECRET, freeradius, free_ports, radclient, version
 from tests.radius.probe import probe
 
 START, STOP, INTERIM, ON = 1, 2, 3, 7
 IMPATIENT = {"timeout_ms": 200, "retries": 1, "dead_ms": 600000}  # for servers that do not answer
-COA_SECRET = "another secret"
 
 
 @pytest.fixture(scope="module")
@@ -129,15 +126,6 @@ def test_accounting_outlasts_the_server(build, folder):
 
 
 # --- changes ---
-
-
-def radclient(port, command, attributes, secret=COA_SECRET):
-    """What radclient prints of a request of these attributes: the code of the answer and its attributes."""
-    need.program("radclient", "freeradius-utils")
-    text = "".join(f"{name} = {value}\n" for name, value in attributes.items())
-    run = subprocess.run(["radclient", "-x", "-r", "1", "-t", "2", f"127.0.0.1:{port}", command, secret], input=text, text=True,
-                         capture_output=True, timeout=limit(30), check=False)
-    return run.stdout + run.stderr
 
 
 def test_changes(build):

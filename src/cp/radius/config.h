@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is configured of RADIUS. */
+/* The section "radius" of a configuration. */
 #ifndef CP_RADIUS_CONFIG_H
 #define CP_RADIUS_CONFIG_H
 
+#include <libconfig.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdint.h>
+
+struct loader;
 
 #define RADIUS_SERVERS_MAX 8
 #define RADIUS_CLIENTS_MAX 16
@@ -43,7 +47,14 @@ struct radius_config {
     union radius_address coa;    /* where changes are taken; family 0: nowhere */
     struct radius_coa_client clients[RADIUS_CLIENTS_MAX];
     unsigned n_clients;
-    uint64_t window_s; /* how old or new a change's Event-Timestamp may be */
+    uint64_t window_s;  /* how old or new a change's Event-Timestamp may be */
+    bool names_lines;   /* a subscriber of IPoE is called by his line, not by his MAC */
+    char password[129]; /* which he has; empty: his name */
 };
+
+/** Read a group "radius". Errors are added to l->d, and *config is not to be used then. The
+ * servers' names are strings of the model. */
+void radius_config_read(struct loader *l, const config_setting_t *group,
+                        struct radius_config *config);
 
 #endif

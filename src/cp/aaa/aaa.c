@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cp/aaa/aaa.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "cp/aaa/changes.h"
+#include "cp/ipoe4.h"
+#include "cp/lease.h"
+
+/* A question that is under way: its session's s->asking. */
+struct asking {
+    struct cp *cp;
+    struct session *s;
+    struct radius_request *request;
+    struct dhcp4 q; /* what is answered when RADIUS has */
+};
+
+struct aaa {
+    struct cp *cp;
+    struct radius *radius;
+    struct watch watch;
+    struct timer timer;
+    int64_t begun; /* part of the names of sessions, that no two ever have the same */
+    uint32_t n_sessions;
+};
+
+/* --- the loop --- */
+
+static void ready(struct watch *w, short revents, void *ctx)
+{
+    struct cp *cp = ctx;
+
+    radius_run(cp->aaa->radius, now_ns());
+}
+
+static void fire(struct timer *t, void *ctx)
+{
+    struct cp *cp = ctx;
+
+    radius_run(cp->aaa->radius, now_ns());
+}
+
+void aaa_end_turn(struct aaa *a)
+{
+    if (radius_next(a->radius) == 0)
+        radius_run(a->radius, now_ns());
+    timer_set(&a->cp->loop.timers, &a->timer, radius_next(a->radius));
+}
+
+/* --- answers --- */
+
+static const char *refusal(const struct radius_answer *answer)
+{
+    switch (answer->outcome) {
+    case RADIUS_REJECTED:
+        return "rejected";
+    case RADIUS_UNUSABLE:
+        return "accepted with what cannot be";
+    case RADIUS_NO_ANSWER:
+        return "no server answers";
+    default:
+        return NULL;
+    }
+}
+
+/* A pool of its own would have to be the line's. */
+static const char *misfit(const struct cp *cp, const struct session *s,
+                          const struct radius_answer *answer)
+{
+    const char *pool = pool_config(cp, s)->name;
+
+    if (answer->pool.n > 0 &&
+        (answer->pool.n != strlen(pool) || memcmp(answer->pool.p, pool, answer->pool.n) != 0))
+        return "Framed-Pool is not the pool of the line";
+    if (answer->ipv4 != 0 && !pool_has(pool_of(cp, s), answer->ipv4))
+        return "Framed-IP-Address is not of the pool of the line";
+    return NULL;
+}
+
+static struct service *grant(struct cp *cp, const struct session *s,
+                             const struct radius_answer *answer, const char **why)
+{
+    struct aaa *a = cp->aaa;
+    char id[SERVICE_ID];
+
+    *why = refusal(answer);
+    if (*why == NULL)
+        *why = misfit(cp, s, answer);
+    if (*why != NULL)
+        return NULL;
+    snprintf(id, sizeof(id), "%08x%08x", (unsigned)a->begun, a->n_sessions++);
+    return service_new(answer, id, why);
+}
+
+static void answered(void *ctx, const struct radius_answer *answer)
+{
+    struct asking *asking = ctx;
+    struct session *s = asking->s;
+    struct cp *cp = asking->cp;
+    const char *why;
+
+    s->asking = NULL;
+    session_set_state(&cp->sessions, s, SESSION_NONE);
+    s->service = grant(cp, s, answer, &why);
+    if (s->service != NULL)
+        ipoe4_authorized(cp, s, &asking->q);
+    else
+        session_log(s, "refused: RADIUS: %s%s%.*s", why, answer->message.n > 0 ? ": " : "",
+                    (int)answer->message.n, (const char *)answer->message.p);
+    if (s->state == SESSION_NONE)
+        session_forget_service(s);
+    free(asking);
+}
+
+/* --- questions --- */
+
+void aaa_ask(struct cp *cp, struct session *s, const struct dhcp4 *q)
+{
+    const struct radius_config *config = cp->config->radius;
+    struct asking *asking = malloc(sizeof(*asking));
+    struct radius_credentials credentials = {.kind = RADIUS_PAP};
+    char line[SESSION_LINE_TEXT], mac[20];
+    struct radius_user user = {.port_type = RADIUS_PORT_ETHERNET};
+
+    if (asking == NULL)
+        return; /* the client asks again */
+    session_line(s, line);
+    format_mac(q->mac, mac, sizeof(mac));
+    user.line = user.circuit = radius_octets(line, strlen(line));
+    user.station = radius_octets(mac, strlen(mac));
+    user.name = config->names_lines ? user.line : user.station;
+    credentials.password = config->password[0] != '\0'
+                               ? radius_octets(config->password, strlen(config->password))
+                               : user.name;
+    *asking = (struct asking){.cp = cp, .s = s, .q = *q};
+    asking->request = radius_access(cp->aaa->radius, &user, &credentials, answered, asking);
+    s->asking = asking;
+    memcpy(s->mac, q->mac, sizeof(s->mac));
+    session_set_state(&cp->sessions, s, SESSION_ASKING);
+    session_event(s, "RADIUS is asked");
+}
+
+uint32_t aaa_lease(const struct session *s, uint32_t lease)
+{
+    int64_t left;
+
+    if (s->service == NULL || s->service->session_s == 0)
+        return lease;
+    left = s->service->begun + s->service->session_s - wall_seconds();
+    return left < 1 ? 1 : left < lease ? (uint32_t)left : lease;
+}
+
+/* --- opening --- */
+
+struct aaa *aaa_open(struct cp *cp)
+{
+    struct aaa *a = calloc(1, sizeof(*a));
+    const char *where;
+
+    if (a == NULL)
+        abort();
+    a->cp = cp;
+    a->begun = wall_seconds();
+    a->radius = radius_open(cp->config->radius, &where);
+    if (a->radius == NULL) {
+        log_error("RADIUS: %s: %s", where, strerror(errno));
+        free(a);
+        return NULL;
+    }
+    a->watch = (struct watch){.fd = radius_fd(a->radius), .events = POLLIN, .ready = ready};
+    a->timer.fire = fire;
+    loop_add(&cp->loop, &a->watch);
+    radius_on_change(a->radius, change_session, cp);
+    return a;
+}
+
+static void forget_question(struct session *s, void *ctx)
+{
+    (void)ctx;
+    free(s->asking);
+    s->asking = NULL;
+}
+
+void aaa_close(struct aaa *a)
+{
+    loop_remove(&a->cp->loop, &a->watch);
+    timer_stop(&a->cp->loop.timers, &a->timer);
+    radius_close(a->radius);
+    sessions_each(&a->cp->sessions, forget_question, NULL);
+    free(a);
+}

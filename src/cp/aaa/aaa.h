@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who may have a session, and as what: a client's first message waits until RADIUS has been asked
+ * for it, and RADIUS may change or end his session at any time. Without a section radius in the
+ * configuration none of this is there (cp->aaa NULL), and everybody may.
+ */
+#ifndef CP_AAA_AAA_H
+#define CP_AAA_AAA_H
+
+#include "cp/cp.h"
+#include "cp/dhcp4.h"
+
+/** Open the sockets. Returns NULL; the reason is in the log. */
+struct aaa *aaa_open(struct cp *cp);
+void aaa_close(struct aaa *a);
+
+/** Ask for the client of a message on a line without a session: SESSION_ASKING.
+ * ipoe4_authorized() follows, or the line is idle again. */
+void aaa_ask(struct cp *cp, struct session *s, const struct dhcp4 *q);
+
+/** The end of a turn, before that of the sessions: send and take what there is. */
+void aaa_end_turn(struct aaa *a);
+
+/** For so many seconds at most a session may have a lease from now on. */
+uint32_t aaa_lease(const struct session *s, uint32_t lease);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cp/aaa/service.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <jansson.h>
+
+#include "cp/radius/message.h"
+
+static struct service *make(size_t n_classes)
+{
+    struct service *s = calloc(1, sizeof(*s) + n_classes);
+
+    if (s == NULL)
+        abort();
+    s->n_classes = (uint16_t)n_classes;
+    return s;
+}
+
+bool service_set_profile(struct service *s, struct radius_octets profile)
+{
+    if (profile.n == 0 || profile.n >= sizeof(s->profile))
+        return false;
+    for (size_t i = 0; i < profile.n; i++)
+        if (!isgraph(profile.p[i]) || profile.p[i] >= 0x80)
+            return false;
+    memcpy(s->profile, profile.p, profile.n);
+    s->profile[profile.n] = '\0';
+    return true;
+}
+
+struct service *service_new(const struct radius_answer *answer, const char *id, const char **why)
+{
+    struct service *s = make(answer->classes.n);
+
+    snprintf(s->id, sizeof(s->id), "%s", id);
+    s->ipv4 = answer->ipv4;
+    s->session_s = answer->session_s;
+    s->begun = time(NULL);
+    if (answer->classes.n > 0)
+        memcpy(s->classes, answer->classes.p, answer->classes.n);
+    if (answer->profile.n == 0 || service_set_profile(s, answer->profile))
+        return s;
+    *why = "Filter-Id is no name of a profile";
+    free(s);
+    return NULL;
+}
+
+/* --- in the store --- */
+
+static void write_hex(char *to, const uint8_t *octets, size_t n)
+{
+    *to = '\0';
+    for (size_t i = 0; i < n; i++)
+        sprintf(to + 2 * i, "%02x", octets[i]);
+}
+
+char *service_text(const struct service *s)
+{
+    char classes[2 * RADIUS_CLASSES_MAX + 1];
+    json_t *o;
+    char *text;
+
+    write_hex(classes, s->classes, s->n_classes);
+    o = json_pack("{s:s, s:s, s:I, s:I, s:I, s:s}", "id", s->id, "profile", s->profile, "ipv4",
+                  (json_int_t)s->ipv4, "session_s", (json_int_t)s->session_s, "begun",
+                  (json_int_t)s->begun, "classes", classes);
+    text = json_dumps(o, JSON_COMPACT);
+    json_decref(o);
+    if (text == NULL)
+        abort();
+    return text;
+}
+
+static bool read_hex(const char *from, uint8_t *octets, size_t n)
+{
+    unsigned octet;
+
+    for (size_t i = 0; i < n; i++) {
+        if (sscanf(from + 2 * i, "%2x", &octet) != 1)
+            return false;
+        octets[i] = (uint8_t)octet;
+    }
+    return true;
+}
+
+static struct service *read_object(json_t *o)
+{
+    const char *id, *profile, *classes;
+    json_int_t ipv4, session_s, begun;
+    struct service *s;
+
+    if (json_unpack(o, "{s:s, s:s, s:I, s:I, s:I, s:s}", "id", &id, "profile", &profile, "ipv4",
+                    &ipv4, "session_s", &session_s, "begun", &begun, "classes", &classes) != 0 ||
+        strlen(classes) > 2 * RADIUS_CLASSES_MAX)
+        return NULL;
+    s = make(strlen(classes) / 2);
+    snprintf(s->id, sizeof(s->id), "%s", id);
+    snprintf(s->profile, sizeof(s->profile), "%s", profile);
+    s->ipv4 = (uint32_t)ipv4;
+    s->session_s = (uint32_t)session_s;
+    s->begun = begun;
+    if (read_hex(classes, s->classes, s->n_classes))
+        return s;
+    free(s);
+    return NULL;
+}
+
+struct service *service_parse(const char *text)
+{
+    json_t *o = json_loads(text, 0, NULL);
+    struct service *s = o != NULL ? read_object(o) : NULL;
+
+    json_decref(o);
+    return s;
+}
