@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What came out of a run of Meson's tests: why some were skipped, the checks within them, and the tests themselves.
 
-usage: summary.py TESTLOG.JSON
+usage: summary.py TESTLOG.JSON...
 """
 
 import collections
+import fileinput
 import json
 import re
 import sys
@@ -22,10 +23,10 @@ def checks(stdout):
     return told
 
 
-def main(path):
+def main(paths):
     tests, within = collections.Counter(), collections.Counter()
-    with open(path, encoding="utf-8") as log:
-        for test in map(json.loads, log):
+    with fileinput.input(paths, encoding="utf-8") as logs:
+        for test in map(json.loads, logs):
             stdout = test.get("stdout") or ""
             tests[test["result"]] += 1
             within += checks(stdout)
@@ -38,6 +39,6 @@ def main(path):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) < 2:
         sys.exit(__doc__)
-    main(sys.argv[1])
+    main(sys.argv[1:])

@@ -107,7 +107,7 @@ layout = ( { core = "0-1"; tasks = "pass"; } );
     assert started.returncode == 0, started.stderr
 
 
-@pytest.mark.parametrize("senders, connects", [(1, True), (2, False)])
+@pytest.mark.parametrize("senders, connects", [(1, True), pytest.param(2, False, marks=pytest.mark.long)])
 def test_a_memif_server_with_fewer_queues_than_its_client(vbng, run, folder, senders, connects):
     """The server compares what its client makes: either all is received once, or nothing is sent."""
     texts = {}

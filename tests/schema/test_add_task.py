@@ -39,9 +39,10 @@ def quietly(*command, **environment):
 
 def settings(build):
     """The options of a build that its compiler sees."""
-    seen = ("buildtype", "optimization", "debug", "werror", "b_sanitize", "b_lundef", "cpu")
-    options = json.loads(quietly("meson", "introspect", "--buildoptions", build))
-    return [f"-D{o['name']}={str(o['value']).lower() if isinstance(o['value'], bool) else o['value']}" for o in options if o["name"] in seen]
+    seen = ("buildtype", "optimization", "debug", "werror", "b_sanitize", "b_lundef", "c_args", "cpu")
+    options = {o["name"]: o["value"] for o in json.loads(quietly("meson", "introspect", "--buildoptions", build)) if o["name"] in seen}
+    texts = {name: ",".join(value) if isinstance(value, list) else str(value) for name, value in options.items()}
+    return [f"-D{name}={text.lower() if isinstance(options[name], bool) else text}" for name, text in texts.items()]
 
 
 def compiler(build):
