@@ -101,6 +101,21 @@ static int add_routes(const struct cfg_model *m, const uint8_t (*port_mac)[6],
     return rc;
 }
 
+static int add_locals6(const struct cfg_model *m, struct tables *t)
+{
+    int rc = 0;
+
+    for (unsigned i = 0; i < m->n_ports && rc == 0; i++)
+        for (unsigned k = 0; k < m->ports[i].n_addresses6 && rc == 0; k++) {
+            rc = route_add_local6(t->routes, m->ports[i].addresses6[k]);
+            if (t->subscribers->v6 != NULL)
+                subscriber6_suspect(t->subscribers->v6, m->ports[i].addresses6[k].upper);
+        }
+    if (rc != 0)
+        log_error("addresses of ports: %s", strerror(-rc));
+    return rc;
+}
+
 static int fill_dscp(const struct cfg_qos *q, struct tables *t, int socket)
 {
     if (q->n_schedulers == 0)
@@ -127,7 +142,9 @@ static int fill(const struct cfg_model *m, const uint8_t (*port_mac)[6], struct 
         memcpy(t->port_mac[i], port_mac[i], sizeof(port_mac[i]));
     for (uint32_t i = 0; i < m->n_subscribers && rc == 0; i++)
         rc = add_subscriber(m, &m->subscribers[i], port_mac, t->subscribers);
-    return rc != 0 ? rc : add_routes(m, port_mac, t->routes);
+    if (rc == 0)
+        rc = add_routes(m, port_mac, t->routes);
+    return rc != 0 ? rc : add_locals6(m, t);
 }
 
 /* Memory that says which cores may still be reading. */
@@ -150,7 +167,7 @@ struct tables *provision(const struct cfg_model *m, const uint8_t (*port_mac)[6]
         t->subscribers = subscriber_table_create(room_subscribers(m), room_prefixes(m), socket);
         t->routes = route_table_create(room_nexthops(m), room_sets(m), room_routes(m), socket);
         if (t->routes != NULL && room_routes6(m) > 0 &&
-            route_open6(t->routes, room_routes6(m), socket) != 0) {
+            route_open6(t->routes, room_routes6(m) + own_addresses6(m), socket) != 0) {
             route_table_free(t->routes);
             t->routes = NULL;
         }

@@ -79,6 +79,8 @@ struct cfg_port {
     uint8_t n_addresses;
     uint32_t addresses[CFG_MAX_ADDRESSES]; /* of the gateway on this port, host order; [0] is the
                                               source of tunnels */
+    uint8_t n_addresses6;
+    struct ipv6 addresses6[CFG_MAX_ADDRESSES]; /* the same of IPv6, beside the link-local one */
     uint16_t rx_desc, tx_desc;
     bool promiscuous;
     enum full_policy on_full; /* of its transmit queues */
@@ -288,6 +290,15 @@ static inline uint32_t room_routes6(const struct cfg_model *m)
     if (m->max_routes6 != 0)
         return m->max_routes6 > m->n_routes6 ? m->max_routes6 : m->n_routes6;
     return m->n_routes6 + m->n_prefixes != 0 ? default_room(m->n_routes6, CFG_MAX_ROUTES) : 0;
+}
+/** Addresses of IPv6 of all ports, each of which has a route of its own. */
+static inline uint32_t own_addresses6(const struct cfg_model *m)
+{
+    uint32_t n = 0;
+
+    for (unsigned i = 0; i < m->n_ports; i++)
+        n += m->ports[i].n_addresses6;
+    return n;
 }
 /** The most prefixes of IPv6 that subscribers can have: who is added may have as many as anybody
  * who is configured. 0: there is no IPv6. */

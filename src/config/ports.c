@@ -63,7 +63,7 @@ static void check_data_room(struct loader *l, const struct cfg_port *p, struct l
 
 static void read_addresses(struct loader *l, struct cfg_port *p, const config_setting_t *s)
 {
-    static const struct key key = {.name = "addresses", .type = KEY_HOST};
+    static const struct key key = {.name = "addresses", .type = KEY_ADDRESS};
     const config_setting_t *e[CFG_MAX_ADDRESSES];
     struct param_value v;
     char expected[80];
@@ -73,8 +73,13 @@ static void read_addresses(struct loader *l, struct cfg_port *p, const config_se
         return;
     n = read_strings(l, s, key.name, e, CFG_MAX_ADDRESSES);
     for (unsigned i = 0; i < n; i++) {
-        if (key_parse(&key, config_setting_get_string(e[i]), &v) == 0) {
-            p->addresses[p->n_addresses++] = (uint32_t)v.u;
+        const char *text = config_setting_get_string(e[i]);
+
+        if (key_parse(&key, text, &v) == 0) {
+            if (parse_ipv6(text, &p->addresses6[p->n_addresses6]) == 0)
+                p->n_addresses6++;
+            else
+                p->addresses[p->n_addresses++] = (uint32_t)v.u;
             continue;
         }
         key_expected(&key, expected, sizeof(expected));
@@ -193,25 +198,30 @@ static void check_wire_ends(struct loader *l, const struct cfg_port *p)
                    p->device, ends, ends == 1 ? "" : "s", ends == 1 ? "names" : "name");
 }
 
+static void report_address(struct loader *l, const struct cfg_port *p, const char *text,
+                           const struct cfg_port *other)
+{
+    diag_error(l->d, p->loc,
+               "key 'addresses': value '%s': already an address of port '%s' at %s:%u", text,
+               other->name, other->loc.file, other->loc.line);
+}
+
 /* Check that no other port, up to this one, has an address of this port. */
 static void check_addresses(struct loader *l, unsigned port)
 {
     const struct cfg_port *p = &l->m->ports[port];
-    char text[32];
+    char text[IPV6_TEXT];
 
-    for (unsigned a = 0; a < p->n_addresses; a++)
-        for (unsigned i = 0; i <= port; i++) {
-            const struct cfg_port *other = &l->m->ports[i];
-            unsigned n = other == p ? a : other->n_addresses;
-
-            for (unsigned b = 0; b < n; b++)
+    for (const struct cfg_port *other = l->m->ports; other <= p; other++) {
+        for (unsigned a = 0; a < p->n_addresses; a++)
+            for (unsigned b = 0; b < (other == p ? a : other->n_addresses); b++)
                 if (other->addresses[b] == p->addresses[a])
-                    diag_error(l->d, p->loc,
-                               "key 'addresses': value '%s': already an address of port '%s' at "
-                               "%s:%u",
-                               format_ipv4(p->addresses[a], text, sizeof(text)), other->name,
-                               other->loc.file, other->loc.line);
-        }
+                    report_address(l, p, format_ipv4(p->addresses[a], text, sizeof(text)), other);
+        for (unsigned a = 0; a < p->n_addresses6; a++)
+            for (unsigned b = 0; b < (other == p ? a : other->n_addresses6); b++)
+                if (same6(other->addresses6[b], p->addresses6[a]))
+                    report_address(l, p, format_ipv6(p->addresses6[a], text), other);
+    }
 }
 
 void load_ports(struct loader *l, const config_setting_t *ports)

@@ -95,6 +95,18 @@ static int parse_route(const char *text, struct param_value *v)
     return 0;
 }
 
+/* An address of either family. */
+static int parse_any_address(const char *text, struct param_value *v)
+{
+    struct ipv6 addr;
+
+    if (strchr(text, ':') == NULL)
+        return parse_address(KEY_HOST, text, v);
+    if (parse_ipv6(text, &addr) != 0)
+        return -EINVAL;
+    return ipv6_is_host(addr) ? 0 : -ERANGE;
+}
+
 static int parse_choice(const char *const *choices, const char *text, uint64_t *out)
 {
     for (unsigned i = 0; choices[i] != NULL; i++) {
@@ -201,6 +213,8 @@ int key_parse(const struct key *k, const char *text, struct param_value *v)
     case KEY_PREFIX:
     case KEY_HOSTS:
         return parse_address(k->type, text, v);
+    case KEY_ADDRESS:
+        return parse_any_address(text, v);
     case KEY_ROUTE:
         return parse_route(text, v);
     case KEY_HOST6:
@@ -277,6 +291,8 @@ static const char *notation_text(enum key_type type)
                       "of the packets, such as \"64:7,594:4,1518:1\"",
         [KEY_NAME] = "a name of at most 24 letters, digits, '_', '-' and '.'",
         [KEY_HOST] = "the IPv4 address of a host, such as \"192.0.2.1\"",
+        [KEY_ADDRESS] = "the IPv4 or IPv6 address of a host, such as \"192.0.2.1\" or "
+                        "\"2001:db8::1\"",
         [KEY_PREFIX] = "an IPv4 prefix, such as \"192.0.2.0/24\"",
         [KEY_ROUTE] = "an IPv4 or IPv6 prefix, such as \"192.0.2.0/24\" or \"2001:db8::/32\"",
         [KEY_HOSTS] = "the IPv4 address of a host, or a prefix of length 24..32",

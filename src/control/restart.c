@@ -60,10 +60,11 @@ static json_t *port(const struct cfg_model *m, unsigned i)
     const struct cfg_port *p = &m->ports[i];
 
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:i, s:i, s:o, s:i, s:i, s:b, s:i, s:I}", "name", text(p->name),
+        "{s:o, s:o, s:o, s:o, s:i, s:i, s:o, s:o, s:i, s:i, s:b, s:i, s:I}", "name", text(p->name),
         "device", text(p->device), "pool", text(m->pools[p->pool].name), "mac",
         p->mac_set ? bytes(p->mac, 6) : json_pack("n"), "mtu", (int)p->mtu, "tpid", (int)p->tpid,
-        "addresses", bytes(p->addresses, p->n_addresses * sizeof(p->addresses[0])), "rx_desc",
+        "addresses", bytes(p->addresses, p->n_addresses * sizeof(p->addresses[0])), "addresses6",
+        bytes(p->addresses6, p->n_addresses6 * sizeof(p->addresses6[0])), "rx_desc",
         (int)p->rx_desc, "tx_desc", (int)p->tx_desc, "promiscuous", (int)p->promiscuous, "on_full",
         (int)p->on_full, "line_rate", (json_int_t)p->line_rate);
 }

@@ -62,7 +62,7 @@ extern const struct task_drop ledger_words[N_LEDGER_WORDS];
         "A traceroute, or a loop of routes; connect the output punt, and the sender is told."
 #define DROP_IS_HOP_LIMIT                                                                          \
     "ipv6_hop_limit", "The hop limit of an IPv6 packet ran out",                                   \
-        "A traceroute, or a loop of routes; no ICMPv6 error tells the sender."
+        "A traceroute, or a loop of routes; connect the output punt, and the sender is told."
 #define DROP_IS_NO_HEADROOM                                                                        \
     "no_headroom", "No room before the packet for the headers to add",                             \
         "Larger data_room of the pool that the packet came in."

@@ -49,14 +49,22 @@ static inline bool nd_is(const struct ipv6_hdr *ip, uint32_t avail)
     return type == ICMPV6_SOLICIT || type == ICMPV6_ADVERT || type == ICMPV6_ROUTER_SOLICIT;
 }
 
-/** Is a frame of len bytes, with an Ethernet header and tags of l2 bytes, such a message to an
+/** Is such a packet one that the slow path answers on a link: a message, or a ping to an address of
+ * the link? */
+static inline bool nd_is_for_link(const struct ipv6_hdr *ip, uint32_t avail)
+{
+    return nd_is(ip, avail) ||
+           (icmpv6_is_ping(ip, avail) && ipv6_kind(ip->destination) == IPV6_LINK_LOCAL);
+}
+
+/** Is a frame of len bytes, with an Ethernet header and tags of l2 bytes, such a packet to an
  * address that no router forwards to? */
 static inline bool nd_is_frame(const uint8_t *frame, uint32_t l2, uint32_t len)
 {
     const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(frame + l2);
 
     return load16(frame + l2 - 2) == RTE_BE16(RTE_ETHER_TYPE_IPV6) && len > l2 + IPV6_LEN &&
-           ipv6_check(ip, len - l2) == IPV6_OK && nd_is(ip, len - l2) &&
+           ipv6_check(ip, len - l2) == IPV6_OK && nd_is_for_link(ip, len - l2) &&
            !ipv6_is_forwarded(ipv6_upper(ip->destination));
 }
 

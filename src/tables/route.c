@@ -202,12 +202,21 @@ int route_add6(struct route_table *t, struct ipv6 prefix, uint8_t len, uint32_t 
 {
     if (len > PREFIX6_BITS || !is_number(t, nexthop_id))
         return -EINVAL;
+    if (len == PREFIX6_BITS && route_is_local6(t, prefix))
+        return 0;
     return t->fib6.first != NULL ? fib6_add(&t->fib6, first6(prefix, len), len, nexthop_id)
                                  : -ENOSPC;
 }
 
+int route_add_local6(struct route_table *t, struct ipv6 addr)
+{
+    return t->fib6.first != NULL ? fib6_add(&t->fib6, addr, PREFIX6_BITS, t->local_id) : 0;
+}
+
 int route_remove6(struct route_table *t, struct ipv6 prefix, uint8_t len)
 {
+    if (len == PREFIX6_BITS && route_is_local6(t, prefix))
+        return 0;
     return t->fib6.first != NULL ? fib6_remove(&t->fib6, first6(prefix, len), len) : -ENOENT;
 }
 

@@ -105,12 +105,18 @@ int route_open6(struct route_table *t, uint32_t n, int socket);
 /**
  * Add a route of IPv6, or lead an existing prefix elsewhere; to the same next hops as those of
  * IPv4. Bits of prefix behind len (0..128) are ignored. Returns 0, -EINVAL, or -ENOSPC, also where
- * there is no room for IPv6 at all.
+ * there is no room for IPv6 at all. An address of the gateway itself leads to the gateway, as of
+ * IPv4.
  */
 int route_add6(struct route_table *t, struct ipv6 prefix, uint8_t len, uint32_t nexthop_id);
 
-/** Remove a route of IPv6: its addresses follow the next shorter prefix. Returns 0 or -ENOENT. */
+/** Remove a route of IPv6, but not to an address of the gateway itself: its addresses follow the
+ * next shorter prefix. Returns 0 or -ENOENT. */
 int route_remove6(struct route_table *t, struct ipv6 prefix, uint8_t len);
+
+/** Add an address of IPv6 of the gateway itself, for which there is room in the table; where IPv6
+ * has no table, it is of no use. Adding it twice is no error. Returns 0 or -ENOSPC. */
+int route_add_local6(struct route_table *t, struct ipv6 addr);
 
 /** Bytes that a table takes. */
 uint64_t route_table_bytes(const struct route_table *t);
@@ -124,6 +130,12 @@ static inline bool route_is_local(const struct route_table *t, uint32_t addr)
         if (t->local[i] == addr)
             return true;
     }
+}
+
+/** The same of IPv6, but for the link-local addresses of the ports. */
+static inline bool route_is_local6(const struct route_table *t, struct ipv6 addr)
+{
+    return t->fib6.first != NULL && fib6_lookup(&t->fib6, addr) == t->local_id;
 }
 
 /** Does any next hop encapsulate packets? */

@@ -69,7 +69,16 @@ static inline uint8_t subscriber6_net(uint64_t upper)
     return (uint8_t)(((uint32_t)(upper >> 32) * 2654435761u) >> 24);
 }
 
-/** May an address be some subscriber's? Where not, nobody's record need be read. */
+/** Let an address that is not a subscriber's be suspected, too. */
+static inline void subscriber6_suspect(struct subscriber6_table *t, uint64_t upper)
+{
+    uint8_t net = subscriber6_net(upper);
+
+    t->nets[net / 64] |= UINT64_C(1) << net % 64;
+}
+
+/** May an address be some subscriber's, or the gateway's own? Where not, nobody's record need be
+ * read. */
 static inline bool subscriber6_suspects(const struct subscriber6_table *t, uint64_t upper)
 {
     uint8_t net = subscriber6_net(upper);

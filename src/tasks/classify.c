@@ -93,11 +93,12 @@ static const struct task_drop drops[N_DROPS] = {
                        "than configured."},
     [DROP_BAD_IPV6_LENGTH] = {"bad_ipv6_length", "IPv6 says to be longer than the frame",
                               "Find who sends it: a device that cuts frames off."},
-    [DROP_LINK_LOCAL] = {"ipv6_link_local",
-                         "IPv6 from or to a link alone (RFC 4291 section 2.5.6), or from the "
-                         "unspecified address, that is no neighbour discovery to a router: DHCPv6, "
-                         "MLD, advertisements of other routers",
-                         "None; DHCPv6 is answered where the configuration has punt_socket."},
+    [DROP_LINK_LOCAL] =
+        {"ipv6_link_local",
+         "IPv6 from or to a link alone (RFC 4291 section 2.5.6), or from the "
+         "unspecified address, that is neither neighbour discovery to a router nor a "
+         "ping to it: DHCPv6, MLD, advertisements of other routers",
+         "None; DHCPv6 is answered where the configuration has punt_socket."},
     [DROP_SPOOFED] = {"spoofed", "The source address is not the subscriber's",
                       "Correct its ipv4, ipv6 or delegated, or stop it."},
     [DROP_MARTIAN_SOURCE] = {DROP_IS_MARTIAN_SOURCE},
@@ -190,14 +191,17 @@ static inline bool is_for_link(const struct ipv6_hdr *ip)
 }
 
 /* The verdict on a frame of IPv6 that names no subscriber. */
-static int why_nobody6(const struct rte_mbuf *m)
+static int why_nobody6(const struct classify *c, const struct rte_mbuf *m)
 {
     const struct ipv6_hdr *ip = ipv6_at(m, ETH_LEN);
     enum ipv6_verdict v = ipv6_check(ip, m->data_len - ETH_LEN);
 
     if (v != IPV6_OK)
         return bad_ipv6(v);
-    if (nd_is(ip, m->data_len - ETH_LEN) && !ipv6_is_forwarded(ipv6_upper(ip->destination)))
+    if (nd_is_for_link(ip, m->data_len - ETH_LEN) &&
+        !ipv6_is_forwarded(ipv6_upper(ip->destination)))
+        return VERDICT_FOR_US;
+    if (route_is_local6(c->routes, ipv6_of(ip->destination)))
         return VERDICT_FOR_US;
     return is_of_link(ip->source) || is_of_link(ip->destination) ? DROP_LINK_LOCAL
                                                                  : DROP_UNKNOWN_SUBSCRIBER;
@@ -218,7 +222,7 @@ static int why_nobody(const struct classify *c, const struct rte_mbuf *m)
     if (eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_ARP))
         return VERDICT_FOR_US;
     if (eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_IPV6) && c->v6 != NULL)
-        return why_nobody6(m);
+        return why_nobody6(c, m);
     if (eth_type(f) != RTE_BE16(RTE_ETHER_TYPE_IPV4))
         return DROP_NOT_IPV4;
     switch (ipv4_check(ip, m->data_len - ETH_LEN)) {
@@ -244,20 +248,22 @@ static int check6(const struct rte_mbuf *m, uint32_t id, bool by_address, const 
     const struct ipv6_hdr *ip = ipv6_at(m, l2);
     const uint8_t *f = frame_bytes(m);
     enum ipv6_verdict v = ipv6_check(ip, m->data_len - l2);
-    bool own;
+    bool suspect, own;
 
     if (unlikely(v != IPV6_OK))
         return bad_ipv6(v);
-    if (!by_address && unlikely(is_for_link(ip)) && nd_is(ip, m->data_len - l2))
+    if (!by_address && unlikely(is_for_link(ip)) && nd_is_for_link(ip, m->data_len - l2))
         return VERDICT_FOR_US;
     if (unlikely(!ipv6_is_forwarded(ipv6_upper(ip->source))))
         return is_of_link(ip->source) ? DROP_LINK_LOCAL : DROP_MARTIAN_SOURCE;
     if (unlikely(!eth_is_to(f, own_mac)) && !c->not_only_ip)
         return (f[0] & 1) != 0 ? DROP_GROUP_MAC : DROP_FOREIGN_MAC;
-    own = (!by_address || subscriber6_suspects(c->v6, ipv6_upper(ip->source))) &&
-          subscriber6_owns(s6, ipv6_of(ip->source));
+    suspect = !by_address || subscriber6_suspects(c->v6, ipv6_upper(ip->source));
+    own = suspect && subscriber6_owns(s6, ipv6_of(ip->source));
     if (by_address)
-        return unlikely(own) ? DROP_MARTIAN_SOURCE : VERDICT_GOOD;
+        return unlikely(own || (suspect && route_is_local6(c->routes, ipv6_of(ip->source))))
+                   ? DROP_MARTIAN_SOURCE
+                   : VERDICT_GOOD;
     return !own && c->anti_spoof ? DROP_SPOOFED : VERDICT_GOOD; /* RFC 2827 */
 }
 

@@ -234,6 +234,19 @@ int gre_decap_parse(const struct gre_decap *d, const struct rte_ipv4_hdr *ip, ui
                      out);
 }
 
+/* Is a frame without a tunnel one of IPv6 for the gateway? */
+static bool is_for_us6(const struct gre_decap *d, const struct rte_mbuf *m)
+{
+    const uint8_t *f = frame_bytes(m);
+    const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f + ETH_LEN);
+
+    if (d->subscribers->v6 == NULL || !eth_is_ipv6(f) || m->data_len < ETH_LEN + IPV6_LEN)
+        return false;
+    return nd_is_frame(f, ETH_LEN, m->data_len) ||
+           (ipv6_check(ip, m->data_len - ETH_LEN) == IPV6_OK &&
+            route_is_local6(d->routes, ipv6_of(ip->destination)));
+}
+
 /* Parse the frame. Returns the verdict for an empty slot. */
 static inline int parse(const struct gre_decap *d, const struct rte_mbuf *m, struct gre_found *out)
 {
@@ -245,10 +258,8 @@ static inline int parse(const struct gre_decap *d, const struct rte_mbuf *m, str
     if (unlikely(m->data_len < ETH_LEN))
         return DROP_SHORT_FRAME;
     if (unlikely(eth_type(f) != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
-        return eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_ARP) ||
-                       (d->subscribers->v6 != NULL && nd_is_frame(f, ETH_LEN, m->data_len))
-                   ? VERDICT_FOR_US
-                   : DROP_NOT_IP;
+        return eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_ARP) || is_for_us6(d, m) ? VERDICT_FOR_US
+                                                                               : DROP_NOT_IP;
     return gre_decap_parse(d, (const struct rte_ipv4_hdr *)(f + ETH_LEN), m->data_len - ETH_LEN,
                            out);
 }
@@ -263,9 +274,9 @@ static inline void take_off(struct rte_mbuf *m, uint32_t inner, rte_be16_t type,
     frame_set(m, (int)inner, ETH_LEN + size);
 }
 
-/* The same as decap() of an inner packet of IPv6. The gateway has no address of IPv6 that could be
- * a martian's. */
-static int decap6(struct rte_mbuf *m, const struct subscriber6 *s, const struct gre_found *in)
+/* The same as decap() of an inner packet of IPv6. */
+static int decap6(const struct gre_decap *d, struct rte_mbuf *m, const struct subscriber6 *s,
+                  const struct gre_found *in)
 {
     uint8_t *f = frame_bytes(m);
     struct ipv6_hdr *ip = (struct ipv6_hdr *)(f + ETH_LEN + in->inner);
@@ -279,7 +290,8 @@ static int decap6(struct rte_mbuf *m, const struct subscriber6 *s, const struct 
     from = ipv6_of(ip->source);
     if (!ipv6_is_forwarded(to.upper) || !subscriber6_owns(s, to))
         return DROP_MISDELIVERED;
-    if (!ipv6_is_forwarded(from.upper) || subscriber6_owns(s, from))
+    if (!ipv6_is_forwarded(from.upper) || subscriber6_owns(s, from) ||
+        (subscriber6_suspects(d->subscribers->v6, from.upper) && route_is_local6(d->routes, from)))
         return DROP_MARTIAN_SOURCE;
     if (unlikely(ipv4_tells_ecn(outer_tos)) && !ipv6_merge_ecn(ip, outer_tos))
         return DROP_CONGESTED;
@@ -349,7 +361,7 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
 
         if (likely(id[i] != 0))
             verdict = unlikely(found[i].is_ipv6)
-                          ? decap6(m[i], &d.subscribers->v6->record[id[i]], &found[i])
+                          ? decap6(&d, m[i], &d.subscribers->v6->record[id[i]], &found[i])
                           : decap(m[i], d.routes, &record[id[i]], &found[i]);
 
         /* whoever called us directly has looked already */

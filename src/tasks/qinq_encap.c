@@ -39,8 +39,8 @@ static const struct task_drop drops[N_DROPS] = {
                       "Larger mtu of the port, or connect the output fragment."},
     [DROP_HOP_LIMIT] = {DROP_IS_HOP_LIMIT},
     [DROP_IPV6_TOO_BIG] = {"ipv6_too_big", "IPv6, larger than the access port's mtu",
-                           "Larger mtu of the port: no ICMPv6 error tells the sender, so that path "
-                           "MTU discovery (RFC 8201) does not work."},
+                           "Larger mtu of the port; connect the output punt, and the sender is "
+                           "told, so that path MTU discovery (RFC 8201) works."},
     [DROP_NO_CPE_MAC] = {"no_cpe_mac", "The subscriber's MAC is not known yet",
                          "Normal until its first packet; else connect the output punt to a task "
                          "arp, or give it a mac."},
@@ -89,16 +89,17 @@ static inline void encap6(struct rte_mbuf *m, const struct subscriber *s, bool p
     meta_set_out_port(m, s->port);
 }
 
-/* End a packet of IPv6 that is not plain. */
+/* End a packet of IPv6 that is not plain: its sender is told (RFC 4443 section 3), or the MAC is
+ * asked for. */
 static void special6(struct task *t, struct rte_mbuf *m)
 {
     const struct qinq_encap *e = t->state;
     const struct subscriber *s = &e->record[meta_subscriber(m)];
 
     if (header6(m)->hop_limit <= 1) {
-        task_drop(t, m, DROP_HOP_LIMIT);
+        task_punt_back(t, OUT_PUNT, m, PUNT_TTL_EXPIRED, DROP_HOP_LIMIT);
     } else if (ipv6_len(header6(m)) > e->mtu[s->port]) {
-        task_drop(t, m, DROP_IPV6_TOO_BIG);
+        task_punt_back(t, OUT_PUNT, m, PUNT_TOO_BIG, DROP_IPV6_TOO_BIG);
     } else if (!s->mac_known) {
         meta_set_out_port(m, s->port); /* the solicitation leaves there */
         task_punt(t, OUT_PUNT, m, PUNT_NO_MAC, DROP_NO_CPE_MAC);

@@ -28,8 +28,7 @@ enum {
 
 static const struct task_drop drops[N_DROPS] = {
     [DROP_NO_ROUTE] = {"no_route", "No route leads to the destination",
-                       "Add a route; connect the output punt, and the sender is told, if it is "
-                       "IPv4."},
+                       "Add a route; connect the output punt, and the sender is told."},
     [DROP_NOT_UNICAST] = {"not_unicast", "To a multicast or broadcast address",
                           "None: it is not forwarded."},
     [DROP_LINK_LOCAL] = {"link_local",
@@ -51,8 +50,8 @@ static const struct task_drop drops[N_DROPS] = {
     [DROP_IPV6_TOO_BIG] = {"ipv6_too_big",
                            "IPv6, larger than the next hop takes: the port's mtu less tunnel and "
                            "labels",
-                           "Larger mtu of the port: no ICMPv6 error tells the sender, so that path "
-                           "MTU discovery (RFC 8201) does not work."},
+                           "Larger mtu of the port; connect the output punt, and the sender is "
+                           "told, so that path MTU discovery (RFC 8201) works."},
 };
 
 static int init(struct task *t, const struct task_env *env)
@@ -234,23 +233,25 @@ static inline uint16_t route4(struct task *t, struct rte_mbuf **m, uint16_t n,
 
 /* --- IPv6 --- */
 
-/* Handle a packet that is not plain: drop it, or let its next hop's MAC be asked for. The slow path
- * sends no ICMPv6 errors. */
+/* Handle a packet that is not plain: its sender is told (RFC 4443 section 3), or its next hop's MAC
+ * is asked for. No router fragments it: RFC 8200 section 5. */
 static void special6(struct task *t, struct rte_mbuf *m, const struct nexthop *nh, uint32_t id)
 {
     const struct ipv6_hdr *ip = header6(m);
 
     meta_set_nexthop(m, (uint16_t)id);
     if (id == 0 && ipv6_is_forwarded(ipv6_upper(ip->destination)))
-        task_drop(t, m, DROP_NO_ROUTE);
+        task_punt_back(t, OUT_PUNT, m, PUNT_NO_ROUTE, DROP_NO_ROUTE);
     else if (id == 0)
         task_drop(t, m,
                   ipv6_kind(ip->destination) == IPV6_LINK_LOCAL ? DROP_LINK_LOCAL
                                                                 : DROP_NOT_UNICAST);
+    else if (nh->local)
+        task_punt_back(t, OUT_PUNT, m, PUNT_FOR_US, DROP_FOR_US);
     else if (ip->hop_limit <= 1)
-        task_drop(t, m, DROP_HOP_LIMIT);
+        task_punt_back(t, OUT_PUNT, m, PUNT_TTL_EXPIRED, DROP_HOP_LIMIT);
     else if (ipv6_len(ip) > nh->max_ip)
-        task_drop(t, m, DROP_IPV6_TOO_BIG);
+        task_punt_back(t, OUT_PUNT, m, PUNT_TOO_BIG, DROP_IPV6_TOO_BIG);
     else if (nh->mac_known)
         task_drop(t, m, DROP_NO_TAILROOM);
     else {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A CPE that is the kernel's own stack: it finds its prefix and the gateway by router advertisements alone, and pings the core."""
+"""A CPE that is the kernel's own stack: it finds its prefix and the gateway by router advertisements alone, and pings the core. What it
+is told by ICMPv6."""
 
 import os
 import subprocess
@@ -9,17 +10,26 @@ from tests.common.limits import limit
 from tests.e2e.veth import namespace
 
 
-def kernel_as_cpe(ctx):
+def in_namespaces(ctx, module):
     command = namespace()
     if command is None:
         return "no network namespace with veth pairs can be made here"
     if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
         return "there is no /dev/net/tun here"
-    done = subprocess.run([*command, sys.executable, "-m", "tests.e2e.slaac_inside", ctx.binary, ctx.folder],
+    done = subprocess.run([*command, sys.executable, "-m", module, ctx.binary, ctx.folder],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit(100), check=False)  # fmt: skip
     return [] if done.returncode == 0 else [f"exit status {done.returncode}", *done.stdout.splitlines()]
+
+
+def kernel_as_cpe(ctx):
+    return in_namespaces(ctx, "tests.e2e.slaac_inside")
+
+
+def kernel_is_told(ctx):
+    return in_namespaces(ctx, "tests.e2e.icmp6_inside")
 
 
 def tests():
     """(title, function of a context) of each case."""
     yield "the kernel as a CPE gets its prefix by router advertisements", kernel_as_cpe
+    yield "the kernel is told by ICMPv6, as a CPE and in the core", kernel_is_told

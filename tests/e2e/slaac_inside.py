@@ -20,6 +20,8 @@ import sys
 import threading
 import time
 
+from vbnglab.lab import network
+
 from tests.common.limits import limit
 from tests.container.namespaces import Namespace
 from tests.e2e import process
@@ -74,11 +76,17 @@ def make_interfaces(cpe, core):
     for port in ("line", "core"):
         command("ip", "link", "add", f"gw-{port}", "mtu", "2000", "type", "veth", "peer", "name", f"far-{port}", "mtu", "2000")
         command("ip", "link", "set", f"gw-{port}", "up")
+    network.plain("far-core")  # what a host leaves to its NIC is not there
     command("ip", "link", "set", "far-line", "up")
     command("ip", "link", "set", "far-core", "address", HOST, "netns", str(core.pid))
     fd = tap("wan")
     command("ip", "link", "set", "wan", "address", CPE, "netns", str(cpe.pid))
     return fd
+
+
+def is_tagged(frame):
+    """With the CPE's tags, whatever the priority is."""
+    return frame[12:20] == TAGS[:2] + bytes([frame[14] & 0xE0 | TAGS[2]]) + TAGS[3:6] + bytes([frame[18] & 0xE0 | TAGS[6]]) + TAGS[7:]
 
 
 class Relay(threading.Thread):
@@ -95,7 +103,7 @@ class Relay(threading.Thread):
             if self.fd in ready:
                 frame = os.read(self.fd, 4096)
                 self.line.send(frame[:12] + TAGS + frame[12:])
-            if self.line.s in ready and (frame := self.line.receive(0.01)) and frame[12:20] == TAGS:
+            if self.line.s in ready and (frame := self.line.receive(0.01)) and is_tagged(frame):
                 os.write(self.fd, frame[:12] + frame[20:])
 
 
@@ -115,7 +123,7 @@ def ping(address, seconds):
                     data, source = s.recvfrom(2048)
                 except OSError:
                     break
-                if data[0] == ECHO_REPLY and source[0] == address and data[4:6] == struct.pack("!H", os.getpid() & 0xFFFF):
+                if data[0] == ECHO_REPLY and source[0] == address.split("%")[0] and data[4:6] == struct.pack("!H", os.getpid() & 0xFFFF):
                     return True
             if time.monotonic() > end:
                 return False

@@ -283,7 +283,7 @@ def test_headers_of_ipv6(vbng, folder):
 
 def test_ipv6_to_the_core(vbng, folder):
     """Of a delegated prefix by its route, spoofed, and too big for the next hop: each with what became of it, and why."""
-    gateway = cases_ipv6_core.Core6("explain").gateway
+    gateway = cases_ipv6_core.Core6("explain", addresses6={"core0": ["2400:cb00:c::1"]}).gateway
     gateway.devices = {port: f"net_null{i}" for i, port in enumerate(fr.PORTS)}
     config = os.path.join(folder, "ipv6.cfg")
     with open(config, "w") as f:
@@ -293,7 +293,9 @@ def test_ipv6_to_the_core(vbng, folder):
     for packet, status, said in (
         (cases_ipv6.packet6(own, far), 0, ("route 2400:cb00::/32: next hop", f"| gre key 2 | ipv6 {own} -> {far} hop limit 63", "result: sent by core0")),
         (cases_ipv6.packet6(other, far), 5, ("drops it: spoofed", "result: dropped by classify: spoofed")),
-        (cases_ipv6.packet6(own, far, size=1469 - 48), 5, ("drops it: ipv6_too_big", "result: dropped by route: ipv6_too_big")),
+        (cases_ipv6.packet6(own, far, size=1469 - 48), 5, ("to the slow path: it is too big", f"| ipv6 2400:cb00:c::1 -> {own} hop limit 64",
+                                                           "packet too big code 0 mtu 1468", "result: answered by cpe0")),
+        (cases_ipv6.packet6(own, "2400:cb00:c::1"), 5, ("route 2400:cb00:c::1/128: ", "destination unreachable code 4", "result: answered by cpe0")),
     ):
         frame = cases_ipv6.from_cpe(cases_ipv6.SUB, packet)
         done = subprocess.run([vbng, "--explain", f"cpe0 hex {frame.hex(' ')}", config], stdout=subprocess.PIPE,
@@ -315,10 +317,10 @@ def test_ipv6(vbng, folder):
     who = "subscriber 3: cpe0 128.258, 10.0.0.2/32, 2001:db8:0:2::/64, delegated 2001:db8:8000:200::/56, GRE key 2, MAC 02:c0:00:00:00:02\n"
     wrong = []
     for port, frame, status, said in (
-        ("cpe0", cases_ipv6.from_cpe(cases_ipv6.SUB, cases_ipv6.packet6(own, cases_ipv6.SERVER)), 5, "result: dropped by route: no_route"),
+        ("cpe0", cases_ipv6.from_cpe(cases_ipv6.SUB, cases_ipv6.packet6(own, cases_ipv6.SERVER)), 5, "result: dropped by arp: no_gateway_address"),
         ("cpe0", cases_ipv6.from_cpe(cases_ipv6.SUB, cases_ipv6.packet6(other, cases_ipv6.SERVER)), 5, "result: dropped by classify: spoofed"),
         ("core0", cases_ipv6.from_core(cases_ipv6.packet6(cases_ipv6.SERVER, own)), 0, "result: sent by cpe0"),
-        ("core0", cases_ipv6.from_core(cases_ipv6.packet6(cases_ipv6.SERVER, own, size=1500)), 5, "result: dropped by encap: ipv6_too_big"),
+        ("core0", cases_ipv6.from_core(cases_ipv6.packet6(cases_ipv6.SERVER, own, size=1500)), 5, "result: dropped by arp: no_gateway_address"),
     ):
         done = subprocess.run([vbng, "--explain", f"{port} hex {frame.hex(' ')}", config], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=limit(60))  # fmt: skip

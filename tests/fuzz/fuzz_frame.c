@@ -102,7 +102,13 @@ static void neighbour(uint8_t *p, uint32_t len)
     struct nd nd;
     uint32_t end;
 
-    if (ipv6_check(ip, len) != IPV6_OK || !nd_is(ip, len))
+    if (ipv6_check(ip, len) != IPV6_OK)
+        return;
+    icmpv6_may_answer(ip, len, false);
+    nd_is_for_link(ip, len);
+    if (icmpv6_quote_len(ip) > len)
+        fuzz_fail("a quote of more than %u bytes", len);
+    if (!nd_is(ip, len))
         return;
     end = ipv6_len(ip);
     if (end >= IPV6_LEN + 4)

@@ -17,6 +17,7 @@ from tests.pcap.traffic import Traffic
 ETH_IPV6 = 0x86DD
 SERVER = "2400:cb00::1"
 CORE = "core0"
+TO_SERVER = f'{{ prefix = "2400:cb00::/32"; port = "core1"; mac = "{fr.NEIGHBOUR_MAC["core1"]}"; }}'
 SUB, OTHER, LAST, FAR = Subscriber(0, 2), Subscriber(0, 3), Subscriber(0, 255), Subscriber(1, 7)
 
 
@@ -102,7 +103,7 @@ def ends_down():
     case = Traffic6("ipv6-down-ends", mtu={"cpe0": 1400})
     for hlim in (0, 1):
         case.send(CORE, from_core(packet6(SERVER, wan(SUB), hlim=hlim)))
-        case.drop("encap", "ipv6_hop_limit")
+        case.drop("arp", "no_gateway_address")
     for hlim in (2, 255):
         case.to_cpe(SUB, packet6(SERVER, wan(SUB), hlim=hlim))
     for size, fits in ((0, True), (1400 - 48, True), (1401 - 48, False), (1500 - 48, False)):
@@ -110,7 +111,7 @@ def ends_down():
             case.to_cpe(SUB, packet6(SERVER, wan(SUB), size=size))
         else:
             case.send(CORE, from_core(packet6(SERVER, wan(SUB), size=size)))
-            case.drop("encap", "ipv6_too_big")
+            case.drop("arp", "no_gateway_address")
     for src, reason in (("::", "ipv6_link_local"), ("fe80::1", "ipv6_link_local"), ("::1", "martian_source"), ("ff02::1", "martian_source"),
                         ("::ffff:192.0.2.1", "martian_source"), (wan(SUB, "::9"), "martian_source"), (delegated(SUB), "martian_source")):
         case.send(CORE, from_core(packet6(src, wan(SUB))))
@@ -149,14 +150,18 @@ def mixed_down():
 
 def sources_up():
     """From the access side: his own addresses pass, whatever else is counted with its reason."""
-    case = Traffic6("ipv6-up-sources")
+    case = Traffic6("ipv6-up-sources", routes=TO_SERVER)
     judged = [(wan(SUB), None), (wan(SUB, ":ffff::9"), None), (delegated(SUB), None), (delegated(SUB, 255, "::9"), None)]
     judged += [(src, "spoofed") for src in (wan(OTHER), wan(FAR), delegated(OTHER), SERVER, "fc00::1", "fec0::1", "2001:db8:0:200::2")]
     judged += [(src, "ipv6_link_local") for src in ("::", "fe80::1", "febf::ffff")]
     judged += [(src, "martian_source") for src in ("::1", "::2", "::ffff:10.0.0.1", "ff02::1", "ff0e::1")]
     for src, reason in judged:
-        case.send(SUB.port, from_cpe(SUB, packet6(src, SERVER)))
-        case.drop(*(("classify", reason) if reason else ("route", "no_route")))
+        packet = packet6(src, SERVER)
+        case.send(SUB.port, from_cpe(SUB, packet))
+        if reason:
+            case.drop("classify", reason)
+        else:
+            case.receive("core1", fr.ether(fr.NEIGHBOUR_MAC["core1"], fr.GATEWAY_MAC["core1"], ETH_IPV6, hop(packet)))
     case.send(SUB.port, from_cpe(SUB, raw(IPv6(src="fe80::2", dst="ff02::2", hlim=64) / ICMPv6ND_RS()), dst="33:33:00:00:00:02"))
     case.drop("arp", "nd_malformed")
     case.send(SUB.port, from_cpe(SUB, packet6(wan(SUB), "ff02::2"), dst="33:33:00:00:00:02"))
@@ -168,7 +173,7 @@ def sources_up():
 
 
 def truncated_up():
-    case = Traffic6("ipv6-truncated-up")
+    case = Traffic6("ipv6-truncated-up", routes=TO_SERVER)
     frame = from_cpe(SUB, packet6(wan(SUB), SERVER, IPv6ExtHdrHopByHop(), size=30), padded=False)
 
     def judge(n):
@@ -176,7 +181,8 @@ def truncated_up():
 
     cut(case, SUB.port, frame, judge)
     case.send(SUB.port, frame)
-    case.drop("route", "no_route")
+    packet = frame[22:]
+    case.receive("core1", fr.ether(fr.NEIGHBOUR_MAC["core1"], fr.GATEWAY_MAC["core1"], ETH_IPV6, hop(packet)))
     return case
 
 

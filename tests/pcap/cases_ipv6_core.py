@@ -70,7 +70,7 @@ def up():
 
 
 def up_ends():
-    case = Core6("ipv6-core-up-ends")
+    case = Core6("ipv6-core-up-ends", arp=False)
     source = wan(SUB)
     for hlim in (0, 1):
         refuse(case, SUB.port, "route", "ipv6_hop_limit", from_cpe(SUB, packet6(source, TUNNELLED, hlim=hlim)))

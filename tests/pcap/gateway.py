@@ -34,6 +34,7 @@ class Gateway:
         self.tpid = "0x88a8"  # of what is sent to CPEs
         self.mtu = {}  # by port
         self.no_address = ()  # ports
+        self.addresses6 = {}  # further addresses by port
         self.own_route = True  # what the arp task sends to the core may leave
         self.subscribers = 256  # of each access port
         self.ipv6 = False  # subscribers have IPv6, too
@@ -57,7 +58,7 @@ class Gateway:
     def port(self, port, folder):
         keys = [f'name = "{port}"', f'device = "{self.device(port, folder)}"', f'mac = "{GATEWAY_MAC[port]}"']
         if port not in self.no_address:
-            keys.append(f'addresses = ["{GATEWAY_IP[port]}"]')
+            keys.append(f'addresses = {quoted([GATEWAY_IP[port], *self.addresses6.get(port, ())])}')
         keys += [f'mtu = "{self.mtu.get(port, 1500)}"']
         if port in ACCESS:
             keys.append(f'tpid = "{self.tpid}"')

@@ -13,9 +13,11 @@ from tests.common import need
 need.module("scapy", "python3-scapy")
 
 from scapy.layers.inet import ICMP, IP  # noqa: E402
+from scapy.layers.inet6 import ICMPv6EchoReply, ICMPv6ND_NA, ICMPv6PacketTooBig, ICMPv6TimeExceeded  # noqa: E402
 from scapy.layers.l2 import ARP, Dot1Q, Ether  # noqa: E402
 
 from tests.common.verdict import nothing  # noqa: E402
+from tests.pcap import cases_icmp6, cases_ipv6, cases_nd  # noqa: E402
 from tests.pcap import frames as fr  # noqa: E402
 from tests.pcap.gateway import Gateway  # noqa: E402
 from tests.pcap.harness import read_pcap, write_pcap  # noqa: E402
@@ -43,6 +45,26 @@ def too_big(sub):
     return fr.from_cpe(sub, fr.udp(sub.ip, fr.server(CORE), size=700, flags="DF"))
 
 
+def asks_neighbour(sub):
+    return cases_nd.cpe_asks(sub, cases_ipv6.wan(sub))
+
+
+def ping6(sub):
+    return cases_ipv6.from_cpe(sub, cases_icmp6.ping(cases_ipv6.wan(sub), cases_nd.ours(sub)))
+
+
+def ping6_far(sub):
+    return cases_ipv6.from_cpe(sub, cases_icmp6.ping(cases_ipv6.wan(sub), cases_icmp6.GLOBAL[CORE]))
+
+
+def hops_end(sub):
+    return cases_ipv6.from_cpe(sub, cases_ipv6.packet6(cases_ipv6.wan(sub), cases_icmp6.TUNNELLED, hlim=1))
+
+
+def too_big6(sub):
+    return cases_ipv6.from_cpe(sub, cases_ipv6.packet6(cases_ipv6.wan(sub), cases_icmp6.TUNNELLED, size=700))
+
+
 def is_arp_reply(frame):
     return ARP in frame and frame[ARP].op == 2
 
@@ -56,6 +78,11 @@ KINDS = {
     "echo": (ping, is_icmp(0, 0), "route"),
     "ttl": (ttl_ends, is_icmp(11, 0), "route"),
     "too-big": (too_big, is_icmp(3, 4), "route"),
+    "nd": (asks_neighbour, lambda frame: ICMPv6ND_NA in frame, "classify"),
+    "echo6-link": (ping6, lambda frame: ICMPv6EchoReply in frame, "classify"),
+    "echo6": (ping6_far, lambda frame: ICMPv6EchoReply in frame, "route"),
+    "hop-limit": (hops_end, lambda frame: ICMPv6TimeExceeded in frame, "route"),
+    "too-big6": (too_big6, lambda frame: ICMPv6PacketTooBig in frame, "route"),
 }
 
 
@@ -70,7 +97,7 @@ def run_gateway(vbng, run, folder, sent):
     folder.mkdir()
     for port in fr.PORTS:
         write_pcap(folder / f"{port}-in.pcap", sent.get(port, []))
-    gateway = Gateway(subscriber_rate=None, keep=None, mtu={CORE: 600})
+    gateway = Gateway(subscriber_rate=None, keep=None, mtu={CORE: 600}, ipv6=True, addresses6=cases_icmp6.ADDRESSES6, routes=cases_icmp6.ROUTES)
     (folder / "fair.cfg").write_text(gateway(str(folder)))
     done = run(vbng, "--quiet", "--share-cpus", "--duration", "60ms", "--report", folder / "report.json", folder / "fair.cfg")
     assert done.returncode == 0, done.stderr

@@ -252,13 +252,21 @@ static struct rte_mbuf *to_sub(uint32_t id, uint8_t hops, uint16_t payload)
 
 static void not_to_the_access_port(void)
 {
-    struct rig *r = rig_open(&task_qinq_encap, "", NULL);
+    struct rig *r = rig_open(&task_qinq_encap, "", "to");
     struct rte_mbuf *m;
 
     FATE(r, to_sub(SUB_CPE0, 1, 20), "drop ipv6_hop_limit");
     FATE(r, to_sub(SUB_CPE0, 0, 20), "drop ipv6_hop_limit");
     FATE(r, to_sub(SUB_CPE0, 2, 1460), "to"); /* 1500 bytes */
     FATE(r, to_sub(SUB_CPE0, 2, 1461), "drop ipv6_too_big");
+    rig_close(r);
+    r = rig_open(&task_qinq_encap, "", NULL);
+    FATE(r, to_sub(SUB_CPE0, 1, 20), "punt");
+    CU_ASSERT_EQUAL(meta_punt_reason(rig_last(r)), PUNT_TTL_EXPIRED);
+    CU_ASSERT_EQUAL(meta_out_port(rig_last(r)), CORE0);
+    rig_clear(r);
+    FATE(r, to_sub(SUB_CPE0, 2, 1461), "punt");
+    CU_ASSERT_EQUAL(meta_punt_reason(rig_last(r)), PUNT_TOO_BIG);
     rig_clear(r);
     FATE(r, to_sub(SUB_NO_MAC, 64, 20), "punt");
     CU_ASSERT_EQUAL(meta_punt_reason(rig_last(r)), PUNT_NO_MAC);

@@ -91,6 +91,22 @@ static void to_next_hops(void)
     rig_close(r);
 }
 
+/* Is the packet's sender to be told of that, or where nobody tells, is it dropped for the reason?
+ */
+static void is_told(const struct frame *f, enum punt_reason why, const char *dropped)
+{
+    struct rig *r = rig_open(&task_route, "", "to");
+
+    FATE(r, frame_mbuf(f, CPE0), dropped);
+    rig_close(r);
+    r = rig_open(&task_route, "", NULL);
+    FATE(r, frame_mbuf(f, CPE0), "punt");
+    CU_ASSERT_EQUAL(meta_punt_reason(rig_last(r)), why);
+    CU_ASSERT_EQUAL(meta_out_port(rig_last(r)), CPE0);
+    CU_ASSERT(mbuf_is(rig_last(r), f->b, f->len)); /* as it came */
+    rig_close(r);
+}
+
 static void hop_limit(void)
 {
     struct rig *r = rig_open(&task_route, "", NULL);
@@ -104,31 +120,34 @@ static void hop_limit(void)
         expected = routed(&ip, NH_PLAIN, CORE1);
         if (n >= 2)
             BECOMES(r, &f, CPE0, "to", &expected);
-        else
-            FATE(r, frame_mbuf(&f, CPE0), "drop ipv6_hop_limit");
         rig_clear(r);
     }
     rig_close(r);
+    for (ip.hops = 0; ip.hops < 2; ip.hops++) {
+        struct frame f = incoming(&ip);
+
+        is_told(&f, PUNT_TTL_EXPIRED, "drop ipv6_hop_limit");
+    }
 }
 
 /* No router cuts IPv6 (RFC 8200 section 5): too large is too large, whatever is connected. */
 static void size(void)
 {
     static const uint16_t limit[] = {0, 1468, 1472, 1496, 1500};
-    struct rig *r = rig_open(&task_route, "", NULL);
 
     for (unsigned nh = NH_GRE_MPLS; nh <= NH_PLAIN; nh++) {
+        struct rig *r = rig_open(&task_route, "", NULL);
         struct ip6 ip = to_nexthop(nh);
         struct frame f;
 
         ip.payload = limit[nh] - 40;
         f = incoming(&ip);
         FATE(r, frame_mbuf(&f, CPE0), "to");
+        rig_close(r);
         ip.payload++;
         f = incoming(&ip);
-        FATE(r, frame_mbuf(&f, CPE0), "drop ipv6_too_big");
+        is_told(&f, PUNT_TOO_BIG, "drop ipv6_too_big");
     }
-    rig_close(r);
 }
 
 static void no_way(void)
@@ -145,13 +164,14 @@ static void no_way(void)
         {{0xfebf000000000000, 1}, "drop link_local"},
     };
     struct route_table *t = harness_tables()->routes;
-    struct rig *r = rig_open(&task_route, "", NULL);
     struct ip6 ip = packet;
     struct frame f;
+    struct rig *r;
 
     ip.dst[0] = 0x2a00000000000000;
     f = incoming(&ip);
-    FATE(r, frame_mbuf(&f, CPE0), "drop no_route");
+    is_told(&f, PUNT_NO_ROUTE, "drop no_route");
+    r = rig_open(&task_route, "", NULL);
     CU_ASSERT_EQUAL(route_add6(t, (struct ipv6){0, 0}, 0, NH_PLAIN), 0);
     FATE(r, frame_mbuf(&f, CPE0), "to");
     for (unsigned i = 0; i < RTE_DIM(bad); i++) { /* even with a default route */

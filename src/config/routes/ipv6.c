@@ -63,6 +63,29 @@ bool take_route_prefix(struct loader *l, const struct value *v, struct route_blo
                         : take_prefix(l, v, "prefix", &out->prefix, &out->len);
 }
 
+/* The gateway's own addresses are never routed: as check_own() of IPv4. */
+static bool check_own6(struct loader *l, const struct value *v, const struct route_block *r)
+{
+    char text[IPV6_TEXT], which[80] = "is";
+
+    for (unsigned i = 0; i < l->m->n_ports && r->len == 128; i++)
+        for (unsigned a = 0; a < l->m->ports[i].n_addresses6; a++) {
+            const struct cfg_port *own = &l->m->ports[i];
+            struct ipv6 addr = own->addresses6[a];
+
+            /* the address behind the first by no more than the block is long */
+            if (addr.upper - r->prefix6.upper != (addr.lower < r->prefix6.lower) ||
+                addr.lower - r->prefix6.lower >= r->count)
+                continue;
+            if (r->count > 1)
+                snprintf(which, sizeof(which), "its block holds %s,", format_ipv6(addr, text));
+            value_error(l, v, "prefix", "%s the gateway's own, on port '%s' at %s:%u", which,
+                        own->name, own->loc.file, own->loc.line);
+            return false;
+        }
+    return true;
+}
+
 bool check_prefix6(struct loader *l, const struct value *v, struct route_block *r)
 {
     const struct value *prefix = &v[ROUTE_PREFIX], *count = &v[ROUTE_COUNT];
@@ -81,7 +104,7 @@ bool check_prefix6(struct loader *l, const struct value *v, struct route_block *
                     r->count > 1 ? "its block is in part" : "is");
         return false;
     }
-    return true;
+    return check_own6(l, prefix, r);
 }
 
 void add_routes6(struct loader *l, const struct route_block *r, uint32_t way)

@@ -223,8 +223,8 @@ static size_t check_claims(struct report *r, struct claim *c)
     return n;
 }
 
-/* The claim on an address, among claims sorted by their first, or NULL. */
-static const struct claim *claim_on(const struct claim *c, size_t n, uint32_t addr)
+/* The claim on a number, among claims sorted by their first, or NULL; of several the last. */
+static const struct claim *claim_on(const struct claim *c, size_t n, uint64_t addr)
 {
     size_t lo = 0;
 
@@ -260,6 +260,44 @@ static void check_gateway(const struct subscriber_check *k, const struct claim *
     }
 }
 
+/* Find the claim on an address of IPv6. Several of single addresses may have its upper half. */
+static const struct claim *claim_on_address6(const struct subscriber_check *k,
+                                             const struct claim *by_prefix, size_t n,
+                                             struct ipv6 addr)
+{
+    const struct claim *c = claim_on(by_prefix, n, addr.upper), *last = c;
+    uint8_t len;
+
+    for (; c != NULL && c >= by_prefix && c->first == last->first; c--) {
+        struct ipv6 prefix = prefix_in(&k->list[c->who / PLACES], c->who % PLACES, &len);
+
+        if (same6(prefix, first6(addr, len)))
+            return c;
+    }
+    return NULL;
+}
+
+static void check_gateway6(const struct subscriber_check *k, const struct claim *by_prefix,
+                           size_t n)
+{
+    char text[IPV6_TEXT];
+
+    for (unsigned i = 0; i < k->l->m->n_ports; i++) {
+        const struct cfg_port *p = &k->l->m->ports[i];
+
+        for (unsigned a = 0; a < p->n_addresses6; a++) {
+            const struct claim *c = claim_on_address6(k, by_prefix, n, p->addresses6[a]);
+
+            if (c != NULL)
+                diag_error(k->l->d, k->place(k, &k->list[c->who / PLACES]),
+                           "key '%s': the subscriber's addresses hold %s, the gateway's own on "
+                           "port '%s' at %s:%u",
+                           c->who % PLACES == 0 ? "ipv6" : "delegated",
+                           format_ipv6(p->addresses6[a], text), p->name, p->loc.file, p->loc.line);
+        }
+    }
+}
+
 void check_subscribers(const struct subscriber_check *k)
 {
     struct report r = {.k = k, .told = grow(NULL, k->n, 1)};
@@ -275,6 +313,8 @@ void check_subscribers(const struct subscriber_check *k)
 
         if (r.what == CLAIM_ADDRESS)
             check_gateway(k, claims, n);
+        else if (r.what == CLAIM_PREFIX)
+            check_gateway6(k, claims, n);
     }
     if (r.n_more > 0)
         diag_error(k->l->d, k->place(k, r.last), "%u more subscribers overlap with others",

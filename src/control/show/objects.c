@@ -36,10 +36,12 @@ static json_t *show_version(struct control *c, struct request *r, struct refusal
 static json_t *addresses_json(const struct cfg_port *p)
 {
     json_t *list = json_array();
-    char text[32];
+    char text[IPV6_TEXT];
 
     for (unsigned i = 0; i < p->n_addresses; i++)
         list = json_with_item(list, json_string(format_ipv4(p->addresses[i], text, sizeof(text))));
+    for (unsigned i = 0; i < p->n_addresses6; i++)
+        list = json_with_item(list, json_string(format_ipv6(p->addresses6[i], text)));
     return list;
 }
 

@@ -8,18 +8,7 @@
 #include "packet/frame.h"
 #include "packet/icmp.h"
 #include "packet/qinq.h"
-#include "tasks/arp/instance.h"
-
-#define TOS_NETWORK_CONTROL 0xc0 /* precedence 6, of ICMP errors: RFC 1812 section 4.3.2.5 */
-
-/** The way of an answer. */
-struct answer {
-    unsigned output;
-    uint8_t port;
-    uint32_t subscriber;
-    uint32_t l2_len;
-    uint8_t l2[QINQ_LEN];
-};
+#include "tasks/arp/answer.h"
 
 /* Id of the subscriber with an address (host order), or 0. */
 static uint32_t subscriber_of(const struct arp *a, uint32_t addr)
@@ -29,7 +18,7 @@ static uint32_t subscriber_of(const struct arp *a, uint32_t addr)
 
 /* Find the way to a subscriber, with its tags. Returns false, after an ARP request, where its MAC
  * is not known. */
-static bool to_subscriber(struct task *t, uint32_t id, uint32_t addr, struct answer *to)
+static bool to_subscriber(struct task *t, uint32_t id, uint32_t addr, struct arp_answer *to)
 {
     const struct arp *a = t->state;
     const struct subscriber *s = &a->tables->subscribers->record[id];
@@ -48,18 +37,17 @@ static bool to_subscriber(struct task *t, uint32_t id, uint32_t addr, struct ans
     return true;
 }
 
-static void set_ethernet(struct answer *to, const uint8_t *dst, const uint8_t *src)
+void arp_set_ethernet(struct arp_answer *to, const uint8_t *dst, const uint8_t *src,
+                      rte_be16_t type)
 {
     to->l2_len = ETH_LEN;
     memcpy(to->l2, dst, 6);
     memcpy(to->l2 + 6, src, 6);
-    store16(to->l2 + ETH_MACS, RTE_BE16(RTE_ETHER_TYPE_IPV4));
+    store16(to->l2 + ETH_MACS, type);
 }
 
-/* Make the frame of an answer: its header, then len bytes, of which the last keep bytes are those
- * from byte at of the frame on. Returns where the len bytes begin, or NULL without headroom. */
-static uint8_t *reframe(struct rte_mbuf *m, const struct answer *to, uint32_t at, uint32_t keep,
-                        uint32_t len)
+uint8_t *arp_reframe(struct rte_mbuf *m, const struct arp_answer *to, uint32_t at, uint32_t keep,
+                     uint32_t len)
 {
     int pull = (int)at - (int)(to->l2_len + len - keep);
 
@@ -71,15 +59,18 @@ static uint8_t *reframe(struct rte_mbuf *m, const struct answer *to, uint32_t at
 }
 
 /* Give an answer to a subscriber the priority that qinq_encap gives packets of the same DSCP. */
-static void set_priority(const struct arp *a, struct rte_mbuf *m, const struct answer *to)
+static void set_priority(const struct arp *a, struct rte_mbuf *m, const struct arp_answer *to)
 {
-    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(frame_bytes(m) + to->l2_len);
+    const uint8_t *packet = frame_bytes(m) + to->l2_len;
+    uint8_t tos = load16(packet - 2) == RTE_BE16(RTE_ETHER_TYPE_IPV6)
+                      ? ipv6_traffic_class((const struct ipv6_hdr *)packet)
+                      : ((const struct rte_ipv4_hdr *)packet)->type_of_service;
 
     if (a->pcp_from_dscp && to->l2_len == QINQ_LEN)
-        qinq_write(frame_bytes(m), to->l2, ip->type_of_service >> 5);
+        qinq_write(frame_bytes(m), to->l2, tos >> 5);
 }
 
-static void send_answer(struct task *t, struct rte_mbuf *m, const struct answer *to)
+void arp_send_answer(struct task *t, struct rte_mbuf *m, const struct arp_answer *to)
 {
     set_priority(t->state, m, to);
     meta_set_subscriber(m, to->subscriber);
@@ -122,7 +113,7 @@ static bool is_foreign_host(const struct arp *a, uint32_t addr)
 /* Find the way back to the sender of a packet to the gateway. Returns the reason to drop it, or -1.
  */
 static int way_back(struct task *t, const struct rte_mbuf *m, const struct arp_frame *f,
-                    uint32_t asker, struct answer *to)
+                    uint32_t asker, struct arp_answer *to)
 {
     const struct arp *a = t->state;
     uint32_t id = subscriber_of(a, asker);
@@ -138,25 +129,28 @@ static int way_back(struct task *t, const struct rte_mbuf *m, const struct arp_f
     to->output = ARP_OUT_TO;
     to->subscriber = 0;
     to->port = (uint8_t)meta_in_port(m);
-    set_ethernet(to, f->bytes + 6, a->tables->port_mac[to->port]);
+    arp_set_ethernet(to, f->bytes + 6, a->tables->port_mac[to->port],
+                     RTE_BE16(RTE_ETHER_TYPE_IPV4));
     return -1;
 }
 
 /* Send the error about a packet, in its mbuf, from an address of the gateway. Returns the reason to
  * drop the packet, or -1. */
 static int send_error(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
-                      const struct answer *to, struct icmp_kind kind, rte_be32_t ours, uint16_t mtu)
+                      const struct arp_answer *to, struct icmp_kind kind, rte_be32_t ours,
+                      uint16_t mtu)
 {
     struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(f->bytes + f->l2_len);
     rte_be32_t sender = ip->src_addr;
     uint32_t quote = icmp_quote_len(ip);
 
-    ip = (struct rte_ipv4_hdr *)reframe(m, to, f->l2_len, quote, sizeof(*ip) + ICMP_LEN + quote);
+    ip =
+        (struct rte_ipv4_hdr *)arp_reframe(m, to, f->l2_len, quote, sizeof(*ip) + ICMP_LEN + quote);
     if (ip == NULL)
         return DROP_NO_ROOM;
     icmp_write_error((uint8_t *)(ip + 1), kind.type, kind.code, mtu, quote);
-    icmp_write_ipv4(ip, TOS_NETWORK_CONTROL, ours, sender, ICMP_LEN + quote);
-    send_answer(t, m, to);
+    icmp_write_ipv4(ip, ARP_TOS, ours, sender, ICMP_LEN + quote);
+    arp_send_answer(t, m, to);
     return -1;
 }
 
@@ -167,7 +161,7 @@ static void refuse(struct task *t, struct rte_mbuf *m, const struct arp_frame *f
     struct arp *a = t->state;
     const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f->bytes + f->l2_len);
     uint32_t src = rte_be_to_cpu_32(ip->src_addr);
-    struct answer to;
+    struct arp_answer to;
     int why = -1;
 
     if (!icmp_may_answer(ip) || !is_foreign_host(a, src) ||
@@ -190,7 +184,7 @@ static void echo(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
     struct arp *a = t->state;
     struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(f->bytes + f->l2_len), was = *ip;
     uint32_t src = rte_be_to_cpu_32(ip->src_addr), header = rte_ipv4_hdr_len(ip), len;
-    struct answer to;
+    struct arp_answer to;
     int why = check_echo(ip);
 
     if (why < 0 && !is_foreign_host(a, src))
@@ -205,14 +199,14 @@ static void echo(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
     }
     len = rte_be_to_cpu_16(ip->total_length) - header;
     /* the reply has no options */
-    ip = (struct rte_ipv4_hdr *)reframe(m, &to, f->l2_len + header, len, sizeof(*ip) + len);
+    ip = (struct rte_ipv4_hdr *)arp_reframe(m, &to, f->l2_len + header, len, sizeof(*ip) + len);
     if (ip == NULL) {
         task_drop(t, m, DROP_NO_ROOM);
         return;
     }
     icmp_write_ipv4(ip, was.type_of_service, was.dst_addr, was.src_addr, len);
     icmp_make_reply((uint8_t *)(ip + 1));
-    send_answer(t, m, &to);
+    arp_send_answer(t, m, &to);
 }
 
 void arp_ip_to_us(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
@@ -240,7 +234,7 @@ void arp_ip_to_us(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
  * packet was for, so that it takes the same tunnel. *port: the answer's source is its address.
  * Returns the reason to drop the packet, or -1.
  */
-static int error_way(struct task *t, const struct rte_ipv4_hdr *ip, struct answer *to,
+static int error_way(struct task *t, const struct rte_ipv4_hdr *ip, struct arp_answer *to,
                      uint8_t *port)
 {
     const struct arp *a = t->state;
@@ -260,7 +254,8 @@ static int error_way(struct task *t, const struct rte_ipv4_hdr *ip, struct answe
     to->output = ARP_OUT_ROUTE;
     to->subscriber = id;
     to->port = *port;
-    set_ethernet(to, a->tables->port_mac[*port], a->tables->port_mac[*port]);
+    arp_set_ethernet(to, a->tables->port_mac[*port], a->tables->port_mac[*port],
+                     RTE_BE16(RTE_ETHER_TYPE_IPV4));
     return -1;
 }
 
@@ -326,12 +321,15 @@ static int answer_error(struct task *t, struct rte_mbuf *m, const struct arp_fra
 {
     struct arp *a = t->state;
     const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f->bytes + f->l2_len);
-    struct answer to;
+    struct arp_answer to;
     uint32_t ours = 0;
     uint16_t mtu;
     uint8_t port = 0;
-    int why = check_error(a, m, f, reason, &mtu);
+    int why;
 
+    if (f->type == RTE_ETHER_TYPE_IPV6)
+        return arp_answer_error6(t, m, f, reason);
+    why = check_error(a, m, f, reason, &mtu);
     if (why < 0)
         why = error_way(t, ip, &to, &port);
     if (why >= 0)

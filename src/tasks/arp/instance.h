@@ -14,6 +14,7 @@
  *   hosts.c       the neighbours of one subscriber
  *   waiting.c     packets that wait for a MAC, and questions that are asked again
  *   icmp.c        echo replies and ICMP errors
+ *   icmp6.c       the same of IPv6; answer.h has what both share
  *   paths.c       tunnels that the core is too narrow for
  *   control.c     frames between lines and the control plane
  */
@@ -305,8 +306,14 @@ void arp_pad(struct rte_mbuf *m);
 
 /* nd.c */
 
-/** Handle an IPv6 packet to the gateway: neighbour discovery. */
-void arp_ip6_to_us(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
+/** Handle a message of neighbour discovery, whose IPv6 header is right. */
+void arp_nd_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
+
+/** Is an address on a subscriber's link, and not behind his router? */
+bool arp_is_on_link(const struct arp *a, uint32_t id, struct ipv6 addr);
+
+/** Is an address one that a subscriber may have on his link, and not the gateway's there? */
+bool arp_is_his(const struct arp *a, uint32_t id, const uint8_t *addr);
 
 /** Can a CPE's MAC have been learned from an address of IPv6: of the link, and the subscriber's? */
 bool arp_may_speak(const struct arp *a, uint32_t id, struct ipv6 addr);
@@ -451,6 +458,20 @@ void arp_renew(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
 
 /** Send frames that come from the control plane: some at most. Returns how many came. */
 uint16_t arp_control_poll(struct task *t);
+
+/* icmp6.c */
+
+/** Handle an IPv6 packet to the gateway: neighbour discovery, pings and all others. */
+void arp_ip6_to_us(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
+
+/** Is an address one of the gateway's, on the link of a port or everywhere? */
+bool arp_is_own6(const struct arp *a, unsigned port, const uint8_t *addr);
+
+/** Make the ICMPv6 error about a packet that could not be forwarded (RFC 4443 section 3) and send
+ * it in its mbuf. Returns the reason to drop the packet where it must or can not be answered, or
+ * -1. */
+int arp_answer_error6(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
+                      enum punt_reason reason);
 
 /* paths.c */
 

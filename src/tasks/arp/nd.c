@@ -17,14 +17,14 @@ static bool is_link_local(const uint8_t *addr)
     return ipv6_kind(addr) == IPV6_LINK_LOCAL;
 }
 
-/* Is an address on a subscriber's link, and not behind his router? */
-static bool is_on_link(const struct subscriber6 *s, struct ipv6 addr)
+bool arp_is_on_link(const struct arp *a, uint32_t id, struct ipv6 addr)
 {
+    const struct subscriber6 *s = &a->tables->subscribers->v6->record[id];
+
     return addr.upper == s->wan_upper && ((addr.lower ^ s->wan_lower) & s->wan_lower_mask) == 0;
 }
 
-/* Is an address one that a subscriber may have on his link, and not the gateway's there? */
-static bool is_his(const struct arp *a, uint32_t id, const uint8_t *addr)
+bool arp_is_his(const struct arp *a, uint32_t id, const uint8_t *addr)
 {
     const struct subscriber_table *s = a->tables->subscribers;
     uint8_t ours[IPV6_ADDR_LEN];
@@ -41,8 +41,7 @@ bool arp_may_speak(const struct arp *a, uint32_t id, struct ipv6 addr)
     const struct subscriber *s = &a->tables->subscribers->record[id];
 
     return s->has_ipv6 && s->hosts == NULL &&
-           (addr.upper >> 54 == 0xfe80 >> 6 ||
-            is_on_link(&a->tables->subscribers->v6->record[id], addr));
+           (addr.upper >> 54 == 0xfe80 >> 6 || arp_is_on_link(a, id, addr));
 }
 
 /* Send an advertisement of the gateway's address in the mbuf of the solicitation: to who asks, or,
@@ -111,7 +110,7 @@ static void solicited(struct task *t, struct rte_mbuf *m, const struct arp_frame
 
     nd_link_local(s->l2 + 6, ours);
     if (ipv6_kind(ip->source) != IPV6_UNSPECIFIED) {
-        if (!is_his(a, id, ip->source)) {
+        if (!arp_is_his(a, id, ip->source)) {
             task_drop(t, m, DROP_ND_SPOOFED);
             return;
         }
@@ -132,7 +131,7 @@ static void advertised(struct task *t, struct rte_mbuf *m, const struct arp_fram
     const struct arp *a = t->state;
     const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f->bytes + f->l2_len);
 
-    if (!is_his(a, id, ip->source) || !is_his(a, id, nd->target)) {
+    if (!arp_is_his(a, id, ip->source) || !arp_is_his(a, id, nd->target)) {
         task_drop(t, m, DROP_ND_SPOOFED);
         return;
     }
@@ -149,7 +148,7 @@ static void router_solicited(struct task *t, struct rte_mbuf *m, const struct ar
     const struct arp *a = t->state;
     const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f->bytes + f->l2_len);
 
-    if (ipv6_kind(ip->source) != IPV6_UNSPECIFIED && !is_his(a, id, ip->source)) {
+    if (ipv6_kind(ip->source) != IPV6_UNSPECIFIED && !arp_is_his(a, id, ip->source)) {
         task_drop(t, m, DROP_ND_SPOOFED);
         return;
     }
@@ -173,19 +172,30 @@ static bool is_sane(const struct arp *a, const struct rte_mbuf *m, const struct 
             memcmp(to, a->tables->port_mac[meta_in_port(m)], 6) == 0);
 }
 
-/* On a core port only a solicitation for the gateway's address there is answered, and nothing is
+/* Does a port have an address of IPv6? The others' are not on its link. */
+static bool has_address(const struct arp *a, unsigned port, const uint8_t *addr)
+{
+    const struct cfg_port *p = &a->cfg->ports[port];
+    uint8_t ours[IPV6_ADDR_LEN];
+
+    for (unsigned i = 0; i < p->n_addresses6; i++)
+        if (same6(p->addresses6[i], ipv6_of(addr)))
+            return true;
+    nd_link_local(a->tables->port_mac[port], ours);
+    return memcmp(addr, ours, sizeof(ours)) == 0;
+}
+
+/* On a core port only a solicitation for the gateway's addresses there is answered, and nothing is
  * learned. */
 static void from_core(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
                       const struct nd *nd)
 {
     const struct arp *a = t->state;
     const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f->bytes + f->l2_len);
-    uint8_t ours[IPV6_ADDR_LEN];
 
-    nd_link_local(a->tables->port_mac[meta_in_port(m)], ours);
-    if (memcmp(ip->source, ours, sizeof(ours)) == 0)
+    if (arp_is_own6(a, meta_in_port(m), ip->source))
         task_drop(t, m, DROP_ND_SPOOFED);
-    else if (nd->type == ICMPV6_SOLICIT && memcmp(nd->target, ours, sizeof(ours)) == 0)
+    else if (nd->type == ICMPV6_SOLICIT && has_address(a, meta_in_port(m), nd->target))
         advertise(t, m, f, nd, NULL);
     else
         task_drop(t, m, DROP_ND_FOREIGN);
@@ -214,7 +224,7 @@ static int check(struct arp *a, const struct rte_mbuf *m, const struct arp_frame
     return *id != 0 && s->record[*id].has_ipv6 ? -1 : DROP_UNKNOWN_SUBSCRIBER;
 }
 
-static void receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
+void arp_nd_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
 {
     struct nd nd;
     uint32_t id;
@@ -230,21 +240,6 @@ static void receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *
         solicited(t, m, f, &nd, id);
     else
         advertised(t, m, f, &nd, id);
-}
-
-void arp_ip6_to_us(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
-{
-    const struct arp *a = t->state;
-    const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f->bytes + f->l2_len);
-
-    if (meta_in_port(m) >= a->cfg->n_ports)
-        task_drop(t, m, DROP_BAD_PORT);
-    else if (ipv6_check(ip, f->avail) != IPV6_OK)
-        task_drop(t, m, DROP_IP_MALFORMED);
-    else if (nd_is(ip, f->avail))
-        receive(t, m, f);
-    else
-        task_drop(t, m, DROP_UNSUPPORTED);
 }
 
 /* --- questions --- */
@@ -300,9 +295,9 @@ void arp_ask_subscriber6(struct task *t, uint32_t id, struct ipv6 addr)
 
     if (s->mac_known || s->hosts != NULL || !arp_may_ask(a, e))
         return;
-    if (!is_on_link(s6, addr) && s6->wan_len == 128)
+    if (!arp_is_on_link(a, id, addr) && s6->wan_len == 128)
         addr = (struct ipv6){s6->wan_upper, s6->wan_lower};
-    if (is_on_link(s6, addr))
+    if (arp_is_on_link(a, id, addr))
         sent = solicit(t, id, NULL, addr);
     /* a stranger's choice of addresses must not keep the CPE from being asked */
     if (spoke && !same6(addr, a->spoke[id]))

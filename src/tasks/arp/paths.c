@@ -48,7 +48,9 @@ static bool is_ours(const struct arp *a, const struct rte_ipv4_hdr *sent, uint32
         !far_ends_have(&a->tables->routes->far_ends, tunnel_of(sent)))
         return false;
     flags = gre_flags(gre);
-    if (gre_protocol(gre) != RTE_BE16(GRE_PROTO_IPV4) || (flags & ~GRE_HAS_KEY) != 0)
+    if ((gre_protocol(gre) != RTE_BE16(GRE_PROTO_IPV4) &&
+         gre_protocol(gre) != RTE_BE16(GRE_PROTO_IPV6)) ||
+        (flags & ~GRE_HAS_KEY) != 0)
         return false;
     return flags == 0 || (len >= sizeof(*sent) + GRE_KEY_LEN &&
                           idmap_get(a->tables->subscribers->by_gre_key,

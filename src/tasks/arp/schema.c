@@ -177,12 +177,15 @@ const struct task_drop arp_drops[N_DROPS] = {
     [DROP_CONTROL_VLAN] = {"control_bad_vlan",
                            "A message of the control plane has a VLAN id that is not in 1 to 4094",
                            "Correct the control plane."},
-    [DROP_ICMP_FRAGMENT] = {"icmp_fragment", "ICMP to the gateway in fragments", "None."},
-    [DROP_ICMP_MALFORMED] = {"icmp_malformed", "ICMP to the gateway that breaks RFC 792",
+    [DROP_ICMP_FRAGMENT] = {"icmp_fragment",
+                            "ICMP, or anything of IPv6, to the gateway in fragments", "None."},
+    [DROP_ICMP_MALFORMED] = {"icmp_malformed",
+                             "ICMP to the gateway that breaks RFC 792, or ICMPv6 that breaks "
+                             "RFC 4443",
                              "Find who sends it: a broken device."},
     [DROP_ICMP_NOT_ALLOWED] = {"icmp_not_allowed",
                                "A packet that must not be answered: RFC 1812 section 4.3.2.7, RFC "
-                               "1122 section 3.2.1.3",
+                               "1122 section 3.2.1.3, RFC 4443 section 2.4 (e)",
                                "None."},
     [DROP_ICMP_RATE] = {"icmp_rate_limited",
                         "More ICMP a second for all subscribers, or for the core, than icmp_rate",
@@ -203,8 +206,8 @@ const struct task_drop arp_drops[N_DROPS] = {
                       "More neighbour discovery a second from all subscribers than arp_rate",
                       RATE "arp_rate."},
     [DROP_ND_SPOOFED] = {"nd_spoofed",
-                         "Neighbour discovery from or about an address that is not the sender's, "
-                         "or is the gateway's",
+                         "Neighbour discovery or a ping on a link from or about an address that is "
+                         "not the sender's, or is the gateway's",
                          "Correct the subscriber's ipv6, or stop it."},
     [DROP_RA_OFF] = {"ra_off", "A router solicitation, and router advertisements are not sent",
                      "Say ra = true, if CPEs are to find the gateway by them."},
@@ -216,7 +219,9 @@ const struct task_drop arp_drops[N_DROPS] = {
                                "DHCP or PPPoE discovery, and no control plane is connected to "
                                "punt_socket",
                                "Start vbng-cp; sessions that are up go on."},
-    [DROP_NO_GATEWAY_ADDRESS] = {"no_gateway_address", "The port has no address to answer from",
+    [DROP_NO_GATEWAY_ADDRESS] = {"no_gateway_address",
+                                 "The port has no address to answer from; for IPv6 beyond "
+                                 "the subscriber's link, none of the ports has",
                                  "Give the port addresses."},
     [DROP_NO_MTU] = {"no_mtu", "The packet was too big for its way, but no MTU on that is known",
                      "Correct the next hop's port."},
@@ -231,7 +236,8 @@ const struct task_drop arp_drops[N_DROPS] = {
          "has sent",
          "Find who forges it, if there are many."},
     [DROP_NOT_FOR_US] = {"not_for_us", "For an address that is not the gateway's",
-                         "Correct the links to the task."},
+                         "None, if rare and IPv6: a ping to another host of the link; else "
+                         "correct the links to the task."},
     [DROP_NOT_PUNTED] = {"not_punted", "Came to the slow path without a reason",
                          "Connect only outputs punt to the task."},
     [DROP_TOO_MANY_HOSTS] = {"too_many_hosts",
