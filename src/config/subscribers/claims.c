@@ -22,9 +22,11 @@ struct report {
     enum subscriber_claim what;
 };
 
+/* Who was added at run time stands in no file. */
 static bool same_place(struct loc a, struct loc b)
 {
-    return a.line == b.line && (a.file == b.file || strcmp(a.file, b.file) == 0);
+    return a.line == b.line &&
+           (a.file == b.file || (a.file != NULL && b.file != NULL && strcmp(a.file, b.file) == 0));
 }
 
 static bool of_ipv6(enum subscriber_claim what)
