@@ -108,6 +108,7 @@ struct cfg_subscriber {
                          IPv4 */
     uint8_t mac[6];   /* static, if has_mac */
     bool has_gre_key, has_mac;
+    bool dynamic;     /* of a running config: put by a control plane, and not the file's business */
     bool routed;      /* one CPE has the whole prefix: one MAC; else each address has its own */
     const char *name; /* for people: UTF-8 of at most CFG_MAX_LABEL characters; NULL: none */
     struct cpe_prefixes ipv6;

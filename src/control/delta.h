@@ -49,6 +49,10 @@ void delta_restart(struct delta *d, const char *fmt, ...) __attribute__((format(
  */
 json_t *running_changes(const struct control *c);
 
+/** Are two subscribers, of one line, equal but for profile, MAC and name, which can be changed in
+ * place? */
+bool same_identity(const struct cfg_subscriber *a, const struct cfg_subscriber *b);
+
 /* --- for the files that compare --- */
 
 /** Put an entry into the list under key of the last request, if that is cmd and the list is not

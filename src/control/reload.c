@@ -232,6 +232,9 @@ static int check_room(const struct control *c, const struct delta *d, struct ref
     const struct subscriber6_table *v6 = c->tables->subscribers->v6;
     uint32_t prefixes = d->other->n_prefixes, room = v6 != NULL ? v6->capacity : 0;
 
+    for (uint32_t id = 1; id <= c->model->n_subscribers; id++)
+        if (running_has(c->model, id) && c->model->subscribers[id - 1].dynamic)
+            prefixes += count_prefixes(&c->model->subscribers[id - 1].ipv6);
     if (subscribers > c->tables->subscribers->capacity)
         return refuse(why,
                       "%" PRIu32 " subscribers, and there is room for %" PRIu32
@@ -254,6 +257,13 @@ static int check_room(const struct control *c, const struct delta *d, struct ref
     for (unsigned i = 0; i < qos->n_schedulers; i++) {
         uint32_t wanted[QOS_MAX_SUBPORTS] = {0};
 
+        for (uint32_t id = 1; id <= c->model->n_subscribers; id++) {
+            const struct cfg_subscriber *s = &c->model->subscribers[id - 1];
+
+            if (running_has(c->model, id) && s->dynamic && s->pipe != CFG_NONE &&
+                c->by_port[s->port] == &qos->schedulers[i])
+                wanted[subport_of(&qos->schedulers[i], s)]++;
+        }
         for (uint32_t k = 0; k < d->other->n_subscribers; k++) {
             struct cfg_subscriber s = d->other->subscribers[k];
             uint32_t subport;

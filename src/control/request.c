@@ -14,8 +14,8 @@
 
 static const struct command *const tables[] = {
     show_commands,   object_commands,  find_commands,       rate_commands,
-    stream_commands, capture_commands, subscriber_commands, name_commands,
-    route_commands,  reload_commands,  explain_commands};
+    stream_commands, capture_commands, subscriber_commands, session_commands,
+    name_commands,   route_commands,   reload_commands,     explain_commands};
 
 /* --- reading --- */
 

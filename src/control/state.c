@@ -283,6 +283,7 @@ static void load_change(struct loaded *l, const json_t *request)
 
     if (answer != NULL) {
         l->changes++;
+        l->refused += (unsigned)json_integer_value(json_object_get(answer, "refused"));
     } else if (l->refused++ == 0) {
         text = json_dumps(request, JSON_COMPACT);
         snprintf(l->first, sizeof(l->first), "%.100s: %.140s", text != NULL ? text : "", why.text);

@@ -129,23 +129,28 @@ static void delta_schedulers(struct delta *d)
 
 /* --- subscribers --- */
 
-/* Equal but for profile, MAC and name, which can be changed in place. */
-static bool same_identity(const struct cfg_subscriber *a, const struct cfg_subscriber *b)
+bool same_identity(const struct cfg_subscriber *a, const struct cfg_subscriber *b)
 {
     return a->ipv4 == b->ipv4 && a->ipv4_len == b->ipv4_len && a->has_gre_key == b->has_gre_key &&
            (!a->has_gre_key || a->gre_key == b->gre_key) && a->routed == b->routed &&
            same_cpe_prefixes(&a->ipv6, &b->ipv6);
 }
 
+/* The id in the running config of who has the line of a subscriber of the other model, or 0. */
+static uint32_t id_on_line(const struct delta *d, const struct cfg_subscriber *s)
+{
+    uint32_t port = d->port_of[s->port];
+
+    return port == CFG_NONE ? 0
+                            : idmap_get(d->c->tables->subscribers->by_vlan,
+                                        subscriber_vlan_key((uint8_t)port, s->svlan, s->cvlan));
+}
+
 /* The id in the running config of a subscriber of the other model, or 0. */
 static uint32_t running_id(const struct delta *d, const struct cfg_subscriber *s)
 {
-    uint32_t port = d->port_of[s->port], id;
+    uint32_t id = id_on_line(d, s);
 
-    if (port == CFG_NONE)
-        return 0;
-    id = idmap_get(d->c->tables->subscribers->by_vlan,
-                   subscriber_vlan_key((uint8_t)port, s->svlan, s->cvlan));
     return id != 0 && same_identity(&d->c->model->subscribers[id - 1], s) ? id : 0;
 }
 
@@ -153,6 +158,7 @@ static uint32_t running_id(const struct delta *d, const struct cfg_subscriber *s
 struct matches {
     uint32_t *id;      /* running_id() of each subscriber of the other model */
     bool *known;       /* by running id: he is in the other model, too */
+    bool *in_the_way;  /* by running id: another one has his line in the other model */
     uint32_t left_out; /* of a reload: their ports or S-VLANs are not served now */
 };
 
@@ -181,7 +187,9 @@ static void subscriber_added(struct delta *d, struct matches *k, const struct cf
         return;
     }
     d->n[DELTA_SUBSCRIBERS].added++;
-    delta_add_entry(d->requests, "add-subscribers", "subscribers", subscriber_entry_json(d->to, s));
+    /* each by himself: one that has no place in a changed configuration is to cost no other his */
+    delta_add_entry(d->requests, s->dynamic ? "put-subscribers" : "add-subscribers", "subscribers",
+                    subscriber_entry_json(d->to, s));
 }
 
 typedef void one_side(struct delta *d, struct matches *k, const struct cfg_subscriber *s);
@@ -193,12 +201,19 @@ static void only_in_other(struct delta *d, struct matches *k, one_side *report)
             report(d, k, &d->other->subscribers[i]);
 }
 
+/* Is a subscriber whom a control plane has put none of a reload's business? He is, if the file
+ * has his line. */
+static bool is_left_alone(const struct delta *d, const struct matches *k, uint32_t id)
+{
+    return d->reload && control_model(d->c)->subscribers[id - 1].dynamic && !k->in_the_way[id];
+}
+
 static void only_running(struct delta *d, struct matches *k, one_side *report)
 {
     const struct cfg_model *running = control_model(d->c);
 
     for (uint32_t i = 1; i <= running->n_subscribers; i++)
-        if (running_has(running, i) && !k->known[i])
+        if (running_has(running, i) && !k->known[i] && !is_left_alone(d, k, i))
             report(d, k, &running->subscribers[i - 1]);
 }
 
@@ -252,6 +267,7 @@ static void compare_subscribers(struct delta *d, struct matches *k)
     for (uint32_t i = 0; i < d->other->n_subscribers; i++) {
         k->id[i] = running_id(d, &d->other->subscribers[i]);
         k->known[k->id[i]] = true;
+        k->in_the_way[id_on_line(d, &d->other->subscribers[i])] = true;
     }
     if (d->reload) {
         only_running(d, k, subscriber_removed);
@@ -268,15 +284,18 @@ static void delta_subscribers(struct delta *d)
 {
     struct matches k = {
         .id = calloc(d->other->n_subscribers + UINT64_C(1), sizeof(*k.id)),
-        .known = calloc(control_model(d->c)->n_subscribers + UINT64_C(1), sizeof(*k.known))};
+        .known = calloc(control_model(d->c)->n_subscribers + UINT64_C(1), sizeof(*k.known)),
+        .in_the_way =
+            calloc(control_model(d->c)->n_subscribers + UINT64_C(1), sizeof(*k.in_the_way))};
 
-    if (k.id != NULL && k.known != NULL)
+    if (k.id != NULL && k.known != NULL && k.in_the_way != NULL)
         compare_subscribers(d, &k);
     if (k.left_out > 0)
         delta_restart(d, "%" PRIu32 " subscribers on ports or S-VLANs that are not served now",
                       k.left_out);
     free(k.id);
     free(k.known);
+    free(k.in_the_way);
 }
 
 /* --- all --- */

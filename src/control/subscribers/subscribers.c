@@ -10,6 +10,7 @@
 #include "config/qos_profiles.h"
 #include "config/subscribers.h"
 #include "control/rates.h"
+#include "control/subscribers/add.h"
 #include "control/subscribers/room.h"
 #include "provision.h"
 #include "telemetry/metrics.h"
@@ -211,10 +212,8 @@ static int publish_all(struct control *c, struct request *r, const struct cfg_su
     return 0;
 }
 
-/* Add n subscribers: all, or none. Packets find a subscriber with all that belongs to him, or not
- * at all. Returns 0 with the ids in id[], or -errno. */
-static int add_subscribers(struct control *c, struct request *r, struct cfg_subscriber *list,
-                           uint32_t n, uint32_t *id, struct refusal *why)
+int add_subscribers(struct control *c, struct request *r, struct cfg_subscriber *list, uint32_t n,
+                    uint32_t *id, struct refusal *why)
 {
     int rc = check_new_subscribers(c, r, list, n, why);
 
@@ -274,7 +273,8 @@ static const struct key one_key[] = {
 static const struct key add_keys[] = {
     {"subscribers", KEY_LIST, .help = "objects with the keys of add-subscriber"}};
 static const struct key remove_keys[] = {
-    {"subscribers", KEY_LIST, .help = "ids, or \"PORT SVLAN.CVLAN\""}};
+    {"subscribers", KEY_LIST, .help = "ids, or \"PORT SVLAN.CVLAN\""},
+    {"if_there", KEY_BOOL, .def = "false", .help = "those who are not there are left out"}};
 static const struct key mac_keys[] = {
     {"subscriber", KEY_SUBSCRIBER, .required = true, .help = "whose"},
     {"mac", KEY_MAC, .required = true, .or_null = true,
@@ -291,7 +291,7 @@ static json_t *add_one(struct control *c, struct request *r, struct refusal *why
     return json_pack("{s:b, s:i, s:I}", "ok", 1, "changed", 1, "id", (json_int_t)id);
 }
 
-static bool read_all(struct request *r, struct cfg_subscriber *list, size_t n)
+bool read_subscribers(struct request *r, struct cfg_subscriber *list, size_t n)
 {
     struct value v[N_SUBSCRIBER_KEYS];
 
@@ -320,7 +320,7 @@ static json_t *add_many(struct control *c, struct request *r, struct refusal *wh
     uint32_t *id = calloc(n + 1, sizeof(*id));
     json_t *answer = NULL;
 
-    if (n > 0 && list != NULL && id != NULL && read_all(r, list, n) &&
+    if (n > 0 && list != NULL && id != NULL && read_subscribers(r, list, n) &&
         add_subscribers(c, r, list, (uint32_t)n, id, why) == 0)
         answer = added(id, n);
     free(id);
@@ -337,21 +337,43 @@ static json_t *remove_one(struct control *c, struct request *r, struct refusal *
     return answer_changed(1);
 }
 
+/* The id of whom an entry names. Returns false where there is nobody, which is no error if that may
+ * be. */
+static bool entry_id(const struct control *c, struct request *r, const struct value *v,
+                     bool if_there, uint32_t *id)
+{
+    struct diags unused = {0};
+    struct loader l = r->l;
+    bool found;
+
+    if (!if_there)
+        return want_subscriber(c, &r->l, v, id);
+    l.d = &unused;
+    found = want_subscriber(c, &l, v, id);
+    diag_free(&unused);
+    return found;
+}
+
 static json_t *remove_many(struct control *c, struct request *r, struct refusal *why)
 {
     size_t n = want_list(r, &r->v[0], "subscribers", REQUEST_MAX_CHANGES, "of them");
     uint32_t *id = calloc(n + 1, sizeof(*id));
-    bool ok = n > 0 && id != NULL;
+    bool ok = n > 0 && id != NULL, if_there = r->v[1].v.u != 0;
+    uint32_t k = 0;
 
     for (size_t i = 0; ok && i < n; i++) {
         struct value v = {.json = json_array_get(r->v[0].json, i)};
+        bool found;
 
         r->l.at = entry_loc(r, i);
-        ok = read_value(&r->l, one_key, &v) && want_subscriber(c, &r->l, &v, &id[i]);
+        ok = read_value(&r->l, one_key, &v);
+        found = ok && entry_id(c, r, &v, if_there, &id[k]);
+        k += found;
+        ok = ok && (found || if_there);
     }
-    ok = ok && remove_subscribers(c, id, (uint32_t)n, why) == 0;
+    ok = ok && (k == 0 || remove_subscribers(c, id, k, why) == 0);
     free(id);
-    return ok ? answer_changed(n) : NULL;
+    return ok ? answer_changed(k) : NULL;
 }
 
 static json_t *request_set_mac(struct control *c, struct request *r, struct refusal *why)

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Requests of a control plane: it says who is to be there until it is so, and finds its subscribers again after reloads and restarts."""
+
+import pytest
+
+from tests.control.test_ipv6 import DUAL, Gateway
+
+
+@pytest.fixture
+def gateway(vbng, folder):
+    g = Gateway(vbng, folder, DUAL)
+    try:
+        yield g
+    finally:
+        g.stop()
+
+
+def entry(cvlan, **other):
+    return {"port": "cpe0", "svlan": 10, "cvlan": cvlan, "ipv4": f"10.7.0.{cvlan}/32", "profile": "home"} | other
+
+
+def line(cvlan):
+    return f"cpe0 10.{cvlan}"
+
+
+def put(gateway, *entries, **keys):
+    answer = gateway.ask("put-subscribers", subscribers=list(entries), **keys)
+    assert answer.get("ok") and len(answer["results"]) == len(entries), answer
+    was = [r["was"] for r in answer["results"]]
+    assert [answer[k] for k in ("changed", "equal", "refused")] == [was.count(k) for k in ("added", "equal", "refused")], answer
+    return answer["results"]
+
+
+def was(results):
+    return [r["was"] for r in results]
+
+
+def listed(gateway, **keys):
+    return {s["cvlan"]: s for s in gateway.ask("list-subscribers", **keys)["subscribers"]}
+
+
+def test_each_by_himself(gateway):
+    """New ones are added, whatever is wrong with others, and each is told what became of him; again they are equal."""
+    three = [entry(51), entry(52, ipv6="2001:db8:7::/64", mac="02:00:00:00:00:52", name="Smith"), entry(53)]
+    first = put(gateway, *three)
+    assert was(first) == ["added"] * 3 and len({r["id"] for r in first}) == 3
+    again = put(gateway, *three)
+    assert was(again) == ["equal"] * 3 and [r["id"] for r in again] == [r["id"] for r in first]
+    assert gateway.ask("show-subscriber", subscriber=line(52))["subscriber"]["id"] == first[1]["id"]
+    mixed = put(gateway, entry(60), entry(51, ipv4="10.7.0.99/32"), entry(61, ipv4="10.7.0.53/32"), entry(52), entry(53), entry(62), entry(62),
+                entry(63, svlan=4000), entry(1), entry(64))  # fmt: skip
+    assert was(mixed) == ["added", "different", "refused", "different", "equal", "added", "refused", "added", "different", "added"]
+    assert mixed[2]["error"] == (
+        "key 'ipv4': value '10.7.0.53/32': overlaps with a subscriber's, added while running (cpe0 10.53, 10.7.0.53/32)"), mixed[2]
+    assert mixed[8]["id"] == 1 and set(listed(gateway)) == {51, 52, 53, 60, 62, 63, 64}
+    for wrong, message in (([{"port": "cpe0"}], "subscribers[0]"), ([], "subscribers"), ([entry(70), entry(71, ipv4="x")], "subscribers[1]")):
+        assert message in gateway.ask("put-subscribers", subscribers=wrong)["error"]
+    assert 70 not in listed(gateway)
+
+
+def test_clashes_of_two_kinds(gateway):
+    """One entry with another of its list, and one with somebody who was added before: the gateway has died of that."""
+    assert gateway.ask("add-subscriber", **entry(51))["ok"]
+    error = gateway.ask("add-subscribers", subscribers=[entry(61), entry(61), entry(62, ipv4="10.7.0.51/32")])["error"]
+    assert error.startswith("subscribers[1]: key 'svlan': value '10' with C-VLAN 61"), error
+
+
+def test_no_room(gateway):
+    """Where there is no room for all of the new ones each is told so, and none is there by halves."""
+    many = [entry(n % 200 + 1, svlan=11 + n // 200, ipv4=f"10.8.{n // 200}.{n % 200}/32") for n in range(5000)]
+    results = put(gateway, *many)
+    assert set(was(results)) == {"refused"} and not listed(gateway)
+    assert all(r["error"] == results[0]["error"] for r in results)
+
+
+def test_the_list(gateway):
+    """Pages of those whom the control plane has put, as it has put them; with those of the file if it asks."""
+    want = {n: entry(n, ipv4=f"10.7.0.{n}/32") for n in range(51, 61)}
+    put(gateway, *want.values())
+    got, first = {}, 1
+    while first is not None:
+        page = gateway.ask("list-subscribers", first=first, count=3)
+        got |= {s["cvlan"]: s for s in page["subscribers"]}
+        assert len(page["subscribers"]) <= 3
+        first = page["next"]
+    for cvlan, s in got.items():
+        counters = [s.pop(way) for way in ("up", "down")]
+        assert counters == [{"packets": 0, "bytes": 0}] * 2 and s.pop("dynamic") is True and s.pop("id") > 4
+        assert s == want[cvlan]
+    assert set(got) == set(want)
+    everybody = listed(gateway, all=True)
+    assert {n for n, s in everybody.items() if not s["dynamic"]} == {1, 2, 3, 4} and set(everybody) == set(want) | {1, 2, 3, 4}
+
+
+def test_remove_those_who_are_there(gateway):
+    put(gateway, entry(51), entry(52))
+    names = [line(51), line(77), line(52), 12345]
+    assert "there is none" in gateway.ask("remove-subscribers", subscribers=names)["error"] and len(listed(gateway)) == 2
+    assert gateway.ask("remove-subscribers", subscribers=names, if_there=True) == {"ok": True, "changed": 2}
+    assert gateway.ask("remove-subscribers", subscribers=names, if_there=True) == {"ok": True, "changed": 0}
+    assert "expected" in gateway.ask("remove-subscribers", subscribers=["?"], if_there=True)["error"]
+    assert not listed(gateway)
+
+
+def test_a_reload_leaves_them_alone(gateway):
+    """But for one whose line the file has now; those that were added otherwise go."""
+    put(gateway, entry(51), entry(52))
+    assert was(put(gateway, entry(53), dynamic=False)) == ["added"]
+    answer = gateway.ask("reload")
+    assert answer["subscribers"] == {"added": 0, "removed": 1, "changed": 0}, answer
+    assert set(listed(gateway, all=True)) == {1, 2, 3, 4, 51, 52}
+    own = '{ port = "cpe0"; svlan = 10; cvlan = 51; ipv4 = "10.9.0.51"; profile = "home"; }'
+    assert DUAL.count("subscribers = (") == 1
+    gateway.write(DUAL.replace("subscribers = (", f"subscribers = ( {own},"))
+    answer = gateway.ask("reload")
+    assert answer["subscribers"] == {"added": 1, "removed": 1, "changed": 0}, answer
+    found = listed(gateway, all=True)
+    assert (found[51]["dynamic"], found[51]["ipv4"], found[52]["dynamic"]) == (False, "10.9.0.51/32", True)
+    assert was(put(gateway, entry(51), entry(52))) == ["different", "equal"]
+
+
+def test_a_punt_socket_waits_for_a_restart(gateway):
+    gateway.write('punt_socket = "/nonexistent/punt.sock";' + DUAL)
+    answer = gateway.ask("reload", dry_run=True)
+    assert answer["restart"] == ["configuration: punt_socket"], answer
+
+
+def test_they_survive(gateway):
+    """A restart and a kill bring them back, and they are dynamic then; one that does not fit any more costs no other his place."""
+    put(gateway, entry(51), entry(52), entry(53))
+    assert gateway.ask("show-changes")["requests"] == [{"cmd": "put-subscribers", "subscribers": [entry(51), entry(52), entry(53)]}]
+    gateway.stop()
+    gateway.start()
+    assert set(listed(gateway)) == {51, 52, 53} and was(put(gateway, entry(51))) == ["equal"]
+    gateway.stop()
+    gateway.write(DUAL.replace("subscribers = (", 'subscribers = ( { port = "cpe0"; svlan = 10; cvlan = 52; ipv4 = "10.9.0.52"; profile = "home"; },'))
+    gateway.start()
+    assert set(listed(gateway)) == {51, 53} and set(listed(gateway, all=True)) == {1, 2, 3, 4, 51, 52, 53}
