@@ -108,7 +108,11 @@ void ipoe4_authorized(struct cp *cp, struct session *s, const struct dhcp4 *q)
     char address[20];
 
     if (!has_session(s) && !lease_offer(cp, s, q->mac, q->requested)) {
-        session_log(s, "refused: pool %s has no free address", pool_config(cp, s)->name);
+        if (s->service != NULL && s->service->ipv4 != 0)
+            session_log(s, "refused: %s, which RADIUS says, is another's",
+                        format_ipv4(s->service->ipv4, address, sizeof(address)));
+        else
+            session_log(s, "refused: pool %s has no free address", pool_config(cp, s)->name);
         return;
     }
     session_event(s, "offered %s", format_ipv4(s->address, address, sizeof(address)));

@@ -2,6 +2,7 @@
 """Sessions that a real FreeRADIUS lets in, changes and ends."""
 
 import contextlib
+import json
 import sqlite3
 import time
 
@@ -33,6 +34,9 @@ USERS = """
 
 02:00:00:00:00:07 Cleartext-Password := "vbng"
     Filter-Id = "unknown"
+
+02:00:00:00:00:0a Cleartext-Password := "vbng"
+    Framed-IP-Address = 10.64.0.77
 
 02:00:00:00:00:08 Cleartext-Password := "other"
     Reply-Message = "bill"
@@ -120,6 +124,28 @@ def test_a_profile_that_the_userplane_does_not_know(cp):
     client.say("request", ("requested_addr", offer[BOOTP].yiaddr), ("server_id", option(offer, "server_id")))
     cp.until(lambda: "no profile of that name" in cp.text())
     assert not cp.up.rows
+
+
+def test_an_address_that_another_has(cp):
+    first, second = Client(cp, 1), Client(cp, 10)
+    first.get()
+    second.say("discover")
+    cp.until(lambda: "refused: 10.64.0.77, which RADIUS says, is another's" in cp.text())
+    second.hears_nothing()
+    assert list(cp.up.rows) == [first.line]
+
+
+def test_no_two_sessions_have_one_name(cp):
+    """Acct-Session-Id, also when vbng-cp is started again at once."""
+    for n in (1, 2, 3):
+        Client(cp, n).get()
+        cp.kill()
+        if n < 3:
+            cp.start()
+    with contextlib.closing(sqlite3.connect(f"file:{cp.folder}/store.db?mode=ro", uri=True)) as store:
+        names = {json.loads(text)["id"] for text, in store.execute("SELECT service FROM session")}
+    cp.start()
+    assert len(names) == 3
 
 
 def test_repeated_messages_are_one_question(cp, server):

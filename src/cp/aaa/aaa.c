@@ -2,10 +2,12 @@
 #include "cp/aaa/aaa.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/log.h"
 #include "base/units.h"
@@ -26,8 +28,7 @@ struct aaa {
     struct radius *radius;
     struct watch watch;
     struct timer timer;
-    int64_t begun; /* part of the names of sessions, that no two ever have the same */
-    uint32_t n_sessions;
+    uint64_t next_id; /* begins at the us since 1970: no name of an earlier run comes again */
 };
 
 /* --- the loop --- */
@@ -94,7 +95,7 @@ static struct service *grant(struct cp *cp, const struct session *s,
         *why = misfit(cp, s, answer);
     if (*why != NULL)
         return NULL;
-    snprintf(id, sizeof(id), "%08x%08x", (unsigned)a->begun, a->n_sessions++);
+    snprintf(id, sizeof(id), "%016" PRIx64, a->next_id++);
     return service_new(answer, id, why);
 }
 
@@ -139,6 +140,7 @@ void aaa_ask(struct cp *cp, struct session *s, const struct dhcp4 *q)
                                ? radius_octets(config->password, strlen(config->password))
                                : user.name;
     *asking = (struct asking){.cp = cp, .s = s, .q = *q};
+    /* None of these values is too long for its attribute. */
     asking->request = radius_access(cp->aaa->radius, &user, &credentials, answered, asking);
     s->asking = asking;
     memcpy(s->mac, q->mac, sizeof(s->mac));
@@ -161,12 +163,14 @@ uint32_t aaa_lease(const struct session *s, uint32_t lease)
 struct aaa *aaa_open(struct cp *cp)
 {
     struct aaa *a = calloc(1, sizeof(*a));
+    struct timespec now;
     const char *where;
 
     if (a == NULL)
         abort();
     a->cp = cp;
-    a->begun = wall_seconds();
+    clock_gettime(CLOCK_REALTIME, &now);
+    a->next_id = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
     a->radius = radius_open(cp->config->radius, &where);
     if (a->radius == NULL) {
         log_error("RADIUS: %s: %s", where, strerror(errno));
