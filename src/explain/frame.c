@@ -14,6 +14,7 @@
 #include "packet/ethernet.h"
 #include "packet/gre.h"
 #include "packet/icmp.h"
+#include "packet/icmpv6.h"
 #include "packet/mpls.h"
 #include "packet/qinq.h"
 
@@ -146,6 +147,23 @@ static void put_ipv4(struct builder *b, uint32_t from, uint32_t to, uint8_t prot
     b->at += sizeof(ip);
 }
 
+static void put_ipv6(struct builder *b, uint32_t payload)
+{
+    const struct frame_spec *s = b->s;
+    struct ipv6_hdr ip = {.first = {0x60},
+                          .payload_length = net16((uint16_t)payload),
+                          .next_header = s->protocol == IPPROTO_ICMP ? IPPROTO_ICMPV6 : s->protocol,
+                          .hop_limit = s->ttl};
+
+    ipv6_set_dscp(&ip, s->dscp);
+    store64(ip.source, net64(s->source6.upper));
+    store64(ip.source + 8, net64(s->source6.lower));
+    store64(ip.destination, net64(s->destination6.upper));
+    store64(ip.destination + 8, net64(s->destination6.lower));
+    memcpy(b->at, &ip, sizeof(ip));
+    b->at += sizeof(ip);
+}
+
 static int put_tunnel(struct builder *b, uint32_t len)
 {
     const struct frame_spec *s = b->s;
@@ -164,14 +182,14 @@ static int put_tunnel(struct builder *b, uint32_t len)
     }
     put_ipv4(b, from, to, IPPROTO_GRE, len);
     put16(b, s->has_key ? GRE_HAS_KEY : 0);
-    put16(b, GRE_PROTO_IPV4);
+    put16(b, s->is_ipv6 ? GRE_PROTO_IPV6 : GRE_PROTO_IPV4);
     if (s->has_key)
         put32(b, s->key);
     return 0;
 }
 
-/* Append the transport header. The ICMP checksum is right, that of UDP is 0 (none); a TCP segment
- * is a SYN without checksum, as no task reads it. */
+/* Append the transport header. The checksum of ICMP is right, that of UDP is 0 (none; of IPv6
+ * wrong); a TCP segment is a SYN without checksum, as no task reads it. */
 static void put_payload(struct builder *b, uint32_t len)
 {
     const struct frame_spec *s = b->s;
@@ -191,6 +209,11 @@ static void put_payload(struct builder *b, uint32_t len)
         p[13] = 0x02;
         break;
     case IPPROTO_ICMP:
+        if (s->is_ipv6) {
+            p[0] = ICMPV6_ECHO_REQUEST;
+            icmpv6_seal((const struct ipv6_hdr *)(p - IPV6_LEN), p, len);
+            break;
+        }
         p[0] = ICMP_ECHO_REQUEST;
         store16(p + 2, (uint16_t)~rte_raw_cksum(p, len));
         break;
@@ -228,19 +251,25 @@ static int put_ip_frame(struct builder *b)
 {
     const struct frame_spec *s = b->s;
     uint32_t tunnel = s->has_gre ? IPV4_LEN + (s->has_key ? GRE_KEY_LEN : GRE_LEN) : 0;
+    uint32_t header = s->is_ipv6 ? IPV6_LEN : IPV4_LEN;
     uint32_t before = (s->tagged ? QINQ_LEN : ETH_LEN) + s->n_labels * MPLS_ENTRY_LEN + tunnel;
-    uint32_t least = before + IPV4_LEN + payload_header(s->protocol), payload;
+    uint32_t least = before + header + payload_header(s->protocol), payload;
 
     if (s->size != 0 && s->size < RTE_MAX(least, (uint32_t)ETH_MIN_LEN) + SPEC_FCS)
         return wrong(b, "size %u: expected %u or more, for the headers and the FCS", s->size,
                      RTE_MAX(least, (uint32_t)ETH_MIN_LEN) + SPEC_FCS);
     payload = payload_header(s->protocol) + (s->size != 0 ? s->size - SPEC_FCS - least : 0);
-    put_ethernet(b, s->n_labels > 0 ? MPLS_TYPE : RTE_ETHER_TYPE_IPV4);
+    put_ethernet(b, s->n_labels > 0             ? MPLS_TYPE
+                    : s->is_ipv6 && !s->has_gre ? RTE_ETHER_TYPE_IPV6
+                                                : RTE_ETHER_TYPE_IPV4);
     for (unsigned i = 0; i < s->n_labels; i++)
         put32(b, s->label[i] << 12 | (i + 1 == s->n_labels ? LABEL_LAST : 0) | s->label_ttl);
-    if (s->has_gre && put_tunnel(b, tunnel + IPV4_LEN + payload) != 0)
+    if (s->has_gre && put_tunnel(b, tunnel + header + payload) != 0)
         return -EINVAL;
-    put_ipv4(b, s->source, s->destination, s->protocol, IPV4_LEN + payload);
+    if (s->is_ipv6)
+        put_ipv6(b, payload);
+    else
+        put_ipv4(b, s->source, s->destination, s->protocol, IPV4_LEN + payload);
     put_payload(b, payload);
     return 0;
 }
@@ -259,7 +288,7 @@ int frame_build(const struct frame_spec *s, const struct cfg_model *m, const str
         *len = s->n_bytes;
         return 0;
     }
-    rc = s->kind == SPEC_IPV4 ? put_ip_frame(&b) : put_arp(&b);
+    rc = s->kind == SPEC_IP ? put_ip_frame(&b) : put_arp(&b);
     *len = (uint32_t)(b.at - frame);
     if (rc == 0 && *len < ETH_MIN_LEN) {
         memset(b.at, 0, ETH_MIN_LEN - *len);

@@ -91,11 +91,38 @@ static int take_pair(struct reader *r, uint32_t *source, uint32_t *destination)
     return rc == 0 ? take_address(r, "destination", destination) : rc;
 }
 
+static int take_address6(struct reader *r, const char *what, struct ipv6 *out)
+{
+    const char *word = next(r);
+
+    return parse_ipv6(word, out) == 0
+               ? 0
+               : wrong(r, "%s '%.40s': expected an IPv6 address", what, word);
+}
+
+/* Take the packet's addresses, which are of the family of the first. */
+static int take_addresses(struct reader *r)
+{
+    struct frame_spec *s = r->s;
+    const char *word = peek(r);
+    int rc;
+
+    s->has_addresses = true;
+    s->is_ipv6 = memchr(word, ':', word_len(word)) != NULL;
+    if (!s->is_ipv6)
+        return take_pair(r, &s->source, &s->destination);
+    rc = take_address6(r, "source", &s->source6);
+    if (rc == 0)
+        rc = take_arrow(r, "the source address");
+    return rc == 0 ? take_address6(r, "destination", &s->destination6) : rc;
+}
+
 static bool number_next(struct reader *r)
 {
     const char *word = peek(r);
 
-    return isdigit((unsigned char)*word) && memchr(word, '.', word_len(word)) == NULL;
+    return isdigit((unsigned char)*word) && memchr(word, '.', word_len(word)) == NULL &&
+           memchr(word, ':', word_len(word)) == NULL;
 }
 
 /* Tell whether a word is a pair of VLAN ids, "128.256": digits and one dot. */
@@ -302,10 +329,8 @@ static int take_clause(struct reader *r)
     snprintf(word, sizeof(word), "%.*s", (int)word_len(text), text);
     if (looks_like_tags(word))
         return take_tags(r);
-    if (isdigit((unsigned char)*word)) {
-        r->s->has_addresses = true;
-        return take_pair(r, &r->s->source, &r->s->destination);
-    }
+    if (isdigit((unsigned char)*word) || strchr(word, ':') != NULL)
+        return take_addresses(r);
     next(r);
     return take_keyword(r, word);
 }
@@ -320,8 +345,12 @@ static int check(struct reader *r)
     if (!s->has_addresses)
         return wrong(r, "expected SOURCE -> DESTINATION, as in 10.0.0.1 -> 8.8.8.8, or hex "
                         "BYTES");
-    if (s->kind != SPEC_IPV4 && (s->has_gre || s->n_labels > 0))
+    if (s->kind != SPEC_IP && (s->has_gre || s->n_labels > 0))
         return wrong(r, "ARP has no labels and no tunnel");
+    if (s->kind != SPEC_IP && s->is_ipv6)
+        return wrong(r, "ARP has IPv4 addresses");
+    if (s->is_ipv6 && s->dont_fragment)
+        return wrong(r, "df: no router fragments IPv6, and it has no such bit");
     if (s->has_tunnel && !s->has_gre)
         return wrong(r, "tunnel without gre: expected gre, and its key if it has one");
     return 0;

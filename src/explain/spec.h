@@ -10,12 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/ipv6.h"
+
 #define SPEC_MAX_FRAME  9728 /* bytes without FCS */
 #define SPEC_MAX_TEXT   (4 * SPEC_MAX_FRAME)
 #define SPEC_MAX_LABELS 16
 #define SPEC_FCS        4 /* sizes count it, as everywhere */
 
-enum spec_kind { SPEC_IPV4, SPEC_ARP_REQUEST, SPEC_ARP_REPLY, SPEC_BYTES };
+enum spec_kind { SPEC_IP, SPEC_ARP_REQUEST, SPEC_ARP_REPLY, SPEC_BYTES };
 
 /** A description; addresses are in host order, and a field without a word is 0 or has its default.
  */
@@ -37,9 +39,11 @@ struct frame_spec {
 
     bool has_addresses;
     uint32_t source, destination; /* of ARP: sender and target protocol address */
-    uint8_t dscp, ttl;            /* ttl: default 64 */
+    bool is_ipv6;                 /* the addresses are these: */
+    struct ipv6 source6, destination6;
+    uint8_t dscp, ttl; /* ttl: default 64; the hop limit of IPv6 */
     bool dont_fragment;
-    uint8_t protocol; /* default UDP */
+    uint8_t protocol; /* default UDP; of ICMPv6 that of ICMP */
     uint16_t source_port, destination_port;
     uint32_t size; /* of the frame with FCS; 0: the least that holds the headers */
 

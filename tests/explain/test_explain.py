@@ -62,6 +62,22 @@ def words():
     )
     yield "core1 8.8.8.8 -> 10.0.0.1", fr.pad(raw(fr.Ether(src=NO_GATEWAY, dst=fr.GATEWAY_MAC["core1"], type=0x0800)) + down)
     yield "cpe0 hex 01:02 0304", bytes((1, 2, 3, 4))
+    yield from words6()
+
+
+def words6():
+    """The same of IPv6."""
+    up, udp = "cpe0 128.257 2001:db8::5 -> 2400:cb00::1", UDP(sport=40000, dport=40001, chksum=0)
+    own = {"src": "2001:db8::5", "dst": "2400:cb00::1", "hlim": 64}
+    yield up, cases_ipv6.from_cpe(SUB, raw(IPv6(**own) / udp))
+    yield f"{up} dscp 46 ttl 1 pcp 5", cases_ipv6.from_cpe(SUB, raw(IPv6(**{**own, "hlim": 1}, tc=46 << 2) / udp), pcp=5)
+    yield f"{up} icmp size 200", cases_ipv6.from_cpe(SUB, raw(IPv6(**own) / ICMPv6EchoRequest(data=bytes(200 - 4 - 22 - 48))))
+    yield f"{up} proto 59", fr.pad(cases_ipv6.from_cpe(SUB, raw(IPv6(**own, nh=59))))
+    down = raw(IPv6(src="2400:cb00::1", dst="2001:db8::5", hlim=64) / udp)
+    tunnel = raw(IP(src=fr.TUNNEL_IP["core0"], dst=fr.GATEWAY_IP["core0"], id=0, proto=47) / fr.Raw(fr.gre(down, key=1, proto=0x86DD)))
+    yield "core0 mpls 16 gre 1 2400:cb00::1 -> 2001:db8::5", fr.from_core("core0", tunnel, stack=((16, 64),), with_gre=False)
+    yield "core0 mpls 2 2400:cb00::1 -> 2001:db8::5", fr.from_core("core0", down, stack=((2, 64),), with_gre=False)
+    yield "core1 2400:cb00::1 -> 2001:db8::5", raw(fr.Ether(src=NO_GATEWAY, dst=fr.GATEWAY_MAC["core1"], type=0x86DD)) + down
 
 
 @pytest.fixture(scope="module")

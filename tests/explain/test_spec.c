@@ -37,7 +37,7 @@ static void access_side(void)
 {
     reads("cpe0 128.256 10.0.0.1 -> 8.8.8.8 dscp 46");
     CU_ASSERT_STRING_EQUAL(s.port, "cpe0");
-    CU_ASSERT(s.kind == SPEC_IPV4 && s.tagged && s.svlan == 128 && s.cvlan == 256);
+    CU_ASSERT(s.kind == SPEC_IP && s.tagged && s.svlan == 128 && s.cvlan == 256);
     CU_ASSERT(s.source == IP(10, 0, 0, 1) && s.destination == IP(8, 8, 8, 8));
     CU_ASSERT(s.dscp == 46 && s.ttl == 64 && s.protocol == IPPROTO_UDP && s.size == 0);
     CU_ASSERT(s.source_port == 40000 && s.destination_port == 40001);
@@ -71,6 +71,30 @@ static void core_side(void)
     CU_ASSERT(s.source == IP(8, 8, 8, 8));
     reads("core0 gre 0xffffffff 8.8.8.8 -> 10.0.0.1");
     CU_ASSERT(s.key == UINT32_MAX);
+}
+
+static void ipv6(void)
+{
+    const struct ipv6 source = {UINT64_C(0x20010db800000007), 0x2c},
+                      destination = {UINT64_C(0xfe80000000000000), 1};
+
+    reads("cpe0 128.256 2001:db8:0:7::2c -> fe80::1 dscp 46 ttl 3");
+    CU_ASSERT(s.is_ipv6 && s.has_addresses && s.tagged && s.dscp == 46 && s.ttl == 3);
+    CU_ASSERT(same6(s.source6, source) && same6(s.destination6, destination));
+    reads("core0 mpls 16 2 gre 17 tunnel 1.1.1.1 -> 2.2.2.2 ::\xe2\x86\x92"
+          "2001:db8::1 icmp");
+    CU_ASSERT(s.is_ipv6 && s.n_labels == 2 && s.has_key && s.key == 17 && s.source6.upper == 0);
+    CU_ASSERT(s.tunnel_destination == IP(2, 2, 2, 2) && s.protocol == IPPROTO_ICMP);
+    reads("p mpls 16 2001:db8::1->2001:db8::2 tcp 1 -> 2 from 02:00:00:00:00:0a");
+    CU_ASSERT(s.is_ipv6 && s.n_labels == 1 && s.source_port == 1 && s.from[5] == 10);
+    refuses("p 2001:db8::1", "'' after the source address: expected ->");
+    refuses("p 2001:db8::1 -> 10.0.0.1", "destination '10.0.0.1': expected an IPv6 address");
+    refuses("p 10.0.0.1 -> 2001:db8::1", "destination '2001:db8::1': expected an IPv4 address");
+    refuses("p 2001:db8:: -> 2001:db8::1::2", "destination '2001:db8::1::2'");
+    refuses("p 2001:db8::/64 -> ::1", "source '2001:db8::/64': expected an IPv6 address");
+    refuses("p 2001:db8::1 -> ::1 df", "df: no router fragments IPv6");
+    refuses("p arp 2001:db8::1 -> ::1", "ARP has IPv4 addresses");
+    refuses("p gre tunnel ::1 -> ::2 2001:db8::1 -> ::1", "source '::1': expected an IPv4 address");
 }
 
 static void arp_and_bytes(void)
@@ -147,8 +171,13 @@ static void too_long(void)
 }
 
 static const struct test tests[] = {
-    {"access side", access_side}, {"core side", core_side}, {"ARP and bytes", arp_and_bytes},
-    {"wrong words", wrong_words}, {"too long", too_long},   {NULL, NULL},
+    {"access side", access_side},
+    {"core side", core_side},
+    {"IPv6", ipv6},
+    {"ARP and bytes", arp_and_bytes},
+    {"wrong words", wrong_words},
+    {"too long", too_long},
+    {NULL, NULL},
 };
 
 const struct test_program test_program = {"spec", tests, NULL, NULL};
