@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The examples of tools/deploy: the Pod asks for what its configurations need, the seed disk says what vbng describes."""
 
+import json
 import os
 import re
 import shutil
@@ -18,7 +19,6 @@ yaml = need.module("yaml", "python3-yaml")
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DEPLOY = os.path.join(TOP, "tools", "deploy")
-BROUGHT = {f"rte_{name}" for name in ("eal", "log", "mbuf", "mempool", "rcu", "ring", "telemetry")}  # packages of ethdev and lpm need theirs
 
 
 def described(binary, config):
@@ -48,21 +48,45 @@ def wrong_pod(binary):
     return wrong
 
 
-def wrong_containerfile(binary):
-    """What it copies is there, and it installs the libraries of this binary and the drivers of the seed disk."""
+def containerfile():
     with open(os.path.join(DEPLOY, "Containerfile"), encoding="utf-8") as f:
-        text = f.read()
-    copied = [m for line in re.findall(r"^COPY (?!--from)(.*) \S+$", text, re.M) for m in line.split()]
+        return f.read()
+
+
+def wrong_copies(build):
+    """What it copies is there, and all is copied that is installed from the sources."""
+    copied = [m for line in re.findall(r"^COPY (?!--from)(.*) \S+$", containerfile(), re.M) for m in line.split()]
     wrong = [f"{p} is not in the tree" for p in copied if not os.path.exists(os.path.join(TOP, p))]
-    linked = seeds.packages(binary)
-    versions = {name: next(re.sub(r".*?(\d+)$", r"\1", p) for p in linked if p.startswith(name)) for name in ("librte-eal", "libconfig")}
-    text = text.replace("$abi", versions["librte-eal"]).replace("$libconfig", "libconfig" + versions["libconfig"])
-    done = subprocess.run(["readelf", "-d", binary], capture_output=True, text=True, check=True)
-    for name in re.findall(r"NEEDED.*\[lib(rte_\w+|config|jansson)\.so", done.stdout) + [f"rte_{name}" for name in seeds.DRIVERS]:
-        package = next((p for p in linked if re.fullmatch(rf"lib{name.replace('_', '-')}-?\d+", p)), f"lib{name}")
-        if name not in BROUGHT and not re.search(rf"\s{package}\s", text):
-            wrong.append(f"{package} is not installed")
+    done = subprocess.run([need.program("meson"), "introspect", "--installed", build], capture_output=True, text=True, check=True)
+    for path in json.loads(done.stdout):
+        name = os.path.relpath(path, TOP)
+        if os.path.isabs(path) and not path.startswith(f"{build}/") and not any(name == c or name.startswith(f"{c}/") for c in copied):
+            wrong.append(f"{name} is installed and not copied")
     return wrong + ([] if copied else ["it copies nothing"])
+
+
+def packages(*words):
+    """What tools/deploy/packages says: (status, names of packages, errors)."""
+    done = subprocess.run([os.path.join(DEPLOY, "packages"), *words], capture_output=True, text=True)
+    return done.returncode, done.stdout.split(), done.stderr
+
+
+def eal(binary):
+    """Path of the library to which it is linked."""
+    return re.search(r"=> (\S+/librte_eal\.so\.\d+)", subprocess.run(["ldd", binary], capture_output=True, text=True, check=True).stdout)[1]
+
+
+def wrong_packages(binary):
+    """The packages of its drivers have them, and those of the program have all that it is linked to."""
+    drivers = re.search(r'ARG DRIVERS="(.*?)"', containerfile(), re.S)[1].replace("\\\n", " ").split()
+    status, names, said = packages(binary, "--", *drivers)
+    if status != 0:
+        return [said]
+    listed = subprocess.run(["dpkg-query", "-L", *names], capture_output=True, text=True, check=True).stdout.split()
+    files = {os.path.basename(path) for path in listed}
+    linked = re.findall(r"NEEDED.*\[(\S+)\]", subprocess.run(["readelf", "-d", binary], capture_output=True, text=True, check=True).stdout)
+    wrong = [f"nothing has {f}" for f in linked if f not in files and not f.startswith(("ld-linux", "libasan", "libubsan"))]
+    return wrong + [f"nothing has the driver {d}" for d in drivers if not any(re.fullmatch(rf"librte_{d}\.so\.\d+", f) for f in files)]
 
 
 def wrong_user_data(binary):
@@ -108,8 +132,21 @@ def test_pod_asks_for_what_the_description_says(vbng):
     nothing(wrong_pod(vbng))
 
 
-def test_containerfile(vbng):
-    nothing(wrong_containerfile(vbng))
+def test_containerfile_copies_what_is_installed(build):
+    nothing(wrong_copies(str(build)))
+
+
+def test_packages_of_the_image(vbng):
+    """Found by ldd and dpkg: no list has to be kept."""
+    need.program("dpkg-query", "dpkg")
+    nothing(wrong_packages(vbng))
+
+
+def test_packages_that_cannot_be_found(vbng):
+    need.program("dpkg-query", "dpkg")
+    assert packages(vbng, "--", "net_none")[::2] == (1, f"{DEPLOY}/packages: there is no DPDK driver net_none beside {eal(vbng)}\n")
+    assert packages("/bin/true")[::2] == (1, f"{DEPLOY}/packages: /bin/true is not linked to DPDK's shared libraries\n")
+    assert packages()[0] == 2
 
 
 def test_user_data_for_cloud_init(vbng):

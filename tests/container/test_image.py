@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The image of tools/deploy/Containerfile, built by buildah on a Debian that debootstrap makes, and run by podman: gateway and tester in two
+containers that share a volume. With VBNG_TEST_IMAGE=1 only: it fetches some hundred packages and takes minutes.
+
+A base that was made is left in /var/tmp/vbng-image/base; the images are removed. VBNG_TEST_IMAGE=keep leaves them there, and takes one that is."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from tests.common import need
+from tests.common.limits import limit
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HOME = "/var/tmp/vbng-image"
+BASE, STORE = f"{HOME}/base", f"{HOME}/store"
+RELEASE, MIRROR = "bookworm", "http://deb.debian.org/debian"
+STORAGE = ["--root", STORE, "--runroot", f"{HOME}/run", "--storage-driver", "overlay"]
+RUN = ["podman", *STORAGE, "--cgroup-manager=cgroupfs", "--runtime", "runc", "run", "--rm", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024",
+       "--network", "none"]  # fmt: skip
+IMAGE, DEBIAN = "localhost/vbng:test", "localhost/vbng-base:test"
+CFG = "/usr/local/share/vbng/cfg"
+SECONDS = 6
+pytestmark = pytest.mark.limit(3000)
+
+
+def do(*command, seconds=60):
+    """Run a command that must succeed. Returns what it printed."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit(seconds))
+    assert done.returncode == 0, f"{' '.join(command)}: status {done.returncode}\n{done.stdout[-3000:]}"
+    return done.stdout
+
+
+def forget():
+    subprocess.run(["podman", *STORAGE, "rmi", "--all", "--force"], capture_output=True)
+    shutil.rmtree(STORE, ignore_errors=True)
+    shutil.rmtree(f"{HOME}/run", ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def image():
+    """The image, built of the tree as it is."""
+    if not os.environ.get("VBNG_TEST_IMAGE"):
+        need.skip("building an image fetches packages and takes minutes: set VBNG_TEST_IMAGE=1")
+    need.root("buildah with chroot isolation")
+    for program in ("buildah", "podman", "runc", "debootstrap"):
+        need.program(program)
+    keep = os.environ["VBNG_TEST_IMAGE"] == "keep"
+    os.makedirs(HOME, mode=0o700, exist_ok=True)
+    if not os.path.exists(BASE):
+        shutil.rmtree(f"{BASE}.part", ignore_errors=True)
+        do("debootstrap", "--variant=minbase", RELEASE, f"{BASE}.part", os.environ.get("VBNG_TEST_MIRROR", MIRROR), seconds=600)
+        os.rename(f"{BASE}.part", BASE)
+    if keep and subprocess.run(["podman", *STORAGE, "image", "exists", IMAGE]).returncode == 0:
+        yield IMAGE
+        return
+    forget()
+    try:
+        do("sh", "-c", 'base=$1; shift; tar -C "$base" -c . | podman "$@"', "sh", BASE, *STORAGE, "import", "-", DEBIAN, seconds=120)
+        do("buildah", *STORAGE, "build", "--isolation", "chroot", "--pull-never", "--build-arg", f"BASE={DEBIAN}", "-f",
+           f"{TOP}/tools/deploy/Containerfile", "-t", IMAGE, TOP, seconds=1500)  # fmt: skip
+        yield IMAGE
+    finally:
+        if not keep:
+            forget()
+
+
+def inside(*words):
+    return do(*RUN, "--entrypoint", "sh", IMAGE, "-c", " ".join(words))
+
+
+def test_all_that_it_is_linked_to_is_there(image):
+    """The program starts; it and each driver find their libraries; the compiler of the first stage is not there."""
+    assert do(*RUN, image, "--version").startswith("vbng ")
+    said = inside("ldd /usr/local/bin/vbng /usr/lib/*/dpdk/pmds-*/*.so.*; command -v gcc || echo no compiler")
+    assert "librte_net_virtio.so" in said and "not found" not in said, said
+    assert said.endswith("no compiler\n"), said
+
+
+def test_configurations_and_clients(image):
+    assert do(*RUN, image, "--check", f"{CFG}/bng-virtio-user.cfg") is not None
+    assert "usage" in inside("vbngctl --help").lower()
+
+
+def test_gateway_and_tester(image, folder):
+    """Two containers with one volume: both ledgers balance, packets arrive and none is wrong."""
+    folder.chmod(0o777)
+    shared = ["-v", f"{folder}:/run/vbng"]
+    tester = subprocess.Popen([*RUN, *shared, image, "--quiet", "--share-cpus", "--duration", f"{SECONDS + 4}s", "--report", "t.json",
+                               f"{CFG}/gen-vhost.cfg"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
+    try:
+        end = time.monotonic() + limit(30)
+        while len(list(folder.glob("*.sock"))) < 4 and tester.poll() is None and time.monotonic() < end:
+            time.sleep(0.1)
+        do(*RUN, *shared, image, "--quiet", "--share-cpus", "--duration", f"{SECONDS}s", "--report", "g.json", f"{CFG}/bng-virtio-user.cfg")
+        said = tester.communicate(timeout=limit(60))[0]
+    finally:
+        tester.kill()
+    assert tester.returncode == 0, said
+    reports = {name: json.loads((folder / f"{name}.json").read_text()) for name in "tg"}
+    assert all(r["ledger"]["balances"] for r in reports.values())
+    streams = [s for t in reports["t"]["tasks"] if t["type"] == "sink" for s in t["measured"]["streams"]]
+    assert streams and all(s["received"] > 0 and not any(s["wrong"].values()) for s in streams), streams
