@@ -2,21 +2,24 @@
 """What vbng-lab describe says of configurations whose needs are known, in all of its forms."""
 
 import json
+import os
 import pathlib
 import re
+from xml.etree import ElementTree
 
 import pytest
 
 from tests.common import need
 from tests.common.verdict import unless
 from tests.describe import pod_schema, sol001
+from vbnglab.describe import sol006
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 NIC = TOP / "cfg/bng-qos-4port-nic.cfg"
 CONFIGURATIONS = sorted((TOP / "cfg").glob("*.cfg"))
 SOME = [pytest.param(path, id=path.stem, marks=unless(path.stem in ("bng-qos-4port-pipeline", "bng-veth", "gen-vhost"))) for path in CONFIGURATIONS]
 LIBRARY = ("--set", "qos.schedulers.access.backend=librte_sched")  # which takes much memory
-FORMS = ("json", "tosca", "k8s", "pcie", "smt", "dot")
+FORMS = ("json", "tosca", "sol006", "k8s", "pcie", "smt", "dot")
 SWAPPED = ["--set", "ports.cpe1.device=0000:05:00.1", "--set", "ports.core0.device=0000:08:00.0",
            "--set", "ports.core1.device=0000:08:00.1"]
 
@@ -44,10 +47,16 @@ class Tool:
     def tosca(self, *args):
         return need.module("yaml", "python3-yaml").safe_load(self.text("tosca", *args))
 
+    def objects(self, *args):
+        """The objects of Kubernetes, each of which has its schema."""
+        found = list(need.module("yaml", "python3-yaml").safe_load_all(self.text("k8s", *args)))
+        for o in found:
+            need.module("jsonschema", "python3-jsonschema").validate(o, pod_schema.KINDS[o["kind"]])
+        return found
+
     def pod(self, *args):
         """(Pod that has the schema, its limits)."""
-        p = need.module("yaml", "python3-yaml").safe_load(self.text("k8s", *args))
-        need.module("jsonschema", "python3-jsonschema").validate(p, pod_schema.POD)
+        (p,) = (o for o in self.objects(*args) if o["kind"] == "Pod")
         resources = p["spec"]["containers"][0]["resources"]
         assert resources["requests"] == resources["limits"], "not Guaranteed"
         return p, resources["limits"]
@@ -156,7 +165,7 @@ def test_documented(tool):
 
 def test_usage(tool):
     for args, words in ((["xml", NIC], "invalid choice: 'xml'"), (["k8s", "--picture", "x", NIC], "unrecognized arguments: --picture"),
-                        (["k8s", NIC, "--image"], "expected one argument"), (["json", "--image", "x", NIC], "are for k8s"),
+                        (["k8s", NIC, "--image"], "expected one argument"), (["json", "--image", "x", NIC], "--image is for k8s and libvirt"),
                         (["k8s", "--image", "", NIC], "expected a name"), (["json"], "required: CONFIG")):
         r = tool.run(*args)
         assert r.returncode == 2 and words in r.stderr and not r.stdout, (args, r)
@@ -203,8 +212,52 @@ def test_tosca(tool):
     assert {n for n in nodes if n != "vbng"} == {"cpe0", "cpe1", "core0", "core1"}
     assert nodes["cpe0"]["properties"]["vnic_type"] == "direct" and nodes["cpe0"]["properties"]["trunk_mode"]
     assert nodes["core0"]["properties"]["bitrate_requirement"] == 10 ** 10
+    mappings = t["topology_template"]["substitution_mappings"]
+    assert mappings["requirements"] == {f"virtual_link_{p}": [p, "virtual_link"] for p in ("cpe0", "core0", "cpe1", "core1")}
+    wanted = [r for requirement in t["node_types"][mappings["node_type"]]["requirements"] for r in requirement]
+    assert wanted == list(mappings["requirements"])
     bad = need.module("yaml", "python3-yaml").safe_load(tool.text("tosca", NIC).replace("vnic_type: direct", "vnic_type: fast"))
     assert len(sol001.faults(bad)) == 4, "the check sees nothing"
+
+
+def test_sol006(tool):
+    """What a description says is in the VNFD, and all that refers to something finds it."""
+    d, v = tool.json(*LIBRARY, NIC), json.loads(tool.text("sol006", *LIBRARY, NIC))["vnfd"]
+    (vdu,), (compute,), (flavour,) = v["vdu"], v["virtual-compute-desc"], v["df"]
+    assert vdu["virtual-compute-desc"] == compute["id"] and flavour["vdu-profile"][0]["id"] == vdu["id"]
+    cpu, memory = compute["virtual-cpu"], compute["virtual-memory"]
+    assert cpu["num-virtual-cpu"] == d["cpus"]["vcpus"] == len(cpu["pinning"]["rule"])
+    need_bytes = d["memory"]["ordinary_bytes"] + d["memory"]["hugepages"]["pages"] * d["memory"]["hugepages"]["page_bytes"]
+    assert need_bytes <= float(memory["size"]) * 1e9 < need_bytes + 2e8 and memory["mempage-size"] == "SIZE_1GB", memory
+    points = {c["id"]: c for c in vdu["int-cpd"]}
+    assert {(e["id"], e["int-cpd"]["cpd"]) for e in v["ext-cpd"]} == {(p, f"{p}-int") for p in ("cpe0", "cpe1", "core0", "core1")}
+    assert set(points) == {e["int-cpd"]["cpd"] for e in v["ext-cpd"]}
+    assert points["cpe0-int"]["bitrate-requirement"] == "10000"
+    assert points["cpe0-int"]["virtual-network-interface-requirement"][0]["virtual-interface"] == {"type": "SR-IOV"}
+
+
+def without_osm(value):
+    """A VNFD without what OSM's information model adds to that of SOL006."""
+    if isinstance(value, dict):
+        return {k: without_osm(v) for k, v in value.items() if k not in sol006.OSM_KEYS}
+    return [without_osm(v) for v in value] if isinstance(value, list) else value
+
+
+def test_sol006_by_its_own_modules(tool, folder):
+    """ETSI's YANG modules, where somebody has brought them (forge.etsi.org/rep/nfv/SOL006), with yanglint."""
+    yanglint, modules = need.program("yanglint", "libyang2-tools"), os.environ.get("SOL006_YANG", "")
+    if not os.path.exists(f"{modules}/etsi-nfv-vnfd.yang"):
+        need.skip("$SOL006_YANG is no folder with ETSI's modules (src/yang of forge.etsi.org/rep/nfv/SOL006)")
+    for path in pathlib.Path(modules).glob("*.yang"):  # libyang takes no deref() in a path; network services have them, VNFDs none
+        (folder / path.name).write_text(re.sub(r'type leafref\s*\{\s*path\s*"deref\([^;]*;\s*(require-instance \w+;\s*)?\}', "type string;", path.read_text()))
+    for config in CONFIGURATIONS:
+        vnfd = json.loads(tool.text("sol006", config))["vnfd"]
+        if not vnfd["ext-cpd"]:
+            continue  # of wires alone: there is nothing to connect
+        data = folder / "vnfd.json"
+        data.write_text(json.dumps({"etsi-nfv-vnfd:vnfd": without_osm(vnfd)}))
+        done = tool.run_program(yanglint, "-p", folder, folder / "etsi-nfv-vnfd.yang", data)
+        assert done.returncode == 0, (config, done.stderr)
 
 
 def test_kubernetes(tool):
@@ -219,6 +272,133 @@ def test_kubernetes(tool):
     assert p["metadata"] == {"name": "bng-1-x"} and set(limits) == {"cpu", "memory"}, (p, limits)
     version = tool.run_program(tool.vbng, "--version").stdout.split()[1]
     assert p["spec"]["containers"][0]["image"] == f"vbng:{version}", p
+
+
+def test_kubernetes_configuration(tool, folder):
+    """The ConfigMap's file is the configuration with all that it includes, and vbng takes it alone: the plan is the same."""
+    for config in (NIC, TOP / "cfg/bng-virtio-user.cfg"):
+        (config_map,) = (o for o in tool.objects(config) if o["kind"] == "ConfigMap")
+        alone = folder / config.name
+        alone.write_text(config_map["data"]["vbng.cfg"])
+        assert "@include" not in config_map["data"]["vbng.cfg"]
+        plans = [json.loads(tool.plan("--topology", "2x10x2", path).stdout) for path in (config, alone)]
+        assert plans[0].pop("configuration") != plans[1].pop("configuration") and plans[0] == plans[1]
+
+
+def test_kubernetes_tables(tool, folder):
+    """Tables beside the configuration are in the ConfigMap byte for byte; what it cannot hold is named."""
+    text = (TOP / "cfg/bng-virtio-user.cfg").read_text().replace('@include "common/subscribers.cfg"', 'subscribers = ( { csv = "people.csv"; } );')
+    for name in ("routes.cfg", "gateway.cfg"):
+        text = text.replace(f'@include "common/{name}"', (TOP / "cfg/common" / name).read_text())
+    (folder / "mine.cfg").write_text(text)
+    table = "port,svlan,cvlan,ipv4,gre_key,mac\ncpe0,128,256,10.0.0.0,0,02:c0:00:00:00:00\n"
+    (folder / "people.csv").write_text(table)
+    (config_map,) = (o for o in tool.objects(folder / "mine.cfg") if o["kind"] == "ConfigMap")
+    assert config_map["data"] == {"vbng.cfg": text, "people.csv": table}
+    (folder / "people.csv").write_text(table + "#" * (1 << 20) + "\n")
+    said = tool.text("k8s", folder / "mine.cfg")
+    assert said.startswith("# people.csv is too large for a ConfigMap"), said[:200]
+    assert "people.csv" not in tool.objects(folder / "mine.cfg")[0]["data"]
+
+
+def test_kubernetes_networks_and_sockets(tool):
+    """A network for each PCI interface; capabilities by what the drivers need; volumes for sockets."""
+    networks = [o for o in tool.objects("--resource", "intel.com/dpdk", NIC) if o["kind"] == "NetworkAttachmentDefinition"]
+    assert [n["metadata"]["name"] for n in networks] == ["cpe0", "core0", "cpe1", "core1"]
+    assert {n["metadata"]["annotations"]["k8s.v1.cni.cncf.io/resourceName"] for n in networks} == {"intel.com/dpdk"}
+    assert json.loads(networks[0]["spec"]["config"])["type"] == "sriov"
+    for config, adds, folders in (("bng-virtio-user", ["IPC_LOCK"], ["/run/vbng"]), ("bng-veth", ["IPC_LOCK", "NET_RAW"], [])):
+        p, _ = tool.pod(TOP / f"cfg/{config}.cfg")
+        (container,) = p["spec"]["containers"]
+        assert container["securityContext"]["capabilities"]["add"] == adds, config
+        assert [v["hostPath"]["path"] for v in p["spec"]["volumes"] if "hostPath" in v] == folders, config
+        mounted = {m["name"] for m in container["volumeMounts"]}
+        assert mounted == {v["name"] for v in p["spec"]["volumes"]}, config
+    p, _ = tool.pod("--set", "ports.cpe0.device=net_virtio_user0,path=/var/run/sw/a.sock", TOP / "cfg/bng-virtio-user.cfg")
+    assert [v["hostPath"]["path"] for v in p["spec"]["volumes"] if "hostPath" in v] == ["/run/vbng", "/var/run/sw"]
+
+
+def test_kubernetes_by_its_own_schema(tool):
+    """The API's own schemas, where somebody has brought them (pip install kubernetes-validate)."""
+    validate = need.module("kubernetes_validate", "none: pip install kubernetes-validate")
+    for config in CONFIGURATIONS:
+        for o in tool.objects(config):
+            if o["kind"] != "NetworkAttachmentDefinition":
+                validate.validate(o, validate.latest_version(), strict=True)
+
+
+def test_probes_are_commands_of_the_client(tool, vbng, run, folder):
+    """What the probes ask is answered by a vbng that was started as the Pod starts it."""
+    p, _ = tool.pod(TOP / "cfg/bng-virtio-user.cfg")
+    (container,) = p["spec"]["containers"]
+    probe = container["livenessProbe"]["exec"]["command"]
+    socket = probe[probe.index("--socket") + 1]
+    assert container["command"][container["command"].index("--control") + 1] == socket
+    assert probe == container["startupProbe"]["exec"]["command"]
+    away = run(TOP / "tools/vbngctl", "--socket", folder / "none", *probe[3:])
+    assert away.returncode == 1 and "none" in away.stderr, away  # the command is known, nobody answers
+
+
+VM = TOP / "cfg/bng-vm.cfg"
+
+
+def domain(tool, *args):
+    return ElementTree.fromstring(tool.text("libvirt", *args))
+
+
+def test_libvirt(tool):
+    """Shared huge pages, each vCPU pinned, a cell for each socket, ports at the addresses of the configuration with its queues."""
+    d, x = tool.json("--topology", "2x4x2", VM), domain(tool, "--topology", "2x4x2", "--cpus", "4-19", "--sockets", "/run/sw", VM)
+    assert [(p.get("vcpu"), p.get("cpuset")) for p in x.iter("vcpupin")] == [(str(n), str(n + 4)) for n in range(16)]
+    assert x.findtext("vcpu") == "16" and dict(x.find("cpu/topology").items()) == {"sockets": "2", "cores": "4", "threads": "2"}
+    cells = x.findall("cpu/numa/cell")
+    assert [c.get("cpus") for c in cells] == ["0-7", "8-15"] and {c.get("memAccess") for c in cells} == {"shared"}
+    assert sum(int(c.get("memory")) for c in cells) == int(x.findtext("memory"))
+    huge = d["memory"]["hugepages"]
+    assert all(int(c.get("memory")) << 20 > huge["pages"] * huge["page_bytes"] for c in cells), "all huge pages may be wanted on one"
+    assert x.find("memoryBacking/access").get("mode") == "shared" and x.find("memoryBacking/hugepages/page").get("size") == "2048"
+    ports = {i.find("source").get("path"): i for i in x.iter("interface")}
+    assert list(ports) == [f"/run/sw/{i['name']}.sock" for i in d["interfaces"]]
+    for i in d["interfaces"]:
+        port = ports[f"/run/sw/{i['name']}.sock"]
+        a = [int(port.find("address").get(k), 16) for k in ("domain", "bus", "slot", "function")]
+        assert "{:04x}:{:02x}:{:02x}.{:x}".format(*a) == i["device"]
+        assert port.get("type") == "vhostuser" and port.find("driver").get("queues") == str(max(i["rx_queues"], i["tx_queues"]))
+    assert x.find("numatune") is None
+    placed = domain(tool, "--topology", "2x4x2", "--nodes", "1,0", VM).find("numatune")
+    assert placed.find("memory").get("nodeset") == "0,1"
+    assert [(m.get("cellid"), m.get("nodeset")) for m in placed.findall("memnode")] == [("0", "1"), ("1", "0")]
+
+
+def test_libvirt_disks(tool):
+    plain = domain(tool, "--topology", "1x2x1", VM)
+    assert [s.get("file") for s in plain.findall("devices/disk/source")] == ["/var/lib/libvirt/images/vbng.qcow2"]
+    both = domain(tool, "--topology", "1x2x1", "--image", "/x/a.qcow2", "--seed", "/x/s.iso", VM)
+    assert [s.get("file") for s in both.findall("devices/disk/source")] == ["/x/a.qcow2", "/x/s.iso"]
+
+
+def test_libvirt_errors(tool):
+    for args, words in ((["--topology", "1x4x1", TOP / "cfg/bng-veth.cfg"], "no port is a PCI device"),
+                        (["--topology", "1x4x1", "--cpus", "1,2", VM], "2 CPUs to pin to, and 4 vCPUs"),
+                        (["--topology", "1x4x1", "--nodes", "0,1", VM], "2 NUMA nodes, and 1 sockets")):
+        r = tool.run("libvirt", *args)
+        assert r.returncode == 1 and words in r.stderr and not r.stdout, r
+    for args, words in ((["libvirt", "--cpus", "2-", VM], "expected a list"), (["json", "--cpus", "2", VM], "--cpus is for libvirt"),
+                        (["k8s", "--seed", "x", VM], "--seed is for libvirt")):
+        r = tool.run(*args)
+        assert r.returncode == 2 and words in r.stderr, r
+
+
+@pytest.mark.parametrize("topology", ["1x4x1", "2x4x2"])
+def test_libvirt_by_its_own_schema(tool, folder, topology):
+    need.program("xmllint", "libxml2-utils")
+    validate = need.program("virt-xml-validate", "libvirt-clients")
+    for config in (VM, NIC):
+        path = folder / "domain.xml"
+        path.write_text(tool.text("libvirt", "--topology", topology if config == VM else "2x10x2", "--seed", "/x/s.iso",
+                                  *(["--nodes", "0-1"] if topology[0] == "2" or config == NIC else []), config))
+        done = tool.run_program(validate, path, "domain")
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_tables(tool):

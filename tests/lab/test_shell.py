@@ -38,7 +38,7 @@ def complete(build, run, folder):
     ("vbng-lab measure --lat", {"--latency-trials"}),
     ("vbng-lab measure --direction ", {"up", "down", "both"}),
     ("vbng-lab vm run --hugepage ", {"2M", "1G"}),
-    ("vbng-lab describe ", {"json", "tosca", "k8s", "pcie", "smt", "dot"}),
+    ("vbng-lab describe ", {"json", "tosca", "sol006", "k8s", "libvirt", "pcie", "smt", "dot"}),
     ("vbng-lab sweep x", {"x.cfg"}),
     ("vbng-lab sweep --out s", {"sub"}),
     ("vbngctl set-", {"set-profile", "set-profiles", "set-mac", "set-rate", "set-dscp", "set-subport-rate", "set-name"}),

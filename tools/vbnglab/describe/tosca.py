@@ -15,7 +15,7 @@ description: "what this configuration needs: a fragment of a VNFD"
 imports:
   - etsi_nfv_sol001_vnfd_types.yaml
 {notes}\
-topology_template:
+{links}\
   node_templates:
     vbng:
       type: tosca.nodes.nfv.Vdu.Compute
@@ -42,6 +42,26 @@ topology_template:
               virtual_mem_size: {memory} MiB
               virtual_mem_oversubscription_policy: "none"
               numa_enabled: true
+"""
+NODE_TYPE = """\
+node_types:
+  vbng.nodes.VNF:
+    derived_from: tosca.nodes.nfv.VNF
+    requirements:
+{requirements}\
+topology_template:
+  substitution_mappings:
+    node_type: vbng.nodes.VNF
+    requirements:
+{mappings}"""
+REQUIREMENT = """\
+      - {name}:
+          capability: tosca.capabilities.nfv.VirtualLinkable
+          relationship: tosca.relationships.nfv.VirtualLinksTo
+          occurrences: [0, 1]
+"""
+MAPPING = """\
+      {name}: [{port}, virtual_link]
 """
 HUGE_PAGES = """\
               huge_pages_requirements:
@@ -80,10 +100,19 @@ def _pinning(cores):
     return "".join(f"                  - {quoted(rule)}\n" for rule in rules)
 
 
-def _compute(d):
+def _links(outside):
+    """The requirement virtual_link of each connection point, as one of the VNF: its virtual links are outside of the VNFD."""
+    if not outside:
+        return "topology_template:\n"
+    names = [(quoted(f"virtual_link_{i['name']}"), quoted(i["name"])) for i in outside]
+    return NODE_TYPE.format(requirements="".join(REQUIREMENT.format(name=n) for n, _ in names),
+                            mappings="".join(MAPPING.format(name=n, port=p) for n, p in names))  # fmt: skip
+
+
+def _compute(d, outside):
     memory, huge = d["memory"], d["memory"]["hugepages"]
     text = HEAD.format(
-        notes="".join(f"# note: {note}\n" for note in d["notes"]), name=quoted(d["name"]), vcpus=d["cpus"]["vcpus"],
+        notes="".join(f"# note: {note}\n" for note in d["notes"]), links=_links(outside), name=quoted(d["name"]), vcpus=d["cpus"]["vcpus"],
         smt="enabled" if d["cpus"]["threads_per_core"] > 1 else "disabled", pinning=_pinning(d["cpus"]["cores"]),
         memory=mebibytes(memory["ordinary_bytes"] + huge_bytes(memory)))  # fmt: skip
     if huge:
@@ -103,4 +132,4 @@ def _connection_point(interface, order):
 def write(d):
     """YAML text of a description."""
     outside = [i for i in d["interfaces"] if i["kind"] != WIRE]
-    return _compute(d) + "".join(_connection_point(i, order) for order, i in enumerate(outside))
+    return _compute(d, outside) + "".join(_connection_point(i, order) for order, i in enumerate(outside))

@@ -11,6 +11,16 @@ def quoted(text):
     return json.dumps(text, ensure_ascii=False)
 
 
+def block(text, indent):
+    """A text of several lines as a literal block of YAML behind "key: ", at an indent of so many blanks, twice that of the key. Control characters,
+    which no block may have, make it a quoted string."""
+    if not text or any(not c.isprintable() and c not in "\n\t" for c in text):
+        return quoted(text) + "\n"
+    keep = "+" if text.endswith("\n\n") else "-" if not text.endswith("\n") else ""
+    lines = text.removesuffix("\n").split("\n")
+    return f"|{indent // 2}{keep}\n" + "".join(f"{' ' * indent}{line}\n" if line else "\n" for line in lines)
+
+
 def mebibytes(size):
     """Bytes in MiB, rounded up."""
     return -(-size // MIB)
