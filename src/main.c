@@ -24,7 +24,7 @@
 #include "config/model.h"
 #include "plan/plan.h"
 #include "control/ids.h"
-#include "control/server.h"
+#include "control/request.h"
 #include "control/socket/punt.h"
 #include "control/view.h"
 #include "control/state.h"
@@ -70,7 +70,7 @@ static void wait_for_requests(struct server *server, struct control *control, do
 
     ids_poll(control);
     if (server != NULL)
-        server_poll(server, control, pause.tv_nsec);
+        server_poll(server, &(struct answerer){request_serve, control}, pause.tv_nsec);
     else
         nanosleep(&pause, NULL);
 }

@@ -4,7 +4,7 @@
 #define OPTIONS_H
 
 #include "config/model.h"
-#include "control/server.h"
+#include "control/socket/server.h"
 
 #define OPTIONS_MAX_SET 64
 

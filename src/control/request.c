@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "control/delta.h"
+#include "control/socket/answer.h"
 #include "control/view.h"
 #include "engine/ledger.h"
 
@@ -149,34 +150,6 @@ json_t *request_run(struct control *c, const json_t *request, struct refusal *wh
     return answer;
 }
 
-/* The line of an answer, whose reference is stolen. */
-static char *line_of_answer(json_t *answer)
-{
-    char *text = json_dumps(answer, JSON_COMPACT | JSON_REAL_PRECISION(9)), *line;
-    size_t len;
-
-    json_decref(answer);
-    if (text == NULL)
-        return NULL;
-    len = strlen(text);
-    line = realloc(text, len + 2);
-    if (line == NULL) {
-        free(text);
-        return NULL;
-    }
-    memcpy(line + len, "\n", 2);
-    return line;
-}
-
-char *request_refused(const char *why)
-{
-    json_t *answer = json_pack("{s:s}", "error", why);
-
-    if (answer == NULL) /* the reason was cut within a character of UTF-8 */
-        answer = json_pack("{s:s}", "error", "the request is not right");
-    return line_of_answer(answer);
-}
-
 char *request_answer(struct control *c, const char *request, size_t len)
 {
     struct refusal why = {"no memory"};
@@ -189,7 +162,20 @@ char *request_answer(struct control *c, const char *request, size_t len)
     else
         answer = request_run(c, parsed, &why);
     json_decref(parsed);
-    return answer != NULL ? line_of_answer(answer) : request_refused(why.text);
+    return answer != NULL ? answer_line(answer) : answer_refused(why.text);
+}
+
+char *request_serve(void *control, struct server_request *request)
+{
+    struct control *c = control;
+    char *text;
+
+    c->client = request->client;
+    c->client_taken = false;
+    text = request_answer(c, request->text, request->len);
+    c->client = -1;
+    request->taken = c->client_taken;
+    return text;
 }
 
 /* --- the requests that only show something --- */

@@ -11,6 +11,7 @@
 
 #include "config/keys.h"
 #include "control/control.h"
+#include "control/socket/server.h"
 
 #define REQUEST_MAX_PROFILES    10000 /* changes in one set-profiles */
 #define REQUEST_MAX_SUBSCRIBERS 1000  /* rows in one answer of show-subscribers */
@@ -23,8 +24,8 @@
  */
 char *request_answer(struct control *c, const char *request, size_t len);
 
-/** The answer {"error": why} to a request that cannot be read, as request_answer() returns it. */
-char *request_refused(const char *why);
+/** The same of a request to the control socket; control: a struct control. */
+char *request_serve(void *control, struct server_request *request);
 
 /** Do what a request that is parsed asks for. Returns the answer, or NULL with the reason. */
 json_t *request_run(struct control *c, const json_t *request, struct refusal *why);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/diag.h"
-#include "cp/dhcp4.h"
+#include "cp/packet/dhcp4.h"
 #include "cp/radius/config.h"
 
 #define CP_MAX_POOLS  64

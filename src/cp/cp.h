@@ -17,8 +17,9 @@ struct cp {
     struct store *store;
     struct userplane *userplane;
     struct punt *punt;
-    struct aaa *aaa;       /* NULL: RADIUS is not configured */
-    struct session **turn; /* sessions that the end of this turn has to do with */
+    struct aaa *aaa;                /* NULL: RADIUS is not configured */
+    struct control_socket *control; /* or NULL */
+    struct session **turn;          /* sessions that the end of this turn has to do with */
     uint32_t n_turn, room_turn;
 };
 

@@ -7,7 +7,7 @@
 #include "cp/aaa/aaa.h"
 #include "cp/lease.h"
 #include "cp/punt.h"
-#include "cp/udp4.h"
+#include "cp/packet/udp4.h"
 
 #define BROADCAST 0xffffffffu
 #define CLIENT_OP 1

@@ -5,7 +5,7 @@
 #define CP_IPOE4_H
 
 #include "cp/cp.h"
-#include "cp/dhcp4.h"
+#include "cp/packet/dhcp4.h"
 #include "packet/punt.h"
 
 /** Take a frame of a line from the user plane: h->frame_bytes of them. */

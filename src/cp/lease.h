@@ -9,7 +9,7 @@
 #define CP_LEASE_H
 
 #include "cp/cp.h"
-#include "cp/dhcp4.h"
+#include "cp/packet/dhcp4.h"
 
 /** Open the pools, and take what the store has. Returns 0 or -errno; the reason is in the log. */
 int leases_open(struct cp *cp);

@@ -2,7 +2,6 @@
 #include "cp/loop.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <time.h>
 
 uint64_t now_ns(void)
@@ -46,20 +45,27 @@ static void forget_removed(struct loop *l)
     l->n = kept;
 }
 
-/* Wait until a descriptor is ready or the next timer is due. */
+/* Wait until a descriptor is ready or the next timer is due; the crowd's are the last. */
 static int wait(struct loop *l, struct pollfd *p)
 {
     uint64_t at = timers_next(&l->timers), now = now_ns(), left = at > now ? at - now : 0;
-    struct timespec t = {.tv_sec = (time_t)(left / NS_PER_S), .tv_nsec = (long)(left % NS_PER_S)};
+    unsigned n = l->n;
+    struct timespec t;
 
-    for (unsigned i = 0; i < l->n; i++)
+    for (unsigned i = 0; i < n; i++)
         p[i] = (struct pollfd){.fd = l->watch[i]->fd, .events = l->watch[i]->events};
-    return ppoll(p, l->n, at != UINT64_MAX ? &t : NULL, &l->during_wait) < 0 ? -errno : 0;
+    if (l->crowd != NULL) {
+        if (l->crowd->prepare(p + n, l->ctx))
+            at = left = 0;
+        n += l->crowd->n;
+    }
+    t = (struct timespec){.tv_sec = (time_t)(left / NS_PER_S), .tv_nsec = (long)(left % NS_PER_S)};
+    return ppoll(p, n, at != UINT64_MAX ? &t : NULL, &l->during_wait) < 0 ? -errno : 0;
 }
 
 int loop_turn(struct loop *l)
 {
-    struct pollfd p[LOOP_MAX_WATCHES];
+    struct pollfd p[LOOP_MAX_WATCHES + LOOP_MAX_CROWD];
     unsigned n;
     int rc;
 
@@ -71,6 +77,8 @@ int loop_turn(struct loop *l)
     for (unsigned i = 0; i < n; i++)
         if (p[i].revents != 0 && l->watch[i] != NULL)
             l->watch[i]->ready(l->watch[i], p[i].revents, l->ctx);
+    if (l->crowd != NULL)
+        l->crowd->serve(p + n, l->ctx);
     timers_fire(&l->timers, now_ns());
     l->end_turn(l->ctx);
     return 0;

@@ -4,12 +4,14 @@
 #ifndef CP_LOOP_H
 #define CP_LOOP_H
 
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 
 #include "cp/timer.h"
 
 #define LOOP_MAX_WATCHES 64
+#define LOOP_MAX_CROWD   64
 
 /** A descriptor that is waited for; a member of what it belongs to. */
 struct watch {
@@ -18,11 +20,21 @@ struct watch {
     void (*ready)(struct watch *w, short revents, void *ctx);
 };
 
+/** Descriptors that come and go by themselves: those of a server's clients. */
+struct crowd {
+    unsigned n; /* at most LOOP_MAX_CROWD */
+    /** Fill p with all n that are to be waited for; fd -1: none. Returns whether nobody shall wait.
+     */
+    bool (*prepare)(struct pollfd *p, void *ctx);
+    void (*serve)(const struct pollfd *p, void *ctx);
+};
+
 /** Begins as zeros, but for end_turn, ctx and during_wait. */
 struct loop {
     struct timers timers;
     struct watch *watch[LOOP_MAX_WATCHES]; /* NULL: removed in this turn */
     unsigned n;
+    const struct crowd *crowd; /* or NULL */
     void (*end_turn)(void *ctx);
     void *ctx;            /* given to all of them */
     sigset_t during_wait; /* signals that are blocked then: other calls are not interrupted */

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "cp/aaa/aaa.h"
+#include "cp/control.h"
 #include "cp/lease.h"
 #include "cp/punt.h"
 #include "cp/store.h"
@@ -31,20 +32,22 @@ static void on_signal(int sig)
 
 static void usage(FILE *to)
 {
-    fprintf(to, "usage: vbng-cp [--check] FILE\n"
+    fprintf(to, "usage: vbng-cp [options] FILE\n"
                 "Give subscribers of a running vbng their addresses, by DHCP: the control plane of "
                 "a BNG.\n"
                 "\n"
-                "      --check    only check the configuration\n"
-                "  -V, --version  print the version\n"
-                "  -h, --help     print this\n"
+                "      --check         only check the configuration\n"
+                "      --control PATH  answer requests on a Unix socket: see doc/sessions.md, "
+                "vbngctl sessions\n"
+                "  -V, --version       print the version\n"
+                "  -h, --help          print this\n"
                 "\n"
                 "exit status: 0 done, 1 configuration, 2 usage, 3 start\n"
                 "see vbng-cp(8), vbng-cp.cfg(5)\n");
 }
 
 struct options {
-    const char *path;
+    const char *path, *control; /* control: a path, or NULL */
     bool check;
 };
 
@@ -52,6 +55,7 @@ struct options {
 static int parse_options(int argc, char **argv, struct options *o)
 {
     static const struct option longs[] = {{"check", no_argument, NULL, 'c'},
+                                          {"control", required_argument, NULL, 's'},
                                           {"version", no_argument, NULL, 'V'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
@@ -61,6 +65,9 @@ static int parse_options(int argc, char **argv, struct options *o)
         switch (c) {
         case 'c':
             o->check = true;
+            break;
+        case 's':
+            o->control = optarg;
             break;
         case 'V':
             puts("vbng-cp " VBNG_VERSION);
@@ -120,6 +127,8 @@ static void end_turn(void *ctx)
 
 static void close_all(struct cp *cp)
 {
+    if (cp->control != NULL)
+        cp_control_close(cp->control);
     if (cp->punt != NULL)
         punt_close(cp->punt);
     if (cp->userplane != NULL)
@@ -132,7 +141,7 @@ static void close_all(struct cp *cp)
     timers_free(&cp->loop.timers);
 }
 
-static int start(const struct cp_config *config)
+static int start(const struct cp_config *config, const char *control)
 {
     struct cp cp = {.config = config, .loop.end_turn = end_turn};
     int status = EXIT_START;
@@ -145,7 +154,9 @@ static int start(const struct cp_config *config)
         cp.punt = punt_open(&cp);
         if (config->radius != NULL)
             cp.aaa = aaa_open(&cp);
-        if (cp.userplane != NULL && cp.punt != NULL && (cp.aaa != NULL || config->radius == NULL))
+        cp.control = control != NULL ? cp_control_open(&cp, control) : NULL;
+        if (cp.userplane != NULL && cp.punt != NULL && (cp.aaa != NULL || config->radius == NULL) &&
+            (cp.control != NULL || control == NULL))
             status = run(&cp);
     }
     close_all(&cp);
@@ -170,7 +181,7 @@ int main(int argc, char **argv)
     if (o.check)
         printf("%s: is right\n", o.path);
     else
-        status = start(config);
+        status = start(config, o.control);
     cp_config_free(config);
     return o.check ? EXIT_DONE : status;
 }

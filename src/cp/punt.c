@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "cp/bytes.h"
+#include "cp/packet/bytes.h"
 #include "cp/ipoe4.h"
 
 #define RECONNECT_NS (NS_PER_S / 10)

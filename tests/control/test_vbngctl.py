@@ -145,9 +145,10 @@ def test_each_output_of_a_list_is_as_its_schema_says(ctl, name):
 
 
 def test_no_output_is_without_a_schema(ctl, top):
-    """Each command has one, but for those that print no JSON; and each of them is tried above, but for two, which are tried below."""
+    """Each command has one, but for those that print no JSON; and each of them is tried above, but for two, which are tried below, and
+    those of vbng-cp, which tests/cp tries."""
     status, out, _ = ctl("schema")
-    assert status == 0 and set(out.split("\n")) - {""} == {name for name, _ in OUTPUTS} | {"capture", "stop-capture"}
+    assert status == 0 and set(out.split("\n")) - {""} == {name for name, _ in OUTPUTS} | {"capture", "stop-capture", "disconnect", "sessions"}
     done = subprocess.run([sys.executable, "-c", "from vbngcontrol.parser import parser; from tools.cli.parsers import subcommands as s\n"
                            "for n, p in s(parser()).choices.items():\n"
                            "    print('\\n'.join(f'{n} {i}' for i in s(p).choices) if s(p) else n)"],

@@ -45,6 +45,7 @@ class ControlPlane:
     def __init__(self, build, folder, **values):
         self.program, self.folder = program(build), folder
         self.config, self.log = os.path.join(folder, "cp.cfg"), os.path.join(folder, "log")
+        self.socket = os.path.join(folder, "s")
         self.up = UserPlane(folder, {"cpe0": PORT_MAC})
         text = CONFIG
         paths = {"CONTROL": self.up.control_path, "PUNT": self.up.punt_path, "STORE": os.path.join(folder, "store.db")}
@@ -58,7 +59,7 @@ class ControlPlane:
     def start(self):
         before = self.compared
         with open(self.log, "a", encoding="ascii") as log:
-            self.process = subprocess.Popen([self.program, self.config], stderr=log)
+            self.process = subprocess.Popen([self.program, "--control", self.socket, self.config], stderr=log)
         self.ready(before)
 
     def ready(self, before):

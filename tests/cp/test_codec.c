@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cp/bytes.h"
-#include "cp/dhcp4.h"
-#include "cp/udp4.h"
+#include "cp/packet/bytes.h"
+#include "cp/packet/dhcp4.h"
+#include "cp/packet/udp4.h"
 
 #define OPTIONS    240
 #define SAME(a, b) CU_ASSERT_STRING_EQUAL((a) != NULL ? (a) : "right", (b))

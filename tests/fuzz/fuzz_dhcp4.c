@@ -3,8 +3,8 @@
  * with the message of DHCP, or with Ethernet. What is read can be answered, and the answer read. */
 #include <string.h>
 
-#include "cp/dhcp4.h"
-#include "cp/udp4.h"
+#include "cp/packet/dhcp4.h"
+#include "cp/packet/udp4.h"
 #include "fuzz.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)

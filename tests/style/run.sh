@@ -46,8 +46,8 @@ includes telemetry 'telemetry|engine|tables|plan|config|base'
 includes cp/radius 'cp/radius|config|base'
 includes explain 'explain|tasks|engine|tables|plan|config|packet|base'
 includes control 'control|explain|capture|telemetry|tester|tasks|sched|engine|plan|config|tables|packet|base' provision.h
-includes cp 'cp|config|base' packet/punt.h
-rule "base, template, config, plan and cp are free of DPDK" "$(grep -rnE '#include <rte_' src/base src/template src/config src/plan src/cp)"
+includes cp 'cp|control/socket|config|base' packet/punt.h
+rule "base, template, config, plan and cp are free of DPDK" "$(grep -rnE '#include <rte_' src/base src/template src/config src/plan src/cp src/control/socket/{answer,listener,server}.[ch])"
 rule "config and plan include of sched only what is free of DPDK" "$(grep -rnE '#include "sched/' src/config src/plan |
     grep -vE '"sched/(params|check)[.]h"'; grep -nE '#include (<rte_|"sched/)' src/sched/params.h src/sched/check.h | grep -v '"sched/params.h"')"
 # A task includes its own header, in a folder of its own the headers there, and the list of chains; fused/ sees all whose work it does.

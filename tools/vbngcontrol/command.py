@@ -4,6 +4,7 @@
 import os
 import sys
 
+from . import sessions
 from .gateway import Gateway, Refused
 from .parser import parser
 from .shell import shell
@@ -20,6 +21,9 @@ def main():
     try:
         if getattr(args, "alone", False):
             return args.run(None, args) or 0
+        if getattr(args, "cp", False):
+            return args.run(sessions.connect(args, args.socket), args) or 0
+        args.socket = args.socket or os.environ.get("VBNG_SOCKET")
         if args.socket is None:
             print("vbngctl: which vbng? expected --socket PATH or $VBNG_SOCKET", file=sys.stderr)
             return 2

@@ -2,9 +2,8 @@
 """The command line of vbngctl."""
 
 import argparse
-import os
 
-from . import capture, change, frames, schema, shell, show
+from . import capture, change, frames, schema, sessions, shell, show
 from .change import asks, of_one
 from .who import next_hop
 
@@ -120,6 +119,17 @@ def _capture_commands(commands):
     _add(commands, "stop-capture", asks("stop-capture"), "end the capture that runs")
 
 
+def _session_commands(commands):
+    p = _add(commands, "sessions", sessions.sessions, "find lines and sessions of vbng-cp; of a single one also what happened on it last")
+    p.add_argument("text", nargs="*", metavar="TEXT", help="a MAC, address, VLAN pair, state (up, none, ...) or part of PORT SVLAN.CVLAN (default: all)")
+    p.add_argument("--most", type=int, metavar="N", default=1000, help="no more than so many (default: %(default)s)")
+    p.add_argument("--events", action="store_true", help="what happened last on each of them")
+    p.set_defaults(cp=True)
+    p = _add(commands, "disconnect", sessions.disconnect, "end a session of vbng-cp; the client may begin another")
+    p.add_argument("line", nargs=2, metavar=("PORT", "SVLAN.CVLAN"), help="its line")
+    p.set_defaults(cp=True)
+
+
 def _shows(commands):
     shows = commands.add_parser("show", help="show something", description="Show something.").add_subparsers(metavar="WHAT", required=True)
     p = _add(shows, "subscriber", show.one_subscriber, "who a subscriber is, what he got, and his queues")
@@ -143,7 +153,8 @@ def _shows(commands):
 def parser():
     """All of it."""
     top = argparse.ArgumentParser(prog="vbngctl", description=ABOUT, epilog="A subscriber is an id, or PORT SVLAN.CVLAN: 17, or cpe0 128.256.")
-    top.add_argument("--socket", metavar="PATH", default=os.environ.get("VBNG_SOCKET"), help="control socket of the vbng (default: $VBNG_SOCKET)")
+    top.add_argument("--socket", metavar="PATH",
+                     help="control socket of the vbng (default: $VBNG_SOCKET); of vbng-cp for sessions and disconnect (default: $VBNG_CP_SOCKET)")
     top.add_argument("--timeout", metavar="SECONDS", type=float, default=30, help="time limit of each answer (default: %(default)s)")
     top.add_argument("--json", action="store_true", help="print JSON, of which vbngctl schema says the form")
     commands = top.add_subparsers(metavar="COMMAND")
@@ -163,6 +174,7 @@ def parser():
     _rate_commands(commands)
     _stream_commands(commands)
     _capture_commands(commands)
+    _session_commands(commands)
     p = _add(commands, "schema", schema.schema, "print the JSON schema of what a command prints with --json; without a command: which there are")
     p.add_argument("command", nargs="*", metavar="COMMAND", help="such as: show ports")
     p.set_defaults(alone=True)

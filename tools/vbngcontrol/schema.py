@@ -8,7 +8,7 @@ from .gateway import Refused
 FOLDER = os.path.join(os.path.dirname(os.path.realpath(__file__)), "schema")
 # Commands that print what they have changed share one.
 DONE = ("add-subscriber", "add-subscribers", "remove-subscriber", "remove-subscribers", "set-mac", "set-name", "add-route", "add-routes",
-        "change-route", "change-routes", "remove-route", "remove-routes", "set-profile", "set-profiles", "set-subport-rate", "set-dscp", "start-stream", "stop-stream", "set-rate", "stop-capture")
+        "change-route", "change-routes", "remove-route", "remove-routes", "set-profile", "set-profiles", "set-subport-rate", "set-dscp", "start-stream", "stop-stream", "set-rate", "stop-capture", "disconnect")
 SHARED = {"capture": "show-capture"}
 
 

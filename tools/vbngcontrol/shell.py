@@ -5,6 +5,7 @@ import argparse
 import shlex
 import sys
 
+from . import sessions
 from .gateway import Gateway, Refused
 
 PROMPT = "vbng> "
@@ -111,7 +112,7 @@ class Shell:
 
     def _do(self, args):
         try:
-            return args.run(self.gw, args) or 0
+            return args.run(sessions.connect(self.args) if getattr(args, "cp", False) else self.gw, args) or 0
         except Refused as e:
             self._say(e)
             self._again()

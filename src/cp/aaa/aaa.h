@@ -8,7 +8,7 @@
 #define CP_AAA_AAA_H
 
 #include "cp/cp.h"
-#include "cp/dhcp4.h"
+#include "cp/packet/dhcp4.h"
 
 /** Open the sockets. Returns NULL; the reason is in the log. */
 struct aaa *aaa_open(struct cp *cp);

@@ -3,8 +3,8 @@
  * Messages of DHCPv4 as bytes and as fields: RFC 2131, options of RFC 2132, 3046 and 6842. Reading
  * takes whatever a stranger sends, and looks at each byte once.
  */
-#ifndef CP_DHCP4_H
-#define CP_DHCP4_H
+#ifndef CP_PACKET_DHCP4_H
+#define CP_PACKET_DHCP4_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cp/udp4.h"
+#include "cp/packet/udp4.h"
 
 #include <string.h>
 
-#include "cp/bytes.h"
+#include "cp/packet/bytes.h"
 
 #define ETHERTYPE_IPV4 0x0800
 #define PROTO_UDP      17

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers in network byte order, wherever they lie in a frame. */
-#ifndef CP_BYTES_H
-#define CP_BYTES_H
+#ifndef CP_PACKET_BYTES_H
+#define CP_PACKET_BYTES_H
 
 #include <stdint.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cp/dhcp4.h"
+#include "cp/packet/dhcp4.h"
 
 #include <string.h>
 
-#include "cp/bytes.h"
+#include "cp/packet/bytes.h"
 
 #define COOKIE     0x63825363u
 #define ETHERNET   1

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "control/server.h"
+#include "control/socket/server.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "control/request.h"
+#include "control/socket/answer.h"
 
-#define MAX_CLIENTS  32
+#define MAX_CLIENTS  (SERVER_FDS - 1)
 #define MAX_REQUEST  (1 << 20) /* bytes of a line */
 #define READ_AT_ONCE 65536
 #define ROUND_S      5 /* seconds that a request and its answer may take before both give way */
@@ -68,6 +67,11 @@ static void look_for_line(struct client *k)
         k->scanned = k->n_in;
 }
 
+static size_t bigger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
 /* Without memory the connection is closed, which the client sees. */
 static int make_room(struct client *k)
 {
@@ -76,11 +80,11 @@ static int make_room(struct client *k)
 
     if (want <= k->room_in)
         return 0;
-    in = realloc(k->in, RTE_MAX(want, k->room_in * 2));
+    in = realloc(k->in, bigger(want, k->room_in * 2));
     if (in == NULL)
         return -ENOMEM;
     k->in = in;
-    k->room_in = RTE_MAX(want, k->room_in * 2);
+    k->room_in = bigger(want, k->room_in * 2);
     return 0;
 }
 
@@ -118,25 +122,24 @@ static int refuse_long(struct client *k, double now)
 {
     k->closing = true;
     return put(k,
-               request_refused("the request is too long: expected a line of at most 1048576 "
-                               "bytes"),
+               answer_refused("the request is too long: expected a line of at most 1048576 "
+                              "bytes"),
                now);
 }
 
-static int answer(struct client *k, struct control *c, double now)
+static int answer(struct client *k, const struct answerer *v, double now)
 {
     char *end = memchr(k->in + k->scanned, '\n', k->n_in - k->scanned);
     size_t len = (size_t)(end - k->in);
+    struct server_request request;
     char *text;
     int rc;
 
     if (len > MAX_REQUEST)
         return refuse_long(k, now);
-    c->client = k->fd;
-    c->client_taken = false;
-    text = request_answer(c, k->in, len);
-    c->client = -1;
-    if (c->client_taken) {
+    request = (struct server_request){.text = k->in, .len = len, .client = k->fd};
+    text = v->answer(v->ctx, &request);
+    if (request.taken) {
         free(text);
         return -ESHUTDOWN;
     }
@@ -163,7 +166,7 @@ static int give(struct client *k, double now)
     return k->closing ? -ESHUTDOWN : 0;
 }
 
-static int serve(struct client *k, struct control *c, short revents, double now)
+static int serve(struct client *k, const struct answerer *v, short revents, double now)
 {
     int rc = 0;
 
@@ -172,7 +175,7 @@ static int serve(struct client *k, struct control *c, short revents, double now)
     if (k->out == NULL && !k->has_line && !k->ended && (revents & (POLLIN | POLLHUP)) != 0)
         rc = take(k);
     if (rc == 0 && client_has_request(k))
-        rc = answer(k, c, now);
+        rc = answer(k, v, now);
     else if (rc == 0 && k->out == NULL && k->n_in > MAX_REQUEST)
         rc = refuse_long(k, now);
     if (rc == 0 && k->out != NULL)
@@ -181,9 +184,9 @@ static int serve(struct client *k, struct control *c, short revents, double now)
     return rc == 0 && k->ended && k->out == NULL && !k->has_line ? -ESHUTDOWN : rc;
 }
 
-static void client_serve(struct client *k, struct control *c, short revents, double now)
+static void client_serve(struct client *k, const struct answerer *v, short revents, double now)
 {
-    if (serve(k, c, revents, now) != 0)
+    if (serve(k, v, revents, now) != 0)
         client_close(k);
 }
 
@@ -222,7 +225,7 @@ static struct client *find_place(struct server *s, double now)
 
 static void turn_away(int fd)
 {
-    char *answer = request_refused("too many clients");
+    char *answer = answer_refused("too many clients");
 
     if (answer != NULL)
         (void)!send(fd, answer, strlen(answer), MSG_NOSIGNAL);
@@ -261,26 +264,36 @@ struct server *server_open(const char *path, const struct access *access)
     return s;
 }
 
-void server_poll(struct server *s, struct control *c, long timeout_ns)
+bool server_prepare(const struct server *s, struct pollfd p[SERVER_FDS])
 {
-    struct timespec timeout = {.tv_nsec = timeout_ns};
-    struct pollfd p[MAX_CLIENTS + 1] = {{.fd = s->listener.fd, .events = POLLIN}};
-    double now;
+    bool at_once = false;
 
+    p[0] = (struct pollfd){.fd = s->listener.fd, .events = POLLIN};
     for (unsigned i = 0; i < MAX_CLIENTS; i++) {
-        p[i + 1].fd = s->client[i].fd;
-        p[i + 1].events = client_events(&s->client[i]);
-        if (client_has_request(&s->client[i]))
-            timeout.tv_nsec = 0;
+        p[i + 1] = (struct pollfd){.fd = s->client[i].fd, .events = client_events(&s->client[i])};
+        at_once |= client_has_request(&s->client[i]);
     }
-    if (ppoll(p, MAX_CLIENTS + 1, &timeout, NULL) < 0)
-        return;
-    now = seconds();
+    return at_once;
+}
+
+void server_serve(struct server *s, const struct answerer *v, const struct pollfd p[SERVER_FDS])
+{
+    double now = seconds();
+
     for (unsigned i = 0; i < MAX_CLIENTS; i++)
         if (s->client[i].fd >= 0)
-            client_serve(&s->client[i], c, p[i + 1].revents, now);
+            client_serve(&s->client[i], v, p[i + 1].revents, now);
     if (p[0].revents != 0)
         accept_clients(s, now);
+}
+
+void server_poll(struct server *s, const struct answerer *v, long timeout_ns)
+{
+    struct pollfd p[SERVER_FDS];
+    struct timespec timeout = {.tv_nsec = server_prepare(s, p) ? 0 : timeout_ns};
+
+    if (ppoll(p, SERVER_FDS, &timeout, NULL) >= 0)
+        server_serve(s, v, p);
 }
 
 void server_close(struct server *s)

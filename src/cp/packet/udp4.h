@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A datagram of UDP in IPv4 in an Ethernet frame without VLAN tags: RFC 768, 791. */
-#ifndef CP_UDP4_H
-#define CP_UDP4_H
+#ifndef CP_PACKET_UDP4_H
+#define CP_PACKET_UDP4_H
 
 #include <stddef.h>
 #include <stdint.h>

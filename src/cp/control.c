@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cp/control.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "control/socket/answer.h"
+#include "control/socket/server.h"
+#include "cp/lease.h"
+
+#define MOST_SESSIONS 1000   /* in an answer */
+#define MOST_BUCKETS  200000 /* that a request looks at */
+#define LONGEST_TEXT  64
+
+struct control_socket {
+    struct server *server;
+    struct answerer answerer;
+};
+
+/* --- sessions as JSON --- */
+
+static json_t *text_or_null(const char *text)
+{
+    return text != NULL ? json_string(text) : json_null();
+}
+
+static json_t *events_json(const struct session *s)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < SESSION_EVENTS; i++) {
+        const struct session_event *e = &s->event[(s->n_events + i) % SESSION_EVENTS];
+
+        if (e->time_ms != 0)
+            json_array_append_new(
+                list, json_pack("{s:f, s:s}", "time", (double)e->time_ms / 1000, "text", e->text));
+    }
+    return list;
+}
+
+static json_t *session_json(const struct cp *cp, const struct session *s)
+{
+    bool has_lease = s->state == SESSION_STARTING || s->state == SESSION_UP;
+    char address[20], mac[20];
+
+    return json_pack(
+        "{s:s, s:i, s:i, s:s, s:s, s:o, s:o, s:s, s:o, s:o}", "port", s->access->port, "svlan",
+        s->svlan, "cvlan", s->cvlan, "state", session_state_name(s->state), "mac",
+        format_mac(s->mac, mac, sizeof(mac)), "ipv4",
+        text_or_null(s->address != 0 ? format_ipv4(s->address, address, sizeof(address)) : NULL),
+        "expires", has_lease ? json_integer(s->expires) : json_null(), "pool",
+        pool_config(cp, s)->name, "profile", text_or_null(session_profile(s)), "events",
+        events_json(s));
+}
+
+/* --- requests --- */
+
+static json_t *refusal(const char *why)
+{
+    return json_pack("{s:s}", "error", why);
+}
+
+/* Does a text mean a line? It is its MAC, its address, its VLAN pair, its state, or a part of
+ * "PORT SVLAN.CVLAN". */
+static bool matches(const struct session *s, const char *text)
+{
+    char line[SESSION_LINE_TEXT], address[20], mac[20];
+    const char *vlans = strchr(session_line(s, line), ' ') + 1;
+
+    if (strcmp(text, format_mac(s->mac, mac, sizeof(mac))) == 0 ||
+        strcmp(text, session_state_name(s->state)) == 0)
+        return true;
+    if (s->address != 0 && strcmp(text, format_ipv4(s->address, address, sizeof(address))) == 0)
+        return true;
+    return strchr(text, '.') != NULL && strchr(text, ' ') == NULL ? strcmp(text, vlans) == 0
+                                                                  : strstr(line, text) != NULL;
+}
+
+static json_t *show_sessions(struct cp *cp, const json_t *request)
+{
+    const char *text = json_string_value(json_object_get(request, "text"));
+    json_int_t first = json_integer_value(json_object_get(request, "first"));
+    const struct sessions *t = &cp->sessions;
+    json_t *list = json_array(), *next;
+    uint32_t i;
+
+    if (text == NULL || strlen(text) > LONGEST_TEXT || first < 0) {
+        json_decref(list);
+        return refusal("show-sessions: expected 'text', a string of at most 64 characters, and "
+                       "optionally 'first', the 'next' of the answer before");
+    }
+    for (i = first < t->n_buckets ? (uint32_t)first : t->n_buckets;
+         i < t->n_buckets && i - first < MOST_BUCKETS && json_array_size(list) < MOST_SESSIONS; i++)
+        for (const struct session *s = t->bucket[i]; s != NULL; s = s->next)
+            if (matches(s, text))
+                json_array_append_new(list, session_json(cp, s));
+    next = i < t->n_buckets ? json_integer(i) : json_null();
+    return json_pack("{s:b, s:o, s:o}", "ok", 1, "sessions", list, "next", next);
+}
+
+static struct session *find_line(struct cp *cp, const char *text)
+{
+    const char *blank = text != NULL ? strchr(text, ' ') : NULL;
+    const struct cp_access *a;
+    uint16_t svlan, cvlan;
+    char port[SESSION_LINE_TEXT];
+
+    if (blank == NULL || (size_t)(blank - text) >= sizeof(port) ||
+        parse_vlan_pair(blank + 1, &svlan, &cvlan) != 0)
+        return NULL;
+    snprintf(port, sizeof(port), "%.*s", (int)(blank - text), text);
+    a = cp_config_access(cp->config, port, svlan, cvlan);
+    return a != NULL ? session_find(&cp->sessions, a, svlan, cvlan) : NULL;
+}
+
+static json_t *disconnect(struct cp *cp, const json_t *request)
+{
+    struct session *s = find_line(cp, json_string_value(json_object_get(request, "session")));
+
+    if (s == NULL || (s->state != SESSION_UP && s->state != SESSION_STARTING))
+        return refusal("disconnect: expected 'session', \"PORT SVLAN.CVLAN\" of a line with one");
+    lease_end(cp, s, "disconnected by an operator");
+    return json_pack("{s:b}", "ok", 1);
+}
+
+static json_t *show_status(struct cp *cp, const json_t *request)
+{
+    json_t *states = json_object(), *pools = json_array();
+
+    (void)request;
+    for (unsigned i = 0; i < N_SESSION_STATES; i++)
+        json_object_set_new(states, session_state_name(i), json_integer(cp->sessions.in_state[i]));
+    for (unsigned i = 0; i < cp->config->n_pools; i++)
+        json_array_append_new(pools, json_pack("{s:s, s:I, s:I}", "name", cp->config->pools[i].name,
+                                               "addresses", (json_int_t)cp->pools[i].n, "free",
+                                               (json_int_t)cp->pools[i].n_free));
+    return json_pack("{s:b, s:s, s:o, s:o}", "ok", 1, "version", VBNG_VERSION, "lines", states,
+                     "pools", pools);
+}
+
+static const struct {
+    const char *name;
+    json_t *(*run)(struct cp *cp, const json_t *request);
+} commands[] = {
+    {"show-sessions", show_sessions},
+    {"show-status", show_status},
+    {"disconnect", disconnect},
+};
+
+static json_t *run(struct cp *cp, const json_t *request)
+{
+    const char *name = json_string_value(json_object_get(request, "cmd"));
+
+    for (unsigned i = 0; name != NULL && i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return commands[i].run(cp, request);
+    return refusal("expected an object whose 'cmd' is show-sessions, show-status or disconnect; "
+                   "subscribers, rates and routes are vbng's, on its own socket");
+}
+
+static char *answer(void *ctx, struct server_request *request)
+{
+    json_t *parsed = json_loadb(request->text, request->len, JSON_REJECT_DUPLICATES, NULL),
+           *result = parsed != NULL ? run(ctx, parsed) : refusal("not JSON: expected an object");
+
+    json_decref(parsed);
+    return result != NULL ? answer_line(result) : answer_refused("no memory");
+}
+
+/* --- in the loop --- */
+
+static bool prepare(struct pollfd *p, void *ctx)
+{
+    const struct cp *cp = ctx;
+
+    return server_prepare(cp->control->server, p);
+}
+
+static void serve(const struct pollfd *p, void *ctx)
+{
+    const struct cp *cp = ctx;
+
+    server_serve(cp->control->server, &cp->control->answerer, p);
+}
+
+static const struct crowd clients = {.n = SERVER_FDS, .prepare = prepare, .serve = serve};
+
+struct control_socket *cp_control_open(struct cp *cp, const char *path)
+{
+    struct control_socket *c = calloc(1, sizeof(*c));
+
+    if (c == NULL)
+        return NULL;
+    c->answerer = (struct answerer){answer, cp};
+    c->server = server_open(path, &(struct access){.mode = 0});
+    if (c->server != NULL) {
+        cp->loop.crowd = &clients;
+        return c;
+    }
+    free(c);
+    return NULL;
+}
+
+void cp_control_close(struct control_socket *c)
+{
+    server_close(c->server);
+    free(c);
+}

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How many sessions vbng and vbng-cp begin in a second: CPEs on lines of QinQ, as many as --lines, of which --window ask at a time.
+
+    sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000
+    sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000 --kills 10     # of vbng-cp, at random moments
+
+The client makes its frames and reads the answers by itself: it shares no code with vbng-cp. It fails if an address is told to two
+CPEs, if one that was told is not what vbng forwards for, or if not all get one. Needs root, for interfaces in a namespace of its own.
+"""
+
+import argparse
+import collections
+import json
+import os
+import random
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+from tests.container.namespaces import enter
+from tests.e2e import process
+from tests.e2e.packet_socket import PacketSocket
+
+TOP = process.TOP
+GATEWAY, GATEWAY_MAC = "10.64.0.1", "02:b0:00:00:00:00"
+DISCOVER, OFFER, REQUEST, ACK = 1, 2, 3, 5
+AGAIN_S = 2  # after which a CPE that was not answered asks again
+USER_PLANE = f"""
+name = "sessions"; memory = "no-huge"; idle = "sleep"; max_subscribers = LINES; punt_socket = "FOLDER/punt";
+pools = {{ default = {{ mbufs = "32K"; }}; }};
+ports = ( {{ name = "line"; device = "net_af_packet0,iface=gw-line"; mac = "{GATEWAY_MAC}"; addresses = "{GATEWAY}"; }},
+          {{ name = "core"; device = "net_null0,no-rx=1"; addresses = "192.0.2.1"; }} );
+routes = ( {{ prefix = "0.0.0.0/0"; port = "core"; mac = "02:d0:00:00:00:00"; }} );
+tasks = (
+    {{ name = "classify"; type = "classify"; from = "line"; to = "decap"; punt = "arp"; }},
+    {{ name = "decap"; type = "qinq_decap"; to = "route"; }},
+    {{ name = "route"; type = "route"; to = "core"; punt = "arp"; }},
+    {{ name = "find"; type = "classify"; match = "ipv4"; from = "core"; to = "encap"; punt = "arp"; }},
+    {{ name = "encap"; type = "qinq_encap"; to = "line"; punt = "arp"; }},
+    {{ name = "arp"; type = "arp"; to = ["line", "core"]; punt_rate = 100000; }}
+);
+layout = ( {{ core = "0"; tasks = ["classify", "decap", "route", "find", "encap", "arp"]; }} );
+"""
+CONTROL_PLANE = f"""
+control_socket = "FOLDER/control"; punt_socket = "FOLDER/punt"; store = "FOLDER/store"; max_lines = "128K";
+pools = ( {{ name = "homes"; prefix = "10.64.0.0/14"; gateway = "{GATEWAY}"; }} );
+access = ( {{ port = "line"; pool = "homes"; }} );
+"""
+
+
+class Cpe:
+    """One line and its client."""
+
+    def __init__(self, number):
+        self.tags = struct.pack("!HHHH", 0x88A8, 1 + number // 4000, 0x8100, 1 + number % 4000)
+        self.line = f"{1 + number // 4000}.{1 + number % 4000}"
+        self.mac = struct.pack("!HI", 0x0200, number)
+        self.number, self.address, self.asked = number, None, 0.0
+
+    def frame(self, kind, options=b""):
+        bootp = struct.pack("!BBBBIHH16s16s192sI", 1, 1, 6, 0, self.number, 0, 0, bytes(16), self.mac, bytes(192), 0x63825363)
+        data = bootp + bytes([53, 1, kind]) + options + b"\xff"
+        data += bytes(max(0, 300 - len(data)))
+        ip = struct.pack("!BBHHHBBHII", 0x45, 0, 28 + len(data), 0, 0, 64, 17, 0, 0, 0xFFFFFFFF)
+        total = sum(struct.unpack("!10H", ip))
+        total = (total & 0xFFFF) + (total >> 16)
+        ip = ip[:10] + struct.pack("!H", ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF) + ip[12:]
+        return b"\xff" * 6 + self.mac + self.tags + b"\x08\x00" + ip + struct.pack("!HHHH", 68, 67, 8 + len(data), 0) + data
+
+
+def read(frame):
+    """(number of the CPE, kind, its address in 4 bytes, the server's) of an answer, or None."""
+    if len(frame) < 50 + 240 or frame[20:22] != b"\x08\x00" or frame[31] != 17 or frame[42:46] != b"\0\x43\0\x44":
+        return None
+    bootp, options, i = frame[50:], {}, 240
+    while i + 1 < len(bootp) and bootp[i] != 255:
+        if bootp[i] == 0:
+            i += 1
+            continue
+        options[bootp[i]] = bootp[i + 2:i + 2 + bootp[i + 1]]
+        i += 2 + bootp[i + 1]
+    number = struct.unpack("!I", bootp[4:8])[0]
+    return number, options[53][0], bootp[16:20], options.get(54)
+
+
+class Load:
+    """All CPEs; at most window of them have asked and were not acknowledged."""
+
+    def __init__(self, lines, window):
+        self.cpes, self.window = [Cpe(n) for n in range(lines)], window
+        self.waiting = collections.OrderedDict()  # those that have asked, the one that asked first in front
+        self.holder, self.next, self.up, self.again, self.wrong = {}, 0, 0, 0, []
+        self.line = PacketSocket("far-line")
+        self.line.s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 << 20)
+
+    def ask(self, cpe, kind, options=b""):
+        cpe.asked = time.monotonic()
+        self.waiting[cpe.number] = cpe
+        self.waiting.move_to_end(cpe.number)
+        self.line.send(cpe.frame(kind, options))
+
+    def take(self, frame):
+        answer = read(frame)
+        if answer is None or self.cpes[answer[0]].address is not None:
+            return
+        number, kind, address, server = answer
+        cpe = self.cpes[number]
+        if frame[12:20] != cpe.tags:
+            self.wrong.append(f"an answer for {cpe.line} is on another line")
+        if kind == OFFER:
+            self.ask(cpe, REQUEST, b"\x32\x04" + address + b"\x36\x04" + server)
+        elif kind == ACK:
+            other = self.holder.setdefault(address, number)
+            if other != number:
+                self.wrong.append(f"{socket.inet_ntoa(address)} was told to {cpe.line} and {self.cpes[other].line}")
+            cpe.address = address
+            self.waiting.pop(number, None)
+            self.up += 1
+
+    def step(self):
+        while self.next < len(self.cpes) and len(self.waiting) < self.window:
+            self.ask(self.cpes[self.next], DISCOVER)
+            self.next += 1
+        frame = self.line.receive(0.01)
+        if frame is not None:
+            self.take(frame)
+        while self.waiting and time.monotonic() - (cpe := next(iter(self.waiting.values()))).asked > AGAIN_S:
+            self.again += 1
+            self.ask(cpe, DISCOVER)
+
+
+def forwarded(path):
+    """{line: address} of all subscribers of vbng."""
+    found, first = {}, 1
+    with socket.socket(socket.AF_UNIX) as s, s.makefile("rb") as f:
+        s.connect(path)
+        while first is not None:
+            s.sendall(json.dumps({"cmd": "find-subscribers", "text": " ", "first": first, "count": 1000}).encode() + b"\n")
+            answer = json.loads(f.readline())
+            found.update((f"{r['svlan']}.{r['cvlan']}", r["ipv4"]) for r in answer["subscribers"])
+            first = answer["next"]
+    return found
+
+
+def start(vbng_cp, config, log):
+    return subprocess.Popen([vbng_cp, config], stderr=log, preexec_fn=process.end_with_parent)
+
+
+def measure(args, folder):
+    """What is wrong, after it has printed the figures."""
+    ctx = process.Context(args.build + "/vbng", folder)
+    user, control = (ctx.write(name, text.replace("FOLDER", folder).replace("LINES", str(args.lines)))
+                     for name, text in (("bng.cfg", USER_PLANE), ("cp.cfg", CONTROL_PLANE)))
+    subprocess.run(["ip", "link", "add", "gw-line", "type", "veth", "peer", "name", "far-line"], check=True)
+    for end in ("gw-line", "far-line"):
+        subprocess.run(["ip", "link", "set", end, "up"], check=True)
+    log = open(ctx.path("log"), "w", encoding="utf-8")  # noqa: SIM115
+    vbng = process.Run(ctx, "--quiet", "--share-cpus", "--control", ctx.path("control"), user, report=True)
+    vbng_cp = start(args.build + "/src/cp/vbng-cp", control, log)
+    load, moments = Load(args.lines, args.window), random.Random(args.seed)
+    kills = sorted(moments.uniform(0.1, 0.9) for _ in range(args.kills))  # shares of the lines that are up then
+    while not load.up:
+        load.step()
+    before, begun, cpu = load.up, time.monotonic(), time.process_time()
+    while load.up < args.lines and not load.wrong and time.monotonic() - begun < args.seconds:
+        load.step()
+        if kills and load.up >= kills[0] * args.lines:
+            kills.pop(0)
+            vbng_cp.kill()
+            vbng_cp.wait()
+            vbng_cp = start(args.build + "/src/cp/vbng-cp", control, log)
+    seconds = time.monotonic() - begun
+    there = forwarded(ctx.path("control"))
+    lost = [c.line for c in load.cpes if c.address is not None and there.get(c.line) != socket.inet_ntoa(c.address)]
+    load.wrong += [f"{len(lost)} lines were told an address that vbng does not forward for: {lost[:5]}"] if lost else []
+    load.wrong += [f"{args.lines - load.up} have no address after {seconds:.0f} s"] if load.up < args.lines else []
+    with open(f"/proc/{vbng_cp.pid}/status", encoding="ascii") as f:
+        memory = next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
+    with open(f"/proc/{vbng_cp.pid}/stat", encoding="ascii") as f:
+        ticks = sum(map(int, f.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+    print(f"{load.up} sessions, {(load.up - before) / seconds:.0f} a second; {load.again} asked again; {args.kills} kills; "
+          f"vbng-cp: {ticks:.1f} s of CPU, {memory} KiB; client: {time.process_time() - cpu:.1f} s of CPU; in all {seconds:.1f} s")
+    vbng_cp.terminate()
+    vbng_cp.wait()
+    vbng.process.send_signal(signal.SIGTERM)
+    if vbng.end(60) != 0:
+        return [*load.wrong, f"vbng: {vbng.err}"]
+    report = vbng.report()
+    drops = {f"{t['name']}.{reason}": n for t in report["tasks"] for reason, n in t["drops"].items() if n}
+    stats = next(t["stats"] for t in report["tasks"] if t["name"] == "arp")
+    print(f"vbng: drops {drops}, to the control plane {stats['to_control_plane']}, from it {stats['from_control_plane']}, "
+          f"lost {stats['control_plane_lost']}")
+    return load.wrong + process.ledger_faults(report)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lines", type=int, default=10000)
+    parser.add_argument("--window", type=int, default=256)
+    parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--seconds", type=int, default=300, help="the longest time that it may take")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--build", default=os.path.join(TOP, "build"))
+    args = parser.parse_args()
+    os.environ["PYTHONPATH"] = TOP  # for this file as a program, there
+    why = enter()
+    if why:
+        sys.exit(why)
+    with tempfile.TemporaryDirectory(prefix="vbng-") as folder:
+        wrong = measure(args, folder)
+    print("\n".join(wrong), end="\n" if wrong else "")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
