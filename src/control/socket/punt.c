@@ -88,20 +88,24 @@ static int tell_port(const struct punt_socket *p, int fd, unsigned port)
 static void take_in(struct punt_socket *p, int fd)
 {
     const int room = SEND_ROOM;
-    int rc = p->client >= 0 ? -EBUSY : 0;
+    int rc = 0;
 
-    if (rc == 0)
-        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
-    for (unsigned i = 0; rc == 0 && i < control_model(p->c)->n_ports; i++)
-        if ((p->c->e->plan->subscriber_ports >> i & 1) != 0)
-            rc = tell_port(p, fd, i);
-    if (rc != 0) {
+    if (p->client >= 0) {
         close(fd);
         return;
     }
     discard(p); /* what the task has put while the last client left */
-    p->client = fd;
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+    /* before the client hears anything: whoever has heard it misses no frame from then on */
     __atomic_store_n(&p->lines->listens, 1, __ATOMIC_RELEASE);
+    for (unsigned i = 0; rc == 0 && i < control_model(p->c)->n_ports; i++)
+        if ((p->c->e->plan->subscriber_ports >> i & 1) != 0)
+            rc = tell_port(p, fd, i);
+    p->client = fd;
+    if (rc != 0) {
+        leave(p, strerror(-rc));
+        return;
+    }
     log_info("punt_socket %s: a control plane is there", p->listener.address.sun_path);
 }
 
