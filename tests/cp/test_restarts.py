@@ -117,6 +117,8 @@ class Storm(threading.Thread):
         super().__init__(daemon=True)
         self.cp, self.clients = cp, {c.mac: c for c in (Client(cp, i) for i in range(1, n + 1))}
         self.told, self.acks = {}, 0
+        for client in self.clients.values():
+            client.xid = 0
         self.random = random.Random(seed)
         self.wrong, self.ending = [], threading.Event()
 
@@ -125,8 +127,9 @@ class Storm(threading.Thread):
             self.step()
 
     def say(self, client, *what, **fields):
+        client.xid += 1  # an answer to what it said before is none any more: it may have released since
         try:
-            client.say(*what, **fields)
+            client.say(*what, xid=client.xid, **fields)
         except (OSError, AttributeError):  # nobody is there: as a frame that is lost
             time.sleep(0.01)
 
@@ -150,6 +153,8 @@ class Storm(threading.Thread):
                 return
             reply = Ether(frame)
             client = self.clients[reply[BOOTP].chaddr[:6].hex(":")]
+            if reply[BOOTP].xid != client.xid:
+                continue
             if kind(reply) == ACK:
                 self.take(client, reply[BOOTP].yiaddr)
             elif kind(reply) == NAK and client.mac in self.told:
