@@ -33,7 +33,7 @@ name = "punt"; memory = "no-huge"; idle = "sleep";
 punt_socket = "{folder}/punt.sock";
 pools = {{ default = {{ mbufs = "16K"; }}; }};
 ports = (
-    {{ name = "{port}"; device = "net_af_packet0,iface=gw-line"; mac = "{mac}"; addresses = "10.0.255.254"; mtu = 1400; }},
+    {{ name = "{port}"; device = "net_af_packet0,iface=gw-line,framecnt=16384"; mac = "{mac}"; addresses = "10.0.255.254"; mtu = 1400; }},
     {{ name = "core"; device = "net_null0,no-rx=1"; addresses = "192.0.2.1"; }}
 );
 subscribers = (
