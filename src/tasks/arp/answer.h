@@ -27,6 +27,14 @@ void arp_set_ethernet(struct arp_answer *to, const uint8_t *dst, const uint8_t *
 uint8_t *arp_reframe(struct rte_mbuf *m, const struct arp_answer *to, uint32_t at, uint32_t keep,
                      uint32_t len);
 
+/**
+ * The MTU that a packet of size bytes exceeds, 0: none. A packet from the core (from 0: of no
+ * subscriber) can only exceed that of its subscriber's access port (to), a packet to the core that
+ * of the next hop which the mbuf names; one between subscribers both, and the smaller one counts.
+ */
+uint32_t arp_exceeded(const struct arp *a, const struct rte_mbuf *m, uint32_t from, uint32_t to,
+                      uint32_t size);
+
 /** Send a finished answer on its way; to a subscriber with the priority of its DSCP. */
 void arp_send_answer(struct task *t, struct rte_mbuf *m, const struct arp_answer *to);
 

@@ -259,19 +259,11 @@ static int error_way(struct task *t, const struct rte_ipv4_hdr *ip, struct arp_a
     return -1;
 }
 
-/*
- * The MTU that a packet exceeds, 0: none. A packet from the core can only exceed the access port's
- * of its subscriber, a packet to the core only that of the next hop which the mbuf names; a packet
- * between subscribers may exceed both, and the smaller one counts.
- */
-static uint16_t exceeded(const struct arp *a, const struct rte_mbuf *m,
-                         const struct rte_ipv4_hdr *ip)
+uint32_t arp_exceeded(const struct arp *a, const struct rte_mbuf *m, uint32_t from, uint32_t to,
+                      uint32_t size)
 {
     const struct route_table *r = a->tables->routes;
-    uint32_t from = subscriber_of(a, rte_be_to_cpu_32(ip->src_addr));
-    uint32_t to = subscriber_of(a, rte_be_to_cpu_32(ip->dst_addr));
-    uint16_t size = rte_be_to_cpu_16(ip->total_length), best = 0, limit;
-    uint32_t id = meta_nexthop(m);
+    uint32_t best = 0, limit, id = meta_nexthop(m);
 
     if (to != 0) {
         limit = a->cfg->ports[a->tables->subscribers->record[to].port].mtu;
@@ -283,6 +275,15 @@ static uint16_t exceeded(const struct arp *a, const struct rte_mbuf *m,
             best = limit;
     }
     return best;
+}
+
+/* The same of a packet of IPv4. */
+static uint16_t exceeded(const struct arp *a, const struct rte_mbuf *m,
+                         const struct rte_ipv4_hdr *ip)
+{
+    return (uint16_t)arp_exceeded(a, m, subscriber_of(a, rte_be_to_cpu_32(ip->src_addr)),
+                                  subscriber_of(a, rte_be_to_cpu_32(ip->dst_addr)),
+                                  rte_be_to_cpu_16(ip->total_length));
 }
 
 /* Check that a packet may be answered with an ICMP error; *mtu: of a packet that is too big.

@@ -302,23 +302,10 @@ static int error_way(struct task *t, const struct ipv6_hdr *ip, struct error *e)
                                                                          : DROP_NO_GATEWAY_ADDRESS;
 }
 
-/* The MTU that a packet exceeds, 0: none; as exceeded() of IPv4. */
 static uint32_t exceeded(const struct arp *a, const struct rte_mbuf *m, const struct ipv6_hdr *ip)
 {
-    const struct route_table *r = a->tables->routes;
-    uint32_t from = subscriber_of(a, ip->source), to = subscriber_of(a, ip->destination);
-    uint32_t size = ipv6_len(ip), best = 0, limit, id = meta_nexthop(m);
-
-    if (to != 0) {
-        limit = a->cfg->ports[a->tables->subscribers->record[to].port].mtu;
-        best = size > limit ? limit : 0;
-    }
-    if (from != 0 && id >= 1 && id <= r->n_nexthops) {
-        limit = r->nexthop[id].max_ip;
-        if (size > limit && (best == 0 || limit < best))
-            best = limit;
-    }
-    return best;
+    return arp_exceeded(a, m, subscriber_of(a, ip->source), subscriber_of(a, ip->destination),
+                        ipv6_len(ip));
 }
 
 static const struct {
