@@ -301,23 +301,37 @@ void ids_poll(struct control *c)
         ;
 }
 
-bool ids_wait(struct control *c, bool (*ready)(const struct control *c, const void *ctx),
-              const void *ctx)
+/* The i-th pause of waiting. */
+static void pause_once(unsigned i)
 {
     static const struct timespec nap = {.tv_nsec = NAP_NS};
 
+    if (i < SPINS)
+        rte_pause();
+    else
+        nanosleep(&nap, NULL);
+}
+
+bool ids_wait(struct control *c, bool (*ready)(const struct control *c, const void *ctx),
+              const void *ctx)
+{
     for (unsigned i = 0; i < SPINS + WAIT_NS / NAP_NS; i++) {
         ids_poll(c);
         if (ready(c, ctx))
             return true;
         if (c->ids.n == 0)
             break;
-        if (i < SPINS)
-            rte_pause();
-        else
-            nanosleep(&nap, NULL);
+        pause_once(i);
     }
     return ready(c, ctx);
+}
+
+void ids_wait_grace(struct control *c)
+{
+    uint64_t period = quiesce_begin(&c->ids.grace);
+
+    for (unsigned i = 0; i < SPINS + WAIT_NS / NAP_NS && quiesce_poll(&c->ids.grace) < period; i++)
+        pause_once(i);
 }
 
 /* --- finding subscribers --- */

@@ -66,6 +66,9 @@ void ids_poll(struct control *c);
 bool ids_wait(struct control *c, bool (*ready)(const struct control *c, const void *ctx),
               const void *ctx);
 
+/** Wait, for a second at most, until no core uses what was taken out of the tables before. */
+void ids_wait_grace(struct control *c);
+
 /** Take a free pipe of the subport that has a subscriber's S-VLAN; there must be one. Returns
  * CFG_NONE where the subscriber's port is not shaped. */
 uint32_t ids_take_pipe(struct control *c, const struct cfg_subscriber *s);

@@ -11,7 +11,7 @@
 #include "cp/aaa/aaa.h"
 #include "cp/ipoe4.h"
 #include "cp/store.h"
-#include "cp/userplane.h"
+#include "cp/userplane/userplane.h"
 
 #define SESSION_OF(t) ((struct session *)((char *)(t)-offsetof(struct session, timer)))
 
@@ -144,6 +144,12 @@ void lease_changed(struct cp *cp, struct session *s)
     add_to_turn(cp, s);
 }
 
+void lease_subscriber_changed(struct cp *cp, struct session *s)
+{
+    s->stale = true;
+    add_to_turn(cp, s);
+}
+
 static void forget_request(struct session *s)
 {
     free(s->waiting);
@@ -164,6 +170,7 @@ void lease_end(struct cp *cp, struct session *s, const char *why)
 void lease_gone(struct cp *cp, struct session *s)
 {
     s->in_userplane = false;
+    s->stale = false;
     if (s->state != SESSION_ENDING)
         return;
     if (s->declined)
@@ -188,7 +195,6 @@ void lease_in_userplane(struct cp *cp, struct session *s)
 {
     char address[20];
 
-    s->in_userplane = true;
     if (s->state == SESSION_STARTING) {
         session_set_state(&cp->sessions, s, SESSION_UP);
         session_log(s, "up, %s", format_ipv4(s->address, address, sizeof(address)));
@@ -199,10 +205,25 @@ void lease_in_userplane(struct cp *cp, struct session *s)
 
 void lease_refused(struct cp *cp, struct session *s, const char *why)
 {
-    s->in_userplane = false;
     if (s->state == SESSION_STARTING || s->state == SESSION_UP)
         lease_end(cp, s, why);
     else
+        lease_go_on(cp, s);
+}
+
+void lease_go_on(struct cp *cp, struct session *s)
+{
+    bool is_to_be = s->state == SESSION_STARTING || s->state == SESSION_UP;
+
+    if (s->in_turn || s->asked)
+        return;
+    if (is_to_be && (s->stale || !s->in_userplane))
+        userplane_put(cp->userplane, s);
+    else if (is_to_be)
+        lease_in_userplane(cp, s);
+    else if (s->state == SESSION_ENDING && s->in_userplane)
+        userplane_remove(cp->userplane, s);
+    else if (s->state == SESSION_ENDING)
         lease_gone(cp, s);
 }
 
@@ -226,26 +247,13 @@ static void put_or_remove(struct cp *cp, struct session *s)
     free(service);
 }
 
-/* What follows from a change that the store has taken. */
-static void committed(struct cp *cp, struct session *s)
-{
-    if (s->state == SESSION_ENDING && s->in_userplane)
-        userplane_remove(cp->userplane, s);
-    else if (s->state == SESSION_ENDING && !s->asked)
-        lease_gone(cp, s);
-    else if (s->state != SESSION_ENDING && s->in_userplane)
-        lease_in_userplane(cp, s);
-    else if (s->state != SESSION_ENDING && !s->asked)
-        userplane_add(cp->userplane, s);
-}
-
 /* Nobody is told what the store has not taken. An end is an end all the same: the line's row in the
  * store is replaced by its next session's, or is that of a lease which is over. */
 static void not_committed(struct cp *cp, struct session *s)
 {
     forget_request(s);
     if (s->state == SESSION_ENDING)
-        committed(cp, s);
+        lease_go_on(cp, s);
     else
         session_event(s, "the store has not taken it");
 }
@@ -259,7 +267,7 @@ void leases_end_turn(struct cp *cp)
     ok = store_commit(cp->store);
     for (uint32_t i = 0; i < cp->n_turn; i++) {
         cp->turn[i]->in_turn = false;
-        (ok ? committed : not_committed)(cp, cp->turn[i]);
+        (ok ? lease_go_on : not_committed)(cp, cp->turn[i]);
     }
     cp->n_turn = 0;
     userplane_flush(cp->userplane);

@@ -32,6 +32,10 @@ void lease_grant(struct cp *cp, struct session *s, const struct dhcp4 *request);
 /** Something of a session that is up has changed: the store is to have it. */
 void lease_changed(struct cp *cp, struct session *s);
 
+/** The same of something that session_entry() tells the user plane. lease_in_userplane() follows
+ * when it has that, too. */
+void lease_subscriber_changed(struct cp *cp, struct session *s);
+
 /** End a session that is starting or up. */
 void lease_end(struct cp *cp, struct session *s, const char *why);
 
@@ -40,7 +44,11 @@ void leases_end_turn(struct cp *cp);
 
 /* --- what the user plane says --- */
 
-/** It has the subscriber of a session. */
+/** What the store has of a session and what the user plane has decide what comes next; nothing
+ * while the end of a turn or an answer of the user plane is still to come. */
+void lease_go_on(struct cp *cp, struct session *s);
+
+/** It has the subscriber of a session, as he is to be. */
 void lease_in_userplane(struct cp *cp, struct session *s);
 
 /** It does not take him. */

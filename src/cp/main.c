@@ -14,7 +14,7 @@
 #include "cp/lease.h"
 #include "cp/punt.h"
 #include "cp/store.h"
-#include "cp/userplane.h"
+#include "cp/userplane/userplane.h"
 
 enum exit_status {
     EXIT_DONE = 0,

@@ -42,8 +42,9 @@ struct session {
     uint16_t svlan, cvlan;
     uint8_t mac[6];
     uint8_t state;     /* enum session_state */
-    bool in_userplane; /* the user plane has its subscriber */
-    bool asked;        /* a request to add it to the user plane is under way */
+    bool in_userplane; /* the user plane has its subscriber, */
+    bool stale;        /* but not as he is to be now */
+    bool asked;        /* a request to put him is under way */
     bool in_turn;      /* the end of this turn has to do with it */
     bool declined;     /* ends because its address is in use elsewhere */
     uint32_t address;  /* of the session, or the last one that the line had; 0: none */

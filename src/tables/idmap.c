@@ -37,21 +37,30 @@ void idmap_free(struct idmap *m)
     rte_free(m);
 }
 
+int idmap_reserve(struct idmap *m, uint32_t key)
+{
+    uint32_t *page;
+
+    if (m->page[key >> 16] != m->zeros)
+        return 0;
+    page = table_zalloc(PAGE_BYTES, m->socket);
+    if (page == NULL)
+        return -ENOMEM;
+    m->n_pages++;
+    /* release: a reader that sees the page sees its zeros */
+    __atomic_store_n(&m->page[key >> 16], page, __ATOMIC_RELEASE);
+    return 0;
+}
+
 int idmap_set(struct idmap *m, uint32_t key, uint32_t id)
 {
-    uint32_t *page = m->page[key >> 16], *slot;
+    uint32_t *slot;
 
-    if (page == m->zeros) {
-        if (id == 0)
-            return 0;
-        page = table_zalloc(PAGE_BYTES, m->socket);
-        if (page == NULL)
-            return -ENOMEM;
-        m->n_pages++;
-        /* release: a reader that sees the page sees its zeros */
-        __atomic_store_n(&m->page[key >> 16], page, __ATOMIC_RELEASE);
-    }
-    slot = &page[key & 0xffff];
+    if (m->page[key >> 16] == m->zeros && id == 0)
+        return 0;
+    if (idmap_reserve(m, key) != 0)
+        return -ENOMEM;
+    slot = &m->page[key >> 16][key & 0xffff];
     if (id != 0 && *slot != 0 && *slot != id)
         return -EEXIST;
     /* release: a reader that sees the id sees its record */

@@ -33,6 +33,10 @@ void idmap_free(struct idmap *m);
 /** Map a key to an id (0: to none). Returns 0, -EEXIST where the key has another id, or -ENOMEM. */
 int idmap_set(struct idmap *m, uint32_t key, uint32_t id);
 
+/** Have memory for a key, so that idmap_set() of it does not fail for want of it. Returns 0 or
+ * -ENOMEM. */
+int idmap_reserve(struct idmap *m, uint32_t key);
+
 /** Bytes that the map holds. */
 uint64_t idmap_bytes(const struct idmap *m);
 

@@ -272,6 +272,70 @@ void subscriber_release(struct subscriber_table *t, uint32_t id)
     t->free = id;
 }
 
+/* --- changes of one who is there --- */
+
+static bool has_this_ipv4(const struct subscriber *r, const struct subscriber_spec *s)
+{
+    return r->has_ipv4 && s->ipv4_len != 0 && r->ipv4 == rte_cpu_to_be_32(s->ipv4) &&
+           r->ipv4_mask == rte_cpu_to_be_32(mask_of(s->ipv4_len));
+}
+
+int subscriber_prepare(struct subscriber_table *t, uint32_t id, const struct subscriber_spec *to)
+{
+    const struct subscriber *r = &t->record[id];
+
+    if (has_ipv6(to) && t->v6 == NULL)
+        return -EINVAL;
+    if (has_this_ipv4(r, to))
+        return 0;
+    if ((r->has_ipv4 && r->ipv4_mask != UINT32_MAX) || (to->ipv4_len != 0 && to->ipv4_len != 32))
+        return -EINVAL;
+    return to->ipv4_len != 0 ? idmap_reserve(t->by_ipv4, to->ipv4) : 0;
+}
+
+/* No address but 255.255.255.255, which is nobody's, is his under any mixture of old and new. */
+static void set_ipv4(struct subscriber *r, rte_be32_t addr, rte_be32_t mask)
+{
+    __atomic_store_n(&r->ipv4_net, UINT32_MAX, __ATOMIC_RELEASE);
+    __atomic_store_n(&r->ipv4, addr, __ATOMIC_RELEASE);
+    __atomic_store_n(&r->ipv4_mask, mask, __ATOMIC_RELEASE);
+    if (mask != 0)
+        __atomic_store_n(&r->ipv4_net, addr, __ATOMIC_RELEASE);
+    __atomic_store_n(&r->has_ipv4, mask != 0, __ATOMIC_RELEASE);
+}
+
+bool subscriber_withdraw(struct subscriber_table *t, uint32_t id, const struct subscriber_spec *to)
+{
+    struct subscriber *r = &t->record[id];
+    bool taken = r->has_ipv6 && subscriber6_withdraw(t->v6, id, &to->ipv6);
+
+    if (r->has_ipv6 && !has_ipv6(to))
+        __atomic_store_n(&r->has_ipv6, 0, __ATOMIC_RELEASE);
+    if (r->has_ipv4 && !has_this_ipv4(r, to)) {
+        idmap_set(t->by_ipv4, rte_be_to_cpu_32(r->ipv4), 0);
+        set_ipv4(r, 0, 0);
+    }
+    return taken;
+}
+
+void subscriber_extend(struct subscriber_table *t, uint32_t id, const struct subscriber_spec *to)
+{
+    struct subscriber *r = &t->record[id];
+
+    if (!r->has_ipv4 && to->ipv4_len != 0) {
+        set_ipv4(r, rte_cpu_to_be_32(to->ipv4), UINT32_MAX);
+        idmap_set(t->by_ipv4, to->ipv4, id);
+    }
+    if (!has_ipv6(to))
+        return;
+    if (!r->has_ipv6)
+        subscriber6_fill(t->v6, id, &(struct cpe_prefixes){0});
+    subscriber6_extend(t->v6, id, &to->ipv6);
+    __atomic_store_n(&r->has_ipv6, 1, __ATOMIC_RELEASE);
+}
+
+/* --- MACs --- */
+
 void subscriber_set_mac(struct subscriber *s, const uint8_t *mac)
 {
     record_set_mac(s->l2, &s->mac_known, mac);

@@ -26,7 +26,8 @@
 
 /**
  * What the data path knows of a subscriber. Control writes it before it is published; afterwards
- * only the CPE's MAC changes, by the arp task. A record that is taken out of the indices stays as
+ * the CPE's MAC changes, by the arp task, and addresses, by subscriber_withdraw() and
+ * subscriber_extend(). A record that is taken out of the indices stays as
  * it is until no packet names it: subscriber_release().
  */
 struct subscriber {
@@ -126,6 +127,21 @@ int subscriber_check(const struct subscriber_table *t, const struct subscriber_s
 
 /** The id that the next subscriber_add() will give, or 0 where there is no room. */
 uint32_t subscriber_next_id(const struct subscriber_table *t);
+
+/**
+ * Can a subscriber be given the addresses of a description, while packets name him? Only single
+ * addresses of IPv4 come and go so. Returns 0 where memory is reserved and so nothing can fail any
+ * more, -EINVAL or -ENOMEM.
+ */
+int subscriber_prepare(struct subscriber_table *t, uint32_t id, const struct subscriber_spec *to);
+
+/** Take from a subscriber the addresses that a description has not; he keeps the others, and his
+ * packets find him by them all the time. Returns whether a grace period has to end before
+ * subscriber_extend(). */
+bool subscriber_withdraw(struct subscriber_table *t, uint32_t id, const struct subscriber_spec *to);
+
+/** Give a subscriber those addresses of a description that he has not yet. They are nobody's. */
+void subscriber_extend(struct subscriber_table *t, uint32_t id, const struct subscriber_spec *to);
 
 /** Learn the CPE's MAC, or forget it (NULL): by one aligned 8-byte store. */
 void subscriber_set_mac(struct subscriber *s, const uint8_t *mac);

@@ -263,7 +263,9 @@ static void each_entry(struct subscriber6_table *t, uint32_t id, entry_fn *one)
     if (r->wan_len != 0)
         one(t, (struct ipv6){r->wan_upper, r->wan_lower}, r->wan_len, id);
     for (unsigned i = 0; i < r->n_delegated; i++)
-        one(t, (struct ipv6){r->delegated[i] << r->shift[i], 0}, (uint8_t)(64 - r->shift[i]), id);
+        if (r->delegated[i] != UINT64_MAX)
+            one(t, (struct ipv6){r->delegated[i] << r->shift[i], 0}, (uint8_t)(64 - r->shift[i]),
+                id);
 }
 
 void subscriber6_publish(struct subscriber6_table *t, uint32_t id)
@@ -274,6 +276,92 @@ void subscriber6_publish(struct subscriber6_table *t, uint32_t id)
 void subscriber6_unpublish(struct subscriber6_table *t, uint32_t id)
 {
     each_entry(t, id, leave_of);
+}
+
+/* --- changes of one who is there --- */
+
+static bool has_wan(const struct subscriber6 *r, const struct cpe_prefixes *s)
+{
+    return r->wan_len == s->wan_len && r->wan_len != 0 && r->wan_upper == s->wan.upper &&
+           (r->wan_len == 64 || r->wan_lower == s->wan.lower);
+}
+
+/* The place of a delegated prefix in a record, or CPE_DELEGATED; prefix ~0: a place without one. */
+static unsigned place_of(const struct subscriber6 *r, uint64_t prefix, uint8_t shift)
+{
+    unsigned i = 0;
+
+    while (i < CPE_DELEGATED &&
+           (r->delegated[i] != prefix || (prefix != UINT64_MAX && r->shift[i] != shift)))
+        i++;
+    return i;
+}
+
+static unsigned place_of_nth(const struct subscriber6 *r, const struct cpe_prefixes *s, unsigned n)
+{
+    uint8_t shift = (uint8_t)(64 - s->delegated_len[n]);
+
+    return place_of(r, s->delegated[n] >> shift, shift);
+}
+
+/* Write an address's half, or what no address has. */
+static void store_half(uint64_t *half, uint64_t value)
+{
+    __atomic_store_n(half, value, __ATOMIC_RELEASE);
+}
+
+bool subscriber6_withdraw(struct subscriber6_table *t, uint32_t id, const struct cpe_prefixes *to)
+{
+    struct subscriber6 *r = &t->record[id];
+    bool keep[CPE_DELEGATED] = {false}, taken = false;
+
+    if (r->wan_len != 0 && !has_wan(r, to)) {
+        leave(t, (struct ipv6){r->wan_upper, r->wan_lower}, r->wan_len);
+        store_half(&r->wan_upper, UINT64_MAX);
+        r->wan_len = 0;
+        taken = true;
+    }
+    for (unsigned i = 0; i < to->n_delegated; i++)
+        if (place_of_nth(r, to, i) < CPE_DELEGATED)
+            keep[place_of_nth(r, to, i)] = true;
+    for (unsigned i = 0; i < r->n_delegated; i++) {
+        if (keep[i] || r->delegated[i] == UINT64_MAX)
+            continue;
+        leave(t, (struct ipv6){r->delegated[i] << r->shift[i], 0}, (uint8_t)(64 - r->shift[i]));
+        store_half(&r->delegated[i], UINT64_MAX);
+        taken = true;
+    }
+    return taken;
+}
+
+static void extend_wan(struct subscriber6_table *t, uint32_t id, const struct cpe_prefixes *to)
+{
+    struct subscriber6 *r = &t->record[id];
+
+    store_half(&r->wan_lower, to->wan.lower);
+    store_half(&r->wan_lower_mask, to->wan_len != 64 ? UINT64_MAX : 0);
+    store_half(&r->wan_upper, to->wan.upper);
+    r->wan_len = to->wan_len;
+    enter(t, to->wan, to->wan_len, id);
+}
+
+void subscriber6_extend(struct subscriber6_table *t, uint32_t id, const struct cpe_prefixes *to)
+{
+    struct subscriber6 *r = &t->record[id];
+
+    if (to->wan_len != 0 && r->wan_len == 0)
+        extend_wan(t, id, to);
+    for (unsigned i = 0; i < to->n_delegated; i++) {
+        unsigned place = place_of(r, UINT64_MAX, 0);
+
+        if (place_of_nth(r, to, i) < CPE_DELEGATED)
+            continue;
+        r->shift[place] = (uint8_t)(64 - to->delegated_len[i]);
+        store_half(&r->delegated[place], to->delegated[i] >> r->shift[place]);
+        if (place >= r->n_delegated)
+            r->n_delegated = (uint8_t)(place + 1);
+        enter(t, (struct ipv6){to->delegated[i], 0}, to->delegated_len[i], id);
+    }
 }
 
 void subscriber6_release(struct subscriber6_table *t, uint32_t id)

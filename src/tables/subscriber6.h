@@ -25,8 +25,8 @@
 #define SUBSCRIBER6_SHORTEST 48 /* prefix; the longest is 64, or 128 for one address */
 
 /**
- * What the data path knows of a subscriber's IPv6, in host order. It is written before the
- * subscriber is published, and stays as it is until no packet names him.
+ * What the data path knows of a subscriber's IPv6, in host order. While packets name him a prefix
+ * is only put where none is, or taken away.
  */
 struct subscriber6 {
     /* The prefix of the link to the CPE, of 64 bits, or the CPE's address there. ffff:..., which is
@@ -36,7 +36,7 @@ struct subscriber6 {
     uint64_t delegated[CPE_DELEGATED];
     uint8_t shift[CPE_DELEGATED]; /* 64 - length: 0..16 */
     uint8_t wan_len;              /* 64, 128, or 0: none */
-    uint8_t n_delegated;
+    uint8_t n_delegated;          /* places in use, with those between them that are not */
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct subscriber6) == 64, "one cache line per subscriber");
@@ -117,6 +117,14 @@ void subscriber6_publish(struct subscriber6_table *t, uint32_t id);
 
 /** Take the prefixes of a record out of the index; the record stays for packets that name it. */
 void subscriber6_unpublish(struct subscriber6_table *t, uint32_t id);
+
+/** Take from a subscriber the prefixes that a description has not. Returns whether there was one: a
+ * grace period has to end then before he gets others. */
+bool subscriber6_withdraw(struct subscriber6_table *t, uint32_t id, const struct cpe_prefixes *to);
+
+/** Give a subscriber those prefixes of a description that he has not, after subscriber6_withdraw()
+ * of the same. */
+void subscriber6_extend(struct subscriber6_table *t, uint32_t id, const struct cpe_prefixes *to);
 
 /** Empty the record of an id that no packet names any more. */
 void subscriber6_release(struct subscriber6_table *t, uint32_t id);

@@ -61,6 +61,7 @@ memory = "no-huge";
 drain = "3s";
 max_subscribers = "{max_subscribers}";
 max_routes = "1024";
+max_prefixes = "4096";
 pools = {{ default = {{ mbufs = "96K"; data_room = "384"; overcommit = true; }}; }};
 ports = (
     {{ name = "cpe0"; device = "wire:cpe0"; mac = "02:b0:00:00:00:00"; mtu = 200; on_full = "wait"; }},

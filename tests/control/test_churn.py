@@ -20,6 +20,45 @@ SEED = int(os.environ.get("CHURN_SEED", "1"))
 GENERATORS = ("up_still", "up_churn", "up_hot", "up_routes", "down_still", "down_churn")
 
 
+def put(client, users, profile, **more):
+    entries = [cfg.entry(user, profile) | {key: value(user) for key, value in more.items()} for user in users]
+    answer = client.ask(cmd="put-subscribers", subscribers=entries)
+    return {r["was"] for r in answer["results"]}
+
+
+def test_subscribers_change_in_place(vbng, folder):
+    """Who is put again with another profile, name and IPv6 loses no packet: those to and from him all arrive."""
+    gateway = churn.Gateway(vbng, folder, RATE, "wheel")
+    users = range(256)
+    wrong = []
+    try:
+        client = gateway.wait_until_up()
+        for task in GENERATORS:
+            client.ask(cmd="stop-stream", task=task)
+        while client.ask(cmd="show-ledger")["ledger"]["held"] > 0:
+            time.sleep(0.01)
+        client.ask(cmd="remove-subscribers", subscribers=[cfg.name(user) for user in users])
+        assert put(client, users, "home") == {"added"}
+        for task in ("up_still", "down_still", "up_routes"):
+            client.ask(cmd="start-stream", task=task)
+        was = [put(client, users, profile, **more) for _ in range(4) for profile, more in (
+            ("fast", {}),
+            ("home", {"ipv6": lambda u: f"2001:db8:1:{u:x}::/64", "name": lambda u: f"user {u}"}),
+            ("home", {"ipv6": lambda u: f"2001:db8:1:{u:x}::/64", "delegated": lambda u: f"2001:db8:2:{u:x}00::/56", "name": lambda u: f"user {u}"}),
+            ("home", {"ipv6": lambda u: f"2001:db8:9::{256 - u:x}", "delegated": lambda u: f"2001:db8:2:{u:x}00::/56"}),
+            ("fast", {"delegated": lambda u: f"2001:db8:2:{255 - u:x}00::/56"}))]
+        assert was == [{"changed"}] * len(was)
+        for task in GENERATORS:
+            client.ask(cmd="stop-stream", task=task)
+    except (RuntimeError, OSError) as e:
+        wrong.append(str(e))
+    finally:
+        wrong += gateway.end()
+    report = gateway.report()
+    wrong += [f"{t['name']} has sent nothing" for t in report["tasks"] if t["name"] in ("up_still", "down_still") and t["sent"] == 0]
+    nothing(wrong + churn.account(report))
+
+
 @pytest.mark.limit(120 + UPDATES / 50)
 @pytest.mark.parametrize("backend, updates", [("wheel", UPDATES or 10000), ("librte_sched", UPDATES or 1000)])
 def test_churn(vbng, folder, backend, updates):

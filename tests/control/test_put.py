@@ -27,7 +27,8 @@ def put(gateway, *entries, **keys):
     answer = gateway.ask("put-subscribers", subscribers=list(entries), **keys)
     assert answer.get("ok") and len(answer["results"]) == len(entries), answer
     was = [r["was"] for r in answer["results"]]
-    assert [answer[k] for k in ("changed", "equal", "refused")] == [was.count(k) for k in ("added", "equal", "refused")], answer
+    assert [answer[k] for k in ("changed", "equal", "refused")] == [
+        was.count("added") + was.count("changed"), was.count("equal"), was.count("refused")], answer
     return answer["results"]
 
 
@@ -49,13 +50,33 @@ def test_each_by_himself(gateway):
     assert gateway.ask("show-subscriber", subscriber=line(52))["subscriber"]["id"] == first[1]["id"]
     mixed = put(gateway, entry(60), entry(51, ipv4="10.7.0.99/32"), entry(61, ipv4="10.7.0.53/32"), entry(52), entry(53), entry(62), entry(62),
                 entry(63, svlan=4000), entry(1), entry(64))  # fmt: skip
-    assert was(mixed) == ["added", "different", "refused", "different", "equal", "added", "refused", "added", "different", "added"]
+    assert was(mixed) == ["added", "changed", "refused", "changed", "equal", "added", "refused", "added", "refused", "added"]
     assert mixed[2]["error"] == (
         "key 'ipv4': value '10.7.0.53/32': overlaps with a subscriber's, added while running (cpe0 10.53, 10.7.0.53/32)"), mixed[2]
-    assert mixed[8]["id"] == 1 and set(listed(gateway)) == {51, 52, 53, 60, 62, 63, 64}
-    for wrong, message in (([{"port": "cpe0"}], "subscribers[0]"), ([], "subscribers"), ([entry(70), entry(71, ipv4="x")], "subscribers[1]")):
-        assert message in gateway.ask("put-subscribers", subscribers=wrong)["error"]
-    assert 70 not in listed(gateway)
+    assert "already a subscriber's" in mixed[8]["error"], mixed[8]
+    assert set(listed(gateway)) == {51, 52, 53, 60, 62, 63, 64}
+    assert "subscribers" in gateway.ask("put-subscribers", subscribers=[])["error"]
+    wrong = put(gateway, {"port": "cpe0"}, entry(70), entry(71, ipv4="x"), entry(72, profile="none"), "?")
+    assert was(wrong) == ["refused", "added", "refused", "refused", "refused"]
+    assert [key in r["error"] for key, r in zip(("svlan", "", "ipv4", "profile", "object"), wrong) if r["was"] == "refused"] == [True] * 4, wrong
+
+
+def test_changed_in_place(gateway):
+    """Who is there becomes as the entry says, with the same id; two may change what they have with each other; what is another's is refused."""
+    six = {"ipv6": "2001:db8:7:1::/64", "mac": "02:00:00:00:00:51"}
+    first = put(gateway, entry(51), entry(52, delegated="2001:db8:8:100::/56", mac="02:00:00:00:00:52"), entry(53))
+    a, b = entry(51, name="A", delegated="2001:db8:8:100::/56", **six), entry(52, ipv4="10.7.0.99/32")
+    again = put(gateway, a, b)
+    assert was(again) == ["changed"] * 2 and [r["id"] for r in again] == [r["id"] for r in first[:2]]
+    found = listed(gateway)
+    assert {key: found[51][key] for key in a} == a and {key: found[52][key] for key in b} == b and "delegated" not in found[52]
+    assert gateway.ask("find-subscribers", text="2001:db8:8:1ff::1")["subscribers"][0]["cvlan"] == 51
+    assert not gateway.ask("find-subscribers", text="10.7.0.52")["subscribers"]
+    assert was(put(gateway, entry(51, ipv4="10.7.0.99/32", name="A"), entry(52, ipv4="10.7.0.51/32"))) == ["changed"] * 2, "they exchange addresses"
+    refused = put(gateway, entry(51, ipv4="10.7.0.53/32"), entry(52, ipv4="10.0.0.1/32"), entry(53, delegated="2001:db8:2::/48", mac="02:00:00:00:00:53"))
+    assert was(refused) == ["refused"] * 3 and all("overlaps with a subscriber's" in r["error"] for r in refused), refused
+    assert was(put(gateway, entry(53, ipv4="10.7.3.0/29"), entry(51, gre_key=7))) == ["different"] * 2
+    assert was(put(gateway, entry(51, ipv4="10.7.0.99/32", name="A"), entry(52, ipv4="10.7.0.51/32"), entry(53))) == ["equal"] * 3, "nothing has changed"
 
 
 def test_clashes_of_two_kinds(gateway):
@@ -116,7 +137,7 @@ def test_a_reload_leaves_them_alone(gateway):
     assert answer["subscribers"] == {"added": 1, "removed": 1, "changed": 0}, answer
     found = listed(gateway, all=True)
     assert (found[51]["dynamic"], found[51]["ipv4"], found[52]["dynamic"]) == (False, "10.9.0.51/32", True)
-    assert was(put(gateway, entry(51), entry(52))) == ["different", "equal"]
+    assert was(put(gateway, entry(51), entry(52))) == ["refused", "equal"]
 
 
 def test_a_punt_socket_waits_for_a_restart(gateway):

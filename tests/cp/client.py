@@ -68,7 +68,7 @@ class ControlPlane:
 
     @property
     def compared(self):
-        return len([1 for request, answer in self.up.requests if request["cmd"] == "find-subscribers" and answer["next"] is None])
+        return len([1 for request, answer in self.up.requests if request["cmd"] == "list-subscribers" and answer["next"] is None])
 
     def until(self, condition, seconds=10):
         end = time.monotonic() + limit(seconds)

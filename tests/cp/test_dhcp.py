@@ -24,7 +24,7 @@ def test_an_address_is_offered_and_given(cp):
     ack = client.request(offer)
     assert kind(ack) == ACK and ack[BOOTP].yiaddr == offer[BOOTP].yiaddr
     assert row(cp, client) == {"port": "cpe0", "svlan": 100, "cvlan": 2, "ipv4": client.address, "mac": client.mac,
-                               "profile": "home-50M", "name": f"ipoe {client.mac}"}
+                               "profile": "home-50M", "name": "ipoe cpe0 100.2"}
     assert {name: option(ack, name) for name in ("server_id", "subnet_mask", "router", "lease_time", "renewal_time", "rebinding_time",
                                                  "broadcast_address", "domain", "name_server")} == {
         "server_id": GATEWAY, "subnet_mask": "255.255.255.0", "router": GATEWAY, "lease_time": 3600, "renewal_time": 1800,
@@ -91,7 +91,7 @@ def test_renewing_and_rebinding(control_plane):
     client.say("request", ciaddr=client.address)  # to everybody
     assert kind(client.hear()) == ACK
     assert row(cp, client)
-    assert len([r for r, _ in cp.up.requests if r["cmd"] == "add-subscribers"]) == 1
+    assert len([r for r, _ in cp.up.requests if r["cmd"] == "put-subscribers"]) == 1
 
 
 def test_init_reboot(cp):

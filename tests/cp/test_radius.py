@@ -198,12 +198,12 @@ def test_changed_profile(cp, coa):
     said = change(coa, "coa", client, Filter_Id="silver")
     assert "Received CoA-ACK" in said, said
     assert row(cp, client)["profile"] == "silver"
-    assert [r["cmd"] for r, _ in cp.up.requests if r["cmd"] != "find-subscribers"] == ["add-subscribers", "set-profile"]
+    assert [r["cmd"] for r, _ in cp.up.requests if r["cmd"] != "list-subscribers"] == ["put-subscribers", "set-profile"]
     asked = len(cp.up.requests)
     cp.kill()
     cp.start()
     assert kind(client.renew()) == ACK
-    assert [r["cmd"] for r, _ in cp.up.requests[asked:]] == ["find-subscribers"], "nothing was to be done"
+    assert [r["cmd"] for r, _ in cp.up.requests[asked:]] == ["list-subscribers"], "nothing was to be done"
     assert row(cp, client)["profile"] == "silver"
 
 

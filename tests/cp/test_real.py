@@ -123,7 +123,7 @@ class Gateway:
             return json.loads(s.makefile().readline())
 
     def subscriber(self):
-        found = self.ask(cmd="find-subscribers", text="line 100.7")["subscribers"]
+        found = self.ask(cmd="list-subscribers")["subscribers"]
         return found[0] if found else None
 
     def end(self):

@@ -25,6 +25,7 @@ class UserPlane:
         self.frames = queue.Queue()
         self.requests = []  # all of them, and what was answered
         self.refuse = None  # a function of a subscriber that may return why he is refused
+        self.fixed = set()  # lines whose subscribers cannot be changed in place
         self.hold = threading.Event()  # while it is clear, control requests wait
         self.hold.set()
         self.control_path, self.punt_path = os.path.join(folder, "c"), os.path.join(folder, "p")
@@ -100,38 +101,38 @@ class UserPlane:
             with contextlib.suppress(OSError):
                 s.sendall(json.dumps(answer).encode() + b"\n")
 
-    def _find_subscribers(self, request):
+    def _list_subscribers(self, request):
         rows = sorted(self.rows.values(), key=lambda r: (r["port"], r["svlan"], r["cvlan"]))
         first, count = request["first"] - 1, request["count"]
-        found = [r for r in rows[first:first + count] if request["text"] in f"{r['port']} {r['svlan']}.{r['cvlan']}"]
+        found = [{"id": first + i + 1, "dynamic": True, **with_length(row)} for i, row in enumerate(rows[first:first + count])]
         return {"ok": True, "subscribers": found, "next": first + count + 1 if first + count < len(rows) else None}
 
-    def _add_subscribers(self, request):
-        new = {}
-        for i, row in enumerate(request["subscribers"]):
-            line = (row["port"], row["svlan"], row["cvlan"])
-            taken = {r["ipv4"] for r in (*self.rows.values(), *new.values())}
-            why = self.refuse(row) if self.refuse else None
-            if line in self.rows or line in new:
-                why = "the circuit is another's"
-            elif row["ipv4"] in taken:
-                why = f"{row['ipv4']} is another's"
-            if why:
-                return {"error": f"subscribers[{i}]: {why}"}
-            new[line] = row
-        self.rows.update(new)
-        return {"ok": True, "ids": list(range(1, len(new) + 1))}
+    def _put_subscribers(self, request):
+        results = [self._put(row) for row in request["subscribers"]]
+        return {"ok": True, "results": results}
+
+    def _put(self, row):
+        row = without_length(row)
+        line = (row["port"], row["svlan"], row["cvlan"])
+        others = {r["ipv4"] for at, r in self.rows.items() if at != line and "ipv4" in r}
+        was = self.rows.get(line)
+        why = self.refuse(row) if self.refuse else None
+        if row.get("ipv4") in others:
+            why = f"{row['ipv4']} is another's"
+        if why:
+            return {"was": "refused", "error": why}
+        if was is not None and line in self.fixed and was != row:
+            return {"was": "different", "id": 1}
+        self.rows[line] = row
+        return {"was": "added" if was is None else "equal" if was == row else "changed", "id": 1}
 
     def _remove_subscribers(self, request):
-        lines = []
+        assert request["if_there"] is True
         for text in request["subscribers"]:
             port, vlans = text.split(" ")
             line = (port, *map(int, vlans.split(".")))
-            if line not in self.rows:
-                return {"error": f"no subscriber {text}"}
-            lines.append(line)
-        for line in lines:
-            del self.rows[line]
+            self.rows.pop(line, None)
+            self.fixed.discard(line)
         return {"ok": True}
 
     def _set_profile(self, request):
@@ -150,6 +151,16 @@ class UserPlane:
     def expect(self, seconds=5):
         """(line, frame) that vbng-cp sends next."""
         return self.frames.get(timeout=seconds)
+
+
+def with_length(row):
+    """A subscriber as list-subscribers has him."""
+    return row | {"ipv4": row["ipv4"] + "/32"} if "ipv4" in row else row
+
+
+def without_length(row):
+    """The same as tests have him."""
+    return row | {"ipv4": row["ipv4"].removesuffix("/32")} if "ipv4" in row else row
 
 
 def received(s, most):

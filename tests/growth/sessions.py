@@ -139,9 +139,9 @@ def forwarded(path):
     with socket.socket(socket.AF_UNIX) as s, s.makefile("rb") as f:
         s.connect(path)
         while first is not None:
-            s.sendall(json.dumps({"cmd": "find-subscribers", "text": " ", "first": first, "count": 1000}).encode() + b"\n")
+            s.sendall(json.dumps({"cmd": "list-subscribers", "first": first, "count": 1000}).encode() + b"\n")
             answer = json.loads(f.readline())
-            found.update((f"{r['svlan']}.{r['cvlan']}", r["ipv4"]) for r in answer["subscribers"])
+            found.update((f"{r['svlan']}.{r['cvlan']}", r["ipv4"].removesuffix("/32")) for r in answer["subscribers"])
             first = answer["next"]
     return found
 

@@ -358,6 +358,90 @@ static void subscribers(void)
     subscriber_table_free(t);
 }
 
+/* Who is there gets other addresses, while packets name him. */
+static void changes(void)
+{
+    struct subscriber_table *t = subscriber_table_create(2, 16, SOCKET_ID_ANY);
+    struct subscriber_spec s = {.port = 3,
+                                .svlan = 5,
+                                .cvlan = 6,
+                                .tpid = 0x88a8,
+                                .ipv4 = 0x0a000001,
+                                .ipv4_len = 32,
+                                .gateway_mac = gateway_mac};
+    struct subscriber6 *r6;
+    struct subscriber *r;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    CU_ASSERT_EQUAL(subscriber_add(t, &s), 1);
+    r = &t->record[1];
+    r6 = &t->v6->record[1];
+    s.ipv6 = (struct cpe_prefixes){.wan = {DOC, 9},
+                                   .wan_len = 128,
+                                   .delegated = {DOC + 0x100, DOC + 0x200},
+                                   .delegated_len = {56, 60},
+                                   .n_delegated = 2};
+    CU_ASSERT_EQUAL(subscriber_prepare(t, 1, &s), 0);
+    CU_ASSERT_FALSE(subscriber_withdraw(t, 1, &s)); /* more: nothing has to be waited for */
+    subscriber_extend(t, 1, &s);
+    CU_ASSERT_TRUE(r->has_ipv4 && r->has_ipv6);
+    CU_ASSERT_EQUAL(idmap_get(t->by_ipv4, 0x0a000001), 1);
+    CU_ASSERT_EQUAL(subscriber6_find(t->v6, (struct ipv6){DOC, 9}), 1);
+    CU_ASSERT_EQUAL(subscriber6_find(t->v6, (struct ipv6){DOC + 0x1ff, 1}), 1);
+    CU_ASSERT_EQUAL(subscriber6_find(t->v6, (struct ipv6){DOC + 0x20f, 1}), 1);
+    CU_ASSERT_TRUE(subscriber6_owns(r6, (struct ipv6){DOC, 9}));
+    CU_ASSERT_TRUE(subscriber6_owns(r6, (struct ipv6){DOC + 0x20f, 1}));
+    CU_ASSERT_FALSE(subscriber6_owns(r6, (struct ipv6){DOC, 8}));
+
+    s.ipv4 = 0x0b000001; /* another page of the index; a prefix goes, and one comes */
+    s.ipv6.wan = (struct ipv6){DOC, 10};
+    s.ipv6.delegated[0] = DOC + 0x200;
+    s.ipv6.delegated_len[0] = 60;
+    s.ipv6.delegated[1] = DOC + 0x300;
+    s.ipv6.delegated_len[1] = 64;
+    CU_ASSERT_EQUAL(subscriber_prepare(t, 1, &s), 0);
+    CU_ASSERT_TRUE(subscriber_withdraw(t, 1, &s));
+    CU_ASSERT_EQUAL(subscriber6_find(t->v6, (struct ipv6){DOC + 0x1ff, 1}), 0);
+    CU_ASSERT_EQUAL(subscriber6_find(t->v6, (struct ipv6){DOC + 0x20f, 1}), 1); /* all the time */
+    CU_ASSERT_TRUE(subscriber6_owns(r6, (struct ipv6){DOC + 0x20f, 1}));
+    CU_ASSERT_FALSE(subscriber6_owns(r6, (struct ipv6){DOC, 9}));
+    CU_ASSERT_FALSE(subscriber6_owns(r6, (struct ipv6){DOC + 0x100, 1}));
+    CU_ASSERT_FALSE(subscriber_has_ipv4(r, RTE_BE32(0x0a000001)));
+    subscriber_extend(t, 1, &s);
+    CU_ASSERT_TRUE(subscriber6_owns(r6, (struct ipv6){DOC, 10}));
+    CU_ASSERT_TRUE(subscriber6_owns(r6, (struct ipv6){DOC + 0x300, 1}));
+    CU_ASSERT_FALSE(subscriber6_owns(r6, (struct ipv6){DOC + 0x301, 1}));
+    CU_ASSERT_EQUAL(subscriber6_find(t->v6, (struct ipv6){DOC + 0x300, 1}), 1);
+    CU_ASSERT_TRUE(subscriber_has_ipv4(r, RTE_BE32(0x0b000001)));
+    CU_ASSERT_EQUAL(idmap_get(t->by_ipv4, 0x0a000001), 0);
+    CU_ASSERT_EQUAL(idmap_get(t->by_ipv4, 0x0b000001), 1);
+    CU_ASSERT_EQUAL(t->v6->n, 4);
+
+    s.ipv4_len = 0; /* IPv6 alone, of which the first prefix goes */
+    s.ipv6 =
+        (struct cpe_prefixes){.delegated = {DOC + 0x300}, .delegated_len = {64}, .n_delegated = 1};
+    CU_ASSERT_EQUAL(subscriber_prepare(t, 1, &s), 0);
+    CU_ASSERT_TRUE(subscriber_withdraw(t, 1, &s));
+    subscriber_extend(t, 1, &s);
+    CU_ASSERT_FALSE(r->has_ipv4);
+    CU_ASSERT_FALSE(subscriber_has_ipv4(r, RTE_BE32(0x0b000001)) || subscriber_has_ipv4(r, 0));
+    CU_ASSERT_EQUAL(t->v6->n, 1);
+    CU_ASSERT_EQUAL(t->v6->in_use, UINT32_C(1) << subscriber6_bit(64));
+
+    s.ipv4_len = 32; /* and IPv4 alone again */
+    s.ipv6 = (struct cpe_prefixes){0};
+    CU_ASSERT_TRUE(subscriber_withdraw(t, 1, &s));
+    subscriber_extend(t, 1, &s);
+    CU_ASSERT_TRUE(r->has_ipv4 && !r->has_ipv6);
+    CU_ASSERT_EQUAL(t->v6->n, 0);
+    s.ipv4_len = 29; /* hosts: not in place */
+    CU_ASSERT_EQUAL(subscriber_prepare(t, 1, &s), -EINVAL);
+    subscriber_unpublish(t, 1);
+    subscriber_release(t, 1);
+    CU_ASSERT_EQUAL(idmap_get(t->by_ipv4, 0x0b000001), 0);
+    subscriber_table_free(t);
+}
+
 static void no_memory(void)
 {
     take_memory();
@@ -371,6 +455,7 @@ static const struct test tests[] = {
     {"addresses with one hash", same_hash},
     {"readers beside the writer", with_readers},
     {"subscribers with both families", subscribers},
+    {"other addresses in place", changes},
     {"without memory", no_memory},
     {NULL, NULL},
 };

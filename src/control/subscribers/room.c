@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control/subscribers/room.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "config/qos_profiles.h"
 #include "config/subscribers.h"
@@ -39,16 +41,19 @@ static bool has_room(const struct control *c, const void *ctx)
     return ids_free_subscribers(c) >= need->n && short_of_pipes(c, need) == NULL;
 }
 
-/* Prefixes have room at once where somebody was removed. */
-static int check_prefixes(const struct control *c, const struct need *need, struct refusal *why)
+/* Prefixes have room at once where somebody was removed; id: whose are given up, or NULL. */
+static int check_prefixes(const struct control *c, const struct need *need, const uint32_t *id,
+                          struct refusal *why)
 {
     const struct subscriber6_table *v6 = c->tables->subscribers->v6;
     uint32_t room = v6 != NULL ? v6->capacity : 0, there = v6 != NULL ? v6->n : 0;
-    uint64_t wanted = 0;
+    uint64_t wanted = 0, given_up = 0;
 
-    for (uint32_t i = 0; i < need->n; i++)
+    for (uint32_t i = 0; i < need->n; i++) {
         wanted += count_prefixes(&need->list[i].ipv6);
-    if (there + wanted <= room)
+        given_up += id != NULL ? count_prefixes(&c->model->subscribers[id[i] - 1].ipv6) : 0;
+    }
+    if (there + wanted <= room + given_up)
         return 0;
     return refuse(why,
                   "there is room for %" PRIu32 " IPv6 prefixes, and %" PRIu32
@@ -59,7 +64,7 @@ static int check_prefixes(const struct control *c, const struct need *need, stru
 static int check_room(struct control *c, const struct need *need, struct refusal *why)
 {
     const struct cfg_subport *subport;
-    int rc = check_prefixes(c, need, why);
+    int rc = check_prefixes(c, need, NULL, why);
 
     if (rc != 0)
         return rc;
@@ -81,12 +86,26 @@ static int check_room(struct control *c, const struct need *need, struct refusal
 
 /* --- can they be added? --- */
 
+/* Who may hold what subscribers of a list want. */
+struct holders {
+    const struct control *c;
+    const uint8_t *changing; /* by id: he is one of the list, and holds nothing but by that; NULL:
+                                nobody is */
+};
+
+static const struct cfg_subscriber *holding(const struct holders *h, uint32_t id)
+{
+    return id != 0 && (h->changing == NULL || !h->changing[id])
+               ? &control_model(h->c)->subscribers[id - 1]
+               : NULL;
+}
+
 /* Find who holds a circuit, key or address in the running config, for check_subscribers(). */
 static const struct cfg_subscriber *holder(const void *ctx, enum subscriber_claim what,
                                            uint64_t first, uint64_t last)
 {
-    const struct control *c = ctx;
-    const struct subscriber_table *t = c->tables->subscribers;
+    const struct holders *h = ctx;
+    const struct subscriber_table *t = h->c->tables->subscribers;
     uint32_t id = 0;
 
     if (what == CLAIM_CIRCUIT)
@@ -96,16 +115,32 @@ static const struct cfg_subscriber *holder(const void *ctx, enum subscriber_clai
         id = idmap_get(t->by_gre_key, (uint32_t)first);
     for (uint64_t a = first; what == CLAIM_ADDRESS && id == 0 && a <= last; a++)
         id = idmap_get(t->by_ipv4, (uint32_t)a);
-    return id != 0 ? &control_model(c)->subscribers[id - 1] : NULL;
+    return holding(h, id);
+}
+
+static bool is_within(uint64_t upper, uint8_t own, uint64_t prefix, uint8_t len)
+{
+    return own > len && ((upper ^ prefix) & mask64(len)) == 0;
+}
+
+/* Has he a part of a prefix, so that somebody else may have another? */
+static bool has_part(const struct cpe_prefixes *p, struct ipv6 prefix, uint8_t len)
+{
+    bool part = len <= 64 && is_within(p->wan.upper, p->wan_len, prefix.upper, len);
+
+    for (unsigned i = 0; i < p->n_delegated; i++)
+        part |= len <= 64 && is_within(p->delegated[i], p->delegated_len[i], prefix.upper, len);
+    return part;
 }
 
 static const struct cfg_subscriber *holder6(const void *ctx, struct ipv6 prefix, uint8_t len)
 {
-    const struct control *c = ctx;
-    const struct subscriber6_table *t = c->tables->subscribers->v6;
+    const struct holders *h = ctx;
+    const struct subscriber6_table *t = h->c->tables->subscribers->v6;
     uint32_t id = t != NULL ? subscriber6_holder(t, prefix, len) : 0;
+    const struct cfg_subscriber *s = id != 0 ? &control_model(h->c)->subscribers[id - 1] : NULL;
 
-    return id != 0 ? &control_model(c)->subscribers[id - 1] : NULL;
+    return s != NULL && has_part(&s->ipv6, prefix, len) ? s : holding(h, id);
 }
 
 struct new_subscribers {
@@ -133,22 +168,48 @@ static void check_port(struct control *c, struct loader *l, struct loc at,
         check_fit(c, l, at, shape, s->profile);
 }
 
-int check_new_subscribers(struct control *c, struct request *r, const struct cfg_subscriber *list,
-                          uint32_t n, struct refusal *why)
+/* Is each right for his port, and does nobody hold what he wants? */
+static bool check_list(struct control *c, struct request *r, const struct cfg_subscriber *list,
+                       uint32_t n, const uint8_t *changing)
 {
+    struct holders h = {c, changing};
     struct new_subscribers new = {.check = {.l = &r->l,
                                             .list = list,
                                             .n = n,
                                             .place = place_of,
                                             .holder = holder,
                                             .holder6 = holder6,
-                                            .ctx = c},
+                                            .ctx = &h},
                                   .r = r};
-    struct need need = {list, n};
 
     for (uint32_t i = 0; i < n && r->l.d->n_errors == 0; i++)
         check_port(c, &r->l, entry_loc(r, i), &list[i]);
     if (r->l.d->n_errors == 0)
         check_subscribers(&new.check);
-    return r->l.d->n_errors == 0 ? check_room(c, &need, why) : -EINVAL;
+    return r->l.d->n_errors == 0;
+}
+
+int check_new_subscribers(struct control *c, struct request *r, const struct cfg_subscriber *list,
+                          uint32_t n, struct refusal *why)
+{
+    struct need need = {list, n};
+
+    return check_list(c, r, list, n, NULL) ? check_room(c, &need, why) : -EINVAL;
+}
+
+int check_changed_subscribers(struct control *c, struct request *r,
+                              const struct cfg_subscriber *list, const uint32_t *id, uint32_t n,
+                              struct refusal *why)
+{
+    struct need need = {list, n};
+    uint8_t *changing = calloc(c->tables->subscribers->capacity + UINT64_C(1), 1);
+    bool ok;
+
+    if (changing == NULL)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < n; i++)
+        changing[id[i]] = 1;
+    ok = check_list(c, r, list, n, changing);
+    free(changing);
+    return ok ? check_prefixes(c, &need, id, why) : -EINVAL;
 }

@@ -16,20 +16,51 @@
 
 /* --- put --- */
 
-/* Entries of a request that are new. */
-struct news {
-    struct control *c;
-    struct request *r;
+/* Some of a request's entries: those who are new, or those who are to be changed. */
+struct batch {
+    const char *was; /* what is said of one for whom it is done */
+    int (*run)(struct control *c, struct request *r, struct cfg_subscriber *list, uint32_t n,
+               uint32_t *id, struct refusal *why);
     struct cfg_subscriber *list;
     uint32_t *id;
     size_t *entry; /* of the request's list */
-    json_t *results;
-    uint32_t added, refused;
+    size_t n;
 };
 
-static void add_result(const struct news *w, size_t i, json_t *result)
+struct putting {
+    struct control *c;
+    struct request *r;
+    json_t *results;
+    struct batch new, change;
+    uint32_t done, equal, refused;
+};
+
+static int change(struct control *c, struct request *r, struct cfg_subscriber *list, uint32_t n,
+                  uint32_t *id, struct refusal *why)
 {
-    json_array_set_new(w->results, w->entry[i], result);
+    return change_subscribers(c, r, list, n, id, why);
+}
+
+static bool open_batch(struct batch *b, size_t room)
+{
+    b->list = calloc(room, sizeof(*b->list));
+    b->id = calloc(room, sizeof(*b->id));
+    b->entry = calloc(room, sizeof(*b->entry));
+    return b->list != NULL && b->id != NULL && b->entry != NULL;
+}
+
+static void close_batch(struct batch *b)
+{
+    free(b->list);
+    free(b->id);
+    free(b->entry);
+}
+
+static void gather(struct batch *b, const struct cfg_subscriber *s, uint32_t id, size_t entry)
+{
+    b->list[b->n] = *s;
+    b->id[b->n] = id;
+    b->entry[b->n++] = entry;
 }
 
 /* Name the first error of some entries. */
@@ -41,9 +72,9 @@ static json_t *error_of(const struct diags *d, const struct refusal *why)
     return json_pack("{s:s, s:s}", "was", "refused", "error", why->text);
 }
 
-/* Try to add n entries from one on. Returns whether that is done with: all are added, or all have
- * the same reason, so that a part of them would not do better. */
-static bool try_to_add(struct news *w, size_t from, size_t n)
+/* Try n entries of a batch from one on. Returns whether that is done with: it is done for all, or
+ * all have the same reason, so that a part of them would not do better. */
+static bool try_some(struct putting *w, struct batch *b, size_t from, size_t n)
 {
     struct diags d = {0};
     struct request part = *w->r;
@@ -52,25 +83,27 @@ static bool try_to_add(struct news *w, size_t from, size_t n)
     bool alike;
 
     part.l.d = &d;
-    rc = add_subscribers(w->c, &part, w->list + from, (uint32_t)n, w->id + from, &why);
+    rc = b->run(w->c, &part, b->list + from, (uint32_t)n, b->id + from, &why);
     alike = rc == 0 || n == 1 || d.n_errors == 0;
     for (size_t i = from; alike && i < from + n; i++)
-        add_result(w, i,
-                   rc == 0 ? json_pack("{s:s, s:I}", "was", "added", "id", (json_int_t)w->id[i])
-                           : error_of(&d, &why));
-    w->added += rc == 0 ? (uint32_t)n : 0;
+        json_array_set_new(w->results, b->entry[i],
+                           rc == 0
+                               ? json_pack("{s:s, s:I}", "was", b->was, "id", (json_int_t)b->id[i])
+                               : error_of(&d, &why));
+    w->done += rc == 0 ? (uint32_t)n : 0;
     w->refused += rc != 0 && alike ? (uint32_t)n : 0;
     diag_free(&d);
     return alike;
 }
 
-/* Add those that can be added: where one of some is wrong, each half of them is tried. */
-static void add_what_can_be(struct news *w, size_t from, size_t n)
+/* Do it for those for whom it can be done: where one of some is wrong, each half of them is tried.
+ */
+static void do_what_can_be(struct putting *w, struct batch *b, size_t from, size_t n)
 {
-    if (n == 0 || try_to_add(w, from, n))
+    if (n == 0 || try_some(w, b, from, n))
         return;
-    add_what_can_be(w, from, n / 2);
-    add_what_can_be(w, from + n / 2, n - n / 2);
+    do_what_can_be(w, b, from, n / 2);
+    do_what_can_be(w, b, from + n / 2, n - n / 2);
 }
 
 /* Is a subscriber as an entry says? */
@@ -89,27 +122,44 @@ static uint32_t id_on_line(const struct control *c, const struct cfg_subscriber 
                      subscriber_vlan_key((uint8_t)s->port, s->svlan, s->cvlan));
 }
 
-/* Judge the entries whose lines have subscribers, and gather the others. Returns how many these
- * are; *equal: how many are there as they should be. */
-static size_t sort_out(struct news *w, const struct cfg_subscriber *all, size_t n, uint32_t *equal)
+/* Judge an entry whose line has a subscriber, or gather it. Of one who is not dynamic nothing is
+ * changed: that his line is taken is what will be found wrong with the entry. */
+static json_t *judge(struct putting *w, const struct cfg_subscriber *s, size_t entry)
 {
-    size_t n_new = 0;
+    uint32_t id = id_on_line(w->c, s);
+    const struct cfg_subscriber *is = id != 0 ? &control_model(w->c)->subscribers[id - 1] : NULL;
+    bool equal = id != 0 && is_as_said(is, s);
 
+    w->equal += equal;
+    if (equal)
+        return json_pack("{s:s, s:I}", "was", "equal", "id", (json_int_t)id);
+    if (id == 0 || !is->dynamic || !s->dynamic)
+        gather(&w->new, s, id, entry);
+    else if (can_change(is, s))
+        gather(&w->change, s, id, entry);
+    else
+        return json_pack("{s:s, s:I}", "was", "different", "id", (json_int_t)id);
+    return json_null();
+}
+
+/* Read the entries and judge each by itself. */
+static void judge_all(struct putting *w, size_t n, bool dynamic)
+{
+    struct diags *whole = w->r->l.d, d = {0};
+    struct refusal none = {""};
+
+    w->r->l.d = &d;
     for (size_t i = 0; i < n; i++) {
-        uint32_t id = id_on_line(w->c, &all[i]);
-        bool same = id != 0 && is_as_said(&control_model(w->c)->subscribers[id - 1], &all[i]);
+        struct cfg_subscriber s;
+        bool right = read_subscriber(w->r, &s, i);
 
-        json_array_append_new(w->results,
-                              id == 0 ? json_null()
-                                      : json_pack("{s:s, s:I}", "was", same ? "equal" : "different",
-                                                  "id", (json_int_t)id));
-        *equal += same;
-        if (id != 0)
-            continue;
-        w->list[n_new] = all[i];
-        w->entry[n_new++] = i;
+        s.dynamic = dynamic;
+        w->refused += !right;
+        json_array_append_new(w->results, right ? judge(w, &s, i) : error_of(&d, &none));
+        diag_free(&d);
+        d = (struct diags){0};
     }
-    return n_new;
+    w->r->l.d = whole;
 }
 
 enum { PUT_SUBSCRIBERS, PUT_DYNAMIC, N_PUT_KEYS };
@@ -124,35 +174,26 @@ static const struct key put_keys[N_PUT_KEYS] = {
 
 static json_t *put(struct control *c, struct request *r, struct refusal *why)
 {
-    size_t n = want_list(r, &r->v[PUT_SUBSCRIBERS], "subscribers", REQUEST_MAX_CHANGES, "objects"),
-           n_new;
-    bool dynamic = r->v[PUT_DYNAMIC].v.u != 0;
-    struct cfg_subscriber *all = calloc(n + 1, sizeof(*all));
-    struct news w = {.c = c,
-                     .r = r,
-                     .list = calloc(n + 1, sizeof(*w.list)),
-                     .id = calloc(n + 1, sizeof(*w.id)),
-                     .entry = calloc(n + 1, sizeof(*w.entry)),
-                     .results = json_array()};
+    size_t n = want_list(r, &r->v[PUT_SUBSCRIBERS], "subscribers", REQUEST_MAX_CHANGES, "objects");
+    struct putting w = {.c = c,
+                        .r = r,
+                        .results = json_array(),
+                        .new = {.was = "added", .run = add_subscribers},
+                        .change = {.was = "changed", .run = change}};
     json_t *answer = NULL;
-    uint32_t equal = 0;
 
     (void)why;
-    if (n > 0 && all != NULL && w.list != NULL && w.id != NULL && w.entry != NULL &&
-        read_subscribers(r, all, n)) {
-        for (size_t i = 0; i < n; i++)
-            all[i].dynamic = dynamic;
-        n_new = sort_out(&w, all, n, &equal);
-        add_what_can_be(&w, 0, n_new);
+    if (n > 0 && open_batch(&w.new, n) && open_batch(&w.change, n)) {
+        judge_all(&w, n, r->v[PUT_DYNAMIC].v.u != 0);
+        do_what_can_be(&w, &w.change, 0, w.change.n); /* first: they may give up what others get */
+        do_what_can_be(&w, &w.new, 0, w.new.n);
         answer =
-            json_pack("{s:b, s:I, s:I, s:I, s:O}", "ok", 1, "changed", (json_int_t)w.added, "equal",
-                      (json_int_t)equal, "refused", (json_int_t)w.refused, "results", w.results);
+            json_pack("{s:b, s:I, s:I, s:I, s:O}", "ok", 1, "changed", (json_int_t)w.done, "equal",
+                      (json_int_t)w.equal, "refused", (json_int_t)w.refused, "results", w.results);
     }
     json_decref(w.results);
-    free(w.entry);
-    free(w.id);
-    free(w.list);
-    free(all);
+    close_batch(&w.new);
+    close_batch(&w.change);
     return answer;
 }
 
@@ -218,7 +259,7 @@ static json_t *show(struct control *c, struct request *r, struct refusal *why)
 }
 
 const struct command session_commands[] = {
-    {"put-subscribers", KEYS(put_keys), put, "adds those who are not there, each by himself", true},
+    {"put-subscribers", KEYS(put_keys), put, "adds or changes them, each by himself", true},
     {"list-subscribers", KEYS(show_keys), show,
      .help = "subscribers as put-subscribers has them, and what they have sent"},
     {NULL},

@@ -245,8 +245,7 @@ static int set_mac(struct task *t, void *arg)
     return 0;
 }
 
-/* Give a subscriber a static MAC; NULL: the arp task learns it. */
-static int change_mac(struct control *c, uint32_t id, const uint8_t *mac, struct refusal *why)
+int change_mac(struct control *c, uint32_t id, const uint8_t *mac, struct refusal *why)
 {
     struct mac_change m = {&c->tables->subscribers->record[id], mac};
     uint32_t arp = arp_instance(c);
@@ -291,17 +290,24 @@ static json_t *add_one(struct control *c, struct request *r, struct refusal *why
     return json_pack("{s:b, s:i, s:I}", "ok", 1, "changed", 1, "id", (json_int_t)id);
 }
 
-bool read_subscribers(struct request *r, struct cfg_subscriber *list, size_t n)
+bool read_subscriber(struct request *r, struct cfg_subscriber *s, size_t i)
 {
     struct value v[N_SUBSCRIBER_KEYS];
 
-    for (size_t i = 0; i < n; i++) {
-        if (!want_object(r, &r->v[0], i, "subscriber", subscriber_keys, N_SUBSCRIBER_KEYS, v) ||
-            !check_families(&r->l, r->l.at, v))
-            return false;
-        list[i] = subscriber_of(v);
-    }
+    if (!want_object(r, &r->v[0], i, "subscriber", subscriber_keys, N_SUBSCRIBER_KEYS, v) ||
+        !check_families(&r->l, r->l.at, v))
+        return false;
+    *s = subscriber_of(v);
     return true;
+}
+
+bool read_subscribers(struct request *r, struct cfg_subscriber *list, size_t n)
+{
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < n; i++)
+        ok = read_subscriber(r, &list[i], i);
+    return ok;
 }
 
 static json_t *added(const uint32_t *id, size_t n)

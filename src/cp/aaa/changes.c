@@ -6,7 +6,7 @@
 
 #include "base/units.h"
 #include "cp/lease.h"
-#include "cp/userplane.h"
+#include "cp/userplane/userplane.h"
 
 /* --- which session --- */
 

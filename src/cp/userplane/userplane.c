@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cp/userplane.h"
+#include "cp/userplane/userplane.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "cp/lease.h"
 #include "cp/lines.h"
+#include "cp/userplane/entry.h"
 
 #define RECONNECT_NS (NS_PER_S / 10)
 #define MOST         2000 /* subscribers in a request: a line of 1 MiB holds them */
@@ -31,7 +32,7 @@ struct change {
     void *ctx;
 };
 
-enum request { REQUEST_NONE, REQUEST_LIST, REQUEST_REMOVE, REQUEST_ADD, REQUEST_CHANGE };
+enum request { REQUEST_NONE, REQUEST_LIST, REQUEST_REMOVE, REQUEST_PUT, REQUEST_CHANGE };
 
 struct userplane {
     struct cp *cp;
@@ -40,9 +41,8 @@ struct userplane {
     bool up;
     enum request asked; /* the request that is under way */
     uint32_t n_asked;   /* entries of its queue, from the first on */
-    uint32_t most;      /* of a request: fewer after one that was refused, to find out why */
-    struct session **add;
-    uint32_t n_add, room_add;
+    struct session **put;
+    uint32_t n_put, room_put;
     struct removal *remove;
     uint32_t n_remove, room_remove;
     struct change *change;
@@ -62,13 +62,14 @@ static void *grow_one(void *array, uint32_t n, uint32_t *room, size_t size)
 
 /* --- what is to be done --- */
 
-void userplane_add(struct userplane *u, struct session *s)
+void userplane_put(struct userplane *u, struct session *s)
 {
-    if (!u->up)
-        return; /* the comparison after the connect finds it */
+    s->stale = true;
+    if (!u->up || s->asked)
+        return; /* the comparison after the connect finds it; or its turn in the queue does */
     s->asked = true;
-    u->add = grow_one(u->add, u->n_add, &u->room_add, sizeof(*u->add));
-    u->add[u->n_add++] = s;
+    u->put = grow_one(u->put, u->n_put, &u->room_put, sizeof(*u->put));
+    u->put[u->n_put++] = s;
 }
 
 static void remove_line(struct userplane *u, struct session *s, const char *line)
@@ -104,21 +105,6 @@ void userplane_set_profile(struct userplane *u, struct session *s, const char *p
 
 /* --- requests --- */
 
-static json_t *subscriber_of(const struct session *s)
-{
-    char address[20], mac[20], name[sizeof(USERPLANE_NAME) + sizeof(mac)];
-    json_t *o;
-
-    format_mac(s->mac, mac, sizeof(mac));
-    snprintf(name, sizeof(name), "%s%s", USERPLANE_NAME, mac);
-    o = json_pack("{s:s, s:i, s:i, s:s, s:s, s:s}", "port", s->access->port, "svlan", s->svlan,
-                  "cvlan", s->cvlan, "ipv4", format_ipv4(s->address, address, sizeof(address)),
-                  "mac", mac, "name", name);
-    if (session_profile(s) != NULL)
-        json_object_set_new(o, "profile", json_string(session_profile(s)));
-    return o;
-}
-
 static void ask(struct userplane *u, enum request kind, uint32_t n, json_t *request)
 {
     u->asked = kind;
@@ -129,34 +115,40 @@ static void ask(struct userplane *u, enum request kind, uint32_t n, json_t *requ
 
 static void ask_page(struct userplane *u, json_int_t first)
 {
-    /* a blank is in every circuit */
     ask(u, REQUEST_LIST, 0,
-        json_pack("{s:s, s:s, s:I, s:i}", "cmd", "find-subscribers", "text", " ", "first", first,
-                  "count", PAGE));
+        json_pack("{s:s, s:I, s:i}", "cmd", "list-subscribers", "first", first, "count", PAGE));
+}
+
+static uint32_t at_most(uint32_t n)
+{
+    return n < MOST ? n : MOST;
 }
 
 static void ask_remove(struct userplane *u)
 {
-    uint32_t n = u->n_remove < u->most ? u->n_remove : u->most;
+    uint32_t n = at_most(u->n_remove);
     json_t *list = json_array();
 
     for (uint32_t i = 0; i < n; i++)
         json_array_append_new(list, json_string(u->remove[i].line));
     ask(u, REQUEST_REMOVE, n,
-        json_pack("{s:s, s:o}", "cmd", "remove-subscribers", "subscribers", list));
+        json_pack("{s:s, s:b, s:o}", "cmd", "remove-subscribers", "if_there", 1, "subscribers",
+                  list));
 }
 
-static void ask_add(struct userplane *u)
+static void ask_put(struct userplane *u)
 {
-    uint32_t n = u->n_add < u->most ? u->n_add : u->most;
+    uint32_t n = at_most(u->n_put);
     json_t *list = json_array();
 
-    for (uint32_t i = 0; i < n; i++)
-        json_array_append_new(list, subscriber_of(u->add[i]));
-    ask(u, REQUEST_ADD, n, json_pack("{s:s, s:o}", "cmd", "add-subscribers", "subscribers", list));
+    for (uint32_t i = 0; i < n; i++) {
+        json_array_append_new(list, session_entry(u->put[i]));
+        u->put[i]->stale = false;
+    }
+    ask(u, REQUEST_PUT, n, json_pack("{s:s, s:o}", "cmd", "put-subscribers", "subscribers", list));
 }
 
-/* One at a time: of a list that is refused, who is to blame would have to be found out. */
+/* One at a time: RADIUS is told of each whether it was done. */
 static void ask_change(struct userplane *u)
 {
     char line[SESSION_LINE_TEXT];
@@ -166,22 +158,22 @@ static void ask_change(struct userplane *u)
                   session_line(u->change[0].s, line), "profile", u->change[0].profile));
 }
 
-/* Sessions that have ended while they waited to be added need not be. */
+/* Sessions that have ended while they waited to be put need not be. */
 static void drop_ended(struct userplane *u)
 {
     uint32_t kept = 0;
 
-    for (uint32_t i = 0; i < u->n_add; i++) {
-        struct session *s = u->add[i];
+    for (uint32_t i = 0; i < u->n_put; i++) {
+        struct session *s = u->put[i];
 
         if (s->state != SESSION_ENDING) {
-            u->add[kept++] = s;
+            u->put[kept++] = s;
             continue;
         }
         s->asked = false;
-        lease_gone(u->cp, s);
+        lease_go_on(u->cp, s);
     }
-    u->n_add = kept;
+    u->n_put = kept;
 }
 
 void userplane_flush(struct userplane *u)
@@ -191,36 +183,60 @@ void userplane_flush(struct userplane *u)
     drop_ended(u);
     if (u->n_remove > 0) /* first: what they had may be in what is added */
         ask_remove(u);
-    else if (u->n_add > 0)
-        ask_add(u);
+    else if (u->n_put > 0)
+        ask_put(u);
     else if (u->n_change > 0)
         ask_change(u);
 }
 
 /* --- answers --- */
 
-static void added(struct userplane *u, struct session *s)
+static const char *text_of(const json_t *o, const char *key)
 {
-    s->asked = false;
-    lease_in_userplane(u->cp, s);
-    if (s->state == SESSION_ENDING) /* meanwhile, and the store knows it */
-        userplane_remove(u, s);
+    const char *text = json_string_value(json_object_get(o, key));
+
+    return text != NULL ? text : "";
 }
 
-static void end_of_add(struct userplane *u, const char *error)
+/* One whom the user plane cannot change as he is to be is removed first. */
+static void put_anew(struct userplane *u, struct session *s)
 {
+    char line[SESSION_LINE_TEXT];
+
+    remove_line(u, NULL, session_line(s, line));
+    s->in_userplane = false;
+    lease_go_on(u->cp, s);
+}
+
+static void end_of_entry(struct userplane *u, struct session *s, const json_t *result,
+                         const char *error)
+{
+    const char *was = text_of(result, "was");
+    bool different = strcmp(was, "different") == 0;
+
+    s->asked = false;
+    if (error == NULL && strcmp(was, "refused") == 0)
+        error = text_of(result, "error");
+    if (error != NULL) {
+        lease_refused(u->cp, s, error);
+    } else if (different && s->state != SESSION_ENDING) {
+        put_anew(u, s);
+    } else {
+        s->in_userplane = true;
+        lease_go_on(u->cp, s);
+    }
+}
+
+/* What is put meanwhile stands behind those that were asked for. */
+static void end_of_put(struct userplane *u, const json_t *answer, const char *error)
+{
+    const json_t *results = json_object_get(answer, "results");
     uint32_t n = u->n_asked;
 
-    for (uint32_t i = 0; i < n; i++) {
-        if (error == NULL) {
-            added(u, u->add[i]);
-            continue;
-        }
-        u->add[i]->asked = false;
-        lease_refused(u->cp, u->add[i], error);
-    }
-    u->n_add -= n;
-    memmove(u->add, u->add + n, u->n_add * sizeof(*u->add));
+    for (uint32_t i = 0; i < n; i++)
+        end_of_entry(u, u->put[i], json_array_get(results, i), error);
+    u->n_put -= n;
+    memmove(u->put, u->put + n, u->n_put * sizeof(*u->put));
 }
 
 static void end_of_remove(struct userplane *u, const char *error)
@@ -245,17 +261,11 @@ static void end_of_change(struct userplane *u, const char *error)
     c.done(c.ctx, c.s, c.s->state == SESSION_UP ? error : "the session has ended");
 }
 
-/* A list of which an entry is wrong is refused as a whole; halves of it tell which entry that is.
- */
-static void answered(struct userplane *u, enum request kind, const char *error)
+static void answered(struct userplane *u, enum request kind, const json_t *answer,
+                     const char *error)
 {
-    if (error != NULL && u->n_asked > 1) {
-        u->most = u->n_asked / 2;
-        return;
-    }
-    u->most = u->most < MOST / 2 ? u->most * 2 : MOST;
-    if (kind == REQUEST_ADD)
-        end_of_add(u, error);
+    if (kind == REQUEST_PUT)
+        end_of_put(u, answer, error);
     else if (kind == REQUEST_CHANGE)
         end_of_change(u, error);
     else
@@ -264,54 +274,49 @@ static void answered(struct userplane *u, enum request kind, const char *error)
 
 /* --- the comparison after a connect --- */
 
-static const char *text_of(const json_t *o, const char *key)
+/* The session on the line of a subscriber; NULL: there is none. */
+static struct session *session_of(const struct userplane *u, const json_t *o)
 {
-    const char *text = json_string_value(json_object_get(o, key));
-
-    return text != NULL ? text : "";
-}
-
-/* Is this what the user plane has to have of a session? */
-static bool is_as_it_should(const struct session *s, const json_t *o)
-{
-    const char *own = session_profile(s), *profile = own != NULL ? own : text_of(o, "profile");
-    char address[20], mac[20];
-
-    return (s->state == SESSION_UP || s->state == SESSION_STARTING) &&
-           strcmp(text_of(o, "ipv4"), format_ipv4(s->address, address, sizeof(address))) == 0 &&
-           strcmp(text_of(o, "mac"), format_mac(s->mac, mac, sizeof(mac))) == 0 &&
-           strcmp(text_of(o, "profile"), profile) == 0;
-}
-
-static void compare(struct userplane *u, const json_t *o)
-{
-    const char *port = text_of(o, "port");
     uint16_t svlan = (uint16_t)json_integer_value(json_object_get(o, "svlan")),
              cvlan = (uint16_t)json_integer_value(json_object_get(o, "cvlan"));
-    const struct cp_access *a;
+    const struct cp_access *a = cp_config_access(u->cp->config, text_of(o, "port"), svlan, cvlan);
+    struct session *s = a != NULL ? session_find(&u->cp->sessions, a, svlan, cvlan) : NULL;
+
+    return s != NULL && (s->state == SESSION_STARTING || s->state == SESSION_UP ||
+                         s->state == SESSION_ENDING)
+               ? s
+               : NULL;
+}
+
+/* Who has an address that he is not to have is removed, before another is to have it; who has
+ * nothing but that is put over. */
+static void compare(struct userplane *u, const json_t *o)
+{
     struct session *s;
     char line[SESSION_LINE_TEXT];
+    json_t *entry;
 
-    if (strncmp(text_of(o, "name"), USERPLANE_NAME, strlen(USERPLANE_NAME)) != 0)
+    if (!userplane_own(text_of(o, "name")))
         return;
-    a = cp_config_access(u->cp->config, port, svlan, cvlan);
-    s = a != NULL ? session_find(&u->cp->sessions, a, svlan, cvlan) : NULL;
-    if (s != NULL && is_as_it_should(s, o)) {
+    s = session_of(u, o);
+    entry = s != NULL ? session_entry(s) : NULL;
+    if (s != NULL && (s->state == SESSION_ENDING || !entry_lacks_address(entry, o))) {
         s->in_userplane = true;
-        return;
+        s->stale = !entry_is_there(entry, o);
+    } else {
+        snprintf(line, sizeof(line), "%s %u.%u", text_of(o, "port"),
+                 (unsigned)json_integer_value(json_object_get(o, "svlan")),
+                 (unsigned)json_integer_value(json_object_get(o, "cvlan")));
+        remove_line(u, NULL, line);
     }
-    if (s != NULL && s->state == SESSION_ENDING) {
-        s->in_userplane = true;
-        return;
-    }
-    snprintf(line, sizeof(line), "%s %u.%u", port, svlan, cvlan);
-    remove_line(u, NULL, line);
+    json_decref(entry);
 }
 
 static void forget_what_it_has(struct session *s, void *ctx)
 {
     (void)ctx;
     s->in_userplane = false;
+    s->stale = false;
     s->asked = false;
 }
 
@@ -320,14 +325,7 @@ static void settle(struct session *s, void *ctx)
 {
     struct userplane *u = ctx;
 
-    if (s->in_turn) /* the end of the turn does it */
-        return;
-    if (s->state == SESSION_ENDING)
-        (s->in_userplane ? userplane_remove(u, s) : lease_gone(u->cp, s));
-    else if (s->in_userplane)
-        lease_in_userplane(u->cp, s);
-    else if (s->state == SESSION_UP || s->state == SESSION_STARTING)
-        userplane_add(u, s);
+    lease_go_on(u->cp, s);
 }
 
 static void listed(struct userplane *u, const json_t *answer)
@@ -343,7 +341,7 @@ static void listed(struct userplane *u, const json_t *answer)
     }
     u->up = true;
     sessions_each(&u->cp->sessions, settle, u);
-    log_info("compared with vbng: %u subscribers to remove, %u to add", u->n_remove, u->n_add);
+    log_info("compared with vbng: %u subscribers to remove, %u to put", u->n_remove, u->n_put);
 }
 
 /* --- the connection --- */
@@ -362,7 +360,7 @@ static void take_answer(void *ctx, const char *text, size_t n)
     } else if (kind == REQUEST_LIST) {
         listed(u, answer);
     } else {
-        answered(u, kind, error);
+        answered(u, kind, answer, error);
     }
     json_decref(answer);
 }
@@ -379,9 +377,8 @@ static void lost(void *ctx)
     log_warning("vbng's control socket: the connection has ended");
     u->up = false;
     u->asked = REQUEST_NONE;
-    u->n_add = 0;
+    u->n_put = 0;
     u->n_remove = 0;
-    u->most = MOST;
     while (u->n_change > 0)
         end_of_change(u, "the connection to vbng has ended");
     try_later(u);
@@ -408,7 +405,6 @@ struct userplane *userplane_open(struct cp *cp)
     if (u == NULL)
         return NULL;
     u->cp = cp;
-    u->most = MOST;
     u->retry.fire = try_connect;
     u->lines = lines_open(&cp->loop, take_answer, lost, u);
     if (u->lines == NULL) {
@@ -425,7 +421,7 @@ void userplane_close(struct userplane *u)
         end_of_change(u, "vbng-cp ends");
     lines_free(u->lines);
     timer_stop(&u->cp->loop.timers, &u->retry);
-    free(u->add);
+    free(u->put);
     free(u->remove);
     free(u->change);
     free(u);

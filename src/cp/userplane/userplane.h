@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The client of vbng's control socket (doc/control.md). Subscribers are added and removed in lists:
+ * The client of vbng's control socket (doc/control.md). Subscribers are put and removed in lists:
  * one request is under way, and what is to be done meanwhile is the next one's. After each connect
- * both sides are compared, the store being right; so either may have been stopped or killed.
- *
- * Its own are the subscribers whose names begin with USERPLANE_NAME. All others are left alone.
+ * both sides are compared, the store being right; so either may have been stopped or killed. What a
+ * subscriber is to be stands in entry.h.
  */
-#ifndef CP_USERPLANE_H
-#define CP_USERPLANE_H
+#ifndef CP_USERPLANE_USERPLANE_H
+#define CP_USERPLANE_USERPLANE_H
 
 #include "cp/cp.h"
-
-#define USERPLANE_NAME "ipoe "
 
 struct userplane;
 
@@ -19,8 +16,9 @@ struct userplane;
 struct userplane *userplane_open(struct cp *cp);
 void userplane_close(struct userplane *u);
 
-/** Have the subscriber of a session added. lease_in_userplane() or lease_refused() follows. */
-void userplane_add(struct userplane *u, struct session *s);
+/** Have the subscriber of a session as session_entry() says, when he is new and whenever that has
+ * changed. lease_in_userplane() or lease_refused() follows, once for all changes of meanwhile. */
+void userplane_put(struct userplane *u, struct session *s);
 
 /** Have the subscriber of a session, which is ending, removed. lease_gone() follows. */
 void userplane_remove(struct userplane *u, struct session *s);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cp/userplane/entry.h"
+
+#include <string.h>
+
+#include "base/units.h"
+
+#define IPOE "ipoe "
+
+static const char *const addresses[] = {"ipv4", "ipv6", "delegated"};
+
+/* What list-subscribers says of a subscriber beside the keys of an entry. */
+static const char *const beside[] = {"id", "dynamic", "up", "down"};
+
+bool userplane_own(const char *name)
+{
+    return strncmp(name, IPOE, strlen(IPOE)) == 0;
+}
+
+json_t *session_entry(const struct session *s)
+{
+    char address[20], mac[20], line[SESSION_LINE_TEXT];
+    json_t *o = json_pack("{s:s, s:i, s:i, s:o, s:s, s:o}", "port", s->access->port, "svlan",
+                          s->svlan, "cvlan", s->cvlan, "ipv4",
+                          json_sprintf("%s/32", format_ipv4(s->address, address, sizeof(address))),
+                          "mac", format_mac(s->mac, mac, sizeof(mac)), "name",
+                          json_sprintf(IPOE "%s", session_line(s, line)));
+
+    if (session_profile(s) != NULL)
+        json_object_set_new(o, "profile", json_string(session_profile(s)));
+    return o;
+}
+
+bool entry_lacks_address(const json_t *entry, const json_t *subscriber)
+{
+    for (unsigned i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
+        const json_t *there = json_object_get(subscriber, addresses[i]);
+
+        if (there != NULL && !json_equal(there, json_object_get(entry, addresses[i])))
+            return true;
+    }
+    return false;
+}
+
+/* Need an entry without a key not say what a subscriber has of it? */
+static bool may_be_unsaid(const char *key)
+{
+    for (unsigned i = 0; i < sizeof(beside) / sizeof(beside[0]); i++)
+        if (strcmp(key, beside[i]) == 0)
+            return true;
+    return strcmp(key, "profile") == 0;
+}
+
+bool entry_is_there(const json_t *entry, const json_t *subscriber)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(
+        (json_t *)(uintptr_t)entry, key,
+        value) if (!json_equal(value, json_object_get(subscriber, key))) return false;
+    json_object_foreach((json_t *)(uintptr_t)subscriber, key,
+                        value) if (json_object_get(entry, key) == NULL &&
+                                   !may_be_unsaid(key)) return false;
+    return true;
+}
