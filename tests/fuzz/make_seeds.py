@@ -44,6 +44,17 @@ RADIUS = (
     ("disconnect", 40, bytes.fromhex("0105" "757372" "5706" "63706530" "0806" "0a010203")),
 )
 
+# Packets of a PPP link as fuzz_ppp.c reads them: the index of the protocol, and the packet.
+PPP = (
+    ("options", ((0, "0101001601 0405d4 0304c023 050611223344 0702"), (0, "03010012 010405dc 0305c22305 050600000000"))),
+    ("pap", ((0, "02010012 010405d4 0304c023 050601020304"), (0, "01010004"), (1, "0105000e 0475736572 0461626364"),
+             (3, "01010010 030600000000 810600000000"), (3, "0102000a 03060a400002"), (4, "0101000e 010a0200000000000009"),
+             (3, "0201000a 03060a400001"), (0, "09050008 11223344"), (5, "01010004"), (0, "05090004"))),
+    ("chap", ((0, "03010009 0305c22305"), (0, "02020013 010405d4 0305c22305 050601020304"), (0, "01010004"),
+              (2, "02010019 10 000102030405060708090a0b0c0d0e0f 61646d6d"), (0, "0809000c 8021 0101000a 0306"))),
+)
+PADR = "02b000000000 020000000001 8863 1119 0000 0033 0101 0000 0103 0004 deadbeef 0120 0002 05dc 0105 0016 00000de9 0106 6c696e6520 31 0208 637573746f6d6572"
+
 EXPLAINED = (
     "cpe0 128.256 10.0.0.0 -> 198.18.0.1 dscp 46 ttl 1 df size 1522 pcp 5 udp 1 -> 2",
     "core0 mpls 16 17 label-ttl 9 gre 17 tunnel 203.0.113.1 -> 192.0.2.1 8.8.8.8 -> 10.0.0.17 tcp",
@@ -115,6 +126,10 @@ def seeds():
     yield "dhcp4", "discover", b"\0" + discover
     yield "dhcp4", "message", b"\1" + discover[42:]
     yield "dhcp4", "overload", b"\3" + dhcp4(("message-type", "request"), (52, b"\3"), file=b"\x32\4\x0a\0\0\1\xff" + bytes(121))[42:]
+    yield "ppp", "padr", b"\0" + bytes.fromhex(PADR)
+    for name, packets in PPP:
+        texts = [(protocol, bytes.fromhex(text)) for protocol, text in packets]
+        yield "ppp", name, b"\1" + b"".join(struct.pack(">BH", protocol, len(packet)) + packet for protocol, packet in texts)
     for i, frame in enumerate(EXPLAINED):
         yield "control", f"explain {i}", json.dumps({"cmd": "explain", "frame": frame}).encode()
     for name, code, attributes in RADIUS:

@@ -43,6 +43,7 @@ includes capture 'capture|engine|tables|plan|config|packet|base'
 includes tester 'tester|engine|tables|template|config|packet|base'
 includes tasks 'tasks|sched|engine|config|tables|packet|base'
 includes telemetry 'telemetry|engine|tables|plan|config|base'
+includes cp/ppp 'cp/ppp|cp/packet'
 includes cp/radius 'cp/radius|config|base'
 includes explain 'explain|tasks|engine|tables|plan|config|packet|base'
 includes control 'control|explain|capture|telemetry|tester|tasks|sched|engine|plan|config|tables|packet|base' provision.h
