@@ -39,7 +39,7 @@ def quietly(*command, **environment):
 
 def settings(build):
     """The options of a build that its compiler sees."""
-    seen = ("buildtype", "optimization", "debug", "werror", "b_sanitize", "b_lundef", "c_args", "cpu")
+    seen = ("buildtype", "optimization", "debug", "werror", "b_sanitize", "b_lundef", "b_pch", "c_args", "cpu")
     options = {o["name"]: o["value"] for o in json.loads(quietly("meson", "introspect", "--buildoptions", build)) if o["name"] in seen}
     texts = {name: ",".join(value) if isinstance(value, list) else str(value) for name, value in options.items()}
     return [f"-D{name}={text.lower() if isinstance(options[name], bool) else text}" for name, text in texts.items()]
