@@ -30,16 +30,26 @@
 #define MAX_GRAPHS 24u
 
 enum wire_id { WIRE_ACCESS, WIRE_CORE };
-/** Whose frames they are, and where they go: with tunnels and labels; of IPv6; without tunnels. */
+/** Whose frames they are, and where they go: with tunnels and labels; of IPv6, or of both families
+ * in random order, half of each; without tunnels. */
 enum bench_way {
     UPSTREAM,
-    DOWNSTREAM,
     UPSTREAM6,
+    UPSTREAM_MIX,
+    DOWNSTREAM,
+    DOWNSTREAM6,
+    DOWNSTREAM_MIX,
     PLAIN_DOWN,
     PLAIN_DOWN6,
+    PLAIN_DOWN6_NEAR, /* from the gateway's own net */
     PLAIN_DOWN_MIX,
     N_KINDS
 };
+
+static inline bool is_upstream(enum bench_way way)
+{
+    return way < DOWNSTREAM;
+}
 enum memory_kind { MEMORY_AUTO, MEMORY_HUGE, MEMORY_NO_HUGE };
 
 /** A port of the gateway that is a net_ring device, and the far ends of its two rings. */
@@ -77,6 +87,7 @@ struct graph_text {
     const char *name, *tasks, *layout;
     const char *qos;        /* the configuration's section qos with a profile "home", or NULL */
     bool fuse;              /* the key of that name */
+    bool no_ipv6;           /* nobody has IPv6, and no route is of it */
     bool ports_count_bytes; /* the engine need not, as with a NIC; else it does, as for its wires */
 };
 
@@ -95,7 +106,7 @@ struct bench {
     bool huge; /* mbufs and tables live in huge pages */
     struct wire wires[N_WIRES];
     struct packets packets;
-    struct tables *tables;
+    struct tables *tables, *no_ipv6; /* of graphs with IPv6, and without */
     struct graph *graph[MAX_GRAPHS];
     uint64_t bytes; /* that the bare loop has counted */
 };
@@ -119,8 +130,8 @@ int packets_take_back(struct packets *p);
 int wires_make(struct bench *b);
 void wires_free(struct bench *b);
 
-/** Build a graph. NULL with the reason on stderr. The tables are made from the first one. (graph.c)
- */
+/** Build a graph. NULL with the reason on stderr. The tables are made from the first one with IPv6,
+ * and from the first one without. (graph.c) */
 struct graph *graph_make(struct bench *b, const struct graph_text *text);
 void graph_free(struct graph *g);
 void tables_free(struct bench *b);
@@ -136,10 +147,12 @@ void graph_print_drops(const struct graph *g, FILE *to);
 #define FIRST_SVLAN      128u
 #define FIRST_CVLAN      256u
 #define CVLANS           256u
-#define SUBSCRIBER_IP    0x0a000000u /* 10.0.0.0/16 */
-#define ROUTED_IP        0xac100000u /* 172.16.0.0/15 in 8192 routes of /28 */
-#define TUNNEL_NEAR      0xc0000201u /* 192.0.2.1 */
-#define TUNNEL_FAR       0xc6336401u /* 198.51.100.1 and the next ones */
+#define SUBSCRIBER_IP    0x0a000000u                  /* 10.0.0.0/16 */
+#define ROUTED_IP        0xac100000u                  /* 172.16.0.0/15 in 8192 routes of /28 */
+#define ROUTED_IP6       UINT64_C(0x2400000000000000) /* 2400::/32 in 8192 routes of /48 */
+#define GATEWAY_NET6     UINT64_C(0x20010db8fff00000) /* 2001:db8:fff0::/48 */
+#define TUNNEL_NEAR      0xc0000201u                  /* 192.0.2.1 */
+#define TUNNEL_FAR       0xc6336401u                  /* 198.51.100.1 and the next ones */
 #define FIRST_LABEL      16u
 
 /** One measured thing. (cases.c) */
@@ -147,15 +160,16 @@ struct bench_case {
     const char *name;
     const char *what;
     const char *versus; /* the case it is a ratio of, or NULL */
+    const char *mean;   /* a ratio of the mean of that and this one, or NULL */
     double bar;         /* largest ratio that is good, 0: none */
     double bar_cycles;  /* largest median of cycles that is good, 0: none */
     /** One repetition over all packets: its cycles per packet, or a negative number after a
      * failure that it has printed. */
     double (*run)(struct bench *b, const struct bench_case *c);
-    unsigned graph;         /* index in bench.graph[] */
-    const char *task;       /* the one that is measured, or the last one of a prefix */
-    const char *const *via; /* the tasks before it, NULL at the end */
-    enum bench_way direction;
+    unsigned graph;                /* index in bench.graph[] */
+    const char *task;              /* the one that is measured, or the last one of a prefix */
+    const char *const *via;        /* the tasks before it, NULL at the end */
+    enum bench_way direction;      /* both ways: the one upstream */
     const struct qos_variant *qos; /* (qos_cases.c) */
     bool stamps;                   /* the packets have stamps */
     bool prefetch;                 /* the floor with prefetching */

@@ -11,6 +11,7 @@ enum graph_id {
     GRAPH_UP_FUSED,
     GRAPH_DOWN_FUSED,
     GRAPH_BOTH_FUSED,
+    GRAPH_BOTH_NO_IPV6,
     GRAPH_PLAIN_DOWN,
     GRAPH_UP_ALONE, /* each task on a core of its own */
     GRAPH_DOWN_ALONE,
@@ -74,6 +75,8 @@ static const struct graph_text graphs[N_GRAPHS] = {
     [GRAPH_DOWN_FUSED] = {"downstream-fused", DOWN, CORE("0", DOWN_NAMES), .fuse = true},
     [GRAPH_BOTH_FUSED] = {"both-ways-fused", UP ",\n" DOWN, CORE("0", UP_NAMES ", " DOWN_NAMES),
                           .fuse = true},
+    [GRAPH_BOTH_NO_IPV6] = {"both-ways-no-ipv6", UP ",\n" DOWN, CORE("0", UP_NAMES ", " DOWN_NAMES),
+                            .fuse = true, .no_ipv6 = true},
     [GRAPH_PLAIN_DOWN] = {"plain-downstream", PLAIN_DOWN_TASKS, CORE("0", "\"find\", \"encap\"")},
     [GRAPH_UP_ALONE] = {"upstream-tasks", UP,
                         CORE("0", "\"classify\"") ALONE("1", "decap") ALONE("2", "route")
@@ -161,6 +164,34 @@ const struct bench_case bench_cases[] = {
      .versus = FLOOR,
      .run = pass_both,
      .graph = GRAPH_BOTH_FUSED},
+    {.name = "both ways, no IPv6",
+     .what = "the same where nobody has IPv6",
+     .versus = FLOOR,
+     .run = pass_both,
+     .graph = GRAPH_BOTH_NO_IPV6},
+    {.name = "both ways, IPv4",
+     .what = "IPv4 where all have IPv6, too",
+     .versus = "both ways, no IPv6",
+     .bar = 1.02,
+     .run = pass_both,
+     .graph = GRAPH_BOTH_FUSED},
+#define IPV6_CASES(name_, run_, graph_, six_, mix_)                                                \
+    {.name = name_ ", IPv6",                                                                       \
+     .what = "the same of IPv6, half of it of delegated prefixes",                                 \
+     .versus = name_ ", fused",                                                                    \
+     .bar = 1.2,                                                                                   \
+     .run = run_,                                                                                  \
+     .graph = graph_,                                                                              \
+     .direction = six_},                                                                           \
+    {                                                                                              \
+        .name = name_ ", half IPv6",                                                               \
+        .what = "both families in random order, against the mean of both",                         \
+        .versus = name_ ", fused", .mean = name_ ", IPv6", .bar = 1.05, .run = run_,               \
+        .graph = graph_, .direction = mix_                                                         \
+    }
+    IPV6_CASES("upstream", pass_engine, GRAPH_UP_FUSED, UPSTREAM6, UPSTREAM_MIX),
+    IPV6_CASES("downstream", pass_engine, GRAPH_DOWN_FUSED, DOWNSTREAM6, DOWNSTREAM_MIX),
+    IPV6_CASES("both ways", pass_both, GRAPH_BOTH_FUSED, UPSTREAM6, UPSTREAM_MIX),
 #define PLAIN "plain downstream"
     {.name = PLAIN,
      .what = "classify by address > qinq_encap: a core side without tunnels",
@@ -171,12 +202,21 @@ const struct bench_case bench_cases[] = {
     {.name = PLAIN ", IPv6",
      .what = "the same of IPv6, half of it to delegated prefixes",
      .versus = PLAIN,
+     .bar = 1.2,
      .run = pass_engine,
      .graph = GRAPH_PLAIN_DOWN,
      .direction = PLAIN_DOWN6},
-    {.name = PLAIN ", half IPv6",
-     .what = "both families in random order, half of each",
+    {.name = PLAIN ", IPv6, near",
+     .what = "the same from the net that the gateway's own address is of",
      .versus = PLAIN,
+     .run = pass_engine,
+     .graph = GRAPH_PLAIN_DOWN,
+     .direction = PLAIN_DOWN6_NEAR},
+    {.name = PLAIN ", half IPv6",
+     .what = "both families in random order, against the mean of both",
+     .versus = PLAIN,
+     .mean = PLAIN ", IPv6",
+     .bar = 1.05,
      .run = pass_engine,
      .graph = GRAPH_PLAIN_DOWN,
      .direction = PLAIN_DOWN_MIX},
@@ -277,7 +317,7 @@ const char bench_note[] = "ratios are to \"floor\", of the null paths to the bar
 
 unsigned cases_need_mib(const struct options *o)
 {
-    return 384; /* mbufs 160, routes 64, and the rest with room */
+    return 512; /* mbufs 160, routes twice 80, and the rest with room */
 }
 
 int cases_open(struct bench *b)

@@ -11,10 +11,22 @@
 
 #include <rte_ring.h>
 
+#include "base/ipv6.h"
 #include "bench.h"
 #include "engine/drops.h"
 #include "engine/ledger.h"
 #include "provision.h"
+
+/* The route number i (of a family); one before it ends with a comma. */
+static void write_route(FILE *f, const char *prefix, uint32_t i, bool is_first)
+{
+    uint32_t nh = i % N_NEXTHOPS;
+
+    fprintf(f,
+            "%s  { prefix = \"%s\"; port = \"core\"; gre = \"198.51.100.%u\"; mpls = %u; "
+            "mac = \"02:c0:00:00:00:%02x\"; }",
+            is_first ? "" : ",\n", prefix, 1 + nh, FIRST_LABEL + nh, nh);
+}
 
 static void write_config(FILE *f, const struct graph_text *text)
 {
@@ -29,26 +41,33 @@ static void write_config(FILE *f, const struct graph_text *text)
     fprintf(f, "    addresses = [\"10.255.0.1\"]; },\n");
     fprintf(f, "  { name = \"core\"; device = \"net_null1\"; mac = \"" GATEWAY_MAC_TEXT "\";\n",
             1 + WIRE_CORE);
-    fprintf(f, "    addresses = [\"192.0.2.1\"]; } );\n");
+    fprintf(f, "    addresses = [\"192.0.2.1\"%s]; } );\n",
+            text->no_ipv6 ? "" : ", \"2001:db8:fff0::1\"");
     fprintf(f, "max_subscribers = %u; max_routes = %u;\n", N_SUBSCRIBERS, N_ROUTES);
     fprintf(f,
             "subscribers = ( { port = \"access\"; svlan = \"%u-%u\"; cvlan = \"%u-%u\"; "
-            "ipv4 = \"10.0.0.0/%d\"; ipv6 = \"2001:db8::/48\"; delegated = "
-            "\"2001:db8:100::/40\"; gre_key = \"0-%u\"; %s} );\n",
+            "ipv4 = \"10.0.0.0/%d\"; gre_key = \"0-%u\"; %s%s} );\n",
             FIRST_SVLAN, FIRST_SVLAN + N_SUBSCRIBERS / CVLANS - 1, FIRST_CVLAN,
             FIRST_CVLAN + CVLANS - 1, 32 - __builtin_ctz(N_SUBSCRIBERS), N_SUBSCRIBERS - 1,
+            text->no_ipv6 ? "" : "ipv6 = \"2001:db8::/48\"; delegated = \"2001:db8:100::/40\"; ",
             text->qos != NULL ? "profile = \"home\"; " : "");
     fprintf(f, "routes = (\n");
     for (uint32_t i = 0; i < N_ROUTES; i++) {
-        uint32_t prefix = ROUTED_IP + i * 16, nh = i % N_NEXTHOPS;
+        uint32_t prefix = ROUTED_IP + i * 16;
+        char text4[32];
 
-        fprintf(f,
-                "  { prefix = \"%u.%u.%u.%u/28\"; port = \"core\"; gre = \"198.51.100.%u\"; "
-                "mpls = %u; mac = \"02:c0:00:00:00:%02x\"; }%s\n",
-                prefix >> 24, prefix >> 16 & 255, prefix >> 8 & 255, prefix & 255, 1 + nh,
-                FIRST_LABEL + nh, nh, i + 1 < N_ROUTES ? "," : "");
+        snprintf(text4, sizeof(text4), "%u.%u.%u.%u/28", prefix >> 24, prefix >> 16 & 255,
+                 prefix >> 8 & 255, prefix & 255);
+        write_route(f, text4, i, i == 0);
     }
-    fprintf(f, ");\n%s\ntasks = (\n%s);\nlayout = ( %s );\n", text->qos != NULL ? text->qos : "",
+    for (uint32_t i = 0; !text->no_ipv6 && i < N_ROUTES; i++) {
+        char text6[IPV6_TEXT];
+
+        write_route(f,
+                    format_prefix6((struct ipv6){ROUTED_IP6 + ((uint64_t)i << 16), 0}, 48, text6),
+                    i, false);
+    }
+    fprintf(f, "\n);\n%s\ntasks = (\n%s);\nlayout = ( %s );\n", text->qos != NULL ? text->qos : "",
             text->tasks, text->layout);
 }
 
@@ -95,23 +114,24 @@ static int load_text(struct graph *g, const struct graph_text *text)
     return rc;
 }
 
-/* All graphs have the same ports, subscribers and routes: one set of tables serves them. */
-static int make_tables(struct bench *b, const struct graph *g)
+/* All graphs have the same ports, subscribers and routes, but for those without IPv6: one set of
+ * tables serves them. */
+static int make_tables(struct tables **tables, const struct graph *g)
 {
     uint8_t port_mac[N_WIRES][6];
 
-    if (b->tables != NULL)
+    if (*tables != NULL)
         return 0;
     for (unsigned i = 0; i < N_WIRES; i++)
         memcpy(port_mac[i], g->model->ports[i].mac, sizeof(port_mac[i]));
-    b->tables = provision(g->model, (const uint8_t(*)[6])port_mac, 0);
-    if (b->tables == NULL)
+    *tables = provision(g->model, (const uint8_t(*)[6])port_mac, 0);
+    if (*tables == NULL)
         return -1;
     for (uint32_t id = 1; id <= N_SUBSCRIBERS; id++) {
         uint32_t n = id - 1;
         uint8_t mac[6] = {2, CPE_MAC_KIND, 0, 0, (uint8_t)(n >> 8), (uint8_t)n};
 
-        subscriber_set_mac(&b->tables->subscribers->record[id], mac);
+        subscriber_set_mac(&(*tables)->subscribers->record[id], mac);
     }
     return 0;
 }
@@ -135,7 +155,8 @@ static int make_rings(struct graph *g)
 }
 
 /* What engine_open() does, with what is there already. */
-static int open_engine(struct bench *b, struct graph *g, bool ports_count_bytes)
+static int open_engine(struct bench *b, struct graph *g, struct tables *tables,
+                       bool ports_count_bytes)
 {
     struct engine *e = &g->engine;
     const struct plan *p = g->plan;
@@ -152,17 +173,18 @@ static int open_engine(struct bench *b, struct graph *g, bool ports_count_bytes)
     for (unsigned i = 0; i < p->cfg->n_ports; i++)
         e->ports[i] = (struct port){
             .cfg = &p->cfg->ports[i], .dpdk_id = b->wires[i].port, .is_wire = !ports_count_bytes};
-    return make_rings(g) == 0 ? engine_build(e, b->tables) : -1;
+    return make_rings(g) == 0 ? engine_build(e, tables) : -1;
 }
 
 struct graph *graph_make(struct bench *b, const struct graph_text *text)
 {
+    struct tables **tables = text->no_ipv6 ? &b->no_ipv6 : &b->tables;
     struct graph *g = calloc(1, sizeof(*g));
 
     if (g == NULL)
         return NULL;
-    if (load_text(g, text) == 0 && make_tables(b, g) == 0 &&
-        open_engine(b, g, text->ports_count_bytes) == 0)
+    if (load_text(g, text) == 0 && make_tables(tables, g) == 0 &&
+        open_engine(b, g, *tables, text->ports_count_bytes) == 0)
         return g;
     fprintf(stderr, "bench: the configuration \"%s\" does not start\n", text->name);
     graph_free(g);
@@ -190,6 +212,7 @@ void graph_free(struct graph *g)
 void tables_free(struct bench *b)
 {
     provision_free(b->tables);
+    provision_free(b->no_ipv6);
 }
 
 struct task *graph_task(const struct graph *g, const char *name)

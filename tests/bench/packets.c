@@ -14,6 +14,7 @@
 
 #include "bench.h"
 #include "engine/engine.h"
+#include "packet/ipv6.h"
 #include "packet/stamp.h"
 
 #define SPARE       1024u /* mbufs beside those in flight: the pool's own cache */
@@ -92,28 +93,36 @@ static void make_upstream(struct frame *f, uint32_t subscriber, uint32_t server)
     f->len = ACCESS_LEN;
 }
 
-static void make_downstream(struct frame *f, uint32_t subscriber, uint32_t server)
+/* The headers before what is in the tunnel, which has so many bytes. */
+static uint8_t *put_tunnel(uint8_t *p, uint32_t subscriber, uint32_t server, uint32_t type,
+                           size_t len)
 {
     const size_t gre = sizeof(struct rte_gre_hdr) + 4;
-    uint8_t *p = f->bytes;
 
     p = put_mac(p, 0, 1 + WIRE_CORE);
     p = put_mac(p, CORE_MAC_KIND, 0);
     p = put16(p, RTE_ETHER_TYPE_MPLS);
     p = put32(p, FIRST_LABEL << 12 | 1 << 8 | 64); /* S 1, TTL 64 */
     p = put_ipv4(p, TUNNEL_FAR + server % N_NEXTHOPS, TUNNEL_NEAR, IPPROTO_GRE,
-                 sizeof(struct rte_ipv4_hdr) + gre + INNER_LEN);
-    p = put32(p, 0x2000u << 16 | RTE_ETHER_TYPE_IPV4); /* key present */
-    p = put32(p, subscriber);
+                 sizeof(struct rte_ipv4_hdr) + gre + len);
+    p = put32(p, 0x2000u << 16 | type); /* key present */
+    return put32(p, subscriber);
+}
+
+static void make_downstream(struct frame *f, uint32_t subscriber, uint32_t server)
+{
+    uint8_t *p = put_tunnel(f->bytes, subscriber, server, RTE_ETHER_TYPE_IPV4, INNER_LEN);
+
     p = put_ipv4(p, server, SUBSCRIBER_IP + subscriber, IPPROTO_UDP, INNER_LEN);
     p = put_udp(p);
     f->len = (uint16_t)(p - f->bytes);
 }
 
 /* An IPv6 header and UDP; upper: of the subscriber's address, at which a random host is. */
-static uint8_t *put_ipv6(uint8_t *p, bool from_subscriber, uint64_t upper, uint32_t server)
+static uint8_t *put_ipv6(uint8_t *p, bool from_subscriber, uint64_t upper, uint64_t net,
+                         uint32_t server)
 {
-    uint64_t addr[2][2] = {{upper, random_below(UINT32_MAX)}, {UINT64_C(0x2400) << 48, server}};
+    uint64_t addr[2][2] = {{upper, random_below(UINT32_MAX)}, {net, server}};
 
     p = put32(p, 6u << 28);
     p = put32(p, (uint32_t)sizeof(struct rte_udp_hdr) << 16 | IPPROTO_UDP << 8 | 64);
@@ -133,24 +142,41 @@ static uint64_t upper_of(uint32_t subscriber)
                                 : DELEGATED6 + ((uint64_t)subscriber << 8) + random_below(256);
 }
 
+/* The upper half of a server's address: below one of the routes. */
+static uint64_t server_net(uint32_t server)
+{
+    return ROUTED_IP6 + ((uint64_t)((server - ROUTED_IP) / 16) << 16);
+}
+
 static void make_upstream6(struct frame *f, uint32_t subscriber, uint32_t server)
 {
     uint8_t *p;
 
     make_upstream(f, subscriber, server);
     p = put16(f->bytes + 20, RTE_ETHER_TYPE_IPV6);
-    f->len = (uint16_t)(put_ipv6(p, true, upper_of(subscriber), server) - f->bytes);
+    p = put_ipv6(p, true, upper_of(subscriber), server_net(server), server);
+    f->len = (uint16_t)(p - f->bytes);
 }
 
-static void make_plain(struct frame *f, uint32_t subscriber, uint32_t server, bool ipv6)
+static void make_downstream6(struct frame *f, uint32_t subscriber, uint32_t server)
+{
+    uint8_t *p = put_tunnel(f->bytes, subscriber, server, RTE_ETHER_TYPE_IPV6,
+                            IPV6_LEN + sizeof(struct rte_udp_hdr));
+
+    p = put_ipv6(p, false, upper_of(subscriber), server_net(server), server);
+    f->len = (uint16_t)(p - f->bytes);
+}
+
+/* net: the upper half of the source of IPv6, or 0: the frame is of IPv4. */
+static void make_plain(struct frame *f, uint32_t subscriber, uint32_t server, uint64_t net)
 {
     uint8_t *p = f->bytes;
 
     p = put_mac(p, 0, 1 + WIRE_CORE);
     p = put_mac(p, CORE_MAC_KIND, 0);
-    p = put16(p, ipv6 ? RTE_ETHER_TYPE_IPV6 : RTE_ETHER_TYPE_IPV4);
-    if (ipv6) {
-        p = put_ipv6(p, false, upper_of(subscriber), server);
+    p = put16(p, net != 0 ? RTE_ETHER_TYPE_IPV6 : RTE_ETHER_TYPE_IPV4);
+    if (net != 0) {
+        p = put_ipv6(p, false, upper_of(subscriber), net, server);
         f->len = (uint16_t)(p - f->bytes);
         return;
     }
@@ -164,13 +190,18 @@ static void make_frames(struct packets *p)
     for (uint32_t i = 0; i < N_PACKETS; i++) {
         uint32_t subscriber = random_below(N_SUBSCRIBERS);
         uint32_t server = ROUTED_IP + random_below(N_ROUTES) * 16 + random_below(16);
+        bool is_six = random_below(2) == 0;
 
         make_upstream(&p->frames[UPSTREAM][i], subscriber, server);
         make_downstream(&p->frames[DOWNSTREAM][i], subscriber, server);
         make_upstream6(&p->frames[UPSTREAM6][i], subscriber, server);
-        make_plain(&p->frames[PLAIN_DOWN][i], subscriber, server, false);
-        make_plain(&p->frames[PLAIN_DOWN6][i], subscriber, server, true);
-        make_plain(&p->frames[PLAIN_DOWN_MIX][i], subscriber, server, random_below(2) == 0);
+        make_downstream6(&p->frames[DOWNSTREAM6][i], subscriber, server);
+        p->frames[UPSTREAM_MIX][i] = p->frames[is_six ? UPSTREAM6 : UPSTREAM][i];
+        p->frames[DOWNSTREAM_MIX][i] = p->frames[is_six ? DOWNSTREAM6 : DOWNSTREAM][i];
+        make_plain(&p->frames[PLAIN_DOWN][i], subscriber, server, 0);
+        make_plain(&p->frames[PLAIN_DOWN6][i], subscriber, server, server_net(server));
+        make_plain(&p->frames[PLAIN_DOWN6_NEAR][i], subscriber, server, GATEWAY_NET6);
+        p->frames[PLAIN_DOWN_MIX][i] = p->frames[is_six ? PLAIN_DOWN6 : PLAIN_DOWN][i];
     }
 }
 

@@ -99,7 +99,7 @@ static uint64_t run_core(struct core *core)
 
 double pass_engine(struct bench *b, const struct bench_case *c)
 {
-    enum wire_id in = c->direction == UPSTREAM ? WIRE_ACCESS : WIRE_CORE;
+    enum wire_id in = is_upstream(c->direction) ? WIRE_ACCESS : WIRE_CORE;
     struct core *core = b->graph[c->graph]->engine.cores[0];
     uint32_t through = 0;
 
@@ -118,8 +118,9 @@ double pass_both(struct bench *b, const struct bench_case *c)
     struct rte_mbuf **up = b->packets.mbuf, **down = up + N_PACKETS / 2;
     uint32_t through = 0;
 
-    packets_restore(&b->packets, UPSTREAM, 0, N_PACKETS / 2);
-    packets_restore(&b->packets, DOWNSTREAM, N_PACKETS / 2, N_PACKETS / 2);
+    packets_restore(&b->packets, c->direction, 0, N_PACKETS / 2);
+    packets_restore(&b->packets, c->direction + DOWNSTREAM - UPSTREAM, N_PACKETS / 2,
+                    N_PACKETS / 2);
     for (unsigned k = 0; k < N_CHUNKS; k++) {
         feed(b, WIRE_ACCESS, up + k * (CHUNK / 2), CHUNK / 2);
         feed(b, WIRE_CORE, down + k * (CHUNK / 2), CHUNK / 2);

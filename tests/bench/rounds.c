@@ -29,6 +29,8 @@ static void choose(const struct options *o, struct result *results)
         if (!case_chosen(o, c))
             continue;
         results[i].measured = true;
+        if (c->mean != NULL)
+            results[find(c->mean)].measured = true;
         for (; c->versus != NULL; c = &bench_cases[find(c->versus)])
             results[find(c->versus)].measured = true;
     }
@@ -57,13 +59,15 @@ static void summarise(unsigned rounds, double *cycles, struct result *results)
     double ratio[MAX_ROUNDS];
 
     for (unsigned i = 0; i < n_bench_cases; i++) {
-        const double *base;
+        const double *base, *other;
 
         if (!results[i].measured || bench_cases[i].versus == NULL)
             continue;
         base = cycles + (unsigned)find(bench_cases[i].versus) * rounds;
+        other = bench_cases[i].mean != NULL ? cycles + (unsigned)find(bench_cases[i].mean) * rounds
+                                            : base;
         for (unsigned r = 0; r < rounds; r++)
-            ratio[r] = cycles[i * rounds + r] / base[r];
+            ratio[r] = cycles[i * rounds + r] / ((base[r] + other[r]) / 2);
         results[i].ratio = spread(ratio, rounds);
     }
     for (unsigned i = 0; i < n_bench_cases; i++)
