@@ -111,29 +111,35 @@ static inline uint32_t fib6_lookup(const struct fib6 *f, struct ipv6 addr)
     return entry & FIB6_NUMBER;
 }
 
+/** Follow the entries of n addresses, whose nodes have been prefetched, until they are numbers. */
+static inline void fib6_follow(const struct fib6 *f, const struct ipv6 *addr, uint32_t n,
+                               uint32_t *entry)
+{
+    uint32_t more;
+
+    do {
+        more = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            if ((entry[i] & FIB6_MORE) == 0)
+                continue;
+            entry[i] = fib6_step(f, entry[i], addr[i]);
+            more |= entry[i];
+            fib6_prefetch(f, entry[i]);
+        }
+    } while ((more & FIB6_MORE) != 0);
+}
+
 /** The numbers of n addresses, in stages that prefetch what the next one reads. */
 static inline void fib6_lookup_burst(const struct fib6 *f, const struct ipv6 *addr, uint32_t n,
                                      uint32_t *number)
 {
-    uint32_t more = 0;
-
     for (uint32_t i = 0; i < n; i++)
         __builtin_prefetch(fib6_first(f, addr[i]), 0, 3);
     for (uint32_t i = 0; i < n; i++) {
         number[i] = fib6_read(fib6_first(f, addr[i]));
-        more |= number[i];
         fib6_prefetch(f, number[i]);
     }
-    while ((more & FIB6_MORE) != 0) {
-        more = 0;
-        for (uint32_t i = 0; i < n; i++) {
-            if ((number[i] & FIB6_MORE) == 0)
-                continue;
-            number[i] = fib6_step(f, number[i], addr[i]);
-            more |= number[i];
-            fib6_prefetch(f, number[i]);
-        }
-    }
+    fib6_follow(f, addr, n, number);
     for (uint32_t i = 0; i < n; i++)
         number[i] &= FIB6_NUMBER;
 }

@@ -58,6 +58,18 @@ static inline bool classify_is_good(const struct classify *c, const uint8_t *f, 
            (!c->anti_spoof || subscriber_has_ipv4(s, ip->src_addr));
 }
 
+/** The same of an IPv6 packet of a subscriber who has IPv6, from and to what a router forwards. */
+static inline bool classify_is_good6(const struct classify *c, const uint8_t *f, uint32_t len,
+                                     const struct subscriber *s, const struct subscriber6 *s6)
+{
+    const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f + QINQ_LEN);
+    struct ipv6 source = ipv6_of(ip->source);
+
+    return s->has_ipv6 && eth_is_to(f, s->l2 + 6) && ipv6_check(ip, len - QINQ_LEN) == IPV6_OK &&
+           ipv6_is_forwarded(source.upper) && ipv6_is_forwarded(ipv6_upper(ip->destination)) &&
+           (!c->anti_spoof || subscriber6_owns(s6, source));
+}
+
 /** What a frame from a line has for the control plane, where it is to the gateway's MAC or to a
  * group; PUNT_HELLO: nothing. */
 static inline enum punt_kind classify_line_kind(const struct rte_mbuf *m, const uint8_t *own_mac)

@@ -178,7 +178,8 @@ static inline int parse_gre(const struct gre_decap *d, const uint8_t *p, uint32_
     uint16_t flags;
     uint32_t len;
 
-    if (likely(avail >= GRE_KEY_LEN && load32(p) == GRE_DECAP_KEY_IPV4)) {
+    if (likely(avail >= GRE_KEY_LEN && gre_decap_is_usual(d, load32(p)))) {
+        out->is_ipv6 = load32(p) == GRE_DECAP_KEY_IPV6;
         out->inner += GRE_KEY_LEN;
         out->avail = avail - GRE_KEY_LEN;
         out->slot = idmap_slot(s->by_gre_key, rte_be_to_cpu_32(load32(p + GRE_LEN)));
@@ -290,8 +291,7 @@ static int decap6(const struct gre_decap *d, struct rte_mbuf *m, const struct su
     from = ipv6_of(ip->source);
     if (!ipv6_is_forwarded(to.upper) || !subscriber6_owns(s, to))
         return DROP_MISDELIVERED;
-    if (!ipv6_is_forwarded(from.upper) || subscriber6_owns(s, from) ||
-        (subscriber6_suspects(d->subscribers->v6, from.upper) && route_is_local6(d->routes, from)))
+    if (gre_decap_is_martian6(d, from, s))
         return DROP_MARTIAN_SOURCE;
     if (unlikely(ipv4_tells_ecn(outer_tos)) && !ipv6_merge_ecn(ip, outer_tos))
         return DROP_CONGESTED;

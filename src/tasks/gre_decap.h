@@ -14,7 +14,8 @@
 #include "tables/tables.h"
 
 #define GRE_DECAP_KEY_IPV4                                                                         \
-    RTE_BE32(GRE_HAS_KEY << 16 | GRE_PROTO_IPV4) /* the usual first word of GRE */
+    RTE_BE32(GRE_HAS_KEY << 16 | GRE_PROTO_IPV4) /* the usual first word of GRE, */
+#define GRE_DECAP_KEY_IPV6 RTE_BE32(GRE_HAS_KEY << 16 | GRE_PROTO_IPV6) /* and of RFC 7676 */
 #define GRE_DECAP_FRAGMENT (RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK)
 
 /** The state of an instance. */
@@ -43,6 +44,14 @@ struct gre_found {
 int gre_decap_parse(const struct gre_decap *d, const struct rte_ipv4_hdr *ip, uint32_t avail,
                     struct gre_found *out);
 
+/** Is the first word of a GRE header a usual one, with a key and of a family that there is? */
+static inline bool gre_decap_is_usual(const struct gre_decap *d, rte_be32_t word)
+{
+    /* no branch by the family: where both are mixed it would be guessed wrong */
+    return (word == GRE_DECAP_KEY_IPV4) |
+           ((word == GRE_DECAP_KEY_IPV6) & (d->subscribers->v6 != NULL));
+}
+
 /** Find what an outer packet in avail bytes has in its tunnel, the usual kind first: no options,
  * whole, a key and nothing else in the GRE header. */
 static inline void gre_decap_find(const struct gre_decap *d, const struct rte_ipv4_hdr *ip,
@@ -55,20 +64,43 @@ static inline void gre_decap_find(const struct gre_decap *d, const struct rte_ip
                ipv4_check(ip, avail) == IPV4_OK && total >= sizeof(*ip) + GRE_KEY_LEN &&
                far_ends_have(&d->far_ends, load64(&ip->src_addr)) &&
                (ip->fragment_offset & RTE_BE16(GRE_DECAP_FRAGMENT)) == 0 &&
-               ip->next_proto_id == IPPROTO_GRE && load32(gre) == GRE_DECAP_KEY_IPV4)) {
+               ip->next_proto_id == IPPROTO_GRE && gre_decap_is_usual(d, load32(gre)))) {
         out->slot = idmap_slot(d->subscribers->by_gre_key, net32(load32(gre + GRE_LEN)));
         out->inner = sizeof(*ip) + GRE_KEY_LEN;
         out->avail = total - sizeof(*ip) - GRE_KEY_LEN;
-        out->is_ipv6 = false;
+        out->is_ipv6 = load32(gre) == GRE_DECAP_KEY_IPV6;
     } else {
         gre_decap_parse(d, ip, avail, out);
     }
+}
+
+/** Is an address of IPv6 one from which no packet can come out of the core to a subscriber? */
+static inline bool gre_decap_is_martian6(const struct gre_decap *d, struct ipv6 from,
+                                         const struct subscriber6 *s)
+{
+    return !ipv6_is_forwarded(from.upper) || subscriber6_owns(s, from) ||
+           (subscriber6_suspects(d->subscribers->v6, from.upper) &&
+            route_is_local6(d->routes, from));
 }
 
 /** Is an inner packet to an address of the subscriber? */
 static inline bool gre_decap_is_to(const struct rte_ipv4_hdr *ip, const struct subscriber *s)
 {
     return subscriber_has_ipv4(s, ip->dst_addr);
+}
+
+/** May an inner packet of IPv6 in avail bytes go to a subscriber? */
+static inline bool gre_decap_may_pass6(const struct gre_decap *d, const struct ipv6_hdr *ip,
+                                       uint32_t avail, const struct subscriber6 *s)
+{
+    struct ipv6 to, from;
+
+    if (ipv6_check(ip, avail) != IPV6_OK)
+        return false;
+    to = ipv6_of(ip->destination);
+    from = ipv6_of(ip->source);
+    return ipv6_is_forwarded(to.upper) && subscriber6_owns(s, to) &&
+           !gre_decap_is_martian6(d, from, s);
 }
 
 /** May an inner packet in avail bytes, out of a packet with this outer TOS byte, go to a

@@ -45,8 +45,7 @@ static inline void decap(struct rte_mbuf *m, const struct qinq_decap *d)
         qinq_decap_dscp(d, f);
         len = net16(((const struct rte_ipv4_hdr *)packet)->total_length);
     } else {
-        if (d->dscp_from_pcp)
-            ipv6_set_dscp((struct ipv6_hdr *)packet, (uint8_t)(qinq_pcp(qinq_tags(f)) << 3));
+        qinq_decap_dscp6(d, f);
         len = ipv6_len((const struct ipv6_hdr *)packet);
     }
     eth_move_macs(f + QINQ_TAGS_LEN, f);

@@ -6,6 +6,7 @@
 
 #include "engine/task.h"
 #include "packet/ipv4.h"
+#include "packet/ipv6.h"
 #include "packet/qinq.h"
 
 /** The state of an instance. */
@@ -22,6 +23,13 @@ static inline void qinq_decap_dscp(const struct qinq_decap *d, uint8_t *f)
     if (d->dscp_from_pcp)
         ipv4_set_dscp((struct rte_ipv4_hdr *)(f + QINQ_LEN),
                       (uint8_t)(qinq_pcp(qinq_tags(f)) << 3));
+}
+
+/** The same of a packet of IPv6, into its traffic class. */
+static inline void qinq_decap_dscp6(const struct qinq_decap *d, uint8_t *f)
+{
+    if (d->dscp_from_pcp)
+        ipv6_set_dscp((struct ipv6_hdr *)(f + QINQ_LEN), (uint8_t)(qinq_pcp(qinq_tags(f)) << 3));
 }
 
 #endif

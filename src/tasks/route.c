@@ -204,15 +204,19 @@ static bool handle_other(struct task *t, struct rte_mbuf *m, uint32_t id)
     return true;
 }
 
-/* Route n packets of IPv4. Returns how many may leave by the output to: they are in good[]. */
-static inline uint16_t route4(struct task *t, struct rte_mbuf **m, uint16_t n,
-                              struct rte_mbuf **good)
+/* What may leave by the output to: those of usual packets first. */
+struct leaving {
+    struct rte_mbuf *good[BURST_MAX], *late[BURST_MAX];
+    uint16_t n_good, n_late;
+};
+
+/* Route n packets of IPv4. */
+static inline void route4(struct task *t, struct rte_mbuf **m, uint16_t n, struct leaving *to)
 {
     const struct route *r = t->state;
     const struct nexthop *nexthop = r->nexthop;
-    struct rte_mbuf *late[BURST_MAX];
     uint32_t id[BURST_MAX];
-    uint16_t k = 0, n_late = 0;
+    uint16_t k = to->n_good;
 
     look_up(r, m, n, id);
     for (uint16_t i = 0; i < n; i++) {
@@ -220,15 +224,12 @@ static inline uint16_t route4(struct task *t, struct rte_mbuf **m, uint16_t n,
 
         if (likely(is_plain(m[i], nh))) {
             forward(m[i], nh, id[i]);
-            good[k++] = m[i];
-        } else {
-            late[n_late] = m[i];
-            n_late += handle_other(t, m[i], id[i]);
+            to->good[k++] = m[i];
+        } else if (handle_other(t, m[i], id[i])) {
+            to->late[to->n_late++] = m[i];
         }
     }
-    for (uint16_t i = 0; i < n_late; i++)
-        good[k++] = late[i];
-    return k;
+    to->n_good = k;
 }
 
 /* --- IPv6 --- */
@@ -260,12 +261,11 @@ static void special6(struct task *t, struct rte_mbuf *m, const struct nexthop *n
     }
 }
 
-/* The id of the next hop of a packet's flow in a set: one whose MAC is known, if there is one. */
-static uint32_t one_of_set(const struct route *r, uint32_t number, const struct rte_mbuf *m)
+uint32_t route_pick6(const struct route *r, uint32_t number, const struct ipv6_hdr *ip,
+                     uint32_t len)
 {
     const struct nexthop_set *set = &r->set[number & ~ROUTE_SET];
-    uint32_t flow = flow_of_ipv6((const uint8_t *)header6(m), (uint32_t)m->data_len - ETH_LEN),
-             id = nexthop_set_pick(set, flow),
+    uint32_t flow = flow_of_ipv6((const uint8_t *)ip, len), id = nexthop_set_pick(set, flow),
              known = r->nexthop[id].mac_known ? id : nexthop_set_pick_known(set, r->nexthop, flow);
 
     return known != 0 ? known : id;
@@ -280,35 +280,32 @@ static void look_up6(const struct route *r, struct rte_mbuf **m, uint16_t n, uin
         dst[i] = ipv6_of(header6(m[i])->destination);
     fib6_lookup_burst(r->fib6, dst, n, id);
     for (uint16_t i = 0; i < n; i++) {
-        id[i] = likely(ipv6_is_forwarded(dst[i].upper)) ? id[i] : 0;
-        if (unlikely((id[i] & ROUTE_SET) != 0))
-            id[i] = one_of_set(r, id[i], m[i]);
+        id[i] = route_nexthop6(r, id[i], dst[i], header6(m[i]), (uint32_t)m[i]->data_len - ETH_LEN);
         rte_prefetch0(&r->nexthop[id[i]]);
     }
 }
 
 /* The same as route4() of n packets of IPv6. */
-static uint16_t route6(struct task *t, struct rte_mbuf **m, uint16_t n, struct rte_mbuf **good)
+static void route6(struct task *t, struct rte_mbuf **m, uint16_t n, struct leaving *to)
 {
     const struct route *r = t->state;
     uint32_t id[BURST_MAX] = {0};
-    uint16_t k = 0;
+    uint16_t k = to->n_good;
 
     if (likely(r->fib6 != NULL))
         look_up6(r, m, n, id);
     for (uint16_t i = 0; i < n; i++) {
         const struct nexthop *nh = &r->nexthop[id[i]];
-        const struct ipv6_hdr *ip = header6(m[i]);
 
-        if (likely(route_may_leave(ip->hop_limit, ipv6_len(ip), nh, m[i]->data_len,
+        if (likely(route_is_plain6(header6(m[i]), nh, m[i]->data_len,
                                    (uint32_t)m[i]->buf_len - m[i]->data_off))) {
             forward6(m[i], nh, id[i]);
-            good[k++] = m[i];
+            to->good[k++] = m[i];
         } else {
             special6(t, m[i], nh, id[i]);
         }
     }
-    return k;
+    to->n_good = k;
 }
 
 static bool are_ipv4(struct rte_mbuf **m, uint16_t n)
@@ -321,10 +318,10 @@ static bool are_ipv4(struct rte_mbuf **m, uint16_t n)
 }
 
 /* Route the packets of a burst in which there are both families, or IPv6 alone. */
-static uint16_t route_both(struct task *t, struct rte_mbuf **m, uint16_t n, struct rte_mbuf **good)
+static void route_both(struct task *t, struct rte_mbuf **m, uint16_t n, struct leaving *to)
 {
     struct rte_mbuf *four[BURST_MAX], *six[BURST_MAX];
-    uint16_t n4 = 0, n6 = 0, k = 0;
+    uint16_t n4 = 0, n6 = 0;
 
     for (uint16_t i = 0; i < n; i++) {
         bool is_six = eth_is_ipv6(frame_bytes(m[i]));
@@ -334,21 +331,26 @@ static uint16_t route_both(struct task *t, struct rte_mbuf **m, uint16_t n, stru
         n6 = (uint16_t)(n6 + is_six);
     }
     if (n4 > 0)
-        k = route4(t, four, n4, good);
-    return (uint16_t)(k + route6(t, six, n6, good + k));
+        route4(t, four, n4, to);
+    route6(t, six, n6, to);
 }
 
 static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     const struct route *r = t->state;
-    struct rte_mbuf *good[BURST_MAX];
-    uint16_t k;
+    struct leaving to;
 
+    to.n_good = to.n_late = 0;
     if (r->cold)
         burst_prefetch_encap(m, n, 0);
-    k = likely(are_ipv4(m, n)) ? route4(t, m, n, good) : route_both(t, m, n, good);
-    if (likely(k > 0))
-        task_emit_burst(t, OUT_TO, good, k);
+    if (likely(are_ipv4(m, n)))
+        route4(t, m, n, &to);
+    else
+        route_both(t, m, n, &to);
+    for (uint16_t i = 0; i < to.n_late; i++)
+        to.good[to.n_good++] = to.late[i];
+    if (likely(to.n_good > 0))
+        task_emit_burst(t, OUT_TO, to.good, to.n_good);
 }
 
 const struct task_type task_route = {

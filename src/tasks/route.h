@@ -59,6 +59,21 @@ static inline uint32_t route_nexthop(const struct route *r, uint32_t number,
     return nexthop_set_pick(&r->set[number & ~ROUTE_SET], flow_of_ipv4((const uint8_t *)ip, len));
 }
 
+/** What route_nexthop() gives of a set, for a packet of IPv6: a next hop whose MAC is known, if
+ * there is one. */
+uint32_t route_pick6(const struct route *r, uint32_t number, const struct ipv6_hdr *ip,
+                     uint32_t len);
+
+/** The id of the next hop of a packet of IPv6, of which len bytes are there, from the number that
+ * its destination leads to; 0 where no router may forward to that. */
+static inline uint32_t route_nexthop6(const struct route *r, uint32_t number, struct ipv6 dst,
+                                      const struct ipv6_hdr *ip, uint32_t len)
+{
+    if (unlikely(!ipv6_is_forwarded(dst.upper)))
+        return 0;
+    return likely((number & ROUTE_SET) == 0) ? number : route_pick6(r, number, ip, len);
+}
+
 /** May a packet of that size, with that many hops to go, leave by a next hop at once? frame: bytes
  * of the frame with an Ethernet header and nothing else before the packet, room: bytes of the mbuf
  * from there on; the shortest frame takes padding. Next hop 0 (no route) and the gateway's own have
@@ -75,6 +90,13 @@ static inline bool route_is_plain(const struct rte_ipv4_hdr *ip, const struct ne
                                   uint32_t frame, uint32_t room)
 {
     return route_may_leave(ip->time_to_live, net16(ip->total_length), nh, frame, room);
+}
+
+/** The same of an IPv6 packet. */
+static inline bool route_is_plain6(const struct ipv6_hdr *ip, const struct nexthop *nh,
+                                   uint32_t frame, uint32_t room)
+{
+    return route_may_leave(ip->hop_limit, ipv6_len(ip), nh, frame, room);
 }
 
 /** Write the Ethernet header of the next hop. */

@@ -3,10 +3,9 @@
  * The way from the core to a subscriber at once: mpls_pop, gre_decap and qinq_encap, of which the
  * first or the last may be missing.
  *
- *   old frame: eth 14 | labels 4 each | outer IPv4 20 | GRE 8 | inner IPv4 ...
- *   new frame:                             eth 14 | tags 8 | inner IPv4 ...
+ *   old frame: eth 14 | labels 4 each | outer IPv4 20 | GRE 8 | inner IPv4 or IPv6 ...
+ *   new frame:                             eth 14 | tags 8 | inner IPv4 or IPv6 ...
  */
-#include "packet/stages.h"
 #include "tasks/fused/fused.h"
 #include "tasks/gre_decap.h"
 #include "tasks/mpls_pop.h"
@@ -24,25 +23,30 @@ struct down {
     const struct qinq_encap *encap;
     struct gre_decap gre;
     const struct subscriber *record;
+    const struct subscriber6 *record6;   /* NULL: nobody has IPv6 */
     const uint8_t (*port_mac)[MAC_ROOM]; /* NULL: whoever called us has looked at the MAC */
     uint16_t in_port;
 };
 
-/* A burst on its way through the stages. */
-struct batch {
-    struct rte_mbuf **m;
-    struct gre_found found[BURST_MAX];
-    const struct rte_ipv4_hdr *outer[BURST_MAX];
-    uint32_t id[BURST_MAX];
-    struct rte_mbuf *good[BURST_MAX], *rest[BURST_MAX];
-    uint16_t n_good, n_rest;
-    uint64_t bytes; /* of IPv4, in good[] */
+/* The tunnel that a packet came in. */
+struct tunnel {
+    const struct rte_ipv4_hdr *outer;
+    struct gre_found in;
 };
 
-static inline void fetch(struct batch *b, struct part p)
+/* The packets of a family on their way through the stages. */
+struct batch {
+    struct fused_family of;
+    const struct tunnel *tunnel[BURST_MAX];
+    uint32_t id[BURST_MAX];
+    uint32_t n_good;
+    uint64_t bytes; /* of those that are good */
+};
+
+static inline void fetch(struct rte_mbuf **m, struct part p)
 {
     for (uint32_t i = p.from; i < p.to; i++)
-        frame_prefetch_fresh(b->m[i], 2);
+        frame_prefetch_fresh(m[i], 2);
 }
 
 /* The offset of the outer IPv4 header in a frame that mpls_pop lets go on, or 0. */
@@ -69,6 +73,7 @@ find_tunnel(const struct down *d, struct shape has, const struct rte_mbuf *m, st
     uint32_t at;
 
     out->slot = idmap_no_slot();
+    out->is_ipv6 = false;
     if (unlikely(m->nb_segs != 1 || m->data_len < ETH_LEN))
         return NULL;
     at = find_outer(d, has, f, m->data_len);
@@ -79,82 +84,120 @@ find_tunnel(const struct down *d, struct shape has, const struct rte_mbuf *m, st
     return (const struct rte_ipv4_hdr *)(f + at);
 }
 
-static inline void find_slots(struct batch *b, struct part p, const struct down *d,
-                              struct shape has)
+/* Find tunnels and slots, and sort the packets by what is in the tunnel. */
+static inline void find_slots(struct rte_mbuf **m, struct part p, const struct down *d,
+                              struct shape has, struct tunnel *tunnel, struct batch *four,
+                              struct batch *six)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
-        b->outer[i] = find_tunnel(d, has, b->m[i], &b->found[i]);
-        rte_prefetch0(b->found[i].slot);
+        tunnel[i].outer = find_tunnel(d, has, m[i], &tunnel[i].in);
+        rte_prefetch0(tunnel[i].in.slot);
+        four->tunnel[four->of.n] = six->tunnel[six->of.n] = &tunnel[i];
+        fused_sort(&four->of, &six->of, m[i], tunnel[i].in.is_ipv6);
     }
 }
 
-static inline void find_records(struct batch *b, struct part p, const struct down *d)
+static inline void find_records(struct batch *b, struct part p, const struct down *d, bool is_six)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
-        b->id[i] = __atomic_load_n(b->found[i].slot, __ATOMIC_RELAXED);
+        b->id[i] = __atomic_load_n(b->tunnel[i]->in.slot, __ATOMIC_RELAXED);
         rte_prefetch0(&d->record[b->id[i]]);
+        if (is_six)
+            rte_prefetch0(&d->record6[b->id[i]]);
     }
+}
+
+/* Will gre_decap let a packet of a subscriber go on, as far as its own header tells? */
+static inline bool may_pass(const struct down *d, const uint8_t *ip, uint32_t avail, uint32_t id,
+                            bool is_six)
+{
+    return is_six
+               ? gre_decap_may_pass6(&d->gre, (const struct ipv6_hdr *)ip, avail, &d->record6[id])
+               : gre_decap_may_pass(&d->gre, (const struct rte_ipv4_hdr *)ip, avail,
+                                    &d->record[id]);
 }
 
 /* Will each task let the packet of a subscriber go by its first output at once? Congestion that the
  * outer header tells of is merged last: nothing else depends on it, and it may end the packet. */
 static inline bool is_plain(const struct down *d, struct shape has, const struct rte_mbuf *m,
-                            uint8_t outer_tos, struct rte_ipv4_hdr *ip, uint32_t avail,
-                            const struct subscriber *s)
+                            uint8_t outer_tos, uint8_t *ip, uint32_t avail, uint32_t id,
+                            bool is_six)
 {
-    uint32_t at = (uint32_t)((uint8_t *)ip - (uint8_t *)m->buf_addr);
+    uint32_t at = (uint32_t)(ip - (uint8_t *)m->buf_addr);
+    const struct subscriber *s = &d->record[id];
 
-    if (unlikely(!gre_decap_may_pass(&d->gre, ip, avail, s)))
+    if (unlikely(!may_pass(d, ip, avail, id, is_six)))
         return false;
-    if (has.encap && unlikely(!qinq_encap_is_plain(d->encap, m, at, ip, s)))
+    if (has.encap &&
+        unlikely(is_six ? !qinq_encap_is_plain6(d->encap, at, (struct ipv6_hdr *)ip, s)
+                        : !qinq_encap_is_plain(d->encap, m, at, (struct rte_ipv4_hdr *)ip, s)))
         return false;
-    return likely(!ipv4_tells_ecn(outer_tos)) || ipv4_merge_ecn(ip, outer_tos);
+    if (likely(!ipv4_tells_ecn(outer_tos)))
+        return true;
+    return is_six ? ipv6_merge_ecn((struct ipv6_hdr *)ip, outer_tos)
+                  : ipv4_merge_ecn((struct rte_ipv4_hdr *)ip, outer_tos);
 }
 
-/* Do the work of all tasks on a plain packet. */
-static inline void rewrite(const struct down *d, struct shape has, struct rte_mbuf *m,
-                           struct rte_ipv4_hdr *ip, uint32_t id, const struct subscriber *s)
+/* Do the work of all tasks on a plain packet. Returns its length. */
+static inline uint32_t rewrite(const struct down *d, struct shape has, struct rte_mbuf *m,
+                               uint8_t *ip, uint32_t id, bool is_six)
 {
-    uint8_t *f = (uint8_t *)ip - ETH_LEN;
-    uint32_t len = ETH_LEN + net16(ip->total_length);
+    const struct subscriber *s = &d->record[id];
+    uint32_t size = fused_len(ip, is_six);
+    uint32_t len = ETH_LEN + size;
+    uint8_t *f = ip - ETH_LEN;
 
     if (d->in_port != PORT_IN_MBUF)
         meta_set_in_port(m, d->in_port);
     if (d->gre.dscp != NULL)
-        meta_set_path(m, s->path + dscp_queue(d->gre.dscp, ip->type_of_service));
+        meta_set_path(m, s->path + dscp_queue(d->gre.dscp, fused_class(ip, is_six)));
     meta_set_subscriber(m, id);
     if (has.encap) {
-        len = qinq_encap_write(ip, s, d->encap->pcp_from_dscp);
+        len = is_six ? qinq_encap_write6((struct ipv6_hdr *)ip, s, d->encap->pcp_from_dscp)
+                     : qinq_encap_write((struct rte_ipv4_hdr *)ip, s, d->encap->pcp_from_dscp);
         meta_set_out_port(m, s->port);
         f -= QINQ_TAGS_LEN;
     } else {
         eth_move_macs(f, frame_bytes(m));
-        store16(f + ETH_MACS, RTE_BE16(RTE_ETHER_TYPE_IPV4));
+        store16(f + ETH_MACS,
+                is_six ? RTE_BE16(RTE_ETHER_TYPE_IPV6) : RTE_BE16(RTE_ETHER_TYPE_IPV4));
     }
     m->data_off = (uint16_t)(f - (uint8_t *)m->buf_addr);
     frame_set(m, 0, len);
+    return size;
 }
 
-static inline void finish(struct batch *b, struct part p, const struct down *d, struct shape has)
+static inline void finish(struct batch *b, struct part p, const struct down *d, struct shape has,
+                          bool is_six)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
-        struct rte_mbuf *m = b->m[i];
-        const struct subscriber *s = &d->record[b->id[i]];
-        struct rte_ipv4_hdr *ip;
+        const struct tunnel *t = b->tunnel[i];
+        struct rte_mbuf *m = b->of.m[i];
+        uint8_t *ip;
 
-        if (unlikely(b->id[i] == 0 || b->found[i].is_ipv6)) {
-            b->rest[b->n_rest++] = m;
+        if (unlikely(b->id[i] == 0)) {
+            b->of.rest |= UINT64_C(1) << i;
             continue;
         }
-        ip = (struct rte_ipv4_hdr *)((uintptr_t)b->outer[i] + b->found[i].inner);
-        if (likely(is_plain(d, has, m, b->outer[i]->type_of_service, ip, b->found[i].avail, s))) {
-            b->bytes += net16(ip->total_length);
-            rewrite(d, has, m, ip, b->id[i], s);
-            b->good[b->n_good++] = m;
+        ip = (uint8_t *)((uintptr_t)t->outer + t->in.inner);
+        if (likely(is_plain(d, has, m, t->outer->type_of_service, ip, t->in.avail, b->id[i],
+                            is_six))) {
+            b->n_good++;
+            b->bytes += rewrite(d, has, m, ip, b->id[i], is_six);
         } else {
-            b->rest[b->n_rest++] = m;
+            b->of.rest |= UINT64_C(1) << i;
         }
     }
+}
+
+#define LATE STAGE_STEP /* of the last stage of a family behind its first one */
+
+/* The stages of packet/stages.h: record, and all that is done. */
+static inline void turn(struct batch *b, const struct down *d, struct shape has, bool is_six)
+{
+    find_records(b, part_of(b->of.n, b->of.at, 0), d, is_six);
+    finish(b, part_of(b->of.n, b->of.at, LATE), d, has, is_six);
+    b->of.at += STAGE_STEP;
 }
 
 static inline void open_chain(struct down *d, const struct task *t, struct shape has)
@@ -168,32 +211,48 @@ static inline void open_chain(struct down *d, const struct task *t, struct shape
     if (has.encap)
         d->encap = (*task)->state;
     d->record = d->gre.subscribers->record;
+    d->record6 = d->gre.subscribers->v6 != NULL ? d->gre.subscribers->v6->record : NULL;
     d->port_mac = has.pop || d->gre.cold ? d->gre.port_mac : NULL;
 }
 
-/* The stages of packet/stages.h: frame, slot, record, and all that is done. */
+static inline void open_batch(struct batch *b)
+{
+    fused_family_open(&b->of);
+    b->n_good = 0;
+    b->bytes = 0;
+}
+
 static inline __rte_always_inline void down(struct task *t, struct rte_mbuf **m, uint16_t n,
                                             struct shape has)
 {
+    struct task *gre = t->chain.task[has.pop ? 1 : 0];
+    struct tunnel tunnel[BURST_MAX];
+    struct batch four, six;
     struct down d;
-    struct batch b;
 
     if (unlikely(!link_chain_is_whole(t))) {
         t->type->handle(t, m, n);
         return;
     }
     open_chain(&d, t, has);
-    b.m = m;
-    b.n_good = b.n_rest = 0;
-    b.bytes = 0;
-    for (uint32_t at = 0; at < n + 3 * STAGE_STEP; at += STAGE_STEP) {
-        fetch(&b, part_of(n, at, 0));
-        find_slots(&b, part_of(n, at, STAGE_STEP), &d, has);
-        find_records(&b, part_of(n, at, 2 * STAGE_STEP), &d);
-        finish(&b, part_of(n, at, 3 * STAGE_STEP), &d, has);
+    open_batch(&four);
+    open_batch(&six);
+    for (uint32_t at = 0; at < n + STAGE_STEP; at += STAGE_STEP) {
+        fetch(m, part_of(n, at, 0));
+        /* first those whose slots were asked for in the turn before */
+        if (fused_has_turn(&four.of))
+            turn(&four, &d, has, false);
+        if (fused_has_turn(&six.of))
+            turn(&six, &d, has, true);
+        find_slots(m, part_of(n, at, STAGE_STEP), &d, has, tunnel, &four, &six);
     }
-    task_count_ip(t->chain.task[has.pop ? 1 : 0], FAMILY_IPV4, b.n_good, b.bytes); /* gre_decap's */
-    link_chain_end(t, b.good, b.n_good, b.rest, b.n_rest);
+    while (fused_has_late(&four.of, LATE))
+        turn(&four, &d, has, false);
+    while (fused_has_late(&six.of, LATE))
+        turn(&six, &d, has, true);
+    task_count_ip(gre, FAMILY_IPV4, four.n_good, four.bytes);
+    task_count_ip(gre, FAMILY_IPV6, six.n_good, six.bytes);
+    fused_end(t, m, n, &four.of, &six.of, false);
 }
 
 static void down_all(struct task *t, struct rte_mbuf **m, uint16_t n)

@@ -3,10 +3,9 @@
  * The way from a subscriber to the core at once: classify, qinq_decap, route, gre_encap and
  * mpls_push, each of which but qinq_decap and route may be missing.
  *
- *   old frame:            eth 14 | tags 8 | inner IPv4 ...
- *   new frame: eth 14 | label 4 | outer IPv4 20 | GRE 8 | inner IPv4 ...
+ *   old frame:                        eth 14 | tags 8 | inner IPv4 or IPv6 ...
+ *   new frame: eth 14 | label 4 | outer IPv4 20 | GRE 8 | inner IPv4 or IPv6 ...
  */
-#include "packet/stages.h"
 #include "tasks/classify.h"
 #include "tasks/fused/fused.h"
 #include "tasks/gre_encap.h"
@@ -28,20 +27,30 @@ struct up {
     struct gre_encap gre;
     struct mpls_push push;
     const struct subscriber *record;
+    bool takes_ipv6; /* somebody has it; else the tasks say what becomes of it */
     uint16_t in_port;
 };
 
-/* A burst on its way through the stages. */
+/* The packets of a family on their way through the stages. */
 struct batch {
-    struct rte_mbuf **m;
+    struct fused_family of;
     const uint32_t *slot[BURST_MAX]; /* of the subscriber's id */
-    uint32_t dst[BURST_MAX];
-    const uint32_t *entry[BURST_MAX]; /* of the route */
     uint32_t id[BURST_MAX];
     uint32_t nexthop[BURST_MAX];
-    struct rte_mbuf *good[BURST_MAX], *rest[BURST_MAX];
-    uint16_t n_good, n_rest;
-    uint64_t bytes; /* of IPv4, in good[] */
+    uint32_t n_good;
+    uint64_t bytes; /* of those that are good */
+};
+
+struct batch4 {
+    struct batch b;
+    uint32_t dst[BURST_MAX];
+    const uint32_t *entry[BURST_MAX]; /* of the route */
+};
+
+struct batch6 {
+    struct batch b;
+    struct ipv6 dst[BURST_MAX];
+    uint32_t entry[BURST_MAX]; /* of the route, as far as it has been followed */
 };
 
 /* The destination of a packet, or 0 where there is none. */
@@ -55,57 +64,122 @@ static inline uint32_t destination(const struct rte_mbuf *m)
 }
 
 /* Fetch mbuf and frame, and the line that encapsulation writes into. */
-static inline void fetch(struct batch *b, struct part p, struct shape has)
+static inline void fetch(struct rte_mbuf **m, struct part p, struct shape has)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
-        frame_prefetch_fresh(b->m[i], 1);
+        frame_prefetch_fresh(m[i], 1);
         if (has.gre || has.mpls)
-            __builtin_prefetch((const uint8_t *)(b->m[i] + 1) + RTE_PKTMBUF_HEADROOM +
-                                   QINQ_TAGS_LEN - FRAME_ENCAP_LEN,
+            __builtin_prefetch((const uint8_t *)(m[i] + 1) + RTE_PKTMBUF_HEADROOM + QINQ_TAGS_LEN -
+                                   FRAME_ENCAP_LEN,
                                1, 3);
     }
 }
 
-static inline void find_slots(struct batch *b, struct part p, const struct up *u, struct shape has)
+static inline void sort(struct rte_mbuf **m, struct part p, const struct up *u,
+                        struct fused_family *four, struct fused_family *six)
+{
+    for (uint32_t i = p.from; i < p.to; i++)
+        fused_sort(four, six, m[i],
+                   (qinq_type(frame_bytes(m[i])) == RTE_BE16(RTE_ETHER_TYPE_IPV6)) &
+                       (m[i]->data_len >= QINQ_LEN + IPV6_LEN) & u->takes_ipv6);
+}
+
+static inline void find_slot(struct batch *b, uint32_t i, const struct up *u, struct shape has)
+{
+    const struct rte_mbuf *m = b->of.m[i];
+
+    if (!has.classify)
+        return;
+    b->slot[i] =
+        classify_slot(&u->classify, m, u->in_port != PORT_IN_MBUF ? u->in_port : meta_in_port(m));
+    rte_prefetch0(b->slot[i]);
+}
+
+static inline void find_record(struct batch *b, uint32_t i, const struct up *u, struct shape has)
+{
+    b->id[i] =
+        has.classify ? __atomic_load_n(b->slot[i], __ATOMIC_RELAXED) : meta_subscriber(b->of.m[i]);
+    if (has.classify || has.gre)
+        rte_prefetch0(&u->record[b->id[i]]);
+}
+
+/* --- the stages of IPv4 --- */
+
+static inline void find_slots(struct batch4 *b, struct part p, const struct up *u, struct shape has)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
-        const struct rte_mbuf *m = b->m[i];
-
-        if (has.classify) {
-            b->slot[i] = classify_slot(&u->classify, m,
-                                       u->in_port != PORT_IN_MBUF ? u->in_port : meta_in_port(m));
-            rte_prefetch0(b->slot[i]);
-        }
-        b->dst[i] = destination(m);
+        find_slot(&b->b, i, u, has);
+        b->dst[i] = destination(b->b.of.m[i]);
         b->entry[i] = route_first(&u->route, b->dst[i]);
         rte_prefetch0(b->entry[i]);
     }
 }
 
-static inline void find_records(struct batch *b, struct part p, const struct up *u,
+static inline void find_records(struct batch4 *b, struct part p, const struct up *u,
                                 struct shape has)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
-        b->id[i] =
-            has.classify ? __atomic_load_n(b->slot[i], __ATOMIC_RELAXED) : meta_subscriber(b->m[i]);
-        if (has.classify || has.gre)
-            rte_prefetch0(&u->record[b->id[i]]);
+        find_record(&b->b, i, u, has);
         b->entry[i] = route_entry(&u->route, b->dst[i]);
         rte_prefetch0(b->entry[i]);
     }
 }
 
-static inline void find_nexthops(struct batch *b, struct part p, const struct up *u)
+static inline void find_nexthops(struct batch4 *b, struct part p, const struct up *u)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
-        const struct rte_mbuf *m = b->m[i];
+        const struct rte_mbuf *m = b->b.of.m[i];
+        uint32_t number = route_number(&u->route, b->entry[i], b->dst[i]);
 
-        b->nexthop[i] = route_nexthop(&u->route, route_number(&u->route, b->entry[i], b->dst[i]),
-                                      (const struct rte_ipv4_hdr *)(frame_bytes(m) + QINQ_LEN),
-                                      (uint32_t)m->data_len - QINQ_LEN);
-        rte_prefetch0(&u->route.nexthop[b->nexthop[i]]);
+        b->b.nexthop[i] = route_nexthop(&u->route, number,
+                                        (const struct rte_ipv4_hdr *)(frame_bytes(m) + QINQ_LEN),
+                                        (uint32_t)m->data_len - QINQ_LEN);
+        rte_prefetch0(&u->route.nexthop[b->b.nexthop[i]]);
     }
 }
+
+/* --- the stages of IPv6 --- */
+
+static inline const struct ipv6_hdr *header6(const struct rte_mbuf *m)
+{
+    return (const struct ipv6_hdr *)(frame_bytes(m) + QINQ_LEN);
+}
+
+static inline void find_slots6(struct batch6 *b, struct part p, const struct up *u,
+                               struct shape has)
+{
+    for (uint32_t i = p.from; i < p.to; i++) {
+        find_slot(&b->b, i, u, has);
+        b->dst[i] = ipv6_of(header6(b->b.of.m[i])->destination);
+        rte_prefetch0(fib6_first(u->route.fib6, b->dst[i]));
+    }
+}
+
+static inline void find_records6(struct batch6 *b, struct part p, const struct up *u,
+                                 struct shape has)
+{
+    for (uint32_t i = p.from; i < p.to; i++) {
+        find_record(&b->b, i, u, has);
+        if (has.classify)
+            rte_prefetch0(&u->classify.v6->record[b->b.id[i]]);
+        b->entry[i] = fib6_read(fib6_first(u->route.fib6, b->dst[i]));
+        fib6_prefetch(u->route.fib6, b->entry[i]);
+    }
+}
+
+static inline void find_nexthops6(struct batch6 *b, struct part p, const struct up *u)
+{
+    fib6_follow(u->route.fib6, b->dst + p.from, p.to - p.from, b->entry + p.from);
+    for (uint32_t i = p.from; i < p.to; i++) {
+        const struct rte_mbuf *m = b->b.of.m[i];
+
+        b->b.nexthop[i] = route_nexthop6(&u->route, b->entry[i] & FIB6_NUMBER, b->dst[i],
+                                         header6(m), (uint32_t)m->data_len - QINQ_LEN);
+        rte_prefetch0(&u->route.nexthop[b->b.nexthop[i]]);
+    }
+}
+
+/* --- the last stage --- */
 
 /* Headroom that a frame without tags must have for the tunnel and the label of its next hop. */
 static inline uint32_t headroom(const struct up *u, struct shape has, const struct nexthop *nh)
@@ -114,42 +188,83 @@ static inline uint32_t headroom(const struct up *u, struct shape has, const stru
            (has.mpls && likely(nh->has_mpls) ? MPLS_ENTRY_LEN : 0);
 }
 
+/* Will classify, where there is one, let the packet go on? */
+static inline bool is_of_subscriber(const struct up *u, struct shape has, const uint8_t *f,
+                                    uint32_t len, uint32_t id, const struct subscriber *s,
+                                    bool is_six)
+{
+    if (!has.classify)
+        return is_six || likely(qinq_type(f) == RTE_BE16(RTE_ETHER_TYPE_IPV4));
+    if (unlikely(id == 0))
+        return false;
+    return is_six ? classify_is_good6(&u->classify, f, len, s, &u->classify.v6->record[id])
+                  : classify_is_good(&u->classify, f, len, s);
+}
+
 /* Will each task let the packet go by its first output at once? */
 static inline bool is_plain(const struct up *u, struct shape has, const struct rte_mbuf *m,
                             const uint8_t *f, uint32_t id, const struct subscriber *s,
-                            const struct nexthop *nh)
+                            const struct nexthop *nh, bool is_six)
 {
-    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + QINQ_LEN);
+    const uint8_t *ip = f + QINQ_LEN;
+    uint32_t room = (uint32_t)m->buf_len - m->data_off - QINQ_TAGS_LEN;
 
-    if (!has.classify && unlikely(qinq_type(f) != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
-        return false;
-    if (has.classify && unlikely(id == 0 || !classify_is_good(&u->classify, f, m->data_len, s)))
+    if (!is_of_subscriber(u, has, f, m->data_len, id, s, is_six))
         return false;
     if (has.gre && unlikely(nh->has_gre && u->gre.with_key && !s->has_gre_key))
         return false;
-    return route_is_plain(ip, nh, ETH_LEN + net16(ip->total_length),
-                          (uint32_t)m->buf_len - m->data_off - QINQ_TAGS_LEN) &&
-           (uint32_t)m->data_off + QINQ_TAGS_LEN >= headroom(u, has, nh);
+    if (is_six
+            ? !route_is_plain6((const struct ipv6_hdr *)ip, nh, ETH_LEN + fused_len(ip, true), room)
+            : !route_is_plain((const struct rte_ipv4_hdr *)ip, nh, ETH_LEN + fused_len(ip, false),
+                              room))
+        return false;
+    return (uint32_t)m->data_off + QINQ_TAGS_LEN >= headroom(u, has, nh);
+}
+
+/* Write into the packet of a tagged frame what qinq_decap and route do. */
+static inline void change_packet(const struct up *u, uint8_t *f, bool is_six)
+{
+    if (is_six) {
+        qinq_decap_dscp6(&u->decap, f);
+        ((struct ipv6_hdr *)(f + QINQ_LEN))->hop_limit--;
+    } else {
+        qinq_decap_dscp(&u->decap, f);
+        ipv4_ttl_decrement((struct rte_ipv4_hdr *)(f + QINQ_LEN));
+    }
+}
+
+/* Write the headers before a packet, of which header is the first one so far: the label, and
+ * Ethernet. Returns the beginning of the frame. */
+static inline uint8_t *finish_headers(const struct up *u, struct shape has, uint8_t *header,
+                                      const struct nexthop *nh, bool is_six)
+{
+    uint8_t *f = header - ETH_LEN;
+
+    if (has.mpls && likely(nh->has_mpls))
+        return is_six ? mpls_push_write6(header, nh, u->push.exp_from_dscp)
+                      : mpls_push_write(header, nh, u->push.exp_from_dscp);
+    route_write_eth(f, nh);
+    if (is_six)
+        store16(f + ETH_MACS, RTE_BE16(RTE_ETHER_TYPE_IPV6));
+    return f;
 }
 
 /* Do the work of all tasks on a plain packet. */
 static inline void rewrite(const struct up *u, struct shape has, struct rte_mbuf *m, uint8_t *f,
                            uint32_t id, const struct subscriber *s, const struct nexthop *nh,
-                           uint32_t nexthop)
+                           uint32_t nexthop, bool is_six)
 {
-    uint8_t *inner = f + QINQ_LEN, *header = inner;
-    struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)inner;
-    uint32_t len = ETH_LEN + net16(ip->total_length);
+    uint8_t *inner = f + QINQ_LEN;
+    uint32_t len = ETH_LEN + fused_len(inner, is_six);
 
     if (has.classify) {
         if (u->classify.dscp != NULL)
-            meta_set_path(m, s->path + dscp_queue(u->classify.dscp, ip->type_of_service));
+            meta_set_path(m, s->path + dscp_queue(u->classify.dscp, fused_class(inner, is_six)));
         meta_set_subscriber(m, id);
         if (u->in_port != PORT_IN_MBUF)
             meta_set_in_port(m, u->in_port);
     }
-    qinq_decap_dscp(&u->decap, f);
-    ipv4_ttl_decrement(ip);
+    change_packet(u, f, is_six);
     meta_set_nexthop(m, (uint16_t)nexthop);
     meta_set_out_port(m, nh->port);
     if (unlikely(len < nh->min_len)) {
@@ -157,36 +272,64 @@ static inline void rewrite(const struct up *u, struct shape has, struct rte_mbuf
         len = has.gre && nh->has_gre && u->gre.with_key ? len : nh->min_len;
     }
     if (has.gre && likely(nh->has_gre)) {
-        header = gre_encap_write(&u->gre, inner, nh, s->gre_key);
+        f = is_six ? gre_encap_write6(&u->gre, inner, nh, s->gre_key)
+                   : gre_encap_write(&u->gre, inner, nh, s->gre_key);
+        f = finish_headers(u, has, f, nh, false);
         len += gre_encap_len(u->gre.with_key);
-    }
-    if (has.mpls && likely(nh->has_mpls)) {
-        f = mpls_push_write(header, nh, u->push.exp_from_dscp);
-        len += MPLS_ENTRY_LEN;
     } else {
-        f = header - ETH_LEN;
-        route_write_eth(f, nh);
+        f = finish_headers(u, has, inner, nh, is_six);
     }
+    if (has.mpls && likely(nh->has_mpls))
+        len += MPLS_ENTRY_LEN;
     m->data_off = (uint16_t)(f - (uint8_t *)m->buf_addr);
     frame_set(m, 0, len);
 }
 
-static inline void finish(struct batch *b, struct part p, const struct up *u, struct shape has)
+static inline void finish(struct batch *b, struct part p, const struct up *u, struct shape has,
+                          bool is_six)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
-        struct rte_mbuf *m = b->m[i];
+        struct rte_mbuf *m = b->of.m[i];
         const struct subscriber *s = has.classify || has.gre ? &u->record[b->id[i]] : NULL;
         const struct nexthop *nh = &u->route.nexthop[b->nexthop[i]];
         uint8_t *f = frame_bytes(m);
 
-        if (likely(is_plain(u, has, m, f, b->id[i], s, nh))) {
-            b->bytes += net16(((const struct rte_ipv4_hdr *)(f + QINQ_LEN))->total_length);
-            rewrite(u, has, m, f, b->id[i], s, nh, b->nexthop[i]);
-            b->good[b->n_good++] = m;
+        if (likely(is_plain(u, has, m, f, b->id[i], s, nh, is_six))) {
+            b->n_good++;
+            b->bytes += fused_len(f + QINQ_LEN, is_six);
+            rewrite(u, has, m, f, b->id[i], s, nh, b->nexthop[i], is_six);
         } else {
-            b->rest[b->n_rest++] = m;
+            b->of.rest |= UINT64_C(1) << i;
         }
     }
+}
+
+/* --- a burst --- */
+
+#define LATE (3 * STAGE_STEP) /* of the last stage of a family behind its first one */
+
+/* The stages of packet/stages.h: slot and first entry, record and entry, next hop, and all that is
+ * done. */
+static inline void turn4(struct batch4 *b, const struct up *u, struct shape has)
+{
+    uint32_t n = b->b.of.n, at = b->b.of.at;
+
+    find_slots(b, part_of(n, at, 0), u, has);
+    find_records(b, part_of(n, at, STAGE_STEP), u, has);
+    find_nexthops(b, part_of(n, at, 2 * STAGE_STEP), u);
+    finish(&b->b, part_of(n, at, LATE), u, has, false);
+    b->b.of.at += STAGE_STEP;
+}
+
+static inline void turn6(struct batch6 *b, const struct up *u, struct shape has)
+{
+    uint32_t n = b->b.of.n, at = b->b.of.at;
+
+    find_slots6(b, part_of(n, at, 0), u, has);
+    find_records6(b, part_of(n, at, STAGE_STEP), u, has);
+    find_nexthops6(b, part_of(n, at, 2 * STAGE_STEP), u);
+    finish(&b->b, part_of(n, at, LATE), u, has, true);
+    b->b.of.at += STAGE_STEP;
 }
 
 static inline void open_chain(struct up *u, const struct task *t, struct shape has)
@@ -203,34 +346,47 @@ static inline void open_chain(struct up *u, const struct task *t, struct shape h
     if (has.mpls)
         u->push = *(const struct mpls_push *)(*task++)->state;
     u->record = has.classify ? u->classify.record : has.gre ? u->gre.record : NULL;
+    u->takes_ipv6 = u->route.fib6 != NULL && (!has.classify || u->classify.v6 != NULL);
 }
 
-/* The stages of packet/stages.h: frame, slot and first entry, record and entry, next hop, and all
- * that is done. */
+static inline void open_batch(struct batch *b)
+{
+    fused_family_open(&b->of);
+    b->n_good = 0;
+    b->bytes = 0;
+}
+
 static inline __rte_always_inline void up(struct task *t, struct rte_mbuf **m, uint16_t n,
                                           struct shape has)
 {
     struct up u;
-    struct batch b;
+    struct batch4 four;
+    struct batch6 six;
 
     if (unlikely(!link_chain_is_whole(t))) {
         t->type->handle(t, m, n);
         return;
     }
     open_chain(&u, t, has);
-    b.m = m;
-    b.n_good = b.n_rest = 0;
-    b.bytes = 0;
-    for (uint32_t at = 0; at < n + 4 * STAGE_STEP; at += STAGE_STEP) {
-        fetch(&b, part_of(n, at, 0), has);
-        find_slots(&b, part_of(n, at, STAGE_STEP), &u, has);
-        find_records(&b, part_of(n, at, 2 * STAGE_STEP), &u, has);
-        find_nexthops(&b, part_of(n, at, 3 * STAGE_STEP), &u);
-        finish(&b, part_of(n, at, 4 * STAGE_STEP), &u, has);
+    open_batch(&four.b);
+    open_batch(&six.b);
+    for (uint32_t at = 0; at < n + STAGE_STEP; at += STAGE_STEP) {
+        fetch(m, part_of(n, at, 0), has);
+        sort(m, part_of(n, at, STAGE_STEP), &u, &four.b.of, &six.b.of);
+        if (fused_has_turn(&four.b.of))
+            turn4(&four, &u, has);
+        if (fused_has_turn(&six.b.of))
+            turn6(&six, &u, has);
     }
-    if (has.classify) /* what goes on from a scheduler was counted before it */
-        task_count_ip(t, FAMILY_IPV4, b.n_good, b.bytes);
-    link_chain_end(t, b.good, b.n_good, b.rest, b.n_rest);
+    while (fused_has_late(&four.b.of, LATE))
+        turn4(&four, &u, has);
+    while (fused_has_late(&six.b.of, LATE))
+        turn6(&six, &u, has);
+    if (has.classify) { /* what goes on from a scheduler was counted before it */
+        task_count_ip(t, FAMILY_IPV4, four.b.n_good, four.b.bytes);
+        task_count_ip(t, FAMILY_IPV6, six.b.n_good, six.b.bytes);
+    }
+    fused_end(t, m, n, &four.b.of, &six.b.of, true);
 }
 
 #define CHAIN_FUNCTION(name, ...)                                                                  \
