@@ -26,9 +26,9 @@ static inline bool mpls_pop_takes(const struct mpls_pop *p, uint32_t label)
     return likely(label - p->first <= p->last - p->first) || label == MPLS_EXPLICIT_NULL;
 }
 
-/** The length in bytes of a stack in avail bytes whose labels are accepted and whose TTL lets the
- * packet go on, or 0. A decremented TTL of 0 must be neither stripped nor forwarded (RFC 3032
- * section 2.4.2). */
+/** The length in bytes of a stack in avail bytes, above IPv4, whose labels are accepted and whose
+ * TTL lets the packet go on, or 0. Explicit null of IPv6 is good but at the bottom. A decremented
+ * TTL of 0 must be neither stripped nor forwarded (RFC 3032 section 2.4.2). */
 static inline uint32_t mpls_pop_plain_len(const struct mpls_pop *p, const uint8_t *stack,
                                           uint32_t avail)
 {
@@ -36,9 +36,13 @@ static inline uint32_t mpls_pop_plain_len(const struct mpls_pop *p, const uint8_
 
     if (unlikely(len < 0 || mpls_ttl(net32(load32(stack))) <= 1))
         return 0;
-    for (int i = 0; i < len; i += MPLS_ENTRY_LEN)
-        if (unlikely(!mpls_pop_takes(p, mpls_label(net32(load32(stack + i))))))
+    for (int i = 0; i < len; i += MPLS_ENTRY_LEN) {
+        uint32_t label = mpls_label(net32(load32(stack + i)));
+
+        if (unlikely(!mpls_pop_takes(p, label) &&
+                     (label != MPLS_IPV6_NULL || i == len - MPLS_ENTRY_LEN)))
             return 0;
+    }
     return (uint32_t)len;
 }
 

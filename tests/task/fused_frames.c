@@ -128,7 +128,7 @@ static void put_labels(struct frame *f, unsigned usual)
 
     put16(f, n > 0 ? 0x8847 : 0x0800);
     for (unsigned i = n; i > 0; i--)
-        put32(f, (odd() ? PICK(0, 3, 15, 99999) : 17) << 12 | (i == 1 && !odd()) << 8 |
+        put32(f, (odd() ? PICK(0, 2, 3, 15, 99999) : 17) << 12 | (i == 1 && !odd()) << 8 |
                      (odd() ? PICK(0, 1, 2) : 61));
 }
 
