@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A gateway with 16384 subscribers shaped in both directions, its generators and its sink, in one process."""
+"""A gateway with 16384 subscribers shaped in both directions, its generators and its sink, in one process. Idle cores sleep: what asks
+it shares their CPUs."""
 
 import json
 import os
@@ -16,6 +17,7 @@ CLASSES = 5  # queues in use: class 0 and the four of best effort
 CONFIG = """
 name = "qos-load";
 memory = "no-huge";
+idle = "sleep";
 max_subscribers = "16384";
 max_routes = "4";
 max_routes6 = "4";

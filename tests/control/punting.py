@@ -190,6 +190,19 @@ def tagged(svlan, cvlan, frame):
     return raw[:12] + tags + raw[12:]
 
 
+def discovers(svlan, cvlans):
+    """The bytes of DISCOVERs of many lines, with tags. Scapy makes one, without a checksum of UDP; the others differ in their line alone."""
+    one = discover(svlan, 0)
+    one[UDP].chksum = 0
+    sample = tagged(svlan, 0, one)
+    made = []
+    for cvlan in cvlans:
+        raw = bytearray(sample.replace(bytes.fromhex(mac(svlan, 0).replace(":", "")), bytes.fromhex(mac(svlan, cvlan).replace(":", ""))))
+        raw[18:20], raw[54:58] = cvlan.to_bytes(2, "big"), cvlan.to_bytes(4, "big")  # the C-VLAN and BOOTP's transaction
+        made.append(bytes(raw))
+    return made
+
+
 class Line:
     """The far end of the access port."""
 

@@ -48,6 +48,16 @@ def gateway(vbng, folder):
         g.stop()
 
 
+@pytest.fixture(scope="module")
+def unchanged(vbng, module_folder):
+    """One for all that is refused, after which it has no changes."""
+    g = Gateway(vbng, module_folder, DUAL)
+    try:
+        yield g
+    finally:
+        g.stop()
+
+
 def who(answer):
     return [s["cvlan"] for s in answer["subscribers"]]
 
@@ -89,11 +99,11 @@ def test_round_trip(gateway):
     ({"ipv4": None}, "key 'ipv4': missing"),
     ({"ipv6": "2001:db8:9::/64", "ipv6_len": 64}, "key 'ipv6_len': unknown in a request 'add-subscriber'"),
 ])
-def test_refused(gateway, keys, message):
+def test_refused(unchanged, keys, message):
     keys = {"ipv4": "10.0.9.9", **keys}
-    answer = gateway.ask("add-subscriber", **ONE, cvlan=60, **{k: v for k, v in keys.items() if v is not None})
+    answer = unchanged.ask("add-subscriber", **ONE, cvlan=60, **{k: v for k, v in keys.items() if v is not None})
     assert message in answer.get("error", ""), answer
-    assert gateway.ask("show-changes")["requests"] == []
+    assert unchanged.ask("show-changes")["requests"] == []
 
 
 def test_room(gateway):

@@ -2,10 +2,10 @@
 """The punt socket: frames of real lines to a control plane and back, what neither side may send, and clients that are killed, slow or
 too many."""
 
+import itertools
+import multiprocessing
 import os
 import stat
-import subprocess
-import sys
 import threading
 import time
 
@@ -18,6 +18,8 @@ need.module("scapy", "python3-scapy")
 from tests.common.limits import limit  # noqa: E402
 from tests.common.verdict import nothing  # noqa: E402
 from tests.control import punting as p  # noqa: E402
+
+FORK = multiprocessing.get_context("fork")  # a new Python would have to import Scapy again
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -147,8 +149,8 @@ def test_all_lines_without_a_subscriber(vbng, folder, line):
     """A storm of them has its limit, and lines with a subscriber are heard meanwhile."""
     with p.Gateway(vbng, folder, arp="punt_rate = 10;") as gateway:
         client, _ = p.connect(gateway.path)
-        for cvlan in range(1, 2001):
-            line.send(200, cvlan, p.discover(200, cvlan))
+        for frame in p.discovers(200, range(1, 2001)):
+            line.s.send(frame)
         line.send(100, 1, p.discover(100, 1))
         heard = []
         while (m := client.receive(1)) is not None:
@@ -164,7 +166,7 @@ def test_nobody_listens(vbng, folder, line):
         time.sleep(0.1)
         for cvlan in range(1, 6):
             line.send(200, cvlan, p.discover(200, cvlan))
-        time.sleep(limit(0.5))
+        time.sleep(limit(0.2))
         stats, drops = p.figures(gateway.stop())
     nothing(gateway.wrong)
     assert drops == {"no_control_plane": 5} and stats["to_control_plane"] == 0
@@ -223,7 +225,7 @@ class Flood(threading.Thread):
 
     def __init__(self, line):
         super().__init__(daemon=True)
-        self.frames = [p.tagged(200, n, p.discover(200, n)) for n in range(1, 4001)]
+        self.frames = p.discovers(200, range(1, 4001))
         self.line, self.ends, self.sent = line, False, 0
 
     def run(self):
@@ -233,19 +235,26 @@ class Flood(threading.Thread):
             if self.sent % 20 == 0:
                 time.sleep(0.002)
 
+    def wait(self, frames):
+        """Until so many were sent."""
+        end = time.monotonic() + limit(60)
+        while self.sent < frames and time.monotonic() < end:
+            time.sleep(0.01)
+        assert self.sent >= frames, self.sent
+
     def stop(self):
         self.ends = True
         self.join()
 
 
-ECHO = """
-import sys
-from tests.control import punting as p
-client, _ = p.connect(sys.argv[1])
-while True:
-    m = client.receive(60)
-    client.give(m.svlan, m.cvlan, m.frame, m.kind)
-"""
+def echo(path, begun):
+    """A control plane that answers each frame with itself. begun: an event, which it sets after the first 50."""
+    client, _ = p.connect(path)
+    for n in itertools.count(1):
+        m = client.receive(60)
+        client.give(m.svlan, m.cvlan, m.frame, m.kind)
+        if n == 50:
+            begun.set()
 
 
 def test_clients_that_are_killed(vbng, folder, line):
@@ -254,10 +263,12 @@ def test_clients_that_are_killed(vbng, folder, line):
         flood = Flood(line)
         flood.start()
         for _ in range(5):
-            victim = subprocess.Popen([sys.executable, "-c", ECHO, gateway.path], cwd=os.getcwd())
-            time.sleep(limit(0.5))
+            begun = FORK.Event()
+            victim = FORK.Process(target=echo, args=(gateway.path, begun), daemon=True)
+            victim.start()
+            assert begun.wait(limit(30))
             victim.kill()
-            victim.wait()
+            victim.join()
             client, hello = p.connect(gateway.path)
             assert hello and hello.kind == p.HELLO
             assert client.receive().kind == p.DHCP4
@@ -281,7 +292,7 @@ def test_a_slow_client(vbng, folder, line):
         client, _ = p.connect(gateway.path)
         flood = Flood(line)
         flood.start()
-        time.sleep(limit(3))
+        flood.wait(8000)
         arp = bytes(p.Ether(src=p.mac(100, 2), dst="ff:ff:ff:ff:ff:ff", type=0x0806)) + bytes.fromhex(
             "0001080006040001 02c000640002 0a000001 000000000000 0a00fffe".replace(" ", ""))  # fmt: skip
         line.send(100, 2, arp)
