@@ -35,13 +35,22 @@ static const struct key pool_keys[N_POOL] = {
     [POOL_DECLINED] = {"declined_time", KEY_DURATION, .def = "10min", .max = 366 * DAY_NS},
 };
 
-enum { ACCESS_PORT, ACCESS_SVLAN, ACCESS_CVLAN, ACCESS_POOL, ACCESS_PROFILE, N_ACCESS };
+enum {
+    ACCESS_PORT,
+    ACCESS_SVLAN,
+    ACCESS_CVLAN,
+    ACCESS_POOL,
+    ACCESS_POOL6,
+    ACCESS_PROFILE,
+    N_ACCESS
+};
 
 static const struct key access_keys[N_ACCESS] = {
     [ACCESS_PORT] = {"port", KEY_NAME, .required = true},
     [ACCESS_SVLAN] = {"svlan", KEY_RANGE, .def = "0-4095", .max = 4095},
     [ACCESS_CVLAN] = {"cvlan", KEY_RANGE, .def = "0-4095", .max = 4095},
-    [ACCESS_POOL] = {"pool", KEY_NAME, .required = true},
+    [ACCESS_POOL] = {"pool", KEY_NAME},
+    [ACCESS_POOL6] = {"pool6", KEY_NAME},
     [ACCESS_PROFILE] = {"profile", KEY_NAME},
 };
 
@@ -52,6 +61,7 @@ enum {
     TOP_OFFER,
     TOP_LINES,
     TOP_POOLS,
+    TOP_POOLS6,
     TOP_ACCESS,
     TOP_RADIUS,
     N_TOP
@@ -63,7 +73,8 @@ static const struct key top_keys[N_TOP] = {
     [TOP_STORE] = {"store", KEY_STRING, .required = true},
     [TOP_OFFER] = {"offer_time", KEY_DURATION, .def = "60s", .min = SECOND_NS, .max = DAY_NS},
     [TOP_LINES] = {"max_lines", KEY_COUNT, .def = "64K", .min = 1, .max = 16777216},
-    [TOP_POOLS] = {"pools", KEY_LIST, .required = true},
+    [TOP_POOLS] = {"pools", KEY_LIST},
+    [TOP_POOLS6] = {"pools6", KEY_LIST},
     [TOP_ACCESS] = {"access", KEY_LIST, .required = true},
     [TOP_RADIUS] = {"radius", KEY_OTHER},
 };
@@ -179,7 +190,21 @@ static unsigned find_pool(struct loader *l, const struct cp_config *c, const str
     }
     if (v->set)
         no_such_name(l, v, "pool", "pool", nearest_name(v->v.s, names, c->n_pools));
-    return 0;
+    return CP_NO_POOL;
+}
+
+static unsigned find_pool6(struct loader *l, const struct cp_config *c, const struct value *v)
+{
+    const char *names[CP_MAX_POOLS6];
+
+    for (unsigned i = 0; i < c->pools6.n; i++) {
+        names[i] = c->pools6.pool[i].name;
+        if (v->set && strcmp(names[i], v->v.s) == 0)
+            return i;
+    }
+    if (v->set)
+        no_such_name(l, v, "pool6", "pool of IPv6", nearest_name(v->v.s, names, c->pools6.n));
+    return CP_NO_POOL;
 }
 
 static bool share_lines(const struct cp_access *a, const struct cp_access *b)
@@ -208,6 +233,9 @@ static void read_access(struct loader *l, const config_setting_t *group, unsigne
     a.cvlan_first = (uint16_t)v[ACCESS_CVLAN].v.u;
     a.cvlan_last = (uint16_t)v[ACCESS_CVLAN].v.u2;
     a.pool = find_pool(l, c, &v[ACCESS_POOL]);
+    a.pool6 = find_pool6(l, c, &v[ACCESS_POOL6]);
+    if (!value_given(&v[ACCESS_POOL]) && !value_given(&v[ACCESS_POOL6]))
+        diag_error(l->d, a.loc, "these lines have no pool: expected pool, pool6, or both");
     a.profile = v[ACCESS_PROFILE].set ? v[ACCESS_PROFILE].v.s : NULL;
     for (unsigned k = 0; k < c->n_access; k++)
         if (share_lines(&c->access[k], &a))
@@ -256,6 +284,7 @@ static void load_root(struct loader *l, const config_setting_t *root, struct cp_
     c->offer_ns = v[TOP_OFFER].v.u;
     c->max_lines = (uint32_t)v[TOP_LINES].v.u;
     each_group(l, v[TOP_POOLS].setting, "pools", read_pool, c);
+    pools6_read(l, v[TOP_POOLS6].setting, &c->pools6);
     each_group(l, v[TOP_ACCESS].setting, "access", read_access, c);
     read_radius(l, v[TOP_RADIUS].setting, c);
 }

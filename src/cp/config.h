@@ -3,15 +3,18 @@
 #ifndef CP_CONFIG_H
 #define CP_CONFIG_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/diag.h"
+#include "cp/dhcp6/config.h"
 #include "cp/packet/dhcp4.h"
 #include "cp/radius/config.h"
 
 #define CP_MAX_POOLS  64
 #define CP_MAX_ACCESS 1024
+#define CP_NO_POOL    UINT_MAX /* lines without one family */
 
 struct cfg_model; /* of it, only the strings are used here */
 
@@ -35,8 +38,8 @@ struct cp_access {
     const char *port;
     struct loc loc;
     uint16_t svlan_first, svlan_last, cvlan_first, cvlan_last;
-    unsigned pool;
-    const char *profile; /* or NULL */
+    unsigned pool, pool6; /* CP_NO_POOL: none, of at most one of them */
+    const char *profile;  /* or NULL */
 };
 
 struct cp_config {
@@ -47,6 +50,7 @@ struct cp_config {
     unsigned n_pools, n_access;
     struct cp_pool pools[CP_MAX_POOLS];
     struct cp_access access[CP_MAX_ACCESS];
+    struct pools6_config pools6;
     struct radius_config *radius; /* NULL: nobody is asked */
     struct cfg_model *text;       /* owns the strings */
 };

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "control/socket/answer.h"
 #include "control/socket/server.h"
+#include "cp/dhcp6/lease6.h"
 #include "cp/lease.h"
 
 #define MOST_SESSIONS 1000   /* in an answer */
@@ -41,19 +42,54 @@ static json_t *events_json(const struct session *s)
     return list;
 }
 
+static json_t *ipv4_json(const struct session *s)
+{
+    bool is_its = s->lease4 != LEASE_NONE || s->state == SESSION_NONE;
+    char address[20];
+
+    return text_or_null(
+        s->address != 0 && is_its ? format_ipv4(s->address, address, sizeof(address)) : NULL);
+}
+
+/* What the line has of IPv6, and until when. */
+static void add_ipv6(json_t *o, const struct session *s)
+{
+    struct cpe_prefixes p = session6_prefixes(s);
+    char wan[IPV6_TEXT], address[IPV6_TEXT], delegated[DELEGATED_TEXT];
+    bool held = session6_held(s);
+
+    json_object_set_new(o, "ipv6", text_or_null(p.wan_len != 0 ? format_wan(&p, wan) : NULL));
+    json_object_set_new(
+        o, "ipv6_address",
+        text_or_null(held && s->v6->na.held ? format_ipv6(s->v6->wan, address) : NULL));
+    json_object_set_new(o, "delegated",
+                        text_or_null(p.n_delegated > 0 ? format_delegated(&p, delegated) : NULL));
+    json_object_set_new(o, "expires6", held ? json_integer(s->v6->expires) : json_null());
+}
+
+static const char *pool_name(const struct cp *cp, const struct session *s)
+{
+    return s->access->pool != CP_NO_POOL ? pool_config(cp, s)->name : NULL;
+}
+
+static const char *pool6_name(const struct cp *cp, const struct session *s)
+{
+    return s->access->pool6 != CP_NO_POOL ? pool6_config(cp, s)->name : NULL;
+}
+
 static json_t *session_json(const struct cp *cp, const struct session *s)
 {
-    bool has_lease = s->state == SESSION_STARTING || s->state == SESSION_UP;
-    char address[20], mac[20];
+    char mac[20];
+    json_t *o = json_pack("{s:s, s:i, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "port",
+                          s->access->port, "svlan", s->svlan, "cvlan", s->cvlan, "state",
+                          session_state_name(s->state), "mac", format_mac(s->mac, mac, sizeof(mac)),
+                          "ipv4", ipv4_json(s), "expires",
+                          lease_is_held(s->lease4) ? json_integer(s->expires) : json_null(), "pool",
+                          text_or_null(pool_name(cp, s)), "pool6", text_or_null(pool6_name(cp, s)),
+                          "profile", text_or_null(session_profile(s)), "events", events_json(s));
 
-    return json_pack(
-        "{s:s, s:i, s:i, s:s, s:s, s:o, s:o, s:s, s:o, s:o}", "port", s->access->port, "svlan",
-        s->svlan, "cvlan", s->cvlan, "state", session_state_name(s->state), "mac",
-        format_mac(s->mac, mac, sizeof(mac)), "ipv4",
-        text_or_null(s->address != 0 ? format_ipv4(s->address, address, sizeof(address)) : NULL),
-        "expires", has_lease ? json_integer(s->expires) : json_null(), "pool",
-        pool_config(cp, s)->name, "profile", text_or_null(session_profile(s)), "events",
-        events_json(s));
+    add_ipv6(o, s);
+    return o;
 }
 
 /* --- requests --- */
@@ -63,15 +99,30 @@ static json_t *refusal(const char *why)
     return json_pack("{s:s}", "error", why);
 }
 
-/* Does a text mean a line? It is its MAC, its address, its VLAN pair, its state, or a part of
- * "PORT SVLAN.CVLAN". */
+/* Is a text an address or a prefix of IPv6 of a session? */
+static bool means_ipv6(const struct session *s, const char *text)
+{
+    struct cpe_prefixes p = session6_prefixes(s);
+    struct ipv6 address;
+    uint8_t len;
+
+    if (strchr(text, ':') == NULL || parse_prefix6(text, &address, &len) != 0)
+        return false;
+    return (p.wan_len != 0 && len >= p.wan_len &&
+            ((address.upper ^ p.wan.upper) & mask64(p.wan_len)) == 0) ||
+           (p.n_delegated != 0 && len >= p.delegated_len[0] &&
+            ((address.upper ^ p.delegated[0]) & mask64(p.delegated_len[0])) == 0);
+}
+
+/* Does a text mean a line? It is its MAC, one of its addresses, its VLAN pair, its state, or a part
+ * of "PORT SVLAN.CVLAN". */
 static bool matches(const struct session *s, const char *text)
 {
     char line[SESSION_LINE_TEXT], address[20], mac[20];
     const char *vlans = strchr(session_line(s, line), ' ') + 1;
 
     if (strcmp(text, format_mac(s->mac, mac, sizeof(mac))) == 0 ||
-        strcmp(text, session_state_name(s->state)) == 0)
+        strcmp(text, session_state_name(s->state)) == 0 || means_ipv6(s, text))
         return true;
     if (s->address != 0 && strcmp(text, format_ipv4(s->address, address, sizeof(address))) == 0)
         return true;
@@ -126,19 +177,34 @@ static json_t *disconnect(struct cp *cp, const json_t *request)
     return json_pack("{s:b}", "ok", 1);
 }
 
+static json_t *pool_json(const char *name, const struct pool *p)
+{
+    return json_pack("{s:s, s:I, s:I}", "name", name, "addresses", (json_int_t)p->n, "free",
+                     (json_int_t)p->n_free);
+}
+
 static json_t *show_status(struct cp *cp, const json_t *request)
 {
-    json_t *states = json_object(), *pools = json_array();
+    const struct cp_config *c = cp->config;
+    json_t *states = json_object(), *pools = json_array(), *pools6 = json_array();
 
     (void)request;
     for (unsigned i = 0; i < N_SESSION_STATES; i++)
         json_object_set_new(states, session_state_name(i), json_integer(cp->sessions.in_state[i]));
-    for (unsigned i = 0; i < cp->config->n_pools; i++)
-        json_array_append_new(pools, json_pack("{s:s, s:I, s:I}", "name", cp->config->pools[i].name,
-                                               "addresses", (json_int_t)cp->pools[i].n, "free",
-                                               (json_int_t)cp->pools[i].n_free));
-    return json_pack("{s:b, s:s, s:o, s:o}", "ok", 1, "version", VBNG_VERSION, "lines", states,
-                     "pools", pools);
+    for (unsigned i = 0; i < c->n_pools; i++)
+        json_array_append_new(pools, pool_json(c->pools[i].name, &cp->pools[i]));
+    for (unsigned i = 0; i < c->pools6.n; i++) {
+        const struct pools6 *p = &cp->pools6[i];
+
+        json_array_append_new(pools6,
+                              json_pack("{s:s, s:I, s:I, s:I, s:I}", "name", c->pools6.pool[i].name,
+                                        "wan", (json_int_t)p->wan.blocks.n, "wan_free",
+                                        (json_int_t)p->wan.blocks.n_free, "delegated",
+                                        (json_int_t)p->delegated.blocks.n, "delegated_free",
+                                        (json_int_t)p->delegated.blocks.n_free));
+    }
+    return json_pack("{s:b, s:s, s:o, s:o, s:o}", "ok", 1, "version", VBNG_VERSION, "lines", states,
+                     "pools", pools, "pools6", pools6);
 }
 
 static const struct {

@@ -13,7 +13,9 @@ struct cp {
     const struct cp_config *config;
     struct loop loop; /* its ctx is this */
     struct sessions sessions;
-    struct pool *pools; /* parallel to config->pools */
+    struct pool *pools;     /* parallel to config->pools */
+    struct pools6 *pools6;  /* parallel to config->pools6 */
+    struct dhcp6_duid duid; /* of this server */
     struct store *store;
     struct userplane *userplane;
     struct punt *punt;
@@ -23,7 +25,7 @@ struct cp {
     uint32_t n_turn, room_turn;
 };
 
-/** The pool of a line, and its configuration. */
+/** The pool of IPv4 of a line, which has one, and its configuration. */
 static inline struct pool *pool_of(const struct cp *cp, const struct session *s)
 {
     return &cp->pools[s->access->pool];

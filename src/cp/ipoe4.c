@@ -87,9 +87,9 @@ static void refuse(struct cp *cp, struct session *s, const struct dhcp4 *q, cons
 
 /* --- requests --- */
 
-static bool has_session(const struct session *s)
+static bool has_lease(const struct session *s)
 {
-    return s->state == SESSION_STARTING || s->state == SESSION_UP;
+    return lease_is_held(s->lease4);
 }
 
 static bool is_client(const struct session *s, const struct dhcp4 *q)
@@ -107,7 +107,7 @@ void ipoe4_authorized(struct cp *cp, struct session *s, const struct dhcp4 *q)
 {
     char address[20];
 
-    if (!has_session(s) && !lease_offer(cp, s, q->mac, q->requested)) {
+    if (!has_lease(s) && !lease_offer(cp, s, q->mac, q->requested)) {
         if (s->service != NULL && s->service->ipv4 != 0)
             session_log(s, "refused: %s, which RADIUS says, is another's",
                         format_ipv4(s->service->ipv4, address, sizeof(address)));
@@ -119,16 +119,24 @@ void ipoe4_authorized(struct cp *cp, struct session *s, const struct dhcp4 *q)
     send_lease(cp, s, q, DHCP4_OFFER);
 }
 
-/* Who has a session or an offer was let in. */
+/* Who has a session or an offer, of either family, was let in. */
 static void discover(struct cp *cp, struct session *s, const struct dhcp4 *q)
 {
-    if (cp->aaa == NULL || has_session(s) || (s->state == SESSION_OFFERED && is_client(s, q))) {
+    bool is_new = s->state == SESSION_NONE || s->state == SESSION_ASKING || !is_client(s, q);
+
+    if (cp->aaa == NULL || !is_new) {
         ipoe4_authorized(cp, s, q);
         return;
     }
-    if (s->state == SESSION_OFFERED)
-        lease_withdraw(cp, s);
-    aaa_ask(cp, s, q);
+    lease_withdraw_all(cp, s);
+    aaa_ask4(cp, s, q);
+}
+
+/* Nobody need be asked, or has been asked for the other family. */
+static bool may_take_unoffered(const struct cp *cp, const struct session *s)
+{
+    return cp->aaa == NULL ||
+           (s->state != SESSION_NONE && s->service != NULL && s->service->ipv4 == 0);
 }
 
 /* The client takes an offer, of this server or another: RFC 2131 section 4.3.2, SELECTING. */
@@ -136,14 +144,13 @@ static void select_offer(struct cp *cp, struct session *s, const struct dhcp4 *q
 {
     if (!is_for_us(cp, s, q)) {
         session_event(s, "took another server's offer");
-        if (s->state == SESSION_OFFERED)
-            lease_withdraw(cp, s);
+        lease_withdraw(cp, s);
         return;
     }
     /* An offer that this server no longer knows, because it was started since, is as good. */
-    if (cp->aaa == NULL && s->state == SESSION_NONE && lease_take(cp, s, q->mac, q->requested))
+    if (may_take_unoffered(cp, s) && lease_take(cp, s, q->mac, q->requested))
         session_event(s, "took an offer of before");
-    if (s->state != SESSION_NONE && s->address == q->requested)
+    if (s->lease4 != LEASE_NONE && s->address == q->requested)
         lease_grant(cp, s, q);
     else
         refuse(cp, s, q, "the address is not offered any more");
@@ -155,9 +162,9 @@ static void reboot(struct cp *cp, struct session *s, const struct dhcp4 *q)
     const struct cp_pool *p = pool_config(cp, s);
     uint32_t mask = (uint32_t)(UINT64_C(0xffffffff) << (32 - p->len));
 
-    if (has_session(s) && s->address == q->requested)
+    if (has_lease(s) && s->address == q->requested)
         lease_grant(cp, s, q);
-    else if (has_session(s) || (q->requested & mask) != p->prefix)
+    else if (has_lease(s) || (q->requested & mask) != p->prefix)
         refuse(cp, s, q, "the address is not this client's");
     else
         session_event(s, "asked for an address of before: no session"); /* must be silent */
@@ -166,7 +173,7 @@ static void reboot(struct cp *cp, struct session *s, const struct dhcp4 *q)
 /* RENEWING, and REBINDING. */
 static void renew(struct cp *cp, struct session *s, const struct dhcp4 *q)
 {
-    if (has_session(s) && s->address == q->ciaddr)
+    if (has_lease(s) && s->address == q->ciaddr)
         lease_grant(cp, s, q);
     else
         refuse(cp, s, q, "there is no lease of this address");
@@ -186,23 +193,23 @@ static void request(struct cp *cp, struct session *s, const struct dhcp4 *q)
 
 static void decline(struct cp *cp, struct session *s, const struct dhcp4 *q)
 {
-    if (!has_session(s) || s->address != q->requested || !is_for_us(cp, s, q))
+    if (!has_lease(s) || s->address != q->requested || !is_for_us(cp, s, q))
         return;
     s->declined = true;
-    lease_end(cp, s, "declined, the address is in use elsewhere");
+    lease_give_back(cp, s, "declined, the address is in use elsewhere");
 }
 
 static void release(struct cp *cp, struct session *s, const struct dhcp4 *q)
 {
-    if (has_session(s) && s->address == q->ciaddr && is_for_us(cp, s, q))
-        lease_end(cp, s, "released");
+    if (has_lease(s) && s->address == q->ciaddr && is_for_us(cp, s, q))
+        lease_give_back(cp, s, "released");
 }
 
 static void inform(struct cp *cp, struct session *s, const struct dhcp4 *q)
 {
     struct dhcp4_reply r = reply_of(cp, s, DHCP4_ACK);
 
-    if (has_session(s) && s->address == q->ciaddr)
+    if (has_lease(s) && s->address == q->ciaddr)
         send_reply(cp, s, q, &r);
 }
 
@@ -223,9 +230,9 @@ static const char *unfit(const struct session *s, const struct dhcp4 *q)
         return "it comes from a relay";
     if ((q->mac[0] & 1) != 0)
         return "its MAC is not a host's";
-    if (s->state == SESSION_ENDING)
+    if (s->state == SESSION_ENDING || s->lease4 == LEASE_ENDING)
         return "the session before it is still ending";
-    if (s->state == SESSION_ASKING)
+    if (s->state == SESSION_ASKING && q->type != DHCP4_DISCOVER)
         return "RADIUS has not answered yet";
     if (s->state != SESSION_NONE && !is_client(s, q) &&
         !(s->state == SESSION_OFFERED && q->type == DHCP4_DISCOVER))
@@ -246,11 +253,13 @@ static const char *read_message(const struct punt_header *h, const uint8_t *fram
 void ipoe4_take(struct cp *cp, const struct punt_header *h, const uint8_t *frame)
 {
     const struct cp_access *a = cp_config_access(cp->config, h->port, h->svlan, h->cvlan);
-    struct session *s = a != NULL ? session_get(&cp->sessions, a, h->svlan, h->cvlan) : NULL;
+    struct session *s = NULL;
     const char *wrong;
     struct dhcp4 q;
     char mac[20];
 
+    if (a != NULL && a->pool != CP_NO_POOL)
+        s = session_get(&cp->sessions, a, h->svlan, h->cvlan);
     if (s == NULL)
         return;
     wrong = read_message(h, frame, &q);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cp/aaa/aaa.h"
+#include "cp/dhcp6/lease6.h"
 #include "cp/ipoe4.h"
 #include "cp/store.h"
 #include "cp/userplane/userplane.h"
@@ -52,11 +53,11 @@ static void timed_out(struct timer *t, void *ctx)
     struct session *s = SESSION_OF(t);
     struct cp *cp = ctx;
 
-    if (s->state == SESSION_OFFERED) {
+    if (s->lease4 == LEASE_OFFERED) {
         session_event(s, "offer not taken");
         lease_withdraw(cp, s);
     } else {
-        lease_end(cp, s, "lease expired");
+        lease_give_back(cp, s, "lease expired");
     }
 }
 
@@ -70,13 +71,14 @@ static void keep(struct cp *cp, struct session *s, const uint8_t mac[6], uint32_
 {
     memcpy(s->mac, mac, sizeof(s->mac));
     s->address = address;
-    session_set_state(&cp->sessions, s, SESSION_OFFERED);
+    s->lease4 = LEASE_OFFERED;
+    lease_settle(cp, s);
     set_timer(cp, s, cp->config->offer_ns);
 }
 
 bool lease_take(struct cp *cp, struct session *s, const uint8_t mac[6], uint32_t address)
 {
-    if (s->state != SESSION_NONE || !pool_take(pool_of(cp, s), address, s))
+    if (s->lease4 != LEASE_NONE || !pool_take(pool_of(cp, s), address, s))
         return false;
     keep(cp, s, mac, address);
     return true;
@@ -86,7 +88,7 @@ bool lease_offer(struct cp *cp, struct session *s, const uint8_t mac[6], uint32_
 {
     uint32_t any;
 
-    if (s->state == SESSION_OFFERED) { /* a line keeps one address, whoever asks on it */
+    if (s->lease4 == LEASE_OFFERED) { /* a line keeps one address, whoever asks on it */
         keep(cp, s, mac, s->address);
         return true;
     }
@@ -100,11 +102,42 @@ bool lease_offer(struct cp *cp, struct session *s, const uint8_t mac[6], uint32_
     return any != 0;
 }
 
+/* Neither client nor user plane has the address any more. */
+static void free_address(struct cp *cp, struct session *s)
+{
+    if (s->declined)
+        rest(cp, s);
+    else
+        pool_give(pool_of(cp, s), s->address, NULL);
+    s->declined = false;
+    s->lease4 = LEASE_NONE;
+}
+
 void lease_withdraw(struct cp *cp, struct session *s)
 {
+    if (s->lease4 != LEASE_OFFERED)
+        return;
     timer_stop(&cp->loop.timers, &s->timer);
-    pool_give(pool_of(cp, s), s->address, NULL);
-    session_set_state(&cp->sessions, s, SESSION_NONE);
+    free_address(cp, s);
+    lease_settle(cp, s);
+}
+
+void lease_withdraw_all(struct cp *cp, struct session *s)
+{
+    lease_withdraw(cp, s);
+    lease6_withdraw(cp, s);
+}
+
+void lease_settle(struct cp *cp, struct session *s)
+{
+    uint8_t v4 = s->lease4, v6 = s->v6 != NULL ? s->v6->state : LEASE_NONE;
+    enum session_state state = v4 == LEASE_UP || v6 == LEASE_UP             ? SESSION_UP
+                               : lease_is_held(v4) || lease_is_held(v6)     ? SESSION_STARTING
+                               : v4 == LEASE_OFFERED || v6 == LEASE_OFFERED ? SESSION_OFFERED
+                                                                            : SESSION_NONE;
+
+    if (s->state != SESSION_ENDING && s->state != state)
+        session_set_state(&cp->sessions, s, state);
 }
 
 /* --- leases --- */
@@ -134,9 +167,13 @@ void lease_grant(struct cp *cp, struct session *s, const struct dhcp4 *request)
     *s->waiting = *request;
     s->expires = wall_seconds() + lease;
     set_timer(cp, s, lease * NS_PER_S);
-    if (s->state == SESSION_OFFERED)
-        session_set_state(&cp->sessions, s, SESSION_STARTING);
-    add_to_turn(cp, s);
+    if (s->lease4 != LEASE_OFFERED) {
+        add_to_turn(cp, s);
+        return;
+    }
+    s->lease4 = LEASE_STARTING;
+    lease_settle(cp, s);
+    lease_subscriber_changed(cp, s);
 }
 
 void lease_changed(struct cp *cp, struct session *s)
@@ -156,14 +193,38 @@ static void forget_request(struct session *s)
     s->waiting = NULL;
 }
 
-void lease_end(struct cp *cp, struct session *s, const char *why)
+/* What there is no longer of IPv4, before the user plane knows. */
+static void begin_end(struct cp *cp, struct session *s)
+{
+    timer_stop(&cp->loop.timers, &s->timer);
+    forget_request(s);
+    if (lease_is_held(s->lease4))
+        s->lease4 = LEASE_ENDING;
+    else
+        lease_withdraw(cp, s);
+}
+
+void lease_give_back(struct cp *cp, struct session *s, const char *why)
 {
     char address[20];
 
-    session_log(s, "ends, %s: %s", format_ipv4(s->address, address, sizeof(address)), why);
-    timer_stop(&cp->loop.timers, &s->timer);
-    forget_request(s);
+    if (!session6_held(s)) {
+        lease_end(cp, s, why);
+        return;
+    }
+    session_log(s, "%s ends: %s", format_ipv4(s->address, address, sizeof(address)), why);
+    begin_end(cp, s);
+    lease_subscriber_changed(cp, s);
+}
+
+void lease_end(struct cp *cp, struct session *s, const char *why)
+{
+    char addresses[SESSION_ADDRESSES];
+
+    session_log(s, "ends, %s: %s", session_addresses(s, addresses), why);
     session_set_state(&cp->sessions, s, SESSION_ENDING);
+    begin_end(cp, s);
+    lease6_end(cp, s);
     add_to_turn(cp, s);
 }
 
@@ -173,11 +234,9 @@ void lease_gone(struct cp *cp, struct session *s)
     s->stale = false;
     if (s->state != SESSION_ENDING)
         return;
-    if (s->declined)
-        rest(cp, s);
-    else
-        pool_give(pool_of(cp, s), s->address, NULL);
-    s->declined = false;
+    if (s->lease4 == LEASE_ENDING)
+        free_address(cp, s);
+    lease6_gone(cp, s);
     session_set_state(&cp->sessions, s, SESSION_NONE);
 }
 
@@ -195,17 +254,27 @@ void lease_in_userplane(struct cp *cp, struct session *s)
 {
     char address[20];
 
-    if (s->state == SESSION_STARTING) {
-        session_set_state(&cp->sessions, s, SESSION_UP);
+    if (s->lease4 == LEASE_ENDING)
+        free_address(cp, s);
+    if (s->lease4 == LEASE_STARTING) {
+        s->lease4 = LEASE_UP;
         session_log(s, "up, %s", format_ipv4(s->address, address, sizeof(address)));
     }
-    if (s->state == SESSION_UP)
-        acknowledge(cp, s);
+    acknowledge(cp, s);
+    lease6_in_userplane(cp, s);
+    lease_settle(cp, s);
 }
 
 void lease_refused(struct cp *cp, struct session *s, const char *why)
 {
-    if (s->state == SESSION_STARTING || s->state == SESSION_UP)
+    bool is_new4 = s->lease4 == LEASE_STARTING,
+         is_new6 = s->v6 != NULL && s->v6->state == LEASE_STARTING;
+
+    if (s->state == SESSION_UP && is_new4) /* what it has of the other family stays */
+        lease_give_back(cp, s, why);
+    else if (s->state == SESSION_UP && is_new6)
+        lease6_give_back(cp, s, true, true, why);
+    else if (s->state == SESSION_STARTING || s->state == SESSION_UP)
         lease_end(cp, s, why);
     else
         lease_go_on(cp, s);
@@ -234,17 +303,20 @@ static void put_or_remove(struct cp *cp, struct session *s)
     struct store_session o = {.port = s->access->port,
                               .svlan = s->svlan,
                               .cvlan = s->cvlan,
-                              .address = s->address,
+                              .address = lease_is_held(s->lease4) ? s->address : 0,
                               .expires = s->expires};
-    char *service = s->service != NULL ? service_text(s->service) : NULL;
+    char *service = s->service != NULL ? service_text(s->service) : NULL,
+         *v6 = session6_held(s) ? session6_text(s->v6) : NULL;
 
     o.service = service;
+    o.v6 = v6;
     memcpy(o.mac, s->mac, sizeof(o.mac));
     if (s->state == SESSION_ENDING)
         store_remove(cp->store, o.port, o.svlan, o.cvlan);
     else
         store_put(cp->store, &o);
     free(service);
+    free(v6);
 }
 
 /* Nobody is told what the store has not taken. An end is an end all the same: the line's row in the
@@ -252,6 +324,7 @@ static void put_or_remove(struct cp *cp, struct session *s)
 static void not_committed(struct cp *cp, struct session *s)
 {
     forget_request(s);
+    lease6_forget_request(s);
     if (s->state == SESSION_ENDING)
         lease_go_on(cp, s);
     else
@@ -287,19 +360,33 @@ struct loading {
     uint32_t n_left;
 };
 
+static bool take_row4(struct cp *cp, struct session *s, const struct store_session *row)
+{
+    int64_t left = row->expires - wall_seconds();
+
+    if (row->address == 0 || s->access->pool == CP_NO_POOL ||
+        !lease_take(cp, s, row->mac, row->address))
+        return false;
+    s->expires = row->expires;
+    s->lease4 = LEASE_UP;
+    lease_settle(cp, s);
+    set_timer(cp, s, left > 0 ? (uint64_t)left * NS_PER_S : 0);
+    return true;
+}
+
 static bool take_row(struct cp *cp, const struct store_session *row)
 {
     const struct cp_access *a = cp_config_access(cp->config, row->port, row->svlan, row->cvlan);
     struct session *s = a != NULL ? session_get(&cp->sessions, a, row->svlan, row->cvlan) : NULL;
-    int64_t left = row->expires - wall_seconds();
+    bool v4 = s != NULL && take_row4(cp, s, row),
+         v6 = s != NULL && row->v6 != NULL && lease6_load(cp, s, row->mac, row->v6);
 
-    if (s == NULL || !lease_take(cp, s, row->mac, row->address))
+    if (!v4 && !v6)
         return false;
-    s->expires = row->expires;
     if (row->service != NULL)
         s->service = service_parse(row->service);
-    session_set_state(&cp->sessions, s, SESSION_UP);
-    set_timer(cp, s, left > 0 ? (uint64_t)left * NS_PER_S : 0);
+    if (v4 != (row->address != 0) || v6 != (row->v6 != NULL))
+        add_to_turn(cp, s); /* the store is to forget the other */
     session_event(s, "taken from the store");
     return true;
 }
@@ -344,6 +431,8 @@ int leases_open(struct cp *cp)
         log_error("no memory for the pools and lines");
         return -ENOMEM;
     }
+    if (leases6_open(cp) != 0)
+        return -EIO;
     ok = store_each(cp->store, load_row, &l);
     for (uint32_t i = 0; i < l.n_left; i++)
         store_remove(cp->store, l.left[i].port, l.left[i].svlan, l.left[i].cvlan);
@@ -367,6 +456,7 @@ void leases_close(struct cp *cp)
     for (unsigned i = 0; cp->pools != NULL && i < cp->config->n_pools; i++)
         pool_close(&cp->pools[i]);
     free(cp->pools);
+    leases6_close(cp);
     sessions_close(&cp->sessions);
     free(cp->turn);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The life of a session: who has which address for how long. A client is told that it has an
- * address when the store has committed that and the user plane forwards for it; an address is free
- * again when the store has forgotten it and the user plane forwards no more. What a turn of the
- * loop gathers is one transaction, and one request to the user plane.
+ * The life of a session: who has which addresses for how long; of IPv6, see dhcp6/lease6.h. A
+ * client is told that it has an address when the store has committed that and the user plane
+ * forwards for it; an address is free again when the store has forgotten it and the user plane
+ * forwards no more. What a turn of the loop gathers is one transaction, and one request to the user
+ * plane.
  */
 #ifndef CP_LEASE_H
 #define CP_LEASE_H
@@ -25,6 +26,9 @@ bool lease_take(struct cp *cp, struct session *s, const uint8_t mac[6], uint32_t
 /** Keep the address that was offered no longer. */
 void lease_withdraw(struct cp *cp, struct session *s);
 
+/** Keep nothing that was offered any longer, of either family. */
+void lease_withdraw_all(struct cp *cp, struct session *s);
+
 /** Give the client the address that is kept for it, or that it has, for the lease time from now on;
  * the request is acknowledged when that is so. */
 void lease_grant(struct cp *cp, struct session *s, const struct dhcp4 *request);
@@ -36,7 +40,13 @@ void lease_changed(struct cp *cp, struct session *s);
  * when it has that, too. */
 void lease_subscriber_changed(struct cp *cp, struct session *s);
 
-/** End a session that is starting or up. */
+/** End the lease of IPv4, and the session where it has no other. */
+void lease_give_back(struct cp *cp, struct session *s, const char *why);
+
+/** The state of a session that is not ending follows from its leases. */
+void lease_settle(struct cp *cp, struct session *s);
+
+/** End a session that is starting or up, and all of its leases. */
 void lease_end(struct cp *cp, struct session *s, const char *why);
 
 /** The end of a turn: commit, acknowledge, and tell the user plane. */

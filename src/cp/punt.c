@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "cp/packet/bytes.h"
+#include "cp/dhcp6/server.h"
 #include "cp/ipoe4.h"
 
 #define RECONNECT_NS (NS_PER_S / 10)
@@ -65,6 +66,8 @@ static void take(struct punt *p, const uint8_t *message, size_t n)
         hello(p, &h, frame);
     else if (h.kind == PUNT_DHCP4)
         ipoe4_take(p->cp, &h, frame);
+    else if (h.kind == PUNT_DHCP6)
+        dhcp6_take(p->cp, &h, frame);
 }
 
 static void try_connect(struct timer *t, void *ctx);

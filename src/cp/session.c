@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/units.h"
+#include "cp/dhcp6/session6.h"
 
 static const char *const state_names[N_SESSION_STATES] = {"none",     "asking", "offered",
                                                           "starting", "up",     "ending"};
@@ -43,6 +44,7 @@ void session_forget_service(struct session *s)
 static void release(struct session *s)
 {
     free(s->waiting);
+    session6_free(s->v6);
     session_forget_service(s);
     free(s);
 }
@@ -162,6 +164,19 @@ void sessions_each(struct sessions *t, void (*call)(struct session *s, void *ctx
 char *session_line(const struct session *s, char buf[SESSION_LINE_TEXT])
 {
     snprintf(buf, SESSION_LINE_TEXT, "%s %u.%u", s->access->port, s->svlan, s->cvlan);
+    return buf;
+}
+
+char *session_addresses(const struct session *s, char buf[SESSION_ADDRESSES])
+{
+    char ipv4[20] = "", ipv6[SESSION6_TEXT] = "";
+
+    if (lease_is_held(s->lease4))
+        format_ipv4(s->address, ipv4, sizeof(ipv4));
+    if (session6_held(s))
+        session6_blocks(s->v6, ipv6);
+    snprintf(buf, SESSION_ADDRESSES, "%s%s%s", ipv4, ipv4[0] != '\0' && ipv6[0] != '\0' ? ", " : "",
+             ipv6);
     return buf;
 }
 

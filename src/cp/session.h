@@ -17,17 +17,34 @@
 #define SESSION_EVENTS     8
 #define SESSION_EVENT_TEXT 120
 #define SESSION_LINE_TEXT  48 /* "PORT SVLAN.CVLAN" */
+#define SESSION_ADDRESSES  120
 
 enum session_state {
     SESSION_NONE,     /* the line is idle */
     SESSION_ASKING,   /* RADIUS is asked whether its client may have a session */
-    SESSION_OFFERED,  /* an address is kept for the client, until the timer */
+    SESSION_OFFERED,  /* addresses are kept for the client, until a timer */
     SESSION_STARTING, /* the client has asked for it; the store and the user plane have to take it
                        */
-    SESSION_UP,       /* and have taken it. The timer is the lease's */
-    SESSION_ENDING,   /* the user plane is to forget it, and then its address is free */
+    SESSION_UP,       /* and have taken it */
+    SESSION_ENDING,   /* the user plane is to forget it, and then its addresses are free */
     N_SESSION_STATES
 };
+
+/** What a line has of a family of addresses. The session's state follows from both, while it has
+ * one. */
+enum lease_state {
+    LEASE_NONE,
+    LEASE_OFFERED,  /* kept for the client, until the timer */
+    LEASE_STARTING, /* the client has asked for it; the store and the user plane have to take it */
+    LEASE_UP,       /* and have taken it. The timer is the lease's */
+    LEASE_ENDING,   /* the user plane is to forget it, and then it is free */
+};
+
+/** It is starting or up. */
+static inline bool lease_is_held(uint8_t state)
+{
+    return state == LEASE_STARTING || state == LEASE_UP;
+}
 
 /** What happened to a line. */
 struct session_event {
@@ -41,16 +58,18 @@ struct session {
     const struct cp_access *access; /* its port, pool and profile */
     uint16_t svlan, cvlan;
     uint8_t mac[6];
-    uint8_t state;     /* enum session_state */
-    bool in_userplane; /* the user plane has its subscriber, */
-    bool stale;        /* but not as he is to be now */
-    bool asked;        /* a request to put him is under way */
-    bool in_turn;      /* the end of this turn has to do with it */
-    bool declined;     /* ends because its address is in use elsewhere */
-    uint32_t address;  /* of the session, or the last one that the line had; 0: none */
-    int64_t expires;   /* the lease, seconds of CLOCK_REALTIME */
-    struct timer timer;
+    uint8_t state;           /* enum session_state */
+    uint8_t lease4;          /* enum lease_state, of IPv4 */
+    bool in_userplane;       /* the user plane has its subscriber, */
+    bool stale;              /* but not as he is to be now */
+    bool asked;              /* a request to put him is under way */
+    bool in_turn;            /* the end of this turn has to do with it */
+    bool declined;           /* ends because its address is in use elsewhere */
+    uint32_t address;        /* of IPv4, or the last one that the line had; 0: none */
+    int64_t expires;         /* of the lease of IPv4, seconds of CLOCK_REALTIME */
+    struct timer timer;      /* of IPv4 */
     struct dhcp4 *waiting;   /* the request that is to be acknowledged, or NULL */
+    struct session6 *v6;     /* what the line has or had of IPv6, or NULL */
     struct asking *asking;   /* the question to RADIUS, or NULL */
     struct service *service; /* what RADIUS has granted; NULL: it was not asked */
     uint8_t n_events;        /* written so far, modulo SESSION_EVENTS: the next one's place */
@@ -87,6 +106,9 @@ void sessions_each(struct sessions *t, void (*call)(struct session *s, void *ctx
 
 /** "PORT SVLAN.CVLAN", as requests to the user plane name a subscriber; buf is returned. */
 char *session_line(const struct session *s, char buf[SESSION_LINE_TEXT]);
+
+/** The addresses of its leases, "10.64.0.2, 2001:db8::/64 2001:db8:100::/56"; buf is returned. */
+char *session_addresses(const struct session *s, char buf[SESSION_ADDRESSES]);
 
 /** The profile in the user plane, or NULL: none. */
 const char *session_profile(const struct session *s);

@@ -13,18 +13,20 @@
 #include "base/log.h"
 #include "base/units.h"
 
-#define FORMAT "2" /* user_version of the database */
+#define FORMAT "3" /* user_version of the database */
 
-enum { BEGIN, COMMIT, ROLLBACK, PUT, REMOVE, EACH, N_STATEMENTS };
+enum { BEGIN, COMMIT, ROLLBACK, PUT, REMOVE, EACH, GET_VALUE, SET_VALUE, N_STATEMENTS };
 
 static const char *const sql[N_STATEMENTS] = {
     [BEGIN] = "BEGIN IMMEDIATE",
     [COMMIT] = "COMMIT",
     [ROLLBACK] = "ROLLBACK",
-    [PUT] = "INSERT OR REPLACE INTO session (port, svlan, cvlan, mac, address, expires, service) "
-            "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [PUT] = "INSERT OR REPLACE INTO session (port, svlan, cvlan, mac, address, expires, service, "
+            "v6) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [REMOVE] = "DELETE FROM session WHERE port = ?1 AND svlan = ?2 AND cvlan = ?3",
-    [EACH] = "SELECT port, svlan, cvlan, mac, address, expires, service FROM session",
+    [EACH] = "SELECT port, svlan, cvlan, mac, address, expires, service, v6 FROM session",
+    [GET_VALUE] = "SELECT value FROM value WHERE name = ?1",
+    [SET_VALUE] = "INSERT OR REPLACE INTO value (name, value) VALUES (?1, ?2)",
 };
 
 static const char setup[] =
@@ -33,10 +35,16 @@ static const char setup[] =
     "PRAGMA synchronous = NORMAL;"
     "BEGIN IMMEDIATE;"
     "CREATE TABLE IF NOT EXISTS session (port TEXT, svlan INTEGER, cvlan INTEGER, mac TEXT, "
-    "address TEXT UNIQUE, expires INTEGER, service TEXT, PRIMARY KEY (port, svlan, cvlan)) WITHOUT "
-    "ROWID;"
+    "address TEXT UNIQUE, expires INTEGER, service TEXT, v6 TEXT, PRIMARY KEY (port, svlan, "
+    "cvlan)) "
+    "WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS value (name TEXT PRIMARY KEY, value TEXT);"
     "PRAGMA user_version = " FORMAT ";"
     "COMMIT;";
+
+/* What a database of a format lacks of the next one. */
+static const char *const added[] = {[1] = "ALTER TABLE session ADD COLUMN service TEXT",
+                                    [2] = "ALTER TABLE session ADD COLUMN v6 TEXT"};
 
 struct store {
     sqlite3 *db;
@@ -74,9 +82,9 @@ static bool prepare(struct store *s)
         log_error("the store: its format is %d, and this vbng-cp knows %s", format, FORMAT);
         return false;
     }
-    if (format == 1 && sqlite3_exec(s->db, "ALTER TABLE session ADD COLUMN service TEXT", NULL,
-                                    NULL, NULL) != SQLITE_OK)
-        return false;
+    for (int i = format; i > 0 && i < atoi(FORMAT); i++)
+        if (sqlite3_exec(s->db, added[i], NULL, NULL, NULL) != SQLITE_OK)
+            return false;
     if (format < 0 || sqlite3_exec(s->db, setup, NULL, NULL, NULL) != SQLITE_OK)
         return false;
     for (unsigned i = 0; i < N_STATEMENTS; i++)
@@ -152,15 +160,16 @@ bool store_put(struct store *s, const struct store_session *o)
 {
     sqlite3_stmt *q = s->statement[PUT];
     char mac[20], address[20];
+    const char *ipv4 = o->address != 0 ? format_ipv4(o->address, address, sizeof(address)) : NULL;
 
     if (!begin(s))
         return false;
     bind_line(q, o->port, o->svlan, o->cvlan);
     sqlite3_bind_text(q, 4, format_mac(o->mac, mac, sizeof(mac)), -1, SQLITE_TRANSIENT);
-    sqlite3_bind_text(q, 5, format_ipv4(o->address, address, sizeof(address)), -1,
-                      SQLITE_TRANSIENT);
+    sqlite3_bind_text(q, 5, ipv4, -1, SQLITE_TRANSIENT);
     sqlite3_bind_int64(q, 6, o->expires);
     sqlite3_bind_text(q, 7, o->service, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(q, 8, o->v6, -1, SQLITE_TRANSIENT);
     return change(s, PUT);
 }
 
@@ -170,6 +179,32 @@ bool store_remove(struct store *s, const char *port, uint16_t svlan, uint16_t cv
         return false;
     bind_line(s->statement[REMOVE], port, svlan, cvlan);
     return change(s, REMOVE);
+}
+
+bool store_value(struct store *s, const char *name, char *value, size_t room)
+{
+    sqlite3_stmt *q = s->statement[GET_VALUE];
+    const char *text = "";
+    int rc;
+
+    sqlite3_bind_text(q, 1, name, -1, SQLITE_TRANSIENT);
+    rc = sqlite3_step(q);
+    if (rc == SQLITE_ROW && sqlite3_column_text(q, 0) != NULL)
+        text = (const char *)sqlite3_column_text(q, 0);
+    snprintf(value, room, "%s", text);
+    sqlite3_reset(q);
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        say(s, "it cannot be read");
+    return rc == SQLITE_ROW || rc == SQLITE_DONE;
+}
+
+bool store_set_value(struct store *s, const char *name, const char *value)
+{
+    if (!begin(s))
+        return false;
+    sqlite3_bind_text(s->statement[SET_VALUE], 1, name, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(s->statement[SET_VALUE], 2, value, -1, SQLITE_TRANSIENT);
+    return change(s, SET_VALUE);
 }
 
 bool store_commit(struct store *s)
@@ -200,10 +235,11 @@ bool store_each(struct store *s, void (*call)(const struct store_session *sessio
                                   .svlan = (uint16_t)sqlite3_column_int(q, 1),
                                   .cvlan = (uint16_t)sqlite3_column_int(q, 2),
                                   .expires = sqlite3_column_int64(q, 5),
-                                  .service = (const char *)sqlite3_column_text(q, 6)};
+                                  .service = (const char *)sqlite3_column_text(q, 6),
+                                  .v6 = (const char *)sqlite3_column_text(q, 7)};
 
-        if (port != NULL && mac != NULL && address != NULL && parse_mac(mac, o.mac) == 0 &&
-            parse_ipv4(address, &o.address) == 0)
+        if (port != NULL && mac != NULL && parse_mac(mac, o.mac) == 0 &&
+            (address == NULL || parse_ipv4(address, &o.address) == 0))
             call(&o, ctx);
     }
     sqlite3_reset(q);

@@ -7,18 +7,20 @@
 #define CP_STORE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct store;
 
-/** A session, by its line. No two have the same address. */
+/** A session, by its line. No two have the same address. Texts may be NULL. */
 struct store_session {
     const char *port;
     uint16_t svlan, cvlan;
     uint8_t mac[6];
-    uint32_t address;    /* IPv4, host order */
-    int64_t expires;     /* seconds of CLOCK_REALTIME */
-    const char *service; /* what RADIUS has granted (service_text()), or NULL */
+    uint32_t address;    /* IPv4, host order; 0: none */
+    int64_t expires;     /* of IPv4, seconds of CLOCK_REALTIME */
+    const char *service; /* what RADIUS has granted (service_text()) */
+    const char *v6;      /* the lease of IPv6 (session6_text()) */
 };
 
 /** Open a store, or make one. No other process has it open meanwhile. Returns NULL with the reason
@@ -32,6 +34,13 @@ bool store_put(struct store *s, const struct store_session *session);
 
 /** Remove the session of a line, if there is one. The same. */
 bool store_remove(struct store *s, const char *port, uint16_t svlan, uint16_t cvlan);
+
+/** The value of a name, for what is of no session, into room bytes, "" where there is none. Returns
+ * false where the store cannot be read. */
+bool store_value(struct store *s, const char *name, char *value, size_t room);
+
+/** Give a name a value: a change as store_put(). */
+bool store_set_value(struct store *s, const char *name, const char *value);
 
 /** Make all changes since the last commit last. Returns false where none of them does; the reason
  * is in the log. */

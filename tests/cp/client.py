@@ -26,10 +26,10 @@ pools = (
     { name = "homes"; prefix = "10.64.0.0/24"; gateway = "10.64.0.1"; last = "LAST"; dns = ["192.0.2.53", "192.0.2.54"];
       domain = "example.net"; lease_time = "LEASE"; declined_time = "DECLINED"; }
 );
-access = ( { port = "cpe0"; svlan = "100-199"; cvlan = "1-4094"; pool = "homes"; profile = "home-50M"; } );
+access = ( { port = "cpe0"; svlan = "100-199"; cvlan = "1-4094"; pool = "homes"; profile = "home-50M"; POOL6 } ACCESS );
 EXTRA
 """
-DEFAULTS = {"EXTRA": "", "LEASE": "1h", "OFFER": "60s", "DECLINED": "10min", "LAST": "10.64.0.254"}
+DEFAULTS = {"EXTRA": "", "POOL6": "", "ACCESS": "", "LEASE": "1h", "OFFER": "60s", "DECLINED": "10min", "LAST": "10.64.0.254"}
 
 
 def program(build):

@@ -14,7 +14,9 @@ MOST = """control_socket = "/run/vbng/control.sock"; punt_socket = "/run/vbng/pu
 pools = ( { name = "a"; prefix = "10.0.0.0/24"; gateway = "10.0.0.1"; dns = "192.0.2.53"; first = "10.0.0.9"; last = "10.0.0.9"; },
           { name = "b"; prefix = "10.0.1.0/30"; gateway = "10.0.1.2"; } );
 access = ( { port = "p"; svlan = 7; cvlan = "1-9"; pool = "a"; }, { port = "p"; svlan = 7; cvlan = "10-19"; pool = "b"; },
-           { port = "q"; pool = "b"; profile = "home"; } );
+           { port = "q"; pool = "b"; pool6 = "c"; profile = "home"; }, { port = "r"; pool6 = "d"; } );
+pools6 = ( { name = "c"; wan = "2001:db8::/40"; delegated = "2001:db8:8000::/40"; delegated_len = 64; dns = "2001:db8::53"; domain = "a.b"; },
+           { name = "d"; delegated = "2001:db8:9000::/56"; lease_time = "1s"; } );
 """
 
 

@@ -45,7 +45,8 @@ static struct store_session session(uint16_t cvlan, uint32_t address, int64_t ex
                                   {2, 0, 0, 0, 0, 1},
                                   address,
                                   expires,
-                                  cvlan % 2 == 0 ? NULL : "what RADIUS has granted"};
+                                  cvlan % 2 == 0 ? NULL : "what RADIUS has granted",
+                                  cvlan % 3 == 0 ? "a lease of IPv6" : NULL};
 }
 
 static void put(struct store *s, uint16_t cvlan, uint32_t address, int64_t expires)
@@ -63,6 +64,7 @@ static void add(const struct store_session *o, void *ctx)
     CU_ASSERT_STRING_EQUAL(o->port, "cpe0");
     CU_ASSERT(o->svlan == 100 && o->mac[5] == 1);
     CU_ASSERT((o->service == NULL) == (o->cvlan % 2 == 0));
+    CU_ASSERT((o->v6 != NULL) == (o->cvlan % 3 == 0));
     sum +=
         o->cvlan * UINT64_C(1000000) + (o->address & 0xff) * UINT64_C(1000) + (uint64_t)o->expires;
     found++;

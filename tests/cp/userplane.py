@@ -12,8 +12,9 @@ import threading
 
 MAGIC = 0x31504256
 HEADER = struct.Struct("=IHHIIHHB3xQ32s")
-HELLO, DHCP4 = 0, 1
+HELLO, DHCP4, DHCP6 = 0, 1, 2
 MTU = 1500
+ADDRESSES = ("ipv4", "ipv6", "delegated")
 
 
 class UserPlane:
@@ -114,11 +115,11 @@ class UserPlane:
     def _put(self, row):
         row = without_length(row)
         line = (row["port"], row["svlan"], row["cvlan"])
-        others = {r["ipv4"] for at, r in self.rows.items() if at != line and "ipv4" in r}
+        others = {r[key] for at, r in self.rows.items() if at != line for key in ADDRESSES if key in r}
         was = self.rows.get(line)
         why = self.refuse(row) if self.refuse else None
-        if row.get("ipv4") in others:
-            why = f"{row['ipv4']} is another's"
+        for clash in {row[key] for key in ADDRESSES if key in row} & others:
+            why = f"{clash} is another's"
         if why:
             return {"was": "refused", "error": why}
         if was is not None and line in self.fixed and was != row:
@@ -144,9 +145,9 @@ class UserPlane:
         row["profile"] = request["profile"]
         return {"ok": True}
 
-    def send(self, line, frame):
+    def send(self, line, frame, kind=DHCP4):
         """Punt a frame of a line."""
-        self.punt.send(message(DHCP4, line, frame))
+        self.punt.send(message(kind, line, frame))
 
     def expect(self, seconds=5):
         """(line, frame) that vbng-cp sends next."""
@@ -179,6 +180,6 @@ def message(kind, line, frame):
 def split(data):
     """(line, frame) of a message."""
     magic, header, n, _, _, svlan, cvlan, kind, _, port = HEADER.unpack_from(data)
-    assert (magic, header, kind) == (MAGIC, HEADER.size, DHCP4)
+    assert (magic, header) == (MAGIC, HEADER.size) and kind in (DHCP4, DHCP6)
     assert len(data) == header + n
     return (port.rstrip(b"\0").decode(), svlan, cvlan), data[header:]

@@ -82,8 +82,24 @@ def dhcp4(*options, **fields):
                  / BOOTP(chaddr=b"\2\0\0\0\0\1" + bytes(10), xid=1, **fields) / DHCP(options=[*options, "end"]))
 
 
+def dhcp6(kind):
+    """A frame of a DHCPv6 client that names what it had."""
+    from scapy.layers.dhcp6 import (DHCP6OptClientId, DHCP6OptIA_NA, DHCP6OptIA_PD, DHCP6OptIAAddress, DHCP6OptIAPrefix, DHCP6OptOptReq,
+                                    DHCP6OptStatusCode, DUID_LL)
+    from scapy.layers.inet import UDP
+    from scapy.layers.inet6 import IPv6
+    from scapy.layers.l2 import Ether
+
+    return bytes(Ether(dst="33:33:00:01:00:02") / IPv6(src="fe80::1", dst="ff02::1:2") / UDP(sport=546, dport=547) / kind(trid=1)
+                 / DHCP6OptClientId(duid=DUID_LL(lladdr="02:00:00:00:00:01")) / DHCP6OptOptReq(reqopts=[23, 24])
+                 / DHCP6OptIA_NA(iaid=7, ianaopts=[DHCP6OptIAAddress(addr="2001:db8::9"), DHCP6OptStatusCode()])
+                 / DHCP6OptIA_PD(iaid=8, iapdopt=[DHCP6OptIAPrefix(prefix="2001:db8::", plen=56)]))
+
+
 def seeds():
     """(target, name, bytes) of each."""
+    from scapy.layers.dhcp6 import DHCP6_Confirm, DHCP6_Rebind, DHCP6_Release, DHCP6_Solicit
+
     for case in all_cases():
         data = graph_input(case)
         if 0 < len(data) <= 4096:
@@ -130,6 +146,10 @@ def seeds():
     for name, packets in PPP:
         texts = [(protocol, bytes.fromhex(text)) for protocol, text in packets]
         yield "ppp", name, b"\1" + b"".join(struct.pack(">BH", protocol, len(packet)) + packet for protocol, packet in texts)
+    yield "dhcp6", "solicit", b"\0" + dhcp6(DHCP6_Solicit)
+    for kind in (DHCP6_Solicit, DHCP6_Rebind, DHCP6_Release, DHCP6_Confirm):
+        yield "dhcp6", kind.__name__, b"\1" + dhcp6(kind)[62:]
+        yield "dhcp6", kind.__name__ + " without a lease", b"\3" + dhcp6(kind)[62:]
     for i, frame in enumerate(EXPLAINED):
         yield "control", f"explain {i}", json.dumps({"cmd": "explain", "frame": frame}).encode()
     for name, code, attributes in RADIUS:

@@ -28,6 +28,18 @@ def _line(s):
     return f"{s['port']} {s['svlan']}.{s['cvlan']}"
 
 
+def _cell(s, column):
+    """What a column says of a session; its IPv6 is the address that its client was given, else the prefix of its link."""
+    if column == "line":
+        return _line(s)
+    if column == "ipv6":
+        return s["ipv6_address"] or s["ipv6"]
+    if column == "until":
+        ends = [s[key] for key in ("expires", "expires6") if s[key]]
+        return _time(max(ends))[:19] if ends else None
+    return s[column]
+
+
 def sessions(cp, args):
     """Lines that a text may mean, and what happened last on each where that was asked for or there is but one. Exit status 1: none."""
     found, first = [], 0
@@ -39,8 +51,10 @@ def sessions(cp, args):
     if args.json:
         show_json(found)
         return 0 if found else 1
-    table(("line", "state", "mac", "ipv4", "until", "pool", "profile"),
-          [(_line(s), s["state"], s["mac"], s["ipv4"], s["expires"] and _time(s["expires"])[:19], s["pool"], s["profile"]) for s in found])
+    columns = ("line", "state", "mac", "ipv4", "ipv6", "delegated", "until", "pool", "pool6", "profile")
+    if not any(s["pool6"] for s in found):
+        columns = tuple(c for c in columns if c not in ("ipv6", "delegated", "pool6"))
+    table(columns, [tuple(_cell(s, c) for c in columns) for s in found])
     if args.events or len(found) == 1:
         for s in found:
             print(f"\n{_line(s)}")

@@ -12,6 +12,8 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cp/aaa/changes.h"
+#include "cp/dhcp6/lease6.h"
+#include "cp/dhcp6/server.h"
 #include "cp/ipoe4.h"
 #include "cp/lease.h"
 
@@ -20,7 +22,8 @@ struct asking {
     struct cp *cp;
     struct session *s;
     struct radius_request *request;
-    struct dhcp4 q; /* what is answered when RADIUS has */
+    struct dhcp4 *v4;    /* what is answered when RADIUS has, or NULL */
+    struct request6 *v6; /* the same */
 };
 
 struct aaa {
@@ -70,17 +73,49 @@ static const char *refusal(const struct radius_answer *answer)
     }
 }
 
-/* A pool of its own would have to be the line's. */
-static const char *misfit(const struct cp *cp, const struct session *s,
-                          const struct radius_answer *answer)
+static bool is_name(struct radius_octets o, const char *name)
 {
-    const char *pool = pool_config(cp, s)->name;
+    return o.n == strlen(name) && memcmp(o.p, name, o.n) == 0;
+}
 
-    if (answer->pool.n > 0 &&
-        (answer->pool.n != strlen(pool) || memcmp(answer->pool.p, pool, answer->pool.n) != 0))
+/* A pool of its own would have to be the line's. */
+static const char *misfit4(const struct cp *cp, const struct session *s,
+                           const struct radius_answer *answer)
+{
+    if (answer->pool.n == 0 && answer->ipv4 == 0)
+        return NULL;
+    if (s->access->pool == CP_NO_POOL)
+        return "the line has no IPv4";
+    if (answer->pool.n > 0 && !is_name(answer->pool, pool_config(cp, s)->name))
         return "Framed-Pool is not the pool of the line";
     if (answer->ipv4 != 0 && !pool_has(pool_of(cp, s), answer->ipv4))
         return "Framed-IP-Address is not of the pool of the line";
+    return NULL;
+}
+
+static const char *misfit6(const struct cp *cp, const struct session *s,
+                           const struct radius_answer *answer)
+{
+    const struct cpe_prefixes *p = &answer->ipv6;
+    const struct pools6 *pools;
+
+    if (answer->pool6.n == 0 && answer->delegated_pool.n == 0 && p->wan_len == 0 &&
+        p->n_delegated == 0)
+        return NULL;
+    if (s->access->pool6 == CP_NO_POOL)
+        return "the line has no IPv6";
+    pools = pools6_of(cp, s);
+    if (answer->pool6.n > 0 && !is_name(answer->pool6, pool6_config(cp, s)->name))
+        return "Framed-IPv6-Pool is not the pool6 of the line";
+    if (answer->delegated_pool.n > 0 && !is_name(answer->delegated_pool, pool6_config(cp, s)->name))
+        return "Delegated-IPv6-Prefix-Pool is not the pool6 of the line";
+    if (p->wan_len != 0 && !pool6_has(&pools->wan, p->wan.upper & mask64(pools->wan.len)))
+        return "Framed-IPv6-Prefix or -Address is not of the pool6 of the line";
+    if (p->n_delegated > 1)
+        return "there is more than one Delegated-IPv6-Prefix";
+    if (p->n_delegated == 1 && (p->delegated_len[0] != pools->delegated.len ||
+                                !pool6_has(&pools->delegated, p->delegated[0])))
+        return "Delegated-IPv6-Prefix is none of the pool6 of the line";
     return NULL;
 }
 
@@ -92,11 +127,30 @@ static struct service *grant(struct cp *cp, const struct session *s,
 
     *why = refusal(answer);
     if (*why == NULL)
-        *why = misfit(cp, s, answer);
+        *why = misfit4(cp, s, answer);
+    if (*why == NULL)
+        *why = misfit6(cp, s, answer);
     if (*why != NULL)
         return NULL;
     snprintf(id, sizeof(id), "%016" PRIx64, a->next_id++);
     return service_new(answer, id, why);
+}
+
+static void free_asking(struct asking *asking)
+{
+    if (asking == NULL)
+        return;
+    free(asking->v4);
+    free(asking->v6);
+    free(asking);
+}
+
+static void authorized(struct cp *cp, struct session *s, const struct asking *asking)
+{
+    if (asking->v4 != NULL)
+        ipoe4_authorized(cp, s, asking->v4);
+    if (asking->v6 != NULL)
+        dhcp6_authorized(cp, s, asking->v6);
 }
 
 static void answered(void *ctx, const struct radius_answer *answer)
@@ -110,42 +164,67 @@ static void answered(void *ctx, const struct radius_answer *answer)
     session_set_state(&cp->sessions, s, SESSION_NONE);
     s->service = grant(cp, s, answer, &why);
     if (s->service != NULL)
-        ipoe4_authorized(cp, s, &asking->q);
+        authorized(cp, s, asking);
     else
         session_log(s, "refused: RADIUS: %s%s%.*s", why, answer->message.n > 0 ? ": " : "",
                     (int)answer->message.n, (const char *)answer->message.p);
     if (s->state == SESSION_NONE)
         session_forget_service(s);
-    free(asking);
+    free_asking(asking);
 }
 
 /* --- questions --- */
 
-void aaa_ask(struct cp *cp, struct session *s, const struct dhcp4 *q)
+static struct asking *ask(struct cp *cp, struct session *s, const uint8_t mac_of[6])
 {
     const struct radius_config *config = cp->config->radius;
-    struct asking *asking = malloc(sizeof(*asking));
+    struct asking *asking = calloc(1, sizeof(*asking));
     struct radius_credentials credentials = {.kind = RADIUS_PAP};
     char line[SESSION_LINE_TEXT], mac[20];
     struct radius_user user = {.port_type = RADIUS_PORT_ETHERNET};
 
     if (asking == NULL)
-        return; /* the client asks again */
+        return NULL; /* the client asks again */
     session_line(s, line);
-    format_mac(q->mac, mac, sizeof(mac));
+    format_mac(mac_of, mac, sizeof(mac));
     user.line = user.circuit = radius_octets(line, strlen(line));
     user.station = radius_octets(mac, strlen(mac));
     user.name = config->names_lines ? user.line : user.station;
     credentials.password = config->password[0] != '\0'
                                ? radius_octets(config->password, strlen(config->password))
                                : user.name;
-    *asking = (struct asking){.cp = cp, .s = s, .q = *q};
+    asking->cp = cp;
+    asking->s = s;
     /* None of these values is too long for its attribute. */
     asking->request = radius_access(cp->aaa->radius, &user, &credentials, answered, asking);
-    s->asking = asking;
-    memcpy(s->mac, q->mac, sizeof(s->mac));
+    memcpy(s->mac, mac_of, sizeof(s->mac));
     session_set_state(&cp->sessions, s, SESSION_ASKING);
     session_event(s, "RADIUS is asked");
+    return asking;
+}
+
+/* Keep a message for the answer, instead of any of its family. */
+static void *keep(void *kept, const void *message, size_t n)
+{
+    if (kept == NULL)
+        kept = malloc(n);
+    return kept != NULL ? memcpy(kept, message, n) : NULL;
+}
+
+void aaa_ask4(struct cp *cp, struct session *s, const struct dhcp4 *q)
+{
+    if (s->asking == NULL)
+        s->asking = ask(cp, s, q->mac);
+    if (s->asking != NULL)
+        s->asking->v4 = keep(s->asking->v4, q, sizeof(*q));
+}
+
+void aaa_ask6(struct cp *cp, struct session *s, const struct request6 *r)
+{
+    if (s->asking == NULL)
+        s->asking = ask(cp, s, r->mac);
+    if (s->asking != NULL)
+        s->asking->v6 = keep(s->asking->v6, r, sizeof(*r));
 }
 
 uint32_t aaa_lease(const struct session *s, uint32_t lease)
@@ -187,7 +266,7 @@ struct aaa *aaa_open(struct cp *cp)
 static void forget_question(struct session *s, void *ctx)
 {
     (void)ctx;
-    free(s->asking);
+    free_asking(s->asking);
     s->asking = NULL;
 }
 

@@ -8,15 +8,18 @@
 #define CP_AAA_AAA_H
 
 #include "cp/cp.h"
+#include "cp/dhcp6/session6.h"
 #include "cp/packet/dhcp4.h"
 
 /** Open the sockets. Returns NULL; the reason is in the log. */
 struct aaa *aaa_open(struct cp *cp);
 void aaa_close(struct aaa *a);
 
-/** Ask for the client of a message on a line without a session: SESSION_ASKING.
- * ipoe4_authorized() follows, or the line is idle again. */
-void aaa_ask(struct cp *cp, struct session *s, const struct dhcp4 *q);
+/** Ask for the client of a message on a line without a session: SESSION_ASKING. A message of the
+ * other family waits for the same answer. ipoe4_authorized() and dhcp6_authorized() follow, or the
+ * line is idle again. */
+void aaa_ask4(struct cp *cp, struct session *s, const struct dhcp4 *q);
+void aaa_ask6(struct cp *cp, struct session *s, const struct request6 *r);
 
 /** The end of a turn, before that of the sessions: send and take what there is. */
 void aaa_end_turn(struct aaa *a);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cp/dhcp6/session6.h"
 #include "cp/lease.h"
 #include "cp/userplane/userplane.h"
 
@@ -22,6 +23,20 @@ static bool is_text(struct radius_octets o, const char *text)
     return o.n == 0 || (o.n == strlen(text) && memcmp(o.p, text, o.n) == 0);
 }
 
+static bool has_ipv6(const struct session *s, const struct cpe_prefixes *named)
+{
+    struct cpe_prefixes own = session6_prefixes(s);
+
+    if (named->wan_len != 0 && (own.wan_len == 0 || own.wan.upper != named->wan.upper ||
+                                (named->wan_len == 128 && named->wan.lower != s->v6->wan.lower)))
+        return false;
+    for (unsigned i = 0; i < named->n_delegated; i++)
+        if (own.n_delegated == 0 || named->delegated[i] != own.delegated[0] ||
+            named->delegated_len[i] != own.delegated_len[0])
+            return false;
+    return true;
+}
+
 /* Does all that the change names fit? */
 static bool fits(const struct session *s, const struct radius_change *c,
                  const struct radius_config *config)
@@ -31,10 +46,9 @@ static bool fits(const struct session *s, const struct radius_change *c,
     session_line(s, line);
     format_mac(s->mac, mac, sizeof(mac));
     return s->state == SESSION_UP && s->service != NULL &&
-           (c->ipv4 == 0 || c->ipv4 == s->address) && is_text(c->session, s->service->id) &&
-           is_text(c->line, line) && is_text(c->station, mac) &&
-           is_text(c->name, config->names_lines ? line : mac) && c->ipv6.wan_len == 0 &&
-           c->ipv6.n_delegated == 0;
+           (c->ipv4 == 0 || (lease_is_held(s->lease4) && c->ipv4 == s->address)) &&
+           has_ipv6(s, &c->ipv6) && is_text(c->session, s->service->id) && is_text(c->line, line) &&
+           is_text(c->station, mac) && is_text(c->name, config->names_lines ? line : mac);
 }
 
 static void look(struct session *s, void *ctx)

@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "cp/packet/hex.h"
 #include "cp/radius/message.h"
 
 static struct service *make(size_t n_classes)
@@ -39,6 +40,7 @@ struct service *service_new(const struct radius_answer *answer, const char *id, 
 
     snprintf(s->id, sizeof(s->id), "%s", id);
     s->ipv4 = answer->ipv4;
+    s->ipv6 = answer->ipv6;
     s->session_s = answer->session_s;
     s->begun = time(NULL);
     if (answer->classes.n > 0)
@@ -52,23 +54,17 @@ struct service *service_new(const struct radius_answer *answer, const char *id, 
 
 /* --- in the store --- */
 
-static void write_hex(char *to, const uint8_t *octets, size_t n)
-{
-    *to = '\0';
-    for (size_t i = 0; i < n; i++)
-        sprintf(to + 2 * i, "%02x", octets[i]);
-}
-
 char *service_text(const struct service *s)
 {
-    char classes[2 * RADIUS_CLASSES_MAX + 1];
+    char classes[2 * RADIUS_CLASSES_MAX + 1], wan[IPV6_TEXT], delegated[DELEGATED_TEXT];
     json_t *o;
     char *text;
 
     write_hex(classes, s->classes, s->n_classes);
-    o = json_pack("{s:s, s:s, s:I, s:I, s:I, s:s}", "id", s->id, "profile", s->profile, "ipv4",
-                  (json_int_t)s->ipv4, "session_s", (json_int_t)s->session_s, "begun",
-                  (json_int_t)s->begun, "classes", classes);
+    o = json_pack("{s:s, s:s, s:I, s:s, s:s, s:I, s:I, s:s}", "id", s->id, "profile", s->profile,
+                  "ipv4", (json_int_t)s->ipv4, "wan", format_wan(&s->ipv6, wan), "delegated",
+                  format_delegated(&s->ipv6, delegated), "session_s", (json_int_t)s->session_s,
+                  "begun", (json_int_t)s->begun, "classes", classes);
     text = json_dumps(o, JSON_COMPACT);
     json_decref(o);
     if (text == NULL)
@@ -76,26 +72,32 @@ char *service_text(const struct service *s)
     return text;
 }
 
-static bool read_hex(const char *from, uint8_t *octets, size_t n)
+/* What vbng-cp wrote before it knew IPv6 has neither text. */
+static bool read_ipv6(const char *wan, const char *delegated, struct cpe_prefixes *p)
 {
-    unsigned octet;
+    struct ipv6 prefix;
 
-    for (size_t i = 0; i < n; i++) {
-        if (sscanf(from + 2 * i, "%2x", &octet) != 1)
-            return false;
-        octets[i] = (uint8_t)octet;
-    }
+    *p = (struct cpe_prefixes){.wan_len = 0};
+    if (wan[0] != '\0' && parse_prefix6(wan, &p->wan, &p->wan_len) != 0)
+        return false;
+    if (delegated[0] == '\0')
+        return true;
+    if (parse_prefix6(delegated, &prefix, &p->delegated_len[0]) != 0)
+        return false;
+    p->delegated[0] = prefix.upper;
+    p->n_delegated = 1;
     return true;
 }
 
 static struct service *read_object(json_t *o)
 {
-    const char *id, *profile, *classes;
+    const char *id, *profile, *classes, *wan = "", *delegated = "";
     json_int_t ipv4, session_s, begun;
     struct service *s;
 
-    if (json_unpack(o, "{s:s, s:s, s:I, s:I, s:I, s:s}", "id", &id, "profile", &profile, "ipv4",
-                    &ipv4, "session_s", &session_s, "begun", &begun, "classes", &classes) != 0 ||
+    if (json_unpack(o, "{s:s, s:s, s:I, s?s, s?s, s:I, s:I, s:s}", "id", &id, "profile", &profile,
+                    "ipv4", &ipv4, "wan", &wan, "delegated", &delegated, "session_s", &session_s,
+                    "begun", &begun, "classes", &classes) != 0 ||
         strlen(classes) > 2 * RADIUS_CLASSES_MAX)
         return NULL;
     s = make(strlen(classes) / 2);
@@ -104,7 +106,7 @@ static struct service *read_object(json_t *o)
     s->ipv4 = (uint32_t)ipv4;
     s->session_s = (uint32_t)session_s;
     s->begun = begun;
-    if (read_hex(classes, s->classes, s->n_classes))
+    if (read_hex(classes, s->classes, s->n_classes) && read_ipv6(wan, delegated, &s->ipv6))
         return s;
     free(s);
     return NULL;

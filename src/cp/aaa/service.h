@@ -12,6 +12,7 @@ struct service {
     char id[SERVICE_ID];           /* Acct-Session-Id */
     char profile[SERVICE_PROFILE]; /* in the user plane; "": the line's */
     uint32_t ipv4;                 /* the address that he must have; 0: any */
+    struct cpe_prefixes ipv6;      /* the same; at most one is delegated */
     uint32_t session_s;            /* Session-Timeout; 0: none */
     int64_t begun;                 /* seconds of CLOCK_REALTIME */
     uint16_t n_classes;

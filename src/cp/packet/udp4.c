@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cp/packet/bytes.h"
+#include "cp/packet/sum.h"
 
 #define ETHERTYPE_IPV4 0x0800
 #define PROTO_UDP      17
@@ -12,26 +12,10 @@
 
 enum { MAC_LEN = 6, ETHER_LEN = 14, IPV4_LEN = 20, UDP_LEN = 8 };
 
-/* Add the 16-bit words of n bytes to a sum of RFC 1071. */
-static uint32_t add_words(uint32_t sum, const uint8_t *p, size_t n)
-{
-    for (size_t i = 0; i + 1 < n; i += 2)
-        sum += get16(p + i);
-    if (n % 2 != 0)
-        sum += (uint32_t)(p[n - 1] << 8);
-    return sum;
-}
-
-static uint16_t fold(uint32_t sum)
-{
-    sum = (sum & 0xffff) + (sum >> 16);
-    return (uint16_t)((sum & 0xffff) + (sum >> 16));
-}
-
 /* The sum of a datagram with its pseudo header; ip: the header that has the addresses. */
 static uint16_t udp_sum(const uint8_t *ip, const uint8_t *udp, size_t n)
 {
-    return fold(add_words(add_words((uint32_t)n + PROTO_UDP, ip + 12, 8), udp, n));
+    return sum_fold(sum_words(sum_words((uint32_t)n + PROTO_UDP, ip + 12, 8), udp, n));
 }
 
 static const char *read_udp(const uint8_t *ip, const uint8_t *udp, size_t n, struct udp4 *u)
@@ -63,7 +47,7 @@ const char *udp4_read(const uint8_t *frame, size_t n, struct udp4 *u)
     total = get16(ip + 2);
     if (ip[0] >> 4 != 4 || header < IPV4_LEN || total < header || total > n - ETHER_LEN)
         return "its IPv4 header is wrong";
-    if (fold(add_words(0, ip, header)) != 0xffff)
+    if (sum_fold(sum_words(0, ip, header)) != 0xffff)
         return "its IPv4 checksum is wrong";
     if ((get16(ip + 6) & 0x3fff) != 0)
         return "it is a fragment";
@@ -96,7 +80,7 @@ size_t udp4_write(const struct udp4 *u, uint8_t *frame, size_t room)
     ip[9] = PROTO_UDP;
     put32(ip + 12, u->from);
     put32(ip + 16, u->to);
-    put16(ip + 10, (uint16_t)~fold(add_words(0, ip, IPV4_LEN)));
+    put16(ip + 10, (uint16_t)~sum_fold(sum_words(0, ip, IPV4_LEN)));
     put16(udp, u->from_port);
     put16(udp + 2, u->to_port);
     put16(udp + 4, (uint16_t)len);

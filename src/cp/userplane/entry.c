@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cp/dhcp6/session6.h"
 
 #define IPOE "ipoe "
 
@@ -17,15 +18,25 @@ bool userplane_own(const char *name)
     return strncmp(name, IPOE, strlen(IPOE)) == 0;
 }
 
+static void set(json_t *entry, const char *key, const char *text)
+{
+    if (text[0] != '\0')
+        json_object_set_new(entry, key, json_string(text));
+}
+
 json_t *session_entry(const struct session *s)
 {
-    char address[20], mac[20], line[SESSION_LINE_TEXT];
-    json_t *o = json_pack("{s:s, s:i, s:i, s:o, s:s, s:o}", "port", s->access->port, "svlan",
-                          s->svlan, "cvlan", s->cvlan, "ipv4",
-                          json_sprintf("%s/32", format_ipv4(s->address, address, sizeof(address))),
-                          "mac", format_mac(s->mac, mac, sizeof(mac)), "name",
+    struct cpe_prefixes v6 = session6_prefixes(s);
+    char address[20], mac[20], line[SESSION_LINE_TEXT], wan[IPV6_TEXT], delegated[DELEGATED_TEXT];
+    json_t *o = json_pack("{s:s, s:i, s:i, s:s, s:o}", "port", s->access->port, "svlan", s->svlan,
+                          "cvlan", s->cvlan, "mac", format_mac(s->mac, mac, sizeof(mac)), "name",
                           json_sprintf(IPOE "%s", session_line(s, line)));
 
+    if (lease_is_held(s->lease4))
+        json_object_set_new(
+            o, "ipv4", json_sprintf("%s/32", format_ipv4(s->address, address, sizeof(address))));
+    set(o, "ipv6", format_wan(&v6, wan));
+    set(o, "delegated", format_delegated(&v6, delegated));
     if (session_profile(s) != NULL)
         json_object_set_new(o, "profile", json_string(session_profile(s)));
     return o;

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What strangers on a line send to vbng-cp of DHCPv6: a frame of which the first byte says whether
+ * it begins with the message, or with Ethernet, and whether the line has a lease. What is read can
+ * be answered, and the answer read. */
+#include <string.h>
+
+#include "cp/dhcp6/answer.h"
+#include "cp/packet/udp6.h"
+#include "fuzz.h"
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    return 0;
+}
+
+static void answer(const struct dhcp6 *m, bool has_lease)
+{
+    static const struct ipv6 dns[DHCP6_MAX_SERVERS];
+    static const struct dhcp6_network network = {dns, DHCP6_MAX_SERVERS, "example.net", 600};
+    static const struct dhcp6_duid server = {4, "vbng"};
+    struct session6 v6 = {.state = LEASE_UP,
+                          .has_wan = true,
+                          .has_delegated = true,
+                          .delegated_len = 56,
+                          .na = {true, 7},
+                          .pd = {true, 8},
+                          .wan = {UINT64_C(0x20010db800000000), 9},
+                          .duid = m->client};
+    struct session line = {.v6 = has_lease ? &v6 : NULL};
+    uint8_t out[1472];
+    struct dhcp6 a, back;
+    size_t n;
+
+    answer6_make(&line, m, DHCP6_REPLY, &server, 60, &a);
+    n = dhcp6_write(&a, &network, out, sizeof(out));
+    if (n == 0 || n > sizeof(out) || dhcp6_read(out, n, &back) != NULL)
+        fuzz_fail("an answer of %zu bytes cannot be read", n);
+    if (back.xid != m->xid || back.n_ia != a.n_ia || back.n_lease != a.n_lease ||
+        !dhcp6_same_duid(&back.client, &m->client) || !dhcp6_same_duid(&back.server, &server))
+        fuzz_fail("the answer says something else");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct udp6 u = {.data = data + 1, .n = size - 1};
+    struct dhcp6 m;
+
+    if (size == 0 || (data[0] % 2 == 0 && udp6_read(data + 1, size - 1, &u) != NULL))
+        return 0;
+    if (u.data < data || u.data + u.n > data + size)
+        fuzz_fail("a datagram beyond its frame");
+    if (dhcp6_read(u.data, u.n, &m) == NULL)
+        answer(&m, data[0] % 4 < 2);
+    return 0;
+}
