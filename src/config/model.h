@@ -99,7 +99,7 @@ struct cfg_subscriber {
     uint16_t svlan, cvlan; /* 1..4094 */
     uint32_t ipv4;         /* host order */
     uint32_t profile;      /* index in qos.profiles[], or CFG_NONE */
-    /* Pipe in the scheduler of the port: subport * pipes_per_subport + place; or CFG_NONE. */
+    /* Pipe in the scheduler of the port: cfg_subport.first + place; or CFG_NONE. */
     uint32_t pipe;
     uint32_t gre_key; /* meaningful if has_gre_key */
     uint32_t line;    /* of files[file], where the subscriber is configured */

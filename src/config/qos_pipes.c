@@ -112,29 +112,38 @@ static void count_pipes(struct loader *l, const struct subport_index *ix)
     }
 }
 
-/* The pipes that a subport of n_pipes subscribers needs: with room for more subscribers every
- * subport has room for more, in the same proportion. */
-static uint64_t pipes_wanted(const struct cfg_model *m, const struct cfg_scheduler *s,
-                             uint32_t n_pipes, uint64_t room)
+static uint64_t larger(uint64_t a, uint64_t b)
 {
-    uint64_t n = m->n_subscribers;
-
-    return n > 0 ? (n_pipes * room + n - 1) / n : (room + s->n_subports - 1) / s->n_subports;
+    return a > b ? a : b;
 }
 
-/* A power of two that holds the largest subport, or the part of it that is on one shard. */
-static uint32_t pipes_for(const struct cfg_model *m, const struct cfg_scheduler *s, uint64_t room)
+/* The pipes that a subport needs where there is room for so many subscribers in all. Whoever comes
+ * may come to any subport: where it does not say how many, it has its part of the room by its size,
+ * or the same as every other, whichever is more, and room for a few in any case. */
+static uint64_t pipes_wanted(const struct cfg_model *m, const struct cfg_scheduler *s,
+                             const struct cfg_subport *sp, uint64_t room)
 {
-    uint32_t pipes = 1;
+    uint64_t n_pipes = sp->n_pipes, n = m->n_subscribers, more = room - n,
+             even = n_pipes + (more + s->n_subports - 1) / s->n_subports,
+             few = n_pipes + (more < CFG_SPARE_LEAST ? more : CFG_SPARE_LEAST),
+             by_size = n > 0 ? (n_pipes * room + n - 1) / n : 0;
+
+    if (more > 0 && sp->max_subscribers != 0)
+        return larger(sp->max_subscribers, n_pipes);
+    return larger(larger(even, few), by_size);
+}
+
+/* Share out pipes for so many subscribers among subports; with shards, what is on one of them. */
+static struct cfg_pipes pipes_for(const struct cfg_model *m, struct cfg_scheduler *s, uint64_t room)
+{
+    uint64_t wanted[QOS_MAX_SUBPORTS];
 
     for (unsigned k = 0; k < s->n_subports; k++) {
         unsigned parts = s->subports[k].whole ? 1 : qos_shards(s);
-        uint64_t wanted = pipes_wanted(m, s, s->subports[k].n_pipes, room);
 
-        while (pipes < (wanted + parts - 1) / parts)
-            pipes *= 2;
+        wanted[k] = (pipes_wanted(m, s, &s->subports[k], room) + parts - 1) / parts;
     }
-    return pipes;
+    return qos_lay_pipes(s, wanted);
 }
 
 /* Can the scheduler have as many pipes as it was given? */
@@ -142,21 +151,35 @@ static bool pipes_fit(const struct cfg_scheduler *s)
 {
     struct qos_finding f[MAX_FINDINGS];
     unsigned n = qos_scheduler_check(s, QOS_UP, f, MAX_FINDINGS);
-    bool fit = (uint64_t)qos_shards(s) * s->n_subports * s->pipes_per_subport < MAX_PIPES;
+    bool fit = (uint64_t)qos_shards(s) * s->pipes.n < MAX_PIPES;
 
     for (unsigned i = 0; i < n; i++)
         fit = fit && f[i].problem != QOS_MEMORY_WRAPS;
     return fit;
 }
 
-/* Size all subports of a scheduler alike. Room that nobody has asked for is left out where it would
- * make the scheduler too large. */
+/* Size the subports of a scheduler. Room that nobody has asked for is left out where it would make
+ * the scheduler too large. */
 static void size_subports(const struct cfg_model *m, struct cfg_scheduler *s)
 {
-    s->configured_pipes = pipes_for(m, s, m->n_subscribers);
-    s->pipes_per_subport = pipes_for(m, s, room_subscribers(m));
+    s->configured = pipes_for(m, s, m->n_subscribers);
+    s->pipes = pipes_for(m, s, room_subscribers(m));
     if (m->max_subscribers == 0 && !pipes_fit(s))
-        s->pipes_per_subport = s->configured_pipes;
+        s->pipes = pipes_for(m, s, m->n_subscribers);
+}
+
+/* Report a subport in which more subscribers are configured than it says to have room for. */
+static void check_rooms(struct loader *l, const struct cfg_scheduler *s)
+{
+    for (unsigned k = 0; k < s->n_subports; k++) {
+        const struct cfg_subport *sp = &s->subports[k];
+
+        if (sp->max_subscribers != 0 && sp->n_pipes > sp->max_subscribers)
+            diag_error(l->d, sp->loc,
+                       "subport '%s' has max_subscribers = %u, and %u are configured: expected at "
+                       "least as many",
+                       sp->name, sp->max_subscribers, sp->n_pipes);
+    }
 }
 
 /* Put each subport that is to lie whole on one shard where the fewest subscribers of such subports
@@ -185,13 +208,14 @@ static uint32_t pipe_at(const struct cfg_scheduler *s, uint32_t subport, uint32_
     const struct cfg_subport *sp = &s->subports[subport];
     unsigned n = sp->whole ? 1 : qos_shards(s), shard = sp->whole ? sp->shard : place % n;
 
-    return (shard * s->n_subports + subport) * s->pipes_per_subport + place / n;
+    return shard * s->pipes.n + sp->first + place / n;
 }
 
 /* Number each subscriber's pipe through all subports of its scheduler. */
 static void number_pipes(struct loader *l, const struct subport_index *ix)
 {
     for (unsigned i = 0; i < l->m->qos.n_schedulers; i++) {
+        check_rooms(l, &l->m->qos.schedulers[i]);
         place_whole(&l->m->qos.schedulers[i]);
         size_subports(l->m, &l->m->qos.schedulers[i]);
     }
@@ -265,13 +289,11 @@ static void report(struct loader *l, struct loc loc, const char *what, const cha
  * frame of its ports may be larger than the mtu for which bursts are checked. */
 static void check_size(struct loader *l, const struct cfg_scheduler *s)
 {
-    uint64_t pipes = (uint64_t)qos_shards(s) * s->n_subports * s->pipes_per_subport;
-
-    if (pipes >= MAX_PIPES)
+    if ((uint64_t)qos_shards(s) * s->pipes.n >= MAX_PIPES)
         diag_error(l->d, s->loc,
-                   "scheduler '%s': %u subports of %u pipes, as many as the largest one needs, are "
-                   "more than %u: make the subports more alike in size",
-                   s->name, s->n_subports, s->pipes_per_subport, MAX_PIPES - 1);
+                   "scheduler '%s': %u subports of %u pipes, as many as librte_sched needs for the "
+                   "largest one, are more than %u: make the subports more alike in size",
+                   s->name, s->n_subports, s->pipes.block, MAX_PIPES - 1);
     for (unsigned i = 0; i < s->n_subports; i++) {
         const struct cfg_port *port = &l->m->ports[s->subports[i].port];
 

@@ -205,6 +205,7 @@ enum {
     SUBPORT_UP,
     SUBPORT_DOWN,
     SUBPORT_WHOLE,
+    SUBPORT_MAX,
     N_SUBPORT_KEYS
 };
 
@@ -219,6 +220,9 @@ static const struct key subport_keys[N_SUBPORT_KEYS] = {
     [SUBPORT_WHOLE] = {"whole", KEY_BOOL, .def = "false",
                        .help =
                            "all its subscribers are on one core, where the scheduler has several"},
+    [SUBPORT_MAX] = {"max_subscribers", KEY_COUNT, .min = 1, .max = CFG_MAX_SUBSCRIBERS,
+                     .help = "subscribers that it has room for; default: the configured ones and a "
+                             "part of the room for more"},
 };
 
 bool check_subport_rate(struct loader *l, const struct value *v, const char *key,
@@ -296,6 +300,7 @@ static void read_subport(struct loader *l, const config_setting_t *group, unsign
     new.rate[QOS_UP] = subport_rate(l, v, SUBPORT_UP, both, list->s);
     new.rate[QOS_DOWN] = subport_rate(l, v, SUBPORT_DOWN, both, list->s);
     new.whole = v[SUBPORT_WHOLE].v.u != 0;
+    new.max_subscribers = (uint32_t)v[SUBPORT_MAX].v.u;
     for (unsigned c = 0; c < QOS_CLASSES; c++)
         new.class_rate[c] = list->s->rate;
     check_subport(l, list->s, v, group, &new);

@@ -33,15 +33,29 @@ static bool may_lie_on(const struct cfg_scheduler *s, uint32_t subport, unsigned
     return !s->subports[subport].whole || s->subports[subport].shard == shard;
 }
 
+/* The stack of a subport on a shard, of which one is at a place of free_pipes.n: its first place.
+ */
+static uint32_t *stack_at(const struct free_pipes *f, const struct cfg_scheduler *s, uint32_t place)
+{
+    return f->free + place / s->n_subports * s->pipes.n + s->subports[place % s->n_subports].first;
+}
+
+static void push(struct free_pipes *f, const struct cfg_scheduler *s, uint32_t pipe)
+{
+    uint32_t place = qos_shard_of(s, pipe) * s->n_subports + qos_subport_of(s, pipe);
+
+    stack_at(f, s, place)[f->n[place]++] = pipe;
+}
+
 /* Pipes are stacked from the highest down, so that the lowest is taken first. */
 static int open_pipes(const struct control *c, struct free_pipes *f, unsigned scheduler)
 {
     const struct cfg_scheduler *s = &c->model->qos.schedulers[scheduler];
-    uint32_t size = s->pipes_per_subport, pipes = qos_shards(s) * qos_shard_pipes(s);
+    uint32_t pipes = qos_shards(s) * s->pipes.n;
     uint8_t *used = calloc(pipes + 1, 1);
 
     f->free = calloc(pipes + 1, sizeof(*f->free));
-    f->n = calloc(pipes / size + 1, sizeof(*f->n));
+    f->n = calloc((size_t)qos_shards(s) * s->n_subports + 1, sizeof(*f->n));
     if (used == NULL || f->free == NULL || f->n == NULL) {
         free(used);
         return -1;
@@ -54,7 +68,7 @@ static int open_pipes(const struct control *c, struct free_pipes *f, unsigned sc
     }
     for (uint32_t pipe = pipes; pipe-- > 0;)
         if (!used[pipe] && may_lie_on(s, qos_subport_of(s, pipe), qos_shard_of(s, pipe)))
-            f->free[pipe / size * size + f->n[pipe / size]++] = pipe;
+            push(f, s, pipe);
     free(used);
     return 0;
 }
@@ -131,14 +145,14 @@ static uint32_t emptiest(const struct cfg_scheduler *shape, const struct free_pi
 uint32_t ids_take_pipe(struct control *c, const struct cfg_subscriber *s)
 {
     const struct cfg_scheduler *shape = c->by_port[s->port];
-    uint32_t stack;
+    uint32_t place;
     struct free_pipes *f;
 
     if (shape == NULL)
         return CFG_NONE;
     f = &c->ids.pipes[shape - c->model->qos.schedulers];
-    stack = emptiest(shape, f, subport_of(shape, s));
-    return f->free[stack * shape->pipes_per_subport + --f->n[stack]];
+    place = emptiest(shape, f, subport_of(shape, s));
+    return stack_at(f, shape, place)[--f->n[place]];
 }
 
 uint32_t ids_free_pipes(const struct control *c, unsigned scheduler, uint32_t subport)
@@ -154,14 +168,9 @@ uint32_t ids_free_pipes(const struct control *c, unsigned scheduler, uint32_t su
 void ids_return_pipe(struct control *c, uint32_t port, uint32_t pipe)
 {
     const struct cfg_scheduler *shape = c->by_port[port];
-    uint32_t stack;
-    struct free_pipes *f;
 
-    if (shape == NULL || pipe == CFG_NONE)
-        return;
-    f = &c->ids.pipes[shape - c->model->qos.schedulers];
-    stack = pipe / shape->pipes_per_subport;
-    f->free[stack * shape->pipes_per_subport + f->n[stack]++] = pipe;
+    if (shape != NULL && pipe != CFG_NONE)
+        push(&c->ids.pipes[shape - c->model->qos.schedulers], shape, pipe);
 }
 
 uint32_t ids_free_subscribers(const struct control *c)

@@ -27,11 +27,11 @@ struct retired {
     uint64_t period;        /* the grace period after which it is free; set when nothing waits */
 };
 
-/** Free pipes of a scheduler: a stack for each subport of each shard, as pipes are numbered: that
- * of pipe p is number p / pipes_per_subport, and begins at free[number * pipes_per_subport]. */
+/** Free pipes of a scheduler: a stack for each subport of each shard. */
 struct free_pipes {
-    uint32_t *free;
-    uint32_t *n; /* height of the stack, by its number */
+    uint32_t *free; /* as many places as there are pipes; those of a stack begin where the pipes of
+                       its subport and shard do */
+    uint32_t *n;    /* height of the stack, by shard * n_subports + subport */
 };
 
 struct ids {

@@ -218,7 +218,7 @@ static struct cfg_model *read_model(const struct control *c, const char *path, s
 /* The most subscribers that a subport can have. */
 static uint32_t room_in(const struct cfg_scheduler *s, uint32_t subport)
 {
-    return s->pipes_per_subport * (s->subports[subport].whole ? 1 : qos_shards(s));
+    return s->subports[subport].pipes * (s->subports[subport].whole ? 1 : qos_shards(s));
 }
 
 /* Is there room for all subscribers and routes of the other model? */

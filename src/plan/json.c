@@ -257,15 +257,15 @@ static json_t *schedulers(const struct plan *p)
         if (task_shapes(task) == CFG_NONE)
             continue;
         s = &p->cfg->qos.schedulers[task_shapes(task)];
-        array = json_with_item(
-            array,
-            json_pack("{s:s, s:s, s:I, s:o, s:I, s:I, s:I, s:I, s:I}", "task", task->name,
-                      "scheduler", s->name, "shards", (json_int_t)qos_shards(s), "whole_subports",
-                      whole_subports(s), "subscribers", (json_int_t)scheduler_subscribers(s),
-                      "subports", (json_int_t)s->n_subports, "pipes",
-                      (json_int_t)qos_shards(s) * qos_shard_pipes(s), "bytes",
-                      (json_int_t)p->memory.task_sched[i], "mbufs_queued",
-                      (json_int_t)p->memory.task_queued[i]));
+        array = json_with_item(array, json_pack("{s:s, s:s, s:I, s:o, s:I, s:I, s:I, s:I, s:I}",
+                                                "task", task->name, "scheduler", s->name, "shards",
+                                                (json_int_t)qos_shards(s), "whole_subports",
+                                                whole_subports(s), "subscribers",
+                                                (json_int_t)scheduler_subscribers(s), "subports",
+                                                (json_int_t)s->n_subports, "pipes",
+                                                (json_int_t)qos_shards(s) * s->pipes.n, "bytes",
+                                                (json_int_t)p->memory.task_sched[i], "mbufs_queued",
+                                                (json_int_t)p->memory.task_queued[i]));
     }
     return array;
 }

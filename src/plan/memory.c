@@ -216,7 +216,7 @@ static void measure_routes(struct plan_build *b)
 /* The most subscribers that a scheduler can have when so many are added. */
 static uint64_t most_subscribers(const struct cfg_scheduler *s, uint32_t added)
 {
-    uint64_t pipes = (uint64_t)qos_shards(s) * s->n_subports * s->pipes_per_subport,
+    uint64_t pipes = (uint64_t)qos_shards(s) * s->pipes.n,
              most = (uint64_t)scheduler_subscribers(s) + added;
 
     return most < pipes ? most : pipes;
@@ -232,14 +232,14 @@ static uint64_t queued(const struct cfg_scheduler *s, uint64_t subscribers)
     return packets * subscribers;
 }
 
-/* Bytes of a scheduler's qos task with so many pipes in each subport, and places for profiles. */
-static uint64_t scheduler_bytes(const struct cfg_scheduler *s, uint32_t pipes, unsigned profiles)
+/* Bytes of a scheduler's qos task with so many pipes, and places for profiles. */
+static uint64_t scheduler_bytes(const struct cfg_scheduler *s, const struct cfg_pipes *pipes,
+                                unsigned profiles)
 {
     struct cfg_scheduler sized = *s;
 
-    sized.pipes_per_subport = pipes;
-    return qos_shards_bytes(&sized, profiles) +
-           (uint64_t)qos_shards(s) * s->n_subports * pipes * PLAN_QOS_PIPE;
+    sized.pipes = *pipes;
+    return qos_shards_bytes(&sized, profiles) + (uint64_t)qos_shards(s) * pipes->n * PLAN_QOS_PIPE;
 }
 
 static void measure_schedulers(struct plan *p)
@@ -255,10 +255,10 @@ static void measure_schedulers(struct plan *p)
         s = &q->schedulers[scheduler];
         p->memory.task_queued[i] =
             queued(s, most_subscribers(s, backed_subscribers(p->cfg) - p->cfg->n_subscribers));
-        p->memory.task_sched[i] = scheduler_bytes(s, s->pipes_per_subport, room_profiles(q));
+        p->memory.task_sched[i] = scheduler_bytes(s, &s->pipes, room_profiles(q));
         p->memory.sched += p->memory.task_sched[i];
         p->memory.spare +=
-            p->memory.task_sched[i] - scheduler_bytes(s, s->configured_pipes, q->n_profiles);
+            p->memory.task_sched[i] - scheduler_bytes(s, &s->configured, q->n_profiles);
     }
 }
 

@@ -251,8 +251,8 @@ static void scheduler_rows(struct table *t, const struct plan *p)
         cell(t, 2, "%u subscribers, ", scheduler_subscribers(s));
         if (qos_shards(s) > 1)
             cell(t, 2, "%u shards of ", qos_shards(s));
-        cell(t, 2, "%u x %u pipes; full queues hold %llu mbufs", s->n_subports,
-             s->pipes_per_subport, (unsigned long long)p->memory.task_queued[i]);
+        cell(t, 2, "%u pipes in %u subports; full queues hold %llu mbufs", s->pipes.n,
+             s->n_subports, (unsigned long long)p->memory.task_queued[i]);
         t->n++;
     }
 }

@@ -44,7 +44,7 @@ const char *qos_problem_text(enum qos_problem p)
             "L4S needs a step above 0 and below its target, and a coupling of 1 to 10",
         [QOS_AQM_UNKNOWN] = "librte_sched has neither FQ-CoDel nor L4S: use the wheel, RED or PIE",
         [QOS_AQM_MIXED] = "librte_sched cannot have both RED and PIE in one scheduler",
-        [QOS_PIPES_INVALID] = "pipes per subport are not a power of two",
+        [QOS_PIPES_INVALID] = "blocks of pipes are not a power of two",
         [QOS_SUBPORTS_INVALID] = "number of subports is not 1..256",
         [QOS_MEMORY_WRAPS] = "queues take more than the 4 GiB per subport that librte_sched counts",
     };
@@ -221,8 +221,8 @@ unsigned qos_scheduler_check(const struct cfg_scheduler *s, enum qos_direction d
                              struct qos_finding *f, unsigned max)
 {
     const struct sched_backend *backend = sched_backend_of(s);
-    bool pipes_valid =
-        s->pipes_per_subport != 0 && (s->pipes_per_subport & (s->pipes_per_subport - 1)) == 0;
+    bool pipes_valid = s->pipes.block != 0 && (s->pipes.block & (s->pipes.block - 1)) == 0 &&
+                       s->pipes.n % s->pipes.block == 0;
     bool subports_valid = s->n_subports != 0 && s->n_subports <= QOS_MAX_SUBPORTS;
     struct findings l = {f, 0, max};
     unsigned before;
@@ -235,7 +235,7 @@ unsigned qos_scheduler_check(const struct cfg_scheduler *s, enum qos_direction d
     if (backend->check_scheduler != NULL)
         backend->check_scheduler(&l, s);
     if (!pipes_valid)
-        FIND_ERROR(&l, QOS_PIPES_INVALID, .wanted = s->pipes_per_subport);
+        FIND_ERROR(&l, QOS_PIPES_INVALID, .wanted = s->pipes.block);
     if (!subports_valid)
         FIND_ERROR(&l, QOS_SUBPORTS_INVALID, .wanted = s->n_subports);
     if (l.n == before && qos_sched_bytes(s, QOS_MAX_PROFILES) == 0)
@@ -251,9 +251,7 @@ uint64_t qos_sched_bytes(const struct cfg_scheduler *s, unsigned max_profiles)
     uint64_t counters = (uint64_t)s->n_subports * QOS_CLASSES * sizeof(struct sched_class);
 
     if (s->backend == QOS_LIBRTE_SCHED) /* the wheel's are in its own memory */
-        counters +=
-            (uint64_t)s->n_subports * s->pipes_per_subport * sizeof(struct sched_pipe_counters) +
-            SCHED_MALLOC_BYTES;
+        counters += s->pipes.n * sizeof(struct sched_pipe_counters) + SCHED_MALLOC_BYTES;
     return own != 0 ? own + counters + SCHED_MALLOC_BYTES : 0;
 }
 

@@ -17,7 +17,7 @@ enum { NEW, OLD };
 
 uint32_t fq_states(const struct cfg_scheduler *s)
 {
-    uint64_t pipes = (uint64_t)s->n_subports * s->pipes_per_subport, n = 0;
+    uint64_t pipes = s->pipes.n, n = 0;
 
     for (unsigned c = 0; c < QOS_CLASSES; c++)
         if (qos_class_used(s, c) && s->class[c].aqm == AQM_CODEL)

@@ -174,7 +174,7 @@ static int make_port(struct librte *s, const struct sched_config *config)
         .subport_profiles = profiles,
         .n_subport_profiles = s->n_subports,
         .n_max_subport_profiles = s->n_port_subports + LIBRTE_SUBPORT_RATES + LIBRTE_DRAIN_PROFILES,
-        .n_pipes_per_subport = s->shape.pipes_per_subport,
+        .n_pipes_per_subport = s->shape.pipes.block,
     };
 
     for (uint32_t i = 0; i < s->n_subports; i++) {
@@ -199,7 +199,7 @@ static int configure_subport(struct librte *s, uint32_t i, struct rte_sched_pipe
                              struct rte_sched_cman_params *cman)
 {
     struct rte_sched_subport_params p = {
-        .n_pipes_per_subport_enabled = i < s->n_subports ? s->shape.pipes_per_subport : 1,
+        .n_pipes_per_subport_enabled = i < s->n_subports ? s->shape.pipes.block : 1,
         .pipe_profiles = pipes,
         .n_pipe_profiles = s->n_profiles,
         .n_max_pipe_profiles = s->max_profiles + LIBRTE_DRAIN_PROFILES,
@@ -253,8 +253,8 @@ int librte_build(struct librte *s, const struct sched_config *config)
     s->n_profiles = config->n_profiles;
     s->max_profiles = config->max_profiles;
     s->n_port_subports = librte_subports(s->n_subports);
-    s->n_pipes = s->n_subports * s->shape.pipes_per_subport;
-    s->pipe_shift = (uint32_t)__builtin_ctz(s->shape.pipes_per_subport);
+    s->n_pipes = s->shape.pipes.n;
+    s->pipe_shift = (uint32_t)__builtin_ctz(s->shape.pipes.block);
     s->cycles_per_byte = (uint64_t)((double)rte_get_tsc_hz() * 8 / s->shape.rate * (1 << 20) + 0.5);
     s->slack = (uint64_t)(SCHED_CATCH_UP_SECS * rte_get_tsc_hz());
 

@@ -335,7 +335,7 @@ static uint64_t subport_bytes(const struct cfg_scheduler *s, unsigned max_profil
 uint64_t librte_bytes(const struct cfg_scheduler *s, unsigned max_profiles)
 {
     uint32_t port = 2 * footprint(s, max_profiles, 1, 1) - footprint(s, max_profiles, 1, 2);
-    uint64_t each = subport_bytes(s, max_profiles, port, s->pipes_per_subport);
+    uint64_t each = subport_bytes(s, max_profiles, port, s->pipes.block);
     uint64_t spare = subport_bytes(s, max_profiles, port, 1);
     uint64_t subports = librte_subports(s->n_subports);
     uint64_t profiles = subports + LIBRTE_SUBPORT_RATES + LIBRTE_DRAIN_PROFILES;

@@ -44,7 +44,7 @@ static int open_gates(struct librte *s)
         rte_sched_subport_config(s->port, i, NULL, subport_id);
         if (rte_sched_subport_pipe_profile_add(s->port, i, &pipe, &pipe_id) != 0)
             return -EINVAL;
-        for (uint32_t k = 0; k < s->shape.pipes_per_subport; k++)
+        for (uint32_t k = 0; k < s->shape.pipes.block; k++)
             rte_sched_pipe_config(s->port, i, k, (int32_t)pipe_id);
     }
     return 0;
@@ -190,8 +190,8 @@ static int librte_set_profile(struct sched *base, uint32_t pipe, uint32_t profil
 
     if (pipe >= s->n_pipes || profile >= s->n_profiles)
         return -EINVAL;
-    return rte_sched_pipe_config(s->port, pipe >> s->pipe_shift,
-                                 pipe & (s->shape.pipes_per_subport - 1), (int32_t)profile);
+    return rte_sched_pipe_config(s->port, pipe >> s->pipe_shift, pipe & (s->shape.pipes.block - 1),
+                                 (int32_t)profile);
 }
 
 static int librte_add_profile(struct sched *base, const struct qos_shape *shape)

@@ -85,9 +85,18 @@ struct cfg_subport {
     uint64_t rate[QOS_DIRECTIONS];    /* bit/s */
     uint64_t class_rate[QOS_CLASSES]; /* bit/s, both directions; equal to rate where not capped */
     uint32_t n_pipes;                 /* subscribers that the configuration names */
+    uint32_t max_subscribers;         /* 0: not said */
+    uint32_t first, pipes;            /* its pipes on each shard: from that number on, so many */
     bool whole;                       /* all its subscribers are on one shard: that number, which is
                                          0 where the scheduler has no shards */
     uint8_t shard;
+};
+
+/** How the pipes of a shard are shared out among subports: qos_lay_pipes(). */
+struct cfg_pipes {
+    uint32_t n;      /* of all subports */
+    uint32_t block;  /* a power of two: each subport has whole blocks. With librte_sched, one */
+    uint32_t places; /* n, with the number of each subport rounded up to a power of two */
 };
 
 /** Key: qos.schedulers.NAME */
@@ -106,10 +115,16 @@ struct cfg_scheduler {
     struct cfg_subport *subports;
     unsigned n_shards; /* cores that are this scheduler together, each with pipes of its own; 0 is
                           as 1. Pipes are numbered by shard, then by subport: see qos_shard_of() */
-    uint32_t pipes_per_subport; /* a power of two that holds the largest subport and what may come,
-                                   as far as they lie on one shard */
-    uint32_t configured_pipes;  /* of them, what the configured subscribers alone would take */
+    struct cfg_pipes pipes; /* of each shard, for the configured subscribers and who may come */
+    struct cfg_pipes configured; /* what the configured subscribers alone would take */
 };
+
+/** Share out pipes among the subports of a scheduler, which has one at least: at least wanted[] for
+ * each of them, and one. Sets first and pipes of each. */
+struct cfg_pipes qos_lay_pipes(struct cfg_scheduler *s, const uint64_t *wanted);
+
+/** The subport of a pipe of a scheduler. */
+uint32_t qos_subport_of(const struct cfg_scheduler *s, uint32_t pipe);
 
 /** Shards of a scheduler, 1..QOS_MAX_SHARDS. */
 static inline unsigned qos_shards(const struct cfg_scheduler *s)
@@ -117,20 +132,10 @@ static inline unsigned qos_shards(const struct cfg_scheduler *s)
     return s->n_shards > 1 ? s->n_shards : 1;
 }
 
-/** Pipes of one shard of a scheduler. */
-static inline uint32_t qos_shard_pipes(const struct cfg_scheduler *s)
-{
-    return s->n_subports * s->pipes_per_subport;
-}
-
-/** The shard, and the subport, of a pipe of a scheduler. */
+/** The shard of a pipe of a scheduler. */
 static inline unsigned qos_shard_of(const struct cfg_scheduler *s, uint32_t pipe)
 {
-    return pipe / qos_shard_pipes(s);
-}
-static inline uint32_t qos_subport_of(const struct cfg_scheduler *s, uint32_t pipe)
-{
-    return pipe / s->pipes_per_subport % s->n_subports;
+    return pipe / s->pipes.n;
 }
 
 /** A scheduler as each of its shards has it: with its share of what is for all subscribers. */

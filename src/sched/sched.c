@@ -84,9 +84,7 @@ static int make_counters(struct sched *s, const struct sched_config *config)
         rte_zmalloc_socket("sched", (size_t)shape->n_subports * QOS_CLASSES * sizeof(s->class[0]),
                            RTE_CACHE_LINE_SIZE, config->socket);
     if (s->pipe_counters == NULL)
-        s->pipe_counters = rte_zmalloc_socket("sched",
-                                              (size_t)shape->n_subports * shape->pipes_per_subport *
-                                                  sizeof(s->pipe_counters[0]),
+        s->pipe_counters = rte_zmalloc_socket("sched", shape->pipes.n * sizeof(s->pipe_counters[0]),
                                               RTE_CACHE_LINE_SIZE, config->socket);
     s->bytes += sched_heap_bytes(config->socket) - before;
     return s->class != NULL && s->pipe_counters != NULL ? 0 : -ENOMEM;

@@ -12,8 +12,8 @@
  * tx_offload; it leaves as it came, but for its color: enum sched_limited.
  *
  * A packet names its queue in m->hash.sched.queue_id: pipe * 16 + queue, where pipe counts through
- * all subports (subport * pipes_per_subport + pipe within it). Where the queue has PIE, FQ-CoDel
- * or L4S, it says when it came, too: sched_stamp() of stamp.h. The latter two read its headers, and
+ * all subports (cfg_subport.first + pipe within it). Where the queue has PIE, FQ-CoDel or L4S, it
+ * says when it came, too: sched_stamp() of stamp.h. The latter two read its headers, and
  * may write them.
  */
 #ifndef SCHED_SCHED_H

@@ -160,9 +160,7 @@ static void start(struct wheel *w, const struct sched_config *config)
     w->now = w->start = rte_rdtsc();
     w->n_subports = shape->n_subports;
     w->n_words = (w->n_subports + 63) / 64;
-    w->pipe_shift = (uint8_t)__builtin_ctz(shape->pipes_per_subport);
-    w->pipe_mask = shape->pipes_per_subport - 1;
-    w->n_pipes = w->n_subports * shape->pipes_per_subport;
+    w->n_pipes = shape->pipes.n;
     w->overhead = shape->overhead;
     w->mtu = shape->mtu;
     w->frame = (int32_t)(shape->mtu + shape->overhead);
@@ -175,7 +173,7 @@ static void start(struct wheel *w, const struct sched_config *config)
     w->red_time = (double)shape->rate / 8 / (double)w->hz;
     w->timers.at = w->now >> TIMERS_SHIFT;
     memset(w->timers.slot, 0xff, sizeof(w->timers.slot));
-    wheel_lay_out(w);
+    wheel_lay_out(w, shape->subports);
     fq_start(w);
     for (uint32_t i = 0; i < w->n_pipes; i++)
         w->pipe[i].profile = (uint16_t)w->max_profiles;
@@ -309,7 +307,7 @@ static uint32_t clear_queue(struct wheel *w, uint32_t pipe, unsigned queue)
     memset(&w->tally[queue][pipe], 0, sizeof(struct wheel_tally));
     if ((w->aqm_queues & ~w->codel & 1u << queue) != 0)
         memset(w->aqm[queue] + (size_t)pipe * w->aqm_size, 0, w->aqm_size);
-    sched_class_of(&w->base, pipe >> w->pipe_shift, queue)->cleared += n;
+    sched_class_of(&w->base, wheel_subport_of(w, pipe), queue)->cleared += n;
     return n;
 }
 

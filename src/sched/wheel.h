@@ -134,12 +134,13 @@ struct wheel_tally {
 };
 
 struct wheel_ring {
-    uint32_t *pipe;      /* as many places as the subport has pipes */
+    uint32_t *pipe;      /* as many places as the subport has pipes, or more: a power of two */
     uint32_t head, tail; /* count on; their low bits are the place */
     int32_t turn;        /* bytes that the pipe at the head may still send */
     int32_t left;        /* bytes that the subport may still send in its turn */
     uint32_t epoch;      /* wheel.epoch when a pipe was put in last */
     uint32_t fresh;      /* from here on, pipes were put in during that epoch */
+    uint32_t mask;       /* places - 1 */
     bool in_turn;        /* the turn of the pipe at the head has begun */
 };
 
@@ -181,8 +182,8 @@ struct wheel {
     uint32_t mtu;
     int32_t frame; /* bytes: a pipe's turn */
     uint32_t n_pipes, n_subports, n_words;
-    uint32_t pipe_mask; /* of a pipe's number: its place in its subport */
-    uint8_t pipe_shift; /* and beyond it, the subport */
+    uint8_t *subport_of; /* of a pipe, by its block: its number >> block_shift */
+    uint8_t block_shift;
     uint8_t aqm_size;
     uint16_t red, codel, l4s; /* bit per queue: has RED, FQ-CoDel, L4S */
     uint16_t aqm_queues;      /* bit per queue: has any AQM */
@@ -239,9 +240,9 @@ uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, ui
 /* --- what the files of the wheel share --- */
 
 /** Bytes of a wheel for a shape, and setting the pointers to its arrays in so much zeroed memory,
- * once its shape, max_profiles, n_pipes, n_subports and pipe_shift are set (wheel_layout.c). */
+ * once its shape, max_profiles, n_pipes and n_subports are set (wheel_layout.c). */
 uint64_t wheel_memory(const struct cfg_scheduler *s, unsigned max_profiles);
-void wheel_lay_out(struct wheel *w);
+void wheel_lay_out(struct wheel *w, const struct cfg_subport *subports);
 
 /** Prefetch what serving up to n packets will touch (wheel_ahead.c). */
 void wheel_fetch(const struct wheel *w, uint32_t n);
@@ -291,6 +292,11 @@ static inline struct wheel *wheel_of(struct sched *s)
 static inline uint64_t wheel_either(bool condition, uint64_t then, uint64_t otherwise)
 {
     return otherwise ^ ((then ^ otherwise) & -(uint64_t)condition);
+}
+
+static inline uint32_t wheel_subport_of(const struct wheel *w, uint32_t pipe)
+{
+    return w->subport_of[pipe >> w->block_shift];
 }
 
 static inline struct wheel_queue *wheel_queue_of(const struct wheel *w, uint32_t pipe,
@@ -357,7 +363,7 @@ static inline void wheel_clear_ready(struct wheel *w, uint32_t subport, unsigned
 /** Put a pipe at the end of a ring in which it does not stand yet. */
 static inline void wheel_list(struct wheel *w, uint32_t pipe, struct wheel_pipe *p, unsigned class)
 {
-    uint32_t subport = pipe >> w->pipe_shift;
+    uint32_t subport = wheel_subport_of(w, pipe);
     struct wheel_subport *s = &w->subport[subport];
     struct wheel_ring *r = &s->ring[class];
 
@@ -365,7 +371,7 @@ static inline void wheel_list(struct wheel *w, uint32_t pipe, struct wheel_pipe 
     /* without a branch, because it follows from the packets: r->fresh = r->tail in a new epoch */
     r->fresh += (r->tail - r->fresh) & -(uint32_t)(r->epoch != w->epoch);
     r->epoch = w->epoch;
-    r->pipe[r->tail++ & w->pipe_mask] = pipe;
+    r->pipe[r->tail++ & r->mask] = pipe;
     s->backlog |= (uint16_t)(1u << class);
     if (likely((s->waits & (WHEEL_SELF_BIT | 1u << class)) == 0))
         wheel_set_ready(w, subport, class);
@@ -380,7 +386,7 @@ static inline void wheel_relist(struct wheel *w, uint32_t pipe, struct wheel_pip
 
     if ((p->waits & WHEEL_SELF_BIT) != 0)
         return;
-    if (likely((w->subport[pipe >> w->pipe_shift].caps & ~WHEEL_SELF_BIT) == 0))
+    if (likely((w->subport[wheel_subport_of(w, pipe)].caps & ~WHEEL_SELF_BIT) == 0))
         classes &= -classes;
     for (classes &= ~p->listed; classes != 0; classes &= classes - 1)
         wheel_list(w, pipe, p, (unsigned)__builtin_ctz(classes));

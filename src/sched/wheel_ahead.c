@@ -22,7 +22,7 @@ static inline void look_at_ring(const struct wheel *w, uint32_t subport, unsigne
     *used += n;
     n = (int32_t)old <= 0 ? 0 : RTE_MIN(n, old);
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t pipe = r->pipe[(r->head + i) & w->pipe_mask];
+        uint32_t pipe = r->pipe[(r->head + i) & r->mask];
 
         rte_prefetch0_write(&w->pipe[pipe]);
         rte_prefetch0_write(wheel_queue_of(w, pipe, class)); /* of best effort, the first */

@@ -39,11 +39,11 @@ static inline void unlist(struct wheel *w, uint32_t subport, struct wheel_pipe *
 static void end_turn(struct wheel *w, uint32_t subport, unsigned class)
 {
     struct wheel_ring *r = &w->subport[subport].ring[class];
-    uint32_t pipe = r->pipe[r->head++ & w->pipe_mask];
+    uint32_t pipe = r->pipe[r->head++ & r->mask];
 
     w->pipe[pipe].deficit = r->turn;
     r->in_turn = false;
-    r->pipe[r->tail++ & w->pipe_mask] = pipe;
+    r->pipe[r->tail++ & r->mask] = pipe;
     if (WHEEL_SHARD)
         shard_end_turn(w, subport, class, r->head, r->tail);
 }
@@ -133,7 +133,7 @@ static inline struct rte_mbuf *serve(struct wheel *w, uint32_t subport, unsigned
 {
     struct wheel_subport *s = &w->subport[subport];
     struct wheel_ring *r = &s->ring[class];
-    uint32_t pipe = r->pipe[r->head & w->pipe_mask], bit = 1u << class;
+    uint32_t pipe = r->pipe[r->head & r->mask], bit = 1u << class;
     struct wheel_pipe *p = &w->pipe[pipe];
     const struct wheel_profile *f = &w->profile[p->profile];
 
@@ -224,7 +224,7 @@ static inline uint32_t serve_plain(struct wheel *w, uint32_t subport, unsigned c
     struct wheel_ring *r = &s->ring[class];
     struct sched_class *count = sched_class_of(&w->base, subport, class);
     const uint64_t now = w->now;
-    const uint32_t overhead = w->overhead, mask = w->pipe_mask, bit = 1u << class,
+    const uint32_t overhead = w->overhead, mask = r->mask, bit = 1u << class,
                    bits = be ? WHEEL_BE_BITS : bit, stops = WHEEL_SELF_BIT | bit;
     const int32_t most = w->n_subports == 1 ? INT32_MAX : r->left;
     uint32_t head = r->head, got = 0;

@@ -98,7 +98,7 @@ static inline void count_taken(struct wheel *w, uint32_t pipe, unsigned queue,
     q->taken += (UINT64_C(1) << WHEEL_TAKEN_BITS) + bytes;
     if (unlikely((q->taken & WHEEL_TAKEN_FULL) != 0))
         move_taken(w, pipe, queue, q);
-    sched_class_of(&w->base, pipe >> w->pipe_shift, queue)->accepted++;
+    sched_class_of(&w->base, wheel_subport_of(w, pipe), queue)->accepted++;
 }
 
 /* Append a packet to its queue, which holds depth packets. */
@@ -188,7 +188,7 @@ void wheel_count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict wh
     uint32_t path = m->hash.sched.queue_id;
     uint32_t pipe = path / QOS_QUEUES;
     struct wheel_tally *d = &w->tally[path % QOS_QUEUES][pipe];
-    struct sched_class *c = sched_class_of(&w->base, pipe >> w->pipe_shift, path % QOS_QUEUES);
+    struct sched_class *c = sched_class_of(&w->base, wheel_subport_of(w, pipe), path % QOS_QUEUES);
 
     __atomic_store_n(&w->pipe[pipe].counters.dropped, w->pipe[pipe].counters.dropped + 1,
                      __ATOMIC_RELAXED);

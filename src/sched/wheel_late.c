@@ -10,7 +10,7 @@ void wheel_lose(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q, enum
     q->tail -= UINT64_C(1) << 48;
     q->load -= m->pkt_len + w->overhead;
     wheel_count_drop(w, m, why);
-    sched_class_of(&w->base, path / QOS_QUEUES >> w->pipe_shift, path % QOS_QUEUES)->late++;
+    sched_class_of(&w->base, wheel_subport_of(w, path / QOS_QUEUES), path % QOS_QUEUES)->late++;
     sched_count_sent(&w->base, 1);
     rte_pktmbuf_free(m);
 }
@@ -21,6 +21,6 @@ bool wheel_mark(struct wheel *w, struct rte_mbuf *m)
 
     if (!flow_mark_ce(rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_data_len(m)))
         return false;
-    sched_class_of(&w->base, path / QOS_QUEUES >> w->pipe_shift, path % QOS_QUEUES)->marked++;
+    sched_class_of(&w->base, wheel_subport_of(w, path / QOS_QUEUES), path % QOS_QUEUES)->marked++;
     return true;
 }

@@ -6,7 +6,7 @@
 struct layout {
     unsigned queues, classes, aqm_queues; /* of a pipe */
     unsigned aqm_size;                    /* bytes for each of aqm_queues */
-    uint64_t pipe, queue, tally, aqm, fq, fq_busy, cap, ring, subport, profile, total;
+    uint64_t pipe, queue, tally, aqm, fq, fq_busy, cap, ring, subport_of, subport, profile, total;
 };
 
 /* Give n entries their place at the end, and round up to a line. */
@@ -37,7 +37,7 @@ static bool is_in_bytes(const struct cfg_class *k)
 
 static struct layout layout_of(const struct cfg_scheduler *s, unsigned max_profiles)
 {
-    uint64_t pipes = (uint64_t)s->n_subports * s->pipes_per_subport, end = sizeof(struct wheel);
+    uint64_t pipes = s->pipes.n, end = sizeof(struct wheel);
     struct layout l = {0};
 
     for (unsigned c = 0; c < QOS_CLASSES; c++) {
@@ -60,7 +60,8 @@ static struct layout layout_of(const struct cfg_scheduler *s, unsigned max_profi
     l.fq = place(&end, fq_states(s), sizeof(struct fq));
     l.fq_busy = place(&end, FQ_WORDS(fq_states(s)), sizeof(uint64_t));
     l.cap = place(&end, pipes * l.classes, sizeof(struct bucket));
-    l.ring = place(&end, pipes * l.classes, sizeof(uint32_t));
+    l.ring = place(&end, (uint64_t)s->pipes.places * l.classes, sizeof(uint32_t));
+    l.subport_of = place(&end, pipes / s->pipes.block, sizeof(uint8_t));
     l.subport = place(&end, s->n_subports, sizeof(struct wheel_subport));
     l.profile = place(&end, max_profiles + 1, sizeof(struct wheel_profile));
     l.total = end;
@@ -108,11 +109,30 @@ static void lay_out_queues(struct wheel *w, const struct layout *l)
     }
 }
 
-void wheel_lay_out(struct wheel *w)
+/* Note whose pipes a subport's are, and set the pointers of its rings, the first from a place on.
+ * Returns the place behind the last. */
+static size_t lay_out_subport(struct wheel *w, uint32_t subport, const struct cfg_subport *from,
+                              uint32_t *ring, size_t place)
+{
+    uint32_t places = rte_align32pow2(from->pipes);
+
+    memset(w->subport_of + (from->first >> w->block_shift), (int)subport,
+           from->pipes >> w->block_shift);
+    for (unsigned c = 0; c < QOS_CLASSES; c++) {
+        if (!qos_class_used(&w->shape, c))
+            continue;
+        w->subport[subport].ring[c].pipe = ring + place;
+        w->subport[subport].ring[c].mask = places - 1;
+        place += places;
+    }
+    return place;
+}
+
+void wheel_lay_out(struct wheel *w, const struct cfg_subport *subports)
 {
     struct layout l = layout_of(&w->shape, w->max_profiles);
     uint8_t *at = (uint8_t *)w;
-    unsigned classes = 0;
+    size_t place = 0;
 
     w->pipe = (struct wheel_pipe *)(at + l.pipe);
     w->subport = (struct wheel_subport *)(at + l.subport);
@@ -124,13 +144,11 @@ void wheel_lay_out(struct wheel *w)
     w->base.pipe_counters = &w->pipe[0].counters;
     w->base.pipe_stride = sizeof(struct wheel_pipe);
     lay_out_queues(w, &l);
-    for (unsigned c = 0; c < QOS_CLASSES; c++) {
-        if (!qos_class_used(&w->shape, c))
-            continue;
-        w->cap[c] = (struct bucket *)(at + l.cap) + (size_t)classes * w->n_pipes;
-        for (uint32_t i = 0; i < w->n_subports; i++)
-            w->subport[i].ring[c].pipe = (uint32_t *)(at + l.ring) + (size_t)classes * w->n_pipes +
-                                         ((size_t)i << w->pipe_shift);
-        classes++;
-    }
+    for (unsigned c = 0, classes = 0; c < QOS_CLASSES; c++)
+        if (qos_class_used(&w->shape, c))
+            w->cap[c] = (struct bucket *)(at + l.cap) + (size_t)classes++ * w->n_pipes;
+    w->subport_of = at + l.subport_of;
+    w->block_shift = (uint8_t)__builtin_ctz(w->shape.pipes.block);
+    for (uint32_t i = 0; i < w->n_subports; i++)
+        place = lay_out_subport(w, i, &subports[i], (uint32_t *)(at + l.ring), place);
 }

@@ -164,7 +164,7 @@ static void make_sched(struct lane *l, const struct cfg_scheduler *shape, struct
     l->s = sched_create(&config);
     if (l->s == NULL)
         exit(1);
-    for (uint32_t p = 0; p < shape->n_subports * shape->pipes_per_subport; p++)
+    for (uint32_t p = 0; p < shape->pipes.n; p++)
         sched_set_profile(l->s, p, 0);
 }
 

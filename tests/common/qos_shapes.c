@@ -21,6 +21,15 @@ void plain_subport_rate(struct cfg_subport *s, uint64_t rate)
         s->class_rate[c] = rate;
 }
 
+void plain_pipes(struct cfg_scheduler *s, uint32_t pipes_per_subport)
+{
+    uint64_t wanted[QOS_MAX_SUBPORTS];
+
+    for (unsigned i = 0; i < s->n_subports; i++)
+        wanted[i] = pipes_per_subport;
+    s->pipes = qos_lay_pipes(s, wanted);
+}
+
 struct cfg_scheduler plain_scheduler(uint64_t rate, struct cfg_subport *subports,
                                      uint32_t n_subports, uint32_t pipes_per_subport)
 {
@@ -29,13 +38,13 @@ struct cfg_scheduler plain_scheduler(uint64_t rate, struct cfg_subport *subports
                               .overhead = 4,
                               .mtu = 1518,
                               .n_subports = n_subports,
-                              .subports = subports,
-                              .pipes_per_subport = pipes_per_subport};
+                              .subports = subports};
 
     s.class[QOS_BE].size = 64;
     for (uint32_t i = 0; i < n_subports; i++) {
         plain_subport_rate(&subports[i], rate);
         subports[i].n_pipes = pipes_per_subport;
     }
+    plain_pipes(&s, pipes_per_subport);
     return s;
 }

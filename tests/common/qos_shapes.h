@@ -17,4 +17,7 @@ void plain_subport_rate(struct cfg_subport *s, uint64_t rate);
 struct cfg_scheduler plain_scheduler(uint64_t rate, struct cfg_subport *subports,
                                      uint32_t n_subports, uint32_t pipes_per_subport);
 
+/** Give each subport of a scheduler so many pipes. */
+void plain_pipes(struct cfg_scheduler *s, uint32_t pipes_per_subport);
+
 #endif

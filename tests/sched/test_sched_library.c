@@ -192,7 +192,7 @@ static void refused(void)
             b.shape.class[QOS_BE].size = 0;
             break;
         case 5:
-            b.shape.pipes_per_subport = 1000;
+            b.shape.pipes.block = 1000;
             break;
         case 6:
             b.subports[0].rate[QOS_UP] = 0;

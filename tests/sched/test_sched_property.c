@@ -56,9 +56,15 @@ static void meter_start(struct meter *m, uint64_t rate, double burst)
 static unsigned random_shape(void)
 {
     static const uint64_t rates[] = {64000, 500000, 2000000, 10000000, 77777777, 400000000};
-    unsigned subports = 1 + pick(4), pipes = PIPES / 4;
+    unsigned subports = 1 + pick(4);
+    uint64_t pipes[4];
 
-    bed_shape(&b, pipes, subports);
+    bed_shape(&b, PIPES / 4, subports);
+    if (bed_backend == QOS_WHEEL) { /* the library knows one size of subports only */
+        for (unsigned i = 0; i < subports; i++)
+            pipes[i] = 1 + pick(PIPES / 4);
+        b.shape.pipes = qos_lay_pipes(&b.shape, pipes);
+    }
     for (unsigned c = 0; c < QOS_BE; c++)
         b.shape.class[c].size = pick(3) == 0 ? 1 << pick(7) : 0;
     b.shape.class[QOS_BE].size = 1 << pick(8);
@@ -75,7 +81,7 @@ static unsigned random_shape(void)
         if (rate > 1000000 && pick(2))
             x->class_rate[pick(QOS_CLASSES)] = rate / 2;
     }
-    return subports * pipes;
+    return b.shape.pipes.n;
 }
 
 /* Allowed on top of rate x time: the bucket; and with librte_sched a frame, and what its clock runs
@@ -138,7 +144,7 @@ static void leave(struct ledger *l)
         uint32_t pipe = m[i]->hash.sched.queue_id / QOS_QUEUES, len = m[i]->pkt_len + BED_FCS;
         EXPECT(meter_add(&pipe_meter[pipe], now, len), "SEED=%u: subscriber %u: %.0f over %.0f",
                start, pipe, pipe_meter[pipe].level, pipe_meter[pipe].size);
-        struct meter *s = &subport_meter[pipe / b.shape.pipes_per_subport];
+        struct meter *s = &subport_meter[qos_subport_of(&b.shape, pipe)];
         EXPECT(meter_add(s, now, len), "SEED=%u: subport: %.0f over %.0f", start, s->level,
                s->size);
     }
@@ -150,12 +156,12 @@ static void leave(struct ledger *l)
 static struct sched_queue_counters check_class(uint32_t subport, unsigned class, uint64_t *depth)
 {
     const struct sched_class *c = sched_class(b.s, subport, class);
-    uint32_t first = subport * b.shape.pipes_per_subport;
+    uint32_t first = b.subports[subport].first;
     unsigned last_queue = class == QOS_BE ? QOS_QUEUES - 1 : class;
     struct sched_queue_counters sum = {0};
     uint64_t waiting = 0;
 
-    for (uint32_t p = first; p < first + b.shape.pipes_per_subport; p++) {
+    for (uint32_t p = first; p < first + b.subports[subport].pipes; p++) {
         for (unsigned q = class; q <= last_queue; q++) {
             CU_ASSERT_EQUAL(sched_read_queue(b.s, p, q, &sum), 0);
             waiting += sum.depth;
@@ -174,7 +180,7 @@ static void check_counters(const struct ledger *l)
 {
     uint64_t packets = 0, tail = 0, depth = 0, by_pipe = 0;
 
-    for (uint32_t p = 0; p < b.shape.n_subports * b.shape.pipes_per_subport; p++)
+    for (uint32_t p = 0; p < b.shape.pipes.n; p++)
         by_pipe += sched_pipe_counters(b.s, p)->dropped;
     for (uint32_t i = 0; i < b.shape.n_subports; i++) {
         for (unsigned c = 0; c < QOS_CLASSES; c++) {

@@ -399,6 +399,7 @@ static void tells_of_turns(void)
 
     plain_hierarchy(0, 0);
     b.shape.n_subports = 2;
+    plain_pipes(&b.shape, PIPES);
     plain_subport_rate(&b.subports[1], RATE);
     memset(profile_of, 0, sizeof(profile_of));
     memset(demand, 0, sizeof(demand));

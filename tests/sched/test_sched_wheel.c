@@ -8,6 +8,7 @@
 #include <rte_cycles.h>
 
 #include "bed.h"
+#include "common/qos_shapes.h"
 #include "sched/check.h"
 #include "model.h"
 
@@ -262,6 +263,7 @@ static void memory(void)
             subports[k] = b.subports[0];
         b.shape.subports = subports;
         b.shape.n_subports = c[i].subports;
+        plain_pipes(&b.shape, c[i].pipes);
         for (unsigned k = 0; k < c[i].classes; k++)
             b.shape.class[QOS_BE - k] = (struct cfg_class){.size = c[i].size,
                                                            .aqm = k == 0 ? c[i].aqm : AQM_TAIL,

@@ -1,79 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The QoS part of the model of a configuration: defaults, directions, classes, queues by time,
- * DSCP maps, subports and the numbering of pipes. The messages for wrong configurations have suites
+ * DSCP maps. The messages for wrong configurations have suites
  * in tests/config/bad. */
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/program.h"
-#include "config/model.h"
+#include "qos_bed.h"
 
-static const char *const directions[] = {"up", "down", NULL};
-static const struct task_schema classify = {
-    .type = "classify",
-    .outputs = {{.name = "to"}},
-    .params =
-        (const struct task_param[]){
-            {.name = "scheduler", .type = PARAM_SCHEDULER, .set_gives = FACT_PATH}},
-    .n_params = 1,
-    .gives = FACT_SUBSCRIBER};
-static const struct task_schema qos = {
-    .type = "qos",
-    .outputs = {{.name = "to"}},
-    .params =
-        (const struct task_param[]){
-            {.name = "scheduler", .type = PARAM_SCHEDULER, .required = true},
-            {.name = "direction", .type = PARAM_ENUM, .choices = directions, .required = true}},
-    .n_params = 2,
-    .needs = FACT_PATH};
-static const struct task_schema *const schemas[] = {&classify, &qos, NULL};
-
-static struct diags diags;
-static const char *cores = "0"; /* of both tasks */
-
-#define PORTS                                                                                      \
-    "ports = ( { name = \"a\"; device = \"net_null0\"; }, { name = \"b\"; device = "               \
-    "\"net_null1\"; } );\n"
-#define TASKS                                                                                      \
-    "tasks = ( { name = \"c\"; type = \"classify\"; from = \"a\"; scheduler = \"s\"; to = "        \
-    "\"q\"; }, { name = \"q\"; type = \"qos\"; scheduler = \"s\"; direction = \"up\"; to = "       \
-    "\"b\"; } );\nlayout = ( { core = \"%s\"; tasks = [\"c\", \"q\"]; } );\n"
 #define SUBSCRIBERS(profile)                                                                       \
     "subscribers = ( { port = \"a\"; svlan = 100; cvlan = \"1-64\"; ipv4 = \"10.0.0.0/26\"; "      \
     "profile = \"" profile "\"; } );\n"
 
-/* Load a configuration with these profiles and schedulers. */
-static struct cfg_model *load(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static struct cfg_model *load(const char *fmt, ...)
-{
-    char path[] = "/tmp/vbng-test-qos-XXXXXX";
-    struct config_options options = {.schemas = schemas, .topology = "1x8x1"};
-    FILE *f = fdopen(mkstemp(path), "w");
-    struct cfg_model *m;
-    va_list args;
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-    fprintf(f, PORTS TASKS, cores);
-    va_start(args, fmt);
-    vfprintf(f, fmt, args);
-    va_end(args);
-    fclose(f);
-    diag_free(&diags);
-    memset(&diags, 0, sizeof(diags));
-    m = config_load(path, &options, &diags);
-    if (m == NULL)
-        diag_print(&diags, stderr);
-    unlink(path);
-    return m;
-}
-
 static struct cfg_model *load_good(const char *profile, const char *scheduler)
 {
-    struct cfg_model *m = load(SUBSCRIBERS("p") "qos = { profiles = { p = { %s }; }; schedulers = "
-                                                "{ s = { ports = \"a\"; %s }; }; };\n",
-                               profile, scheduler);
+    struct cfg_model *m =
+        qos_load(SUBSCRIBERS("p") "qos = { profiles = { p = { %s }; }; schedulers = "
+                                  "{ s = { ports = \"a\"; %s }; }; };\n",
+                 profile, scheduler);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
     return m;
@@ -86,7 +29,7 @@ static void defaults(void)
     const struct qos_shape *up = &m->qos.profiles[0].shape[QOS_UP];
     const struct cfg_scheduler *s = &m->qos.schedulers[0];
 
-    CU_ASSERT_EQUAL(diags.n_errors, 0);
+    CU_ASSERT_EQUAL(qos_diags.n_errors, 0);
     CU_ASSERT_EQUAL(up->rate, 10000000);
     CU_ASSERT_EQUAL(up->burst, 6250); /* 5 ms */
     CU_ASSERT_EQUAL(up->tc_period_ms, 0);
@@ -104,8 +47,8 @@ static void defaults(void)
     CU_ASSERT_STRING_EQUAL(s->subports[0].name, "a");
     CU_ASSERT_EQUAL(s->subports[0].rate[QOS_DOWN], s->rate);
     CU_ASSERT_EQUAL(s->subports[0].n_pipes, 64);
-    CU_ASSERT_EQUAL(s->configured_pipes, 64);
-    CU_ASSERT_EQUAL(s->pipes_per_subport, 128); /* 64 more may be added */
+    CU_ASSERT_EQUAL(s->configured.n, 64);
+    CU_ASSERT_EQUAL(s->pipes.n, 128); /* 64 more may be added */
     CU_ASSERT_EQUAL(s->non_ip_queue, QOS_BE);
     for (unsigned c = 0; c < QOS_BE; c++)
         CU_ASSERT_EQUAL(s->class[c].size, 0);
@@ -322,7 +265,7 @@ static void managed(void)
  */
 static void maps(void)
 {
-    struct cfg_model *m = load(SUBSCRIBERS(
+    struct cfg_model *m = qos_load(SUBSCRIBERS(
         "p") "qos = { profiles = { p = { rate = \"10M\"; }; }; dscp_maps = { "
              "one = { queues = ( { dscp = 46; class = \"0\"; }, { dscp = "
              "\"8-15\"; class = \"be\"; queue = 3; } ); default = { class = "
@@ -348,136 +291,6 @@ static void maps(void)
     config_free(m);
 }
 
-/* Subports of different sizes on two ports: each has as many pipe numbers as the largest, rounded
- * up to a power of two. */
-static void pipes_of_subports(void)
-{
-    struct cfg_model *m = load(
-        "max_subscribers = 13;\n"
-        "subscribers = ( { port = \"a\"; svlan = \"10-11\"; cvlan = \"1-3\"; ipv4 = "
-        "\"10.0.0.0/24\"; profile = \"p\"; }, { port = \"b\"; svlan = 11; cvlan = \"1-5\"; ipv4 = "
-        "\"10.0.1.0/24\"; profile = \"p\"; }, { port = \"a\"; svlan = 12; cvlan = \"1-2\"; ipv4 = "
-        "\"10.0.2.0/24\"; profile = \"p\"; } );\n"
-        "qos = { profiles = { p = { rate = \"10M\"; }; }; schedulers = { s = { ports = [\"a\", "
-        "\"b\"]; rate = \"20G\"; subports = ( { name = \"x\"; port = \"a\"; svlan = \"1-10\"; rate "
-        "= \"5G\"; }, { name = \"y\"; port = \"a\"; svlan = \"11-4094\"; rate_up = \"1G\"; }, { "
-        "name = \"z\"; port = \"b\"; rate = \"2G\"; rate_down = \"3G\"; } ); }; }; };\n");
-    const struct cfg_scheduler *s;
-    static const uint32_t want[] = {0,  1,  2,  8,  9,  10,      /* a.10, a.11 */
-                                    16, 17, 18, 19, 20, 11, 12}; /* b.11, a.12 */
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
-    s = &m->qos.schedulers[0];
-    CU_ASSERT_EQUAL(s->pipes_per_subport, 8);
-    CU_ASSERT_EQUAL(s->subports[0].n_pipes, 3);
-    CU_ASSERT_EQUAL(s->subports[1].n_pipes, 5);
-    CU_ASSERT_EQUAL(s->subports[2].n_pipes, 5);
-    CU_ASSERT_EQUAL(s->subports[0].rate[QOS_UP], 5000000000);
-    CU_ASSERT_EQUAL(s->subports[0].rate[QOS_DOWN], 5000000000);
-    CU_ASSERT_EQUAL(s->subports[1].rate[QOS_UP], 1000000000);
-    CU_ASSERT_EQUAL(s->subports[1].rate[QOS_DOWN], 20000000000);
-    CU_ASSERT_EQUAL(s->subports[2].rate[QOS_UP], 2000000000);
-    CU_ASSERT_EQUAL(s->subports[2].rate[QOS_DOWN], 3000000000);
-    CU_ASSERT_EQUAL_FATAL(m->n_subscribers, sizeof(want) / sizeof(want[0]));
-    for (uint32_t i = 0; i < m->n_subscribers; i++)
-        CU_ASSERT_EQUAL(m->subscribers[i].pipe, want[i]);
-    config_free(m);
-}
-
-/* Three shards take the subscribers of a subport in turn, but for those of subports that are whole,
- * which go where the fewest are; a subport has as many pipe numbers on each shard as the largest
- * part. */
-static void pipes_of_shards(void)
-{
-    static const uint32_t want[] = {0,  24, 48, 1,  25, 49, 2, /* a.10: x, across 3 shards of 24 */
-                                    8,  9,  10, 11, 12,        /* a.11: y, whole on shard 0 */
-                                    40, 41};                   /* a.12: z, whole on shard 1 */
-    const struct cfg_scheduler *s;
-    struct cfg_model *m;
-
-    cores = "1-3";
-    m = load("max_subscribers = 14;\n"
-             "subscribers = ( { port = \"a\"; svlan = 10; cvlan = \"1-7\"; ipv4 = "
-             "\"10.0.0.0/24\"; profile = \"p\"; }, { port = \"a\"; svlan = 11; cvlan = \"1-5\"; "
-             "ipv4 = \"10.0.1.0/24\"; profile = \"p\"; }, { port = \"a\"; svlan = 12; cvlan = "
-             "\"1-2\"; ipv4 = \"10.0.2.0/24\"; profile = \"p\"; } );\n"
-             "qos = { profiles = { p = { rate = \"10M\"; }; }; schedulers = { s = { ports = "
-             "\"a\"; subports = ( { name = \"x\"; svlan = 10; }, { name = \"y\"; svlan = 11; whole "
-             "= true; }, { name = \"z\"; svlan = 12; whole = true; } ); }; }; };\n");
-    cores = "0";
-    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
-    s = &m->qos.schedulers[0];
-    CU_ASSERT_EQUAL(qos_shards(s), 3);
-    CU_ASSERT_EQUAL(s->pipes_per_subport, 8);
-    CU_ASSERT_EQUAL(s->subports[1].shard, 0);
-    CU_ASSERT_EQUAL(s->subports[2].shard, 1);
-    CU_ASSERT_EQUAL_FATAL(m->n_subscribers, sizeof(want) / sizeof(want[0]));
-    for (uint32_t i = 0; i < m->n_subscribers; i++)
-        CU_ASSERT_EQUAL(m->subscribers[i].pipe, want[i]);
-    CU_ASSERT_EQUAL(qos_shard_of(s, 41), 1);
-    CU_ASSERT_EQUAL(qos_subport_of(s, 41), 2);
-    config_free(m);
-}
-
-/* Ports without a scheduler need no profile, and have no pipe. */
-static void without_a_scheduler(void)
-{
-    struct cfg_model *m = load(
-        "subscribers = ( { port = \"a\"; svlan = 10; cvlan = 1; ipv4 = \"10.0.0.0/32\"; profile = "
-        "\"p\"; }, { port = \"b\"; svlan = 10; cvlan = 1; ipv4 = \"10.0.0.1/32\"; } );\n"
-        "qos = { profiles = { p = { rate = \"10M\"; }; }; schedulers = { s = { ports = \"a\"; }; "
-        "}; };\n");
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
-    CU_ASSERT_EQUAL(m->subscribers[0].pipe, 0);
-    CU_ASSERT_EQUAL(m->subscribers[1].pipe, CFG_NONE);
-    CU_ASSERT_EQUAL(m->subscribers[1].profile, CFG_NONE);
-    CU_ASSERT_EQUAL(m->qos.schedulers[0].configured_pipes, 1);
-    CU_ASSERT_EQUAL(m->qos.schedulers[0].pipes_per_subport, 64); /* a half of 66 */
-    config_free(m);
-}
-
-/* 256 subports with room for 2^20 subscribers each are more than the 2^28 pipes that a path can
- * name. */
-static void more_pipes_than_numbers(void)
-{
-    char *text = NULL;
-    size_t len, found = 0;
-    FILE *f = open_memstream(&text, &len);
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-    fputs("subscribers = ( { port = \"a\"; svlan = \"1-256\"; cvlan = \"1-4094\"; ipv4 = "
-          "\"10.0.0.0/12\"; profile = \"p\"; } );\nqos = { profiles = { p = { rate = \"10M\"; }; "
-          "}; schedulers = { s = { ports = \"a\"; classes = ( { class = \"be\"; queue = 64; } ); "
-          "subports = ( { name = \"x\"; svlan = \"1-256\"; }",
-          f);
-    for (unsigned i = 257; i < 512; i++)
-        fprintf(f, ", { name = \"x%u\"; svlan = %u; }", i, i);
-    fputs(" ); }; }; };\n", f);
-    fclose(f);
-    CU_ASSERT_PTR_NULL(load("%s", text));
-    free(text);
-    f = open_memstream(&text, &len);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-    diag_print(&diags, f);
-    fclose(f);
-    found = strstr(text, "scheduler 's': 256 subports of 1048576 pipes, as many as the largest one "
-                         "needs, are more than 268435454: make the subports more alike") != NULL;
-    CU_ASSERT_TRUE(found);
-    free(text);
-}
-
-#define TEST(f)                                                                                    \
-    {                                                                                              \
-#f, f                                                                                      \
-    }
-
-static int free_diags(void)
-{
-    diag_free(&diags);
-    return 0;
-}
-
 static const struct test tests[] = {
     {"defaults", defaults},
     {"bursts", bursts},
@@ -486,11 +299,7 @@ static const struct test tests[] = {
     {"queue management", queue_management},
     {"queue management that nobody said", managed},
     {"maps", maps},
-    {"pipes of subports", pipes_of_subports},
-    {"pipes of shards", pipes_of_shards},
-    {"without a scheduler", without_a_scheduler},
-    {"more pipes than numbers", more_pipes_than_numbers},
     {NULL, NULL},
 };
 
-const struct test_program test_program = {"QoS model", tests, NULL, free_diags};
+const struct test_program test_program = {"QoS model", tests, NULL, qos_free_diags};

@@ -4,6 +4,7 @@
 #include "plan_model.h"
 
 #include "common/program.h"
+#include "common/qos_shapes.h"
 #include "sched/check.h"
 
 static const char *const directions[] = {"up", "down", NULL};
@@ -57,10 +58,11 @@ static void start_qos(void)
                                                .name = i == 0 ? "s0" : "s1",
                                                .rate = 10000000000,
                                                .n_subports = 1,
-                                               .subports = &subports[i],
-                                               .pipes_per_subport = 2};
+                                               .subports = &subports[i]};
         schedulers[i].class[QOS_BE].size = 64;
         subports[i] = (struct cfg_subport){.name = "x", .port = i, .n_pipes = 2};
+        plain_pipes(&schedulers[i], 2);
+        schedulers[i].configured = schedulers[i].pipes;
         add_subscriber(i, 10, 1, 0x0a000000 + 2 * i);
         add_subscriber(i, 10, 2, 0x0a000001 + 2 * i);
     }

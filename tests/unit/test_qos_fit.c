@@ -213,8 +213,8 @@ static void schedulers(void)
     SCHEDULER(s.class[QOS_BE].size = 0, QOS_BE_UNUSED, QOS_BE);
     SCHEDULER(s.class[0].aqm = AQM_RED, QOS_RED_INVALID, 0);
     SCHEDULER(s.class[0].aqm = AQM_PIE, QOS_PIE_INVALID, 0);
-    SCHEDULER(s.pipes_per_subport = 48, QOS_PIPES_INVALID, 0);
-    SCHEDULER(s.pipes_per_subport = 0, QOS_PIPES_INVALID, 0);
+    SCHEDULER(s.pipes.block = 48, QOS_PIPES_INVALID, 0);
+    SCHEDULER(s.pipes.block = 0, QOS_PIPES_INVALID, 0);
     SCHEDULER(s.n_subports = 0, QOS_SUBPORTS_INVALID, 0);
     SCHEDULER(s.n_subports = QOS_MAX_SUBPORTS + 1, QOS_SUBPORTS_INVALID, 0);
     SCHEDULER(subport.rate[QOS_UP] = 0, QOS_RATE_ZERO, 0);
@@ -254,11 +254,11 @@ static void memory(void)
     for (unsigned c = 0; c < QOS_CLASSES; c++)
         s.class[c].size = 1024;
     CU_ASSERT_EQUAL(qos_sched_bytes(&s, 64), 0);
-    s.pipes_per_subport = 16384;
+    plain_pipes(&s, 16384);
     CU_ASSERT_NOT_EQUAL(qos_sched_bytes(&s, 64), 0);
     /* Our own takes as much for long queues as for short ones. */
     s.backend = QOS_WHEEL;
-    s.pipes_per_subport = 32768;
+    plain_pipes(&s, 32768);
     uint64_t bytes = qos_sched_bytes(&s, 64);
     EXPECT(bytes < 43 * mib, "%.1f MiB", (double)bytes / mib);
     s.class[3].size = 1;

@@ -126,11 +126,12 @@ static json_t *classes_json(const struct shaper *s, uint32_t first, uint32_t end
 static json_t *subport_json(const struct shaper *s, unsigned i)
 {
     const struct qos *q = s->q;
-    uint32_t first = i * q->shape->pipes_per_subport, subscribers = 0;
+    uint32_t first = q->shape->subports[i].first, end = first + q->shape->subports[i].pipes,
+             subscribers = 0;
     struct sched_class sum = {0};
 
     for (unsigned k = 0; k < s->n_shards; k++)
-        for (uint32_t p = first; p < first + q->shape->pipes_per_subport; p++)
+        for (uint32_t p = first; p < end; p++)
             subscribers += s[k].subscriber[p] != 0;
     for (unsigned k = 0; k < QOS_CLASSES; k++)
         task_class_add(s, i, k, &sum);

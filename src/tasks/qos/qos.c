@@ -435,7 +435,7 @@ static int init(struct task *t, const struct task_env *env)
     q->says_limited = q->shape->backend == QOS_WHEEL;
     for (unsigned c = 0; c < QOS_CLASSES; c++)
         q->drops_late |= qos_class_used(q->shape, c) && qos_drops_late(q->shape->class[c].aqm);
-    q->n_pipes = qos_shard_pipes(q->shape);
+    q->n_pipes = q->shape->pipes.n;
     q->first_pipe = t->worker * q->n_pipes;
     q->idle_cycles = IDLE_CYCLES;
     rc = allocate(q, env->socket);
