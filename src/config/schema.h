@@ -133,6 +133,7 @@ struct task_schema {
     enum egress_set egress;
     unsigned keeps; /* most packets that an instance keeps for later, beside queues of a scheduler
                        and what PARAM_IS_SHED holds */
+    unsigned per_subscriber; /* bytes that an instance has for each subscriber, and once more */
     unsigned keeps_for_each; /* the same for each destination of the first output */
 };
 

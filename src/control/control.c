@@ -12,6 +12,7 @@
 #include "capture/capture.h"
 #include "control/routes.h"
 #include "control/socket/punt.h"
+#include "control/subscribers/octets.h"
 #include "explain/explain.h"
 
 int refuse(struct refusal *why, const char *fmt, ...)
@@ -146,7 +147,8 @@ struct control *control_open(struct engine *e, struct tables *tables)
     c->profile_places = e->plan->cfg->qos.n_profiles;
     c->profile_room = room_profiles(&e->plan->cfg->qos);
     c->model = running_open(e->plan->cfg);
-    if (c->model == NULL || open_shapers(c) != 0 || ids_open(c) != 0 || routes_open(c) != 0) {
+    if (c->model == NULL || open_shapers(c) != 0 || ids_open(c) != 0 || routes_open(c) != 0 ||
+        accounts_open(c) != 0) {
         control_free(c);
         return NULL;
     }
@@ -171,6 +173,7 @@ void control_free(struct control *c)
     samples_close(&c->samples);
     ids_close(c);
     routes_close(c);
+    accounts_close(c);
     running_close(c->model);
     config_free(c->reloaded);
     for (unsigned i = 0; i < QOS_MAX_PROFILES; i++)

@@ -38,6 +38,7 @@ struct shaper {
                                               read; NULL until the first reading */
 };
 
+struct accounts; /* control/subscribers/octets.h */
 struct explain;
 struct punt_socket; /* control/socket/punt.h */
 
@@ -60,6 +61,7 @@ struct control {
     struct tables *tables;
     struct capture *capture;               /* NULL: the program takes no captures */
     struct punt_socket *punt;              /* NULL: the configuration has no control plane */
+    struct accounts *accounts;             /* NULL: no task counts for each subscriber */
     struct explain *explain;               /* NULL until the first request to explain */
     struct cfg_model *model;               /* the running config: running_open() */
     const struct cfg_model *configured;    /* what was read last, from the file */

@@ -14,9 +14,9 @@
 #define MAX_COMMANDS 64
 
 static const struct command *const tables[] = {
-    show_commands,   object_commands,  find_commands,       rate_commands,
-    stream_commands, capture_commands, subscriber_commands, session_commands,
-    name_commands,   route_commands,   reload_commands,     explain_commands};
+    show_commands,    object_commands,     find_commands,    rate_commands, stream_commands,
+    capture_commands, subscriber_commands, session_commands, name_commands, route_commands,
+    reload_commands,  explain_commands,    octets_commands};
 
 /* --- reading --- */
 

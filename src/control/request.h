@@ -58,7 +58,7 @@ struct command {
 /** The commands of each file, up to an entry without a name. */
 extern const struct command show_commands[], object_commands[], find_commands[], rate_commands[],
     stream_commands[], subscriber_commands[], session_commands[], name_commands[], route_commands[],
-    reload_commands[], capture_commands[], explain_commands[];
+    reload_commands[], capture_commands[], explain_commands[], octets_commands[];
 
 #define KEYS(array) (array), RTE_DIM(array)
 

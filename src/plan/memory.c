@@ -410,6 +410,19 @@ static void measure_rings(struct plan *p)
             p->memory.rings += ring_bytes(p->cfg->ports[i].rx_desc);
 }
 
+/* What instances have for each subscriber beside the tables. */
+static void measure_for_each(struct plan *p)
+{
+    uint64_t room = room_subscribers(p->cfg);
+
+    for (unsigned i = 0; i < p->n_instances; i++) {
+        uint64_t each = p->cfg->tasks[p->instances[i].task].schema->per_subscriber;
+
+        p->memory.tables += each > 0 ? each * (room + 1) : 0;
+        p->memory.spare += each * (room - p->cfg->n_subscribers);
+    }
+}
+
 int plan_measure_memory(struct plan_build *b)
 {
     struct plan_memory *mem = &b->p->memory;
@@ -420,6 +433,7 @@ int plan_measure_memory(struct plan_build *b)
     measure_routes(b);
     measure_rings(b->p);
     measure_schedulers(b->p);
+    measure_for_each(b->p);
     follow_pools(b->m, &flow);
     for (unsigned i = 0; i < b->m->n_pools; i++)
         check_pool(b, &flow, i);

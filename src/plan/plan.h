@@ -83,7 +83,7 @@ struct plan_memory {
     uint64_t mbufs[CFG_MAX_POOLS];      /* of each pool */
     uint32_t pool_mbufs[CFG_MAX_POOLS]; /* how many: as configured, or as many as are needed */
     uint64_t mbufs_total;
-    uint64_t tables; /* subscribers: records and indices */
+    uint64_t tables; /* subscribers: records, indices, and counters for accounting */
     uint64_t routes; /* LPM and next hops */
     uint64_t rings;
     uint64_t sched;                      /* of all qos tasks */

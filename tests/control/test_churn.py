@@ -26,7 +26,7 @@ def put(client, users, profile, **more):
     return {r["was"] for r in answer["results"]}
 
 
-def test_subscribers_change_in_place(vbng, folder):
+def test_wheel_subscribers_change_in_place(vbng, folder):
     """Who is put again with another profile, name and IPv6 loses no packet: those to and from him all arrive."""
     gateway = churn.Gateway(vbng, folder, RATE, "wheel")
     users = range(256)

@@ -245,8 +245,35 @@ static void need_through_a_wire(void)
     finish(p);
 }
 
+/* What a task has for each subscriber: each instance once more than there may be subscribers. */
+static void memory_of_counters(void)
+{
+    struct task_schema counts = pass;
+    uint64_t tables[2], spare[2];
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct plan *p;
+        unsigned a;
+
+        counts.per_subscriber = i * 32;
+        start();
+        a = task("a", &counts);
+        from(a, port("p0", "net_null0"));
+        to_port(a, 0);
+        place(0, 1, a, a);
+        p = make();
+        CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+        tables[i] = p->memory.tables;
+        spare[i] = p->memory.spare;
+        finish(p);
+    }
+    CU_ASSERT_EQUAL(tables[1] - tables[0], (64 + 1) * 32);
+    CU_ASSERT_EQUAL(spare[1] - spare[0], 64 * 32);
+}
+
 static const struct test tests[] = {
     {"memory of pools", memory_of_pools},
+    {"memory of counters", memory_of_counters},
     {"memory of subscribers", memory_of_subscribers},
     {"memory of IPv6", memory_of_ipv6},
     {"memory of routes", memory_of_routes},

@@ -11,6 +11,7 @@
 #include "config/subscribers.h"
 #include "control/rates.h"
 #include "control/subscribers/add.h"
+#include "control/subscribers/octets.h"
 #include "control/subscribers/room.h"
 #include "provision.h"
 #include "telemetry/metrics.h"
@@ -176,9 +177,10 @@ static int publish(struct control *c, const struct cfg_subscriber *s, uint32_t *
 {
     struct subscriber_spec spec = subscriber_spec_of(c->model, s, c->tables->port_mac[s->port]);
     char *name = s->name != NULL ? strdup(s->name) : NULL;
-    int64_t rc =
-        s->name != NULL && name == NULL ? -ENOMEM : subscriber_add(c->tables->subscribers, &spec);
+    int64_t rc;
 
+    accounts_begin(c, subscriber_next_id(c->tables->subscribers));
+    rc = s->name != NULL && name == NULL ? -ENOMEM : subscriber_add(c->tables->subscribers, &spec);
     if (rc < 0) {
         free(name);
         return (int)rc;
@@ -273,7 +275,8 @@ static const struct key add_keys[] = {
     {"subscribers", KEY_LIST, .help = "objects with the keys of add-subscriber"}};
 static const struct key remove_keys[] = {
     {"subscribers", KEY_LIST, .help = "ids, or \"PORT SVLAN.CVLAN\""},
-    {"if_there", KEY_BOOL, .def = "false", .help = "those who are not there are left out"}};
+    {"if_there", KEY_BOOL, .def = "false", .help = "those who are not there are left out"},
+    {"octets", KEY_BOOL, .def = "false", .help = "what they have sent and were sent to the end"}};
 static const struct key mac_keys[] = {
     {"subscriber", KEY_SUBSCRIBER, .required = true, .help = "whose"},
     {"mac", KEY_MAC, .required = true, .or_null = true,
@@ -360,11 +363,25 @@ static bool entry_id(const struct control *c, struct request *r, const struct va
     return found;
 }
 
+/* What was counted of those who were removed, when no packet of theirs is under way any more.
+ * entry: for each of n entries of the request the id, 0: nobody. */
+static json_t *last_octets(struct control *c, const uint32_t *entry, size_t n)
+{
+    json_t *list = json_array();
+
+    ids_wait_grace(c);
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(list, entry[i] != 0 && c->accounts != NULL ? account_json(c, entry[i])
+                                                                         : json_null());
+    return list;
+}
+
 static json_t *remove_many(struct control *c, struct request *r, struct refusal *why)
 {
     size_t n = want_list(r, &r->v[0], "subscribers", REQUEST_MAX_CHANGES, "of them");
-    uint32_t *id = calloc(n + 1, sizeof(*id));
-    bool ok = n > 0 && id != NULL, if_there = r->v[1].v.u != 0;
+    uint32_t *id = calloc(n + 1, sizeof(*id)), *entry = calloc(n + 1, sizeof(*entry));
+    bool ok = n > 0 && id != NULL && entry != NULL, if_there = r->v[1].v.u != 0;
+    json_t *answer = NULL;
     uint32_t k = 0;
 
     for (size_t i = 0; ok && i < n; i++) {
@@ -374,12 +391,19 @@ static json_t *remove_many(struct control *c, struct request *r, struct refusal 
         r->l.at = entry_loc(r, i);
         ok = read_value(&r->l, one_key, &v);
         found = ok && entry_id(c, r, &v, if_there, &id[k]);
+        entry[i] = found ? id[k] : 0;
         k += found;
         ok = ok && (found || if_there);
     }
     ok = ok && (k == 0 || remove_subscribers(c, id, k, why) == 0);
+    if (ok) {
+        answer = answer_changed(k);
+        if (r->v[2].v.u != 0)
+            json_object_set_new(answer, "octets", last_octets(c, entry, n));
+    }
     free(id);
-    return ok ? answer_changed(k) : NULL;
+    free(entry);
+    return answer;
 }
 
 static json_t *request_set_mac(struct control *c, struct request *r, struct refusal *why)

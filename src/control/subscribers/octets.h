@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What each subscriber has sent and was sent since he was added: the sums of the tasks of type
+ * account, less what those had counted under his id before. */
+#ifndef CONTROL_SUBSCRIBERS_OCTETS_H
+#define CONTROL_SUBSCRIBERS_OCTETS_H
+
+#include <jansson.h>
+
+#include "control/control.h"
+
+/** After the running config is open. Returns 0, also where no task counts, or -1 without memory. */
+int accounts_open(struct control *c);
+void accounts_close(struct control *c);
+
+/** Begin to count for a new subscriber, before packets can find him. */
+void accounts_begin(struct control *c, uint32_t id);
+
+/** Of a subscriber, also of one who is removed and whose id is nobody's yet: a list of ten numbers
+ * (doc/control.md). */
+json_t *account_json(const struct control *c, uint32_t id);
+
+#endif
