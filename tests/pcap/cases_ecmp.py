@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A route with several next hops: each flow leaves by one of them, as that one wants it, and all of them are used."""
 
+import functools
+
 from scapy.layers.inet6 import IPv6ExtHdrFragment
 
 from tests.pcap import frames as fr
@@ -41,6 +43,13 @@ def packets6_of(flow, sub):
     return [packet6(wan(sub, f"::{1 + flow:x}"), dst, size=50 + 13 * k, seed=flow) for k in range(4)]
 
 
+@functools.cache
+def flows(six):
+    """(number, subscriber, packets) of each."""
+    subscribers = [Subscriber(flow % 2, flow // 2) for flow in range(FLOWS)]
+    return [(flow, sub, packets6_of(flow, sub) if six else packets_of(flow, sub)) for flow, sub in enumerate(subscribers)]
+
+
 def judge(places, n_ways, silent):
     """places: {frame: (flow, number of the packet, way)} of all frames that may be sent."""
 
@@ -76,10 +85,8 @@ def spread(name, silent, six=False, **gateway):
     hops = [next_hop(*way) for way in WAYS] + [SILENT] * silent
     case.gateway.routes = f'{{ prefix = "{NET6 + "::/48" if six else NET + ".0/24"}"; nexthops = ( {", ".join(hops)} ); }}'
     places = {}
-    flows = [(flow, Subscriber(flow % 2, flow // 2)) for flow in range(FLOWS)]
     for k in range(4):  # the flows' packets come in turn
-        for flow, sub in flows:
-            packets = packets6_of(flow, sub) if six else packets_of(flow, sub)
+        for flow, sub, packets in flows(six):
             if k >= len(packets):
                 continue
             case.send(sub.port, from_cpe(sub, packets[k]) if six else fr.from_cpe(sub, packets[k]))

@@ -2,6 +2,8 @@
 """IPv6 between subscribers and the core, in both directions: routes by the longest prefix, tunnels (RFC 7676), labels (RFC 4798) and none,
 and what ends in the gateway, against frames that Scapy has built."""
 
+import functools
+
 from scapy.compat import raw
 from scapy.layers.inet import UDP
 from scapy.layers.inet6 import IPv6
@@ -27,9 +29,14 @@ ROUTES = ", ".join((way("2400:cb00::/32", "core0", True, True), way("2400:cb00:1
                     way("2400:cb00:1:1::/64", "core1")))  # fmt: skip
 
 
+@functools.cache
+def traffic_class(packet):
+    return IPv6(packet).tc
+
+
 def encapsulated6(port, packet, key, gre=True, mpls=True):
     """The gateway's frame to a core port for a packet that it has already routed."""
-    tc, hops, kind = IPv6(packet).tc, packet[7], ETH_IPV6
+    tc, hops, kind = traffic_class(packet), packet[7], ETH_IPV6
     if gre:
         packet = fr.tunnel(fr.GATEWAY_IP[port], fr.TUNNEL_IP[port], fr.gre(packet, key=key, proto=ETH_IPV6), tos=tc & 0xFC)
         hops, kind = 64, fr.ETH_IPV4

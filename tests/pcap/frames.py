@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Frames of the addressing plan, built by Scapy and by nothing else.
 
+A header that says nothing of what follows but its length is built once for all frames that have it: Scapy takes a millisecond for each.
+
 The plan is that of pkt_templates/: subscriber i of access port a has S-VLAN 128 + i / 256, C-VLAN 256 + i % 256,
 address 10.0.0.0 + a * 32768 + i, and the last number of that as its GRE key.
 """
 
+import functools
 import logging
 
 logging.getLogger("scapy").setLevel(logging.ERROR)
@@ -73,24 +76,34 @@ def ip_bytes(packet):
     return packet if isinstance(packet, bytes) else raw(packet)
 
 
+@functools.cache
+def ether_header(dst, src, ethertype):
+    return raw(Ether(dst=dst, src=src, type=ethertype))
+
+
+@functools.cache
+def tags(svlan, cvlan, spcp, pcp, dei, ethertype):
+    return raw(Dot1Q(prio=spcp, id=dei, vlan=svlan, type=TPID_8100) / Dot1Q(prio=pcp, vlan=cvlan, type=ethertype))
+
+
 def tagged(dst, src, sub, rest, ethertype=ETH_IPV4, tpid=TPID_88A8, pcp=0, spcp=None, dei=0):
     """A double-tagged frame without padding. pcp is that of both tags unless spcp says otherwise."""
     spcp = pcp if spcp is None else spcp
-    tags = Dot1Q(prio=spcp, id=dei, vlan=sub.svlan, type=TPID_8100) / Dot1Q(prio=pcp, vlan=sub.cvlan, type=ethertype)
-    return raw(Ether(dst=dst, src=src, type=tpid) / tags / Raw(ip_bytes(rest)))
+    return ether_header(dst, src, tpid) + tags(sub.svlan, sub.cvlan, spcp, pcp, dei, ethertype) + ip_bytes(rest)
 
 
-def from_cpe(sub, packet, padded=True, dst=None, **tags):
+def from_cpe(sub, packet, padded=True, dst=None, **more):
     """What a CPE sends."""
-    frame = tagged(dst or GATEWAY_MAC[sub.port], sub.mac, sub, packet, **tags)
+    frame = tagged(dst or GATEWAY_MAC[sub.port], sub.mac, sub, packet, **more)
     return pad(frame) if padded else frame
 
 
-def to_cpe(sub, packet, dst=None, **tags):
+def to_cpe(sub, packet, dst=None, **more):
     """What the gateway sends to a CPE."""
-    return pad(tagged(dst or sub.mac, GATEWAY_MAC[sub.port], sub, packet, **tags))
+    return pad(tagged(dst or sub.mac, GATEWAY_MAC[sub.port], sub, packet, **more))
 
 
+@functools.cache
 def udp(src, dst, size=12, ttl=64, tos=0, ident=0x1234, flags=0, options=b"", seed=0, **more):
     """An IPv4 packet with UDP and size bytes of payload."""
     ip = IP(src=src, dst=dst, ttl=ttl, tos=tos, id=ident, flags=flags, **more)
@@ -104,6 +117,7 @@ def udp_of_length(src, dst, total, **more):
     return udp(src, dst, size=total - 28, **more)
 
 
+@functools.cache
 def labels(*stack):
     """A label stack; each is (label, ttl) or (label, ttl, tc). The S bit is on the last one only."""
     out = b""
@@ -113,28 +127,46 @@ def labels(*stack):
     return out
 
 
-def gre(inner, key=None, checksum=False, sequence=None, proto=ETH_IPV4):
-    """A GRE header (RFC 2784, 2890) and what it carries."""
-    header = GRE(proto=proto)
-    if checksum:
-        header.chksum_present = 1
+def with_options(header, key, sequence):
     if key is not None:
         header.key_present = 1
         header.key = key
     if sequence is not None:
         header.seqnum_present = 1
         header.sequence_number = sequence
-    return raw(header / Raw(ip_bytes(inner)))
+    return header
+
+
+@functools.cache
+def gre_header(key, sequence, proto):
+    return raw(with_options(GRE(proto=proto), key, sequence))
+
+
+def gre(inner, key=None, checksum=False, sequence=None, proto=ETH_IPV4):
+    """A GRE header (RFC 2784, 2890) and what it carries."""
+    if not checksum:
+        return gre_header(key, sequence, proto) + ip_bytes(inner)
+    header = GRE(proto=proto, chksum_present=1)
+    return raw(with_options(header, key, sequence) / Raw(ip_bytes(inner)))
+
+
+@functools.cache
+def tunnel_header(length, fields):
+    """The IPv4 header of a packet that carries so many bytes of GRE. fields: those of Scapy, as pairs."""
+    return raw(IP(proto=47, **dict(fields)) / Raw(bytes(length)))[: -length or None]
 
 
 def tunnel(src, dst, gre_packet, ttl=64, tos=0, ident=0, flags="DF", **more):
     """An IPv4 packet that carries GRE."""
-    return raw(IP(src=src, dst=dst, ttl=ttl, tos=tos, id=ident, flags=flags, proto=47, **more) / Raw(gre_packet))
+    fields = {"src": src, "dst": dst, "ttl": ttl, "tos": tos, "id": ident, "flags": flags}
+    if more:
+        return raw(IP(proto=47, **fields, **more) / Raw(gre_packet))
+    return tunnel_header(len(gre_packet), tuple(fields.items())) + gre_packet
 
 
 def ether(dst, src, ethertype, rest):
     """An untagged frame without padding."""
-    return raw(Ether(dst=dst, src=src, type=ethertype) / Raw(rest))
+    return ether_header(dst, src, ethertype) + rest
 
 
 def arp(op, sha, spa, tha, tpa):
@@ -144,7 +176,12 @@ def arp(op, sha, spa, tha, tpa):
 
 def forwarded(packet, ttl=1, tos=None):
     """An IPv4 packet after a router: TTL less one, checksum computed anew by Scapy."""
-    ip = IP(ip_bytes(packet))
+    return forwarded_bytes(ip_bytes(packet), ttl, tos)
+
+
+@functools.cache
+def forwarded_bytes(packet, ttl, tos):
+    ip = IP(packet)
     ip.ttl -= ttl
     if tos is not None:
         ip.tos = tos
