@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "config/keys.h"
+#include "cp/pppoe/config.h"
 
 #define DAY_NS    UINT64_C(86400000000000)
 #define SECOND_NS UINT64_C(1000000000)
@@ -64,6 +65,7 @@ enum {
     TOP_POOLS6,
     TOP_ACCESS,
     TOP_RADIUS,
+    TOP_PPPOE,
     N_TOP
 };
 
@@ -77,6 +79,7 @@ static const struct key top_keys[N_TOP] = {
     [TOP_POOLS6] = {"pools6", KEY_LIST},
     [TOP_ACCESS] = {"access", KEY_LIST, .required = true},
     [TOP_RADIUS] = {"radius", KEY_OTHER},
+    [TOP_PPPOE] = {"pppoe", KEY_OTHER},
 };
 
 /* --- pools --- */
@@ -273,6 +276,18 @@ static void read_radius(struct loader *l, const config_setting_t *group, struct 
     radius_config_read(l, group, c->radius);
 }
 
+static void read_pppoe(struct loader *l, const config_setting_t *group, struct cp_config *c)
+{
+    if (group == NULL)
+        return;
+    if (!config_setting_is_group(group)) {
+        key_error(l, group, "pppoe", "expected a group { ... }");
+        return;
+    }
+    c->pppoe = grow(NULL, 1, sizeof(*c->pppoe));
+    pppoe_config_read(l, group, c->radius != NULL, c->pppoe);
+}
+
 static void load_root(struct loader *l, const config_setting_t *root, struct cp_config *c)
 {
     struct value v[N_TOP];
@@ -287,6 +302,7 @@ static void load_root(struct loader *l, const config_setting_t *root, struct cp_
     pools6_read(l, v[TOP_POOLS6].setting, &c->pools6);
     each_group(l, v[TOP_ACCESS].setting, "access", read_access, c);
     read_radius(l, v[TOP_RADIUS].setting, c);
+    read_pppoe(l, v[TOP_PPPOE].setting, c);
 }
 
 struct cp_config *cp_config_load(const char *path, struct diags *d)
@@ -314,5 +330,6 @@ void cp_config_free(struct cp_config *c)
 {
     model_close(c->text);
     free(c->radius);
+    free(c->pppoe);
     free(c);
 }

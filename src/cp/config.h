@@ -16,6 +16,7 @@
 #define CP_MAX_ACCESS 1024
 #define CP_NO_POOL    UINT_MAX /* lines without one family */
 
+struct pppoe_config;
 struct cfg_model; /* of it, only the strings are used here */
 
 /** Addresses that clients get, and what they are told with them. */
@@ -52,6 +53,7 @@ struct cp_config {
     struct cp_access access[CP_MAX_ACCESS];
     struct pools6_config pools6;
     struct radius_config *radius; /* NULL: nobody is asked */
+    struct pppoe_config *pppoe;   /* NULL: no PPPoE */
     struct cfg_model *text;       /* owns the strings */
 };
 

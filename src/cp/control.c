@@ -11,6 +11,7 @@
 #include "control/socket/server.h"
 #include "cp/dhcp6/lease6.h"
 #include "cp/lease.h"
+#include "cp/pppoe/pppoe.h"
 
 #define MOST_SESSIONS 1000   /* in an answer */
 #define MOST_BUCKETS  200000 /* that a request looks at */
@@ -77,6 +78,21 @@ static const char *pool6_name(const struct cp *cp, const struct session *s)
     return s->access->pool6 != CP_NO_POOL ? pool6_config(cp, s)->name : NULL;
 }
 
+/* What the line's session is of, or NULL. */
+static const char *kind_of(const struct session *s)
+{
+    return s->state == SESSION_NONE ? NULL : s->ppp != NULL ? "pppoe" : "ipoe";
+}
+
+/* The session id and the user's name are of PPPoE alone. */
+static void add_kind(json_t *o, const struct session *s)
+{
+    json_object_set_new(o, "kind", text_or_null(kind_of(s)));
+    json_object_set_new(o, "session", s->ppp != NULL ? json_integer(pppoe_id(s)) : json_null());
+    json_object_set_new(
+        o, "user", text_or_null(s->ppp != NULL && pppoe_user(s)[0] != '\0' ? pppoe_user(s) : NULL));
+}
+
 static json_t *session_json(const struct cp *cp, const struct session *s)
 {
     char mac[20];
@@ -89,6 +105,7 @@ static json_t *session_json(const struct cp *cp, const struct session *s)
                           "profile", text_or_null(session_profile(s)), "events", events_json(s));
 
     add_ipv6(o, s);
+    add_kind(o, s);
     return o;
 }
 
@@ -114,15 +131,25 @@ static bool means_ipv6(const struct session *s, const char *text)
             ((address.upper ^ p.delegated[0]) & mask64(p.delegated_len[0])) == 0);
 }
 
-/* Does a text mean a line? It is its MAC, one of its addresses, its VLAN pair, its state, or a part
- * of "PORT SVLAN.CVLAN". */
+/* Does a text name a line's session, or what it is? */
+static bool means_session(const struct session *s, const char *text)
+{
+    const char *kind = kind_of(s);
+
+    return strcmp(text, session_state_name(s->state)) == 0 ||
+           (kind != NULL && strcmp(text, kind) == 0) ||
+           (s->ppp != NULL && strcmp(text, pppoe_user(s)) == 0);
+}
+
+/* Does a text mean a line? It is its MAC, one of its addresses, its VLAN pair, its state, the kind
+ * of its session, its user's name, or a part of "PORT SVLAN.CVLAN". */
 static bool matches(const struct session *s, const char *text)
 {
     char line[SESSION_LINE_TEXT], address[20], mac[20];
     const char *vlans = strchr(session_line(s, line), ' ') + 1;
 
-    if (strcmp(text, format_mac(s->mac, mac, sizeof(mac))) == 0 ||
-        strcmp(text, session_state_name(s->state)) == 0 || means_ipv6(s, text))
+    if (strcmp(text, format_mac(s->mac, mac, sizeof(mac))) == 0 || means_session(s, text) ||
+        means_ipv6(s, text))
         return true;
     if (s->address != 0 && strcmp(text, format_ipv4(s->address, address, sizeof(address))) == 0)
         return true;

@@ -232,6 +232,8 @@ static const char *unfit(const struct session *s, const struct dhcp4 *q)
         return "its MAC is not a host's";
     if (s->state == SESSION_ENDING || s->lease4 == LEASE_ENDING)
         return "the session before it is still ending";
+    if (s->ppp != NULL)
+        return "the line has a PPPoE session";
     if (s->state == SESSION_ASKING && q->type != DHCP4_DISCOVER)
         return "RADIUS has not answered yet";
     if (s->state != SESSION_NONE && !is_client(s, q) &&

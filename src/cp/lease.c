@@ -11,6 +11,7 @@
 #include "cp/aaa/aaa.h"
 #include "cp/dhcp6/lease6.h"
 #include "cp/ipoe4.h"
+#include "cp/pppoe/pppoe.h"
 #include "cp/store.h"
 #include "cp/userplane/userplane.h"
 
@@ -223,6 +224,8 @@ void lease_end(struct cp *cp, struct session *s, const char *why)
 
     session_log(s, "ends, %s: %s", session_addresses(s, addresses), why);
     session_set_state(&cp->sessions, s, SESSION_ENDING);
+    if (s->ppp != NULL)
+        pppoe_ending(cp, s, why);
     begin_end(cp, s);
     lease6_end(cp, s);
     add_to_turn(cp, s);
@@ -238,6 +241,8 @@ void lease_gone(struct cp *cp, struct session *s)
         free_address(cp, s);
     lease6_gone(cp, s);
     session_set_state(&cp->sessions, s, SESSION_NONE);
+    if (s->ppp != NULL)
+        pppoe_gone(cp, s);
 }
 
 /* --- the user plane --- */
@@ -263,6 +268,8 @@ void lease_in_userplane(struct cp *cp, struct session *s)
     acknowledge(cp, s);
     lease6_in_userplane(cp, s);
     lease_settle(cp, s);
+    if (s->ppp != NULL)
+        pppoe_in_userplane(cp, s);
 }
 
 void lease_refused(struct cp *cp, struct session *s, const char *why)
@@ -306,10 +313,12 @@ static void put_or_remove(struct cp *cp, struct session *s)
                               .address = lease_is_held(s->lease4) ? s->address : 0,
                               .expires = s->expires};
     char *service = s->service != NULL ? service_text(s->service) : NULL,
-         *v6 = session6_held(s) ? session6_text(s->v6) : NULL;
+         *v6 = session6_held(s) ? session6_text(s->v6) : NULL,
+         *ppp = s->ppp != NULL ? pppoe_text(s) : NULL;
 
     o.service = service;
     o.v6 = v6;
+    o.ppp = ppp;
     memcpy(o.mac, s->mac, sizeof(o.mac));
     if (s->state == SESSION_ENDING)
         store_remove(cp->store, o.port, o.svlan, o.cvlan);
@@ -317,6 +326,7 @@ static void put_or_remove(struct cp *cp, struct session *s)
         store_put(cp->store, &o);
     free(service);
     free(v6);
+    free(ppp);
 }
 
 /* Nobody is told what the store has not taken. An end is an end all the same: the line's row in the
@@ -374,6 +384,14 @@ static bool take_row4(struct cp *cp, struct session *s, const struct store_sessi
     return true;
 }
 
+/* A session of PPPoE has no lease that ends by itself. */
+static void take_row_ppp(struct cp *cp, struct session *s, const char *text)
+{
+    timer_stop(&cp->loop.timers, &s->timer);
+    if (!pppoe_resume(cp, s, text))
+        lease_end(cp, s, "its PPPoE session cannot be taken up again");
+}
+
 static bool take_row(struct cp *cp, const struct store_session *row)
 {
     const struct cp_access *a = cp_config_access(cp->config, row->port, row->svlan, row->cvlan);
@@ -385,6 +403,8 @@ static bool take_row(struct cp *cp, const struct store_session *row)
         return false;
     if (row->service != NULL)
         s->service = service_parse(row->service);
+    if (row->ppp != NULL)
+        take_row_ppp(cp, s, row->ppp);
     if (v4 != (row->address != 0) || v6 != (row->v6 != NULL))
         add_to_turn(cp, s); /* the store is to forget the other */
     session_event(s, "taken from the store");

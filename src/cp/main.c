@@ -12,6 +12,7 @@
 #include "cp/aaa/aaa.h"
 #include "cp/control.h"
 #include "cp/lease.h"
+#include "cp/pppoe/pppoe.h"
 #include "cp/punt.h"
 #include "cp/store.h"
 #include "cp/userplane/userplane.h"
@@ -32,18 +33,19 @@ static void on_signal(int sig)
 
 static void usage(FILE *to)
 {
-    fprintf(to, "usage: vbng-cp [options] FILE\n"
-                "Give subscribers of a running vbng their addresses, by DHCP: the control plane of "
-                "a BNG.\n"
-                "\n"
-                "      --check         only check the configuration\n"
-                "      --control PATH  answer requests on a Unix socket: see doc/sessions.md, "
-                "vbngctl sessions\n"
-                "  -V, --version       print the version\n"
-                "  -h, --help          print this\n"
-                "\n"
-                "exit status: 0 done, 1 configuration, 2 usage, 3 start\n"
-                "see vbng-cp(8), vbng-cp.cfg(5)\n");
+    fprintf(to,
+            "usage: vbng-cp [options] FILE\n"
+            "Give subscribers of a running vbng their addresses, by DHCP and PPPoE: the control "
+            "plane of a BNG.\n"
+            "\n"
+            "      --check         only check the configuration\n"
+            "      --control PATH  answer requests on a Unix socket: see doc/sessions.md, "
+            "vbngctl sessions\n"
+            "  -V, --version       print the version\n"
+            "  -h, --help          print this\n"
+            "\n"
+            "exit status: 0 done, 1 configuration, 2 usage, 3 start\n"
+            "see vbng-cp(8), vbng-cp.cfg(5)\n");
 }
 
 struct options {
@@ -136,6 +138,8 @@ static void close_all(struct cp *cp)
     if (cp->aaa != NULL)
         aaa_close(cp->aaa);
     leases_close(cp);
+    if (cp->pppoe != NULL)
+        pppoe_close(cp->pppoe);
     if (cp->store != NULL)
         store_close(cp->store);
     timers_free(&cp->loop.timers);
@@ -149,7 +153,9 @@ static int start(const struct cp_config *config, const char *control)
     cp.loop.ctx = &cp;
     cp.loop.timers.ctx = &cp;
     cp.store = store_open(config->store);
-    if (cp.store != NULL && leases_open(&cp) == 0) {
+    if (config->pppoe != NULL)
+        cp.pppoe = pppoe_open(&cp);
+    if (cp.store != NULL && (cp.pppoe != NULL || config->pppoe == NULL) && leases_open(&cp) == 0) {
         cp.userplane = userplane_open(&cp);
         cp.punt = punt_open(&cp);
         if (config->radius != NULL)

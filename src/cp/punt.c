@@ -14,6 +14,7 @@
 #include "cp/packet/bytes.h"
 #include "cp/dhcp6/server.h"
 #include "cp/ipoe4.h"
+#include "cp/pppoe/pppoe.h"
 
 #define RECONNECT_NS (NS_PER_S / 10)
 #define AT_ONCE      256 /* messages in a turn: one transaction for all that they ask for */
@@ -68,6 +69,10 @@ static void take(struct punt *p, const uint8_t *message, size_t n)
         ipoe4_take(p->cp, &h, frame);
     else if (h.kind == PUNT_DHCP6)
         dhcp6_take(p->cp, &h, frame);
+    else if (h.kind == PUNT_PPPOE_DISCOVERY)
+        pppoe_take_discovery(p->cp, &h, frame);
+    else if (h.kind == PUNT_PPP)
+        pppoe_take_session(p->cp, &h, frame);
 }
 
 static void try_connect(struct timer *t, void *ctx);

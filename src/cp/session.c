@@ -11,9 +11,10 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cp/dhcp6/session6.h"
+#include "cp/pppoe/pppoe.h"
 
-static const char *const state_names[N_SESSION_STATES] = {"none",     "asking", "offered",
-                                                          "starting", "up",     "ending"};
+static const char *const state_names[N_SESSION_STATES] = {
+    "none", "asking", "offered", "negotiating", "starting", "up", "ending"};
 
 const char *session_state_name(enum session_state state)
 {
@@ -45,6 +46,8 @@ static void release(struct session *s)
 {
     free(s->waiting);
     session6_free(s->v6);
+    if (s->ppp != NULL)
+        pppoe_forget(s);
     session_forget_service(s);
     free(s);
 }

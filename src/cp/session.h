@@ -20,9 +20,10 @@
 #define SESSION_ADDRESSES  120
 
 enum session_state {
-    SESSION_NONE,     /* the line is idle */
-    SESSION_ASKING,   /* RADIUS is asked whether its client may have a session */
-    SESSION_OFFERED,  /* addresses are kept for the client, until a timer */
+    SESSION_NONE,        /* the line is idle */
+    SESSION_ASKING,      /* RADIUS is asked whether its client may have a session */
+    SESSION_OFFERED,     /* addresses are kept for the client, until a timer */
+    SESSION_NEGOTIATING, /* a CPE and this side agree on a PPPoE session */
     SESSION_STARTING, /* the client has asked for it; the store and the user plane have to take it
                        */
     SESSION_UP,       /* and have taken it */
@@ -58,21 +59,22 @@ struct session {
     const struct cp_access *access; /* its port, pool and profile */
     uint16_t svlan, cvlan;
     uint8_t mac[6];
-    uint8_t state;           /* enum session_state */
-    uint8_t lease4;          /* enum lease_state, of IPv4 */
-    bool in_userplane;       /* the user plane has its subscriber, */
-    bool stale;              /* but not as he is to be now */
-    bool asked;              /* a request to put him is under way */
-    bool in_turn;            /* the end of this turn has to do with it */
-    bool declined;           /* ends because its address is in use elsewhere */
-    uint32_t address;        /* of IPv4, or the last one that the line had; 0: none */
-    int64_t expires;         /* of the lease of IPv4, seconds of CLOCK_REALTIME */
-    struct timer timer;      /* of IPv4 */
-    struct dhcp4 *waiting;   /* the request that is to be acknowledged, or NULL */
-    struct session6 *v6;     /* what the line has or had of IPv6, or NULL */
-    struct asking *asking;   /* the question to RADIUS, or NULL */
-    struct service *service; /* what RADIUS has granted; NULL: it was not asked */
-    uint8_t n_events;        /* written so far, modulo SESSION_EVENTS: the next one's place */
+    uint8_t state;             /* enum session_state */
+    uint8_t lease4;            /* enum lease_state, of IPv4 */
+    bool in_userplane;         /* the user plane has its subscriber, */
+    bool stale;                /* but not as he is to be now */
+    bool asked;                /* a request to put him is under way */
+    bool in_turn;              /* the end of this turn has to do with it */
+    bool declined;             /* ends because its address is in use elsewhere */
+    uint32_t address;          /* of IPv4, or the last one that the line had; 0: none */
+    int64_t expires;           /* of the lease of IPv4, seconds of CLOCK_REALTIME */
+    struct timer timer;        /* of IPv4 */
+    struct dhcp4 *waiting;     /* the request that is to be acknowledged, or NULL */
+    struct session6 *v6;       /* what the line has or had of IPv6, or NULL */
+    struct pppoe_session *ppp; /* of a session of PPPoE; NULL: it is of IPoE, or there is none */
+    struct asking *asking;     /* the question to RADIUS, or NULL */
+    struct service *service;   /* what RADIUS has granted; NULL: it was not asked */
+    uint8_t n_events;          /* written so far, modulo SESSION_EVENTS: the next one's place */
     struct session_event event[SESSION_EVENTS];
 };
 

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/units.h"
 
-#define FORMAT "3" /* user_version of the database */
+#define FORMAT "4" /* user_version of the database */
 
 enum { BEGIN, COMMIT, ROLLBACK, PUT, REMOVE, EACH, GET_VALUE, SET_VALUE, N_STATEMENTS };
 
@@ -22,9 +22,9 @@ static const char *const sql[N_STATEMENTS] = {
     [COMMIT] = "COMMIT",
     [ROLLBACK] = "ROLLBACK",
     [PUT] = "INSERT OR REPLACE INTO session (port, svlan, cvlan, mac, address, expires, service, "
-            "v6) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "v6, ppp) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [REMOVE] = "DELETE FROM session WHERE port = ?1 AND svlan = ?2 AND cvlan = ?3",
-    [EACH] = "SELECT port, svlan, cvlan, mac, address, expires, service, v6 FROM session",
+    [EACH] = "SELECT port, svlan, cvlan, mac, address, expires, service, v6, ppp FROM session",
     [GET_VALUE] = "SELECT value FROM value WHERE name = ?1",
     [SET_VALUE] = "INSERT OR REPLACE INTO value (name, value) VALUES (?1, ?2)",
 };
@@ -35,7 +35,8 @@ static const char setup[] =
     "PRAGMA synchronous = NORMAL;"
     "BEGIN IMMEDIATE;"
     "CREATE TABLE IF NOT EXISTS session (port TEXT, svlan INTEGER, cvlan INTEGER, mac TEXT, "
-    "address TEXT UNIQUE, expires INTEGER, service TEXT, v6 TEXT, PRIMARY KEY (port, svlan, "
+    "address TEXT UNIQUE, expires INTEGER, service TEXT, v6 TEXT, ppp TEXT, PRIMARY KEY (port, "
+    "svlan, "
     "cvlan)) "
     "WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS value (name TEXT PRIMARY KEY, value TEXT);"
@@ -44,7 +45,8 @@ static const char setup[] =
 
 /* What a database of a format lacks of the next one. */
 static const char *const added[] = {[1] = "ALTER TABLE session ADD COLUMN service TEXT",
-                                    [2] = "ALTER TABLE session ADD COLUMN v6 TEXT"};
+                                    [2] = "ALTER TABLE session ADD COLUMN v6 TEXT",
+                                    [3] = "ALTER TABLE session ADD COLUMN ppp TEXT"};
 
 struct store {
     sqlite3 *db;
@@ -170,6 +172,7 @@ bool store_put(struct store *s, const struct store_session *o)
     sqlite3_bind_int64(q, 6, o->expires);
     sqlite3_bind_text(q, 7, o->service, -1, SQLITE_TRANSIENT);
     sqlite3_bind_text(q, 8, o->v6, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(q, 9, o->ppp, -1, SQLITE_TRANSIENT);
     return change(s, PUT);
 }
 
@@ -236,7 +239,8 @@ bool store_each(struct store *s, void (*call)(const struct store_session *sessio
                                   .cvlan = (uint16_t)sqlite3_column_int(q, 2),
                                   .expires = sqlite3_column_int64(q, 5),
                                   .service = (const char *)sqlite3_column_text(q, 6),
-                                  .v6 = (const char *)sqlite3_column_text(q, 7)};
+                                  .v6 = (const char *)sqlite3_column_text(q, 7),
+                                  .ppp = (const char *)sqlite3_column_text(q, 8)};
 
         if (port != NULL && mac != NULL && parse_mac(mac, o.mac) == 0 &&
             (address == NULL || parse_ipv4(address, &o.address) == 0))

@@ -21,6 +21,7 @@ struct store_session {
     int64_t expires;     /* of IPv4, seconds of CLOCK_REALTIME */
     const char *service; /* what RADIUS has granted (service_text()) */
     const char *v6;      /* the lease of IPv6 (session6_text()) */
+    const char *ppp;     /* a session of PPPoE (pppoe_text()); NULL: it is of IPoE */
 };
 
 /** Open a store, or make one. No other process has it open meanwhile. Returns NULL with the reason

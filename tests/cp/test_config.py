@@ -47,6 +47,13 @@ def test_the_example_of_radius_is_right(vbng_cp, folder, run, top):
     assert run(vbng_cp, "--check", folder / "x.cfg").stderr == ""
 
 
+def test_the_example_of_pppoe_is_right(vbng_cp, folder, run, top):
+    example = (top / "doc/ppp.md").read_text(encoding="utf-8").split("```\n")[1]
+    assert example.startswith("pppoe = {")
+    (folder / "x.cfg").write_text(MOST + example)
+    assert run(vbng_cp, "--check", folder / "x.cfg").stderr == ""
+
+
 def test_the_example_is_right(vbng_cp, folder, run, top):
     example = (top / "doc/sessions.md").read_text(encoding="utf-8").split("```\n")[3]
     assert example.startswith("control_socket")

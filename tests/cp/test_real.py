@@ -92,16 +92,27 @@ def network(own_network):
 class Gateway:
     """vbng and vbng-cp; what is wrong with the end of vbng is in wrong."""
 
-    def __init__(self, vbng, build, folder, server, coa):
+    def __init__(self, vbng, build, folder, server, coa, extra=""):
         self.folder = str(folder)
-        ctx = process.Context(vbng, self.folder)
-        self.run = process.Run(ctx, "--quiet", "--share-cpus", "--control", ctx.path("c"),
-                               ctx.write("vbng.cfg", USERPLANE.replace("FOLDER", self.folder)), report=True)
+        self.ctx, self.program = process.Context(vbng, self.folder), program(build)
         text = CONTROL_PLANE.replace("FOLDER", self.folder).replace("PORT", str(server.authentication)).replace("COA", str(coa))
-        self.log = ctx.path("log")
-        with open(self.log, "wb") as log:
-            self.cp = subprocess.Popen([program(build), ctx.write("cp.cfg", text)], stderr=log)
-        self.until(lambda: "compared with vbng" in self.text())
+        self.configs = [self.ctx.write("vbng.cfg", USERPLANE.replace("FOLDER", self.folder)), self.ctx.write("cp.cfg", text + extra)]
+        self.log = self.ctx.path("log")
+        self.start_userplane()
+        self.start_controlplane()
+
+    def start_userplane(self):
+        self.run = process.Run(self.ctx, "--quiet", "--share-cpus", "--control", self.ctx.path("c"), self.configs[0], report=True)
+
+    def start_controlplane(self):
+        before = self.compared
+        with open(self.log, "ab") as log:
+            self.cp = subprocess.Popen([self.program, self.configs[1]], stderr=log)
+        self.until(lambda: self.compared > before)
+
+    @property
+    def compared(self):
+        return self.text().count("compared with vbng") if os.path.exists(self.log) else 0
 
     def text(self):
         with open(self.log, encoding="utf-8") as f:

@@ -12,7 +12,8 @@ import threading
 
 MAGIC = 0x31504256
 HEADER = struct.Struct("=IHHIIHHB3xQ32s")
-HELLO, DHCP4, DHCP6 = 0, 1, 2
+HELLO, DHCP4, DHCP6, DISCOVERY, PPP = range(5)
+KINDS = {b"\x08\0": (DHCP4,), b"\x86\xdd": (DHCP6,), b"\x88\x63": (DISCOVERY,), b"\x88\x64": (PPP,)}  # of an EtherType
 MTU = 1500
 ADDRESSES = ("ipv4", "ipv6", "delegated")
 
@@ -145,9 +146,9 @@ class UserPlane:
         row["profile"] = request["profile"]
         return {"ok": True}
 
-    def send(self, line, frame, kind=DHCP4):
-        """Punt a frame of a line."""
-        self.punt.send(message(kind, line, frame))
+    def send(self, line, frame, kind=DHCP4, session=0):
+        """Punt a frame of a line, and of a PPPoE session."""
+        self.punt.send(message(kind, line, frame, session))
 
     def expect(self, seconds=5):
         """(line, frame) that vbng-cp sends next."""
@@ -172,14 +173,14 @@ def received(s, most):
         return b""
 
 
-def message(kind, line, frame):
+def message(kind, line, frame, session=0):
     port, svlan, cvlan = line
-    return HEADER.pack(MAGIC, HEADER.size, len(frame), 0, 0, svlan, cvlan, kind, 0, port.encode()) + frame
+    return HEADER.pack(MAGIC, HEADER.size, len(frame), 0, session, svlan, cvlan, kind, 0, port.encode()) + frame
 
 
 def split(data):
     """(line, frame) of a message."""
     magic, header, n, _, _, svlan, cvlan, kind, _, port = HEADER.unpack_from(data)
-    assert (magic, header) == (MAGIC, HEADER.size) and kind in (DHCP4, DHCP6)
+    assert (magic, header) == (MAGIC, HEADER.size) and kind in KINDS[data[header + 12:header + 14]]
     assert len(data) == header + n
     return (port.rstrip(b"\0").decode(), svlan, cvlan), data[header:]

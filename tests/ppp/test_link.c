@@ -363,6 +363,18 @@ static void lcp_again(void)
     CU_ASSERT_EQUAL(n_sent, 0);
 }
 
+static void terminated(void)
+{
+    to_network(&both);
+    say("8021 0104001003060a4000028106c0000235");
+    ppp_forwards(&p, true, false, now);
+    ANSWERS("c021 05070004", "c021 06070004");
+    CU_ASSERT_STRING_EQUAL(p.over, "the peer terminates");
+    begin(1492); /* before LCP is open, too */
+    ANSWERS("c021 05070004", "c021 06070004");
+    CU_ASSERT_STRING_EQUAL(p.over, "the peer terminates");
+}
+
 static void late_judgement(void)
 {
     to_pap();
@@ -443,6 +455,7 @@ static const struct test tests[] = {
     {"IPV6CP", ipv6cp},
     {"one family", one_family},
     {"LCP again", lcp_again},
+    {"terminated", terminated},
     {"late judgement", late_judgement},
     {"resumed", resumed},
     {"random packets", random_packets},

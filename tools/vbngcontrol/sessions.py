@@ -51,7 +51,7 @@ def sessions(cp, args):
     if args.json:
         show_json(found)
         return 0 if found else 1
-    columns = ("line", "state", "mac", "ipv4", "ipv6", "delegated", "until", "pool", "pool6", "profile")
+    columns = ("line", "state", "kind", "mac", "ipv4", "ipv6", "delegated", "until", "pool", "pool6", "profile", "session", "user")
     if not any(s["pool6"] for s in found):
         columns = tuple(c for c in columns if c not in ("ipv6", "delegated", "pool6"))
     table(columns, [tuple(_cell(s, c) for c in columns) for s in found])

@@ -119,8 +119,8 @@ static const char *misfit6(const struct cp *cp, const struct session *s,
     return NULL;
 }
 
-static struct service *grant(struct cp *cp, const struct session *s,
-                             const struct radius_answer *answer, const char **why)
+struct service *aaa_grant(struct cp *cp, const struct session *s,
+                          const struct radius_answer *answer, const char **why)
 {
     struct aaa *a = cp->aaa;
     char id[SERVICE_ID];
@@ -162,7 +162,7 @@ static void answered(void *ctx, const struct radius_answer *answer)
 
     s->asking = NULL;
     session_set_state(&cp->sessions, s, SESSION_NONE);
-    s->service = grant(cp, s, answer, &why);
+    s->service = aaa_grant(cp, s, answer, &why);
     if (s->service != NULL)
         authorized(cp, s, asking);
     else
@@ -238,6 +238,11 @@ uint32_t aaa_lease(const struct session *s, uint32_t lease)
 }
 
 /* --- opening --- */
+
+struct radius *aaa_radius(const struct aaa *a)
+{
+    return a->radius;
+}
 
 struct aaa *aaa_open(struct cp *cp)
 {

@@ -10,6 +10,7 @@
 #include "cp/cp.h"
 #include "cp/dhcp6/session6.h"
 #include "cp/packet/dhcp4.h"
+#include "cp/ppp/ppp.h"
 
 /** Open the sockets. Returns NULL; the reason is in the log. */
 struct aaa *aaa_open(struct cp *cp);
@@ -20,6 +21,22 @@ void aaa_close(struct aaa *a);
  * line is idle again. */
 void aaa_ask4(struct cp *cp, struct session *s, const struct dhcp4 *q);
 void aaa_ask6(struct cp *cp, struct session *s, const struct request6 *r);
+
+/** Ask whether the user of a PPPoE session may come in, with what his CPE has said. circuit,
+ * remote: what a node before the gateway calls the line, or "". pppoe_judged() follows. Returns
+ * NULL where a value is too long for RADIUS. */
+struct radius_request *aaa_ask_user(struct cp *cp, struct session *s, const struct ppp_proof *proof,
+                                    const char *user, const char *circuit, const char *remote);
+
+/** Forget that question, or none (NULL). */
+void aaa_forget_user(struct radius_request *question);
+
+/** What an answer grants to a session; NULL: nothing, with the reason in *why. */
+struct service *aaa_grant(struct cp *cp, const struct session *s,
+                          const struct radius_answer *answer, const char **why);
+
+/** The client of the servers. */
+struct radius *aaa_radius(const struct aaa *a);
 
 /** The end of a turn, before that of the sessions: send and take what there is. */
 void aaa_end_turn(struct aaa *a);

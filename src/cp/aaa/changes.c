@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cp/dhcp6/session6.h"
 #include "cp/lease.h"
+#include "cp/pppoe/pppoe.h"
 #include "cp/userplane/userplane.h"
 
 /* --- which session --- */
@@ -48,7 +49,10 @@ static bool fits(const struct session *s, const struct radius_change *c,
     return s->state == SESSION_UP && s->service != NULL &&
            (c->ipv4 == 0 || (lease_is_held(s->lease4) && c->ipv4 == s->address)) &&
            has_ipv6(s, &c->ipv6) && is_text(c->session, s->service->id) && is_text(c->line, line) &&
-           is_text(c->station, mac) && is_text(c->name, config->names_lines ? line : mac);
+           is_text(c->station, mac) &&
+           is_text(c->name, s->ppp != NULL        ? pppoe_user(s)
+                            : config->names_lines ? line
+                                                  : mac);
 }
 
 static void look(struct session *s, void *ctx)

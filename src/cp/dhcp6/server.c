@@ -9,6 +9,7 @@
 #include "cp/dhcp6/lease6.h"
 #include "cp/lease.h"
 #include "cp/packet/udp6.h"
+#include "cp/pppoe/pppoe.h"
 #include "cp/punt.h"
 
 #define FRAME         1514 /* bytes of the largest frame */
@@ -290,6 +291,8 @@ void dhcp6_take(struct cp *cp, const struct punt_header *h, const uint8_t *frame
         return;
     }
     wrong = malformed(cp, &r);
+    if (wrong == NULL && !pppoe_is_its_own(s, h->session))
+        wrong = "it is not of the line's session";
     if (wrong == NULL)
         wrong = unfit(s, &r);
     if (wrong != NULL)

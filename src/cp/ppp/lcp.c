@@ -101,8 +101,8 @@ static void up(struct ppp *p)
     ppp_authenticate(p);
 }
 
-/* The peer begins anew. Who forwards for him goes by what was agreed before, so that he has to do
- * so from discovery on. */
+/* The peer terminates, or begins anew. Whoever forwards for him does so by what was agreed before,
+ * so that he then has to begin with discovery. */
 static void down(struct ppp *p)
 {
     p->deadline = UINT64_MAX;
@@ -111,7 +111,7 @@ static void down(struct ppp *p)
     p->peer_magic = 0;
     ppp_protocol_event(p, &p->ipcp, PPP_DOWN);
     ppp_protocol_event(p, &p->ipv6cp, PPP_DOWN);
-    if (p->forwards)
+    if (p->forwards && p->lcp.state >= PPP_REQUEST_SENT)
         ppp_over(p, "LCP was negotiated again");
 }
 

@@ -118,16 +118,22 @@ void ppp_end(struct ppp *p, const char *why, uint64_t now);
  * were: all protocols are that have something granted. */
 void ppp_resume(struct ppp *p, const struct ppp_grant *grant, uint64_t now);
 
+/** Bytes of a packet that may be sent to the peer. */
+static inline uint16_t ppp_mtu(const struct ppp *p)
+{
+    return p->peer_mru < p->most ? p->peer_mru : p->most;
+}
+
 /** Is the peer ready for IPv4, or IPv6: may his packets be forwarded? */
 bool ppp_ready4(const struct ppp *p);
 bool ppp_ready6(const struct ppp *p);
 
+/** The link is over, for a reason; the peer is not told. */
+void ppp_over(struct ppp *p, const char *why);
+
 /* --- between the files of this folder --- */
 
 extern const struct ppp_meaning ppp_lcp, ppp_ipcp, ppp_ipv6cp;
-
-/** The link is over, for a reason. */
-void ppp_over(struct ppp *p, const char *why);
 
 /** LCP is open: the peer's authentication begins. */
 void ppp_authenticate(struct ppp *p);

@@ -5,8 +5,10 @@
 
 #include "base/units.h"
 #include "cp/dhcp6/session6.h"
+#include "cp/pppoe/pppoe.h"
 
-#define IPOE "ipoe "
+#define IPOE  "ipoe "
+#define PPPOE "pppoe "
 
 static const char *const addresses[] = {"ipv4", "ipv6", "delegated"};
 
@@ -15,7 +17,7 @@ static const char *const beside[] = {"id", "dynamic", "up", "down"};
 
 bool userplane_own(const char *name)
 {
-    return strncmp(name, IPOE, strlen(IPOE)) == 0;
+    return strncmp(name, IPOE, strlen(IPOE)) == 0 || strncmp(name, PPPOE, strlen(PPPOE)) == 0;
 }
 
 static void set(json_t *entry, const char *key, const char *text)
@@ -28,10 +30,14 @@ json_t *session_entry(const struct session *s)
 {
     struct cpe_prefixes v6 = session6_prefixes(s);
     char address[20], mac[20], line[SESSION_LINE_TEXT], wan[IPV6_TEXT], delegated[DELEGATED_TEXT];
-    json_t *o = json_pack("{s:s, s:i, s:i, s:s, s:o}", "port", s->access->port, "svlan", s->svlan,
-                          "cvlan", s->cvlan, "mac", format_mac(s->mac, mac, sizeof(mac)), "name",
-                          json_sprintf(IPOE "%s", session_line(s, line)));
+    json_t *o = json_pack(
+        "{s:s, s:i, s:i, s:o}", "port", s->access->port, "svlan", s->svlan, "cvlan", s->cvlan,
+        "name", json_sprintf("%s%s", s->ppp != NULL ? PPPOE : IPOE, session_line(s, line)));
 
+    if (s->ppp != NULL)
+        json_object_set_new(o, "pppoe", pppoe_entry(s));
+    else
+        json_object_set_new(o, "mac", json_string(format_mac(s->mac, mac, sizeof(mac))));
     if (lease_is_held(s->lease4))
         json_object_set_new(
             o, "ipv4", json_sprintf("%s/32", format_ipv4(s->address, address, sizeof(address))));
