@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
+
 int parse_ipv6(const char *s, struct ipv6 *out)
 {
     struct in6_addr a;
@@ -77,6 +79,13 @@ char *format_ipv6(struct ipv6 addr, char buf[IPV6_TEXT])
     }
     inet_ntop(AF_INET6, &a, buf, IPV6_TEXT - 1);
     return buf;
+}
+
+char *format_address(struct ipv6 addr, char buf[IPV6_TEXT])
+{
+    if (is_mapped6(addr))
+        return format_ipv4((uint32_t)addr.lower, buf, IPV6_TEXT);
+    return format_ipv6(addr, buf);
 }
 
 char *format_prefix6(struct ipv6 addr, uint8_t len, char buf[IPV6_TEXT])

@@ -8,7 +8,8 @@
 
 #define IPV6_TEXT 48 /* bytes of the longest text of a prefix, with its NUL */
 
-/** An address: its upper and lower 64 bits. */
+/** An address: its upper and lower 64 bits. Where either family may stand, one of IPv4 is mapped to
+ * ::ffff:0:0/96 (RFC 4291 section 2.5.5.2), and :: is none. */
 struct ipv6 {
     uint64_t upper, lower;
 };
@@ -39,6 +40,10 @@ char *format_ipv6(struct ipv6 addr, char buf[IPV6_TEXT]);
 
 /** The same with "/n" behind it. */
 char *format_prefix6(struct ipv6 addr, uint8_t len, char buf[IPV6_TEXT]);
+
+/** The text of an address of either family, as format_ipv6(): one of IPv4 is not shown as mapped.
+ */
+char *format_address(struct ipv6 addr, char buf[IPV6_TEXT]);
 
 /** A subscriber's link as a key ipv6 says it: an address, a prefix, or "" where there is none. */
 char *format_wan(const struct cpe_prefixes *p, char buf[IPV6_TEXT]);
@@ -75,6 +80,39 @@ static inline struct ipv6 first6(struct ipv6 addr, uint8_t len)
 static inline bool same6(struct ipv6 a, struct ipv6 b)
 {
     return a.upper == b.upper && a.lower == b.lower;
+}
+
+/** An address of IPv4 (host order), mapped. */
+static inline struct ipv6 mapped6(uint32_t ipv4)
+{
+    return (struct ipv6){0, UINT64_C(0xffff) << 32 | ipv4};
+}
+
+/** Is this an address of IPv4, mapped? Its lower 32 bits are that then. */
+static inline bool is_mapped6(struct ipv6 addr)
+{
+    return addr.upper == 0 && addr.lower >> 32 == 0xffff;
+}
+
+/** Is this ::, and so none? */
+static inline bool is_none6(struct ipv6 addr)
+{
+    return (addr.upper | addr.lower) == 0;
+}
+
+/** Is this of fe80::/10, and so of one link (RFC 4291 section 2.5.6)? */
+static inline bool is_link_local6(struct ipv6 addr)
+{
+    return addr.upper >> 54 == 0xfe80 >> 6;
+}
+
+/** The link-local address of a MAC: fe80::/64 and the modified EUI-64 (RFC 4291 appendix A). */
+static inline struct ipv6 link_local6(const uint8_t *mac)
+{
+    uint64_t upper = (uint64_t)(mac[0] ^ 2) << 16 | (uint64_t)mac[1] << 8 | mac[2],
+             lower = (uint64_t)mac[3] << 16 | (uint64_t)mac[4] << 8 | mac[5];
+
+    return (struct ipv6){UINT64_C(0xfe80) << 48, upper << 40 | UINT64_C(0xfffe) << 24 | lower};
 }
 
 #endif

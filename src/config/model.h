@@ -118,9 +118,9 @@ struct cfg_subscriber {
  * index plus 1, and id 0 means none. */
 struct cfg_nexthop {
     struct loc loc;
-    uint32_t port;  /* index in ports[] */
-    uint32_t via;   /* IPv4 address of the neighbour, resolved by ARP, host order; 0 if mac_set */
-    uint8_t mac[6]; /* static neighbour */
+    uint32_t port;   /* index in ports[] */
+    struct ipv6 via; /* the neighbour's address, of either family; :: if mac_set */
+    uint8_t mac[6];  /* static neighbour */
     bool mac_set;
     bool has_gre, has_mpls;
     uint32_t gre;  /* tunnel's far end, host order */
@@ -130,7 +130,7 @@ struct cfg_nexthop {
 /** Do packets to both next hops leave in the same way? */
 static inline bool same_nexthop(const struct cfg_nexthop *a, const struct cfg_nexthop *b)
 {
-    return a->port == b->port && a->via == b->via && a->mac_set == b->mac_set &&
+    return a->port == b->port && same6(a->via, b->via) && a->mac_set == b->mac_set &&
            memcmp(a->mac, b->mac, sizeof(a->mac)) == 0 && a->has_gre == b->has_gre &&
            a->gre == b->gre && a->has_mpls == b->has_mpls && a->mpls == b->mpls;
 }

@@ -38,6 +38,18 @@ struct route_block {
 bool take_route(struct loader *l, const struct value *v, struct loc loc, bool ok,
                 struct route_block *out);
 
+/* A next hop (nexthop.c). */
+
+/** The port whose own address of IPv4 is among first..last, or NULL; the address is in *addr. */
+const struct cfg_port *port_of_address(const struct loader *l, uint64_t first, uint64_t last,
+                                       uint32_t *addr);
+
+/** Check the values of a next hop, which are at their places in v, the others of which are not
+ * looked at; ok: they were right one by one. what names its group in messages. Adds it to *out;
+ * returns false after an error. */
+bool take_hop(struct loader *l, const struct value *v, struct loc loc, const char *what, bool ok,
+              struct route_block *out);
+
 /**
  * Report which of n routes lead to a prefix to which an earlier one or one that is there already
  * leads. there (NULL: none is) returns the route to a prefix, or NULL.

@@ -20,7 +20,7 @@ bool ipv4_is_host(uint32_t addr)
 
 bool ipv6_is_host(struct ipv6 addr)
 {
-    return addr.upper >> 56 != 0 && addr.upper >> 54 != 0xfe80 >> 6 && addr.upper >> 56 != 0xff;
+    return addr.upper >> 56 != 0 && !is_link_local6(addr) && addr.upper >> 56 != 0xff;
 }
 
 void mac_from_u64(uint64_t v, uint8_t mac[6])
@@ -95,8 +95,8 @@ static int parse_route(const char *text, struct param_value *v)
     return 0;
 }
 
-/* An address of either family. */
-static int parse_any_address(const char *text, struct param_value *v)
+/* An address of either family. Within a link a link-local one is an address, too. */
+static int parse_any_address(enum key_type type, const char *text, struct param_value *v)
 {
     struct ipv6 addr;
 
@@ -104,7 +104,7 @@ static int parse_any_address(const char *text, struct param_value *v)
         return parse_address(KEY_HOST, text, v);
     if (parse_ipv6(text, &addr) != 0)
         return -EINVAL;
-    return ipv6_is_host(addr) ? 0 : -ERANGE;
+    return ipv6_is_host(addr) || (type == KEY_NEIGHBOUR && is_link_local6(addr)) ? 0 : -ERANGE;
 }
 
 static int parse_choice(const char *const *choices, const char *text, uint64_t *out)
@@ -214,7 +214,8 @@ int key_parse(const struct key *k, const char *text, struct param_value *v)
     case KEY_HOSTS:
         return parse_address(k->type, text, v);
     case KEY_ADDRESS:
-        return parse_any_address(text, v);
+    case KEY_NEIGHBOUR:
+        return parse_any_address(k->type, text, v);
     case KEY_ROUTE:
         return parse_route(text, v);
     case KEY_HOST6:
@@ -293,6 +294,8 @@ static const char *notation_text(enum key_type type)
         [KEY_HOST] = "the IPv4 address of a host, such as \"192.0.2.1\"",
         [KEY_ADDRESS] = "the IPv4 or IPv6 address of a host, such as \"192.0.2.1\" or "
                         "\"2001:db8::1\"",
+        [KEY_NEIGHBOUR] = "the IPv4 or IPv6 address of a neighbour, such as \"192.0.2.1\", "
+                          "\"2001:db8::1\" or \"fe80::1\"",
         [KEY_PREFIX] = "an IPv4 prefix, such as \"192.0.2.0/24\"",
         [KEY_ROUTE] = "an IPv4 or IPv6 prefix, such as \"192.0.2.0/24\" or \"2001:db8::/32\"",
         [KEY_HOSTS] = "the IPv4 address of a host, or a prefix of length 24..32",

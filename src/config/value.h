@@ -27,6 +27,7 @@ enum key_type {
     KEY_NAME = PARAM_NAME,
     KEY_HOST,       /* the IPv4 address of one host */
     KEY_ADDRESS,    /* the address of one host of either family: u, or of IPv6 s */
+    KEY_NEIGHBOUR,  /* the same, or a link-local one of IPv6; s */
     KEY_PREFIX,     /* u address, u2 length */
     KEY_ROUTE,      /* a prefix of IPv4, as KEY_PREFIX; or of IPv6: s, and u2 its length */
     KEY_HOSTS,      /* one host or a prefix of length 24..32 of hosts; as KEY_PREFIX */

@@ -142,7 +142,7 @@ static void print_nexthop(const struct explain *x, uint32_t id, const struct wal
     const struct route_table *r = x->tables->routes;
     const struct nexthop *nh = &r->nexthop[id];
     const struct rte_ipv4_hdr *outer = (const struct rte_ipv4_hdr *)nh->ip_gre;
-    char text[32], from[32];
+    char text[IPV6_TEXT], from[32];
 
     if (frame->len >= DESTINATION6_AT + 16 && eth_is_ipv6(frame->bytes))
         print_prefix6(r, frame->bytes + DESTINATION6_AT, id, to);
@@ -156,7 +156,7 @@ static void print_nexthop(const struct explain *x, uint32_t id, const struct wal
     if (nh->mac_known)
         fprintf(to, ", MAC %s", format_mac(nh->eth, text, sizeof(text)));
     else
-        fprintf(to, ", MAC of %s not known", format_ipv4(net32(nh->via), text, sizeof(text)));
+        fprintf(to, ", MAC of %s not known", format_address(r->via[id], text));
     if (nh->has_gre)
         fprintf(to, ", GRE %s -> %s", format_ipv4(net32(outer->src_addr), from, sizeof(from)),
                 format_ipv4(net32(outer->dst_addr), text, sizeof(text)));

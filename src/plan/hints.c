@@ -5,7 +5,8 @@
 
 #include "plan/make.h"
 
-#define LINK_BITS 24 /* of an address that its neighbours on a link usually share */
+#define LINK_BITS  24 /* of an address that its neighbours on a link usually share, */
+#define LINK6_BITS 64 /* and of one of IPv6 */
 
 static bool leads_to(const struct cfg_task *t, unsigned task)
 {
@@ -81,22 +82,45 @@ static void check_some_route(const struct plan *p, struct diags *d)
         }
 }
 
+static void doubt_via(struct diags *d, const struct cfg_nexthop *hop, const struct cfg_port *port,
+                      unsigned bits, struct ipv6 own, const char *question)
+{
+    char via[IPV6_TEXT], address[IPV6_TEXT];
+
+    diag_warning(d, hop->loc,
+                 "key 'via': value '%s': shares no /%u with an address of port '%s' (%s, ...): is "
+                 "it on that link? only who is there answers %s",
+                 format_address(hop->via, via), bits, port->name, format_address(own, address),
+                 question);
+}
+
+/* The same of IPv6, whose link-local neighbours are on the link. */
+static void check_via6(struct diags *d, const struct cfg_nexthop *hop, const struct cfg_port *port)
+{
+    if (port->n_addresses6 == 0 || is_link_local6(hop->via))
+        return;
+    for (unsigned i = 0; i < port->n_addresses6; i++)
+        if (port->addresses6[i].upper == hop->via.upper)
+            return;
+    doubt_via(d, hop, port, LINK6_BITS, port->addresses6[0], "neighbour solicitations");
+}
+
 /* An address has no length, so a neighbour beyond a usual link is no more than a doubt. */
 static void check_via(const struct plan *p, struct diags *d, const struct cfg_nexthop *hop)
 {
     const struct cfg_port *port = &p->cfg->ports[hop->port];
-    char via[32], own[32];
 
-    if (hop->mac_set || port->n_addresses == 0)
+    if (hop->mac_set)
         return;
+    if (!is_mapped6(hop->via)) {
+        check_via6(d, hop, port);
+        return;
+    }
     for (unsigned i = 0; i < port->n_addresses; i++)
-        if ((port->addresses[i] ^ hop->via) >> (32 - LINK_BITS) == 0)
+        if ((port->addresses[i] ^ (uint32_t)hop->via.lower) >> (32 - LINK_BITS) == 0)
             return;
-    diag_warning(d, hop->loc,
-                 "key 'via': value '%s': shares no /%u with an address of port '%s' (%s, ...): is "
-                 "it on that link? only who is there answers ARP",
-                 format_ipv4(hop->via, via, sizeof(via)), LINK_BITS, port->name,
-                 format_ipv4(port->addresses[0], own, sizeof(own)));
+    if (port->n_addresses > 0)
+        doubt_via(d, hop, port, LINK_BITS, mapped6(port->addresses[0]), "ARP");
 }
 
 static void check_heard(const struct plan *p, struct diags *d)

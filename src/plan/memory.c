@@ -185,7 +185,7 @@ static uint64_t route_bytes(uint64_t routes, uint64_t nexthops, uint64_t sets)
         far_ends *= 2;
     return FIB_FIRST + (FIB_LINES * prefixes + FIB_SPARE) * FIB_LINE +
            (prefixes + prefixes / 2 + 8) * FIB_PREFIX + CACHE_LINE * (nexthops + 2 + sets + 1) +
-           FAR_END * far_ends;
+           sizeof(struct ipv6) * (nexthops + 1) + FAR_END * far_ends;
 }
 
 /* tables/fib6.c reserves two nodes for each route. */

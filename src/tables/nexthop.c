@@ -81,8 +81,6 @@ void nexthop_init(struct nexthop *nh, const struct nexthop_spec *spec)
         nh->mpls = rte_cpu_to_be_32(spec->label << 12 | LABEL_BOTTOM);
     if (spec->mac != NULL)
         nexthop_set_mac(nh, spec->mac);
-    else
-        nh->via = rte_cpu_to_be_32(spec->via);
 }
 
 void nexthop_set_mac(struct nexthop *nh, const uint8_t *mac)

@@ -11,6 +11,8 @@
 #include <rte_byteorder.h>
 #include <rte_common.h>
 
+#include "base/ipv6.h"
+
 /** Control writes it before use; afterwards only the neighbour's MAC and max_ip change, by the arp
  * task, and in_sets, by control. */
 struct nexthop {
@@ -20,7 +22,6 @@ struct nexthop {
     uint8_t ip_gre[28]; /* outer IPv4 (total length, checksum and DSCP 0, DF set), and GRE with
                            key (0) */
     rte_be32_t mpls;    /* label stack entry: label, TC 0, S 1, TTL 0 */
-    rte_be32_t via;     /* neighbour's IPv4, 0 where the MAC is static */
     uint32_t ip_sum;    /* one's-complement sum of the outer IPv4 header in ip_gre, not folded */
     uint8_t port;       /* egress port, the configuration's number */
     uint8_t mac_known;
@@ -43,14 +44,14 @@ struct nexthop_spec {
     uint16_t mtu;               /* of the port */
     const uint8_t *gateway_mac; /* of the port */
     const uint8_t *mac;         /* static neighbour, or NULL */
-    uint32_t via;               /* neighbour to resolve by ARP, or 0 */
+    struct ipv6 via;            /* neighbour to be asked for its MAC, of either family, or :: */
     bool has_gre, has_mpls;
     enum gre_keys gre_keys;
     uint32_t gre_source, gre_destination;
     uint32_t label;
 };
 
-/** Fill a next hop from its description. */
+/** Fill a next hop from its description, but for the neighbour's address. */
 void nexthop_init(struct nexthop *nh, const struct nexthop_spec *spec);
 
 /** Learn the neighbour's MAC, or forget it (NULL): by one aligned 8-byte store. */

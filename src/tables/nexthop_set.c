@@ -4,17 +4,31 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define TUNNEL_TO 16u /* where the destination stands in an IPv4 header */
+#define TUNNEL_TO 16u /* where the destination stands in an IPv4 header, */
+#define ADDR_LEN  4u  /* and its length */
+
+/* A number of the neighbour: of its address, or of its static MAC. */
+static uint64_t neighbour_of(const struct nexthop *nh, struct ipv6 via)
+{
+    uint64_t mac = 0;
+
+    if (is_mapped6(via))
+        return rte_cpu_to_be_32((uint32_t)via.lower);
+    if (!is_none6(via))
+        return (via.upper * UINT64_C(0x9e3779b97f4a7c15) ^ via.lower) *
+                   UINT64_C(0xff51afd7ed558ccd) >>
+               8;
+    memcpy(&mac, nh->eth, 6);
+    return mac;
+}
 
 /* A number of what a next hop says, the same whatever its id is and whether its MAC is known. */
-static uint64_t name_of(const struct nexthop *nh)
+static uint64_t name_of(const struct nexthop *nh, struct ipv6 via)
 {
-    uint64_t neighbour = nh->via, tunnel = 0, x;
+    uint64_t neighbour = neighbour_of(nh, via), tunnel = 0, x;
 
-    if (nh->via == 0)
-        memcpy(&neighbour, nh->eth, 6);
     if (nh->has_gre)
-        memcpy(&tunnel, nh->ip_gre + TUNNEL_TO, sizeof(nh->via));
+        memcpy(&tunnel, nh->ip_gre + TUNNEL_TO, ADDR_LEN);
     x = (neighbour << 8 | nh->port) * UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ x >> 32 ^ tunnel << 32 ^ nh->mpls) * UINT64_C(0xff51afd7ed558ccd);
     x = (x ^ x >> 32) * UINT64_C(0xc4ceb9fe1a85ec53);
@@ -45,13 +59,13 @@ static bool has_seed(const struct nexthop_set *set, uint32_t n, uint16_t seed)
     return false;
 }
 
-void nexthop_set_init(struct nexthop_set *set, const struct nexthop *table, const uint32_t *id,
-                      uint32_t n)
+void nexthop_set_init(struct nexthop_set *set, const struct nexthop *table, const struct ipv6 *via,
+                      const uint32_t *id, uint32_t n)
 {
     struct member m[NEXTHOP_SET_MOST];
 
     for (uint32_t i = 0; i < n; i++)
-        m[i] = (struct member){.name = name_of(&table[id[i]]), .id = id[i]};
+        m[i] = (struct member){.name = name_of(&table[id[i]], via[id[i]]), .id = id[i]};
     sort(m, n);
     for (uint32_t i = 0; i < NEXTHOP_SET_MOST; i++) {
         const struct member *one = &m[i < n ? i : 0];

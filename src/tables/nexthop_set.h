@@ -27,9 +27,10 @@ struct nexthop_set {
 static_assert(sizeof(struct nexthop_set) == 64, "one cache line per set");
 static_assert((NEXTHOP_SET_MOST & (NEXTHOP_SET_MOST - 1)) == 0, "a place is some low bits");
 
-/** Fill a set with n (2..NEXTHOP_SET_MOST) different next hops by their ids in a table. */
-void nexthop_set_init(struct nexthop_set *set, const struct nexthop *table, const uint32_t *id,
-                      uint32_t n);
+/** Fill a set with n (2..NEXTHOP_SET_MOST) different next hops by their ids in a table; via[] is
+ * parallel to it: the addresses of their neighbours, or ::. */
+void nexthop_set_init(struct nexthop_set *set, const struct nexthop *table, const struct ipv6 *via,
+                      const uint32_t *id, uint32_t n);
 
 /** The number of next hops in a set. */
 static inline uint32_t nexthop_set_size(const struct nexthop_set *set)

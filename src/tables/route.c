@@ -44,10 +44,11 @@ struct route_table *route_table_create(uint32_t n_nexthops, uint32_t n_sets, uin
     /* [0] is empty and the gateway itself is the last one, so that next hops have ids from 1 */
     t->local_id = n_nexthops + 1;
     t->nexthop = table_zalloc((n_nexthops + UINT64_C(2)) * sizeof(t->nexthop[0]), socket);
+    t->via = table_zalloc((n_nexthops + UINT64_C(1)) * sizeof(t->via[0]), socket);
     t->set = table_zalloc((n_sets + UINT64_C(1)) * sizeof(t->set[0]), socket);
     /* link-local destinations lead nowhere, whatever the default route: RFC 3927 section 7; an
      * address of the gateway in there is more specific */
-    if (t->nexthop == NULL || t->set == NULL ||
+    if (t->nexthop == NULL || t->via == NULL || t->set == NULL ||
         far_ends_create(&t->far_ends, n_nexthops, socket) != 0 ||
         fib_create(&t->fib, n_routes + ROUTE_OWN, socket) != 0 ||
         fib_add(&t->fib, IPV4_LINK_LOCAL, IPV4_LINK_LOCAL_LEN, 0) != 0) {
@@ -67,6 +68,7 @@ void route_table_free(struct route_table *t)
     fib6_free(&t->fib6);
     far_ends_free(&t->far_ends);
     rte_free(t->nexthop);
+    rte_free(t->via);
     rte_free(t->set);
     rte_free(t);
 }
@@ -97,6 +99,7 @@ int route_add_nexthop(struct route_table *t, const struct nexthop_spec *spec)
         id = t->n_nexthops + 1;
     }
     nexthop_init(&t->nexthop[id], spec);
+    t->via[id] = spec->mac == NULL ? spec->via : (struct ipv6){0, 0};
     if (spec->has_gre)
         far_ends_add(&t->far_ends, pair_of(&t->nexthop[id]));
     if (id > t->n_nexthops)
@@ -109,6 +112,7 @@ void route_release_nexthop(struct route_table *t, uint32_t id)
     if (t->nexthop[id].has_gre)
         far_ends_remove(&t->far_ends, pair_of(&t->nexthop[id]));
     memset(&t->nexthop[id], 0, sizeof(t->nexthop[id]));
+    t->via[id] = (struct ipv6){0, 0};
     t->nexthop[id].ip_sum = t->free;
     t->free = id;
 }
@@ -123,7 +127,7 @@ int route_add_set(struct route_table *t, const uint32_t *id, uint32_t n)
         index = t->n_sets++;
     else
         return -ENOSPC;
-    nexthop_set_init(&t->set[index], t->nexthop, id, n);
+    nexthop_set_init(&t->set[index], t->nexthop, t->via, id, n);
     for (uint32_t i = 0; i < n; i++)
         __atomic_store_n(&t->nexthop[id[i]].in_sets, 1, __ATOMIC_RELAXED);
     return (int)(ROUTE_SET | index);
@@ -223,6 +227,7 @@ int route_remove6(struct route_table *t, struct ipv6 prefix, uint8_t len)
 uint64_t route_table_bytes(const struct route_table *t)
 {
     return sizeof(*t) + (t->capacity + UINT64_C(2)) * sizeof(t->nexthop[0]) +
+           (t->capacity + UINT64_C(1)) * sizeof(t->via[0]) +
            (t->set_capacity + UINT64_C(1)) * sizeof(t->set[0]) + fib_bytes(t->room + ROUTE_OWN) +
            far_ends_bytes(t->capacity) +
            (t->fib6.first != NULL ? fib6_bytes(t->fib6.routes.room) : 0);

@@ -37,6 +37,8 @@ struct route_table {
     struct fib fib;
     struct fib6 fib6;        /* first is NULL where there is no room for IPv6 */
     struct nexthop *nexthop; /* [0] is empty; ids 1..n_nexthops, some of which may be released */
+    struct ipv6 *via; /* parallel: the neighbour's address, of either family; :: where the MAC
+                         is static. Packets never need it */
     uint32_t n_nexthops, capacity;
     uint32_t free; /* the id released last, or 0; ip_sum of its record is the id before */
     struct nexthop_set *set;

@@ -221,7 +221,8 @@ static int why_nobody(const struct classify *c, const struct rte_mbuf *m)
         return qinq_is_double(qinq_tags(f)) ? DROP_UNKNOWN_SUBSCRIBER : DROP_NOT_QINQ;
     if (eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_ARP))
         return VERDICT_FOR_US;
-    if (eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_IPV6) && c->v6 != NULL)
+    if (eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_IPV6) &&
+        (c->v6 != NULL || nd_is_frame(f, ETH_LEN, m->data_len)))
         return why_nobody6(c, m);
     if (eth_type(f) != RTE_BE16(RTE_ETHER_TYPE_IPV4))
         return DROP_NOT_IPV4;

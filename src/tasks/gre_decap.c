@@ -241,10 +241,10 @@ static bool is_for_us6(const struct gre_decap *d, const struct rte_mbuf *m)
     const uint8_t *f = frame_bytes(m);
     const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f + ETH_LEN);
 
-    if (d->subscribers->v6 == NULL || !eth_is_ipv6(f) || m->data_len < ETH_LEN + IPV6_LEN)
+    if (!eth_is_ipv6(f) || m->data_len < ETH_LEN + IPV6_LEN)
         return false;
     return nd_is_frame(f, ETH_LEN, m->data_len) ||
-           (ipv6_check(ip, m->data_len - ETH_LEN) == IPV6_OK &&
+           (d->subscribers->v6 != NULL && ipv6_check(ip, m->data_len - ETH_LEN) == IPV6_OK &&
             route_is_local6(d->routes, ipv6_of(ip->destination)));
 }
 

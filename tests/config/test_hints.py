@@ -27,6 +27,7 @@ def line_of(text, what):
 
 
 VIA = GATEWAY.replace('mac = "02:dd:00:00:00:00"; gre', 'via = "192.0.9.9"; gre')
+VIA6 = GATEWAY.replace('mac = "02:dd:00:00:00:00"; gre', 'via = "2001:db8:9::9"; gre').replace('"192.0.2.1"', '["192.0.2.1", "2001:db8:2::1"]')
 NO_ROUTE = "\n".join("" if line.startswith("routes") else line for line in GATEWAY.splitlines())
 WARNINGS = {
     "no-punt-for-subscribers": (NO_PUNT, "subscribers = (", "no punt leads to a task of type arp, so that this subscriber's MAC is never learned"),
@@ -34,6 +35,8 @@ WARNINGS = {
                           "no punt leads to a task of type arp, so that the MAC of this route's via is never learned"),
     "no-route": (NO_ROUTE, 'type = "route"', "task 'route' has no route to choose from: it drops all, until one is added"),
     "via-off-the-link": (VIA, "routes = (", "key 'via': value '192.0.9.9': shares no /24 with an address of port 'core0' (192.0.2.1, ...)"),
+    "via-off-the-link-of-ipv6": (VIA6, "routes = (", "key 'via': value '2001:db8:9::9': shares no /64 with an address of port 'core0' "
+                                 "(2001:db8:2::1, ...)"),
     "nobody-reads": (upstream_only(), 'name = "core0"', "port 'core0': routes leave by it, and no task reads it: what comes back"),
 }
 
@@ -50,10 +53,11 @@ def test_warning(vbng, run, folder, name):
     assert f"{path}:{line_of(text, at)}: warning: {words}" in answer.stderr, answer.stderr
 
 
-def test_no_warning(vbng, run, folder):
+@pytest.mark.parametrize("text", [GATEWAY, VIA6.replace("2001:db8:9::9", "fe80::9"), VIA6.replace("2001:db8:9::9", "2001:db8:2::9")])
+def test_no_warning(vbng, run, folder, text):
     path = os.path.join(folder, "t.cfg")
     with open(path, "w") as f:
-        f.write(GATEWAY)
+        f.write(text)
     answer = run(vbng, "--check", path)
     for words in ("no punt", "no route", "shares no", "no task reads it"):
         assert words not in answer.stderr

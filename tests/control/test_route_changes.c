@@ -21,11 +21,21 @@ static const struct nexthop *way_of(uint32_t a, uint32_t b, uint32_t c, uint32_t
     return id != 0 ? &tables->routes->nexthop[id] : NULL;
 }
 
+/* Is the neighbour of a next hop the one with that address? */
+static bool is_via(const struct nexthop *nh, const char *addr)
+{
+    char text[IPV6_TEXT];
+
+    return nh != NULL &&
+           strcmp(format_address(tables->routes->via[nh - tables->routes->nexthop], text), addr) ==
+               0;
+}
+
 static void routes(void)
 {
     const struct nexthop *nh;
 
-    CU_ASSERT_EQUAL(way_of(8, 8, 8, 8)->via, RTE_BE32(0xc0000202));
+    CU_ASSERT(is_via(way_of(8, 8, 8, 8), "192.0.2.2"));
     refuses(ROUTE("198.19.1.0/24", "\"via\":\"192.0.3.2\""), "has no address to send from");
     answers(ROUTE("198.19.1.0/25", MAC ",\"mpls\":77"), "\"changed\":1");
     nh = way_of(198, 19, 1, 1);
@@ -51,7 +61,7 @@ static void routes(void)
     answers("{\"cmd\":\"remove-route\",\"prefix\":\"128.0.0.0/1\"}", "ok");
     CU_ASSERT(way_of(200, 8, 8, 8)->has_mpls);
     start_anew();
-    CU_ASSERT_EQUAL(way_of(200, 8, 8, 8)->via, RTE_BE32(0xc0000202));
+    CU_ASSERT(is_via(way_of(200, 8, 8, 8), "192.0.2.2"));
 }
 
 static void wrong_routes(void)
@@ -63,7 +73,7 @@ static void wrong_routes(void)
             "key 'prefix': value '192.0.2.1/32': is the gateway's own, on port 'core0' at ");
     refuses(ROUTE("198.19.1.0/24", "\"mpls\":16"), "key 'via': missing in this route");
     refuses(ROUTE("198.19.1.0/24", MAC ",\"via\":\"192.0.3.2\""),
-            "expected either via (ask by ARP) or mac (static), not both");
+            "expected either via (asked for its MAC) or mac (static), not both");
     refuses(ROUTE("198.19.1.0/24", MAC ",\"mpls\":15"), "key 'mpls'");
     refuses(ROUTE("198.19.1.0/24", MAC ",\"gre\":\"x\""), "key 'gre'");
     refuses(ROUTE("198.19.1.0/24", MAC ",\"lable\":16"),
@@ -301,7 +311,7 @@ static void lists_of_changes(void)
                                                              "9") "," VIA("0.0.0.0/0", "9")),
             "\"changed\":3");
     CU_ASSERT_PTR_EQUAL(way_of(198, 19, 1, 1), way_of(8, 8, 8, 8));
-    CU_ASSERT_EQUAL(way_of(8, 8, 8, 8)->via, RTE_BE32(0xc0000209));
+    CU_ASSERT(is_via(way_of(8, 8, 8, 8), "192.0.2.9"));
     CU_ASSERT_PTR_EQUAL(way_of(8, 8, 8, 8), &tables->routes->nexthop[number6("2400:cb01::1")]);
     refuses(LIST("remove", "\"198.19.1.0/24\",\"198.19.3.0/24\""),
             "routes[1]: there is no route to that prefix");
@@ -355,6 +365,42 @@ static void neighbours(void)
     start_anew();
 }
 
+/* A next hop of IPv6, of routes of both families: as one of IPv4. */
+static void neighbours6(void)
+{
+    struct task *arp = engine.tasks[arp_instance(control)];
+    struct arp_learned learned = {.mac = {2, 0xdd, 0, 0, 0, 9}};
+
+    CU_ASSERT_EQUAL(parse_ipv6("fe80::9", &learned.address6), 0);
+    refuses(ROUTE("198.19.1.0/24", "\"via\":\"ff02::1\""),
+            "key 'via': value 'ff02::1': expected the IPv4 or IPv6 address of a neighbour");
+    answers(ROUTE("198.19.1.0/24", "\"via\":\"FE80:0::9\""), "ok");
+    CU_ASSERT(is_via(way_of(198, 19, 1, 1), "fe80::9"));
+    CU_ASSERT(!way_of(198, 19, 1, 1)->mac_known);
+    answers(
+        "{\"cmd\":\"show-arp\",\"first\":1,\"count\":9}",
+        "\"port\":\"core1\",\"ipv4\":null,\"ipv6\":\"fe80::9\",\"mac\":null,\"state\":\"unknown\"");
+    CU_ASSERT_EQUAL(arp_give_neighbour(arp, 2, &learned), -ENOENT); /* of another link */
+    CU_ASSERT_EQUAL(arp_give_neighbour(arp, 3, &learned), 0);
+    CU_ASSERT(way_of(198, 19, 1, 1)->mac_known);
+    answers("{\"cmd\":\"show-arp\",\"first\":1,\"count\":9}",
+            "\"ipv6\":\"fe80::9\",\"mac\":\"02:dd:00:00:00:09\",\"state\":\"learned\"");
+    answers(ROUTE("2400:cb01::/32", "\"via\":\"fe80::9\""), "ok");
+    CU_ASSERT_PTR_EQUAL(way_of(198, 19, 1, 1), &tables->routes->nexthop[number6("2400:cb01::1")]);
+    answers(
+        "{\"cmd\":\"show-routes\",\"first\":1,\"count\":9}",
+        "{\"prefix\":\"2400:cb01::/32\",\"port\":\"core1\",\"via\":\"fe80::9\",\"resolved\":true}");
+    answers(LIST("change", "{\"prefix\":\"198.19.1.0/24\",\"port\":\"core1\",\"via\":"
+                           "\"2001:db8:c0::9\"}"),
+            "ok");
+    CU_ASSERT(is_via(way_of(198, 19, 1, 1), "2001:db8:c0::9"));
+    CU_ASSERT(!way_of(198, 19, 1, 1)->mac_known);
+    answers(LIST("remove", "\"198.19.1.0/24\",\"2400:cb01::/32\""), "ok");
+    ids_poll(control);
+    CU_ASSERT_EQUAL(arp_give_neighbour(arp, 3, &learned), -ENOENT);
+    start_anew();
+}
+
 static const struct test tests[] = {
     {"routes", routes},
     {"wrong routes", wrong_routes},
@@ -363,6 +409,7 @@ static const struct test tests[] = {
     {"several next hops", several_next_hops},
     {"lists of changes", lists_of_changes},
     {"neighbours", neighbours},
+    {"neighbours of IPv6", neighbours6},
     {"wrong next hops", wrong_next_hops},
     {"next hops", next_hops},
     {NULL, NULL},

@@ -17,9 +17,10 @@ from tests.common.limits import limit
 from tests.container.namespaces import Namespace
 from tests.e2e import process
 from tests.e2e import slaac_inside as slaac
-from tests.e2e.slaac_inside import GATEWAY_CORE, GATEWAY_LINE, HOST, PREFIX, SERVER
+from tests.e2e.slaac_inside import GATEWAY_AT_CORE, GATEWAY_CORE, GATEWAY_LINE, PREFIX, SERVER
 
 GATEWAY, PORT = "2001:db8:c0::1", 5001
+GATEWAY4, CPE4, SERVER4 = "10.0.0.1", "10.0.0.2", "192.0.2.2"  # between the gateway and the core IPv4 goes by neighbours of IPv6 (RFC 8950)
 LINE_MTU, CORE_MTU = 1400, 1300
 IPV6_RECVERR, SO_EE_ORIGIN_ICMP6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO = 25, 3, 23, 2
 TIME_EXCEEDED, UNREACHABLE, PORT_CODE = (3, 0), 1, 4
@@ -30,11 +31,11 @@ memory = "no-huge";
 idle = "sleep";
 pools = {{ default = {{ mbufs = "8K"; }}; }};
 ports = (
-    {{ name = "line"; device = "net_af_packet0,iface=gw-line"; mac = "{GATEWAY_LINE}"; mtu = {LINE_MTU}; }},
+    {{ name = "line"; device = "net_af_packet0,iface=gw-line"; mac = "{GATEWAY_LINE}"; mtu = {LINE_MTU}; addresses = "{GATEWAY4}"; }},
     {{ name = "core"; device = "net_af_packet1,iface=gw-core"; mac = "{GATEWAY_CORE}"; mtu = {CORE_MTU}; addresses = "{GATEWAY}"; }}
 );
-subscribers = ( {{ port = "line"; svlan = 4000; cvlan = 1; ipv6 = "{PREFIX}"; }} );
-routes = ( {{ prefix = "2001:db8:c0::/64"; port = "core"; mac = "{HOST}"; }} );
+subscribers = ( {{ port = "line"; svlan = 4000; cvlan = 1; ipv4 = "{CPE4}"; ipv6 = "{PREFIX}"; }} );
+routes = ( {{ prefix = "2001:db8:c0::/64"; port = "core"; via = "{SERVER}"; }}, {{ prefix = "{SERVER4}/32"; port = "core"; via = "{SERVER}"; }} );
 tasks = (
     {{ name = "classify"; type = "classify"; from = "line"; to = "decap"; punt = "arp"; }},
     {{ name = "decap"; type = "qinq_decap"; to = "route"; }},
@@ -145,6 +146,7 @@ def judge(cpe, core):
     if not addresses or not slaac.pings(core, addresses[0]):
         return ["the CPE has no address that answers"]
     for name, namespace, address in (("the CPE", cpe, "fe80::b0:ff:fe00:1%wan"), ("the CPE", cpe, GATEWAY),
+                                     ("the CPE", cpe, SERVER4), ("the core", core, CPE4),
                                      ("the core", core, "fe80::b0:ff:fe00:2%far-core"), ("the core", core, GATEWAY)):  # fmt: skip
         if not slaac.pings(namespace, address):
             wrong.append(f"{address} answers no ping of {name}'s")
@@ -176,6 +178,10 @@ def main(binary, folder):
         gateway = process.Run(ctx, "--quiet", "--share-cpus", ctx.write("icmp6.cfg", CONFIGURATION), report=True)
         relay.start()
         slaac.set_up(cpe, core)
+        cpe.run("ip", "addr", "add", f"{CPE4}/24", "dev", "wan")
+        cpe.run("ip", "route", "add", "default", "via", GATEWAY4)
+        core.run("ip", "addr", "add", f"{SERVER4}/32", "dev", "far-core")
+        core.run("ip", "route", "add", "10.0.0.0/24", "via", "inet6", GATEWAY_AT_CORE, "dev", "far-core")
         wrong = judge(cpe, core)
         wrong += slaac.end(gateway)[1]
         relay.ends = True

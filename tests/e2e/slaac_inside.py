@@ -31,7 +31,8 @@ TUNSETIFF, IFF_TAP, IFF_NO_PI = 0x400454CA, 0x0002, 0x1000
 TAGS = bytes.fromhex("88a80fa081000001")  # 4000.1
 GATEWAY_LINE, GATEWAY_CORE, HOST, CPE = "02:b0:00:00:00:01", "02:b0:00:00:00:02", "02:d0:00:00:00:01", "02:c0:00:00:00:01"
 PREFIX, SERVER, GATEWAY_AT_CORE = "2001:db8:6000::/64", "2001:db8:c0::2", "fe80::b0:ff:fe00:2"
-ECHO_REQUEST, ECHO_REPLY = 128, 129
+HOST_AT_CORE = "fe80::d0:ff:fe00:1"  # a next hop, which neighbour discovery resolves
+ECHO_REQUEST, ECHO_REPLY, ECHO_REQUEST4, ECHO_REPLY4 = 128, 129, 8, 0
 # what the kernels send besides: MLD, probes of their own addresses, solicitations of routers of the core
 ALLOWED = {"classify.ipv6_link_local", "find.ipv6_link_local", "arp.nd_foreign", "arp.unresolved", "arp.no_answer"}
 
@@ -45,7 +46,7 @@ ports = (
     {{ name = "core"; device = "net_af_packet1,iface=gw-core"; mac = "{GATEWAY_CORE}"; }}
 );
 subscribers = ( {{ port = "line"; svlan = 4000; cvlan = 1; ipv6 = "{PREFIX}"; }} );
-routes = ( {{ prefix = "::/0"; port = "core"; mac = "{HOST}"; }} );
+routes = ( {{ prefix = "::/0"; port = "core"; via = "{HOST_AT_CORE}"; }} );
 tasks = (
     {{ name = "classify"; type = "classify"; from = "line"; to = "decap"; punt = "arp"; }},
     {{ name = "decap"; type = "qinq_decap"; to = "route"; }},
@@ -107,13 +108,28 @@ class Relay(threading.Thread):
                 os.write(self.fd, frame[:12] + frame[20:])
 
 
+def checksum(data):
+    """RFC 1071, of an even number of bytes."""
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total = (total & 0xFFFF) + (total >> 16)
+    return ~(total + (total >> 16)) & 0xFFFF
+
+
+def request(is_ipv6, sequence):
+    """An echo request; the kernel makes the checksum of ICMPv6."""
+    message = struct.pack("!BBHHH", ECHO_REQUEST if is_ipv6 else ECHO_REQUEST4, 0, 0, os.getpid() & 0xFFFF, sequence) + bytes(56)
+    return message if is_ipv6 else message[:2] + struct.pack("!H", checksum(message)) + message[4:]
+
+
 def ping(address, seconds):
-    """Whether an address answers within so many seconds."""
-    with socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6) as s:
+    """Whether an address of either family answers within so many seconds."""
+    is_ipv6 = ":" in address
+    family, protocol = (socket.AF_INET6, socket.IPPROTO_ICMPV6) if is_ipv6 else (socket.AF_INET, socket.IPPROTO_ICMP)
+    with socket.socket(family, socket.SOCK_RAW, protocol) as s:
         end = time.monotonic() + seconds
         for sequence in range(1 << 16):
             try:
-                s.sendto(struct.pack("!BBHHH", ECHO_REQUEST, 0, 0, os.getpid() & 0xFFFF, sequence) + bytes(56), (address, 0))
+                s.sendto(request(is_ipv6, sequence), (address, 0))
             except OSError:
                 pass  # no address or no route yet
             heard = time.monotonic() + 0.2
@@ -123,7 +139,8 @@ def ping(address, seconds):
                     data, source = s.recvfrom(2048)
                 except OSError:
                     break
-                if data[0] == ECHO_REPLY and source[0] == address.split("%")[0] and data[4:6] == struct.pack("!H", os.getpid() & 0xFFFF):
+                data = data if is_ipv6 else data[(data[0] & 15) * 4 :]
+                if data[0] == (ECHO_REPLY if is_ipv6 else ECHO_REPLY4) and source[0] == address.split("%")[0] and data[4:6] == struct.pack("!H", os.getpid() & 0xFFFF):
                     return True
             if time.monotonic() > end:
                 return False
@@ -196,10 +213,13 @@ def end(gateway):
 
 
 def restarted(ctx, cpe, core):
-    """A gateway that begins again knows the CPE by its state, and asks nobody; the state has the MAC with an address of IPv6."""
+    """A gateway that begins again knows the CPE and the next hop by its state, and asks nobody; the state has the MACs with addresses of IPv6."""
     wrong = []
     with open(ctx.path("state"), encoding="utf-8") as f:
-        cpes = [entry.split() for entry in json.load(f)["cpes"]]
+        state = json.load(f)
+    cpes, nexthops = ([entry.split() for entry in state[what]] for what in ("cpes", "nexthops"))
+    if [entry[:3] for entry in nexthops] != [["core", HOST, HOST_AT_CORE]]:
+        wrong.append(f"the state has the next hops {nexthops}")
     if [entry[:3] for entry in cpes] != [["line", "4000.1", CPE]] or ":" not in cpes[0][3]:
         wrong.append(f"the state has the CPEs {cpes}")
     gateway = start(ctx)

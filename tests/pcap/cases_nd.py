@@ -363,56 +363,10 @@ def routers_off():
 SIDES = {"plain": {"gre": False, "mpls": False}, "gre": {"mpls": False}, "mpls": {}}
 
 
-def router_asks(core, target, src, mac=None, dst=None, say=True, **ip):
-    mac = mac or fr.NEIGHBOUR_MAC[core]
-    return fr.ether(dst or group(target)[1], mac, ETH_IPV6, solicit(target, src, ICMPv6NDOptSrcLLAddr(lladdr=mac) if say else None, **ip))
-
-
-def core_answers():
-    """On a core port, whatever takes the encapsulation off there: a router needs no static entry for the gateway."""
-    for name, sides in SIDES.items():
-        case = Traffic(f"nd-core-answers-{name}", ipv6=True, **sides)
-        for core in fr.CORE:
-            mine, router = link_local(fr.GATEWAY_MAC[core]), fr.NEIGHBOUR_MAC[core]
-            for asker, dst in ((link_local(router), None), ("2001:db8:c0::2", None), ("fe80::2", fr.GATEWAY_MAC[core])):
-                case.send(core, router_asks(core, mine, asker, dst=dst))
-                case.receive(core, fr.ether(router, fr.GATEWAY_MAC[core], ETH_IPV6, advert(mine, mine, asker, fr.GATEWAY_MAC[core], r=1)))
-            case.send(core, router_asks(core, mine, "::", say=False))
-            case.receive(core, fr.ether(ALL_NODES_MAC, fr.GATEWAY_MAC[core], ETH_IPV6,
-                                        advert(mine, mine, ALL_NODES, fr.GATEWAY_MAC[core], r=1, s=0)))
-        yield case
-
-
-def core_refused():
-    for name, sides in SIDES.items():
-        case = Traffic(f"nd-core-refused-{name}", ipv6=True, **sides)
-        mine, router = link_local(fr.GATEWAY_MAC[CORE]), fr.NEIGHBOUR_MAC[CORE]
-        tells = fr.ether(fr.GATEWAY_MAC[CORE], router, ETH_IPV6, advert("fe80::2", "fe80::2", mine, router))
-        asks = raw(IPv6(src="fe80::2", dst="ff02::2", hlim=255) / ICMPv6ND_RS())
-        for reason, *frames in (("nd_foreign", router_asks(CORE, link_local(fr.GATEWAY_MAC["core1"]), "fe80::2"), tells,
-                                 fr.ether("33:33:00:00:00:02", router, ETH_IPV6, asks)),
-                                ("nd_spoofed", router_asks(CORE, mine, mine)), ("nd_malformed", router_asks(CORE, mine, "fe80::2", hlim=254)),
-                                ("arp_own_mac", router_asks(CORE, mine, "fe80::2", mac=fr.GATEWAY_MAC["cpe0"]))):  # fmt: skip
-            case.send(CORE, *frames)
-            case.drop("arp", reason, len(frames))
-        yield case
-
-
-def core_without_ipv6():
-    """Where nobody has IPv6, nobody answers."""
-    for name, sides in SIDES.items():
-        case = Traffic(f"nd-core-without-ipv6-{name}", **sides)
-        case.send(CORE, router_asks(CORE, link_local(fr.GATEWAY_MAC[CORE]), "fe80::2"))
-        case.drop(*{"plain": ("find", "not_ipv4"), "gre": ("gre_down", "not_ip"), "mpls": ("arp", "unsupported")}[name])
-        yield case
-
-
 def cases():
     for make in (access_answers, refused, flood, one_floods, learn_alone, learn_address, learn_from_questions, one_mac, static_stays,
                  keep_for_cpe, keep_in_vain, scan):  # fmt: skip
         yield make()
-    for make in (core_answers, core_refused, core_without_ipv6):
-        yield from make()
     yield routers_answered()
     yield from router_says()
     yield routers_refused()

@@ -81,7 +81,8 @@ static int add_routes(struct route_table *t)
                                     .mtu = port->mtu,
                                     .gateway_mac = port->mac,
                                     .mac = nexthops[i].has_mac ? mac : NULL,
-                                    .via = nexthops[i].has_mac ? 0 : 0xc6336409,
+                                    .via = nexthops[i].has_mac ? (struct ipv6){0, 0}
+                                                               : mapped6(0xc6336409),
                                     .has_gre = nexthops[i].gre,
                                     .has_mpls = nexthops[i].mpls,
                                     .gre_source = port->addresses[0],

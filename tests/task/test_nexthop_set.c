@@ -9,16 +9,16 @@
 
 static const uint8_t gateway_mac[6] = {2, 0, 0, 0, 0, 9};
 static struct nexthop table[NEXTHOPS + 1];
+static struct ipv6 via[NEXTHOPS + 1];
 
 static void fill_table(void)
 {
     for (uint32_t i = 1; i <= NEXTHOPS; i++) {
-        struct nexthop_spec s = {.port = (uint8_t)(i % 4),
-                                 .mtu = 1500,
-                                 .gateway_mac = gateway_mac,
-                                 .via = 0xc0000200 + i / 4};
+        struct nexthop_spec s = {.port = (uint8_t)(i % 4), .mtu = 1500, .gateway_mac = gateway_mac};
 
         nexthop_init(&table[i], &s);
+        via[i] = i % 2 == 0 ? mapped6(0xc0000200 + i / 4)
+                            : (struct ipv6){UINT64_C(0xfe80000000000000), i / 4};
     }
 }
 
@@ -39,7 +39,7 @@ static struct nexthop_set set_of(const uint32_t *id, uint32_t n)
 {
     struct nexthop_set set;
 
-    nexthop_set_init(&set, table, id, n);
+    nexthop_set_init(&set, table, via, id, n);
     return set;
 }
 
@@ -108,21 +108,26 @@ static void order(void)
     static const uint32_t copies[] = {NEXTHOPS, NEXTHOPS - 1, NEXTHOPS - 2, NEXTHOPS - 3};
     struct nexthop_set a = set_of(one, 4), b = set_of(other, 4), c;
     struct nexthop was[4];
+    struct ipv6 via_was[4];
 
     for (unsigned i = 0; i < 4; i++) {
         was[i] = table[copies[i]];
+        via_was[i] = via[copies[i]];
         table[copies[i]] = table[one[i]];
+        via[copies[i]] = via[one[i]];
     }
     c = set_of(copies, 4);
     for (uint32_t f = 0; f < FLOWS; f++) {
         uint32_t flow = flow_number(f), id = nexthop_set_pick(&a, flow);
 
         CU_ASSERT_EQUAL_FATAL(nexthop_set_pick(&b, flow), id);
-        CU_ASSERT_EQUAL_FATAL(table[nexthop_set_pick(&c, flow)].via, table[id].via);
+        CU_ASSERT_FATAL(same6(via[nexthop_set_pick(&c, flow)], via[id]));
         CU_ASSERT_EQUAL_FATAL(table[nexthop_set_pick(&c, flow)].port, table[id].port);
     }
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < 4; i++) {
         table[copies[i]] = was[i];
+        via[copies[i]] = via_was[i];
+    }
 }
 
 /* Where only some MACs are known, flows go as in a set of those. */

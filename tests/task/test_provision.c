@@ -21,7 +21,7 @@ static struct cfg_subscriber subscribers[] = {
 static struct cfg_nexthop nexthops[] = {
     {.loc = {"a.cfg", 9},
      .port = CORE0,
-     .via = 0xc6336409,
+     .via = {0, UINT64_C(0xffffc6336409)},
      .has_gre = true,
      .has_mpls = true,
      .gre = 0xc0000201,
@@ -78,9 +78,10 @@ static void test_provision(void)
     nh = &t->routes->nexthop[lookup(t->routes, 0x08080808)];
     CU_ASSERT(nh->port == CORE0 && nh->has_gre && nh->has_mpls && nh->max_ip == 1468);
     CU_ASSERT_EQUAL(memcmp(nh->ip_gre + 12, "\xc6\x33\x64\x01\xc0\x00\x02\x01", 8), 0);
-    CU_ASSERT_EQUAL(nh->via, RTE_BE32(0xc6336409));
+    CU_ASSERT(same6(t->routes->via[nh - t->routes->nexthop], mapped6(0xc6336409)));
     nh = &t->routes->nexthop[lookup(t->routes, 0x14000001)];
-    CU_ASSERT(nh->port == CORE1 && nh->mac_known && nh->via == 0 && !nh->has_gre);
+    CU_ASSERT(nh->port == CORE1 && nh->mac_known &&
+              is_none6(t->routes->via[nh - t->routes->nexthop]) && !nh->has_gre);
     for (unsigned i = 0; i < N_TEST_PORTS; i++)
         CU_ASSERT(t->routes->nexthop[lookup(t->routes, m.ports[i].addresses[0])].local);
     CU_ASSERT(route_is_local(t->routes, ADDR_CORE1));

@@ -332,7 +332,7 @@ static void several_unknown(void)
     struct nexthop_spec spec = {.port = CORE1,
                                 .mtu = 1500,
                                 .gateway_mac = harness_model.ports[CORE1].mac,
-                                .via = 0xc6336509};
+                                .via = mapped6(0xc6336509)};
     uint32_t ids[2] = {NH_NO_MAC, (uint32_t)route_add_nexthop(t, &spec)};
     static const uint8_t mac[6] = {2, 0xc0, 0, 0, 0, 7};
     int set = route_add_set(t, ids, 2);

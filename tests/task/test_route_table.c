@@ -16,7 +16,6 @@ static void test_nexthop(void)
     struct nexthop_spec s = {.port = 2,
                              .mtu = 1500,
                              .gateway_mac = gateway_mac,
-                             .via = 0xc6336409,
                              .has_gre = true,
                              .has_mpls = true,
                              .gre_source = 0xc6336401,
@@ -33,7 +32,6 @@ static void test_nexthop(void)
     CU_ASSERT_EQUAL(memcmp(nh.ip_gre, ip_gre, sizeof(ip_gre)), 0);
     CU_ASSERT_EQUAL(nh.max_ip, 1468);
     CU_ASSERT_EQUAL(nh.mpls, RTE_BE32(0xfffff100));
-    CU_ASSERT_EQUAL(nh.via, RTE_BE32(0xc6336409));
     CU_ASSERT_EQUAL(nh.port, 2);
     CU_ASSERT_EQUAL(nh.mac_known, 0);
     CU_ASSERT_EQUAL(nh.local, 0);
@@ -59,7 +57,6 @@ static void test_nexthop(void)
     nexthop_init(&nh, &s);
     CU_ASSERT_EQUAL(nh.max_ip, 1496);
     CU_ASSERT_EQUAL(nh.mac_known, 1);
-    CU_ASSERT_EQUAL(nh.via, 0);
     s.has_mpls = false;
     nexthop_init(&nh, &s);
     CU_ASSERT_EQUAL(nh.max_ip, 1500);
@@ -108,7 +105,8 @@ static void test_routes(void)
     CU_ASSERT_EQUAL(lookup(t, 0x0a000000), 2);
     /* what plan/memory.c says to the byte: tests/unit/test_plan_memory.c */
     CU_ASSERT_EQUAL(route_table_bytes(t), sizeof(*t) + (64 << 20) + (2 * (513 + 100) + 1024) * 68 +
-                                              (613 + 306 + 8) * 8 + (3 + 2 + 2 + 1) * 64 + 8 * 12);
+                                              (613 + 306 + 8) * 8 + (3 + 2 + 2 + 1) * 64 + 4 * 16 +
+                                              8 * 12);
     route_table_free(t);
     route_table_free(NULL);
 }
@@ -139,14 +137,17 @@ static void test_default_route(void)
 static void test_remove_routes(void)
 {
     struct route_table *t = route_table_create(2, 0, 16, SOCKET_ID_ANY);
-    struct nexthop_spec spec = {.mtu = 1500, .gateway_mac = gateway_mac, .mac = cpe_mac};
+    struct nexthop_spec spec = {.mtu = 1500, .gateway_mac = gateway_mac, .mac = cpe_mac},
+                        asked = {.mtu = 1500, .gateway_mac = gateway_mac};
 
+    asked.via = (struct ipv6){UINT64_C(0xfe80000000000000), 9};
     CU_ASSERT_PTR_NOT_NULL_FATAL(t);
-    CU_ASSERT_EQUAL(route_add_nexthop(t, &spec), 1);
+    CU_ASSERT_EQUAL(route_add_nexthop(t, &asked), 1);
     CU_ASSERT_EQUAL(route_add_nexthop(t, &spec), 2);
     CU_ASSERT_EQUAL(route_add_nexthop(t, &spec), -ENOSPC);
+    CU_ASSERT(same6(t->via[1], asked.via) && is_none6(t->via[2]));
     route_release_nexthop(t, 1);
-    CU_ASSERT_EQUAL(t->nexthop[1].via, 0);
+    CU_ASSERT(is_none6(t->via[1]));
     CU_ASSERT_EQUAL(route_add_nexthop(t, &spec), 1);
     CU_ASSERT_EQUAL(route_add(t, 0, 0, 1), 0);
     CU_ASSERT_EQUAL(route_add(t, 0x80000000, 1, 2), 0);
@@ -179,8 +180,10 @@ static void test_sets(void)
     static const uint32_t all[] = {1, 2, 3};
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(t);
-    for (s.via = 1; s.via <= 3; s.via++)
-        CU_ASSERT_EQUAL(route_add_nexthop(t, &s), (int)s.via);
+    for (uint32_t i = 1; i <= 3; i++) {
+        s.via = mapped6(i);
+        CU_ASSERT_EQUAL(route_add_nexthop(t, &s), (int)i);
+    }
     CU_ASSERT_EQUAL(route_add(t, 0x0a000000, 8, ROUTE_SET), -EINVAL);
     CU_ASSERT_EQUAL(route_add_set(t, all, 2), (int)ROUTE_SET);
     CU_ASSERT(route_has_set_room(t));

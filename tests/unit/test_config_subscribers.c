@@ -222,7 +222,7 @@ static void routes(void)
     CU_ASSERT_EQUAL(m->routes[4097].len, 0);
     CU_ASSERT_EQUAL(m->routes[4098].nexthop, 2);
     CU_ASSERT_EQUAL(m->routes[4098].len, 32);
-    CU_ASSERT_EQUAL(m->nexthops[0].via, 0xc0000202);
+    CU_ASSERT(same6(m->nexthops[0].via, mapped6(0xc0000202)));
     CU_ASSERT_FALSE(m->nexthops[0].mac_set);
     CU_ASSERT_EQUAL(m->nexthops[0].gre, 0xcb007101);
     CU_ASSERT_TRUE(m->nexthops[0].has_gre);
@@ -297,7 +297,8 @@ static void several_nexthops(void)
     CU_ASSERT_EQUAL(m->routes[5].nexthop, CFG_SET | 1);
     CU_ASSERT_EQUAL(m->routes[8].nexthop, CFG_SET | 1);
     CU_ASSERT_EQUAL_FATAL(route_nexthops(m, &m->routes[0], &list), 2);
-    CU_ASSERT(m->nexthops[list[0]].via == 0xc0000202 && m->nexthops[list[1]].mpls == 17);
+    CU_ASSERT(same6(m->nexthops[list[0]].via, mapped6(0xc0000202)) &&
+              m->nexthops[list[1]].mpls == 17);
     CU_ASSERT_EQUAL(route_nexthops(m, &m->routes[6], &list), 3);
     CU_ASSERT_EQUAL(route_nexthops(m, &m->routes[4], &list), 1);
     CU_ASSERT_EQUAL(room_sets(m), 2 + CFG_SPARE_LEAST);

@@ -43,6 +43,25 @@ static void addresses(void)
     }
 }
 
+/* One number holds an address of either family. */
+static void families(void)
+{
+    struct ipv6 four = mapped6(0xc0000201), six = {0xfe80000000000000, 1};
+    char buf[IPV6_TEXT];
+
+    CU_ASSERT(is_mapped6(four) && (uint32_t)four.lower == 0xc0000201 && !is_none6(four));
+    CU_ASSERT_STRING_EQUAL(format_address(four, buf), "192.0.2.1");
+    CU_ASSERT(is_mapped6(mapped6(0)) && !is_none6(mapped6(0)));
+    CU_ASSERT(!is_mapped6(six) && is_link_local6(six) && !is_link_local6(four));
+    CU_ASSERT_STRING_EQUAL(format_address(six, buf), "fe80::1");
+    CU_ASSERT_STRING_EQUAL(
+        format_ipv6(link_local6((const uint8_t *)"\x02\xb0\x01\x02\x03\xfd"), buf),
+        "fe80::b0:1ff:fe02:3fd");
+    CU_ASSERT(is_none6((struct ipv6){0, 0}) && !is_mapped6((struct ipv6){0, 0}));
+    CU_ASSERT(!is_link_local6((struct ipv6){0xfec0000000000000, 1}) &&
+              is_link_local6((struct ipv6){0xfebf000000000000, 0}));
+}
+
 static void prefixes(void)
 {
     static const char *const bad[] = {"2001:db8::/",
@@ -98,7 +117,8 @@ static void masks(void)
 }
 
 static const struct test tests[] = {
-    {"addresses", addresses}, {"prefixes", prefixes}, {"lists of prefixes", lists},
+    {"addresses", addresses}, {"addresses of both families", families},
+    {"prefixes", prefixes},   {"lists of prefixes", lists},
     {"masks", masks},         {NULL, NULL},
 };
 

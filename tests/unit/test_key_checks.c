@@ -28,8 +28,8 @@ static void checks_of_routes(void)
         {route, "via", "192.0.2.1", "is the gateway's own, on port 'core0'"},
         {route, "gre", "192.0.2.1", "is the gateway's own, on port 'core0'"},
         {route, "port", "cpe0", "port 'cpe0' has no address to send from"},
-        {both, "", "", "either via (ask by ARP) or mac (static), not both"},
-        {none, "", "", "key 'via': missing in this route: expected via (ask by ARP) or mac"},
+        {both, "", "", "either via (asked for its MAC) or mac (static), not both"},
+        {none, "", "", "key 'via': missing in this route: expected via (asked for its MAC) or mac"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

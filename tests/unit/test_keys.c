@@ -110,7 +110,7 @@ static void right_ones(void)
     CU_ASSERT(read_request(&l, object(route, "", ""), "route", route_keys, N_ROUTE_KEYS, v));
     CU_ASSERT(take_route(&l, v, l.at, true, &block));
     CU_ASSERT(block.prefix == 0xc6120000 && block.len == 24 && block.count == 1);
-    CU_ASSERT(block.nexthop[0].via == 0xc0000209 && block.nexthop[0].mpls == 16);
+    CU_ASSERT(same6(block.nexthop[0].via, mapped6(0xc0000209)) && block.nexthop[0].mpls == 16);
 }
 
 static void values_of_subscribers(void)

@@ -31,9 +31,10 @@ static void memory_of_pools(void)
     /* nothing is configured, and 64 subscribers and 64 routes with their next hops may be added */
     CU_ASSERT_EQUAL(p->memory.tables, (64 + 1) * 64 + 3 * (512 + 256 + 256) * KIB);
     CU_ASSERT_EQUAL(p->memory.routes, 64 * MIB + (2 * (513 + 64) + 1024) * 68 +
-                                          (577 + 288 + 8) * 8 + (64 + 2 + 64 + 1) * 64 + 128 * 12);
+                                          (577 + 288 + 8) * 8 + (64 + 2 + 64 + 1) * 64 + 65 * 16 +
+                                          128 * 12);
     CU_ASSERT_EQUAL(p->memory.spare,
-                    64 * 64 + 3 * 256 * KIB + 64 * (2 * 68 + 12 + 64 + 64) + (128 - 8) * 12);
+                    64 * 64 + 3 * 256 * KIB + 64 * (2 * 68 + 12 + 64 + 64 + 16) + (128 - 8) * 12);
     CU_ASSERT_EQUAL(p->memory.total, p->memory.mbufs_total + p->memory.tables + p->memory.routes);
     CU_ASSERT_EQUAL(p->memory.pages_2m, (p->memory.total + 2 * MIB - 1) / (2 * MIB));
     CU_ASSERT_EQUAL(p->memory.pages_1g, 1);
@@ -133,7 +134,7 @@ static void memory_of_routes(void)
     p = make();
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     CU_ASSERT_EQUAL(p->memory.routes, 64 * MIB + (2 * (513 + 4) + 1024) * 68 + (517 + 258 + 8) * 8 +
-                                          (4 + 2 + 1) * 64 + 8 * 12);
+                                          (4 + 2 + 1) * 64 + 5 * 16 + 8 * 12);
     plan_free(p);
     m->n_routes = 1 << 20;
     m->routes = realloc(m->routes, m->n_routes * sizeof(m->routes[0]));
@@ -142,7 +143,7 @@ static void memory_of_routes(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     CU_ASSERT_EQUAL(p->memory.routes, 64 * MIB + (2 * ((1 << 20) + 513) + 1024) * 68ull +
                                           ((1 << 20) + 513 + (1 << 19) + 256 + 8) * 8ull +
-                                          (4 + 2 + 1) * 64 + 8 * 12);
+                                          (4 + 2 + 1) * 64 + 5 * 16 + 8 * 12);
     finish(p);
 }
 
@@ -167,14 +168,15 @@ static void memory_of_routes6(void)
     p = make();
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     CU_ASSERT_EQUAL(p->memory.routes - without, 4 * MIB + (2 * 64 + 1024) * 132 + 64 * 32 + 64 * 4 +
-                                                    2 * 64 * 64 + (256 - 128) * 12);
+                                                    (2 * 64 + 16) * 64 + (256 - 128) * 12);
     plan_free(p);
     m->n_prefixes = 0;
     m->max_routes6 = 1000;
     p = make();
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     CU_ASSERT_EQUAL(p->memory.routes - without, 4 * MIB + (2 * 1000 + 1024) * 132 + 1000 * 32 +
-                                                    1024 * 4 + 2 * 1000 * 64 + (4096 - 128) * 12);
+                                                    1024 * 4 + 1000 * (2 * 64 + 16) +
+                                                    (4096 - 128) * 12);
     finish(p);
 }
 

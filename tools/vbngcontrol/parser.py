@@ -59,7 +59,7 @@ def _route_commands(commands):
         p.add_argument("prefix", metavar="PREFIX", help="IPv4 or IPv6 prefix, for example 198.18.0.0/16")
         p.add_argument("--port", help="port that leads to the next hop")
         neighbour = p.add_mutually_exclusive_group(required=True)
-        neighbour.add_argument("--via", metavar="ADDRESS", help="address of the neighbour, whose MAC address ARP asks for")
+        neighbour.add_argument("--via", metavar="ADDRESS", help="IPv4 or IPv6 address of the neighbour, which is asked for its MAC address")
         neighbour.add_argument("--mac", help="MAC address of the neighbour, static")
         neighbour.add_argument("--nexthop", dest="nexthops", action="append", type=next_hop, metavar="KEY=VALUE,...",
                                help="one of several next hops, which share the flows: port=NAME,via=ADDRESS, or mac=, and gre=, mpls=")

@@ -33,8 +33,8 @@ static uint32_t *chain_of(const struct nexthop_index *x, const struct cfg_nextho
     uint64_t mac = 0, h;
 
     memcpy(&mac, nh->mac, sizeof(nh->mac));
-    h = mix(mac, (uint64_t)nh->via << 32 | nh->gre);
-    h = mix(h, (uint64_t)nh->port << 32 | nh->mpls);
+    h = mix(mix(mac, nh->via.upper), nh->via.lower);
+    h = mix(mix(h, nh->gre), (uint64_t)nh->port << 32 | nh->mpls);
     h = mix(h, (uint64_t)nh->mac_set << 2 | (uint64_t)nh->has_gre << 1 | nh->has_mpls);
     return &x->head[h & (x->n_heads - 1)];
 }

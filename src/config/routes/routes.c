@@ -14,8 +14,9 @@
     [ROUTE_PORT -                                                                                  \
         (at)] = {"port", KEY_PORT, .required = (port_is_required),                                 \
                  .help = "the core port that they leave by"},                                      \
-        [ROUTE_VIA - (at)] = {"via", KEY_HOST,                                                     \
-                              .help = "the neighbour, whose MAC address is asked by ARP"},         \
+        [ROUTE_VIA - (at)] = {"via", KEY_NEIGHBOUR,                                                \
+                              .help = "the neighbour of either family, which is asked for its "    \
+                                      "MAC address"},                                              \
         [ROUTE_MAC - (at)] = {"mac", KEY_MAC,                                                      \
                               .help = "the neighbour's MAC address, in the place of via"},         \
         [ROUTE_GRE - (at)] = {"gre", KEY_HOST, .help = "the far end of a GRE tunnel"},             \
@@ -49,19 +50,6 @@ static const struct key row_keys[N_ROUTE_KEYS] = {
 
 #define N_NEXTHOP_KEYS (ROUTE_MPLS - ROUTE_PORT + 1)
 static const struct key nexthop_keys[N_NEXTHOP_KEYS] = {NEXTHOP_KEYS(ROUTE_PORT, true)};
-
-/* The port whose own address is among first..last, or NULL; the address is in *addr. */
-static const struct cfg_port *port_of_address(const struct loader *l, uint64_t first, uint64_t last,
-                                              uint32_t *addr)
-{
-    for (unsigned i = 0; i < l->m->n_ports; i++)
-        for (unsigned a = 0; a < l->m->ports[i].n_addresses; a++) {
-            *addr = l->m->ports[i].addresses[a];
-            if (*addr >= first && *addr <= last)
-                return &l->m->ports[i];
-        }
-    return NULL;
-}
 
 /* The gateway's own addresses are never routed, so that none may be in a block of single ones. */
 static bool check_own(struct loader *l, const struct value *v, const struct route_block *r)
@@ -115,96 +103,6 @@ static bool check_prefix(struct loader *l, const struct value *v, struct route_b
     return check_link_local(l, prefix, r) && check_own(l, prefix, r);
 }
 
-static bool check_far_end(struct loader *l, const struct value *v, unsigned k)
-{
-    const struct cfg_port *own;
-    uint32_t addr;
-
-    if (!v[k].set)
-        return true;
-    own = port_of_address(l, v[k].v.u, v[k].v.u, &addr);
-    if (own != NULL)
-        value_error(l, &v[k], route_keys[k].name, "is the gateway's own, on port '%s' at %s:%u",
-                    own->name, own->loc.file, own->loc.line);
-    return own == NULL;
-}
-
-static bool check_neighbour(struct loader *l, struct loc loc, const char *what,
-                            const struct value *v)
-{
-    bool via = value_given(&v[ROUTE_VIA]), mac = value_given(&v[ROUTE_MAC]);
-
-    if (via && mac)
-        value_error(l, &v[ROUTE_MAC], "mac",
-                    "expected either via (ask by ARP) or mac (static), not both");
-    if (!via && !mac && (l->table == NULL || csv_lists(l->table, route_keys[ROUTE_VIA].name)))
-        diag_error(l->d, loc,
-                   "key 'via': missing in this %s: expected via (ask by ARP) or mac (static)",
-                   what);
-    return via != mac && (v[ROUTE_VIA].set || v[ROUTE_MAC].set);
-}
-
-/* A port that asks, or begins a tunnel, needs an address of its own. */
-static bool check_port(struct loader *l, const struct value *v)
-{
-    static const unsigned need_address[] = {ROUTE_GRE, ROUTE_VIA};
-    const struct cfg_port *p;
-
-    if (!v[ROUTE_PORT].set)
-        return false;
-    p = &l->m->ports[v[ROUTE_PORT].v.u];
-    for (unsigned i = 0; i < 2 && p->n_addresses == 0; i++) {
-        const struct value *need = &v[need_address[i]];
-
-        if (!need->set)
-            continue;
-        value_error(l, need, route_keys[need_address[i]].name,
-                    "port '%s' has no address to send from: expected addresses there, at %s:%u",
-                    p->name, p->loc.file, p->loc.line);
-        return false;
-    }
-    return true;
-}
-
-static struct cfg_nexthop nexthop_of(const struct value *v, struct loc loc)
-{
-    struct cfg_nexthop nh = {
-        .loc = loc,
-        .port = (uint32_t)v[ROUTE_PORT].v.u,
-        .via = v[ROUTE_VIA].set ? (uint32_t)v[ROUTE_VIA].v.u : 0,
-        .mac_set = v[ROUTE_MAC].set,
-        .has_gre = v[ROUTE_GRE].set,
-        .gre = (uint32_t)v[ROUTE_GRE].v.u,
-        .has_mpls = v[ROUTE_MPLS].set,
-        .mpls = (uint32_t)v[ROUTE_MPLS].v.u,
-    };
-
-    mac_from_u64(v[ROUTE_MAC].v.u, nh.mac);
-    return nh;
-}
-
-/* Take a next hop whose values are at their places in v, the others of which are not looked at. */
-static bool take_nexthop(struct loader *l, const struct value *v, struct loc loc, const char *what,
-                         bool ok, struct route_block *out)
-{
-    struct cfg_nexthop nh;
-
-    ok &= check_neighbour(l, loc, what, v);
-    ok &= check_port(l, v);
-    ok &= check_far_end(l, v, ROUTE_VIA);
-    ok &= check_far_end(l, v, ROUTE_GRE);
-    if (!ok)
-        return false;
-    nh = nexthop_of(v, loc);
-    for (uint32_t i = 0; i < out->n_nexthops; i++)
-        if (same_nexthop(&out->nexthop[i], &nh)) {
-            diag_error(l->d, loc, "this next hop is there twice in one route");
-            return false;
-        }
-    out->nexthop[out->n_nexthops++] = nh;
-    return true;
-}
-
 /* --- several next hops --- */
 
 static void read_nexthop(struct loader *l, const config_setting_t *group, unsigned i, void *ctx)
@@ -214,7 +112,7 @@ static void read_nexthop(struct loader *l, const config_setting_t *group, unsign
     bool ok = read_group(l, group, "next hop", nexthop_keys, N_NEXTHOP_KEYS, &v[ROUTE_PORT]);
 
     if (i < CFG_MAX_WAYS)
-        take_nexthop(l, v, setting_loc(l, group), "next hop", ok, out);
+        take_hop(l, v, setting_loc(l, group), "next hop", ok, out);
 }
 
 static bool read_objects(struct loader *l, const json_t *list, struct route_block *out)
@@ -232,7 +130,7 @@ static bool read_objects(struct loader *l, const json_t *list, struct route_bloc
             return false;
         }
         ok &= read_object(l, object, "next hop", nexthop_keys, N_NEXTHOP_KEYS, &v[ROUTE_PORT]);
-        ok = ok && take_nexthop(l, v, l->at, "next hop", ok, out);
+        ok = ok && take_hop(l, v, l->at, "next hop", ok, out);
     }
     return ok;
 }
@@ -289,7 +187,7 @@ bool take_route(struct loader *l, const struct value *v, struct loc loc, bool ok
         ok &= take_nexthops(l, v, out);
     } else {
         ok &= check_port_given(l, v, loc);
-        ok = take_nexthop(l, v, loc, "route", ok, out);
+        ok = take_hop(l, v, loc, "route", ok, out);
     }
     return v[ROUTE_PREFIX].set && check_prefix(l, v, out) && ok;
 }
@@ -358,7 +256,7 @@ static void take_also(struct loader *l, const struct value *v, struct reader *to
         value_error(l, &v[ROUTE_ALSO], "also", "expected at most %d next hops of a route",
                     CFG_MAX_WAYS);
     } else {
-        take_nexthop(l, v, l->at, "route", true, &to->row);
+        take_hop(l, v, l->at, "route", true, &to->row);
     }
 }
 

@@ -28,13 +28,13 @@ static json_t *prefix_json(const struct cfg_route *r)
 
 static void put_nexthop(json_t *o, const struct cfg_model *m, const struct cfg_nexthop *nh)
 {
-    char text[32];
+    char text[IPV6_TEXT];
 
     json_object_set_new(o, "port", json_pack("s", m->ports[nh->port].name));
     if (nh->mac_set)
         json_object_set_new(o, "mac", json_pack("s", format_mac(nh->mac, text, sizeof(text))));
     else
-        json_object_set_new(o, "via", json_pack("s", format_ipv4(nh->via, text, sizeof(text))));
+        json_object_set_new(o, "via", json_pack("s", format_address(nh->via, text)));
     if (nh->has_gre)
         json_object_set_new(o, "gre", json_pack("s", format_ipv4(nh->gre, text, sizeof(text))));
     if (nh->has_mpls)

@@ -93,7 +93,7 @@ static int take_nexthop(struct control *c, const struct cfg_nexthop *nh, struct 
     metrics_release();
     nexthop_index_add(&c->ways.nexthops, c->model->nexthops, id - 1);
     c->ids.routes_to[id] = 1;
-    if (nh->via != 0)
+    if (!is_none6(nh->via))
         c->new_nexthops.id[c->new_nexthops.n++] = id;
     return (int)id;
 }

@@ -127,13 +127,16 @@ static json_t *with_neighbour(json_t *entries, const struct control *c, const st
                               uint32_t i)
 {
     struct arp_learned l;
+    char text[IPV6_TEXT];
     uint8_t port;
-    bool known = arp_of_neighbour(arp, i, &port, &l);
+    bool known = arp_of_neighbour(arp, i, &port, &l), is_ipv6 = !is_none6(l.address6);
 
-    if (l.address == 0)
+    if (l.address == 0 && !is_ipv6)
         return entries;
-    return json_with_item(entries, mac_entry("nexthop", control_model(c)->ports[port].name,
-                                             l.address, NULL, known ? "learned" : "unknown", &l));
+    return json_with_item(entries,
+                          mac_entry("nexthop", control_model(c)->ports[port].name, l.address,
+                                    is_ipv6 ? format_ipv6(l.address6, text) : NULL,
+                                    known ? "learned" : "unknown", &l));
 }
 
 static json_t *subscriber_entry(const struct control *c, uint32_t id, enum mac_kind kind,

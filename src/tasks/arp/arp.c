@@ -13,7 +13,7 @@
 #include "packet/frame.h"
 #include "packet/ipv4.h"
 #include "packet/qinq.h"
-#include "tasks/arp/instance.h"
+#include "tasks/arp/discovery.h"
 
 #define FIRST_TICK  (2 * TICKS_PER_S + 2) /* ASK_GAP and more, so that tick 0 is long ago */
 #define FLUSH_EVERY 4 /* packets: one may become a reply, two requests and ARP_KEEP others */

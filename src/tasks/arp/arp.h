@@ -13,7 +13,7 @@
 
 struct arp_learned {
     uint8_t mac[6];
-    uint32_t address;     /* IPv4 address that it was learned from, host order; */
+    uint32_t address;     /* IPv4 address that it belongs to, host order; */
     struct ipv6 address6; /* where that is 0, the IPv6 address */
     uint32_t age;         /* seconds since then */
 };
@@ -48,8 +48,8 @@ unsigned arp_n_of_subscriber(const struct task *t, uint32_t id);
 bool arp_of_subscriber(const struct task *t, uint32_t id, unsigned i, struct arp_learned *out);
 
 /** Number of places for neighbours towards the core, and what was learned of the one in number i;
- * returns false where nothing was, with its port and out->address set all the same: to 0 where the
- * place is free. By any thread but while next hops are added and forgotten. */
+ * returns false where nothing was, with its port and both addresses set all the same: to 0 and ::
+ * where the place is free. By any thread but while next hops are added and forgotten. */
 uint32_t arp_n_neighbours(const struct task *t);
 bool arp_of_neighbour(const struct task *t, uint32_t i, uint8_t *port, struct arp_learned *out);
 

@@ -8,6 +8,7 @@
  */
 #include "packet/frame.h"
 #include "tasks/arp/answer.h"
+#include "tasks/arp/discovery.h"
 
 static uint32_t subscriber_of(const struct arp *a, const uint8_t *addr)
 {
@@ -221,10 +222,10 @@ void arp_ip6_to_us(struct task *t, struct rte_mbuf *m, const struct arp_frame *f
         task_drop(t, m, DROP_BAD_PORT);
     else if (ipv6_check(ip, f->avail) != IPV6_OK)
         task_drop(t, m, DROP_IP_MALFORMED);
-    else if (a->tables->subscribers->v6 == NULL)
-        task_drop(t, m, DROP_UNSUPPORTED);
     else if (nd_is(ip, f->avail))
         arp_nd_receive(t, m, f);
+    else if (a->tables->subscribers->v6 == NULL)
+        task_drop(t, m, DROP_UNSUPPORTED);
     else if (!arp_is_own6(a, meta_in_port(m), ip->destination))
         task_drop(t, m, DROP_NOT_FOR_US);
     else if (ip->next_header == IPPROTO_ICMPV6)

@@ -8,6 +8,7 @@
  *   schema.c      parameters and drops
  *   packets.c     ARP packets received, ARP requests sent, neighbours forgotten
  *   nd.c          the same of IPv6: neighbour discovery on subscribers' links
+ *   nd_core.c     neighbour discovery on core ports
  *   ra.c          router advertisements
  *   neighbours.c  CPEs and next hops, and what is known of them
  *   nexthops.c    next hops by neighbour, as they come and go
@@ -80,6 +81,7 @@ enum {
     DROP_ND_MALFORMED,
     DROP_ND_RATE,
     DROP_ND_SPOOFED,
+    DROP_ND_UNSOLICITED,
     DROP_RA_OFF,
     DROP_NO_ANSWER,
     DROP_NO_CONTROL_PLANE,
@@ -133,10 +135,11 @@ struct arp_wait {
     uint8_t side;      /* enum arp_side */
     uint8_t questions; /* that are left */
     uint8_t port;      /* of a neighbour of the core */
-    uint32_t who;      /* the subscriber's id, or the neighbour's address (host order) */
+    uint32_t who;      /* the subscriber's id */
     uint32_t addr;     /* of the subscriber, that is asked for (host order) */
-    struct ipv6 addr6; /* the same of IPv6; ::, where none is asked for */
-    uint32_t next;     /* tick of the next question */
+    struct ipv6
+        addr6;     /* the same of IPv6, :: where none is asked for; or the neighbour's address */
+    uint32_t next; /* tick of the next question */
     uint32_t n;
     struct rte_mbuf *m[ARP_KEEP]; /* the packets that are kept */
 };
@@ -145,12 +148,12 @@ struct arp_wait {
 struct arp_change {
     uint8_t was[6], is[6];
     uint8_t port;
-    uint32_t address; /* host order */
+    struct ipv6 address; /* of either family */
 };
 
 /** A neighbour towards the core: all next hops with one port and one address. */
 struct neighbour {
-    uint32_t via; /* host order; 0: the place is free */
+    struct ipv6 via; /* of either family; ::, the place is free */
     uint8_t port;
     uint16_t first; /* id of one of the next hops, others are in member[]; 0 where free */
     uint32_t chain; /* the next neighbour of the same hash, or the next free place; index + 1 */
@@ -197,6 +200,7 @@ struct arp {
     struct arp_member *member;      /* by next hop id */
     uint32_t *neighbour_of;         /* by next hop id: index in neighbour[], or UINT32_MAX */
     bool is_core[TABLES_MAX_PORTS]; /* a port on which untagged ARP is right */
+    bool core_has_ipv6;             /* there is, or was, a neighbour of IPv6 */
 
     struct narrow_path path[ARP_PATHS];
 
@@ -287,6 +291,10 @@ void arp_ask_nexthop(struct task *t, uint32_t id);
 /** May a neighbour be asked again? */
 bool arp_may_ask(const struct arp *a, const struct arp_entry *e);
 
+/** Hear of a neighbour's MAC, as arp_learn_neighbour() has it: what waits for it is sent, and one
+ * that is not believed is asked for. Returns whether it is believed. */
+bool arp_hear_neighbour(struct task *t, struct neighbour *nb, const uint8_t *mac, bool answers);
+
 /** Request the MAC of a neighbour: of anybody (ASK_FOR_NEW), or of the one with the MAC that is
  * known. Returns false where the rate of requests or the pool is exhausted. */
 bool arp_request_neighbour(struct task *t, struct neighbour *nb, enum arp_asking asking);
@@ -304,41 +312,6 @@ uint16_t arp_ask_members(struct task *t);
  * held before. */
 void arp_pad(struct rte_mbuf *m);
 
-/* nd.c */
-
-/** Handle a message of neighbour discovery, whose IPv6 header is right. */
-void arp_nd_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
-
-/** Is an address on a subscriber's link, and not behind his router? */
-bool arp_is_on_link(const struct arp *a, uint32_t id, struct ipv6 addr);
-
-/** Is an address one that a subscriber may have on his link, and not the gateway's there? */
-bool arp_is_his(const struct arp *a, uint32_t id, const uint8_t *addr);
-
-/** Can a CPE's MAC have been learned from an address of IPv6: of the link, and the subscriber's? */
-bool arp_may_speak(const struct arp *a, uint32_t id, struct ipv6 addr);
-
-/** Solicit the MAC of a CPE for a packet to one of the subscriber's addresses, as
- * arp_ask_subscriber() does: for that address where it is on the link, and for the one that the CPE
- * has spoken from; by ARP where there is neither. */
-void arp_ask_subscriber6(struct task *t, uint32_t id, struct ipv6 addr);
-
-/** Ask a CPE with a MAC that grows old whether it still has the address that it was heard of.
- * Returns false where nothing was sent. */
-bool arp_poll_subscriber6(struct task *t, uint32_t id, const uint8_t *mac);
-
-/* ra.c */
-
-/** Begin to advertise on every link once in so many ticks; 0: never. */
-void arp_advertise_init(struct arp *a, uint32_t interval);
-
-/** Answer a subscriber's router solicitation, in its mbuf. */
-void arp_advertise(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
-                   const struct nd *nd, uint32_t id);
-
-/** Advertise on the links whose turn it is: a few at most. Returns how many those are. */
-uint16_t arp_advertise_all(struct task *t);
-
 /* neighbours.c */
 
 /** Make and release what is known of neighbours. arp_neighbours_init() returns 0 or -ENOMEM. */
@@ -351,8 +324,9 @@ struct arp_entry *arp_learn_subscriber(struct task *t, uint32_t id, const uint8_
                                        uint32_t addr);
 
 /**
- * Learn the MAC of a neighbour, which it claims by ARP. One that is not known yet is believed to
- * who answers (answers: a reply) a request that is pending. Returns whether it is believed.
+ * Learn the MAC of a neighbour, which it claims. One that is not known yet is believed to who
+ * answers (answers: a reply, or a solicited advertisement) a request that is pending. Returns
+ * whether it is believed.
  */
 bool arp_learn_neighbour(struct arp *a, struct neighbour *nb, const uint8_t *mac, bool answers);
 
@@ -369,8 +343,8 @@ uint32_t arp_gateway_address(const struct arp *a, unsigned port, uint32_t addr);
 int arp_nexthops_init(struct arp *a, int socket);
 void arp_nexthops_free(struct arp *a);
 
-/** The neighbour with that port and address (host order), or NULL. */
-struct neighbour *arp_find_neighbour(const struct arp *a, uint8_t port, uint32_t addr);
+/** The neighbour with that port and address (of either family), or NULL. */
+struct neighbour *arp_find_neighbour(const struct arp *a, uint8_t port, struct ipv6 addr);
 
 /* hosts.c */
 

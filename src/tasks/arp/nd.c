@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Neighbour discovery (RFC 4861), inside the double tag of a subscriber or untagged on a core port.
- * On every VLAN pair and on every core port the gateway has the link-local address of the port's
- * MAC, and answers for that. A CPE's MAC is
- * learned from what it says of addresses that are its own, and asked for where a packet needs it:
+ * Neighbour discovery (RFC 4861), inside the double tag of a subscriber; nd_core.c has what is
+ * another on a core port. On every VLAN pair and on every core port the gateway has the link-local
+ * address of the port's MAC, and answers for that. A CPE's MAC is learned from what it says of
+ * addresses that are its own, and asked for where a packet needs it:
  * each subscriber has one MAC for all his addresses of IPv6, so that whoever sends to addresses of
  * a prefix at random fills no cache (RFC 6583).
  */
 #include "packet/nd.h"
 #include "packet/frame.h"
 #include "packet/qinq.h"
-#include "tasks/arp/instance.h"
+#include "tasks/arp/discovery.h"
 
 static bool is_link_local(const uint8_t *addr)
 {
@@ -40,13 +40,10 @@ bool arp_may_speak(const struct arp *a, uint32_t id, struct ipv6 addr)
 {
     const struct subscriber *s = &a->tables->subscribers->record[id];
 
-    return s->has_ipv6 && s->hosts == NULL &&
-           (addr.upper >> 54 == 0xfe80 >> 6 || arp_is_on_link(a, id, addr));
+    return s->has_ipv6 && s->hosts == NULL && (is_link_local6(addr) || arp_is_on_link(a, id, addr));
 }
 
-/* Send an advertisement of the gateway's address in the mbuf of the solicitation: to who asks, or,
- * where that one has no address yet, to all nodes (RFC 4861 section 7.2.4). */
-static void advertise(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
+void arp_nd_advertise(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
                       const struct nd *nd, const uint8_t *l2)
 {
     const struct arp *a = t->state;
@@ -118,7 +115,7 @@ static void solicited(struct task *t, struct rte_mbuf *m, const struct arp_frame
             learn(t, id, nd->mac, ip->source, true);
     }
     if (memcmp(nd->target, ours, sizeof(ours)) == 0)
-        advertise(t, m, f, nd, s->l2);
+        arp_nd_advertise(t, m, f, nd, s->l2);
     else
         task_drop(t, m, DROP_ND_FOREIGN);
 }
@@ -172,35 +169,6 @@ static bool is_sane(const struct arp *a, const struct rte_mbuf *m, const struct 
             memcmp(to, a->tables->port_mac[meta_in_port(m)], 6) == 0);
 }
 
-/* Does a port have an address of IPv6? The others' are not on its link. */
-static bool has_address(const struct arp *a, unsigned port, const uint8_t *addr)
-{
-    const struct cfg_port *p = &a->cfg->ports[port];
-    uint8_t ours[IPV6_ADDR_LEN];
-
-    for (unsigned i = 0; i < p->n_addresses6; i++)
-        if (same6(p->addresses6[i], ipv6_of(addr)))
-            return true;
-    nd_link_local(a->tables->port_mac[port], ours);
-    return memcmp(addr, ours, sizeof(ours)) == 0;
-}
-
-/* On a core port only a solicitation for the gateway's addresses there is answered, and nothing is
- * learned. */
-static void from_core(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
-                      const struct nd *nd)
-{
-    const struct arp *a = t->state;
-    const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f->bytes + f->l2_len);
-
-    if (arp_is_own6(a, meta_in_port(m), ip->source))
-        task_drop(t, m, DROP_ND_SPOOFED);
-    else if (nd->type == ICMPV6_SOLICIT && has_address(a, meta_in_port(m), nd->target))
-        advertise(t, m, f, nd, NULL);
-    else
-        task_drop(t, m, DROP_ND_FOREIGN);
-}
-
 /* Check a message, and find whose it is. Returns the reason to drop it, or -1; *id 0: of a core
  * port. */
 static int check(struct arp *a, const struct rte_mbuf *m, const struct arp_frame *f, struct nd *nd,
@@ -210,7 +178,7 @@ static int check(struct arp *a, const struct rte_mbuf *m, const struct arp_frame
     const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f->bytes + f->l2_len);
 
     *id = 0;
-    if (s->v6 == NULL)
+    if (s->v6 == NULL && (f->l2_len != ETH_LEN || !a->core_has_ipv6))
         return DROP_UNSUPPORTED;
     if (!arp_bucket_take(&a->bucket[f->l2_len == ETH_LEN ? SIDE_CORE : SIDE_SUBSCRIBERS][CLASS_ND]))
         return DROP_ND_RATE;
@@ -233,7 +201,7 @@ void arp_nd_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *
     if (why >= 0)
         task_drop(t, m, (unsigned)why);
     else if (id == 0)
-        from_core(t, m, f, &nd);
+        arp_nd_from_core(t, m, f, &nd);
     else if (nd.type == ICMPV6_ROUTER_SOLICIT)
         router_solicited(t, m, f, &nd, id);
     else if (nd.type == ICMPV6_SOLICIT)
@@ -244,15 +212,14 @@ void arp_nd_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *
 
 /* --- questions --- */
 
-/* Send a solicitation for an address of a subscriber: to its solicited-node group, or (to) to the
- * MAC that grows old. Returns false where the rate of requests or the pool is exhausted. */
-static bool solicit(struct task *t, uint32_t id, const uint8_t *to, struct ipv6 addr)
+/* It is sent to the target's solicited-node group, or to the target itself (RFC 4861 section
+ * 7.2.2). */
+bool arp_nd_solicit(struct task *t, const uint8_t *to, const uint8_t *l2, uint32_t l2_len,
+                    uint8_t port, struct ipv6 addr)
 {
-    struct arp *a = t->state;
-    const struct subscriber *s = &a->tables->subscribers->record[id];
     uint8_t target[IPV6_ADDR_LEN], group[IPV6_ADDR_LEN], ours[IPV6_ADDR_LEN];
-    struct rte_mbuf *m = arp_question(t, to == NULL ? ASK_FOR_NEW : ASK_FOR_OLD, s->l2,
-                                      sizeof(s->l2), ND_NEIGHBOUR_SIZE);
+    struct rte_mbuf *m =
+        arp_question(t, to == NULL ? ASK_FOR_NEW : ASK_FOR_OLD, l2, l2_len, ND_NEIGHBOUR_SIZE);
     uint8_t *f;
 
     if (m == NULL)
@@ -261,16 +228,25 @@ static bool solicit(struct task *t, uint32_t id, const uint8_t *to, struct ipv6 
     store64(target, net64(addr.upper));
     store64(target + 8, net64(addr.lower));
     nd_solicited_node(target, group);
-    nd_link_local(s->l2 + 6, ours);
+    nd_link_local(l2 + 6, ours);
     if (to != NULL)
         memcpy(f, to, 6);
     else
         nd_group_mac(group, f);
-    store16(f + sizeof(s->l2) - 2, RTE_BE16(RTE_ETHER_TYPE_IPV6));
-    nd_write((struct ipv6_hdr *)(f + sizeof(s->l2)), ICMPV6_SOLICIT, 0, ours,
-             to == NULL ? group : target, target, s->l2 + 6);
-    arp_send_question(t, m, s->port);
+    store16(f + l2_len - 2, RTE_BE16(RTE_ETHER_TYPE_IPV6));
+    nd_write((struct ipv6_hdr *)(f + l2_len), ICMPV6_SOLICIT, 0, ours, to == NULL ? group : target,
+             target, l2 + 6);
+    arp_send_question(t, m, port);
     return true;
+}
+
+/* Solicit an address of a subscriber, of anybody or (to) of the one whose MAC grows old. */
+static bool solicit(struct task *t, uint32_t id, const uint8_t *to, struct ipv6 addr)
+{
+    const struct arp *a = t->state;
+    const struct subscriber *s = &a->tables->subscribers->record[id];
+
+    return arp_nd_solicit(t, to, s->l2, sizeof(s->l2), s->port, addr);
 }
 
 static bool has_spoken(const struct arp *a, uint32_t id)

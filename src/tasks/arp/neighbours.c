@@ -16,7 +16,7 @@
 #include "tables/mac.h"
 #include "tables/memory.h"
 #include "tasks/arp/arp.h"
-#include "tasks/arp/instance.h"
+#include "tasks/arp/discovery.h"
 
 #define READ(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
 
@@ -194,13 +194,12 @@ void arp_log_changes(const struct task *t, uint64_t *seen)
         log_warning("%" PRIu64 " MACs of next hops have changed; these are the latest", n - *seen);
     for (uint64_t i = n - *seen > ARP_CHANGES ? n - ARP_CHANGES : *seen; i < n; i++) {
         const struct arp_change *c = &a->change[i % ARP_CHANGES];
-        char was[32], is[32];
+        char was[32], is[32], address[IPV6_TEXT];
 
         format_mac(c->was, was, sizeof(was));
         format_mac(c->is, is, sizeof(is));
-        log_warning("port %s: next hop %u.%u.%u.%u has the MAC %s now, it had %s",
-                    a->cfg->ports[c->port].name, c->address >> 24, c->address >> 16 & 0xff,
-                    c->address >> 8 & 0xff, c->address & 0xff, is, was);
+        log_warning("port %s: next hop %s has the MAC %s now, it had %s",
+                    a->cfg->ports[c->port].name, format_address(c->address, address), is, was);
     }
     *seen = n;
 }
@@ -244,7 +243,8 @@ bool arp_of_neighbour(const struct task *t, uint32_t i, uint8_t *port, struct ar
     const struct nexthop *nh = &a->tables->routes->nexthop[nb->first];
 
     *port = nb->port;
-    out->address = nb->via;
+    out->address = is_mapped6(nb->via) ? (uint32_t)nb->via.lower : 0;
+    out->address6 = out->address == 0 ? nb->via : (struct ipv6){0, 0};
     if (!read_mac(nh->eth, &nh->mac_known, out->mac))
         return false;
     out->age = age_of(a, &nb->entry);
@@ -291,7 +291,8 @@ int arp_give_subscriber(struct task *t, uint32_t id, const struct arp_learned *l
 int arp_give_neighbour(struct task *t, uint8_t port, const struct arp_learned *l)
 {
     struct arp *a = t->state;
-    struct neighbour *nb = arp_find_neighbour(a, port, l->address);
+    struct neighbour *nb =
+        arp_find_neighbour(a, port, l->address != 0 ? mapped6(l->address) : l->address6);
     int rc;
 
     if (nb == NULL)

@@ -13,18 +13,19 @@
 
 #define SWEEPS_PER_AGE 8 /* how often each entry is looked at while it grows old */
 
-static uint32_t *chain_of(const struct arp *a, uint8_t port, uint32_t via)
+static uint32_t *chain_of(const struct arp *a, uint8_t port, struct ipv6 via)
 {
-    uint64_t hash = ((uint64_t)port << 32 | via) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = via.upper * UINT64_C(0x9e3779b97f4a7c15) ^ via.lower;
 
+    hash = ((uint64_t)port << 56 ^ hash ^ hash >> 32) * UINT64_C(0x9e3779b97f4a7c15);
     return &a->heads[hash >> 32 & (a->n_heads - 1)];
 }
 
-struct neighbour *arp_find_neighbour(const struct arp *a, uint8_t port, uint32_t addr)
+struct neighbour *arp_find_neighbour(const struct arp *a, uint8_t port, struct ipv6 addr)
 {
     uint32_t i = *chain_of(a, port, addr);
 
-    while (i != 0 && (a->neighbour[i - 1].via != addr || a->neighbour[i - 1].port != port))
+    while (i != 0 && (!same6(a->neighbour[i - 1].via, addr) || a->neighbour[i - 1].port != port))
         i = a->neighbour[i - 1].chain;
     return i != 0 ? &a->neighbour[i - 1] : NULL;
 }
@@ -39,7 +40,7 @@ static void set_sweep(struct arp *a)
 }
 
 /* There are no more neighbours than next hops, and so there is a place. */
-static struct neighbour *new_neighbour(struct arp *a, uint8_t port, uint32_t via)
+static struct neighbour *new_neighbour(struct arp *a, uint8_t port, struct ipv6 via)
 {
     uint32_t *head = chain_of(a, port, via), i = a->free_neighbour;
 
@@ -68,7 +69,7 @@ static void free_neighbour(struct arp *a, struct neighbour *nb)
 static void add(struct arp *a, uint32_t id)
 {
     struct nexthop *nexthop = a->tables->routes->nexthop, *nh = &nexthop[id];
-    uint32_t via = rte_be_to_cpu_32(nh->via);
+    struct ipv6 via = a->tables->routes->via[id];
     struct neighbour *nb = arp_find_neighbour(a, nh->port, via);
 
     if (nb == NULL)
@@ -80,6 +81,7 @@ static void add(struct arp *a, uint32_t id)
     nb->first = (uint16_t)id;
     a->neighbour_of[id] = (uint32_t)(nb - a->neighbour);
     a->is_core[nh->port] = true;
+    a->core_has_ipv6 |= !is_mapped6(via);
 }
 
 void arp_add_nexthop(struct task *t, uint32_t id)
@@ -120,7 +122,7 @@ int arp_nexthops_init(struct arp *a, int socket)
         return -ENOMEM;
     memset(a->neighbour_of, 0xff, room * sizeof(a->neighbour_of[0]));
     for (uint32_t id = 1; id <= r->n_nexthops; id++)
-        if (r->nexthop[id].via != 0)
+        if (!is_none6(r->via[id]))
             add(a, id);
     set_sweep(a);
     return 0;

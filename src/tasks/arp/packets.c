@@ -13,7 +13,7 @@
 #include "packet/ethernet.h"
 #include "packet/frame.h"
 #include "packet/qinq.h"
-#include "tasks/arp/instance.h"
+#include "tasks/arp/discovery.h"
 
 #define SWEEP_LOOK_MAX   256u            /* entries looked at in one round of the core */
 #define SWEEP_SEND_MAX   (BURST_MAX / 2) /* requests sent in one round */
@@ -85,6 +85,17 @@ bool arp_is_own_mac(const struct arp *a, const uint8_t *mac)
     return false;
 }
 
+bool arp_hear_neighbour(struct task *t, struct neighbour *nb, const uint8_t *mac, bool answers)
+{
+    bool believed = arp_learn_neighbour(t->state, nb, mac, answers);
+
+    if (believed)
+        arp_answered(t, &nb->entry);
+    else
+        arp_doubt(t, nb);
+    return believed;
+}
+
 /* Learn the MAC of a neighbour of the core, who must have been asked for it. An unasked one is
  * asked then. Returns the reason to drop the packet, which a request that is to be answered
  * outlives, or -1. */
@@ -92,11 +103,8 @@ static int learn_neighbour(struct task *t, struct neighbour *nb, const struct rt
 {
     bool is_reply = arp->arp_opcode == RTE_BE16(RTE_ARP_OP_REPLY);
 
-    if (arp_learn_neighbour(t->state, nb, arp->arp_data.arp_sha.addr_bytes, is_reply)) {
-        arp_answered(t, &nb->entry);
+    if (arp_hear_neighbour(t, nb, arp->arp_data.arp_sha.addr_bytes, is_reply))
         return -1;
-    }
-    arp_doubt(t, nb);
     return is_reply || arp->arp_data.arp_tip == arp->arp_data.arp_sip ? DROP_ARP_UNSOLICITED : -1;
 }
 
@@ -120,7 +128,7 @@ static int learn(struct task *t, const struct rte_mbuf *m, const struct arp_fram
             return DROP_ARP_UNTAGGED;
         if (route_is_local(a->tables->routes, sender))
             return DROP_ARP_SPOOFED;
-        nb = arp_find_neighbour(a, port, sender);
+        nb = arp_find_neighbour(a, port, mapped6(sender));
         *known = nb != NULL;
         return nb != NULL ? learn_neighbour(t, nb, arp) : -1;
     }
@@ -249,9 +257,12 @@ bool arp_request_neighbour(struct task *t, struct neighbour *nb, enum arp_asking
     const struct arp *a = t->state;
     const struct nexthop *nh = &a->tables->routes->nexthop[nb->first];
     bool in_public = asking == ASK_FOR_NEW || !nh->mac_known;
+    const uint8_t *l2 = nh->eth;
 
-    if (!send_request(t, in_public ? broadcast : nh->eth, nh->eth, sizeof(nh->eth), nb->port,
-                      nb->via))
+    if (is_mapped6(nb->via)
+            ? !send_request(t, in_public ? broadcast : l2, l2, sizeof(nh->eth), nb->port,
+                            (uint32_t)nb->via.lower)
+            : !arp_nd_solicit(t, in_public ? NULL : l2, l2, sizeof(nh->eth), nb->port, nb->via))
         return false;
     if (a->notes == NULL) {
         nb->entry.asked = a->tick;

@@ -8,7 +8,7 @@
 #include "packet/frame.h"
 #include "packet/nd.h"
 #include "packet/qinq.h"
-#include "tasks/arp/instance.h"
+#include "tasks/arp/discovery.h"
 
 #define LOOK_MAX 256u            /* subscribers looked at in one round of the core */
 #define SEND_MAX (BURST_MAX / 2) /* advertisements sent in one round */

@@ -194,7 +194,8 @@ const struct task_drop arp_drops[N_DROPS] = {
                            "IPv4 to the gateway that breaks RFC 791, or IPv6 that breaks RFC 8200",
                            "Find who sends it: a broken device."},
     [DROP_ND_FOREIGN] = {"nd_foreign",
-                         "A neighbour solicitation for an address that is not the gateway's",
+                         "A neighbour solicitation for an address that is not the gateway's, or an "
+                         "advertisement of one that is no next hop's",
                          "None: a host looks for others that have its address, or for another host "
                          "of its link."},
     [DROP_ND_MALFORMED] =
@@ -203,12 +204,18 @@ const struct task_drop arp_drops[N_DROPS] = {
          "that is no host's",
          "Find who sends it: a broken device, or somebody who is not on the link."},
     [DROP_ND_RATE] = {"nd_rate_limited",
-                      "More neighbour discovery a second from all subscribers than arp_rate",
+                      "More neighbour discovery a second from all subscribers, or from the core, "
+                      "than arp_rate",
                       RATE "arp_rate."},
     [DROP_ND_SPOOFED] = {"nd_spoofed",
                          "Neighbour discovery or a ping on a link from or about an address that is "
                          "not the sender's, or is the gateway's",
                          "Correct the subscriber's ipv6, or stop it."},
+    [DROP_ND_UNSOLICITED] =
+        {"nd_unsolicited",
+         "A neighbour advertisement of another MAC of a next hop than is known, which nobody had "
+         "asked for, or which says that it overrides nothing: the next hop is asked then",
+         "Normal when a next hop is replaced; else find who claims its address."},
     [DROP_RA_OFF] = {"ra_off", "A router solicitation, and router advertisements are not sent",
                      "Say ra = true, if CPEs are to find the gateway by them."},
     [DROP_NO_ANSWER] = {"no_answer",

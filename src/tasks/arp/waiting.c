@@ -10,7 +10,7 @@
 #include "packet/ipv4.h"
 #include "packet/ipv6.h"
 #include "packet/qinq.h"
-#include "tasks/arp/instance.h"
+#include "tasks/arp/discovery.h"
 
 #define QUESTIONS 3 /* before packets are given up; before a known MAC is doubted in public */
 
@@ -46,7 +46,7 @@ static struct arp_wait *wait_for_neighbour(struct arp *a, struct neighbour *nb)
     struct arp_wait *w = wait_for(a, &nb->entry, SIDE_CORE);
 
     if (w != NULL) {
-        w->who = nb->via;
+        w->addr6 = nb->via;
         w->port = nb->port;
     }
     return w;
@@ -60,7 +60,7 @@ static struct arp_entry *entry_of(const struct arp *a, const struct arp_wait *w)
 
     if (w->side == SIDE_SUBSCRIBERS)
         return arp_subscriber_entry(a, w->who, w->addr);
-    nb = arp_find_neighbour(a, w->port, w->who);
+    nb = arp_find_neighbour(a, w->port, w->addr6);
     return nb != NULL ? &nb->entry : NULL;
 }
 
@@ -371,7 +371,7 @@ static void ask_again(struct task *t, struct arp_wait *w)
             arp_ask_subscriber(t, w->who, w->addr);
         return;
     }
-    nb = arp_find_neighbour(a, w->port, w->who);
+    nb = arp_find_neighbour(a, w->port, w->addr6);
     if (nb != NULL)
         arp_request_neighbour(t, nb,
                               !nb->entry.in_public && w->questions > 0 ? ASK_FOR_OLD : ASK_FOR_NEW);
@@ -394,7 +394,7 @@ static bool is_known(const struct arp *a, const struct arp_wait *w)
     if (w->side == SIDE_SUBSCRIBERS)
         return subscriber_find_mac(&a->tables->subscribers->record[w->who],
                                    rte_cpu_to_be_32(w->addr), mac);
-    nb = arp_find_neighbour(a, w->port, w->who);
+    nb = arp_find_neighbour(a, w->port, w->addr6);
     return nb != NULL && a->tables->routes->nexthop[nb->first].mac_known;
 }
 
