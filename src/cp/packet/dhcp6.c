@@ -281,12 +281,11 @@ static void put_lease(struct out *o, const struct dhcp6_lease *l, bool prefix)
 {
     uint8_t *p =
         begin_option(o, prefix ? OPT_PREFIX : OPT_ADDRESS, prefix ? PREFIX_LEN : ADDRESS_LEN);
-    uint8_t *times = prefix ? p : p + 16;
 
     if (p == NULL)
         return;
-    put32(times, l->preferred);
-    put32(times + 4, l->valid);
+    put32(prefix ? p : p + 16, l->preferred);
+    put32(prefix ? p + 4 : p + 20, l->valid);
     if (prefix)
         p[8] = l->len;
     put_ipv6(prefix ? p + 9 : p, l->address);
@@ -334,10 +333,11 @@ bool dhcp6_is_domain(const char *text)
 static void put_domain(struct out *o, const char *name)
 {
     size_t n = strlen(name);
-    uint8_t *p = begin_option(o, OPT_DOMAINS, n + 2), *length = p;
+    uint8_t *p = begin_option(o, OPT_DOMAINS, n + 2), *length;
 
     if (p == NULL)
         return;
+    length = p;
     memcpy(p + 1, name, n);
     for (size_t i = 1; i <= n; i++) {
         if (p[i] == '.')
