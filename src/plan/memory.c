@@ -23,7 +23,8 @@
 #define IDMAP_PAGE     (256 * KIB)   /* 65536 ids; one more such page holds zeros */
 #define HOSTS_BYTES    384u          /* struct hosts, and what the allocator adds */
 #define SPARE_PER_PAGE 4096u         /* subscribers added later that share a page of an index */
-#define BUCKET_WAYS    4u            /* tables/subscriber6.h: prefixes in a line of their index */
+#define BUCKET_WAYS    4u            /* tables/subscriber6.h: prefixes in a line of their index, */
+#define BLOCKS_BYTES   (4096u * 4u)  /* and which lengths there are by block */
 #define FIB_FIRST      (65536 * KIB) /* tables/fib.c: 2^24 entries */
 #define FIB_LINES      2u            /* that a prefix longer than /28 needs where it is alone */
 #define FIB6_FIRST     (4096 * KIB)  /* tables/fib6.c: 2^20 entries */
@@ -136,7 +137,7 @@ static uint64_t ipv6_bytes(uint64_t subscribers, uint64_t prefixes)
 {
     uint64_t buckets = prefixes / BUCKET_WAYS + prefixes / (2 * BUCKET_WAYS) + 8;
 
-    return prefixes == 0 ? 0 : CACHE_LINE * (subscribers + 1 + buckets);
+    return prefixes == 0 ? 0 : CACHE_LINE * (subscribers + 1 + buckets) + BLOCKS_BYTES;
 }
 
 /* Three indices over the subscribers: by VLAN pair, by GRE key, by IPv4 address (a subscriber's

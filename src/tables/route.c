@@ -214,6 +214,9 @@ int route_add6(struct route_table *t, struct ipv6 prefix, uint8_t len, uint32_t 
 
 int route_add_local6(struct route_table *t, struct ipv6 addr)
 {
+    uint8_t own = route_hash6(addr);
+
+    t->own6[own / 64] |= UINT64_C(1) << own % 64;
     return t->fib6.first != NULL ? fib6_add(&t->fib6, addr, PREFIX6_BITS, t->local_id) : 0;
 }
 

@@ -35,7 +35,8 @@ struct route_table {
     struct source_filter sources;
     struct far_ends far_ends; /* of the next hops' tunnels */
     struct fib fib;
-    struct fib6 fib6;        /* first is NULL where there is no room for IPv6 */
+    struct fib6 fib6; /* first is NULL where there is no room for IPv6 */
+    uint64_t own6[4]; /* bits of route_hash6() of the gateway's own addresses: who is looked up */
     struct nexthop *nexthop; /* [0] is empty; ids 1..n_nexthops, some of which may be released */
     struct ipv6 *via; /* parallel: the neighbour's address, of either family; :: where the MAC
                          is static. Packets never need it */
@@ -134,10 +135,22 @@ static inline bool route_is_local(const struct route_table *t, uint32_t addr)
     }
 }
 
-/** The same of IPv6, but for the link-local addresses of the ports. */
+/** Where an address is in own6[]: 0..255. */
+static inline uint8_t route_hash6(struct ipv6 addr)
+{
+    return (uint8_t)(((addr.upper ^ addr.lower * UINT64_C(0x9e3779b97f4a7c15)) *
+                      UINT64_C(0xff51afd7ed558ccd)) >>
+                     56);
+}
+
+/** The same of IPv6, but for the link-local addresses of the ports. Of other addresses, even of the
+ * same net, few are looked up: the way through fib6 would cost more than all else. */
 static inline bool route_is_local6(const struct route_table *t, struct ipv6 addr)
 {
-    return t->fib6.first != NULL && fib6_lookup(&t->fib6, addr) == t->local_id;
+    uint8_t own = route_hash6(addr);
+
+    return unlikely((t->own6[own / 64] >> own % 64 & 1) != 0) && t->fib6.first != NULL &&
+           fib6_lookup(&t->fib6, addr) == t->local_id;
 }
 
 /** Does any next hop encapsulate packets? */

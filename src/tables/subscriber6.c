@@ -65,20 +65,6 @@ static struct subscriber6_bucket *next(const struct subscriber6_table *t,
     return b + 1 < t->bucket + t->n_buckets ? b + 1 : t->bucket;
 }
 
-/* Read an entry's id where the entry is that of a key, else 0. A reader that meets the writer sees
- * the id of the old key, of the new one, or 0 between them. */
-static inline uint32_t id_at(const struct subscriber6_bucket *b, unsigned way, uint64_t key,
-                             uint8_t len)
-{
-    uint32_t id = __atomic_load_n(&b->id[way], __ATOMIC_ACQUIRE);
-
-    if (id == 0 || __atomic_load_n(&b->key[way], __ATOMIC_RELAXED) != key ||
-        __atomic_load_n(&b->len[way], __ATOMIC_RELAXED) != len)
-        return 0;
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    return __atomic_load_n(&b->id[way], __ATOMIC_RELAXED) == id ? id : 0;
-}
-
 /* Does the record of an id have this very address? Two addresses may have the same key. */
 static inline bool has_address(const struct subscriber6_table *t, uint32_t id, struct ipv6 addr)
 {
@@ -95,7 +81,7 @@ static inline struct place find(const struct subscriber6_table *t, struct ipv6 a
 
     for (;; b = next(t, b)) {
         for (unsigned i = 0; i < SUBSCRIBER6_WAYS; i++) {
-            uint32_t id = id_at(b, i, key, len_of(bit));
+            uint32_t id = subscriber6_id_at(b, i, key, len_of(bit));
 
             if (id != 0 && (bit != BIT_ADDRESS || has_address(t, id, addr)))
                 return (struct place){b, i, id};
@@ -112,7 +98,7 @@ static inline uint32_t id_of(const struct subscriber6_table *t, struct ipv6 addr
 
 uint32_t subscriber6_find(const struct subscriber6_table *t, struct ipv6 addr)
 {
-    uint32_t bits = __atomic_load_n(&t->in_use, __ATOMIC_RELAXED);
+    uint32_t bits = subscriber6_lengths(t, addr.upper);
 
     while (bits != 0) {
         uint32_t bit = 31 - (uint32_t)__builtin_clz(bits), id = id_of(t, addr, bit);
@@ -186,7 +172,9 @@ static void count_on_link(struct subscriber6_table *t, struct ipv6 addr, bool mo
 static void enter(struct subscriber6_table *t, struct ipv6 addr, uint8_t len, uint32_t id)
 {
     uint8_t net = subscriber6_net(addr.upper);
+    uint32_t *block = &t->block[subscriber6_block(addr.upper)];
 
+    __atomic_store_n(block, *block | UINT32_C(1) << subscriber6_bit(len), __ATOMIC_RELEASE);
     __atomic_store_n(&t->nets[net / 64], t->nets[net / 64] | UINT64_C(1) << net % 64,
                      __ATOMIC_RELEASE);
     count(t, subscriber6_bit(len), true);

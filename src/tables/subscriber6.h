@@ -4,8 +4,10 @@
  * never touch, and an index of all prefixes by which a packet's destination finds its subscriber.
  *
  * The index is one hash table for all lengths; the longest prefix of an address is found by asking
- * for each length that is in use. A bucket is a cache line of four prefixes; those for which it has
- * no room are in the buckets behind it, and it counts them.
+ * for each length that is in use around it: an operator has links and delegated prefixes of one
+ * length each, in blocks of their own, so that one question is the rule. A bucket is a cache line
+ * of four prefixes; those for which it has no room are in the buckets behind it, and it counts
+ * them.
  *
  * One writer (control), many readers (data path).
  */
@@ -52,6 +54,8 @@ struct subscriber6_bucket {
 
 static_assert(sizeof(struct subscriber6_bucket) == 64, "one cache line per bucket");
 
+#define SUBSCRIBER6_BLOCKS 4096u /* a power of two: one for each /48 of a million /56 */
+
 struct subscriber6_table {
     struct subscriber6 *record; /* by id; record[0] is empty */
     struct subscriber6_bucket *bucket;
@@ -60,7 +64,38 @@ struct subscriber6_table {
     uint32_t of_len[18];
     uint32_t n, capacity; /* entries: one for a prefix, two for an address */
     uint64_t nets[4];     /* a bit for subscriber6_net() of each prefix that ever was there */
+    /* Like in_use, of the prefixes that ever were in a block: what is gone costs a question, and
+     * a length that is not in use anywhere none. */
+    uint32_t block[SUBSCRIBER6_BLOCKS];
 };
+
+/** The block of an address: neighbouring /48s have neighbouring ones. Several /48s may share one.
+ */
+static inline uint32_t subscriber6_block(uint64_t upper)
+{
+    return (uint32_t)(upper >> 16 ^ (upper >> 32) * 2654435761u) & (SUBSCRIBER6_BLOCKS - 1);
+}
+
+/** The lengths that an address is to be asked for, as in_use has them. */
+static inline uint32_t subscriber6_lengths(const struct subscriber6_table *t, uint64_t upper)
+{
+    return __atomic_load_n(&t->block[subscriber6_block(upper)], __ATOMIC_RELAXED) &
+           __atomic_load_n(&t->in_use, __ATOMIC_RELAXED);
+}
+
+/** Read an entry's id where the entry is that of a key, else 0. A reader that meets the writer sees
+ * the id of the old key, of the new one, or 0 between them. */
+static inline uint32_t subscriber6_id_at(const struct subscriber6_bucket *b, unsigned way,
+                                         uint64_t key, uint8_t len)
+{
+    uint32_t id = __atomic_load_n(&b->id[way], __ATOMIC_ACQUIRE);
+
+    if (id == 0 || __atomic_load_n(&b->key[way], __ATOMIC_RELAXED) != key ||
+        __atomic_load_n(&b->len[way], __ATOMIC_RELAXED) != len)
+        return 0;
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return __atomic_load_n(&b->id[way], __ATOMIC_RELAXED) == id ? id : 0;
+}
 
 /** A hash of the first 32 bits of an address, of which all that is a subscriber's has one: 0..255.
  */
@@ -164,20 +199,53 @@ static inline uint32_t subscriber6_home(const struct subscriber6_table *t, uint6
     return (uint32_t)((subscriber6_hash(key, bit) >> 32) * t->n_buckets >> 32);
 }
 
-/** Prefetch where an address will be looked for. */
-static inline void subscriber6_prefetch(const struct subscriber6_table *t, struct ipv6 addr)
-{
-    uint32_t bits = __atomic_load_n(&t->in_use, __ATOMIC_RELAXED);
+/** Find who has the longest prefix of an address. Returns his id, or 0. */
+uint32_t subscriber6_find(const struct subscriber6_table *t, struct ipv6 addr);
 
-    for (; bits != 0; bits &= bits - 1) {
+/** Where an address is looked for first: by the longest prefix that may be there. */
+struct subscriber6_search {
+    const struct subscriber6_bucket *home;
+    uint64_t key;
+    uint32_t bit; /* of the length; 32 or more: there is no length to ask for */
+};
+
+/** Begin to look for an address, and prefetch what will be read. */
+static inline struct subscriber6_search subscriber6_begin(const struct subscriber6_table *t,
+                                                          struct ipv6 addr)
+{
+    uint32_t bits = subscriber6_lengths(t, addr.upper);
+    struct subscriber6_search s = {.bit = UINT32_MAX};
+
+    if (unlikely(bits == 0))
+        return s;
+    s.bit = 31 - (uint32_t)__builtin_clz(bits);
+    s.key = subscriber6_key(addr, s.bit);
+    s.home = &t->bucket[subscriber6_home(t, s.key, s.bit)];
+    rte_prefetch0(s.home);
+    for (bits ^= UINT32_C(1) << s.bit; unlikely(bits != 0); bits &= bits - 1) {
         uint32_t bit = (uint32_t)__builtin_ctz(bits);
 
         rte_prefetch0(&t->bucket[subscriber6_home(t, subscriber6_key(addr, bit), bit)]);
     }
+    return s;
 }
 
-/** Find who has the longest prefix of an address. Returns his id, or 0. */
-uint32_t subscriber6_find(const struct subscriber6_table *t, struct ipv6 addr);
+/** End it: subscriber6_find() of the address. The usual prefix is in the first bucket; its place
+ * there is found without branches, which would be guessed wrong. */
+static inline uint32_t subscriber6_end(const struct subscriber6_table *t,
+                                       const struct subscriber6_search *s, struct ipv6 addr)
+{
+    const struct subscriber6_bucket *b = s->home;
+    uint32_t found = 0, way, id;
+
+    if (unlikely(s->bit >= 17)) /* an address, or nothing */
+        return s->bit == 17 ? subscriber6_find(t, addr) : 0;
+    for (unsigned i = 0; i < SUBSCRIBER6_WAYS; i++)
+        found |= (uint32_t)(__atomic_load_n(&b->key[i], __ATOMIC_RELAXED) == s->key) << i;
+    way = (uint32_t)__builtin_ctz(found | 1u << (SUBSCRIBER6_WAYS - 1));
+    id = subscriber6_id_at(b, way, s->key, (uint8_t)(SUBSCRIBER6_SHORTEST + s->bit));
+    return likely(id != 0) ? id : subscriber6_find(t, addr);
+}
 
 /** Is an address of a packet, which is no multicast address, a subscriber's? */
 static inline bool subscriber6_owns(const struct subscriber6 *s, struct ipv6 addr)

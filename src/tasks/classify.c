@@ -148,17 +148,6 @@ static void fini(struct task *t)
     rte_free(((struct classify *)t->state)->lines);
 }
 
-static inline const uint32_t *slot_by_address(const struct classify *c, const struct rte_mbuf *m)
-{
-    const uint8_t *f = frame_bytes(m);
-
-    if (unlikely(m->nb_segs != 1 || m->data_len < ETH_LEN + sizeof(struct rte_ipv4_hdr) ||
-                 eth_type(f) != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
-        return idmap_no_slot();
-    return idmap_slot(c->map,
-                      rte_be_to_cpu_32(((const struct rte_ipv4_hdr *)(f + ETH_LEN))->dst_addr));
-}
-
 /* Is the frame, of a known family behind l2 bytes, long enough for an IPv6 header? */
 static inline bool is_ipv6(const struct rte_mbuf *m, uint32_t l2)
 {
@@ -249,7 +238,7 @@ static int check6(const struct rte_mbuf *m, uint32_t id, bool by_address, const 
     const struct ipv6_hdr *ip = ipv6_at(m, l2);
     const uint8_t *f = frame_bytes(m);
     enum ipv6_verdict v = ipv6_check(ip, m->data_len - l2);
-    bool suspect, own;
+    bool own;
 
     if (unlikely(v != IPV6_OK))
         return bad_ipv6(v);
@@ -259,12 +248,10 @@ static int check6(const struct rte_mbuf *m, uint32_t id, bool by_address, const 
         return is_of_link(ip->source) ? DROP_LINK_LOCAL : DROP_MARTIAN_SOURCE;
     if (unlikely(!eth_is_to(f, own_mac)) && !c->not_only_ip)
         return (f[0] & 1) != 0 ? DROP_GROUP_MAC : DROP_FOREIGN_MAC;
-    suspect = !by_address || subscriber6_suspects(c->v6, ipv6_upper(ip->source));
-    own = suspect && subscriber6_owns(s6, ipv6_of(ip->source));
     if (by_address)
-        return unlikely(own || (suspect && route_is_local6(c->routes, ipv6_of(ip->source))))
-                   ? DROP_MARTIAN_SOURCE
-                   : VERDICT_GOOD;
+        return unlikely(classify_is_martian6(c, s6, ipv6_of(ip->source))) ? DROP_MARTIAN_SOURCE
+                                                                          : VERDICT_GOOD;
+    own = subscriber6_owns(s6, ipv6_of(ip->source));
     return !own && c->anti_spoof ? DROP_SPOOFED : VERDICT_GOOD; /* RFC 2827 */
 }
 
@@ -322,6 +309,7 @@ static inline void mark(struct rte_mbuf *m, const struct dscp_table *dscp,
 struct batch {
     struct rte_mbuf **m;
     const uint32_t *slot[BURST_MAX];
+    struct subscriber6_search search[BURST_MAX]; /* of IPv6 by its destination */
     uint32_t id[BURST_MAX];
     struct rte_mbuf *good[BURST_MAX];
     uint16_t n_good;
@@ -357,11 +345,11 @@ static inline void find_slots(struct batch *b, struct part p, const struct class
         const struct rte_mbuf *m = b->m[i];
 
         b->slot[i] = by_address
-                         ? slot_by_address(c, m)
+                         ? classify_slot_by_address(c, m)
                          : classify_slot(c, m, in_port != PORT_IN_MBUF ? in_port : meta_in_port(m));
         rte_prefetch0(b->slot[i]);
         if (by_address && c->v6 != NULL && unlikely(is_ipv6(m, ETH_LEN)))
-            subscriber6_prefetch(c->v6, ipv6_of(ipv6_at(m, ETH_LEN)->destination));
+            b->search[i] = subscriber6_begin(c->v6, ipv6_of(ipv6_at(m, ETH_LEN)->destination));
     }
 }
 
@@ -374,7 +362,8 @@ static inline void find_records(struct batch *b, struct part p, const struct cla
         b->id[i] = __atomic_load_n(b->slot[i], __ATOMIC_RELAXED);
         if (c->v6 != NULL && unlikely(is_ipv6(m, by_address ? ETH_LEN : QINQ_LEN))) {
             if (by_address)
-                b->id[i] = subscriber6_find(c->v6, ipv6_of(ipv6_at(m, ETH_LEN)->destination));
+                b->id[i] = subscriber6_end(c->v6, &b->search[i],
+                                           ipv6_of(ipv6_at(m, ETH_LEN)->destination));
             if (!by_address || subscriber6_suspects(c->v6, ipv6_upper(ipv6_at(m, ETH_LEN)->source)))
                 rte_prefetch0(&c->v6->record[b->id[i]]);
         }
@@ -495,6 +484,6 @@ const struct task_type task_classify = {
     .handle = handle,
     .rank = rank,
     .overload = DROP_OVERLOAD,
-    .chains = chains_up,
-    .n_chains = N_CHAINS_UP,
+    .chains = chains_classify,
+    .n_chains = N_CHAINS_CLASSIFY,
 };

@@ -12,6 +12,7 @@
 #include "packet/line.h"
 #include "packet/qinq.h"
 #include "tables/dscp.h"
+#include "tables/martians.h"
 #include "tables/tables.h"
 
 /** The state of an instance. */
@@ -46,6 +47,28 @@ static inline const uint32_t *classify_slot(const struct classify *c, const stru
                       subscriber_vlan_key((uint8_t)port, qinq_svlan(tags), qinq_cvlan(tags)));
 }
 
+/** The slot of the subscriber that an IPv4 packet's destination names; that of nobody where it
+ * cannot. */
+static inline const uint32_t *classify_slot_by_address(const struct classify *c,
+                                                       const struct rte_mbuf *m)
+{
+    const uint8_t *f = frame_bytes(m);
+
+    if (unlikely(m->nb_segs != 1 || m->data_len < ETH_LEN + sizeof(struct rte_ipv4_hdr) ||
+                 eth_type(f) != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
+        return idmap_no_slot();
+    return idmap_slot(c->map, net32(((const struct rte_ipv4_hdr *)(f + ETH_LEN))->dst_addr));
+}
+
+/** Is an address of IPv6, of the kind that is forwarded, one from which no packet can come out of
+ * the core to a subscriber: his own, or the gateway's? */
+static inline bool classify_is_martian6(const struct classify *c, const struct subscriber6 *s6,
+                                        struct ipv6 source)
+{
+    return subscriber6_suspects(c->v6, source.upper) &&
+           (subscriber6_owns(s6, source) || route_is_local6(c->routes, source));
+}
+
 /** Does a frame of len bytes from a subscriber's line hold an IPv4 packet of his to the gateway's
  * MAC, which is the source in his header template? Ingress filtering: RFC 2827. */
 static inline bool classify_is_good(const struct classify *c, const uint8_t *f, uint32_t len,
@@ -68,6 +91,28 @@ static inline bool classify_is_good6(const struct classify *c, const uint8_t *f,
     return s->has_ipv6 && eth_is_to(f, s->l2 + 6) && ipv6_check(ip, len - QINQ_LEN) == IPV6_OK &&
            ipv6_is_forwarded(source.upper) && ipv6_is_forwarded(ipv6_upper(ip->destination)) &&
            (!c->anti_spoof || subscriber6_owns(s6, source));
+}
+
+/** Does a frame of len bytes from a core without tunnels hold an IPv4 packet to a subscriber that
+ * may come from there? */
+static inline bool classify_may_reach(const struct classify *c, const uint8_t *f, uint32_t len,
+                                      const struct subscriber *s, const uint8_t *own_mac)
+{
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + ETH_LEN);
+
+    return eth_is_to(f, own_mac) && ipv4_check(ip, len - ETH_LEN) == IPV4_OK &&
+           !source_is_martian(c->routes, s, ip->src_addr);
+}
+
+/** The same of an IPv6 packet. */
+static inline bool classify_may_reach6(const struct classify *c, const uint8_t *f, uint32_t len,
+                                       const struct subscriber6 *s6, const uint8_t *own_mac)
+{
+    const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f + ETH_LEN);
+    struct ipv6 source = ipv6_of(ip->source);
+
+    return eth_is_to(f, own_mac) && ipv6_check(ip, len - ETH_LEN) == IPV6_OK &&
+           ipv6_is_forwarded(source.upper) && !classify_is_martian6(c, s6, source);
 }
 
 /** What a frame from a line has for the control plane, where it is to the gateway's MAC or to a

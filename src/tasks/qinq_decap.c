@@ -79,5 +79,5 @@ const struct task_type task_qinq_decap = {
     .init = init,
     .handle = handle,
     .chains = chains_routed,
-    .n_chains = N_CHAINS_UP,
+    .n_chains = N_CHAINS_ROUTED,
 };

@@ -77,7 +77,8 @@ static const struct graph_text graphs[N_GRAPHS] = {
                           .fuse = true},
     [GRAPH_BOTH_NO_IPV6] = {"both-ways-no-ipv6", UP ",\n" DOWN, CORE("0", UP_NAMES ", " DOWN_NAMES),
                             .fuse = true, .no_ipv6 = true},
-    [GRAPH_PLAIN_DOWN] = {"plain-downstream", PLAIN_DOWN_TASKS, CORE("0", "\"find\", \"encap\"")},
+    [GRAPH_PLAIN_DOWN] = {"plain-downstream", PLAIN_DOWN_TASKS, CORE("0", "\"find\", \"encap\""),
+                          .fuse = true},
     [GRAPH_UP_ALONE] = {"upstream-tasks", UP,
                         CORE("0", "\"classify\"") ALONE("1", "decap") ALONE("2", "route")
                             ALONE("3", "gre") ALONE("4", "push")},

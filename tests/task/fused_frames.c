@@ -193,6 +193,32 @@ struct frame unlabelled(uint16_t *port)
     return from_tunnel(port, 0);
 }
 
+struct frame from_core(uint16_t *port)
+{
+    static const uint32_t address[] = {0x0a000009, 0x0a000001, 0x0a000105, 0x0a000003, 0x0a000004};
+    unsigned who = odd() ? 0 : 1 + random32() % (fused_good ? SUB_CPE1 : N_TEST_SUBSCRIBERS);
+    bool six = pick_six();
+    struct frame f = {0};
+
+    *port = (uint16_t)(CORE0 + random32() % 2);
+    put_mac(&f, odd() ? CORE_MAC(9) : GATEWAY_MAC(*port));
+    put_mac(&f, CORE_MAC(1));
+    put16(&f, odd() ? 0x0806 : six ? 0x86dd : 0x0800);
+    if (six) {
+        struct ip6 ip =
+            some_ip6(random32() % 2 == 0 ? NEAR : UINT64_C(0x2400) << 48, upper_of(who));
+
+        put_ip6(&f, &ip);
+    } else {
+        struct ip ip = some_ip(0x14000001, address[who]);
+
+        put_ip(&f, &ip);
+    }
+    put_pad(&f, 60, 0xee);
+    spoil(&f, 14);
+    return f;
+}
+
 void fused_pair(struct rte_mbuf *out[2], struct frame (*make)(uint16_t *port), uint16_t *port)
 {
     struct frame f = make(port);

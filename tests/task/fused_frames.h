@@ -17,6 +17,9 @@ struct frame from_subscriber(uint16_t *port);
 struct frame labelled(uint16_t *port);
 struct frame unlabelled(uint16_t *port);
 
+/** A frame from the core, without a tunnel. */
+struct frame from_core(uint16_t *port);
+
 /** The same frame twice, in an mbuf of one of the shapes that there are. */
 void fused_pair(struct rte_mbuf *out[2], struct frame (*make)(uint16_t *port), uint16_t *port);
 

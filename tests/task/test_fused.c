@@ -204,6 +204,14 @@ static void nothing_apart(void)
     together(STEPS(GRE_DECAP("far_ends=any"), QINQ_ENCAP("")), unlabelled);
 }
 
+/* From a core without tunnels. */
+static void plain(void)
+{
+    downstream(STEPS(CLASSIFY("match=ipv4"), QINQ_ENCAP("")), from_core);
+    downstream(STEPS(CLASSIFY("match=ipv4 scheduler=0"), QINQ_ENCAP("pcp=zero")), from_core);
+    together(STEPS(CLASSIFY("match=ipv4"), QINQ_ENCAP("")), from_core);
+}
+
 /* Packets to an egress port that no way leads to. */
 static void no_path(void)
 {
@@ -273,6 +281,7 @@ static const struct test tests[] = {
     {"shorter chains upstream", up_shorter},
     {"downstream", down},
     {"shorter chains downstream", down_shorter},
+    {"downstream without tunnels", plain},
     {"good packets of both families", nothing_apart},
     {"no way out", no_path},
     {"a link or task that is looked at", looked_at},

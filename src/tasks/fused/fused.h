@@ -18,18 +18,23 @@
 #include "packet/ipv6.h"
 #include "packet/stages.h"
 
-#define N_CHAINS_UP     4
-#define N_CHAINS_DOWN   2
-#define N_CHAINS_TUNNEL 1
+#define N_CHAINS_CLASSIFY 5
+#define N_CHAINS_ROUTED   4
+#define N_CHAINS_DOWN     2
+#define N_CHAINS_TUNNEL   1
 
-/** From an access port: classify > qinq_decap > route, and gre_encap, mpls_push or both. */
-extern const struct chain_type chains_up[N_CHAINS_UP];
-/** The same without classify, behind a scheduler. */
-extern const struct chain_type chains_routed[N_CHAINS_UP];
+/** From an access port: classify > qinq_decap > route, and gre_encap, mpls_push or both. From a
+ * core without tunnels: classify > qinq_encap. */
+extern const struct chain_type chains_classify[N_CHAINS_CLASSIFY];
+/** The first of these without classify, behind a scheduler. */
+extern const struct chain_type chains_routed[N_CHAINS_ROUTED];
 /** From the core: mpls_pop > gre_decap, and qinq_encap. */
 extern const struct chain_type chains_down[N_CHAINS_DOWN];
 /** From a core without labels: gre_decap > qinq_encap. */
 extern const struct chain_type chains_tunnel[N_CHAINS_TUNNEL];
+
+/** Handle a burst of classify > qinq_encap. */
+void fused_plain(struct task *t, struct rte_mbuf **m, uint16_t n);
 
 /** The length of a packet with its header. */
 static inline uint32_t fused_len(const uint8_t *ip, bool is_six)

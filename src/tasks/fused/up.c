@@ -404,14 +404,15 @@ CHAIN_FUNCTION(routed_gre, .gre = true)
 CHAIN_FUNCTION(routed_mpls, .mpls = true)
 CHAIN_FUNCTION(routed_plain, .classify = false)
 
-const struct chain_type chains_up[N_CHAINS_UP] = {
+const struct chain_type chains_classify[N_CHAINS_CLASSIFY] = {
     {{&task_classify, &task_qinq_decap, &task_route, &task_gre_encap, &task_mpls_push}, 5, up_all},
     {{&task_classify, &task_qinq_decap, &task_route, &task_gre_encap}, 4, up_gre},
     {{&task_classify, &task_qinq_decap, &task_route, &task_mpls_push}, 4, up_mpls},
     {{&task_classify, &task_qinq_decap, &task_route}, 3, up_plain},
+    {{&task_classify, &task_qinq_encap}, 2, fused_plain},
 };
 
-const struct chain_type chains_routed[N_CHAINS_UP] = {
+const struct chain_type chains_routed[N_CHAINS_ROUTED] = {
     {{&task_qinq_decap, &task_route, &task_gre_encap, &task_mpls_push}, 4, routed_all},
     {{&task_qinq_decap, &task_route, &task_gre_encap}, 3, routed_gre},
     {{&task_qinq_decap, &task_route, &task_mpls_push}, 3, routed_mpls},
