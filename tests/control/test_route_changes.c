@@ -393,6 +393,11 @@ static void neighbours6(void)
     answers(LIST("change", "{\"prefix\":\"198.19.1.0/24\",\"port\":\"core1\",\"via\":"
                            "\"2001:db8:c0::9\"}"),
             "ok");
+    /* what the state file keeps, and a reload compares */
+    answers("{\"cmd\":\"show-changes\"}",
+            "{\"prefix\":\"198.19.1.0/24\",\"port\":\"core1\",\"via\":\"2001:db8:c0::9\"}");
+    answers("{\"cmd\":\"show-changes\"}",
+            "{\"prefix\":\"2400:cb01::/32\",\"port\":\"core1\",\"via\":\"fe80::9\"}");
     CU_ASSERT(is_via(way_of(198, 19, 1, 1), "2001:db8:c0::9"));
     CU_ASSERT(!way_of(198, 19, 1, 1)->mac_known);
     answers(LIST("remove", "\"198.19.1.0/24\",\"2400:cb01::/32\""), "ok");

@@ -25,7 +25,7 @@ from tests.common.limits import limit  # noqa: E402
 from tests.common.verdict import nothing  # noqa: E402
 from tests.control import load  # noqa: E402
 from tests.explain.idle import CONFIG, TOP, Gateway  # noqa: E402
-from tests.pcap import cases_ipv6, cases_ipv6_core, frames as fr  # noqa: E402
+from tests.pcap import cases_ipv6, cases_ipv6_core, cases_nd_core, frames as fr  # noqa: E402
 from tests.pcap.harness import write_pcap  # noqa: E402
 
 SUB = fr.Subscriber(0, 1)
@@ -315,6 +315,27 @@ def test_ipv6_to_the_core(vbng, folder):
     ):
         frame = cases_ipv6.from_cpe(cases_ipv6.SUB, packet)
         done = subprocess.run([vbng, "--explain", f"cpe0 hex {frame.hex(' ')}", config], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=limit(60))  # fmt: skip
+        missing = [text for text in said if text not in done.stdout]
+        if done.returncode != status or missing:
+            wrong.append(f"{missing}: {done.returncode} {done.stdout}")
+    nothing(wrong)
+
+
+def test_next_hop_of_ipv6(vbng, folder):
+    """It is asked for its MAC, whichever family the packet is of; what it says is not believed unasked, and changes nothing here."""
+    case = cases_nd_core.next_hop("explain", "fe80::5", ipv6=True, gre=False, mpls=False)
+    case.gateway.devices = {port: f"net_null{i}" for i, port in enumerate(fr.PORTS)}
+    config = os.path.join(folder, "via.cfg")
+    with open(config, "w") as f:
+        f.write(case.gateway(folder))
+    sub, wrong = cases_nd_core.SUB, []
+    for port, frame, status, said in (
+        ("cpe0", fr.from_cpe(sub, ip(sub.ip, "203.0.113.7")), 5, ("MAC of fe80::5 not known", "to the slow path", "neighbour solicitation")),
+        ("cpe0", cases_ipv6.from_cpe(sub, cases_ipv6.packet6(cases_ipv6.wan(sub), "2400:cb02::7")), 5, ("MAC of fe80::5 not known",)),
+        ("core0", cases_nd_core.core_tells("core0", "fe80::5"), 5, ("drops it: nd_unsolicited",)),
+    ):
+        done = subprocess.run([vbng, "--explain", f"{port} hex {frame.hex(' ')}", config], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=limit(60))  # fmt: skip
         missing = [text for text in said if text not in done.stdout]
         if done.returncode != status or missing:

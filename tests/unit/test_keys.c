@@ -111,6 +111,12 @@ static void right_ones(void)
     CU_ASSERT(take_route(&l, v, l.at, true, &block));
     CU_ASSERT(block.prefix == 0xc6120000 && block.len == 24 && block.count == 1);
     CU_ASSERT(same6(block.nexthop[0].via, mapped6(0xc0000209)) && block.nexthop[0].mpls == 16);
+    CU_ASSERT(
+        read_request(&l, object(route, "via", "FE80:0::9"), "route", route_keys, N_ROUTE_KEYS, v));
+    CU_ASSERT(take_route(&l, v, l.at, true, &block));
+    CU_ASSERT(same6(block.nexthop[0].via, (struct ipv6){UINT64_C(0xfe80000000000000), 9}));
+    put_row(route, "via", "2001:db8::9");
+    CU_ASSERT_STRING_EQUAL(message_of_file("", "{ csv = \"test.csv\"; }", "", ""), "(no error)");
 }
 
 static void values_of_subscribers(void)
