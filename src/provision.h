@@ -46,6 +46,8 @@ static inline struct subscriber_spec subscriber_spec_of(const struct cfg_model *
         .shard = subscriber_shard_of(m, s),
         .gateway_mac = gateway_mac,
         .mac = s->has_mac ? s->mac : NULL,
+        .session = s->pppoe.session,
+        .mtu = s->pppoe.session != 0 ? s->pppoe.mtu : m->ports[s->port].mtu,
         .ipv6 = s->ipv6,
     };
 }

@@ -93,6 +93,13 @@ static inline bool port_is_wire(const struct cfg_port *port)
     return strncmp(port->device, CFG_WIRE, sizeof(CFG_WIRE) - 1) == 0;
 }
 
+/** The PPPoE session (RFC 2516) that all of a subscriber's packets are in. */
+struct cfg_pppoe {
+    uint16_t session; /* 1..65534; 0: he has none */
+    uint16_t mtu;     /* of an IP packet in it */
+    uint32_t magic;   /* the gateway's LCP magic number (RFC 1661 section 6.4); 0: none */
+};
+
 /** One subscriber; ids are dense: subscribers[i] has id i + 1, and id 0 means none. */
 struct cfg_subscriber {
     uint32_t port;         /* access port, index in ports[] */
@@ -112,6 +119,7 @@ struct cfg_subscriber {
     bool routed;      /* one CPE has the whole prefix: one MAC; else each address has its own */
     const char *name; /* for people: UTF-8 of at most CFG_MAX_LABEL characters; NULL: none */
     struct cpe_prefixes ipv6;
+    struct cfg_pppoe pppoe; /* whose MAC is in mac */
 };
 
 /** How packets leave towards the core. Routes with the same values share a next hop; its id is its

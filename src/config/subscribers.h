@@ -6,6 +6,8 @@
 #ifndef CONFIG_SUBSCRIBERS_H
 #define CONFIG_SUBSCRIBERS_H
 
+#include <string.h>
+
 #include "config/keys.h"
 
 enum {
@@ -20,8 +22,9 @@ enum {
     SUBSCRIBER_NAME,
     SUBSCRIBER_IPV6,
     SUBSCRIBER_DELEGATED,
-    N_SUBSCRIBER_COLUMNS, /* of a table; what follows is of ranges alone */
-    SUBSCRIBER_IPV6_LEN = N_SUBSCRIBER_COLUMNS,
+    N_SUBSCRIBER_COLUMNS, /* of a table; what follows is of groups and objects alone */
+    SUBSCRIBER_PPPOE = N_SUBSCRIBER_COLUMNS,
+    SUBSCRIBER_IPV6_LEN,
     SUBSCRIBER_DELEGATED_LEN,
     N_SUBSCRIBER_KEYS
 };
@@ -30,6 +33,19 @@ extern const struct key subscriber_keys[N_SUBSCRIBER_KEYS];
 
 /** The subscriber that right values of a row or an object are; file and line are 0. */
 struct cfg_subscriber subscriber_of(const struct value *v);
+
+/** Read the key pppoe of an object or a group at l->at or its setting, where it is given, into what
+ * subscriber_of() has made of the others. Returns false after an error. */
+bool read_pppoe(struct loader *l, const struct value *v, struct cfg_subscriber *s);
+
+/** Are both in the same session, as far as it is known here, or both in none? */
+static inline bool same_pppoe(const struct cfg_subscriber *a, const struct cfg_subscriber *b)
+{
+    return a->pppoe.session == b->pppoe.session &&
+           (a->pppoe.session == 0 ||
+            (a->pppoe.mtu == b->pppoe.mtu && a->pppoe.magic == b->pppoe.magic &&
+             memcmp(a->mac, b->mac, sizeof(a->mac)) == 0));
+}
 
 /** Report at loc what is missing or wrong in values of a row or an object that are right one by
  * one. Returns false after an error. */

@@ -6,6 +6,7 @@
  *
  *   packet_type     subscriber id (0: none)       written by classify, gre_decap
  *   vlan_tci        next hop id (0: none)         written by route
+ *                   PPPoE session (0: none)       written by classify, of what goes to arp
  *   vlan_tci_outer  egress port | punt reason<<8  written by route, qinq_encap / by whoever punts
  *   hash.sched      scheduler path                written by classify, gre_decap
  *   port            ingress port                  written by lb and by the first task of the path
@@ -47,6 +48,16 @@ static inline uint16_t meta_nexthop(const struct rte_mbuf *m)
 static inline void meta_set_nexthop(struct rte_mbuf *m, uint16_t id)
 {
     m->vlan_tci = id;
+}
+
+/** The PPPoE session that a frame from a line was in when it came. */
+static inline uint16_t meta_session(const struct rte_mbuf *m)
+{
+    return m->vlan_tci;
+}
+static inline void meta_set_session(struct rte_mbuf *m, uint16_t session)
+{
+    m->vlan_tci = session;
 }
 
 static inline uint8_t meta_out_port(const struct rte_mbuf *m)

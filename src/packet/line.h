@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Frames from a subscriber's line that a control plane answers (BBF TR-459): DHCP (RFC 2131),
- * DHCPv6 (RFC 8415) and PPPoE discovery (RFC 2516), by what stands in their headers.
+ * DHCPv6 (RFC 8415), PPPoE discovery (RFC 2516) and all of PPP but IP (RFC 1661), by what stands in
+ * their headers.
  */
 #ifndef PACKET_LINE_H
 #define PACKET_LINE_H
@@ -9,6 +10,7 @@
 #include "packet/ethernet.h"
 #include "packet/ipv4.h"
 #include "packet/ipv6.h"
+#include "packet/pppoe.h"
 #include "packet/punt.h"
 
 #define LINE_DHCP_SERVER     67
@@ -16,7 +18,6 @@
 #define LINE_DHCP6_SERVER    547
 #define LINE_PPPOE_DISCOVERY 0x8863
 #define LINE_UDP_LEN         8
-#define LINE_PPPOE_LEN       6
 
 /** May a VLAN id be one of a line's: 1..4094 (IEEE 802.1Q table 9-2)? */
 static inline bool line_vlan_ok(uint16_t id)
@@ -45,6 +46,15 @@ static inline bool line_is_dhcp6(const struct ipv6_hdr *ip)
            load16(udp + 2) == RTE_BE16(LINE_DHCP6_SERVER);
 }
 
+/** Is a session frame of PPPoE, len bytes with l2 bytes before its PPPoE header, whole and to one
+ * station, with another protocol than IP? */
+static inline bool line_is_ppp(const uint8_t *frame, uint32_t l2, uint32_t len)
+{
+    struct pppoe p;
+
+    return (frame[0] & 1) == 0 && pppoe_read(frame + l2, len - l2, &p) && !ppp_is_ip(p.protocol);
+}
+
 /** What a frame of len bytes in one segment, of which l2 are its Ethernet header and tags, has for
  * a control plane; PUNT_HELLO: nothing. */
 static inline enum punt_kind line_kind(const uint8_t *frame, uint32_t l2, uint32_t len)
@@ -63,7 +73,9 @@ static inline enum punt_kind line_kind(const uint8_t *frame, uint32_t l2, uint32
                    ? PUNT_DHCP6
                    : PUNT_HELLO;
     case RTE_BE16(LINE_PPPOE_DISCOVERY):
-        return len - l2 >= LINE_PPPOE_LEN ? PUNT_PPPOE_DISCOVERY : PUNT_HELLO;
+        return len - l2 >= PPPOE_LEN ? PUNT_PPPOE_DISCOVERY : PUNT_HELLO;
+    case RTE_BE16(PPPOE_TYPE):
+        return line_is_ppp(frame, l2, len) ? PUNT_PPP : PUNT_HELLO;
     default:
         return PUNT_HELLO;
     }

@@ -94,7 +94,8 @@ static uint32_t mask_of(uint8_t len)
 static bool is_valid(const struct subscriber_spec *s)
 {
     return s->svlan >= 1 && s->svlan <= 4094 && s->cvlan >= 1 && s->cvlan <= 4094 &&
-           (s->ipv4_len == 0 || (s->ipv4_len >= 24 && s->ipv4_len <= 32)) && s->gateway_mac != NULL;
+           (s->ipv4_len == 0 || (s->ipv4_len >= 24 && s->ipv4_len <= 32)) &&
+           s->gateway_mac != NULL && (s->session == 0 || s->mac != NULL);
 }
 
 static bool has_ipv6(const struct subscriber_spec *s)
@@ -161,6 +162,8 @@ static int fill_record(struct subscriber_table *t, struct subscriber *r,
     r->ipv4_net = r->has_ipv4 ? r->ipv4 & r->ipv4_mask : UINT32_MAX;
     r->gre_key = rte_cpu_to_be_32(s->gre_key);
     r->path = s->path;
+    r->session = net16(s->session);
+    r->mtu = s->mtu;
     r->has_gre_key = s->has_gre_key;
     __atomic_store_n(&r->hosts, hosts, __ATOMIC_RELEASE); /* the arp task looks at all records */
     if (s->mac != NULL) {

@@ -42,6 +42,9 @@ struct subscriber {
         ipv4_net; /* ipv4 & ipv4_mask; where he has no IPv4, what no address under that mask is */
     rte_be32_t gre_key;
     uint32_t path;       /* first queue of the pipe: pipe * 16; SUBSCRIBER_NO_PATH: not shaped */
+    rte_be16_t session;  /* the PPPoE session that all of his packets are in, behind the tags; 0:
+                            they are in none */
+    uint16_t mtu;        /* bytes of an IP packet that his port, or his session, takes */
     struct hosts *hosts; /* each address has its own MAC, and mac_known is 0 unless the MAC is
                             static; NULL: the subscriber has one MAC */
     uint8_t has_gre_key;
@@ -88,7 +91,9 @@ struct subscriber_spec {
     uint32_t path;              /* as in struct subscriber */
     uint8_t shard;              /* of the scheduler of the path, or SUBSCRIBER_NO_SHARD */
     const uint8_t *gateway_mac; /* of the access port */
-    const uint8_t *mac;         /* static CPE MAC or NULL */
+    const uint8_t *mac;         /* static CPE MAC or NULL, which no session is without */
+    uint16_t session;           /* of PPPoE; 0: none */
+    uint16_t mtu;
     struct cpe_prefixes ipv6;
 };
 

@@ -13,17 +13,13 @@
 #include "packet/frame.h"
 #include "packet/ipv4.h"
 #include "packet/ipv6.h"
+#include "packet/pppoe.h"
 #include "packet/qinq.h"
 #include "tables/tables.h"
 
 enum { OUT_TO };
 enum { WAY_UP, WAY_DOWN };
 enum { ARG_DIRECTION, N_ARGS };
-
-#define PPPOE_TYPE 0x8864
-#define PPPOE_LEN  8 /* header of six octets (RFC 2516 section 4), and the protocol of PPP */
-#define PPP_IPV4   0x0021
-#define PPP_IPV6   0x0057
 
 static const char *const ways[] = {[WAY_UP] = "up", [WAY_DOWN] = "down", NULL};
 
@@ -83,7 +79,7 @@ static inline void count(struct account_counter *c, const uint8_t *f)
     rte_be16_t type = qinq_type(f);
 
     if (unlikely(type == RTE_BE16(PPPOE_TYPE)))
-        count_ip(c, f + QINQ_LEN + PPPOE_LEN, type_of_ppp(load16(f + QINQ_LEN + PPPOE_LEN - 2)));
+        count_ip(c, f + PPPOE_QINQ_LEN, type_of_ppp(load16(f + PPPOE_QINQ_LEN - 2)));
     else
         count_ip(c, f + QINQ_LEN, type);
 }

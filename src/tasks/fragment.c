@@ -16,6 +16,7 @@
 #include "engine/task.h"
 #include "packet/frame.h"
 #include "packet/ipv4.h"
+#include "packet/pppoe.h"
 #include "packet/qinq.h"
 #include "tables/tables.h"
 
@@ -59,7 +60,6 @@ struct fragment {
     struct rte_mempool *pool;
     unsigned by;
     uint16_t room; /* largest IP packet that an mbuf of the pool holds */
-    uint16_t mtu[CFG_MAX_PORTS];
 };
 
 /* Largest IP packet that the packet's next hop or access port takes; 0: not known. */
@@ -73,7 +73,7 @@ static uint16_t max_ip(const struct fragment *f, const struct rte_mbuf *m)
     if (f->by == BY_SUBSCRIBER) {
         id = meta_subscriber(m);
         if (id >= 1 && id <= s->n)
-            max = f->mtu[s->record[id].port];
+            max = s->record[id].mtu;
     } else {
         id = meta_nexthop(m);
         if (id >= 1 && id <= r->n_nexthops)
@@ -82,12 +82,14 @@ static uint16_t max_ip(const struct fragment *f, const struct rte_mbuf *m)
     return RTE_MIN(max, f->room);
 }
 
-/* Bytes before the IPv4 header, ETH_LEN or QINQ_LEN; 0: the frame is neither plain nor
- * double-tagged IPv4. The headers are checked here because a task has no fact for "either form". */
+/* Bytes before the IPv4 header, ETH_LEN, QINQ_LEN or PPPOE_QINQ_LEN; 0: the frame is neither plain
+ * nor double-tagged IPv4, nor that in a PPPoE session. The headers are checked here because a task
+ * has no fact for "either form". */
 static uint32_t l2_length(const struct rte_mbuf *m)
 {
     const uint8_t *f = frame_bytes(m);
     uint32_t l2 = ETH_LEN;
+    struct pppoe session;
     rte_be16_t type;
 
     if (m->data_len < ETH_LEN)
@@ -98,6 +100,12 @@ static uint32_t l2_length(const struct rte_mbuf *m)
             return 0;
         l2 = QINQ_LEN;
         type = qinq_type(f);
+    }
+    if (type == RTE_BE16(PPPOE_TYPE)) {
+        if (!pppoe_read(f + l2, m->data_len - l2, &session) || session.protocol != PPP_IPV4)
+            return 0;
+        l2 += PPPOE_PPP_LEN;
+        type = RTE_BE16(RTE_ETHER_TYPE_IPV4);
     }
     if (type != RTE_BE16(RTE_ETHER_TYPE_IPV4) ||
         ipv4_check((const struct rte_ipv4_hdr *)(f + l2), m->data_len - l2) != IPV4_OK)
@@ -110,11 +118,15 @@ static void finish(struct rte_mbuf *part, const struct rte_mbuf *whole, const ui
                    uint32_t l2_len, uint32_t min_len)
 {
     struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(part, struct rte_ipv4_hdr *);
+    uint8_t *f;
 
     ip->hdr_checksum = 0;
     ip->hdr_checksum = rte_ipv4_cksum(ip);
     /* an mbuf from the pool has its whole headroom, which is larger than l2_len */
-    memcpy(rte_pktmbuf_prepend(part, (uint16_t)l2_len), l2, l2_len);
+    f = (uint8_t *)rte_pktmbuf_prepend(part, (uint16_t)l2_len);
+    memcpy(f, l2, l2_len);
+    if (l2_len == PPPOE_QINQ_LEN)
+        store16(f + QINQ_LEN + 4, net16((uint16_t)(part->pkt_len - QINQ_LEN - PPPOE_LEN)));
     /* an mbuf of the pool holds the shortest frame: fragment_init() */
     frame_pad(part, min_len);
     part->port = whole->port;
@@ -129,7 +141,7 @@ static void finish(struct rte_mbuf *part, const struct rte_mbuf *whole, const ui
  * get headers that make it long enough. */
 static uint32_t min_length(const struct fragment *f, const struct rte_mbuf *m, uint32_t l2_len)
 {
-    if (l2_len == QINQ_LEN)
+    if (l2_len >= QINQ_LEN)
         return ETH_MIN_LEN;
     return f->by == BY_NEXTHOP ? f->tables->routes->nexthop[meta_nexthop(m)].min_len : 0;
 }
@@ -139,7 +151,7 @@ static void split(struct task *t, struct rte_mbuf *m, uint32_t l2_len, uint16_t 
     const struct fragment *f = t->state;
     struct rte_mbuf *part[MAX_FRAGMENTS];
     uint32_t min_len = min_length(f, m, l2_len);
-    uint8_t l2[QINQ_LEN];
+    uint8_t l2[PPPOE_QINQ_LEN];
     int32_t n;
 
     memcpy(l2, frame_bytes(m), l2_len);
@@ -203,8 +215,6 @@ static int fragment_init(struct task *t, const struct task_env *env)
         return -EINVAL;
     }
     f->room = (uint16_t)(room - RTE_PKTMBUF_HEADROOM);
-    for (unsigned i = 0; i < env->plan->cfg->n_ports; i++)
-        f->mtu[i] = env->plan->cfg->ports[i].mtu;
     return 0;
 }
 

@@ -157,3 +157,39 @@ def test_they_survive(gateway):
     gateway.write(DUAL.replace("subscribers = (", 'subscribers = ( { port = "cpe0"; svlan = 10; cvlan = 52; ipv4 = "10.9.0.52"; profile = "home"; },'))
     gateway.start()
     assert set(listed(gateway)) == {51, 53} and set(listed(gateway, all=True)) == {1, 2, 3, 4, 51, 52, 53}
+
+
+def in_session(cvlan, session=0x1234, **other):
+    pppoe = {"session": session, "mac": f"02:00:00:00:00:{cvlan:02x}", "mtu": 1492, "magic": 0xCAFE0000 + cvlan} | other.pop("pppoe", {})
+    return entry(cvlan, pppoe=pppoe, **other)
+
+
+def test_pppoe_sessions(gateway):
+    """A session is put, listed and kept as it was said; another one on the line is another subscriber; its MAC is the CPE's."""
+    assert was(put(gateway, in_session(51), in_session(52, ipv6="2001:db8:7::/64"))) == ["added"] * 2
+    assert was(put(gateway, in_session(51), in_session(52, ipv6="2001:db8:7::/64"))) == ["equal"] * 2
+    assert listed(gateway)[51]["pppoe"] == in_session(51)["pppoe"] and "mac" not in listed(gateway)[51]
+    assert was(put(gateway, in_session(51, ipv6="2001:db8:8::/64"))) == ["changed"], "IPV6CP may be later than IPCP"
+    for other in ({"session": 7}, {"mac": "02:00:00:00:00:77"}, {"mtu": 1400}, {"magic": 1}):
+        assert was(put(gateway, in_session(51, ipv6="2001:db8:8::/64", pppoe=other))) == ["different"], other
+    assert was(put(gateway, entry(51))) == ["different"] and was(put(gateway, in_session(54))) == ["added"]
+    shown = gateway.ask("show-subscriber", subscriber=line(51))["subscriber"]
+    assert (shown["mac"], shown["mac_is"]) == ("02:00:00:00:00:33", "configured")
+    assert "PPPoE session" in gateway.ask("set-mac", subscriber=line(51), mac="02:00:00:00:00:99")["error"]
+    wrong = [({"session": 0}, "key 'session'"), ({"session": 65535}, "key 'session'"), ({"mac": "x"}, "key 'mac'"), ({"mtu": 1493}, "key 'mtu'"),
+             ({"colour": 1}, "key 'colour': unknown in a PPPoE session")]  # fmt: skip
+    for change, message in wrong:
+        refused = put(gateway, in_session(60, pppoe=change))
+        assert was(refused) == ["refused"] and message in refused[0]["error"], refused
+    refused = put(gateway, entry(60, pppoe=7), in_session(60, mac="02:00:00:00:00:60"))
+    assert was(refused) == ["refused"] * 2 and "expected a group" in refused[0]["error"] and "in pppoe alone" in refused[1]["error"], refused
+    before = listed(gateway)
+    gateway.stop()
+    gateway.start()
+    assert listed(gateway) == before and was(put(gateway, in_session(54))) == ["equal"]
+    own = '{ port = "cpe0"; svlan = 10; cvlan = 61; ipv4 = "10.9.0.61/32"; profile = "home"; pppoe = { session = %d; mac = "02:00:00:00:00:61"; }; }'
+    for session, changes in ((8, (1, 0)), (8, (0, 0)), (9, (1, 1))):
+        gateway.write(DUAL.replace("subscribers = (", f"subscribers = ( {own % session},"))
+        answer = gateway.ask("reload")["subscribers"]
+        assert (answer["added"], answer["removed"]) == changes, answer
+    assert listed(gateway, all=True)[61]["pppoe"] == {"session": 9, "mac": "02:00:00:00:00:61", "mtu": 1492}

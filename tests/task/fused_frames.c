@@ -11,6 +11,7 @@
 #define DELEGATED UINT64_C(0x20010db801000000) /* 2001:db8:100::/56, the same */
 #define ADDRESS   UINT64_C(0x20010db8000b0000) /* 2001:db8:b::7, of SUB_CPE1 */
 #define NO_KEY    UINT64_C(0x20010db802000000) /* 2001:db8:200::/48, of SUB_NO_KEY */
+#define IN_PPPOE  UINT64_C(0x20010db8000c0000) /* 2001:db8:c::/64, of SUB_PPPOE */
 #define GATEWAY   UINT64_C(0x20010db8fff00000) /* 2001:db8:fff0::1 */
 #define NEAR      UINT64_C(0x20010db8eeee0000) /* nobody's, of the same net */
 #define SET       26u                          /* of the routes 26.0.0.0/8 and 2001:db8:1a::/48 */
@@ -68,11 +69,18 @@ static struct ip6 some_ip6(uint64_t src, uint64_t dst)
 /* The upper half of an address of a subscriber, or of nobody. */
 static uint64_t upper_of(unsigned who)
 {
-    static const uint64_t upper[N_TEST_SUBSCRIBERS + 1] = {NEAR, 0, ADDRESS, NO_KEY | 0xbeef, NEAR};
+    static const uint64_t upper[N_TEST_SUBSCRIBERS + 1] = {NEAR, 0,       ADDRESS, NO_KEY | 0xbeef,
+                                                           NEAR, IN_PPPOE};
 
     if (who == SUB_CPE0)
         return random32() % 2 == 0 ? LINK : DELEGATED | random32() % 256;
     return upper[who];
+}
+
+static void put_bytes(struct frame *f, const struct frame *more)
+{
+    memcpy(f->b + f->len, more->b, more->len);
+    f->len += more->len;
 }
 
 /* Change some bytes, cut the end off, or repair a header's checksum after the change. */
@@ -86,39 +94,53 @@ static void spoil(struct frame *f, uint32_t header)
         f->len = (uint16_t)(f->len - random32() % f->len);
 }
 
+/* The PPPoE header and the PPP protocol before a packet. */
+static void put_session(struct frame *f, const struct frame *packet, bool six)
+{
+    put16(f, odd() ? 0x1101 : 0x1100);
+    put16(f, odd() ? 7 * (random32() % 2) : TEST_SESSION);
+    put16(f, packet->len + (odd() ? random32() % 50 : 2));
+    put16(f, odd() ? PICK(0x57, 0x21, 0xc021, 0) : six ? 0x57 : 0x21);
+}
+
 struct frame from_subscriber(uint16_t *port)
 {
-    static const uint16_t tags[N_TEST_SUBSCRIBERS + 1][2] = {
-        {1, 1}, {128, 256}, {129, 257}, {128, 258}, {128, 259}};
+    static const uint16_t tags[N_TEST_SUBSCRIBERS + 1][2] = {{1, 1},     {128, 256}, {129, 257},
+                                                             {128, 258}, {128, 259}, {128, 260}};
     static const uint32_t address[N_TEST_SUBSCRIBERS + 1] = {0x0a000001, 0x0a000001, 0x0a000105,
-                                                             0x0a000003, 0x0a000004};
+                                                             0x0a000003, 0x0a000004, 0x0a000005};
     unsigned who = odd() ? 0 : 1 + random32() % (fused_good ? SUB_CPE1 : N_TEST_SUBSCRIBERS);
-    uint32_t route = 20 + random32() % (fused_good ? NH_PLAIN : 7);
-    bool six = pick_six();
+    uint32_t route = 20 + random32() % (fused_good ? NH_PLAIN : 7), at;
+    bool six = pick_six(), in_session = (who == SUB_PPPOE) != odd();
     uint64_t to;
-    struct frame f = {0};
+    struct frame f = {0}, in = {0};
 
     *port = who == SUB_CPE1 ? CPE1 : CPE0;
     to = odd() ? UINT64_C(0xffffffffffff) : GATEWAY_MAC(*port);
     put_qinq(&f, to, CPE_MAC(who), odd() ? 0x9100 : 0x88a8,
              (uint16_t)(tags[who][0] | random32() << 13), tags[who][1],
-             odd() ? 0x0806
-             : six ? 0x86dd
-                   : 0x0800);
+             odd()        ? 0x0806
+             : in_session ? 0x8864
+             : six        ? 0x86dd
+                          : 0x0800);
     if (six) {
         uint64_t net = route == SET ? SET : route - 19; /* 2001:db8:1::/48 stands beside 20/8 */
         struct ip6 ip = some_ip6(upper_of(who), UINT64_C(0x20010db800000000) | net << 16);
 
-        put_ip6(&f, &ip);
+        put_ip6(&in, &ip);
     } else {
         struct ip ip =
             some_ip(address[who], odd() ? PICK(ADDR_CPE0, 0xe0000001, 0xa9fe0001, 0, 0xffffffff)
                                         : route << 24 | (random32() & 0xff));
 
-        put_ip(&f, &ip);
+        put_ip(&in, &ip);
     }
+    if (in_session)
+        put_session(&f, &in, six);
+    at = f.len;
+    put_bytes(&f, &in);
     put_pad(&f, 60, 0xee);
-    spoil(&f, QINQ_HEADER);
+    spoil(&f, at);
     return f;
 }
 
@@ -149,8 +171,9 @@ static void put_gre(struct frame *f, uint32_t key, bool six)
 
 static struct frame from_tunnel(uint16_t *port, unsigned labels)
 {
-    static const uint32_t address[] = {0x0a000009, 0x0a000001, 0x0a000105, 0x0a000003, 0x0a000004};
-    static const uint32_t key[] = {9, 0x1001, 0x1002, 0x1003, 0x1004};
+    static const uint32_t address[N_TEST_SUBSCRIBERS + 1] = {0x0a000009, 0x0a000001, 0x0a000105,
+                                                             0x0a000003, 0x0a000004, 0x0a000005};
+    static const uint32_t key[N_TEST_SUBSCRIBERS + 1] = {9, 0x1001, 0x1002, 0x1003, 0x1004, 0x1015};
     unsigned who = odd() ? 0 : 1 + random32() % (fused_good ? SUB_CPE1 : N_TEST_SUBSCRIBERS);
     bool six = pick_six();
     struct ip outer = some_ip(odd() ? 0xc0000209 : 0xc0000201, odd() ? ADDR_CORE1 : ADDR_CORE0);
@@ -177,8 +200,7 @@ static struct frame from_tunnel(uint16_t *port, unsigned labels)
     }
     at = f.len;
     put_ip_header(&f, &outer, in.len);
-    memcpy(f.b + f.len, in.b, in.len);
-    f.len += in.len;
+    put_bytes(&f, &in);
     spoil(&f, odd() ? at : at + 28);
     return f;
 }
@@ -195,7 +217,8 @@ struct frame unlabelled(uint16_t *port)
 
 struct frame from_core(uint16_t *port)
 {
-    static const uint32_t address[] = {0x0a000009, 0x0a000001, 0x0a000105, 0x0a000003, 0x0a000004};
+    static const uint32_t address[N_TEST_SUBSCRIBERS + 1] = {0x0a000009, 0x0a000001, 0x0a000105,
+                                                             0x0a000003, 0x0a000004, 0x0a000005};
     unsigned who = odd() ? 0 : 1 + random32() % (fused_good ? SUB_CPE1 : N_TEST_SUBSCRIBERS);
     bool six = pick_six();
     struct frame f = {0};
@@ -255,6 +278,9 @@ static int open_ipv6(struct tables *t)
     for (uint32_t id = 1; id < RTE_DIM(spec); id++)
         if (give_ipv6(t->subscribers, id, &spec[id]) != 0)
             return -1;
+    if (give_ipv6(t->subscribers, SUB_PPPOE,
+                  &(struct cpe_prefixes){.wan = {IN_PPPOE, 0}, .wan_len = 64}) != 0)
+        return -1;
     return route_add_local6(t->routes, (struct ipv6){GATEWAY, 1});
 }
 

@@ -35,8 +35,11 @@ enum {
     SUB_CPE1,     /* cpe1 129.257 10.0.1.0/24, key 0x1002 */
     SUB_NO_KEY,   /* cpe0 128.258 10.0.0.3/32, no key */
     SUB_NO_MAC,   /* cpe0 128.259 10.0.0.4/32, key 0x1004 */
-    N_TEST_SUBSCRIBERS = SUB_NO_MAC,
+    SUB_PPPOE,    /* cpe0 128.260 10.0.0.5/32, key 0x1015, PPPoE session 0x1234, MTU 1492 */
+    N_TEST_SUBSCRIBERS = SUB_PPPOE,
 };
+
+#define TEST_SESSION 0x1234
 
 /** Next hops, and the routes that lead to each: that below, and 2001:db8:ID::/48. Static MAC
  * 02:c0:00:00:00:ID, but NH_NO_MAC. Tunnels go from the egress port's address to 192.0.2.ID; the
@@ -57,6 +60,9 @@ enum {
 
 /** The tables of all rigs of this program; what a test changes, it puts back. */
 struct tables *harness_tables(void);
+
+/** Change the MTU of an access port, and so of its subscribers but for SUB_PPPOE. */
+void harness_set_mtu(unsigned port, uint16_t mtu);
 
 struct rig;
 

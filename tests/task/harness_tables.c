@@ -39,6 +39,7 @@ static const struct {
     [SUB_CPE1] = {CPE1, 129, 257, 0x0a000100, 24, true, true, 0x1002},
     [SUB_NO_KEY] = {CPE0, 128, 258, 0x0a000003, 32, false, true, 0},
     [SUB_NO_MAC] = {CPE0, 128, 259, 0x0a000004, 32, true, false, 0x1004},
+    [SUB_PPPOE] = {CPE0, 128, 260, 0x0a000005, 32, true, true, 0x1015},
 };
 
 static const struct {
@@ -64,7 +65,9 @@ static int add_subscribers(struct subscriber_table *t)
                                        .has_gre_key = subscribers[i].has_key,
                                        .gre_key = subscribers[i].key,
                                        .gateway_mac = port->mac,
-                                       .mac = subscribers[i].has_mac ? mac : NULL};
+                                       .mac = subscribers[i].has_mac ? mac : NULL,
+                                       .session = i == SUB_PPPOE ? TEST_SESSION : 0,
+                                       .mtu = i == SUB_PPPOE ? 1492 : port->mtu};
 
         if (subscriber_add(t, &spec) != (int64_t)i)
             return -1;
@@ -99,6 +102,16 @@ static int add_routes(struct route_table *t)
         if (route_add_local(t, harness_model.ports[i].addresses[0]) != 0)
             return -1;
     return 0;
+}
+
+void harness_set_mtu(unsigned port, uint16_t mtu)
+{
+    struct subscriber *s = harness_tables()->subscribers->record;
+
+    harness_model.ports[port].mtu = mtu;
+    for (unsigned i = 1; i <= N_TEST_SUBSCRIBERS; i++)
+        if (s[i].port == port && s[i].session == 0)
+            s[i].mtu = mtu;
 }
 
 struct tables *harness_tables(void)

@@ -101,7 +101,7 @@ static void test_too_big_access(void)
     open_rig("");
     CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TOO_BIG, NH_GRE_MPLS), "drop no_mtu"); /* 1480 fit */
     close_rig();
-    harness_model.ports[CPE0].mtu = 1400;
+    harness_set_mtu(CPE0, 1400);
     open_rig("");
     CU_ASSERT_STRING_EQUAL(fail(&p, PUNT_TOO_BIG, NH_GRE_MPLS), "route");
     check_error(14, &p, ADDR_CPE0, "\x03\x04\0\0\x05\x78", 548);
@@ -119,7 +119,7 @@ static void test_too_big_access(void)
         check_error(22, &p, ADDR_CPE0, "\x03\x04\0\0\x05\xbc", 548);
     }
     close_rig();
-    harness_model.ports[CPE0].mtu = 1500;
+    harness_set_mtu(CPE0, 1500);
 }
 
 static void test_no_route(void)

@@ -106,9 +106,9 @@ static void refuses_other_frames(void)
     f.b[20] = 0x86; /* IPv6 */
     f.b[21] = 0xdd;
     FATE(r, frame_mbuf(&f, CPE0), "drop not_ipv4");
-    f.b[20] = 0x88; /* PPPoE session */
+    f.b[20] = 0x88; /* PPPoE session, which he has none of */
     f.b[21] = 0x64;
-    FATE(r, frame_mbuf(&f, CPE0), "drop not_ipv4");
+    FATE(r, frame_mbuf(&f, CPE0), "drop unknown_session");
     rig_close(r);
 }
 

@@ -222,13 +222,13 @@ static void test_by_subscriber(void)
 {
     struct rig *r;
 
-    harness_model.ports[CPE0].mtu = 576;
+    harness_set_mtu(CPE0, 576);
     r = rig_open(&task_fragment, "by=subscriber", NULL);
     run(r, frame(0, 1200, 0, 0));
     CU_ASSERT_EQUAL(rig_captured(r, "to"), 3);
     CU_ASSERT_EQUAL(reassemble(r, 576, 0, false), 1200);
     rig_close(r);
-    harness_model.ports[CPE0].mtu = 1500;
+    harness_set_mtu(CPE0, 1500);
 }
 
 /* 64 fragments of one packet, in a burst with others, and one more than that. */
@@ -237,7 +237,7 @@ static void test_many(void)
     struct rig *r;
     struct rte_mbuf *m[3];
 
-    harness_model.ports[CPE0].mtu = 68; /* 48 bytes in each fragment */
+    harness_set_mtu(CPE0, 68); /* 48 bytes in each fragment */
     r = rig_open(&task_fragment, "by=subscriber", NULL);
     run(r, frame(40, 64 * 24, 0, 0)); /* 68 - 60 = 8 */
     CU_ASSERT_EQUAL(rig_drops(r, "too_many"), 1);
@@ -253,7 +253,7 @@ static void test_many(void)
     rig_burst(r, m, 3);
     CU_ASSERT_EQUAL(rig_captured(r, "to"), 192);
     rig_close(r);
-    harness_model.ports[CPE0].mtu = 1500;
+    harness_set_mtu(CPE0, 1500);
 }
 
 static void test_df(void)

@@ -180,6 +180,7 @@ static const char *give(const struct frame *f, enum punt_reason why)
     struct rte_mbuf *m = frame_mbuf(f, CPE0);
 
     meta_set_punt(m, why);
+    meta_set_session(m, 0);
     return rig_fate(r, m);
 }
 

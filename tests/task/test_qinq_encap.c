@@ -151,13 +151,13 @@ static void size(void)
     f = untagged(&ip);
     FATE(r, packet_for(&f, SUB_CPE0), "drop too_big");
     rig_close(r);
-    harness_model.ports[CPE0].mtu = 9000; /* the other port's is still 1500 */
+    harness_set_mtu(CPE0, 9000); /* the other port's is still 1500 */
     r = rig_open(&task_qinq_encap, "", "to");
     expected = tagged(&ip, 5);
     SENT_AS(r, &f, SUB_CPE0, "to", &expected);
     FATE(r, packet_for(&f, SUB_CPE1), "drop too_big");
     rig_close(r);
-    harness_model.ports[CPE0].mtu = 1500;
+    harness_set_mtu(CPE0, 1500);
 }
 
 static void unknown_mac(void)

@@ -81,9 +81,20 @@ static void finds_the_class(void)
     put_qinq(&arp, GATEWAY_MAC(CPE0), CPE_MAC(1), 0x88a8, 128, 256, 0x0806);
     arp.len = 64;
     CU_ASSERT_EQUAL(rank_of(frame_mbuf(&arp, CPE0)), 0);
-    arp.b[20] = 0x88; /* PPPoE: queue non_ip, which is one of best effort's */
-    arp.b[21] = 0x64;
+    arp.b[20] = 0x88; /* PPPoE discovery: queue non_ip, which is one of best effort's */
+    arp.b[21] = 0x63;
     CU_ASSERT_EQUAL(rank_of(frame_mbuf(&arp, CPE0)), DSCP_BE);
+    arp.b[21] = 0x64; /* a session: what keeps it is the most important, packets have their class */
+    CU_ASSERT_EQUAL(rank_of(frame_mbuf(&arp, CPE0)), 0);
+    arp.b[29] = 0x21;
+    arp.b[30] = 0x45;
+    CU_ASSERT_EQUAL(rank_of(frame_mbuf(&arp, CPE0)), DSCP_BE);
+    arp.b[31] = 0xb8;
+    CU_ASSERT_EQUAL(rank_of(frame_mbuf(&arp, CPE0)), 0);
+    mbuf_guard(0);
+    for (arp.len = 22; arp.len < 50; arp.len++)
+        CU_ASSERT_EQUAL(rank_of(frame_mbuf(&arp, CPE0)), LAST);
+    mbuf_unguard();
     /* every length: nothing is read behind the end */
     mbuf_guard(0);
     for (uint16_t len = 1; len < 66; len++) {

@@ -124,8 +124,9 @@ static void values_of_subscribers(void)
     for (unsigned k = 0; k < N_SUBSCRIBER_KEYS; k++) {
         const struct key *key = &subscriber_keys[k];
 
-        /* a word of its own in files and requests, not a text; and what only ranges have */
-        if (key->type == KEY_BOOL || key->of_many)
+        /* a word of its own in files and requests, not a text; a group; and what only ranges have
+         */
+        if (key->type == KEY_BOOL || key->type == KEY_OTHER || key->of_many)
             continue;
         for (const char *const *value = wrong_values(key); *value != NULL; value++) {
             char *of_request = strdup(of_subscriber(object(subscriber, key->name, *value))),

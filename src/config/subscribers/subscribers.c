@@ -30,6 +30,8 @@ const struct key subscriber_keys[N_SUBSCRIBER_KEYS] = {
                          .help = "his link's IPv6 prefix, or his address there"},
     [SUBSCRIBER_DELEGATED] = {"delegated", KEY_DELEGATED, .many = KEY_POOLS6,
                               .help = "IPv6 prefixes that are delegated to him"},
+    [SUBSCRIBER_PPPOE] = {"pppoe", KEY_OTHER,
+                          .help = "the PPPoE session that he is in: { session; mac; mtu; magic }"},
     [SUBSCRIBER_IPV6_LEN] = {"ipv6_len", KEY_COUNT, .def = "64", .min = 64, .max = 128,
                              .of_many = true,
                              .help = "the length of each subscriber's ipv6: 64, or 128 for an "
@@ -312,6 +314,8 @@ static void add_range(struct loader *l, const struct value *v, struct loc loc)
     struct cfg_subscriber s = subscriber_of(v);
     struct cpe_prefixes pools = s.ipv6;
 
+    if (!read_pppoe(l, v, &s))
+        return;
     s.line = loc.line;
     s.file = (uint16_t)keep_file(l, loc.file);
     s.ipv4_len = v[SUBSCRIBER_IPV4].set ? 32 : 0;
@@ -321,10 +325,22 @@ static void add_range(struct loader *l, const struct value *v, struct loc loc)
         s.ipv4 = s.ipv4_len != 0 ? (uint32_t)(v[SUBSCRIBER_IPV4].v.u + i) : 0;
         s.ipv6 = prefixes_at(&pools, v, i);
         s.gre_key = s.has_gre_key ? (uint32_t)(v[SUBSCRIBER_GRE_KEY].v.u + i) : 0;
-        if (s.has_mac)
+        if (v[SUBSCRIBER_MAC].set)
             mac_from_u64(v[SUBSCRIBER_MAC].v.u + i, s.mac);
         add_subscriber(l, &s);
     }
+}
+
+/* A session is one line's. */
+static bool check_one_session(struct loader *l, const struct value *v)
+{
+    if (!value_given(&v[SUBSCRIBER_PPPOE]) || !v[SUBSCRIBER_SVLAN].set ||
+        !v[SUBSCRIBER_CVLAN].set ||
+        range_size(&v[SUBSCRIBER_SVLAN]) * range_size(&v[SUBSCRIBER_CVLAN]) == 1)
+        return true;
+    value_error(l, &v[SUBSCRIBER_PPPOE], "pppoe",
+                "a session is one line's: expected one VLAN pair");
+    return false;
 }
 
 static void load_range(struct loader *l, const config_setting_t *group)
@@ -336,6 +352,7 @@ static void load_range(struct loader *l, const config_setting_t *group)
     if (v[SUBSCRIBER_SVLAN].set && v[SUBSCRIBER_CVLAN].set)
         ok &= check_numbers(l, v,
                             range_size(&v[SUBSCRIBER_SVLAN]) * range_size(&v[SUBSCRIBER_CVLAN]));
+    ok &= check_one_session(l, v);
     if (ok)
         add_range(l, v, setting_loc(l, group));
 }

@@ -133,7 +133,7 @@ bool same_identity(const struct cfg_subscriber *a, const struct cfg_subscriber *
 {
     return a->ipv4 == b->ipv4 && a->ipv4_len == b->ipv4_len && a->has_gre_key == b->has_gre_key &&
            (!a->has_gre_key || a->gre_key == b->gre_key) && a->routed == b->routed &&
-           same_cpe_prefixes(&a->ipv6, &b->ipv6);
+           same_cpe_prefixes(&a->ipv6, &b->ipv6) && same_pppoe(a, b);
 }
 
 /* The id in the running config of who has the line of a subscriber of the other model, or 0. */

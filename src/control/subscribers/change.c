@@ -28,7 +28,7 @@ bool can_change(const struct cfg_subscriber *from, const struct cfg_subscriber *
 {
     return from->has_gre_key == to->has_gre_key &&
            (!from->has_gre_key || from->gre_key == to->gre_key) && from->routed == to->routed &&
-           (same_ipv4(from, to) || (is_single(from) && is_single(to)));
+           same_pppoe(from, to) && (same_ipv4(from, to) || (is_single(from) && is_single(to)));
 }
 
 struct changing {

@@ -20,6 +20,16 @@ const char *profile_name_of(const struct cfg_model *m, const struct cfg_subscrib
     return s->profile != CFG_NONE ? m->qos.profiles[s->profile].name : NULL;
 }
 
+static json_t *pppoe_json(const struct cfg_subscriber *s)
+{
+    json_t *o = json_pack("{s:i, s:o, s:i}", "session", (int)s->pppoe.session, "mac", mac_json(s),
+                          "mtu", (int)s->pppoe.mtu);
+
+    if (s->pppoe.magic != 0)
+        json_object_set_new(o, "magic", json_integer(s->pppoe.magic));
+    return o;
+}
+
 json_t *subscriber_entry_json(const struct cfg_model *m, const struct cfg_subscriber *s)
 {
     char text[DELEGATED_TEXT];
@@ -37,7 +47,9 @@ json_t *subscriber_entry_json(const struct cfg_model *m, const struct cfg_subscr
         json_object_set_new(o, "delegated", json_string(format_delegated(&s->ipv6, text)));
     if (s->has_gre_key)
         json_object_set_new(o, "gre_key", json_integer(s->gre_key));
-    if (s->has_mac)
+    if (s->pppoe.session != 0)
+        json_object_set_new(o, "pppoe", pppoe_json(s));
+    else if (s->has_mac)
         json_object_set_new(o, "mac", mac_json(s));
     if (s->profile != CFG_NONE)
         json_object_set_new(o, "profile", json_pack("s", profile_name_of(m, s)));

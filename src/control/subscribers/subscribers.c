@@ -253,6 +253,8 @@ int change_mac(struct control *c, uint32_t id, const uint8_t *mac, struct refusa
     uint32_t arp = arp_instance(c);
     int rc;
 
+    if (c->model->subscribers[id - 1].pppoe.session != 0)
+        return refuse(why, "he is in a PPPoE session, which has his MAC");
     if (arp == CFG_NONE && mac == NULL)
         return refuse(why, "nobody learns MACs here: no task of type arp runs");
     /* the arp task is the one writer of MACs */
@@ -287,7 +289,7 @@ static json_t *add_one(struct control *c, struct request *r, struct refusal *why
     struct cfg_subscriber s = subscriber_of(r->v);
     uint32_t id = 0;
 
-    if (!check_families(&r->l, entry_loc(r, 0), r->v) ||
+    if (!check_families(&r->l, entry_loc(r, 0), r->v) || !read_pppoe(&r->l, r->v, &s) ||
         add_subscribers(c, r, &s, 1, &id, why) != 0)
         return NULL;
     return json_pack("{s:b, s:i, s:I}", "ok", 1, "changed", 1, "id", (json_int_t)id);
@@ -301,7 +303,7 @@ bool read_subscriber(struct request *r, struct cfg_subscriber *s, size_t i)
         !check_families(&r->l, r->l.at, v))
         return false;
     *s = subscriber_of(v);
-    return true;
+    return read_pppoe(&r->l, v, s);
 }
 
 bool read_subscribers(struct request *r, struct cfg_subscriber *list, size_t n)

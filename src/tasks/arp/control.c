@@ -25,6 +25,7 @@ struct line {
     uint32_t id;
     uint8_t port;
     uint16_t svlan, cvlan;
+    uint16_t session; /* of PPPoE, that the frame was or is in; 0: none */
 };
 
 struct source_rate arp_line_rate(const struct task_env *env)
@@ -77,6 +78,7 @@ static void write_message(const struct arp *a, struct arp_message *to, const str
                             .header_bytes = sizeof(h),
                             .frame_bytes = (uint16_t)(ETH_MACS + behind),
                             .subscriber = line->id,
+                            .session = line->session,
                             .svlan = line->svlan,
                             .cvlan = line->cvlan,
                             .kind = (uint8_t)kind};
@@ -119,8 +121,12 @@ void arp_line_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame
 {
     const struct arp *a = t->state;
     const struct subscriber_table *s = a->tables->subscribers;
-    struct line line = {.port = (uint8_t)meta_in_port(m), .svlan = f->svlan, .cvlan = f->cvlan};
+    struct line line = {.port = (uint8_t)meta_in_port(m),
+                        .svlan = f->svlan,
+                        .cvlan = f->cvlan,
+                        .session = meta_session(m)};
     enum punt_kind kind;
+    struct pppoe ppp;
 
     if (meta_in_port(m) >= a->cfg->n_ports) {
         task_drop(t, m, DROP_BAD_PORT);
@@ -131,6 +137,8 @@ void arp_line_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame
         task_drop(t, m, DROP_NOT_PUNTED);
         return;
     }
+    if (kind == PUNT_PPP && pppoe_read(f->bytes + QINQ_LEN, f->avail, &ppp))
+        line.session = ppp.session;
     line.id = idmap_get(s->by_vlan, subscriber_vlan_key(line.port, line.svlan, line.cvlan));
     give(t, m, QINQ_LEN, kind, &line);
 }
@@ -153,8 +161,11 @@ void arp_renew(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
     const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f->bytes + f->l2_len);
     uint32_t id = idmap_get(s->by_ipv4, rte_be_to_cpu_32(ip->src_addr));
     uint64_t tags = qinq_tags(s->record[id].l2);
-    struct line line = {
-        .id = id, .port = s->record[id].port, .svlan = qinq_svlan(tags), .cvlan = qinq_cvlan(tags)};
+    struct line line = {.id = id,
+                        .port = s->record[id].port,
+                        .svlan = qinq_svlan(tags),
+                        .cvlan = qinq_cvlan(tags),
+                        .session = net16(s->record[id].session)};
 
     if (a->notes == NULL &&
         !source_limit_take(&a->control->renewals, id, rte_rdtsc(), &a->renewals))

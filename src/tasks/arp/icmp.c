@@ -77,8 +77,9 @@ void arp_send_answer(struct task *t, struct rte_mbuf *m, const struct arp_answer
     meta_set_nexthop(m, 0);
     meta_set_out_port(m, to->port);
     if (to->output == ARP_OUT_TO)
-        arp_pad(m);
-    task_emit(t, to->output, m);
+        arp_send(t, m);
+    else
+        task_emit(t, to->output, m);
 }
 
 /* What an error says: type and code. */
@@ -266,7 +267,7 @@ uint32_t arp_exceeded(const struct arp *a, const struct rte_mbuf *m, uint32_t fr
     uint32_t best = 0, limit, id = meta_nexthop(m);
 
     if (to != 0) {
-        limit = a->cfg->ports[a->tables->subscribers->record[to].port].mtu;
+        limit = a->tables->subscribers->record[to].mtu;
         best = size > limit ? limit : 0;
     }
     if (from != 0 && id >= 1 && id <= r->n_nexthops) {

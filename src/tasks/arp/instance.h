@@ -18,6 +18,7 @@
  *   icmp6.c       the same of IPv6; answer.h has what both share
  *   paths.c       tunnels that the core is too narrow for
  *   control.c     frames between lines and the control plane
+ *   send.c        the last step of all frames to ports: PPPoE sessions, padding
  */
 #ifndef TASKS_ARP_INSTANCE_H
 #define TASKS_ARP_INSTANCE_H
@@ -308,9 +309,11 @@ uint16_t arp_sweep(struct task *t);
  * sent. */
 uint16_t arp_ask_members(struct task *t);
 
-/** Pad a frame with zeros to the shortest one of Ethernet, so that nothing leaves of what the mbuf
- * held before. */
-void arp_pad(struct rte_mbuf *m);
+/* send.c */
+
+/** Send a frame by ARP_OUT_TO, padded, to the port that the mbuf names. What is IP goes in the
+ * PPPoE session of its line, where there is one. */
+void arp_send(struct task *t, struct rte_mbuf *m);
 
 /* neighbours.c */
 

@@ -75,7 +75,7 @@ void arp_nd_advertise(struct task *t, struct rte_mbuf *m, const struct arp_frame
              ND_FLAG_ROUTER | ND_FLAG_OVERRIDE | (is_probe ? 0 : ND_FLAG_SOLICITED), ours, to, ours,
              our_mac);
     meta_set_out_port(m, port);
-    task_emit(t, ARP_OUT_TO, m);
+    arp_send(t, m);
 }
 
 /* Learn a CPE's MAC, which it says to have at an address of its own. One that does not override

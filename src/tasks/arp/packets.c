@@ -21,15 +21,6 @@
 
 static const uint8_t broadcast[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
-void arp_pad(struct rte_mbuf *m)
-{
-    uint16_t missing = (uint16_t)(ETH_MIN_LEN - RTE_MIN(m->data_len, ETH_MIN_LEN));
-    char *end = rte_pktmbuf_append(m, missing);
-
-    if (end != NULL)
-        memset(end, 0, missing);
-}
-
 static bool is_port_address(const struct arp *a, unsigned port, uint32_t addr)
 {
     const struct cfg_port *p = &a->cfg->ports[port];
@@ -61,8 +52,7 @@ static void reply(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
     memcpy(f->bytes, asker, 6);
     memcpy(f->bytes + 6, ours, 6);
     meta_set_out_port(m, (uint8_t)meta_in_port(m));
-    arp_pad(m);
-    task_emit(t, ARP_OUT_TO, m);
+    arp_send(t, m);
 }
 
 /* Is the frame addressed to the gateway, and the sender's MAC that of one host? A router must not
@@ -210,12 +200,11 @@ struct rte_mbuf *arp_question(struct task *t, enum arp_asking asking, const uint
 
 void arp_send_question(struct task *t, struct rte_mbuf *m, uint8_t port)
 {
-    arp_pad(m);
     meta_set_subscriber(m, 0);
     meta_set_nexthop(m, 0);
     meta_set_in_port(m, port);
     meta_set_out_port(m, port);
-    task_emit(t, ARP_OUT_TO, m);
+    arp_send(t, m);
 }
 
 /*

@@ -20,11 +20,10 @@ static uint32_t write_advert(const struct arp *a, uint32_t id, uint8_t *f, const
 {
     const struct subscriber *s = &a->tables->subscribers->record[id];
     const struct subscriber6 *s6 = &a->tables->subscribers->v6->record[id];
-    uint16_t mtu = a->cfg->ports[s->port].mtu;
     struct nd_router r = a->router;
     uint8_t ours[IPV6_ADDR_LEN];
 
-    r.mtu = mtu >= IPV6_MIN_MTU ? mtu : 0;
+    r.mtu = s->mtu >= IPV6_MIN_MTU ? s->mtu : 0;
     r.has_prefix = s6->wan_len == 64;
     r.prefix = s6->wan_upper;
     if (s6->wan_len == 128)
@@ -58,7 +57,7 @@ void arp_advertise(struct task *t, struct rte_mbuf *m, const struct arp_frame *f
     frame_set(m, 0, write_advert(a, id, f->bytes, to));
     meta_set_out_port(m, s->port);
     a->adverts++;
-    task_emit(t, ARP_OUT_TO, m);
+    arp_send(t, m);
 }
 
 static bool send_to_all(struct task *t, uint32_t id)

@@ -172,7 +172,7 @@ static bool send_down6(struct task *t, struct rte_mbuf *m, uint32_t id)
     uint32_t total = ipv6_len(ip);
     uint8_t *f = (uint8_t *)ip - QINQ_LEN;
 
-    if (!s->mac_known || ip->hop_limit <= 1 || total > a->cfg->ports[s->port].mtu ||
+    if (!s->mac_known || ip->hop_limit <= 1 || total > s->mtu ||
         rte_pktmbuf_headroom(m) < QINQ_TAGS_LEN)
         return false;
     ip->hop_limit--;
@@ -180,7 +180,7 @@ static bool send_down6(struct task *t, struct rte_mbuf *m, uint32_t id)
     store16(f + QINQ_LEN - 2, RTE_BE16(RTE_ETHER_TYPE_IPV6));
     frame_set(m, -QINQ_TAGS_LEN, QINQ_LEN + total);
     meta_set_out_port(m, s->port);
-    task_emit(t, ARP_OUT_TO, m);
+    arp_send(t, m);
     return true;
 }
 
@@ -196,16 +196,15 @@ static bool send_down(struct task *t, struct rte_mbuf *m, uint32_t id)
 
     if (eth_is_ipv6(frame_bytes(m)))
         return send_down6(t, m, id);
-    if (!subscriber_find_mac(s, ip->dst_addr, mac) || ip->time_to_live <= 1 ||
-        total > a->cfg->ports[s->port].mtu || rte_pktmbuf_headroom(m) < QINQ_TAGS_LEN)
+    if (!subscriber_find_mac(s, ip->dst_addr, mac) || ip->time_to_live <= 1 || total > s->mtu ||
+        rte_pktmbuf_headroom(m) < QINQ_TAGS_LEN)
         return false;
     ipv4_ttl_decrement(ip);
     qinq_write((uint8_t *)ip - QINQ_LEN, s->l2, a->pcp_from_dscp ? ip->type_of_service >> 5 : 0);
     frame_set(m, -QINQ_TAGS_LEN, QINQ_LEN + total);
     memcpy(frame_bytes(m), mac, sizeof(mac));
-    arp_pad(m);
     meta_set_out_port(m, s->port);
-    task_emit(t, ARP_OUT_TO, m);
+    arp_send(t, m);
     return true;
 }
 

@@ -129,8 +129,8 @@ static inline bool is_plain(const struct down *d, struct shape has, const struct
     if (unlikely(!may_pass(d, ip, avail, id, is_six)))
         return false;
     if (has.encap &&
-        unlikely(is_six ? !qinq_encap_is_plain6(d->encap, at, (struct ipv6_hdr *)ip, s)
-                        : !qinq_encap_is_plain(d->encap, m, at, (struct rte_ipv4_hdr *)ip, s)))
+        unlikely(is_six ? !qinq_encap_fits6(at, (struct ipv6_hdr *)ip, s, qinq_encap_l2(s))
+                        : !qinq_encap_fits(m, at, (struct rte_ipv4_hdr *)ip, s, qinq_encap_l2(s))))
         return false;
     if (likely(!ipv4_tells_ecn(outer_tos)))
         return true;
@@ -152,7 +152,13 @@ static inline uint32_t rewrite(const struct down *d, struct shape has, struct rt
     if (d->gre.dscp != NULL)
         meta_set_path(m, s->path + dscp_queue(d->gre.dscp, fused_class(ip, is_six)));
     meta_set_subscriber(m, id);
-    if (has.encap) {
+    if (has.encap && unlikely(s->session != 0)) {
+        len = is_six
+                  ? qinq_encap_write_pppoe6((struct ipv6_hdr *)ip, s, d->encap->pcp_from_dscp)
+                  : qinq_encap_write_pppoe((struct rte_ipv4_hdr *)ip, s, d->encap->pcp_from_dscp);
+        meta_set_out_port(m, s->port);
+        f = ip - PPPOE_QINQ_LEN;
+    } else if (has.encap) {
         len = is_six ? qinq_encap_write6((struct ipv6_hdr *)ip, s, d->encap->pcp_from_dscp)
                      : qinq_encap_write((struct rte_ipv4_hdr *)ip, s, d->encap->pcp_from_dscp);
         meta_set_out_port(m, s->port);

@@ -5,8 +5,9 @@
  *
  *   old frame: eth 14 | IPv4 or IPv6 ...
  *   new frame: eth 14 | tags 8 | IPv4 or IPv6 ...
+ *   or:        eth 14 | tags 8 | PPPoE 6, PPP 2 | IPv4 or IPv6 ...
  */
-#include "tasks/classify.h"
+#include "tasks/classify/classify.h"
 #include "tasks/fused/fused.h"
 #include "tasks/qinq_encap.h"
 
@@ -99,9 +100,9 @@ static inline bool is_plain(const struct plain *c, const struct rte_mbuf *m, con
     if (is_six)
         return classify_may_reach6(&c->classify, f, m->data_len, &c->classify.v6->record[id],
                                    own_mac) &&
-               qinq_encap_is_plain6(c->encap, at, (const struct ipv6_hdr *)ip, s);
+               qinq_encap_fits6(at, (const struct ipv6_hdr *)ip, s, qinq_encap_l2(s));
     return classify_may_reach(&c->classify, f, m->data_len, s, own_mac) &&
-           qinq_encap_is_plain(c->encap, m, at, (const struct rte_ipv4_hdr *)ip, s);
+           qinq_encap_fits(m, at, (const struct rte_ipv4_hdr *)ip, s, qinq_encap_l2(s));
 }
 
 /* Do the work of both tasks on a plain packet. */
@@ -118,6 +119,12 @@ static inline void rewrite(const struct plain *c, struct rte_mbuf *m, uint8_t *f
     if (c->in_port != PORT_IN_MBUF)
         meta_set_in_port(m, c->in_port);
     meta_set_out_port(m, s->port);
+    if (unlikely(s->session != 0)) {
+        frame_set(m, ETH_LEN - PPPOE_QINQ_LEN,
+                  is_six ? qinq_encap_write_pppoe6((struct ipv6_hdr *)ip, s, pcp)
+                         : qinq_encap_write_pppoe((struct rte_ipv4_hdr *)ip, s, pcp));
+        return;
+    }
     frame_set(m, -QINQ_TAGS_LEN,
               is_six ? qinq_encap_write6((struct ipv6_hdr *)ip, s, pcp)
                      : qinq_encap_write((struct rte_ipv4_hdr *)ip, s, pcp));

@@ -4,9 +4,11 @@
  * mpls_push, each of which but qinq_decap and route may be missing.
  *
  *   old frame:                        eth 14 | tags 8 | inner IPv4 or IPv6 ...
+ *   or:              eth 14 | tags 8 | PPPoE 6, PPP 2 | inner IPv4 or IPv6 ...
  *   new frame: eth 14 | label 4 | outer IPv4 20 | GRE 8 | inner IPv4 or IPv6 ...
  */
-#include "tasks/classify.h"
+#include "tasks/classify/classify.h"
+#include "tasks/classify/pppoe.h"
 #include "tasks/fused/fused.h"
 #include "tasks/gre_encap.h"
 #include "tasks/mpls_push.h"
@@ -75,13 +77,20 @@ static inline void fetch(struct rte_mbuf **m, struct part p, struct shape has)
     }
 }
 
-static inline void sort(struct rte_mbuf **m, struct part p, const struct up *u,
+/* Sort frames by their families. One of a PPPoE session has its headers moved up to the packet, so
+ * that the stages find all as in others. */
+static inline void sort(struct rte_mbuf **m, struct part p, const struct up *u, struct shape has,
                         struct fused_family *four, struct fused_family *six)
 {
-    for (uint32_t i = p.from; i < p.to; i++)
+    for (uint32_t i = p.from; i < p.to; i++) {
+        rte_be16_t type = qinq_type(frame_bytes(m[i]));
+
+        if (has.classify && unlikely(type == RTE_BE16(PPPOE_TYPE)) && !u->classify.not_only_ip)
+            type = classify_move_up(m[i]);
         fused_sort(four, six, m[i],
-                   (qinq_type(frame_bytes(m[i])) == RTE_BE16(RTE_ETHER_TYPE_IPV6)) &
+                   (type == RTE_BE16(RTE_ETHER_TYPE_IPV6)) &
                        (m[i]->data_len >= QINQ_LEN + IPV6_LEN) & u->takes_ipv6);
+    }
 }
 
 static inline void find_slot(struct batch *b, uint32_t i, const struct up *u, struct shape has)
@@ -197,6 +206,10 @@ static inline bool is_of_subscriber(const struct up *u, struct shape has, const 
         return is_six || likely(qinq_type(f) == RTE_BE16(RTE_ETHER_TYPE_IPV4));
     if (unlikely(id == 0))
         return false;
+    if (unlikely(s->session != 0))
+        return classify_is_in_session(f, s, is_six) &&
+               (is_six ? classify_may_pass6(&u->classify, f, len, s, &u->classify.v6->record[id])
+                       : classify_may_pass(&u->classify, f, len, s));
     return is_six ? classify_is_good6(&u->classify, f, len, s, &u->classify.v6->record[id])
                   : classify_is_good(&u->classify, f, len, s);
 }
@@ -300,6 +313,9 @@ static inline void finish(struct batch *b, struct part p, const struct up *u, st
             rewrite(u, has, m, f, b->id[i], s, nh, b->nexthop[i], is_six);
         } else {
             b->of.rest |= UINT64_C(1) << i;
+            if (has.classify && unlikely(qinq_type(f) == RTE_BE16(PPPOE_TYPE)) &&
+                !u->classify.not_only_ip)
+                classify_move_back(m);
         }
     }
 }
@@ -372,7 +388,7 @@ static inline __rte_always_inline void up(struct task *t, struct rte_mbuf **m, u
     open_batch(&six.b);
     for (uint32_t at = 0; at < n + STAGE_STEP; at += STAGE_STEP) {
         fetch(m, part_of(n, at, 0), has);
-        sort(m, part_of(n, at, STAGE_STEP), &u, &four.b.of, &six.b.of);
+        sort(m, part_of(n, at, STAGE_STEP), &u, has, &four.b.of, &six.b.of);
         if (fused_has_turn(&four.b.of))
             turn4(&four, &u, has);
         if (fused_has_turn(&six.b.of))

@@ -69,21 +69,27 @@ static inline bool classify_is_martian6(const struct classify *c, const struct s
            (subscriber6_owns(s6, source) || route_is_local6(c->routes, source));
 }
 
-/** Does a frame of len bytes from a subscriber's line hold an IPv4 packet of his to the gateway's
- * MAC, which is the source in his header template? Ingress filtering: RFC 2827. */
-static inline bool classify_is_good(const struct classify *c, const uint8_t *f, uint32_t len,
-                                    const struct subscriber *s)
+/** Does a frame of len bytes from a subscriber's line, of this family, hold a packet of his to the
+ * gateway's MAC, which is the source in his header template? Ingress filtering: RFC 2827. */
+static inline bool classify_may_pass(const struct classify *c, const uint8_t *f, uint32_t len,
+                                     const struct subscriber *s)
 {
     const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + QINQ_LEN);
 
-    return qinq_type(f) == RTE_BE16(RTE_ETHER_TYPE_IPV4) && eth_is_to(f, s->l2 + 6) &&
-           ipv4_check(ip, len - QINQ_LEN) == IPV4_OK &&
+    return eth_is_to(f, s->l2 + 6) && ipv4_check(ip, len - QINQ_LEN) == IPV4_OK &&
            (!c->anti_spoof || subscriber_has_ipv4(s, ip->src_addr));
 }
 
+/** The same of a frame whose family is not known. */
+static inline bool classify_is_good(const struct classify *c, const uint8_t *f, uint32_t len,
+                                    const struct subscriber *s)
+{
+    return qinq_type(f) == RTE_BE16(RTE_ETHER_TYPE_IPV4) && classify_may_pass(c, f, len, s);
+}
+
 /** The same of an IPv6 packet of a subscriber who has IPv6, from and to what a router forwards. */
-static inline bool classify_is_good6(const struct classify *c, const uint8_t *f, uint32_t len,
-                                     const struct subscriber *s, const struct subscriber6 *s6)
+static inline bool classify_may_pass6(const struct classify *c, const uint8_t *f, uint32_t len,
+                                      const struct subscriber *s, const struct subscriber6 *s6)
 {
     const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f + QINQ_LEN);
     struct ipv6 source = ipv6_of(ip->source);
@@ -91,6 +97,12 @@ static inline bool classify_is_good6(const struct classify *c, const uint8_t *f,
     return s->has_ipv6 && eth_is_to(f, s->l2 + 6) && ipv6_check(ip, len - QINQ_LEN) == IPV6_OK &&
            ipv6_is_forwarded(source.upper) && ipv6_is_forwarded(ipv6_upper(ip->destination)) &&
            (!c->anti_spoof || subscriber6_owns(s6, source));
+}
+
+static inline bool classify_is_good6(const struct classify *c, const uint8_t *f, uint32_t len,
+                                     const struct subscriber *s, const struct subscriber6 *s6)
+{
+    return qinq_type(f) == RTE_BE16(RTE_ETHER_TYPE_IPV6) && classify_may_pass6(c, f, len, s, s6);
 }
 
 /** Does a frame of len bytes from a core without tunnels hold an IPv4 packet to a subscriber that

@@ -4,7 +4,7 @@
  * VLAN pair, on a core side without tunnels by the destination address; checks headers and source;
  * writes the subscriber's id, and the queue where a scheduler follows, into the mbuf.
  */
-#include "tasks/classify.h"
+#include "tasks/classify/classify.h"
 
 #include <errno.h>
 
@@ -15,101 +15,11 @@
 #include "packet/nd.h"
 #include "packet/stages.h"
 #include "tables/martians.h"
+#include "tasks/classify/pppoe.h"
+#include "tasks/classify/schema.h"
 #include "tasks/fused/fused.h"
 
 enum { OUT_TO, OUT_PUNT };
-enum { MATCH_QINQ, MATCH_IPV4, MATCH_ANY };
-enum { ARG_MATCH, ARG_ANTI_SPOOF, ARG_SCHEDULER, ARG_SHED, N_ARGS };
-
-static const char *const matches[] = {
-    [MATCH_QINQ] = "qinq", [MATCH_IPV4] = "ipv4", [MATCH_ANY] = "any", NULL};
-static const uint32_t match_gives[] = {
-    [MATCH_QINQ] = FACT_QINQ_IPV4, [MATCH_IPV4] = FACT_IPV4, [MATCH_ANY] = 0};
-
-static const struct task_param params[N_ARGS] = {
-    [ARG_MATCH] = {.name = "match",
-                   .type = PARAM_ENUM,
-                   .def = "qinq",
-                   .choices = matches,
-                   .choice_gives = match_gives,
-                   .help = "what names the subscriber: port and VLAN pair, or the destination "
-                           "address; any: VLAN pair, and what is not IP passes, too"},
-    [ARG_ANTI_SPOOF] = {.name = "anti_spoof",
-                        .type = PARAM_BOOL,
-                        .def = "true",
-                        .help = "drop packets whose source is not the subscriber's (with match = "
-                                "\"qinq\" or \"any\")"},
-    [ARG_SCHEDULER] = {.name = "scheduler",
-                       .type = PARAM_SCHEDULER,
-                       .set_gives = FACT_PATH,
-                       .help = "write the queue of this scheduler, by the packet's DSCP, into the "
-                               "mbuf"},
-    [ARG_SHED] = {PARAM_IS_SHED},
-};
-
-enum {
-    DROP_SEGMENTED,
-    DROP_SHORT_FRAME,
-    DROP_NOT_QINQ,
-    DROP_UNKNOWN_SUBSCRIBER,
-    DROP_NOT_IPV4,
-    DROP_BAD_IPV4,
-    DROP_BAD_LENGTH,
-    DROP_BAD_CHECKSUM,
-    DROP_BAD_IPV6,
-    DROP_BAD_IPV6_LENGTH,
-    DROP_LINK_LOCAL,
-    DROP_SPOOFED,
-    DROP_MARTIAN_SOURCE,
-    DROP_NO_SLOW_PATH,
-    DROP_FOREIGN_MAC,
-    DROP_GROUP_MAC,
-    DROP_OVERLOAD,
-    N_DROPS
-};
-
-static const struct task_drop drops[N_DROPS] = {
-    [DROP_SEGMENTED] = {DROP_IS_SEGMENTED},
-    [DROP_SHORT_FRAME] = {DROP_IS_SHORT_FRAME},
-    [DROP_NOT_QINQ] = {"not_qinq", "The frame has no two VLAN tags",
-                       "Correct the access network's tags, or the port's tpid."},
-    [DROP_UNKNOWN_SUBSCRIBER] = {"unknown_subscriber",
-                                 "No subscriber has the VLAN pair on this port, or with match = "
-                                 "\"ipv4\" the destination address of IPv4 or IPv6",
-                                 "Add the subscriber, or correct its VLAN pair or address."},
-    [DROP_NOT_IPV4] = {"not_ipv4",
-                       "Neither IPv4 nor ARP, nor IPv6 where subscribers, or this one, have it",
-                       "None, if rare; else give the subscriber ipv6, tell the sender, or let it "
-                       "pass with match = \"any\"."},
-    [DROP_BAD_IPV4] = {"bad_ipv4", "The IPv4 header is malformed",
-                       "Find who sends it: a broken device, or a link with another encapsulation "
-                       "than configured."},
-    [DROP_BAD_LENGTH] = {"bad_length", "IPv4 says to be longer than the frame",
-                         "Find who sends it: a device that cuts frames off."},
-    [DROP_BAD_CHECKSUM] = {"bad_checksum", "The checksum of the IPv4 header is wrong",
-                           "Look for a device or cable that damages packets."},
-    [DROP_BAD_IPV6] = {"bad_ipv6", "The IPv6 header is cut off, or its version is not 6",
-                       "Find who sends it: a broken device, or a link with another encapsulation "
-                       "than configured."},
-    [DROP_BAD_IPV6_LENGTH] = {"bad_ipv6_length", "IPv6 says to be longer than the frame",
-                              "Find who sends it: a device that cuts frames off."},
-    [DROP_LINK_LOCAL] =
-        {"ipv6_link_local",
-         "IPv6 from or to a link alone (RFC 4291 section 2.5.6), or from the "
-         "unspecified address, that is neither neighbour discovery to a router nor a "
-         "ping to it: DHCPv6, MLD, advertisements of other routers",
-         "None; DHCPv6 is answered where the configuration has punt_socket."},
-    [DROP_SPOOFED] = {"spoofed", "The source address is not the subscriber's",
-                      "Correct its ipv4, ipv6 or delegated, or stop it."},
-    [DROP_MARTIAN_SOURCE] = {DROP_IS_MARTIAN_SOURCE},
-    [DROP_NO_SLOW_PATH] = {DROP_IS_NO_SLOW_PATH},
-    [DROP_FOREIGN_MAC] = {DROP_IS_FOREIGN_MAC},
-    [DROP_GROUP_MAC] = {"group_mac",
-                        "IP to all stations or to a group of them, which a router does not "
-                        "forward: DHCP, or multicast",
-                        "None; DHCP is answered where the configuration has punt_socket."},
-    [DROP_OVERLOAD] = {DROP_IS_OVERLOAD},
-};
 
 static int init(struct task *t, const struct task_env *env)
 {
@@ -269,7 +179,9 @@ static inline int check(const struct rte_mbuf *m, const struct subscriber *s, bo
     if (load16(f + l2 - 2) == RTE_BE16(RTE_ETHER_TYPE_IPV6) && s->has_ipv6)
         return check6(m, (uint32_t)(s - c->record), by_address, c, own_mac);
     if (unlikely(load16(f + l2 - 2) != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
-        return load16(f + l2 - 2) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? VERDICT_FOR_US : DROP_NOT_IPV4;
+        return load16(f + l2 - 2) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? VERDICT_FOR_US
+               : load16(f + l2 - 2) == RTE_BE16(PPPOE_TYPE)       ? DROP_UNKNOWN_SESSION
+                                                                  : DROP_NOT_IPV4;
     if (unlikely(!eth_is_to(f, own_mac)) && !c->not_only_ip)
         return (f[0] & 1) != 0 ? DROP_GROUP_MAC : DROP_FOREIGN_MAC;
     v = ipv4_check(ip, m->data_len - l2);
@@ -371,15 +283,17 @@ static inline void find_records(struct batch *b, struct part p, const struct cla
     }
 }
 
-/* End a frame that is not good; what the control plane answers goes there, of any line. */
+/* End a frame that is not good; what the control plane answers goes there, of any line. session: it
+ * was in. */
 static void refuse(struct task *t, const struct classify *c, struct rte_mbuf *m, uint32_t id,
-                   int verdict)
+                   rte_be16_t session, int verdict)
 {
     const uint8_t *f = frame_bytes(m);
     enum punt_kind kind = c->has_control
                               ? classify_line_kind(m, task_own_mac(c->port_mac, t->in_port, m))
                               : PUNT_HELLO;
 
+    meta_set_session(m, net16(session));
     if (kind == PUNT_HELLO)
         task_refuse(t, OUT_PUNT, m, verdict, DROP_NO_SLOW_PATH);
     else if (!classify_line_source(c, f, kind, id))
@@ -389,6 +303,13 @@ static void refuse(struct task *t, const struct classify *c, struct rte_mbuf *m,
                        subscriber_vlan_key((uint8_t)task_in_port(t, m), qinq_svlan(qinq_tags(f)),
                                            qinq_cvlan(qinq_tags(f))),
                        kind);
+}
+
+/* With match = "any": may a subscriber's frame that was to be refused pass all the same? */
+static bool passes(int verdict)
+{
+    return verdict == DROP_NOT_IPV4 || verdict == DROP_LINK_LOCAL ||
+           verdict == DROP_UNKNOWN_SESSION || verdict == VERDICT_FOR_US;
 }
 
 static inline void judge(struct task *t, struct batch *b, struct part p, const struct classify *c,
@@ -404,10 +325,16 @@ static inline void judge(struct task *t, struct batch *b, struct part p, const s
         /* the gateway's MAC towards a subscriber is the source in the subscriber's header template
          */
         const uint8_t *own_mac = by_address ? task_own_mac(c->port_mac, in_port, m) : s->l2 + 6;
-        int verdict = likely(id != 0) ? check(m, s, by_address, c, own_mac) : why_nobody(c, m);
+        rte_be16_t session = 0;
+        int verdict = VERDICT_GOOD;
 
-        if (unlikely(c->not_only_ip) && id != 0 &&
-            (verdict == DROP_NOT_IPV4 || verdict == DROP_LINK_LOCAL || verdict == VERDICT_FOR_US))
+        if (!by_address && unlikely(s->session != 0) && !c->not_only_ip) {
+            verdict = classify_leave_session(m, s);
+            session = verdict == VERDICT_GOOD ? s->session : 0;
+        }
+        if (likely(verdict == VERDICT_GOOD))
+            verdict = likely(id != 0) ? check(m, s, by_address, c, own_mac) : why_nobody(c, m);
+        if (unlikely(c->not_only_ip) && id != 0 && passes(verdict))
             verdict = VERDICT_GOOD;
         if (c->dscp != NULL && likely(verdict == VERDICT_GOOD))
             mark(m, c->dscp, s, l2);
@@ -420,7 +347,7 @@ static inline void judge(struct task *t, struct batch *b, struct part p, const s
             count(b, m, c, s, l2);
             b->good[b->n_good++] = m;
         } else {
-            refuse(t, c, m, id, verdict);
+            refuse(t, c, m, id, session, verdict);
         }
     }
 }
@@ -469,14 +396,14 @@ const struct task_type task_classify = {
                .help = "finds the subscriber, checks the packet's IP header and source, chooses "
                        "its queue",
                .kind = TASK_WORKER,
-               .params = params,
-               .n_params = N_ARGS,
+               .params = classify_params,
+               .n_params = N_CLASSIFY_ARGS,
                .outputs = {[OUT_TO] = {"to", "packets of subscribers"},
                            [OUT_PUNT] = {"punt", "ARP, neighbour discovery, packets to the "
                                                  "gateway, and with punt_socket DHCP and PPPoE "
                                                  "discovery"}},
-               .drops = drops,
-               .n_drops = N_DROPS,
+               .drops = classify_drops,
+               .n_drops = N_CLASSIFY_DROPS,
                .gives = FACT_SUBSCRIBER},
     .state_size = sizeof(struct classify),
     .init = init,
