@@ -47,6 +47,7 @@ static inline struct subscriber_spec subscriber_spec_of(const struct cfg_model *
         .gateway_mac = gateway_mac,
         .mac = s->has_mac ? s->mac : NULL,
         .session = s->pppoe.session,
+        .magic = s->pppoe.magic,
         .mtu = s->pppoe.session != 0 ? s->pppoe.mtu : m->ports[s->port].mtu,
         .ipv6 = s->ipv6,
     };

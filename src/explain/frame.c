@@ -16,6 +16,7 @@
 #include "packet/icmp.h"
 #include "packet/icmpv6.h"
 #include "packet/mpls.h"
+#include "packet/pppoe.h"
 #include "packet/qinq.h"
 
 #define TCP_LEN    20
@@ -74,17 +75,24 @@ static const struct nexthop *nexthop_on(const struct builder *b, bool with_gre)
     return NULL;
 }
 
+/* The subscriber of a tagged frame's line, or the empty record. */
+static const struct subscriber *on_line(const struct builder *b)
+{
+    const struct subscriber_table *subs = b->t->subscribers;
+
+    return &subs->record[idmap_get(
+        subs->by_vlan, subscriber_vlan_key((uint8_t)b->port, b->s->svlan, b->s->cvlan))];
+}
+
 static const uint8_t *source_mac(const struct builder *b)
 {
     static const uint8_t somebody[6] = {0x02, 0, 0, 0, 0, 0x01};
-    const struct subscriber_table *subs = b->t->subscribers;
     const struct nexthop *nh;
 
     if (b->s->has_from)
         return b->s->from;
     if (b->s->tagged) {
-        const struct subscriber *sub = &subs->record[idmap_get(
-            subs->by_vlan, subscriber_vlan_key((uint8_t)b->port, b->s->svlan, b->s->cvlan))];
+        const struct subscriber *sub = on_line(b);
 
         return sub->mac_known ? sub->l2 : somebody;
     }
@@ -252,16 +260,26 @@ static int put_ip_frame(struct builder *b)
     const struct frame_spec *s = b->s;
     uint32_t tunnel = s->has_gre ? IPV4_LEN + (s->has_key ? GRE_KEY_LEN : GRE_LEN) : 0;
     uint32_t header = s->is_ipv6 ? IPV6_LEN : IPV4_LEN;
-    uint32_t before = (s->tagged ? QINQ_LEN : ETH_LEN) + s->n_labels * MPLS_ENTRY_LEN + tunnel;
+    rte_be16_t session = s->tagged ? on_line(b)->session : 0;
+    uint32_t before = (session != 0 ? PPPOE_QINQ_LEN
+                       : s->tagged  ? QINQ_LEN
+                                    : ETH_LEN) +
+                      s->n_labels * MPLS_ENTRY_LEN + tunnel;
     uint32_t least = before + header + payload_header(s->protocol), payload;
 
     if (s->size != 0 && s->size < RTE_MAX(least, (uint32_t)ETH_MIN_LEN) + SPEC_FCS)
         return wrong(b, "size %u: expected %u or more, for the headers and the FCS", s->size,
                      RTE_MAX(least, (uint32_t)ETH_MIN_LEN) + SPEC_FCS);
     payload = payload_header(s->protocol) + (s->size != 0 ? s->size - SPEC_FCS - least : 0);
-    put_ethernet(b, s->n_labels > 0             ? MPLS_TYPE
+    put_ethernet(b, session != 0                ? PPPOE_TYPE
+                    : s->n_labels > 0           ? MPLS_TYPE
                     : s->is_ipv6 && !s->has_gre ? RTE_ETHER_TYPE_IPV6
                                                 : RTE_ETHER_TYPE_IPV4);
+    if (session != 0) {
+        pppoe_write(b->at, session, s->is_ipv6 ? PPP_IPV6 : PPP_IPV4,
+                    before - PPPOE_QINQ_LEN + header + payload);
+        b->at += PPPOE_PPP_LEN;
+    }
     for (unsigned i = 0; i < s->n_labels; i++)
         put32(b, s->label[i] << 12 | (i + 1 == s->n_labels ? LABEL_LAST : 0) | s->label_ttl);
     if (s->has_gre && put_tunnel(b, tunnel + header + payload) != 0)

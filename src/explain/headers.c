@@ -13,6 +13,7 @@
 #include "packet/icmpv6.h"
 #include "packet/ipv6.h"
 #include "packet/mpls.h"
+#include "packet/pppoe.h"
 #include "packet/qinq.h"
 
 #define FCS         4
@@ -299,6 +300,24 @@ static uint16_t print_gre(struct rest *r)
     return type;
 }
 
+/* Print the header of a PPPoE session frame, and the protocol of PPP where it is none of IP.
+ * Returns the EtherType of the IP packet that follows, or 0. */
+static uint16_t print_pppoe(struct rest *r)
+{
+    struct pppoe p;
+
+    if (!pppoe_read(r->p, r->len, &p)) {
+        fputs(" | pppoe, malformed", r->to);
+        return 0;
+    }
+    fprintf(r->to, " | pppoe session %u", p.session);
+    skip(r, PPPOE_PPP_LEN);
+    if (ppp_is_ip(p.protocol))
+        return net16(pppoe_type_of(p.protocol));
+    fprintf(r->to, " | ppp %04x%s", p.protocol, p.protocol == PPP_LCP ? " (lcp)" : "");
+    return 0;
+}
+
 static void print_transport(struct rest *r, int protocol)
 {
     switch (protocol) {
@@ -336,6 +355,11 @@ static void print_network(struct rest *r, uint16_t type)
         if (!print_labels(r))
             return;
         type = r->len > 0 && r->p[0] >> 4 == 6 ? RTE_ETHER_TYPE_IPV6 : RTE_ETHER_TYPE_IPV4;
+        break;
+    case PPPOE_TYPE:
+        type = print_pppoe(r);
+        if (type == 0)
+            return;
         break;
     case RTE_ETHER_TYPE_IPV4:
     case RTE_ETHER_TYPE_IPV6:

@@ -163,6 +163,7 @@ static int fill_record(struct subscriber_table *t, struct subscriber *r,
     r->gre_key = rte_cpu_to_be_32(s->gre_key);
     r->path = s->path;
     r->session = net16(s->session);
+    r->magic = s->magic;
     r->mtu = s->mtu;
     r->has_gre_key = s->has_gre_key;
     __atomic_store_n(&r->hosts, hosts, __ATOMIC_RELEASE); /* the arp task looks at all records */

@@ -51,6 +51,7 @@ struct subscriber {
     uint8_t mac_static; /* never learned, never aged */
     uint8_t has_ipv4;
     uint8_t has_ipv6; /* he has a record in subscriber_table.v6 */
+    uint32_t magic;   /* the gateway's LCP magic number in his session */
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct subscriber) == 64, "one cache line per subscriber");
@@ -93,6 +94,7 @@ struct subscriber_spec {
     const uint8_t *gateway_mac; /* of the access port */
     const uint8_t *mac;         /* static CPE MAC or NULL, which no session is without */
     uint16_t session;           /* of PPPoE; 0: none */
+    uint32_t magic;             /* of LCP in it */
     uint16_t mtu;
     struct cpe_prefixes ipv6;
 };

@@ -9,6 +9,7 @@
 #include "packet/frame.h"
 #include "packet/ipv4.h"
 #include "packet/ipv6.h"
+#include "packet/mss.h"
 #include "packet/pppoe.h"
 #include "packet/qinq.h"
 #include "tables/tables.h"
@@ -112,6 +113,7 @@ static inline uint32_t qinq_encap_write_pppoe(struct rte_ipv4_hdr *ip, const str
     uint8_t *f;
 
     ipv4_ttl_decrement(ip);
+    mss_clamp(ip, s->mtu);
     f = qinq_encap_write_session((uint8_t *)ip, s, pcp_from_dscp ? ip->type_of_service >> 5 : 0,
                                  PPP_IPV4, total);
     if (likely(len >= ETH_MIN_LEN))
@@ -129,6 +131,7 @@ static inline uint32_t qinq_encap_write_pppoe6(struct ipv6_hdr *ip, const struct
                                                bool pcp_from_dscp)
 {
     ip->hop_limit--;
+    mss_clamp6(ip, s->mtu);
     qinq_encap_write_session((uint8_t *)ip, s, pcp_from_dscp ? ipv6_traffic_class(ip) >> 5 : 0,
                              PPP_IPV6, ipv6_len(ip));
     return PPPOE_QINQ_LEN + ipv6_len(ip);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A CPE that is the kernel's own stack: it finds its prefix and the gateway by router advertisements alone, and pings the core. What it
-is told by ICMPv6."""
+is told by ICMPv6. Its TCP in a PPPoE session."""
 
 import os
 import subprocess
@@ -29,7 +29,12 @@ def kernel_is_told(ctx):
     return in_namespaces(ctx, "tests.e2e.icmp6_inside")
 
 
+def kernel_in_a_session(ctx):
+    return in_namespaces(ctx, "tests.e2e.pppoe_inside")
+
+
 def tests():
     """(title, function of a context) of each case."""
     yield "the kernel as a CPE gets its prefix by router advertisements", kernel_as_cpe
     yield "the kernel is told by ICMPv6, as a CPE and in the core", kernel_is_told
+    yield "the kernel's TCP in a PPPoE session that a control plane has put", kernel_in_a_session

@@ -56,6 +56,17 @@ static inline void put_qinq(struct frame *f, uint64_t dst, uint64_t src, uint16_
     put16(f, type);
 }
 
+/* A PPPoE session frame of a line of S-VLAN 128, up to the protocol of PPP; len bytes follow. */
+static inline void put_session(struct frame *f, uint64_t dst, uint64_t src, uint16_t cvlan,
+                               uint16_t session, uint16_t protocol, uint32_t len)
+{
+    put_qinq(f, dst, src, 0x88a8, 128, cvlan, 0x8864);
+    put16(f, 0x1100);
+    put16(f, session);
+    put16(f, len + 2);
+    put16(f, protocol);
+}
+
 static inline uint16_t sum16(const uint8_t *p, uint32_t len)
 {
     uint32_t sum = 0;

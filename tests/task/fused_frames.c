@@ -95,7 +95,7 @@ static void spoil(struct frame *f, uint32_t header)
 }
 
 /* The PPPoE header and the PPP protocol before a packet. */
-static void put_session(struct frame *f, const struct frame *packet, bool six)
+static void put_header(struct frame *f, const struct frame *packet, bool six)
 {
     put16(f, odd() ? 0x1101 : 0x1100);
     put16(f, odd() ? 7 * (random32() % 2) : TEST_SESSION);
@@ -136,7 +136,7 @@ struct frame from_subscriber(uint16_t *port)
         put_ip(&in, &ip);
     }
     if (in_session)
-        put_session(&f, &in, six);
+        put_header(&f, &in, six);
     at = f.len;
     put_bytes(&f, &in);
     put_pad(&f, 60, 0xee);

@@ -9,16 +9,6 @@
 static const struct ip packet = {
     .src = 0x0a000005, .dst = 0x14000001, .ttl = 64, .proto = 17, .payload = 18};
 
-static void put_session(struct frame *f, uint64_t dst, uint64_t src, uint16_t cvlan,
-                        uint16_t session, uint16_t protocol, uint32_t len)
-{
-    put_qinq(f, dst, src, 0x88a8, 128, cvlan, 0x8864);
-    put16(f, 0x1100);
-    put16(f, session);
-    put16(f, len + 2);
-    put16(f, protocol);
-}
-
 static struct frame in_session(const struct ip *ip)
 {
     struct frame f = {0};
@@ -216,6 +206,101 @@ static void session_mtu(void)
     rig_close(r);
 }
 
+/* --- segment sizes --- */
+
+/* A segment with flags and options, of which the checksum is right. */
+static void put_tcp(struct frame *f, const struct ip *ip, uint8_t flags, const uint8_t *options,
+                    unsigned n)
+{
+    struct ip whole = *ip;
+    struct frame pseudo = {0};
+    uint32_t at, len = 20 + n;
+    uint16_t sum;
+
+    whole.proto = 6;
+    put_ip_header(f, &whole, len);
+    at = f->len;
+    put32(f, 0x1234abcd);
+    put32(f, 1);
+    put32(f, 0);
+    put16(f, (uint32_t)(5 + (n + 3) / 4) << 12 | flags);
+    put16(f, 0x7210);
+    put32(f, 0);
+    for (unsigned i = 0; i < n; i++)
+        f->b[f->len++] = options[i];
+    put32(&pseudo, ip->src);
+    put32(&pseudo, ip->dst);
+    put16(&pseudo, 6);
+    put16(&pseudo, len);
+    memcpy(pseudo.b + 12, f->b + at, len);
+    sum = (uint16_t)~sum16(pseudo.b, 12 + len);
+    f->b[at + 16] = (uint8_t)(sum >> 8);
+    f->b[at + 17] = (uint8_t)sum;
+}
+
+#define MSS(size) 2, 4, (size) >> 8, (size)&0xff
+
+/* What options become of a SYN; the others are as they were. */
+static const struct {
+    uint8_t n, before[16], after[16];
+} segments[] = {
+    {4, {MSS(1460)}, {MSS(1452)}},
+    {4, {MSS(1453)}, {MSS(1452)}},
+    {4, {MSS(1452)}, {MSS(1452)}},
+    {4, {MSS(65535)}, {MSS(1452)}},
+    {4, {MSS(0)}, {MSS(0)}},
+    {8, {1, MSS(1460), 1, 1, 1}, {1, MSS(1452), 1, 1, 1}}, /* at an odd place */
+    {8, {3, 3, 7, MSS(0xffff), 0}, {3, 3, 7, MSS(1452), 0}},
+    {12, {4, 2, 1, 3, 3, 7, MSS(9000), 0, 0}, {4, 2, 1, 3, 3, 7, MSS(1452), 0, 0}},
+    {8, {0, 0, 0, 0, MSS(1460)}, {0, 0, 0, 0, MSS(1460)}}, /* behind the end */
+    {8, {5, 0, 1, 1, MSS(1460)}, {5, 0, 1, 1, MSS(1460)}}, /* an option of no length */
+    {8, {5, 1, 1, 1, MSS(1460)}, {5, 1, 1, 1, MSS(1460)}}, /* too short */
+    {8, {5, 9, 1, 1, MSS(1460)}, {5, 9, 1, 1, MSS(1460)}}, /* too long */
+    {4, {2, 3, 0xff, 1}, {2, 3, 0xff, 1}},                 /* of another size */
+    {4, {1, 1, 1, 2}, {1, 1, 1, 2}},                       /* cut off */
+    {0, {0}, {0}},
+};
+
+/* The sum of the pseudo header and a segment is right. */
+static void clamps(void)
+{
+    const struct ip up = {.src = 0x0a000005, .dst = 0x14000001, .ttl = 64},
+                    to = {.src = 0x14000001, .dst = 0x0a000005, .ttl = 60},
+                    sent = {.src = 0x14000001, .dst = 0x0a000005, .ttl = 59};
+    struct rig *r = rig_open(&task_classify, "", NULL);
+
+    for (unsigned i = 0; i < RTE_DIM(segments); i++)
+        for (unsigned flags = 0; flags < 0x40; flags += 2) {
+            bool syn = (flags & 2) != 0;
+            struct frame f = {0}, g = {0};
+
+            put_session(&f, GATEWAY_MAC(CPE0), CPE_MAC(SUB_PPPOE), VLAN, TEST_SESSION, 0x21,
+                        40u + segments[i].n);
+            put_tcp(&f, &up, (uint8_t)flags, segments[i].before, segments[i].n);
+            put_qinq(&g, GATEWAY_MAC(CPE0), CPE_MAC(SUB_PPPOE), 0x88a8, 128, VLAN, 0x0800);
+            put_tcp(&g, &up, (uint8_t)flags, syn ? segments[i].after : segments[i].before,
+                    segments[i].n);
+            mbuf_guard(0);
+            BECOMES(r, &f, CPE0, "to", &g);
+            mbuf_unguard();
+        }
+    rig_close(r);
+    r = rig_open(&task_qinq_encap, "", NULL);
+    for (unsigned i = 0; i < RTE_DIM(segments); i++) {
+        struct frame f = {0}, g = {0};
+
+        put_eth(&f, GATEWAY_MAC(CORE0), CORE_MAC(1), 0x0800);
+        put_tcp(&f, &to, 0x12, segments[i].before, segments[i].n);
+        put_session(&g, CPE_MAC(SUB_PPPOE), GATEWAY_MAC(CPE0), VLAN, TEST_SESSION, 0x21,
+                    40u + segments[i].n);
+        put_tcp(&g, &sent, 0x12, segments[i].after, segments[i].n);
+        FATE(r, packet_for(&f), "to");
+        CU_ASSERT(mbuf_is(rig_last(r), g.b, g.len));
+        rig_clear(r);
+    }
+    rig_close(r);
+}
+
 static const struct test tests[] = {
     {"leaves the session", leaves_the_session},
     {"passes as it is", passes_as_it_is},
@@ -223,6 +308,7 @@ static const struct test tests[] = {
     {"control plane", control_plane},
     {"enters the session", enters_the_session},
     {"session MTU", session_mtu},
+    {"segment sizes", clamps},
     {NULL, NULL},
 };
 

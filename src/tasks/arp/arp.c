@@ -14,6 +14,7 @@
 #include "packet/ipv4.h"
 #include "packet/qinq.h"
 #include "tasks/arp/discovery.h"
+#include "tasks/arp/lines.h"
 
 #define FIRST_TICK  (2 * TICKS_PER_S + 2) /* ASK_GAP and more, so that tick 0 is long ago */
 #define FLUSH_EVERY 4 /* packets: one may become a reply, two requests and ARP_KEEP others */
@@ -180,6 +181,7 @@ static void advance(struct arp *a, uint64_t now)
     buckets_fill(a, (uint32_t)ticks);
     a->sweep_due += ticks * a->sweep_add;
     a->ra_due = a->tick - FIRST_TICK < RA_QUIET ? 0 : a->ra_due + ticks * a->ra_add;
+    a->echo_due += ticks * a->echo_add;
     a->members_due = (uint32_t)RTE_MIN(a->members_due + ticks * (a->n_neighbours / TICKS_PER_S + 1),
                                        (uint64_t)a->n_neighbours);
 }
@@ -197,6 +199,8 @@ static uint16_t arp_poll(struct task *t, uint64_t now)
     if (t->stopping)
         return moved;
     moved = (uint16_t)(moved + arp_advertise_all(t));
+    task_flush(t);
+    moved = (uint16_t)(moved + arp_echo_all(t));
     task_flush(t);
     return (uint16_t)(moved + arp_sweep(t) + arp_ask_members(t));
 }
@@ -244,9 +248,12 @@ static int arp_init(struct task *t, const struct task_env *env)
     routers_init(a, env);
     rc = arp_control_init(a, env);
     if (rc == 0)
+        rc = arp_echo_init(a, seconds(env, ARG_ECHO) * TICKS_PER_S, env->socket);
+    if (rc == 0)
         rc = arp_neighbours_init(a, env->socket);
     if (rc == 0)
         return 0;
+    arp_echo_free(a);
     arp_control_free(a);
     log_error("task %s: no memory to remember neighbours in", env->cfg->name);
     return rc;
@@ -254,6 +261,7 @@ static int arp_init(struct task *t, const struct task_env *env)
 
 static void arp_fini(struct task *t)
 {
+    arp_echo_free(t->state);
     arp_control_free(t->state);
     arp_neighbours_free(t->state);
 }
@@ -271,7 +279,10 @@ enum {
     STAT_ROUTER_ADVERTS,
     STAT_TO_CONTROL,
     STAT_FROM_CONTROL,
-    STAT_CONTROL_LOST
+    STAT_CONTROL_LOST,
+    STAT_ECHO_REQUESTS,
+    STAT_ECHO_ANSWERED,
+    STAT_ECHO_UNANSWERED
 };
 
 static const char *const stat_names[] = {[STAT_LEARNED] = "learned",
@@ -287,6 +298,9 @@ static const char *const stat_names[] = {[STAT_LEARNED] = "learned",
                                          [STAT_TO_CONTROL] = "to_control_plane",
                                          [STAT_FROM_CONTROL] = "from_control_plane",
                                          [STAT_CONTROL_LOST] = "control_plane_lost",
+                                         [STAT_ECHO_REQUESTS] = "ppp_echo_requests",
+                                         [STAT_ECHO_ANSWERED] = "ppp_echo_answered",
+                                         [STAT_ECHO_UNANSWERED] = "ppp_echo_unanswered",
                                          NULL};
 
 static uint64_t arp_stat(const struct task *t, unsigned i)
@@ -305,7 +319,10 @@ static uint64_t arp_stat(const struct task *t, unsigned i)
                                 &a->adverts,
                                 &a->to_control,
                                 &a->from_control,
-                                a->control != NULL ? &a->control->lost : &none};
+                                a->control != NULL ? &a->control->lost : &none,
+                                &a->echo_requests,
+                                &a->echoes_answered,
+                                &a->echoes_unanswered};
 
     return __atomic_load_n(figure[i], __ATOMIC_RELAXED);
 }

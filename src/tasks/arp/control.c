@@ -15,6 +15,7 @@
 #include "packet/qinq.h"
 #include "packet/frame.h"
 #include "tasks/arp/instance.h"
+#include "tasks/arp/lines.h"
 
 #define OUT_SLOTS 2048 /* a fifth of a second of the default punt_rate */
 #define IN_SLOTS  512
@@ -140,7 +141,27 @@ void arp_line_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame
     if (kind == PUNT_PPP && pppoe_read(f->bytes + QINQ_LEN, f->avail, &ppp))
         line.session = ppp.session;
     line.id = idmap_get(s->by_vlan, subscriber_vlan_key(line.port, line.svlan, line.cvlan));
-    give(t, m, QINQ_LEN, kind, &line);
+    if (kind != PUNT_PPP || line.id == 0 || !arp_echo_receive(t, m, f, line.id))
+        give(t, m, QINQ_LEN, kind, &line);
+}
+
+/* The line of a subscriber who is there. */
+static struct line line_of(const struct subscriber_table *s, uint32_t id)
+{
+    uint64_t tags = qinq_tags(s->record[id].l2);
+
+    return (struct line){.id = id,
+                         .port = s->record[id].port,
+                         .svlan = qinq_svlan(tags),
+                         .cvlan = qinq_cvlan(tags),
+                         .session = net16(s->record[id].session)};
+}
+
+void arp_give_ppp(struct task *t, struct rte_mbuf *m, uint32_t id)
+{
+    struct line line = line_of(((const struct arp *)t->state)->tables->subscribers, id);
+
+    give(t, m, QINQ_LEN, PUNT_PPP, &line);
 }
 
 bool arp_is_renewal(const struct arp *a, const struct rte_mbuf *m, const struct rte_ipv4_hdr *ip)
@@ -160,12 +181,7 @@ void arp_renew(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
     const struct subscriber_table *s = a->tables->subscribers;
     const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f->bytes + f->l2_len);
     uint32_t id = idmap_get(s->by_ipv4, rte_be_to_cpu_32(ip->src_addr));
-    uint64_t tags = qinq_tags(s->record[id].l2);
-    struct line line = {.id = id,
-                        .port = s->record[id].port,
-                        .svlan = qinq_svlan(tags),
-                        .cvlan = qinq_cvlan(tags),
-                        .session = net16(s->record[id].session)};
+    struct line line = line_of(s, id);
 
     if (a->notes == NULL &&
         !source_limit_take(&a->control->renewals, id, rte_rdtsc(), &a->renewals))

@@ -9,6 +9,7 @@
 #include "packet/icmp.h"
 #include "packet/qinq.h"
 #include "tasks/arp/answer.h"
+#include "tasks/arp/lines.h"
 
 /* Id of the subscriber with an address (host order), or 0. */
 static uint32_t subscriber_of(const struct arp *a, uint32_t addr)

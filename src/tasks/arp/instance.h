@@ -17,7 +17,8 @@
  *   icmp.c        echo replies and ICMP errors
  *   icmp6.c       the same of IPv6; answer.h has what both share
  *   paths.c       tunnels that the core is too narrow for
- *   control.c     frames between lines and the control plane
+ *   control.c     frames between lines and the control plane (lines.h)
+ *   echo.c        LCP echoes of PPPoE sessions (lines.h)
  *   send.c        the last step of all frames to ports: PPPoE sessions, padding
  */
 #ifndef TASKS_ARP_INSTANCE_H
@@ -52,6 +53,7 @@ enum {
     ARG_RA_PREFERRED,
     ARG_RA_MANAGED,
     ARG_RA_OTHER,
+    ARG_ECHO,
     N_ARP_ARGS
 };
 
@@ -175,6 +177,12 @@ struct narrow_path {
     uint32_t until;  /* tick */
 };
 
+/** What a subscriber's CPE has been asked by LCP. */
+struct arp_echo {
+    uint8_t unanswered; /* requests since the last answer */
+    uint8_t identifier; /* of the last one */
+};
+
 struct arp {
     const struct tables *tables;
     const struct cfg_model *cfg;
@@ -215,6 +223,11 @@ struct arp {
     uint32_t ra_next;        /* subscriber of the last advertisement to all */
     uint64_t ra_due, ra_add; /* subscribers to look at now, and more with each tick; 0: none */
 
+    struct arp_echo *echo;       /* parallel to the subscribers' records; NULL: there is no control
+                                    plane, and PPP does not come here */
+    uint32_t echo_next;          /* subscriber who was asked last */
+    uint64_t echo_due, echo_add; /* subscribers to look at now, and more with each tick; 0: none */
+
     struct arp_control *control;   /* NULL: there is no control plane */
     struct arp_bucket of_lines[2]; /* for it: of all lines without a subscriber, and of others */
     uint64_t line_ports;           /* a bit each: ports where lines may be */
@@ -232,6 +245,7 @@ struct arp {
     uint64_t n_paths;                  /* that are narrow */
     uint64_t unreachables;             /* senders told so of packets that were kept */
     uint64_t to_control, from_control; /* frames */
+    uint64_t echo_requests, echoes_answered, echoes_unanswered; /* sent; of CPEs; reported */
 };
 
 /** A frame on the slow path: untagged or with two tags. */
@@ -314,6 +328,9 @@ uint16_t arp_ask_members(struct task *t);
 /** Send a frame by ARP_OUT_TO, padded, to the port that the mbuf names. What is IP goes in the
  * PPPoE session of its line, where there is one. */
 void arp_send(struct task *t, struct rte_mbuf *m);
+
+/** Has the index a subscriber, whose record control may be writing? Only while it is whole. */
+bool arp_is_whole(const struct arp *a, uint32_t id);
 
 /* neighbours.c */
 
@@ -414,27 +431,6 @@ void arp_icmp_error(struct task *t, struct rte_mbuf *m, const struct arp_frame *
  * enough; the packet is the caller's then.
  */
 bool arp_host_unreachable(struct task *t, struct rte_mbuf *m);
-
-/* control.c */
-
-/** The share that each line has of the control plane. */
-struct source_rate arp_line_rate(const struct task_env *env);
-
-/** Make and release what is shared with the control plane, where there is one. arp_control_init()
- * returns 0 or -ENOMEM. */
-int arp_control_init(struct arp *a, const struct task_env *env);
-void arp_control_free(struct arp *a);
-
-/** Handle a frame from a line that the control plane answers. */
-void arp_line_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
-
-/** Is a packet to one of the gateway's addresses, whose header is right, from a subscriber who
- * renews his lease by DHCP, and is there a control plane? arp_renew() gives it the packet. */
-bool arp_is_renewal(const struct arp *a, const struct rte_mbuf *m, const struct rte_ipv4_hdr *ip);
-void arp_renew(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
-
-/** Send frames that come from the control plane: some at most. Returns how many came. */
-uint16_t arp_control_poll(struct task *t);
 
 /* icmp6.c */
 

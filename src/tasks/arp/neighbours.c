@@ -17,6 +17,7 @@
 #include "tables/memory.h"
 #include "tasks/arp/arp.h"
 #include "tasks/arp/discovery.h"
+#include "tasks/arp/lines.h"
 
 #define READ(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
 
@@ -310,6 +311,7 @@ void arp_forget_subscriber(struct task *t, uint32_t id)
     struct arp *a = t->state;
 
     arp_forget_waiting(t, id);
+    arp_echo_forget(a, id);
     arp_forget_hosts(a, id);
     subscriber_set_mac(&a->tables->subscribers->record[id], NULL);
     memset(&a->subscriber[id], 0, sizeof(a->subscriber[id]));

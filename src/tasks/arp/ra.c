@@ -77,17 +77,14 @@ static bool send_to_all(struct task *t, uint32_t id)
     return true;
 }
 
-/* Has a subscriber, whose record control may be writing, IPv6? The index has him only while the
- * record is whole. */
-static bool is_due(const struct arp *a, uint32_t id)
+bool arp_is_whole(const struct arp *a, uint32_t id)
 {
     const struct subscriber_table *table = a->tables->subscribers;
     const struct subscriber *s = &table->record[id];
     uint16_t svlan = net16(load16(s->l2 + ETH_MACS + 2)),
              cvlan = net16(load16(s->l2 + QINQ_LEN - 4));
 
-    return idmap_get(table->by_vlan, subscriber_vlan_key(s->port, svlan, cvlan)) == id &&
-           s->has_ipv6;
+    return idmap_get(table->by_vlan, subscriber_vlan_key(s->port, svlan, cvlan)) == id;
 }
 
 uint16_t arp_advertise_all(struct task *t)
@@ -104,7 +101,7 @@ uint16_t arp_advertise_all(struct task *t)
     for (; look > 0 && sent < SEND_MAX; look--) {
         a->ra_due -= UINT64_C(1) << ARP_SWEEP_SHIFT;
         a->ra_next = a->ra_next < entries ? a->ra_next + 1 : 1;
-        if (is_due(a, a->ra_next))
+        if (arp_is_whole(a, a->ra_next) && a->tables->subscribers->record[a->ra_next].has_ipv6)
             sent += send_to_all(t, a->ra_next);
     }
     return sent;

@@ -115,6 +115,13 @@ const struct task_param arp_params[N_ARP_ARGS] = {
                       .type = PARAM_BOOL,
                       .def = "false",
                       .help = "the flag O: other things are to be had by DHCPv6"},
+    [ARG_ECHO] = {.name = "echo",
+                  .type = PARAM_DURATION,
+                  .def = "30s",
+                  .max = UINT64_C(3600) * NS_PER_S,
+                  .help = "each CPE in a PPPoE session gets an LCP echo request so often; 0s: none",
+                  .more = "In whole seconds. The control plane is told of a CPE that leaves three "
+                          "unanswered. It counts where the configuration has punt_socket."},
 };
 
 #define RATE "Normal when somebody scans or floods; else raise "

@@ -344,6 +344,8 @@ static inline void judge(struct task *t, struct batch *b, struct part p, const s
         if (c->encap)
             frame_prefetch_encap(m, QINQ_TAGS_LEN);
         if (likely(verdict == VERDICT_GOOD)) {
+            if (unlikely(session != 0))
+                classify_clamp_mss(frame_bytes(m) + QINQ_LEN, s, is_ipv6(m, QINQ_LEN));
             count(b, m, c, s, l2);
             b->good[b->n_good++] = m;
         } else {

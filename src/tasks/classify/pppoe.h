@@ -4,6 +4,7 @@
 #define TASKS_CLASSIFY_PPPOE_H
 
 #include "engine/task.h"
+#include "packet/mss.h"
 #include "packet/pppoe.h"
 #include "tables/subscriber.h"
 #include "tasks/classify/schema.h"
@@ -30,6 +31,16 @@ static inline int classify_leave_session(struct rte_mbuf *m, const struct subscr
         return DROP_PPP_CONTROL;
     pppoe_strip(m, pppoe_type_of(p.protocol), p.len);
     return VERDICT_GOOD;
+}
+
+/** Lower the segment size that a good packet out of a session tells: what comes back has to go into
+ * the session. packet: behind the tags. */
+static inline void classify_clamp_mss(uint8_t *packet, const struct subscriber *s, bool is_six)
+{
+    if (is_six)
+        mss_clamp6((struct ipv6_hdr *)packet, s->mtu);
+    else
+        mss_clamp((struct rte_ipv4_hdr *)packet, s->mtu);
 }
 
 /**

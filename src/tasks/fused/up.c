@@ -308,6 +308,8 @@ static inline void finish(struct batch *b, struct part p, const struct up *u, st
         uint8_t *f = frame_bytes(m);
 
         if (likely(is_plain(u, has, m, f, b->id[i], s, nh, is_six))) {
+            if (has.classify && unlikely(s->session != 0))
+                classify_clamp_mss(f + QINQ_LEN, s, is_six);
             b->n_good++;
             b->bytes += fused_len(f + QINQ_LEN, is_six);
             rewrite(u, has, m, f, b->id[i], s, nh, b->nexthop[i], is_six);
