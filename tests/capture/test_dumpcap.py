@@ -55,7 +55,7 @@ class Lab:
         self.binary, self.folder, self.case = binary, folder, traffic()
         self.config = bed.write_case(folder, self.case)
         self.huge = os.path.join(folder, "huge")
-        self.options = ("--share-cpus", "--set", "memory=shared", "--set", f"eal=--huge-dir {self.huge}")
+        self.options = ("--share-cpus", "--set", "idle=sleep", "--set", "memory=shared", "--set", f"eal=--huge-dir {self.huge}")
         plan = json.loads(bed.run_tool(binary, "--plan=json", *self.options, self.config))
         self.pages = -(-plan["memory"]["dpdk_bytes"] // PAGE)
 

@@ -13,6 +13,7 @@ PAIRS = (("bng-memif.cfg", "gen-4port.cfg"), ("bng-dual-memif.cfg", "gen-dual-4p
 PORTS = ("cpe0", "cpe1", "core0", "core1")
 IN_FLIGHT = 1024  # slots of a memif ring: what may be under way when the generator leaves
 START_LIMIT = 30  # s
+OPTIONS = ("--quiet", "--share-cpus", "--set", "idle=sleep")
 
 
 def private_copy(ctx, names, socket):
@@ -65,10 +66,10 @@ def memif(ctx, names):
     socket = f"vbng-e2e-{os.getpid()}"
     cfg = private_copy(ctx, names, socket)
     its, ours = names
-    gateway = process.Run(ctx, "--quiet", "--share-cpus", os.path.join(cfg, its), report=True)
+    gateway = process.Run(ctx, *OPTIONS, os.path.join(cfg, its), report=True)
     wrong, generator = [], None
     if wait_for_socket(socket, gateway):
-        generator = process.run(ctx, "--quiet", "--share-cpus", "--duration", "2s", os.path.join(cfg, ours),
+        generator = process.run(ctx, *OPTIONS, "--duration", "2s", os.path.join(cfg, ours),
                                 report=True, timeout=60)  # fmt: skip
     else:
         wrong.append("the gateway does not listen")
