@@ -56,6 +56,7 @@ class Cpe:
         self.session, self.address, self.dns, self.gateway = 0, None, [], None
         self.magic, self.their_magic, self.their_mru = 0x0A0B0C0D, None, None
         self.acked, self.was_acked = set(), set()  # protocols
+        self.without = set()  # options of IPCP that were rejected
         self.theirs = {}  # options of the other side, by protocol
         self.message = None  # of the answer to the authentication
         self.number = 0
@@ -129,7 +130,8 @@ class Cpe:
         if protocol == IPCP:
             wanted = option(3, bytes(map(int, (self.address or "0.0.0.0").split("."))))
             for kind, value in zip((129, 131), self.dns or ["0.0.0.0"] * 2):
-                wanted += option(kind, bytes(map(int, value.split("."))))
+                if kind not in self.without:
+                    wanted += option(kind, bytes(map(int, value.split("."))))
             return wanted
         return option(1, bytes.fromhex("0200000000000001"))
 
@@ -162,6 +164,9 @@ class Cpe:
             told = options(data)
             self.address = address(told[3])
             self.dns = [address(told[kind]) for kind in (129, 131) if kind in told]
+            self.ask(IPCP)
+        elif code == REJECT and protocol == IPCP:
+            self.without |= set(options(data))
             self.ask(IPCP)
         else:
             raise AssertionError((hex(protocol), code, data))
