@@ -11,9 +11,12 @@
 #include "packet/icmp.h"
 #include "packet/ipv4.h"
 #include "packet/ipv6.h"
+#include "packet/lcp.h"
 #include "packet/line.h"
 #include "packet/mpls.h"
+#include "packet/mss.h"
 #include "packet/nd.h"
+#include "packet/pppoe.h"
 #include "packet/punt_parse.h"
 #include "packet/qinq.h"
 #include "packet/stamp.h"
@@ -138,8 +141,27 @@ static void message(const uint8_t *p, uint32_t len)
 /* What a line sends, with both tags: of the kinds that are copied whole. */
 static void line(const uint8_t *p, uint32_t len)
 {
-    if (len >= QINQ_LEN && line_kind(p, QINQ_LEN, len) > PUNT_PPPOE_DISCOVERY)
+    if (len >= QINQ_LEN && line_kind(p, QINQ_LEN, len) >= N_PUNT_KINDS)
         fuzz_fail("a kind that no frame has");
+}
+
+/* What is in a PPPoE session, behind its EtherType: echoes, and segments whose size is lowered. */
+static void session(uint8_t *p, uint32_t len)
+{
+    struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(p + PPPOE_PPP_LEN);
+    struct ipv6_hdr *ip6 = (struct ipv6_hdr *)(p + PPPOE_PPP_LEN);
+    struct pppoe s;
+
+    if (!pppoe_read(p, len, &s))
+        return;
+    if (s.len > len - PPPOE_PPP_LEN)
+        fuzz_fail("%u bytes in a session frame of %u", s.len, len);
+    if (s.protocol == PPP_IPV4 && ipv4_check(ip, s.len) == IPV4_OK)
+        mss_clamp(ip, PPPOE_MTU);
+    else if (s.protocol == PPP_IPV6 && ipv6_check(ip6, s.len) == IPV6_OK)
+        mss_clamp6(ip6, PPPOE_MTU);
+    else if (lcp_is_echo(p + PPPOE_PPP_LEN, s.len, LCP_ECHO_REQUEST) && s.len < LCP_ECHO_LEN)
+        fuzz_fail("an echo of %u bytes", s.len);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -154,7 +176,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (p == NULL)
         return -1;
     memcpy(p, data + 1, len);
-    switch (data[0] % 9) {
+    switch (data[0] % 10) {
     case 0:
         labels(p, len);
         break;
@@ -182,6 +204,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 8:
         line(p, len);
+        break;
+    case 9:
+        session(p, len);
         break;
     }
     free(p);

@@ -18,7 +18,7 @@ from tests.pcap.cases import all_cases
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-PARSERS = {"labels": 0, "header": 1, "tunnel": 2, "arp": 3, "probe": 4, "header6": 5, "neighbour": 6, "message": 7, "line": 8}  # of fuzz_frame.c
+PARSERS = {"labels": 0, "header": 1, "tunnel": 2, "arp": 3, "probe": 4, "header6": 5, "neighbour": 6, "message": 7, "line": 8, "session": 9}  # of fuzz_frame.c
 REQUESTS = (
     {"cmd": "set-profile", "subscriber": 17, "profile": "slow"},
     {"cmd": "set-profile", "subscriber": "cpe0 128.256", "profile": "home"},
@@ -98,6 +98,7 @@ def dhcp6(kind):
 
 def seeds():
     """(target, name, bytes) of each."""
+    from scapy.layers.inet import TCP
     from scapy.layers.dhcp6 import DHCP6_Confirm, DHCP6_Rebind, DHCP6_Release, DHCP6_Solicit
 
     for case in all_cases():
@@ -123,6 +124,10 @@ def seeds():
     dhcp = bytes.fromhex("45000024000000004011000000000000ffffffff00440043001000000101060000000000")
     yield "frame", "dhcp", bytes([PARSERS["line"]]) + tags + b"\x08\0" + dhcp[:10] + b"\x7a\xca" + dhcp[12:]
     yield "frame", "dhcp6", bytes([PARSERS["line"]]) + tags + b"\x86\xdd" + bytes.fromhex(ip6.format(16, 17) + "0222022300100000") + bytes(8)
+    syn = fr.raw(fr.IP(src="20.0.0.1", dst="10.0.0.5") / TCP(flags="S", options=[("NOP", None), ("MSS", 1460)]))
+    for what, protocol, body in (("syn", 0x21, syn), ("syn6", 0x57, bytes.fromhex(ip6.format(28, 6)) + syn[20:]),
+                                 ("echo", 0xC021, bytes.fromhex("0901000800000007"))):
+        yield "frame", f"session {what}", bytes([PARSERS["session"]]) + struct.pack(">HHHH", 0x1100, 7, len(body) + 2, protocol) + body
     yield "frame", "padi", bytes([PARSERS["line"]]) + tags + bytes.fromhex("8863110900000000") + bytes(40)
     for path in sorted((HERE.parents[1] / "pkt_templates").glob("c*0*.tmpl")):
         yield "template", path.stem, b"T" + path.read_bytes()
