@@ -152,6 +152,9 @@ static void make_wants(struct capture *c, const struct capture_spec *spec)
     w->tx = spec->tx;
     w->is_match = is_frame_of;
     w->match = &c->frames_of;
+    w->is_family = spec->family == CAPTURE_IPV4   ? is_frame_of_ipv4
+                   : spec->family == CAPTURE_IPV6 ? is_frame_of_ipv6
+                                                  : NULL;
     if (spec->subscriber != 0)
         c->frames_of = frames_of_subscriber(c->tables->subscribers, spec->subscriber);
     for (unsigned i = 0; i < c->e->plan->n_instances; i++) {

@@ -23,6 +23,9 @@
 #define CAPTURE_STREAM_ANSWER "{\"ok\":true}\n" /* before the first block of a stream */
 #define CAPTURE_FOLDER        "vbng-captures"   /* where nobody names a folder */
 
+/** Packets of which family? */
+enum capture_family { CAPTURE_BOTH, CAPTURE_IPV4, CAPTURE_IPV6 };
+
 /** What to capture, and how much of it. */
 struct capture_spec {
     const char *file;    /* a name in the folder of captures, or its whole path; NULL: stream */
@@ -30,7 +33,8 @@ struct capture_spec {
     bool force;          /* a file of that name may be replaced */
     const char *words;   /* the capture, for people who read the file; or NULL */
     uint32_t subscriber; /* id, or 0: of anybody */
-    uint64_t rx, tx;     /* bit by port */
+    enum capture_family family;
+    uint64_t rx, tx; /* bit by port */
     bool before[CFG_MAX_TASKS], after[CFG_MAX_TASKS];
     uint64_t reasons[CFG_MAX_TASKS]; /* bits, TAP_ALL_REASONS; 0: no drops of this task */
     uint64_t seconds, packets, bytes;

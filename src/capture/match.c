@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Comparing tags, GRE key and addresses of a frame with those of a subscriber. */
+/* Comparing tags, GRE key and addresses of a frame with those of a subscriber; telling its family.
+ */
 #include "capture/match.h"
 
 #include <string.h>
@@ -15,6 +16,7 @@
 
 #define MPLS_MAX_LABELS 16
 #define IPV4_HEADER     20 /* without options */
+#define PPPOE_HEADERS   8  /* of RFC 2516, and the protocol of PPP */
 
 struct frames_of frames_of_subscriber(const struct subscriber_table *t, uint32_t id)
 {
@@ -98,4 +100,87 @@ bool is_frame_of(const void *ctx, const struct rte_mbuf *m, uint16_t port)
     default:
         return false;
     }
+}
+
+/* --- the family of a frame --- */
+
+enum { OTHER_FAMILY = 0, FAMILY_4 = 4, FAMILY_6 = 6 };
+
+/* The family that the version of an IP packet in len bytes says. */
+static unsigned version(const uint8_t *ip, uint32_t len)
+{
+    if (len >= IPV4_HEADER && ip[0] >> 4 == 4)
+        return FAMILY_4;
+    return len >= IPV6_LEN && ip[0] >> 4 == 6 ? FAMILY_6 : OTHER_FAMILY;
+}
+
+/* The family of what a GRE header in len bytes leads to; that of the packet around it where that is
+ * not IP. */
+static unsigned in_tunnel(const uint8_t *gre, uint32_t len, unsigned outer)
+{
+    if (len < GRE_LEN)
+        return outer;
+    switch (rte_be_to_cpu_16(gre_protocol(gre))) {
+    case GRE_PROTO_IPV4:
+        return FAMILY_4;
+    case GRE_PROTO_IPV6:
+        return FAMILY_6;
+    default:
+        return outer;
+    }
+}
+
+/* The family of an IP packet of the core, or of what is in its tunnel. */
+static unsigned of_core(const uint8_t *ip, uint32_t len)
+{
+    unsigned outer = version(ip, len);
+    uint32_t header = outer == FAMILY_4 ? (ip[0] & 0xfu) * 4 : IPV6_LEN;
+
+    if (outer == OTHER_FAMILY || header > len || ip[outer == FAMILY_4 ? 9 : 6] != IPPROTO_GRE)
+        return outer;
+    return in_tunnel(ip + header, len - header, outer);
+}
+
+/* The family of a frame behind l2 bytes, of which the last two are its EtherType. */
+static unsigned behind(const uint8_t *f, uint32_t l2, uint32_t len)
+{
+    const uint8_t *packet = f + l2;
+    int stack;
+
+    switch (rte_be_to_cpu_16(load16(packet - 2))) {
+    case RTE_ETHER_TYPE_ARP:
+        return FAMILY_4;
+    case RTE_ETHER_TYPE_IPV4:
+    case RTE_ETHER_TYPE_IPV6:
+        return l2 == ETH_LEN ? of_core(packet, len - l2) : version(packet, len - l2);
+    case RTE_ETHER_TYPE_PPPOE_SESSION:
+        return len - l2 > PPPOE_HEADERS ? version(packet + PPPOE_HEADERS, len - l2 - PPPOE_HEADERS)
+                                        : OTHER_FAMILY;
+    case MPLS_TYPE:
+        stack = mpls_stack_len(packet, len - l2, MPLS_MAX_LABELS);
+        return stack > 0 ? of_core(packet + stack, len - l2 - (uint32_t)stack) : OTHER_FAMILY;
+    default:
+        return OTHER_FAMILY;
+    }
+}
+
+static unsigned family_of(const struct rte_mbuf *m)
+{
+    const uint8_t *f = frame_bytes(m);
+
+    if (m->data_len < ETH_LEN)
+        return OTHER_FAMILY;
+    if (m->data_len >= QINQ_LEN && qinq_is_double(qinq_tags(f)))
+        return behind(f, QINQ_LEN, m->data_len);
+    return behind(f, ETH_LEN, m->data_len);
+}
+
+bool is_frame_of_ipv4(const struct rte_mbuf *m)
+{
+    return family_of(m) == FAMILY_4;
+}
+
+bool is_frame_of_ipv6(const struct rte_mbuf *m)
+{
+    return family_of(m) == FAMILY_6;
 }

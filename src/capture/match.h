@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matching frames with a subscriber, at points where the mbuf does not name its subscriber. */
+/* Matching frames with a subscriber, at points where the mbuf does not name its subscriber, and
+ * with a family. */
 #ifndef CAPTURE_MATCH_H
 #define CAPTURE_MATCH_H
 
@@ -30,5 +31,12 @@ struct frames_of frames_of_subscriber(const struct subscriber_table *t, uint32_t
  * mbuf names.
  */
 bool is_frame_of(const void *of, const struct rte_mbuf *m, uint16_t port);
+
+/**
+ * Is a frame of a family, IPv4 (ARP is of it) or IPv6? Behind VLAN tags, PPPoE or labels the IP
+ * packet says it; without tags, as on a core side, what is in its GRE tunnel does.
+ */
+bool is_frame_of_ipv4(const struct rte_mbuf *m);
+bool is_frame_of_ipv6(const struct rte_mbuf *m);
 
 #endif

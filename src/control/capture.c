@@ -14,6 +14,7 @@ enum {
     CAPTURE_STREAM,
     CAPTURE_FORCE,
     CAPTURE_SUBSCRIBER,
+    CAPTURE_FAMILY,
     CAPTURE_PORTS,
     CAPTURE_TASKS,
     CAPTURE_REASONS,
@@ -25,12 +26,17 @@ enum {
     N_CAPTURE_KEYS
 };
 
+static const char *const families[] = {
+    [CAPTURE_BOTH] = "both", [CAPTURE_IPV4] = "ipv4", [CAPTURE_IPV6] = "ipv6", NULL};
+
 static const struct key start_keys[N_CAPTURE_KEYS] = {
     [CAPTURE_FILE] = {"file", KEY_STRING, .help = "a pcapng file"},
     [CAPTURE_STREAM] = {"stream", KEY_BOOL, .def = "false",
                         .help = "in the place of a file: this connection, which ends with it"},
     [CAPTURE_FORCE] = {"force", KEY_BOOL, .def = "false", .help = "replace a file that is there"},
     [CAPTURE_SUBSCRIBER] = {"subscriber", KEY_SUBSCRIBER, .help = "only packets of him"},
+    [CAPTURE_FAMILY] = {"family", KEY_ENUM, .choices = families, .def = "both",
+                        .help = "only packets of this one; ARP is of IPv4"},
     [CAPTURE_PORTS] = {"ports", KEY_LIST, .help = "names, or NAME:rx or NAME:tx; * for all"},
     [CAPTURE_TASKS] = {"tasks", KEY_LIST,
                        .help = "names, or NAME:before, NAME:after or NAME:drops; * for all"},
@@ -233,6 +239,7 @@ static json_t *start_capture(struct control *c, struct request *r, struct refusa
     struct capture_spec s = {.file = v[CAPTURE_FILE].set ? v[CAPTURE_FILE].v.s : NULL,
                              .stream = c->client,
                              .force = v[CAPTURE_FORCE].v.u != 0,
+                             .family = (enum capture_family)v[CAPTURE_FAMILY].v.u,
                              .seconds = v[CAPTURE_SECONDS].v.u,
                              .packets = v[CAPTURE_PACKETS].v.u,
                              .bytes = v[CAPTURE_BYTES].v.u,

@@ -82,6 +82,8 @@ static inline bool has_room(struct tap_ring *r, uint64_t end)
 static inline bool is_wanted(const struct tap_wants *w, const struct tap_at *at,
                              const struct rte_mbuf *m)
 {
+    if (w->is_family != NULL && !w->is_family(m))
+        return false;
     if (w->subscriber == 0)
         return true;
     return at->named ? meta_subscriber(m) == w->subscriber : w->is_match(w->match, m, at->port);
@@ -127,12 +129,13 @@ static inline bool is_closed(const struct tap_ring *r)
 bool tap_ring_put(struct tap_ring *r, const struct tap_at *at, struct rte_mbuf *const *m,
                   uint16_t n, const uint64_t *reasons)
 {
-    bool look = r->wants->subscriber == 0 || !at->named, began = false;
+    bool look = r->wants->subscriber == 0 || !at->named || r->wants->is_family != NULL;
+    bool began = false;
     uint64_t now = 0;
 
     if (is_closed(r))
         return false;
-    /* is_match() reads the frames, which nobody may have read yet */
+    /* is_match() and is_family() read the frames, which nobody may have read yet */
     for (uint16_t i = 0; look && i < n; i++)
         rte_prefetch0(rte_pktmbuf_mtod(m[i], const void *));
     for (uint16_t i = 0; i < n; i++) {

@@ -40,7 +40,9 @@ struct tap_wants {
     /** Is a frame the subscriber's? Asked where the mbuf does not name its subscriber. port: the
      * frame's ingress or egress port, or TAP_ANY_PORT. */
     bool (*is_match)(const void *match, const struct rte_mbuf *m, uint16_t port);
-    const void *match;             /* is_match()'s first argument */
+    const void *match; /* is_match()'s first argument */
+    /** Is a frame of the family that is wanted? NULL: those of all families are, and of none. */
+    bool (*is_family)(const struct rte_mbuf *m);
     uint32_t snaplen;              /* most bytes of a packet to keep, 1..UINT16_MAX */
     uint32_t every;                /* a copy of one in so many packets at each point, from 1 */
     uint64_t rx, tx;               /* packets received, sent: a bit for each port */

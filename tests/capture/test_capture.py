@@ -11,7 +11,7 @@ from tests.capture.pcapng import File  # noqa: E402
 from tests.common.verdict import nothing  # noqa: E402
 from tests.control import load  # noqa: E402
 from tests.pcap import cases_drops, cases_ipv6, cases_ipv6_core  # noqa: E402
-from tests.pcap.frames import PORTS, Subscriber, server, udp  # noqa: E402
+from tests.pcap.frames import PORTS, Subscriber, from_cpe, server, udp  # noqa: E402
 from tests.pcap.traffic import Traffic  # noqa: E402
 
 PACKETS = 400  # of each generator, about
@@ -171,6 +171,78 @@ def test_ipv6_of_one_subscriber(vbng, folder):
         got = {g.frame for g in capture.at(p, way)}
         if got != set(frames):
             wrong.append(f"{p} {way}: {len(got)} different frames, not {len(set(frames))}; {len(got - set(frames))} are not his")
+    nothing(wrong)
+
+
+class BothFamilies(cases_ipv6_core.Core6):
+    """A case whose gateway also has a route of IPv4, in the same tunnel; it remembers which frames are of which family."""
+
+    def __init__(self, name):
+        way = cases_ipv6_core.way(f"{server('core0')}/32", "core0", True, True)
+        Traffic.__init__(self, name, ipv6=True, routes=f"{cases_ipv6_core.ROUTES}, {way}")
+        self.family = {}
+
+    def _remember(self, family, add, *args, **keys):
+        before = {p: (len(self.inputs[p]), len(self.expect[p])) for p in PORTS}
+        add(*args, **keys)
+        for p in PORTS:
+            self.family.update(dict.fromkeys((*self.inputs[p][before[p][0]:], *self.expect[p][before[p][1]:]), family))
+
+    def both_ways(self, s):
+        """Packets of both families of a subscriber in both directions, tunnelled, labelled and plain; ARP, and what is of no family."""
+        own = cases_ipv6.delegated(s, 9)
+        self._remember("ipv6", self.up6, s, cases_ipv6.packet6(own, cases_ipv6_core.TUNNELLED))
+        self._remember("ipv6", self.up6, s, cases_ipv6.packet6(own, cases_ipv6_core.LABELLED), gre=False)
+        self._remember("ipv6", self.up6, s, cases_ipv6.packet6(own, cases_ipv6_core.PLAIN), port="core1", gre=False, mpls=False)
+        self._remember("ipv6", self.down6, s, cases_ipv6.packet6(cases_ipv6_core.TUNNELLED, own))
+        self._remember("ipv4", self.up, s, "core0", udp(s.ip, server("core0")))
+        self._remember("ipv4", self.down, "core0", s, udp(server("core0"), s.ip))
+        for family, kind in (("ipv4", 0x0806), ("", 0x8863), ("ipv6", 0x8864), ("ipv4", 0x8864)):
+            ip = cases_ipv6.packet6(own, cases_ipv6_core.PLAIN) if family == "ipv6" else udp(s.ip, server("core0"))
+            head = bytes.fromhex("1100000100000057" if family == "ipv6" else "1100000100000021") if kind == 0x8864 else b""
+            self._remember(family, self.send, s.port, from_cpe(s, head + bytes(ip), ethertype=kind))
+
+
+def test_of_one_family(vbng, folder):
+    """Of IPv4 or IPv6, of all or of one subscriber: each frame at each port whose packet is of that family, in tunnels, too, and no other."""
+    him, other = Subscriber(0, 2), Subscriber(1, 2)
+    case = BothFamilies("family")
+    case.both_ways(other)
+    others = set(case.family)
+    case.both_ways(him)
+    his = set(case.family) - others
+    fed = [p for p in PORTS if case.inputs[p]]
+    b = bed.open_case(vbng, str(folder), case)
+    wrong = []
+    try:
+        assert "expected" in b.ask("start-capture", file="no.pcapng", family="ipx")["error"]
+        for family in ("ipv4", "ipv6", "both"):
+            b.start(f"{family}.pcapng", family=family, ports=list(PORTS), tasks=["decap:before", "route:before"], seconds=60)
+            b.send([f"gen_{p}" for p in fed], PACKETS * len(fed))
+            wrong += kept(b.stop_capture())
+        b.start("his.pcapng", family="ipv6", subscriber="cpe0 128.258", ports=list(PORTS), seconds=60)
+        b.send([f"gen_{p}" for p in fed], PACKETS * len(fed))
+        b.stop_capture()
+        b.end()
+    finally:
+        b.kill()
+    everything = {(p, way): set(frames) for p in PORTS for frames, way in ((case.inputs[p], "in"), (case.expect[p], "out"))}
+    for name in ("ipv4", "ipv6", "both", "his"):
+        capture = File(b.path(f"{name}.pcapng"))
+        wrong += order(capture)
+        for (p, way), frames in everything.items():
+            of = {"his": "ipv6"}.get(name, name)
+            want = {f for f in frames if name == "both" or case.family[f] == of}
+            if name == "his":
+                want &= his
+            got = {g.frame for g in capture.at(p, way)}
+            if got != want:
+                wrong.append(f"{name}, {p} {way}: {len(got)} different frames, not {len(want)}; {len(got - want)} are of others")
+        for task in ("decap", "route"):
+            kinds = {g.frame[12:14] if task == "route" else g.frame[20:22] for g in capture.at(task, "in")}
+            want = {"ipv4": {b"\x08\x00"}, "ipv6": {b"\x86\xdd"}, "both": {b"\x08\x00", b"\x86\xdd"}, "his": set()}[name]
+            if kinds != want:
+                wrong.append(f"{name}: {task} has been given {kinds}")
     nothing(wrong)
 
 

@@ -33,8 +33,13 @@ def kernel_in_a_session(ctx):
     return in_namespaces(ctx, "tests.e2e.pppoe_inside")
 
 
+def tcp_through_a_shaper(ctx):
+    return in_namespaces(ctx, "tests.e2e.tcp_inside")
+
+
 def tests():
     """(title, function of a context) of each case."""
     yield "the kernel as a CPE gets its prefix by router advertisements", kernel_as_cpe
+    yield "TCP of both families fills a subscriber's rate", tcp_through_a_shaper
     yield "the kernel is told by ICMPv6, as a CPE and in the core", kernel_is_told
     yield "the kernel's TCP in a PPPoE session that a control plane has put", kernel_in_a_session

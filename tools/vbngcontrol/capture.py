@@ -26,7 +26,7 @@ def _state(gw):
 def _wanted(args):
     """The keys of the request, but for where the packets go."""
     tasks = args.task + (["*:drops"] if args.drops else [])
-    some = {"ports": args.port, "tasks": tasks, "reasons": args.reason, "every": args.sample}
+    some = {"ports": args.port, "tasks": tasks, "reasons": args.reason, "every": args.sample, "family": args.family}
     some |= {k: getattr(args, k) for k in ("seconds", "packets", "bytes", "snaplen")}
     if args.subscriber is not None:
         some["subscriber"] = subscriber(args.subscriber.split())

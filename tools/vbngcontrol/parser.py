@@ -111,6 +111,7 @@ def _capture_commands(commands):
     p.add_argument("--drops", action="store_true", help='capture what any task drops, as --task "*:drops"')
     p.add_argument("--reason", action="append", default=[], help="capture only drops for this reason; may be repeated")
     p.add_argument("--subscriber", metavar="SUBSCRIBER", help="capture only what is his")
+    p.add_argument("--family", choices=("ipv4", "ipv6", "both"), help="capture only packets of this one, with ARP those of ipv4 (default: both)")
     p.add_argument("--seconds", type=int, metavar="N", help="end after this time (default: 10; to standard output 3600)")
     p.add_argument("--packets", type=int, metavar="N", help="end after so many (default: 1000000; to standard output no bound)")
     p.add_argument("--bytes", type=int, metavar="N", help="largest size of the file (default: 104857600; to standard output no bound)")
