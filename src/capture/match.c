@@ -12,11 +12,11 @@
 #include "packet/ipv4.h"
 #include "packet/ipv6.h"
 #include "packet/mpls.h"
+#include "packet/pppoe.h"
 #include "packet/qinq.h"
 
 #define MPLS_MAX_LABELS 16
 #define IPV4_HEADER     20 /* without options */
-#define PPPOE_HEADERS   8  /* of RFC 2516, and the protocol of PPP */
 
 struct frames_of frames_of_subscriber(const struct subscriber_table *t, uint32_t id)
 {
@@ -153,8 +153,8 @@ static unsigned behind(const uint8_t *f, uint32_t l2, uint32_t len)
     case RTE_ETHER_TYPE_IPV4:
     case RTE_ETHER_TYPE_IPV6:
         return l2 == ETH_LEN ? of_core(packet, len - l2) : version(packet, len - l2);
-    case RTE_ETHER_TYPE_PPPOE_SESSION:
-        return len - l2 > PPPOE_HEADERS ? version(packet + PPPOE_HEADERS, len - l2 - PPPOE_HEADERS)
+    case PPPOE_TYPE:
+        return len - l2 > PPPOE_PPP_LEN ? version(packet + PPPOE_PPP_LEN, len - l2 - PPPOE_PPP_LEN)
                                         : OTHER_FAMILY;
     case MPLS_TYPE:
         stack = mpls_stack_len(packet, len - l2, MPLS_MAX_LABELS);
