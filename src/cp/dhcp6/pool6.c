@@ -43,8 +43,10 @@ bool pool6_take_any(struct pool6 *p, struct session *owner, uint64_t *block)
 {
     uint32_t n = p->blocks.n > 0 ? pool_take_any(&p->blocks, owner) : 0;
 
+    if (n == 0)
+        return false;
     *block = p->first + ((uint64_t)(n - FIRST_NUMBER) << (64 - p->len));
-    return n != 0;
+    return true;
 }
 
 void pool6_give(struct pool6 *p, uint64_t block)

@@ -28,7 +28,8 @@ bool pool6_has(const struct pool6 *p, uint64_t block);
 /** Take a block, if it is the pool's and free. Returns whether it was. */
 bool pool6_take(struct pool6 *p, uint64_t block, struct session *owner);
 
-/** Take the first free block behind the one that was found last. Returns whether there is one. */
+/** Take the first free block behind the one that was found last. Returns whether there is one; else
+ * *block stays as it was. */
 bool pool6_take_any(struct pool6 *p, struct session *owner, uint64_t *block);
 
 /** Let a block of the pool, which is taken, be free. */
