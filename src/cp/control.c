@@ -200,7 +200,7 @@ static json_t *disconnect(struct cp *cp, const json_t *request)
 
     if (s == NULL || (s->state != SESSION_UP && s->state != SESSION_STARTING))
         return refusal("disconnect: expected 'session', \"PORT SVLAN.CVLAN\" of a line with one");
-    lease_end(cp, s, "disconnected by an operator");
+    lease_end_for(cp, s, RADIUS_CAUSE_ADMIN_RESET, "disconnected by an operator");
     return json_pack("{s:b}", "ok", 1);
 }
 

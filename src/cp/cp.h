@@ -21,6 +21,7 @@ struct cp {
     struct punt *punt;
     struct aaa *aaa;                /* NULL: RADIUS is not configured */
     struct pppoe_server *pppoe;     /* NULL: PPPoE is not configured */
+    struct acct *acct;              /* NULL: nothing is accounted for */
     struct control_socket *control; /* or NULL */
     struct session **turn;          /* sessions that the end of this turn has to do with */
     uint32_t n_turn, room_turn;

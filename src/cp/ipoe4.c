@@ -196,13 +196,13 @@ static void decline(struct cp *cp, struct session *s, const struct dhcp4 *q)
     if (!has_lease(s) || s->address != q->requested || !is_for_us(cp, s, q))
         return;
     s->declined = true;
-    lease_give_back(cp, s, "declined, the address is in use elsewhere");
+    lease_give_back(cp, s, RADIUS_CAUSE_NAS_REQUEST, "declined, the address is in use elsewhere");
 }
 
 static void release(struct cp *cp, struct session *s, const struct dhcp4 *q)
 {
     if (has_lease(s) && s->address == q->ciaddr && is_for_us(cp, s, q))
-        lease_give_back(cp, s, "released");
+        lease_give_back(cp, s, RADIUS_CAUSE_USER_REQUEST, "released");
 }
 
 static void inform(struct cp *cp, struct session *s, const struct dhcp4 *q)

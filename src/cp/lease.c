@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cp/aaa/aaa.h"
+#include "cp/acct/acct.h"
 #include "cp/dhcp6/lease6.h"
 #include "cp/ipoe4.h"
 #include "cp/pppoe/pppoe.h"
@@ -58,7 +59,7 @@ static void timed_out(struct timer *t, void *ctx)
         session_event(s, "offer not taken");
         lease_withdraw(cp, s);
     } else {
-        lease_give_back(cp, s, "lease expired");
+        lease_give_back(cp, s, aaa_expiry(s), "lease expired");
     }
 }
 
@@ -205,12 +206,12 @@ static void begin_end(struct cp *cp, struct session *s)
         lease_withdraw(cp, s);
 }
 
-void lease_give_back(struct cp *cp, struct session *s, const char *why)
+void lease_give_back(struct cp *cp, struct session *s, enum radius_cause cause, const char *why)
 {
     char address[20];
 
     if (!session6_held(s)) {
-        lease_end(cp, s, why);
+        lease_end_for(cp, s, cause, why);
         return;
     }
     session_log(s, "%s ends: %s", format_ipv4(s->address, address, sizeof(address)), why);
@@ -220,9 +221,15 @@ void lease_give_back(struct cp *cp, struct session *s, const char *why)
 
 void lease_end(struct cp *cp, struct session *s, const char *why)
 {
+    lease_end_for(cp, s, RADIUS_CAUSE_NAS_REQUEST, why);
+}
+
+void lease_end_for(struct cp *cp, struct session *s, enum radius_cause cause, const char *why)
+{
     char addresses[SESSION_ADDRESSES];
 
     session_log(s, "ends, %s: %s", session_addresses(s, addresses), why);
+    acct_stop(cp, s, cause);
     session_set_state(&cp->sessions, s, SESSION_ENDING);
     if (s->ppp != NULL)
         pppoe_ending(cp, s, why);
@@ -237,6 +244,7 @@ void lease_gone(struct cp *cp, struct session *s)
     s->stale = false;
     if (s->state != SESSION_ENDING)
         return;
+    acct_gone(cp, s);
     if (s->lease4 == LEASE_ENDING)
         free_address(cp, s);
     lease6_gone(cp, s);
@@ -270,6 +278,8 @@ void lease_in_userplane(struct cp *cp, struct session *s)
     lease_settle(cp, s);
     if (s->ppp != NULL)
         pppoe_in_userplane(cp, s);
+    if (s->state == SESSION_UP)
+        acct_start(cp, s);
 }
 
 void lease_refused(struct cp *cp, struct session *s, const char *why)
@@ -278,11 +288,11 @@ void lease_refused(struct cp *cp, struct session *s, const char *why)
          is_new6 = s->v6 != NULL && s->v6->state == LEASE_STARTING;
 
     if (s->state == SESSION_UP && is_new4) /* what it has of the other family stays */
-        lease_give_back(cp, s, why);
+        lease_give_back(cp, s, RADIUS_CAUSE_NAS_ERROR, why);
     else if (s->state == SESSION_UP && is_new6)
-        lease6_give_back(cp, s, true, true, why);
+        lease6_give_back(cp, s, true, true, RADIUS_CAUSE_NAS_ERROR, why);
     else if (s->state == SESSION_STARTING || s->state == SESSION_UP)
-        lease_end(cp, s, why);
+        lease_end_for(cp, s, RADIUS_CAUSE_NAS_ERROR, why);
     else
         lease_go_on(cp, s);
 }
@@ -341,19 +351,22 @@ static void not_committed(struct cp *cp, struct session *s)
         session_event(s, "the store has not taken it");
 }
 
-void leases_end_turn(struct cp *cp)
+bool leases_end_turn(struct cp *cp)
 {
-    bool ok;
+    bool ok, to_send;
 
     for (uint32_t i = 0; i < cp->n_turn; i++)
         put_or_remove(cp, cp->turn[i]);
+    acct_write(cp);
     ok = store_commit(cp->store);
+    to_send = acct_send(cp, ok);
     for (uint32_t i = 0; i < cp->n_turn; i++) {
         cp->turn[i]->in_turn = false;
         (ok ? lease_go_on : not_committed)(cp, cp->turn[i]);
     }
     cp->n_turn = 0;
     userplane_flush(cp->userplane);
+    return to_send;
 }
 
 /* --- the start --- */

@@ -40,17 +40,22 @@ void lease_changed(struct cp *cp, struct session *s);
  * when it has that, too. */
 void lease_subscriber_changed(struct cp *cp, struct session *s);
 
-/** End the lease of IPv4, and the session where it has no other. */
-void lease_give_back(struct cp *cp, struct session *s, const char *why);
+/** End the lease of IPv4, and the session, for the cause, where it has no other. */
+void lease_give_back(struct cp *cp, struct session *s, enum radius_cause cause, const char *why);
 
 /** The state of a session that is not ending follows from its leases. */
 void lease_settle(struct cp *cp, struct session *s);
 
-/** End a session that is starting or up, and all of its leases. */
+/** End a session that is starting or up, and all of its leases, for a cause (RFC 2866 section 5.10)
+ * and a reason in words. */
+void lease_end_for(struct cp *cp, struct session *s, enum radius_cause cause, const char *why);
+
+/** The same where no other cause fits: NAS Request. */
 void lease_end(struct cp *cp, struct session *s, const char *why);
 
-/** The end of a turn: commit, acknowledge, and tell the user plane. */
-void leases_end_turn(struct cp *cp);
+/** The end of a turn: commit, acknowledge, and tell the user plane. Returns whether RADIUS has
+ * something to send. */
+bool leases_end_turn(struct cp *cp);
 
 /* --- what the user plane says --- */
 

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "cp/aaa/aaa.h"
+#include "cp/acct/acct.h"
 #include "cp/control.h"
 #include "cp/lease.h"
 #include "cp/pppoe/pppoe.h"
@@ -124,7 +125,8 @@ static void end_turn(void *ctx)
 
     if (cp->aaa != NULL)
         aaa_end_turn(cp->aaa);
-    leases_end_turn(cp);
+    if (leases_end_turn(cp)) /* RADIUS is told of what the store has taken */
+        aaa_end_turn(cp->aaa);
 }
 
 static void close_all(struct cp *cp)
@@ -135,6 +137,8 @@ static void close_all(struct cp *cp)
         punt_close(cp->punt);
     if (cp->userplane != NULL)
         userplane_close(cp->userplane);
+    if (cp->acct != NULL)
+        acct_close(cp->acct);
     if (cp->aaa != NULL)
         aaa_close(cp->aaa);
     leases_close(cp);
@@ -160,8 +164,11 @@ static int start(const struct cp_config *config, const char *control)
         cp.punt = punt_open(&cp);
         if (config->radius != NULL)
             cp.aaa = aaa_open(&cp);
+        if (cp.aaa != NULL && config->radius->accounting)
+            cp.acct = acct_open(&cp, aaa_radius(cp.aaa));
         cp.control = control != NULL ? cp_control_open(&cp, control) : NULL;
         if (cp.userplane != NULL && cp.punt != NULL && (cp.aaa != NULL || config->radius == NULL) &&
+            (cp.acct != NULL || config->radius == NULL || !config->radius->accounting) &&
             (cp.control != NULL || control == NULL))
             status = run(&cp);
     }

@@ -72,6 +72,8 @@ struct session {
     struct dhcp4 *waiting;     /* the request that is to be acknowledged, or NULL */
     struct session6 *v6;       /* what the line has or had of IPv6, or NULL */
     struct pppoe_session *ppp; /* of a session of PPPoE; NULL: it is of IPoE, or there is none */
+    struct account *account;   /* what RADIUS is told of its use, or NULL */
+    uint32_t subscriber;       /* id in the user plane; 0: not known */
     struct asking *asking;     /* the question to RADIUS, or NULL */
     struct service *service;   /* what RADIUS has granted; NULL: it was not asked */
     uint8_t n_events;          /* written so far, modulo SESSION_EVENTS: the next one's place */

@@ -15,7 +15,20 @@
 
 #define FORMAT "4" /* user_version of the database */
 
-enum { BEGIN, COMMIT, ROLLBACK, PUT, REMOVE, EACH, GET_VALUE, SET_VALUE, N_STATEMENTS };
+enum {
+    BEGIN,
+    COMMIT,
+    ROLLBACK,
+    PUT,
+    REMOVE,
+    EACH,
+    GET_VALUE,
+    SET_VALUE,
+    SET_ACCOUNT,
+    END_ACCOUNT,
+    EACH_ACCOUNT,
+    N_STATEMENTS
+};
 
 static const char *const sql[N_STATEMENTS] = {
     [BEGIN] = "BEGIN IMMEDIATE",
@@ -27,6 +40,9 @@ static const char *const sql[N_STATEMENTS] = {
     [EACH] = "SELECT port, svlan, cvlan, mac, address, expires, service, v6, ppp FROM session",
     [GET_VALUE] = "SELECT value FROM value WHERE name = ?1",
     [SET_VALUE] = "INSERT OR REPLACE INTO value (name, value) VALUES (?1, ?2)",
+    [SET_ACCOUNT] = "INSERT OR REPLACE INTO account (id, text) VALUES (?1, ?2)",
+    [END_ACCOUNT] = "DELETE FROM account WHERE id = ?1",
+    [EACH_ACCOUNT] = "SELECT text FROM account ORDER BY id",
 };
 
 static const char setup[] =
@@ -40,6 +56,7 @@ static const char setup[] =
     "cvlan)) "
     "WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS value (name TEXT PRIMARY KEY, value TEXT);"
+    "CREATE TABLE IF NOT EXISTS account (id TEXT PRIMARY KEY, text TEXT) WITHOUT ROWID;"
     "PRAGMA user_version = " FORMAT ";"
     "COMMIT;";
 
@@ -208,6 +225,32 @@ bool store_set_value(struct store *s, const char *name, const char *value)
     sqlite3_bind_text(s->statement[SET_VALUE], 1, name, -1, SQLITE_TRANSIENT);
     sqlite3_bind_text(s->statement[SET_VALUE], 2, value, -1, SQLITE_TRANSIENT);
     return change(s, SET_VALUE);
+}
+
+bool store_set_account(struct store *s, const char *id, const char *text)
+{
+    unsigned what = text != NULL ? SET_ACCOUNT : END_ACCOUNT;
+
+    if (!begin(s))
+        return false;
+    sqlite3_bind_text(s->statement[what], 1, id, -1, SQLITE_TRANSIENT);
+    if (text != NULL)
+        sqlite3_bind_text(s->statement[what], 2, text, -1, SQLITE_TRANSIENT);
+    return change(s, what);
+}
+
+bool store_each_account(struct store *s, void (*call)(const char *text, void *ctx), void *ctx)
+{
+    sqlite3_stmt *q = s->statement[EACH_ACCOUNT];
+    int rc;
+
+    while ((rc = sqlite3_step(q)) == SQLITE_ROW)
+        if (sqlite3_column_text(q, 0) != NULL)
+            call((const char *)sqlite3_column_text(q, 0), ctx);
+    sqlite3_reset(q);
+    if (rc != SQLITE_DONE)
+        say(s, "it cannot be read");
+    return rc == SQLITE_DONE;
 }
 
 bool store_commit(struct store *s)

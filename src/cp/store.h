@@ -43,6 +43,13 @@ bool store_value(struct store *s, const char *name, char *value, size_t room);
 /** Give a name a value: a change as store_put(). */
 bool store_set_value(struct store *s, const char *name, const char *value);
 
+/** Give the account of an id a text; NULL: forget it. A change as store_put(). */
+bool store_set_account(struct store *s, const char *id, const char *text);
+
+/** Call with the text of every account. Returns false where the store cannot be read; the reason is
+ * in the log. */
+bool store_each_account(struct store *s, void (*call)(const char *text, void *ctx), void *ctx);
+
 /** Make all changes since the last commit last. Returns false where none of them does; the reason
  * is in the log. */
 bool store_commit(struct store *s);

@@ -46,16 +46,18 @@ qos = {{
 }};
 routes = ( {{ prefix = "0.0.0.0/0"; port = "core"; mac = "{HOST}"; }} );
 tasks = (
-    {{ name = "classify"; type = "classify"; from = "line"; to = "up"; scheduler = "acc"; punt = "arp"; }},
+    {{ name = "classify"; type = "classify"; from = "line"; to = "count_up"; scheduler = "acc"; punt = "arp"; }},
+    {{ name = "count_up"; type = "account"; direction = "up"; to = "up"; }},
     {{ name = "up"; type = "qos"; scheduler = "acc"; direction = "up"; to = "decap"; }},
     {{ name = "decap"; type = "qinq_decap"; to = "route"; }},
     {{ name = "route"; type = "route"; to = "core"; punt = "arp"; }},
     {{ name = "find"; type = "classify"; match = "ipv4"; from = "core"; to = "encap"; scheduler = "acc"; punt = "arp"; }},
     {{ name = "encap"; type = "qinq_encap"; to = "down"; punt = "arp"; }},
-    {{ name = "down"; type = "qos"; scheduler = "acc"; direction = "down"; to = "line"; }},
+    {{ name = "down"; type = "qos"; scheduler = "acc"; direction = "down"; to = "count_down"; }},
+    {{ name = "count_down"; type = "account"; direction = "down"; to = "line"; }},
     {{ name = "arp"; type = "arp"; to = ["line", "core"]; ra = false; }}
 );
-layout = ( {{ core = "0"; tasks = ["classify", "up", "decap", "route", "find", "encap", "down", "arp"]; }} );
+layout = ( {{ core = "0"; tasks = ["classify", "count_up", "up", "decap", "route", "find", "encap", "down", "count_down", "arp"]; }} );
 """
 
 CONTROL_PLANE = f"""
@@ -63,8 +65,8 @@ control_socket = "FOLDER/c"; punt_socket = "FOLDER/p"; store = "FOLDER/store.db"
 pools = ( {{ name = "homes"; prefix = "10.64.0.0/24"; gateway = "10.64.0.1"; }} );
 access = ( {{ port = "line"; svlan = 100; pool = "homes"; profile = "home-50M"; }} );
 radius = {{
-    nas_identifier = "bng1"; timeout = "5s"; password = "vbng";
-    servers = ( {{ address = "127.0.0.1"; secret = "{SECRET}"; authentication_port = PORT; }} );
+    nas_identifier = "bng1"; timeout = "5s"; password = "vbng"; accounting = true;
+    servers = ( {{ address = "127.0.0.1"; secret = "{SECRET}"; authentication_port = PORT; accounting_port = ACCOUNTING; }} );
     coa = {{ address = "127.0.0.1"; port = COA; clients = ( {{ address = "127.0.0.1"; secret = "{COA_SECRET}"; }} ); }};
 }};
 """
@@ -95,7 +97,8 @@ class Gateway:
     def __init__(self, vbng, build, folder, server, coa, extra=""):
         self.folder = str(folder)
         self.ctx, self.program = process.Context(vbng, self.folder), program(build)
-        text = CONTROL_PLANE.replace("FOLDER", self.folder).replace("PORT", str(server.authentication)).replace("COA", str(coa))
+        text = CONTROL_PLANE.replace("FOLDER", self.folder).replace("PORT", str(server.authentication)).replace("ACCOUNTING", str(server.accounting))
+        text = text.replace("COA", str(coa))
         self.configs = [self.ctx.write("vbng.cfg", USERPLANE.replace("FOLDER", self.folder)), self.ctx.write("cp.cfg", text + extra)]
         self.log = self.ctx.path("log")
         self.start_userplane()
@@ -191,7 +194,7 @@ class Cpe:
 @pytest.mark.limit(240)
 def test_a_session_from_begin_to_end(vbng, build, folder):
     """FreeRADIUS gives the profile and the address; a CoA-Request changes the profile while frames flow, and none is lost or overtaken; a
-    Disconnect-Request ends the session. The ledger balances."""
+    Disconnect-Request ends the session, whose octets FreeRADIUS is told to the byte. The ledger balances."""
     coa, = free_ports(1)
     with freeradius(folder / "radius", users=USERS) as server:
         gateway, cpe = Gateway(vbng, build, folder, server, coa), Cpe()
@@ -220,6 +223,12 @@ def test_a_session_from_begin_to_end(vbng, build, folder):
             said = radclient(coa, "disconnect", at)
             assert "Received Disconnect-ACK" in said, said
             gateway.until(lambda: gateway.subscriber() is None)
+            gateway.until(lambda: [r["Acct-Status-Type"] for r in server.records()] == ["Accounting-On", "Start", "Stop"])
+            up = gateway.ask(cmd="show-directions")["directions"]["up"]
+            _, start, stop = server.records()
+            assert start["Acct-Session-Id"] == stop["Acct-Session-Id"] and stop["Acct-Terminate-Cause"] == "Admin-Reset"
+            assert (int(stop["Acct-Input-Octets"]), int(stop["Acct-Input-Packets"])) == (up["ipv4_bytes"], up["ipv4_packets"])
+            assert up["ipv4_packets"] == sent and int(stop["Acct-Output-Octets"]) == 0
             assert cpe.upload(1, 0.1) == []
         finally:
             wrong = gateway.end()

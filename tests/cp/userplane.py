@@ -28,6 +28,8 @@ class UserPlane:
         self.requests = []  # all of them, and what was answered
         self.refuse = None  # a function of a subscriber that may return why he is refused
         self.fixed = set()  # lines whose subscribers cannot be changed in place
+        self.ids = {}  # by line, of those in rows
+        self.octets = {}  # by line: [since, packets and octets of IPv4, of IPv6, and the same down]; absent: zeros
         self.hold = threading.Event()  # while it is clear, control requests wait
         self.hold.set()
         self.control_path, self.punt_path = os.path.join(folder, "c"), os.path.join(folder, "p")
@@ -106,7 +108,7 @@ class UserPlane:
     def _list_subscribers(self, request):
         rows = sorted(self.rows.values(), key=lambda r: (r["port"], r["svlan"], r["cvlan"]))
         first, count = request["first"] - 1, request["count"]
-        found = [{"id": first + i + 1, "dynamic": True, **with_length(row)} for i, row in enumerate(rows[first:first + count])]
+        found = [{"id": self.id_of(row), "dynamic": True, **with_length(row)} for row in rows[first:first + count]]
         return {"ok": True, "subscribers": found, "next": first + count + 1 if first + count < len(rows) else None}
 
     def _put_subscribers(self, request):
@@ -124,18 +126,29 @@ class UserPlane:
         if why:
             return {"was": "refused", "error": why}
         if was is not None and line in self.fixed and was != row:
-            return {"was": "different", "id": 1}
+            return {"was": "different", "id": self.id_of(row)}
         self.rows[line] = row
-        return {"was": "added" if was is None else "equal" if was == row else "changed", "id": 1}
+        return {"was": "added" if was is None else "equal" if was == row else "changed", "id": self.id_of(row)}
+
+    def id_of(self, row):
+        return self.ids.setdefault((row["port"], row["svlan"], row["cvlan"]), len(self.ids) + 1)
+
+    def _octets_of(self, line):
+        return [self.ids[line], *self.octets.get(line, [1, *[0] * 8])]
+
+    def _subscriber_octets(self, request):
+        return {"ok": True, "octets": [self._octets_of(line) for line in self.rows if line in self.ids], "next": None}
 
     def _remove_subscribers(self, request):
         assert request["if_there"] is True
+        last = []
         for text in request["subscribers"]:
             port, vlans = text.split(" ")
             line = (port, *map(int, vlans.split(".")))
-            self.rows.pop(line, None)
+            last.append(self._octets_of(line) if self.rows.pop(line, None) is not None and line in self.ids else None)
+            self.octets.pop(line, None)
             self.fixed.discard(line)
-        return {"ok": True}
+        return {"ok": True, "octets": last}
 
     def _set_profile(self, request):
         port, vlans = request["subscriber"].split(" ")
@@ -145,6 +158,11 @@ class UserPlane:
             return {"error": why or f"no subscriber {request['subscriber']}"}
         row["profile"] = request["profile"]
         return {"ok": True}
+
+    @property
+    def idle(self):
+        """Has it answered all that clients have asked who are gone?"""
+        return not self._clients
 
     def send(self, line, frame, kind=DHCP4, session=0):
         """Punt a frame of a line, and of a PPPoE session."""

@@ -227,6 +227,14 @@ void aaa_ask6(struct cp *cp, struct session *s, const struct request6 *r)
         s->asking->v6 = keep(s->asking->v6, r, sizeof(*r));
 }
 
+enum radius_cause aaa_expiry(const struct session *s)
+{
+    return s->service != NULL && s->service->session_s != 0 &&
+                   wall_seconds() >= s->service->begun + s->service->session_s
+               ? RADIUS_CAUSE_SESSION_TIMEOUT
+               : RADIUS_CAUSE_LOST_CARRIER;
+}
+
 uint32_t aaa_lease(const struct session *s, uint32_t lease)
 {
     int64_t left;

@@ -41,6 +41,9 @@ struct radius *aaa_radius(const struct aaa *a);
 /** The end of a turn, before that of the sessions: send and take what there is. */
 void aaa_end_turn(struct aaa *a);
 
+/** Why a session ends when its lease does: its time is over, or nobody has been heard of. */
+enum radius_cause aaa_expiry(const struct session *s);
+
 /** For so many seconds at most a session may have a lease from now on. */
 uint32_t aaa_lease(const struct session *s, uint32_t lease);
 

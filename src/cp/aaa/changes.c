@@ -130,6 +130,6 @@ void change_session(void *ctx, struct radius_coa *coa, const struct radius_chang
         return;
     }
     if (error == RADIUS_NO_ERROR && change->disconnect)
-        lease_end(cp, s, "RADIUS: Disconnect-Request");
+        lease_end_for(cp, s, RADIUS_CAUSE_ADMIN_RESET, "RADIUS: Disconnect-Request");
     radius_answer_change(coa, error);
 }

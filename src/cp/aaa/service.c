@@ -42,6 +42,7 @@ struct service *service_new(const struct radius_answer *answer, const char *id, 
     s->ipv4 = answer->ipv4;
     s->ipv6 = answer->ipv6;
     s->session_s = answer->session_s;
+    s->interim_s = answer->interim_s;
     s->begun = time(NULL);
     if (answer->classes.n > 0)
         memcpy(s->classes, answer->classes.p, answer->classes.n);
@@ -65,6 +66,7 @@ char *service_text(const struct service *s)
                   "ipv4", (json_int_t)s->ipv4, "wan", format_wan(&s->ipv6, wan), "delegated",
                   format_delegated(&s->ipv6, delegated), "session_s", (json_int_t)s->session_s,
                   "begun", (json_int_t)s->begun, "classes", classes);
+    json_object_set_new(o, "interim_s", json_integer(s->interim_s));
     text = json_dumps(o, JSON_COMPACT);
     json_decref(o);
     if (text == NULL)
@@ -105,6 +107,7 @@ static struct service *read_object(json_t *o)
     snprintf(s->profile, sizeof(s->profile), "%s", profile);
     s->ipv4 = (uint32_t)ipv4;
     s->session_s = (uint32_t)session_s;
+    s->interim_s = (uint32_t)json_integer_value(json_object_get(o, "interim_s"));
     s->begun = begun;
     if (read_hex(classes, s->classes, s->n_classes) && read_ipv6(wan, delegated, &s->ipv6))
         return s;

@@ -14,6 +14,7 @@ struct service {
     uint32_t ipv4;                 /* the address that he must have; 0: any */
     struct cpe_prefixes ipv6;      /* the same; at most one is delegated */
     uint32_t session_s;            /* Session-Timeout; 0: none */
+    uint32_t interim_s;            /* Acct-Interim-Interval; 0: as configured */
     int64_t begun;                 /* seconds of CLOCK_REALTIME */
     uint16_t n_classes;
     uint8_t classes[]; /* Class attributes as they came */

@@ -115,7 +115,7 @@ static void timed_out(struct timer *t, void *ctx)
         session_event(v->s, "offer of IPv6 not taken");
         lease6_withdraw(cp, v->s);
     } else {
-        lease6_give_back(cp, v->s, true, true, "lease expired");
+        lease6_give_back(cp, v->s, true, true, aaa_expiry(v->s), "lease expired");
     }
 }
 
@@ -202,7 +202,8 @@ void lease6_grant(struct cp *cp, struct session *s, const struct request6 *r,
         lease_changed(cp, s);
 }
 
-void lease6_give_back(struct cp *cp, struct session *s, bool na, bool pd, const char *why)
+void lease6_give_back(struct cp *cp, struct session *s, bool na, bool pd, enum radius_cause cause,
+                      const char *why)
 {
     struct session6 *v = s->v6;
     char text[SESSION6_TEXT];
@@ -211,7 +212,7 @@ void lease6_give_back(struct cp *cp, struct session *s, bool na, bool pd, const 
     pd &= v->pd.held;
     if (na == v->na.held && pd == v->pd.held) {
         if (!lease_is_held(s->lease4)) {
-            lease_end(cp, s, why);
+            lease_end_for(cp, s, cause, why);
             return;
         }
         session_log(s, "%s ends: %s", session6_blocks(v, text), why);

@@ -40,7 +40,8 @@ void lease6_grant(struct cp *cp, struct session *s, const struct request6 *r,
                   const struct dhcp6_ia *na, const struct dhcp6_ia *pd);
 
 /** Take an address or a prefix of a lease back, or both, for the client gives it back. */
-void lease6_give_back(struct cp *cp, struct session *s, bool na, bool pd, const char *why);
+void lease6_give_back(struct cp *cp, struct session *s, bool na, bool pd, enum radius_cause cause,
+                      const char *why);
 
 /** Offer another address next time, for the client has found this one in use: unless RADIUS says
  * this one. */

@@ -174,7 +174,7 @@ static void release(struct cp *cp, struct session *s, const struct request6 *r)
 
     answer(cp, s, r, DHCP6_REPLY);
     if (na || pd)
-        lease6_give_back(cp, s, na, pd, "released");
+        lease6_give_back(cp, s, na, pd, RADIUS_CAUSE_USER_REQUEST, "released");
 }
 
 static void decline(struct cp *cp, struct session *s, const struct request6 *r)
@@ -185,7 +185,8 @@ static void decline(struct cp *cp, struct session *s, const struct request6 *r)
     if (!na)
         return;
     lease6_decline(s);
-    lease6_give_back(cp, s, true, false, "declined, the address is in use elsewhere");
+    lease6_give_back(cp, s, true, false, RADIUS_CAUSE_NAS_REQUEST,
+                     "declined, the address is in use elsewhere");
 }
 
 static void inform(struct cp *cp, struct session *s, const struct request6 *r)

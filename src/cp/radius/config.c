@@ -45,6 +45,9 @@ enum {
     TOP_SOCKETS,
     TOP_USER_NAME,
     TOP_PASSWORD,
+    TOP_ACCOUNTING,
+    TOP_INTERIM,
+    TOP_COUNT,
     TOP_SERVERS,
     TOP_COA,
     N_TOP
@@ -63,6 +66,9 @@ static const struct key top_keys[N_TOP] = {
     [TOP_SOCKETS] = {"sockets", KEY_COUNT, .def = "4", .min = 1, .max = RADIUS_SOCKETS_MAX},
     [TOP_USER_NAME] = {"user_name", KEY_ENUM, .def = "mac", .choices = user_names},
     [TOP_PASSWORD] = {"password", KEY_STRING},
+    [TOP_ACCOUNTING] = {"accounting", KEY_BOOL, .def = "false"},
+    [TOP_INTERIM] = {"interim_interval", KEY_DURATION, .def = "0s", .max = 24 * 3600 * S},
+    [TOP_COUNT] = {"count_interval", KEY_DURATION, .def = "10s", .min = 100 * MS, .max = 3600 * S},
     [TOP_SERVERS] = {"servers", KEY_LIST, .required = true},
     [TOP_COA] = {"coa", KEY_OTHER},
 };
@@ -176,6 +182,9 @@ void radius_config_read(struct loader *l, const config_setting_t *group,
     config->retries = (unsigned)v[TOP_RETRIES].v.u;
     config->dead_ns = v[TOP_DEAD_TIME].v.u;
     config->sockets = (unsigned)v[TOP_SOCKETS].v.u;
+    config->accounting = v[TOP_ACCOUNTING].v.u != 0;
+    config->interim_ns = v[TOP_INTERIM].v.u;
+    config->count_ns = v[TOP_COUNT].v.u;
     config->names_lines = v[TOP_USER_NAME].v.u == NAME_LINE;
     read_text(l, &v[TOP_PASSWORD], "password", config->password, sizeof(config->password) - 1);
     each_group(l, v[TOP_SERVERS].setting, "servers", read_server, config);

@@ -47,9 +47,12 @@ struct radius_config {
     union radius_address coa;    /* where changes are taken; family 0: nowhere */
     struct radius_coa_client clients[RADIUS_CLIENTS_MAX];
     unsigned n_clients;
-    uint64_t window_s;  /* how old or new a change's Event-Timestamp may be */
-    bool names_lines;   /* a subscriber of IPoE is called by his line, not by his MAC */
-    char password[129]; /* which he has; empty: his name */
+    bool accounting;     /* records are sent */
+    uint64_t interim_ns; /* between records of a session, where no answer says it; 0: none */
+    uint64_t count_ns;   /* how often the user plane's counters are read */
+    uint64_t window_s;   /* how old or new a change's Event-Timestamp may be */
+    bool names_lines;    /* a subscriber of IPoE is called by his line, not by his MAC */
+    char password[129];  /* which he has; empty: his name */
 };
 
 /** Read a group "radius". Errors are added to l->d, and *config is not to be used then. The

@@ -15,6 +15,27 @@ static const char *const addresses[] = {"ipv4", "ipv6", "delegated"};
 /* What list-subscribers says of a subscriber beside the keys of an entry. */
 static const char *const beside[] = {"id", "dynamic", "up", "down"};
 
+const char *entry_text(const json_t *o, const char *key)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+
+    return text != NULL ? text : "";
+}
+
+struct session *entry_session(const struct cp *cp, const json_t *subscriber)
+{
+    uint16_t svlan = (uint16_t)json_integer_value(json_object_get(subscriber, "svlan")),
+             cvlan = (uint16_t)json_integer_value(json_object_get(subscriber, "cvlan"));
+    const struct cp_access *a =
+        cp_config_access(cp->config, entry_text(subscriber, "port"), svlan, cvlan);
+    struct session *s = a != NULL ? session_find(&cp->sessions, a, svlan, cvlan) : NULL;
+
+    return s != NULL && (s->state == SESSION_STARTING || s->state == SESSION_UP ||
+                         s->state == SESSION_ENDING)
+               ? s
+               : NULL;
+}
+
 bool userplane_own(const char *name)
 {
     return strncmp(name, IPOE, strlen(IPOE)) == 0 || strncmp(name, PPPOE, strlen(PPPOE)) == 0;

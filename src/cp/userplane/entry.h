@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "cp/session.h"
+#include "cp/cp.h"
 
 /** The whole subscriber as he is to be now, each value written as list-subscribers writes it: what
  * is equal then need not be put again. */
@@ -21,6 +21,12 @@ bool entry_is_there(const json_t *entry, const json_t *subscriber);
 /** Has a subscriber of list-subscribers an address that an entry has not, and that so may be
  * another's? */
 bool entry_lacks_address(const json_t *entry, const json_t *subscriber);
+
+/** A text of an answer, "" where there is none. */
+const char *entry_text(const json_t *o, const char *key);
+
+/** The session on the line of a subscriber of list-subscribers; NULL: there is none. */
+struct session *entry_session(const struct cp *cp, const json_t *subscriber);
 
 /** Is a subscriber one of vbng-cp's, by his name? All others are left alone. */
 bool userplane_own(const char *name);

@@ -10,9 +10,11 @@
 
 #include "base/log.h"
 #include "base/units.h"
+#include "cp/acct/acct.h"
 #include "cp/lease.h"
 #include "cp/lines.h"
 #include "cp/userplane/entry.h"
+#include "cp/userplane/ids.h"
 
 #define RECONNECT_NS (NS_PER_S / 10)
 #define MOST         2000 /* subscribers in a request: a line of 1 MiB holds them */
@@ -20,7 +22,8 @@
 
 /* A subscriber that is to be removed: of a session, or one that no session is for. */
 struct removal {
-    struct session *s; /* or NULL */
+    struct session *s;    /* or NULL */
+    struct session *goes; /* whose subscriber it is, though the session goes on; or NULL */
     char line[SESSION_LINE_TEXT];
 };
 
@@ -32,7 +35,14 @@ struct change {
     void *ctx;
 };
 
-enum request { REQUEST_NONE, REQUEST_LIST, REQUEST_REMOVE, REQUEST_PUT, REQUEST_CHANGE };
+enum request {
+    REQUEST_NONE,
+    REQUEST_LIST,
+    REQUEST_REMOVE,
+    REQUEST_PUT,
+    REQUEST_CHANGE,
+    REQUEST_COUNT
+};
 
 struct userplane {
     struct cp *cp;
@@ -47,6 +57,9 @@ struct userplane {
     uint32_t n_remove, room_remove;
     struct change *change;
     uint32_t n_change, room_change;
+    json_int_t count_from; /* id from which on counters are to be read; 0: none are */
+    bool counts;           /* the user plane counts, as far as is known */
+    struct session_ids ids;
 };
 
 static void *grow_one(void *array, uint32_t n, uint32_t *room, size_t size)
@@ -87,6 +100,12 @@ void userplane_remove(struct userplane *u, struct session *s)
 
     if (u->up)
         remove_line(u, s, session_line(s, line));
+}
+
+void userplane_count(struct userplane *u)
+{
+    if (u->up && u->count_from == 0)
+        u->count_from = 1;
 }
 
 void userplane_set_profile(struct userplane *u, struct session *s, const char *profile,
@@ -132,8 +151,8 @@ static void ask_remove(struct userplane *u)
     for (uint32_t i = 0; i < n; i++)
         json_array_append_new(list, json_string(u->remove[i].line));
     ask(u, REQUEST_REMOVE, n,
-        json_pack("{s:s, s:b, s:o}", "cmd", "remove-subscribers", "if_there", 1, "subscribers",
-                  list));
+        json_pack("{s:s, s:b, s:b, s:o}", "cmd", "remove-subscribers", "if_there", 1, "octets",
+                  u->cp->acct != NULL, "subscribers", list));
 }
 
 static void ask_put(struct userplane *u)
@@ -156,6 +175,13 @@ static void ask_change(struct userplane *u)
     ask(u, REQUEST_CHANGE, 1,
         json_pack("{s:s, s:s, s:s}", "cmd", "set-profile", "subscriber",
                   session_line(u->change[0].s, line), "profile", u->change[0].profile));
+}
+
+static void ask_count(struct userplane *u)
+{
+    ask(u, REQUEST_COUNT, 0,
+        json_pack("{s:s, s:I, s:i}", "cmd", "subscriber-octets", "first", u->count_from, "count",
+                  PAGE));
 }
 
 /* Sessions that have ended while they waited to be put need not be. */
@@ -187,16 +213,11 @@ void userplane_flush(struct userplane *u)
         ask_put(u);
     else if (u->n_change > 0)
         ask_change(u);
+    else if (u->count_from != 0)
+        ask_count(u);
 }
 
 /* --- answers --- */
-
-static const char *text_of(const json_t *o, const char *key)
-{
-    const char *text = json_string_value(json_object_get(o, key));
-
-    return text != NULL ? text : "";
-}
 
 /* One whom the user plane cannot change as he is to be is removed first. */
 static void put_anew(struct userplane *u, struct session *s)
@@ -204,6 +225,7 @@ static void put_anew(struct userplane *u, struct session *s)
     char line[SESSION_LINE_TEXT];
 
     remove_line(u, NULL, session_line(s, line));
+    u->remove[u->n_remove - 1].goes = s;
     s->in_userplane = false;
     lease_go_on(u->cp, s);
 }
@@ -211,18 +233,19 @@ static void put_anew(struct userplane *u, struct session *s)
 static void end_of_entry(struct userplane *u, struct session *s, const json_t *result,
                          const char *error)
 {
-    const char *was = text_of(result, "was");
+    const char *was = entry_text(result, "was");
     bool different = strcmp(was, "different") == 0;
 
     s->asked = false;
     if (error == NULL && strcmp(was, "refused") == 0)
-        error = text_of(result, "error");
+        error = entry_text(result, "error");
     if (error != NULL) {
         lease_refused(u->cp, s, error);
     } else if (different && s->state != SESSION_ENDING) {
         put_anew(u, s);
     } else {
         s->in_userplane = true;
+        ids_set(&u->ids, s, id_in(result));
         lease_go_on(u->cp, s);
     }
 }
@@ -239,15 +262,31 @@ static void end_of_put(struct userplane *u, const json_t *answer, const char *er
     memmove(u->put, u->put + n, u->n_put * sizeof(*u->put));
 }
 
-static void end_of_remove(struct userplane *u, const char *error)
+/* The last counters of one who was removed. */
+static void take_last(struct userplane *u, const struct removal *r, const json_t *row)
 {
+    struct session *s = r->s != NULL ? r->s : r->goes;
+
+    if (s == NULL) {
+        acct_count_line(u->cp, r->line, row);
+        return;
+    }
+    acct_count(u->cp, s, row);
+    ids_set(&u->ids, s, 0);
+}
+
+static void end_of_remove(struct userplane *u, const json_t *answer, const char *error)
+{
+    const json_t *octets = json_object_get(answer, "octets");
     uint32_t n = u->n_asked;
 
     if (error != NULL)
         log_warning("vbng does not remove %s: %s", u->remove[0].line, error);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
+        take_last(u, &u->remove[i], json_array_get(octets, i));
         if (u->remove[i].s != NULL)
             lease_gone(u->cp, u->remove[i].s);
+    }
     u->n_remove -= n;
     memmove(u->remove, u->remove + n, u->n_remove * sizeof(*u->remove));
 }
@@ -261,32 +300,37 @@ static void end_of_change(struct userplane *u, const char *error)
     c.done(c.ctx, c.s, c.s->state == SESSION_UP ? error : "the session has ended");
 }
 
+static void counted(struct userplane *u, const json_t *answer, const char *error)
+{
+    const json_t *list = json_object_get(answer, "octets"), *next = json_object_get(answer, "next");
+
+    if (error != NULL && u->counts)
+        log_warning("vbng's counters: %s: records say 0", error);
+    u->counts = error == NULL;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *row = json_array_get(list, i);
+        struct session *s = ids_find(&u->ids, json_integer_value(json_array_get(row, 0)));
+
+        if (s != NULL)
+            acct_count(u->cp, s, row);
+    }
+    u->count_from = json_integer_value(next);
+}
+
 static void answered(struct userplane *u, enum request kind, const json_t *answer,
                      const char *error)
 {
     if (kind == REQUEST_PUT)
         end_of_put(u, answer, error);
+    else if (kind == REQUEST_COUNT)
+        counted(u, answer, error);
     else if (kind == REQUEST_CHANGE)
         end_of_change(u, error);
     else
-        end_of_remove(u, error);
+        end_of_remove(u, answer, error);
 }
 
 /* --- the comparison after a connect --- */
-
-/* The session on the line of a subscriber; NULL: there is none. */
-static struct session *session_of(const struct userplane *u, const json_t *o)
-{
-    uint16_t svlan = (uint16_t)json_integer_value(json_object_get(o, "svlan")),
-             cvlan = (uint16_t)json_integer_value(json_object_get(o, "cvlan"));
-    const struct cp_access *a = cp_config_access(u->cp->config, text_of(o, "port"), svlan, cvlan);
-    struct session *s = a != NULL ? session_find(&u->cp->sessions, a, svlan, cvlan) : NULL;
-
-    return s != NULL && (s->state == SESSION_STARTING || s->state == SESSION_UP ||
-                         s->state == SESSION_ENDING)
-               ? s
-               : NULL;
-}
 
 /* Who has an address that he is not to have is removed, before another is to have it; who has
  * nothing but that is put over. */
@@ -296,15 +340,16 @@ static void compare(struct userplane *u, const json_t *o)
     char line[SESSION_LINE_TEXT];
     json_t *entry;
 
-    if (!userplane_own(text_of(o, "name")))
+    if (!userplane_own(entry_text(o, "name")))
         return;
-    s = session_of(u, o);
+    s = entry_session(u->cp, o);
     entry = s != NULL ? session_entry(s) : NULL;
     if (s != NULL && (s->state == SESSION_ENDING || !entry_lacks_address(entry, o))) {
         s->in_userplane = true;
+        ids_set(&u->ids, s, id_in(o));
         s->stale = !entry_is_there(entry, o);
     } else {
-        snprintf(line, sizeof(line), "%s %u.%u", text_of(o, "port"),
+        snprintf(line, sizeof(line), "%s %u.%u", entry_text(o, "port"),
                  (unsigned)json_integer_value(json_object_get(o, "svlan")),
                  (unsigned)json_integer_value(json_object_get(o, "cvlan")));
         remove_line(u, NULL, line);
@@ -316,6 +361,7 @@ static void forget_what_it_has(struct session *s, void *ctx)
 {
     (void)ctx;
     s->in_userplane = false;
+    s->subscriber = 0;
     s->stale = false;
     s->asked = false;
 }
@@ -326,6 +372,17 @@ static void settle(struct session *s, void *ctx)
     struct userplane *u = ctx;
 
     lease_go_on(u->cp, s);
+}
+
+/* Is there a subscriber on a line who is to be removed? */
+static bool is_to_go(void *ctx, const char *line)
+{
+    const struct userplane *u = ctx;
+
+    for (uint32_t i = 0; i < u->n_remove; i++)
+        if (strcmp(u->remove[i].line, line) == 0)
+            return true;
+    return false;
 }
 
 static void listed(struct userplane *u, const json_t *answer)
@@ -340,6 +397,7 @@ static void listed(struct userplane *u, const json_t *answer)
         return;
     }
     u->up = true;
+    acct_settle(u->cp, is_to_go, u);
     sessions_each(&u->cp->sessions, settle, u);
     log_info("compared with vbng: %u subscribers to remove, %u to put", u->n_remove, u->n_put);
 }
@@ -379,6 +437,7 @@ static void lost(void *ctx)
     u->asked = REQUEST_NONE;
     u->n_put = 0;
     u->n_remove = 0;
+    u->count_from = 0;
     while (u->n_change > 0)
         end_of_change(u, "the connection to vbng has ended");
     try_later(u);
@@ -395,6 +454,7 @@ static void try_connect(struct timer *t, void *ctx)
         return;
     }
     sessions_each(&cp->sessions, forget_what_it_has, NULL);
+    ids_clear(&u->ids);
     ask_page(u, 1);
 }
 
@@ -405,6 +465,7 @@ struct userplane *userplane_open(struct cp *cp)
     if (u == NULL)
         return NULL;
     u->cp = cp;
+    u->counts = true;
     u->retry.fire = try_connect;
     u->lines = lines_open(&cp->loop, take_answer, lost, u);
     if (u->lines == NULL) {
@@ -424,5 +485,6 @@ void userplane_close(struct userplane *u)
     free(u->put);
     free(u->remove);
     free(u->change);
+    ids_close(&u->ids);
     free(u);
 }

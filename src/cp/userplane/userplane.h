@@ -29,6 +29,9 @@ void userplane_set_profile(struct userplane *u, struct session *s, const char *p
                            void (*done)(void *ctx, struct session *s, const char *error),
                            void *ctx);
 
+/** Have the counters of all sessions read. acct_count() follows for each. */
+void userplane_count(struct userplane *u);
+
 /** Send a request, if none is under way and there is something to do. */
 void userplane_flush(struct userplane *u);
 

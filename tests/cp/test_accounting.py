@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Accounting with a real FreeRADIUS, beside a user plane of ours whose counters are what we say, while any of them is killed."""
+
+import contextlib
+import socket
+import sqlite3
+import time
+
+import pytest
+
+from tests.common import need
+from tests.common.limits import limit
+from tests.cp.client import ACK, Client, option
+from tests.radius.freeradius import SECRET, freeradius
+
+need.program("freeradius")
+
+USERS = "".join(f'02:00:00:00:00:{n:02x} Cleartext-Password := "vbng"\n    Class = "of {n}"\n\n' for n in range(1, 10))
+RADIUS = """
+radius = {{
+    nas_identifier = "bng1"; timeout = "100ms"; retries = 1; dead_time = "100ms"; password = "vbng"; accounting = true;
+    interim_interval = "{interim}"; count_interval = "100ms";
+    servers = ( {{ address = "127.0.0.1"; secret = "{secret}"; authentication_port = {authentication}; accounting_port = {accounting}; }} );
+}};
+"""
+GIGA = 1 << 32
+
+
+@pytest.fixture
+def server(folder):
+    with freeradius(folder / "radius", users=USERS) as s:
+        yield s
+
+
+def section(server, interim="0s"):
+    return RADIUS.format(interim=interim, secret=SECRET, authentication=server.authentication, accounting=server.accounting)
+
+
+@pytest.fixture
+def cp(control_plane, server):
+    return control_plane(EXTRA=section(server))
+
+
+def of(server, kind):
+    return [r for r in server.records() if r["Acct-Status-Type"] == kind]
+
+
+def until(cp, server, kind, n):
+    cp.until(lambda: len(of(server, kind)) >= n)
+    return of(server, kind)
+
+
+def volume(record, way):
+    """(octets, packets) of both families, and those of IPv6 among them."""
+    octets = int(record[f"Acct-{way}-Octets"]) + GIGA * int(record.get(f"Acct-{way}-Gigawords", 0))
+    six = int(record[f"ERX-IPv6-Acct-{way}-Octets"]) + GIGA * int(record.get(f"ERX-IPv6-Acct-{way}-Gigawords", 0))
+    return octets, int(record[f"Acct-{way}-Packets"]), six
+
+
+def eventually(condition):
+    end = time.monotonic() + limit(10)
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def status(cp):
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(cp.socket)
+        s.sendall(b'{"cmd": "show-status"}\n')
+        return s.makefile().readline()
+
+
+def release(client):
+    client.say("release", ("server_id", client.server), ciaddr=client.address)
+
+
+def count(cp, client, since, octets):
+    """What the user plane says from now on, and has said: octets up of IPv4, of IPv6, down of both."""
+    up4, up6, down4, down6 = octets
+    cp.up.octets[client.line] = [since, up4 // 100, up4, up6 // 100, up6, down4 // 100, down4, down6 // 100, down6]
+
+
+def until_read(cp):
+    """Until the user plane has been asked for counters twice more: what it says now was taken."""
+    def read():
+        return len([1 for r, _ in cp.up.requests if r["cmd"] == "subscriber-octets"])
+    before = read()
+    cp.until(lambda: read() >= before + 2)
+
+
+def test_start_and_stop(cp, server):
+    """A session's records name it alike; the stop has the octets of when the user plane removed it, 64 bits, by family."""
+    client = Client(cp, 1)
+    client.get()
+    [start] = until(cp, server, "Start", 1)
+    count(cp, client, 5, (3 * GIGA + 700, 200, 5 * GIGA + 100, GIGA + 900))
+    release(client)
+    [stop] = until(cp, server, "Stop", 1)
+    assert start["Acct-Session-Id"] == stop["Acct-Session-Id"] and start["User-Name"] == stop["User-Name"] == client.mac
+    for record in (start, stop):
+        assert (record["NAS-Port-Id"], record["Framed-IP-Address"], record["NAS-Identifier"]) == ("cpe0 100.2", client.address, "bng1")
+        assert "Class" in record
+    assert volume(stop, "Input") == (3 * GIGA + 900, (3 * GIGA + 700) // 100 + 2 & GIGA - 1, 200)
+    assert volume(stop, "Output")[::2] == (6 * GIGA + 1000, GIGA + 900)
+    assert stop["Acct-Terminate-Cause"] == "User-Request"
+    cp.process.terminate()
+    cp.process.wait()
+    with contextlib.closing(sqlite3.connect(f"file:{cp.folder}/store.db?mode=ro", uri=True)) as store:
+        assert store.execute("SELECT * FROM account").fetchall() == [], "nothing is left to be told"
+    cp.start()
+
+
+def test_the_control_plane_is_killed(cp, server):
+    """The sums go on: with the counters of the same subscriber, and with those of another who has his line."""
+    client = Client(cp, 2)
+    client.get()
+    until(cp, server, "Start", 1)
+    count(cp, client, 5, (1000, 0, 2000, 0))
+    until_read(cp)
+    cp.kill()
+    count(cp, client, 5, (1500, 0, 2500, 0))
+    cp.start()
+    until_read(cp)
+    count(cp, client, 9, (70, 0, 80, 0))  # vbng was started again
+    until_read(cp)
+    release(client)
+    [stop] = until(cp, server, "Stop", 1)
+    assert volume(stop, "Input")[0] == 1570 and volume(stop, "Output")[0] == 2580
+    assert len(of(server, "Start")) == len(of(server, "Accounting-On")) == 1
+
+
+@pytest.mark.parametrize("done, octets", [(False, 4000), (True, 3000)])
+def test_killed_before_the_userplane_has_answered(cp, server, done, octets):
+    """The session has ended in the store. Where the user plane has it still, the end is accounted for with all that was counted; where it
+    has removed it and nobody heard its answer, with what was read last."""
+    client = Client(cp, 3)
+    client.get()
+    until(cp, server, "Start", 1)
+    count(cp, client, 5, (3000, 0, 0, 0))
+    until_read(cp)
+    there = cp.up.rows[client.line]
+    cp.up.hold.clear()
+    release(client)
+    cp.until(lambda: "ends" in cp.text())
+    for _ in range(2):  # the second is answered in a turn behind that which has committed the end
+        status(cp)
+    cp.kill()
+    cp.up.hold.set()
+    eventually(lambda: cp.up.idle)
+    cp.up.rows.pop(client.line, None)
+    if not done:
+        cp.up.rows[client.line] = there
+        count(cp, client, 5, (4000, 0, 0, 0))
+    cp.start()
+    [stop] = until(cp, server, "Stop", 1)
+    assert volume(stop, "Input")[0] == octets and stop["Acct-Terminate-Cause"] == "User-Request"
+
+
+def test_no_server_answers(control_plane, server):
+    """Records wait in the store: the start, the last interim one of those that were due, then the end; in their order, and once each."""
+    cp = control_plane(EXTRA=section(server, "1s"))
+    client = Client(cp, 4)
+    client.get()
+    until(cp, server, "Start", 1)
+    count(cp, client, 5, (100, 0, 0, 0))
+    [first, *_] = until(cp, server, "Interim-Update", 1)
+    assert volume(first, "Input")[0] == 100
+    server.stop()
+    count(cp, client, 5, (300, 0, 0, 0))
+    until_read(cp)
+    release(client)
+    cp.until(lambda: not cp.up.rows)
+    cp.kill()
+    cp.start()
+    server.start()
+    [stop] = until(cp, server, "Stop", 1)
+    assert volume(stop, "Input")[0] == 300 and len(of(server, "Start")) == 1
+    assert {r["Acct-Session-Id"] for r in server.records() if "Acct-Session-Id" in r} == {stop["Acct-Session-Id"]}
+
+
+def test_a_renewal_is_no_session(cp, server):
+    client = Client(cp, 5)
+    client.get()
+    assert option(client.renew(), "message-type") == ACK
+    until(cp, server, "Start", 1)
+    until_read(cp)
+    assert [r["Acct-Status-Type"] for r in server.records()] == ["Accounting-On", "Start"]
