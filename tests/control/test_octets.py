@@ -86,7 +86,7 @@ class Gateway:
         """Enough has been offered, and nothing is on its way. Returns how much of what."""
         offered_enough = False
         while True:
-            tasks, ledger = self.tasks(), self.ask("show-ledger")["ledger"]
+            ledger, tasks = self.ask("show-ledger")["ledger"], self.tasks()  # in this order: what the ledger held is in no task's figures
             sent = {what: tasks[name]["sent"] for what, name in GENERATORS.items()}
             if offered_enough and ledger["held"] == 0 and ledger["under_way"] == 0:
                 return tasks, sent
