@@ -49,11 +49,12 @@ void arp_nd_advertise(struct task *t, struct rte_mbuf *m, const struct arp_frame
     const struct arp *a = t->state;
     uint8_t port = (uint8_t)meta_in_port(m);
     const uint8_t *our_mac = a->tables->port_mac[port];
-    struct ipv6_hdr *ip = (struct ipv6_hdr *)(f->bytes + f->l2_len);
+    const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f->bytes + f->l2_len);
     bool is_probe = ipv6_kind(ip->source) == IPV6_UNSPECIFIED;
-    uint8_t to[IPV6_ADDR_LEN], ours[IPV6_ADDR_LEN], mac[6];
+    uint32_t len = f->l2_len + ND_NEIGHBOUR_SIZE, more = len - RTE_MIN(len, m->data_len);
+    uint8_t to[IPV6_ADDR_LEN], ours[IPV6_ADDR_LEN], mac[6], *answer;
 
-    if (m->data_off + f->l2_len + ND_NEIGHBOUR_SIZE > m->buf_len) {
+    if (rte_pktmbuf_headroom(m) < more) {
         task_drop(t, m, DROP_NO_ROOM);
         return;
     }
@@ -65,13 +66,14 @@ void arp_nd_advertise(struct task *t, struct rte_mbuf *m, const struct arp_frame
         memcpy(to, ip->source, sizeof(to));
         memcpy(mac, nd->mac != NULL ? nd->mac : f->bytes + 6, sizeof(mac));
     }
-    frame_set(m, 0, f->l2_len + ND_NEIGHBOUR_SIZE);
+    frame_set(m, -(int)more, len); /* as all that grows: into the headroom */
+    answer = frame_bytes(m);
     if (l2 != NULL)
-        memcpy(f->bytes, l2, f->l2_len);
-    memcpy(f->bytes, mac, sizeof(mac));
-    memcpy(f->bytes + 6, our_mac, 6);
-    store16(f->bytes + f->l2_len - 2, RTE_BE16(RTE_ETHER_TYPE_IPV6));
-    nd_write(ip, ICMPV6_ADVERT,
+        memcpy(answer, l2, f->l2_len);
+    memcpy(answer, mac, sizeof(mac));
+    memcpy(answer + 6, our_mac, 6);
+    store16(answer + f->l2_len - 2, RTE_BE16(RTE_ETHER_TYPE_IPV6));
+    nd_write((struct ipv6_hdr *)(answer + f->l2_len), ICMPV6_ADVERT,
              ND_FLAG_ROUTER | ND_FLAG_OVERRIDE | (is_probe ? 0 : ND_FLAG_SOLICITED), ours, to, ours,
              our_mac);
     meta_set_out_port(m, port);
