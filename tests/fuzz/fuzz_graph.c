@@ -16,8 +16,10 @@
 #include "engine/ledger.h"
 #include "fuzz.h"
 
-#define MAX_FRAMES  32
-#define MIN_FRAME   60  /* without FCS: up to there the gateway may pad and read */
+#define MAX_FRAMES 32
+#define MIN_FRAME                                                                                  \
+    76 /* up to there the gateway may pad and read: 60 without FCS, and what a frame               \
+          may lose before that, two tags and the headers of PPPoE */
 #define MAX_ROUNDS  200 /* of the core, for what waits in a scheduler */
 #define POOL_FRAMES 1023
 
