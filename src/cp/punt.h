@@ -22,8 +22,14 @@ void punt_close(struct punt *p);
 /** An access port of the user plane, or NULL. */
 const struct punt_port *punt_port(const struct punt *p, const char *name);
 
-/** Send a frame of n bytes to a line. What the socket does not take is lost, as on a wire. */
+/** Send a frame of n bytes to a line, with the port's MAC as its source, whatever stands there. It
+ * waits for room in the socket, up to 4 MiB of them; without a connection it is lost, as on a wire:
+ * its receiver asks again. */
 void punt_send(struct punt *p, enum punt_kind kind, const struct session *line,
                const uint8_t *frame, size_t n);
+
+/** The same for what is said once and never again: it waits for a connection, too. */
+void punt_send_last(struct punt *p, enum punt_kind kind, const struct session *line,
+                    const uint8_t *frame, size_t n);
 
 #endif

@@ -15,9 +15,9 @@ import pytest
 from tests.common.limits import limit
 from tests.cp.client import Client, PORT_MAC
 from tests.cp.client6 import Client6, DHCP6_Solicit, with_ipv6
-from tests.cp.cpe import (AC_NAME, ACK, CHAP, CODE_REJECT, COOKIE, ECHO, HOST_UNIQ, IPCP, IPV6CP, LCP, MAX_PAYLOAD, NAK, PADI, PADR, PADS, PADT, PAP,
+from tests.cp.cpe import (AC_NAME, ACK, CHAP, CODE_REJECT, COOKIE, ECHO, HOST_UNIQ, IPCP, IPV6CP, LCP, MAX_PAYLOAD, NAK, PADI, PADO, PADR, PADS, PADT, PAP,
                           PROTOCOL_REJECT, RELAY, REQUEST, SERVICE, SERVICE_ERROR, TERMINATE, TERMINATED, Cpe, option, options, packet)
-from tests.cp.userplane import PPP, split
+from tests.cp.userplane import DISCOVERY, PPP, split
 
 PPPOE = """pppoe = { ac_name = "bng1"; SERVICES authentication = [METHODS]; MORE
     users = ( { name = "alice"; password = "secret"; }, { name = "bob"; password = "other"; } ); };"""
@@ -211,6 +211,28 @@ def test_ends(cp, run):
     cpe.say(LCP, REQUEST, cpe.own_options(LCP))
     assert cpe.hear()[:2] == (PADT, cpe.session)
     ended(cp, cpe, "LCP was negotiated again")
+
+
+def test_an_end_without_the_punt_socket(cp):
+    """A restarted vbng opens its sockets one after the other: who is ended between, or while it has no time, hears it all the same."""
+    cpe = Cpe(cp, 1)
+    cpe.dial()
+    cp.up.cut()
+    ctl(cp, "disconnect", "cpe0", "100.2")
+    ended(cp, cpe, "disconnected by an operator")
+    cp.up.turns_away = False
+    cpe.hears_end()
+    cpe = Cpe(cp, 1)
+    cpe.dial()
+    cp.up.read_frames(False)
+    padi = bytes.fromhex("ff" * 6 + cpe.mac.replace(":", "")) + b"\x88\x63\x11" + bytes([PADI, 0, 0, 0, 4, 1, 1, 0, 0])
+    for _ in range(500):
+        cp.up.send(cpe.line, padi, DISCOVERY)
+    ctl(cp, "disconnect", "cpe0", "100.2")
+    ended(cp, cpe, "disconnected by an operator")
+    cp.up.read_frames(True)
+    heard = [cpe.hear()[:2] for _ in range(502)]
+    assert [h for h in heard if h != (PADO, 0)] == [(LCP, TERMINATE), (PADT, cpe.session)]
 
 
 def test_survives_vbng_cp(cp):

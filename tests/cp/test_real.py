@@ -107,6 +107,14 @@ class Gateway:
     def start_userplane(self):
         self.run = process.Run(self.ctx, "--quiet", "--share-cpus", "--control", self.ctx.path("c"), self.configs[0], report=True)
 
+    def restart_userplane(self):
+        """Kill vbng, and wait until vbng-cp has told another of the session."""
+        before = self.compared
+        self.run.process.kill()
+        self.run.process.wait()
+        self.start_userplane()
+        self.until(lambda: self.compared > before and self.subscriber())
+
     def start_controlplane(self):
         before = self.compared
         with open(self.log, "ab") as log:

@@ -30,6 +30,8 @@ class UserPlane:
         self.fixed = set()  # lines whose subscribers cannot be changed in place
         self.ids = {}  # by line, of those in rows
         self.octets = {}  # by line: [since, packets and octets of IPv4, of IPv6, and the same down]; absent: zeros
+        self.turns_away = False  # connections to the punt socket are closed at once
+        self.reads_frames = True  # set by read_frames()
         self.hold = threading.Event()  # while it is clear, control requests wait
         self.hold.set()
         self.control_path, self.punt_path = os.path.join(folder, "c"), os.path.join(folder, "p")
@@ -60,21 +62,33 @@ class UserPlane:
         os.close(self._wake_r)
         os.close(self._wake_w)
 
+    def read_frames(self, reads):
+        """Read the punt socket or not, as a vbng that has no time."""
+        self.reads_frames = reads
+        os.write(self._wake_w, b"w")
+
+    def cut(self):
+        """End the punt socket's connection, and take none until turns_away is False."""
+        self.turns_away = True
+        self.punt.shutdown(socket.SHUT_RDWR)
+
     def _serve(self):
         while True:
-            watched = [self._wake_r, self._control, self._listener, *self._clients] + ([self.punt] if self.punt else [])
+            watched = [self._wake_r, self._control, self._listener, *self._clients] + ([self.punt] if self.punt and self.reads_frames else [])
             ready, _, _ = select.select(watched, [], [])
             for s in ready:
                 if s == self._wake_r:
-                    return
-                self._ready(s)
+                    if os.read(s, 1) == b"x":
+                        return
+                else:
+                    self._ready(s)
 
     def _ready(self, s):
         if s is self._control:
             self._clients[s.accept()[0]] = b""
         elif s is self._listener:
             new = s.accept()[0]
-            if self.punt is not None:
+            if self.punt is not None or self.turns_away:
                 new.close()
                 return
             for name, mac in self.ports.items():

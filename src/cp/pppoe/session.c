@@ -19,6 +19,8 @@
 
 /* --- frames --- */
 
+static const uint8_t of_port[6]; /* a source of frames: it is written when they are sent */
+
 void pppoe_send(struct cp *cp, const struct session *s, struct pppoe_frame *f)
 {
     if (pppoe_end(f))
@@ -27,26 +29,22 @@ void pppoe_send(struct cp *cp, const struct session *s, struct pppoe_frame *f)
 
 void pppoe_send_padt(struct cp *cp, const struct session *s, const uint8_t mac[6], uint16_t id)
 {
-    const struct punt_port *port = punt_port(cp->punt, s->access->port);
     struct pppoe_frame f;
 
-    if (port == NULL)
-        return;
-    pppoe_begin(&f, mac, port->mac, PPPOE_PADT, id);
-    pppoe_send(cp, s, &f);
+    pppoe_begin(&f, mac, of_port, PPPOE_PADT, id);
+    if (pppoe_end(&f))
+        punt_send_last(cp->punt, PUNT_PPPOE_DISCOVERY, s, f.at, f.n);
 }
 
 static void send_packet(void *ctx, uint16_t protocol, const uint8_t *packet, size_t n)
 {
     const struct pppoe_session *p = ctx;
-    const struct punt_port *port = punt_port(p->cp->punt, p->line->access->port);
     uint8_t frame[PPPOE_BEFORE + PPP_MOST];
 
-    if (port == NULL)
-        return;
-    pppoe_write_session(frame, p->line->mac, port->mac, p->id, protocol, n);
+    pppoe_write_session(frame, p->line->mac, of_port, p->id, protocol, n);
     memcpy(frame + PPPOE_BEFORE, packet, n);
-    punt_send(p->cp->punt, PUNT_PPP, p->line, frame, PPPOE_BEFORE + n);
+    (p->line->state == SESSION_ENDING ? punt_send_last : punt_send)(p->cp->punt, PUNT_PPP, p->line,
+                                                                    frame, PPPOE_BEFORE + n);
 }
 
 /* --- the life of a session --- */
