@@ -219,11 +219,6 @@ void lease_give_back(struct cp *cp, struct session *s, enum radius_cause cause, 
     lease_subscriber_changed(cp, s);
 }
 
-void lease_end(struct cp *cp, struct session *s, const char *why)
-{
-    lease_end_for(cp, s, RADIUS_CAUSE_NAS_REQUEST, why);
-}
-
 void lease_end_for(struct cp *cp, struct session *s, enum radius_cause cause, const char *why)
 {
     char addresses[SESSION_ADDRESSES];
@@ -402,7 +397,7 @@ static void take_row_ppp(struct cp *cp, struct session *s, const char *text)
 {
     timer_stop(&cp->loop.timers, &s->timer);
     if (!pppoe_resume(cp, s, text))
-        lease_end(cp, s, "its PPPoE session cannot be taken up again");
+        lease_end_for(cp, s, RADIUS_CAUSE_NAS_ERROR, "its PPPoE session cannot be taken up again");
 }
 
 static bool take_row(struct cp *cp, const struct store_session *row)

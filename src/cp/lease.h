@@ -50,9 +50,6 @@ void lease_settle(struct cp *cp, struct session *s);
  * and a reason in words. */
 void lease_end_for(struct cp *cp, struct session *s, enum radius_cause cause, const char *why);
 
-/** The same where no other cause fits: NAS Request. */
-void lease_end(struct cp *cp, struct session *s, const char *why);
-
 /** The end of a turn: commit, acknowledge, and tell the user plane. Returns whether RADIUS has
  * something to send. */
 bool leases_end_turn(struct cp *cp);

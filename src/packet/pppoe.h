@@ -70,10 +70,13 @@ static inline bool ppp_is_ip(uint16_t protocol)
     return protocol == PPP_IPV4 || protocol == PPP_IPV6;
 }
 
-/** The EtherType of what a protocol of IP carries, in network order, and the other way. */
+/** The EtherType of what a protocol of IP carries, in network order, 0 for any other protocol; and
+ * the other way. */
 static inline rte_be16_t pppoe_type_of(uint16_t protocol)
 {
-    return protocol == PPP_IPV4 ? RTE_BE16(RTE_ETHER_TYPE_IPV4) : RTE_BE16(RTE_ETHER_TYPE_IPV6);
+    return protocol == PPP_IPV4   ? RTE_BE16(RTE_ETHER_TYPE_IPV4)
+           : protocol == PPP_IPV6 ? RTE_BE16(RTE_ETHER_TYPE_IPV6)
+                                  : 0;
 }
 static inline uint16_t pppoe_protocol_of(rte_be16_t type)
 {

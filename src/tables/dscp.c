@@ -61,14 +61,6 @@ static inline uint8_t rank_of_queue(unsigned queue)
     return (uint8_t)RTE_MIN(queue, (unsigned)DSCP_BE);
 }
 
-/* The EtherType of what a protocol of PPP carries; 0: of a control protocol. */
-static rte_be16_t ppp_type(rte_be16_t protocol)
-{
-    return protocol == RTE_BE16(PPP_IPV4)   ? IPV4_TYPE
-           : protocol == RTE_BE16(PPP_IPV6) ? IPV6_TYPE
-                                            : 0;
-}
-
 /* The rank of a frame that is not checked yet, by what its headers say. */
 static inline uint8_t apparent_rank(const struct dscp_table *dscp, const struct rte_mbuf *m)
 {
@@ -91,7 +83,7 @@ static inline uint8_t apparent_rank(const struct dscp_table *dscp, const struct 
         if (m->data_len < PPPOE_QINQ_LEN || l2 != QINQ_LEN)
             return LAST;
         l2 = PPPOE_QINQ_LEN;
-        type = ppp_type(load16(f + l2 - 2));
+        type = pppoe_type_of(net16(load16(f + l2 - 2)));
         if (type == 0) /* what keeps the session */
             return 0;
     }

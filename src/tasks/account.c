@@ -66,20 +66,12 @@ static inline void count_ip(struct account_counter *c, const uint8_t *packet, rt
     }
 }
 
-/* The type of Ethernet that stands for a protocol of PPP; 0: it is no IP. */
-static rte_be16_t type_of_ppp(rte_be16_t protocol)
-{
-    return protocol == RTE_BE16(PPP_IPV4)   ? RTE_BE16(RTE_ETHER_TYPE_IPV4)
-           : protocol == RTE_BE16(PPP_IPV6) ? RTE_BE16(RTE_ETHER_TYPE_IPV6)
-                                            : 0;
-}
-
 static inline void count(struct account_counter *c, const uint8_t *f)
 {
     rte_be16_t type = qinq_type(f);
 
     if (unlikely(type == RTE_BE16(PPPOE_TYPE)))
-        count_ip(c, f + PPPOE_QINQ_LEN, type_of_ppp(load16(f + PPPOE_QINQ_LEN - 2)));
+        count_ip(c, f + PPPOE_QINQ_LEN, pppoe_type_of(net16(load16(f + PPPOE_QINQ_LEN - 2))));
     else
         count_ip(c, f + QINQ_LEN, type);
 }

@@ -2,12 +2,17 @@
 """Sessions of PPPoE that a real FreeRADIUS lets in, changes and ends."""
 
 import time
+import types
 
 import pytest
 
 from tests.cp.client import PORT_MAC
-from tests.cp.cpe import CHAP, LCP, PADT, PAP, VENDOR, Cpe
+from tests.cp.client6 import Client6, with_ipv6
+from tests.cp.cpe import CHAP, ECHO, LCP, PADT, PAP, REQUEST, TERMINATE, VENDOR, Cpe
+from tests.cp.test_accounting import count, of, until, volume
+from tests.cp.test_pppoe import ctl
 from tests.cp.test_radius import section
+from tests.cp.userplane import PPP
 from tests.radius.freeradius import free_ports, freeradius, radclient
 
 USERS = """
@@ -21,8 +26,11 @@ bob Cleartext-Password := "other"
 
 carol Cleartext-Password := "third"
     Framed-IP-Address = 192.0.2.1
+
+dora Cleartext-Password := "fourth"
 """
 PPPOE = 'pppoe = { ac_name = "bng1"; };'
+ACCOUNTING = 'accounting = true; count_interval = "100ms"; interim_interval = "1s";'
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +100,56 @@ def test_session_timeout(cp):
     cpe = Cpe(cp, 1, "bob", "other")
     cpe.dial()
     cpe.hears_end("Session-Timeout")
+
+
+def ends(cp, coa):
+    """What ends sessions, as their CPEs see it: the cause (RFC 2866 section 5.10), user and password, and a function of the CPE."""
+    def unanswered(cpe):
+        echo = cpe.frame(LCP, bytes([ECHO, 1, 0, 8, 0, 0, 0, 0]))
+        cpe.send(bytes.fromhex((cpe.mac + PORT_MAC).replace(":", "")) + echo[12:], PPP)
+
+    def disconnect(cpe):
+        said = radclient(coa, "disconnect", {"Event-Timestamp": int(time.time()), "Framed-IP-Address": cpe.address})
+        assert "Received Disconnect-ACK" in said, said
+
+    dora = ("dora", "fourth")
+    yield "User-Request", dora, lambda cpe: cpe.say(LCP, TERMINATE)
+    yield "User-Request", dora, lambda cpe: cpe.discover(PADT, to=PORT_MAC, session=cpe.session)
+    yield "User-Request", dora, lambda cpe: cpe.say(LCP, REQUEST, cpe.own_options(LCP))
+    yield "Lost-Carrier", dora, unanswered
+    yield "Admin-Reset", dora, lambda cpe: ctl(cp, "disconnect", cpe.line[0], "{}.{}".format(*cpe.line[1:]))
+    yield "Admin-Reset", dora, disconnect
+    yield "Session-Timeout", ("bob", "other"), lambda cpe: None
+
+
+def test_accounting(control_plane, server, coa):
+    """Each end has its cause, and the octets of both families as of when the user plane removed it."""
+    cp = control_plane(**with_ipv6(extra=section(server, coa).replace("radius = {", "radius = {" + ACCOUNTING) + PPPOE))
+    first = Cpe(cp, 1)
+    first.dial()
+    client = Client6(types.SimpleNamespace(up=types.SimpleNamespace(
+        expect=cp.up.expect, send=lambda line, frame, kind: cp.up.send(line, frame, kind, first.session))), 1)
+    client.get(client.pd())
+    count(cp, first, 5, (700, 200, 100, 900))
+    expected = {}
+    for n, (cause, who, end) in enumerate(ends(cp, coa), 10):
+        cpe = Cpe(cp, n, *who)
+        cpe.dial()
+        count(cp, cpe, 5, (1000 * n, 100, 2000, 300))
+        end(cpe)
+        cp.until(lambda cpe=cpe: not row(cp, cpe))
+        while not cp.up.frames.empty():
+            cp.up.frames.get()
+        expected[cpe.mac] = (cause, who[0], cpe.address, (1000 * n + 100, 10 * n + 1, 100), (2300, 23, 300))
+    [interim, *_] = until(cp, server, "Interim-Update", 1)
+    stops = {r["Calling-Station-Id"]: (r["Acct-Terminate-Cause"], r["User-Name"], r["Framed-IP-Address"], volume(r, "Input"), volume(r, "Output"))
+             for r in until(cp, server, "Stop", len(expected))}
+    assert stops == expected
+    [start] = [r for r in of(server, "Start") if r["Acct-Session-Id"] == interim["Acct-Session-Id"]]
+    for record in start, interim:
+        assert (record["User-Name"], record["Framed-Protocol"], record["NAS-Port-Id"]) == ("alice", "PPP", "cpe0 100.2")
+    assert interim["Delegated-IPv6-Prefix"] == client.prefix
+    assert (volume(interim, "Input"), volume(interim, "Output")) == ((900, 9, 200), (1000, 10, 900))
 
 
 def test_nobody_answers(control_plane, folder, coa):

@@ -61,8 +61,8 @@ void ppp_run_proof(struct ppp *p)
         ppp_over(p, "CHAP: no response");
 }
 
-/* A success, or its repetition. */
-static void send_success(struct ppp *p, const char *message)
+/* A success, or its repetition; or a failure. */
+static void send_verdict(struct ppp *p, bool is_right, const char *message)
 {
     uint8_t data[1 + MOST_MESSAGE];
     size_t n = strnlen(message, MOST_MESSAGE);
@@ -70,22 +70,9 @@ static void send_success(struct ppp *p, const char *message)
     data[0] = (uint8_t)n;
     memcpy(data + 1, message, n);
     if (method_of(p) == PPP_PAP)
-        send(p, PAP_ACK, p->id, data, 1 + n);
+        send(p, is_right ? PAP_ACK : PAP_NAK, p->id, data, 1 + n);
     else
-        send(p, CHAP_SUCCESS, p->id, data + 1, n);
-}
-
-static void send_failure(struct ppp *p, const char *message)
-{
-    uint8_t data[1 + MOST_MESSAGE];
-    size_t n = strnlen(message, MOST_MESSAGE);
-
-    data[0] = (uint8_t)n;
-    memcpy(data + 1, message, n);
-    if (method_of(p) == PPP_PAP)
-        send(p, PAP_NAK, p->id, data, 1 + n);
-    else
-        send(p, CHAP_FAILURE, p->id, data + 1, n);
+        send(p, is_right ? CHAP_SUCCESS : CHAP_FAILURE, p->id, data + 1, n);
 }
 
 /* The answer was lost, and the peer asks again: RFC 1334 section 2.2.1, RFC 1994 section 4.1. */
@@ -94,7 +81,7 @@ static void repeat(struct ppp *p, uint8_t id)
     if (method_of(p) == PPP_PAP)
         p->id = id;
     if (id == p->id)
-        send_success(p, "");
+        send_verdict(p, true, "");
 }
 
 static void take_pap(struct ppp *p, const struct ppp_packet *packet)
@@ -155,13 +142,13 @@ void ppp_judged(struct ppp *p, const struct ppp_grant *grant, const char *messag
         return; /* the peer has begun anew meanwhile */
     p->now = now;
     if (grant == NULL) {
-        send_failure(p, message);
+        send_verdict(p, false, message);
         ppp_end(p, "authentication failed", now);
         return;
     }
     p->grant = *grant;
     p->phase = PPP_NETWORK;
-    send_success(p, message);
+    send_verdict(p, true, message);
     open_protocol(p, &p->ipcp, grant->address != 0);
     open_protocol(p, &p->ipv6cp, grant->ipv6);
 }

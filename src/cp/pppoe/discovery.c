@@ -209,7 +209,7 @@ static void begin_again(struct cp *cp, struct session *s, const struct request *
         return;
     }
     keep(p, r);
-    pppoe_end_session(p, "the CPE begins anew", true);
+    pppoe_end_session(p, RADIUS_CAUSE_USER_REQUEST, "the CPE begins anew", true);
 }
 
 static void take_padr(struct cp *cp, struct session *s, const struct request *r)
@@ -242,7 +242,7 @@ static void take_padt(struct session *s, const struct request *r)
     struct pppoe_session *p = s->ppp;
 
     if (p != NULL && r->pppoe.session == p->id && memcmp(r->pppoe.from_mac, s->mac, 6) == 0)
-        pppoe_end_session(p, "PADT of the CPE", true);
+        pppoe_end_session(p, RADIUS_CAUSE_USER_REQUEST, "PADT of the CPE", true);
 }
 
 static const char *read_request(const struct cp *cp, struct request *r)

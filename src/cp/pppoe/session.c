@@ -91,11 +91,12 @@ static bool is_lease(const struct session *s)
     return s->state == SESSION_STARTING || s->state == SESSION_UP;
 }
 
-void pppoe_end_session(struct pppoe_session *p, const char *why, bool silent)
+void pppoe_end_session(struct pppoe_session *p, enum radius_cause cause, const char *why,
+                       bool silent)
 {
     p->silent = silent;
     if (is_lease(p->line))
-        lease_end(p->cp, p->line, why);
+        lease_end_for(p->cp, p->line, cause, why);
     else if (p->line->state != SESSION_ENDING)
         abandon(p, why);
 }
@@ -103,7 +104,7 @@ void pppoe_end_session(struct pppoe_session *p, const char *why, bool silent)
 void pppoe_settle(struct pppoe_session *p)
 {
     if (p->link.over != NULL)
-        pppoe_end_session(p, p->link.over, false);
+        pppoe_end_session(p, RADIUS_CAUSE_USER_REQUEST, p->link.over, false);
     else
         timer_set(&p->cp->loop.timers, &p->timer, ppp_next(&p->link));
 }
@@ -122,7 +123,8 @@ static void reached_limit(struct timer *t, void *ctx)
     struct pppoe_session *p = OF_TIMER(t, limit);
 
     (void)ctx;
-    pppoe_end_session(p, is_lease(p->line) ? "Session-Timeout" : "it was not up in time", false);
+    pppoe_end_session(p, RADIUS_CAUSE_SESSION_TIMEOUT,
+                      is_lease(p->line) ? "Session-Timeout" : "it was not up in time", false);
 }
 
 void pppoe_gone(struct cp *cp, struct session *s)
@@ -306,7 +308,8 @@ void pppoe_take_session(struct cp *cp, const struct punt_header *h, const uint8_
         return;
     if (p != NULL && f.session == p->id && s->state != SESSION_ENDING &&
         is_failed_echo(cp, s, &f)) {
-        pppoe_end_session(p, "the CPE does not answer LCP's echo", false);
+        pppoe_end_session(p, RADIUS_CAUSE_LOST_CARRIER, "the CPE does not answer LCP's echo",
+                          false);
         return;
     }
     if (p == NULL || f.session != p->id || memcmp(f.from_mac, s->mac, sizeof(s->mac)) != 0) {

@@ -58,7 +58,8 @@ struct pppoe_session *pppoe_begin_session(struct cp *cp, struct session *s, cons
 void pppoe_start_link(struct pppoe_session *p);
 
 /** End a session, whatever its state. silent: the CPE knows it. */
-void pppoe_end_session(struct pppoe_session *p, const char *why, bool silent);
+void pppoe_end_session(struct pppoe_session *p, enum radius_cause cause, const char *why,
+                       bool silent);
 
 /** A session of an id, which is taken, with nothing said yet. Returns NULL without memory. */
 struct pppoe_session *pppoe_make(struct cp *cp, struct session *s, uint16_t id, uint16_t most);
