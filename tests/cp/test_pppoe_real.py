@@ -115,7 +115,6 @@ class Cpe(cpes.Cpe):
         return False
 
 
-@pytest.mark.long  # on a loaded machine the CPE has once not heard its session end, and why is not known
 @pytest.mark.limit(240)
 def test_a_session_from_begin_to_end(vbng, build, folder):
     coa, = free_ports(1)
