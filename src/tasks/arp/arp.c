@@ -179,9 +179,10 @@ static void advance(struct arp *a, uint64_t now)
     a->last_tsc += ticks * a->tsc_per_tick;
     a->tick += (uint32_t)ticks;
     buckets_fill(a, (uint32_t)ticks);
-    a->sweep_due += ticks * a->sweep_add;
-    a->ra_due = a->tick - FIRST_TICK < RA_QUIET ? 0 : a->ra_due + ticks * a->ra_add;
-    a->echo_due += ticks * a->echo_add;
+    arp_walk_tick(&a->sweep, ticks);
+    if (a->tick - FIRST_TICK >= RA_QUIET)
+        arp_walk_tick(&a->advertisements, ticks);
+    arp_walk_tick(&a->echoes, ticks);
     a->members_due = (uint32_t)RTE_MIN(a->members_due + ticks * (a->n_neighbours / TICKS_PER_S + 1),
                                        (uint64_t)a->n_neighbours);
 }

@@ -31,7 +31,7 @@ int arp_echo_init(struct arp *a, uint32_t interval, int socket)
     if (a->echo == NULL)
         return -ENOMEM;
     if (interval != 0)
-        a->echo_add = (entries << ARP_SWEEP_SHIFT) / interval + 1;
+        arp_walk_pace(&a->echoes, entries, interval);
     return 0;
 }
 
@@ -140,22 +140,17 @@ uint16_t arp_echo_all(struct task *t)
 {
     struct arp *a = t->state;
     uint64_t entries = a->tables->subscribers->capacity;
-    uint32_t look;
+    uint32_t look = arp_walk_due(&a->echoes, entries, LOOK_MAX);
     uint16_t sent = 0;
 
-    if (a->echo_add == 0)
-        return 0;
-    a->echo_due = RTE_MIN(a->echo_due, entries << ARP_SWEEP_SHIFT);
-    look = (uint32_t)RTE_MIN(a->echo_due >> ARP_SWEEP_SHIFT, (uint64_t)LOOK_MAX);
     for (; look > 0 && sent < SEND_MAX; look--) {
-        a->echo_due -= UINT64_C(1) << ARP_SWEEP_SHIFT;
-        a->echo_next = a->echo_next < entries ? a->echo_next + 1 : 1;
-        if (a->tables->subscribers->record[a->echo_next].session == 0 ||
-            !arp_is_whole(a, a->echo_next))
+        uint32_t id = arp_walk_next(&a->echoes, entries) + 1;
+
+        if (a->tables->subscribers->record[id].session == 0 || !arp_is_whole(a, id))
             continue;
-        if (a->echo[a->echo_next].unanswered == UNANSWERED)
-            sent += report(t, a->echo_next);
-        sent += ask(t, a->echo_next);
+        if (a->echo[id].unanswered == UNANSWERED)
+            sent += report(t, id);
+        sent += ask(t, id);
     }
     return sent;
 }

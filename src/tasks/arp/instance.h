@@ -33,6 +33,7 @@
 #include "packet/nd.h"
 #include "tables/tables.h"
 #include "tasks/arp/arp.h"
+#include "tasks/arp/walk.h"
 
 enum { ARP_OUT_TO, ARP_OUT_ROUTE };
 
@@ -112,8 +113,6 @@ enum {
 #define ARP_KEEP  8  /* packets of each, at most */
 
 #define ARP_CHANGES 8 /* changes of MACs that are remembered to be logged; a power of two */
-
-#define ARP_SWEEP_SHIFT 16 /* fraction bits of sweep_due and sweep_add */
 
 /** A token bucket, in 1/64 tokens, so that a tick adds the rate (tokens/s); it holds an eighth of a
  * second's tokens. */
@@ -213,20 +212,17 @@ struct arp {
 
     struct narrow_path path[ARP_PATHS];
 
-    uint32_t sweep_next;                /* next entry to look at: subscribers, then neighbours */
-    uint64_t sweep_due, sweep_add;      /* entries to look at now, and more with each tick */
+    struct arp_walk sweep;              /* of what grows old: subscribers, then neighbours */
     uint32_t members_next, members_due; /* neighbours of which one may be in a set: the next to be
                                            looked at, and how many now */
 
-    struct nd_router router; /* what is advertised on every link */
-    bool answers_routers;    /* router solicitations are answered */
-    uint32_t ra_next;        /* subscriber of the last advertisement to all */
-    uint64_t ra_due, ra_add; /* subscribers to look at now, and more with each tick; 0: none */
+    struct nd_router router;        /* what is advertised on every link */
+    bool answers_routers;           /* router solicitations are answered */
+    struct arp_walk advertisements; /* of subscribers, to each of whom one is sent */
 
-    struct arp_echo *echo;       /* parallel to the subscribers' records; NULL: there is no control
-                                    plane, and PPP does not come here */
-    uint32_t echo_next;          /* subscriber who was asked last */
-    uint64_t echo_due, echo_add; /* subscribers to look at now, and more with each tick; 0: none */
+    struct arp_echo *echo;  /* parallel to the subscribers' records; NULL: there is no control
+                               plane, and PPP does not come here */
+    struct arp_walk echoes; /* of subscribers, who are asked */
 
     struct arp_control *control;   /* NULL: there is no control plane */
     struct arp_bucket of_lines[2]; /* for it: of all lines without a subscriber, and of others */

@@ -36,7 +36,7 @@ static void set_sweep(struct arp *a)
     uint64_t sweep = RTE_MAX(a->age / SWEEPS_PER_AGE, 1u),
              entries = (uint64_t)a->tables->subscribers->capacity + a->n_neighbours;
 
-    a->sweep_add = (entries << ARP_SWEEP_SHIFT) / sweep + 1;
+    arp_walk_pace(&a->sweep, entries, sweep);
 }
 
 /* There are no more neighbours than next hops, and so there is a place. */

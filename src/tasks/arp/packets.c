@@ -371,16 +371,12 @@ uint16_t arp_sweep(struct task *t)
     struct arp *a = t->state;
     uint32_t subscribers = a->tables->subscribers->capacity;
     uint64_t entries = (uint64_t)subscribers + a->n_neighbours;
-    uint32_t look;
+    uint32_t look = arp_walk_due(&a->sweep, entries, SWEEP_LOOK_MAX);
     uint16_t sent = 0;
 
-    a->sweep_due = RTE_MIN(a->sweep_due, entries << ARP_SWEEP_SHIFT);
-    look = (uint32_t)RTE_MIN(a->sweep_due >> ARP_SWEEP_SHIFT, (uint64_t)SWEEP_LOOK_MAX);
     for (; look > 0 && sent < SWEEP_SEND_MAX; look--) {
-        uint32_t i = a->sweep_next;
+        uint32_t i = arp_walk_next(&a->sweep, entries);
 
-        a->sweep_due -= UINT64_C(1) << ARP_SWEEP_SHIFT;
-        a->sweep_next = i + 1 < entries ? i + 1 : 0;
         sent += i < subscribers ? look_at_subscriber(t, i + 1)
                                 : look_at_neighbour(t, &a->neighbour[i - subscribers]);
     }

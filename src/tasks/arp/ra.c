@@ -91,18 +91,14 @@ uint16_t arp_advertise_all(struct task *t)
 {
     struct arp *a = t->state;
     uint64_t entries = a->tables->subscribers->capacity;
-    uint32_t look;
+    uint32_t look = arp_walk_due(&a->advertisements, entries, LOOK_MAX);
     uint16_t sent = 0;
 
-    if (a->ra_add == 0)
-        return 0;
-    a->ra_due = RTE_MIN(a->ra_due, entries << ARP_SWEEP_SHIFT);
-    look = (uint32_t)RTE_MIN(a->ra_due >> ARP_SWEEP_SHIFT, (uint64_t)LOOK_MAX);
     for (; look > 0 && sent < SEND_MAX; look--) {
-        a->ra_due -= UINT64_C(1) << ARP_SWEEP_SHIFT;
-        a->ra_next = a->ra_next < entries ? a->ra_next + 1 : 1;
-        if (arp_is_whole(a, a->ra_next) && a->tables->subscribers->record[a->ra_next].has_ipv6)
-            sent += send_to_all(t, a->ra_next);
+        uint32_t id = arp_walk_next(&a->advertisements, entries) + 1;
+
+        if (arp_is_whole(a, id) && a->tables->subscribers->record[id].has_ipv6)
+            sent += send_to_all(t, id);
     }
     return sent;
 }
@@ -112,5 +108,5 @@ void arp_advertise_init(struct arp *a, uint32_t interval)
     uint64_t entries = a->tables->subscribers->capacity;
 
     if (a->tables->subscribers->v6 != NULL && interval != 0)
-        a->ra_add = (entries << ARP_SWEEP_SHIFT) / interval + 1;
+        arp_walk_pace(&a->advertisements, entries, interval);
 }
