@@ -73,6 +73,15 @@ static void summarise(unsigned rounds, double *cycles, struct result *results)
     for (unsigned i = 0; i < n_bench_cases; i++)
         if (results[i].measured)
             results[i].cycles = spread(cycles + i * rounds, rounds);
+    for (unsigned i = 0; i < n_bench_cases; i++) {
+        const struct result *base, *other;
+
+        if (!results[i].measured || bench_cases[i].versus == NULL)
+            continue;
+        base = &results[find(bench_cases[i].versus)];
+        other = bench_cases[i].mean != NULL ? &results[find(bench_cases[i].mean)] : base;
+        results[i].least = results[i].cycles.min / ((base->cycles.min + other->cycles.min) / 2);
+    }
 }
 
 int rounds_run(struct bench *b, struct result *results)
