@@ -18,7 +18,7 @@ need.program("freeradius")
 USERS = "".join(f'02:00:00:00:00:{n:02x} Cleartext-Password := "vbng"\n    Class = "of {n}"\n\n' for n in range(1, 10))
 RADIUS = """
 radius = {{
-    nas_identifier = "bng1"; timeout = "100ms"; retries = 1; dead_time = "100ms"; password = "vbng"; accounting = true;
+    nas_identifier = "bng1"; timeout = "1s"; retries = 1; dead_time = "100ms"; password = "vbng"; accounting = true;
     interim_interval = "{interim}"; count_interval = "100ms";
     servers = ( {{ address = "127.0.0.1"; secret = "{secret}"; authentication_port = {authentication}; accounting_port = {accounting}; }} );
 }};

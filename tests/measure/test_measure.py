@@ -194,9 +194,12 @@ class TwoProcesses(Tool):
         """What one process sent the other received, and each accounts for all of its packets. (What a full memif did not
         take never left.)"""
         rig = Rig(self.gateway, self.tester, vbng=self.vbng).discover()
-        tester, gateway = rig.trial(Request("search", "both", Size(64, 78), LOAD, 0.4), 0.1)
-        self.assertEqual((tester.error, gateway.error), ("", ""))
-        ours, theirs = gateway.report["ledger"], tester.report["ledger"]
+        for seconds in (0.4, 1.6, 6.4):  # a machine whose CPUs others take sends less in the same time
+            tester, gateway = rig.trial(Request("search", "both", Size(64, 78), LOAD, seconds), 0.1)
+            self.assertEqual((tester.error, gateway.error), ("", ""))
+            ours, theirs = gateway.report["ledger"], tester.report["ledger"]
+            if min(ours["sent"], theirs["sent"]) > 2 * UNDER_WAY:
+                break
         for what, sent, got in (("up", theirs["sent"], ours["received"]), ("back", ours["sent"], theirs["received"])):
             self.assertGreater(sent, 2 * UNDER_WAY, what)
             self.assertTrue(0 <= sent - got <= UNDER_WAY, f"{what}: {sent} sent, {got} received")
