@@ -21,6 +21,7 @@ enum {
     POOL_DOMAIN,
     POOL_LEASE,
     POOL_DECLINED,
+    POOL_RELAY,
     N_POOL
 };
 
@@ -34,6 +35,7 @@ static const struct key pool_keys[N_POOL] = {
     [POOL_DOMAIN] = {"domain", KEY_STRING},
     [POOL_LEASE] = {"lease_time", KEY_DURATION, .def = "1h", .min = SECOND_NS, .max = 366 * DAY_NS},
     [POOL_DECLINED] = {"declined_time", KEY_DURATION, .def = "10min", .max = 366 * DAY_NS},
+    [POOL_RELAY] = {"relay", KEY_NAME},
 };
 
 enum {
@@ -61,6 +63,7 @@ enum {
     TOP_STORE,
     TOP_OFFER,
     TOP_LINES,
+    TOP_RELAYS,
     TOP_POOLS,
     TOP_POOLS6,
     TOP_ACCESS,
@@ -75,6 +78,7 @@ static const struct key top_keys[N_TOP] = {
     [TOP_STORE] = {"store", KEY_STRING, .required = true},
     [TOP_OFFER] = {"offer_time", KEY_DURATION, .def = "60s", .min = SECOND_NS, .max = DAY_NS},
     [TOP_LINES] = {"max_lines", KEY_COUNT, .def = "64K", .min = 1, .max = 16777216},
+    [TOP_RELAYS] = {"relays", KEY_LIST},
     [TOP_POOLS] = {"pools", KEY_LIST},
     [TOP_POOLS6] = {"pools6", KEY_LIST},
     [TOP_ACCESS] = {"access", KEY_LIST, .required = true},
@@ -138,6 +142,19 @@ static void read_addresses(struct loader *l, struct cp_pool *p, const struct val
                     "there is no address from the first to the last");
 }
 
+/* What servers behind this gateway say is not said here, too. */
+static void read_relay_of(struct loader *l, const struct cp_config *c, struct cp_pool *p,
+                          const struct value *v)
+{
+    static const unsigned theirs[] = {POOL_DNS, POOL_DOMAIN, POOL_LEASE, POOL_DECLINED};
+
+    p->relay = relay_named(l, &c->relays, &v[POOL_RELAY]);
+    for (unsigned i = 0; value_given(&v[POOL_RELAY]) && i < sizeof(theirs) / sizeof(theirs[0]); i++)
+        if (value_given(&v[theirs[i]]))
+            key_error(l, v[theirs[i]].setting, pool_keys[theirs[i]].name,
+                      "the servers of the pool's relay say it");
+}
+
 /* Two pools that share an address would both give it. */
 static void check_overlap(struct loader *l, const struct cp_config *c, const struct cp_pool *p)
 {
@@ -174,6 +191,7 @@ static void read_pool(struct loader *l, const config_setting_t *group, unsigned 
     p.declined_ns = v[POOL_DECLINED].v.u;
     read_addresses(l, &p, v);
     read_dns(l, &p, &v[POOL_DNS]);
+    read_relay_of(l, c, &p, v);
     if (p.domain != NULL && (strlen(p.domain) == 0 || strlen(p.domain) > 253))
         value_error(l, &v[POOL_DOMAIN], "domain", "expected a name of 1 to 253 characters");
     check_overlap(l, c, &p);
@@ -298,6 +316,7 @@ static void load_root(struct loader *l, const config_setting_t *root, struct cp_
     c->store = v[TOP_STORE].set ? v[TOP_STORE].v.s : "";
     c->offer_ns = v[TOP_OFFER].v.u;
     c->max_lines = (uint32_t)v[TOP_LINES].v.u;
+    relays_read(l, v[TOP_RELAYS].setting, &c->relays);
     each_group(l, v[TOP_POOLS].setting, "pools", read_pool, c);
     pools6_read(l, v[TOP_POOLS6].setting, &c->pools6);
     each_group(l, v[TOP_ACCESS].setting, "access", read_access, c);

@@ -11,6 +11,7 @@
 #include "cp/dhcp6/config.h"
 #include "cp/packet/dhcp4.h"
 #include "cp/radius/config.h"
+#include "cp/relay/config.h"
 
 #define CP_MAX_POOLS  64
 #define CP_MAX_ACCESS 1024
@@ -30,6 +31,7 @@ struct cp_pool {
     uint32_t dns[DHCP4_MAX_SERVERS];
     unsigned n_dns;
     const char *domain; /* or NULL */
+    uint32_t relay;     /* whose servers give the addresses; CP_NO_RELAY: this one does */
     uint32_t lease_s;
     uint64_t declined_ns; /* for how long an address is left alone that is in use elsewhere */
 };
@@ -52,6 +54,7 @@ struct cp_config {
     struct cp_pool pools[CP_MAX_POOLS];
     struct cp_access access[CP_MAX_ACCESS];
     struct pools6_config pools6;
+    struct relays_config relays;
     struct radius_config *radius; /* NULL: nobody is asked */
     struct pppoe_config *pppoe;   /* NULL: no PPPoE */
     struct cfg_model *text;       /* owns the strings */

@@ -19,6 +19,7 @@ struct cp {
     struct store *store;
     struct userplane *userplane;
     struct punt *punt;
+    struct relay *relays;           /* parallel to config->relays; NULL: there is none */
     struct aaa *aaa;                /* NULL: RADIUS is not configured */
     struct pppoe_server *pppoe;     /* NULL: PPPoE is not configured */
     struct acct *acct;              /* NULL: nothing is accounted for */

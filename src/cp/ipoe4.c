@@ -7,6 +7,7 @@
 #include "cp/aaa/aaa.h"
 #include "cp/lease.h"
 #include "cp/punt.h"
+#include "cp/relay/relay4.h"
 #include "cp/packet/udp4.h"
 
 #define BROADCAST 0xffffffffu
@@ -63,6 +64,23 @@ static void send_reply(struct cp *cp, struct session *s, const struct dhcp4 *q,
     punt_send(cp->punt, PUNT_DHCP4, s, frame, udp4_write(&u, frame, sizeof(frame)));
 }
 
+bool ipoe4_pass(struct cp *cp, struct session *s, const struct dhcp4 *q,
+                const struct dhcp4_reply *r, const uint8_t *message, size_t n)
+{
+    const struct punt_port *port = punt_port(cp->punt, s->access->port);
+    struct udp4 u = {.data = message, .n = n};
+    uint8_t frame[FRAME];
+
+    if (port == NULL)
+        return true; /* as a frame that is lost */
+    if (n + UDP4_HEADERS > sizeof(frame) || n + UDP4_HEADERS > port->mtu + 14u)
+        return false;
+    memcpy(u.from_mac, port->mac, sizeof(u.from_mac));
+    address_reply(q, r, &u);
+    punt_send(cp->punt, PUNT_DHCP4, s, frame, udp4_write(&u, frame, sizeof(frame)));
+    return true;
+}
+
 static void send_lease(struct cp *cp, struct session *s, const struct dhcp4 *q, uint8_t type)
 {
     struct dhcp4_reply r = reply_of(cp, s, type);
@@ -107,6 +125,10 @@ void ipoe4_authorized(struct cp *cp, struct session *s, const struct dhcp4 *q)
 {
     char address[20];
 
+    if (relay4_serves(cp, s)) {
+        relay4_forward(cp, s);
+        return;
+    }
     if (!has_lease(s) && !lease_offer(cp, s, q->mac, q->requested)) {
         if (s->service != NULL && s->service->ipv4 != 0)
             session_log(s, "refused: %s, which RADIUS says, is another's",
@@ -137,6 +159,21 @@ static bool may_take_unoffered(const struct cp *cp, const struct session *s)
 {
     return cp->aaa == NULL ||
            (s->state != SESSION_NONE && s->service != NULL && s->service->ipv4 == 0);
+}
+
+/* A message about a lease that servers behind this gateway give, which relay4_take() has taken. */
+static void relay_request(struct cp *cp, struct session *s, const struct dhcp4 *q)
+{
+    if (q->server != 0 && !is_for_us(cp, s, q)) {
+        session_event(s, "took another server's offer");
+        lease_withdraw(cp, s);
+    } else if (cp->aaa != NULL && s->state == SESSION_NONE && q->ciaddr != 0) {
+        refuse(cp, s, q, "there is no session");
+    } else if (cp->aaa != NULL && s->state == SESSION_NONE) {
+        session_event(s, "asked for an address of before: no session");
+    } else {
+        relay4_forward(cp, s);
+    }
 }
 
 /* The client takes an offer, of this server or another: RFC 2131 section 4.3.2, SELECTING. */
@@ -181,7 +218,9 @@ static void renew(struct cp *cp, struct session *s, const struct dhcp4 *q)
 
 static void request(struct cp *cp, struct session *s, const struct dhcp4 *q)
 {
-    if (q->server != 0 && q->requested != 0)
+    if (relay4_serves(cp, s))
+        relay_request(cp, s, q);
+    else if (q->server != 0 && q->requested != 0)
         select_offer(cp, s, q);
     else if (q->ciaddr != 0)
         renew(cp, s, q);
@@ -195,7 +234,9 @@ static void decline(struct cp *cp, struct session *s, const struct dhcp4 *q)
 {
     if (!has_lease(s) || s->address != q->requested || !is_for_us(cp, s, q))
         return;
-    s->declined = true;
+    if (relay4_serves(cp, s))
+        relay4_decline(cp, s);
+    s->declined = !relay4_serves(cp, s); /* else the server leaves it alone */
     lease_give_back(cp, s, RADIUS_CAUSE_NAS_REQUEST, "declined, the address is in use elsewhere");
 }
 
@@ -209,7 +250,11 @@ static void inform(struct cp *cp, struct session *s, const struct dhcp4 *q)
 {
     struct dhcp4_reply r = reply_of(cp, s, DHCP4_ACK);
 
-    if (has_lease(s) && s->address == q->ciaddr)
+    if (!has_lease(s) || s->address != q->ciaddr)
+        return;
+    if (relay4_serves(cp, s))
+        relay4_forward(cp, s);
+    else
         send_reply(cp, s, q, &r);
 }
 
@@ -242,14 +287,14 @@ static const char *unfit(const struct session *s, const struct dhcp4 *q)
     return NULL;
 }
 
-static const char *read_message(const struct punt_header *h, const uint8_t *frame, struct dhcp4 *q)
+static const char *read_message(const struct punt_header *h, const uint8_t *frame, struct udp4 *u,
+                                struct dhcp4 *q)
 {
-    struct udp4 u;
-    const char *wrong = udp4_read(frame, h->frame_bytes, &u);
+    const char *wrong = udp4_read(frame, h->frame_bytes, u);
 
-    if (wrong == NULL && (u.to_port != DHCP4_SERVER_PORT || u.from_port != DHCP4_CLIENT_PORT))
+    if (wrong == NULL && (u->to_port != DHCP4_SERVER_PORT || u->from_port != DHCP4_CLIENT_PORT))
         wrong = "its ports are not those of DHCP";
-    return wrong != NULL ? wrong : dhcp4_read(u.data, u.n, q);
+    return wrong != NULL ? wrong : dhcp4_read(u->data, u->n, q);
 }
 
 void ipoe4_take(struct cp *cp, const struct punt_header *h, const uint8_t *frame)
@@ -257,6 +302,7 @@ void ipoe4_take(struct cp *cp, const struct punt_header *h, const uint8_t *frame
     const struct cp_access *a = cp_config_access(cp->config, h->port, h->svlan, h->cvlan);
     struct session *s = NULL;
     const char *wrong;
+    struct udp4 u;
     struct dhcp4 q;
     char mac[20];
 
@@ -264,12 +310,14 @@ void ipoe4_take(struct cp *cp, const struct punt_header *h, const uint8_t *frame
         s = session_get(&cp->sessions, a, h->svlan, h->cvlan);
     if (s == NULL)
         return;
-    wrong = read_message(h, frame, &q);
+    wrong = read_message(h, frame, &u, &q);
     if (wrong != NULL) {
         session_event(s, "not understood: %s", wrong);
         return;
     }
     wrong = unfit(s, &q);
+    if (wrong == NULL && relay4_serves(cp, s))
+        wrong = relay4_take(cp, s, &q, u.data, u.n, u.to == pool_config(cp, s)->gateway);
     if (wrong != NULL)
         session_event(s, "%s of %s ignored: %s", dhcp4_type_name(q.type),
                       format_mac(q.mac, mac, sizeof(mac)), wrong);

@@ -17,4 +17,10 @@ void ipoe4_authorized(struct cp *cp, struct session *s, const struct dhcp4 *q);
 /** Tell a client that it has the address of the session: the answer to its request. */
 void ipoe4_acknowledge(struct cp *cp, struct session *s, const struct dhcp4 *request);
 
+/** Send a client the message of n bytes that a server behind this gateway answers its request with;
+ * where to is what the request, and type, address and server of the reply say. Returns false where
+ * it is longer than the line's frames. */
+bool ipoe4_pass(struct cp *cp, struct session *s, const struct dhcp4 *request,
+                const struct dhcp4_reply *r, const uint8_t *message, size_t n);
+
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cp/lease.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "cp/dhcp6/lease6.h"
 #include "cp/ipoe4.h"
 #include "cp/pppoe/pppoe.h"
+#include "cp/relay/relay4.h"
 #include "cp/store.h"
 #include "cp/userplane/userplane.h"
 
@@ -48,6 +48,16 @@ static void rest(struct cp *cp, struct session *s)
     timer_set(&cp->loop.timers, &d->timer, now_ns() + pool_config(cp, s)->declined_ns);
 }
 
+void lease_close_timers(struct cp *cp)
+{
+    struct timers *ts = &cp->loop.timers;
+
+    for (uint32_t i = 0; i < ts->n; i++)
+        if (ts->heap[i]->fire == declined_over)
+            free(ts->heap[i]);
+    ts->n = 0;
+}
+
 /* --- addresses that are kept for a client --- */
 
 static void timed_out(struct timer *t, void *ctx)
@@ -55,8 +65,9 @@ static void timed_out(struct timer *t, void *ctx)
     struct session *s = SESSION_OF(t);
     struct cp *cp = ctx;
 
-    if (s->lease4 == LEASE_OFFERED) {
-        session_event(s, "offer not taken");
+    if (s->lease4 == LEASE_OFFERED || s->lease4 == LEASE_ASKED) {
+        session_event(s,
+                      s->lease4 == LEASE_ASKED ? "no server has made an offer" : "offer not taken");
         lease_withdraw(cp, s);
     } else {
         lease_give_back(cp, s, aaa_expiry(s), "lease expired");
@@ -80,8 +91,44 @@ static void keep(struct cp *cp, struct session *s, const uint8_t mac[6], uint32_
 
 bool lease_take(struct cp *cp, struct session *s, const uint8_t mac[6], uint32_t address)
 {
-    if (s->lease4 != LEASE_NONE || !pool_take(pool_of(cp, s), address, s))
+    if (s->lease4 != LEASE_NONE || relay4_serves(cp, s) || !pool_take(pool_of(cp, s), address, s))
         return false;
+    keep(cp, s, mac, address);
+    return true;
+}
+
+void lease_ask(struct cp *cp, struct session *s, const uint8_t mac[6])
+{
+    if (s->lease4 != LEASE_NONE && s->lease4 != LEASE_ASKED)
+        return;
+    memcpy(s->mac, mac, sizeof(s->mac));
+    s->lease4 = LEASE_ASKED;
+    lease_settle(cp, s);
+    set_timer(cp, s, cp->config->offer_ns);
+}
+
+/* A server keeps nothing for whom it has made an offer, and may make it to another line as well. */
+static void withdraw_from_other(struct cp *cp, const struct session *s, uint32_t address)
+{
+    struct session *other = pool_owner(pool_of(cp, s), address);
+
+    if (other == NULL || other == s || other->lease4 != LEASE_OFFERED)
+        return;
+    session_event(other, "the server offers its address to another line");
+    lease_withdraw(cp, other);
+}
+
+bool lease_take_said(struct cp *cp, struct session *s, const uint8_t mac[6], uint32_t address)
+{
+    bool kept = s->lease4 == LEASE_OFFERED;
+
+    if (lease_is_held(s->lease4) || s->lease4 == LEASE_ENDING)
+        return false;
+    withdraw_from_other(cp, s, address);
+    if (!(kept && s->address == address) && !pool_take(pool_of(cp, s), address, s))
+        return false;
+    if (kept && s->address != address)
+        pool_give(pool_of(cp, s), s->address, NULL);
     keep(cp, s, mac, address);
     return true;
 }
@@ -90,6 +137,8 @@ bool lease_offer(struct cp *cp, struct session *s, const uint8_t mac[6], uint32_
 {
     uint32_t any;
 
+    if (relay4_serves(cp, s)) /* only servers behind this gateway know what is free there */
+        return false;
     if (s->lease4 == LEASE_OFFERED) { /* a line keeps one address, whoever asks on it */
         keep(cp, s, mac, s->address);
         return true;
@@ -107,6 +156,8 @@ bool lease_offer(struct cp *cp, struct session *s, const uint8_t mac[6], uint32_
 /* Neither client nor user plane has the address any more. */
 static void free_address(struct cp *cp, struct session *s)
 {
+    if (relay4_serves(cp, s))
+        relay4_gone(cp, s);
     if (s->declined)
         rest(cp, s);
     else
@@ -117,10 +168,12 @@ static void free_address(struct cp *cp, struct session *s)
 
 void lease_withdraw(struct cp *cp, struct session *s)
 {
-    if (s->lease4 != LEASE_OFFERED)
+    if (s->lease4 != LEASE_OFFERED && s->lease4 != LEASE_ASKED)
         return;
     timer_stop(&cp->loop.timers, &s->timer);
-    free_address(cp, s);
+    if (s->lease4 == LEASE_OFFERED)
+        free_address(cp, s);
+    s->lease4 = LEASE_NONE;
     lease_settle(cp, s);
 }
 
@@ -130,13 +183,18 @@ void lease_withdraw_all(struct cp *cp, struct session *s)
     lease6_withdraw(cp, s);
 }
 
+static bool is_kept(uint8_t state)
+{
+    return state == LEASE_OFFERED || state == LEASE_ASKED;
+}
+
 void lease_settle(struct cp *cp, struct session *s)
 {
     uint8_t v4 = s->lease4, v6 = s->v6 != NULL ? s->v6->state : LEASE_NONE;
-    enum session_state state = v4 == LEASE_UP || v6 == LEASE_UP             ? SESSION_UP
-                               : lease_is_held(v4) || lease_is_held(v6)     ? SESSION_STARTING
-                               : v4 == LEASE_OFFERED || v6 == LEASE_OFFERED ? SESSION_OFFERED
-                                                                            : SESSION_NONE;
+    enum session_state state = v4 == LEASE_UP || v6 == LEASE_UP         ? SESSION_UP
+                               : lease_is_held(v4) || lease_is_held(v6) ? SESSION_STARTING
+                               : is_kept(v4) || is_kept(v6)             ? SESSION_OFFERED
+                                                                        : SESSION_NONE;
 
     if (s->state != SESSION_ENDING && s->state != state)
         session_set_state(&cp->sessions, s, state);
@@ -160,13 +218,16 @@ static void add_to_turn(struct cp *cp, struct session *s)
 
 void lease_grant(struct cp *cp, struct session *s, const struct dhcp4 *request)
 {
-    uint32_t lease = aaa_lease(s, pool_config(cp, s)->lease_s);
-
     if (s->waiting == NULL)
         s->waiting = malloc(sizeof(*s->waiting));
     if (s->waiting == NULL)
         return; /* the client asks again */
     *s->waiting = *request;
+    lease_extend(cp, s, aaa_lease(s, pool_config(cp, s)->lease_s));
+}
+
+void lease_extend(struct cp *cp, struct session *s, uint32_t lease)
+{
     s->expires = wall_seconds() + lease;
     set_timer(cp, s, lease * NS_PER_S);
     if (s->lease4 != LEASE_OFFERED) {
@@ -193,6 +254,7 @@ static void forget_request(struct session *s)
 {
     free(s->waiting);
     s->waiting = NULL;
+    relay4_forget(s);
 }
 
 /* What there is no longer of IPv4, before the user plane knows. */
@@ -248,13 +310,28 @@ void lease_gone(struct cp *cp, struct session *s)
         pppoe_gone(cp, s);
 }
 
+bool lease_resume(struct cp *cp, struct session *s, const struct store_session *row)
+{
+    int64_t left = row->expires - wall_seconds();
+
+    if (row->address == 0 || s->access->pool == CP_NO_POOL || s->lease4 != LEASE_NONE ||
+        !pool_take(pool_of(cp, s), row->address, s))
+        return false;
+    keep(cp, s, row->mac, row->address);
+    s->expires = row->expires;
+    s->lease4 = LEASE_UP;
+    lease_settle(cp, s);
+    set_timer(cp, s, left > 0 ? (uint64_t)left * NS_PER_S : 0);
+    return true;
+}
+
 /* --- the user plane --- */
 
 static void acknowledge(struct cp *cp, struct session *s)
 {
-    if (s->waiting == NULL)
-        return;
-    ipoe4_acknowledge(cp, s, s->waiting);
+    if (s->waiting != NULL)
+        ipoe4_acknowledge(cp, s, s->waiting);
+    relay4_acknowledge(cp, s);
     forget_request(s);
 }
 
@@ -319,11 +396,13 @@ static void put_or_remove(struct cp *cp, struct session *s)
                               .expires = s->expires};
     char *service = s->service != NULL ? service_text(s->service) : NULL,
          *v6 = session6_held(s) ? session6_text(s->v6) : NULL,
-         *ppp = s->ppp != NULL ? pppoe_text(s) : NULL;
+         *ppp = s->ppp != NULL ? pppoe_text(s) : NULL,
+         *relay = relay4_serves(cp, s) ? relay4_text(s) : NULL;
 
     o.service = service;
     o.v6 = v6;
     o.ppp = ppp;
+    o.relay = relay;
     memcpy(o.mac, s->mac, sizeof(o.mac));
     if (s->state == SESSION_ENDING)
         store_remove(cp->store, o.port, o.svlan, o.cvlan);
@@ -332,6 +411,7 @@ static void put_or_remove(struct cp *cp, struct session *s)
     free(service);
     free(v6);
     free(ppp);
+    free(relay);
 }
 
 /* Nobody is told what the store has not taken. An end is an end all the same: the line's row in the
@@ -362,129 +442,4 @@ bool leases_end_turn(struct cp *cp)
     cp->n_turn = 0;
     userplane_flush(cp->userplane);
     return to_send;
-}
-
-/* --- the start --- */
-
-struct row {
-    char port[64];
-    uint16_t svlan, cvlan;
-};
-
-struct loading {
-    struct cp *cp;
-    uint32_t taken;
-    struct row *left; /* rows that no line or pool of the configuration is for */
-    uint32_t n_left;
-};
-
-static bool take_row4(struct cp *cp, struct session *s, const struct store_session *row)
-{
-    int64_t left = row->expires - wall_seconds();
-
-    if (row->address == 0 || s->access->pool == CP_NO_POOL ||
-        !lease_take(cp, s, row->mac, row->address))
-        return false;
-    s->expires = row->expires;
-    s->lease4 = LEASE_UP;
-    lease_settle(cp, s);
-    set_timer(cp, s, left > 0 ? (uint64_t)left * NS_PER_S : 0);
-    return true;
-}
-
-/* A session of PPPoE has no lease that ends by itself. */
-static void take_row_ppp(struct cp *cp, struct session *s, const char *text)
-{
-    timer_stop(&cp->loop.timers, &s->timer);
-    if (!pppoe_resume(cp, s, text))
-        lease_end_for(cp, s, RADIUS_CAUSE_NAS_ERROR, "its PPPoE session cannot be taken up again");
-}
-
-static bool take_row(struct cp *cp, const struct store_session *row)
-{
-    const struct cp_access *a = cp_config_access(cp->config, row->port, row->svlan, row->cvlan);
-    struct session *s = a != NULL ? session_get(&cp->sessions, a, row->svlan, row->cvlan) : NULL;
-    bool v4 = s != NULL && take_row4(cp, s, row),
-         v6 = s != NULL && row->v6 != NULL && lease6_load(cp, s, row->mac, row->v6);
-
-    if (!v4 && !v6)
-        return false;
-    if (row->service != NULL)
-        s->service = service_parse(row->service);
-    if (row->ppp != NULL)
-        take_row_ppp(cp, s, row->ppp);
-    if (v4 != (row->address != 0) || v6 != (row->v6 != NULL))
-        add_to_turn(cp, s); /* the store is to forget the other */
-    session_event(s, "taken from the store");
-    return true;
-}
-
-static void load_row(const struct store_session *row, void *ctx)
-{
-    struct loading *l = ctx;
-    struct row left = {.svlan = row->svlan, .cvlan = row->cvlan};
-
-    if (take_row(l->cp, row)) {
-        l->taken++;
-        return;
-    }
-    strncpy(left.port, row->port, sizeof(left.port) - 1);
-    l->left = reallocarray(l->left, l->n_left + 1, sizeof(*l->left));
-    if (l->left == NULL)
-        abort();
-    l->left[l->n_left++] = left;
-}
-
-static int open_pools(struct cp *cp)
-{
-    const struct cp_config *c = cp->config;
-
-    cp->pools = calloc(c->n_pools > 0 ? c->n_pools : 1, sizeof(*cp->pools));
-    for (unsigned i = 0; cp->pools != NULL && i < c->n_pools; i++) {
-        const struct cp_pool *p = &c->pools[i];
-
-        if (pool_open(&cp->pools[i], p->first, p->last) != 0)
-            return -ENOMEM;
-        pool_take(&cp->pools[i], p->gateway, POOL_KEPT);
-    }
-    return cp->pools != NULL ? 0 : -ENOMEM;
-}
-
-int leases_open(struct cp *cp)
-{
-    struct loading l = {.cp = cp};
-    bool ok;
-
-    if (open_pools(cp) != 0 || sessions_open(&cp->sessions, cp->config->max_lines) != 0) {
-        log_error("no memory for the pools and lines");
-        return -ENOMEM;
-    }
-    if (leases6_open(cp) != 0)
-        return -EIO;
-    ok = store_each(cp->store, load_row, &l);
-    for (uint32_t i = 0; i < l.n_left; i++)
-        store_remove(cp->store, l.left[i].port, l.left[i].svlan, l.left[i].cvlan);
-    ok = store_commit(cp->store) && ok;
-    free(l.left);
-    if (l.n_left > 0)
-        log_warning("%u sessions of the store end: their lines or addresses are not configured",
-                    l.n_left);
-    log_info("%u sessions taken from the store", l.taken);
-    return ok ? 0 : -EIO;
-}
-
-void leases_close(struct cp *cp)
-{
-    struct timers *ts = &cp->loop.timers;
-
-    for (uint32_t i = 0; i < ts->n; i++)
-        if (ts->heap[i]->fire == declined_over)
-            free(ts->heap[i]);
-    ts->n = 0;
-    for (unsigned i = 0; cp->pools != NULL && i < cp->config->n_pools; i++)
-        pool_close(&cp->pools[i]);
-    free(cp->pools);
-    leases6_close(cp);
-    sessions_close(&cp->sessions);
-    free(cp->turn);
 }

@@ -11,10 +11,14 @@
 
 #include "cp/cp.h"
 #include "cp/packet/dhcp4.h"
+#include "cp/store.h"
 
 /** Open the pools, and take what the store has. Returns 0 or -errno; the reason is in the log. */
 int leases_open(struct cp *cp);
 void leases_close(struct cp *cp);
+
+/** Forget all timers. */
+void lease_close_timers(struct cp *cp);
 
 /** Keep an address for a client: that which RADIUS says, else that which the line had last, else
  * the one that it asks for (0: none), else any. Returns false where the pool has none. */
@@ -23,7 +27,14 @@ bool lease_offer(struct cp *cp, struct session *s, const uint8_t mac[6], uint32_
 /** Keep this very address for a client. Returns false where it is not free. */
 bool lease_take(struct cp *cp, struct session *s, const uint8_t mac[6], uint32_t address);
 
-/** Keep the address that was offered no longer. */
+/** A server behind this gateway is asked for an address, for offer_time at most. */
+void lease_ask(struct cp *cp, struct session *s, const uint8_t mac[6]);
+
+/** Keep the address that such a server says, instead of any that is kept. Returns false where it is
+ * not free, or the line has a lease. */
+bool lease_take_said(struct cp *cp, struct session *s, const uint8_t mac[6], uint32_t address);
+
+/** Keep the address that was offered no longer, and ask for none. */
 void lease_withdraw(struct cp *cp, struct session *s);
 
 /** Keep nothing that was offered any longer, of either family. */
@@ -32,6 +43,13 @@ void lease_withdraw_all(struct cp *cp, struct session *s);
 /** Give the client the address that is kept for it, or that it has, for the lease time from now on;
  * the request is acknowledged when that is so. */
 void lease_grant(struct cp *cp, struct session *s, const struct dhcp4 *request);
+
+/** The same for so many seconds; what the client is told then is the relay's. */
+void lease_extend(struct cp *cp, struct session *s, uint32_t lease);
+
+/** Take the lease of a row of the store up again, until it ends. Returns false where there is none,
+ * or its address is not free. */
+bool lease_resume(struct cp *cp, struct session *s, const struct store_session *row);
 
 /** Something of a session that is up has changed: the store is to have it. */
 void lease_changed(struct cp *cp, struct session *s);

@@ -15,6 +15,7 @@
 #include "cp/lease.h"
 #include "cp/pppoe/pppoe.h"
 #include "cp/punt.h"
+#include "cp/relay/servers.h"
 #include "cp/store.h"
 #include "cp/userplane/userplane.h"
 
@@ -137,6 +138,8 @@ static void close_all(struct cp *cp)
         punt_close(cp->punt);
     if (cp->userplane != NULL)
         userplane_close(cp->userplane);
+    if (cp->relays != NULL)
+        relays_close(cp, cp->relays);
     if (cp->acct != NULL)
         acct_close(cp->acct);
     if (cp->aaa != NULL)
@@ -162,12 +165,16 @@ static int start(const struct cp_config *config, const char *control)
     if (cp.store != NULL && (cp.pppoe != NULL || config->pppoe == NULL) && leases_open(&cp) == 0) {
         cp.userplane = userplane_open(&cp);
         cp.punt = punt_open(&cp);
+        if (config->relays.n > 0)
+            cp.relays = relays_open(&cp);
         if (config->radius != NULL)
             cp.aaa = aaa_open(&cp);
         if (cp.aaa != NULL && config->radius->accounting)
             cp.acct = acct_open(&cp, aaa_radius(cp.aaa));
         cp.control = control != NULL ? cp_control_open(&cp, control) : NULL;
-        if (cp.userplane != NULL && cp.punt != NULL && (cp.aaa != NULL || config->radius == NULL) &&
+        if (cp.userplane != NULL && cp.punt != NULL &&
+            (cp.relays != NULL || config->relays.n == 0) &&
+            (cp.aaa != NULL || config->radius == NULL) &&
             (cp.acct != NULL || config->radius == NULL || !config->radius->accounting) &&
             (cp.control != NULL || control == NULL))
             status = run(&cp);

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "cp/dhcp6/session6.h"
 #include "cp/pppoe/pppoe.h"
+#include "cp/relay/relay4.h"
 
 static const char *const state_names[N_SESSION_STATES] = {
     "none", "asking", "offered", "negotiating", "starting", "up", "ending"};
@@ -46,6 +47,7 @@ static void release(struct session *s)
 {
     free(s->waiting);
     session6_free(s->v6);
+    relay4_free(s);
     if (s->ppp != NULL)
         pppoe_forget(s);
     session_forget_service(s);

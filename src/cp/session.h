@@ -35,6 +35,7 @@ enum session_state {
  * one. */
 enum lease_state {
     LEASE_NONE,
+    LEASE_ASKED,    /* a server behind this gateway is asked for one, until the timer */
     LEASE_OFFERED,  /* kept for the client, until the timer */
     LEASE_STARTING, /* the client has asked for it; the store and the user plane have to take it */
     LEASE_UP,       /* and have taken it. The timer is the lease's */
@@ -72,6 +73,7 @@ struct session {
     struct dhcp4 *waiting;     /* the request that is to be acknowledged, or NULL */
     struct session6 *v6;       /* what the line has or had of IPv6, or NULL */
     struct pppoe_session *ppp; /* of a session of PPPoE; NULL: it is of IPoE, or there is none */
+    struct relay4 *relay;      /* of servers of IPv4 behind this gateway, or NULL */
     struct account *account;   /* what RADIUS is told of its use, or NULL */
     uint32_t subscriber;       /* id in the user plane; 0: not known */
     struct asking *asking;     /* the question to RADIUS, or NULL */

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/units.h"
 
-#define FORMAT "4" /* user_version of the database */
+#define FORMAT "5" /* user_version of the database */
 
 enum {
     BEGIN,
@@ -35,9 +35,10 @@ static const char *const sql[N_STATEMENTS] = {
     [COMMIT] = "COMMIT",
     [ROLLBACK] = "ROLLBACK",
     [PUT] = "INSERT OR REPLACE INTO session (port, svlan, cvlan, mac, address, expires, service, "
-            "v6, ppp) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "v6, ppp, relay) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     [REMOVE] = "DELETE FROM session WHERE port = ?1 AND svlan = ?2 AND cvlan = ?3",
-    [EACH] = "SELECT port, svlan, cvlan, mac, address, expires, service, v6, ppp FROM session",
+    [EACH] = "SELECT port, svlan, cvlan, mac, address, expires, service, v6, ppp, relay FROM "
+             "session",
     [GET_VALUE] = "SELECT value FROM value WHERE name = ?1",
     [SET_VALUE] = "INSERT OR REPLACE INTO value (name, value) VALUES (?1, ?2)",
     [SET_ACCOUNT] = "INSERT OR REPLACE INTO account (id, text) VALUES (?1, ?2)",
@@ -51,7 +52,8 @@ static const char setup[] =
     "PRAGMA synchronous = NORMAL;"
     "BEGIN IMMEDIATE;"
     "CREATE TABLE IF NOT EXISTS session (port TEXT, svlan INTEGER, cvlan INTEGER, mac TEXT, "
-    "address TEXT UNIQUE, expires INTEGER, service TEXT, v6 TEXT, ppp TEXT, PRIMARY KEY (port, "
+    "address TEXT UNIQUE, expires INTEGER, service TEXT, v6 TEXT, ppp TEXT, relay TEXT, PRIMARY "
+    "KEY (port, "
     "svlan, "
     "cvlan)) "
     "WITHOUT ROWID;"
@@ -63,7 +65,8 @@ static const char setup[] =
 /* What a database of a format lacks of the next one. */
 static const char *const added[] = {[1] = "ALTER TABLE session ADD COLUMN service TEXT",
                                     [2] = "ALTER TABLE session ADD COLUMN v6 TEXT",
-                                    [3] = "ALTER TABLE session ADD COLUMN ppp TEXT"};
+                                    [3] = "ALTER TABLE session ADD COLUMN ppp TEXT",
+                                    [4] = "ALTER TABLE session ADD COLUMN relay TEXT"};
 
 struct store {
     sqlite3 *db;
@@ -190,6 +193,7 @@ bool store_put(struct store *s, const struct store_session *o)
     sqlite3_bind_text(q, 7, o->service, -1, SQLITE_TRANSIENT);
     sqlite3_bind_text(q, 8, o->v6, -1, SQLITE_TRANSIENT);
     sqlite3_bind_text(q, 9, o->ppp, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(q, 10, o->relay, -1, SQLITE_TRANSIENT);
     return change(s, PUT);
 }
 
@@ -283,7 +287,8 @@ bool store_each(struct store *s, void (*call)(const struct store_session *sessio
                                   .expires = sqlite3_column_int64(q, 5),
                                   .service = (const char *)sqlite3_column_text(q, 6),
                                   .v6 = (const char *)sqlite3_column_text(q, 7),
-                                  .ppp = (const char *)sqlite3_column_text(q, 8)};
+                                  .ppp = (const char *)sqlite3_column_text(q, 8),
+                                  .relay = (const char *)sqlite3_column_text(q, 9)};
 
         if (port != NULL && mac != NULL && parse_mac(mac, o.mac) == 0 &&
             (address == NULL || parse_ipv4(address, &o.address) == 0))

@@ -22,6 +22,7 @@ struct store_session {
     const char *service; /* what RADIUS has granted (service_text()) */
     const char *v6;      /* the lease of IPv6 (session6_text()) */
     const char *ppp;     /* a session of PPPoE (pppoe_text()); NULL: it is of IPoE */
+    const char *relay;   /* of the lease of a server behind this gateway (relay4_text()) */
 };
 
 /** Open a store, or make one. No other process has it open meanwhile. Returns NULL with the reason

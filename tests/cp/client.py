@@ -42,12 +42,11 @@ def program(build):
 class ControlPlane:
     """vbng-cp, beside a user plane of ours."""
 
-    def __init__(self, build, folder, **values):
+    def __init__(self, build, folder, text=CONFIG, **values):
         self.program, self.folder = program(build), folder
         self.config, self.log = os.path.join(folder, "cp.cfg"), os.path.join(folder, "log")
         self.socket = os.path.join(folder, "s")
         self.up = UserPlane(folder, {"cpe0": PORT_MAC})
-        text = CONFIG
         paths = {"CONTROL": self.up.control_path, "PUNT": self.up.punt_path, "STORE": os.path.join(folder, "store.db")}
         for key, value in (DEFAULTS | paths | values).items():
             text = text.replace(key, value)

@@ -54,6 +54,13 @@ def test_the_example_of_pppoe_is_right(vbng_cp, folder, run, top):
     assert run(vbng_cp, "--check", folder / "x.cfg").stderr == ""
 
 
+def test_the_example_of_relays_is_right(vbng_cp, folder, run, top):
+    example = (top / "doc/relay.md").read_text(encoding="utf-8").split("```\n")[3]
+    assert example.startswith("relays = (")
+    (folder / "x.cfg").write_text(MOST.split("pools = (", maxsplit=1)[0] + example + 'access = ( { port = "q"; pool = "homes"; } );')
+    assert run(vbng_cp, "--check", folder / "x.cfg").stderr == ""
+
+
 def test_the_example_is_right(vbng_cp, folder, run, top):
     example = (top / "doc/sessions.md").read_text(encoding="utf-8").split("```\n")[3]
     assert example.startswith("control_socket")

@@ -48,7 +48,8 @@ static struct store_session session(uint16_t cvlan, uint32_t address, int64_t ex
                                   cvlan % 2 == 0 ? NULL : "what RADIUS has granted",
                                   cvlan % 3 == 0 ? "a lease of IPv6" : NULL,
 
-                                  cvlan % 5 == 0 ? "a session of PPPoE" : NULL};
+                                  cvlan % 5 == 0 ? "a session of PPPoE" : NULL,
+                                  cvlan % 7 == 0 ? "of a server behind" : NULL};
 }
 
 static void put(struct store *s, uint16_t cvlan, uint32_t address, int64_t expires)
@@ -68,6 +69,7 @@ static void add(const struct store_session *o, void *ctx)
     CU_ASSERT((o->service == NULL) == (o->cvlan % 2 == 0));
     CU_ASSERT((o->v6 != NULL) == (o->cvlan % 3 == 0));
     CU_ASSERT((o->ppp != NULL) == (o->cvlan % 5 == 0));
+    CU_ASSERT((o->relay != NULL) == (o->cvlan % 7 == 0));
     sum +=
         o->cvlan * UINT64_C(1000000) + (o->address & 0xff) * UINT64_C(1000) + (uint64_t)o->expires;
     found++;

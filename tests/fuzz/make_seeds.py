@@ -147,6 +147,8 @@ def seeds():
     yield "dhcp4", "discover", b"\0" + discover
     yield "dhcp4", "message", b"\1" + discover[42:]
     yield "dhcp4", "overload", b"\3" + dhcp4(("message-type", "request"), (52, b"\3"), file=b"\x32\4\x0a\0\0\1\xff" + bytes(121))[42:]
+    circuit = b"\1\x13bng1 eth cpe0:100.7"
+    yield "dhcp4", "relayed", b"\1" + dhcp4(("message-type", "ack"), ("server_id", "10.0.0.1"), ("lease_time", 60), (82, circuit))[42:]
     yield "ppp", "padr", b"\0" + bytes.fromhex(PADR)
     for name, packets in PPP:
         texts = [(protocol, bytes.fromhex(text)) for protocol, text in packets]

@@ -4,57 +4,10 @@
 #include <string.h>
 
 #include "cp/packet/bytes.h"
+#include "cp/packet/dhcp4_format.h"
 
-#define COOKIE     0x63825363u
-#define ETHERNET   1
 #define UDP_IP     28  /* bytes of the two headers that option 57 counts, too */
 #define LEAST_SIZE 576 /* of a datagram, which every client takes: RFC 2131 section 2 */
-
-/* Offsets of the fields, and their lengths. */
-enum {
-    AT_OP = 0,
-    AT_HTYPE = 1,
-    AT_HLEN = 2,
-    AT_XID = 4,
-    AT_SECS = 8,
-    AT_FLAGS = 10,
-    AT_CIADDR = 12,
-    AT_YIADDR = 16,
-    AT_SIADDR = 20,
-    AT_GIADDR = 24,
-    AT_CHADDR = 28,
-    AT_SNAME = 44,
-    AT_FILE = 108,
-    AT_COOKIE = 236,
-    AT_OPTIONS = 240,
-    SNAME_LEN = AT_FILE - AT_SNAME,
-    FILE_LEN = AT_COOKIE - AT_FILE,
-    MAC_LEN = 6,
-};
-
-enum {
-    OPT_PAD = 0,
-    OPT_MASK = 1,
-    OPT_ROUTER = 3,
-    OPT_DNS = 6,
-    OPT_DOMAIN = 15,
-    OPT_BROADCAST = 28,
-    OPT_REQUESTED = 50,
-    OPT_LEASE = 51,
-    OPT_OVERLOAD = 52,
-    OPT_TYPE = 53,
-    OPT_SERVER = 54,
-    OPT_PARAMS = 55,
-    OPT_MESSAGE = 56,
-    OPT_MAX_SIZE = 57,
-    OPT_T1 = 58,
-    OPT_T2 = 59,
-    OPT_CLIENT = 61,
-    OPT_RELAY = 82,
-    OPT_END = 255,
-};
-
-enum { OVERLOAD_FILE = 1, OVERLOAD_SNAME = 2 };
 
 static const char *const type_names[] = {"?",   "DISCOVER", "OFFER",   "REQUEST", "DECLINE",
                                          "ACK", "NAK",      "RELEASE", "INFORM"};
@@ -157,14 +110,15 @@ const char *dhcp4_read(const uint8_t *at, size_t n, struct dhcp4 *m)
     *m = (struct dhcp4){0};
     if (n < AT_OPTIONS)
         return "it is shorter than its fixed fields";
-    if (get32(at + AT_COOKIE) != COOKIE)
+    if (get32(at + AT_COOKIE) != DHCP4_COOKIE)
         return "it has no magic cookie";
-    if (at[AT_HTYPE] != ETHERNET || at[AT_HLEN] != MAC_LEN)
+    if (at[AT_HTYPE] != DHCP4_ETHERNET || at[AT_HLEN] != MAC_LEN)
         return "its hardware address is not of Ethernet";
     wrong = read_options(&r, at, n);
     if (wrong != NULL)
         return wrong;
     m->op = at[AT_OP];
+    m->hops = at[AT_HOPS];
     m->xid = get32(at + AT_XID);
     m->secs = get16(at + AT_SECS);
     m->flags = get16(at + AT_FLAGS);
@@ -337,7 +291,7 @@ size_t dhcp4_write(const struct dhcp4 *q, const struct dhcp4_reply *r, uint8_t *
         takes = room;
     memset(to, 0, takes);
     to[AT_OP] = 2;
-    to[AT_HTYPE] = ETHERNET;
+    to[AT_HTYPE] = DHCP4_ETHERNET;
     to[AT_HLEN] = MAC_LEN;
     put32(to + AT_XID, q->xid);
     put16(to + AT_FLAGS, q->flags);
@@ -345,7 +299,7 @@ size_t dhcp4_write(const struct dhcp4 *q, const struct dhcp4_reply *r, uint8_t *
     put32(to + AT_YIADDR, r->address);
     put32(to + AT_GIADDR, q->giaddr);
     memcpy(to + AT_CHADDR, q->mac, MAC_LEN);
-    put32(to + AT_COOKIE, COOKIE);
+    put32(to + AT_COOKIE, DHCP4_COOKIE);
     gather(&o, q, r);
     f[0].room = takes - AT_OPTIONS;
     if (total(&o) <= f[0].room) {

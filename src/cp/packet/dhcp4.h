@@ -39,6 +39,7 @@ struct dhcp4_bytes {
 struct dhcp4 {
     uint8_t op; /* 1: of a client, 2: of a server */
     uint8_t type;
+    uint8_t hops;
     uint8_t mac[6]; /* chaddr; only Ethernet is read */
     uint16_t secs, flags;
     uint32_t xid, ciaddr, yiaddr, siaddr, giaddr;

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a line's relay of DHCPv4 has to keep. */
+#ifndef CP_RELAY_STATE4_H
+#define CP_RELAY_STATE4_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** So many octets as there are. */
+struct octets {
+    uint16_t n;
+    uint8_t at[];
+};
+
+struct relay4 {
+    /* The message of the client that was taken last. */
+    uint8_t type; /* enum dhcp4_type; 0: it is answered */
+    bool unicast;
+    uint8_t hops;
+    uint8_t mac[6];
+    uint16_t flags;
+    uint32_t xid, ciaddr, requested;
+    struct octets *access;  /* its option 82, or NULL */
+    struct octets *message; /* all of it, until it is sent, or NULL */
+    struct octets *reply;   /* the ACK to it, as the client is told it, or NULL */
+    /* Of whoever has made the offer or given the lease. */
+    uint32_t server, from; /* its identifier and address; 0: nobody yet */
+    int64_t expires;       /* of its lease, seconds of CLOCK_REALTIME; 0: there is none */
+    struct octets *client; /* option 61 of the client that has the lease, or NULL */
+};
+
+/** Keep a copy of n octets, at most 65535, instead of what there is; 0: NULL. Returns false without
+ * memory, with NULL. */
+bool octets_set(struct octets **o, const void *at, size_t n);
+
+/** What is to be known of a lease after a restart, as a text to be freed. */
+char *state4_text(const struct relay4 *r);
+
+/** From such a text. Returns false where it is none. */
+bool state4_parse(const char *text, struct relay4 *r);
+
+/** Free what it has, and itself. */
+void state4_free(struct relay4 *r);
+
+#endif

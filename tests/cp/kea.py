@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ISC Kea on the loopback interface, as the server of DHCP behind vbng-cp."""
+
+import csv
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+
+from tests.common import need
+from tests.common.limits import limit
+
+
+def free_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Kea:
+    """kea-dhcp4 on 127.0.0.1 at a port of its own."""
+
+    def __init__(self, folder, **config):
+        self.program = shutil.which("kea-dhcp4") or shutil.which("kea-dhcp4", path="/usr/sbin")
+        if self.program is None:
+            need.skip("kea-dhcp4 is not here (Debian package kea-dhcp4-server)")
+        self.port = free_port()
+        self.leases_file, self.log = os.path.join(folder, "kea4.csv"), os.path.join(folder, "kea4.log")
+        self.config = os.path.join(folder, "kea4.json")
+        logger = {"name": "kea-dhcp4", "severity": "INFO", "output_options": [{"output": self.log, "flush": True}]}
+        database = {"type": "memfile", "persist": True, "name": self.leases_file, "lfc-interval": 0}
+        whole = {"interfaces-config": {"interfaces": ["lo/127.0.0.1"], "dhcp-socket-type": "udp"}, "lease-database": database,
+                 "expired-leases-processing": {"hold-reclaimed-time": 0, "reclaim-timer-wait-time": 1}, "loggers": [logger], **config}
+        with open(self.config, "w", encoding="ascii") as f:
+            json.dump({"Dhcp4": whole}, f)
+        self.env = os.environ | {"KEA_PIDFILE_DIR": folder, "KEA_LOCKFILE_DIR": "none"}
+        self.process = None
+        self.start()
+
+    def text(self):
+        if not os.path.exists(self.log):
+            return ""
+        with open(self.log, encoding="utf-8") as f:
+            return f.read()
+
+    def start(self):
+        before = self.text().count("DHCP4_STARTED")
+        self.process = subprocess.Popen([self.program, "-c", self.config, "-p", str(self.port)], env=self.env,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + limit(20)
+        while self.text().count("DHCP4_STARTED") == before:
+            assert self.process.poll() is None and time.monotonic() < end, self.text()
+            time.sleep(0.01)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def close(self):
+        self.process.terminate()
+        try:
+            self.process.wait(limit(10))
+        finally:
+            self.process.kill()
+
+    def leases(self):
+        """What its file says last of each address: {address: row}."""
+        with open(self.leases_file, encoding="ascii") as f:
+            return {row["address"]: row for row in csv.DictReader(f)}
+
+    def has(self, address):
+        """Is an address leased to somebody?"""
+        row = self.leases().get(address)
+        return row is not None and row["valid_lifetime"] != "0" and row["state"] == "0"
