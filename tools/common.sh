@@ -68,7 +68,6 @@ install() {
 apt_install() {
     say "installing $*"
     (
-        # Open vSwitch brings a service, which is neither started nor left to start with the machine
         policy=/usr/sbin/policy-rc.d
         if [ ! -e $policy ]; then
             trap 'rm -f $policy' EXIT
@@ -77,10 +76,9 @@ apt_install() {
         fi
         export DEBIAN_FRONTEND=noninteractive
         apt-get install -y -qq --no-install-recommends "$@" >/dev/null
-        case " $* " in
-        *" openvswitch-switch-dpdk "*)
-            ! command -v systemctl >/dev/null || systemctl --quiet disable openvswitch-switch.service 2>/dev/null || true ;;
-        esac
+        for p in openvswitch-switch freeradius; do # services, which are neither started nor left to start with the machine
+            [[ " $* " != *" $p"* ]] || ! command -v systemctl >/dev/null || systemctl --quiet disable $p.service 2>/dev/null || true
+        done
     )
 }
 

@@ -23,6 +23,8 @@ COMMANDS = {
     "sweep": ("sweep.command", "find the best layout and the best mbufs of a configuration (doc/sweep.md)"),
     "experiment": ("experiments.command", "repeat the paper's experiments (doc/experiments)"),
     "aqm": ("aqm.command", "measure delay and goodput of each queue discipline with real TCP (doc/aqm.md)"),
+    "cpe": ("cpe.command", "have many CPEs ask a gateway for sessions (doc/cpe.md)"),
+    "sessions": ("sessions.command", "run a gateway with its control plane, FreeRADIUS and many CPEs on this machine (doc/cpe.md)"),
     "switch": ("switches.command", "run and compare software switches with vbng behind them (doc/switches.md)"),
     "vm": ("vm.command", "run vbng in a virtual machine (doc/vm.md)"),
     "size": ("size.command", "calculate how large a machine so many subscribers need (doc/sizing.md)"),
