@@ -13,8 +13,8 @@
 #include "cp/lease.h"
 #include "cp/pppoe/pppoe.h"
 
-#define MOST_SESSIONS 1000   /* in an answer */
-#define MOST_BUCKETS  200000 /* that a request looks at */
+#define MOST_SESSIONS 1000  /* in an answer */
+#define MOST_BUCKETS  16384 /* that a request looks at: some milliseconds */
 #define LONGEST_TEXT  64
 
 struct control_socket {
@@ -84,13 +84,12 @@ static const char *kind_of(const struct session *s)
     return s->state == SESSION_NONE ? NULL : s->ppp != NULL ? "pppoe" : "ipoe";
 }
 
-/* The session id and the user's name are of PPPoE alone. */
+/* The session id is of PPPoE alone. */
 static void add_kind(json_t *o, const struct session *s)
 {
     json_object_set_new(o, "kind", text_or_null(kind_of(s)));
     json_object_set_new(o, "session", s->ppp != NULL ? json_integer(pppoe_id(s)) : json_null());
-    json_object_set_new(
-        o, "user", text_or_null(s->ppp != NULL && pppoe_user(s)[0] != '\0' ? pppoe_user(s) : NULL));
+    json_object_set_new(o, "user", text_or_null(session_user(s)));
 }
 
 static json_t *session_json(const struct cp *cp, const struct session *s)
@@ -116,45 +115,61 @@ static json_t *refusal(const char *why)
     return json_pack("{s:s}", "error", why);
 }
 
-/* Is a text an address or a prefix of IPv6 of a session? */
-static bool means_ipv6(const struct session *s, const char *text)
-{
-    struct cpe_prefixes p = session6_prefixes(s);
-    struct ipv6 address;
-    uint8_t len;
+/* A text that may mean lines, and what it can be read as. */
+struct query {
+    const char *text;
+    bool is_mac, is_ipv4, is_ipv6, is_pair;
+    uint8_t mac[6];
+    uint32_t ipv4;
+    struct ipv6 ipv6;
+    uint8_t ipv6_len;
+    uint16_t svlan, cvlan;
+    bool may_be_line; /* or a part of it */
+};
 
-    if (strchr(text, ':') == NULL || parse_prefix6(text, &address, &len) != 0)
-        return false;
-    return (p.wan_len != 0 && len >= p.wan_len &&
-            ((address.upper ^ p.wan.upper) & mask64(p.wan_len)) == 0) ||
-           (p.n_delegated != 0 && len >= p.delegated_len[0] &&
-            ((address.upper ^ p.delegated[0]) & mask64(p.delegated_len[0])) == 0);
+static struct query read_query(const char *text)
+{
+    struct query q = {.text = text};
+
+    q.is_mac = parse_mac(text, q.mac) == 0;
+    q.is_ipv4 = parse_ipv4(text, &q.ipv4) == 0 && q.ipv4 != 0;
+    q.is_ipv6 = strchr(text, ':') != NULL && parse_prefix6(text, &q.ipv6, &q.ipv6_len) == 0;
+    q.is_pair = parse_vlan_pair(text, &q.svlan, &q.cvlan) == 0;
+    q.may_be_line = strchr(text, '.') == NULL || strchr(text, ' ') != NULL;
+    return q;
 }
 
-/* Does a text name a line's session, or what it is? */
+/* Is it an address or a prefix of IPv6 of a session? */
+static bool means_ipv6(const struct session *s, const struct query *q)
+{
+    struct cpe_prefixes p = session6_prefixes(s);
+
+    return (p.wan_len != 0 && q->ipv6_len >= p.wan_len &&
+            ((q->ipv6.upper ^ p.wan.upper) & mask64(p.wan_len)) == 0) ||
+           (p.n_delegated != 0 && q->ipv6_len >= p.delegated_len[0] &&
+            ((q->ipv6.upper ^ p.delegated[0]) & mask64(p.delegated_len[0])) == 0);
+}
+
+/* Does it name a line's session, or what it is? */
 static bool means_session(const struct session *s, const char *text)
 {
-    const char *kind = kind_of(s);
+    const char *kind = kind_of(s), *user = session_user(s);
 
     return strcmp(text, session_state_name(s->state)) == 0 ||
-           (kind != NULL && strcmp(text, kind) == 0) ||
-           (s->ppp != NULL && strcmp(text, pppoe_user(s)) == 0);
+           (kind != NULL && strcmp(text, kind) == 0) || (user != NULL && strcmp(text, user) == 0);
 }
 
 /* Does a text mean a line? It is its MAC, one of its addresses, its VLAN pair, its state, the kind
  * of its session, its user's name, or a part of "PORT SVLAN.CVLAN". */
-static bool matches(const struct session *s, const char *text)
+static bool matches(const struct session *s, const struct query *q)
 {
-    char line[SESSION_LINE_TEXT], address[20], mac[20];
-    const char *vlans = strchr(session_line(s, line), ' ') + 1;
+    char line[SESSION_LINE_TEXT];
 
-    if (strcmp(text, format_mac(s->mac, mac, sizeof(mac))) == 0 || means_session(s, text) ||
-        means_ipv6(s, text))
-        return true;
-    if (s->address != 0 && strcmp(text, format_ipv4(s->address, address, sizeof(address))) == 0)
-        return true;
-    return strchr(text, '.') != NULL && strchr(text, ' ') == NULL ? strcmp(text, vlans) == 0
-                                                                  : strstr(line, text) != NULL;
+    return (q->is_mac && memcmp(q->mac, s->mac, sizeof(s->mac)) == 0) ||
+           (q->is_ipv4 && q->ipv4 == s->address) || (q->is_ipv6 && means_ipv6(s, q)) ||
+           (q->is_pair && q->svlan == s->svlan && q->cvlan == s->cvlan) ||
+           means_session(s, q->text) ||
+           (q->may_be_line && strstr(session_line(s, line), q->text) != NULL);
 }
 
 static json_t *show_sessions(struct cp *cp, const json_t *request)
@@ -163,6 +178,8 @@ static json_t *show_sessions(struct cp *cp, const json_t *request)
     json_int_t first = json_integer_value(json_object_get(request, "first"));
     const struct sessions *t = &cp->sessions;
     json_t *list = json_array(), *next;
+    const struct session *line;
+    struct query q;
     uint32_t i;
 
     if (text == NULL || strlen(text) > LONGEST_TEXT || first < 0) {
@@ -170,33 +187,25 @@ static json_t *show_sessions(struct cp *cp, const json_t *request)
         return refusal("show-sessions: expected 'text', a string of at most 64 characters, and "
                        "optionally 'first', the 'next' of the answer before");
     }
+    line = session_of_line(t, cp->config, text);
+    if (line != NULL) { /* it alone, and at once */
+        json_array_append_new(list, session_json(cp, line));
+        return json_pack("{s:b, s:o, s:n}", "ok", 1, "sessions", list, "next");
+    }
+    q = read_query(text);
     for (i = first < t->n_buckets ? (uint32_t)first : t->n_buckets;
          i < t->n_buckets && i - first < MOST_BUCKETS && json_array_size(list) < MOST_SESSIONS; i++)
         for (const struct session *s = t->bucket[i]; s != NULL; s = s->next)
-            if (matches(s, text))
+            if (matches(s, &q))
                 json_array_append_new(list, session_json(cp, s));
     next = i < t->n_buckets ? json_integer(i) : json_null();
     return json_pack("{s:b, s:o, s:o}", "ok", 1, "sessions", list, "next", next);
 }
 
-static struct session *find_line(struct cp *cp, const char *text)
-{
-    const char *blank = text != NULL ? strchr(text, ' ') : NULL;
-    const struct cp_access *a;
-    uint16_t svlan, cvlan;
-    char port[SESSION_LINE_TEXT];
-
-    if (blank == NULL || (size_t)(blank - text) >= sizeof(port) ||
-        parse_vlan_pair(blank + 1, &svlan, &cvlan) != 0)
-        return NULL;
-    snprintf(port, sizeof(port), "%.*s", (int)(blank - text), text);
-    a = cp_config_access(cp->config, port, svlan, cvlan);
-    return a != NULL ? session_find(&cp->sessions, a, svlan, cvlan) : NULL;
-}
-
 static json_t *disconnect(struct cp *cp, const json_t *request)
 {
-    struct session *s = find_line(cp, json_string_value(json_object_get(request, "session")));
+    const char *line = json_string_value(json_object_get(request, "session"));
+    struct session *s = line != NULL ? session_of_line(&cp->sessions, cp->config, line) : NULL;
 
     if (s == NULL || (s->state != SESSION_UP && s->state != SESSION_STARTING))
         return refusal("disconnect: expected 'session', \"PORT SVLAN.CVLAN\" of a line with one");

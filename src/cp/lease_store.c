@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "cp/aaa/aaa.h"
 #include "cp/dhcp6/lease6.h"
 #include "cp/lease.h"
 #include "cp/pppoe/pppoe.h"
@@ -41,7 +42,7 @@ static bool take_row(struct cp *cp, const struct store_session *row)
     if (!v4 && !v6)
         return false;
     if (row->service != NULL)
-        s->service = service_parse(row->service);
+        aaa_resume(cp, s, row->service);
     if (v4 && row->relay != NULL && relay4_serves(cp, s))
         relay4_resume(s, row->relay);
     if (row->ppp != NULL)

@@ -28,7 +28,7 @@ int sessions_open(struct sessions *t, uint32_t most)
     while (t->n_buckets < most)
         t->n_buckets *= 2;
     t->bucket = calloc(t->n_buckets, sizeof(struct session *));
-    return t->bucket != NULL ? 0 : -ENOMEM;
+    return t->bucket != NULL && names_open(&t->names, t->n_buckets) == 0 ? 0 : -ENOMEM;
 }
 
 const char *session_profile(const struct session *s)
@@ -37,20 +37,43 @@ const char *session_profile(const struct session *s)
                                                                 : s->access->profile;
 }
 
-void session_forget_service(struct session *s)
+void session_take_service(struct sessions *t, struct session *s, struct service *service)
 {
-    free(s->service);
+    char mac[20];
+
+    s->service = service;
+    format_mac(s->mac, mac, sizeof(mac));
+    names_add(&t->names, &service->as[NAME_ID], s, NAME_ID, service->id, strlen(service->id));
+    names_add(&t->names, &service->as[NAME_USER], s, NAME_USER, service->user,
+              strlen(service->user));
+    names_add(&t->names, &service->as[NAME_STATION], s, NAME_STATION, mac, strlen(mac));
+}
+
+void session_forget_service(struct sessions *t, struct session *s)
+{
+    if (s->service == NULL)
+        return;
+    for (unsigned i = 0; i < N_NAMES; i++)
+        names_remove(&t->names, &s->service->as[i]);
+    service_free(s->service);
     s->service = NULL;
 }
 
-static void release(struct session *s)
+const char *session_user(const struct session *s)
+{
+    if (s->service != NULL)
+        return s->service->user;
+    return s->ppp != NULL && pppoe_user(s)[0] != '\0' ? pppoe_user(s) : NULL;
+}
+
+static void release(struct sessions *t, struct session *s)
 {
     free(s->waiting);
     session6_free(s->v6);
     relay4_free(s);
     if (s->ppp != NULL)
         pppoe_forget(s);
-    session_forget_service(s);
+    session_forget_service(t, s);
     free(s);
 }
 
@@ -59,9 +82,10 @@ void sessions_close(struct sessions *t)
     for (uint32_t i = 0; i < t->n_buckets; i++)
         for (struct session *s = t->bucket[i], *next; s != NULL; s = next) {
             next = s->next;
-            release(s);
+            release(t, s);
         }
     free(t->bucket);
+    names_close(&t->names);
     *t = (struct sessions){0};
 }
 
@@ -88,7 +112,7 @@ void session_set_state(struct sessions *t, struct session *s, enum session_state
     if (s->state != SESSION_NONE && state == SESSION_NONE)
         idle_add(t, s);
     if (state == SESSION_NONE)
-        session_forget_service(s);
+        session_forget_service(t, s);
     t->in_state[s->state]--;
     t->in_state[state]++;
     s->state = (uint8_t)state;
@@ -124,7 +148,7 @@ static void forget(struct sessions *t, struct session *s)
     idle_remove(t, s);
     t->in_state[SESSION_NONE]--;
     t->n--;
-    release(s);
+    release(t, s);
 }
 
 static struct session *make(struct sessions *t, const struct cp_access *access, uint16_t svlan,
@@ -164,6 +188,22 @@ void sessions_each(struct sessions *t, void (*call)(struct session *s, void *ctx
     for (uint32_t i = 0; i < t->n_buckets; i++)
         for (struct session *s = t->bucket[i]; s != NULL; s = s->next)
             call(s, ctx);
+}
+
+struct session *session_of_line(const struct sessions *t, const struct cp_config *config,
+                                const char *text)
+{
+    const char *blank = strchr(text, ' ');
+    const struct cp_access *a;
+    uint16_t svlan, cvlan;
+    char port[SESSION_LINE_TEXT];
+
+    if (blank == NULL || (size_t)(blank - text) >= sizeof(port) ||
+        parse_vlan_pair(blank + 1, &svlan, &cvlan) != 0)
+        return NULL;
+    snprintf(port, sizeof(port), "%.*s", (int)(blank - text), text);
+    a = cp_config_access(config, port, svlan, cvlan);
+    return a != NULL ? session_find(t, a, svlan, cvlan) : NULL;
 }
 
 char *session_line(const struct session *s, char buf[SESSION_LINE_TEXT])

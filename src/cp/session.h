@@ -12,6 +12,7 @@
 
 #include "cp/aaa/service.h"
 #include "cp/config.h"
+#include "cp/names.h"
 #include "cp/timer.h"
 
 #define SESSION_EVENTS     8
@@ -89,6 +90,7 @@ struct sessions {
     uint32_t n, most;
     struct session *oldest, *newest; /* idle lines, by when they became idle */
     uint32_t in_state[N_SESSION_STATES];
+    struct names names; /* of sessions that RADIUS has let in */
 };
 
 /** Room for so many lines. Returns 0 or -ENOMEM. */
@@ -107,6 +109,10 @@ struct session *session_get(struct sessions *t, const struct cp_access *access, 
 void session_set_state(struct sessions *t, struct session *s, enum session_state state);
 const char *session_state_name(enum session_state state);
 
+/** The line of a text such as session_line() writes, or NULL. */
+struct session *session_of_line(const struct sessions *t, const struct cp_config *config,
+                                const char *text);
+
 /** Call with every line. The function may change it, but not its place. */
 void sessions_each(struct sessions *t, void (*call)(struct session *s, void *ctx), void *ctx);
 
@@ -119,8 +125,13 @@ char *session_addresses(const struct session *s, char buf[SESSION_ADDRESSES]);
 /** The profile in the user plane, or NULL: none. */
 const char *session_profile(const struct session *s);
 
-/** What RADIUS has granted to a session that is over. */
-void session_forget_service(struct session *s);
+/** A session has what RADIUS has granted, and is found by the names that RADIUS has for it: among
+ * t->names, by the id, the user and the MAC of now. */
+void session_take_service(struct sessions *t, struct session *s, struct service *service);
+void session_forget_service(struct sessions *t, struct session *s);
+
+/** The user's name, as RADIUS has it, or as his CPE has said; NULL: nobody has said one. */
+const char *session_user(const struct session *s);
 
 /** Keep in mind what happened to a line. */
 void session_event(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from tests.cp.client import ACK, BOOTP, NAK, OFFER, Client, option
+from tests.cp.test_pppoe import ctl
 from tests.radius.freeradius import COA_SECRET, SECRET, free_ports, freeradius, radclient
 
 USERS = """
@@ -37,6 +38,15 @@ USERS = """
 
 02:00:00:00:00:0a Cleartext-Password := "vbng"
     Framed-IP-Address = 10.64.0.77
+
+02:00:00:00:00:0b Cleartext-Password := "vbng"
+    User-Name = "customer-1"
+
+02:00:00:00:00:0c Cleartext-Password := "vbng"
+    User-Name = "customer-2"
+
+02:00:00:00:00:0d Cleartext-Password := "vbng"
+    User-Name = "customer-2"
 
 02:00:00:00:00:08 Cleartext-Password := "other"
     Reply-Message = "bill"
@@ -115,6 +125,36 @@ def test_not_let_in(cp, number, why):
     client.hears_nothing()
     assert f"{client.mac}: refused: RADIUS: {why}\n" in cp.text()
     assert not cp.up.rows
+
+
+def test_named_by_each_alone(cp, coa):
+    """A session is found by whatever it is named by, the name that RADIUS has given its user as well, also after a kill."""
+    first, second, third = (Client(cp, n) for n in (11, 12, 13))
+    for client in (first, second, third):
+        client.get()
+    cp.kill()
+    with contextlib.closing(sqlite3.connect(f"file:{cp.folder}/store.db?mode=ro", uri=True)) as store:
+        [(service,)] = store.execute("SELECT service FROM session WHERE cvlan = ?", first.line[2:]).fetchall()
+    cp.start()
+
+    def asks(**attributes):
+        at = {"Event-Timestamp": int(time.time()), "Filter-Id": f'"p{len(cp.up.requests)}"'}
+        said = radclient(coa, "coa", at | {name.replace("_", "-"): value for name, value in attributes.items()})
+        return "Received CoA-ACK" in said and f'"{row(cp, first)["profile"]}"' == at["Filter-Id"], said
+
+    for attributes in ({"Acct_Session_Id": '"{}"'.format(json.loads(service)["id"])}, {"User_Name": '"customer-1"'},
+                       {"Framed_IP_Address": first.address}, {"NAS_Port_Id": '"cpe0 100.12"'}, {"Calling_Station_Id": f'"{first.mac}"'}):
+        done, said = asks(**attributes)
+        assert done, (attributes, said)
+    assert "Multiple-Session-Selection" in asks(User_Name='"customer-2"')[1]
+    for attributes in ({"User_Name": f'"{first.mac}"'}, {"NAS_Port_Id": '"cpe0 100.999"'}, {"NAS_Port_Id": '"nowhere"'}, {"Acct_Session_Id": '"0"'},
+                       {"Framed_IP_Address": "10.64.0.200"}, {"User_Name": '"customer-1"', "Framed_IP_Address": second.address}):
+        assert "Session-Context-Not-Found" in asks(**attributes)[1], attributes
+    assert first.mac in ctl(cp, "sessions", "customer-1") and second.mac not in ctl(cp, "sessions", "customer-1")
+    client = third
+    client.say("release", ("server_id", client.server), ciaddr=client.address)
+    cp.until(lambda: not row(cp, third))
+    assert "Multiple-Session-Selection" not in asks(User_Name='"customer-2"')[1]
 
 
 def test_a_profile_that_the_userplane_does_not_know(cp):

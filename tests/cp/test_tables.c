@@ -111,6 +111,38 @@ static void lines(void)
     sessions_close(&t);
 }
 
+static unsigned named(const struct names *t, enum name_kind kind, const char *text)
+{
+    unsigned n = 0;
+
+    for (const struct name *m = names_find(t, kind, text, strlen(text)); m; m = names_next(m))
+        n++;
+    return n;
+}
+
+/* Several may have one name; texts of different kinds are no names of each other. */
+static void names(void)
+{
+    struct name n[64];
+    struct session s;
+    struct names t;
+    char text[20];
+
+    CU_ASSERT_EQUAL(names_open(&t, 4), 0);
+    for (unsigned i = 0; i < 64; i++) {
+        snprintf(text, sizeof(text), "user %u", i / 2);
+        names_add(&t, &n[i], &s, NAME_USER, text, strlen(text));
+    }
+    CU_ASSERT(named(&t, NAME_USER, "user 7") == 2 && named(&t, NAME_USER, "user 32") == 0);
+    CU_ASSERT_EQUAL(named(&t, NAME_ID, "user 7"), 0);
+    CU_ASSERT_PTR_EQUAL(names_find(&t, NAME_USER, "user 7", 6)->session, &s);
+    for (unsigned i = 0; i < 64; i += 3)
+        names_remove(&t, &n[i]);
+    CU_ASSERT(named(&t, NAME_USER, "user 7") == 1 && named(&t, NAME_USER, "user 0") == 1);
+    CU_ASSERT_EQUAL(named(&t, NAME_USER, "user 8"), 2);
+    names_close(&t);
+}
+
 /* The last events stay; of 2 KiB that a line may take. */
 static void events(void)
 {
@@ -125,7 +157,8 @@ static void events(void)
 }
 
 static const struct test tests[] = {
-    {"pools", pools}, {"timers", timers}, {"lines", lines}, {"events", events}, {NULL, NULL},
+    {"pools", pools}, {"timers", timers}, {"lines", lines},
+    {"names", names}, {"events", events}, {NULL, NULL},
 };
 
 const struct test_program test_program = {"tables", tests, NULL, NULL};

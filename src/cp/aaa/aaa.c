@@ -16,6 +16,7 @@
 #include "cp/dhcp6/server.h"
 #include "cp/ipoe4.h"
 #include "cp/lease.h"
+#include "cp/pppoe/pppoe.h"
 
 /* A question that is under way: its session's s->asking. */
 struct asking {
@@ -119,21 +120,48 @@ static const char *misfit6(const struct cp *cp, const struct session *s,
     return NULL;
 }
 
-struct service *aaa_grant(struct cp *cp, const struct session *s,
-                          const struct radius_answer *answer, const char **why)
+/* The name by which RADIUS is asked for who is on a line. */
+static const char *asked_name(const struct cp *cp, const struct session *s,
+                              char buf[SESSION_LINE_TEXT])
+{
+    const struct radius_config *config = cp->config->radius;
+
+    if (s->ppp != NULL)
+        return pppoe_user(s);
+    return config != NULL && config->names_lines ? session_line(s, buf)
+                                                 : format_mac(s->mac, buf, SESSION_LINE_TEXT);
+}
+
+const char *aaa_grant(struct cp *cp, struct session *s, const struct radius_answer *answer)
 {
     struct aaa *a = cp->aaa;
-    char id[SERVICE_ID];
+    char id[SERVICE_ID], name[SESSION_LINE_TEXT];
+    const char *why = refusal(answer);
+    struct service *service;
 
-    *why = refusal(answer);
-    if (*why == NULL)
-        *why = misfit4(cp, s, answer);
-    if (*why == NULL)
-        *why = misfit6(cp, s, answer);
-    if (*why != NULL)
-        return NULL;
+    if (why == NULL)
+        why = misfit4(cp, s, answer);
+    if (why == NULL)
+        why = misfit6(cp, s, answer);
+    if (why != NULL)
+        return why;
     snprintf(id, sizeof(id), "%016" PRIx64, a->next_id++);
-    return service_new(answer, id, why);
+    service = service_new(answer, id, asked_name(cp, s, name), &why);
+    if (service != NULL)
+        session_take_service(&cp->sessions, s, service);
+    return why;
+}
+
+void aaa_resume(struct cp *cp, struct session *s, const char *text)
+{
+    struct service *service = service_parse(text);
+    char name[SESSION_LINE_TEXT];
+
+    if (service == NULL)
+        return;
+    if (service->user[0] == '\0') /* of a version that did not write it */
+        service_set_user(service, asked_name(cp, s, name));
+    session_take_service(&cp->sessions, s, service);
 }
 
 static void free_asking(struct asking *asking)
@@ -162,14 +190,14 @@ static void answered(void *ctx, const struct radius_answer *answer)
 
     s->asking = NULL;
     session_set_state(&cp->sessions, s, SESSION_NONE);
-    s->service = aaa_grant(cp, s, answer, &why);
-    if (s->service != NULL)
+    why = aaa_grant(cp, s, answer);
+    if (why == NULL)
         authorized(cp, s, asking);
     else
         session_log(s, "refused: RADIUS: %s%s%.*s", why, answer->message.n > 0 ? ": " : "",
                     (int)answer->message.n, (const char *)answer->message.p);
     if (s->state == SESSION_NONE)
-        session_forget_service(s);
+        session_forget_service(&cp->sessions, s);
     free_asking(asking);
 }
 
@@ -180,16 +208,18 @@ static struct asking *ask(struct cp *cp, struct session *s, const uint8_t mac_of
     const struct radius_config *config = cp->config->radius;
     struct asking *asking = calloc(1, sizeof(*asking));
     struct radius_credentials credentials = {.kind = RADIUS_PAP};
-    char line[SESSION_LINE_TEXT], mac[20];
+    char line[SESSION_LINE_TEXT], mac[20], name[SESSION_LINE_TEXT];
     struct radius_user user = {.port_type = RADIUS_PORT_ETHERNET};
 
     if (asking == NULL)
         return NULL; /* the client asks again */
+    memcpy(s->mac, mac_of, sizeof(s->mac));
     session_line(s, line);
-    format_mac(mac_of, mac, sizeof(mac));
+    format_mac(s->mac, mac, sizeof(mac));
     user.line = user.circuit = radius_octets(line, strlen(line));
     user.station = radius_octets(mac, strlen(mac));
-    user.name = config->names_lines ? user.line : user.station;
+    asked_name(cp, s, name);
+    user.name = radius_octets(name, strlen(name));
     credentials.password = config->password[0] != '\0'
                                ? radius_octets(config->password, strlen(config->password))
                                : user.name;
@@ -197,7 +227,6 @@ static struct asking *ask(struct cp *cp, struct session *s, const uint8_t mac_of
     asking->s = s;
     /* None of these values is too long for its attribute. */
     asking->request = radius_access(cp->aaa->radius, &user, &credentials, answered, asking);
-    memcpy(s->mac, mac_of, sizeof(s->mac));
     session_set_state(&cp->sessions, s, SESSION_ASKING);
     session_event(s, "RADIUS is asked");
     return asking;

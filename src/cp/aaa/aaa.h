@@ -31,9 +31,11 @@ struct radius_request *aaa_ask_user(struct cp *cp, struct session *s, const stru
 /** Forget that question, or none (NULL). */
 void aaa_forget_user(struct radius_request *question);
 
-/** What an answer grants to a session; NULL: nothing, with the reason in *why. */
-struct service *aaa_grant(struct cp *cp, const struct session *s,
-                          const struct radius_answer *answer, const char **why);
+/** Take what an answer grants to a session. Returns NULL, or why it grants nothing. */
+const char *aaa_grant(struct cp *cp, struct session *s, const struct radius_answer *answer);
+
+/** Take what a session was granted before this program was started. */
+void aaa_resume(struct cp *cp, struct session *s, const char *text);
 
 /** The client of the servers. */
 struct radius *aaa_radius(const struct aaa *a);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cp/aaa/changes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
+#include "cp/dhcp6/pool6.h"
 #include "cp/dhcp6/session6.h"
 #include "cp/lease.h"
-#include "cp/pppoe/pppoe.h"
 #include "cp/userplane/userplane.h"
 
 /* --- which session --- */
 
 struct search {
+    const struct cp *cp;
     const struct radius_change *change;
-    const struct radius_config *config;
     struct session *found; /* the first one */
     unsigned n;
 };
@@ -39,38 +40,92 @@ static bool has_ipv6(const struct session *s, const struct cpe_prefixes *named)
 }
 
 /* Does all that the change names fit? */
-static bool fits(const struct session *s, const struct radius_change *c,
-                 const struct radius_config *config)
+static bool fits(const struct session *s, const struct radius_change *c)
 {
     char line[SESSION_LINE_TEXT], mac[20];
 
-    session_line(s, line);
-    format_mac(s->mac, mac, sizeof(mac));
     return s->state == SESSION_UP && s->service != NULL &&
            (c->ipv4 == 0 || (lease_is_held(s->lease4) && c->ipv4 == s->address)) &&
-           has_ipv6(s, &c->ipv6) && is_text(c->session, s->service->id) && is_text(c->line, line) &&
-           is_text(c->station, mac) &&
-           is_text(c->name, s->ppp != NULL        ? pppoe_user(s)
-                            : config->names_lines ? line
-                                                  : mac);
+           has_ipv6(s, &c->ipv6) && is_text(c->session, s->service->id) &&
+           is_text(c->line, session_line(s, line)) &&
+           is_text(c->station, format_mac(s->mac, mac, sizeof(mac))) &&
+           is_text(c->name, s->service->user);
 }
 
-static void look(struct session *s, void *ctx)
+static void look(struct search *search, struct session *s)
 {
-    struct search *search = ctx;
-
-    if (!fits(s, search->change, search->config))
+    if (s == NULL || s == search->found || !fits(s, search->change))
         return;
     if (search->n++ == 0)
         search->found = s;
 }
 
+static void look_at_line(struct search *search)
+{
+    struct radius_octets o = search->change->line;
+    char line[SESSION_LINE_TEXT];
+
+    if (o.n >= sizeof(line))
+        return;
+    snprintf(line, sizeof(line), "%.*s", (int)o.n, (const char *)o.p);
+    look(search, session_of_line(&search->cp->sessions, search->cp->config, line));
+}
+
+static void look_at_names(struct search *search, enum name_kind kind, struct radius_octets text)
+{
+    const struct name *n = names_find(&search->cp->sessions.names, kind, text.p, text.n);
+
+    for (; n != NULL; n = names_next(n))
+        look(search, n->session);
+}
+
+static void look_at_pools(struct search *search)
+{
+    for (unsigned i = 0; i < search->cp->config->n_pools; i++)
+        look(search, pool_owner(&search->cp->pools[i], search->change->ipv4));
+}
+
+static void look_at_pools6(struct search *search)
+{
+    const struct cpe_prefixes *named = &search->change->ipv6;
+
+    for (unsigned i = 0; i < search->cp->config->pools6.n; i++) {
+        const struct pools6 *p = &search->cp->pools6[i];
+
+        if (named->wan_len != 0)
+            look(search, pool6_owner(&p->wan, named->wan.upper & mask64(p->wan.len)));
+        else
+            look(search, pool6_owner(&p->delegated, named->delegated[0]));
+    }
+}
+
+static void look_at_one(struct session *s, void *search)
+{
+    look(search, s);
+}
+
+/* One of what the change names leads to the sessions that it may mean, of which there are few; but
+ * to addresses that are of another server's pools, which all lines are searched for. */
 static struct session *find(struct cp *cp, const struct radius_change *change,
                             enum radius_error *error)
 {
-    struct search search = {.change = change, .config = cp->config->radius};
+    struct search search = {.cp = cp, .change = change};
 
-    sessions_each(&cp->sessions, look, &search);
+    if (change->session.n > 0)
+        look_at_names(&search, NAME_ID, change->session);
+    else if (change->line.n > 0)
+        look_at_line(&search);
+    else if (change->ipv4 != 0)
+        look_at_pools(&search);
+    else if (change->ipv6.wan_len != 0 || change->ipv6.n_delegated != 0)
+        look_at_pools6(&search);
+    else if (change->station.n > 0)
+        look_at_names(&search, NAME_STATION, change->station);
+    else
+        look_at_names(&search, NAME_USER, change->name);
+    if (search.n == 0 && change->session.n == 0 && change->line.n == 0 &&
+        (change->ipv4 != 0 || change->ipv6.wan_len != 0 || change->ipv6.n_delegated != 0))
+        sessions_each(&cp->sessions, look_at_one, &search);
     *error = search.n == 0   ? RADIUS_SESSION_NOT_FOUND
              : search.n == 1 ? RADIUS_NO_ERROR
                              : RADIUS_SEVERAL_SESSIONS;

@@ -19,22 +19,54 @@ static struct service *make(size_t n_classes)
     if (s == NULL)
         abort();
     s->n_classes = (uint16_t)n_classes;
+    service_set_user(s, "");
     return s;
+}
+
+void service_free(struct service *s)
+{
+    free(s->user);
+    free(s);
+}
+
+void service_set_user(struct service *s, const char *user)
+{
+    free(s->user);
+    s->user = strndup(user, SERVICE_USER - 1);
+    if (s->user == NULL)
+        abort();
+}
+
+static bool is_text(struct radius_octets o)
+{
+    for (size_t i = 0; i < o.n; i++)
+        if (!isgraph(o.p[i]) || o.p[i] >= 0x80)
+            return false;
+    return true;
 }
 
 bool service_set_profile(struct service *s, struct radius_octets profile)
 {
-    if (profile.n == 0 || profile.n >= sizeof(s->profile))
+    if (profile.n == 0 || profile.n >= sizeof(s->profile) || !is_text(profile))
         return false;
-    for (size_t i = 0; i < profile.n; i++)
-        if (!isgraph(profile.p[i]) || profile.p[i] >= 0x80)
-            return false;
     memcpy(s->profile, profile.p, profile.n);
     s->profile[profile.n] = '\0';
     return true;
 }
 
-struct service *service_new(const struct radius_answer *answer, const char *id, const char **why)
+/* The name that the server has for him, if it is a text. */
+static void take_user(struct service *s, const char *asked, struct radius_octets given)
+{
+    char user[SERVICE_USER];
+
+    snprintf(user, sizeof(user), "%s", asked);
+    if (given.n > 0 && given.n < sizeof(user) && is_text(given))
+        snprintf(user, sizeof(user), "%.*s", (int)given.n, (const char *)given.p);
+    service_set_user(s, user);
+}
+
+struct service *service_new(const struct radius_answer *answer, const char *id, const char *user,
+                            const char **why)
 {
     struct service *s = make(answer->classes.n);
 
@@ -44,12 +76,13 @@ struct service *service_new(const struct radius_answer *answer, const char *id, 
     s->session_s = answer->session_s;
     s->interim_s = answer->interim_s;
     s->begun = time(NULL);
+    take_user(s, user, answer->user);
     if (answer->classes.n > 0)
         memcpy(s->classes, answer->classes.p, answer->classes.n);
     if (answer->profile.n == 0 || service_set_profile(s, answer->profile))
         return s;
     *why = "Filter-Id is no name of a profile";
-    free(s);
+    service_free(s);
     return NULL;
 }
 
@@ -67,6 +100,7 @@ char *service_text(const struct service *s)
                   format_delegated(&s->ipv6, delegated), "session_s", (json_int_t)s->session_s,
                   "begun", (json_int_t)s->begun, "classes", classes);
     json_object_set_new(o, "interim_s", json_integer(s->interim_s));
+    json_object_set_new(o, "user", json_string(s->user));
     text = json_dumps(o, JSON_COMPACT);
     json_decref(o);
     if (text == NULL)
@@ -93,13 +127,13 @@ static bool read_ipv6(const char *wan, const char *delegated, struct cpe_prefixe
 
 static struct service *read_object(json_t *o)
 {
-    const char *id, *profile, *classes, *wan = "", *delegated = "";
+    const char *id, *profile, *classes, *wan = "", *delegated = "", *user = "";
     json_int_t ipv4, session_s, begun;
     struct service *s;
 
-    if (json_unpack(o, "{s:s, s:s, s:I, s?s, s?s, s:I, s:I, s:s}", "id", &id, "profile", &profile,
-                    "ipv4", &ipv4, "wan", &wan, "delegated", &delegated, "session_s", &session_s,
-                    "begun", &begun, "classes", &classes) != 0 ||
+    if (json_unpack(o, "{s:s, s:s, s:I, s?s, s?s, s:I, s:I, s:s, s?s}", "id", &id, "profile",
+                    &profile, "ipv4", &ipv4, "wan", &wan, "delegated", &delegated, "session_s",
+                    &session_s, "begun", &begun, "classes", &classes, "user", &user) != 0 ||
         strlen(classes) > 2 * RADIUS_CLASSES_MAX)
         return NULL;
     s = make(strlen(classes) / 2);
@@ -109,9 +143,10 @@ static struct service *read_object(json_t *o)
     s->session_s = (uint32_t)session_s;
     s->interim_s = (uint32_t)json_integer_value(json_object_get(o, "interim_s"));
     s->begun = begun;
+    service_set_user(s, user);
     if (read_hex(classes, s->classes, s->n_classes) && read_ipv6(wan, delegated, &s->ipv6))
         return s;
-    free(s);
+    service_free(s);
     return NULL;
 }
 

@@ -3,12 +3,16 @@
 #ifndef CP_AAA_SERVICE_H
 #define CP_AAA_SERVICE_H
 
+#include "cp/names.h"
 #include "cp/radius/radius.h"
 
 #define SERVICE_ID      24 /* with its NUL */
 #define SERVICE_PROFILE 25
+#define SERVICE_USER    129
 
 struct service {
+    char *user;                    /* User-Name, as RADIUS is told it */
+    struct name as[N_NAMES];       /* its session's */
     char id[SERVICE_ID];           /* Acct-Session-Id */
     char profile[SERVICE_PROFILE]; /* in the user plane; "": the line's */
     uint32_t ipv4;                 /* the address that he must have; 0: any */
@@ -20,8 +24,14 @@ struct service {
     uint8_t classes[]; /* Class attributes as they came */
 };
 
-/** Of an accept. Returns NULL with the reason in *why where a session cannot have it. */
-struct service *service_new(const struct radius_answer *answer, const char *id, const char **why);
+/** Of an accept. user: the name that was asked for, unless the answer has another (RFC 2865 section
+ * 5.1). Returns NULL with the reason in *why where a session cannot have it. */
+struct service *service_new(const struct radius_answer *answer, const char *id, const char *user,
+                            const char **why);
+void service_free(struct service *s);
+
+/** Let the user have another name. */
+void service_set_user(struct service *s, const char *user);
 
 /** Take another profile. Returns whether the octets can be the name of one. */
 bool service_set_profile(struct service *s, struct radius_octets profile);

@@ -15,11 +15,10 @@ static struct radius_octets text(const char *s)
 static void answered(void *ctx, const struct radius_answer *answer)
 {
     struct session *s = ctx;
-    const char *why;
+    struct cp *cp = pppoe_cp(s);
 
-    session_forget_service(s);
-    s->service = aaa_grant(pppoe_cp(s), s, answer, &why);
-    pppoe_judged(s, s->service == NULL ? why : NULL, answer->message);
+    session_forget_service(&cp->sessions, s);
+    pppoe_judged(s, aaa_grant(cp, s, answer), answer->message);
 }
 
 static struct radius_credentials credentials_of(const struct ppp_proof *proof)

@@ -35,7 +35,7 @@ void account_refresh(struct account *a, const struct session *s)
     a->ipv6 = session6_prefixes(s);
 }
 
-struct account *account_new(const struct session *s, const char *name)
+struct account *account_new(const struct session *s)
 {
     struct account *a = make(s->service->n_classes);
 
@@ -45,7 +45,7 @@ struct account *account_new(const struct session *s, const char *name)
     memcpy(a->classes, s->service->classes, s->service->n_classes);
     session_line(s, a->line);
     format_mac(s->mac, a->mac, sizeof(a->mac));
-    snprintf(a->name, sizeof(a->name), "%s", name);
+    snprintf(a->name, sizeof(a->name), "%s", s->service->user);
     a->ppp = s->ppp != NULL;
     account_refresh(a, s);
     return a;

@@ -50,7 +50,7 @@ struct account {
 };
 
 /** Of a session that is up. Returns NULL without memory. */
-struct account *account_new(const struct session *s, const char *name);
+struct account *account_new(const struct session *s);
 void account_free(struct account *a);
 
 /** What a session has now of addresses, which records say. */

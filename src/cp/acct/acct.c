@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cp/acct/account.h"
-#include "cp/pppoe/pppoe.h"
 #include "cp/store.h"
 #include "cp/userplane/userplane.h"
 
@@ -74,7 +73,6 @@ static void plan_interim(const struct cp *cp, struct account *a, const struct se
 
 void acct_start(struct cp *cp, struct session *s)
 {
-    char line[SESSION_LINE_TEXT], mac[20];
     struct account *a = s->account;
 
     if (cp->acct == NULL || s->service == NULL)
@@ -83,9 +81,7 @@ void acct_start(struct cp *cp, struct session *s)
         account_refresh(a, s);
         return;
     }
-    a = account_new(s, s->ppp != NULL                    ? pppoe_user(s)
-                       : cp->config->radius->names_lines ? session_line(s, line)
-                                                         : format_mac(s->mac, mac, sizeof(mac)));
+    a = account_new(s);
     if (a == NULL)
         abort();
     a->begun = wall_seconds();

@@ -122,6 +122,8 @@ static bool take(struct reading *r, const struct radius_attribute *a)
         return take_text(a->value, &answer->pool6);
     case RADIUS_DELEGATED_IPV6_POOL:
         return take_text(a->value, &answer->delegated_pool);
+    case RADIUS_USER_NAME:
+        return take_text(a->value, &answer->user);
     case RADIUS_FILTER_ID:
         return take_text(a->value, &answer->profile);
     case RADIUS_SESSION_TIMEOUT:

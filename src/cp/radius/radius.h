@@ -78,6 +78,7 @@ struct radius_answer {
     struct radius_octets pool;           /* Framed-Pool */
     struct radius_octets pool6;          /* Framed-IPv6-Pool */
     struct radius_octets delegated_pool; /* Delegated-IPv6-Prefix-Pool */
+    struct radius_octets user;           /* User-Name, the first one */
     struct radius_octets profile;        /* Filter-Id, the first one */
     struct radius_octets message;        /* Reply-Message, the first one */
     struct radius_octets classes;        /* Class attributes as they are, for accounting */
