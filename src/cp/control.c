@@ -11,6 +11,7 @@
 #include "control/socket/server.h"
 #include "cp/dhcp6/lease6.h"
 #include "cp/lease.h"
+#include "cp/metrics/metrics.h"
 #include "cp/pppoe/pppoe.h"
 
 #define MOST_SESSIONS 1000  /* in an answer */
@@ -243,10 +244,17 @@ static json_t *show_status(struct cp *cp, const json_t *request)
                      "pools", pools, "pools6", pools6);
 }
 
+static json_t *show_metrics(struct cp *cp, const json_t *request)
+{
+    (void)request;
+    return json_pack("{s:b, s:o}", "ok", 1, "metrics", metrics_json(cp));
+}
+
 static const struct {
     const char *name;
     json_t *(*run)(struct cp *cp, const json_t *request);
 } commands[] = {
+    {"show-metrics", show_metrics},
     {"show-sessions", show_sessions},
     {"show-status", show_status},
     {"disconnect", disconnect},
@@ -259,8 +267,8 @@ static json_t *run(struct cp *cp, const json_t *request)
     for (unsigned i = 0; name != NULL && i < sizeof(commands) / sizeof(commands[0]); i++)
         if (strcmp(commands[i].name, name) == 0)
             return commands[i].run(cp, request);
-    return refusal("expected an object whose 'cmd' is show-sessions, show-status or disconnect; "
-                   "subscribers, rates and routes are vbng's, on its own socket");
+    return refusal("expected an object whose 'cmd' is show-sessions, show-status, show-metrics or "
+                   "disconnect; subscribers, rates and routes are vbng's, on its own socket");
 }
 
 static char *answer(void *ctx, struct server_request *request)

@@ -100,6 +100,7 @@ static void refuse(struct cp *cp, struct session *s, const struct dhcp4 *q, cons
     struct dhcp4_reply r = {.type = DHCP4_NAK, .server = pool_config(cp, s)->gateway, .text = why};
 
     session_event(s, "refused: %s", why);
+    sessions_fail(&cp->sessions, FAIL_NAK);
     send_reply(cp, s, q, &r);
 }
 
@@ -130,7 +131,10 @@ void ipoe4_authorized(struct cp *cp, struct session *s, const struct dhcp4 *q)
         return;
     }
     if (!has_lease(s) && !lease_offer(cp, s, q->mac, q->requested)) {
-        if (s->service != NULL && s->service->ipv4 != 0)
+        bool is_said = s->service != NULL && s->service->ipv4 != 0;
+
+        sessions_fail(&cp->sessions, is_said ? FAIL_TAKEN : FAIL_POOL);
+        if (is_said)
             session_log(s, "refused: %s, which RADIUS says, is another's",
                         format_ipv4(s->service->ipv4, address, sizeof(address)));
         else
@@ -313,14 +317,17 @@ void ipoe4_take(struct cp *cp, const struct punt_header *h, const uint8_t *frame
     wrong = read_message(h, frame, &u, &q);
     if (wrong != NULL) {
         session_event(s, "not understood: %s", wrong);
+        sessions_fail(&cp->sessions, FAIL_MALFORMED);
         return;
     }
     wrong = unfit(s, &q);
     if (wrong == NULL && relay4_serves(cp, s))
         wrong = relay4_take(cp, s, &q, u.data, u.n, u.to == pool_config(cp, s)->gateway);
-    if (wrong != NULL)
-        session_event(s, "%s of %s ignored: %s", dhcp4_type_name(q.type),
-                      format_mac(q.mac, mac, sizeof(mac)), wrong);
-    else
+    if (wrong == NULL) {
         handlers[q.type](cp, s, &q);
+        return;
+    }
+    session_event(s, "%s of %s ignored: %s", dhcp4_type_name(q.type),
+                  format_mac(q.mac, mac, sizeof(mac)), wrong);
+    sessions_fail(&cp->sessions, FAIL_IGNORED);
 }

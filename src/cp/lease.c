@@ -66,6 +66,7 @@ static void timed_out(struct timer *t, void *ctx)
     struct cp *cp = ctx;
 
     if (s->lease4 == LEASE_OFFERED || s->lease4 == LEASE_ASKED) {
+        sessions_fail(&cp->sessions, s->lease4 == LEASE_ASKED ? FAIL_NO_SERVER : FAIL_OFFER);
         session_event(s,
                       s->lease4 == LEASE_ASKED ? "no server has made an offer" : "offer not taken");
         lease_withdraw(cp, s);
@@ -359,6 +360,7 @@ void lease_refused(struct cp *cp, struct session *s, const char *why)
     bool is_new4 = s->lease4 == LEASE_STARTING,
          is_new6 = s->v6 != NULL && s->v6->state == LEASE_STARTING;
 
+    sessions_fail(&cp->sessions, FAIL_USERPLANE);
     if (s->state == SESSION_UP && is_new4) /* what it has of the other family stays */
         lease_give_back(cp, s, RADIUS_CAUSE_NAS_ERROR, why);
     else if (s->state == SESSION_UP && is_new6)
@@ -420,10 +422,12 @@ static void not_committed(struct cp *cp, struct session *s)
 {
     forget_request(s);
     lease6_forget_request(s);
-    if (s->state == SESSION_ENDING)
+    if (s->state == SESSION_ENDING) {
         lease_go_on(cp, s);
-    else
-        session_event(s, "the store has not taken it");
+        return;
+    }
+    session_event(s, "the store has not taken it");
+    sessions_fail(&cp->sessions, FAIL_STORE);
 }
 
 bool leases_end_turn(struct cp *cp)

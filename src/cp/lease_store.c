@@ -100,6 +100,7 @@ int leases_open(struct cp *cp)
         store_remove(cp->store, l.left[i].port, l.left[i].svlan, l.left[i].cvlan);
     ok = store_commit(cp->store) && ok;
     free(l.left);
+    sessions_count_anew(&cp->sessions);
     if (l.n_left > 0)
         log_warning("%u sessions of the store end: their lines or addresses are not configured",
                     l.n_left);

@@ -105,6 +105,30 @@ static void idle_remove(struct sessions *t, struct session *s)
     *(s->newer != NULL ? &s->newer->older : &t->newest) = s->older;
 }
 
+/* --- figures --- */
+
+static void count(struct sessions *t, struct session *s, enum session_state state)
+{
+    if (state == SESSION_UP && s->up_as == 0) {
+        s->up_as = s->ppp != NULL ? 1 + SESSION_PPPOE : 1 + SESSION_IPOE;
+        t->of_kind[s->up_as - 1].up++;
+        t->of_kind[s->up_as - 1].begun++;
+    } else if (state != SESSION_UP && s->up_as != 0) {
+        t->of_kind[s->up_as - 1].up--;
+        t->of_kind[s->up_as - 1].ended++;
+        s->up_as = 0;
+    }
+}
+
+void sessions_count_anew(struct sessions *t)
+{
+    for (unsigned i = 0; i < N_SESSION_KINDS; i++)
+        t->of_kind[i] = (struct session_figures){.up = t->of_kind[i].up};
+    memset(t->failed, 0, sizeof(t->failed));
+}
+
+/* --- states --- */
+
 void session_set_state(struct sessions *t, struct session *s, enum session_state state)
 {
     if (s->state == SESSION_NONE && state != SESSION_NONE)
@@ -115,6 +139,7 @@ void session_set_state(struct sessions *t, struct session *s, enum session_state
         session_forget_service(t, s);
     t->in_state[s->state]--;
     t->in_state[state]++;
+    count(t, s, state);
     s->state = (uint8_t)state;
 }
 

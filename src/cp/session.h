@@ -12,6 +12,7 @@
 
 #include "cp/aaa/service.h"
 #include "cp/config.h"
+#include "cp/metrics/failures.h"
 #include "cp/names.h"
 #include "cp/timer.h"
 
@@ -49,6 +50,13 @@ static inline bool lease_is_held(uint8_t state)
     return state == LEASE_STARTING || state == LEASE_UP;
 }
 
+enum session_kind { SESSION_IPOE, SESSION_PPPOE, N_SESSION_KINDS };
+
+/** How many sessions of a kind are up; have come up, and have ended, since the start. */
+struct session_figures {
+    uint64_t up, begun, ended;
+};
+
 /** What happened to a line. */
 struct session_event {
     int64_t time_ms; /* of CLOCK_REALTIME; 0: none */
@@ -63,6 +71,7 @@ struct session {
     uint8_t mac[6];
     uint8_t state;             /* enum session_state */
     uint8_t lease4;            /* enum lease_state, of IPv4 */
+    uint8_t up_as;             /* 1 + enum session_kind as which it counts as up; 0: it is not */
     bool in_userplane;         /* the user plane has its subscriber, */
     bool stale;                /* but not as he is to be now */
     bool asked;                /* a request to put him is under way */
@@ -91,6 +100,8 @@ struct sessions {
     struct session *oldest, *newest; /* idle lines, by when they became idle */
     uint32_t in_state[N_SESSION_STATES];
     struct names names; /* of sessions that RADIUS has let in */
+    struct session_figures of_kind[N_SESSION_KINDS];
+    uint64_t failed[N_FAILURES]; /* by enum cp_failure */
 };
 
 /** Room for so many lines. Returns 0 or -ENOMEM. */
@@ -112,6 +123,15 @@ const char *session_state_name(enum session_state state);
 /** The line of a text such as session_line() writes, or NULL. */
 struct session *session_of_line(const struct sessions *t, const struct cp_config *config,
                                 const char *text);
+
+/** From now on count what comes up and fails: what was taken from the store does not. */
+void sessions_count_anew(struct sessions *t);
+
+/** Count that somebody does not get what he wants. */
+static inline void sessions_fail(struct sessions *t, enum cp_failure why)
+{
+    t->failed[why]++;
+}
 
 /** Call with every line. The function may change it, but not its place. */
 void sessions_each(struct sessions *t, void (*call)(struct session *s, void *ctx), void *ctx);

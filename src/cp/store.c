@@ -9,7 +9,9 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
+#include "base/hist.h"
 #include "base/log.h"
 #include "base/units.h"
 
@@ -73,6 +75,7 @@ struct store {
     sqlite3_stmt *statement[N_STATEMENTS];
     bool open;   /* a transaction is */
     bool failed; /* since the last commit */
+    struct hist commit_us;
 };
 
 static void say(const struct store *s, const char *what)
@@ -257,11 +260,29 @@ bool store_each_account(struct store *s, void (*call)(const char *text, void *ct
     return rc == SQLITE_DONE;
 }
 
+static bool commit(struct store *s)
+{
+    struct timespec from, to;
+    bool ok;
+
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    ok = run(s, COMMIT);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    hist_add(&s->commit_us,
+             (uint32_t)((to.tv_sec - from.tv_sec) * 1000000 + (to.tv_nsec - from.tv_nsec) / 1000));
+    return ok;
+}
+
+const struct hist *store_commit_us(const struct store *s)
+{
+    return &s->commit_us;
+}
+
 bool store_commit(struct store *s)
 {
     bool ok = !s->failed;
 
-    if (s->open && !run(s, COMMIT)) {
+    if (s->open && !commit(s)) {
         say(s, "a commit");
         run(s, ROLLBACK);
         ok = false;

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct hist;
 struct store;
 
 /** A session, by its line. No two have the same address. Texts may be NULL. */
@@ -54,6 +55,9 @@ bool store_each_account(struct store *s, void (*call)(const char *text, void *ct
 /** Make all changes since the last commit last. Returns false where none of them does; the reason
  * is in the log. */
 bool store_commit(struct store *s);
+
+/** How long commits have taken, in microseconds. */
+const struct hist *store_commit_us(const struct store *s);
 
 /** Call with every session. Returns false where the store cannot be read; the reason is in the
  * log. */

@@ -24,6 +24,13 @@ from vbnglab.exporter import server as exporter  # noqa: E402
 EXPORTER = [sys.executable, "-m", "vbnglab", "exporter"]
 SCHEMA = {"tasks": [{"type": "sink", "drops": [{"name": "full", "meaning": 'a "queue"\nwas full', "remedy": "a \\ more"}]}], "drops": [], "ports": []}
 PLAN = {"version": "1.2.3", "name": "bng", "instances": [{"task": "sink", "type": "sink"}]}
+METRICS = [
+    {"name": "vbng_cp_begun_total", "type": "counter", "unit": "sessions", "labels": ["kind"], "help": "h", "series": [{"labels": ["ipoe"], "value": 5}]},
+    {"name": "vbng_cp_seconds", "type": "histogram", "unit": "seconds", "labels": [], "help": "h",
+     "series": [{"labels": [], "value": {"buckets": [[0.01, 2], [0.1, 3]], "count": 3, "sum": 0.25}}]},
+    {"name": "vbng_cp_failure", "type": "info", "unit": "1", "labels": ["reason"], "help": "h",
+     "series": [{"labels": ["x"], "value": {"meaning": 'a "word"', "remedy": "y"}}]},
+]
 ANSWERS = {
     "/": ["/", "/vbng/task", "/vbng/task/get", "/vbng/subscriber"],
     "/vbng/task": {"count": 1, "in": "counter packets vbng_task_in_packets_total Packets that came in", "lag_ns": "gauge ns vbng_task_lag_seconds Lag",
@@ -128,6 +135,28 @@ def test_openmetrics(asked):
     _, headers, text = asked.ask(more=[("Accept", "application/openmetrics-text; version=1.0.0,text/plain;q=0.5")])
     assert headers["Content-Type"].startswith("application/openmetrics-text")
     assert {f.name: f.type for f in parser.text_string_to_metric_families(text)}["vbng_task_in_packets"] == "counter"
+
+
+def test_the_control_plane(gateway, folder):
+    """Its metrics come with those of the gateway; where it is away, that is said, and nobody misses the gateway's."""
+    path = str(folder / "cp")
+    with serving(gateway, control_plane=path) as a:
+        assert "vbng_cp_up 0.0" in a.ask()[2].splitlines() and 'vbng_task_in_packets_total{task="sink"} 7.0' in a.ask()[2]
+        with contextlib.closing(socket.socket(socket.AF_UNIX)) as listener:
+            listener.bind(path)
+            listener.listen()
+
+            def serve_one():
+                client = listener.accept()[0]
+                with client, client.makefile("rw") as f:
+                    assert json.loads(f.readline()) == {"cmd": "show-metrics"}
+                    f.write(json.dumps({"ok": True, "metrics": METRICS}) + "\n")
+
+            threading.Thread(target=serve_one, daemon=True).start()
+            lines = a.ask()[2].splitlines()
+    for line in ("vbng_cp_up 1.0", 'vbng_cp_begun_total{kind="ipoe"} 5.0', 'vbng_cp_seconds_bucket{le="0.01"} 2.0', 'vbng_cp_seconds_bucket{le="+Inf"} 3.0',
+                 "vbng_cp_seconds_sum 0.25", 'vbng_cp_failure_info{meaning="a \\"word\\"",reason="x",remedy="y"} 1.0'):
+        assert line in lines, line
 
 
 def test_idle_connections_keep_nobody_waiting(asked):

@@ -74,6 +74,13 @@ static const char *refusal(const struct radius_answer *answer)
     }
 }
 
+static enum cp_failure failure(const struct radius_answer *answer)
+{
+    return answer->outcome == RADIUS_REJECTED    ? FAIL_REJECTED
+           : answer->outcome == RADIUS_NO_ANSWER ? FAIL_NO_ANSWER
+                                                 : FAIL_UNUSABLE;
+}
+
 static bool is_name(struct radius_octets o, const char *name)
 {
     return o.n == strlen(name) && memcmp(o.p, name, o.n) == 0;
@@ -143,8 +150,10 @@ const char *aaa_grant(struct cp *cp, struct session *s, const struct radius_answ
         why = misfit4(cp, s, answer);
     if (why == NULL)
         why = misfit6(cp, s, answer);
-    if (why != NULL)
+    if (why != NULL) {
+        sessions_fail(&cp->sessions, failure(answer));
         return why;
+    }
     snprintf(id, sizeof(id), "%016" PRIx64, a->next_id++);
     service = service_new(answer, id, asked_name(cp, s, name), &why);
     if (service != NULL)

@@ -113,6 +113,7 @@ static void timed_out(struct timer *t, void *ctx)
 
     if (v->state == LEASE_OFFERED) {
         session_event(v->s, "offer of IPv6 not taken");
+        sessions_fail(&cp->sessions, FAIL_OFFER);
         lease6_withdraw(cp, v->s);
     } else {
         lease6_give_back(cp, v->s, true, true, aaa_expiry(v->s), "lease expired");

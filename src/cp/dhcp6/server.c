@@ -77,12 +77,17 @@ static const struct dhcp6_ia *chosen(const struct session *s, const struct dhcp6
 }
 
 /* Say among the events of a line what there is nothing of. */
-static void note_lack(const struct cp *cp, struct session *s, const struct dhcp6 *m)
+static void note_lack(struct cp *cp, struct session *s, const struct dhcp6 *m)
 {
-    if (answer6_choose(s, m, DHCP6_IA_NA) != NULL && !s->v6->has_wan)
+    bool lacks_wan = answer6_choose(s, m, DHCP6_IA_NA) != NULL && !s->v6->has_wan,
+         lacks_delegated = answer6_choose(s, m, DHCP6_IA_PD) != NULL && !s->v6->has_delegated;
+
+    if (lacks_wan || lacks_delegated)
+        sessions_fail(&cp->sessions, FAIL_POOL);
+    if (lacks_wan)
         session_log(s, "IPv6: no address: pool %s has no free link, or RADIUS says another's",
                     pool6_config(cp, s)->name);
-    if (answer6_choose(s, m, DHCP6_IA_PD) != NULL && !s->v6->has_delegated)
+    if (lacks_delegated)
         session_log(s, "IPv6: no prefix: pool %s has no free one, or RADIUS says another's",
                     pool6_config(cp, s)->name);
 }
@@ -289,6 +294,7 @@ void dhcp6_take(struct cp *cp, const struct punt_header *h, const uint8_t *frame
     wrong = read_message(h, frame, &r);
     if (wrong != NULL) {
         session_event(s, "DHCPv6 not understood: %s", wrong);
+        sessions_fail(&cp->sessions, FAIL_MALFORMED);
         return;
     }
     wrong = malformed(cp, &r);
@@ -296,9 +302,11 @@ void dhcp6_take(struct cp *cp, const struct punt_header *h, const uint8_t *frame
         wrong = "it is not of the line's session";
     if (wrong == NULL)
         wrong = unfit(s, &r);
-    if (wrong != NULL)
-        session_event(s, "%s of %s ignored: %s", dhcp6_type_name(r.m.type),
-                      format_mac(r.mac, mac, sizeof(mac)), wrong);
-    else
+    if (wrong == NULL) {
         messages[r.m.type].handle(cp, s, &r);
+        return;
+    }
+    session_event(s, "%s of %s ignored: %s", dhcp6_type_name(r.m.type),
+                  format_mac(r.mac, mac, sizeof(mac)), wrong);
+    sessions_fail(&cp->sessions, FAIL_IGNORED);
 }

@@ -66,12 +66,20 @@ static bool is_full(const struct cp *cp)
     return cp->sessions.in_state[SESSION_NEGOTIATING] >= cp->config->pppoe->max_negotiating;
 }
 
-static void ignore(struct session *s, const struct request *r, const char *what, const char *why)
+static void misunderstand(struct cp *cp, struct session *s, const char *why)
+{
+    session_event(s, "not understood: %s", why);
+    sessions_fail(&cp->sessions, FAIL_MALFORMED);
+}
+
+static void ignore(struct cp *cp, struct session *s, const struct request *r, const char *what,
+                   const char *why)
 {
     char mac[20];
 
     session_event(s, "%s of %s ignored: %s", what, format_mac(r->pppoe.from_mac, mac, sizeof(mac)),
                   why);
+    sessions_fail(&cp->sessions, FAIL_IGNORED);
 }
 
 /* --- answers --- */
@@ -156,7 +164,7 @@ static void take_padi(struct cp *cp, struct session *s, const struct request *r)
     else if (wrong == NULL && is_full(cp))
         wrong = "max_negotiating others are being negotiated";
     if (wrong != NULL)
-        ignore(s, r, "PADI", wrong);
+        ignore(cp, s, r, "PADI", wrong);
     else
         offer(cp, s, r);
 }
@@ -226,7 +234,7 @@ static void take_padr(struct cp *cp, struct session *s, const struct request *r)
     else if (wrong == NULL && s->ppp == NULL && is_full(cp))
         wrong = "max_negotiating others are being negotiated";
     if (wrong != NULL)
-        ignore(s, r, "PADR", wrong);
+        ignore(cp, s, r, "PADR", wrong);
     else if (!is_service(cp->config->pppoe, r->tags.service))
         refuse(cp, s, r, PPPOE_SERVICE_NAME_ERROR, "there is no such service");
     else if (s->ppp != NULL)
@@ -270,7 +278,7 @@ void pppoe_take_discovery(struct cp *cp, const struct punt_header *h, const uint
         return;
     wrong = read_request(cp, &r);
     if (wrong != NULL)
-        session_event(s, "not understood: %s", wrong);
+        misunderstand(cp, s, wrong);
     else if (r.pppoe.code == PPPOE_PADI)
         take_padi(cp, s, &r);
     else if (r.pppoe.code == PPPOE_PADR)

@@ -87,6 +87,7 @@ static void let_in(struct pppoe_session *p, const char *message)
     struct ppp_grant g;
 
     if (!take_address(p)) {
+        sessions_fail(&p->cp->sessions, FAIL_POOL);
         session_log(p->line, "refused: pool %s has no free address, or not that which RADIUS says",
                     pool_config(p->cp, p->line)->name);
         ppp_judged(&p->link, NULL, "no address", now_ns());
@@ -138,6 +139,7 @@ void pppoe_judge_user(void *ctx, const struct ppp_proof *proof)
     } else if (pppoe_user_proves(p->cp->config->pppoe, proof)) {
         let_in(p, "");
     } else {
+        sessions_fail(&p->cp->sessions, FAIL_REJECTED);
         turn_away(p, "wrong name or password", "");
     }
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Metrics of a running vbng for Prometheus, by way of DPDK's telemetry socket.
+"""Metrics of a running vbng for Prometheus, by way of DPDK's telemetry socket, and of the vbng-cp beside it.
 
   vbng-lab exporter                        serve http://127.0.0.1:9791/metrics
   vbng-lab exporter --once                 print them and end
@@ -9,9 +9,11 @@
 import inspect
 import sys
 
+from ..lab.controlplane import add_control_plane, find
 from ..lab.options import add_telemetry
 from ..lab.serve import add_listen, listen, url
 from ..lab.telemetry import Telemetry, find_socket
+from .controlplane import families
 from .metrics import collect, encoder
 from .server import Server
 
@@ -22,6 +24,7 @@ def configure(p):
     """Its options."""
     p.description = inspect.cleandoc(__doc__)  # which Python 3.13 does by itself
     add_telemetry(p)
+    add_control_plane(p)
     add_listen(p, DEFAULT_PORT)
     p.add_argument("--once", action="store_true", help="print the metrics and end")
     p.add_argument("--openmetrics", action="store_true", help="with --once: print the form of OpenMetrics")
@@ -31,11 +34,12 @@ def configure(p):
 def run(args):
     """Serve until a signal, or print once."""
     encode, _ = encoder("application/openmetrics-text" if args.openmetrics else "")
+    control_plane = find(args.control_plane)
     if args.once:
         with Telemetry(args.socket or find_socket()) as telemetry:
-            sys.stdout.write(collect(telemetry, args.subscribers, encode).decode())
+            sys.stdout.write(collect(telemetry, args.subscribers, encode, families(control_plane) if control_plane else ()).decode())
         return 0
-    server = listen(args, lambda address: Server(address, args.socket, args.expose, args.host))
+    server = listen(args, lambda address: Server(address, args.socket, args.expose, args.host, control_plane))
     print(f"{url(args, server)}metrics", flush=True)
     with server:
         server.serve_forever()

@@ -94,8 +94,8 @@ def drop_words(telemetry, plan):
 class Gateway:
     """A collector, as the library calls what has the metrics."""
 
-    def __init__(self, telemetry, subscribers):
-        self.telemetry, self.subscribers = telemetry, subscribers
+    def __init__(self, telemetry, subscribers, more):
+        self.telemetry, self.subscribers, self.more = telemetry, subscribers, more
 
     def collect(self):
         """Yield all families."""
@@ -109,12 +109,13 @@ class Gateway:
         plan = self.telemetry.plan()
         yield build(self.telemetry, plan)
         yield drop_words(self.telemetry, plan)
+        yield from self.more
 
 
-def collect(telemetry, subscribers, encode):
-    """Bytes of all metrics. encode: of encoder(). Raises Unreachable, also where a gateway that is ending answers with a part."""
+def collect(telemetry, subscribers, encode, more=()):
+    """Bytes of all metrics. encode: of encoder(); more: further families. Raises Unreachable, also where a gateway that is ending answers with a part."""
     registry = core.CollectorRegistry()
-    registry.register(Gateway(telemetry, subscribers))
+    registry.register(Gateway(telemetry, subscribers, more))
     try:
         return encode(registry)
     except (LookupError, TypeError, ValueError) as e:
