@@ -12,6 +12,7 @@ from tests.cp.client import Client
 from tests.radius.freeradius import SECRET, freeradius
 from vbnglab.lab.controlplane import metrics
 
+LAB = pathlib.Path(__file__).resolve().parent.parent.parent / "tools" / "vbng-lab"
 DOC = pathlib.Path(__file__).resolve().parent.parent.parent / "doc"
 RADIUS = """
 radius = {{ nas_identifier = "bng1"; timeout = "5s"; password = "vbng"; accounting = true;
@@ -92,6 +93,13 @@ def test_radius(control_plane, folder):
         found, peer = values(cp), ("127.0.0.1", "authentication")
     assert [found[f"vbng_cp_radius_{name}"][peer] for name in ("requests_total", "accepts_total", "rejects_total", "timeouts_total", "alive")] == [2, 1, 1, 0, 1]
     assert found["vbng_cp_radius_seconds"][peer]["count"] == 2 and found["vbng_cp_radius_pending_requests"][peer] == 0
+
+
+def test_top(cp, run):
+    """The view of one interval, of vbng-cp alone."""
+    Client(cp, 1).get()
+    done = run(LAB, "top", "--once", "--sessions", "--interval", "0.05", "--control-plane", cp.socket)
+    assert done.returncode == 0 and "sessions: 1 ipoe, 0 pppoe" in done.stdout and "homes ipv4" in done.stdout, done
 
 
 def test_the_documents(cp):

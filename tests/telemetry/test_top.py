@@ -12,6 +12,7 @@ from tests.common.limits import limit
 from vbnglab.lab import telemetry
 from vbnglab.lab.reading import Reading
 from vbnglab.lab.schema import Schema
+from vbnglab.top import controlplane
 from vbnglab.top import view as top
 
 
@@ -185,3 +186,55 @@ def test_a_scheduler_that_does_not_count_drops():
     lines = list(top.Subscribers(telemetry).lines("drops", 0, 5))
     assert telemetry.asked == [("bps", 0)]
     assert " - " in lines[1]
+
+
+def told(begun, rejected, taken, times):
+    """The metrics of a vbng-cp: one kind, one reason, one pool, one server, and a store."""
+    def metric(name, *series):
+        return {"name": f"vbng_cp_{name}", "series": [{"labels": list(labels), "value": value} for labels, value in series]}
+
+    histogram = {"buckets": [[0.001, times[0]], [0.01, times[1]]], "count": times[2], "sum": 0.0}
+    peer = ("192.0.2.10", "authentication")
+    return [metric("lines", (("none",), 1), (("up",), 40)), metric("sessions", (("ipoe",), 40), (("pppoe",), 2)),
+            metric("sessions_begun_total", (("ipoe",), begun), (("pppoe",), 0)), metric("sessions_ended_total", (("ipoe",), 0), (("pppoe",), 0)),
+            metric("failures_total", (("rejected",), rejected), (("nak",), 0)), metric("failure", (("rejected",), {"meaning": "is not let in", "remedy": "-"})),
+            metric("pool_size", (("homes", "ipv4"), 100)), metric("pool_free", (("homes", "ipv4"), 100 - taken)),
+            metric("radius_requests_total", (peer, begun + rejected)), metric("radius_timeouts_total", (peer, 3)), metric("radius_alive", (peer, 0)),
+            metric("radius_pending_requests", (peer, 7)), metric("radius_seconds", (peer, histogram)), metric("store_commit_seconds", ((), histogram))]
+
+
+def sessions(*samples):
+    found = controlplane.ControlPlane("somewhere")
+    for at, sample in samples:
+        found.add(controlplane.Sample(told(*sample), at))
+    return found.lines()
+
+
+def test_sessions():
+    """Rates and percentiles are those of the interval."""
+    lines = sessions((10, (100, 5, 20, (10, 10, 10))), (12, (140, 7, 50, (12, 29, 30))))
+    assert lines[0] == "sessions: 40 ipoe, 2 pppoe   up 20/s   ended 0/s" and lines[1] == "lines: none 1  up 40"
+    assert line(lines, "rejected").split() == ["rejected", "1", "7", "is", "not", "let", "in"]
+    assert not [n for n in lines if n.startswith("nak")]
+    assert "50 of 100" in line(lines, "homes ipv4")
+    assert line(lines, "192.0.2.10 auth").split() == ["192.0.2.10", "authentication", "21", "<", "10ms", ">", "5s", "7", "3", "DEAD"]
+    assert line(lines, "store:") == "store: 30 commits, in this interval p50 < 10ms, p99 > 5s"
+
+
+def test_sessions_after_a_restart():
+    """Counters that begin anew are no negative rates; one reading has none at all."""
+    assert sessions((1, (100, 5, 20, (10, 10, 10)))) == ["waiting for a second reading ..."]
+    lines = sessions((10, (100, 5, 20, (10, 10, 10))), (12, (4, 0, 50, (1, 2, 2))))
+    assert "up 2/s" in lines[0] and "failures: none since its start" in lines and "50 of 100" in line(lines, "homes ipv4")
+    lines = sessions((10, (100, 5, 20, (10, 10, 10))), (12, (100, 5, 20, (10, 10, 10))))
+    assert line(lines, "store:") == "store: 10 commits, in this interval p50 -, p99 -"
+
+
+def test_no_control_plane(folder):
+    """None is known, or none answers."""
+    none = controlplane.ControlPlane(None)
+    none.read()
+    assert none.lines() == [controlplane.NONE]
+    away = controlplane.ControlPlane(str(folder / "away"))
+    away.read()
+    assert len(away.lines()) == 1 and away.lines()[0].startswith("vbng-cp does not answer: ")
