@@ -37,7 +37,7 @@ static int add_nexthop(const struct cfg_model *m, const struct cfg_nexthop *nh,
     struct nexthop_spec spec = nexthop_spec_of(m, nh, port_mac[nh->port]);
     int id;
 
-    if (nh->has_gre && port->n_addresses == 0) {
+    if (nh->has_gre && (is_mapped6(nh->gre) ? port->n_addresses : port->n_addresses6) == 0) {
         log_error("%s:%u: a tunnel leaves by port %s, which has no address to be its source",
                   nh->loc.file, nh->loc.line, port->name);
         return -EINVAL;

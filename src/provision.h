@@ -88,7 +88,7 @@ nexthop_spec_of(const struct cfg_model *m, const struct cfg_nexthop *nh, const u
         .has_gre = nh->has_gre,
         .has_mpls = nh->has_mpls,
         .gre_keys = nh->has_gre ? gre_keys_of(m) : GRE_KEYS_ALWAYS,
-        .gre_source = port->addresses[0],
+        .gre_source = is_mapped6(nh->gre) ? mapped6(port->addresses[0]) : port->addresses6[0],
         .gre_destination = nh->gre,
         .label = nh->mpls,
     };

@@ -62,8 +62,11 @@ static bool is_packet_of(const struct frames_of *of, const uint8_t *ip, uint32_t
 {
     uint32_t header;
 
-    if (len >= IPV6_LEN && ip[0] >> 4 == 6)
+    if (len >= IPV6_LEN && ip[0] >> 4 == 6) {
+        if (ip[offsetof(struct ipv6_hdr, next_header)] == IPPROTO_GRE)
+            return has_key(of, ip + IPV6_LEN, len - IPV6_LEN);
         return of->has_ipv6 && is_packet6_of(of, (const struct ipv6_hdr *)ip);
+    }
     if (len < IPV4_HEADER || ip[0] >> 4 != 4)
         return false;
     header = (ip[0] & 0xfu) * 4;

@@ -131,8 +131,8 @@ struct cfg_nexthop {
     uint8_t mac[6];  /* static neighbour */
     bool mac_set;
     bool has_gre, has_mpls;
-    uint32_t gre;  /* tunnel's far end, host order */
-    uint32_t mpls; /* label, 16..1048575 */
+    struct ipv6 gre; /* tunnel's far end, of either family; :: where there is none */
+    uint32_t mpls;   /* label, 16..1048575 */
 };
 
 /** Do packets to both next hops leave in the same way? */
@@ -140,7 +140,7 @@ static inline bool same_nexthop(const struct cfg_nexthop *a, const struct cfg_ne
 {
     return a->port == b->port && same6(a->via, b->via) && a->mac_set == b->mac_set &&
            memcmp(a->mac, b->mac, sizeof(a->mac)) == 0 && a->has_gre == b->has_gre &&
-           a->gre == b->gre && a->has_mpls == b->has_mpls && a->mpls == b->mpls;
+           same6(a->gre, b->gre) && a->has_mpls == b->has_mpls && a->mpls == b->mpls;
 }
 
 /** Several next hops, 2..CFG_MAX_WAYS, among which routes share their flows. */
@@ -293,13 +293,6 @@ static inline uint32_t room_routes(const struct cfg_model *m)
         return default_room(m->n_routes, CFG_MAX_ROUTES);
     return m->max_routes > m->n_routes ? m->max_routes : m->n_routes;
 }
-/** The most routes of IPv6. 0: nothing that is configured is of IPv6. */
-static inline uint32_t room_routes6(const struct cfg_model *m)
-{
-    if (m->max_routes6 != 0)
-        return m->max_routes6 > m->n_routes6 ? m->max_routes6 : m->n_routes6;
-    return m->n_routes6 + m->n_prefixes != 0 ? default_room(m->n_routes6, CFG_MAX_ROUTES) : 0;
-}
 /** Addresses of IPv6 of all ports, each of which has a route of its own. */
 static inline uint32_t own_addresses6(const struct cfg_model *m)
 {
@@ -308,6 +301,15 @@ static inline uint32_t own_addresses6(const struct cfg_model *m)
     for (unsigned i = 0; i < m->n_ports; i++)
         n += m->ports[i].n_addresses6;
     return n;
+}
+/** The most routes of IPv6. 0: nothing that is configured is of IPv6. */
+static inline uint32_t room_routes6(const struct cfg_model *m)
+{
+    if (m->max_routes6 != 0)
+        return m->max_routes6 > m->n_routes6 ? m->max_routes6 : m->n_routes6;
+    return m->n_routes6 + m->n_prefixes + own_addresses6(m) != 0
+               ? default_room(m->n_routes6, CFG_MAX_ROUTES)
+               : 0;
 }
 /** The most prefixes of IPv6 that subscribers can have: who is added may have as many as anybody
  * who is configured. 0: there is no IPv6. */

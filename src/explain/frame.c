@@ -30,6 +30,7 @@ struct builder {
     const struct cfg_model *m;
     const struct tables *t;
     unsigned port;
+    struct tunnel_ends tunnel; /* :: without one */
     uint8_t *at;
     char *err;
     size_t err_len;
@@ -155,45 +156,61 @@ static void put_ipv4(struct builder *b, uint32_t from, uint32_t to, uint8_t prot
     b->at += sizeof(ip);
 }
 
-static void put_ipv6(struct builder *b, uint32_t payload)
+static void put_ipv6(struct builder *b, struct ipv6 from, struct ipv6 to, uint8_t protocol,
+                     uint32_t payload)
 {
-    const struct frame_spec *s = b->s;
     struct ipv6_hdr ip = {.first = {0x60},
                           .payload_length = net16((uint16_t)payload),
-                          .next_header = s->protocol == IPPROTO_ICMP ? IPPROTO_ICMPV6 : s->protocol,
-                          .hop_limit = s->ttl};
+                          .next_header = protocol,
+                          .hop_limit = b->s->ttl};
 
-    ipv6_set_dscp(&ip, s->dscp);
-    store64(ip.source, net64(s->source6.upper));
-    store64(ip.source + 8, net64(s->source6.lower));
-    store64(ip.destination, net64(s->destination6.upper));
-    store64(ip.destination + 8, net64(s->destination6.lower));
+    ipv6_set_dscp(&ip, b->s->dscp);
+    ipv6_put(ip.source, from);
+    ipv6_put(ip.destination, to);
     memcpy(b->at, &ip, sizeof(ip));
     b->at += sizeof(ip);
 }
 
-static int put_tunnel(struct builder *b, uint32_t len)
+/* Find the ends of the frame's tunnel, as those of a packet from the far end: those of the first
+ * tunnel by the port, if the frame does not say any. */
+static int find_tunnel(struct builder *b)
 {
     const struct frame_spec *s = b->s;
-    const struct cfg_port *p = &b->m->ports[b->port];
     const struct nexthop *nh = nexthop_on(b, true);
-    uint32_t from = s->tunnel_source, to = s->tunnel_destination;
 
-    if (!s->has_tunnel) {
-        if (nh == NULL || p->n_addresses == 0)
-            return wrong(b,
-                         "gre: no route has a tunnel by port %s: expected also tunnel SOURCE -> "
-                         "DESTINATION",
-                         p->name);
-        from = net32(load32(nh->ip_gre + offsetof(struct rte_ipv4_hdr, dst_addr)));
-        to = p->addresses[0];
-    }
-    put_ipv4(b, from, to, IPPROTO_GRE, len);
+    if (!s->has_gre)
+        return 0;
+    if (!s->has_tunnel && nh == NULL)
+        return wrong(b,
+                     "gre: no route has a tunnel by port %s: expected also tunnel SOURCE -> "
+                     "DESTINATION",
+                     b->m->ports[b->port].name);
+    b->tunnel = s->has_tunnel
+                    ? (struct tunnel_ends){.ours = s->tunnel_destination, .far = s->tunnel_source}
+                    : nexthop_ends(nh);
+    return 0;
+}
+
+static uint32_t gre_header(const struct frame_spec *s)
+{
+    return s->has_key ? GRE_KEY_LEN : GRE_LEN;
+}
+
+/* Append the headers of the tunnel before a packet of len bytes. */
+static void put_tunnel(struct builder *b, uint32_t len)
+{
+    const struct frame_spec *s = b->s;
+    struct tunnel_ends t = b->tunnel;
+
+    len += gre_header(s);
+    if (is_mapped6(t.far))
+        put_ipv4(b, (uint32_t)t.far.lower, (uint32_t)t.ours.lower, IPPROTO_GRE, IPV4_LEN + len);
+    else
+        put_ipv6(b, t.far, t.ours, IPPROTO_GRE, len);
     put16(b, s->has_key ? GRE_HAS_KEY : 0);
     put16(b, s->is_ipv6 ? GRE_PROTO_IPV6 : GRE_PROTO_IPV4);
     if (s->has_key)
         put32(b, s->key);
-    return 0;
 }
 
 /* Append the transport header. The checksum of ICMP is right, that of UDP is 0 (none; of IPv6
@@ -258,7 +275,8 @@ static int put_arp(struct builder *b)
 static int put_ip_frame(struct builder *b)
 {
     const struct frame_spec *s = b->s;
-    uint32_t tunnel = s->has_gre ? IPV4_LEN + (s->has_key ? GRE_KEY_LEN : GRE_LEN) : 0;
+    bool over_ipv6 = s->has_gre ? !is_mapped6(b->tunnel.far) : s->is_ipv6;
+    uint32_t tunnel = s->has_gre ? (over_ipv6 ? IPV6_LEN : IPV4_LEN) + gre_header(s) : 0;
     uint32_t header = s->is_ipv6 ? IPV6_LEN : IPV4_LEN;
     rte_be16_t session = s->tagged ? on_line(b)->session : 0;
     uint32_t before = (session != 0 ? PPPOE_QINQ_LEN
@@ -271,10 +289,10 @@ static int put_ip_frame(struct builder *b)
         return wrong(b, "size %u: expected %u or more, for the headers and the FCS", s->size,
                      RTE_MAX(least, (uint32_t)ETH_MIN_LEN) + SPEC_FCS);
     payload = payload_header(s->protocol) + (s->size != 0 ? s->size - SPEC_FCS - least : 0);
-    put_ethernet(b, session != 0                ? PPPOE_TYPE
-                    : s->n_labels > 0           ? MPLS_TYPE
-                    : s->is_ipv6 && !s->has_gre ? RTE_ETHER_TYPE_IPV6
-                                                : RTE_ETHER_TYPE_IPV4);
+    put_ethernet(b, session != 0      ? PPPOE_TYPE
+                    : s->n_labels > 0 ? MPLS_TYPE
+                    : over_ipv6       ? RTE_ETHER_TYPE_IPV6
+                                      : RTE_ETHER_TYPE_IPV4);
     if (session != 0) {
         pppoe_write(b->at, session, s->is_ipv6 ? PPP_IPV6 : PPP_IPV4,
                     before - PPPOE_QINQ_LEN + header + payload);
@@ -282,10 +300,11 @@ static int put_ip_frame(struct builder *b)
     }
     for (unsigned i = 0; i < s->n_labels; i++)
         put32(b, s->label[i] << 12 | (i + 1 == s->n_labels ? LABEL_LAST : 0) | s->label_ttl);
-    if (s->has_gre && put_tunnel(b, tunnel + header + payload) != 0)
-        return -EINVAL;
+    if (s->has_gre)
+        put_tunnel(b, header + payload);
     if (s->is_ipv6)
-        put_ipv6(b, payload);
+        put_ipv6(b, s->source6, s->destination6,
+                 s->protocol == IPPROTO_ICMP ? IPPROTO_ICMPV6 : s->protocol, payload);
     else
         put_ipv4(b, s->source, s->destination, s->protocol, IPV4_LEN + payload);
     put_payload(b, payload);
@@ -306,7 +325,9 @@ int frame_build(const struct frame_spec *s, const struct cfg_model *m, const str
         *len = s->n_bytes;
         return 0;
     }
-    rc = s->kind == SPEC_IP ? put_ip_frame(&b) : put_arp(&b);
+    rc = s->kind == SPEC_IP ? find_tunnel(&b) : 0;
+    if (rc == 0)
+        rc = s->kind == SPEC_IP ? put_ip_frame(&b) : put_arp(&b);
     *len = (uint32_t)(b.at - frame);
     if (rc == 0 && *len < ETH_MIN_LEN) {
         memset(b.at, 0, ETH_MIN_LEN - *len);

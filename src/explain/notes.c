@@ -141,8 +141,8 @@ static void print_nexthop(const struct explain *x, uint32_t id, const struct wal
 {
     const struct route_table *r = x->tables->routes;
     const struct nexthop *nh = &r->nexthop[id];
-    const struct rte_ipv4_hdr *outer = (const struct rte_ipv4_hdr *)nh->ip_gre;
-    char text[IPV6_TEXT], from[32];
+    struct tunnel_ends ends = nexthop_ends(nh);
+    char text[IPV6_TEXT], from[IPV6_TEXT];
 
     if (frame->len >= DESTINATION6_AT + 16 && eth_is_ipv6(frame->bytes))
         print_prefix6(r, frame->bytes + DESTINATION6_AT, id, to);
@@ -158,8 +158,8 @@ static void print_nexthop(const struct explain *x, uint32_t id, const struct wal
     else
         fprintf(to, ", MAC of %s not known", format_address(r->via[id], text));
     if (nh->has_gre)
-        fprintf(to, ", GRE %s -> %s", format_ipv4(net32(outer->src_addr), from, sizeof(from)),
-                format_ipv4(net32(outer->dst_addr), text, sizeof(text)));
+        fprintf(to, ", GRE %s -> %s", format_address(ends.ours, from),
+                format_address(ends.far, text));
     if (nh->has_mpls)
         fprintf(to, ", label %" PRIu32, net32(nh->mpls) >> 12);
     fputc('\n', to);

@@ -100,21 +100,32 @@ static int take_address6(struct reader *r, const char *what, struct ipv6 *out)
                : wrong(r, "%s '%.40s': expected an IPv6 address", what, word);
 }
 
-/* Take the packet's addresses, which are of the family of the first. */
+static int take_pair6(struct reader *r, struct ipv6 *source, struct ipv6 *destination)
+{
+    int rc = take_address6(r, "source", source);
+
+    if (rc == 0)
+        rc = take_arrow(r, "the source address");
+    return rc == 0 ? take_address6(r, "destination", destination) : rc;
+}
+
+/* Is the next word an address of IPv6? Addresses behind it are of its family. */
+static bool ipv6_next(struct reader *r)
+{
+    const char *word = peek(r);
+
+    return memchr(word, ':', word_len(word)) != NULL;
+}
+
+/* Take the packet's addresses. */
 static int take_addresses(struct reader *r)
 {
     struct frame_spec *s = r->s;
-    const char *word = peek(r);
-    int rc;
 
     s->has_addresses = true;
-    s->is_ipv6 = memchr(word, ':', word_len(word)) != NULL;
-    if (!s->is_ipv6)
-        return take_pair(r, &s->source, &s->destination);
-    rc = take_address6(r, "source", &s->source6);
-    if (rc == 0)
-        rc = take_arrow(r, "the source address");
-    return rc == 0 ? take_address6(r, "destination", &s->destination6) : rc;
+    s->is_ipv6 = ipv6_next(r);
+    return s->is_ipv6 ? take_pair6(r, &s->source6, &s->destination6)
+                      : take_pair(r, &s->source, &s->destination);
 }
 
 static bool number_next(struct reader *r)
@@ -237,8 +248,16 @@ static int take_gre(struct reader *r, const struct keyword *k)
 static int take_tunnel(struct reader *r, const struct keyword *k)
 {
     (void)k;
+    uint32_t source, destination;
+
     r->s->has_tunnel = true;
-    return take_pair(r, &r->s->tunnel_source, &r->s->tunnel_destination);
+    if (ipv6_next(r))
+        return take_pair6(r, &r->s->tunnel_source, &r->s->tunnel_destination);
+    if (take_pair(r, &source, &destination) != 0)
+        return -EINVAL;
+    r->s->tunnel_source = mapped6(source);
+    r->s->tunnel_destination = mapped6(destination);
+    return 0;
 }
 
 /* Take a MAC: of the frame's source where k->n is set, else of its destination. */

@@ -35,7 +35,7 @@ struct frame_spec {
 
     bool has_gre, has_key, has_tunnel;
     uint32_t key;
-    uint32_t tunnel_source, tunnel_destination;
+    struct ipv6 tunnel_source, tunnel_destination; /* of one family */
 
     bool has_addresses;
     uint32_t source, destination; /* of ARP: sender and target protocol address */

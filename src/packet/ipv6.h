@@ -136,6 +136,13 @@ static inline struct ipv6 ipv6_of(const uint8_t *addr)
     return (struct ipv6){ipv6_upper(addr), ipv6_lower(addr)};
 }
 
+/** Write an address into 16 bytes. */
+static inline void ipv6_put(uint8_t *addr, struct ipv6 from)
+{
+    store64(addr, net64(from.upper));
+    store64(addr + 8, net64(from.lower));
+}
+
 /** Kinds of addresses by who may forward packets to or from them. */
 enum ipv6_kind {
     IPV6_GLOBAL,       /* all that are none of the others: RFC 4291 section 2.5.4 */

@@ -35,7 +35,8 @@
 #define FIB_LINE       68u           /* 16 entries, and the number of another line */
 #define FIB_OWN        513u          /* the gateway's own addresses, and 169.254/16 */
 #define FIB_PREFIX     8u            /* in the hash table of prefixes, of which a third is free */
-#define FAR_END        12u           /* tables/far_ends.c: a pair of addresses, and its uses */
+#define FAR_END        12u           /* tables/far_ends.c: a pair of addresses, and its uses, */
+#define FAR_END6       44u           /* and one of IPv6 */
 #define FAR_ENDS_LEAST 8u
 #define PER_INSTANCE   64u           /* mbufs of the burst that an instance works on */
 #define GROWN_POOL     (256u * 1024) /* mbufs up to which a pool grows that does not say mbufs */
@@ -175,30 +176,38 @@ static int measure_subscribers(struct plan_build *b)
     return 0;
 }
 
+/* Places of pairs: a power of two, at least twice the next hops. */
+static uint64_t n_far_ends(uint64_t nexthops)
+{
+    uint64_t n = FAR_ENDS_LEAST;
+
+    while (n < 2 * nexthops)
+        n *= 2;
+    return n;
+}
+
 /* tables/fib.c reserves memory for the worst case, in which every route is longer than /28 and
  * alone in its /24. */
 static uint64_t route_bytes(uint64_t routes, uint64_t nexthops, uint64_t sets)
 {
     uint64_t prefixes = routes + FIB_OWN;
-    uint64_t far_ends = FAR_ENDS_LEAST; /* a power of two, at least twice the next hops */
 
-    while (far_ends < 2 * nexthops)
-        far_ends *= 2;
     return FIB_FIRST + (FIB_LINES * prefixes + FIB_SPARE) * FIB_LINE +
            (prefixes + prefixes / 2 + 8) * FIB_PREFIX + CACHE_LINE * (nexthops + 2 + sets + 1) +
-           sizeof(struct ipv6) * (nexthops + 1) + FAR_END * far_ends;
+           sizeof(struct ipv6) * (nexthops + 1) + FAR_END * n_far_ends(nexthops);
 }
 
 /* tables/fib6.c reserves two nodes for each route. */
-static uint64_t route6_bytes(uint64_t routes)
+static uint64_t route6_bytes(uint64_t routes, uint64_t nexthops)
 {
     uint64_t heads = 1;
 
     while (heads < routes)
         heads *= 2;
-    return routes == 0 ? 0
-                       : FIB6_FIRST + (FIB6_NODES * routes + FIB_SPARE) * FIB6_NODE +
-                             routes * FIB6_PREFIX + heads * sizeof(uint32_t);
+    return routes == 0
+               ? 0
+               : FIB6_FIRST + (FIB6_NODES * routes + FIB_SPARE) * FIB6_NODE + routes * FIB6_PREFIX +
+                     heads * sizeof(uint32_t) + FAR_END6 * n_far_ends(nexthops);
 }
 
 static void measure_routes(struct plan_build *b)
@@ -208,8 +217,9 @@ static void measure_routes(struct plan_build *b)
 
     b->p->memory.routes = route_bytes(room_routes(m), room_nexthops(m), room_sets(m));
     b->p->memory.spare += b->p->memory.routes - route_bytes(m->n_routes, m->n_nexthops, m->n_sets);
-    b->p->memory.routes += route6_bytes(room6 + own6);
-    b->p->memory.spare += route6_bytes(room6 + own6) - route6_bytes(m->n_routes6 + own6);
+    b->p->memory.routes += route6_bytes(room6 + own6, room_nexthops(m));
+    b->p->memory.spare += route6_bytes(room6 + own6, room_nexthops(m)) -
+                          route6_bytes(m->n_routes6 + own6, m->n_nexthops);
 }
 
 /* --- schedulers --- */

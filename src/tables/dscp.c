@@ -14,6 +14,7 @@
 #include "packet/qinq.h"
 
 #define IPV4_LEN  20u
+#define GRE_KEY   0x20 /* RFC 2890: there is a key */
 #define MPLS_LEN  4u
 #define LAST      (SHED_RANKS - 1)
 #define AHEAD     24u /* packets whose lines are prefetched before they are read */
@@ -44,11 +45,14 @@ static inline int tos_of(const uint8_t *ip, const uint8_t *end)
 
     if (unlikely(ip + IPV4_LEN > end))
         return CUT_OFF;
-    if (unlikely(ip[0] >> 4 == 6))
-        return class_of(ip, end);
-    if (ip[9] != IPPROTO_GRE || ip[0] != RTE_IPV4_VHL_DEF)
+    if (unlikely(ip[0] >> 4 == 6)) {
+        if (ip[offsetof(struct ipv6_hdr, next_header)] != IPPROTO_GRE)
+            return class_of(ip, end);
+        inner += IPV6_LEN - IPV4_LEN;
+    } else if (ip[9] != IPPROTO_GRE || ip[0] != RTE_IPV4_VHL_DEF) {
         return ip[1];
-    if (likely(inner <= end) && (inner[-4] & 0x20) != 0)
+    }
+    if (likely(inner <= end) && (inner[-4] & GRE_KEY) != 0)
         inner += 4;
     if (unlikely(inner + IPV4_LEN > end))
         return CUT_OFF;

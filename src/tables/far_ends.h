@@ -6,6 +6,9 @@
  * One writer (control), many readers (data path). A reader finds a pair that stays, whatever is
  * added or removed meanwhile. Open addressing; the place of a removed pair is marked, as pairs
  * behind it may have passed it on the way to theirs.
+ *
+ * Pairs of IPv6 are in a set of their own, whose places have a hash of the pair, and the pair
+ * beside it: so packets of IPv4 tunnels look at nothing else than without them.
  */
 #ifndef TABLES_FAR_ENDS_H
 #define TABLES_FAR_ENDS_H
@@ -17,8 +20,11 @@
 #include <rte_branch_prediction.h>
 #include <rte_byteorder.h>
 
+#include "packet/bytes.h"
+
 #define FAR_END_NONE    UINT64_C(0) /* a free place */
 #define FAR_END_REMOVED UINT64_C(1) /* no pair, as the gateway's address is not 0.0.0.0 */
+#define FAR_END_BYTES6  32u         /* two addresses */
 
 /** The set. Addresses of a pair have the order that they have in a packet from the far end. */
 struct far_ends {
@@ -26,6 +32,13 @@ struct far_ends {
     uint32_t *uses; /* next hops with the pair at the same place; the writer's */
     uint32_t mask;  /* places, a power of two, less one */
     unsigned shift; /* of a hash of 64 bits, to a place */
+};
+
+/** A set of pairs of IPv6. */
+struct far_ends6 {
+    struct far_ends of; /* pair: a hash of the pair, never FAR_END_NONE or FAR_END_REMOVED */
+    uint8_t (*ends)[FAR_END_BYTES6]; /* parallel: the addresses */
+    uint32_t n;                      /* pairs, with all their uses; readers ask whether it is 0 */
 };
 
 /** Make a set for so many pairs on a NUMA socket. Returns 0 or -ENOMEM. */
@@ -40,6 +53,13 @@ void far_ends_remove(struct far_ends *f, uint64_t pair);
 
 /** Bytes that a set for so many pairs takes. */
 uint64_t far_ends_bytes(uint32_t capacity);
+
+/** The same of a set of pairs of IPv6; ends: the addresses of a pair, as in a packet. */
+int far_ends6_create(struct far_ends6 *f, uint32_t capacity, int socket);
+void far_ends6_free(struct far_ends6 *f);
+void far_ends6_add(struct far_ends6 *f, const uint8_t ends[FAR_END_BYTES6]);
+void far_ends6_remove(struct far_ends6 *f, const uint8_t ends[FAR_END_BYTES6]);
+uint64_t far_ends6_bytes(uint32_t capacity);
 
 /** The pair of a tunnel. */
 static inline uint64_t far_ends_pair(rte_be32_t far_end, rte_be32_t ours)
@@ -72,6 +92,42 @@ static inline bool far_ends_have(const struct far_ends *f, uint64_t pair)
         if (found == FAR_END_NONE || left == 0)
             return false;
         at = (at + 1) & f->mask;
+    }
+}
+
+/** The hash by which a pair of IPv6 is found. */
+static inline uint64_t far_ends6_hash(const uint8_t *ends)
+{
+    uint64_t x = 0;
+
+    for (unsigned i = 0; i < FAR_END_BYTES6; i += sizeof(x)) {
+        x = (x ^ load64(ends + i)) * UINT64_C(0xff51afd7ed558ccd);
+        x ^= x >> 32;
+    }
+    return x <= FAR_END_REMOVED ? ~x : x;
+}
+
+/** Is there any pair of IPv6? */
+static inline bool far_ends6_any(const struct far_ends6 *f)
+{
+    return __atomic_load_n(&f->n, __ATOMIC_RELAXED) != 0;
+}
+
+/** Is there this pair, source and destination of a packet as they lie in its IPv6 header? */
+static inline bool far_ends6_have(const struct far_ends6 *f, const uint8_t *ends)
+{
+    uint64_t hash = far_ends6_hash(ends), found;
+    uint32_t at = far_ends_home(&f->of, hash);
+
+    for (uint32_t left = f->of.mask;; left--) {
+        found = __atomic_load_n(&f->of.pair[at], __ATOMIC_ACQUIRE);
+        /* looked at again: the place may have been given to another pair while it was compared */
+        if (likely(found == hash) && memcmp(f->ends[at], ends, FAR_END_BYTES6) == 0 &&
+            __atomic_load_n(&f->of.pair[at], __ATOMIC_ACQUIRE) == hash)
+            return true;
+        if (found == FAR_END_NONE || left == 0)
+            return false;
+        at = (at + 1) & f->of.mask;
     }
 }
 

@@ -8,11 +8,13 @@
 #include <rte_ip.h>
 
 #include "packet/ethernet.h"
+#include "packet/ipv6.h"
 #include "tables/mac.h"
 
 #define GRE_KEY_PRESENT 0x2000 /* RFC 2890 section 2 */
 #define OUTER_TTL       64
 #define TUNNEL_BYTES    28 /* IPv4 and GRE with key */
+#define MORE_OF_IPV6    20 /* bytes of an IPv6 header than of one of IPv4 */
 #define KEY_BYTES       4  /* of the key */
 #define LABEL_BYTES     4
 #define MIN_IP          20
@@ -30,8 +32,8 @@ static void fill_tunnel(struct nexthop *nh, const struct nexthop_spec *s)
         .fragment_offset = RTE_BE16(RTE_IPV4_HDR_DF_FLAG),
         .time_to_live = OUTER_TTL,
         .next_proto_id = IPPROTO_GRE,
-        .src_addr = rte_cpu_to_be_32(s->gre_source),
-        .dst_addr = rte_cpu_to_be_32(s->gre_destination),
+        .src_addr = rte_cpu_to_be_32((uint32_t)s->gre_source.lower),
+        .dst_addr = rte_cpu_to_be_32((uint32_t)s->gre_destination.lower),
     };
     const rte_be16_t gre[2] = {RTE_BE16(GRE_KEY_PRESENT), RTE_BE16(RTE_ETHER_TYPE_IPV4)};
 
@@ -45,24 +47,33 @@ static void fill_tunnel(struct nexthop *nh, const struct nexthop_spec *s)
     }
 }
 
-/* The most and the fewest bytes that come between the Ethernet header and a packet. */
-static unsigned most_before(const struct nexthop_spec *s)
+/* Fill in both ends of a tunnel whose outer header is IPv6. */
+static void fill_tunnel6(struct nexthop *nh, const struct nexthop_spec *s)
 {
-    unsigned tunnel = s->gre_keys == GRE_KEYS_NEVER ? TUNNEL_BYTES - KEY_BYTES : TUNNEL_BYTES;
-
-    return (s->has_gre ? tunnel : 0) + (s->has_mpls ? LABEL_BYTES : 0);
+    ipv6_put(nh->ends6, s->gre_source);
+    ipv6_put(nh->ends6 + IPV6_ADDR_LEN, s->gre_destination);
 }
 
-static unsigned least_before(const struct nexthop_spec *s)
+static enum nexthop_tunnel tunnel_of(const struct nexthop_spec *s)
 {
-    unsigned tunnel = s->gre_keys == GRE_KEYS_ALWAYS ? TUNNEL_BYTES : TUNNEL_BYTES - KEY_BYTES;
+    if (!s->has_gre)
+        return TUNNEL_NONE;
+    return is_mapped6(s->gre_destination) ? TUNNEL_IPV4 : TUNNEL_IPV6;
+}
+
+/* The bytes that come between the Ethernet header and a packet, whose tunnel has a key or not. */
+static unsigned bytes_before(const struct nexthop_spec *s, bool key)
+{
+    unsigned tunnel =
+        TUNNEL_BYTES - (key ? 0 : KEY_BYTES) + (tunnel_of(s) == TUNNEL_IPV6 ? MORE_OF_IPV6 : 0);
 
     return (s->has_gre ? tunnel : 0) + (s->has_mpls ? LABEL_BYTES : 0);
 }
 
 void nexthop_init(struct nexthop *nh, const struct nexthop_spec *spec)
 {
-    unsigned most = most_before(spec), least = least_before(spec);
+    unsigned most = bytes_before(spec, spec->gre_keys != GRE_KEYS_NEVER),
+             least = bytes_before(spec, spec->gre_keys == GRE_KEYS_ALWAYS);
 
     memset(nh, 0, sizeof(*nh));
     memcpy(nh->eth + 6, spec->gateway_mac, 6);
@@ -73,10 +84,12 @@ void nexthop_init(struct nexthop *nh, const struct nexthop_spec *spec)
     nh->before = (uint8_t)most;
     nh->port = spec->port;
     nh->min_len = (uint8_t)(least < ETH_MIN_LEN - ETH_LEN - MIN_IP ? ETH_MIN_LEN - least : 0);
-    nh->has_gre = spec->has_gre;
+    nh->has_gre = (uint8_t)tunnel_of(spec);
     nh->has_mpls = spec->has_mpls;
-    if (spec->has_gre)
+    if (nh->has_gre == TUNNEL_IPV4)
         fill_tunnel(nh, spec);
+    if (nh->has_gre == TUNNEL_IPV6)
+        fill_tunnel6(nh, spec);
     if (spec->has_mpls)
         nh->mpls = rte_cpu_to_be_32(spec->label << 12 | LABEL_BOTTOM);
     if (spec->mac != NULL)
@@ -86,4 +99,16 @@ void nexthop_init(struct nexthop *nh, const struct nexthop_spec *spec)
 void nexthop_set_mac(struct nexthop *nh, const uint8_t *mac)
 {
     record_set_mac(nh->eth, &nh->mac_known, mac);
+}
+
+struct tunnel_ends nexthop_ends(const struct nexthop *nh)
+{
+    const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)nh->ip_gre;
+
+    if (nh->has_gre == TUNNEL_IPV4)
+        return (struct tunnel_ends){mapped6(rte_be_to_cpu_32(ip->src_addr)),
+                                    mapped6(rte_be_to_cpu_32(ip->dst_addr))};
+    if (nh->has_gre == TUNNEL_IPV6)
+        return (struct tunnel_ends){ipv6_of(nh->ends6), ipv6_of(nh->ends6 + IPV6_ADDR_LEN)};
+    return (struct tunnel_ends){{0, 0}, {0, 0}};
 }

@@ -4,8 +4,15 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "packet/ipv6.h"
+
 #define TUNNEL_TO 16u /* where the destination stands in an IPv4 header, */
 #define ADDR_LEN  4u  /* and its length */
+
+static uint64_t number_of6(struct ipv6 addr)
+{
+    return (addr.upper * UINT64_C(0x9e3779b97f4a7c15) ^ addr.lower) * UINT64_C(0xff51afd7ed558ccd);
+}
 
 /* A number of the neighbour: of its address, or of its static MAC. */
 static uint64_t neighbour_of(const struct nexthop *nh, struct ipv6 via)
@@ -15,9 +22,7 @@ static uint64_t neighbour_of(const struct nexthop *nh, struct ipv6 via)
     if (is_mapped6(via))
         return rte_cpu_to_be_32((uint32_t)via.lower);
     if (!is_none6(via))
-        return (via.upper * UINT64_C(0x9e3779b97f4a7c15) ^ via.lower) *
-                   UINT64_C(0xff51afd7ed558ccd) >>
-               8;
+        return number_of6(via) >> 8;
     memcpy(&mac, nh->eth, 6);
     return mac;
 }
@@ -27,8 +32,10 @@ static uint64_t name_of(const struct nexthop *nh, struct ipv6 via)
 {
     uint64_t neighbour = neighbour_of(nh, via), tunnel = 0, x;
 
-    if (nh->has_gre)
+    if (nh->has_gre == TUNNEL_IPV4)
         memcpy(&tunnel, nh->ip_gre + TUNNEL_TO, ADDR_LEN);
+    if (nh->has_gre == TUNNEL_IPV6)
+        tunnel = number_of6(ipv6_of(nh->ends6 + IPV6_ADDR_LEN)) >> 32;
     x = (neighbour << 8 | nh->port) * UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ x >> 32 ^ tunnel << 32 ^ nh->mpls) * UINT64_C(0xff51afd7ed558ccd);
     x = (x ^ x >> 32) * UINT64_C(0xc4ceb9fe1a85ec53);

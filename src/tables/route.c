@@ -7,6 +7,7 @@
 
 #include <rte_malloc.h>
 
+#include "packet/ipv6.h"
 #include "tables/martians.h"
 #include "tables/memory.h"
 
@@ -67,6 +68,7 @@ void route_table_free(struct route_table *t)
     fib_free(&t->fib);
     fib6_free(&t->fib6);
     far_ends_free(&t->far_ends);
+    far_ends6_free(&t->far_ends6);
     rte_free(t->nexthop);
     rte_free(t->via);
     rte_free(t->set);
@@ -87,10 +89,26 @@ static uint64_t pair_of(const struct nexthop *nh)
     return far_ends_pair(sent->dst_addr, sent->src_addr);
 }
 
+/* Let what comes out of the tunnel of a next hop in, or do so no more. */
+static void open_tunnel(struct route_table *t, const struct nexthop *nh, bool open)
+{
+    uint8_t ends[FAR_END_BYTES6];
+
+    if (nh->has_gre == TUNNEL_IPV4)
+        (open ? far_ends_add : far_ends_remove)(&t->far_ends, pair_of(nh));
+    if (nh->has_gre == TUNNEL_IPV6) {
+        memcpy(ends, nh->ends6 + IPV6_ADDR_LEN, IPV6_ADDR_LEN);
+        memcpy(ends + IPV6_ADDR_LEN, nh->ends6, IPV6_ADDR_LEN);
+        (open ? far_ends6_add : far_ends6_remove)(&t->far_ends6, ends);
+    }
+}
+
 int route_add_nexthop(struct route_table *t, const struct nexthop_spec *spec)
 {
     uint32_t id = t->free;
 
+    if (spec->has_gre && !is_mapped6(spec->gre_destination) && t->fib6.first == NULL)
+        return -EINVAL;
     if (id != 0) {
         t->free = t->nexthop[id].ip_sum;
     } else {
@@ -100,8 +118,7 @@ int route_add_nexthop(struct route_table *t, const struct nexthop_spec *spec)
     }
     nexthop_init(&t->nexthop[id], spec);
     t->via[id] = spec->mac == NULL ? spec->via : (struct ipv6){0, 0};
-    if (spec->has_gre)
-        far_ends_add(&t->far_ends, pair_of(&t->nexthop[id]));
+    open_tunnel(t, &t->nexthop[id], true);
     if (id > t->n_nexthops)
         __atomic_store_n(&t->n_nexthops, id, __ATOMIC_RELEASE);
     return (int)id;
@@ -109,8 +126,7 @@ int route_add_nexthop(struct route_table *t, const struct nexthop_spec *spec)
 
 void route_release_nexthop(struct route_table *t, uint32_t id)
 {
-    if (t->nexthop[id].has_gre)
-        far_ends_remove(&t->far_ends, pair_of(&t->nexthop[id]));
+    open_tunnel(t, &t->nexthop[id], false);
     memset(&t->nexthop[id], 0, sizeof(t->nexthop[id]));
     t->via[id] = (struct ipv6){0, 0};
     t->nexthop[id].ip_sum = t->free;
@@ -199,7 +215,9 @@ int route_add_local(struct route_table *t, uint32_t addr)
 
 int route_open6(struct route_table *t, uint32_t n, int socket)
 {
-    return fib6_create(&t->fib6, n, socket);
+    int rc = far_ends6_create(&t->far_ends6, t->capacity, socket);
+
+    return rc != 0 ? rc : fib6_create(&t->fib6, n, socket);
 }
 
 int route_add6(struct route_table *t, struct ipv6 prefix, uint8_t len, uint32_t nexthop_id)
@@ -233,5 +251,6 @@ uint64_t route_table_bytes(const struct route_table *t)
            (t->capacity + UINT64_C(1)) * sizeof(t->via[0]) +
            (t->set_capacity + UINT64_C(1)) * sizeof(t->set[0]) + fib_bytes(t->room + ROUTE_OWN) +
            far_ends_bytes(t->capacity) +
-           (t->fib6.first != NULL ? fib6_bytes(t->fib6.routes.room) : 0);
+           (t->fib6.first != NULL ? fib6_bytes(t->fib6.routes.room) + far_ends6_bytes(t->capacity)
+                                  : 0);
 }

@@ -33,7 +33,8 @@ struct source_filter {
 
 struct route_table {
     struct source_filter sources;
-    struct far_ends far_ends; /* of the next hops' tunnels */
+    struct far_ends far_ends; /* of the next hops' tunnels, by outer header */
+    struct far_ends6 far_ends6;
     struct fib fib;
     struct fib6 fib6; /* first is NULL where there is no room for IPv6 */
     uint64_t own6[4]; /* bits of route_hash6() of the gateway's own addresses: who is looked up */
@@ -66,7 +67,8 @@ void route_table_share(struct route_table *t, struct rte_rcu_qsbr *readers);
 void route_table_free(struct route_table *t);
 
 /** Add a next hop under the id that was released last, or else the first that was never used.
- * Returns the id (from 1) or -ENOSPC. */
+ * Returns the id (from 1), -ENOSPC, or -EINVAL where its tunnel is of IPv6, and there is no room
+ * for that (route_open6()). */
 int route_add_nexthop(struct route_table *t, const struct nexthop_spec *spec);
 
 /** Release the id of a next hop to which no route leads and which no packet names any more. */
@@ -101,8 +103,8 @@ int route_remove(struct route_table *t, uint32_t prefix, uint8_t len);
  * -ENOSPC (more than half of LOCAL_SET_SLOTS). */
 int route_add_local(struct route_table *t, uint32_t addr);
 
-/** Give a table room for n (1 or more) routes of IPv6. Called once, before the table is shared.
- * Returns 0 or -ENOMEM. */
+/** Give a table room for n (1 or more) routes of IPv6, and for tunnels over it. Called once, before
+ * the table is shared. Returns 0 or -ENOMEM. */
 int route_open6(struct route_table *t, uint32_t n, int socket);
 
 /**

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gre_decap: takes the outer IPv4 header and GRE off. The key names the subscriber; with key =
- * "optional" the inner destination does where there is no key. Checked are, in this order, the
- * outer header, the tunnel's two ends, the GRE header, the inner header (IPv4 or IPv6), whether the
- * destination is an address of that subscriber, and whether the source can be behind the core.
+ * gre_decap: takes the outer IPv4 or IPv6 header and GRE off. The key names the subscriber; with
+ * key = "optional" the inner destination does where there is no key. Checked are, in this order,
+ * the outer header, the tunnel's two ends, the GRE header, the inner header (IPv4 or IPv6), whether
+ * the destination is an address of that subscriber, and whether the source can be behind the core.
  */
 #include "tasks/gre_decap.h"
 
@@ -52,8 +52,10 @@ enum {
     DROP_BAD_IPV4,
     DROP_BAD_LENGTH,
     DROP_BAD_CHECKSUM,
+    DROP_BAD_IPV6,
     DROP_NOT_FOR_US,
     DROP_OUTER_FRAGMENT,
+    DROP_OUTER_EXTENSION,
     DROP_UNKNOWN_FAR_END,
     DROP_BAD_GRE,
     DROP_BAD_GRE_CHECKSUM,
@@ -80,10 +82,11 @@ static const struct task_drop drops[N_DROPS] = {
     [DROP_SEGMENTED] = {DROP_IS_SEGMENTED},
     [DROP_SHORT_FRAME] = {DROP_IS_SHORT_FRAME},
     [DROP_NOT_IP] = {"not_ip",
-                     "Neither IPv4 nor ARP, nor neighbour discovery where subscribers have IPv6",
+                     "Neither IPv4 nor ARP, nor IPv6 where subscribers or tunnels have that",
                      "None, if rare: other protocols are not carried."},
     [DROP_BAD_IPV4] = {"bad_ipv4", "The outer IPv4 header is malformed", TUNNEL_END},
-    [DROP_BAD_LENGTH] = {"bad_length", "The outer IPv4 header says to be longer than the frame",
+    [DROP_BAD_IPV6] = {"bad_ipv6", "The outer IPv6 header is malformed", TUNNEL_END},
+    [DROP_BAD_LENGTH] = {"bad_length", "The outer header says to be longer than the frame",
                          "Find who sends it: a device that cuts frames off."},
     [DROP_BAD_CHECKSUM] = {"bad_checksum", "The checksum of the outer IPv4 header is wrong",
                            "Look for a device or cable that damages packets."},
@@ -93,6 +96,10 @@ static const struct task_drop drops[N_DROPS] = {
                          "Correct the far end of the tunnel, or give the port that address."},
     [DROP_OUTER_FRAGMENT] = {"outer_fragment", "The tunnel's packet came in fragments",
                              "Larger MTU on the way of the tunnel."},
+    [DROP_OUTER_EXTENSION] = {"outer_extension",
+                              "Between the outer IPv6 header and GRE are extension headers, which "
+                              "the gateway does nothing with",
+                              "Let the tunnel's other end send none: of Linux, encaplimit none."},
     [DROP_UNKNOWN_FAR_END] = {"unknown_far_end",
                               "The tunnel's packet does not come from a route's far end (gre) to "
                               "the address that its tunnel leads from",
@@ -231,21 +238,62 @@ int gre_decap_parse(const struct gre_decap *d, const struct rte_ipv4_hdr *ip, ui
     if (unlikely(!known) && !d->any_far_end)
         return DROP_UNKNOWN_FAR_END;
     out->inner = rte_ipv4_hdr_len(ip);
+    out->outer_class = ip->type_of_service;
     return parse_gre(d, (const uint8_t *)ip + out->inner, net16(ip->total_length) - out->inner,
                      out);
 }
 
-/* Is a frame without a tunnel one of IPv6 for the gateway? */
-static bool is_for_us6(const struct gre_decap *d, const struct rte_mbuf *m)
+/* The verdict on a packet of IPv6 to the gateway whose header does not lead to GRE. */
+static int behind_extensions(const struct ipv6_hdr *ip, uint32_t avail, bool may_enter)
+{
+    struct ipv6_payload to;
+
+    if (ipv6_walk(ip, avail, &to) != IPV6_WALK_OK || to.protocol != IPPROTO_GRE)
+        return VERDICT_FOR_US;
+    if (to.has_fragment)
+        return DROP_OUTER_FRAGMENT;
+    return may_enter ? DROP_OUTER_EXTENSION : DROP_UNKNOWN_FAR_END;
+}
+
+int gre_decap_parse6(const struct gre_decap *d, const struct ipv6_hdr *ip, uint32_t avail,
+                     struct gre_found *out)
+{
+    enum ipv6_verdict v = ipv6_check(ip, avail);
+    bool known, may_enter;
+
+    *out = (struct gre_found){.slot = idmap_no_slot()};
+    if (v != IPV6_OK)
+        return v == IPV6_BAD_LENGTH ? DROP_BAD_LENGTH : DROP_BAD_IPV6;
+    known =
+        far_ends6_any(&d->routes->far_ends6) && far_ends6_have(&d->routes->far_ends6, ip->source);
+    if (!known && !route_is_local6(d->routes, ipv6_of(ip->destination)))
+        return DROP_NOT_FOR_US;
+    may_enter = known || d->any_far_end;
+    if (ip->next_header != IPPROTO_GRE)
+        return behind_extensions(ip, avail, may_enter);
+    if (!may_enter)
+        return DROP_UNKNOWN_FAR_END;
+    out->inner = IPV6_LEN;
+    out->outer_class = ipv6_traffic_class(ip);
+    return parse_gre(d, (const uint8_t *)(ip + 1), net16(ip->payload_length), out);
+}
+
+/* Parse a frame that is not IPv4. Returns the verdict for an empty slot. */
+static int parse_other(const struct gre_decap *d, const struct rte_mbuf *m, struct gre_found *out)
 {
     const uint8_t *f = frame_bytes(m);
     const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f + ETH_LEN);
 
-    if (!eth_is_ipv6(f) || m->data_len < ETH_LEN + IPV6_LEN)
-        return false;
-    return nd_is_frame(f, ETH_LEN, m->data_len) ||
-           (d->subscribers->v6 != NULL && ipv6_check(ip, m->data_len - ETH_LEN) == IPV6_OK &&
-            route_is_local6(d->routes, ipv6_of(ip->destination)));
+    if (!eth_is_ipv6(f))
+        return eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? VERDICT_FOR_US : DROP_NOT_IP;
+    if (nd_is_frame(f, ETH_LEN, m->data_len))
+        return VERDICT_FOR_US;
+    if (gre_decap_takes6(d))
+        return gre_decap_parse6(d, ip, m->data_len - ETH_LEN, out);
+    return d->subscribers->v6 != NULL && ipv6_check(ip, m->data_len - ETH_LEN) == IPV6_OK &&
+                   route_is_local6(d->routes, ipv6_of(ip->destination))
+               ? VERDICT_FOR_US
+               : DROP_NOT_IP;
 }
 
 /* Parse the frame. Returns the verdict for an empty slot. */
@@ -259,8 +307,7 @@ static inline int parse(const struct gre_decap *d, const struct rte_mbuf *m, str
     if (unlikely(m->data_len < ETH_LEN))
         return DROP_SHORT_FRAME;
     if (unlikely(eth_type(f) != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
-        return eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_ARP) || is_for_us6(d, m) ? VERDICT_FOR_US
-                                                                               : DROP_NOT_IP;
+        return parse_other(d, m, out);
     return gre_decap_parse(d, (const struct rte_ipv4_hdr *)(f + ETH_LEN), m->data_len - ETH_LEN,
                            out);
 }
@@ -281,7 +328,6 @@ static int decap6(const struct gre_decap *d, struct rte_mbuf *m, const struct su
 {
     uint8_t *f = frame_bytes(m);
     struct ipv6_hdr *ip = (struct ipv6_hdr *)(f + ETH_LEN + in->inner);
-    uint8_t outer_tos = ((const struct rte_ipv4_hdr *)(f + ETH_LEN))->type_of_service;
     enum ipv6_verdict v = ipv6_check(ip, in->avail);
     struct ipv6 to, from;
 
@@ -293,7 +339,7 @@ static int decap6(const struct gre_decap *d, struct rte_mbuf *m, const struct su
         return DROP_MISDELIVERED;
     if (gre_decap_is_martian6(d, from, s))
         return DROP_MARTIAN_SOURCE;
-    if (unlikely(ipv4_tells_ecn(outer_tos)) && !ipv6_merge_ecn(ip, outer_tos))
+    if (unlikely(ipv4_tells_ecn(in->outer_class)) && !ipv6_merge_ecn(ip, in->outer_class))
         return DROP_CONGESTED;
     take_off(m, in->inner, RTE_BE16(RTE_ETHER_TYPE_IPV6), ipv6_len(ip));
     return VERDICT_GOOD;
@@ -306,7 +352,6 @@ static inline int decap(struct rte_mbuf *m, const struct route_table *routes,
     uint8_t *f = frame_bytes(m);
     struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(f + ETH_LEN + in->inner);
     enum ipv4_verdict v = ipv4_check(ip, in->avail);
-    uint8_t outer_tos = ((const struct rte_ipv4_hdr *)(f + ETH_LEN))->type_of_service;
 
     if (unlikely(v != IPV4_OK))
         return DROP_INNER_BAD_IPV4 + (int)v - IPV4_BAD_HEADER;
@@ -314,7 +359,7 @@ static inline int decap(struct rte_mbuf *m, const struct route_table *routes,
         return DROP_MISDELIVERED;
     if (unlikely(source_is_martian(routes, s, ip->src_addr)))
         return DROP_MARTIAN_SOURCE;
-    if (unlikely(ipv4_tells_ecn(outer_tos)) && !ipv4_merge_ecn(ip, outer_tos))
+    if (unlikely(ipv4_tells_ecn(in->outer_class)) && !ipv4_merge_ecn(ip, in->outer_class))
         return DROP_CONGESTED;
     take_off(m, in->inner, RTE_BE16(RTE_ETHER_TYPE_IPV4), net16(ip->total_length));
     return VERDICT_GOOD;

@@ -38,11 +38,23 @@ struct gre_found {
     uint32_t avail;       /* bytes from the inner header to the end of the outer packet */
     int verdict;          /* where the slot is empty */
     bool is_ipv6;         /* by the protocol type; else IPv4 */
+    uint8_t outer_class;  /* TOS byte or traffic class of the outer header */
 };
 
 /** Parse an outer packet in avail bytes of any kind. Returns the verdict for an empty slot. */
 int gre_decap_parse(const struct gre_decap *d, const struct rte_ipv4_hdr *ip, uint32_t avail,
                     struct gre_found *out);
+
+/** The same of one whose outer header should be IPv6, where tunnels of IPv6 may end. */
+int gre_decap_parse6(const struct gre_decap *d, const struct ipv6_hdr *ip, uint32_t avail,
+                     struct gre_found *out);
+
+/** May tunnels of IPv6 end here? */
+static inline bool gre_decap_takes6(const struct gre_decap *d)
+{
+    return far_ends6_any(&d->routes->far_ends6) ||
+           (d->any_far_end && d->routes->fib6.first != NULL);
+}
 
 /** Is the first word of a GRE header a usual one, with a key and of a family that there is? */
 static inline bool gre_decap_is_usual(const struct gre_decap *d, rte_be32_t word)
@@ -69,6 +81,7 @@ static inline void gre_decap_find(const struct gre_decap *d, const struct rte_ip
         out->inner = sizeof(*ip) + GRE_KEY_LEN;
         out->avail = total - sizeof(*ip) - GRE_KEY_LEN;
         out->is_ipv6 = load32(gre) == GRE_DECAP_KEY_IPV6;
+        out->outer_class = ip->type_of_service;
     } else {
         gre_decap_parse(d, ip, avail, out);
     }

@@ -13,6 +13,7 @@
 #include "tables/tables.h"
 
 #define GRE_ENCAP_IP_LEN (sizeof(struct rte_ipv4_hdr)) /* of the outer header */
+#define GRE_ENCAP_MORE6  (IPV6_LEN - GRE_ENCAP_IP_LEN) /* bytes more where that is IPv6 */
 
 /** The state of an instance. */
 struct gre_encap {
@@ -23,10 +24,17 @@ struct gre_encap {
     bool cold; /* packets come from a port or another core */
 };
 
-/** Bytes that go before a packet. */
+/** Bytes that go before a packet into a tunnel of IPv4. */
 static inline uint32_t gre_encap_len(bool with_key)
 {
     return GRE_ENCAP_IP_LEN + (with_key ? GRE_KEY_LEN : GRE_LEN);
+}
+
+/** Bytes that go before a packet to a next hop, whose tunnel may be of either family. */
+static inline uint32_t gre_encap_len_to(bool with_key, const struct nexthop *nh)
+{
+    return gre_encap_len(with_key) +
+           (unlikely(nh->has_gre == TUNNEL_IPV6) ? (uint32_t)GRE_ENCAP_MORE6 : 0);
 }
 
 /**
@@ -82,5 +90,14 @@ static inline uint8_t *gre_encap_write6(const struct gre_encap *e, uint8_t *inne
         store32(gre + GRE_LEN, key);
     return outer;
 }
+
+/**
+ * Write all headers before an inner packet of either family whose tunnel is of IPv6 (RFC 7676).
+ * Returns the outer IPv6 header, which gets the DSCP as one of IPv4 does, and whose flow label
+ * names the inner flow, so that routers share the tunnel's packets among equal ways (RFC 6438
+ * section 3).
+ */
+uint8_t *gre_encap_write_over6(const struct gre_encap *e, uint8_t *inner, const struct nexthop *nh,
+                               rte_be32_t key, bool is_six);
 
 #endif

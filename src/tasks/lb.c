@@ -18,6 +18,7 @@
 #include "engine/task.h"
 #include "packet/frame.h"
 #include "packet/gre.h"
+#include "packet/ipv6.h"
 #include "packet/mpls.h"
 #include "packet/qinq.h"
 #include "tables/tables.h"
@@ -80,14 +81,14 @@ static inline const uint32_t *slot_by_vlan(const struct idmap *map, const uint8_
     return idmap_slot(map, subscriber_vlan_key((uint8_t)port, qinq_svlan(tags), qinq_cvlan(tags)));
 }
 
-/* Offset of the IPv4 header behind Ethernet and any labels; 0: there is none. */
-static inline uint32_t ipv4_offset(const uint8_t *p, uint32_t len)
+/* Offset of the IP header behind Ethernet and any labels; 0: there is none. */
+static inline uint32_t ip_offset(const uint8_t *p, uint32_t len)
 {
     int stack;
 
     if (unlikely(len < ETH_LEN))
         return 0;
-    if (eth_type(p) == RTE_BE16(RTE_ETHER_TYPE_IPV4))
+    if (eth_type(p) == RTE_BE16(RTE_ETHER_TYPE_IPV4) || eth_is_ipv6(p))
         return ETH_LEN;
     if (unlikely(eth_type(p) != RTE_BE16(MPLS_TYPE)))
         return 0;
@@ -95,22 +96,33 @@ static inline uint32_t ipv4_offset(const uint8_t *p, uint32_t len)
     return unlikely(stack < 0) ? 0 : ETH_LEN + (uint32_t)stack;
 }
 
-/* The slot of the id of the subscriber whose key a GRE packet has. Fragments but the first have no
- * GRE header. */
+/* Bytes from an outer IP header, of which 20 are there, to GRE; 0: none follows. Fragments but the
+ * first have no GRE header; one behind extension headers is not looked for. */
+static inline uint32_t gre_offset(const uint8_t *ip)
+{
+    uint32_t header = (ip[0] & 15u) * 4;
+
+    if (unlikely(ip[0] >> 4 == 6))
+        return ip[offsetof(struct ipv6_hdr, next_header)] == IPPROTO_GRE ? IPV6_LEN : 0;
+    return ip[0] >> 4 == 4 && header >= sizeof(struct rte_ipv4_hdr) && ip[9] == IPPROTO_GRE &&
+                   (load16(ip + 6) & RTE_BE16(RTE_IPV4_HDR_OFFSET_MASK)) == 0
+               ? header
+               : 0;
+}
+
+/* The slot of the id of the subscriber whose key a GRE packet has. */
 static inline const uint32_t *slot_by_gre_key(const struct idmap *map, const uint8_t *p,
                                               uint32_t len)
 {
-    uint32_t at = ipv4_offset(p, len), header;
+    uint32_t at = ip_offset(p, len), header;
     uint16_t flags;
 
     if (unlikely(at == 0 || len < at + sizeof(struct rte_ipv4_hdr)))
         return &no_subscriber;
     p += at;
     len -= at;
-    header = (p[0] & 15u) * 4;
-    if (unlikely(p[0] >> 4 != 4 || header < sizeof(struct rte_ipv4_hdr) || p[9] != IPPROTO_GRE ||
-                 (load16(p + 6) & RTE_BE16(RTE_IPV4_HDR_OFFSET_MASK)) != 0 ||
-                 len < header + GRE_KEY_LEN))
+    header = gre_offset(p);
+    if (unlikely(header == 0 || len < header + GRE_KEY_LEN))
         return &no_subscriber;
     p += header;
     flags = gre_flags(p);

@@ -6,6 +6,7 @@
 
 #include "engine/task.h"
 #include "packet/bytes.h"
+#include "packet/ipv6.h"
 #include "packet/mpls.h"
 #include "tables/dscp.h"
 #include "tables/tables.h"
@@ -26,9 +27,16 @@ static inline bool mpls_pop_takes(const struct mpls_pop *p, uint32_t label)
     return likely(label - p->first <= p->last - p->first) || label == MPLS_EXPLICIT_NULL;
 }
 
-/** The length in bytes of a stack in avail bytes, above IPv4, whose labels are accepted and whose
- * TTL lets the packet go on, or 0. Explicit null of IPv6 is good but at the bottom. A decremented
- * TTL of 0 must be neither stripped nor forwarded (RFC 3032 section 2.4.2). */
+/** Is below a stack of so many bytes, in avail bytes, what the version says to be IPv6? */
+static inline bool mpls_pop_is_ipv6(const uint8_t *stack, uint32_t len, uint32_t avail)
+{
+    return avail >= len + IPV6_LEN && stack[len] >> 4 == 6;
+}
+
+/** The length in bytes of a stack in avail bytes whose labels are accepted and whose TTL lets the
+ * packet go on, or 0. Explicit null of IPv6 is good but at the bottom above IPv4; whether that of
+ * IPv4 is above IPv6 is not looked at. A decremented TTL of 0 must be neither stripped nor
+ * forwarded (RFC 3032 section 2.4.2). */
 static inline uint32_t mpls_pop_plain_len(const struct mpls_pop *p, const uint8_t *stack,
                                           uint32_t avail)
 {
@@ -40,7 +48,8 @@ static inline uint32_t mpls_pop_plain_len(const struct mpls_pop *p, const uint8_
         uint32_t label = mpls_label(net32(load32(stack + i)));
 
         if (unlikely(!mpls_pop_takes(p, label) &&
-                     (label != MPLS_IPV6_NULL || i == len - MPLS_ENTRY_LEN)))
+                     (label != MPLS_IPV6_NULL || (i == len - MPLS_ENTRY_LEN &&
+                                                  !mpls_pop_is_ipv6(stack, (uint32_t)len, avail)))))
             return 0;
     }
     return (uint32_t)len;

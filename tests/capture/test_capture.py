@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Captures of the real program: what they hold against the frames that were sent."""
 
+import pytest
+
 from tests.common import need
 
 need.module("scapy", "python3-scapy")
@@ -10,7 +12,7 @@ from tests.capture.checks import kept, order, statistics  # noqa: E402
 from tests.capture.pcapng import File  # noqa: E402
 from tests.common.verdict import nothing  # noqa: E402
 from tests.control import load  # noqa: E402
-from tests.pcap import cases_drops, cases_ipv6, cases_ipv6_core  # noqa: E402
+from tests.pcap import cases_drops, cases_ipv6, cases_ipv6_core, cases_tunnel6  # noqa: E402
 from tests.pcap.frames import PORTS, Subscriber, from_cpe, server, udp  # noqa: E402
 from tests.pcap.traffic import Traffic  # noqa: E402
 
@@ -142,18 +144,33 @@ def test_one_subscriber(vbng, folder):
     nothing(wrong)
 
 
-def test_ipv6_of_one_subscriber(vbng, folder):
-    """Of one subscriber's IPv6 both directions, tunnelled, labelled and plain, of his link and of what is delegated; nothing of the others."""
+def core6(case, s, own):
+    """Both directions, tunnelled, labelled and plain."""
+    case.up6(s, cases_ipv6.packet6(own, cases_ipv6_core.TUNNELLED))
+    case.up6(s, cases_ipv6.packet6(own, cases_ipv6_core.LABELLED), gre=False)
+    case.up6(s, cases_ipv6.packet6(own, cases_ipv6_core.PLAIN), port="core1", gre=False, mpls=False)
+    case.down6(s, cases_ipv6.packet6(cases_ipv6_core.TUNNELLED, own))
+
+
+def over6(case, s, own):
+    """Both directions in tunnels of IPv6, of both families."""
+    for core, far in cases_tunnel6.TO6.items():
+        case.up6(s, own, core)
+        case.down(core, s, cases_ipv6.packet6(far, own))
+    case.up4(s, "core0")
+    case.down("core1", s, udp(cases_tunnel6.TO4["core1"], s.ip))
+
+
+@pytest.mark.parametrize("kind, ways", [(cases_ipv6_core.Core6, core6), (cases_tunnel6.Over6, over6)])
+def test_ipv6_of_one_subscriber(vbng, folder, kind, ways):
+    """Of one subscriber's IPv6 all that there is, of his link and of what is delegated; nothing of the others."""
     him, others = Subscriber(0, 2), [Subscriber(0, 3), Subscriber(1, 2)]
-    case = cases_ipv6_core.Core6("ipv6-subscriber", mpls=True)
+    case = kind("ipv6-subscriber", mpls=True)
     his = {(p, way): [] for p in PORTS for way in ("in", "out")}
     for s in (*others, him):
         before = {p: (len(case.inputs[p]), len(case.expect[p])) for p in PORTS}
         for own in (cases_ipv6.wan(s), cases_ipv6.delegated(s, 9)):
-            case.up6(s, cases_ipv6.packet6(own, cases_ipv6_core.TUNNELLED))
-            case.up6(s, cases_ipv6.packet6(own, cases_ipv6_core.LABELLED), gre=False)
-            case.up6(s, cases_ipv6.packet6(own, cases_ipv6_core.PLAIN), port="core1", gre=False, mpls=False)
-            case.down6(s, cases_ipv6.packet6(cases_ipv6_core.TUNNELLED, own))
+            ways(case, s, own)
     for p in PORTS:
         his[p, "in"], his[p, "out"] = case.inputs[p][before[p][0]:], case.expect[p][before[p][1]:]
     b = bed.open_case(vbng, str(folder), case)
@@ -168,7 +185,7 @@ def test_ipv6_of_one_subscriber(vbng, folder):
     capture = File(b.path("him6.pcapng"))
     wrong = order(capture) + kept(state) + statistics(capture, state)
     for (p, way), frames in his.items():
-        got = {g.frame for g in capture.at(p, way)}
+        got = {cases_tunnel6.no_label(g.frame) if way == "out" else g.frame for g in capture.at(p, way)}
         if got != set(frames):
             wrong.append(f"{p} {way}: {len(got)} different frames, not {len(set(frames))}; {len(got - set(frames))} are not his")
     nothing(wrong)

@@ -162,6 +162,40 @@ static void several_next_hops(void)
     start_anew();
 }
 
+/* A tunnel may be of IPv6, whatever its routes are of; the next hop is another one than that with a
+ * tunnel of IPv4. */
+static void tunnels6(void)
+{
+#define OVER6(cmd, p, far)                                                                         \
+    "{\"cmd\":\"" cmd "\",\"prefix\":\"" p "\",\"port\":\"core0\"," MAC ",\"gre\":\"" far "\"}"
+    const struct route_table *t = tables->routes;
+    const struct nexthop *nh, *other;
+    struct tunnel_ends ends;
+
+    refuses(ROUTE("198.19.1.0/24", MAC ",\"gre\":\"2001:db8::9\""),
+            "port 'core1' has no address of IPv6 to send from");
+    refuses(OVER6("add-route", "198.19.1.0/24", "2001:db8:c::1"), "is the gateway's own");
+    refuses(OVER6("add-route", "198.19.1.0/24", "fe80::1"),
+            "expected the IPv4 or IPv6 address of a host");
+    CU_ASSERT(!far_ends6_any(&t->far_ends6));
+    answers(OVER6("add-route", "198.19.1.0/24", "2001:db8::9"), "ok");
+    nh = way_of(198, 19, 1, 1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(nh);
+    ends = nexthop_ends(nh);
+    CU_ASSERT(nh->has_gre == TUNNEL_IPV6 && nh->max_ip == 1452);
+    CU_ASSERT(ends.ours.lower == 1 && ends.far.lower == 9 && far_ends6_any(&t->far_ends6));
+    answers(OVER6("add-route", "2001:db8:77::/48", "2001:db8::9"), "ok");
+    CU_ASSERT_EQUAL(number6("2001:db8:77::1"), (uint32_t)(nh - t->nexthop)); /* they leave alike */
+    answers("{\"cmd\":\"show-routes\",\"first\":1,\"count\":9}", "\"gre\":\"2001:db8::9\"");
+    answers(OVER6("change-route", "198.19.1.0/24", "203.0.113.9"), "ok");
+    other = way_of(198, 19, 1, 1);
+    CU_ASSERT(other != nh && other->has_gre == TUNNEL_IPV4 && other->max_ip == 1472);
+    answers(OVER6("change-route", "2001:db8:77::/48", "2001:db8::a"), "ok");
+    answers(OVER6("change-route", "198.19.1.0/24", "2001:db8::a"), "ok");
+    CU_ASSERT_EQUAL(nexthop_ends(way_of(198, 19, 1, 1)).far.lower, 10);
+    start_anew();
+}
+
 #define ROUTE6(p) "{\"prefix\":\"" p "\",\"port\":\"core1\"," MAC ",\"mpls\":66}"
 
 /* Routes of IPv6 come, change and go as those of IPv4, with which they share next hops and sets. */
@@ -410,6 +444,7 @@ static const struct test tests[] = {
     {"routes", routes},
     {"wrong routes", wrong_routes},
     {"routes of IPv6", routes6},
+    {"tunnels of IPv6", tunnels6},
     {"lists of both families", lists_of_both},
     {"several next hops", several_next_hops},
     {"lists of changes", lists_of_changes},

@@ -25,7 +25,7 @@ from tests.common.limits import limit  # noqa: E402
 from tests.common.verdict import nothing  # noqa: E402
 from tests.control import load  # noqa: E402
 from tests.explain.idle import CONFIG, TOP, Gateway  # noqa: E402
-from tests.pcap import cases_ipv6, cases_ipv6_core, cases_nd_core, frames as fr  # noqa: E402
+from tests.pcap import cases_ipv6, cases_ipv6_core, cases_nd_core, cases_tunnel6, frames as fr  # noqa: E402
 from tests.pcap.harness import write_pcap  # noqa: E402
 
 SUB = fr.Subscriber(0, 1)
@@ -76,6 +76,10 @@ def words6():
     down = raw(IPv6(src="2400:cb00::1", dst="2001:db8::5", hlim=64) / udp)
     tunnel = raw(IP(src=fr.TUNNEL_IP["core0"], dst=fr.GATEWAY_IP["core0"], id=0, proto=47) / fr.Raw(fr.gre(down, key=1, proto=0x86DD)))
     yield "core0 mpls 16 gre 1 2400:cb00::1 -> 2001:db8::5", fr.from_core("core0", tunnel, stack=((16, 64),), with_gre=False)
+    for inner, text in ((down, "2400:cb00::1 -> 2001:db8::5"), (ip("8.8.8.8", SUB.ip), "8.8.8.8 -> 10.0.0.1")):
+        outer = cases_tunnel6.over6("2001:db8::1", "2001:db8::2", inner, key=1)
+        yield f"core0 mpls 16 gre 1 tunnel 2001:db8::1 -> 2001:db8::2 {text}", fr.from_core("core0", outer, stack=((16, 64),), with_gre=False)
+        yield f"core0 gre 1 tunnel 2001:db8::1 -> 2001:db8::2 {text}", cases_ipv6.from_core(outer)
     yield "core0 mpls 2 2400:cb00::1 -> 2001:db8::5", fr.from_core("core0", down, stack=((2, 64),), with_gre=False)
     yield "core1 2400:cb00::1 -> 2001:db8::5", raw(fr.Ether(src=NO_GATEWAY, dst=fr.GATEWAY_MAC["core1"], type=0x86DD)) + down
 
@@ -316,6 +320,28 @@ def test_ipv6_to_the_core(vbng, folder):
         frame = cases_ipv6.from_cpe(cases_ipv6.SUB, packet)
         done = subprocess.run([vbng, "--explain", f"cpe0 hex {frame.hex(' ')}", config], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=limit(60))  # fmt: skip
+        missing = [text for text in said if text not in done.stdout]
+        if done.returncode != status or missing:
+            wrong.append(f"{missing}: {done.returncode} {done.stdout}")
+    nothing(wrong)
+
+
+def test_tunnel_of_ipv6(vbng, folder):
+    """Into one and out of it, as the route has it; from a stranger."""
+    gateway = cases_tunnel6.Over6("explain").gateway
+    gateway.devices = {port: f"net_null{i}" for i, port in enumerate(fr.PORTS)}
+    config = os.path.join(folder, "tunnel.cfg")
+    with open(config, "w") as f:
+        f.write(gateway(folder))
+    ends, wrong = "2400:cb00:c::1 -> 2400:cb00:f::1", []
+    for words, status, said in (
+        ("cpe0 128.263 10.0.0.7 -> 198.51.100.9 dscp 46", 0,
+         (f"GRE {ends}, label 16", f"| mpls 16 tc 5 ttl 64 | ipv6 {ends} hop limit 64", "| gre key 7 | ipv4 10.0.0.7 -> 198.51.100.9 ttl 63",
+          "result: sent by core0")),
+        ("core0 gre 7 tunnel 2400:cb00:f::1 -> 2400:cb00:c::1 8.8.8.8 -> 10.0.0.7", 0, ("ipv6 2400:cb00:f::1 -> 2400:cb00:c::1 hop limit 64 | gre key 7", "result: sent by cpe0")),
+        ("core0 gre 7 tunnel 2400::1 -> 2400:cb00:c::1 8.8.8.8 -> 10.0.0.7", 5, ("result: dropped by gre_down: unknown_far_end",)),
+    ):
+        done = subprocess.run([vbng, "--explain", words, config], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit(60))
         missing = [text for text in said if text not in done.stdout]
         if done.returncode != status or missing:
             wrong.append(f"{missing}: {done.returncode} {done.stdout}")

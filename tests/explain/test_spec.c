@@ -67,7 +67,8 @@ static void core_side(void)
     reads("core0 mpls 16 1048575 0 label-ttl 2 gre tunnel 1.1.1.1 -> 2.2.2.2 8.8.8.8 -> 10.0.0.1");
     CU_ASSERT(s.n_labels == 3 && s.label[1] == 1048575 && s.label[2] == 0 && s.label_ttl == 2);
     CU_ASSERT(s.has_gre && !s.has_key && s.has_tunnel);
-    CU_ASSERT(s.tunnel_source == IP(1, 1, 1, 1) && s.tunnel_destination == IP(2, 2, 2, 2));
+    CU_ASSERT(same6(s.tunnel_source, mapped6(IP(1, 1, 1, 1))));
+    CU_ASSERT(same6(s.tunnel_destination, mapped6(IP(2, 2, 2, 2))));
     CU_ASSERT(s.source == IP(8, 8, 8, 8));
     reads("core0 gre 0xffffffff 8.8.8.8 -> 10.0.0.1");
     CU_ASSERT(s.key == UINT32_MAX);
@@ -84,9 +85,15 @@ static void ipv6(void)
     reads("core0 mpls 16 2 gre 17 tunnel 1.1.1.1 -> 2.2.2.2 ::\xe2\x86\x92"
           "2001:db8::1 icmp");
     CU_ASSERT(s.is_ipv6 && s.n_labels == 2 && s.has_key && s.key == 17 && s.source6.upper == 0);
-    CU_ASSERT(s.tunnel_destination == IP(2, 2, 2, 2) && s.protocol == IPPROTO_ICMP);
+    CU_ASSERT(same6(s.tunnel_destination, mapped6(IP(2, 2, 2, 2))) && s.protocol == IPPROTO_ICMP);
     reads("p mpls 16 2001:db8::1->2001:db8::2 tcp 1 -> 2 from 02:00:00:00:00:0a");
     CU_ASSERT(s.is_ipv6 && s.n_labels == 1 && s.source_port == 1 && s.from[5] == 10);
+    reads("core0 gre 17 tunnel 2001:db8::1 -> 2001:db8::2 8.8.8.8 -> 10.0.0.1");
+    CU_ASSERT(!s.is_ipv6 && s.has_tunnel && s.source == IP(8, 8, 8, 8));
+    CU_ASSERT(s.tunnel_source.upper == UINT64_C(0x20010db800000000) && s.tunnel_source.lower == 1);
+    CU_ASSERT(s.tunnel_destination.lower == 2);
+    refuses("core0 gre tunnel ::1 -> 1.1.1.1 8.8.8.8 -> 10.0.0.1",
+            "destination '1.1.1.1': expected an IPv6 address");
     refuses("p 2001:db8::1", "'' after the source address: expected ->");
     refuses("p 2001:db8::1 -> 10.0.0.1", "destination '10.0.0.1': expected an IPv6 address");
     refuses("p 10.0.0.1 -> 2001:db8::1", "destination '2001:db8::1': expected an IPv4 address");
@@ -94,7 +101,6 @@ static void ipv6(void)
     refuses("p 2001:db8::/64 -> ::1", "source '2001:db8::/64': expected an IPv6 address");
     refuses("p 2001:db8::1 -> ::1 df", "df: no router fragments IPv6");
     refuses("p arp 2001:db8::1 -> ::1", "ARP has IPv4 addresses");
-    refuses("p gre tunnel ::1 -> ::2 2001:db8::1 -> ::1", "source '::1': expected an IPv4 address");
 }
 
 static void arp_and_bytes(void)

@@ -15,10 +15,11 @@ from tests.pcap import cases_nd
 from tests.pcap import cases_nd_core
 from tests.pcap import cases_pppoe
 from tests.pcap import cases_truncated
+from tests.pcap import cases_tunnel6
 from tests.pcap import cases_upstream
 
 PARTS = (cases_upstream, cases_downstream, cases_drops, cases_core, cases_truncated, cases_arp, cases_icmp, cases_hosts, cases_ecmp, cases_ipv6, cases_ipv6_core,
-         cases_nd, cases_nd_core, cases_icmp6, cases_pppoe)
+         cases_nd, cases_nd_core, cases_icmp6, cases_tunnel6, cases_pppoe)
 
 
 def all_cases():

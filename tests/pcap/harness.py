@@ -46,6 +46,7 @@ class Case:
         self.drops = {}
         self.durations = ["60ms"]  # of the run; the next one only where packets were left inside
         self.any_order = False  # where two directions meet on one port, only the set is known
+        self.normal = None  # a function: a frame that was sent -> without what no model foretells
         self.judge = None  # a function: frames sent by port -> what is wrong with them; instead of what is expected
         self.dissect = True  # False: an output carries what a CPE made malformed, on purpose
 
@@ -139,6 +140,8 @@ def run_once(binary, case, folder, duration, timeout, wrapper):
     wrong = [f"exit status {done.returncode}: {said}"] if done.returncode != 0 else []
     wrong += check_ledger(case, report) + check_drops(case, report)
     sent = {port: read_pcap(os.path.join(folder, f"{port}-out.pcap")) for port in PORTS}
+    if case.normal is not None:
+        sent = {port: [case.normal(frame) for frame in frames] for port, frames in sent.items()}
     if case.judge is not None:
         return wrong + case.judge(sent), sent, report["ledger"]["held"]
     for port in PORTS:

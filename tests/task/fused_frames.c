@@ -14,7 +14,9 @@
 #define IN_PPPOE  UINT64_C(0x20010db8000c0000) /* 2001:db8:c::/64, of SUB_PPPOE */
 #define GATEWAY   UINT64_C(0x20010db8fff00000) /* 2001:db8:fff0::1 */
 #define NEAR      UINT64_C(0x20010db8eeee0000) /* nobody's, of the same net */
+#define FAR_END   UINT64_C(0x20010db8fff10000) /* 2001:db8:fff1::1, of a tunnel from GATEWAY */
 #define SET       26u                          /* of the routes 26.0.0.0/8 and 2001:db8:1a::/48 */
+#define OVER6     27u /* of 27.0.0.0/8 and 2001:db8:1b::/48: by a tunnel of IPv6, with a label */
 
 unsigned fused_six;
 bool fused_good;
@@ -115,6 +117,8 @@ struct frame from_subscriber(uint16_t *port)
     uint64_t to;
     struct frame f = {0}, in = {0};
 
+    if (random32() % 4 == 0)
+        route = OVER6;
     *port = who == SUB_CPE1 ? CPE1 : CPE0;
     to = odd() ? UINT64_C(0xffffffffffff) : GATEWAY_MAC(*port);
     put_qinq(&f, to, CPE_MAC(who), odd() ? 0x9100 : 0x88a8,
@@ -124,7 +128,7 @@ struct frame from_subscriber(uint16_t *port)
              : six        ? 0x86dd
                           : 0x0800);
     if (six) {
-        uint64_t net = route == SET ? SET : route - 19; /* 2001:db8:1::/48 stands beside 20/8 */
+        uint64_t net = route >= SET ? route : route - 19; /* 2001:db8:1::/48 stands beside 20/8 */
         struct ip6 ip = some_ip6(upper_of(who), UINT64_C(0x20010db800000000) | net << 16);
 
         put_ip6(&in, &ip);
@@ -144,11 +148,11 @@ struct frame from_subscriber(uint16_t *port)
     return f;
 }
 
-static void put_labels(struct frame *f, unsigned usual)
+static void put_labels(struct frame *f, unsigned usual, bool over6)
 {
     unsigned n = odd() ? random32() % 4 : usual;
 
-    put16(f, n > 0 ? 0x8847 : 0x0800);
+    put16(f, n > 0 ? 0x8847 : over6 != odd() ? 0x86dd : 0x0800);
     for (unsigned i = n; i > 0; i--)
         put32(f, (odd() ? PICK(0, 2, 3, 15, 99999) : 17) << 12 | (i == 1 && !odd()) << 8 |
                      (odd() ? PICK(0, 1, 2) : 61));
@@ -169,13 +173,26 @@ static void put_gre(struct frame *f, uint32_t key, bool six)
         put32(f, 7);
 }
 
+/* An outer IPv6 header that says what one of IPv4 would. */
+static void put_outer6(struct frame *f, const struct ip *outer, uint32_t more)
+{
+    struct ip6 ip = {.src = {odd() ? NEAR : FAR_END, 1},
+                     .dst = {odd() ? NEAR : GATEWAY, 1},
+                     .class = outer->tos,
+                     .hops = outer->ttl,
+                     .next = odd() ? PICK(0, 43, 44, 60, 17) : outer->proto,
+                     .label = random32() & 0xfffff};
+
+    put_ip6_header(f, &ip, odd() ? random32() % 100 : more);
+}
+
 static struct frame from_tunnel(uint16_t *port, unsigned labels)
 {
     static const uint32_t address[N_TEST_SUBSCRIBERS + 1] = {0x0a000009, 0x0a000001, 0x0a000105,
                                                              0x0a000003, 0x0a000004, 0x0a000005};
     static const uint32_t key[N_TEST_SUBSCRIBERS + 1] = {9, 0x1001, 0x1002, 0x1003, 0x1004, 0x1015};
     unsigned who = odd() ? 0 : 1 + random32() % (fused_good ? SUB_CPE1 : N_TEST_SUBSCRIBERS);
-    bool six = pick_six();
+    bool six = pick_six(), over6 = random32() % 4 == 0;
     struct ip outer = some_ip(odd() ? 0xc0000209 : 0xc0000201, odd() ? ADDR_CORE1 : ADDR_CORE0);
     struct frame f = {0}, in = {0};
     uint32_t at;
@@ -186,7 +203,7 @@ static struct frame from_tunnel(uint16_t *port, unsigned labels)
     outer.tos &= fused_good ? 0xfc : 0xff;
     put_mac(&f, odd() ? CORE_MAC(9) : GATEWAY_MAC(*port));
     put_mac(&f, CORE_MAC(1));
-    put_labels(&f, labels);
+    put_labels(&f, labels, over6);
     put_gre(&in, key[who], six);
     if (six) {
         struct ip6 ip = some_ip6(random32() % 2 == 0 ? NEAR : UINT64_C(0x2400) << 48,
@@ -199,9 +216,12 @@ static struct frame from_tunnel(uint16_t *port, unsigned labels)
         put_ip(&in, &ip);
     }
     at = f.len;
-    put_ip_header(&f, &outer, in.len);
+    if (over6)
+        put_outer6(&f, &outer, in.len);
+    else
+        put_ip_header(&f, &outer, in.len);
     put_bytes(&f, &in);
-    spoil(&f, odd() ? at : at + 28);
+    spoil(&f, odd() ? at : at + (over6 ? 48 : 28));
     return f;
 }
 
@@ -245,7 +265,7 @@ struct frame from_core(uint16_t *port)
 void fused_pair(struct rte_mbuf *out[2], struct frame (*make)(uint16_t *port), uint16_t *port)
 {
     struct frame f = make(port);
-    uint16_t room = (uint16_t)PICK(0, 7, 8, 20, 24, 31, 32);
+    uint16_t room = (uint16_t)PICK(0, 7, 8, 20, 24, 31, 32, 39, 44, 47, 48, 51, 52);
     unsigned kind = random32() % 100;
 
     for (unsigned i = 0; i < 2; i++)
@@ -284,9 +304,32 @@ static int open_ipv6(struct tables *t)
     return route_add_local6(t->routes, (struct ipv6){GATEWAY, 1});
 }
 
+/* A tunnel of IPv6 from GATEWAY, and its routes. */
+static int add_over6(struct route_table *t, const uint8_t *mac, uint32_t *id)
+{
+    struct nexthop_spec spec = {.port = CORE0,
+                                .mtu = 1500,
+                                .gateway_mac = harness_model.ports[CORE0].mac,
+                                .mac = mac,
+                                .has_gre = true,
+                                .has_mpls = true,
+                                .gre_source = {GATEWAY, 1},
+                                .gre_destination = {FAR_END, 1},
+                                .label = OVER6};
+    struct ipv6 prefix = {UINT64_C(0x20010db800000000) | (uint64_t)OVER6 << 16, 0};
+    int rc = route_add_nexthop(t, &spec);
+
+    if (rc < 0)
+        return rc;
+    *id = (uint32_t)rc;
+    rc = route_add(t, OVER6 << 24, 8, *id);
+    return rc == 0 ? route_add6(t, prefix, 48, *id) : rc;
+}
+
 int fused_tables_open(void)
 {
-    static const uint32_t all[] = {NH_GRE_MPLS, NH_GRE, NH_MPLS, NH_PLAIN, NH_NO_MAC};
+    static const uint8_t mac[6] = {2, 0xc0, 0, 0, 0, OVER6};
+    static uint32_t all[] = {NH_GRE_MPLS, NH_GRE, NH_MPLS, NH_PLAIN, NH_NO_MAC, 0};
     static struct dscp_table dscp[2];
     int rc = harness_open(), set = 0;
 
@@ -294,6 +337,8 @@ int fused_tables_open(void)
         dscp[0].queue[i] = dscp[1].queue[i] = (uint8_t)(i % DSCP_QUEUES);
     if (rc == 0)
         harness_tables()->dscp = dscp;
+    if (rc == 0)
+        rc = add_over6(harness_tables()->routes, mac, &all[RTE_DIM(all) - 1]);
     if (rc == 0) /* one of the set has no MAC: its packets go to the others */
         rc = set = route_add_set(harness_tables()->routes, all, RTE_DIM(all));
     if (rc >= 0)

@@ -88,8 +88,8 @@ static int add_routes(struct route_table *t)
                                                                : mapped6(0xc6336409),
                                     .has_gre = nexthops[i].gre,
                                     .has_mpls = nexthops[i].mpls,
-                                    .gre_source = port->addresses[0],
-                                    .gre_destination = 0xc0000200 + i,
+                                    .gre_source = mapped6(port->addresses[0]),
+                                    .gre_destination = mapped6(0xc0000200 + i),
                                     .label = 16 + i};
 
         struct ipv6 prefix = {UINT64_C(0x20010db800000000) | (uint64_t)i << 16, 0};

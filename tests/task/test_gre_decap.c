@@ -177,8 +177,8 @@ static void far_ends(void)
                                 .mtu = 1500,
                                 .gateway_mac = harness_model.ports[CORE0].mac,
                                 .has_gre = true,
-                                .gre_source = ADDR_CORE0,
-                                .gre_destination = 0xc6330001};
+                                .gre_source = mapped6(ADDR_CORE0),
+                                .gre_destination = mapped6(0xc6330001)};
     struct ip out = outer;
     struct frame f;
     int id;

@@ -21,6 +21,11 @@
 #define LABEL_UP "00011040" /* not the bottom of the stack */
 #define OUTER    "450000380000400040 2f 0000 c0000201 c6336401"
 
+/* The same of IPv6. */
+#define ETH_IPV6   "020000000003 02c000000001 86dd"
+#define ADDRESSES6 "20010db8fff100000000000000000001 20010db8fff000000000000000000001"
+#define OUTER6     "6b800000 0024 2f 40" ADDRESSES6
+
 static unsigned worker(struct rig *r, struct rte_mbuf *m)
 {
     const char *fate = rig_fate(r, m);
@@ -94,6 +99,16 @@ static void test_gre(void)
                                "20000800 00001001"),
                     w);
     CU_ASSERT_EQUAL(gre_worker(r, ETH_IPV4 OUTER, "20000800 00001002"), expected(SUB_CPE1, 4));
+    CU_ASSERT_EQUAL(gre_worker(r, ETH_IPV6 OUTER6, "20000800 00001001"), w);
+    CU_ASSERT_EQUAL(gre_worker(r, ETH_MPLS LABEL_UP LABEL OUTER6, "200086dd 00001001"), w);
+    CU_ASSERT_EQUAL(gre_worker(r, ETH_IPV6 OUTER6, "b0000800 abcd0000 00001002 00000007"),
+                    expected(SUB_CPE1, 4));
+    /* extension headers, and other protocols, are not looked behind */
+    CU_ASSERT_EQUAL(gre_worker(r, ETH_IPV6 "60000000 002c 3c 40" ADDRESSES6 "2f00010400000000",
+                               "20000800 00001001"),
+                    0);
+    CU_ASSERT_EQUAL(gre_worker(r, ETH_IPV6 "60000000 0024 11 40" ADDRESSES6, "20000800 00001001"),
+                    0);
     /* nobody's: no key, a key that nobody has, another version, a route, a bit that must be 0 */
     CU_ASSERT_EQUAL(gre_worker(r, ETH_IPV4 OUTER, "00000800 00001001"), 0);
     CU_ASSERT_EQUAL(gre_worker(r, ETH_IPV4 OUTER, "20000800 ffffffff"), 0);
@@ -144,6 +159,7 @@ static void test_cut_frames(void)
     cut("by=gre", ETH_MPLS LABEL OUTER "20000800 00001001" IPV4_UDP, 46, CORE0);
     cut("by=gre", ETH_IPV4 OUTER "b0000800 abcd0000 00001001 00000007" IPV4_UDP, 50, CORE0);
     cut("by=gre", ETH_MPLS LABEL_UP LABEL OUTER "20000800 00001001", 50, CORE0);
+    cut("by=gre", ETH_IPV6 OUTER6 "20000800 00001001", 62, CORE0);
 }
 
 /* Labels up to the frame's end, without a bottom. */

@@ -18,8 +18,8 @@ static void test_nexthop(void)
                              .gateway_mac = gateway_mac,
                              .has_gre = true,
                              .has_mpls = true,
-                             .gre_source = 0xc6336401,
-                             .gre_destination = 0xc0000201,
+                             .gre_source = mapped6(0xc6336401),
+                             .gre_destination = mapped6(0xc0000201),
                              .label = 1048575};
     static const uint8_t ip_gre[28] = {0x45, 0, 0,   0, 0, 0, 0x40, 0, 64,   47, 0, 0, 198, 51,
                                        100,  1, 192, 0, 2, 1, 0x20, 0, 0x08, 0,  0, 0, 0,   0};
@@ -73,6 +73,15 @@ static void test_nexthop(void)
     nexthop_init(&nh, &s);
     CU_ASSERT_EQUAL(nh.max_ip, 1472);
     CU_ASSERT_EQUAL(nh.min_len, 60 - 24);
+    s.gre_destination = (struct ipv6){0x2001, 1};
+    nexthop_init(&nh, &s);
+    CU_ASSERT(nh.has_gre == TUNNEL_IPV6 && nh.max_ip == 1452 && nh.before == 48);
+    CU_ASSERT_EQUAL(nh.min_len, 0);
+    s.gre_keys = GRE_KEYS_NEVER;
+    s.has_mpls = true;
+    nexthop_init(&nh, &s);
+    CU_ASSERT(nh.max_ip == 1452 && nh.before == 48);
+    s.has_mpls = false;
     s.gre_keys = GRE_KEYS_ALWAYS;
     s.mtu = 20;
     nexthop_init(&nh, &s);
@@ -268,6 +277,79 @@ static void test_far_ends(void)
     far_ends_free(&f);
 }
 
+/* The same of IPv6, some of whose pairs differ in one address or half of it. */
+static void test_far_ends6(void)
+{
+    enum { N = 24, ROUNDS = 20000 };
+    uint8_t ends[N][FAR_END_BYTES6] = {{0}};
+    uint32_t uses[N] = {0}, total = 0, seed = 7;
+    struct far_ends6 f = {.n = 0};
+
+    CU_ASSERT_EQUAL_FATAL(far_ends6_create(&f, N / 2, SOCKET_ID_ANY), 0);
+    CU_ASSERT(!far_ends6_any(&f) && !far_ends6_have(&f, ends[0]));
+    for (unsigned k = 0; k < N; k++) {
+        ends[k][k % 4 * 8] = (uint8_t)(1 + k / 4);
+        ends[k][0] |= 0x20;
+    }
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        unsigned k;
+
+        seed = seed * 1664525 + 1013904223;
+        k = (seed >> 16) % N;
+        if (uses[k] > 0 && seed >> 31 != 0) {
+            far_ends6_remove(&f, ends[k]);
+            uses[k]--;
+            total--;
+        } else if (total < N / 2) {
+            far_ends6_add(&f, ends[k]);
+            uses[k]++;
+            total++;
+        }
+        for (unsigned i = 0; i < N; i++)
+            if (far_ends6_have(&f, ends[i]) != (uses[i] > 0)) {
+                CU_FAIL_FATAL("a far end is lost, or stays");
+            }
+        CU_ASSERT_EQUAL(far_ends6_any(&f), total > 0);
+    }
+    far_ends6_free(&f);
+}
+
+/* Two tunnels of IPv6 between the same ends, and one more: whose packets come in. */
+static void test_tunnels6(void)
+{
+    struct route_table *t = route_table_create(4, 0, 1, SOCKET_ID_ANY);
+    struct nexthop_spec s = {.port = 2,
+                             .mtu = 1500,
+                             .gateway_mac = gateway_mac,
+                             .has_gre = true,
+                             .gre_source = {1, 2},
+                             .gre_destination = {3, 4}};
+    static const uint8_t from_far[FAR_END_BYTES6] = {[7] = 3, [15] = 4, [23] = 1, [31] = 2},
+                         from_other[FAR_END_BYTES6] = {[7] = 3, [15] = 5, [23] = 1, [31] = 2};
+    struct tunnel_ends ends;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    CU_ASSERT_EQUAL(route_add_nexthop(t, &s), -EINVAL); /* there is no room for IPv6 */
+    CU_ASSERT_EQUAL_FATAL(route_open6(t, 1, SOCKET_ID_ANY), 0);
+    CU_ASSERT_EQUAL(route_add_nexthop(t, &s), 1);
+    s.port = 1;
+    CU_ASSERT_EQUAL(route_add_nexthop(t, &s), 2);
+    s.gre_destination.lower = 5;
+    CU_ASSERT_EQUAL(route_add_nexthop(t, &s), 3);
+    ends = nexthop_ends(&t->nexthop[3]);
+    CU_ASSERT(same6(ends.ours, s.gre_source) && same6(ends.far, s.gre_destination));
+    CU_ASSERT(far_ends6_have(&t->far_ends6, from_far) && far_ends6_have(&t->far_ends6, from_other));
+    route_release_nexthop(t, 1);
+    CU_ASSERT(far_ends6_have(&t->far_ends6, from_far));
+    route_release_nexthop(t, 2);
+    CU_ASSERT(!far_ends6_have(&t->far_ends6, from_far) && far_ends6_any(&t->far_ends6));
+    route_release_nexthop(t, 3);
+    CU_ASSERT(!far_ends6_any(&t->far_ends6));
+    /* the ids come back in their order */
+    CU_ASSERT(route_add_nexthop(t, &s) == 3 && route_add_nexthop(t, &s) == 2);
+    route_table_free(t);
+}
+
 static void test_local(void)
 {
     struct route_table *t = route_table_create(1, 0, 1, SOCKET_ID_ANY);
@@ -306,6 +388,8 @@ static const struct test tests[] = {
     {"the gateway's own addresses", test_local},
     {"martians", test_martians},
     {"far ends", test_far_ends},
+    {"far ends of IPv6", test_far_ends6},
+    {"tunnels of IPv6", test_tunnels6},
     {"sets of next hops", test_sets},
     {NULL, NULL},
 };

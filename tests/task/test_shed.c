@@ -69,6 +69,10 @@ static void finds_the_class(void)
     static const char gre[] = "020000000003 02c000000000 0800"
                               "45000044000040004 02f0000 c6336401 c0000201 20000800 00001001"
                               "45b8001c 00000000 40110000 14000001 0a000001";
+    static const char gre6[] = "020000000003 02c000000000 86dd"
+                               "60000000 0024 2f 40 20010db8fff100000000000000000001"
+                               "20010db8fff000000000000000000001 20000800 00001001"
+                               "45b8001c 00000000 40110000 14000001 0a000001";
     static const char plain[] =
         "020000000003 02c000000000 0800 45b8001c 00000000 40110000 14000001 0a000001";
     struct rig *r = rig_open(&task_forward, "", NULL);
@@ -78,6 +82,7 @@ static void finds_the_class(void)
     CU_ASSERT_EQUAL(rank_of(mbuf_from_hex(label_gre, CORE0)), 0);
     CU_ASSERT_EQUAL(rank_of(mbuf_from_hex(gre, CORE0)), 0);
     CU_ASSERT_EQUAL(rank_of(mbuf_from_hex(plain, CORE0)), 0);
+    CU_ASSERT_EQUAL(rank_of(mbuf_from_hex(gre6, CORE0)), 0);
     put_qinq(&arp, GATEWAY_MAC(CPE0), CPE_MAC(1), 0x88a8, 128, 256, 0x0806);
     arp.len = 64;
     CU_ASSERT_EQUAL(rank_of(frame_mbuf(&arp, CPE0)), 0);

@@ -224,7 +224,7 @@ static void routes(void)
     CU_ASSERT_EQUAL(m->routes[4098].len, 32);
     CU_ASSERT(same6(m->nexthops[0].via, mapped6(0xc0000202)));
     CU_ASSERT_FALSE(m->nexthops[0].mac_set);
-    CU_ASSERT_EQUAL(m->nexthops[0].gre, 0xcb007101);
+    CU_ASSERT(same6(m->nexthops[0].gre, mapped6(0xcb007101)));
     CU_ASSERT_TRUE(m->nexthops[0].has_gre);
     CU_ASSERT_EQUAL(m->nexthops[0].mpls, 16);
     CU_ASSERT_EQUAL(m->nexthops[1].mpls, 1048575);
@@ -254,7 +254,7 @@ static void routes_csv(void)
     CU_ASSERT(m->routes[3].prefix == 0x0a000200 && m->routes[3].nexthop == 0);
     CU_ASSERT(m->routes[4].prefix == 0x0b000000 && m->routes[4].nexthop == 1);
     CU_ASSERT(m->routes[5].prefix == 0x0c000000 && m->routes[5].nexthop == 0);
-    CU_ASSERT(m->nexthops[1].has_gre && m->nexthops[1].gre == 0xcb007101);
+    CU_ASSERT(m->nexthops[1].has_gre && same6(m->nexthops[1].gre, mapped6(0xcb007101)));
     CU_ASSERT(m->nexthops[1].has_mpls && m->nexthops[1].mpls == 16);
     CU_ASSERT_EQUAL(m->routes[4].loc.line, 5);
     CU_ASSERT_NOT_EQUAL(strstr(m->routes[4].loc.file, "/t.csv"), NULL);

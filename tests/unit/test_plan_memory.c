@@ -171,7 +171,8 @@ static void memory_of_routes6(void)
     p = make();
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     CU_ASSERT_EQUAL(p->memory.routes - without, 4 * MIB + (2 * 64 + 1024) * 132 + 64 * 32 + 64 * 4 +
-                                                    (2 * 64 + 16) * 64 + (256 - 128) * 12);
+                                                    (2 * 64 + 16) * 64 + (256 - 128) * 12 +
+                                                    256 * 44);
     plan_free(p);
     m->n_prefixes = 0;
     m->max_routes6 = 1000;
@@ -179,7 +180,7 @@ static void memory_of_routes6(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     CU_ASSERT_EQUAL(p->memory.routes - without, 4 * MIB + (2 * 1000 + 1024) * 132 + 1000 * 32 +
                                                     1024 * 4 + 1000 * (2 * 64 + 16) +
-                                                    (4096 - 128) * 12);
+                                                    (4096 - 128) * 12 + 4096 * 44);
     finish(p);
 }
 

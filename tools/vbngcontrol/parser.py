@@ -63,7 +63,7 @@ def _route_commands(commands):
         neighbour.add_argument("--mac", help="MAC address of the neighbour, static")
         neighbour.add_argument("--nexthop", dest="nexthops", action="append", type=next_hop, metavar="KEY=VALUE,...",
                                help="one of several next hops, which share the flows: port=NAME,via=ADDRESS, or mac=, and gre=, mpls=")
-        p.add_argument("--gre", metavar="ADDRESS", help="address of the far end of a GRE tunnel")
+        p.add_argument("--gre", metavar="ADDRESS", help="address of the far end of a GRE tunnel, of either family")
         p.add_argument("--mpls", type=int, metavar="LABEL", help="MPLS label to push")
     _file(_add(commands, "add-routes", change.add_routes, "add many routes"), "a table as in a configuration, CSV")
     _file(_add(commands, "change-routes", change.change_routes, "have many routes lead elsewhere"), "a table as in a configuration, CSV")

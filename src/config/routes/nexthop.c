@@ -68,8 +68,8 @@ static bool check_neighbour(struct loader *l, struct loc loc, const char *what,
     return via != mac && (v[ROUTE_VIA].set || v[ROUTE_MAC].set);
 }
 
-/* A port that asks by ARP, or begins a tunnel, needs an address of its own; for neighbour discovery
- * each has the link-local one of its MAC. */
+/* A port that asks by ARP, or begins a tunnel, needs an address of its own, of the same family; for
+ * neighbour discovery each has the link-local one of its MAC. */
 static bool check_port(struct loader *l, const struct value *v)
 {
     static const unsigned need_address[] = {ROUTE_GRE, ROUTE_VIA};
@@ -78,14 +78,17 @@ static bool check_port(struct loader *l, const struct value *v)
     if (!v[ROUTE_PORT].set)
         return false;
     p = &l->m->ports[v[ROUTE_PORT].v.u];
-    for (unsigned i = 0; i < 2 && p->n_addresses == 0; i++) {
+    for (unsigned i = 0; i < 2; i++) {
         const struct value *need = &v[need_address[i]];
+        bool is_ipv6 = need->set && !is_mapped6(address_of(need));
 
-        if (!need->set || !is_mapped6(address_of(need)))
+        if (!need->set || (is_ipv6 && need_address[i] == ROUTE_VIA) ||
+            (is_ipv6 ? p->n_addresses6 : p->n_addresses) > 0)
             continue;
         value_error(l, need, route_keys[need_address[i]].name,
-                    "port '%s' has no address to send from: expected addresses there, at %s:%u",
-                    p->name, p->loc.file, p->loc.line);
+                    "port '%s' has no address%s to send from: expected %saddresses there, at %s:%u",
+                    p->name, is_ipv6 ? " of IPv6" : "", is_ipv6 ? "one of IPv6 among " : "",
+                    p->loc.file, p->loc.line);
         return false;
     }
     return true;
@@ -99,7 +102,7 @@ static struct cfg_nexthop nexthop_of(const struct value *v, struct loc loc)
         .via = address_of(&v[ROUTE_VIA]),
         .mac_set = v[ROUTE_MAC].set,
         .has_gre = v[ROUTE_GRE].set,
-        .gre = (uint32_t)v[ROUTE_GRE].v.u,
+        .gre = address_of(&v[ROUTE_GRE]),
         .has_mpls = v[ROUTE_MPLS].set,
         .mpls = (uint32_t)v[ROUTE_MPLS].v.u,
     };

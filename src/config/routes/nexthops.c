@@ -34,7 +34,8 @@ static uint32_t *chain_of(const struct nexthop_index *x, const struct cfg_nextho
 
     memcpy(&mac, nh->mac, sizeof(nh->mac));
     h = mix(mix(mac, nh->via.upper), nh->via.lower);
-    h = mix(mix(h, nh->gre), (uint64_t)nh->port << 32 | nh->mpls);
+    h = mix(mix(h, nh->gre.upper), nh->gre.lower);
+    h = mix(h, (uint64_t)nh->port << 32 | nh->mpls);
     h = mix(h, (uint64_t)nh->mac_set << 2 | (uint64_t)nh->has_gre << 1 | nh->has_mpls);
     return &x->head[h & (x->n_heads - 1)];
 }

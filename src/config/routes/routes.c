@@ -19,7 +19,8 @@
                                       "MAC address"},                                              \
         [ROUTE_MAC - (at)] = {"mac", KEY_MAC,                                                      \
                               .help = "the neighbour's MAC address, in the place of via"},         \
-        [ROUTE_GRE - (at)] = {"gre", KEY_HOST, .help = "the far end of a GRE tunnel"},             \
+        [ROUTE_GRE - (at)] = {"gre", KEY_ADDRESS,                                                  \
+                              .help = "the far end of a GRE tunnel, of either family"},            \
         [ROUTE_MPLS - (at)] = {"mpls", KEY_COUNT, .min = 16, .max = 1048575,                       \
                                .help = "an MPLS label"}
 

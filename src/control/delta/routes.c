@@ -36,7 +36,7 @@ static void put_nexthop(json_t *o, const struct cfg_model *m, const struct cfg_n
     else
         json_object_set_new(o, "via", json_pack("s", format_address(nh->via, text)));
     if (nh->has_gre)
-        json_object_set_new(o, "gre", json_pack("s", format_ipv4(nh->gre, text, sizeof(text))));
+        json_object_set_new(o, "gre", json_pack("s", format_address(nh->gre, text)));
     if (nh->has_mpls)
         json_object_set_new(o, "mpls", json_integer(nh->mpls));
 }

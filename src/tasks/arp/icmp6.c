@@ -12,12 +12,12 @@
 
 static uint32_t subscriber_of(const struct arp *a, const uint8_t *addr)
 {
-    return subscriber6_find(a->tables->subscribers->v6, ipv6_of(addr));
+    const struct subscriber6_table *v6 = a->tables->subscribers->v6;
+
+    return v6 != NULL ? subscriber6_find(v6, ipv6_of(addr)) : 0;
 }
 
-/* The side of a packet: as arp_side_of() of IPv4; only subscribers' have tags. */
-static enum arp_side side_of(const struct arp *a, const struct rte_mbuf *m,
-                             const struct arp_frame *f)
+enum arp_side arp_side_of6(const struct arp *a, const struct rte_mbuf *m, const struct arp_frame *f)
 {
     const struct subscriber_table *s = a->tables->subscribers;
     uint32_t id = subscriber_of(a, ((const struct ipv6_hdr *)(f->bytes + f->l2_len))->source);
@@ -147,7 +147,7 @@ static void echo(struct task *t, struct rte_mbuf *m, const struct arp_frame *f)
 
     if (why < 0 && !is_foreign_host(a, m, was.source))
         why = DROP_ICMP_NOT_ALLOWED;
-    if (why < 0 && !arp_bucket_take(&a->bucket[side_of(a, m, f)][CLASS_ECHO]))
+    if (why < 0 && !arp_bucket_take(&a->bucket[arp_side_of6(a, m, f)][CLASS_ECHO]))
         why = DROP_ICMP_RATE;
     if (why < 0)
         why = way_back(t, m, f, &to);
@@ -200,7 +200,7 @@ static void refuse(struct task *t, struct rte_mbuf *m, const struct arp_frame *f
     struct error e;
     int why = check_refusal(a, m, f, &e);
 
-    if (why < 0 && !arp_bucket_take(&a->bucket[side_of(a, m, f)][CLASS_ERROR]))
+    if (why < 0 && !arp_bucket_take(&a->bucket[arp_side_of6(a, m, f)][CLASS_ERROR]))
         why = DROP_ICMP_RATE;
     if (why < 0)
         why = way_back(t, m, f, &e.to);
@@ -224,10 +224,12 @@ void arp_ip6_to_us(struct task *t, struct rte_mbuf *m, const struct arp_frame *f
         task_drop(t, m, DROP_IP_MALFORMED);
     else if (nd_is(ip, f->avail))
         arp_nd_receive(t, m, f);
+    else if (!arp_is_own6(a, meta_in_port(m), ip->destination))
+        task_drop(t, m, a->tables->subscribers->v6 != NULL ? DROP_NOT_FOR_US : DROP_UNSUPPORTED);
+    else if (arp_path_is_news6(ip))
+        arp_path_learn6(t, m, f);
     else if (a->tables->subscribers->v6 == NULL)
         task_drop(t, m, DROP_UNSUPPORTED);
-    else if (!arp_is_own6(a, meta_in_port(m), ip->destination))
-        task_drop(t, m, DROP_NOT_FOR_US);
     else if (ip->next_header == IPPROTO_ICMPV6)
         echo(t, m, f);
     else
@@ -335,7 +337,7 @@ static int check_error(struct arp *a, const struct rte_mbuf *m, const struct arp
     *e = (struct error){.type = kind_of[why].type, .code = kind_of[why].code};
     if (too_big && (e->value = exceeded(a, m, ip)) == 0)
         return DROP_NO_MTU;
-    return arp_bucket_take(&a->bucket[side_of(a, m, f)][CLASS_ERROR]) ? -1 : DROP_ICMP_RATE;
+    return arp_bucket_take(&a->bucket[arp_side_of6(a, m, f)][CLASS_ERROR]) ? -1 : DROP_ICMP_RATE;
 }
 
 int arp_answer_error6(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,

@@ -169,11 +169,11 @@ struct arp_member {
 
 #define ARP_PATHS 64 /* tunnels that may be narrow at a time */
 
-/** A tunnel whose way through the core takes less than its port (RFC 1191). */
+/** A tunnel whose way through the core takes less than its port (RFC 1191, RFC 8201). */
 struct narrow_path {
-    uint64_t tunnel; /* as in struct far_ends; 0: none */
-    uint32_t mtu;    /* bytes of the outer packet */
-    uint32_t until;  /* tick */
+    struct tunnel_ends tunnel; /* ::, the place is free */
+    uint32_t mtu;              /* bytes of the outer packet */
+    uint32_t until;            /* tick */
 };
 
 /** What a subscriber's CPE has been asked by LCP. */
@@ -433,6 +433,10 @@ bool arp_host_unreachable(struct task *t, struct rte_mbuf *m);
 /** Handle an IPv6 packet to the gateway: neighbour discovery, pings and all others. */
 void arp_ip6_to_us(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
 
+/** The side of an IPv6 packet: as arp_side_of() of IPv4; only subscribers' have tags. */
+enum arp_side arp_side_of6(const struct arp *a, const struct rte_mbuf *m,
+                           const struct arp_frame *f);
+
 /** Is an address one of the gateway's, on the link of a port or everywhere? */
 bool arp_is_own6(const struct arp *a, unsigned port, const uint8_t *addr);
 
@@ -450,6 +454,10 @@ bool arp_path_is_news(const struct rte_ipv4_hdr *ip);
 /** Handle such a packet: where it is about a tunnel of the gateway, that takes no larger packets
  * for a while. */
 void arp_path_learn(struct task *t, struct rte_mbuf *m, const struct rte_ipv4_hdr *ip);
+
+/** The same of IPv6: "packet too big". */
+bool arp_path_is_news6(const struct ipv6_hdr *ip);
+void arp_path_learn6(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
 
 /** Let tunnels that have been narrow for long enough take packets of the port's size again. */
 void arp_paths_age(struct arp *a);

@@ -244,11 +244,10 @@ const struct task_drop arp_drops[N_DROPS] = {
     [DROP_NO_ROUTE_OUTPUT] = {"no_route_output",
                               "An answer that needs a route, and no task to look for it",
                               "Connect the output route."},
-    [DROP_NO_TUNNEL] =
-        {"no_tunnel",
-         "ICMP \"fragmentation needed\" about a packet that no tunnel of the gateway "
-         "has sent",
-         "Find who forges it, if there are many."},
+    [DROP_NO_TUNNEL] = {"no_tunnel",
+                        "ICMP \"fragmentation needed\", or ICMPv6 \"packet too big\", about a "
+                        "packet that no tunnel of the gateway has sent",
+                        "Find who forges it, if there are many."},
     [DROP_NOT_FOR_US] = {"not_for_us", "For an address that is not the gateway's",
                          "None, if rare and IPv6: a ping to another host of the link; else "
                          "correct the links to the task."},

@@ -3,7 +3,7 @@
  * The way from the core to a subscriber at once: mpls_pop, gre_decap and qinq_encap, of which the
  * first or the last may be missing.
  *
- *   old frame: eth 14 | labels 4 each | outer IPv4 20 | GRE 8 | inner IPv4 or IPv6 ...
+ *   old frame: eth 14 | labels 4 each | outer IPv4 20 or IPv6 40 | GRE 8 | inner IPv4 or IPv6 ...
  *   new frame:                             eth 14 | tags 8 | inner IPv4 or IPv6 ...
  */
 #include "tasks/fused/fused.h"
@@ -30,7 +30,7 @@ struct down {
 
 /* The tunnel that a packet came in. */
 struct tunnel {
-    const struct rte_ipv4_hdr *outer;
+    const uint8_t *outer; /* its header */
     struct gre_found in;
 };
 
@@ -49,39 +49,52 @@ static inline void fetch(struct rte_mbuf **m, struct part p)
         frame_prefetch_fresh(m[i], 2);
 }
 
-/* The offset of the outer IPv4 header in a frame that mpls_pop lets go on, or 0. */
+/* The offset of the outer header in a frame that mpls_pop lets go on, or 0, and its family. Below
+ * labels its version tells that; an explicit null of IPv4 is not the label above IPv6. */
 static inline uint32_t find_outer(const struct down *d, struct shape has, const uint8_t *f,
-                                  uint32_t len)
+                                  uint32_t len, bool *is_six)
 {
-    uint32_t labels;
+    uint32_t labels, at;
 
+    *is_six = false;
     if (likely(eth_type(f) == RTE_BE16(MPLS_TYPE)) && has.pop) {
         labels = mpls_pop_plain_len(d->pop, f + ETH_LEN, len - ETH_LEN);
-        return labels != 0 ? ETH_LEN + labels : 0;
+        at = ETH_LEN + labels;
+        *is_six = labels != 0 && unlikely(mpls_pop_is_ipv6(f + ETH_LEN, labels, len - ETH_LEN));
+        if (unlikely(*is_six) &&
+            mpls_label(net32(load32(f + at - MPLS_ENTRY_LEN))) == MPLS_EXPLICIT_NULL)
+            return 0;
+        return labels != 0 ? at : 0;
     }
-    return eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_IPV4) && !(has.pop && d->pop->drop_unlabelled)
+    *is_six = unlikely(eth_is_ipv6(f));
+    return (eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_IPV4) || *is_six) &&
+                   !(has.pop && d->pop->drop_unlabelled)
                ? ETH_LEN
                : 0;
 }
 
 /* Find the outer header and what is in the tunnel. The slot is that of nobody where mpls_pop or
  * gre_decap will not let the frame go on, as far as its outer headers tell. */
-static inline const struct rte_ipv4_hdr *
-find_tunnel(const struct down *d, struct shape has, const struct rte_mbuf *m, struct gre_found *out)
+static inline const uint8_t *find_tunnel(const struct down *d, struct shape has,
+                                         const struct rte_mbuf *m, struct gre_found *out)
 {
     const uint8_t *f = frame_bytes(m);
+    bool is_six;
     uint32_t at;
 
     out->slot = idmap_no_slot();
     out->is_ipv6 = false;
     if (unlikely(m->nb_segs != 1 || m->data_len < ETH_LEN))
         return NULL;
-    at = find_outer(d, has, f, m->data_len);
+    at = find_outer(d, has, f, m->data_len, &is_six);
     if (unlikely(at == 0 ||
                  (d->port_mac != NULL && !eth_is_to(f, task_own_mac(d->port_mac, d->in_port, m)))))
         return NULL;
-    gre_decap_find(&d->gre, (const struct rte_ipv4_hdr *)(f + at), m->data_len - at, out);
-    return (const struct rte_ipv4_hdr *)(f + at);
+    if (likely(!is_six))
+        gre_decap_find(&d->gre, (const struct rte_ipv4_hdr *)(f + at), m->data_len - at, out);
+    else if (gre_decap_takes6(&d->gre))
+        gre_decap_parse6(&d->gre, (const struct ipv6_hdr *)(f + at), m->data_len - at, out);
+    return f + at;
 }
 
 /* Find tunnels and slots, and sort the packets by what is in the tunnel. */
@@ -186,8 +199,7 @@ static inline void finish(struct batch *b, struct part p, const struct down *d, 
             continue;
         }
         ip = (uint8_t *)((uintptr_t)t->outer + t->in.inner);
-        if (likely(is_plain(d, has, m, t->outer->type_of_service, ip, t->in.avail, b->id[i],
-                            is_six))) {
+        if (likely(is_plain(d, has, m, t->in.outer_class, ip, t->in.avail, b->id[i], is_six))) {
             b->n_good++;
             b->bytes += rewrite(d, has, m, ip, b->id[i], is_six);
         } else {

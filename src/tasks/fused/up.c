@@ -5,7 +5,7 @@
  *
  *   old frame:                        eth 14 | tags 8 | inner IPv4 or IPv6 ...
  *   or:              eth 14 | tags 8 | PPPoE 6, PPP 2 | inner IPv4 or IPv6 ...
- *   new frame: eth 14 | label 4 | outer IPv4 20 | GRE 8 | inner IPv4 or IPv6 ...
+ *   new frame: eth 14 | label 4 | outer IPv4 20 or IPv6 40 | GRE 8 | inner IPv4 or IPv6 ...
  */
 #include "tasks/classify/classify.h"
 #include "tasks/classify/pppoe.h"
@@ -193,7 +193,7 @@ static inline void find_nexthops6(struct batch6 *b, struct part p, const struct 
 /* Headroom that a frame without tags must have for the tunnel and the label of its next hop. */
 static inline uint32_t headroom(const struct up *u, struct shape has, const struct nexthop *nh)
 {
-    return (has.gre && likely(nh->has_gre) ? gre_encap_len(u->gre.with_key) : 0) +
+    return (has.gre && likely(nh->has_gre) ? gre_encap_len_to(u->gre.with_key, nh) : 0) +
            (has.mpls && likely(nh->has_mpls) ? MPLS_ENTRY_LEN : 0);
 }
 
@@ -284,7 +284,11 @@ static inline void rewrite(const struct up *u, struct shape has, struct rte_mbuf
         memset(inner - ETH_LEN + len, 0, nh->min_len - len);
         len = has.gre && nh->has_gre && u->gre.with_key ? len : nh->min_len;
     }
-    if (has.gre && likely(nh->has_gre)) {
+    if (has.gre && unlikely(nh->has_gre == TUNNEL_IPV6)) {
+        f = gre_encap_write_over6(&u->gre, inner, nh, s->gre_key, is_six);
+        f = finish_headers(u, has, f, nh, true);
+        len += gre_encap_len_to(u->gre.with_key, nh);
+    } else if (has.gre && likely(nh->has_gre)) {
         f = is_six ? gre_encap_write6(&u->gre, inner, nh, s->gre_key)
                    : gre_encap_write(&u->gre, inner, nh, s->gre_key);
         f = finish_headers(u, has, f, nh, false);
