@@ -58,9 +58,19 @@ def test_with_radius(sessions):
 
 
 @pytest.mark.long
-def test_without_radius(sessions):
-    printed = sessions("--lines", "300", "--protocol", "ipoe", "--without-radius")
+@pytest.mark.parametrize("protocol", ["ipoe", "pppoe", "pppoe-dual"])
+def test_without_radius(sessions, protocol):
+    printed = sessions("--lines", "300", "--protocol", protocol, "--without-radius")
     assert "300 of 300 sessions" in printed and "RADIUS" not in printed
+
+
+@pytest.mark.long
+def test_pppoe_with_radius(sessions):
+    """In PPPoE sessions each octet is told four times, too; a PADT is no packet of IP."""
+    need.program("freeradius")
+    pings = 20 * (84 + 104)
+    found = octets(sessions("--lines", "20", "--pings", "1", "--protocol", "pppoe-dual"))
+    assert {sums for all_sums in found.values() for sums in all_sums} == {(pings, pings)} and len(found) == 4
 
 
 @pytest.mark.long

@@ -4,6 +4,7 @@
     sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000
     sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000 --kills 10     # of vbng-cp, at random moments
     sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000 --dual         # IPv4, then an address and a prefix of IPv6 by DHCPv6
+    sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000 --pppoe        # IPv4 in PPPoE sessions; with --dual: and DHCPv6
     sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000 --radius       # a FreeRADIUS is asked for each
 
 The client is that of vbng-lab cpe, which shares no code with vbng-cp. It fails if an address is told to two
@@ -49,7 +50,10 @@ pools = ( {{ name = "homes"; prefix = "10.64.0.0/14"; gateway = "{GATEWAY}"; }} 
 pools6 = ( {{ name = "homes6"; wan = "2001:db8::/46"; delegated = "2001:db9::/32"; }} );
 access = ( {{ port = "line"; pool = "homes"; pool6 = "homes6"; }} );
 """
+USER, PASSWORD = "alice", "secret"
+PPPOE = f'pppoe = {{ ac_name = "bng1"; users = ( {{ name = "{USER}"; password = "{PASSWORD}"; }} ); }};'
 RADIUS = """
+pppoe = {{ ac_name = "bng1"; }};
 radius = {{ nas_identifier = "bng1"; password = "vbng"; servers = ( {{ address = "127.0.0.1"; secret = "{}"; authentication_port = {}; }} ); }};
 """
 
@@ -83,22 +87,23 @@ def start(vbng_cp, config, log):
     return subprocess.Popen([vbng_cp, config], stderr=log, preexec_fn=process.end_with_parent)
 
 
-def measure(args, folder, radius=""):
-    """What is wrong, after it has printed the figures. radius: a section of the control plane's configuration."""
+def measure(args, folder, more=PPPOE):
+    """What is wrong, after it has printed the figures. more: sections of the control plane's configuration."""
     from vbnglab.cpe.load import Load, cpes  # which main() has told Python of
     from vbnglab.cpe.outcome import outcome, text
     from vbnglab.cpe.wire import Wire
 
     ctx = process.Context(args.build + "/vbng", folder)
     user, control = (ctx.write(name, text.replace("FOLDER", folder).replace("LINES", str(args.lines)).replace("PREFIXES", str(2 * args.lines)))
-                     for name, text in (("bng.cfg", USER_PLANE), ("cp.cfg", CONTROL_PLANE + radius)))
+                     for name, text in (("bng.cfg", USER_PLANE), ("cp.cfg", CONTROL_PLANE + more)))
     subprocess.run(["ip", "link", "add", "gw-line", "type", "veth", "peer", "name", "far-line"], check=True)
     for end in ("gw-line", "far-line"):
         subprocess.run(["ip", "link", "set", end, "up"], check=True)
     log = open(ctx.path("log"), "w", encoding="utf-8")  # noqa: SIM115
     vbng = process.Run(ctx, "--quiet", "--share-cpus", "--control", ctx.path("control"), user, report=True)
     vbng_cp = start(args.build + "/src/cp/vbng-cp", control, log)
-    load, moments = Load(Wire("far-line"), cpes(args.lines, "dual" if args.dual else "ipoe"), args.window), random.Random(args.seed)
+    protocol = ("pppoe-dual" if args.dual else "pppoe") if args.pppoe else "dual" if args.dual else "ipoe"
+    load, moments = Load(Wire("far-line"), cpes(args.lines, protocol, user=USER, password=PASSWORD), args.window), random.Random(args.seed)
     kills = sorted(moments.uniform(0.1, 0.9) for _ in range(args.kills))  # shares of the lines that are up then
     while not load.up and not load.wrong:
         load.step()
@@ -150,6 +155,7 @@ def main():
     parser.add_argument("--window", type=int, default=256)
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--dual", action="store_true")
+    parser.add_argument("--pppoe", action="store_true", help="sessions of PPPoE; with --dual: DHCPv6 in them")
     parser.add_argument("--radius", action="store_true")
     parser.add_argument("--seconds", type=int, default=300, help="the longest time that it may take")
     parser.add_argument("--seed", type=int, default=1)

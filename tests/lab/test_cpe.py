@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """vbng-lab cpe: what its CPEs say and understand, against Scapy; and what it tells of gateways that do wrong, or nothing."""
 
+import hashlib
 import json
 import pathlib
 import socket
@@ -47,9 +48,9 @@ def line():
 def scapy():
     """Scapy's layers, by name."""
     need.module("scapy", "python3-scapy")
-    from scapy.layers import dhcp, dhcp6, inet, inet6, l2
+    from scapy.layers import dhcp, dhcp6, inet, inet6, l2, ppp
 
-    return {name: getattr(m, name) for m in (dhcp, dhcp6, inet, inet6, l2) for name in dir(m)}
+    return {name: getattr(m, name) for m in (dhcp, dhcp6, inet, inet6, l2, ppp) for name in dir(m)}
 
 
 def tagged(s, cpe, layers, to=None):
@@ -135,6 +136,123 @@ def test_dhcpv6(scapy, line):
     assert release[scapy["DHCP6OptIAAddress"]].addr == "2001:db8::1" and release[scapy["DHCP6OptIAPrefix"]].prefix == "2001:db9::"
 
 
+class Concentrator:
+    """The other end of PPPoE: what Scapy makes of what it is told, and reads of what the CPE says."""
+
+    def __init__(self, s, line, load, cpe):
+        self.s, self.line, self.load, self.cpe = s, line, load, cpe
+
+    def heard(self):
+        """[Scapy's reading of what the CPE has said since, from the PPPoE header on]."""
+        return [self.s["PPPoED" if f[20:22] == b"\x88\x63" else "PPPoE"](f[22:]) for f in self.line.take()]
+
+    def tell(self, *frames):
+        self.line.coming = [tagged(self.s, self.cpe, f) for f in frames]
+        self.load.step()
+        return self.heard()
+
+    def discover(self, code, session=0, cookie=b"cookie", unique=None):
+        unique = self.cpe.number.to_bytes(4, "big") if unique is None else unique
+        tags = [self.s["PPPoETag"](tag_type=0x0103, tag_value=unique), self.s["PPPoETag"](tag_type=0x0104, tag_value=cookie)]
+        return self.tell(self.s["PPPoED"](code=code, sessionid=session) / self.s["PPPoED_Tags"](tag_list=tags))
+
+    def ppp(self, protocol, code, number, data=b"", session=7):
+        """A packet in the session, padded as on a line; Scapy itself writes small protocol numbers in a byte."""
+        packet = protocol.to_bytes(2, "big") + bytes((code, number)) + (4 + len(data)).to_bytes(2, "big") + data
+        return self.s["PPPoE"](sessionid=session, len=len(packet)) / packet / bytes(20)
+
+    def say(self, *words, **more):
+        """What the CPE answers to that: (protocol, code, number, data) of each."""
+        return [self.parts(h) for h in self.tell(self.ppp(*words, **more))]
+
+    @staticmethod
+    def parts(heard):
+        raw = bytes(heard.payload)[:heard.len]
+        assert heard.sessionid == 7 and (raw[0] < 0x80 or int.from_bytes(raw[4:6], "big") == len(raw) - 2)
+        return int.from_bytes(raw[:2], "big"), raw[2], raw[3], raw[6:]
+
+    def link(self, method):
+        """Until the authentication. Returns what the CPE says in it."""
+        self.load.step()
+        padi, = self.heard()
+        assert padi.code == 9 and padi.sessionid == 0
+        padr, = self.discover(7)
+        assert padr.code == 0x19 and b"cookie" in bytes(padr)
+        asked, = self.discover(0x65, 7)
+        lcp, code, number, data = self.parts(asked)
+        assert (lcp, code, data[:4]) == (0xC021, 1, b"\1\4\x05\xd4")
+        wanted = b"\1\4\x05\xd4\3" + bytes((2 + len(method),)) + method
+        assert self.say(0xC021, 1, 9, wanted) == [(0xC021, 2, 9, wanted)]
+        return self.say(0xC021, 2, number, data)
+
+    def network(self, *ours):
+        """Each (protocol, number, options) that the CPE asks for is acknowledged, and it acknowledges ours. Returns what it says last."""
+        for protocol, number, data in ours:
+            wanted = b"\3\6\x0a\x40\0\1" if protocol == 0x8021 else b"\1\x0a" + bytes(7) + b"\1"
+            assert self.say(protocol, 1, 1, wanted) == [(protocol, 2, 1, wanted)]
+            last = self.say(protocol, 2, number, data)
+        return last
+
+
+def test_pppoe_with_chap(scapy, line):
+    """RFC 2516, 1661, 1994 and 1332 in their order: an address, echoes, and an end."""
+    cpe, = cpes(1, "pppoe", user="alice", password="secret")
+    ac = Concentrator(scapy, line, Load(line, [cpe], 1, again=60), cpe)
+    assert ac.link(b"\xc2\x23\5") == [] and cpe.state == "waits for authentication"
+    proof = hashlib.md5(b"\x11secret0123456789abcdef").digest()
+    assert ac.say(0xC223, 1, 17, b"\x100123456789abcdefbng1") == [(0xC223, 2, 17, b"\x10" + proof + b"alice")]
+    (ipcp, code, number, data), = ac.say(0xC223, 3, 17, b"welcome")
+    assert (ipcp, code, data) == (0x8021, 1, b"\3\6\0\0\0\0")
+    assert ac.say(0x8021, 3, number - 1, b"\3\6\x0a\x40\0\x08") == [], "an answer to another request"
+    (_, code, number, data), = ac.say(0x8021, 3, number, b"\3\6\x0a\x40\0\x09")
+    assert (code, data) == (1, b"\3\6\x0a\x40\0\x09") and ac.load.up == 0
+    assert ac.network((0x8021, number, data)) == [] and ac.load.up == 1 and cpe.source(4)[1] == bytes((10, 64, 0, 9))
+    (_, code, number, data), = ac.say(0xC021, 9, 5, b"\1\2\3\4data")
+    assert (code, number, data[4:]) == (10, 5, b"data")
+    assert ac.say(0xC021, 9, 5, bytes(4), session=8) == [], "another session's"
+    assert ac.say(0x8057, 1, 1, b"")[0][:2] == (0xC021, 8), "who has no IPv6 rejects it"
+    padt, = [scapy["Ether"](f)[scapy["PPPoED"]] for f in cpe.protocols[0].end()]
+    assert (padt.code, padt.sessionid) == (0xA7, 7)
+    assert ac.say(0xC021, 5, 6)[0][:3] == (0xC021, 6, 6) and cpe.state == "ended by the gateway" and not ac.load.wrong
+
+
+def test_pppoe_with_pap_and_ipv6(scapy, line):
+    """RFC 1334, 5072, and DHCPv6 in the session; pings are in it, too."""
+    cpe, = cpes(1, "pppoe-dual")
+    ac = Concentrator(scapy, line, Load(line, [cpe], 1, again=60), cpe)
+    mac = cpe.mac.hex(":").encode()
+    assert [p[:2] + p[3:] for p in ac.link(b"\xc0\x23")] == [(0xC023, 1, b"\x11" + mac + b"\4vbng")]
+    four, six = ac.say(0xC023, 2, 2, b"\0")
+    assert (four[0], six[0], six[3]) == (0x8021, 0x8057, b"\1\x0a\2\0" + cpe.mac)
+    (_, _, number, data), = ac.say(0x8021, 3, four[2], b"\3\6\x0a\x40\0\2")
+    solicit, = ac.network((0x8021, number, data), (0x8057, six[2], six[3]))
+    assert cpe.state == "waits for ADVERTISE" and solicit[0] == 0x0057
+    for kind, states in (("DHCP6_Advertise", "waits for REPLY"), ("DHCP6_Reply", "up")):
+        packet = bytes(scapy["Ether"](dhcp6(scapy, cpe, scapy[kind]))[scapy["IPv6"]])
+        line.coming = [tagged(scapy, cpe, scapy["PPPoE"](sessionid=7, len=2 + len(packet)) / (b"\0\x57" + packet))]
+        ac.load.step()
+        assert cpe.state == states
+    line.take()
+    for version, protocol in ((4, b"\0\x21"), (6, b"\0\x57")):
+        holder, address = cpe.source(version)
+        ping = packets.echo(address, bytes(4 if version == 4 else 16), 1, 1, b"data")
+        raw = bytes(scapy["Ether"](holder.wrap(ping))[scapy["PPPoE"]].payload)
+        assert raw == protocol + ping
+        assert cpe.inside(0x8864, b"\x11\0\0\7" + (2 + len(ping)).to_bytes(2, "big") + protocol + ping + bytes(9))[1] == ping
+
+
+@pytest.mark.parametrize("words", [(0xC223, 4, 1, b"no"), (0xC021, 5, 1), (0xC021, 8, 1, b"\x80\x21")], ids=["rejected", "ended", "protocol"])
+def test_pppoe_refused(words, scapy, line):
+    cpe, = cpes(1, "pppoe")
+    ac = Concentrator(scapy, line, Load(line, [cpe], 1, again=60), cpe)
+    ac.link(b"\xc2\x23\5")
+    ac.say(*words)
+    assert cpe.state == "refused"
+    assert not ac.load.wrong
+    ac.discover(7, unique=b"other")
+    assert ac.load.wrong == ["an answer for another client is on line 1.1"]
+
+
 def test_a_window_asks_at_a_time(scapy, line):
     """The next asks when one is up; who hears nothing begins anew."""
     load = Load(line, cpes(3, "ipoe"), 2, again=0.05)
@@ -194,6 +312,14 @@ def test_what_is_no_answer(payload, scapy, line):
     line.coming = [whole[:n] for n in range(len(whole) - 60)]
     load.step()
     assert load.states() == {"waits for OFFER": 2} and not load.wrong
+    load = Load(line, cpes(2, "pppoe-dual"), 2)
+    load.step()
+    cpe = load.cpes[0]
+    cpe.protocols[0].id = cpe.session = 7
+    for kind in (b"\x88\x63", b"\x88\x64", b"\x86\xdd"):
+        line.coming = [cpe.mac + bytes(6) + cpe.tags + kind + b"\x11\0\0\7" + n.to_bytes(2, "big") + payload for n in (0, 4, 30, 60, 65535)]
+        load.step()
+    assert load.states() == {"waits for PADO": 2} and not load.wrong
 
 
 def test_pings(scapy, line):

@@ -3,6 +3,7 @@
 
   vbng-lab cpe far-line --lines 10000                     DHCPv4
   vbng-lab cpe far-line --lines 10000 --protocol dual     and an address and a prefix by DHCPv6
+  vbng-lab cpe far-line --protocol pppoe-dual --user alice --password secret
   vbng-lab cpe far-line --ping 192.0.2.2 --pings 3        each pings a host behind the gateway from its session
   vbng-lab cpe far-line --hold 60 --release               the sessions last a minute, and are released
 
@@ -43,7 +44,10 @@ def configure(p):
     """Its options."""
     p.description = inspect.cleandoc(__doc__)  # which Python 3.13 does by itself
     p.add_argument("interface", metavar="INTERFACE", help="of the kernel, in this network namespace: the CPEs' end of the lines")
-    p.add_argument("--protocol", choices=list(PROTOCOLS), default="ipoe", help="ipoe: DHCPv4; dual: then DHCPv6, too; ipv6: DHCPv6 alone (default: %(default)s)")
+    p.add_argument("--protocol", choices=list(PROTOCOLS), default="ipoe", help="ipoe: DHCPv4; dual: then DHCPv6, too; ipv6: DHCPv6 alone; "
+                   "pppoe: IPv4 in a session of PPPoE; pppoe-dual: then DHCPv6 in it, too (default: %(default)s)")
+    p.add_argument("--user", default="", metavar="NAME", help="of all CPEs, with PPPoE (default: the MAC of each)")
+    p.add_argument("--password", default="vbng", metavar="TEXT", help="theirs (default: %(default)s)")
     p.add_argument("--lines", type=between(1, MOST_LINES, int), default=1000, metavar="N", help="CPEs, each on a line of its own (default: %(default)s)")
     p.add_argument("--svlan", type=between(1, 4094, int), default=1, metavar="ID",
                    help=f"S-VLAN of the first; each has the C-VLANs 1 to {C_VLANS} (default: %(default)s)")
@@ -113,7 +117,8 @@ def run(args):
     """The exit status, when it has printed what came of it; also when it was interrupted."""
     if args.svlan + (args.lines - 1) // C_VLANS > 4094:
         raise Failure(f"--svlan {args.svlan}: so many lines need S-VLANs beyond 4094")
-    load = Load(Wire(args.interface), cpes(args.lines, args.protocol, args.svlan, TPIDS[args.tpid]), args.window, args.again)
+    load = Load(Wire(args.interface), cpes(args.lines, args.protocol, args.svlan, TPIDS[args.tpid], user=args.user, password=args.password),
+                args.window, args.again)
     stop_cleanly()
     pings = None
     try:

@@ -7,17 +7,18 @@ import time
 from . import packets
 from .dhcp4 import Dhcp4
 from .dhcp6 import Dhcp6
+from .pppoe import Pppoe, PppoeDual
 from .protocol import UP, Cpe, Wrong
 
 # what a CPE does, one after the other
-PROTOCOLS = {"ipoe": [Dhcp4], "dual": [Dhcp4, Dhcp6], "ipv6": [Dhcp6]}
+PROTOCOLS = {"ipoe": [Dhcp4], "dual": [Dhcp4, Dhcp6], "ipv6": [Dhcp6], "pppoe": [Pppoe], "pppoe-dual": [PppoeDual, Dhcp6]}
 C_VLANS = 4000  # of an S-VLAN
 TICK = 0.01  # seconds that nobody waits longer
 
 
-def cpes(lines, protocol, svlan=1, tpid=0x88A8):
+def cpes(lines, protocol, svlan=1, tpid=0x88A8, **account):
     """So many, on lines from C-VLAN 1 of the first S-VLAN on."""
-    return [Cpe(svlan + n // C_VLANS, 1 + n % C_VLANS, tpid, PROTOCOLS[protocol]) for n in range(lines)]
+    return [Cpe(svlan + n // C_VLANS, 1 + n % C_VLANS, tpid, PROTOCOLS[protocol], **account) for n in range(lines)]
 
 
 class Load:
@@ -74,7 +75,7 @@ class Load:
             self.wrong.append(f"a frame for {frame[:6].hex(':')} is on line {cpe.line}")
             return
         cpe.gateway = cpe.gateway or frame[6:12]
-        kind, payload = frame[20] << 8 | frame[21], frame[22:]
+        kind, payload = cpe.inside(frame[20] << 8 | frame[21], frame[22:])
         try:
             for protocol in cpe.protocols[:cpe.at + 1]:
                 was = protocol.state

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packets of IP, UDP and ICMP, made and read: RFC 791, 768, 792, 8200, 4443."""
+"""Packets of IP, UDP and ICMP, made and read: RFC 791, 768, 792, 8200, 4443; and the PPPoE sessions that they may be in: RFC 2516."""
 
 import struct
 
-IPV4, IPV6 = 0x0800, 0x86DD  # types of Ethernet
+IPV4, IPV6, PPPOE_SESSION = 0x0800, 0x86DD, 0x8864  # types of Ethernet
+IN_PPP = {IPV4: 0x0021, IPV6: 0x0057}  # protocols of PPP
 UDP, ICMP, ICMP6 = 17, 1, 58
 ECHO, ECHO_REPLY, ECHO6, ECHO6_REPLY = 8, 0, 128, 129
 HOPS = 64
@@ -45,6 +46,20 @@ def echo(source, to, identifier, sequence, data):
     if len(to) == 16:
         return ip6(source, to, ICMP6, message)
     return ip4(source, to, ICMP, message[:2] + struct.pack("!H", checksum(message)) + message[4:])
+
+
+def into_session(session, kind, packet):
+    """The payload of a PPPoE frame that carries a packet of IP; kind: its type of Ethernet."""
+    return struct.pack("!BBHHH", 0x11, 0, session, 2 + len(packet), IN_PPP[kind]) + packet
+
+
+def out_of_session(session, payload):
+    """(type of Ethernet, packet) of the IP that a frame of a session carries, else None."""
+    if len(payload) < 8:
+        return None
+    version, code, number, n, protocol = struct.unpack_from("!BBHHH", payload)
+    kind = next((kind for kind, p in IN_PPP.items() if p == protocol), None)
+    return (kind, payload[8:6 + n]) if kind and (version, code, number) == (0x11, 0, session) else None
 
 
 def octets(packet):

@@ -3,13 +3,13 @@
 
 import struct
 
-from .packets import IPV4, IPV6, octets
+from .packets import IN_PPP, IPV4, IPV6, PPPOE_SESSION, into_session, octets, out_of_session
 
 NOT_BEGUN, UP, REFUSED = "not begun", "up", "refused"
 
 
 class Protocol:
-    """What all protocols have. A new one is a class like those in dhcp4.py and dhcp6.py, and a word in PROTOCOLS of load.py.
+    """What all protocols have. A new one is a class like those in dhcp4.py, dhcp6.py and pppoe.py, and a word in PROTOCOLS of load.py.
 
     name: for tables;  state: NOT_BEGUN, REFUSED, "waits for MESSAGE" or UP;  told: [(bytes that no other CPE may be told, how they read)];
     address: {4: bytes, 6: bytes} that its packets may come from.
@@ -52,15 +52,17 @@ class Wrong(Exception):
 
 
 class Cpe:
-    """One line and what is on it. tpid: of the outer tag."""
+    """One line and what is on it. tpid: of the outer tag; user, password: of protocols that have them, "": his MAC."""
 
-    def __init__(self, svlan, cvlan, tpid, protocols):
+    def __init__(self, svlan, cvlan, tpid, protocols, user="", password="vbng"):
         self.number = svlan << 12 | cvlan
         self.line = f"{svlan}.{cvlan}"
         self.key = struct.pack("!HH", svlan, cvlan)
         self.tags = struct.pack("!HHHH", tpid, svlan, 0x8100, cvlan)
         self.mac = struct.pack("!HHH", 0x0200, svlan, cvlan)
         self.gateway = None  # its MAC, of the first answer
+        self.user, self.password = user or self.mac.hex(":"), password
+        self.session = 0  # of PPPoE, in which its packets of IP are; 0: in none
         self.protocols = [p(self) for p in protocols]
         self.at = 0  # number of the protocol that is under way
         self.asked = self.began = 0.0  # when it said something last, and when this protocol began
@@ -68,8 +70,15 @@ class Cpe:
         self.sent, self.received = {4: 0, 6: 0}, {4: 0, 6: 0}  # octets of packets of its session, by version of IP
 
     def frame(self, to, kind, payload):
-        """A frame upstream."""
+        """A frame upstream; what is of IP goes into the session that there is."""
+        if self.session and kind in IN_PPP:
+            to, kind, payload = self.gateway, PPPOE_SESSION, into_session(self.session, kind, payload)
         return b"".join((to, self.mac, self.tags, struct.pack("!H", kind), payload))
+
+    def inside(self, kind, payload):
+        """(kind, payload) of what came, without the session that it is in."""
+        found = out_of_session(self.session, payload) if self.session and kind == PPPOE_SESSION else None
+        return found or (kind, payload)
 
     @property
     def state(self):

@@ -27,8 +27,8 @@ from ..lab.network import enter
 from ..lab.options import add_vbng, between
 from ..lab.signals import stop_cleanly
 from . import freeradius
-from .freeradius import FreeRadius, volumes
-from .gateway import HOST, HOST6, LINES, Gateway, make_interfaces
+from .freeradius import PASSWORD, FreeRadius, volumes
+from .gateway import HOST, HOST6, LINES, USER, Gateway, make_interfaces
 
 END_S = 10  # until all sessions are over and accounted for
 GOLD = 10  # each tenth line has the other profile
@@ -58,7 +58,7 @@ class Demonstration:
 
     def __init__(self, args, folder):
         self.args, self.folder, self.wrong = args, folder, []
-        self.cpes = cpes(args.lines, args.protocol)
+        self.cpes = cpes(args.lines, args.protocol, user="" if args.radius else USER, password=PASSWORD)
         self.server = self.gateway = None
 
     def start(self):

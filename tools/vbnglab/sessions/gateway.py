@@ -52,7 +52,12 @@ pools = ( {{ name = "homes"; prefix = "{POOL}"; gateway = "{GATEWAY}"; }} );
 pools6 = ( {{ name = "homes6"; wan = "{WAN}"; delegated = "{DELEGATED}"; }} );
 access = ( {{ port = "line"; pool = "homes"; pool6 = "homes6"; profile = "home-50M"; }} );
 """
+USER = "demo"
+PPPOE = """
+pppoe = {{ ac_name = "bng1"; users = ( {{ name = "{USER}"; password = "{PASSWORD}"; }} ); }};
+"""
 RADIUS = """
+pppoe = {{ ac_name = "bng1"; }};
 radius = {{ nas_identifier = "bng1"; password = "{PASSWORD}"; accounting = true; count_interval = "1s";
            servers = ( {{ address = "127.0.0.1"; secret = "{SECRET}"; authentication_port = {AUTHENTICATION}; accounting_port = {ACCOUNTING}; }} ); }};
 """
@@ -107,7 +112,7 @@ class Gateway:
         self.vbng_socket, self.cp_socket = os.path.join(folder, "vbng.sock"), os.path.join(folder, "vbng-cp.sock")
         self.punt = os.path.join(folder, "punt.sock")
         self.configs = [os.path.join(folder, name) for name in ("vbng.cfg", "vbng-cp.cfg")]
-        for path, text in zip(self.configs, (USER_PLANE, CONTROL_PLANE + (RADIUS if radius else ""))):
+        for path, text in zip(self.configs, (USER_PLANE, CONTROL_PLANE + (RADIUS if radius else PPPOE))):
             with open(path, "w", encoding="utf-8") as f:
                 f.write(text.format(**words))
         self.log = os.path.join(folder, "vbng-cp.log")
