@@ -148,7 +148,7 @@ static void read_relay_of(struct loader *l, const struct cp_config *c, struct cp
 {
     static const unsigned theirs[] = {POOL_DNS, POOL_DOMAIN, POOL_LEASE, POOL_DECLINED};
 
-    p->relay = relay_named(l, &c->relays, &v[POOL_RELAY]);
+    p->relay = relay_named(l, &c->relays, &v[POOL_RELAY], AF_INET);
     for (unsigned i = 0; value_given(&v[POOL_RELAY]) && i < sizeof(theirs) / sizeof(theirs[0]); i++)
         if (value_given(&v[theirs[i]]))
             key_error(l, v[theirs[i]].setting, pool_keys[theirs[i]].name,
@@ -318,7 +318,7 @@ static void load_root(struct loader *l, const config_setting_t *root, struct cp_
     c->max_lines = (uint32_t)v[TOP_LINES].v.u;
     relays_read(l, v[TOP_RELAYS].setting, &c->relays);
     each_group(l, v[TOP_POOLS].setting, "pools", read_pool, c);
-    pools6_read(l, v[TOP_POOLS6].setting, &c->pools6);
+    pools6_read(l, v[TOP_POOLS6].setting, &c->relays, &c->pools6);
     each_group(l, v[TOP_ACCESS].setting, "access", read_access, c);
     read_radius(l, v[TOP_RADIUS].setting, c);
     read_pppoe(l, v[TOP_PPPOE].setting, c);

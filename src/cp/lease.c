@@ -396,8 +396,7 @@ static void put_or_remove(struct cp *cp, struct session *s)
                               .cvlan = s->cvlan,
                               .address = lease_is_held(s->lease4) ? s->address : 0,
                               .expires = s->expires};
-    char *service = s->service != NULL ? service_text(s->service) : NULL,
-         *v6 = session6_held(s) ? session6_text(s->v6) : NULL,
+    char *service = s->service != NULL ? service_text(s->service) : NULL, *v6 = lease6_text(s),
          *ppp = s->ppp != NULL ? pppoe_text(s) : NULL,
          *relay = relay4_serves(cp, s) ? relay4_text(s) : NULL;
 

@@ -13,6 +13,7 @@
 #include "cp/dhcp6/session6.h"
 #include "cp/pppoe/pppoe.h"
 #include "cp/relay/relay4.h"
+#include "cp/relay/relay6.h"
 
 static const char *const state_names[N_SESSION_STATES] = {
     "none", "asking", "offered", "negotiating", "starting", "up", "ending"};
@@ -71,6 +72,7 @@ static void release(struct sessions *t, struct session *s)
     free(s->waiting);
     session6_free(s->v6);
     relay4_free(s);
+    relay6_free(s);
     if (s->ppp != NULL)
         pppoe_forget(s);
     session_forget_service(t, s);

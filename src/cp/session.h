@@ -84,6 +84,7 @@ struct session {
     struct session6 *v6;       /* what the line has or had of IPv6, or NULL */
     struct pppoe_session *ppp; /* of a session of PPPoE; NULL: it is of IPoE, or there is none */
     struct relay4 *relay;      /* of servers of IPv4 behind this gateway, or NULL */
+    struct relay6 *relay6;     /* the same of IPv6 */
     struct account *account;   /* what RADIUS is told of its use, or NULL */
     uint32_t subscriber;       /* id in the user plane; 0: not known */
     struct asking *asking;     /* the question to RADIUS, or NULL */

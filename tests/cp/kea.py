@@ -13,28 +13,32 @@ from tests.common import need
 from tests.common.limits import limit
 
 
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-        s.bind(("127.0.0.1", 0))
+def free_port(address="127.0.0.1"):
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.bind((address, 0))
         return s.getsockname()[1]
 
 
 class Kea:
-    """kea-dhcp4 on 127.0.0.1 at a port of its own."""
+    """kea-dhcp4 on 127.0.0.1, or kea-dhcp6 on ::1, at a port of its own."""
 
-    def __init__(self, folder, **config):
-        self.program = shutil.which("kea-dhcp4") or shutil.which("kea-dhcp4", path="/usr/sbin")
+    def __init__(self, folder, family=4, **config):
+        name, package = f"kea-dhcp{family}", f"kea-dhcp{family}-server"
+        self.program = shutil.which(name) or shutil.which(name, path="/usr/sbin")
         if self.program is None:
-            need.skip("kea-dhcp4 is not here (Debian package kea-dhcp4-server)")
-        self.port = free_port()
-        self.leases_file, self.log = os.path.join(folder, "kea4.csv"), os.path.join(folder, "kea4.log")
-        self.config = os.path.join(folder, "kea4.json")
-        logger = {"name": "kea-dhcp4", "severity": "INFO", "output_options": [{"output": self.log, "flush": True}]}
+            need.skip(f"{name} is not here (Debian package {package})")
+        address = "127.0.0.1" if family == 4 else "::1"
+        self.port, self.started = free_port(address), f"DHCP{family}_STARTED"
+        self.leases_file, self.log, self.config = (os.path.join(folder, f"kea{family}.{end}") for end in ("csv", "log", "json"))
+        logger = {"name": name, "severity": "INFO", "output_options": [{"output": self.log, "flush": True}]}
         database = {"type": "memfile", "persist": True, "name": self.leases_file, "lfc-interval": 0}
-        whole = {"interfaces-config": {"interfaces": ["lo/127.0.0.1"], "dhcp-socket-type": "udp"}, "lease-database": database,
-                 "expired-leases-processing": {"hold-reclaimed-time": 0, "reclaim-timer-wait-time": 1}, "loggers": [logger], **config}
+        interfaces = {"interfaces": [f"lo/{address}"]} | ({"dhcp-socket-type": "udp"} if family == 4 else {})
+        whole = {"interfaces-config": interfaces, "lease-database": database, "loggers": [logger],
+                 "expired-leases-processing": {"hold-reclaimed-time": 0, "reclaim-timer-wait-time": 1}, **config}
+        if family == 6:
+            whole["server-id"] = {"type": "EN", "enterprise-id": 1, "identifier": "0123456789abcdef", "persist": False}
         with open(self.config, "w", encoding="ascii") as f:
-            json.dump({"Dhcp4": whole}, f)
+            json.dump({f"Dhcp{family}": whole}, f)
         self.env = os.environ | {"KEA_PIDFILE_DIR": folder, "KEA_LOCKFILE_DIR": "none"}
         self.process = None
         self.start()
@@ -46,11 +50,11 @@ class Kea:
             return f.read()
 
     def start(self):
-        before = self.text().count("DHCP4_STARTED")
+        before = self.text().count(self.started)
         self.process = subprocess.Popen([self.program, "-c", self.config, "-p", str(self.port)], env=self.env,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         end = time.monotonic() + limit(20)
-        while self.text().count("DHCP4_STARTED") == before:
+        while self.text().count(self.started) == before:
             assert self.process.poll() is None and time.monotonic() < end, self.text()
             time.sleep(0.01)
 

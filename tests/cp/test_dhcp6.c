@@ -92,6 +92,7 @@ static void truncated(void)
 /* A line that has or had all of it. */
 static struct session6 bound = {.state = LEASE_UP,
                                 .has_wan = true,
+                                .wan_len = 64,
                                 .has_delegated = true,
                                 .delegated_len = 56,
                                 .na = {true, 7},
@@ -244,21 +245,23 @@ static void texts(void)
                                         "{\"duid\":\"xy\"}",
                                         "{\"duid\":\"000102\",\"na\":1}",
                                         "{\"duid\":\"000102\",\"delegated\":\"2001:db8::/56\"}"};
+    static const struct dhcp6_duid server = {4, "vbng"};
     struct session6 back = {.s = NULL};
-    char *text = session6_text(&bound);
+    char *text = session6_text(&bound, &server);
+    struct dhcp6_duid by = {.n = 0};
     char blocks[SESSION6_TEXT];
 
-    CU_ASSERT(session6_parse(text, &back));
+    CU_ASSERT(session6_parse(text, &back, &by));
     CU_ASSERT(back.na.held && back.na.iaid == 7 && back.pd.held && back.pd.iaid == 8);
     CU_ASSERT(same6(back.wan, bound.wan) && back.delegated == bound.delegated);
     CU_ASSERT(back.delegated_len == 56 && back.expires == bound.expires);
-    CU_ASSERT(dhcp6_same_duid(&back.duid, &bound.duid));
+    CU_ASSERT(dhcp6_same_duid(&back.duid, &bound.duid) && dhcp6_same_duid(&by, &server));
     CU_ASSERT_STRING_EQUAL(session6_blocks(&back, blocks), "2001:db8::/64 2001:db8:0:7700::/56");
     free(text);
     for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct session6 none = {.s = NULL};
 
-        EXPECT(!session6_parse(wrong[i], &none), "%s", wrong[i]);
+        EXPECT(!session6_parse(wrong[i], &none, &by), "%s", wrong[i]);
     }
 }
 

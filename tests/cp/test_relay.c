@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a relay makes of messages of DHCPv4, where a line is in option 82, and what is kept of a
- * lease that a server behind has given. */
+/* What a relay makes of messages of DHCPv4 and DHCPv6, where a line is in option 82, and what is
+ * kept of a lease that a server behind has given. */
 #include "common/program.h"
 
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 #include "cp/packet/bytes.h"
 #include "cp/packet/dhcp4_copy.h"
+#include "cp/packet/dhcp6_relay.h"
 #include "cp/relay/option82.h"
 #include "cp/relay/state4.h"
 
@@ -210,6 +211,71 @@ static void texts(void)
     free(back.client);
 }
 
+/* --- DHCPv6 --- */
+
+static const uint8_t solicit[] = {1, 0, 0, 7, 0, 1, 0, 3, 'a', 'b', 'c'};
+
+static void forwards(void)
+{
+    struct dhcp6_relayed r = {.link = {UINT64_C(0x20010db800000000), 0},
+                              .peer = {UINT64_C(0xfe80000000000000), 9},
+                              .interface = "line",
+                              .n_interface = 4,
+                              .remote = "ab",
+                              .n_remote = 2,
+                              .message = solicit,
+                              .n = sizeof(solicit)};
+    static const uint8_t behind[] = "\0\x12\0\4line\0\x25\0\6\0\0\x0d\xe9"
+                                    "ab\0\x87\0\2\0\0\0\x09\0\x0b\1\0\0\7\0\1\0\3"
+                                    "abc";
+    size_t n = dhcp6_relay_write(&r, out, sizeof(out));
+
+    CU_ASSERT_EQUAL(n, 34 + 8 + 10 + 4 + sizeof(solicit));
+    CU_ASSERT(memcmp(out, "\x0c\0\x20\1\x0d\xb8", 6) == 0 && out[33] == 9);
+    r.has_port = true;
+    CU_ASSERT_EQUAL(dhcp6_relay_write(&r, out, sizeof(out)), n + 6);
+    CU_ASSERT(memcmp(out + 34, behind, sizeof(behind) - 1) == 0);
+    for (size_t i = 0; i < n + 6; i++)
+        CU_ASSERT_EQUAL(dhcp6_relay_write(&r, out, i), 0);
+}
+
+static void replies(void)
+{
+    struct dhcp6_relayed r = {.interface = "line",
+                              .n_interface = 4,
+                              .remote = "",
+                              .message = solicit,
+                              .n = sizeof(solicit)},
+                         back;
+    size_t n = dhcp6_relay_write(&r, out, sizeof(out));
+
+    CU_ASSERT_PTR_NOT_NULL(dhcp6_relay_read(out, n, &back)); /* a RELAY-FORW */
+    out[0] = DHCP6_RELAY_REPL;
+    CU_ASSERT_PTR_NULL(dhcp6_relay_read(out, n, &back));
+    CU_ASSERT(back.n == sizeof(solicit) && memcmp(back.message, solicit, back.n) == 0);
+    CU_ASSERT(back.n_interface == 4 && memcmp(back.interface, "line", 4) == 0);
+    for (size_t i = 0; i < n; i++) {
+        uint8_t *own = malloc(i > 0 ? i : 1);
+
+        memcpy(own, out, i);
+        CU_ASSERT_PTR_NOT_NULL(dhcp6_relay_read(own, i, &back));
+        free(own);
+    }
+    out[1] = 1;
+    CU_ASSERT_PTR_NOT_NULL(dhcp6_relay_read(out, n, &back)); /* through another relay */
+}
+
+static void without_unicast(void)
+{
+    static const uint8_t from[] = "\7\0\0\7\0\1\0\3"
+                                  "abc\0\x0c\0\2xx\0\x0d\0\2\0\0";
+    struct dhcp6 m;
+    size_t n = dhcp6_copy(from, sizeof(from) - 1, out);
+
+    CU_ASSERT_EQUAL(n, sizeof(from) - 1 - 6);
+    CU_ASSERT(dhcp6_read(out, n, &m) == NULL && m.has_status && m.client.n == 3);
+}
+
 static const struct test tests[] = {
     {"changes", changes},
     {"overload", overload},
@@ -218,6 +284,9 @@ static const struct test tests[] = {
     {"own messages", own_messages},
     {"lines", lines},
     {"texts", texts},
+    {"forwards", forwards},
+    {"replies", replies},
+    {"without unicast", without_unicast},
     {NULL, NULL},
 };
 

@@ -157,6 +157,8 @@ def seeds():
     for kind in (DHCP6_Solicit, DHCP6_Rebind, DHCP6_Release, DHCP6_Confirm):
         yield "dhcp6", kind.__name__, b"\1" + dhcp6(kind)[62:]
         yield "dhcp6", kind.__name__ + " without a lease", b"\3" + dhcp6(kind)[62:]
+    inner = dhcp6(DHCP6_Solicit)[62:]
+    yield "dhcp6", "relayed", b"\1\x0d\0" + bytes(32) + b"\0\x12\0\4line\0\x09" + struct.pack(">H", len(inner)) + inner
     for i, frame in enumerate(EXPLAINED):
         yield "control", f"explain {i}", json.dumps({"cmd": "explain", "frame": frame}).encode()
     for name, code, attributes in RADIUS:

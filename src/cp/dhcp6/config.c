@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/keys.h"
+#include "cp/relay/config.h"
 
 #define DAY_NS    UINT64_C(86400000000000)
 #define SECOND_NS UINT64_C(1000000000)
@@ -17,6 +18,7 @@ enum {
     POOL_DNS,
     POOL_DOMAIN,
     POOL_LEASE,
+    POOL_RELAY,
     N_POOL
 };
 
@@ -28,6 +30,7 @@ static const struct key pool_keys[N_POOL] = {
     [POOL_DNS] = {"dns", KEY_OTHER},
     [POOL_DOMAIN] = {"domain", KEY_STRING},
     [POOL_LEASE] = {"lease_time", KEY_DURATION, .def = "1h", .min = SECOND_NS, .max = 366 * DAY_NS},
+    [POOL_RELAY] = {"relay", KEY_NAME},
 };
 
 /* A prefix, and the length of the blocks that lines get of it. */
@@ -99,9 +102,28 @@ static void check_overlap(struct loader *l, const struct pools6_config *c, const
     }
 }
 
+/* What servers behind this gateway say is not said here, too. */
+static void read_relay_of(struct loader *l, const struct relays_config *relays, struct cp_pool6 *p,
+                          const struct value *v)
+{
+    static const unsigned theirs[] = {POOL_DNS, POOL_DOMAIN, POOL_LEASE};
+
+    p->relay = relay_named(l, relays, &v[POOL_RELAY], AF_INET6);
+    for (unsigned i = 0; value_given(&v[POOL_RELAY]) && i < sizeof(theirs) / sizeof(theirs[0]); i++)
+        if (value_given(&v[theirs[i]]))
+            key_error(l, v[theirs[i]].setting, pool_keys[theirs[i]].name,
+                      "the servers of the pool's relay say it");
+}
+
+struct reading {
+    const struct relays_config *relays;
+    struct pools6_config *c;
+};
+
 static void read_pool(struct loader *l, const config_setting_t *group, unsigned i, void *ctx)
 {
-    struct pools6_config *c = ctx;
+    const struct reading *r = ctx;
+    struct pools6_config *c = r->c;
     struct cp_pool6 p = {.name = ""};
     struct value v[N_POOL];
 
@@ -118,6 +140,7 @@ static void read_pool(struct loader *l, const config_setting_t *group, unsigned 
     read_blocks(l, &v[POOL_DELEGATED], "delegated", (uint8_t)v[POOL_DELEGATED_LEN].v.u,
                 &p.delegated);
     read_dns(l, &p, &v[POOL_DNS]);
+    read_relay_of(l, r->relays, &p, v);
     if (!value_given(&v[POOL_WAN]) && !value_given(&v[POOL_DELEGATED]))
         diag_error(l->d, p.loc, "pool '%s': expected wan, delegated, or both", p.name);
     if (p.domain != NULL && !dhcp6_is_domain(p.domain))
@@ -127,7 +150,10 @@ static void read_pool(struct loader *l, const config_setting_t *group, unsigned 
     c->pool[c->n++] = p;
 }
 
-void pools6_read(struct loader *l, const struct config_setting_t *list, struct pools6_config *c)
+void pools6_read(struct loader *l, const struct config_setting_t *list,
+                 const struct relays_config *relays, struct pools6_config *c)
 {
-    each_group(l, list, "pools6", read_pool, c);
+    struct reading r = {relays, c};
+
+    each_group(l, list, "pools6", read_pool, &r);
 }

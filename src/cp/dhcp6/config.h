@@ -25,6 +25,7 @@ struct cp_pool6 {
     unsigned n_dns;
     const char *domain; /* or NULL */
     uint32_t lease_s;
+    uint32_t relay; /* whose servers give it all; CP_NO_RELAY: this one does */
 };
 
 struct pools6_config {
@@ -33,9 +34,11 @@ struct pools6_config {
 };
 
 struct loader;
+struct relays_config;
 struct config_setting_t;
 
 /** Read the list of them; NULL: there is none. Errors are added to the loader's. */
-void pools6_read(struct loader *l, const struct config_setting_t *list, struct pools6_config *c);
+void pools6_read(struct loader *l, const struct config_setting_t *list,
+                 const struct relays_config *relays, struct pools6_config *c);
 
 #endif

@@ -13,6 +13,7 @@
 #include "cp/lease.h"
 #include "cp/packet/bytes.h"
 #include "cp/packet/hex.h"
+#include "cp/relay/relay6.h"
 #include "cp/store.h"
 
 #define DUID_KEY      "DUID"
@@ -61,6 +62,7 @@ static void take_wan(struct cp *cp, struct session *s, const struct dhcp6 *m)
                             said != NULL ? said->wan.upper : 0, v->wan.upper, wish.upper, &block);
     if (!v->has_wan)
         return;
+    v->wan_len = SESSION6_WAN_LEN;
     if (said != NULL && said->wan_len == 128)
         v->wan = said->wan;
     else if (wish.upper == block && wish.lower != 0)
@@ -87,7 +89,9 @@ static void give_blocks(struct cp *cp, struct session *s)
 {
     struct session6 *v = s->v6;
 
-    if (v->has_wan)
+    if (relay6_serves(cp, s))
+        relay6_gone(cp, s);
+    if (v->has_wan && v->wan_len == SESSION6_WAN_LEN)
         pool6_give(&pools6_of(cp, s)->wan, v->wan.upper);
     if (v->has_delegated)
         pool6_give(&pools6_of(cp, s)->delegated, v->delegated);
@@ -100,6 +104,7 @@ static void give_blocks(struct cp *cp, struct session *s)
 
 void lease6_forget_request(struct session *s)
 {
+    relay6_forget(s);
     if (s->v6 == NULL)
         return;
     free(s->v6->waiting);
@@ -111,9 +116,10 @@ static void timed_out(struct timer *t, void *ctx)
     struct session6 *v = (struct session6 *)t;
     struct cp *cp = ctx;
 
-    if (v->state == LEASE_OFFERED) {
-        session_event(v->s, "offer of IPv6 not taken");
-        sessions_fail(&cp->sessions, FAIL_OFFER);
+    if (v->state == LEASE_OFFERED || v->state == LEASE_ASKED) {
+        session_event(v->s, v->state == LEASE_ASKED ? "no server has given IPv6"
+                                                    : "offer of IPv6 not taken");
+        sessions_fail(&cp->sessions, v->state == LEASE_ASKED ? FAIL_NO_SERVER : FAIL_OFFER);
         lease6_withdraw(cp, v->s);
     } else {
         lease6_give_back(cp, v->s, true, true, aaa_expiry(v->s), "lease expired");
@@ -166,7 +172,7 @@ bool lease6_offer(struct cp *cp, struct session *s, const struct request6 *r)
 
 void lease6_withdraw(struct cp *cp, struct session *s)
 {
-    if (s->v6 == NULL || s->v6->state != LEASE_OFFERED)
+    if (s->v6 == NULL || (s->v6->state != LEASE_OFFERED && s->v6->state != LEASE_ASKED))
         return;
     timer_stop(&cp->loop.timers, &s->v6->timer);
     give_blocks(cp, s);
@@ -177,15 +183,23 @@ void lease6_grant(struct cp *cp, struct session *s, const struct request6 *r,
                   const struct dhcp6_ia *na, const struct dhcp6_ia *pd)
 {
     struct session6 *v = s->v6;
-    uint32_t lease = aaa_lease(s, pool6_config(cp, s)->lease_s);
-    bool more = !lease_is_held(v->state) || (pd != NULL && !v->pd.held);
 
     if (v->waiting == NULL)
         v->waiting = malloc(sizeof(*v->waiting));
     if (v->waiting == NULL)
         return; /* the client asks again */
     *v->waiting = *r;
-    v->duid = r->m.client;
+    lease6_hold(cp, s, &r->m.client, na, pd, aaa_lease(s, pool6_config(cp, s)->lease_s));
+}
+
+void lease6_hold(struct cp *cp, struct session *s, const struct dhcp6_duid *client,
+                 const struct dhcp6_ia *na, const struct dhcp6_ia *pd, uint32_t lease)
+{
+    struct session6 *v = s->v6;
+    bool more = !lease_is_held(v->state) || (pd != NULL && !v->pd.held) ||
+                (na != NULL && !v->na.held && v->wan_len == 128);
+
+    v->duid = *client;
     if (na != NULL)
         v->na = (struct ia6){true, na->iaid};
     if (pd != NULL) {
@@ -201,6 +215,51 @@ void lease6_grant(struct cp *cp, struct session *s, const struct request6 *r,
         lease_subscriber_changed(cp, s);
     else
         lease_changed(cp, s);
+}
+
+void lease6_ask(struct cp *cp, struct session *s, const uint8_t mac[6])
+{
+    struct session6 *v = make(s);
+
+    if (v == NULL || (v->state != LEASE_NONE && v->state != LEASE_ASKED))
+        return;
+    memcpy(s->mac, mac, sizeof(s->mac));
+    v->state = LEASE_ASKED;
+    set_timer(cp, v, cp->config->offer_ns);
+    lease_settle(cp, s);
+}
+
+bool lease6_take_said(struct cp *cp, struct session *s, const uint8_t mac[6],
+                      const struct ipv6 *address, const uint64_t *delegated)
+{
+    struct session6 *v = make(s);
+
+    if (v == NULL || v->state == LEASE_ENDING)
+        return false;
+    if (delegated != NULL && !(v->has_delegated && v->delegated == *delegated)) {
+        if (v->has_delegated || !pool6_take(&pools6_of(cp, s)->delegated, *delegated, s))
+            return false;
+        v->has_delegated = true;
+        v->delegated = *delegated;
+        v->delegated_len = pool6_config(cp, s)->delegated.each_len;
+    }
+    if (address != NULL) {
+        v->has_wan = true;
+        v->wan = *address;
+        v->wan_len = 128;
+    }
+    memcpy(s->mac, mac, sizeof(s->mac));
+    if (!lease_is_held(v->state))
+        v->state = LEASE_OFFERED;
+    return true;
+}
+
+char *lease6_text(const struct session *s)
+{
+    static const struct dhcp6_duid none;
+
+    return session6_held(s) ? session6_text(s->v6, s->relay6 != NULL ? &s->relay6->server : &none)
+                            : NULL;
 }
 
 void lease6_give_back(struct cp *cp, struct session *s, bool na, bool pd, enum radius_cause cause,
@@ -224,7 +283,8 @@ void lease6_give_back(struct cp *cp, struct session *s, bool na, bool pd, enum r
     } else if (na) {
         session_event(s, "the address of IA_NA ends: %s", why);
         v->na.held = false;
-        lease_changed(cp, s);
+        v->has_wan &= v->wan_len == SESSION6_WAN_LEN; /* else the address is all of the link */
+        lease_subscriber_changed(cp, s);
     } else if (pd) {
         session_event(s, "the delegated prefix ends: %s", why);
         v->pd.held = false;
@@ -251,7 +311,7 @@ void lease6_end(struct cp *cp, struct session *s)
     lease6_forget_request(s);
     if (lease_is_held(v->state))
         v->state = LEASE_ENDING;
-    else if (v->state == LEASE_OFFERED)
+    else if (v->state == LEASE_OFFERED || v->state == LEASE_ASKED)
         give_blocks(cp, s);
 }
 
@@ -272,6 +332,7 @@ void lease6_in_userplane(struct cp *cp, struct session *s)
         v->state = LEASE_UP;
         session_log(s, "up, %s", session6_blocks(v, text));
     }
+    relay6_acknowledge(cp, s);
     if (v->waiting == NULL)
         return;
     dhcp6_answer(cp, s, v->waiting);
@@ -286,15 +347,25 @@ void lease6_gone(struct cp *cp, struct session *s)
 
 /* --- the start --- */
 
+/* The block or address of a link is the pool's, or that of a server behind, as the line's is now.
+ */
+static bool take_link(struct cp *cp, struct session *s, const struct session6 *v)
+{
+    if (relay6_serves(cp, s) != (v->wan_len == 128))
+        return false;
+    return v->wan_len == 128 || pool6_take(&pools6_of(cp, s)->wan, v->wan.upper, s);
+}
+
 bool lease6_load(struct cp *cp, struct session *s, const uint8_t mac[6], const char *text)
 {
     struct session6 *v = make(s), read = {.s = s};
+    struct dhcp6_duid server = {.n = 0};
     int64_t left;
 
-    if (v == NULL || s->access->pool6 == CP_NO_POOL || !session6_parse(text, &read))
+    if (v == NULL || s->access->pool6 == CP_NO_POOL || !session6_parse(text, &read, &server))
         return false;
     *v = read;
-    v->has_wan = v->has_wan && pool6_take(&pools6_of(cp, s)->wan, v->wan.upper, s);
+    v->has_wan = v->has_wan && take_link(cp, s, v);
     v->has_delegated = v->has_delegated && v->delegated_len == pools6_of(cp, s)->delegated.len &&
                        pool6_take(&pools6_of(cp, s)->delegated, v->delegated, s);
     v->na.held &= v->has_wan;
@@ -303,6 +374,8 @@ bool lease6_load(struct cp *cp, struct session *s, const uint8_t mac[6], const c
         give_blocks(cp, s);
         return false;
     }
+    if (server.n > 0 && relay6_serves(cp, s))
+        relay6_resume(s, &server);
     memcpy(s->mac, mac, sizeof(s->mac));
     v->state = LEASE_UP;
     left = v->expires - wall_seconds();

@@ -39,6 +39,22 @@ void lease6_withdraw(struct cp *cp, struct session *s);
 void lease6_grant(struct cp *cp, struct session *s, const struct request6 *r,
                   const struct dhcp6_ia *na, const struct dhcp6_ia *pd);
 
+/** A server behind this gateway is asked, for offer_time at most. */
+void lease6_ask(struct cp *cp, struct session *s, const uint8_t mac[6]);
+
+/** Keep an address (NULL: none) and a delegated prefix (NULL: none) that such a server says, beside
+ * what the line has. Returns false where the prefix is not free, or without memory. */
+bool lease6_take_said(struct cp *cp, struct session *s, const uint8_t mac[6],
+                      const struct ipv6 *address, const uint64_t *delegated);
+
+/** What lease6_grant() does for a client of this name, for so many seconds; what it is told then is
+ * the relay's. */
+void lease6_hold(struct cp *cp, struct session *s, const struct dhcp6_duid *client,
+                 const struct dhcp6_ia *na, const struct dhcp6_ia *pd, uint32_t lease);
+
+/** A session's lease as a text for the store, to be freed; NULL: it has none. */
+char *lease6_text(const struct session *s);
+
 /** Take an address or a prefix of a lease back, or both, for the client gives it back. */
 void lease6_give_back(struct cp *cp, struct session *s, bool na, bool pd, enum radius_cause cause,
                       const char *why);

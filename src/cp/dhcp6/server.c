@@ -11,6 +11,7 @@
 #include "cp/packet/udp6.h"
 #include "cp/pppoe/pppoe.h"
 #include "cp/punt.h"
+#include "cp/relay/relay6.h"
 
 #define FRAME         1514 /* bytes of the largest frame */
 #define LEAST_REFRESH 600  /* seconds: IRT_MINIMUM of RFC 8415 section 7.6 */
@@ -41,6 +42,28 @@ static void send_message(struct cp *cp, struct session *s, const struct request6
     u.n = dhcp6_write(m, &network, frame + UDP6_HEADERS, room - UDP6_HEADERS);
     if (u.n > 0)
         punt_send(cp->punt, PUNT_DHCP6, s, frame, udp6_write(&u, frame, sizeof(frame)));
+}
+
+bool dhcp6_pass(struct cp *cp, struct session *s, const uint8_t mac[6], struct ipv6 to,
+                const uint8_t *message, size_t n)
+{
+    const struct punt_port *port = punt_port(cp->punt, s->access->port);
+    struct udp6 u = {.to = to,
+                     .to_port = DHCP6_CLIENT_PORT,
+                     .from_port = DHCP6_SERVER_PORT,
+                     .data = message,
+                     .n = n};
+    uint8_t frame[FRAME];
+
+    if (port == NULL)
+        return true; /* as a frame that is lost */
+    if (n + UDP6_HEADERS > sizeof(frame) || n + UDP6_HEADERS > port->mtu + 14u)
+        return false;
+    memcpy(u.to_mac, mac, sizeof(u.to_mac));
+    memcpy(u.from_mac, port->mac, sizeof(u.from_mac));
+    u.from = link_local_of(port->mac);
+    punt_send(cp->punt, PUNT_DHCP6, s, frame, udp6_write(&u, frame, sizeof(frame)));
+    return true;
 }
 
 static void answer(struct cp *cp, struct session *s, const struct request6 *r, uint8_t type)
@@ -97,6 +120,10 @@ void dhcp6_authorized(struct cp *cp, struct session *s, const struct request6 *r
     const struct dhcp6_ia *na, *pd;
     char text[SESSION6_TEXT];
 
+    if (relay6_serves(cp, s)) {
+        relay6_forward(cp, s);
+        return;
+    }
     if (!lease6_offer(cp, s, r))
         return;
     note_lack(cp, s, &r->m);
@@ -128,7 +155,7 @@ static void want(struct cp *cp, struct session *s, const struct request6 *r)
 
 static void request(struct cp *cp, struct session *s, const struct request6 *r)
 {
-    if (dhcp6_same_duid(&r->m.server, &cp->duid)) {
+    if (relay6_serves(cp, s) || dhcp6_same_duid(&r->m.server, &cp->duid)) {
         want(cp, s, r);
         return;
     }
@@ -143,6 +170,10 @@ static void renew(struct cp *cp, struct session *s, const struct request6 *r)
     const struct dhcp6_ia *na = answer6_choose(s, &r->m, DHCP6_IA_NA),
                           *pd = answer6_choose(s, &r->m, DHCP6_IA_PD);
 
+    if (relay6_serves(cp, s)) {
+        want(cp, s, r); /* the server may know what this gateway does not */
+        return;
+    }
     if (na != NULL && !answer6_is_bound(s, &r->m, na))
         na = NULL;
     if (pd != NULL && !answer6_is_bound(s, &r->m, pd))
@@ -158,6 +189,10 @@ static void renew(struct cp *cp, struct session *s, const struct request6 *r)
 /* RFC 8415 section 18.3.3: without an address in it there is nothing to say. */
 static void confirm(struct cp *cp, struct session *s, const struct request6 *r)
 {
+    if (relay6_serves(cp, s)) {
+        relay6_forward(cp, s);
+        return;
+    }
     for (unsigned i = 0; i < r->m.n_lease; i++)
         if (r->m.ia[r->m.lease[i].ia].kind != DHCP6_IA_PD) {
             answer(cp, s, r, DHCP6_REPLY);
@@ -177,7 +212,10 @@ static void release(struct cp *cp, struct session *s, const struct request6 *r)
 {
     bool na = names(s, &r->m, DHCP6_IA_NA), pd = names(s, &r->m, DHCP6_IA_PD);
 
-    answer(cp, s, r, DHCP6_REPLY);
+    if (relay6_serves(cp, s))
+        relay6_give_back(cp, s, na, pd);
+    else
+        answer(cp, s, r, DHCP6_REPLY);
     if (na || pd)
         lease6_give_back(cp, s, na, pd, RADIUS_CAUSE_USER_REQUEST, "released");
 }
@@ -186,7 +224,10 @@ static void decline(struct cp *cp, struct session *s, const struct request6 *r)
 {
     bool na = names(s, &r->m, DHCP6_IA_NA);
 
-    answer(cp, s, r, DHCP6_REPLY);
+    if (relay6_serves(cp, s))
+        relay6_give_back(cp, s, na, false);
+    else
+        answer(cp, s, r, DHCP6_REPLY);
     if (!na)
         return;
     lease6_decline(s);
@@ -196,7 +237,10 @@ static void decline(struct cp *cp, struct session *s, const struct request6 *r)
 
 static void inform(struct cp *cp, struct session *s, const struct request6 *r)
 {
-    answer(cp, s, r, DHCP6_REPLY);
+    if (relay6_serves(cp, s))
+        relay6_forward(cp, s);
+    else
+        answer(cp, s, r, DHCP6_REPLY);
 }
 
 /* --- messages --- */
@@ -224,16 +268,34 @@ static bool fits(const struct dhcp6_duid *d, uint8_t when)
     return when == MAYBE || (d->n > 0) == (when == ALWAYS);
 }
 
+/* A line has one lease of each kind: what a server would give besides nobody would forward for. */
+static bool asks_for_several(const struct dhcp6 *m)
+{
+    unsigned na = 0, pd = 0;
+
+    for (unsigned i = 0; i < m->n_ia; i++) {
+        na += m->ia[i].kind != DHCP6_IA_PD;
+        pd += m->ia[i].kind == DHCP6_IA_PD;
+        if (m->ia[i].kind == DHCP6_IA_TA || na > 1 || pd > 1)
+            return true;
+    }
+    return false;
+}
+
 /* Why a message is not answered whoever has the line; NULL: it is. */
-static const char *malformed(const struct cp *cp, const struct request6 *r)
+static const char *malformed(const struct cp *cp, const struct session *s, const struct request6 *r)
 {
     const struct dhcp6 *m = &r->m;
+    bool relayed = relay6_serves(cp, s);
 
     if (m->type >= sizeof(messages) / sizeof(messages[0]) || messages[m->type].handle == NULL)
         return "it is no client's";
     if (!fits(&m->client, messages[m->type].client) || !fits(&m->server, messages[m->type].server))
         return "it has not the identifiers of such a message";
-    if (m->server.n > 0 && m->type != DHCP6_REQUEST && !dhcp6_same_duid(&m->server, &cp->duid))
+    if (relayed && asks_for_several(m))
+        return "it asks for several leases of a kind, or a temporary address";
+    if (!relayed && m->server.n > 0 && m->type != DHCP6_REQUEST &&
+        !dhcp6_same_duid(&m->server, &cp->duid))
         return "it is for another server";
     if (m->type == DHCP6_INFORMATION_REQUEST && m->n_ia > 0)
         return "it asks for a lease, too";
@@ -263,19 +325,18 @@ static const char *unfit(const struct session *s, const struct request6 *r)
     return NULL;
 }
 
-static const char *read_message(const struct punt_header *h, const uint8_t *frame,
+static const char *read_message(const struct punt_header *h, const uint8_t *frame, struct udp6 *u,
                                 struct request6 *r)
 {
-    struct udp6 u;
-    const char *wrong = udp6_read(frame, h->frame_bytes, &u);
+    const char *wrong = udp6_read(frame, h->frame_bytes, u);
 
-    if (wrong == NULL && u.to_port != DHCP6_SERVER_PORT)
+    if (wrong == NULL && u->to_port != DHCP6_SERVER_PORT)
         wrong = "its port is not that of DHCPv6";
     if (wrong != NULL)
         return wrong;
-    memcpy(r->mac, u.from_mac, sizeof(r->mac));
-    r->from = u.from;
-    return dhcp6_read(u.data, u.n, &r->m);
+    memcpy(r->mac, u->from_mac, sizeof(r->mac));
+    r->from = u->from;
+    return dhcp6_read(u->data, u->n, &r->m);
 }
 
 void dhcp6_take(struct cp *cp, const struct punt_header *h, const uint8_t *frame)
@@ -284,6 +345,7 @@ void dhcp6_take(struct cp *cp, const struct punt_header *h, const uint8_t *frame
     struct session *s;
     const char *wrong;
     struct request6 r;
+    struct udp6 u;
     char mac[20];
 
     if (a == NULL || a->pool6 == CP_NO_POOL)
@@ -291,17 +353,19 @@ void dhcp6_take(struct cp *cp, const struct punt_header *h, const uint8_t *frame
     s = session_get(&cp->sessions, a, h->svlan, h->cvlan);
     if (s == NULL)
         return;
-    wrong = read_message(h, frame, &r);
+    wrong = read_message(h, frame, &u, &r);
     if (wrong != NULL) {
         session_event(s, "DHCPv6 not understood: %s", wrong);
         sessions_fail(&cp->sessions, FAIL_MALFORMED);
         return;
     }
-    wrong = malformed(cp, &r);
+    wrong = malformed(cp, s, &r);
     if (wrong == NULL && !pppoe_is_its_own(s, h->session))
         wrong = "it is not of the line's session";
     if (wrong == NULL)
         wrong = unfit(s, &r);
+    if (wrong == NULL && relay6_serves(cp, s))
+        wrong = relay6_take(s, &r, u.data, u.n);
     if (wrong == NULL) {
         messages[r.m.type].handle(cp, s, &r);
         return;

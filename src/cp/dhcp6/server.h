@@ -18,4 +18,9 @@ void dhcp6_authorized(struct cp *cp, struct session *s, const struct request6 *r
 /** Answer a request, by what the line has now. */
 void dhcp6_answer(struct cp *cp, struct session *s, const struct request6 *r);
 
+/** Send a client the message of n bytes that a server behind this gateway answers with. Returns
+ * false where it is longer than the line's frames. */
+bool dhcp6_pass(struct cp *cp, struct session *s, const uint8_t mac[6], struct ipv6 to,
+                const uint8_t *message, size_t n);
+
 #endif

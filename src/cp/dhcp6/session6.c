@@ -21,8 +21,8 @@ struct cpe_prefixes session6_prefixes(const struct session *s)
     if (!session6_held(s))
         return p;
     if (s->v6->has_wan) {
-        p.wan.upper = s->v6->wan.upper;
-        p.wan_len = SESSION6_WAN_LEN;
+        p.wan = first6(s->v6->wan, s->v6->wan_len);
+        p.wan_len = s->v6->wan_len;
     }
     if (s->v6->pd.held) {
         p.delegated[0] = s->v6->delegated;
@@ -37,7 +37,7 @@ char *session6_blocks(const struct session6 *v, char buf[SESSION6_TEXT])
     char wan[IPV6_TEXT] = "", delegated[IPV6_TEXT] = "";
 
     if (v->has_wan)
-        format_prefix6((struct ipv6){v->wan.upper, 0}, SESSION6_WAN_LEN, wan);
+        format_prefix6(first6(v->wan, v->wan_len), v->wan_len, wan);
     if (v->has_delegated)
         format_prefix6((struct ipv6){v->delegated, 0}, v->delegated_len, delegated);
     snprintf(buf, SESSION6_TEXT, "%s%s%s", wan, v->has_wan && v->has_delegated ? " " : "",
@@ -52,7 +52,7 @@ static json_t *iaid_json(const struct ia6 *ia)
     return ia->held ? json_integer(ia->iaid) : json_null();
 }
 
-char *session6_text(const struct session6 *v)
+char *session6_text(const struct session6 *v, const struct dhcp6_duid *server)
 {
     char duid[2 * DHCP6_MAX_DUID + 1], wan[IPV6_TEXT], delegated[IPV6_TEXT], *text;
     json_t *o =
@@ -65,6 +65,10 @@ char *session6_text(const struct session6 *v)
         json_object_set_new(o, "delegated",
                             json_string(format_prefix6((struct ipv6){v->delegated, 0},
                                                        v->delegated_len, delegated)));
+    if (server->n > 0)
+        json_object_set_new(o, "server", json_string(write_hex(duid, server->at, server->n)));
+    if (v->wan_len != SESSION6_WAN_LEN)
+        json_object_set_new(o, "wan_len", json_integer(v->wan_len));
     text = json_dumps(o, JSON_COMPACT);
     json_decref(o);
     if (text == NULL)
@@ -89,15 +93,18 @@ static struct ia6 iaid_of(const json_t *o, const char *key)
     return (struct ia6){json_is_integer(iaid), (uint32_t)json_integer_value(iaid)};
 }
 
-static bool read_object(const json_t *o, struct session6 *v)
+static bool read_object(const json_t *o, struct session6 *v, struct dhcp6_duid *server)
 {
+    const json_t *wan_len = json_object_get(o, "wan_len");
     const char *duid = json_string_value(json_object_get(o, "duid")),
                *wan = json_string_value(json_object_get(o, "wan")),
-               *delegated = json_string_value(json_object_get(o, "delegated"));
+               *delegated = json_string_value(json_object_get(o, "delegated")),
+               *by = json_string_value(json_object_get(o, "server"));
     struct ipv6 prefix = {0, 0};
 
-    if (duid == NULL || !read_duid(duid, &v->duid))
+    if (duid == NULL || !read_duid(duid, &v->duid) || (by != NULL && !read_duid(by, server)))
         return false;
+    v->wan_len = json_is_integer(wan_len) ? 128 : SESSION6_WAN_LEN;
     v->na = iaid_of(o, "na");
     v->pd = iaid_of(o, "pd");
     v->expires = json_integer_value(json_object_get(o, "expires"));
@@ -108,10 +115,10 @@ static bool read_object(const json_t *o, struct session6 *v)
     return (v->has_wan || !v->na.held) && v->has_delegated == v->pd.held;
 }
 
-bool session6_parse(const char *text, struct session6 *v)
+bool session6_parse(const char *text, struct session6 *v, struct dhcp6_duid *server)
 {
     json_t *o = json_loads(text, 0, NULL);
-    bool right = o != NULL && read_object(o, v);
+    bool right = o != NULL && read_object(o, v, server);
 
     json_decref(o);
     return right;

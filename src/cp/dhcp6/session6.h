@@ -31,6 +31,7 @@ struct session6 {
     uint8_t state;               /* enum lease_state */
     bool has_wan, has_delegated; /* blocks of the pool are kept for the line */
     bool delegated_ends;         /* the user plane is to forget that one, and then it is free */
+    uint8_t wan_len; /* SESSION6_WAN_LEN, or 128: a server behind has given the address alone */
     uint8_t delegated_len;
     struct ia6 na, pd;
     struct ipv6 wan; /* the address of IA_NA: its upper half is the block, or the last one */
@@ -54,10 +55,10 @@ struct cpe_prefixes session6_prefixes(const struct session *s);
 /** The prefixes that are kept for a line, "2001:db8::/64 2001:db8:100::/56"; buf is returned. */
 char *session6_blocks(const struct session6 *v, char buf[SESSION6_TEXT]);
 
-/** A lease as a text for the store, to be freed. */
-char *session6_text(const struct session6 *v);
+/** A lease as a text for the store, to be freed. server: who has given it; n 0: this one. */
+char *session6_text(const struct session6 *v, const struct dhcp6_duid *server);
 
 /** Read such a text into all but state, timer and s. Returns false where it is none. */
-bool session6_parse(const char *text, struct session6 *v);
+bool session6_parse(const char *text, struct session6 *v, struct dhcp6_duid *server);
 
 #endif

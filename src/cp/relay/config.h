@@ -15,18 +15,22 @@
 #define RELAY_MAX_SERVERS 8
 #define RELAY_NODE_MOST   63 /* characters of the name in option 82 */
 #define RELAY4_PORT       67
+#define RELAY6_PORT       547
 
-/** An address of IPv4, with a port. */
-struct relay_address {
+/** An address of either family, with a port. */
+union relay_address {
+    struct sockaddr any;
     struct sockaddr_in ipv4;
+    struct sockaddr_in6 ipv6;
 };
 
 struct relay_config {
     const char *name;
     struct loc loc;
-    struct relay_address own; /* giaddr, where this side is bound */
+    union relay_address own; /* where this side is bound: giaddr of IPv4. All are of its family */
     unsigned n_servers;
-    struct relay_address server[RELAY_MAX_SERVERS];
+    union relay_address server[RELAY_MAX_SERVERS];
+    const char *server_name[RELAY_MAX_SERVERS]; /* their addresses as texts */
     bool asks_all;    /* every server is sent every message; else one is, until it is dead */
     bool refuses;     /* messages of clients that bear option 82 are ignored, not only stripped */
     const char *node; /* what this gateway is called */
@@ -45,8 +49,9 @@ struct value;
 /** Read the list of them; NULL: there is none. Errors are added to the loader's. */
 void relays_read(struct loader *l, const struct config_setting_t *list, struct relays_config *c);
 
-/** The place of the one that the value of a key "relay" names, or CP_NO_RELAY: the key is not
- * there, or after an error. */
-uint32_t relay_named(struct loader *l, const struct relays_config *c, const struct value *v);
+/** The place of the one of a family, AF_INET or AF_INET6, that the value of a key "relay" names, or
+ * CP_NO_RELAY: the key is not there, or after an error. */
+uint32_t relay_named(struct loader *l, const struct relays_config *c, const struct value *v,
+                     int family);
 
 #endif

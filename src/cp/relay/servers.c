@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/units.h"
 #include "cp/relay/relay4.h"
+#include "cp/relay/relay6.h"
 
 #define MESSAGE     1500 /* bytes of the longest one that fits a frame */
 #define AT_ONCE     256  /* messages in a turn: one transaction for all that they change */
@@ -43,9 +43,21 @@ const struct relay_config *relay_config(const struct relay *r)
     return r->config;
 }
 
-static uint32_t address_of(const struct relay_address *a)
+static bool is_ipv4(const struct relay *r)
 {
-    return ntohl(a->ipv4.sin_addr.s_addr);
+    return r->config->own.any.sa_family == AF_INET;
+}
+
+static socklen_t address_len(const struct relay *r)
+{
+    return is_ipv4(r) ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+}
+
+static bool same_host(const struct relay *r, const union relay_address *a,
+                      const union relay_address *b)
+{
+    return is_ipv4(r) ? a->ipv4.sin_addr.s_addr == b->ipv4.sin_addr.s_addr
+                      : memcmp(&a->ipv6.sin6_addr, &b->ipv6.sin6_addr, 16) == 0;
 }
 
 /* --- sending --- */
@@ -57,27 +69,25 @@ static bool is_dead(const struct server *s, uint64_t now)
 
 static void send_one(struct relay *r, unsigned i, const uint8_t *message, size_t n, uint64_t now)
 {
-    const struct sockaddr_in *to = &r->config->server[i].ipv4;
+    const union relay_address *to = &r->config->server[i];
     struct server *s = &r->server[i];
 
     if (s->unanswered++ == 0)
         s->since = now;
     /* What the kernel does not take is lost, as on a wire: the client says it again. */
-    (void)!sendto(r->watch.fd, message, n, MSG_NOSIGNAL, (const struct sockaddr *)to, sizeof(*to));
+    (void)!sendto(r->watch.fd, message, n, MSG_NOSIGNAL, &to->any, address_len(r));
 }
 
 /* A server that has not answered for too long is left alone for a time. */
 static void judge(struct relay *r, unsigned i, uint64_t now)
 {
     struct server *s = &r->server[i];
-    char address[20];
 
     if (is_dead(s, now) || s->unanswered < UNANSWERED || now - s->since < r->config->timeout_ns)
         return;
     s->dead_until = now + r->config->dead_ns;
     s->unanswered = 0;
-    log_warning("relay %s: server %s does not answer", r->config->name,
-                format_ipv4(address_of(&r->config->server[i]), address, sizeof(address)));
+    log_warning("relay %s: server %s does not answer", r->config->name, r->config->server_name[i]);
 }
 
 /* The first one that lives; where none does, the first. */
@@ -108,7 +118,7 @@ void relay_send(struct relay *r, const uint8_t *message, size_t n)
 void relay_send_to(struct relay *r, uint32_t address, const uint8_t *message, size_t n)
 {
     for (unsigned i = 0; i < r->config->n_servers; i++)
-        if (address_of(&r->config->server[i]) == address) {
+        if (ntohl(r->config->server[i].ipv4.sin_addr.s_addr) == address) {
             send_one(r, i, message, n, now_ns());
             return;
         }
@@ -118,17 +128,18 @@ void relay_send_to(struct relay *r, uint32_t address, const uint8_t *message, si
 /* --- receiving --- */
 
 /* Take a server's answer; strangers are not heard. */
-static void take(struct cp *cp, struct relay *r, const struct sockaddr_in *from,
+static void take(struct cp *cp, struct relay *r, const union relay_address *from,
                  const uint8_t *message, size_t n)
 {
     for (unsigned i = 0; i < r->config->n_servers; i++) {
-        const struct sockaddr_in *server = &r->config->server[i].ipv4;
-
-        if (server->sin_addr.s_addr != from->sin_addr.s_addr)
+        if (!same_host(r, &r->config->server[i], from))
             continue;
         r->server[i].unanswered = 0;
         r->server[i].dead_until = 0;
-        relay4_reply(cp, r, address_of(&r->config->server[i]), message, n);
+        if (is_ipv4(r))
+            relay4_reply(cp, r, ntohl(from->ipv4.sin_addr.s_addr), message, n);
+        else
+            relay6_reply(cp, r, message, n);
         return;
     }
 }
@@ -137,7 +148,7 @@ static void ready(struct watch *w, short revents, void *ctx)
 {
     struct relay *r = RELAY_OF_WATCH(w);
     uint8_t message[MESSAGE];
-    struct sockaddr_in from;
+    union relay_address from;
 
     (void)revents;
     for (unsigned i = 0; i < AT_ONCE; i++) {
@@ -156,21 +167,24 @@ static void ready(struct watch *w, short revents, void *ctx)
 
 static bool open_relay(struct cp *cp, struct relay *r)
 {
-    const struct sockaddr_in *own = &r->config->own.ipv4;
+    const union relay_address *own = &r->config->own;
+    char address[INET6_ADDRSTRLEN];
     int room = SOCKET_ROOM;
-    char address[20];
 
-    r->watch = (struct watch){.fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0),
-                              .events = POLLIN,
-                              .ready = ready};
+    r->watch = (struct watch){
+        .fd = socket(own->any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0),
+        .events = POLLIN,
+        .ready = ready};
     if (r->watch.fd >= 0)
         setsockopt(r->watch.fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
-    if (r->watch.fd >= 0 && bind(r->watch.fd, (const struct sockaddr *)own, sizeof(*own)) == 0 &&
+    if (r->watch.fd >= 0 && bind(r->watch.fd, &own->any, address_len(r)) == 0 &&
         loop_add(&cp->loop, &r->watch) == 0)
         return true;
-    log_error("relay %s: %s port %u: %s", r->config->name,
-              format_ipv4(address_of(&r->config->own), address, sizeof(address)),
-              ntohs(own->sin_port), strerror(errno));
+    inet_ntop(own->any.sa_family,
+              is_ipv4(r) ? (const void *)&own->ipv4.sin_addr : &own->ipv6.sin6_addr, address,
+              sizeof(address));
+    log_error("relay %s: %s port %u: %s", r->config->name, address, ntohs(own->ipv4.sin_port),
+              strerror(errno));
     return false;
 }
 
