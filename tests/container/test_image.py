@@ -81,6 +81,11 @@ def test_all_that_it_is_linked_to_is_there(image):
     assert said.endswith("no compiler\n"), said
 
 
+def test_the_control_plane_is_there(image):
+    assert do(*RUN, "--entrypoint", "vbng-cp", image, "--version").startswith("vbng-cp ")
+    assert "not found" not in inside("ldd /usr/local/bin/vbng-cp")
+
+
 def test_configurations_and_clients(image):
     assert do(*RUN, image, "--check", f"{CFG}/bng-virtio-user.cfg") is not None
     assert "usage" in inside("vbngctl --help").lower()

@@ -68,7 +68,7 @@ def test_examples_include_nothing(installed, run, vbng, folder):
 
 def test_units(installed):
     """They start what is installed with them."""
-    for name in ("vbng.service", "vbng-exporter.service"):
+    for name in ("vbng.service", "vbng-exporter.service", *(["vbng-cp.service"] if (installed / "bin/vbng-cp").exists() else [])):
         text = (installed / "lib/systemd/system" / name).read_text()
         for path in re.findall(r"^Exec\w+=(\S+)", text, re.M):
             assert str(installed / "bin" / os.path.basename(path)).endswith(path), path

@@ -58,6 +58,45 @@ step stranger setpriv --reuid nobody --regid nogroup --clear-groups vbngctl --so
 step exporter setpriv --reuid vbng --regid vbng --clear-groups /usr/bin/env PYTHONDONTWRITEBYTECODE=1 vbng-lab top --once --interval 0.2
 step reload systemctl reload vbng
 
+# the control plane beside it, with RADIUS, while either is killed
+cp_unit=/usr/local/lib/systemd/system/vbng-cp.service
+cp_prop() { systemctl show vbng-cp --property "$1" --value; }
+compared() { [ "$(journalctl --no-pager -o cat -u vbng-cp | grep -c 'compared with vbng')" -ge "$1" ]; }
+if [ -f "$cp_unit" ]; then
+    install -m 644 "$cp_unit" /etc/systemd/system/
+    if ldd /usr/local/bin/vbng-cp | grep -q libasan; then
+        mkdir -p /etc/systemd/system/vbng-cp.service.d
+        echo $'[Service]\nEnvironment=ASAN_OPTIONS=detect_leaks=0' >/etc/systemd/system/vbng-cp.service.d/sanitizer.conf
+    fi
+    step cp_verify systemd-analyze verify --man=no /etc/systemd/system/vbng-cp.service
+    echo 'punt_socket = "punt.sock";' >>/etc/vbng/vbng.cfg
+    systemctl daemon-reload
+    timeout 90 systemctl restart vbng
+    install -m 644 /dev/stdin /etc/vbng/vbng-cp.cfg <<'CFG'
+control_socket = "/run/vbng/control.sock"; punt_socket = "/run/vbng/punt.sock"; store = "/var/lib/vbng/sessions.db";
+pools = ( { name = "homes"; prefix = "10.250.0.0/24"; gateway = "10.250.0.1"; } );
+access = ( { port = "cpe0"; svlan = "4000"; pool = "homes"; } );
+radius = { nas_identifier = "bng1"; password = "x"; servers = ( { address = "127.0.0.1"; secret = "s"; } );
+           coa = { address = "127.0.0.1"; clients = ( { address = "127.0.0.1"; secret = "c"; } ); }; };
+CFG
+    step cp_start systemctl enable --now vbng-cp
+    step cp_compared until_it 30 compared 1
+    step cp_metrics setpriv --reuid vbng --regid vbng --clear-groups /usr/bin/env PYTHONDONTWRITEBYTECODE=1 vbng-lab exporter --once
+    step cp_first journalctl --no-pager -o cat -u vbng-cp -n 20
+    pid=$(cp_prop MainPID)
+    [ "$pid" -gt 1 ] && kill -KILL "$pid" || exit # what has not started cannot be killed
+    cp_again() { [ "$(cp_prop NRestarts)" -ge 1 ] && [ "$(cp_prop ActiveState)" = active ] && compared 2; }
+    step cp_again until_it 30 cp_again
+    timeout 90 systemctl restart vbng
+    step cp_follows until_it 30 compared 3
+    step cp_pid cp_prop NRestarts
+    step cp_stop systemctl stop vbng-cp
+    step cp_result cp_prop Result
+    step cp_journal journalctl --no-pager -o cat -u vbng-cp
+    sed -i /punt_socket/d /etc/vbng/vbng.cfg
+    timeout 90 systemctl restart vbng
+fi
+
 # a process that does not go on
 drop_in watchdog <<<$'[Service]\nWatchdogSec=2s'
 systemctl daemon-reload

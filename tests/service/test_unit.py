@@ -103,6 +103,19 @@ def test_the_lab_finds_the_service(steps):
     assert steps["exporter"][1] == 0 and "classify" in steps["exporter"][0], steps["exporter"]
 
 
+def test_the_control_plane(steps):
+    """Its unit: it starts with RADIUS, the exporter finds it, it is started again when it was killed, and follows a vbng that is started anew."""
+    if "cp_start" not in steps:
+        need.skip("vbng-cp is not built here (Debian package libsqlite3-dev)")
+    assert steps["cp_verify"] == ("", 0)
+    assert steps["cp_start"][1] == 0, steps["cp_first"]
+    for name in ("cp_compared", "cp_again", "cp_follows", "cp_stop"):
+        assert steps[name][1] == 0, (name, steps[name], steps["cp_journal"])
+    assert steps["cp_pid"] == ("1", 0) and steps["cp_result"] == ("success", 0), steps["cp_journal"]
+    if "prometheus_client is not installed" not in steps["cp_metrics"][0]:
+        assert "vbng_cp_up 1.0" in steps["cp_metrics"][0].splitlines(), steps["cp_metrics"]
+
+
 def test_the_watchdog_starts_it_again(steps):
     assert steps["watchdog"][1] == 0, steps["watchdog_journal"]
     assert re.search("watchdog", steps["watchdog_journal"][0], re.I)

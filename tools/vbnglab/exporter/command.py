@@ -34,12 +34,12 @@ def configure(p):
 def run(args):
     """Serve until a signal, or print once."""
     encode, _ = encoder("application/openmetrics-text" if args.openmetrics else "")
-    control_plane = find(args.control_plane)
     if args.once:
+        control_plane = find(args.control_plane)
         with Telemetry(args.socket or find_socket()) as telemetry:
             sys.stdout.write(collect(telemetry, args.subscribers, encode, families(control_plane) if control_plane else ()).decode())
         return 0
-    server = listen(args, lambda address: Server(address, args.socket, args.expose, args.host, control_plane))
+    server = listen(args, lambda address: Server(address, args.socket, args.expose, args.host, args.control_plane))
     print(f"{url(args, server)}metrics", flush=True)
     with server:
         server.serve_forever()

@@ -4,6 +4,7 @@
 import threading
 
 from ..lab import serve
+from ..lab.controlplane import find
 from ..lab.telemetry import Telemetry, find_socket
 from .controlplane import families
 from .metrics import collect, encoder
@@ -30,7 +31,7 @@ class Handler(serve.Handler):
 
 
 class Server(serve.Server):
-    """The server of the metrics. path: of the telemetry socket; None: of the only vbng that runs; control_plane: of vbng-cp's control socket; None: there is none; the others are those of serve.Server."""
+    """The server of the metrics. path: of the telemetry socket; None: of the only vbng that runs; control_plane: of vbng-cp's control socket; None: as lab/controlplane.py finds it; the others are those of serve.Server."""
 
     def __init__(self, address, path, exposed=False, names=(), control_plane=None):
         super().__init__(address, Handler, exposed, names)
@@ -40,4 +41,5 @@ class Server(serve.Server):
     def read(self, subscribers, encode):
         """The metrics as bytes. One scrape reads at a time, for DPDK serves ten clients and no more. Raises Unreachable."""
         with self.reading, Telemetry(self.path or find_socket()) as telemetry:
-            return collect(telemetry, subscribers, encode, families(self.control_plane) if self.control_plane else ())
+            control_plane = find(self.control_plane)  # which may have come since
+            return collect(telemetry, subscribers, encode, families(control_plane) if control_plane else ())
