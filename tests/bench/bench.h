@@ -36,6 +36,8 @@ enum bench_way {
     UPSTREAM,
     UPSTREAM6,
     UPSTREAM_MIX,
+    UPSTREAM_PPPOE, /* in sessions of PPPoE, of each family; downstream frames are the same */
+    UPSTREAM6_PPPOE,
     DOWNSTREAM,
     DOWNSTREAM6,
     DOWNSTREAM_MIX,
@@ -88,6 +90,7 @@ struct graph_text {
     const char *qos;        /* the configuration's section qos with a profile "home", or NULL */
     bool fuse;              /* the key of that name */
     bool no_ipv6;           /* nobody has IPv6, and no route is of it */
+    bool pppoe;             /* everybody is in a session of PPPoE */
     bool ports_count_bytes; /* the engine need not, as with a NIC; else it does, as for its wires */
 };
 
@@ -106,7 +109,7 @@ struct bench {
     bool huge; /* mbufs and tables live in huge pages */
     struct wire wires[N_WIRES];
     struct packets packets;
-    struct tables *tables, *no_ipv6; /* of graphs with IPv6, and without */
+    struct tables *tables, *no_ipv6, *pppoe; /* of graphs with IPv6, without, and with PPPoE */
     struct graph *graph[MAX_GRAPHS];
     uint64_t bytes; /* that the bare loop has counted */
 };
@@ -154,6 +157,8 @@ void graph_print_drops(const struct graph *g, FILE *to);
 #define TUNNEL_NEAR      0xc0000201u                  /* 192.0.2.1 */
 #define TUNNEL_FAR       0xc6336401u                  /* 198.51.100.1 and the next ones */
 #define FIRST_LABEL      16u
+#define FIRST_SESSION    1u /* of a subscriber; the next ones' modulo SESSIONS are behind it */
+#define SESSIONS         65533u
 
 /** One measured thing. (cases.c) */
 struct bench_case {

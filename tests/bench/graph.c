@@ -114,9 +114,9 @@ static int load_text(struct graph *g, const struct graph_text *text)
     return rc;
 }
 
-/* All graphs have the same ports, subscribers and routes, but for those without IPv6: one set of
- * tables serves them. */
-static int make_tables(struct tables **tables, const struct graph *g)
+/* All graphs have the same ports, subscribers and routes, but for those without IPv6 or with PPPoE:
+ * one set of tables serves them. */
+static int make_tables(struct tables **tables, const struct graph *g, bool pppoe)
 {
     uint8_t port_mac[N_WIRES][6];
 
@@ -132,6 +132,9 @@ static int make_tables(struct tables **tables, const struct graph *g)
         uint8_t mac[6] = {2, CPE_MAC_KIND, 0, 0, (uint8_t)(n >> 8), (uint8_t)n};
 
         subscriber_set_mac(&(*tables)->subscribers->record[id], mac);
+        if (pppoe)
+            (*tables)->subscribers->record[id].session =
+                rte_cpu_to_be_16((uint16_t)(FIRST_SESSION + n % SESSIONS));
     }
     return 0;
 }
@@ -178,12 +181,12 @@ static int open_engine(struct bench *b, struct graph *g, struct tables *tables,
 
 struct graph *graph_make(struct bench *b, const struct graph_text *text)
 {
-    struct tables **tables = text->no_ipv6 ? &b->no_ipv6 : &b->tables;
+    struct tables **tables = text->no_ipv6 ? &b->no_ipv6 : text->pppoe ? &b->pppoe : &b->tables;
     struct graph *g = calloc(1, sizeof(*g));
 
     if (g == NULL)
         return NULL;
-    if (load_text(g, text) == 0 && make_tables(tables, g) == 0 &&
+    if (load_text(g, text) == 0 && make_tables(tables, g, text->pppoe) == 0 &&
         open_engine(b, g, *tables, text->ports_count_bytes) == 0)
         return g;
     fprintf(stderr, "bench: the configuration \"%s\" does not start\n", text->name);
@@ -213,6 +216,7 @@ void tables_free(struct bench *b)
 {
     provision_free(b->tables);
     provision_free(b->no_ipv6);
+    provision_free(b->pppoe);
 }
 
 struct task *graph_task(const struct graph *g, const char *name)

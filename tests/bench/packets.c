@@ -15,15 +15,17 @@
 #include "bench.h"
 #include "engine/engine.h"
 #include "packet/ipv6.h"
+#include "packet/qinq.h"
 #include "packet/stamp.h"
 
-#define SPARE       1024u /* mbufs beside those in flight: the pool's own cache */
-#define POOL_CACHE  256u
-#define INNER_LEN   (sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_udp_hdr))
-#define ACCESS_LEN  60u                          /* 64 with FCS, padded */
-#define LINKS6      UINT64_C(0x20010db800000000) /* graph.c: 2001:db8::/48, a /64 for each */
-#define DELEGATED6  UINT64_C(0x20010db801000000) /* 2001:db8:100::/40, a /56 for each */
-#define CORE_KEY_AT 42u                          /* the GRE key of a core frame: its subscriber */
+#define SPARE           1024u /* mbufs beside those in flight: the pool's own cache */
+#define POOL_CACHE      256u
+#define PPPOE_ETHERTYPE 0x8864u
+#define INNER_LEN       (sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_udp_hdr))
+#define ACCESS_LEN      60u                          /* 64 with FCS, padded */
+#define LINKS6          UINT64_C(0x20010db800000000) /* graph.c: 2001:db8::/48, a /64 for each */
+#define DELEGATED6      UINT64_C(0x20010db801000000) /* 2001:db8:100::/40, a /56 for each */
+#define CORE_KEY_AT     42u /* the GRE key of a core frame: its subscriber */
 
 static uint64_t random_state = 0x9e3779b97f4a7c15;
 
@@ -167,6 +169,24 @@ static void make_downstream6(struct frame *f, uint32_t subscriber, uint32_t serv
     f->len = (uint16_t)(p - f->bytes);
 }
 
+/* The same frame in the subscriber's session of PPPoE. */
+static void make_session(struct frame *f, const struct frame *plain, uint32_t subscriber)
+{
+    uint8_t *p = f->bytes + QINQ_LEN - 2;
+    bool is_six = load16(plain->bytes + QINQ_LEN - 2) == RTE_BE16(RTE_ETHER_TYPE_IPV6);
+    uint32_t len = is_six ? plain->len - (uint32_t)QINQ_LEN : (uint32_t)INNER_LEN;
+
+    memcpy(f->bytes, plain->bytes, QINQ_LEN - 2);
+    p = put16(p, PPPOE_ETHERTYPE);
+    p = put16(p, 0x1100); /* version and type 1, session data */
+    p = put16(p, FIRST_SESSION + subscriber % SESSIONS);
+    p = put16(p, 2 + len);
+    p = put16(p, is_six ? 0x0057 : 0x0021);
+    memcpy(p, plain->bytes + QINQ_LEN, len);
+    p += len;
+    f->len = (uint16_t)RTE_MAX((size_t)(p - f->bytes), (size_t)ACCESS_LEN);
+}
+
 /* net: the upper half of the source of IPv6, or 0: the frame is of IPv4. */
 static void make_plain(struct frame *f, uint32_t subscriber, uint32_t server, uint64_t net)
 {
@@ -198,6 +218,8 @@ static void make_frames(struct packets *p)
         make_downstream6(&p->frames[DOWNSTREAM6][i], subscriber, server);
         p->frames[UPSTREAM_MIX][i] = p->frames[is_six ? UPSTREAM6 : UPSTREAM][i];
         p->frames[DOWNSTREAM_MIX][i] = p->frames[is_six ? DOWNSTREAM6 : DOWNSTREAM][i];
+        make_session(&p->frames[UPSTREAM_PPPOE][i], &p->frames[UPSTREAM][i], subscriber);
+        make_session(&p->frames[UPSTREAM6_PPPOE][i], &p->frames[UPSTREAM6][i], subscriber);
         make_plain(&p->frames[PLAIN_DOWN][i], subscriber, server, 0);
         make_plain(&p->frames[PLAIN_DOWN6][i], subscriber, server, server_net(server));
         make_plain(&p->frames[PLAIN_DOWN6_NEAR][i], subscriber, server, GATEWAY_NET6);

@@ -60,6 +60,8 @@ static inline rte_be16_t classify_move_up(struct rte_mbuf *m)
         return 0;
     meta_set_session(m, p.session);
     pppoe_move_up(m, p.len);
+    if (p.protocol == PPP_IPV6) /* the header's end is in the frame's next line of the cache */
+        rte_prefetch0(f + PPPOE_QINQ_LEN + IPV6_LEN - 1);
     return pppoe_type_of(p.protocol);
 }
 
