@@ -8,7 +8,8 @@ import shutil
 import pytest
 
 from tests.common import need
-from tests.cp.client import Client
+from tests.cp.client import PORT_MAC, Client
+from tests.cp.cpe import PADT, Cpe
 from tests.radius.freeradius import SECRET, freeradius
 from vbnglab.lab.controlplane import metrics
 
@@ -18,6 +19,7 @@ RADIUS = """
 radius = {{ nas_identifier = "bng1"; timeout = "5s"; password = "vbng"; accounting = true;
            servers = ( {{ address = "127.0.0.1"; secret = "{}"; authentication_port = {}; accounting_port = {}; }} ); }};
 """
+PPPOE = 'pppoe = { ac_name = "bng1"; users = ( { name = "alice"; password = "secret"; } ); };'
 
 
 def values(cp):
@@ -93,6 +95,25 @@ def test_radius(control_plane, folder):
         found, peer = values(cp), ("127.0.0.1", "authentication")
     assert [found[f"vbng_cp_radius_{name}"][peer] for name in ("requests_total", "accepts_total", "rejects_total", "timeouts_total", "alive")] == [2, 1, 1, 0, 1]
     assert found["vbng_cp_radius_seconds"][peer]["count"] == 2 and found["vbng_cp_radius_pending_requests"][peer] == 0
+
+
+def test_pppoe(control_plane):
+    """Sessions of PPPoE that come up, end, are not let in, and give up."""
+    cp = control_plane(EXTRA=PPPOE)
+    up, refused, nameless, gone = Cpe(cp, 1), Cpe(cp, 2, password="guess"), Cpe(cp, 3, user=""), Cpe(cp, 4)
+    up.dial()
+    for cpe in (refused, nameless):
+        assert not cpe.link()
+        cpe.hears_end()
+    gone.padr(gone.padi())
+    gone.discover(PADT, to=PORT_MAC, session=gone.session)
+    cp.until(lambda: values(cp)["vbng_cp_failures_total"][("not_negotiated",)])
+    found = values(cp)
+    assert found["vbng_cp_sessions"] == found["vbng_cp_sessions_begun_total"] == {("ipoe",): 0, ("pppoe",): 1}
+    assert {k[0]: n for k, n in found["vbng_cp_failures_total"].items() if n} == {"rejected": 2, "not_negotiated": 1}
+    up.discover(PADT, to=PORT_MAC, session=up.session)
+    cp.until(lambda: values(cp)["vbng_cp_sessions_ended_total"][("pppoe",)] == 1)
+    assert values(cp)["vbng_cp_failures_total"][("not_negotiated",)] == 1
 
 
 def test_top(cp, run):

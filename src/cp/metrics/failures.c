@@ -23,6 +23,9 @@ const struct cp_failure_words cp_failures[N_FAILURES] = {
     [FAIL_OFFER] =
         {"offer_not_taken", "The client did not take what was offered in time",
          "Normal where another server answers, or a CPE is switched off; else frames are lost."},
+    [FAIL_NEGOTIATION] =
+        {"not_negotiated", "A PPPoE session was begun, and ended before it was up",
+         "The line's events say how far it came: frames are lost, or CPE and gateway disagree."},
     [FAIL_NO_SERVER] = {"no_server", "No DHCP server behind the relay has made an offer",
                         "Look at the servers, and at the way to them."},
     [FAIL_STORE] = {"store", "The store has not taken the session",

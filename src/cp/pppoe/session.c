@@ -79,6 +79,8 @@ static void dissolve(struct pppoe_session *p)
 /* End a session that nobody but the CPE knows of. */
 static void abandon(struct pppoe_session *p, const char *why)
 {
+    if (!p->turned_away)
+        sessions_fail(&p->cp->sessions, FAIL_NEGOTIATION);
     session_log(p->line, "PPPoE session %u ends: %s", p->id, why);
     pppoe_ending(p->cp, p->line, why);
     pppoe_give_address(p);

@@ -27,7 +27,8 @@ struct pppoe_session {
     struct radius_request *question;
     struct pppoe_waiting *next; /* the PADR of the session behind this one, or NULL */
     uint16_t id;
-    bool silent; /* the CPE needs not be told of the end: he knows it */
+    bool turned_away; /* its user may not come in, or there is no address: it was counted */
+    bool silent;      /* the CPE needs not be told of the end: he knows it */
     char user[PPPOE_USER];
     char circuit[PPPOE_LINE],
         remote[PPPOE_LINE]; /* what a node before the gateway calls the line */

@@ -82,6 +82,12 @@ static void grant_ipv6(const struct pppoe_session *p, struct ppp_grant *g)
     g->iid = link_local_of(port->mac).lower;
 }
 
+static void refuse(struct pppoe_session *p, const char *message)
+{
+    p->turned_away = true;
+    ppp_judged(&p->link, NULL, message, now_ns());
+}
+
 static void let_in(struct pppoe_session *p, const char *message)
 {
     struct ppp_grant g;
@@ -90,7 +96,7 @@ static void let_in(struct pppoe_session *p, const char *message)
         sessions_fail(&p->cp->sessions, FAIL_POOL);
         session_log(p->line, "refused: pool %s has no free address, or not that which RADIUS says",
                     pool_config(p->cp, p->line)->name);
-        ppp_judged(&p->link, NULL, "no address", now_ns());
+        refuse(p, "no address");
         return;
     }
     g = pppoe_grant(p);
@@ -103,7 +109,7 @@ static void turn_away(struct pppoe_session *p, const char *why, const char *mess
 {
     session_log(p->line, "%s: %s: %s%s%s", method_name(p), p->user, why,
                 message[0] != '\0' ? ": " : "", message);
-    ppp_judged(&p->link, NULL, message, now_ns());
+    refuse(p, message);
 }
 
 void pppoe_judged(struct session *s, const char *why, struct radius_octets message)
@@ -128,6 +134,7 @@ void pppoe_judge_user(void *ctx, const struct ppp_proof *proof)
 
     if (!is_text(proof->name)) {
         snprintf(p->user, sizeof(p->user), "?");
+        sessions_fail(&p->cp->sessions, FAIL_REJECTED);
         turn_away(p, "the user's name is not printable, empty or too long", "");
         return;
     }
