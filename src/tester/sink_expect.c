@@ -45,6 +45,8 @@ static void add_layer(struct bits *b, const struct template_layer *l)
         memset(b->kind[WRONG_OTHER] + at + IPV6_SRC, 0xff, IPV6_ADDRS);
         break;
     case LAYER_GRE:
+        if (l[-1].kind == LAYER_IPV6) /* the flow label of a tunnel is the gateway's: RFC 6438 */
+            memcpy(b->kind[WRONG_OTHER] + l[-1].offset, "\xf0\0\0", 4);
         memset(b->kind[WRONG_OTHER] + at, 0xff, 4);
         memset(b->kind[WRONG_KEY] + at + 4, 0xff, l->len - 4u);
         break;

@@ -146,6 +146,30 @@ static void core_bits(void)
     rig_close(r);
 }
 
+/* A tunnel of IPv6, whose flow label nobody foretells; that of a packet is kept. */
+static void over6_bits(void)
+{
+    static const struct range ranges[] = {
+        {12, 13, 0xff, TAGS},  {14, 14, 0xf0, OTHER},                         /* version */
+        {14, 14, 0x0f, DSCP},  {15, 15, 0xc0, DSCP},   {20, 20, 0xff, OTHER}, /* next header */
+        {22, 53, 0xff, OTHER},                                                /* tunnel */
+        {54, 57, 0xff, OTHER}, {58, 61, 0xff, KEY},                           /* GRE */
+        {62, 62, 0xf0, OTHER}, {62, 62, 0x0f, DSCP},   {63, 63, 0xc0, DSCP},
+        {63, 63, 0x0f, OTHER}, {64, 65, 0xff, OTHER}, /* flow label */
+        {68, 68, 0xff, OTHER}, {70, 101, 0xff, OTHER}, {102, 105, 0xff, OTHER},
+    };
+    struct rig *r = open_with("var user 100-65535 random\n"
+                              "ether src 02:dd:00:00:00:00 dst 02:b0:00:00:01:00\n"
+                              "ipv6 src 2001:db8::1 dst 2001:db8::2 dscp 46\n"
+                              "gre key user\n"
+                              "ipv6 src 2001:db8::3 dst 2001:db8::4 dscp 46 label 0x12345\n"
+                              "udp src 2048 dst 1024\n");
+
+    for (uint32_t user = 100; user < 65536; user += 20021)
+        check_bits(r, user, ranges, RTE_DIM(ranges));
+    rig_close(r);
+}
+
 static void access_bits(void)
 {
     static const struct range ranges[] = {
@@ -300,6 +324,7 @@ static int close_expect(void)
 
 static const struct test tests[] = {
     {"every bit of a core frame", core_bits},
+    {"each bit of a tunnel of IPv6", over6_bits},
     {"every bit of an access frame", access_bits},
     {"right ones", right_ones},
     {"a field across words", across_words},
