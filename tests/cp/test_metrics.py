@@ -11,6 +11,7 @@ from tests.common import need
 from tests.cp.client import PORT_MAC, Client
 from tests.cp.cpe import PADT, Cpe
 from tests.radius.freeradius import SECRET, freeradius
+from tests.telemetry import monitoring
 from vbnglab.lab.controlplane import metrics
 
 LAB = pathlib.Path(__file__).resolve().parent.parent.parent / "tools" / "vbng-lab"
@@ -132,6 +133,16 @@ def test_the_documents(cp):
     words = next(m for m in told if m["name"] == "vbng_cp_failure")["series"]
     rows = [f"| `{s['labels'][0]}` | {s['value']['meaning']} | {s['value']['remedy']} |" for s in words]
     assert [row for row in rows if row not in (DOC / "sessions.md").read_text()] == []
+
+
+def test_alerts(cp):
+    """They name metrics and labels that are told."""
+    labels = {m["name"]: set(m["labels"]) for m in metrics(cp.socket)} | {"vbng_cp_up": set()}
+    rules = [(where, monitoring.metrics(e), named) for where, e, named in monitoring.expressions() if "vbng_cp_" in e]
+    assert len(rules) == 3
+    for where, used, named in rules:
+        assert used <= set(labels), where
+        assert set(named) <= {"instance"}.union(*(labels[name] for name in used)), where
 
 
 @pytest.mark.parametrize("field", ["name", "help", "unit"])
