@@ -20,15 +20,15 @@ def free_port(address="127.0.0.1"):
 
 
 class Kea:
-    """kea-dhcp4 on 127.0.0.1, or kea-dhcp6 on ::1, at a port of its own."""
+    """kea-dhcp4 on 127.0.0.1, or kea-dhcp6 on ::1, at a port of its own where none is said."""
 
-    def __init__(self, folder, family=4, **config):
+    def __init__(self, folder, family=4, port=None, **config):
         name, package = f"kea-dhcp{family}", f"kea-dhcp{family}-server"
         self.program = shutil.which(name) or shutil.which(name, path="/usr/sbin")
         if self.program is None:
             need.skip(f"{name} is not here (Debian package {package})")
         address = "127.0.0.1" if family == 4 else "::1"
-        self.port, self.started = free_port(address), f"DHCP{family}_STARTED"
+        self.port, self.started = port or free_port(address), f"DHCP{family}_STARTED"
         self.leases_file, self.log, self.config = (os.path.join(folder, f"kea{family}.{end}") for end in ("csv", "log", "json"))
         logger = {"name": name, "severity": "INFO", "output_options": [{"output": self.log, "flush": True}]}
         database = {"type": "memfile", "persist": True, "name": self.leases_file, "lfc-interval": 0}

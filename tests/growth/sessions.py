@@ -6,6 +6,7 @@
     sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000 --dual         # IPv4, then an address and a prefix of IPv6 by DHCPv6
     sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000 --pppoe        # IPv4 in PPPoE sessions; with --dual: and DHCPv6
     sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000 --radius       # a FreeRADIUS is asked for each
+    sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000 --relay        # Kea gives the addresses of IPv4
 
 The client is that of vbng-lab cpe, which shares no code with vbng-cp. It fails if an address is told to two
 CPEs, if one that was told is not what vbng forwards for, or if not all get one. Needs root, for interfaces in a namespace of its own.
@@ -52,6 +53,11 @@ access = ( {{ port = "line"; pool = "homes"; pool6 = "homes6"; }} );
 """
 USER, PASSWORD = "alice", "secret"
 PPPOE = f'pppoe = {{ ac_name = "bng1"; users = ( {{ name = "{USER}"; password = "{PASSWORD}"; }} ); }};'
+RELAYS = """
+relays = ( { name = "kea"; servers = "127.0.0.1"; giaddr = "127.0.0.2"; } );
+"""
+KEA = {"subnet4": [{"id": 1, "subnet": "10.64.0.0/14", "pools": [{"pool": "10.64.0.10 - 10.67.255.250"}],
+                    "option-data": [{"name": "routers", "data": GATEWAY}]}]}
 RADIUS = """
 pppoe = {{ ac_name = "bng1"; }};
 radius = {{ nas_identifier = "bng1"; password = "vbng"; servers = ( {{ address = "127.0.0.1"; secret = "{}"; authentication_port = {}; }} ); }};
@@ -87,6 +93,14 @@ def start(vbng_cp, config, log):
     return subprocess.Popen([vbng_cp, config], stderr=log, preexec_fn=process.end_with_parent)
 
 
+def relayed(text, is_so):
+    """A control plane's configuration, where it is to be a relay's."""
+    if not is_so:
+        return text
+    gateway = f'gateway = "{GATEWAY}";'
+    return text.replace("pools = (", RELAYS + "pools = (", 1).replace(gateway, gateway + ' relay = "kea";')
+
+
 def measure(args, folder, more=PPPOE):
     """What is wrong, after it has printed the figures. more: sections of the control plane's configuration."""
     from vbnglab.cpe.load import Load, cpes  # which main() has told Python of
@@ -95,7 +109,7 @@ def measure(args, folder, more=PPPOE):
 
     ctx = process.Context(args.build + "/vbng", folder)
     user, control = (ctx.write(name, text.replace("FOLDER", folder).replace("LINES", str(args.lines)).replace("PREFIXES", str(2 * args.lines)))
-                     for name, text in (("bng.cfg", USER_PLANE), ("cp.cfg", CONTROL_PLANE + more)))
+                     for name, text in (("bng.cfg", USER_PLANE), ("cp.cfg", relayed(CONTROL_PLANE, args.relay) + more)))
     subprocess.run(["ip", "link", "add", "gw-line", "type", "veth", "peer", "name", "far-line"], check=True)
     for end in ("gw-line", "far-line"):
         subprocess.run(["ip", "link", "set", end, "up"], check=True)
@@ -149,6 +163,19 @@ def measure_with_radius(args, folder):
         return measure(args, folder, RADIUS.format(SECRET, server.authentication))
 
 
+def measure_with_kea(args, folder):
+    """The same, with ISC Kea behind."""
+    from tests.cp.kea import Kea  # what the others need not have
+
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    kea = Kea(folder, 4, 67, **KEA)
+    try:
+        wrong, given = measure(args, folder), len(kea.leases())
+        return wrong + ([f"Kea has given {given}"] if given < args.lines else [])
+    finally:
+        kea.close()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lines", type=int, default=10000)
@@ -157,6 +184,7 @@ def main():
     parser.add_argument("--dual", action="store_true")
     parser.add_argument("--pppoe", action="store_true", help="sessions of PPPoE; with --dual: DHCPv6 in them")
     parser.add_argument("--radius", action="store_true")
+    parser.add_argument("--relay", action="store_true")
     parser.add_argument("--seconds", type=int, default=300, help="the longest time that it may take")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--build", default=os.path.join(TOP, "build"))
@@ -166,7 +194,7 @@ def main():
     if why:
         sys.exit(why)
     with tempfile.TemporaryDirectory(prefix="vbng-") as folder:
-        wrong = (measure_with_radius if args.radius else measure)(args, folder)
+        wrong = (measure_with_kea if args.relay else measure_with_radius if args.radius else measure)(args, folder)
     print("\n".join(wrong), end="\n" if wrong else "")
     return 1 if wrong else 0
 

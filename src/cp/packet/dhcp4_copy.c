@@ -125,6 +125,13 @@ size_t dhcp4_copy(const uint8_t *at, size_t n, const struct dhcp4_change *c, uin
     return finish(&o, to);
 }
 
+void dhcp4_answer_to(uint8_t *message, const struct dhcp4 *request)
+{
+    put32(message + AT_XID, request->xid);
+    put16(message + AT_FLAGS, request->flags);
+    put32(message + AT_CIADDR, request->ciaddr);
+}
+
 size_t dhcp4_write_own(const struct dhcp4_own *own, uint8_t *to, size_t room)
 {
     struct out o = {.at = to + AT_OPTIONS, .room = room - AT_OPTIONS};

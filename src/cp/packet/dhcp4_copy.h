@@ -22,6 +22,10 @@ struct dhcp4_change {
 size_t dhcp4_copy(const uint8_t *at, size_t n, const struct dhcp4_change *c, uint8_t *to,
                   size_t room);
 
+/** Make a message that was copied the answer to another request of the same client: by its xid,
+ * flags and ciaddr. */
+void dhcp4_answer_to(uint8_t *message, const struct dhcp4 *request);
+
 /** What a gateway says of its own to a server, for a session: no client has said it. */
 struct dhcp4_own {
     uint8_t type; /* DHCP4_REQUEST, to renew, or DHCP4_RELEASE */

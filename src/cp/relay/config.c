@@ -21,6 +21,7 @@ enum {
     RELAY_DEAD_TIME,
     RELAY_NODE,
     RELAY_OPTION82,
+    RELAY_CLIENT_LEASE,
     N_RELAY
 };
 
@@ -42,6 +43,7 @@ static const struct key relay_keys[N_RELAY] = {
     [RELAY_DEAD_TIME] = {"dead_time", KEY_DURATION, .def = "30s", .min = 10 * MS, .max = 3600 * S},
     [RELAY_NODE] = {"node", KEY_STRING, .def = "vbng"},
     [RELAY_OPTION82] = {"option82", KEY_ENUM, .def = "replace", .choices = policies},
+    [RELAY_CLIENT_LEASE] = {"client_lease", KEY_DURATION, .min = S, .max = 366 * 24 * 3600 * S},
 };
 
 static bool parse4(const char *text, union relay_address *a)
@@ -156,6 +158,9 @@ static void read_relay(struct loader *l, const config_setting_t *group, unsigned
     r.refuses = v[RELAY_OPTION82].v.u == REFUSE;
     r.timeout_ns = v[RELAY_TIMEOUT].v.u;
     r.dead_ns = v[RELAY_DEAD_TIME].v.u;
+    r.client_s = v[RELAY_CLIENT_LEASE].set ? (uint32_t)(v[RELAY_CLIENT_LEASE].v.u / S) : 0;
+    if (value_given(&v[RELAY_CLIENT_LEASE]) && r.own.any.sa_family == AF_INET6)
+        value_error(l, &v[RELAY_CLIENT_LEASE], "client_lease", "is of relays of DHCPv4 alone");
     check_others(l, c, &r);
     c->relay[c->n++] = r;
 }

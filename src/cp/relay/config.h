@@ -35,6 +35,7 @@ struct relay_config {
     bool refuses;     /* messages of clients that bear option 82 are ignored, not only stripped */
     const char *node; /* what this gateway is called */
     uint64_t timeout_ns, dead_ns;
+    uint32_t client_s; /* the longest lease that a client is told by a proxy; 0: the server's */
 };
 
 struct relays_config {

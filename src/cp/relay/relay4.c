@@ -11,22 +11,12 @@
 #include "cp/lease.h"
 #include "cp/packet/dhcp4_copy.h"
 #include "cp/relay/option82.h"
+#include "cp/relay/proxy4.h"
 #include "cp/relay/servers.h"
 #include "cp/relay/state4.h"
 
-#define MESSAGE   1500 /* bytes of the longest one */
-#define MOST_HOPS 16   /* RFC 1542 section 4.1.1 */
+#define MOST_HOPS 16 /* RFC 1542 section 4.1.1 */
 #define SERVER_OP 2
-
-static struct relay *relay_of(const struct cp *cp, const struct session *s)
-{
-    return relay_at(cp->relays, pool_config(cp, s)->relay);
-}
-
-static uint32_t own_address(const struct relay *relay)
-{
-    return ntohl(relay_config(relay)->own.ipv4.sin_addr.s_addr);
-}
 
 /* --- from the client --- */
 
@@ -46,7 +36,7 @@ const char *relay4_take(struct cp *cp, struct session *s, const struct dhcp4 *q,
         return "there is no memory";
     if (q->hops >= MOST_HOPS)
         return "it comes by too many hops";
-    if (q->relay.n > 0 && relay_config(relay_of(cp, s))->refuses)
+    if (q->relay.n > 0 && relay_config(relay4_of(cp, s))->refuses)
         return "it bears option 82";
     if (r->reply != NULL && r->xid == q->xid)
         return "its answer is under way";
@@ -82,17 +72,17 @@ static uint32_t server_named(const struct session *s)
 
 static void send_on(struct cp *cp, struct session *s)
 {
-    struct relay *relay = relay_of(cp, s);
+    struct relay *relay = relay4_of(cp, s);
     struct relay4 *r = s->relay;
     uint32_t named = server_named(s);
     bool to_one = (r->type == DHCP4_REQUEST && r->unicast) || r->type == DHCP4_DECLINE ||
                   (named != 0 && !relay_config(relay)->asks_all);
     struct dhcp4_bytes option;
     struct dhcp4_change c = {.hops = (uint8_t)(r->hops + 1),
-                             .giaddr = own_address(relay),
+                             .giaddr = relay_giaddr(relay),
                              .server = named,
                              .relay = &option};
-    uint8_t message[MESSAGE];
+    uint8_t message[RELAY_MESSAGE];
     size_t n;
 
     option82_write(relay_config(relay), s, pool_config(cp, s)->gateway, r->unicast, &option);
@@ -110,7 +100,7 @@ void relay4_forward(struct cp *cp, struct session *s)
 {
     struct relay4 *r = s->relay;
 
-    if (r->message == NULL)
+    if (r->message == NULL || proxy4_answer(cp, s))
         return;
     if (r->type == DHCP4_DISCOVER)
         lease_ask(cp, s, r->mac);
@@ -126,21 +116,18 @@ void relay4_decline(struct cp *cp, struct session *s)
 
 /* --- to the client --- */
 
-/* Write a server's message as the client is told it. Returns its length, or 0. lease: 0: as it is.
- */
-static size_t write_reply(const struct cp *cp, const struct session *s, const uint8_t *message,
-                          size_t n, uint32_t giaddr, uint32_t lease, uint8_t to[MESSAGE])
+size_t relay4_write(const struct cp *cp, const struct session *s, const uint8_t *message, size_t n,
+                    uint32_t lease, uint8_t to[RELAY_MESSAGE])
 {
-    const struct octets *access = s->relay->access;
-    struct dhcp4_bytes option = {.n = 0};
-    struct dhcp4_change c = {
-        .giaddr = giaddr, .server = pool_config(cp, s)->gateway, .lease = lease, .relay = &option};
+    const struct relay *relay = relay4_of(cp, s);
+    struct dhcp4_bytes option;
+    struct dhcp4_change c = {.giaddr = relay_config(relay)->client_s == 0 ? relay_giaddr(relay) : 0,
+                             .server = pool_config(cp, s)->gateway,
+                             .lease = lease,
+                             .relay = &option};
 
-    if (access != NULL) {
-        option.n = (uint8_t)access->n;
-        memcpy(option.at, access->at, access->n);
-    }
-    return dhcp4_copy(message, n, &c, to, MESSAGE);
+    octets_copy(&option, s->relay->access);
+    return dhcp4_copy(message, n, &c, to, RELAY_MESSAGE);
 }
 
 /* Send it: where to is what the request says. */
@@ -157,11 +144,19 @@ static void tell(struct cp *cp, struct session *s, uint8_t type, uint32_t addres
         session_event(s, "%s of the server is too long for the line", dhcp4_type_name(type));
 }
 
+/* Is a lease told as the server says it? */
+static uint32_t changed_lease(const struct cp *cp, const struct session *s, const struct dhcp4 *a)
+{
+    uint32_t lease = a->lease != 0 ? proxy4_lease(cp, s, a->lease) : 0;
+
+    return lease != a->lease ? lease : 0;
+}
+
 static void pass(struct cp *cp, struct session *s, const struct dhcp4 *a, const uint8_t *message,
                  size_t n)
 {
-    uint8_t out[MESSAGE];
-    size_t len = write_reply(cp, s, message, n, a->giaddr, 0, out);
+    uint8_t out[RELAY_MESSAGE];
+    size_t len = relay4_write(cp, s, message, n, changed_lease(cp, s, a), out);
 
     s->relay->type = 0;
     tell(cp, s, a->type, a->yiaddr, out, len);
@@ -227,8 +222,7 @@ static void ack(struct cp *cp, struct session *s, const struct dhcp4 *a, uint32_
                 const uint8_t *message, size_t n)
 {
     struct relay4 *r = s->relay;
-    uint8_t out[MESSAGE];
-    uint32_t lease;
+    uint8_t out[RELAY_MESSAGE];
     size_t len;
 
     if (r->type == DHCP4_INFORM) {
@@ -241,11 +235,10 @@ static void ack(struct cp *cp, struct session *s, const struct dhcp4 *a, uint32_
     r->type = 0;
     r->server = a->server != 0 ? a->server : from;
     r->from = from;
-    r->expires = wall_seconds() + a->lease;
-    lease = aaa_lease(s, a->lease);
-    len = write_reply(cp, s, message, n, a->giaddr, lease != a->lease ? lease : 0, out);
+    proxy4_keep(cp, s, a->lease, message, n);
+    len = relay4_write(cp, s, message, n, changed_lease(cp, s, a), out);
     if (octets_set(&r->reply, out, len))
-        lease_extend(cp, s, lease);
+        lease_extend(cp, s, proxy4_lease(cp, s, a->lease));
 }
 
 /* Only the server that has given the lease can end it: another one knows nothing of it. */
@@ -266,21 +259,26 @@ static void nak(struct cp *cp, struct session *s, const struct dhcp4 *a, uint32_
     lease_give_back(cp, s, RADIUS_CAUSE_NAS_REQUEST, "refused by the server");
 }
 
-/* The line that a reply is for, which waits for it; NULL: none does. Neither the client nor the
- * server alone decides: the line is that of option 82, which this gateway has written, and it has
- * asked as this client. */
-static struct session *waiting_line(const struct cp *cp, const struct relay *relay,
-                                    const struct dhcp4 *a)
+/* The line that a reply is for: that of option 82, which this gateway has written, and no other,
+ * whatever client or server say. */
+static struct session *line_of(const struct cp *cp, const struct relay *relay,
+                               const struct dhcp4 *a)
 {
     struct session *s = option82_line(cp, relay_config(relay), &a->relay);
 
-    if (a->op != SERVER_OP || a->giaddr != own_address(relay) || s == NULL || s->relay == NULL ||
-        !relay4_serves(cp, s) || relay_of(cp, s) != relay)
-        return NULL;
-    if (s->relay->type == 0 || s->relay->message != NULL || s->relay->xid != a->xid ||
-        memcmp(s->relay->mac, a->mac, sizeof(a->mac)) != 0)
+    if (a->op != SERVER_OP || a->giaddr != relay_giaddr(relay) || s == NULL || s->relay == NULL ||
+        !relay4_serves(cp, s) || relay4_of(cp, s) != relay)
         return NULL;
     return s->state != SESSION_ENDING && s->lease4 != LEASE_ENDING && s->ppp == NULL ? s : NULL;
+}
+
+/* Does its client wait for this reply? */
+static bool waits_for(const struct session *s, const struct dhcp4 *a)
+{
+    const struct relay4 *r = s->relay;
+
+    return r->type != 0 && r->message == NULL && r->xid == a->xid &&
+           memcmp(r->mac, a->mac, sizeof(a->mac)) == 0;
 }
 
 void relay4_reply(struct cp *cp, struct relay *relay, uint32_t from, const uint8_t *message,
@@ -291,8 +289,8 @@ void relay4_reply(struct cp *cp, struct relay *relay, uint32_t from, const uint8
 
     if (dhcp4_read(message, n, &a) != NULL)
         return;
-    s = waiting_line(cp, relay, &a);
-    if (s == NULL)
+    s = line_of(cp, relay, &a);
+    if (s == NULL || proxy4_reply(cp, s, &a, from, message, n) || !waits_for(s, &a))
         return;
     if (a.type == DHCP4_OFFER)
         offer(cp, s, &a, from, message, n);
@@ -304,33 +302,28 @@ void relay4_reply(struct cp *cp, struct relay *relay, uint32_t from, const uint8
 
 /* --- the end --- */
 
-static void copy_octets(struct dhcp4_bytes *b, const struct octets *o)
-{
-    b->n = 0;
-    if (o == NULL)
-        return;
-    b->n = (uint8_t)o->n;
-    memcpy(b->at, o->at, o->n);
-}
-
 void relay4_gone(struct cp *cp, struct session *s)
 {
     struct relay4 *r = s->relay;
     struct dhcp4_bytes client, option;
     struct dhcp4_own own = {.type = DHCP4_RELEASE, .client = &client, .relay = &option};
-    uint8_t message[MESSAGE];
+    uint8_t message[RELAY_MESSAGE];
 
-    if (r == NULL || r->expires <= wall_seconds())
+    if (r == NULL)
+        return;
+    octets_set(&r->ack, NULL, 0);
+    r->own_xid = 0;
+    if (r->expires <= wall_seconds())
         return;
     r->expires = 0;
     own.ciaddr = s->address;
-    own.giaddr = own_address(relay_of(cp, s));
+    own.giaddr = relay_giaddr(relay4_of(cp, s));
     own.server = r->server;
     memcpy(own.mac, s->mac, sizeof(own.mac));
     (void)!getrandom(&own.xid, sizeof(own.xid), 0);
-    copy_octets(&client, r->client);
-    option82_write(relay_config(relay_of(cp, s)), s, pool_config(cp, s)->gateway, true, &option);
-    relay_send_to(relay_of(cp, s), r->from, message,
+    octets_copy(&client, r->client);
+    option82_write(relay_config(relay4_of(cp, s)), s, pool_config(cp, s)->gateway, true, &option);
+    relay_send_to(relay4_of(cp, s), r->from, message,
                   dhcp4_write_own(&own, message, sizeof(message)));
 }
 

@@ -11,12 +11,24 @@
 
 #include "cp/cp.h"
 #include "cp/packet/dhcp4.h"
+#include "cp/relay/servers.h"
 
 /** Do servers behind this gateway give this line its address of IPv4? */
 static inline bool relay4_serves(const struct cp *cp, const struct session *s)
 {
     return s->access->pool != CP_NO_POOL && pool_config(cp, s)->relay != CP_NO_RELAY;
 }
+
+/** The relay of such a line. */
+static inline struct relay *relay4_of(const struct cp *cp, const struct session *s)
+{
+    return relay_at(cp->relays, pool_config(cp, s)->relay);
+}
+
+/** Write a server's message of n bytes as the client is told it. lease: seconds; 0: as it is.
+ * Returns its length, or 0 where it does not fit. */
+size_t relay4_write(const struct cp *cp, const struct session *s, const uint8_t *message, size_t n,
+                    uint32_t lease, uint8_t to[RELAY_MESSAGE]);
 
 /** Take a client's message of n bytes, which was read as q, for relay4_forward(). unicast: it was
  * sent to the gateway. Returns NULL, or why it is ignored. */

@@ -14,9 +14,8 @@
 #include "cp/relay/relay4.h"
 #include "cp/relay/relay6.h"
 
-#define MESSAGE     1500 /* bytes of the longest one that fits a frame */
-#define AT_ONCE     256  /* messages in a turn: one transaction for all that they change */
-#define UNANSWERED  3    /* messages, and the timeout, after which a server is dead */
+#define AT_ONCE     256 /* messages in a turn: one transaction for all that they change */
+#define UNANSWERED  3   /* messages, and the timeout, after which a server is dead */
 #define SOCKET_ROOM (1 << 20)
 
 struct server {
@@ -58,6 +57,11 @@ static bool same_host(const struct relay *r, const union relay_address *a,
 {
     return is_ipv4(r) ? a->ipv4.sin_addr.s_addr == b->ipv4.sin_addr.s_addr
                       : memcmp(&a->ipv6.sin6_addr, &b->ipv6.sin6_addr, 16) == 0;
+}
+
+uint32_t relay_giaddr(const struct relay *r)
+{
+    return ntohl(r->config->own.ipv4.sin_addr.s_addr);
 }
 
 /* --- sending --- */
@@ -147,7 +151,7 @@ static void take(struct cp *cp, struct relay *r, const union relay_address *from
 static void ready(struct watch *w, short revents, void *ctx)
 {
     struct relay *r = RELAY_OF_WATCH(w);
-    uint8_t message[MESSAGE];
+    uint8_t message[RELAY_MESSAGE];
     union relay_address from;
 
     (void)revents;

@@ -6,6 +6,8 @@
 
 #include "cp/cp.h"
 
+#define RELAY_MESSAGE 1500 /* bytes of the longest message, so that it fits a frame */
+
 struct relay;
 
 /** Open the sockets of all relays of the configuration. Returns NULL; the reason is in the log. */
@@ -15,6 +17,9 @@ void relays_close(struct cp *cp, struct relay *relays);
 /** The one of a pool's; index: its place in the configuration. */
 struct relay *relay_at(struct relay *relays, uint32_t index);
 const struct relay_config *relay_config(const struct relay *r);
+
+/** The address of a relay of DHCPv4, in host byte order. */
+uint32_t relay_giaddr(const struct relay *r);
 
 /** Send n bytes to whom the configuration says. */
 void relay_send(struct relay *r, const uint8_t *message, size_t n);

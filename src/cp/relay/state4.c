@@ -21,6 +21,15 @@ bool octets_set(struct octets **o, const void *at, size_t n)
     return true;
 }
 
+void octets_copy(struct dhcp4_bytes *b, const struct octets *o)
+{
+    b->n = 0;
+    if (o == NULL)
+        return;
+    b->n = (uint8_t)o->n;
+    memcpy(b->at, o->at, o->n);
+}
+
 char *state4_text(const struct relay4 *r)
 {
     char server[20], from[20], client[2 * MOST_CLIENT + 1], *text;
@@ -68,6 +77,7 @@ void state4_free(struct relay4 *r)
     free(r->access);
     free(r->message);
     free(r->reply);
+    free(r->ack);
     free(r->client);
     free(r);
 }

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cp/packet/dhcp4.h"
+
 /** So many octets as there are. */
 struct octets {
     uint16_t n;
@@ -27,12 +29,18 @@ struct relay4 {
     /* Of whoever has made the offer or given the lease. */
     uint32_t server, from; /* its identifier and address; 0: nobody yet */
     int64_t expires;       /* of its lease, seconds of CLOCK_REALTIME; 0: there is none */
+    uint32_t lease;        /* how long it was when it was given; 0: not known any more */
+    uint32_t own_xid;      /* of the REQUEST by which this gateway renews it, or 0 */
+    struct octets *ack;    /* the server's ACK, of a proxy, or NULL */
     struct octets *client; /* option 61 of the client that has the lease, or NULL */
 };
 
 /** Keep a copy of n octets, at most 65535, instead of what there is; 0: NULL. Returns false without
  * memory, with NULL. */
 bool octets_set(struct octets **o, const void *at, size_t n);
+
+/** The same as the value of an option. */
+void octets_copy(struct dhcp4_bytes *b, const struct octets *o);
 
 /** What is to be known of a lease after a restart, as a text to be freed. */
 char *state4_text(const struct relay4 *r);
