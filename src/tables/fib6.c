@@ -29,6 +29,8 @@ int fib6_create(struct fib6 *f, uint32_t n, int socket)
     int rc;
 
     memset(f, 0, sizeof(*f));
+    if (n > FIB6_MOST)
+        return -ENOMEM;
     f->nodes.n = n_nodes(n);
     rc = prefixes6_create(&f->routes, n, socket);
     f->first = table_zalloc(sizeof(*f->first) * (size_t)N_FIRST, socket);
@@ -67,16 +69,26 @@ static bool is_node(uint32_t entry)
 
 static struct fib6_node *node_of(const struct fib6 *f, uint32_t entry)
 {
-    return &f->node[entry & ~FIB6_MORE];
+    return &f->node[entry & FIB6_INDEX];
+}
+
+/* An entry that leads to a node, at a place where from bits have been looked at. */
+static uint32_t entry_to(const struct fib6 *f, uint32_t index, unsigned from)
+{
+    unsigned depth = f->node[index].depth;
+
+    return FIB6_MORE | (depth == from ? FIB6_NEXT : 0) | depth / FIB6_NODE_BITS << FIB6_DEPTH_AT |
+           index;
 }
 
 /* The entry of a node that an address leads to. */
 static uint32_t *entry_in(struct fib6_node *node, struct ipv6 addr)
 {
-    return node->entry + (fib6_entry(node, addr) - node->entry);
+    return &node->entry[fib6_place(node->depth / FIB6_NODE_BITS << FIB6_DEPTH_AT, addr)];
 }
 
-/* A node at a depth of a prefix, which says everywhere what addresses have that do not go there. */
+/* A node at a depth of a prefix, which says everywhere what addresses have that do not go there.
+ * Returns its index. */
 static uint32_t new_node(struct fib6 *f, struct ipv6 prefix, unsigned depth, uint32_t miss)
 {
     uint32_t index = lines_take(&f->nodes);
@@ -88,19 +100,20 @@ static uint32_t new_node(struct fib6 *f, struct ipv6 prefix, unsigned depth, uin
     node->depth = (uint8_t)depth;
     for (unsigned i = 0; i < FIB6_NODE; i++)
         node->entry[i] = miss;
-    return FIB6_MORE | index;
+    return index;
 }
 
-/* Let an entry lead to a new node before the node that it leads to, at the depth where a prefix
- * leaves that one or ends. */
-static struct fib6_node *split(struct fib6 *f, uint32_t *entry, struct ipv6 prefix, unsigned depth)
+/* Let an entry, before which are from bits, lead to a new node before the node that it leads to, at
+ * the depth where a prefix leaves that one or ends. */
+static struct fib6_node *split(struct fib6 *f, uint32_t *entry, unsigned from, struct ipv6 prefix,
+                               unsigned depth)
 {
     struct fib6_node *old = node_of(f, *entry), *node;
     uint32_t made = new_node(f, prefix, depth, old->miss);
 
-    node = node_of(f, made);
-    *entry_in(node, old->prefix) = *entry;
-    store(entry, made);
+    node = &f->node[made];
+    *entry_in(node, old->prefix) = entry_to(f, *entry & FIB6_INDEX, depth + FIB6_NODE_BITS);
+    store(entry, entry_to(f, made, from));
     return node;
 }
 
@@ -116,6 +129,7 @@ static struct range range_of(struct fib6 *f, struct ipv6 prefix, unsigned len)
 {
     uint32_t *entry = &f->first[prefix.upper >> (64 - FIB6_FIRST_BITS)];
     unsigned depth = (len - 1) & ~(FIB6_NODE_BITS - 1); /* of the node where it ends */
+    unsigned from = FIB6_FIRST_BITS;
     struct range r = {.entry = entry};
     struct fib6_node *node;
 
@@ -126,14 +140,15 @@ static struct range range_of(struct fib6 *f, struct ipv6 prefix, unsigned len)
     for (;;) {
         r.way[r.n_way++] = entry;
         if (!is_node(*entry))
-            store(entry, new_node(f, prefix, depth, *entry));
+            store(entry, entry_to(f, new_node(f, prefix, depth, *entry), from));
         node = node_of(f, *entry);
         if (node->depth > depth || prefix6_common(prefix, node->prefix) < node->depth) {
             unsigned common = prefix6_common(prefix, node->prefix) & ~(FIB6_NODE_BITS - 1);
 
-            node = split(f, entry, prefix, RTE_MIN(common, depth));
+            node = split(f, entry, from, prefix, RTE_MIN(common, depth));
         }
         entry = entry_in(node, prefix);
+        from = node->depth + FIB6_NODE_BITS;
         if (node->depth == depth)
             break;
     }
@@ -159,12 +174,12 @@ static void paint(struct fib6 *f, uint32_t *entry, uint32_t n, unsigned most, ui
     }
 }
 
-/* Take a node away at which no prefix ends and which leads to one other node at most. Returns
- * whether it is gone. */
+/* Take a node away at which no prefix ends and which leads to one other node at most; the bits of
+ * that do not follow those of the entry above then. Returns whether it is gone. */
 static bool fold(struct fib6 *f, uint32_t *above)
 {
     const struct fib6_node *node = node_of(f, *above);
-    uint32_t value = node->miss, index = *above & ~FIB6_MORE;
+    uint32_t value = node->miss, index = *above & FIB6_INDEX;
 
     for (unsigned i = 0; i < FIB6_NODE; i++) {
         if (node->entry[i] == node->miss)
@@ -172,7 +187,7 @@ static bool fold(struct fib6 *f, uint32_t *above)
         if (!is_node(node->entry[i]) || is_node(value) ||
             node_of(f, node->entry[i])->miss != node->miss)
             return false;
-        value = node->entry[i];
+        value = node->entry[i] & ~FIB6_NEXT;
     }
     store(above, value);
     lines_give(&f->nodes, index);

@@ -5,7 +5,9 @@
  * to there, so that those which all its prefixes have in common take one comparison and no node
  * each, and 16 entries for the next 4 bits, which are numbers or lead to nodes in their turn. So
  * the way to an address is as long as there are branches on it, not as its prefix is. A node says
- * itself what an address has that does not match its bits, so nobody ever goes back.
+ * itself what an address has that does not match its bits, so nobody ever goes back. Of a node
+ * whose bits follow the entry's own nothing is compared, nor is more than the line of its entries
+ * read: so are most where routes are dense.
  *
  * A change writes the entries of its own range only, each by one store, so that a reader meets the
  * old or the new number and never none. A node that is not needed any more is used again when no
@@ -26,8 +28,12 @@
 #define FIB6_FIRST_BITS 20u
 #define FIB6_NODE_BITS  4u
 #define FIB6_NODE       (1u << FIB6_NODE_BITS) /* entries */
-#define FIB6_MORE       0x80000000u            /* of an entry: the rest is the index of a node */
+#define FIB6_MORE       0x80000000u            /* of an entry: it leads to a node; the rest: */
+#define FIB6_NEXT       0x40000000u            /* whose bits are those behind the entry's own, */
+#define FIB6_DEPTH_AT   25                     /* whose depth is so many times 4, */
+#define FIB6_INDEX      0x1ffffffu             /* and where that node is */
 #define FIB6_NUMBER     0x7fffffu              /* else: the number; the length is between */
+#define FIB6_MOST       (FIB6_INDEX / 2 - FIB6_SPARE) /* routes */
 #define FIB6_SPARE                                                                                 \
     1024u /* nodes more than all routes can need, until nodes                                      \
              are free again */
@@ -46,7 +52,8 @@ struct fib6 {
     struct prefixes6 routes;
 };
 
-/** Make a table for n routes. Returns 0 or -ENOMEM; call fib6_free() in either case. */
+/** Make a table for n routes, FIB6_MOST at most. Returns 0 or -ENOMEM; call fib6_free() in either
+ * case. */
 int fib6_create(struct fib6 *f, uint32_t n, int socket);
 void fib6_free(struct fib6 *f);
 
@@ -73,32 +80,35 @@ static inline const uint32_t *fib6_first(const struct fib6 *f, struct ipv6 addr)
     return &f->first[addr.upper >> (64 - FIB6_FIRST_BITS)];
 }
 
-/** Where the node of an entry looks for an address. */
-static inline const uint32_t *fib6_entry(const struct fib6_node *node, struct ipv6 addr)
+/** Which entry of its node, whose depth it has, an entry leads an address to. */
+static inline uint32_t fib6_place(uint32_t entry, struct ipv6 addr)
 {
-    uint64_t half = node->depth < 64 ? addr.upper : addr.lower;
+    uint32_t depth = (entry & ~(FIB6_MORE | FIB6_NEXT)) >> FIB6_DEPTH_AT; /* in 4 bits */
+    uint64_t half = depth < 64 / FIB6_NODE_BITS ? addr.upper : addr.lower;
 
-    return &node->entry[half >> (64 - FIB6_NODE_BITS - (node->depth & 63)) & (FIB6_NODE - 1)];
+    return half << (depth * FIB6_NODE_BITS & 63) >> (64 - FIB6_NODE_BITS);
 }
 
-/** Prefetch the node of an entry; of one that is a number, the first node of all, which costs less
- * than a branch. */
+/** Prefetch what fib6_step() reads; of an entry that is a number, the first node of all, which
+ * costs less than a branch. */
 static inline void fib6_prefetch(const struct fib6 *f, uint32_t entry)
 {
-    const struct fib6_node *node = &f->node[(entry & FIB6_MORE) != 0 ? entry & ~FIB6_MORE : 0];
+    const struct fib6_node *node = &f->node[(entry & FIB6_MORE) != 0 ? entry & FIB6_INDEX : 0];
 
-    __builtin_prefetch(node, 0, 3);
     __builtin_prefetch(node->entry, 0, 3);
+    __builtin_prefetch((entry & FIB6_NEXT) != 0 ? (const void *)node->entry : node, 0, 3);
 }
 
 /** What the node of an entry says of an address: an entry again. */
 static inline uint32_t fib6_step(const struct fib6 *f, uint32_t entry, struct ipv6 addr)
 {
-    const struct fib6_node *node = &f->node[entry & ~FIB6_MORE];
-    uint64_t differs = ((addr.upper ^ node->prefix.upper) & node->mask.upper) |
-                       ((addr.lower ^ node->prefix.lower) & node->mask.lower);
+    const struct fib6_node *node = &f->node[entry & FIB6_INDEX];
+    const uint32_t *next = &node->entry[fib6_place(entry, addr)];
 
-    return fib6_read(differs == 0 ? fib6_entry(node, addr) : &node->miss);
+    if ((entry & FIB6_NEXT) == 0 && (((addr.upper ^ node->prefix.upper) & node->mask.upper) |
+                                     ((addr.lower ^ node->prefix.lower) & node->mask.lower)) != 0)
+        next = &node->miss;
+    return fib6_read(next);
 }
 
 /** The number of an address. */
