@@ -2,10 +2,11 @@
 """Runs in a network namespace of its own, with vbng and vbng-cp: a CPE that is ISC's dhclient, twice, with the kernel's stack gets its
 addresses of IPv4 and IPv6 and a delegated prefix, reaches the core with each, and notices nothing when either is killed.
 
-usage: -m tests.cp.dhclient VBNG VBNG-CP FOLDER
+usage: -m tests.cp.dhclient VBNG VBNG-CP FOLDER [relay]      relay: Kea gives it all
        -m tests.cp.dhclient echo | ask SOURCE...    the host of the core, and who asks it
 """
 
+import contextlib
 import json
 import os
 import select
@@ -48,6 +49,18 @@ pools = ( {{ name = "homes"; prefix = "10.64.0.0/24"; gateway = "{GATEWAY}"; lea
 pools6 = ( {{ name = "homes6"; wan = "2001:db8:100::/48"; delegated = "2001:db8:8000::/36"; }} );
 access = ( {{ port = "line"; svlan = 4000; pool = "homes"; pool6 = "homes6"; }} );
 """
+RELAYED = f"""
+control_socket = "FOLDER/control"; punt_socket = "FOLDER/punt"; store = "FOLDER/store";
+relays = ( {{ name = "kea"; servers = "127.0.0.1"; giaddr = "127.0.0.2"; }},
+           {{ name = "kea6"; servers = "::1"; source = "::1"; source_port = 1547; }} );
+pools = ( {{ name = "homes"; prefix = "10.64.0.0/24"; gateway = "{GATEWAY}"; relay = "kea"; }} );
+pools6 = ( {{ name = "homes6"; wan = "2001:db8:100::/48"; delegated = "2001:db8:8000::/36"; relay = "kea6"; }} );
+access = ( {{ port = "line"; svlan = 4000; pool = "homes"; pool6 = "homes6"; }} );
+"""
+KEA4 = {"valid-lifetime": LEASE_S, "subnet4": [{"id": 1, "subnet": "10.64.0.0/24", "pools": [{"pool": "10.64.0.10 - 10.64.0.20"}],
+                                                "option-data": [{"name": "routers", "data": GATEWAY}]}]}
+KEA6 = {"subnet6": [{"id": 1, "subnet": "2001:db8:100::/48", "pools": [{"pool": "2001:db8:100::10-2001:db8:100::20"}],
+                     "pd-pools": [{"prefix": "2001:db8:8000::", "prefix-len": 36, "delegated-len": 56}]}]}
 SCRIPT = """#!/bin/sh
 # what Debian's does, but for /etc
 case $reason in
@@ -102,10 +115,10 @@ def ask(source):
 class Case:
     """Both programs, the CPE and a host of the core."""
 
-    def __init__(self, vbng, vbng_cp, folder, cpe, core):
+    def __init__(self, vbng, vbng_cp, folder, cpe, core, control_plane):
         self.ctx, self.vbng_cp, self.folder, self.cpe, self.core = process.Context(vbng, folder), vbng_cp, folder, cpe, core
         self.configs = [self.ctx.write(name, text.replace("FOLDER", folder))
-                        for name, text in (("bng.cfg", USER_PLANE), ("cp.cfg", CONTROL_PLANE))]
+                        for name, text in (("bng.cfg", USER_PLANE), ("cp.cfg", control_plane))]
         self.log = open(self.ctx.path("log"), "w+", encoding="utf-8")  # noqa: SIM115
         self.user_plane = self.control_plane = None
         self.clients = []
@@ -241,11 +254,25 @@ class Case:
             self.wrong.append(self.log.read())
 
 
-def case(vbng, vbng_cp, folder):
+def case(vbng, vbng_cp, folder, relayed=None):
     if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
         return "there is no /dev/net/tun here"
+    if not relayed:
+        return lines(vbng, vbng_cp, folder, CONTROL_PLANE)
+    from tests.cp.kea import Kea  # what the others need not have
+
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    with contextlib.ExitStack() as servers:
+        for family, port, config in ((4, 67, KEA4), (6, 547, KEA6)):
+            servers.callback(Kea(folder, family, port, **config).close)
+        return lines(vbng, vbng_cp, folder, RELAYED)
+
+
+def lines(vbng, vbng_cp, folder, control_plane):
     with Namespace() as cpe, Namespace() as core:
         relay = Relay(make_interfaces(cpe, core))
+        with open("/proc/sys/net/ipv6/conf/lo/disable_ipv6", "w", encoding="ascii") as f:
+            f.write("0")  # the servers' host is this one
         relay.start()
         core.run("ip", "link", "set", "far-core", "up")
         core.run("ip", "addr", "add", f"{SERVER}/24", "dev", "far-core")
@@ -258,7 +285,7 @@ def case(vbng, vbng_cp, folder):
         cpe.run("sh", "-c", "echo 0 >/proc/sys/net/ipv6/conf/lo/disable_ipv6")
         cpe.run("ip", "link", "set", "lo", "up")
         cpe.run("ip", "link", "set", "wan", "address", CPE, "up")
-        done = Case(vbng, vbng_cp, folder, cpe, core)
+        done = Case(vbng, vbng_cp, folder, cpe, core, control_plane)
         host = subprocess.Popen(["nsenter", "-t", str(core.pid), "-n", sys.executable, "-m", "tests.cp.dhclient", "echo"],
                                 preexec_fn=process.end_with_parent)
         try:

@@ -13,3 +13,15 @@ def test_dhclient(vbng, build, folder):
 
     need.program("dhclient", "isc-dhcp-client")
     judge_inside("tests.cp.dhclient", vbng, program(build), folder, seconds=180)
+
+
+@pytest.mark.long
+@pytest.mark.limit(200)
+def test_dhclient_and_kea(vbng, build, folder):
+    """The same, where both families are relayed."""
+    from tests.cp.client import program  # needs Scapy
+
+    need.program("dhclient", "isc-dhcp-client")
+    need.program("kea-dhcp4", "kea-dhcp4-server")
+    need.program("kea-dhcp6", "kea-dhcp6-server")
+    judge_inside("tests.cp.dhclient", vbng, program(build), folder, "relay", seconds=180)
