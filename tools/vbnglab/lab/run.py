@@ -59,7 +59,7 @@ def options(settings=None, layout=None, share_cpus=False):
     return out
 
 
-def _end_with_parent():
+def end_with_parent():
     """Have the kernel stop the child cleanly when the thread that started it ends, so that a killed command leaves none behind."""
     _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
@@ -78,7 +78,7 @@ class Running:
                 # its own process group, as Ctrl-C is for the command, which ends it
                 self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out,
                                                  stderr=subprocess.STDOUT, process_group=0, cwd=cwd,
-                                                 preexec_fn=_end_with_parent)
+                                                 preexec_fn=end_with_parent)
         except OSError as e:
             self._failure = f"cannot start: {e}"
 

@@ -8,6 +8,7 @@ import subprocess
 import time
 
 from ..lab.failure import Failure
+from ..lab.run import end_with_parent
 
 SECRET, PASSWORD = "a secret of the demonstration", "vbng"
 AUTHENTICATION, ACCOUNTING = 1812, 1813  # the network namespace is our own
@@ -99,7 +100,7 @@ class FreeRadius:
         self.log = os.path.join(self.folder, "log")
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen([program(), "-fxx", "-l", "stdout", "-n", "radiusd", "-d", self.folder], stdin=subprocess.DEVNULL,
-                                            stdout=log, stderr=log, process_group=0)
+                                            stdout=log, stderr=log, process_group=0, preexec_fn=end_with_parent)
 
     def ready(self):
         """Wait until it takes requests. Raises Failure."""

@@ -19,6 +19,7 @@ POOL, WAN, DELEGATED = "10.64.0.0/14", "2001:db8:4000::/40", "2001:db9::/32"
 LINES = "far-line"  # the CPEs' end
 PROFILES = {"home-50M": "50M", "gold-200M": "200M"}
 START_S = 20
+PUNT_S = 0.25  # vbng-cp tries the punt socket each 100 ms
 USER_PLANE = """
 name = "sessions"; memory = "no-huge"; idle = "sleep"; max_subscribers = {lines}; max_prefixes = {prefixes}; punt_socket = "{folder}/punt.sock";
 pools = {{ default = {{ mbufs = "32K"; overcommit = true; }}; }};
@@ -127,11 +128,12 @@ class Gateway:
             time.sleep(0.01)
         with open(self.log, "wb") as log:
             self.cp = subprocess.Popen([control_plane(), "--control", self.cp_socket, self.configs[1]], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                       process_group=0)
+                                       process_group=0, preexec_fn=run.end_with_parent)
         while "compared with vbng" not in (said := self.said()):
             if self.cp.poll() is not None or time.monotonic() > end:
                 raise Failure(f"vbng-cp does not start: {said[-1000:].strip()}")
             time.sleep(0.02)
+        time.sleep(PUNT_S)
 
     def _answers(self):
         try:
