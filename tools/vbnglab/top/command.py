@@ -23,7 +23,7 @@ from .view import Subscribers, View
 VIEWS = {"g": "gateway", "p": "pipeline", "l": "losses", "c": "control_plane", "s": "subscribers"}
 SORTS = {"r": "rate", "d": "drops", "w": "delay", "e": "error"}
 STEPS = {curses.KEY_DOWN: (1, 0), curses.KEY_UP: (-1, 0), curses.KEY_NPAGE: (0, 1), curses.KEY_PPAGE: (0, -1)}
-HELP = "g gateway  p pipeline  l losses  c sessions  s subscribers (r d w e)  / find  q"
+HELP = "g gateway  p pipeline  l losses  c sessions  s subscribers (rdwe)  /find  q end"
 
 
 def view_of(telemetry):
