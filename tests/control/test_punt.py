@@ -137,7 +137,8 @@ def test_one_line_floods(vbng, folder, line):
                 for _ in range(100):
                     line.s.send(flood)
                 line.send(svlan, cvlan, p.discover(svlan, cvlan))
-                while (m := client.receive(0 if cvlan < 100 else 1)) is not None:
+                # no faster than the gateway has the CPU: what it cannot read is lost whosever it is
+                while cvlan not in heard and (m := client.receive(1)) is not None:
                     heard.add(m.cvlan)
             stats, drops = p.figures(gateway.stop())
         nothing(gateway.wrong)
@@ -286,6 +287,18 @@ def test_clients_that_are_killed(vbng, folder, line):
     assert stats["to_control_plane"] + sum(drops.values()) <= flood.sent and stats["control_plane_lost"] <= stats["to_control_plane"]
 
 
+def answered(line, svlan, cvlan, arp):
+    """Is a question of ARP answered, which a host asks again each second (RFC 1122 section 2.3.2.1)?"""
+    for _ in range(10):
+        line.send(svlan, cvlan, arp)
+        end = time.monotonic() + limit(1)
+        while (left := end - time.monotonic()) > 0:
+            frame = line.s.receive(left)
+            if frame and frame[20:22] == b"\x08\x06":
+                return True
+    return False
+
+
 def test_a_slow_client(vbng, folder, line):
     """One that takes nothing costs frames for itself alone, which are counted; other traffic goes on, and what it takes later is whole."""
     with p.Gateway(vbng, folder, arp='punt_line_rate = 1000; punt_rate = "1M";') as gateway:
@@ -295,11 +308,7 @@ def test_a_slow_client(vbng, folder, line):
         flood.wait(8000)
         arp = bytes(p.Ether(src=p.mac(100, 2), dst="ff:ff:ff:ff:ff:ff", type=0x0806)) + bytes.fromhex(
             "0001080006040001 02c000640002 0a000001 000000000000 0a00fffe".replace(" ", ""))  # fmt: skip
-        line.send(100, 2, arp)
-        end = time.monotonic() + limit(10)
-        while (frame := line.receive()) and frame[20:22] != b"\x08\x06" and time.monotonic() < end:
-            pass
-        assert frame and frame[20:22] == b"\x08\x06"
+        assert answered(line, 100, 2, arp)
         flood.stop()
         got = 0
         while client.receive(0.5):
