@@ -204,13 +204,13 @@ const struct bench_case bench_cases[] = {
         .graph = graph_, .direction = direction_                                                   \
     }
     PPPOE_CASE("upstream, PPPoE", "IPv4 where all are in sessions of PPPoE", "upstream, fused",
-               GRAPH_UP_PPPOE, UPSTREAM_PPPOE, 1.15),
+               GRAPH_UP_PPPOE, UPSTREAM_PPPOE, 1.08),
     PPPOE_CASE("downstream, PPPoE", "the same", "downstream, fused", GRAPH_DOWN_PPPOE, DOWNSTREAM,
-               1.15),
+               1.08),
     PPPOE_CASE("upstream, PPPoE, IPv6", "the same of IPv6", "upstream, IPv6", GRAPH_UP_PPPOE,
-               UPSTREAM6_PPPOE, 1.3),
+               UPSTREAM6_PPPOE, 1.05),
     PPPOE_CASE("downstream, PPPoE, IPv6", "the same", "downstream, IPv6", GRAPH_DOWN_PPPOE,
-               DOWNSTREAM6, 1.15),
+               DOWNSTREAM6, 1.06),
 #define PLAIN "plain downstream"
     {.name = PLAIN,
      .what = "classify by address > qinq_encap: a core side without tunnels",

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A DHCP client made with Scapy, and a vbng-cp beside a user plane to try it on."""
 
+import json
 import os
 import queue
+import socket
 import subprocess
 import time
 
@@ -68,6 +70,14 @@ class ControlPlane:
     @property
     def compared(self):
         return len([1 for request, answer in self.up.requests if request["cmd"] == "list-subscribers" and answer["next"] is None])
+
+    def ask(self, **request):
+        """What its control socket answers."""
+        with socket.socket(socket.AF_UNIX) as s, s.makefile("rb") as answers:
+            s.settimeout(limit(20))
+            s.connect(self.socket)
+            s.sendall(json.dumps(request).encode() + b"\n")
+            return json.loads(answers.readline())
 
     def until(self, condition, seconds=10):
         end = time.monotonic() + limit(seconds)

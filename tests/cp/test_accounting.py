@@ -2,7 +2,6 @@
 """Accounting with a real FreeRADIUS, beside a user plane of ours whose counters are what we say, while any of them is killed."""
 
 import contextlib
-import socket
 import sqlite3
 import time
 
@@ -62,13 +61,6 @@ def eventually(condition):
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.01)
-
-
-def status(cp):
-    with socket.socket(socket.AF_UNIX) as s:
-        s.connect(cp.socket)
-        s.sendall(b'{"cmd": "show-status"}\n')
-        return s.makefile().readline()
 
 
 def release(client):
@@ -144,7 +136,7 @@ def test_killed_before_the_userplane_has_answered(cp, server, done, octets):
     release(client)
     cp.until(lambda: "ends" in cp.text())
     for _ in range(2):  # the second is answered in a turn behind that which has committed the end
-        status(cp)
+        cp.ask(cmd="show-status")
     cp.kill()
     cp.up.hold.set()
     eventually(lambda: cp.up.idle)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """IPv6 that a real FreeRADIUS grants, and sessions of both families that it lets in with one question."""
 
-import json
-import socket
 import time
 
 import pytest
@@ -60,10 +58,7 @@ def cp(control_plane, server, coa):
 
 
 def events(cp, line):
-    with socket.socket(socket.AF_UNIX) as s, s.makefile("rb") as f:
-        s.connect(cp.socket)
-        s.sendall(json.dumps({"cmd": "show-sessions", "text": f"{line[0]} {line[1]}.{line[2]}"}).encode() + b"\n")
-        found, = json.loads(f.readline())["sessions"]
+    found, = cp.ask(cmd="show-sessions", text=f"{line[0]} {line[1]}.{line[2]}")["sessions"]
     return [e["text"] for e in found["events"]]
 
 

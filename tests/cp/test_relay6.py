@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """vbng-cp as a relay of DHCPv6: to ISC Kea, while either is killed, and with IPv4 of a pool beside it."""
 
-import json
-import socket
 
 import pytest
 
@@ -134,10 +132,7 @@ def test_disconnected(cp, kea):
     """The server is told in the client's name."""
     client = Client6(cp, 9)
     client.get()
-    with socket.socket(socket.AF_UNIX) as control:
-        control.connect(cp.socket)
-        control.sendall(json.dumps({"cmd": "disconnect", "session": "cpe0 100.10"}).encode() + b"\n")
-        assert json.loads(control.recv(4096))["ok"]
+    assert cp.ask(cmd="disconnect", session="cpe0 100.10")["ok"]
     until(lambda: client.row() is None and not has(kea, client.address) and not has(kea, client.prefix))
 
 
@@ -162,8 +157,5 @@ def test_either_is_killed(cp, kea):
     assert len({c.address for c in (client, other, third)}) == len({c.prefix for c in (client, other, third)}) == 3
     cp.kill()
     cp.start()
-    with socket.socket(socket.AF_UNIX) as control:
-        control.connect(cp.socket)
-        control.sendall(json.dumps({"cmd": "disconnect", "session": "cpe0 100.21"}).encode() + b"\n")
-        assert json.loads(control.recv(4096))["ok"]
+    assert cp.ask(cmd="disconnect", session="cpe0 100.21")["ok"]
     until(lambda: not has(kea, client.address) and not has(kea, client.prefix))
