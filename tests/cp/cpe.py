@@ -59,6 +59,7 @@ class Cpe:
         self.without = set()  # options of IPCP that were rejected
         self.theirs = {}  # options of the other side, by protocol
         self.message = None  # of the answer to the authentication
+        self.gone = set()  # lines of others, to which last words may be under way
         self.number = 0
 
     # --- frames ---
@@ -83,7 +84,9 @@ class Cpe:
 
     def hear(self, seconds=5):
         """The next frame: (code, tags) of discovery, or (protocol, code, number, data)."""
-        line, raw = self.cp.up.expect(limit(seconds))
+        while (heard := self.cp.up.expect(limit(seconds)))[0] in self.gone:
+            pass
+        line, raw = heard
         assert line == self.line
         frame = Ether(raw)
         assert (frame.src, frame.dst) == (self.gateway_mac, self.mac)
