@@ -35,6 +35,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "long: not in the short run, tools/test without options")
     fetched = given(config)[1] / "tools/python"  # by tools/fetch-python
     site.addsitedir(str(fetched))
+    site.addsitedir(str(fetched.parent.parent / "tests/python"))  # what tests/requirements.txt names
     os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (TOP, TOP / "tools", fetched)))  # for scripts that tests start
     slowness()  # before any test makes load of its own
 

@@ -31,6 +31,15 @@ def module(name, package):
         skip(f"Python's {name} is not installed (Debian package {package})")
 
 
+def fetched(name):
+    """A Python module that tests/requirements.txt brings. Skips if it could not be fetched."""
+    __tracebackhide__ = True
+    try:
+        return importlib.import_module(name)
+    except ImportError as e:
+        skip(f"{e}: the build could not fetch tests/requirements.txt (ninja tries again)")
+
+
 def root(what):
     """Skips unless the tests run as root."""
     __tracebackhide__ = True

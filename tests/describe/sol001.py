@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The types of ETSI GS NFV-SOL 001 v4.4.1 that a description uses, and a check of node templates
 against them: unknown and missing properties, types, bounds, valid values, targets of requirements.
-
-Debian's tosca-parser cannot be used: its package lacks the definitions of the types of TOSCA itself,
-and SOL001's are not packaged.
+definitions() gives the same types to a parser of TOSCA, as the file that a description imports.
 """
 
 import re
@@ -128,3 +126,50 @@ def faults(template):
         wrong.append("the types are not imported")
     nodes = template["topology_template"]["node_templates"]
     return wrong + [f for name, node in nodes.items() for f in node_faults(name, node, nodes)]
+
+
+PLAIN = {str: "string", int: "integer", bool: "boolean", "size": "scalar-unit.size"}
+
+
+def definition(name, kind, data_types):
+    """A property's definition in TOSCA without "required". data_types receives the types that it needs: {name: definition}."""
+    if isinstance(kind, dict):
+        data_types[name] = {"derived_from": "tosca.datatypes.Root", "properties": definitions_of(name, kind, data_types)}
+        return {"type": name}
+    if isinstance(kind, set):
+        return {"type": "string", "constraints": [{"valid_values": sorted(kind)}]}
+    if isinstance(kind, tuple):
+        return {"type": kind[0], "entry_schema": definition(name, kind[1], data_types)}
+    return {"type": PLAIN[kind]}
+
+
+def definitions_of(name, table, data_types):
+    """Definitions of a table of properties."""
+    return {k: {**definition(f"{name}.{k}", kind, data_types), "required": must} for k, (kind, must) in table.items()}
+
+
+def definitions():
+    """The types as a service template in TOSCA 1.3."""
+    data, capabilities, relationships = {}, {}, {}
+    nodes = {"tosca.nodes.nfv.VNF": {"derived_from": "tosca.nodes.Root"},
+             "tosca.nodes.nfv.VnfVirtualLink": {"derived_from": "tosca.nodes.Root",
+                                                "capabilities": {"virtual_linkable": {"type": "tosca.capabilities.nfv.VirtualLinkable"}}}}
+    for name in ("VirtualBindable", "VirtualLinkable"):
+        capabilities[f"tosca.capabilities.nfv.{name}"] = {"derived_from": "tosca.capabilities.Root"}
+    for name in ("VirtualBindsTo", "VirtualLinksTo"):
+        relationships[f"tosca.relationships.nfv.{name}"] = {"derived_from": "tosca.relationships.Root"}
+    for name, node in NODES.items():
+        nodes[name] = {"derived_from": "tosca.nodes.Root", "properties": definitions_of(name, node["properties"], data), "capabilities": {}}
+        for capability, table in node["capabilities"].items():
+            kind = f"{name}.{capability}"
+            capabilities[kind] = {"derived_from": "tosca.capabilities.Root", "properties": definitions_of(kind, table, data)}
+            nodes[name]["capabilities"][capability] = {"type": kind}
+    compute, point = nodes["tosca.nodes.nfv.Vdu.Compute"], nodes["tosca.nodes.nfv.VduCp"]
+    compute["capabilities"]["virtual_binding"] = {"type": "tosca.capabilities.nfv.VirtualBindable"}
+    point["requirements"] = [
+        {need: {"capability": f"tosca.capabilities.nfv.{ability}", "relationship": f"tosca.relationships.nfv.{relation}",
+                "node": NODES["tosca.nodes.nfv.VduCp"]["requirements"][need], "occurrences": occurrences}}
+        for need, ability, relation, occurrences in (("virtual_binding", "VirtualBindable", "VirtualBindsTo", [1, 1]),
+                                                     ("virtual_link", "VirtualLinkable", "VirtualLinksTo", [0, 1]))]
+    return {"tosca_definitions_version": "tosca_simple_yaml_1_3", "data_types": data, "capability_types": capabilities,
+            "relationship_types": relationships, "node_types": nodes}

@@ -220,6 +220,28 @@ def test_tosca(tool):
     assert len(sol001.faults(bad)) == 4, "the check sees nothing"
 
 
+def test_tosca_by_its_parser(tool, folder):
+    """OpenStack's parser of TOSCA takes the VNFD: its grammar, types, requirements and substitution mappings."""
+    yaml = need.module("yaml", "python3-yaml")
+    parser, failure = need.fetched("toscaparser.tosca_template"), need.fetched("toscaparser.common.exception")
+    (folder / "etsi_nfv_sol001_vnfd_types.yaml").write_text(yaml.safe_dump(sol001.definitions()))
+    path = folder / "vnfd.yaml"
+
+    def parsed(text):
+        path.write_text(text)
+        return parser.ToscaTemplate(str(path))
+
+    for configuration in (TOP / "cfg/bng-4port.cfg", TOP / "cfg/bng-virtio-user.cfg", NIC):
+        text = tool.text("tosca", configuration)
+        names = {n.name for n in parsed(text).nodetemplates}
+        assert names == set(yaml.safe_load(text)["topology_template"]["node_templates"]), configuration
+    for right, wrong in (("virtual_binding: vbng", "virtual_binding: other"), ("num_virtual_cpu: ", "num_virtual_cpu: x"), ("vnic_type: ", "vnic: "),
+                         ("type: tosca.nodes.nfv.VduCp", "type: tosca.nodes.nfv.Cp"), ("node_templates:", "nodes:")):  # fmt: skip
+        assert right in text
+        with pytest.raises((failure.TOSCAException, failure.ValidationError, KeyError)):
+            parsed(text.replace(right, wrong, 1))
+
+
 def test_sol006(tool):
     """What a description says is in the VNFD, and all that refers to something finds it."""
     d, v = tool.json(*LIBRARY, NIC), json.loads(tool.text("sol006", *LIBRARY, NIC))["vnfd"]
@@ -318,10 +340,11 @@ def test_kubernetes_networks_and_sockets(tool):
     assert [v["hostPath"]["path"] for v in p["spec"]["volumes"] if "hostPath" in v] == ["/run/vbng", "/var/run/sw"]
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # its own
 def test_kubernetes_by_its_own_schema(tool):
-    """The API's own schemas, where somebody has brought them (pip install kubernetes-validate)."""
-    validate = need.module("kubernetes_validate", "none: pip install kubernetes-validate")
-    for config in CONFIGURATIONS:
+    """The API's own schemas."""
+    validate = need.fetched("kubernetes_validate")
+    for config in (NIC, TOP / "cfg/bng-virtio-user.cfg", TOP / "cfg/bng-veth.cfg"):
         for o in tool.objects(config):
             if o["kind"] != "NetworkAttachmentDefinition":
                 validate.validate(o, validate.latest_version(), strict=True)
