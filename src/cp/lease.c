@@ -157,6 +157,7 @@ bool lease_offer(struct cp *cp, struct session *s, const uint8_t mac[6], uint32_
 /* Neither client nor user plane has the address any more. */
 static void free_address(struct cp *cp, struct session *s)
 {
+    relay4_cancel(s);
     if (relay4_serves(cp, s))
         relay4_gone(cp, s);
     if (s->declined)
@@ -169,6 +170,7 @@ static void free_address(struct cp *cp, struct session *s)
 
 void lease_withdraw(struct cp *cp, struct session *s)
 {
+    relay4_cancel(s);
     if (s->lease4 != LEASE_OFFERED && s->lease4 != LEASE_ASKED)
         return;
     timer_stop(&cp->loop.timers, &s->timer);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What RADIUS calls a session: a table of hashes of texts, so that a change among 65,536 sessions
- * looks at a few. Who looks a text up compares the session's own, which the table does not have. */
+/* What a session is called, by RADIUS most of all: a table of hashes of texts, so that a change
+ * among 65,536 sessions looks at a few. Who looks a text up compares the session's own, which the
+ * table does not have. */
 #ifndef CP_NAMES_H
 #define CP_NAMES_H
 
@@ -9,7 +10,13 @@
 
 struct session;
 
-enum name_kind { NAME_ID, NAME_USER, NAME_STATION, N_NAMES };
+enum name_kind {
+    NAME_ID,
+    NAME_USER,
+    NAME_STATION,
+    N_NAMES,             /* of a session that RADIUS has let in */
+    NAME_HOST = N_NAMES, /* the address of IPv6 that a server behind this gateway has given */
+};
 
 /** A text of a session; a member of what it belongs to. */
 struct name {

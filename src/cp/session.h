@@ -100,7 +100,7 @@ struct sessions {
     uint32_t n, most;
     struct session *oldest, *newest; /* idle lines, by when they became idle */
     uint32_t in_state[N_SESSION_STATES];
-    struct names names; /* of sessions that RADIUS has let in */
+    struct names names;
     struct session_figures of_kind[N_SESSION_KINDS];
     uint64_t failed[N_FAILURES]; /* by enum cp_failure */
 };

@@ -245,17 +245,18 @@ static void texts(void)
                                         "{\"duid\":\"xy\"}",
                                         "{\"duid\":\"000102\",\"na\":1}",
                                         "{\"duid\":\"000102\",\"delegated\":\"2001:db8::/56\"}"};
-    static const struct dhcp6_duid server = {4, "vbng"};
+    static const struct session6_giver server = {77, {4, "vbng"}};
     struct session6 back = {.s = NULL};
     char *text = session6_text(&bound, &server);
-    struct dhcp6_duid by = {.n = 0};
+    struct session6_giver by = {.expires = 0};
     char blocks[SESSION6_TEXT];
 
     CU_ASSERT(session6_parse(text, &back, &by));
     CU_ASSERT(back.na.held && back.na.iaid == 7 && back.pd.held && back.pd.iaid == 8);
     CU_ASSERT(same6(back.wan, bound.wan) && back.delegated == bound.delegated);
     CU_ASSERT(back.delegated_len == 56 && back.expires == bound.expires);
-    CU_ASSERT(dhcp6_same_duid(&back.duid, &bound.duid) && dhcp6_same_duid(&by, &server));
+    CU_ASSERT(dhcp6_same_duid(&back.duid, &bound.duid) && dhcp6_same_duid(&by.duid, &server.duid));
+    CU_ASSERT_EQUAL(by.expires, server.expires);
     CU_ASSERT_STRING_EQUAL(session6_blocks(&back, blocks), "2001:db8::/64 2001:db8:0:7700::/56");
     free(text);
     for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {

@@ -5,11 +5,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "cp/packet/bytes.h"
 #include "cp/packet/dhcp4_copy.h"
 #include "cp/packet/dhcp6_relay.h"
 #include "cp/relay/option82.h"
+#include "cp/relay/servers.h"
 #include "cp/relay/state4.h"
 
 #define OPTIONS 240
@@ -276,6 +279,67 @@ static void without_unicast(void)
     CU_ASSERT(dhcp6_read(out, n, &m) == NULL && m.has_status && m.client.n == 3);
 }
 
+/* --- servers --- */
+
+/* A socket on ::1, and its address. */
+static int socket_at(union relay_address *a)
+{
+    socklen_t len = sizeof(a->ipv6);
+    int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+
+    *a = (union relay_address){.ipv6 = {.sin6_family = AF_INET6, .sin6_addr = in6addr_loopback}};
+    CU_ASSERT_FATAL(fd >= 0 && bind(fd, &a->any, len) == 0);
+    CU_ASSERT_EQUAL_FATAL(getsockname(fd, &a->any, &len), 0);
+    return fd;
+}
+
+static bool has_heard(int fd)
+{
+    char byte;
+
+    return recv(fd, &byte, 1, 0) == 1;
+}
+
+/* A message that names a server goes to that one, where one is asked, and nobody else is to answer
+ * it; who is not known yet is among all. */
+static void servers(void)
+{
+    static const struct dhcp6_duid known = {3, "abc"};
+    struct cp_config own = {.relays = {.n = 1}};
+    struct relay_config *c = &own.relays.relay[0];
+    struct cp plane = {.config = &own};
+    int fd[2] = {socket_at(&c->server[0]), socket_at(&c->server[1])};
+    struct relay *r;
+
+    *c = (struct relay_config){.name = "r",
+                               .own = {.ipv6 = {.sin6_family = AF_INET6}},
+                               .n_servers = 2,
+                               .server = {c->server[0], c->server[1]},
+                               .server_name = {"first", "second"},
+                               .dead_ns = UINT64_MAX / 2};
+    r = relays_open(&plane);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(r);
+    relay_learn(r, 1, &known);
+    CU_ASSERT_EQUAL(relay_server6(r, known.at, 3), 1);
+    CU_ASSERT_EQUAL(relay_server6(r, known.at, 0), RELAY_ANYBODY);
+    CU_ASSERT_EQUAL(relay_server6(r, known.at, 2), RELAY_UNKNOWN);
+    for (unsigned i = 0; i < 2; i++) {
+        relay_send(r, 1, message, 1);
+        CU_ASSERT(!has_heard(fd[0]) && has_heard(fd[1]));
+        relay_send(r, RELAY_UNKNOWN, message, 1);
+        CU_ASSERT(has_heard(fd[0]) && has_heard(fd[1]));
+        relay_send_to(r, 0, false, message, 1);
+        CU_ASSERT(has_heard(fd[0]) && !has_heard(fd[1]));
+    }
+    for (unsigned i = 0; i < 4; i++) { /* of which the fourth finds the first one dead */
+        relay_send(r, RELAY_ANYBODY, message, 1);
+        CU_ASSERT(has_heard(fd[i / 3]) && !has_heard(fd[1 - i / 3]));
+    }
+    relays_close(&plane, r);
+    close(fd[0]);
+    close(fd[1]);
+}
+
 static const struct test tests[] = {
     {"changes", changes},
     {"overload", overload},
@@ -287,6 +351,7 @@ static const struct test tests[] = {
     {"forwards", forwards},
     {"replies", replies},
     {"without unicast", without_unicast},
+    {"servers", servers},
     {NULL, NULL},
 };
 

@@ -36,9 +36,11 @@ class Server6:
         with pytest.raises(TimeoutError):
             self.socket.recv(4096)
 
-    def answer(self, outer, q, kind, *options, xid=None, peer=None, circuit=None, duid=None, hops=0, type_=None):
-        """Answer a message, as a right server does, but for what is said."""
-        message = kind(trid=xid or q.trid) / DHCP6OptClientId(duid=duid or q[DHCP6OptClientId].duid) / DHCP6OptServerId(duid=self.duid)
+    def answer(self, outer, q, kind, *options, xid=None, peer=None, circuit=None, duid=None, hops=0, type_=None, by=None):
+        """Answer a message, as a right server does, but for what is said. by: its DUID; b"": none is said."""
+        message = kind(trid=xid or q.trid) / DHCP6OptClientId(duid=duid or q[DHCP6OptClientId].duid)
+        if by != b"":
+            message /= DHCP6OptServerId(duid=by or self.duid)
         for o in options:
             message /= o
         reply = DHCP6_RelayReply(hopcount=hops, linkaddr=outer.linkaddr, peeraddr=peer or outer.peeraddr)

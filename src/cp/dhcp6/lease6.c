@@ -85,17 +85,35 @@ static void take_delegated(struct cp *cp, struct session *s, const struct dhcp6 
     v->delegated_len = pool6_config(cp, s)->delegated.each_len;
 }
 
+static void give_wan(struct cp *cp, struct session *s)
+{
+    struct session6 *v = s->v6;
+
+    if (v->has_wan && v->wan_len == SESSION6_WAN_LEN)
+        pool6_give(&pools6_of(cp, s)->wan, v->wan.upper);
+    else if (v->has_wan)
+        names_remove(&cp->sessions.names, &v->host);
+    v->has_wan = v->wan_ends = false;
+    relay6_gone(cp, s, true, false);
+}
+
+static void give_delegated(struct cp *cp, struct session *s)
+{
+    struct session6 *v = s->v6;
+
+    if (v->has_delegated)
+        pool6_give(&pools6_of(cp, s)->delegated, v->delegated);
+    v->has_delegated = v->delegated_ends = false;
+    relay6_gone(cp, s, false, true);
+}
+
 static void give_blocks(struct cp *cp, struct session *s)
 {
     struct session6 *v = s->v6;
 
-    if (relay6_serves(cp, s))
-        relay6_gone(cp, s);
-    if (v->has_wan && v->wan_len == SESSION6_WAN_LEN)
-        pool6_give(&pools6_of(cp, s)->wan, v->wan.upper);
-    if (v->has_delegated)
-        pool6_give(&pools6_of(cp, s)->delegated, v->delegated);
-    v->has_wan = v->has_delegated = v->delegated_ends = false;
+    relay6_gone(cp, s, true, true);
+    give_wan(cp, s);
+    give_delegated(cp, s);
     v->na.held = v->pd.held = false;
     v->state = LEASE_NONE;
 }
@@ -172,6 +190,7 @@ bool lease6_offer(struct cp *cp, struct session *s, const struct request6 *r)
 
 void lease6_withdraw(struct cp *cp, struct session *s)
 {
+    relay6_cancel(s);
     if (s->v6 == NULL || (s->v6->state != LEASE_OFFERED && s->v6->state != LEASE_ASKED))
         return;
     timer_stop(&cp->loop.timers, &s->v6->timer);
@@ -200,8 +219,10 @@ void lease6_hold(struct cp *cp, struct session *s, const struct dhcp6_duid *clie
                 (na != NULL && !v->na.held && v->wan_len == 128);
 
     v->duid = *client;
-    if (na != NULL)
+    if (na != NULL) {
         v->na = (struct ia6){true, na->iaid};
+        v->wan_ends = false;
+    }
     if (pd != NULL) {
         v->pd = (struct ia6){true, pd->iaid};
         v->delegated_ends = false;
@@ -229,24 +250,54 @@ void lease6_ask(struct cp *cp, struct session *s, const uint8_t mac[6])
     lease_settle(cp, s);
 }
 
+struct session *lease6_host(const struct cp *cp, struct ipv6 address)
+{
+    const struct name *n = names_find(&cp->sessions.names, NAME_HOST, &address, sizeof(address));
+
+    while (n != NULL && !same6(n->session->v6->wan, address))
+        n = names_next(n);
+    return n != NULL ? n->session : NULL;
+}
+
+static bool host_is_free(const struct cp *cp, const struct session6 *v, struct ipv6 address)
+{
+    return v->has_wan ? same6(v->wan, address) : lease6_host(cp, address) == NULL;
+}
+
+static bool delegated_is_free(const struct pool6 *p, const struct session6 *v, uint64_t block)
+{
+    return v->has_delegated ? v->delegated == block
+                            : pool6_has(p, block) && pool6_owner(p, block) == NULL;
+}
+
+/* Keep an address that a server behind this gateway gives, and which is free. */
+static void take_host(struct cp *cp, struct session *s, struct ipv6 address)
+{
+    struct session6 *v = s->v6;
+
+    if (v->has_wan)
+        return;
+    v->has_wan = true;
+    v->wan = address;
+    v->wan_len = 128;
+    names_add(&cp->sessions.names, &v->host, s, NAME_HOST, &v->wan, sizeof(v->wan));
+}
+
 bool lease6_take_said(struct cp *cp, struct session *s, const uint8_t mac[6],
                       const struct ipv6 *address, const uint64_t *delegated)
 {
     struct session6 *v = make(s);
 
-    if (v == NULL || v->state == LEASE_ENDING)
+    if (v == NULL || v->state == LEASE_ENDING ||
+        (address != NULL && !host_is_free(cp, v, *address)) ||
+        (delegated != NULL && !delegated_is_free(&pools6_of(cp, s)->delegated, v, *delegated)))
         return false;
-    if (delegated != NULL && !(v->has_delegated && v->delegated == *delegated)) {
-        if (v->has_delegated || !pool6_take(&pools6_of(cp, s)->delegated, *delegated, s))
-            return false;
-        v->has_delegated = true;
+    if (address != NULL)
+        take_host(cp, s, *address);
+    if (delegated != NULL && !v->has_delegated) {
+        v->has_delegated = pool6_take(&pools6_of(cp, s)->delegated, *delegated, s);
         v->delegated = *delegated;
         v->delegated_len = pool6_config(cp, s)->delegated.each_len;
-    }
-    if (address != NULL) {
-        v->has_wan = true;
-        v->wan = *address;
-        v->wan_len = 128;
     }
     memcpy(s->mac, mac, sizeof(s->mac));
     if (!lease_is_held(v->state))
@@ -256,9 +307,9 @@ bool lease6_take_said(struct cp *cp, struct session *s, const uint8_t mac[6],
 
 char *lease6_text(const struct session *s)
 {
-    static const struct dhcp6_duid none;
+    static const struct session6_giver none;
 
-    return session6_held(s) ? session6_text(s->v6, s->relay6 != NULL ? &s->relay6->server : &none)
+    return session6_held(s) ? session6_text(s->v6, s->relay6 != NULL ? &s->relay6->giver : &none)
                             : NULL;
 }
 
@@ -283,7 +334,7 @@ void lease6_give_back(struct cp *cp, struct session *s, bool na, bool pd, enum r
     } else if (na) {
         session_event(s, "the address of IA_NA ends: %s", why);
         v->na.held = false;
-        v->has_wan &= v->wan_len == SESSION6_WAN_LEN; /* else the address is all of the link */
+        v->wan_ends = v->wan_len != SESSION6_WAN_LEN; /* else it is one of the link, which stays */
         lease_subscriber_changed(cp, s);
     } else if (pd) {
         session_event(s, "the delegated prefix ends: %s", why);
@@ -309,6 +360,7 @@ void lease6_end(struct cp *cp, struct session *s)
         return;
     timer_stop(&cp->loop.timers, &v->timer);
     lease6_forget_request(s);
+    relay6_cancel(s);
     if (lease_is_held(v->state))
         v->state = LEASE_ENDING;
     else if (v->state == LEASE_OFFERED || v->state == LEASE_ASKED)
@@ -324,9 +376,11 @@ void lease6_in_userplane(struct cp *cp, struct session *s)
         return;
     if (v->state == LEASE_ENDING) {
         give_blocks(cp, s);
-    } else if (v->delegated_ends) {
-        pool6_give(&pools6_of(cp, s)->delegated, v->delegated);
-        v->has_delegated = v->delegated_ends = false;
+    } else {
+        if (v->delegated_ends)
+            give_delegated(cp, s);
+        if (v->wan_ends)
+            give_wan(cp, s);
     }
     if (v->state == LEASE_STARTING) {
         v->state = LEASE_UP;
@@ -349,23 +403,33 @@ void lease6_gone(struct cp *cp, struct session *s)
 
 /* The block or address of a link is the pool's, or that of a server behind, as the line's is now.
  */
-static bool take_link(struct cp *cp, struct session *s, const struct session6 *v)
+static bool take_link(struct cp *cp, struct session *s)
 {
-    if (relay6_serves(cp, s) != (v->wan_len == 128))
+    const struct cp_blocks *wan = &pool6_config(cp, s)->wan;
+    struct session6 *v = s->v6;
+
+    if (!v->has_wan || relay6_serves(cp, s) != (v->wan_len == 128))
         return false;
-    return v->wan_len == 128 || pool6_take(&pools6_of(cp, s)->wan, v->wan.upper, s);
+    if (v->wan_len != 128)
+        return pool6_take(&pools6_of(cp, s)->wan, v->wan.upper, s);
+    v->has_wan = false;
+    if (wan->len == 0 || ((v->wan.upper ^ wan->prefix) & mask64(wan->len)) != 0 ||
+        !host_is_free(cp, v, v->wan))
+        return false;
+    take_host(cp, s, v->wan);
+    return true;
 }
 
 bool lease6_load(struct cp *cp, struct session *s, const uint8_t mac[6], const char *text)
 {
     struct session6 *v = make(s), read = {.s = s};
-    struct dhcp6_duid server = {.n = 0};
+    struct session6_giver giver = {.expires = 0};
     int64_t left;
 
-    if (v == NULL || s->access->pool6 == CP_NO_POOL || !session6_parse(text, &read, &server))
+    if (v == NULL || s->access->pool6 == CP_NO_POOL || !session6_parse(text, &read, &giver))
         return false;
     *v = read;
-    v->has_wan = v->has_wan && take_link(cp, s, v);
+    v->has_wan = take_link(cp, s);
     v->has_delegated = v->has_delegated && v->delegated_len == pools6_of(cp, s)->delegated.len &&
                        pool6_take(&pools6_of(cp, s)->delegated, v->delegated, s);
     v->na.held &= v->has_wan;
@@ -374,8 +438,8 @@ bool lease6_load(struct cp *cp, struct session *s, const uint8_t mac[6], const c
         give_blocks(cp, s);
         return false;
     }
-    if (server.n > 0 && relay6_serves(cp, s))
-        relay6_resume(s, &server);
+    if (giver.duid.n > 0 && relay6_serves(cp, s))
+        relay6_resume(s, &giver);
     memcpy(s->mac, mac, sizeof(s->mac));
     v->state = LEASE_UP;
     left = v->expires - wall_seconds();

@@ -43,9 +43,13 @@ void lease6_grant(struct cp *cp, struct session *s, const struct request6 *r,
 void lease6_ask(struct cp *cp, struct session *s, const uint8_t mac[6]);
 
 /** Keep an address (NULL: none) and a delegated prefix (NULL: none) that such a server says, beside
- * what the line has. Returns false where the prefix is not free, or without memory. */
+ * what the line has. Returns false where one of them is not free, or another is still ending, or
+ * without memory. */
 bool lease6_take_said(struct cp *cp, struct session *s, const uint8_t mac[6],
                       const struct ipv6 *address, const uint64_t *delegated);
+
+/** The session whose address, by IA_NA, such a server has given; NULL: nobody's. */
+struct session *lease6_host(const struct cp *cp, struct ipv6 address);
 
 /** What lease6_grant() does for a client of this name, for so many seconds; what it is told then is
  * the relay's. */

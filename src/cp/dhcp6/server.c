@@ -71,7 +71,7 @@ static void answer(struct cp *cp, struct session *s, const struct request6 *r, u
     uint32_t seconds = aaa_lease(s, pool6_config(cp, s)->lease_s);
     struct dhcp6 a;
 
-    answer6_make(s, &r->m, type, &cp->duid, seconds, &a);
+    answer6_make(s, &r->m, type, relay6_serves(cp, s) ? &r->m.server : &cp->duid, seconds, &a);
     send_message(cp, s, r, &a);
 }
 
@@ -212,10 +212,7 @@ static void release(struct cp *cp, struct session *s, const struct request6 *r)
 {
     bool na = names(s, &r->m, DHCP6_IA_NA), pd = names(s, &r->m, DHCP6_IA_PD);
 
-    if (relay6_serves(cp, s))
-        relay6_give_back(cp, s, na, pd);
-    else
-        answer(cp, s, r, DHCP6_REPLY);
+    answer(cp, s, r, DHCP6_REPLY);
     if (na || pd)
         lease6_give_back(cp, s, na, pd, RADIUS_CAUSE_USER_REQUEST, "released");
 }
@@ -224,13 +221,13 @@ static void decline(struct cp *cp, struct session *s, const struct request6 *r)
 {
     bool na = names(s, &r->m, DHCP6_IA_NA);
 
-    if (relay6_serves(cp, s))
-        relay6_give_back(cp, s, na, false);
-    else
-        answer(cp, s, r, DHCP6_REPLY);
+    answer(cp, s, r, DHCP6_REPLY);
     if (!na)
         return;
-    lease6_decline(s);
+    if (relay6_serves(cp, s))
+        relay6_decline(s);
+    else
+        lease6_decline(s);
     lease6_give_back(cp, s, true, false, RADIUS_CAUSE_NAS_REQUEST,
                      "declined, the address is in use elsewhere");
 }
@@ -282,20 +279,36 @@ static bool asks_for_several(const struct dhcp6 *m)
     return false;
 }
 
+/* Does a client give something back? It is answered here: with servers behind this gateway, they
+ * hear of what is the line's, when nobody forwards for it any more. */
+static bool gives_back(const struct dhcp6 *m)
+{
+    return m->type == DHCP6_RELEASE || m->type == DHCP6_DECLINE;
+}
+
+/* Is a message for the server that gives the line its leases? One behind this gateway that has
+ * given none yet is not known. */
+static bool is_for_giver(const struct cp *cp, const struct session *s, const struct dhcp6 *m)
+{
+    if (!relay6_serves(cp, s))
+        return m->server.n == 0 || m->type == DHCP6_REQUEST ||
+               dhcp6_same_duid(&m->server, &cp->duid);
+    return !gives_back(m) || !session6_held(s) || s->relay6 == NULL ||
+           dhcp6_same_duid(&m->server, &s->relay6->giver.duid);
+}
+
 /* Why a message is not answered whoever has the line; NULL: it is. */
 static const char *malformed(const struct cp *cp, const struct session *s, const struct request6 *r)
 {
     const struct dhcp6 *m = &r->m;
-    bool relayed = relay6_serves(cp, s);
 
     if (m->type >= sizeof(messages) / sizeof(messages[0]) || messages[m->type].handle == NULL)
         return "it is no client's";
     if (!fits(&m->client, messages[m->type].client) || !fits(&m->server, messages[m->type].server))
         return "it has not the identifiers of such a message";
-    if (relayed && asks_for_several(m))
+    if (relay6_serves(cp, s) && asks_for_several(m))
         return "it asks for several leases of a kind, or a temporary address";
-    if (!relayed && m->server.n > 0 && m->type != DHCP6_REQUEST &&
-        !dhcp6_same_duid(&m->server, &cp->duid))
+    if (!is_for_giver(cp, s, m))
         return "it is for another server";
     if (m->type == DHCP6_INFORMATION_REQUEST && m->n_ia > 0)
         return "it asks for a lease, too";
@@ -364,7 +377,7 @@ void dhcp6_take(struct cp *cp, const struct punt_header *h, const uint8_t *frame
         wrong = "it is not of the line's session";
     if (wrong == NULL)
         wrong = unfit(s, &r);
-    if (wrong == NULL && relay6_serves(cp, s))
+    if (wrong == NULL && relay6_serves(cp, s) && !gives_back(&r.m))
         wrong = relay6_take(s, &r, u.data, u.n);
     if (wrong == NULL) {
         messages[r.m.type].handle(cp, s, &r);

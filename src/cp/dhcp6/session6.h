@@ -19,6 +19,12 @@ struct request6 {
     struct dhcp6 m;
 };
 
+/** The server behind this gateway that has given a lease; duid.n 0: this one has. */
+struct session6_giver {
+    int64_t expires; /* of its lease, seconds of CLOCK_REALTIME */
+    struct dhcp6_duid duid;
+};
+
 /** One of the client's identity associations. */
 struct ia6 {
     bool held; /* it has its lease */
@@ -28,9 +34,9 @@ struct ia6 {
 struct session6 {
     struct timer timer; /* the first member: of an offer, or of the lease */
     struct session *s;
-    uint8_t state;               /* enum lease_state */
-    bool has_wan, has_delegated; /* blocks of the pool are kept for the line */
-    bool delegated_ends;         /* the user plane is to forget that one, and then it is free */
+    uint8_t state;                 /* enum lease_state */
+    bool has_wan, has_delegated;   /* blocks of the pool are kept for the line */
+    bool delegated_ends, wan_ends; /* the user plane is to forget it, and then it is free */
     uint8_t wan_len; /* SESSION6_WAN_LEN, or 128: a server behind has given the address alone */
     uint8_t delegated_len;
     struct ia6 na, pd;
@@ -39,6 +45,7 @@ struct session6 {
     int64_t expires;          /* seconds of CLOCK_REALTIME */
     struct request6 *waiting; /* the request that is to be answered, or NULL */
     struct dhcp6_duid duid;
+    struct name host; /* as which it is found by such an address */
 };
 
 void session6_free(struct session6 *v);
@@ -55,10 +62,10 @@ struct cpe_prefixes session6_prefixes(const struct session *s);
 /** The prefixes that are kept for a line, "2001:db8::/64 2001:db8:100::/56"; buf is returned. */
 char *session6_blocks(const struct session6 *v, char buf[SESSION6_TEXT]);
 
-/** A lease as a text for the store, to be freed. server: who has given it; n 0: this one. */
-char *session6_text(const struct session6 *v, const struct dhcp6_duid *server);
+/** A lease as a text for the store, to be freed. */
+char *session6_text(const struct session6 *v, const struct session6_giver *giver);
 
-/** Read such a text into all but state, timer and s. Returns false where it is none. */
-bool session6_parse(const char *text, struct session6 *v, struct dhcp6_duid *server);
+/** Read such a text into all but state, timer, host and s. Returns false where it is none. */
+bool session6_parse(const char *text, struct session6 *v, struct session6_giver *giver);
 
 #endif

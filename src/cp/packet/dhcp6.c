@@ -11,6 +11,7 @@ enum {
     OPT_SERVER = 2,
     OPT_ADDRESS = 5,
     OPT_ASKED = 6,
+    OPT_ELAPSED = 8,
     OPT_STATUS = 13,
     OPT_RAPID = 14,
     OPT_DNS = 23,
@@ -26,6 +27,7 @@ enum {
     ADDRESS_LEN = 24,
     PREFIX_LEN = 25,
     STATUS_LEN = 2,
+    ELAPSED_LEN = 2,
     IA_LEN = 12,
     IA_TA_LEN = 4,
     LEAST_DUID = 3, /* RFC 8415 section 11.1: a type, and what it is about */
@@ -376,6 +378,8 @@ size_t dhcp6_write(const struct dhcp6 *m, const struct dhcp6_network *network, u
     put32(p, (uint32_t)m->type << 24 | (m->xid & 0xffffff));
     put_bytes(&o, OPT_CLIENT, m->client.at, m->client.n);
     put_bytes(&o, OPT_SERVER, m->server.at, m->server.n);
+    if (m->begins)
+        begin_option(&o, OPT_ELAPSED, ELAPSED_LEN);
     if (m->rapid)
         begin_option(&o, OPT_RAPID, 0);
     if (m->has_status)

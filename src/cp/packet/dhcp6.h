@@ -82,6 +82,7 @@ struct dhcp6 {
     bool wants_dns;     /* option 23 is among those that are asked for */
     bool wants_domain;  /* 24 */
     bool wants_refresh; /* 32 */
+    bool begins;        /* option 8, of 0, is written: a client's first message of its kind */
     bool has_status;    /* option 13 outside of identity associations */
     uint16_t status;    /* enum dhcp6_status */
     const char *text;   /* of a status that is written */

@@ -59,9 +59,9 @@ static void renew(struct cp *cp, struct session *s, int64_t left)
     option82_write(relay_config(relay), s, pool_config(cp, s)->gateway, true, &option);
     n = dhcp4_write_own(&own, message, sizeof(message));
     if (left * 8 > r->lease)
-        relay_send_to(relay, r->from, message, n);
+        relay_send_to(relay, relay_server4(relay, r->from), true, message, n);
     else
-        relay_send(relay, message, n);
+        relay_send(relay, RELAY_ANYBODY, message, n);
 }
 
 bool proxy4_reply(struct cp *cp, struct session *s, const struct dhcp4 *a, uint32_t from,

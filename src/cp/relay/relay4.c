@@ -75,8 +75,9 @@ static void send_on(struct cp *cp, struct session *s)
     struct relay *relay = relay4_of(cp, s);
     struct relay4 *r = s->relay;
     uint32_t named = server_named(s);
-    bool to_one = (r->type == DHCP4_REQUEST && r->unicast) || r->type == DHCP4_DECLINE ||
-                  (named != 0 && !relay_config(relay)->asks_all);
+    uint32_t giver = relay_server4(relay, r->from);
+    bool answers = r->type == DHCP4_DISCOVER || r->type == DHCP4_REQUEST, /* here, at least */
+        to_one = !answers || (r->type == DHCP4_REQUEST && r->unicast);
     struct dhcp4_bytes option;
     struct dhcp4_change c = {.hops = (uint8_t)(r->hops + 1),
                              .giaddr = relay_giaddr(relay),
@@ -91,9 +92,9 @@ static void send_on(struct cp *cp, struct session *s)
     if (n == 0)
         session_event(s, "%s ignored: it is too long to be relayed", dhcp4_type_name(r->type));
     else if (to_one)
-        relay_send_to(relay, r->from, message, n);
+        relay_send_to(relay, giver, answers, message, n);
     else
-        relay_send(relay, message, n);
+        relay_send(relay, named != 0 ? giver : RELAY_ANYBODY, message, n);
 }
 
 void relay4_forward(struct cp *cp, struct session *s)
@@ -302,8 +303,15 @@ void relay4_reply(struct cp *cp, struct relay *relay, uint32_t from, const uint8
 
 /* --- the end --- */
 
+void relay4_cancel(struct session *s)
+{
+    if (s->relay != NULL && s->relay->message == NULL)
+        s->relay->type = 0;
+}
+
 void relay4_gone(struct cp *cp, struct session *s)
 {
+    struct relay *relay = relay4_of(cp, s);
     struct relay4 *r = s->relay;
     struct dhcp4_bytes client, option;
     struct dhcp4_own own = {.type = DHCP4_RELEASE, .client = &client, .relay = &option};
@@ -317,13 +325,13 @@ void relay4_gone(struct cp *cp, struct session *s)
         return;
     r->expires = 0;
     own.ciaddr = s->address;
-    own.giaddr = relay_giaddr(relay4_of(cp, s));
+    own.giaddr = relay_giaddr(relay);
     own.server = r->server;
     memcpy(own.mac, s->mac, sizeof(own.mac));
     (void)!getrandom(&own.xid, sizeof(own.xid), 0);
     octets_copy(&client, r->client);
-    option82_write(relay_config(relay4_of(cp, s)), s, pool_config(cp, s)->gateway, true, &option);
-    relay_send_to(relay4_of(cp, s), r->from, message,
+    option82_write(relay_config(relay), s, pool_config(cp, s)->gateway, true, &option);
+    relay_send_to(relay, relay_server4(relay, r->from), false, message,
                   dhcp4_write_own(&own, message, sizeof(message)));
 }
 

@@ -51,6 +51,10 @@ void relay4_acknowledge(struct cp *cp, struct session *s);
 /** Pass it on no more. */
 void relay4_forget(struct session *s);
 
+/** Wait no longer for the answer to what was sent, if anything was: the line has no lease, and
+ * what comes late would begin one. */
+void relay4_cancel(struct session *s);
+
 /** The user plane has the address no more: it is given back to the server whose lease still runs.
  */
 void relay4_gone(struct cp *cp, struct session *s);

@@ -6,11 +6,11 @@
 #include <sys/random.h>
 
 #include "cp/aaa/aaa.h"
-#include "cp/dhcp6/answer.h"
 #include "cp/dhcp6/server.h"
 #include "cp/lease.h"
 #include "cp/packet/dhcp6_relay.h"
 #include "cp/packet/udp6.h"
+#include "cp/relay/given6.h"
 #include "cp/relay/option82.h"
 #include "cp/relay/servers.h"
 
@@ -30,6 +30,15 @@ static struct relay6 *make(struct session *s)
 
 /* --- from the client --- */
 
+/* The one of a kind: dhcp6_take() has refused several. */
+static struct ia6 asked_for(const struct dhcp6 *m, uint8_t kind)
+{
+    for (unsigned i = 0; i < m->n_ia; i++)
+        if (m->ia[i].kind == kind)
+            return (struct ia6){true, m->ia[i].iaid};
+    return (struct ia6){false, 0};
+}
+
 const char *relay6_take(struct session *s, const struct request6 *q, const uint8_t *message,
                         size_t n)
 {
@@ -37,10 +46,14 @@ const char *relay6_take(struct session *s, const struct request6 *q, const uint8
 
     if (r != NULL && r->reply != NULL && r->xid == q->m.xid)
         return "its answer is under way";
-    if (r == NULL || !octets_set(&r->message, message, n))
+    if (r == NULL || !octets_set(&r->message, message, n) ||
+        !octets_set(&r->named, q->m.server.at, q->m.server.n))
         return "there is no memory";
     relay6_forget(s);
     r->type = q->m.type;
+    r->rapid = q->m.rapid;
+    r->na = asked_for(&q->m, DHCP6_IA_NA);
+    r->pd = asked_for(&q->m, DHCP6_IA_PD);
     memcpy(r->mac, q->mac, sizeof(r->mac));
     r->xid = q->m.xid;
     r->from = q->from;
@@ -54,8 +67,8 @@ static struct ipv6 link_of(const struct cp_pool6 *p)
     return (struct ipv6){p->wan.len != 0 ? p->wan.prefix : p->delegated.prefix, 0};
 }
 
-static void send_on(struct cp *cp, struct session *s, struct ipv6 peer, const uint8_t *message,
-                    size_t n)
+static void send_on(struct cp *cp, struct session *s, struct ipv6 peer, uint32_t who,
+                    const uint8_t *message, size_t n)
 {
     const struct relay_config *config = relay_config(relay_of(cp, s));
     char circuit[RELAY_CIRCUIT], line[SESSION_LINE_TEXT];
@@ -72,28 +85,24 @@ static void send_on(struct cp *cp, struct session *s, struct ipv6 peer, const ui
     if (n == 0)
         session_event(s, "a message of DHCPv6 is too long to be relayed");
     else
-        relay_send(relay_of(cp, s), whole, n);
+        relay_send(relay_of(cp, s), who, whole, n);
 }
 
 void relay6_forward(struct cp *cp, struct session *s)
 {
     struct relay6 *r = s->relay6;
+    uint32_t who;
 
     if (r->message == NULL)
         return;
+    who = r->named != NULL ? relay_server6(relay_of(cp, s), r->named->at, r->named->n)
+                           : RELAY_ANYBODY;
     if (r->type == DHCP6_SOLICIT || r->type == DHCP6_REQUEST || r->type == DHCP6_RENEW ||
         r->type == DHCP6_REBIND)
         lease6_ask(cp, s, r->mac);
     session_event(s, "%s relayed", dhcp6_type_name(r->type));
-    send_on(cp, s, r->from, r->message->at, r->message->n);
+    send_on(cp, s, r->from, who, r->message->at, r->message->n);
     octets_set(&r->message, NULL, 0);
-}
-
-void relay6_give_back(struct cp *cp, struct session *s, bool na, bool pd)
-{
-    relay6_forward(cp, s);
-    if (s->v6 != NULL && na == s->v6->na.held && pd == s->v6->pd.held)
-        s->relay6->server.n = 0; /* it knows of all */
 }
 
 /* --- to the client --- */
@@ -122,62 +131,17 @@ void relay6_forget(struct session *s)
 
 /* --- what a server gives --- */
 
-/* What a REPLY says of a kind of identity association. */
-struct given {
-    const struct dhcp6_ia *ia;
-    const struct dhcp6_lease *lease; /* NULL: there is none */
-    bool lost;                       /* the client has it no more */
-};
-
-/* Returns false where the server gives more than one. */
-static bool find(const struct session *s, const struct dhcp6 *a, uint8_t kind, struct given *g)
+/* The client is told what it has lost, whatever it still has: the server knows. */
+static void lose(struct cp *cp, struct session *s, const struct given6 *g)
 {
-    *g = (struct given){.ia = NULL};
-    for (unsigned i = 0; i < a->n_lease; i++) {
-        if (a->ia[a->lease[i].ia].kind != kind || a->lease[i].valid == 0)
-            continue;
-        if (g->lease != NULL)
-            return false;
-        g->lease = &a->lease[i];
-        g->ia = &a->ia[a->lease[i].ia];
-    }
-    for (unsigned i = 0; i < a->n_ia && g->lease == NULL; i++)
-        g->lost |= answer6_is_bound(s, a, &a->ia[i]) && a->ia[i].kind == kind;
-    return true;
+    s->relay6->owes_na &= !g->na.lost;
+    s->relay6->owes_pd &= !g->pd.lost;
+    if (g->na.lost || g->pd.lost)
+        lease6_give_back(cp, s, g->na.lost, g->pd.lost, RADIUS_CAUSE_NAS_REQUEST,
+                         "refused by the server");
 }
 
-/* Has the line something else than what the server gives it? */
-static bool has_other(const struct session *s, const struct given *na, const struct given *pd)
-{
-    const struct session6 *v = s->v6;
-
-    if (!session6_held(s))
-        return false;
-    return (na->lease != NULL && v->na.held && !same6(v->wan, na->lease->address)) ||
-           (pd->lease != NULL && v->pd.held && v->delegated != pd->lease->address.upper);
-}
-
-/* May the line have it, by the pool and by RADIUS? */
-static bool fits(const struct cp *cp, const struct session *s, const struct given *na,
-                 const struct given *pd)
-{
-    const struct cp_pool6 *p = pool6_config(cp, s);
-    const struct cpe_prefixes *said = s->service != NULL ? &s->service->ipv6 : NULL;
-
-    if (na->lease != NULL &&
-        (p->wan.len == 0 || ((na->lease->address.upper ^ p->wan.prefix) & mask64(p->wan.len)) != 0))
-        return false;
-    if (pd->lease != NULL && pd->lease->len != p->delegated.each_len)
-        return false;
-    if (said == NULL)
-        return true;
-    return (na->lease == NULL || said->wan_len == 0 ||
-            ((na->lease->address.upper ^ said->wan.upper) & mask64(64)) == 0) &&
-           (pd->lease == NULL || said->n_delegated == 0 ||
-            said->delegated[0] == pd->lease->address.upper);
-}
-
-static void refused(struct session *s, const struct given *g)
+static void refused(struct session *s, const struct given6_kind *g)
 {
     char text[IPV6_TEXT];
 
@@ -186,58 +150,61 @@ static void refused(struct session *s, const struct given *g)
                     format_prefix6(g->lease->address, g->lease->len, text));
 }
 
-static uint32_t longest(const struct given *na, const struct given *pd)
+/* The line has what it is given, if it can have it. */
+static bool take_given(struct cp *cp, struct session *s, const struct given6 *g)
 {
-    uint32_t a = na->lease != NULL ? na->lease->valid : 0,
-             b = pd->lease != NULL ? pd->lease->valid : 0;
-
-    return a > b ? a : b;
+    if (given6_fits(cp, s, g) &&
+        lease6_take_said(cp, s, s->relay6->mac, g->na.lease != NULL ? &g->na.lease->address : NULL,
+                         g->pd.lease != NULL ? &g->pd.lease->address.upper : NULL))
+        return true;
+    refused(s, &g->na);
+    refused(s, &g->pd);
+    return false;
 }
 
-/* The client is told what it has lost, whatever it still has. */
-static void lose(struct cp *cp, struct session *s, const struct given *na, const struct given *pd)
+/* Only the server that has given a lease can end it: another one knows nothing of it. */
+static bool is_from_giver(const struct session *s, const struct dhcp6 *a)
 {
-    if (na->lost || pd->lost)
-        lease6_give_back(cp, s, na->lost, pd->lost, RADIUS_CAUSE_NAS_REQUEST,
-                         "refused by the server");
+    return !session6_held(s) || dhcp6_same_duid(&a->server, &s->relay6->giver.duid);
 }
 
 static void bind_to(struct cp *cp, struct session *s, const struct dhcp6 *a, const uint8_t *message,
                     size_t n)
 {
     struct relay6 *r = s->relay6;
-    struct given na, pd;
+    struct given6 g;
 
-    if (!find(s, a, DHCP6_IA_NA, &na) || !find(s, a, DHCP6_IA_PD, &pd)) {
+    if (!given6_read(s, a, &r->na, &r->pd, &g)) {
         session_log(s, "refused: the server gives more than one address or prefix");
         return;
     }
-    if (has_other(s, &na, &pd)) {
+    if ((g.na.lost || g.pd.lost) && !is_from_giver(s, a)) {
+        session_event(s, "a server that has not given the lease knows nothing of it");
+        return;
+    }
+    if (given6_is_other(s, &g)) {
         r->type = 0;
         lease6_give_back(cp, s, true, true, RADIUS_CAUSE_NAS_REQUEST,
                          "the server gives another address or prefix");
         return;
     }
-    if (na.lease == NULL && pd.lease == NULL) {
+    if (g.na.lease == NULL && g.pd.lease == NULL) {
         r->type = 0;
         tell(cp, s, message, n);
-        lose(cp, s, &na, &pd);
+        lose(cp, s, &g);
         return;
     }
-    if (!fits(cp, s, &na, &pd) ||
-        !lease6_take_said(cp, s, r->mac, na.lease != NULL ? &na.lease->address : NULL,
-                          pd.lease != NULL ? &pd.lease->address.upper : NULL)) {
-        refused(s, &na);
-        refused(s, &pd);
+    if (!take_given(cp, s, &g))
         return;
-    }
     r->type = 0;
-    r->server = a->server;
-    lose(cp, s, &na, &pd);
+    lose(cp, s, &g);
     if (s->v6->state == LEASE_ENDING)
         return; /* that was all it had: what is new comes when the client asks again */
+    r->owes_na |= g.na.lease != NULL;
+    r->owes_pd |= g.pd.lease != NULL;
+    r->giver = (struct session6_giver){wall_seconds() + given6_longest(&g), a->server};
     if (octets_set(&r->reply, message, n))
-        lease6_hold(cp, s, &a->client, na.ia, pd.ia, aaa_lease(s, longest(&na, &pd)));
+        lease6_hold(cp, s, &a->client, g.na.ia, g.pd.ia, aaa_lease(s, given6_longest(&g)));
 }
 
 /* --- from the server --- */
@@ -257,13 +224,22 @@ static struct session *waiting_line(const struct cp *cp, const struct relay *rel
                : NULL;
 }
 
+/* Is it of the server that was asked, or of any where all were? Each has to say who it is (RFC 8415
+ * sections 16.3 and 16.10). */
+static bool is_of_asked(const struct relay6 *r, const struct dhcp6 *a)
+{
+    return a->server.n > 0 &&
+           (r->named == NULL ||
+            (r->named->n == a->server.n && memcmp(r->named->at, a->server.at, a->server.n) == 0));
+}
+
 static void reply(struct cp *cp, struct session *s, const struct dhcp6 *a, const uint8_t *message,
                   size_t n)
 {
     uint8_t type = s->relay6->type;
 
     if (type == DHCP6_REQUEST || type == DHCP6_RENEW || type == DHCP6_REBIND ||
-        (type == DHCP6_SOLICIT && a->rapid)) {
+        (type == DHCP6_SOLICIT && a->rapid && s->relay6->rapid)) {
         if (s->state != SESSION_ENDING && (s->v6 == NULL || s->v6->state != LEASE_ENDING))
             bind_to(cp, s, a, message, n);
     } else if (type != DHCP6_SOLICIT) {
@@ -272,7 +248,8 @@ static void reply(struct cp *cp, struct session *s, const struct dhcp6 *a, const
     }
 }
 
-void relay6_reply(struct cp *cp, struct relay *relay, const uint8_t *message, size_t n)
+void relay6_reply(struct cp *cp, struct relay *relay, unsigned index, const uint8_t *message,
+                  size_t n)
 {
     struct dhcp6_relayed in;
     uint8_t out[MESSAGE];
@@ -283,8 +260,9 @@ void relay6_reply(struct cp *cp, struct relay *relay, const uint8_t *message, si
         dhcp6_read(in.message, in.n, &a) != NULL)
         return;
     s = waiting_line(cp, relay, &in, &a);
-    if (s == NULL)
+    if (s == NULL || !is_of_asked(s->relay6, &a))
         return;
+    relay_learn(relay, index, &a.server);
     n = dhcp6_copy(in.message, in.n, out);
     if (a.type == DHCP6_ADVERTISE && s->relay6->type == DHCP6_SOLICIT)
         tell(cp, s, out, n); /* each server's: the client chooses by DUID */
@@ -301,38 +279,70 @@ static void add(struct dhcp6 *m, uint8_t kind, uint32_t iaid, struct ipv6 addres
     m->n_ia++;
 }
 
-void relay6_gone(struct cp *cp, struct session *s)
+/* Say something of the lease in the client's name. */
+static void say(struct cp *cp, struct session *s, uint8_t type, bool na, bool pd)
 {
     const struct session6 *v = s->v6;
-    struct relay6 *r = s->relay6;
-    struct dhcp6 m = {.type = DHCP6_RELEASE};
+    const struct dhcp6_duid *server = &s->relay6->giver.duid;
+    struct dhcp6 m = {.type = type, .begins = true, .client = v->duid, .server = *server};
     uint8_t message[MESSAGE];
 
-    if (r == NULL || r->server.n == 0 || v->expires <= wall_seconds())
-        return;
-    m.client = v->duid;
-    m.server = r->server;
-    r->server.n = 0;
     (void)!getrandom(&m.xid, sizeof(m.xid), 0);
-    if (v->na.held)
+    if (na)
         add(&m, DHCP6_IA_NA, v->na.iaid, v->wan, 128);
-    if (v->pd.held)
+    if (pd)
         add(&m, DHCP6_IA_PD, v->pd.iaid, (struct ipv6){v->delegated, 0}, v->delegated_len);
-    if (m.n_ia > 0)
-        send_on(cp, s, link_local_of(s->mac), message,
-                dhcp6_write(&m, NULL, message, sizeof(message)));
+    send_on(cp, s, link_local_of(s->mac), relay_server6(relay_of(cp, s), server->at, server->n),
+            message, dhcp6_write(&m, NULL, message, sizeof(message)));
 }
 
-void relay6_resume(struct session *s, const struct dhcp6_duid *server)
+void relay6_decline(struct session *s)
 {
-    if (make(s) != NULL)
-        s->relay6->server = *server;
+    if (s->relay6 != NULL)
+        s->relay6->declines = true;
+}
+
+void relay6_cancel(struct session *s)
+{
+    if (s->relay6 != NULL && s->relay6->message == NULL)
+        s->relay6->type = 0;
+}
+
+void relay6_gone(struct cp *cp, struct session *s, bool na, bool pd)
+{
+    struct relay6 *r = s->relay6;
+
+    if (r == NULL || !relay6_serves(cp, s))
+        return;
+    na &= r->owes_na;
+    pd &= r->owes_pd;
+    r->owes_na &= !na;
+    r->owes_pd &= !pd;
+    if (r->giver.expires <= wall_seconds())
+        na = pd = false;
+    if (na && r->declines) {
+        say(cp, s, DHCP6_DECLINE, true, false);
+        na = false;
+    }
+    r->declines &= r->owes_na;
+    if (na || pd)
+        say(cp, s, DHCP6_RELEASE, na, pd);
+}
+
+void relay6_resume(struct session *s, const struct session6_giver *giver)
+{
+    if (make(s) == NULL)
+        return;
+    s->relay6->giver = *giver;
+    s->relay6->owes_na = s->v6->na.held;
+    s->relay6->owes_pd = s->v6->pd.held;
 }
 
 void relay6_free(struct session *s)
 {
     if (s->relay6 == NULL)
         return;
+    free(s->relay6->named);
     free(s->relay6->message);
     free(s->relay6->reply);
     free(s->relay6);

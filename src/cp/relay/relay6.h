@@ -16,14 +16,19 @@ struct relay;
 struct relay6 {
     /* The message of the client that was taken last. */
     uint8_t type; /* enum dhcp6_type; 0: it is answered */
+    bool rapid;   /* it may be answered by a lease at once */
     uint8_t mac[6];
     uint32_t xid;
     struct ipv6 from;
     struct dhcp6_duid client;
+    struct ia6 na, pd;      /* held: it asks for one, by this identity association */
+    struct octets *named;   /* the DUID of the server that it is for, or NULL: all */
     struct octets *message; /* all of it, until it is sent, or NULL */
     struct octets *reply;   /* the REPLY to it, as the client is told it, or NULL */
-    /* Of the server that has given the lease. */
-    struct dhcp6_duid server; /* n 0: nothing is to be given back */
+    /* Of the lease. */
+    bool owes_na, owes_pd; /* the server is to be told when the line has it no more */
+    bool declines;         /* of the address, because the client has found it in use elsewhere */
+    struct session6_giver giver;
 };
 
 /** Do servers behind this gateway give this line what it has of IPv6? */
@@ -40,12 +45,16 @@ const char *relay6_take(struct session *s, const struct request6 *r, const uint8
 /** Send it to the servers. */
 void relay6_forward(struct cp *cp, struct session *s);
 
-/** Send it, by which the client gives an address or a prefix back, or both, or has given neither.
- */
-void relay6_give_back(struct cp *cp, struct session *s, bool na, bool pd);
+/** Wait no longer for the answer to what was sent, if anything was: the line has no lease, and
+ * what comes late would begin one. */
+void relay6_cancel(struct session *s);
 
-/** Take a message of n bytes from a server. */
-void relay6_reply(struct cp *cp, struct relay *relay, const uint8_t *message, size_t n);
+/** The client declines its address: the server is to know, when the user plane has it no more. */
+void relay6_decline(struct session *s);
+
+/** Take a message of n bytes from the server of this index. */
+void relay6_reply(struct cp *cp, struct relay *relay, unsigned index, const uint8_t *message,
+                  size_t n);
 
 /** Pass the REPLY on that waits for the store and the user plane, if there is one. */
 void relay6_acknowledge(struct cp *cp, struct session *s);
@@ -53,12 +62,12 @@ void relay6_acknowledge(struct cp *cp, struct session *s);
 /** Pass it on no more. */
 void relay6_forget(struct session *s);
 
-/** The user plane has nothing of the lease any more: what still runs is given back to the server.
- */
-void relay6_gone(struct cp *cp, struct session *s);
+/** The user plane has the address or the prefix of the lease no more, or both: what still runs is
+ * given back to the server, in the client's name. */
+void relay6_gone(struct cp *cp, struct session *s, bool na, bool pd);
 
-/** Know the server of a lease again, by its DUID as the store has it. */
-void relay6_resume(struct session *s, const struct dhcp6_duid *server);
+/** Know the server of a lease again, as the store has it. */
+void relay6_resume(struct session *s, const struct session6_giver *giver);
 
 void relay6_free(struct session *s);
 

@@ -22,6 +22,7 @@ struct server {
     uint64_t dead_until; /* ns of CLOCK_MONOTONIC */
     uint64_t since;      /* when the first message was sent that it has not answered */
     uint32_t unanswered;
+    struct dhcp6_duid duid; /* of DHCPv6: what it was called last; n 0: it was not heard */
 };
 
 struct relay {
@@ -59,6 +60,27 @@ static bool same_host(const struct relay *r, const union relay_address *a,
                       : memcmp(&a->ipv6.sin6_addr, &b->ipv6.sin6_addr, 16) == 0;
 }
 
+uint32_t relay_server4(const struct relay *r, uint32_t address)
+{
+    for (uint32_t i = 0; i < r->config->n_servers; i++)
+        if (ntohl(r->config->server[i].ipv4.sin_addr.s_addr) == address)
+            return i;
+    return RELAY_ANYBODY;
+}
+
+uint32_t relay_server6(const struct relay *r, const uint8_t *duid, size_t n)
+{
+    for (uint32_t i = 0; i < r->config->n_servers; i++)
+        if (n > 0 && r->server[i].duid.n == n && memcmp(r->server[i].duid.at, duid, n) == 0)
+            return i;
+    return n > 0 ? RELAY_UNKNOWN : RELAY_ANYBODY;
+}
+
+void relay_learn(struct relay *r, uint32_t server, const struct dhcp6_duid *duid)
+{
+    r->server[server].duid = *duid;
+}
+
 uint32_t relay_giaddr(const struct relay *r)
 {
     return ntohl(r->config->own.ipv4.sin_addr.s_addr);
@@ -71,12 +93,13 @@ static bool is_dead(const struct server *s, uint64_t now)
     return now < s->dead_until;
 }
 
-static void send_one(struct relay *r, unsigned i, const uint8_t *message, size_t n, uint64_t now)
+static void send_one(struct relay *r, unsigned i, bool answers, const uint8_t *message, size_t n,
+                     uint64_t now)
 {
     const union relay_address *to = &r->config->server[i];
     struct server *s = &r->server[i];
 
-    if (s->unanswered++ == 0)
+    if (answers && s->unanswered++ == 0)
         s->since = now;
     /* What the kernel does not take is lost, as on a wire: the client says it again. */
     (void)!sendto(r->watch.fd, message, n, MSG_NOSIGNAL, &to->any, address_len(r));
@@ -95,38 +118,33 @@ static void judge(struct relay *r, unsigned i, uint64_t now)
 }
 
 /* The first one that lives; where none does, the first. */
-static unsigned choose(struct relay *r, uint64_t now)
+static uint32_t choose(const struct relay *r, uint64_t now)
 {
-    for (unsigned i = 0; i < r->config->n_servers; i++) {
-        judge(r, i, now);
+    for (uint32_t i = 0; i < r->config->n_servers; i++)
         if (!is_dead(&r->server[i], now))
             return i;
-    }
     return 0;
 }
 
-void relay_send(struct relay *r, const uint8_t *message, size_t n)
+void relay_send(struct relay *r, uint32_t who, const uint8_t *message, size_t n)
 {
     uint64_t now = now_ns();
+    uint32_t one;
 
-    if (!r->config->asks_all) {
-        send_one(r, choose(r, now), message, n, now);
-        return;
-    }
-    for (unsigned i = 0; i < r->config->n_servers; i++) {
-        judge(r, i, now); /* for the log: a dead one is sent everything, too */
-        send_one(r, i, message, n, now);
-    }
+    for (unsigned i = 0; i < r->config->n_servers; i++)
+        judge(r, i, now); /* where all are asked for the log alone: a dead one is, too */
+    one = who == RELAY_ANYBODY ? choose(r, now) : who;
+    for (unsigned i = 0; i < r->config->n_servers; i++)
+        if (r->config->asks_all || who == RELAY_UNKNOWN || i == one)
+            send_one(r, i, who == RELAY_ANYBODY || who == i, message, n, now);
 }
 
-void relay_send_to(struct relay *r, uint32_t address, const uint8_t *message, size_t n)
+void relay_send_to(struct relay *r, uint32_t who, bool answers, const uint8_t *message, size_t n)
 {
-    for (unsigned i = 0; i < r->config->n_servers; i++)
-        if (ntohl(r->config->server[i].ipv4.sin_addr.s_addr) == address) {
-            send_one(r, i, message, n, now_ns());
-            return;
-        }
-    relay_send(r, message, n);
+    if (who < r->config->n_servers)
+        send_one(r, who, answers, message, n, now_ns());
+    else
+        relay_send(r, who, message, n);
 }
 
 /* --- receiving --- */
@@ -143,7 +161,7 @@ static void take(struct cp *cp, struct relay *r, const union relay_address *from
         if (is_ipv4(r))
             relay4_reply(cp, r, ntohl(from->ipv4.sin_addr.s_addr), message, n);
         else
-            relay6_reply(cp, r, message, n);
+            relay6_reply(cp, r, i, message, n);
         return;
     }
 }

@@ -5,8 +5,13 @@
 #define CP_RELAY_SERVERS_H
 
 #include "cp/cp.h"
+#include "cp/packet/dhcp6.h"
 
 #define RELAY_MESSAGE 1500 /* bytes of the longest message, so that it fits a frame */
+
+/* Who is to answer a message, beside the index of a server. */
+#define RELAY_ANYBODY UINT32_MAX       /* each server to which it is sent */
+#define RELAY_UNKNOWN (UINT32_MAX - 1) /* a server that has not been heard of since the start */
 
 struct relay;
 
@@ -21,10 +26,20 @@ const struct relay_config *relay_config(const struct relay *r);
 /** The address of a relay of DHCPv4, in host byte order. */
 uint32_t relay_giaddr(const struct relay *r);
 
-/** Send n bytes to whom the configuration says. */
-void relay_send(struct relay *r, const uint8_t *message, size_t n);
+/** The server of an address of IPv4, or RELAY_ANYBODY: the configuration has none. */
+uint32_t relay_server4(const struct relay *r, uint32_t address);
 
-/** Send them to the server of this address alone, if there is one; else as relay_send(). */
-void relay_send_to(struct relay *r, uint32_t address, const uint8_t *message, size_t n);
+/** The server that calls itself so; RELAY_UNKNOWN: none has until now; RELAY_ANYBODY: n is 0. */
+uint32_t relay_server6(const struct relay *r, const uint8_t *duid, size_t n);
+
+/** A server calls itself so. */
+void relay_learn(struct relay *r, uint32_t server, const struct dhcp6_duid *duid);
+
+/** Send n bytes to whom the configuration says, which is where it says "first" the one that is to
+ * answer. Who does not is dead in the end; where who it is to be is unknown, all get it. */
+void relay_send(struct relay *r, uint32_t who, const uint8_t *message, size_t n);
+
+/** Send them to one alone, which answers or not; RELAY_ANYBODY: as relay_send(). */
+void relay_send_to(struct relay *r, uint32_t who, bool answers, const uint8_t *message, size_t n);
 
 #endif

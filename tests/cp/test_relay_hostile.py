@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The relay of DHCPv4 where servers answer late, twice, or not at all."""
+
+import time
+
+from tests.cp.client import ACK, BOOTP, GATEWAY, OFFER, Client, option
+from tests.cp.test_relay import kind, until
+from tests.cp.test_relay_rules import RELEASE, lease, relay, servers  # noqa: F401
+
+
+def test_an_answer_that_comes_too_late(relay, servers):  # noqa: F811
+    """For a session that has ended meanwhile: it does not begin again, and nothing is offered."""
+    cp = relay('send_to = "first";')
+    client, server = Client(cp, 1), servers[0]
+    lease(client, server, "10.64.0.9")
+    client.say("request", ciaddr="10.64.0.9", to=GATEWAY, xid=5)
+    q = server.hear()
+    assert cp.ask(cmd="disconnect", session="cpe0 100.2")["ok"]
+    assert kind(server.hear()) == RELEASE
+    server.answer(q, "ack", "10.64.0.9", ciaddr="10.64.0.9")
+    client.hears_nothing(0.1)
+    assert client.line not in cp.up.rows
+
+
+def test_two_answers(relay, servers):  # noqa: F811
+    """To one request, with two addresses: the first counts."""
+    cp = relay('send_to = "first";')
+    client, server = Client(cp, 1), servers[0]
+    client.say("discover")
+    q = server.hear()
+    for address in ("10.64.0.9", "10.64.0.10"):
+        server.answer(q, "offer", address)
+    offer = client.hear()
+    assert (kind(offer), offer[BOOTP].yiaddr) == (OFFER, "10.64.0.9")
+    client.say("request", ("requested_addr", "10.64.0.9"), ("server_id", option(offer, "server_id")))
+    q = server.hear()
+    for answer, address in (("ack", "10.64.0.9"), ("ack", "10.64.0.10"), ("nak", "0.0.0.0")):
+        server.answer(q, answer, address)
+    ack = client.hear()
+    assert (kind(ack), ack[BOOTP].yiaddr) == (ACK, "10.64.0.9")
+    client.hears_nothing(0.1)
+    assert cp.up.rows[client.line]["ipv4"] == "10.64.0.9"
+
+
+def test_what_is_not_answered_kills_nobody(relay, servers):  # noqa: F811
+    """No server answers a RELEASE: it is not dead for that."""
+    cp = relay('send_to = "first"; timeout = "10ms"; dead_time = "1h";')
+    clients = [Client(cp, number) for number in range(1, 6)]
+    for number, client in enumerate(clients[:4]):
+        lease(client, servers[0], f"10.64.0.{number + 9}")
+    for client in clients[:4]:
+        client.say("release", ("server_id", GATEWAY), ciaddr=client.address, to=GATEWAY)
+        assert kind(servers[0].hear()) == RELEASE
+        time.sleep(0.01)  # the time of an answer
+    until(lambda: not cp.up.rows)
+    clients[4].say("discover")
+    servers[0].hear()
+    servers[1].hears_nothing()
