@@ -1,36 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A layer of a text template: the fields of each kind, where they stand in the header, and the
- * values that a line gives them.
+ * A layer of a text template: the fields of each kind, where they stand in the header, and how the
+ * values that a line gives them (value.c) are written there.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/ipv6.h"
-#include "base/units.h"
 #include "template/text.h"
+#include "template/value.h"
 
-#define LAYER_FIELDS      12
-#define LAYER_FIELD_NAMES 2
-#define PREFIX6_ALL       128
-
-enum field_kind { FIELD_NUMBER, FIELD_IPV4, FIELD_IPV6, FIELD_MAC };
-
-/* A field: width bits, shifted left by lshift within size big-endian bytes. Only the low 32 bits of
- * a MAC can vary, and of an IPv6 address the last 32 of a prefix. */
-struct layer_field {
-    const char *key;
-    enum field_kind kind;
-    int8_t offset; /* from the start of the layer to the field; to all six bytes of a MAC */
-    uint8_t size, lshift, width; /* of an IPv6 address they follow from the prefix */
-    bool required;
-    uint32_t def;
-    struct {
-        const char *name;
-        uint32_t value;
-    } names[LAYER_FIELD_NAMES]; /* words that stand for numbers */
-};
+#define LAYER_FIELDS 12
 
 struct layer_def {
     uint8_t len;
@@ -38,16 +17,6 @@ struct layer_def {
     bool summed;      /* a checksum that is computed once covers the layer: no field may vary */
     uint8_t fixed[6]; /* the first bytes, as far as no field writes them */
     struct layer_field fields[LAYER_FIELDS]; /* key NULL at the end */
-};
-
-/* The value that a line gives a field: a constant, a variable's bits, or the sum of both. */
-struct value {
-    uint64_t base;
-    struct ipv6 addr; /* of an IPv6 address in the place of base, */
-    uint8_t len;      /* and the length of the prefix that the variable counts */
-    bool varies;
-    uint8_t var, shift;
-    uint32_t mask;
 };
 
 const char *const layer_names[LAYER_KINDS] = {
@@ -139,140 +108,6 @@ static const struct layer_def layer_defs[LAYER_KINDS] = {
                                NUMBER("id", 0, 2, 0, 12, REQUIRED), NUMBER("pcp", 0, 2, 13, 3),
                                NUMBER("dei", 0, 2, 12, 1)}},
 };
-
-/* --- the value of a field: CONSTANT, VARIABLE, or CONSTANT + VARIABLE --- */
-
-/* The largest constant that a field takes; of an IPv6 address nothing is said in 64 bits. */
-static uint64_t field_max(const struct layer_field *f)
-{
-    return f->kind == FIELD_MAC ? (1ull << 48) - 1 : (1ull << f->width) - 1;
-}
-
-/* Read the use of a variable: "user", or some of its bits: "user[14:8]". Returns false after an
- * error. */
-static bool parse_var_use(struct text *x, const char *where, const char *s, struct value *v)
-{
-    size_t len = strcspn(s, "[");
-    const char *names[TEMPLATE_MAX_VARS];
-    char name[64], hint[256];
-    unsigned hi, lo, i;
-    int used = 0;
-
-    snprintf(name, sizeof(name), "%.*s", (int)len, s);
-    for (i = 0; i < x->t->n_vars && strcmp(x->t->vars[i].name, name) != 0; i++)
-        names[i] = x->t->vars[i].name;
-    if (i == x->t->n_vars) {
-        BAD(x, "%s: there is no variable \"%s\"%s", where, name,
-            i == 0 ? "; declare it above: var NAME FIRST-LAST random"
-                   : text_hint(name, names, i, hint, sizeof(hint)));
-        return false;
-    }
-    v->varies = true;
-    v->var = (uint8_t)i;
-    v->shift = 0;
-    v->mask = UINT32_MAX;
-    if (s[len] == '[') {
-        if (sscanf(s + len, "[%2u:%2u]%n", &hi, &lo, &used) != 2 || s[len + (size_t)used] != '\0' ||
-            hi > 31 || lo > hi) {
-            BAD(x, "%s: \"%s\" is not bits of a variable such as %s[14:8], of 31 to 0", where, s,
-                name);
-            return false;
-        }
-        v->shift = (uint8_t)lo;
-        v->mask = UINT32_MAX >> (31 - (hi - lo));
-    }
-    return true;
-}
-
-static uint64_t mac_number(const uint8_t mac[6])
-{
-    uint64_t v = 0;
-
-    for (unsigned i = 0; i < 6; i++)
-        v = v << 8 | mac[i];
-    return v;
-}
-
-/* Read a constant in the notation of a field. Returns false if the text is none. */
-static bool parse_constant(const struct layer_field *f, const char *s, struct value *v)
-{
-    uint64_t *out = &v->base;
-    uint8_t mac[6];
-    uint32_t addr;
-
-    switch (f->kind) {
-    case FIELD_IPV4:
-        if (parse_ipv4(s, &addr) != 0)
-            return false;
-        *out = addr;
-        return true;
-    case FIELD_IPV6:
-        return parse_prefix6(s, &v->addr, &v->len) == 0;
-    case FIELD_MAC:
-        if (parse_mac(s, mac) != 0)
-            return false;
-        *out = mac_number(mac);
-        return true;
-    case FIELD_NUMBER:
-        break;
-    }
-    for (unsigned i = 0; i < LAYER_FIELD_NAMES && f->names[i].name != NULL; i++) {
-        if (strcmp(s, f->names[i].name) == 0) {
-            *out = f->names[i].value;
-            return true;
-        }
-    }
-    return parse_count(s, out) == 0;
-}
-
-/* A prefix length says what a variable counts. Returns false after an error. */
-static bool check_counted(struct text *x, const char *where, const struct value *v)
-{
-    if (v->len == PREFIX6_ALL || (v->varies && v->len >= 32))
-        return true;
-    BAD(x,
-        v->varies ? "%s: a variable counts prefixes of 32 to 128 bits, not /%u"
-                  : "%s: /%u says which prefix a variable counts, and there is none",
-        where, v->len);
-    return false;
-}
-
-/* Take a value off the line; where names the field in errors. Returns false after an error. */
-static bool parse_value(struct text *x, const char *where, const struct layer_field *f,
-                        struct value *v)
-{
-    static const char *const kinds[] = {[FIELD_NUMBER] = "a number",
-                                        [FIELD_IPV4] = "an IPv4 address (192.0.2.1)",
-                                        [FIELD_IPV6] = "an IPv6 address (2001:db8::1)",
-                                        [FIELD_MAC] = "a MAC address (02:00:00:00:00:01)"};
-    const char *s = text_take(x);
-
-    *v = (struct value){.len = PREFIX6_ALL};
-    if (s == NULL || *s == '+') {
-        BAD(x, "%s needs a value", where);
-        return false;
-    }
-    if (!parse_constant(f, s, v)) {
-        if (!isalpha((unsigned char)s[0]) || strcspn(s, ":.") < strcspn(s, "[")) {
-            BAD(x, "%s: \"%s\" is not %s", where, s, kinds[f->kind]);
-            return false;
-        }
-        if (!parse_var_use(x, where, s, v))
-            return false;
-    } else if (f->kind != FIELD_IPV6 && v->base > field_max(f)) {
-        BAD(x, "%s: %s is above %llu", where, s, (unsigned long long)field_max(f));
-        return false;
-    }
-    if (x->next == x->n_tokens || *x->token[x->next] != '+')
-        return check_counted(x, where, v);
-    x->next++;
-    s = text_take(x);
-    if (s == NULL || v->varies) {
-        BAD(x, "%s: expected: CONSTANT + VARIABLE", where);
-        return false;
-    }
-    return parse_var_use(x, where, s, v) && check_counted(x, where, v);
-}
 
 /* --- fields --- */
 
@@ -401,7 +236,7 @@ static bool parse_fields(struct text *x, struct layer *l)
             return false;
         }
         snprintf(where, sizeof(where), "%s: %s", layer, key);
-        if (!parse_value(x, where, &def->fields[i], &v))
+        if (!value_parse(x, where, &def->fields[i], &v))
             return false;
         if (l->given & 1u << i) {
             BAD(x, "%s is given twice", where);
