@@ -29,15 +29,22 @@ static uint16_t checksum(const uint8_t *at, uint32_t len)
 /* Write the type of the next layer into each layer for which the file gives no type. */
 static void link_layers(struct text *x)
 {
-    static const uint16_t ethertype[LAYER_KINDS] = {
-        [LAYER_ARP] = 0x0806, [LAYER_IPV4] = 0x0800, [LAYER_IPV6] = 0x86dd, [LAYER_MPLS] = 0x8847};
+    static const uint16_t ethertype[LAYER_KINDS] = {[LAYER_ARP] = 0x0806,
+                                                    [LAYER_IPV4] = 0x0800,
+                                                    [LAYER_IPV6] = 0x86dd,
+                                                    [LAYER_MPLS] = 0x8847,
+                                                    [LAYER_PPPOE] = 0x8864};
+    static const uint16_t ppp[LAYER_KINDS] = {[LAYER_IPV4] = 0x0021, [LAYER_IPV6] = 0x0057};
     static const uint8_t protocol[LAYER_KINDS] = {
         [LAYER_GRE] = 47, [LAYER_ICMP] = 1, [LAYER_IPV4] = 4, [LAYER_IPV6] = 41, [LAYER_UDP] = 17};
 
     for (unsigned i = 0; i < x->n_layers; i++) {
         const struct layer *l = &x->layer[i], *next = i + 1 < x->n_layers ? l + 1 : NULL;
         uint8_t *type = x->bytes + l->offset + l->len - 2;
-        const char *key = l->kind == LAYER_IPV4 ? "proto" : l->kind == LAYER_IPV6 ? "next" : "type";
+        const char *key = l->kind == LAYER_IPV4    ? "proto"
+                          : l->kind == LAYER_IPV6  ? "next"
+                          : l->kind == LAYER_PPPOE ? "protocol"
+                                                   : "type";
 
         switch (l->kind) {
         case LAYER_MPLS:
@@ -55,6 +62,7 @@ static void link_layers(struct text *x)
             break;
         case LAYER_IPV4:
         case LAYER_IPV6:
+        case LAYER_PPPOE:
             break;
         case LAYER_ARP:
         case LAYER_ICMP:
@@ -71,6 +79,8 @@ static void link_layers(struct text *x)
             x->bytes[l->offset + 9] = protocol[next->kind];
         else if (l->kind == LAYER_IPV6)
             x->bytes[l->offset + 6] = protocol[next->kind];
+        else if (l->kind == LAYER_PPPOE)
+            put16(type, ppp[next->kind]);
         else
             put16(type, ethertype[next->kind]);
     }
@@ -91,6 +101,9 @@ static void measure(struct text *x, uint8_t *bytes, uint32_t end)
         switch (l->kind) {
         case LAYER_UDP:
             put16(h + 4, end - l->offset);
+            break;
+        case LAYER_PPPOE: /* what follows its own six bytes */
+            put16(h + 4, end - l->offset - 6);
             break;
         case LAYER_ICMP:
             put16(h + 2, checksum(h, end - l->offset));

@@ -20,9 +20,9 @@ struct layer_def {
 };
 
 const char *const layer_names[LAYER_KINDS] = {
-    [LAYER_ARP] = "arp",   [LAYER_ETHER] = "ether", [LAYER_GRE] = "gre",
-    [LAYER_ICMP] = "icmp", [LAYER_IPV4] = "ipv4",   [LAYER_IPV6] = "ipv6",
-    [LAYER_MPLS] = "mpls", [LAYER_UDP] = "udp",     [LAYER_VLAN] = "vlan",
+    [LAYER_ARP] = "arp",   [LAYER_ETHER] = "ether", [LAYER_GRE] = "gre",   [LAYER_ICMP] = "icmp",
+    [LAYER_IPV4] = "ipv4", [LAYER_IPV6] = "ipv6",   [LAYER_MPLS] = "mpls", [LAYER_PPPOE] = "pppoe",
+    [LAYER_UDP] = "udp",   [LAYER_VLAN] = "vlan",
 };
 
 #define AFTER(kind) (1u << LAYER_##kind)
@@ -45,7 +45,9 @@ const char *const layer_names[LAYER_KINDS] = {
     }
 #define REQUIRED .required = true
 /* What may come before IP of either family. */
-#define AFTER_IP (AFTER(ETHER) | AFTER(VLAN) | AFTER(MPLS) | AFTER(GRE) | AFTER(IPV4) | AFTER(IPV6))
+#define AFTER_IP                                                                                   \
+    (AFTER(ETHER) | AFTER(VLAN) | AFTER(PPPOE) | AFTER(MPLS) | AFTER(GRE) | AFTER(IPV4) |          \
+     AFTER(IPV6))
 
 static const struct layer_def layer_defs[LAYER_KINDS] = {
     /* RFC 826, for Ethernet and IPv4 */
@@ -95,6 +97,12 @@ static const struct layer_def layer_defs[LAYER_KINDS] = {
                     .after = AFTER(ETHER) | AFTER(VLAN) | AFTER(MPLS),
                     .fields = {NUMBER("label", 0, 4, 12, 20, REQUIRED), NUMBER("exp", 2, 1, 1, 3),
                                NUMBER("ttl", 3, 1, 0, 8, .def = 64)}},
+    /* RFC 2516 section 4, and the protocol of PPP (RFC 1661 section 2) */
+    [LAYER_PPPOE] = {.len = 8,
+                     .after = AFTER(ETHER) | AFTER(VLAN),
+                     .fixed = {0x11},
+                     .fields = {NUMBER("protocol", 6, 2, 0, 16),
+                                NUMBER("session", 2, 2, 0, 16, REQUIRED)}},
     /* RFC 768 */
     [LAYER_UDP] = {.len = 8,
                    .after = AFTER(IPV4) | AFTER(IPV6),

@@ -49,6 +49,7 @@ enum layer_kind {
     LAYER_IPV4,
     LAYER_IPV6,
     LAYER_MPLS,
+    LAYER_PPPOE,
     LAYER_UDP,
     LAYER_VLAN,
     LAYER_KINDS,

@@ -50,6 +50,11 @@ static void add_layer(struct bits *b, const struct template_layer *l)
         memset(b->kind[WRONG_OTHER] + at, 0xff, 4);
         memset(b->kind[WRONG_KEY] + at + 4, 0xff, l->len - 4u);
         break;
+    case LAYER_PPPOE: /* but for the length */
+        memset(b->kind[WRONG_OTHER] + at, 0xff, 2);
+        memset(b->kind[WRONG_KEY] + at + 2, 0xff, 2);
+        memset(b->form + at + 6, 0xff, 2);
+        break;
     case LAYER_UDP:
         memset(b->kind[WRONG_OTHER] + at, 0xff, 4);
         break;

@@ -4,12 +4,12 @@
  * variable "user" is taken from the packet's stamp.
  *
  * Compared are, by kind:
- *   form        EtherTypes and TPIDs, and that the stamp stands right behind the headers: where
- *               this is wrong nothing else is compared; it counts as tags where a type or TPID is
- *               wrong, as other where only the length of the headers is
+ *   form        EtherTypes, TPIDs and protocols of PPP, and that the stamp stands right behind the
+ *               headers: where this is wrong nothing else is compared; it counts as tags where a
+ *               type or TPID is wrong, as other where only the length of the headers is
  *   subscriber  addresses (IPv4, MAC) that vary with user; user within its range
  *   tags        VLAN ids
- *   key         GRE keys
+ *   key         GRE keys, and sessions of PPPoE
  *   dscp        of all IPv4 headers
  *   other       the other addresses of IPv4, protocol, label and bottom of stack, flags and type of
  *               GRE, UDP ports

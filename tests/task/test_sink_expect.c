@@ -187,6 +187,25 @@ static void access_bits(void)
     rig_close(r);
 }
 
+/* A session counts as the key that names the subscriber; the length of what is in it does not. */
+static void pppoe_bits(void)
+{
+    static const struct range ranges[] = {
+        {2, 5, 0xff, SUBSCRIBER}, {12, 13, 0xff, TAGS},       {14, 15, 0xff, OTHER},
+        {16, 17, 0xff, KEY},      {20, 21, 0xff, TAGS}, /* PPP's protocol */
+        {22, 22, 0xff, OTHER},    {23, 23, 0xfc, DSCP},       {31, 31, 0xff, OTHER},
+        {34, 37, 0xff, OTHER},    {38, 41, 0xff, SUBSCRIBER}, {42, 45, 0xff, OTHER},
+    };
+    struct rig *r = open_with("var user 0-32767 random\n"
+                              "ether src 02:b0:00:00:00:00 dst 02:c0:00:00:00:00 + user\n"
+                              "pppoe session 1 + user\n"
+                              "ipv4 src 198.18.0.0 dst 10.0.0.0 + user\nudp src 2048 dst 1024\n");
+
+    for (uint32_t user = 0; user < 32768; user += 10007)
+        check_bits(r, user, ranges, RTE_DIM(ranges));
+    rig_close(r);
+}
+
 static void right_ones(void)
 {
     struct rig *r = open_with(ACCESS);
@@ -325,6 +344,7 @@ static int close_expect(void)
 static const struct test tests[] = {
     {"every bit of a core frame", core_bits},
     {"each bit of a tunnel of IPv6", over6_bits},
+    {"each bit of a PPPoE session", pppoe_bits},
     {"every bit of an access frame", access_bits},
     {"right ones", right_ones},
     {"a field across words", across_words},

@@ -12,7 +12,7 @@ static void bad_layers(void)
     bad("# nothing\n", "error: there are no layers; the first is: ether src MAC dst MAC");
     bad("vlna id 1", "1: error: unknown word \"vlna\"; did you mean \"vlan\"?");
     bad("qqqqqq", "1: error: unknown word \"qqqqqq\"; expected one of arp, ether, gre, icmp, ipv4, "
-                  "ipv6, mpls, udp, vlan, padding, payload, size, var");
+                  "ipv6, mpls, pppoe, udp, vlan, padding, payload, size, var");
     bad(IPV4, "1: error: the first layer must be ether, not ipv4");
     bad(ETHER ETHER IPV4 "udp src 1 dst 2", "2: error: ether must be the first layer");
     bad(ETHER "vlan id 1\nudp src 1 dst 2\n" IPV4 "udp src 1 dst 2",
