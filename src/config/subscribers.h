@@ -22,7 +22,8 @@ enum {
     SUBSCRIBER_NAME,
     SUBSCRIBER_IPV6,
     SUBSCRIBER_DELEGATED,
-    N_SUBSCRIBER_COLUMNS, /* of a table; what follows is of groups and objects alone */
+    N_SUBSCRIBER_COLUMNS, /* of a table, which has those of a session behind them; what follows is
+                             of groups and objects alone */
     SUBSCRIBER_PPPOE = N_SUBSCRIBER_COLUMNS,
     SUBSCRIBER_IPV6_LEN,
     SUBSCRIBER_DELEGATED_LEN,
@@ -31,12 +32,26 @@ enum {
 
 extern const struct key subscriber_keys[N_SUBSCRIBER_KEYS];
 
+/* Keys of a PPPoE session. In a table they are columns, but for the MAC, which is the row's. */
+enum { PPPOE_MAC, PPPOE_SESSION, PPPOE_MTU, PPPOE_MAGIC, N_PPPOE_KEYS };
+#define N_TABLE_COLUMNS (N_SUBSCRIBER_COLUMNS + N_PPPOE_KEYS - PPPOE_SESSION)
+
+extern const struct key pppoe_keys[N_PPPOE_KEYS];
+
 /** The subscriber that right values of a row or an object are; file and line are 0. */
 struct cfg_subscriber subscriber_of(const struct value *v);
 
 /** Read the key pppoe of an object or a group at l->at or its setting, where it is given, into what
- * subscriber_of() has made of the others. Returns false after an error. */
-bool read_pppoe(struct loader *l, const struct value *v, struct cfg_subscriber *s);
+ * subscriber_of() has made of the others. A range of count subscribers has the first session and
+ * MAC in s. Returns false after an error. */
+bool read_pppoe(struct loader *l, const struct value *v, uint64_t count, struct cfg_subscriber *s);
+
+/** Can a MAC be counted up over count subscribers within its last five bytes? Returns false after
+ * an error. */
+bool check_macs(struct loader *l, const struct value *mac, uint64_t count);
+
+/** read_pppoe() of a row of N_TABLE_COLUMNS. */
+bool read_pppoe_cells(struct loader *l, const struct value *row, struct cfg_subscriber *s);
 
 /** Are both in the same session, as far as it is known here, or both in none? */
 static inline bool same_pppoe(const struct cfg_subscriber *a, const struct cfg_subscriber *b)

@@ -29,18 +29,24 @@ void mac_from_u64(uint64_t v, uint8_t mac[6])
         mac[i] = (uint8_t)v;
 }
 
+uint64_t mac_to_u64(const uint8_t mac[6])
+{
+    uint64_t v = 0;
+
+    for (unsigned i = 0; i < 6; i++)
+        v = v << 8 | mac[i];
+    return v;
+}
+
 static int parse_mac_number(const char *text, uint64_t *out)
 {
     uint8_t mac[6];
-    uint64_t v = 0;
 
     if (parse_mac(text, mac) != 0)
         return -EINVAL;
-    for (unsigned i = 0; i < sizeof(mac); i++)
-        v = v << 8 | mac[i];
-    if (v == 0 || (mac[0] & 1) != 0)
+    if (mac_to_u64(mac) == 0 || (mac[0] & 1) != 0)
         return -ERANGE;
-    *out = v;
+    *out = mac_to_u64(mac);
     return 0;
 }
 

@@ -78,5 +78,6 @@ bool ipv4_is_host(uint32_t addr);
 bool ipv6_is_host(struct ipv6 addr);
 
 void mac_from_u64(uint64_t v, uint8_t mac[6]);
+uint64_t mac_to_u64(const uint8_t mac[6]);
 
 #endif

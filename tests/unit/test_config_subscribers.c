@@ -133,6 +133,34 @@ static void ipv6(void)
 }
 
 /* Names for people, in a range, and in a table whose cells may hold commas and quotes. */
+/* Sessions of a range count up with their MACs; in a table they are columns, and not of all rows.
+ */
+static void sessions(void)
+{
+    const struct cfg_subscriber *s;
+    struct cfg_model *m;
+
+    bed_put_text("t.csv", "session,port,svlan,cvlan,ipv4,mac,mtu,magic\n"
+                          "65534,b,1,1,10.1.0.1,02:00:00:00:00:09,1400,4294967295\n"
+                          "7,b,1,2,10.1.0.8/29,02:00:00:00:00:0a,,\n"
+                          ",b,1,3,10.1.0.3,02:00:00:00:00:0b,,\n");
+    m = bed_load(PORTS TASKS LAYOUT
+                 "subscribers = ( { port = \"a\"; svlan = \"1-2\"; cvlan = \"1-200\"; ipv4 = "
+                 "\"10.0.0.0/23\"; pppoe = { session = \"1000-1399\"; mac = "
+                 "\"02:00:00:00:00:f0\"; magic = 5; }; },\n { csv = \"t.csv\"; } );\n");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    CU_ASSERT_EQUAL_FATAL(m->n_subscribers, 403);
+    s = m->subscribers;
+    CU_ASSERT(s[0].pppoe.session == 1000 && s[0].mac[5] == 0xf0 && s[0].has_mac);
+    CU_ASSERT(s[399].pppoe.session == 1399 && s[399].mac[4] == 2 && s[399].mac[5] == 0x7f);
+    CU_ASSERT(s[399].pppoe.mtu == 1492 && s[399].pppoe.magic == 5);
+    CU_ASSERT(s[400].pppoe.session == 65534 && s[400].pppoe.mtu == 1400);
+    CU_ASSERT(s[400].pppoe.magic == UINT32_MAX && s[400].mac[5] == 9);
+    CU_ASSERT(s[401].pppoe.session == 7 && s[401].pppoe.mtu == 1492 && s[401].pppoe.magic == 0);
+    CU_ASSERT_EQUAL(s[402].pppoe.session, 0);
+    config_free(m);
+}
+
 static void names(void)
 {
     struct cfg_model *m = bed_load(
@@ -309,6 +337,7 @@ static const struct test tests[] = {
     {"ranges", ranges},
     {"csv", csv},
     {"IPv6", ipv6},
+    {"PPPoE sessions", sessions},
     {"names", names},
     {"csv many", csv_many},
     {"routes", routes},

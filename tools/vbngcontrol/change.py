@@ -60,13 +60,16 @@ def add_subscriber(gw, args):
         print(answer["id"])
 
 
+SESSION = ("session", "mtu", "magic")  # columns of a PPPoE session, whose MAC is the row's
+
+
 def _read_subscribers(f):
     """Rows of a table as the configuration names them: a header line, then one subscriber each."""
     for number, row in enumerate(csv.DictReader(f), 2):
         if None in row or None in row.values():
             raise Refused(f"line {number}: expected as many fields as the header has")
         one = {key.strip(): value.strip() for key, value in row.items() if value.strip()}
-        for key in ("svlan", "cvlan", "gre_key"):
+        for key in ("svlan", "cvlan", "gre_key", *SESSION):
             if key in one and not one[key].isdigit():
                 raise Refused(f"line {number}: {key}: expected a number")
             if key in one:
@@ -75,7 +78,10 @@ def _read_subscribers(f):
             if one["routed"] not in ("true", "false"):
                 raise Refused(f"line {number}: routed: expected true or false")
             one["routed"] = one["routed"] == "true"
-        yield one
+        session = {key: one.pop(key) for key in SESSION if key in one}
+        if session and "mac" in one:
+            session["mac"] = one.pop("mac")
+        yield {**one, "pppoe": session} if session else one
 
 
 def _read_changes(f):

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config/subscribers.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,6 +258,15 @@ static bool check_pools6(struct loader *l, const struct value *v, uint64_t count
     return ok;
 }
 
+bool check_macs(struct loader *l, const struct value *mac, uint64_t count)
+{
+    if (mac->v.u >> 40 == (mac->v.u + count - 1) >> 40)
+        return true;
+    value_error(l, mac, "mac",
+                "counting up %" PRIu64 " subscribers runs out of its last five bytes", count);
+    return false;
+}
+
 static bool check_numbers(struct loader *l, const struct value *v, uint64_t count)
 {
     const struct value *key = &v[SUBSCRIBER_GRE_KEY], *mac = &v[SUBSCRIBER_MAC];
@@ -276,11 +286,7 @@ static bool check_numbers(struct loader *l, const struct value *v, uint64_t coun
                     "prefix, in a table (csv)");
         ok = false;
     }
-    if (mac->set && (mac->v.u >> 40) != ((mac->v.u + count - 1) >> 40)) {
-        value_error(l, mac, "mac",
-                    "counting up %" PRIu64 " subscribers runs out of its last five bytes", count);
-        ok = false;
-    }
+    ok &= !mac->set || check_macs(l, mac, count);
     if (count > CFG_MAX_SUBSCRIBERS - l->m->n_subscribers) {
         value_error(l, &v[SUBSCRIBER_CVLAN], "cvlan", "expected at most %d subscribers in all",
                     CFG_MAX_SUBSCRIBERS);
@@ -313,9 +319,13 @@ static void add_range(struct loader *l, const struct value *v, struct loc loc)
              count = range_size(&v[SUBSCRIBER_SVLAN]) * cvlans;
     struct cfg_subscriber s = subscriber_of(v);
     struct cpe_prefixes pools = s.ipv6;
+    struct cfg_pppoe first;
+    uint64_t mac;
 
-    if (!read_pppoe(l, v, &s))
+    if (!read_pppoe(l, v, count, &s))
         return;
+    first = s.pppoe;
+    mac = mac_to_u64(s.mac);
     s.line = loc.line;
     s.file = (uint16_t)keep_file(l, loc.file);
     s.ipv4_len = v[SUBSCRIBER_IPV4].set ? 32 : 0;
@@ -325,22 +335,12 @@ static void add_range(struct loader *l, const struct value *v, struct loc loc)
         s.ipv4 = s.ipv4_len != 0 ? (uint32_t)(v[SUBSCRIBER_IPV4].v.u + i) : 0;
         s.ipv6 = prefixes_at(&pools, v, i);
         s.gre_key = s.has_gre_key ? (uint32_t)(v[SUBSCRIBER_GRE_KEY].v.u + i) : 0;
-        if (v[SUBSCRIBER_MAC].set)
-            mac_from_u64(v[SUBSCRIBER_MAC].v.u + i, s.mac);
+        if (s.has_mac)
+            mac_from_u64(mac + i, s.mac);
+        if (first.session != 0)
+            s.pppoe.session = (uint16_t)(first.session + i);
         add_subscriber(l, &s);
     }
-}
-
-/* A session is one line's. */
-static bool check_one_session(struct loader *l, const struct value *v)
-{
-    if (!value_given(&v[SUBSCRIBER_PPPOE]) || !v[SUBSCRIBER_SVLAN].set ||
-        !v[SUBSCRIBER_CVLAN].set ||
-        range_size(&v[SUBSCRIBER_SVLAN]) * range_size(&v[SUBSCRIBER_CVLAN]) == 1)
-        return true;
-    value_error(l, &v[SUBSCRIBER_PPPOE], "pppoe",
-                "a session is one line's: expected one VLAN pair");
-    return false;
 }
 
 static void load_range(struct loader *l, const config_setting_t *group)
@@ -352,7 +352,6 @@ static void load_range(struct loader *l, const config_setting_t *group)
     if (v[SUBSCRIBER_SVLAN].set && v[SUBSCRIBER_CVLAN].set)
         ok &= check_numbers(l, v,
                             range_size(&v[SUBSCRIBER_SVLAN]) * range_size(&v[SUBSCRIBER_CVLAN]));
-    ok &= check_one_session(l, v);
     if (ok)
         add_range(l, v, setting_loc(l, group));
 }
@@ -362,7 +361,7 @@ static bool take_row(struct loader *l, const struct value *v, unsigned file, voi
     struct cfg_subscriber s = subscriber_of(v);
 
     (void)ctx;
-    if (!check_families(l, l->at, v))
+    if (!check_families(l, l->at, v) || !read_pppoe_cells(l, v, &s))
         return true;
     s.line = l->at.line;
     s.file = (uint16_t)file;
@@ -373,10 +372,23 @@ static bool take_row(struct loader *l, const struct value *v, unsigned file, voi
     return false;
 }
 
-static const struct csv_kind table = {.keys = subscriber_keys,
-                                      .n_keys = N_SUBSCRIBER_COLUMNS,
-                                      .header = "port,svlan,cvlan,ipv4",
-                                      .take = take_row};
+/* Most rows may have no session. */
+static void load_table(struct loader *l, const struct value *file)
+{
+    struct key columns[N_TABLE_COLUMNS];
+    const struct csv_kind table = {.keys = columns,
+                                   .n_keys = N_TABLE_COLUMNS,
+                                   .header = "port,svlan,cvlan,ipv4",
+                                   .take = take_row};
+
+    static_assert(N_TABLE_COLUMNS <= CSV_MAX_COLUMNS, "a table has room for all columns");
+    memcpy(columns, subscriber_keys, N_SUBSCRIBER_COLUMNS * sizeof(*columns));
+    memcpy(columns + N_SUBSCRIBER_COLUMNS, pppoe_keys + PPPOE_SESSION,
+           (N_TABLE_COLUMNS - N_SUBSCRIBER_COLUMNS) * sizeof(*columns));
+    for (unsigned k = N_SUBSCRIBER_COLUMNS; k < N_TABLE_COLUMNS; k++)
+        columns[k].required = false;
+    load_csv(l, file, &table, NULL);
+}
 
 static void load_entry(struct loader *l, const config_setting_t *group, unsigned i, void *ctx)
 {
@@ -390,7 +402,7 @@ static void load_entry(struct loader *l, const config_setting_t *group, unsigned
     }
     read_group(l, group, "table of subscribers", csv_keys, 1, v);
     if (v[0].set)
-        load_csv(l, &v[0], &table, NULL);
+        load_table(l, &v[0]);
 }
 
 static struct loc place_in_files(const struct subscriber_check *k, const struct cfg_subscriber *s)

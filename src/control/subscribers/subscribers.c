@@ -289,7 +289,7 @@ static json_t *add_one(struct control *c, struct request *r, struct refusal *why
     struct cfg_subscriber s = subscriber_of(r->v);
     uint32_t id = 0;
 
-    if (!check_families(&r->l, entry_loc(r, 0), r->v) || !read_pppoe(&r->l, r->v, &s) ||
+    if (!check_families(&r->l, entry_loc(r, 0), r->v) || !read_pppoe(&r->l, r->v, 1, &s) ||
         add_subscribers(c, r, &s, 1, &id, why) != 0)
         return NULL;
     return json_pack("{s:b, s:i, s:I}", "ok", 1, "changed", 1, "id", (json_int_t)id);
@@ -303,7 +303,7 @@ bool read_subscriber(struct request *r, struct cfg_subscriber *s, size_t i)
         !check_families(&r->l, r->l.at, v))
         return false;
     *s = subscriber_of(v);
-    return read_pppoe(&r->l, v, s);
+    return read_pppoe(&r->l, v, 1, s);
 }
 
 bool read_subscribers(struct request *r, struct cfg_subscriber *list, size_t n)
