@@ -5,9 +5,11 @@ import functools
 
 from tests.e2e import process
 
-# configurations, with the sizes of their generators' frames; in the second all tunnels are of IPv6, and those by core1 have no label
+# configurations, with the sizes of their generators' frames; in the second all tunnels are of IPv6, and those by core1 have no label; in the third
+# subscribers are in sessions of PPPoE
 GENERATORS = {"bng-dual-4port.cfg": {"gen_cpe0": 128, "gen_cpe1": 128, "gen_core0": 152, "gen_core1": 152},
-              "bng-over6-4port.cfg": {"gen_cpe0": 128, "gen_cpe1": 128, "gen_core0": 172, "gen_core1": 168}}
+              "bng-over6-4port.cfg": {"gen_cpe0": 128, "gen_cpe1": 128, "gen_core0": 172, "gen_core1": 168},
+              "bng-pppoe-4port.cfg": {"gen_cpe0": 136, "gen_cpe1": 136, "gen_core0": 152, "gen_core1": 152}}
 PACKET = 102  # bytes of IP in each of these frames
 ABSENCE = {"overload", "link_full"}  # what a core that was away for too long may drop
 

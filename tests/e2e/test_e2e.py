@@ -10,13 +10,13 @@ from tests.common import need
 need.module("scapy", "python3-scapy")
 
 from tests.common.verdict import judge, params  # noqa: E402
-from tests.e2e import bad_starts, families, instrument, layouts, plans, replay, signals, slaac, two_processes, veth  # noqa: E402
+from tests.e2e import bad_starts, families, instrument, layouts, plans, replay, sessions_made, signals, slaac, two_processes, veth  # noqa: E402
 from tests.e2e.process import Context  # noqa: E402
 
 # Of cases that differ in a delay or a configuration alone, the short run has a few; of those that fill a rate for seconds, none.
 SAME = re.compile("SIG(INT|TERM) after|both directions forward|TCP of both families")
 SOME = re.compile(r"SIGINT after (0\.0|1\.)|SIGTERM after 0\.[59]|: bng-(qos-4port-shards|4port-pipeline|dual-4port)\.cfg$")
-PARTS = (plans, bad_starts, replay, instrument, layouts, families, signals, two_processes, veth, slaac)
+PARTS = (plans, bad_starts, replay, instrument, layouts, families, sessions_made, signals, two_processes, veth, slaac)
 
 
 def in_short_run(title):
