@@ -13,6 +13,7 @@ import pytest
 
 from tests.common.limits import limit
 from vbnglab import cli
+from vbnglab.lab import run as runs
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 LAB = TOP / "tools" / "vbng-lab"
@@ -110,6 +111,12 @@ def test_signals(number, vbng, folder):
     finally:
         process.kill()
         process.communicate()
+
+
+def test_a_program_named_by_a_relative_path():
+    """It is that of the folder where the command began, though vbng may run in another; a bare name is looked up in $PATH."""
+    assert runs.binary("build/vbng") == os.path.abspath("build/vbng")
+    assert runs.binary("vbng") == "vbng"
 
 
 def test_version():

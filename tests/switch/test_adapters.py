@@ -5,6 +5,8 @@ In the environment: VBNG_TEST_UPDATE=1 writes the golden texts again.
 """
 
 import os
+import socket
+import sys
 
 import pytest
 
@@ -167,6 +169,25 @@ def test_a_crash_is_told_with_its_last_lines(folder):
     with pytest.raises(SwitchError) as e:
         Dies(str(folder)).start()
     assert "ended with status 3), last lines:\nthe reason" in str(e.value)
+
+
+class Slow(Dies):
+    """A switch that makes its socket late, and takes no path that is there."""
+
+    def ready_paths(self):
+        return [f"{self.folder}/cli.sock"]
+
+    def daemon(self):
+        make = "import socket, sys, time; time.sleep(0.5); s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); time.sleep(60)"
+        return [sys.executable, "-c", make, *self.ready_paths()]
+
+
+def test_a_socket_that_a_killed_switch_has_left(folder):
+    """It neither stops the next one from making it nor tells that this one is ready."""
+    with socket.socket(socket.AF_UNIX) as left, Slow(str(folder)) as switch, socket.socket(socket.AF_UNIX) as caller:
+        left.bind(switch.ready_paths()[0])
+        switch.start()
+        caller.connect(switch.ready_paths()[0])
 
 
 def made_up(scenario, name="x", size="64", cpu="A CPU"):

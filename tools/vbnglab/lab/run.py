@@ -43,7 +43,10 @@ class Result:
 
 def binary(vbng=None):
     """Path of vbng: as given, else $VBNG, else build/vbng of this tree, else the one in $PATH."""
-    return vbng or os.environ.get("VBNG") or places.program("vbng", "build/vbng")
+    given = vbng or os.environ.get("VBNG")
+    if given and os.sep in given:
+        return os.path.abspath(given)  # it may run in another folder
+    return given or places.program("vbng", "build/vbng")
 
 
 def options(settings=None, layout=None, share_cpus=False):

@@ -22,6 +22,11 @@ READY_SECONDS = 60.0
 # Marks that mean nothing behind a switch: a full queue into the switch is the switch's own limit.
 NOT_HERE = (trial.EGRESS,)
 TICKS = os.sysconf("SC_CLK_TCK")
+PATIENCE = 4  # of the time in which ports come up, on a machine that is slow or busy
+
+
+class Late(SwitchError):
+    """A port was not up when the generators began to send."""
 
 
 @dataclass(frozen=True)
@@ -150,8 +155,16 @@ class SwitchRig(rig.Rig):
     folder: str = ""  # folder in which the processes run
     settle: float = 0.0  # seconds after the last packet in which what is under way arrives
     last: dict = field(default_factory=dict)  # what the last trial left: reports, counters of the switch, CPU time
+    patience: int = 1  # times the lead of the switch
 
     def trial(self, request, sample):
+        try:
+            return self._trial(request, sample)
+        except Late:
+            self.patience = PATIENCE
+            return self._trial(request, sample)
+
+    def _trial(self, request, sample):
         settings = self.tester_settings(request)
         sending = [g for g in (*self.generators[request.direction], *self.probes.get(request.direction, ())) if f"{g}.start" not in settings]
         if self.settle:
@@ -176,6 +189,8 @@ class SwitchRig(rig.Rig):
             counters = counters or self.switch.stats()
             inside = self.switch.lost_inside()
         except SwitchError as e:
+            if isinstance(e, Late) and self.patience < PATIENCE:
+                raise
             error = str(e)
             done = runs.Result(False, None, error, None)
         finally:
@@ -201,10 +216,10 @@ class SwitchRig(rig.Rig):
     @property
     def lead(self):
         """Seconds from the start of the tester in which the ports of the switch come up."""
-        return self.switch.lead
+        return self.switch.lead * self.patience
 
     def _join(self, tester):
-        """Wait until all ports of the switch are up. Raises SwitchError if they are not when the generators begin to send."""
+        """Wait until all ports of the switch are up. Raises Late if they are not when the generators begin to send."""
         if not self.lead:
             return
         end = time.monotonic() + READY_SECONDS
@@ -213,7 +228,7 @@ class SwitchRig(rig.Rig):
         begin = time.monotonic() + self.lead
         while tester.alive() and not self.switch.up():
             if time.monotonic() > begin:
-                raise SwitchError(f"{self.switch.title}: a port is not up {self.lead:g} s after the start of its peer")
+                raise Late(f"{self.switch.title}: a port is not up {self.lead:g} s after the start of its peer")
             time.sleep(0.02)
         time.sleep(max(0.0, begin - time.monotonic()))
 

@@ -16,6 +16,7 @@ An adapter says by files(), before(), daemon() and after() what the switch is gi
 render() shows it, also where the switch is not installed.
 """
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -187,12 +188,21 @@ class Switch:
         self._all(self.before())
         daemon = self.daemon()
         if daemon is not None:
+            self._unlink_sockets()
             with open(self._output, "ab") as out:
                 # a pipe as input, as testpmd ends at the end of its input
                 self._process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *daemon], stdin=subprocess.PIPE,
                                                  stdout=out, stderr=subprocess.STDOUT, process_group=0)  # fmt: skip
             self._wait()
         self._all(self.after())
+
+    def _unlink_sockets(self):
+        """Remove the sockets that an earlier process of the switch has left: one that is there tells that the switch is ready, and
+        some switches take no port whose socket is there."""
+        for path in {*self.ready_paths(), *(p.at for p in self.ports.values() if p.role == "client")}:
+            with contextlib.suppress(FileNotFoundError):
+                if stat.S_ISSOCK(os.lstat(path).st_mode):
+                    os.unlink(path)
 
     def _wait(self):
         end, paths = time.monotonic() + START_SECONDS, self.ready_paths()
