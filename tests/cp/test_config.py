@@ -56,9 +56,10 @@ def test_the_example_of_pppoe_is_right(vbng_cp, folder, run, top):
 
 def test_the_example_of_relays_is_right(vbng_cp, folder, run, top):
     blocks = (top / "doc/relay.md").read_text(encoding="utf-8").split("```\n")
-    example, proxy, six = [b for b in blocks if b.startswith("relays = (")]
-    (folder / "z.cfg").write_text(MOST + proxy)
-    assert run(vbng_cp, "--check", folder / "z.cfg").stderr == ""
+    example, proxy, six, proxy6 = [b for b in blocks if b.startswith("relays = (")]
+    for relays in (proxy, proxy6):
+        (folder / "z.cfg").write_text(MOST + relays)
+        assert run(vbng_cp, "--check", folder / "z.cfg").stderr == ""
     (folder / "y.cfg").write_text(MOST.split("pools = (", maxsplit=1)[0] + six + 'access = ( { port = "q"; pool6 = "homes6"; } );')
     assert run(vbng_cp, "--check", folder / "y.cfg").stderr == ""
     (folder / "x.cfg").write_text(MOST.split("pools = (", maxsplit=1)[0] + example + 'access = ( { port = "q"; pool = "homes"; } );')

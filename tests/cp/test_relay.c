@@ -19,6 +19,8 @@
 #define FILE_AT 108
 #define ROOM    1500
 
+#define ADDRESS16 "\x20\1\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\1"
+
 static uint8_t message[ROOM], out[ROOM];
 
 static int open_message(void)
@@ -273,10 +275,34 @@ static void without_unicast(void)
     static const uint8_t from[] = "\7\0\0\7\0\1\0\3"
                                   "abc\0\x0c\0\2xx\0\x0d\0\2\0\0";
     struct dhcp6 m;
-    size_t n = dhcp6_copy(from, sizeof(from) - 1, out);
+    size_t n = dhcp6_copy(from, sizeof(from) - 1, UINT32_MAX, out);
 
     CU_ASSERT_EQUAL(n, sizeof(from) - 1 - 6);
     CU_ASSERT(dhcp6_read(out, n, &m) == NULL && m.has_status && m.client.n == 3);
+}
+
+/* No lifetime is longer than is said; what is in the wrong identity association is left alone. */
+static void capped(void)
+{
+    static const uint8_t from[] =
+        "\7\0\0\7\0\1\0\3"
+        "abc"
+        "\0\3\0\x2c\0\0\0\1\0\0\0\0\0\0\1\0" /* T1 0, T2 256 */
+        "\0\5\0\x18" ADDRESS16 "\xff\xff\xff\xff\0\0\0\x09"
+        "\0\x1a\0\0"
+        "\0\x19\0\x29\0\0\0\2\0\0\0\x63\0\0\0\x63"
+        "\0\x1a\0\x19\0\0\0\x64\0\0\0\x65\x38" ADDRESS16 "\0\x17\0\x10" ADDRESS16;
+    const size_t n = sizeof(from) - 1;
+    struct dhcp6 m;
+
+    CU_ASSERT_EQUAL(dhcp6_copy(from, n, UINT32_MAX, out), n);
+    CU_ASSERT(memcmp(from, out, n) == 0);
+    CU_ASSERT(dhcp6_copy(from, n, 100, out) == n && dhcp6_read(out, n, &m) == NULL);
+    CU_ASSERT(m.n_ia == 2 && m.ia[0].t1 == 0 && m.ia[0].t2 == 80 && m.ia[1].t1 == 50);
+    CU_ASSERT(m.n_lease == 2 && m.lease[0].preferred == 100 && m.lease[0].valid == 9);
+    CU_ASSERT(m.lease[1].preferred == 100 && m.lease[1].valid == 100);
+    CU_ASSERT_EQUAL(dhcp6_copy_beside(from, n, out), 20);
+    CU_ASSERT(memcmp(out, from + n - 20, 20) == 0);
 }
 
 /* --- servers --- */
@@ -351,6 +377,7 @@ static const struct test tests[] = {
     {"forwards", forwards},
     {"replies", replies},
     {"without unicast", without_unicast},
+    {"capped", capped},
     {"servers", servers},
     {NULL, NULL},
 };

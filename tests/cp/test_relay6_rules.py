@@ -25,9 +25,9 @@ class Server6:
         self.socket.bind(("::1", 0))
         self.port, self.duid = self.socket.getsockname()[1], b"\0\2\0\0\0\1server"
 
-    def hear(self, kind):
+    def hear(self, kind, seconds=5):
         """The message of a kind of a client in the RELAY-FORW that comes next."""
-        self.socket.settimeout(limit(5))
+        self.socket.settimeout(limit(seconds))
         outer = DHCP6_RelayForward(self.socket.recv(4096))
         return outer, outer[DHCP6OptRelayMsg].message[kind]
 

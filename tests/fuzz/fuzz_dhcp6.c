@@ -54,7 +54,10 @@ static void relay(const uint8_t *at, size_t n)
 
     if (n > sizeof(copy))
         return;
-    len = dhcp6_copy(at, n, copy);
+    len = dhcp6_copy_beside(at, n, copy);
+    if (len > n)
+        fuzz_fail("%zu bytes of options", len);
+    len = dhcp6_copy(at, n, n % 2 == 0 ? 60 : UINT32_MAX, copy);
     if (len > n || dhcp6_read(copy, len, &m) != NULL)
         fuzz_fail("a copy of %zu bytes cannot be read", len);
     len = dhcp6_relay_write(&r, out, sizeof(out));

@@ -11,6 +11,7 @@
 #include "cp/packet/udp6.h"
 #include "cp/pppoe/pppoe.h"
 #include "cp/punt.h"
+#include "cp/relay/proxy6.h"
 #include "cp/relay/relay6.h"
 
 #define FRAME         1514 /* bytes of the largest frame */
@@ -121,7 +122,8 @@ void dhcp6_authorized(struct cp *cp, struct session *s, const struct request6 *r
     char text[SESSION6_TEXT];
 
     if (relay6_serves(cp, s)) {
-        relay6_forward(cp, s);
+        if (!proxy6_answer(cp, s, r))
+            relay6_forward(cp, s);
         return;
     }
     if (!lease6_offer(cp, s, r))

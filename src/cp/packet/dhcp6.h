@@ -14,9 +14,10 @@
 
 #define DHCP6_SERVER_PORT 547
 #define DHCP6_CLIENT_PORT 546
-#define DHCP6_MAX_DUID    130 /* bytes: RFC 8415 section 11.1 */
-#define DHCP6_MAX_IAS     8   /* identity associations in a message that is read */
-#define DHCP6_MAX_LEASES  8   /* addresses and prefixes in all of them, of a client */
+#define DHCP6_XID         0xffffff /* all transactions */
+#define DHCP6_MAX_DUID    130      /* bytes: RFC 8415 section 11.1 */
+#define DHCP6_MAX_IAS     8        /* identity associations in a message that is read */
+#define DHCP6_MAX_LEASES  8        /* addresses and prefixes in all of them, of a client */
 #define DHCP6_ROOM_LEASES (DHCP6_MAX_LEASES + 2) /* of a message of a server */
 #define DHCP6_MAX_SERVERS 4                      /* DNS servers in a reply */
 

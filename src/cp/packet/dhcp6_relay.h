@@ -26,7 +26,12 @@ size_t dhcp6_relay_write(const struct dhcp6_relayed *r, uint8_t *to, size_t room
 const char *dhcp6_relay_read(const uint8_t *at, size_t n, struct dhcp6_relayed *r);
 
 /** Copy a message of n bytes, which dhcp6_read() has taken, into n bytes, without its option 12: a
- * client shall not go past the relay (RFC 8415 section 18.4). Returns its length. */
-size_t dhcp6_copy(const uint8_t *at, size_t n, uint8_t *to);
+ * client shall not go past the relay (RFC 8415 section 18.4). No lifetime in it is longer than so
+ * many seconds, and T1 and T2 fit that; UINT32_MAX: as they are. Returns its length. */
+size_t dhcp6_copy(const uint8_t *at, size_t n, uint32_t most, uint8_t *to);
+
+/** Copy the options of a server's message, which dhcp6_read() has taken, that are neither of its
+ * leases nor of this exchange, such as those of DNS. Returns their length, at most n. */
+size_t dhcp6_copy_beside(const uint8_t *at, size_t n, uint8_t *to);
 
 #endif

@@ -159,8 +159,6 @@ static void read_relay(struct loader *l, const config_setting_t *group, unsigned
     r.timeout_ns = v[RELAY_TIMEOUT].v.u;
     r.dead_ns = v[RELAY_DEAD_TIME].v.u;
     r.client_s = v[RELAY_CLIENT_LEASE].set ? (uint32_t)(v[RELAY_CLIENT_LEASE].v.u / S) : 0;
-    if (value_given(&v[RELAY_CLIENT_LEASE]) && r.own.any.sa_family == AF_INET6)
-        value_error(l, &v[RELAY_CLIENT_LEASE], "client_lease", "is of relays of DHCPv4 alone");
     check_others(l, c, &r);
     c->relay[c->n++] = r;
 }

@@ -2,6 +2,7 @@
 #include "cp/relay/given6.h"
 
 #include "cp/dhcp6/answer.h"
+#include "cp/relay/relay6.h"
 
 static bool read_kind(const struct session *s, const struct dhcp6 *a, uint8_t kind,
                       const struct ia6 *asked, struct given6_kind *g)
@@ -67,6 +68,21 @@ bool given6_fits(const struct cp *cp, const struct session *s, const struct give
     return (g->na.lease == NULL || wan_fits(cp, s, g->na.lease->address)) &&
            (g->pd.lease == NULL || delegated_fits(cp, s, g->pd.lease)) &&
            (s->service == NULL || is_said(&s->service->ipv6, g));
+}
+
+bool given6_is_foreign_loss(const struct session *s, const struct dhcp6 *a, const struct given6 *g)
+{
+    return (g->na.lost || g->pd.lost) && session6_held(s) &&
+           !dhcp6_same_duid(&a->server, &s->relay6->giver.duid);
+}
+
+void given6_lose(struct cp *cp, struct session *s, const struct given6 *g)
+{
+    s->relay6->owes_na &= !g->na.lost;
+    s->relay6->owes_pd &= !g->pd.lost;
+    if (g->na.lost || g->pd.lost)
+        lease6_give_back(cp, s, g->na.lost, g->pd.lost, RADIUS_CAUSE_NAS_REQUEST,
+                         "refused by the server");
 }
 
 uint32_t given6_longest(const struct given6 *g)

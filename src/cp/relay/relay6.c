@@ -12,14 +12,10 @@
 #include "cp/packet/udp6.h"
 #include "cp/relay/given6.h"
 #include "cp/relay/option82.h"
+#include "cp/relay/proxy6.h"
 #include "cp/relay/servers.h"
 
 #define MESSAGE 1452 /* bytes of the longest one */
-
-static struct relay *relay_of(const struct cp *cp, const struct session *s)
-{
-    return relay_at(cp->relays, pool6_config(cp, s)->relay);
-}
 
 static struct relay6 *make(struct session *s)
 {
@@ -70,7 +66,7 @@ static struct ipv6 link_of(const struct cp_pool6 *p)
 static void send_on(struct cp *cp, struct session *s, struct ipv6 peer, uint32_t who,
                     const uint8_t *message, size_t n)
 {
-    const struct relay_config *config = relay_config(relay_of(cp, s));
+    const struct relay_config *config = relay_config(relay6_of(cp, s));
     char circuit[RELAY_CIRCUIT], line[SESSION_LINE_TEXT];
     struct dhcp6_relayed out = {
         .link = link_of(pool6_config(cp, s)), .peer = peer, .message = message, .n = n};
@@ -85,7 +81,7 @@ static void send_on(struct cp *cp, struct session *s, struct ipv6 peer, uint32_t
     if (n == 0)
         session_event(s, "a message of DHCPv6 is too long to be relayed");
     else
-        relay_send(relay_of(cp, s), who, whole, n);
+        relay_send(relay6_of(cp, s), who, whole, n);
 }
 
 void relay6_forward(struct cp *cp, struct session *s)
@@ -95,7 +91,7 @@ void relay6_forward(struct cp *cp, struct session *s)
 
     if (r->message == NULL)
         return;
-    who = r->named != NULL ? relay_server6(relay_of(cp, s), r->named->at, r->named->n)
+    who = r->named != NULL ? relay_server6(relay6_of(cp, s), r->named->at, r->named->n)
                            : RELAY_ANYBODY;
     if (r->type == DHCP6_SOLICIT || r->type == DHCP6_REQUEST || r->type == DHCP6_RENEW ||
         r->type == DHCP6_REBIND)
@@ -131,16 +127,6 @@ void relay6_forget(struct session *s)
 
 /* --- what a server gives --- */
 
-/* The client is told what it has lost, whatever it still has: the server knows. */
-static void lose(struct cp *cp, struct session *s, const struct given6 *g)
-{
-    s->relay6->owes_na &= !g->na.lost;
-    s->relay6->owes_pd &= !g->pd.lost;
-    if (g->na.lost || g->pd.lost)
-        lease6_give_back(cp, s, g->na.lost, g->pd.lost, RADIUS_CAUSE_NAS_REQUEST,
-                         "refused by the server");
-}
-
 static void refused(struct session *s, const struct given6_kind *g)
 {
     char text[IPV6_TEXT];
@@ -162,10 +148,26 @@ static bool take_given(struct cp *cp, struct session *s, const struct given6 *g)
     return false;
 }
 
-/* Only the server that has given a lease can end it: another one knows nothing of it. */
-static bool is_from_giver(const struct session *s, const struct dhcp6 *a)
+void relay6_hold(struct session *s, const struct dhcp6 *a, const struct given6 *g)
 {
-    return !session6_held(s) || dhcp6_same_duid(&a->server, &s->relay6->giver.duid);
+    int64_t until = wall_seconds() + given6_longest(g);
+    struct relay6 *r = s->relay6;
+    bool all = (g->na.lease != NULL || !r->owes_na) && (g->pd.lease != NULL || !r->owes_pd);
+
+    r->owes_na |= g->na.lease != NULL;
+    r->owes_pd |= g->pd.lease != NULL;
+    r->giver.duid = a->server;
+    if (all || until > r->giver.expires)
+        r->giver.expires = until;
+}
+
+/* For how long the line has its lease, in seconds. */
+static uint32_t lease_of(const struct cp *cp, const struct session *s)
+{
+    int64_t seconds = s->relay6->giver.expires - wall_seconds();
+    uint32_t most = proxy6_most(cp, s);
+
+    return seconds < most ? (uint32_t)seconds : most;
 }
 
 static void bind_to(struct cp *cp, struct session *s, const struct dhcp6 *a, const uint8_t *message,
@@ -178,7 +180,7 @@ static void bind_to(struct cp *cp, struct session *s, const struct dhcp6 *a, con
         session_log(s, "refused: the server gives more than one address or prefix");
         return;
     }
-    if ((g.na.lost || g.pd.lost) && !is_from_giver(s, a)) {
+    if (given6_is_foreign_loss(s, a, &g)) {
         session_event(s, "a server that has not given the lease knows nothing of it");
         return;
     }
@@ -191,37 +193,41 @@ static void bind_to(struct cp *cp, struct session *s, const struct dhcp6 *a, con
     if (g.na.lease == NULL && g.pd.lease == NULL) {
         r->type = 0;
         tell(cp, s, message, n);
-        lose(cp, s, &g);
+        given6_lose(cp, s, &g);
         return;
     }
     if (!take_given(cp, s, &g))
         return;
     r->type = 0;
-    lose(cp, s, &g);
+    given6_lose(cp, s, &g);
     if (s->v6->state == LEASE_ENDING)
         return; /* that was all it had: what is new comes when the client asks again */
-    r->owes_na |= g.na.lease != NULL;
-    r->owes_pd |= g.pd.lease != NULL;
-    r->giver = (struct session6_giver){wall_seconds() + given6_longest(&g), a->server};
+    relay6_hold(s, a, &g);
+    proxy6_keep(cp, s, &g, message, n);
     if (octets_set(&r->reply, message, n))
-        lease6_hold(cp, s, &a->client, g.na.ia, g.pd.ia, aaa_lease(s, given6_longest(&g)));
+        lease6_hold(cp, s, &a->client, g.na.ia, g.pd.ia, lease_of(cp, s));
 }
 
 /* --- from the server --- */
 
-/* The line that a message is for, which waits for it; NULL: none does. */
-static struct session *waiting_line(const struct cp *cp, const struct relay *relay,
-                                    const struct dhcp6_relayed *in, const struct dhcp6 *a)
+/* The line that a message is for, by the identifier that this gateway has written, or NULL. */
+static struct session *line_of(const struct cp *cp, const struct relay *relay,
+                               const struct dhcp6_relayed *in)
 {
     struct session *s = relay_line(cp, relay_config(relay), in->interface, in->n_interface);
-    const struct relay6 *r = s != NULL ? s->relay6 : NULL;
 
-    if (r == NULL || !relay6_serves(cp, s) || relay_of(cp, s) != relay || r->type == 0 ||
-        r->message != NULL)
-        return NULL;
-    return same6(in->peer, r->from) && a->xid == r->xid && dhcp6_same_duid(&a->client, &r->client)
+    return s != NULL && s->relay6 != NULL && relay6_serves(cp, s) && relay6_of(cp, s) == relay
                ? s
                : NULL;
+}
+
+/* Does its client wait for this message? */
+static bool waits_for(const struct session *s, struct ipv6 peer, const struct dhcp6 *a)
+{
+    const struct relay6 *r = s->relay6;
+
+    return r->type != 0 && r->message == NULL && same6(peer, r->from) && a->xid == r->xid &&
+           dhcp6_same_duid(&a->client, &r->client);
 }
 
 /* Is it of the server that was asked, or of any where all were? Each has to say who it is (RFC 8415
@@ -259,11 +265,12 @@ void relay6_reply(struct cp *cp, struct relay *relay, unsigned index, const uint
     if (dhcp6_relay_read(message, n, &in) != NULL || in.n > sizeof(out) ||
         dhcp6_read(in.message, in.n, &a) != NULL)
         return;
-    s = waiting_line(cp, relay, &in, &a);
-    if (s == NULL || !is_of_asked(s->relay6, &a))
+    s = line_of(cp, relay, &in);
+    if (s == NULL || proxy6_reply(cp, s, &a, in.peer, in.message, in.n) ||
+        !waits_for(s, in.peer, &a) || !is_of_asked(s->relay6, &a))
         return;
     relay_learn(relay, index, &a.server);
-    n = dhcp6_copy(in.message, in.n, out);
+    n = dhcp6_copy(in.message, in.n, proxy6_most(cp, s), out);
     if (a.type == DHCP6_ADVERTISE && s->relay6->type == DHCP6_SOLICIT)
         tell(cp, s, out, n); /* each server's: the client chooses by DUID */
     else if (a.type == DHCP6_REPLY)
@@ -279,21 +286,24 @@ static void add(struct dhcp6 *m, uint8_t kind, uint32_t iaid, struct ipv6 addres
     m->n_ia++;
 }
 
-/* Say something of the lease in the client's name. */
-static void say(struct cp *cp, struct session *s, uint8_t type, bool na, bool pd)
+uint32_t relay6_say(struct cp *cp, struct session *s, uint8_t type, bool na, bool pd)
 {
     const struct session6 *v = s->v6;
-    const struct dhcp6_duid *server = &s->relay6->giver.duid;
-    struct dhcp6 m = {.type = type, .begins = true, .client = v->duid, .server = *server};
+    struct dhcp6 m = {.type = type, .begins = true, .client = v->duid};
     uint8_t message[MESSAGE];
 
-    (void)!getrandom(&m.xid, sizeof(m.xid), 0);
+    if (type != DHCP6_REBIND)
+        m.server = s->relay6->giver.duid;
+    if (getrandom(&m.xid, sizeof(m.xid), 0) != sizeof(m.xid))
+        return 0;
+    m.xid &= DHCP6_XID;
     if (na)
         add(&m, DHCP6_IA_NA, v->na.iaid, v->wan, 128);
     if (pd)
         add(&m, DHCP6_IA_PD, v->pd.iaid, (struct ipv6){v->delegated, 0}, v->delegated_len);
-    send_on(cp, s, link_local_of(s->mac), relay_server6(relay_of(cp, s), server->at, server->n),
+    send_on(cp, s, link_local_of(s->mac), relay_server6(relay6_of(cp, s), m.server.at, m.server.n),
             message, dhcp6_write(&m, NULL, message, sizeof(message)));
+    return m.xid;
 }
 
 void relay6_decline(struct session *s)
@@ -314,6 +324,10 @@ void relay6_gone(struct cp *cp, struct session *s, bool na, bool pd)
 
     if (r == NULL || !relay6_serves(cp, s))
         return;
+    if (na && pd) {
+        proxy6_free(r->proxy);
+        r->proxy = NULL;
+    }
     na &= r->owes_na;
     pd &= r->owes_pd;
     r->owes_na &= !na;
@@ -321,12 +335,12 @@ void relay6_gone(struct cp *cp, struct session *s, bool na, bool pd)
     if (r->giver.expires <= wall_seconds())
         na = pd = false;
     if (na && r->declines) {
-        say(cp, s, DHCP6_DECLINE, true, false);
+        relay6_say(cp, s, DHCP6_DECLINE, true, false);
         na = false;
     }
     r->declines &= r->owes_na;
     if (na || pd)
-        say(cp, s, DHCP6_RELEASE, na, pd);
+        relay6_say(cp, s, DHCP6_RELEASE, na, pd);
 }
 
 void relay6_resume(struct session *s, const struct session6_giver *giver)
@@ -342,6 +356,7 @@ void relay6_free(struct session *s)
 {
     if (s->relay6 == NULL)
         return;
+    proxy6_free(s->relay6->proxy);
     free(s->relay6->named);
     free(s->relay6->message);
     free(s->relay6->reply);

@@ -8,9 +8,10 @@
 #define CP_RELAY_RELAY6_H
 
 #include "cp/dhcp6/lease6.h"
+#include "cp/relay/servers.h"
 #include "cp/relay/state4.h"
 
-struct relay;
+struct given6;
 
 /** What a line's relay of DHCPv6 has to keep. */
 struct relay6 {
@@ -29,12 +30,19 @@ struct relay6 {
     bool owes_na, owes_pd; /* the server is to be told when the line has it no more */
     bool declines;         /* of the address, because the client has found it in use elsewhere */
     struct session6_giver giver;
+    struct proxy6 *proxy; /* what a proxy has to know of it, or NULL: it relays */
 };
 
 /** Do servers behind this gateway give this line what it has of IPv6? */
 static inline bool relay6_serves(const struct cp *cp, const struct session *s)
 {
     return s->access->pool6 != CP_NO_POOL && pool6_config(cp, s)->relay != CP_NO_RELAY;
+}
+
+/** The relay of such a line. */
+static inline struct relay *relay6_of(const struct cp *cp, const struct session *s)
+{
+    return relay_at(cp->relays, pool6_config(cp, s)->relay);
 }
 
 /** Take a client's message of n bytes, which was read as r, for relay6_forward(). Returns NULL, or
@@ -55,6 +63,15 @@ void relay6_decline(struct session *s);
 /** Take a message of n bytes from the server of this index. */
 void relay6_reply(struct cp *cp, struct relay *relay, unsigned index, const uint8_t *message,
                   size_t n);
+
+/** Say something of the lease in the client's name: of its address, its prefix, or both. A REBIND
+ * is for all servers, all else for the one of the lease. Returns its transaction, or 0: none was
+ * made.
+ */
+uint32_t relay6_say(struct cp *cp, struct session *s, uint8_t type, bool na, bool pd);
+
+/** A server has given a line this. */
+void relay6_hold(struct session *s, const struct dhcp6 *a, const struct given6 *g);
 
 /** Pass the REPLY on that waits for the store and the user plane, if there is one. */
 void relay6_acknowledge(struct cp *cp, struct session *s);

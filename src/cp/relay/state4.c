@@ -21,6 +21,16 @@ bool octets_set(struct octets **o, const void *at, size_t n)
     return true;
 }
 
+size_t octets_append(const struct octets *o, uint8_t *to, size_t n, size_t room)
+{
+    if (o == NULL)
+        return n;
+    if (o->n > room - n)
+        return 0;
+    memcpy(to + n, o->at, o->n);
+    return n + o->n;
+}
+
 void octets_copy(struct dhcp4_bytes *b, const struct octets *o)
 {
     b->n = 0;

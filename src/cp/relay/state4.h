@@ -39,6 +39,10 @@ struct relay4 {
  * memory, with NULL. */
 bool octets_set(struct octets **o, const void *at, size_t n);
 
+/** Write them behind n octets. Returns how many there are then, or 0 where there is no room for
+ * them. */
+size_t octets_append(const struct octets *o, uint8_t *to, size_t n, size_t room);
+
 /** The same as the value of an option. */
 void octets_copy(struct dhcp4_bytes *b, const struct octets *o);
 
