@@ -64,27 +64,27 @@ static inline bool gre_decap_is_usual(const struct gre_decap *d, rte_be32_t word
            ((word == GRE_DECAP_KEY_IPV6) & (d->subscribers->v6 != NULL));
 }
 
-/** Find what an outer packet in avail bytes has in its tunnel, the usual kind first: no options,
- * whole, a key and nothing else in the GRE header. */
-static inline void gre_decap_find(const struct gre_decap *d, const struct rte_ipv4_hdr *ip,
+/** Find what an outer packet in avail bytes of the usual kind has in its tunnel: no options, whole,
+ * a key and nothing else in the GRE header. Returns whether it is one; else gre_decap_parse() has
+ * to look. */
+static inline bool gre_decap_find(const struct gre_decap *d, const struct rte_ipv4_hdr *ip,
                                   uint32_t avail, struct gre_found *out)
 {
     const uint8_t *gre = (const uint8_t *)(ip + 1);
     uint32_t total = net16(ip->total_length);
 
-    if (likely(avail >= sizeof(*ip) + GRE_KEY_LEN && ip->version_ihl == RTE_IPV4_VHL_DEF &&
-               ipv4_check(ip, avail) == IPV4_OK && total >= sizeof(*ip) + GRE_KEY_LEN &&
-               far_ends_have(&d->far_ends, load64(&ip->src_addr)) &&
-               (ip->fragment_offset & RTE_BE16(GRE_DECAP_FRAGMENT)) == 0 &&
-               ip->next_proto_id == IPPROTO_GRE && gre_decap_is_usual(d, load32(gre)))) {
-        out->slot = idmap_slot(d->subscribers->by_gre_key, net32(load32(gre + GRE_LEN)));
-        out->inner = sizeof(*ip) + GRE_KEY_LEN;
-        out->avail = total - sizeof(*ip) - GRE_KEY_LEN;
-        out->is_ipv6 = load32(gre) == GRE_DECAP_KEY_IPV6;
-        out->outer_class = ip->type_of_service;
-    } else {
-        gre_decap_parse(d, ip, avail, out);
-    }
+    if (unlikely(avail < sizeof(*ip) + GRE_KEY_LEN || ip->version_ihl != RTE_IPV4_VHL_DEF ||
+                 ipv4_check(ip, avail) != IPV4_OK || total < sizeof(*ip) + GRE_KEY_LEN ||
+                 !far_ends_have(&d->far_ends, load64(&ip->src_addr)) ||
+                 (ip->fragment_offset & RTE_BE16(GRE_DECAP_FRAGMENT)) != 0 ||
+                 ip->next_proto_id != IPPROTO_GRE || !gre_decap_is_usual(d, load32(gre))))
+        return false;
+    out->slot = idmap_slot(d->subscribers->by_gre_key, net32(load32(gre + GRE_LEN)));
+    out->inner = sizeof(*ip) + GRE_KEY_LEN;
+    out->avail = total - sizeof(*ip) - GRE_KEY_LEN;
+    out->is_ipv6 = load32(gre) == GRE_DECAP_KEY_IPV6;
+    out->outer_class = ip->type_of_service;
+    return true;
 }
 
 /** Is an address of IPv6 one from which no packet can come out of the core to a subscriber? */

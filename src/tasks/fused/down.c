@@ -22,6 +22,8 @@ struct down {
     const struct mpls_pop *pop;
     const struct qinq_encap *encap;
     struct gre_decap gre;
+    const struct gre_decap
+        *gre_state; /* for what is not inline, so that the copy is in registers */
     const struct subscriber *record;
     const struct subscriber6 *record6;   /* NULL: nobody has IPv6 */
     const uint8_t (*port_mac)[MAC_ROOM]; /* NULL: whoever called us has looked at the MAC */
@@ -36,14 +38,19 @@ struct tunnel {
 
 /* The packets of a family on their way through the stages. */
 struct batch {
-    struct fused_family of;
     const struct tunnel *tunnel[BURST_MAX];
     uint32_t id[BURST_MAX];
-    uint32_t n_good;
-    uint64_t bytes; /* of those that are good */
 };
 
-static inline void fetch(struct rte_mbuf **m, struct part p)
+/* A burst on its way. */
+struct burst {
+    struct tunnel tunnel[BURST_MAX];
+    struct batch four, six;
+    uint32_t at, is_six;      /* the part whose tunnels were found last, of which these have IPv6 */
+    struct fused_tally tally; /* of those before it, which are of one family */
+};
+
+static __rte_always_inline void fetch(struct rte_mbuf **m, struct part p)
 {
     for (uint32_t i = p.from; i < p.to; i++)
         frame_prefetch_fresh(m[i], 2);
@@ -51,8 +58,8 @@ static inline void fetch(struct rte_mbuf **m, struct part p)
 
 /* The offset of the outer header in a frame that mpls_pop lets go on, or 0, and its family. Below
  * labels its version tells that; an explicit null of IPv4 is not the label above IPv6. */
-static inline uint32_t find_outer(const struct down *d, struct shape has, const uint8_t *f,
-                                  uint32_t len, bool *is_six)
+static __rte_always_inline uint32_t find_outer(const struct down *d, struct shape has,
+                                               const uint8_t *f, uint32_t len, bool *is_six)
 {
     uint32_t labels, at;
 
@@ -75,8 +82,8 @@ static inline uint32_t find_outer(const struct down *d, struct shape has, const 
 
 /* Find the outer header and what is in the tunnel. The slot is that of nobody where mpls_pop or
  * gre_decap will not let the frame go on, as far as its outer headers tell. */
-static inline const uint8_t *find_tunnel(const struct down *d, struct shape has,
-                                         const struct rte_mbuf *m, struct gre_found *out)
+static __rte_always_inline const uint8_t *
+find_tunnel(const struct down *d, struct shape has, const struct rte_mbuf *m, struct gre_found *out)
 {
     const uint8_t *f = frame_bytes(m);
     bool is_six;
@@ -90,27 +97,34 @@ static inline const uint8_t *find_tunnel(const struct down *d, struct shape has,
     if (unlikely(at == 0 ||
                  (d->port_mac != NULL && !eth_is_to(f, task_own_mac(d->port_mac, d->in_port, m)))))
         return NULL;
-    if (likely(!is_six))
-        gre_decap_find(&d->gre, (const struct rte_ipv4_hdr *)(f + at), m->data_len - at, out);
-    else if (gre_decap_takes6(&d->gre))
-        gre_decap_parse6(&d->gre, (const struct ipv6_hdr *)(f + at), m->data_len - at, out);
+    if (unlikely(is_six)) {
+        if (gre_decap_takes6(&d->gre))
+            gre_decap_parse6(d->gre_state, (const struct ipv6_hdr *)(f + at), m->data_len - at,
+                             out);
+    } else if (unlikely(!gre_decap_find(&d->gre, (const struct rte_ipv4_hdr *)(f + at),
+                                        m->data_len - at, out))) {
+        gre_decap_parse(d->gre_state, (const struct rte_ipv4_hdr *)(f + at), m->data_len - at, out);
+    }
     return f + at;
 }
 
-/* Find tunnels and slots, and sort the packets by what is in the tunnel. */
-static inline void find_slots(struct rte_mbuf **m, struct part p, const struct down *d,
-                              struct shape has, struct tunnel *tunnel, struct batch *four,
-                              struct batch *six)
+/* Find tunnels and slots. Returns a bit for each packet with IPv6 in its tunnel. */
+static __rte_always_inline uint32_t find_slots(struct rte_mbuf **m, struct part p,
+                                               const struct down *d, struct shape has,
+                                               struct tunnel *tunnel)
 {
+    uint32_t six = 0;
+
     for (uint32_t i = p.from; i < p.to; i++) {
         tunnel[i].outer = find_tunnel(d, has, m[i], &tunnel[i].in);
         rte_prefetch0(tunnel[i].in.slot);
-        four->tunnel[four->of.n] = six->tunnel[six->of.n] = &tunnel[i];
-        fused_sort(&four->of, &six->of, m[i], tunnel[i].in.is_ipv6);
+        six |= (uint32_t)tunnel[i].in.is_ipv6 << (i - p.from);
     }
+    return six;
 }
 
-static inline void find_records(struct batch *b, struct part p, const struct down *d, bool is_six)
+static __rte_always_inline void find_records(struct batch *b, struct part p, const struct down *d,
+                                             bool is_six)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
         b->id[i] = __atomic_load_n(b->tunnel[i]->in.slot, __ATOMIC_RELAXED);
@@ -121,8 +135,8 @@ static inline void find_records(struct batch *b, struct part p, const struct dow
 }
 
 /* Will gre_decap let a packet of a subscriber go on, as far as its own header tells? */
-static inline bool may_pass(const struct down *d, const uint8_t *ip, uint32_t avail, uint32_t id,
-                            bool is_six)
+static __rte_always_inline bool may_pass(const struct down *d, const uint8_t *ip, uint32_t avail,
+                                         uint32_t id, bool is_six)
 {
     return is_six
                ? gre_decap_may_pass6(&d->gre, (const struct ipv6_hdr *)ip, avail, &d->record6[id])
@@ -132,9 +146,9 @@ static inline bool may_pass(const struct down *d, const uint8_t *ip, uint32_t av
 
 /* Will each task let the packet of a subscriber go by its first output at once? Congestion that the
  * outer header tells of is merged last: nothing else depends on it, and it may end the packet. */
-static inline bool is_plain(const struct down *d, struct shape has, const struct rte_mbuf *m,
-                            uint8_t outer_tos, uint8_t *ip, uint32_t avail, uint32_t id,
-                            bool is_six)
+static __rte_always_inline bool is_plain(const struct down *d, struct shape has,
+                                         const struct rte_mbuf *m, uint8_t outer_tos, uint8_t *ip,
+                                         uint32_t avail, uint32_t id, bool is_six)
 {
     uint32_t at = (uint32_t)(ip - (uint8_t *)m->buf_addr);
     const struct subscriber *s = &d->record[id];
@@ -152,8 +166,9 @@ static inline bool is_plain(const struct down *d, struct shape has, const struct
 }
 
 /* Do the work of all tasks on a plain packet. Returns its length. */
-static inline uint32_t rewrite(const struct down *d, struct shape has, struct rte_mbuf *m,
-                               uint8_t *ip, uint32_t id, bool is_six)
+static __rte_always_inline uint32_t rewrite(const struct down *d, struct shape has,
+                                            struct rte_mbuf *m, uint8_t *ip, uint32_t id,
+                                            bool is_six)
 {
     const struct subscriber *s = &d->record[id];
     uint32_t size = fused_len(ip, is_six);
@@ -186,46 +201,47 @@ static inline uint32_t rewrite(const struct down *d, struct shape has, struct rt
     return size;
 }
 
-static inline void finish(struct batch *b, struct part p, const struct down *d, struct shape has,
-                          bool is_six)
+static __rte_always_inline void finish(struct rte_mbuf **m, const struct batch *b, struct part p,
+                                       const struct down *d, struct shape has, bool is_six,
+                                       struct fused_tally *y)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
         const struct tunnel *t = b->tunnel[i];
-        struct rte_mbuf *m = b->of.m[i];
         uint8_t *ip;
 
         if (unlikely(b->id[i] == 0)) {
-            b->of.rest |= UINT64_C(1) << i;
+            y->rest |= UINT64_C(1) << i;
             continue;
         }
         ip = (uint8_t *)((uintptr_t)t->outer + t->in.inner);
-        if (likely(is_plain(d, has, m, t->in.outer_class, ip, t->in.avail, b->id[i], is_six))) {
-            b->n_good++;
-            b->bytes += rewrite(d, has, m, ip, b->id[i], is_six);
-        } else {
-            b->of.rest |= UINT64_C(1) << i;
-        }
+        if (likely(is_plain(d, has, m[i], t->in.outer_class, ip, t->in.avail, b->id[i], is_six)))
+            y->bytes += rewrite(d, has, m[i], ip, b->id[i], is_six);
+        else
+            y->rest |= UINT64_C(1) << i;
     }
 }
 
 #define LATE STAGE_STEP /* of the last stage of a family behind its first one */
 
-/* The stages of packet/stages.h: record, and all that is done. */
-static inline void turn(struct batch *b, const struct down *d, struct shape has, bool is_six)
+/* The stages of packet/stages.h: record, and all that is done. at: of the first one, of n packets.
+ */
+static __rte_always_inline void turn(struct rte_mbuf **m, struct batch *b, uint32_t n, uint32_t at,
+                                     const struct down *d, struct shape has, bool is_six,
+                                     struct fused_tally *y)
 {
-    find_records(b, part_of(b->of.n, b->of.at, 0), d, is_six);
-    finish(b, part_of(b->of.n, b->of.at, LATE), d, has, is_six);
-    b->of.at += STAGE_STEP;
+    find_records(b, part_of(n, at, 0), d, is_six);
+    finish(m, b, part_of(n, at, LATE), d, has, is_six, y);
 }
 
-static inline void open_chain(struct down *d, const struct task *t, struct shape has)
+static __rte_always_inline void open_chain(struct down *d, const struct task *t, struct shape has)
 {
     struct task *const *task = t->chain.task;
 
     *d = (struct down){.in_port = t->in_port};
     if (has.pop)
         d->pop = (*task++)->state;
-    d->gre = *(const struct gre_decap *)(*task++)->state;
+    d->gre_state = (*task++)->state;
+    d->gre = *d->gre_state;
     if (has.encap)
         d->encap = (*task)->state;
     d->record = d->gre.subscribers->record;
@@ -233,60 +249,99 @@ static inline void open_chain(struct down *d, const struct task *t, struct shape
     d->port_mac = has.pop || d->gre.cold ? d->gre.port_mac : NULL;
 }
 
-static inline void open_batch(struct batch *b)
+/* The task that counts packets. */
+static struct task *counter(const struct task *t, struct shape has)
 {
-    fused_family_open(&b->of);
-    b->n_good = 0;
-    b->bytes = 0;
+    return t->chain.task[has.pop ? 1 : 0];
 }
 
-static inline __rte_always_inline void down(struct task *t, struct rte_mbuf **m, uint16_t n,
-                                            struct shape has)
+/* Go on with a burst at a part that is not of the family of all before it. */
+static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint16_t n,
+                                      struct burst *b, bool begins_with_six, struct shape has)
 {
-    struct task *gre = t->chain.task[has.pop ? 1 : 0];
-    struct tunnel tunnel[BURST_MAX];
-    struct batch four, six;
+    struct fused_family four, six;
     struct down d;
+
+    open_chain(&d, t, has);
+    fused_families_open(&four, &six, m, b->at, begins_with_six, b->tally);
+    for (uint32_t at = b->at; fused_goes_on(&four, &six, at < n, LATE); at += STAGE_STEP) {
+        struct part p = part_of(n, at, 0);
+
+        for (uint32_t i = p.from; i < p.to; i++) {
+            b->four.tunnel[four.n] = b->six.tunnel[six.n] = &b->tunnel[i];
+            fused_sort(&four, &six, m[i], b->is_six >> (i - p.from) & 1);
+        }
+        fetch(m, part_of(n, at + FUSED_AHEAD, 0));
+        b->is_six = find_slots(m, part_of(n, at + STAGE_STEP, 0), &d, has, b->tunnel);
+        if (fused_has_turn(&four, at + STAGE_STEP >= n, LATE)) {
+            turn(four.m, &b->four, four.n, four.at, &d, has, false, &four.tally);
+            four.at += STAGE_STEP;
+        }
+        if (fused_has_turn(&six, at + STAGE_STEP >= n, LATE)) {
+            turn(six.m, &b->six, six.n, six.at, &d, has, true, &six.tally);
+            six.at += STAGE_STEP;
+        }
+    }
+    fused_count(counter(t, has), FAMILY_IPV4, four.n, &four.tally);
+    fused_count(counter(t, has), FAMILY_IPV6, six.n, &six.tally);
+    fused_end(t, m, n, &four, &six, false);
+}
+
+/* Go through a burst whose first part is of one family. Returns whether all of it is. */
+static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct burst *b,
+                                       const struct down *d, struct shape has, bool is_six)
+{
+    struct batch *f = is_six ? &b->six : &b->four;
+    struct fused_tally y = {0, 0};
+
+    for (uint32_t i = 0; i < n; i++)
+        f->tunnel[i] = &b->tunnel[i];
+    for (uint32_t at = 0; at < n + LATE; at += STAGE_STEP) {
+        struct part next = part_of(n, at + STAGE_STEP, 0);
+
+        fetch(m, part_of(n, at + FUSED_AHEAD, 0));
+        turn(m, f, n, at, d, has, is_six, &y);
+        b->is_six = find_slots(m, next, d, has, b->tunnel);
+        if (unlikely(b->is_six != (is_six ? fused_all(next) : 0))) {
+            b->at = next.from;
+            b->tally = y;
+            return false;
+        }
+    }
+    b->tally = y;
+    return true;
+}
+
+static __rte_always_inline void down(struct task *t, struct rte_mbuf **m, uint16_t n,
+                                     struct shape has, fused_mixed mixed_too)
+{
+    struct part first = part_of(n, 0, 0);
+    struct burst b;
+    struct down d;
+    bool is_six;
 
     if (unlikely(!link_chain_is_whole(t))) {
         t->type->handle(t, m, n);
         return;
     }
     open_chain(&d, t, has);
-    open_batch(&four);
-    open_batch(&six);
-    for (uint32_t at = 0; at < n + STAGE_STEP; at += STAGE_STEP) {
-        fetch(m, part_of(n, at, 0));
-        /* first those whose slots were asked for in the turn before */
-        if (fused_has_turn(&four.of))
-            turn(&four, &d, has, false);
-        if (fused_has_turn(&six.of))
-            turn(&six, &d, has, true);
-        find_slots(m, part_of(n, at, STAGE_STEP), &d, has, tunnel, &four, &six);
+    fetch(m, (struct part){0, RTE_MIN(n, FUSED_AHEAD)});
+    b.at = 0;
+    b.is_six = find_slots(m, first, &d, has, b.tunnel);
+    b.tally = (struct fused_tally){0, 0};
+    is_six = b.is_six == fused_all(first);
+    if ((b.is_six != 0 && !is_six) ||
+        !(is_six ? of_one(m, n, &b, &d, has, true) : of_one(m, n, &b, &d, has, false))) {
+        mixed_too(t, m, n, &b, is_six);
+        return;
     }
-    while (fused_has_late(&four.of, LATE))
-        turn(&four, &d, has, false);
-    while (fused_has_late(&six.of, LATE))
-        turn(&six, &d, has, true);
-    task_count_ip(gre, FAMILY_IPV4, four.n_good, four.bytes);
-    task_count_ip(gre, FAMILY_IPV6, six.n_good, six.bytes);
-    fused_end(t, m, n, &four.of, &six.of, false);
+    fused_count(counter(t, has), is_six ? FAMILY_IPV6 : FAMILY_IPV4, n, &b.tally);
+    fused_end_of_one(t, m, n, b.tally.rest);
 }
 
-static void down_all(struct task *t, struct rte_mbuf **m, uint16_t n)
-{
-    down(t, m, n, (struct shape){.pop = true, .encap = true});
-}
-
-static void down_to_scheduler(struct task *t, struct rte_mbuf **m, uint16_t n)
-{
-    down(t, m, n, (struct shape){.pop = true});
-}
-
-static void down_tunnel(struct task *t, struct rte_mbuf **m, uint16_t n)
-{
-    down(t, m, n, (struct shape){.encap = true});
-}
+FUSED_CHAIN(down_all, down, .pop = true, .encap = true)
+FUSED_CHAIN(down_to_scheduler, down, .pop = true)
+FUSED_CHAIN(down_tunnel, down, .encap = true)
 
 const struct chain_type chains_down[N_CHAINS_DOWN] = {
     {{&task_mpls_pop, &task_gre_decap, &task_qinq_encap}, 3, down_all},

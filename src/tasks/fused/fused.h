@@ -4,9 +4,11 @@
  * one pass that prefetches for all of them, headers written once. What a task asks of a packet and
  * writes into it is in the task's own header.
  *
- * A burst is sorted by family as soon as its frames are there, without a branch by family, which
- * would be guessed wrong where both are mixed. The packets of a family then go through stages of
- * their own, a turn whenever there are enough of them.
+ * A burst is taken to be of one family, and goes through the stages as it is, until a part of it
+ * has a packet of the other one. From there on it is sorted by family as soon as its frames are
+ * there, without a branch by family, which would be guessed wrong where both are mixed. The packets
+ * of a family then go through stages of their own, a turn whenever there are enough of them. That
+ * loop is a function of its own, because in one function with the other, both would be slower.
  */
 #ifndef TASKS_FUSED_FUSED_H
 #define TASKS_FUSED_FUSED_H
@@ -50,21 +52,45 @@ static inline uint8_t fused_class(const uint8_t *ip, bool is_six)
                   : ((const struct rte_ipv4_hdr *)ip)->type_of_service;
 }
 
-/** The packets of a burst that are of one family, in the burst's order. */
-struct fused_family {
-    struct rte_mbuf *m[BURST_MAX + 1]; /* one more: the next packet of the other family */
-    uint32_t n;                        /* so many have been sorted */
-    uint32_t at;                       /* where the first stage's next turn begins */
-    uint64_t rest;                     /* a bit for each that is left to the tasks one by one */
+/** So many packets are fetched before the first of them is looked at: the usual burst. Mbufs and
+ * frames come from further away than what the stages prefetch. */
+#define FUSED_AHEAD (4 * STAGE_STEP)
+
+/** What has become of packets of one family. */
+struct fused_tally {
+    uint64_t rest;  /* a bit for each that is left to the tasks one by one */
+    uint64_t bytes; /* of all others */
 };
 
 static_assert(BURST_MAX <= 64, "rest has a bit for each packet");
 
-static inline void fused_family_open(struct fused_family *f)
+/** Count n packets of a family, but for those that are left, in a task. */
+static inline void fused_count(struct task *t, enum family family, uint32_t n,
+                               const struct fused_tally *y)
 {
-    f->n = f->at = 0;
-    f->rest = 0;
+    task_count_ip(t, family, n - (uint32_t)__builtin_popcountll(y->rest), y->bytes);
 }
+
+/** A bit for each packet of a part. */
+static inline uint32_t fused_all(struct part p)
+{
+    return (UINT32_C(1) << (p.to - p.from)) - 1;
+}
+
+static_assert(STAGE_STEP < 32, "a part has a bit for each packet");
+
+/** The packets of a mixed burst that are of one family, in the burst's order. */
+struct fused_family {
+    struct rte_mbuf *m[BURST_MAX + 1]; /* one more: the next packet of the other family */
+    uint32_t n;                        /* so many have been sorted */
+    uint32_t at;                       /* where the first stage's next turn begins */
+    struct fused_tally tally;
+};
+
+/** Begin with the first n packets of a burst, which have been through the first stage and are all
+ * of one family, with what has become of them. */
+void fused_families_open(struct fused_family *four, struct fused_family *six, struct rte_mbuf **m,
+                         uint32_t n, bool are_six, struct fused_tally tally);
 
 /** Put a packet to those of its family. */
 static inline void fused_sort(struct fused_family *four, struct fused_family *six,
@@ -75,18 +101,40 @@ static inline void fused_sort(struct fused_family *four, struct fused_family *si
     six->n += is_six;
 }
 
-/** Are there enough packets for another turn of the first stage? */
-static inline bool fused_has_turn(const struct fused_family *f)
+/** Is it a family's turn: are there enough packets for its first stage, or has the last packet been
+ * sorted and is one of them before the end of a stage that is late packets behind the first? */
+static inline bool fused_has_turn(const struct fused_family *f, bool ended, uint32_t late)
 {
-    return f->n >= f->at + STAGE_STEP;
+    return ended ? f->n > 0 && f->at < f->n + late : f->n >= f->at + STAGE_STEP;
 }
 
-/** After the last packet: is one of them before the end of a stage that is late packets behind the
- * first? */
-static inline bool fused_has_late(const struct fused_family *f, uint32_t late)
+/** Are there packets that have not been through all stages? unsorted: some have not been sorted. */
+static inline bool fused_goes_on(const struct fused_family *four, const struct fused_family *six,
+                                 bool unsorted, uint32_t late)
 {
-    return f->n > 0 && f->at < f->n + late;
+    return unsorted || fused_has_turn(four, true, late) || fused_has_turn(six, true, late);
 }
+
+/** Of a function with the loops of a chain: the compiler would leave calls of what is in many
+ * chains, and their shapes would be known at run time only. */
+#define FUSED_FLAT __attribute__((flatten))
+
+/** A burst on its way, whose packets before a part were of one family, and what goes on with it. */
+struct burst;
+typedef void (*fused_mixed)(struct task *t, struct rte_mbuf **m, uint16_t n, struct burst *b,
+                            bool begins_with_six);
+
+/** The function of a chain: loop(), and mixed() out of its way, of a shape that is constant. */
+#define FUSED_CHAIN(name, loop, ...)                                                               \
+    static __rte_noinline FUSED_FLAT void name##_mixed(                                            \
+        struct task *t, struct rte_mbuf **m, uint16_t n, struct burst *b, bool begins_with_six)    \
+    {                                                                                              \
+        mixed(t, m, n, b, begins_with_six, (struct shape){__VA_ARGS__});                           \
+    }                                                                                              \
+    static FUSED_FLAT void name(struct task *t, struct rte_mbuf **m, uint16_t n)                   \
+    {                                                                                              \
+        loop(t, m, n, (struct shape){__VA_ARGS__}, name##_mixed);                                  \
+    }
 
 /**
  * End a burst of a chain, of which all n packets have been sorted. by_family: those that have gone
@@ -94,5 +142,8 @@ static inline bool fused_has_late(const struct fused_family *f, uint32_t late)
  */
 void fused_end(struct task *head, struct rte_mbuf **m, uint16_t n, struct fused_family *four,
                struct fused_family *six, bool by_family);
+
+/** End a burst of one family. */
+void fused_end_of_one(struct task *head, struct rte_mbuf **m, uint16_t n, uint64_t rest);
 
 #endif

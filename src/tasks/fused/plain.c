@@ -20,18 +20,22 @@ struct plain {
 
 /* The packets of a family on their way through the stages. */
 struct batch {
-    struct fused_family of;
     union {
         const uint32_t *slot[BURST_MAX]; /* of the subscriber's id, of IPv4 */
         struct subscriber6_search search[BURST_MAX];
     };
     uint32_t id[BURST_MAX];
-    uint32_t n_good;
-    uint64_t bytes; /* of those that are good */
+};
+
+/* A burst on its way. */
+struct burst {
+    struct batch four, six;
+    uint32_t at, is_six;      /* the part whose frames are sorted next, of which these are IPv6 */
+    struct fused_tally tally; /* of those before it, which are of one family */
 };
 
 /* Fetch mbuf and frame, and the line that the tags are written into. */
-static inline void fetch(struct rte_mbuf **m, struct part p)
+static __rte_always_inline void fetch(struct rte_mbuf **m, struct part p)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
         frame_prefetch_fresh(m[i], 1);
@@ -40,45 +44,47 @@ static inline void fetch(struct rte_mbuf **m, struct part p)
     }
 }
 
-static inline void sort(struct rte_mbuf **m, struct part p, const struct plain *c,
-                        struct fused_family *four, struct fused_family *six)
+/* A bit for each frame of IPv6. */
+static __rte_always_inline uint32_t find_six(struct rte_mbuf **m, struct part p,
+                                             const struct plain *c)
 {
     const bool takes_ipv6 = c->classify.v6 != NULL;
+    uint32_t six = 0;
 
     for (uint32_t i = p.from; i < p.to; i++)
-        fused_sort(four, six, m[i],
-                   eth_is_ipv6(frame_bytes(m[i])) & (m[i]->nb_segs == 1) &
-                       (m[i]->data_len >= ETH_LEN + IPV6_LEN) & takes_ipv6);
+        six |= (uint32_t)(eth_is_ipv6(frame_bytes(m[i])) & (m[i]->nb_segs == 1) &
+                          (m[i]->data_len >= ETH_LEN + IPV6_LEN) & takes_ipv6)
+               << (i - p.from);
+    return six;
 }
 
-static inline const struct ipv6_hdr *header6(const struct rte_mbuf *m)
+static __rte_always_inline const struct ipv6_hdr *header6(const struct rte_mbuf *m)
 {
     return (const struct ipv6_hdr *)(frame_bytes(m) + ETH_LEN);
 }
 
-static inline void find_slots(struct batch *b, struct part p, const struct plain *c, bool is_six)
+static __rte_always_inline void find_slots(struct rte_mbuf **m, struct batch *b, struct part p,
+                                           const struct plain *c, bool is_six)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
-        const struct rte_mbuf *m = b->of.m[i];
-
         if (is_six) {
-            b->search[i] = subscriber6_begin(c->classify.v6, ipv6_of(header6(m)->destination));
+            b->search[i] = subscriber6_begin(c->classify.v6, ipv6_of(header6(m[i])->destination));
         } else {
-            b->slot[i] = classify_slot_by_address(&c->classify, m);
+            b->slot[i] = classify_slot_by_address(&c->classify, m[i]);
             rte_prefetch0(b->slot[i]);
         }
     }
 }
 
-static inline void find_records(struct batch *b, struct part p, const struct plain *c, bool is_six)
+static __rte_always_inline void find_records(struct rte_mbuf **m, struct batch *b, struct part p,
+                                             const struct plain *c, bool is_six)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
         const struct subscriber6_table *v6 = c->classify.v6;
-        const struct rte_mbuf *m = b->of.m[i];
 
         if (is_six) {
-            b->id[i] = subscriber6_end(v6, &b->search[i], ipv6_of(header6(m)->destination));
-            if (subscriber6_suspects(v6, ipv6_upper(header6(m)->source)))
+            b->id[i] = subscriber6_end(v6, &b->search[i], ipv6_of(header6(m[i])->destination));
+            if (subscriber6_suspects(v6, ipv6_upper(header6(m[i])->source)))
                 rte_prefetch0(&v6->record[b->id[i]]);
         } else {
             b->id[i] = __atomic_load_n(b->slot[i], __ATOMIC_RELAXED);
@@ -88,8 +94,8 @@ static inline void find_records(struct batch *b, struct part p, const struct pla
 }
 
 /* Will both tasks let the packet go by their first output at once? */
-static inline bool is_plain(const struct plain *c, const struct rte_mbuf *m, const uint8_t *f,
-                            uint32_t id, bool is_six)
+static __rte_always_inline bool is_plain(const struct plain *c, const struct rte_mbuf *m,
+                                         const uint8_t *f, uint32_t id, bool is_six)
 {
     const uint8_t *own_mac = task_own_mac(c->classify.port_mac, c->in_port, m), *ip = f + ETH_LEN;
     const struct subscriber *s = &c->classify.record[id];
@@ -106,8 +112,8 @@ static inline bool is_plain(const struct plain *c, const struct rte_mbuf *m, con
 }
 
 /* Do the work of both tasks on a plain packet. */
-static inline void rewrite(const struct plain *c, struct rte_mbuf *m, uint8_t *f, uint32_t id,
-                           bool is_six)
+static __rte_always_inline void rewrite(const struct plain *c, struct rte_mbuf *m, uint8_t *f,
+                                        uint32_t id, bool is_six)
 {
     const struct subscriber *s = &c->classify.record[id];
     const bool pcp = c->encap->pcp_from_dscp;
@@ -130,65 +136,114 @@ static inline void rewrite(const struct plain *c, struct rte_mbuf *m, uint8_t *f
                      : qinq_encap_write((struct rte_ipv4_hdr *)ip, s, pcp));
 }
 
-static inline void finish(struct batch *b, struct part p, const struct plain *c, bool is_six)
+static __rte_always_inline void finish(struct rte_mbuf **m, const struct batch *b, struct part p,
+                                       const struct plain *c, bool is_six, struct fused_tally *y)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
-        struct rte_mbuf *m = b->of.m[i];
-        uint8_t *f = frame_bytes(m);
+        uint8_t *f = frame_bytes(m[i]);
 
-        if (likely(is_plain(c, m, f, b->id[i], is_six))) {
-            b->n_good++;
-            b->bytes += fused_len(f + ETH_LEN, is_six);
-            rewrite(c, m, f, b->id[i], is_six);
+        if (likely(is_plain(c, m[i], f, b->id[i], is_six))) {
+            y->bytes += fused_len(f + ETH_LEN, is_six);
+            rewrite(c, m[i], f, b->id[i], is_six);
         } else {
-            b->of.rest |= UINT64_C(1) << i;
+            y->rest |= UINT64_C(1) << i;
         }
     }
 }
 
 #define LATE (2 * STAGE_STEP) /* of the last stage of a family behind its first one */
 
-/* The stages of packet/stages.h: slot, record, and all that is done. */
-static inline void turn(struct batch *b, const struct plain *c, bool is_six)
+/* The stages of packet/stages.h: slot, record, and all that is done. at: of the first one, of n
+ * packets. */
+static __rte_always_inline void turn(struct rte_mbuf **m, struct batch *b, uint32_t n, uint32_t at,
+                                     const struct plain *c, bool is_six, struct fused_tally *y)
 {
-    find_slots(b, part_of(b->of.n, b->of.at, 0), c, is_six);
-    find_records(b, part_of(b->of.n, b->of.at, STAGE_STEP), c, is_six);
-    finish(b, part_of(b->of.n, b->of.at, LATE), c, is_six);
-    b->of.at += STAGE_STEP;
+    find_slots(m, b, part_of(n, at, 0), c, is_six);
+    find_records(m, b, part_of(n, at, STAGE_STEP), c, is_six);
+    finish(m, b, part_of(n, at, LATE), c, is_six, y);
 }
 
-static inline void open_batch(struct batch *b)
+static __rte_always_inline void open_chain(struct plain *c, const struct task *t)
 {
-    fused_family_open(&b->of);
-    b->n_good = 0;
-    b->bytes = 0;
+    c->classify = *(const struct classify *)t->state;
+    c->encap = t->chain.task[1]->state;
+    c->in_port = t->in_port;
 }
 
-void fused_plain(struct task *t, struct rte_mbuf **m, uint16_t n)
+/* Go on with a burst at a part that is not of the family of all before it. */
+static __rte_noinline FUSED_FLAT void mixed(struct task *t, struct rte_mbuf **m, uint16_t n,
+                                            struct burst *b, bool begins_with_six)
 {
-    const struct plain c = {*(const struct classify *)t->state, t->chain.task[1]->state,
-                            t->in_port};
-    struct batch four, six;
+    struct fused_family four, six;
+    struct plain c;
 
+    open_chain(&c, t);
+    fused_families_open(&four, &six, m, b->at, begins_with_six, b->tally);
+    for (uint32_t at = b->at; fused_goes_on(&four, &six, at < n, LATE); at += STAGE_STEP) {
+        struct part p = part_of(n, at, 0);
+
+        for (uint32_t i = p.from; i < p.to; i++)
+            fused_sort(&four, &six, m[i], b->is_six >> (i - p.from) & 1);
+        if (fused_has_turn(&four, at + STAGE_STEP >= n, LATE)) {
+            turn(four.m, &b->four, four.n, four.at, &c, false, &four.tally);
+            four.at += STAGE_STEP;
+        }
+        if (fused_has_turn(&six, at + STAGE_STEP >= n, LATE)) {
+            turn(six.m, &b->six, six.n, six.at, &c, true, &six.tally);
+            six.at += STAGE_STEP;
+        }
+        fetch(m, part_of(n, at + FUSED_AHEAD, 0));
+        b->is_six = find_six(m, part_of(n, at + STAGE_STEP, 0), &c);
+    }
+    fused_count(t, FAMILY_IPV4, four.n, &four.tally);
+    fused_count(t, FAMILY_IPV6, six.n, &six.tally);
+    fused_end(t, m, n, &four, &six, false);
+}
+
+/* Go through a burst whose first part is of one family. Returns whether all of it is. */
+static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct burst *b,
+                                       const struct plain *c, bool is_six)
+{
+    struct fused_tally y = {0, 0};
+
+    for (uint32_t at = 0; at < n + LATE; at += STAGE_STEP) {
+        struct part next = part_of(n, at + STAGE_STEP, 0);
+
+        turn(m, is_six ? &b->six : &b->four, n, at, c, is_six, &y);
+        fetch(m, part_of(n, at + FUSED_AHEAD, 0));
+        b->is_six = find_six(m, next, c);
+        if (unlikely(b->is_six != (is_six ? fused_all(next) : 0))) {
+            b->at = next.from;
+            b->tally = y;
+            return false;
+        }
+    }
+    b->tally = y;
+    return true;
+}
+
+FUSED_FLAT void fused_plain(struct task *t, struct rte_mbuf **m, uint16_t n)
+{
+    struct part first = part_of(n, 0, 0);
+    struct burst b;
+    struct plain c;
+    bool is_six;
+
+    open_chain(&c, t);
     if (unlikely(!link_chain_is_whole(t) || !c.classify.by_address)) {
         t->type->handle(t, m, n);
         return;
     }
-    open_batch(&four);
-    open_batch(&six);
-    for (uint32_t at = 0; at < n + STAGE_STEP; at += STAGE_STEP) {
-        fetch(m, part_of(n, at, 0));
-        sort(m, part_of(n, at, STAGE_STEP), &c, &four.of, &six.of);
-        if (fused_has_turn(&four.of))
-            turn(&four, &c, false);
-        if (fused_has_turn(&six.of))
-            turn(&six, &c, true);
+    fetch(m, (struct part){0, RTE_MIN(n, FUSED_AHEAD)});
+    b.at = 0;
+    b.is_six = find_six(m, first, &c);
+    b.tally = (struct fused_tally){0, 0};
+    is_six = b.is_six == fused_all(first);
+    if ((b.is_six != 0 && !is_six) ||
+        !(is_six ? of_one(m, n, &b, &c, true) : of_one(m, n, &b, &c, false))) {
+        mixed(t, m, n, &b, is_six);
+        return;
     }
-    while (fused_has_late(&four.of, LATE))
-        turn(&four, &c, false);
-    while (fused_has_late(&six.of, LATE))
-        turn(&six, &c, true);
-    task_count_ip(t, FAMILY_IPV4, four.n_good, four.bytes);
-    task_count_ip(t, FAMILY_IPV6, six.n_good, six.bytes);
-    fused_end(t, m, n, &four.of, &six.of, false);
+    fused_count(t, is_six ? FAMILY_IPV6 : FAMILY_IPV4, n, &b.tally);
+    fused_end_of_one(t, m, n, b.tally.rest);
 }

@@ -28,6 +28,9 @@ struct up {
     struct route route;
     struct gre_encap gre;
     struct mpls_push push;
+    /* What a function that is not inline gets, so that what is above is in registers. */
+    const struct route *route_state;
+    const struct gre_encap *gre_state;
     const struct subscriber *record;
     bool takes_ipv6; /* somebody has it; else the tasks say what becomes of it */
     uint16_t in_port;
@@ -35,12 +38,9 @@ struct up {
 
 /* The packets of a family on their way through the stages. */
 struct batch {
-    struct fused_family of;
     const uint32_t *slot[BURST_MAX]; /* of the subscriber's id */
     uint32_t id[BURST_MAX];
     uint32_t nexthop[BURST_MAX];
-    uint32_t n_good;
-    uint64_t bytes; /* of those that are good */
 };
 
 struct batch4 {
@@ -55,8 +55,16 @@ struct batch6 {
     uint32_t entry[BURST_MAX]; /* of the route, as far as it has been followed */
 };
 
+/* A burst on its way. */
+struct burst {
+    struct batch4 four;
+    struct batch6 six;
+    uint32_t at, is_six;      /* the part whose frames are sorted next, of which these are IPv6 */
+    struct fused_tally tally; /* of those before it, which are of one family */
+};
+
 /* The destination of a packet, or 0 where there is none. */
-static inline uint32_t destination(const struct rte_mbuf *m)
+static __rte_always_inline uint32_t destination(const struct rte_mbuf *m)
 {
     const uint8_t *ip = frame_bytes(m) + QINQ_LEN;
 
@@ -66,7 +74,7 @@ static inline uint32_t destination(const struct rte_mbuf *m)
 }
 
 /* Fetch mbuf and frame, and the line that encapsulation writes into. */
-static inline void fetch(struct rte_mbuf **m, struct part p, struct shape has)
+static __rte_always_inline void fetch(struct rte_mbuf **m, struct part p, struct shape has)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
         frame_prefetch_fresh(m[i], 1);
@@ -77,26 +85,28 @@ static inline void fetch(struct rte_mbuf **m, struct part p, struct shape has)
     }
 }
 
-/* Sort frames by their families. One of a PPPoE session has its headers moved up to the packet, so
+/* A bit for each frame of IPv6. One of a PPPoE session has its headers moved up to the packet, so
  * that the stages find all as in others. */
-static inline void sort(struct rte_mbuf **m, struct part p, const struct up *u, struct shape has,
-                        struct fused_family *four, struct fused_family *six)
+static __rte_always_inline uint32_t find_six(struct rte_mbuf **m, struct part p, const struct up *u,
+                                             struct shape has)
 {
+    uint32_t six = 0;
+
     for (uint32_t i = p.from; i < p.to; i++) {
         rte_be16_t type = qinq_type(frame_bytes(m[i]));
 
         if (has.classify && unlikely(type == RTE_BE16(PPPOE_TYPE)) && !u->classify.not_only_ip)
             type = classify_move_up(m[i]);
-        fused_sort(four, six, m[i],
-                   (type == RTE_BE16(RTE_ETHER_TYPE_IPV6)) &
-                       (m[i]->data_len >= QINQ_LEN + IPV6_LEN) & u->takes_ipv6);
+        six |= (uint32_t)((type == RTE_BE16(RTE_ETHER_TYPE_IPV6)) &
+                          (m[i]->data_len >= QINQ_LEN + IPV6_LEN) & u->takes_ipv6)
+               << (i - p.from);
     }
+    return six;
 }
 
-static inline void find_slot(struct batch *b, uint32_t i, const struct up *u, struct shape has)
+static __rte_always_inline void find_slot(struct batch *b, uint32_t i, const struct rte_mbuf *m,
+                                          const struct up *u, struct shape has)
 {
-    const struct rte_mbuf *m = b->of.m[i];
-
     if (!has.classify)
         return;
     b->slot[i] =
@@ -104,71 +114,72 @@ static inline void find_slot(struct batch *b, uint32_t i, const struct up *u, st
     rte_prefetch0(b->slot[i]);
 }
 
-static inline void find_record(struct batch *b, uint32_t i, const struct up *u, struct shape has)
+static __rte_always_inline void find_record(struct batch *b, uint32_t i, const struct rte_mbuf *m,
+                                            const struct up *u, struct shape has)
 {
-    b->id[i] =
-        has.classify ? __atomic_load_n(b->slot[i], __ATOMIC_RELAXED) : meta_subscriber(b->of.m[i]);
+    b->id[i] = has.classify ? __atomic_load_n(b->slot[i], __ATOMIC_RELAXED) : meta_subscriber(m);
     if (has.classify || has.gre)
         rte_prefetch0(&u->record[b->id[i]]);
 }
 
 /* --- the stages of IPv4 --- */
 
-static inline void find_slots(struct batch4 *b, struct part p, const struct up *u, struct shape has)
+static __rte_always_inline void find_slots(struct rte_mbuf **m, struct batch4 *b, struct part p,
+                                           const struct up *u, struct shape has)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
-        find_slot(&b->b, i, u, has);
-        b->dst[i] = destination(b->b.of.m[i]);
+        find_slot(&b->b, i, m[i], u, has);
+        b->dst[i] = destination(m[i]);
         b->entry[i] = route_first(&u->route, b->dst[i]);
         rte_prefetch0(b->entry[i]);
     }
 }
 
-static inline void find_records(struct batch4 *b, struct part p, const struct up *u,
-                                struct shape has)
+static __rte_always_inline void find_records(struct rte_mbuf **m, struct batch4 *b, struct part p,
+                                             const struct up *u, struct shape has)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
-        find_record(&b->b, i, u, has);
+        find_record(&b->b, i, m[i], u, has);
         b->entry[i] = route_entry(&u->route, b->dst[i]);
         rte_prefetch0(b->entry[i]);
     }
 }
 
-static inline void find_nexthops(struct batch4 *b, struct part p, const struct up *u)
+static __rte_always_inline void find_nexthops(struct rte_mbuf **m, struct batch4 *b, struct part p,
+                                              const struct up *u)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
-        const struct rte_mbuf *m = b->b.of.m[i];
         uint32_t number = route_number(&u->route, b->entry[i], b->dst[i]);
 
         b->b.nexthop[i] = route_nexthop(&u->route, number,
-                                        (const struct rte_ipv4_hdr *)(frame_bytes(m) + QINQ_LEN),
-                                        (uint32_t)m->data_len - QINQ_LEN);
+                                        (const struct rte_ipv4_hdr *)(frame_bytes(m[i]) + QINQ_LEN),
+                                        (uint32_t)m[i]->data_len - QINQ_LEN);
         rte_prefetch0(&u->route.nexthop[b->b.nexthop[i]]);
     }
 }
 
 /* --- the stages of IPv6 --- */
 
-static inline const struct ipv6_hdr *header6(const struct rte_mbuf *m)
+static __rte_always_inline const struct ipv6_hdr *header6(const struct rte_mbuf *m)
 {
     return (const struct ipv6_hdr *)(frame_bytes(m) + QINQ_LEN);
 }
 
-static inline void find_slots6(struct batch6 *b, struct part p, const struct up *u,
-                               struct shape has)
+static __rte_always_inline void find_slots6(struct rte_mbuf **m, struct batch6 *b, struct part p,
+                                            const struct up *u, struct shape has)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
-        find_slot(&b->b, i, u, has);
-        b->dst[i] = ipv6_of(header6(b->b.of.m[i])->destination);
+        find_slot(&b->b, i, m[i], u, has);
+        b->dst[i] = ipv6_of(header6(m[i])->destination);
         rte_prefetch0(fib6_first(u->route.fib6, b->dst[i]));
     }
 }
 
-static inline void find_records6(struct batch6 *b, struct part p, const struct up *u,
-                                 struct shape has)
+static __rte_always_inline void find_records6(struct rte_mbuf **m, struct batch6 *b, struct part p,
+                                              const struct up *u, struct shape has)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
-        find_record(&b->b, i, u, has);
+        find_record(&b->b, i, m[i], u, has);
         if (has.classify)
             rte_prefetch0(&u->classify.v6->record[b->b.id[i]]);
         b->entry[i] = fib6_read(fib6_first(u->route.fib6, b->dst[i]));
@@ -176,14 +187,13 @@ static inline void find_records6(struct batch6 *b, struct part p, const struct u
     }
 }
 
-static inline void find_nexthops6(struct batch6 *b, struct part p, const struct up *u)
+static __rte_always_inline void find_nexthops6(struct rte_mbuf **m, struct batch6 *b, struct part p,
+                                               const struct up *u)
 {
     fib6_follow(u->route.fib6, b->dst + p.from, p.to - p.from, b->entry + p.from);
     for (uint32_t i = p.from; i < p.to; i++) {
-        const struct rte_mbuf *m = b->b.of.m[i];
-
-        b->b.nexthop[i] = route_nexthop6(&u->route, b->entry[i] & FIB6_NUMBER, b->dst[i],
-                                         header6(m), (uint32_t)m->data_len - QINQ_LEN);
+        b->b.nexthop[i] = route_nexthop6(u->route_state, b->entry[i] & FIB6_NUMBER, b->dst[i],
+                                         header6(m[i]), (uint32_t)m[i]->data_len - QINQ_LEN);
         rte_prefetch0(&u->route.nexthop[b->b.nexthop[i]]);
     }
 }
@@ -191,16 +201,17 @@ static inline void find_nexthops6(struct batch6 *b, struct part p, const struct 
 /* --- the last stage --- */
 
 /* Headroom that a frame without tags must have for the tunnel and the label of its next hop. */
-static inline uint32_t headroom(const struct up *u, struct shape has, const struct nexthop *nh)
+static __rte_always_inline uint32_t headroom(const struct up *u, struct shape has,
+                                             const struct nexthop *nh)
 {
     return (has.gre && likely(nh->has_gre) ? gre_encap_len_to(u->gre.with_key, nh) : 0) +
            (has.mpls && likely(nh->has_mpls) ? MPLS_ENTRY_LEN : 0);
 }
 
 /* Will classify, where there is one, let the packet go on? */
-static inline bool is_of_subscriber(const struct up *u, struct shape has, const uint8_t *f,
-                                    uint32_t len, uint32_t id, const struct subscriber *s,
-                                    bool is_six)
+static __rte_always_inline bool is_of_subscriber(const struct up *u, struct shape has,
+                                                 const uint8_t *f, uint32_t len, uint32_t id,
+                                                 const struct subscriber *s, bool is_six)
 {
     if (!has.classify)
         return is_six || likely(qinq_type(f) == RTE_BE16(RTE_ETHER_TYPE_IPV4));
@@ -215,9 +226,10 @@ static inline bool is_of_subscriber(const struct up *u, struct shape has, const 
 }
 
 /* Will each task let the packet go by its first output at once? */
-static inline bool is_plain(const struct up *u, struct shape has, const struct rte_mbuf *m,
-                            const uint8_t *f, uint32_t id, const struct subscriber *s,
-                            const struct nexthop *nh, bool is_six)
+static __rte_always_inline bool is_plain(const struct up *u, struct shape has,
+                                         const struct rte_mbuf *m, const uint8_t *f, uint32_t id,
+                                         const struct subscriber *s, const struct nexthop *nh,
+                                         bool is_six)
 {
     const uint8_t *ip = f + QINQ_LEN;
     uint32_t room = (uint32_t)m->buf_len - m->data_off - QINQ_TAGS_LEN;
@@ -235,7 +247,7 @@ static inline bool is_plain(const struct up *u, struct shape has, const struct r
 }
 
 /* Write into the packet of a tagged frame what qinq_decap and route do. */
-static inline void change_packet(const struct up *u, uint8_t *f, bool is_six)
+static __rte_always_inline void change_packet(const struct up *u, uint8_t *f, bool is_six)
 {
     if (is_six) {
         qinq_decap_dscp6(&u->decap, f);
@@ -248,8 +260,9 @@ static inline void change_packet(const struct up *u, uint8_t *f, bool is_six)
 
 /* Write the headers before a packet, of which header is the first one so far: the label, and
  * Ethernet. Returns the beginning of the frame. */
-static inline uint8_t *finish_headers(const struct up *u, struct shape has, uint8_t *header,
-                                      const struct nexthop *nh, bool is_six)
+static __rte_always_inline uint8_t *finish_headers(const struct up *u, struct shape has,
+                                                   uint8_t *header, const struct nexthop *nh,
+                                                   bool is_six)
 {
     uint8_t *f = header - ETH_LEN;
 
@@ -263,9 +276,9 @@ static inline uint8_t *finish_headers(const struct up *u, struct shape has, uint
 }
 
 /* Do the work of all tasks on a plain packet. */
-static inline void rewrite(const struct up *u, struct shape has, struct rte_mbuf *m, uint8_t *f,
-                           uint32_t id, const struct subscriber *s, const struct nexthop *nh,
-                           uint32_t nexthop, bool is_six)
+static __rte_always_inline void rewrite(const struct up *u, struct shape has, struct rte_mbuf *m,
+                                        uint8_t *f, uint32_t id, const struct subscriber *s,
+                                        const struct nexthop *nh, uint32_t nexthop, bool is_six)
 {
     uint8_t *inner = f + QINQ_LEN;
     uint32_t len = ETH_LEN + fused_len(inner, is_six);
@@ -285,7 +298,7 @@ static inline void rewrite(const struct up *u, struct shape has, struct rte_mbuf
         len = has.gre && nh->has_gre && u->gre.with_key ? len : nh->min_len;
     }
     if (has.gre && unlikely(nh->has_gre == TUNNEL_IPV6)) {
-        f = gre_encap_write_over6(&u->gre, inner, nh, s->gre_key, is_six);
+        f = gre_encap_write_over6(u->gre_state, inner, nh, s->gre_key, is_six);
         f = finish_headers(u, has, f, nh, true);
         len += gre_encap_len_to(u->gre.with_key, nh);
     } else if (has.gre && likely(nh->has_gre)) {
@@ -302,26 +315,25 @@ static inline void rewrite(const struct up *u, struct shape has, struct rte_mbuf
     frame_set(m, 0, len);
 }
 
-static inline void finish(struct batch *b, struct part p, const struct up *u, struct shape has,
-                          bool is_six)
+static __rte_always_inline void finish(struct rte_mbuf **m, const struct batch *b, struct part p,
+                                       const struct up *u, struct shape has, bool is_six,
+                                       struct fused_tally *y)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
-        struct rte_mbuf *m = b->of.m[i];
         const struct subscriber *s = has.classify || has.gre ? &u->record[b->id[i]] : NULL;
         const struct nexthop *nh = &u->route.nexthop[b->nexthop[i]];
-        uint8_t *f = frame_bytes(m);
+        uint8_t *f = frame_bytes(m[i]);
 
-        if (likely(is_plain(u, has, m, f, b->id[i], s, nh, is_six))) {
+        if (likely(is_plain(u, has, m[i], f, b->id[i], s, nh, is_six))) {
             if (has.classify && unlikely(s->session != 0))
                 classify_clamp_mss(f + QINQ_LEN, s, is_six);
-            b->n_good++;
-            b->bytes += fused_len(f + QINQ_LEN, is_six);
-            rewrite(u, has, m, f, b->id[i], s, nh, b->nexthop[i], is_six);
+            y->bytes += fused_len(f + QINQ_LEN, is_six);
+            rewrite(u, has, m[i], f, b->id[i], s, nh, b->nexthop[i], is_six);
         } else {
-            b->of.rest |= UINT64_C(1) << i;
+            y->rest |= UINT64_C(1) << i;
             if (has.classify && unlikely(qinq_type(f) == RTE_BE16(PPPOE_TYPE)) &&
                 !u->classify.not_only_ip)
-                classify_move_back(m);
+                classify_move_back(m[i]);
         }
     }
 }
@@ -331,30 +343,25 @@ static inline void finish(struct batch *b, struct part p, const struct up *u, st
 #define LATE (3 * STAGE_STEP) /* of the last stage of a family behind its first one */
 
 /* The stages of packet/stages.h: slot and first entry, record and entry, next hop, and all that is
- * done. */
-static inline void turn4(struct batch4 *b, const struct up *u, struct shape has)
+ * done. at: of the first one, of n packets. */
+static __rte_always_inline void turn(struct rte_mbuf **m, struct burst *b, uint32_t n, uint32_t at,
+                                     const struct up *u, struct shape has, bool is_six,
+                                     struct fused_tally *y)
 {
-    uint32_t n = b->b.of.n, at = b->b.of.at;
-
-    find_slots(b, part_of(n, at, 0), u, has);
-    find_records(b, part_of(n, at, STAGE_STEP), u, has);
-    find_nexthops(b, part_of(n, at, 2 * STAGE_STEP), u);
-    finish(&b->b, part_of(n, at, LATE), u, has, false);
-    b->b.of.at += STAGE_STEP;
+    if (is_six) {
+        find_slots6(m, &b->six, part_of(n, at, 0), u, has);
+        find_records6(m, &b->six, part_of(n, at, STAGE_STEP), u, has);
+        find_nexthops6(m, &b->six, part_of(n, at, 2 * STAGE_STEP), u);
+        finish(m, &b->six.b, part_of(n, at, LATE), u, has, true, y);
+    } else {
+        find_slots(m, &b->four, part_of(n, at, 0), u, has);
+        find_records(m, &b->four, part_of(n, at, STAGE_STEP), u, has);
+        find_nexthops(m, &b->four, part_of(n, at, 2 * STAGE_STEP), u);
+        finish(m, &b->four.b, part_of(n, at, LATE), u, has, false, y);
+    }
 }
 
-static inline void turn6(struct batch6 *b, const struct up *u, struct shape has)
-{
-    uint32_t n = b->b.of.n, at = b->b.of.at;
-
-    find_slots6(b, part_of(n, at, 0), u, has);
-    find_records6(b, part_of(n, at, STAGE_STEP), u, has);
-    find_nexthops6(b, part_of(n, at, 2 * STAGE_STEP), u);
-    finish(&b->b, part_of(n, at, LATE), u, has, true);
-    b->b.of.at += STAGE_STEP;
-}
-
-static inline void open_chain(struct up *u, const struct task *t, struct shape has)
+static __rte_always_inline void open_chain(struct up *u, const struct task *t, struct shape has)
 {
     struct task *const *task = t->chain.task;
 
@@ -362,69 +369,108 @@ static inline void open_chain(struct up *u, const struct task *t, struct shape h
     if (has.classify)
         u->classify = *(const struct classify *)(*task++)->state;
     u->decap = *(const struct qinq_decap *)(*task++)->state;
-    u->route = *(const struct route *)(*task++)->state;
-    if (has.gre)
-        u->gre = *(const struct gre_encap *)(*task++)->state;
+    u->route_state = (*task++)->state;
+    u->route = *u->route_state;
+    if (has.gre) {
+        u->gre_state = (*task++)->state;
+        u->gre = *u->gre_state;
+    }
     if (has.mpls)
         u->push = *(const struct mpls_push *)(*task++)->state;
     u->record = has.classify ? u->classify.record : has.gre ? u->gre.record : NULL;
     u->takes_ipv6 = u->route.fib6 != NULL && (!has.classify || u->classify.v6 != NULL);
 }
 
-static inline void open_batch(struct batch *b)
+/* Go on with a burst at a part that is not of the family of all before it. */
+static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint16_t n,
+                                      struct burst *b, bool begins_with_six, struct shape has)
 {
-    fused_family_open(&b->of);
-    b->n_good = 0;
-    b->bytes = 0;
+    struct fused_family four, six;
+    struct up u;
+
+    open_chain(&u, t, has);
+    fused_families_open(&four, &six, m, b->at, begins_with_six, b->tally);
+    for (uint32_t at = b->at; fused_goes_on(&four, &six, at < n, LATE); at += STAGE_STEP) {
+        struct part p = part_of(n, at, 0);
+
+        for (uint32_t i = p.from; i < p.to; i++)
+            fused_sort(&four, &six, m[i], b->is_six >> (i - p.from) & 1);
+        if (fused_has_turn(&four, at + STAGE_STEP >= n, LATE)) {
+            turn(four.m, b, four.n, four.at, &u, has, false, &four.tally);
+            four.at += STAGE_STEP;
+        }
+        if (fused_has_turn(&six, at + STAGE_STEP >= n, LATE)) {
+            turn(six.m, b, six.n, six.at, &u, has, true, &six.tally);
+            six.at += STAGE_STEP;
+        }
+        fetch(m, part_of(n, at + FUSED_AHEAD, 0), has);
+        b->is_six = find_six(m, part_of(n, at + STAGE_STEP, 0), &u, has);
+    }
+    if (has.classify) { /* what goes on from a scheduler was counted before it */
+        fused_count(t, FAMILY_IPV4, four.n, &four.tally);
+        fused_count(t, FAMILY_IPV6, six.n, &six.tally);
+    }
+    fused_end(t, m, n, &four, &six, true);
 }
 
-static inline __rte_always_inline void up(struct task *t, struct rte_mbuf **m, uint16_t n,
-                                          struct shape has)
+/* Go through a burst whose first part is of one family. Returns whether all of it is. */
+static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct burst *b,
+                                       const struct up *u, struct shape has, bool is_six)
 {
+    struct fused_tally y = {0, 0};
+
+    for (uint32_t at = 0; at < n + LATE; at += STAGE_STEP) {
+        struct part next = part_of(n, at + STAGE_STEP, 0);
+
+        turn(m, b, n, at, u, has, is_six, &y);
+        fetch(m, part_of(n, at + FUSED_AHEAD, 0), has);
+        b->is_six = find_six(m, next, u, has);
+        if (unlikely(b->is_six != (is_six ? fused_all(next) : 0))) {
+            b->at = next.from;
+            b->tally = y;
+            return false;
+        }
+    }
+    b->tally = y;
+    return true;
+}
+
+static __rte_always_inline void up(struct task *t, struct rte_mbuf **m, uint16_t n,
+                                   struct shape has, fused_mixed mixed_too)
+{
+    struct part first = part_of(n, 0, 0);
+    struct burst b;
     struct up u;
-    struct batch4 four;
-    struct batch6 six;
+    bool is_six;
 
     if (unlikely(!link_chain_is_whole(t))) {
         t->type->handle(t, m, n);
         return;
     }
     open_chain(&u, t, has);
-    open_batch(&four.b);
-    open_batch(&six.b);
-    for (uint32_t at = 0; at < n + STAGE_STEP; at += STAGE_STEP) {
-        fetch(m, part_of(n, at, 0), has);
-        sort(m, part_of(n, at, STAGE_STEP), &u, has, &four.b.of, &six.b.of);
-        if (fused_has_turn(&four.b.of))
-            turn4(&four, &u, has);
-        if (fused_has_turn(&six.b.of))
-            turn6(&six, &u, has);
+    fetch(m, (struct part){0, RTE_MIN(n, FUSED_AHEAD)}, has);
+    b.at = 0;
+    b.is_six = find_six(m, first, &u, has);
+    b.tally = (struct fused_tally){0, 0};
+    is_six = b.is_six == fused_all(first);
+    if ((b.is_six != 0 && !is_six) ||
+        !(is_six ? of_one(m, n, &b, &u, has, true) : of_one(m, n, &b, &u, has, false))) {
+        mixed_too(t, m, n, &b, is_six);
+        return;
     }
-    while (fused_has_late(&four.b.of, LATE))
-        turn4(&four, &u, has);
-    while (fused_has_late(&six.b.of, LATE))
-        turn6(&six, &u, has);
-    if (has.classify) { /* what goes on from a scheduler was counted before it */
-        task_count_ip(t, FAMILY_IPV4, four.b.n_good, four.b.bytes);
-        task_count_ip(t, FAMILY_IPV6, six.b.n_good, six.b.bytes);
-    }
-    fused_end(t, m, n, &four.b.of, &six.b.of, true);
+    if (has.classify) /* what goes on from a scheduler was counted before it */
+        fused_count(t, is_six ? FAMILY_IPV6 : FAMILY_IPV4, n, &b.tally);
+    fused_end_of_one(t, m, n, b.tally.rest);
 }
 
-#define CHAIN_FUNCTION(name, ...)                                                                  \
-    static void name(struct task *t, struct rte_mbuf **m, uint16_t n)                              \
-    {                                                                                              \
-        up(t, m, n, (struct shape){__VA_ARGS__});                                                  \
-    }
-
-CHAIN_FUNCTION(up_all, .classify = true, .gre = true, .mpls = true)
-CHAIN_FUNCTION(up_gre, .classify = true, .gre = true)
-CHAIN_FUNCTION(up_mpls, .classify = true, .mpls = true)
-CHAIN_FUNCTION(up_plain, .classify = true)
-CHAIN_FUNCTION(routed_all, .gre = true, .mpls = true)
-CHAIN_FUNCTION(routed_gre, .gre = true)
-CHAIN_FUNCTION(routed_mpls, .mpls = true)
-CHAIN_FUNCTION(routed_plain, .classify = false)
+FUSED_CHAIN(up_all, up, .classify = true, .gre = true, .mpls = true)
+FUSED_CHAIN(up_gre, up, .classify = true, .gre = true)
+FUSED_CHAIN(up_mpls, up, .classify = true, .mpls = true)
+FUSED_CHAIN(up_plain, up, .classify = true)
+FUSED_CHAIN(routed_all, up, .gre = true, .mpls = true)
+FUSED_CHAIN(routed_gre, up, .gre = true)
+FUSED_CHAIN(routed_mpls, up, .mpls = true)
+FUSED_CHAIN(routed_plain, up, .classify = false)
 
 const struct chain_type chains_classify[N_CHAINS_CLASSIFY] = {
     {{&task_classify, &task_qinq_decap, &task_route, &task_gre_encap, &task_mpls_push}, 5, up_all},
