@@ -182,6 +182,19 @@ static void check_rooms(struct loader *l, const struct cfg_scheduler *s)
     }
 }
 
+/* Shards share rates by one clock, which does not wait for a core that was away. */
+static void drop_catch_up(struct loader *l, struct cfg_scheduler *s)
+{
+    if (qos_shards(s) == 1)
+        return;
+    if (s->catch_up_at.line != 0 && s->catch_up_ns != 0)
+        diag_error(l->d, s->catch_up_at,
+                   "scheduler '%s' is on %u cores, which share rates by one clock and do not make "
+                   "up for one that was away: expected catch_up = \"0s\", or none",
+                   s->name, qos_shards(s));
+    s->catch_up_ns = 0;
+}
+
 /* Put each subport that is to lie whole on one shard where the fewest subscribers of such subports
  * are so far; those of all others are on all shards alike. */
 static void place_whole(struct cfg_scheduler *s)
@@ -216,6 +229,7 @@ static void number_pipes(struct loader *l, const struct subport_index *ix)
 {
     for (unsigned i = 0; i < l->m->qos.n_schedulers; i++) {
         check_rooms(l, &l->m->qos.schedulers[i]);
+        drop_catch_up(l, &l->m->qos.schedulers[i]);
         place_whole(&l->m->qos.schedulers[i]);
         size_subports(l->m, &l->m->qos.schedulers[i]);
     }

@@ -6,7 +6,8 @@
 /* qos.schedulers = { NAME = { ports; rate; classes; subports; ... }; }: ports with their
  * subscribers' queues. */
 
-#define MAX_SCHEDULERS 64
+#define MAX_SCHEDULERS  64
+#define MAX_CATCH_UP_NS 1000000000
 
 enum {
     SCHED_BACKEND,
@@ -15,6 +16,7 @@ enum {
     SCHED_OVERHEAD,
     SCHED_MTU,
     SCHED_OVERSUBSCRIPTION,
+    SCHED_CATCH_UP,
     SCHED_CLASSES,
     SCHED_MAP,
     SCHED_MAP_UP,
@@ -34,6 +36,7 @@ static const struct key sched_keys[N_SCHED_KEYS] = {
     [SCHED_OVERHEAD] = {"overhead", KEY_COUNT, .def = "4", .max = 64},
     [SCHED_MTU] = {"mtu", KEY_SIZE, .def = "1522", .min = 64, .max = 9216},
     [SCHED_OVERSUBSCRIPTION] = {"oversubscription", KEY_BOOL, .def = "false"},
+    [SCHED_CATCH_UP] = {"catch_up", KEY_DURATION, .def = "20ms", .max = MAX_CATCH_UP_NS},
     [SCHED_CLASSES] = {"classes", KEY_OTHER},
     [SCHED_MAP] = {"dscp_map", KEY_STRING},
     [SCHED_MAP_UP] = {"dscp_map_up", KEY_STRING},
@@ -149,6 +152,22 @@ static void check_queues(struct loader *l, const config_setting_t *group, const 
                   qos_class_names[class_of(s->non_ip_queue)]);
 }
 
+/* How long the wheel makes up for an absence. librte_sched cannot; whether there are shards, which
+ * cannot either, is known when the layout is. */
+static void take_catch_up(struct loader *l, const struct value *v, struct cfg_scheduler *s)
+{
+    s->catch_up_ns = v->v.u;
+    if (v->setting != NULL)
+        s->catch_up_at = setting_loc(l, v->setting);
+    if (s->backend == QOS_WHEEL)
+        return;
+    if (v->setting != NULL && v->set && v->v.u != 0)
+        value_error(l, v, "catch_up",
+                    "expected 0s with librte_sched, which does not make up for a "
+                    "core that was away");
+    s->catch_up_ns = 0;
+}
+
 static void read_scheduler(struct loader *l, const config_setting_t *group, const char *name)
 {
     struct cfg_qos *q = &l->m->qos;
@@ -164,6 +183,7 @@ static void read_scheduler(struct loader *l, const config_setting_t *group, cons
     s.overhead = (uint8_t)v[SCHED_OVERHEAD].v.u;
     s.mtu = (uint32_t)v[SCHED_MTU].v.u;
     s.oversubscription = v[SCHED_OVERSUBSCRIPTION].v.u != 0;
+    take_catch_up(l, &v[SCHED_CATCH_UP], &s);
     s.dscp_map[QOS_UP] = resolve_map(l, "dscp_map_up", &v[SCHED_MAP_UP], &v[SCHED_MAP]);
     s.dscp_map[QOS_DOWN] = resolve_map(l, "dscp_map_down", &v[SCHED_MAP_DOWN], &v[SCHED_MAP]);
     if (v[SCHED_NON_IP].setting != NULL)

@@ -146,11 +146,12 @@ static json_t *scheduler(const struct cfg_model *m, unsigned i)
 {
     const struct cfg_scheduler *s = &m->qos.schedulers[i];
 
-    return json_pack("{s:o, s:i, s:I, s:i, s:I, s:b, s:o, s:i, s:o}", "name", text(s->name),
+    return json_pack("{s:o, s:i, s:I, s:i, s:I, s:b, s:I, s:o, s:i, s:o}", "name", text(s->name),
                      "backend", (int)s->backend, "rate", (json_int_t)s->rate, "overhead",
                      (int)s->overhead, "mtu", (json_int_t)s->mtu, "oversubscription",
-                     (int)s->oversubscription, "classes", bytes(s->class, sizeof(s->class)),
-                     "non_ip queue", (int)s->non_ip_queue, "subports", subports(m, s));
+                     (int)s->oversubscription, "catch_up (ns)", (json_int_t)s->catch_up_ns,
+                     "classes", bytes(s->class, sizeof(s->class)), "non_ip queue",
+                     (int)s->non_ip_queue, "subports", subports(m, s));
 }
 
 /* --- comparing --- */

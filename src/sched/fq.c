@@ -271,7 +271,7 @@ static uint32_t after(const struct codel *c, uint32_t time, uint16_t count)
 static bool is_late(struct wheel *w, struct fq_flow *flow, const struct codel *c,
                     const struct rte_mbuf *m, uint32_t now)
 {
-    if (likely(sched_age(m, w->now) < c->target || flow->bytes <= (uint32_t)w->frame)) {
+    if (likely(sched_age(m, w->real) < c->target || flow->bytes <= (uint32_t)w->frame)) {
         flow->above = 0;
         return false;
     }
@@ -304,7 +304,7 @@ static void begin(struct fq_flow *flow, const struct codel *c, uint32_t now)
 static struct rte_mbuf *codel(struct wheel *w, struct fq *f, struct fq_flow *flow,
                               const struct codel *c, struct wheel_queue *q)
 {
-    uint32_t now = (uint32_t)(w->now >> SCHED_STAMP_SHIFT);
+    uint32_t now = (uint32_t)(w->real >> SCHED_STAMP_SHIFT);
     struct rte_mbuf *m = pop(w, f, flow);
     bool late = is_late(w, flow, c, m, now);
 

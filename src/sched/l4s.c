@@ -51,7 +51,7 @@ static uint32_t delay_of(const struct wheel *w, const struct l4s *s)
 
     for (unsigned i = 0; i < L4S_SIDES; i++)
         if (chain_packets(&s->chain[i]) > 0)
-            delay = RTE_MAX(delay, chain_age(&s->chain[i], w->now));
+            delay = RTE_MAX(delay, chain_age(&s->chain[i], w->real));
     return delay;
 }
 
@@ -71,7 +71,7 @@ static void step(const struct l4s_config *c, struct l4s *s, uint32_t delay, uint
 static void update(const struct wheel *w, const struct l4s_config *c, struct l4s *s,
                    uint32_t target)
 {
-    uint32_t now = (uint32_t)(w->now >> SCHED_STAMP_SHIFT), delay = delay_of(w, s);
+    uint32_t now = (uint32_t)(w->real >> SCHED_STAMP_SHIFT), delay = delay_of(w, s);
 
     for (unsigned n = 0; n < MOST_MISSED && now - s->updated >= c->update; n++)
         step(c, s, delay, target);
@@ -90,7 +90,7 @@ bool l4s_put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q)
     struct l4s *s = state_of(w, pipe, queue);
     unsigned ecn = flow_ecn(rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_data_len(m));
 
-    if (unlikely((uint32_t)(w->now >> SCHED_STAMP_SHIFT) - s->updated >= c->update))
+    if (unlikely((uint32_t)(w->real >> SCHED_STAMP_SHIFT) - s->updated >= c->update))
         update(w, c, s, w->profile[w->pipe[pipe].profile].l4s[class].target);
     chain_put(&s->chain[ecn == ECN_ECT1 || ecn == ECN_CE ? L4S_LOW : L4S_CLASSIC], m);
     q->tail += UINT64_C(1) << 48;
@@ -139,7 +139,7 @@ static bool drops(struct wheel *w, const struct l4s_config *c, struct l4s *s, en
         return recurs(&s->drops[side], classic) && (overload || !wheel_mark(w, m));
     if (overload && recurs(&s->drops[side], classic))
         return true;
-    if (recurs(&s->marks, sched_age(m, w->now) >= late ? 1 : RTE_MIN(low, 1.0f)))
+    if (recurs(&s->marks, sched_age(m, w->real) >= late ? 1 : RTE_MIN(low, 1.0f)))
         wheel_mark(w, m);
     return false;
 }

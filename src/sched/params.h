@@ -108,6 +108,9 @@ struct cfg_scheduler {
     uint8_t overhead; /* bytes that a packet counts beyond its frame in memory (default 4: FCS) */
     uint32_t mtu;     /* largest frame in bytes, without overhead */
     bool oversubscription;
+    uint64_t catch_up_ns;   /* for so long the wheel makes up for a core that was away; 0 with
+                               librte_sched, and with shards */
+    struct loc catch_up_at; /* where it is said; line 0: nowhere */
     struct cfg_class class[QOS_CLASSES];
     uint32_t dscp_map[QOS_DIRECTIONS]; /* index in dscp_maps[] */
     uint8_t non_ip_queue;              /* 0..15 */

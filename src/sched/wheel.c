@@ -14,6 +14,7 @@
 
 #define SUBPORT_SECS  8e-3 /* depth of a subport's bucket: a core may be kept away for so long */
 #define SUBPORT_LEAST 64   /* frames: and at least so deep */
+#define STEP_LEAST    1e-4 /* s: a dequeue that comes so late is none after an absence */
 #define WRR_PLACES    15
 #define FQ_SHORT      8u   /* packets: so many are sorted into flows at once */
 #define MIN_RATE      1000 /* bit/s: below, the cycles of a large packet do not fit into 64 bits */
@@ -65,6 +66,18 @@ static struct codel codel_of(const struct wheel *w, const struct qos_shape *shap
                           .short_packets = RTE_MIN(FQ_SHORT, k->size / 2u)};
 }
 
+/* Have the clock go no further at once than a bucket of that pace can earn which lacks the credit
+ * for a frame, as that of who is held back does. */
+static void limit_step(struct wheel *w, const struct pace *p)
+{
+    uint64_t frame = bucket_cost(p, (uint32_t)w->frame) >> BUCKET_PLACES,
+             least = (uint64_t)(STEP_LEAST * (double)w->hz),
+             room = p->depth > frame + least ? p->depth - frame : least;
+
+    w->step = RTE_MIN(w->step, room);
+    w->at_once = RTE_MIN(w->at_once, room);
+}
+
 /* Fill a profile from a shape. */
 static void take_profile(struct wheel *w, const struct qos_shape *shape, struct wheel_profile *p)
 {
@@ -87,7 +100,9 @@ static void take_profile(struct wheel *w, const struct qos_shape *shape, struct 
         w->has_caps = true;
         p->cap_pace[c] = pace_of(w->hz, shape->class_rate[c],
                                  shape->class_rate[c] / 8 * shape->tc_period_ms / 1000);
+        limit_step(w, &p->cap_pace[c]);
     }
+    limit_step(w, &p->pace);
     w->slowest = RTE_MAX(w->slowest, p->pace.depth);
     w->plain = !w->has_caps && w->aqm_always == 0;
 }
@@ -157,7 +172,10 @@ static void start(struct wheel *w, const struct sched_config *config)
     w->shape = *shape;
     w->shape.subports = NULL;
     w->hz = rte_get_tsc_hz();
-    w->now = w->start = rte_rdtsc();
+    w->now = w->real = w->start = rte_rdtsc();
+    w->step = w->at_once = (uint64_t)(SUBPORT_SECS / 2 * (double)w->hz);
+    w->catch_up =
+        config->shards == NULL ? (uint64_t)((double)shape->catch_up_ns * 1e-9 * w->hz) : 0;
     w->n_subports = shape->n_subports;
     w->n_words = (w->n_subports + 63) / 64;
     w->n_pipes = shape->pipes.n;

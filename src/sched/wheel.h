@@ -176,7 +176,9 @@ struct wheel {
     struct wheel_profile *profile;
     struct wheel_subport *subport;
 
-    uint64_t now;      /* TSC of the last dequeue */
+    uint64_t now;      /* the clock of all buckets but the line's: a TSC, up to catch_up behind */
+    uint64_t real;     /* TSC of the last dequeue */
+    uint64_t at_once;  /* TSC cycles: the clock follows at once where it is no further behind */
     uint32_t classes;  /* bit per class: some subport is ready in it */
     uint32_t overhead; /* bytes that a packet counts beyond its length */
     uint32_t mtu;
@@ -211,9 +213,11 @@ struct wheel {
     struct rte_mbuf nobody; /* takes writes that are not needed: cheaper than a branch */
 
     struct sched_drops dropped;
-    uint64_t hz, start;
-    uint64_t slowest; /* TSC cycles: the longest time in which a bucket of a profile fills up */
-    double red_time;  /* bytes of the line per TSC cycle: RED's clock */
+    uint64_t hz, start; /* start: real */
+    uint64_t slowest;   /* TSC cycles: the longest time in which a bucket of a profile fills up */
+    uint64_t step; /* TSC cycles: no bucket overflows that lacks a frame's credit, or a little */
+    uint64_t catch_up; /* TSC cycles */
+    double red_time;   /* bytes of the line per TSC cycle: RED's clock */
     uint32_t n_profiles, max_profiles;
     struct rte_red_config red_config[QOS_CLASSES];
     struct pie_config pie_config[QOS_CLASSES];

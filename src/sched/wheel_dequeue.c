@@ -95,7 +95,7 @@ static OUT_OF_LINE void note_departure(struct wheel *w, uint32_t pipe, unsigned 
         l4s_next(w, pipe, queue);
     else
         rte_red_mark_queue_empty((struct rte_red *)(w->aqm[queue] + (size_t)pipe * w->aqm_size),
-                                 (uint64_t)((double)(w->now - w->start) * w->red_time));
+                                 (uint64_t)((double)(w->real - w->start) * w->red_time));
 }
 
 /* Take the first packet out of a queue, which may be in bytes or have an AQM. */
@@ -317,15 +317,34 @@ static inline uint32_t serve_class(struct wheel *w, unsigned class, struct rte_m
 
 /* --- a dequeue --- */
 
-/* Move the clock on. Time in which nobody asked, beyond what the slowest bucket can hold, is lost
- * if packets waited. */
-static void advance(struct wheel *w, uint64_t now)
+/* The wheel's clock where it is more than w->at_once behind the TSC real, passed cycles after the
+ * last dequeue. While packets wait it goes by steps in which no bucket overflows, half as fast
+ * again as time, so that what was earned in an absence is spent, and not at once. What is beyond
+ * catch_up is one move, which is lost as far as it is more than the slowest bucket holds. */
+static OUT_OF_LINE uint64_t catch_up(struct wheel *w, uint64_t real, uint64_t passed)
 {
-    if (unlikely(now - w->now > w->slowest && sched_held(&w->base) > 0))
-        sched_count_lost(&w->base, now - w->now - w->slowest);
-    w->now = now;
+    uint64_t next = w->now + RTE_MIN(passed + passed / 2, w->step);
+    bool waits = sched_held(&w->base) > 0;
+
+    if (!waits || is_after(next, real))
+        next = real;
+    else if (is_after(real - w->catch_up, next))
+        next = real - w->catch_up;
+    if (waits && next - w->now > w->slowest)
+        sched_count_lost(&w->base, next - w->now - w->slowest);
+    w->at_once = next == real ? w->step : 0;
+    return next;
+}
+
+/* Move the clocks on. */
+static void advance(struct wheel *w, uint64_t real)
+{
+    uint64_t passed = real - w->real;
+
+    w->now = unlikely(real - w->now > w->at_once) ? catch_up(w, real, passed) : real;
+    w->real = real;
     w->woken = false;
-    wheel_run_timers(w, now, MOST_WOKEN);
+    wheel_run_timers(w, w->now, MOST_WOKEN);
     w->epoch += w->woken; /* who was woken is not in the cache */
 }
 
@@ -334,12 +353,12 @@ uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, ui
     struct wheel *w = wheel_of(base);
     uint32_t got = 0, bytes = 0;
 
-    advance(w, is_after(now, w->now) ? now : w->now);
+    advance(w, is_after(now, w->real) ? now : w->real);
     if (WHEEL_SHARD)
         shard_begin(w);
     if (w->classes == 0 ||
         !(WHEEL_SHARD ? shard_line_allows(w)
-                      : is_after(w->now, bucket_ready(&w->line, &w->line_pace, 0))))
+                      : is_after(w->real, bucket_ready(&w->line, &w->line_pace, 0))))
         return 0;
     wheel_fetch(w, n);
     while (got < n && w->classes != 0) {
@@ -353,7 +372,7 @@ uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, ui
     }
     w->epoch++;
     if (!WHEEL_SHARD)
-        bucket_take(&w->line, bucket_cost(&w->line_pace, bytes), w->now);
+        bucket_take(&w->line, bucket_cost(&w->line_pace, bytes), w->real);
     sched_count_sent(base, got);
     return got;
 }

@@ -36,10 +36,10 @@ static bool pie_takes(struct wheel *w, uint32_t pipe, unsigned queue, struct pie
 {
     unsigned class = qos_class_of(queue);
     const struct pie_config *c = &w->pie_config[class];
-    uint32_t now = (uint32_t)(w->now >> SCHED_STAMP_SHIFT), depth = wheel_number(q->tail);
+    uint32_t now = (uint32_t)(w->real >> SCHED_STAMP_SHIFT), depth = wheel_number(q->tail);
 
     if (unlikely(pie_is_due(c, pie, now)))
-        pie_update(c, pie, now, depth != 0 ? wheel_age(q, w->now) : 0);
+        pie_update(c, pie, now, depth != 0 ? wheel_age(q, w->real) : 0);
     return !pie_drops(c, pie, depth, wheel_load(w, q), next_random(&w->random));
 }
 
@@ -63,7 +63,7 @@ static enum verdict manage(struct wheel *w, struct rte_mbuf *m, uint32_t pipe, u
     if (depth > 0)
         return rte_red_enqueue(&w->red_config[class], state, depth, 0) != 0 ? RED : ACCEPTED;
     red_was_empty(&w->red_config[class], state,
-                  (uint64_t)((double)(w->now - w->start) * w->red_time));
+                  (uint64_t)((double)(w->real - w->start) * w->red_time));
     return ACCEPTED;
 }
 

@@ -29,8 +29,11 @@ void samples_close(struct samples *r)
 
 /* --- a pipe --- */
 
-/* The shaping error of a pipe since the last sample. Returns whether the pipe was limited. */
-static bool pipe_error(struct shaper *s, uint32_t pipe, uint64_t interval, double *error)
+/* The shaping error of a pipe since the last sample, and how far above 0 it may be: what was earned
+ * before, while the core was away, is sent in this interval. Returns whether the pipe was limited.
+ */
+static bool pipe_error(struct shaper *s, uint32_t pipe, uint64_t interval, double *error,
+                       double *may)
 {
     const struct qos_pipe *p = &s->q->pipe[pipe];
     uint32_t profile = __atomic_load_n(&p->profile, __ATOMIC_RELAXED);
@@ -44,6 +47,8 @@ static bool pipe_error(struct shaper *s, uint32_t pipe, uint64_t interval, doubl
     *error = (double)(now.bytes - was.bytes) * 8 * (double)s->q->tsc_hz / (double)cycles /
                  (double)s->q->cfg->profiles[profile].shape[s->q->direction].rate -
              1;
+    *may =
+        TOLERANCE + (double)s->q->shape->catch_up_ns * 1e-9 * (double)s->q->tsc_hz / (double)cycles;
     return true;
 }
 
@@ -79,14 +84,14 @@ static void sample_pipe(struct shaper *s, uint32_t pipe, double seconds)
 
 /* --- a shaper --- */
 
-static void count_error(struct samples *r, double error, uint32_t subscriber)
+static void count_error(struct samples *r, double error, double may, uint32_t subscriber)
 {
     struct shaping_error *e = &r->error;
 
     r->spread[(uint32_t)((fmax(fmin(error, 1), -1) + 1) * STEPS + 0.5)]++;
     e->limited++;
     e->under += error < -TOLERANCE;
-    e->over += error > TOLERANCE;
+    e->over += error > may;
     if (e->worst_subscriber == 0 || fabs(error) > fabs(e->worst)) {
         e->worst = error;
         e->worst_subscriber = subscriber;
@@ -97,7 +102,7 @@ static void sample_slice(struct samples *r, struct shaper *s)
 {
     uint32_t first = r->slice * SAMPLES_SLICE, end = RTE_MIN(first + SAMPLES_SLICE, s->q->n_pipes);
     uint64_t now = rte_rdtsc(), interval = now - s->sampled[r->slice];
-    double seconds = (double)interval / (double)s->q->tsc_hz, error;
+    double seconds = (double)interval / (double)s->q->tsc_hz, error, may;
 
     s->sampled[r->slice] = now;
     if (first == 0)
@@ -106,10 +111,10 @@ static void sample_slice(struct samples *r, struct shaper *s)
         if (s->subscriber[pipe] == 0)
             continue;
         sample_pipe(s, pipe, seconds);
-        if (!pipe_error(s, pipe, interval, &error))
+        if (!pipe_error(s, pipe, interval, &error, &may))
             continue;
         s->sample[pipe].shaped_ppm = (uint32_t)((1 + error) * PPM + 0.5);
-        count_error(r, error, s->subscriber[pipe]);
+        count_error(r, error, may, s->subscriber[pipe]);
     }
 }
 

@@ -9,6 +9,7 @@ from .machine import format_list, parse_list
 
 DEEP_US = 10  # microseconds: an idle state that takes longer to leave is deep
 BURST_US = 5000  # of a profile that says no other
+CATCH_UP_US = 20000  # of a scheduler that says no other
 STEAL_NOTE, STEAL_BAD = 0.001, 0.01
 REBOOT = "update-grub && reboot"
 
@@ -205,14 +206,15 @@ def quota(machine, needs):
     for file, limit, period in quotas(machine):
         away = period - limit / cores
         if away > worst:
-            lost = max(0.0, away - BURST_US) / period
+            bare = max(0.0, away - BURST_US) / period
+            lost = max(0.0, away - BURST_US - CATCH_UP_US, (3 * away - period) / 2 - BURST_US) / period
             worst = away
             text = (f"/{file}: {limit / period:.4g} CPUs for {cores} cores that poll: each is away for {away / 1000:g} ms of "
-                    f"{period / 1000:g} ms, {lost:.0%} of the rates with bursts of 5 ms")
+                    f"{period / 1000:g} ms, {lost:.0%} of the rates lost with bursts of 5 ms and catch_up of 20 ms, {bare:.0%} without catch_up")
             mend = f"echo {'-1' if file.endswith('_us') else 'max'} > /{file}"
     if worst > 0:
         yield Finding("quota", BAD if needs.named else NOTE, text, "no limit",
-                      "what subscribers earn while a core is away is lost beyond the burst of their profile, and rings overflow",
+                      "what subscribers earn while a core is away is lost beyond catch_up and the burst of their profile, and rings overflow",
                       f"{mend}, or a longer burst in the profiles")
     else:
         yield ok("quota", "no limit of CPU time that the cores would reach")
