@@ -126,7 +126,8 @@ static void rates(void)
 /* Runs of limited subscribers in all slices: the errors are those of all of them together. */
 static void errors(void)
 {
-    static const double want[5] = {-0.5, -0.02, 0.0001, 0.0002, 1.5};
+    /* 0.019 in 2 s is within what catch_up adds, 20 ms, and 0.01 */
+    static const double want[5] = {-0.5, -0.02, 0.0001, 0.019, 1.5};
     struct shaper *s = &control->shaper[0];
     uint64_t hz = s->q->tsc_hz, now;
 
