@@ -100,8 +100,8 @@ INPUTS = {
     "remove-routes": "203.0.113.0/25\n\n2001:db8::/32\n",
     "set-profiles": "2,home-100k\n",
     "remove-subscribers": "cpe0 191.510\n",
-    "add-subscribers": 'port,svlan,cvlan,ipv4,gre_key,profile,name,session,mac,mtu\n'
-                       'cpe0,191,510,10.0.63.254,16382,home-100k,"Müller, ""Eck""",7,02:c0:00:00:3f:fe,1400\n',
+    "add-subscribers": 'port,svlan,cvlan,ipv4,gre_key,profile,name,session,mac,magic\n'
+                       'cpe0,191,510,10.0.63.254,16382,home-100k,"Müller, ""Eck""",7,02:c0:00:00:3f:fe,9\n',
 }
 
 
