@@ -9,9 +9,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.common.limits import limit
+from tests.telemetry.controlplane import told
 from vbnglab.lab import telemetry
 from vbnglab.lab.reading import Reading
 from vbnglab.lab.schema import Schema
+from vbnglab.lab.sessions import Sample
 from vbnglab.top import controlplane
 from vbnglab.top import view as top
 
@@ -188,25 +190,10 @@ def test_a_scheduler_that_does_not_count_drops():
     assert " - " in lines[1]
 
 
-def told(begun, rejected, taken, times):
-    """The metrics of a vbng-cp: one kind, one reason, one pool, one server, and a store."""
-    def metric(name, *series):
-        return {"name": f"vbng_cp_{name}", "series": [{"labels": list(labels), "value": value} for labels, value in series]}
-
-    histogram = {"buckets": [[0.001, times[0]], [0.01, times[1]]], "count": times[2], "sum": 0.0}
-    peer = ("192.0.2.10", "authentication")
-    return [metric("lines", (("none",), 1), (("up",), 40)), metric("sessions", (("ipoe",), 40), (("pppoe",), 2)),
-            metric("sessions_begun_total", (("ipoe",), begun), (("pppoe",), 0)), metric("sessions_ended_total", (("ipoe",), 0), (("pppoe",), 0)),
-            metric("failures_total", (("rejected",), rejected), (("nak",), 0)), metric("failure", (("rejected",), {"meaning": "is not let in", "remedy": "-"})),
-            metric("pool_size", (("homes", "ipv4"), 100)), metric("pool_free", (("homes", "ipv4"), 100 - taken)),
-            metric("radius_requests_total", (peer, begun + rejected)), metric("radius_timeouts_total", (peer, 3)), metric("radius_alive", (peer, 0)),
-            metric("radius_pending_requests", (peer, 7)), metric("radius_seconds", (peer, histogram)), metric("store_commit_seconds", ((), histogram))]
-
-
 def sessions(*samples):
     found = controlplane.ControlPlane("somewhere")
     for at, sample in samples:
-        found.add(controlplane.Sample(told(*sample), at))
+        found.add(Sample(told(*sample), at))
     return found.lines()
 
 

@@ -7,9 +7,12 @@ import threading
 import pytest
 
 from tests.common.limits import limit
-from vbnglab.lab import reading
+from tests.telemetry.controlplane import told
+from vbnglab.lab import controlplane, reading
 from vbnglab.lab.schema import Schema
+from vbnglab.lab.sessions import Sample, Sessions
 from vbnglab.lab.telemetry import Unreachable
+from vbnglab.web import sessions as web_sessions
 from vbnglab.web import state as web_state
 from vbnglab.web import subscribers as web_subscribers
 
@@ -38,6 +41,27 @@ def test_counters_by_time():
     r = reading.Rates(before, now)
     assert r.of("core", "0", "busy_cycles") == 50
     assert r.busy("0") == 0.25
+
+
+def test_sessions_of_a_control_plane():
+    """Rates and latencies of the interval; JSON has no infinity."""
+    peer = "192.0.2.10 authentication"
+    before, now = (Sample(told(*sample), at) for at, sample in ((10, (100, 5, 20, (10, 10, 10))), (12, (140, 7, 50, (12, 29, 30)))))
+    found = json.loads(json.dumps(web_sessions.figures(Sessions(before, now)), allow_nan=False))
+    assert found["kinds"][0] == {"kind": "ipoe", "up": 40, "begun_ps": 20, "ended_ps": 0}
+    assert found["failures"] == [{"reason": "rejected", "ps": 1, "total": 7, "means": "is not let in", "remedy": "-"}]
+    assert found["pools"] == [{"pool": "homes ipv4", "used": 50, "size": 100}]
+    assert found["radius"] == [{"server": peer, "asked_ps": 21, "p50": 0.01, "p99": None, "beyond": ["p99"], "pending": 7, "timeouts": 3, "alive": False}]
+    assert found["store"] == [{"commits": 30, "p50": 0.01, "p99": None, "beyond": ["p99"]}]
+
+
+def test_no_control_plane(folder, monkeypatch):
+    """None is known, one does not answer; each is said."""
+    monkeypatch.delenv("VBNG_CP_SOCKET", raising=False)
+    monkeypatch.setattr(controlplane, "SERVICE", str(folder / "service"))
+    assert web_sessions.ControlPlane(None, 1).get() == {"known": False, "error": None, "figures": None}
+    away = web_sessions.ControlPlane(str(folder / "away"), 1).get()
+    assert away["known"] and "away" in away["error"] and away["figures"] is None
 
 
 def test_a_state_without_a_gateway():

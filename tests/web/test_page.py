@@ -15,7 +15,9 @@ import time
 import pytest
 
 from tests.common.limits import limit
+from tests.cp import client
 from tests.web import browser
+from vbnglab.lab.controlplane import metrics
 from vbnglab.lab.telemetry import Telemetry, Unreachable
 
 CONFIG = pathlib.Path(__file__).resolve().parent.parent.parent / "cfg/bng-qos-4port.cfg"
@@ -42,11 +44,13 @@ class Page:
 
     def __init__(self, vbng, folder):
         self.program, self.log = vbng, open(folder / "log", "w+", encoding="utf-8")
+        self.cp = folder / "cp"  # where a vbng-cp would be
+        self.cp.mkdir()
         self.processes, self.browser = [], None
 
     def open(self):
         self.vbng = self.gateway()
-        self.web = self.start([sys.executable, "-m", "vbnglab", "web", "--port", "0", "--interval", "0.25", "--telemetry", SOCKET],
+        self.web = self.start([sys.executable, "-m", "vbnglab", "web", "--port", "0", "--interval", "0.25", "--telemetry", SOCKET, "--control-plane", str(self.cp / "s")],
                               stdout=subprocess.PIPE, text=True)
         self.browser = browser.Browser(1280, 1500)
         self.url = self.web.stdout.readline().strip()
@@ -177,6 +181,33 @@ def test_the_last_hour(page):
         b.wait("const keys = [...document.querySelectorAll('#hour-charts figure')].map(f => f.dataset.key);"
                "return arguments[0].every(k => keys.includes(k)) && keys", sorted(titles))
         b.wait(POINTS, "#hour-charts", 1)
+
+
+SHOWN = """const row = [...document.querySelectorAll(`#${arguments[0]} tbody tr`)].find(r => r.dataset.key === arguments[1]);
+           return row && row.cells[arguments[2]].textContent === arguments[3]"""
+
+
+def test_sessions_of_the_control_plane(page, build):
+    """They are shown while vbng-cp answers; that it does not is said."""
+    b = page.browser
+    away = "return document.getElementById('session-status').textContent.startsWith('vbng-cp does not answer') && !document.getElementById('sessions').hidden"
+    b.wait(away)
+    cp = client.ControlPlane(build, str(page.cp), LAST="10.64.0.3")
+    try:
+        for n in (1, 2):
+            client.Client(cp, n).get()
+        client.Client(cp, 3).say("discover")
+        b.wait(SHOWN, "session-table", "ipoe", 1, "2")
+        b.wait(SHOWN, "failure-table", "pool_empty", 2, "1")
+        b.wait(SHOWN, "session-pool-table", "homes ipv4", 3, "100 %")
+        words = b.run("return document.querySelector('#failure-table [data-key=pool_empty]').textContent")
+        assert all(value[key] in words for m in metrics(cp.socket) if m["name"] == "vbng_cp_failure" for s in m["series"] if s["labels"] == ["pool_empty"]
+                   for value in [s["value"]] for key in ("meaning", "remedy")), words
+        assert b.run("return document.getElementById('session-lines').textContent").startswith("Lines: ")
+        assert b.run("return document.getElementById('radius-table').hidden")
+    finally:
+        cp.close()
+    b.wait(away)
 
 
 def test_a_subscribers_own_page(page):

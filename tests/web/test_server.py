@@ -52,6 +52,11 @@ class FakeDistribution:
         raise Unreachable("no vbng runs here")
 
 
+class FakeControlPlane:
+    def get(self):
+        return {"known": False, "error": None, "figures": None}
+
+
 class Asked:
     """A server, and requests to it."""
 
@@ -75,7 +80,7 @@ class Asked:
 
 @contextlib.contextmanager
 def serving(exposed):
-    server = web_server.Server(("127.0.0.1", 0), FakeState(), FakeSubscribers(), FakeWatch(), FakeDistribution(), exposed)
+    server = web_server.Server(("127.0.0.1", 0), FakeState(), FakeSubscribers(), FakeWatch(), FakeDistribution(), FakeControlPlane(), exposed)
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:
         yield Asked(server)
@@ -157,6 +162,8 @@ def test_queries_of_one_subscriber_and_of_the_hour(server):
         assert server.ask("/api/history?" + query)[0] == 400, query
     assert server.ask("/api/distribution")[0] == 503
     assert server.ask("/api/distribution?x=1")[0] == 400
+    assert json.loads(server.ask("/api/sessions")[2])["known"] is False
+    assert server.ask("/api/sessions?x=1")[0] == 400
 
 
 def test_what_is_no_http(server):

@@ -69,7 +69,7 @@ class Handler(serve.Handler):
 
     def answer(self, path, query):
         answers = {"/api/state": self._state, "/api/plan": self._plan, "/api/subscribers": self._subscribers,
-                   "/api/subscriber": self._subscriber, "/api/distribution": self._distribution, "/api/history": self._history}
+                   "/api/subscriber": self._subscriber, "/api/distribution": self._distribution, "/api/history": self._history, "/api/sessions": self._sessions}
         if path in answers:
             self.send_json(*answers[path](query))
         elif path in self.server.files:
@@ -100,15 +100,19 @@ class Handler(serve.Handler):
         query_of(query)
         return 200, self.server.distribution.get()
 
+    def _sessions(self, query):
+        query_of(query)
+        return 200, self.server.control_plane.get()
+
     def _history(self, query):
         return 200, self.server.state.history(query_of(query, kind=("gateway", _kind))["kind"])
 
 
 class Server(serve.Server):
-    """The server of the page. state: a State; subscribers: a Subscribers; watch: a Watch; distribution: a Distribution; the others are
-    those of serve.Server."""
+    """The server of the page. state: a State; subscribers: a Subscribers; watch: a Watch; distribution: a Distribution; control_plane: a
+    ControlPlane; the others are those of serve.Server."""
 
-    def __init__(self, address, state, subscribers, watch, distribution, exposed=False, names=()):
+    def __init__(self, address, state, subscribers, watch, distribution, control_plane, exposed=False, names=()):
         super().__init__(address, Handler, exposed, names)
-        self.state, self.subscribers, self.watch, self.distribution = state, subscribers, watch, distribution
+        self.state, self.subscribers, self.watch, self.distribution, self.control_plane = state, subscribers, watch, distribution, control_plane
         self.files = files()

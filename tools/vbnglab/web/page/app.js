@@ -3,6 +3,7 @@
 import { say } from "./draw.js";
 import { Graph } from "./graph.js";
 import { hour } from "./hour.js";
+import { sessions } from "./sessions.js";
 import { Subscribers } from "./subscribers.js";
 import { update } from "./tables.js";
 
@@ -55,6 +56,7 @@ async function tick() {
     if (!document.hidden || shown === 0) {
       const state = await get("api/state");
       judge(state);
+      await sessions();
       await show(state);
     }
   } catch (error) {
