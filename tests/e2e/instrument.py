@@ -127,13 +127,13 @@ def through_gateway(ctx, keys=("0-32767", "32768-65535"), svlan="128-255"):
     templates(ctx)
     tester, names = "", []
     for p in PORTS:
-        tester += f', {{ name = "gen_{p}"; type = "gen"; template = "in-{p}.tmpl"; rate = "20kpps"; stamp = true; to = "t_{p}"; }}\n'
+        tester += f', {{ name = "gen_{p}"; type = "gen"; template = "in-{p}.tmpl"; rate = "20kpps"; count = "20000"; stamp = true; to = "t_{p}"; }}\n'
         tester += f', {{ name = "sink_{p}"; type = "sink"; from = "t_{p}"; expect = "out-{p}.tmpl"; }}\n'
         names += [f'"gen_{p}"', f'"sink_{p}"']
     if not os.path.exists(ctx.path("common")):
         os.symlink(os.path.join(process.CFG_DIR, "common"), ctx.path("common"))
     text = GATEWAY.format(keys=keys, svlan=svlan, tester=tester, names=", ".join(names))
-    report, wrong = measure(ctx, "gateway", text, "--share-cpus", "--duration", "1s")
+    report, wrong = measure(ctx, "gateway", text, "--share-cpus")
     found = {}
     for p in PORTS if report else ():
         measured = task(report, f"sink_{p}")["measured"]
