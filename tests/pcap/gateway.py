@@ -133,7 +133,7 @@ class Gateway:
         return f"""name = "case";
 memory = "no-huge";
 {self.top}
-pools = {{ default = {{ mbufs = "16K"; data_room = "{self.data_room}"; }}; }};
+pools = {{ default = {{ data_room = "{self.data_room}"; }}; }};
 ports = (
     {ports} );
 subscribers = (
