@@ -156,6 +156,15 @@ class SwitchRig(rig.Rig):
     settle: float = 0.0  # seconds after the last packet in which what is under way arrives
     last: dict = field(default_factory=dict)  # what the last trial left: reports, counters of the switch, CPU time
     patience: int = 1  # times the lead of the switch
+    where: dict = field(default_factory=dict)  # process -> CPU
+    peer: object = None  # what is the VNFs instead of vbng: called with name, ports, CPU and folder
+
+    def _vnf(self, name, config):
+        """Start a VNF."""
+        if self.peer is None:
+            return chain.Controlled(name, config, self.folder, vbng=self.vbng)
+        ports = next(v.ports for v in self.topology.vnfs if v.name == name)
+        return self.peer(name, [self.switch.ports[p] for p in ports], self.where[name], self.folder)
 
     def trial(self, request, sample):
         try:
@@ -176,7 +185,7 @@ class SwitchRig(rig.Rig):
         try:
             self.switch.start()
             for name, config in self.vnfs.items():
-                vnfs[name] = chain.Controlled(name, config, self.folder, vbng=self.vbng)
+                vnfs[name] = self._vnf(name, config)
                 if not vnfs[name].ready():
                     raise SwitchError(f"{name} did not start: {vnfs[name].running.output().strip()}")
             tester = runs.start(self.config, self.lead + request.seconds + self.settle, settings, share_cpus=True, vbng=self.vbng, sample=sample, cwd=self.folder)
@@ -272,25 +281,26 @@ def take(one, request):
     return row
 
 
-def make(adapter, setup, folder, cpus, vbng=None, saturation=rig.SATURATION):
-    """Make a SwitchRig, with its configurations in the folder. Raises SwitchError or rig.Unusable."""
+def make(adapter, setup, folder, cpus, vbng=None, saturation=rig.SATURATION, idle=None):
+    """Make a SwitchRig, with its configurations in the folder. idle: of all vbng (default: they sleep where processes share a CPU). Raises
+    SwitchError or rig.Unusable."""
     # a short path, as that of a socket has at most 107 bytes
     switch = adapter(tempfile.mkdtemp(prefix="vbng-lab-"), cpus[:1])
     try:
-        return _rig(switch, setup, folder, cpus, vbng, saturation)
+        return _rig(switch, setup, folder, cpus, vbng, saturation, idle)
     except BaseException:
         shutil.rmtree(switch.folder, ignore_errors=True)
         raise
 
 
-def _rig(switch, setup, folder, cpus, vbng, saturation):
+def _rig(switch, setup, folder, cpus, vbng, saturation, idle):
     topology = scenarios.ALL[setup.scenario](setup.number)
     if isinstance(switch, Alone):
         topology = alone(topology)
     wire(switch, topology, setup)
     where, shared = placement(switch, topology, cpus)
-    paths = configs.write(folder, setup.scenario, topology, switch, where, "sleep" if shared else "pause", setup.train)
+    paths = configs.write(folder, setup.scenario, topology, switch, where, idle or ("sleep" if shared else "pause"), setup.train)
     with open(os.path.join(folder, f"{switch.name}.sh"), "w", encoding="utf-8") as f:
         f.write(switch.render())
     return SwitchRig(paths.pop(TESTER), vbng=vbng, saturation=saturation, switch=switch, topology=topology, vnfs=paths, shared=shared,
-                     folder=switch.folder).discover()  # fmt: skip
+                     folder=switch.folder, where=where).discover()  # fmt: skip

@@ -11,17 +11,17 @@ from dataclasses import asdict, replace
 
 from ..lab import journal, machine, owned
 from ..lab.failure import Failure
-from ..lab.options import add_vbng
+from ..lab.options import add_vbng, between
 from ..lab.progress import Progress
 from ..lab.signals import stop_cleanly
 from ..measure import procedure, result, rig
-from . import adapters, bench, output, scenarios
+from . import adapters, bench, compare, output, scenarios
 from .adapters.base import SwitchError
 
 QUICK = replace(procedure.QUICK, seconds=1.0, parts=("rplus",))
 ROUNDS = replace(procedure.Options(), seconds=1.5, width=0.05, max_trials=9, parts=("rplus", "latency"))
 # How far each adapter was tried when it was written, see doc/switches.md; the others were only rendered.
-TRIED = {**dict.fromkeys(("direct", "testpmd", "ip-forward", "vpp", "bess"), "run"),
+TRIED = {**dict.fromkeys(("direct", "testpmd", "ip-forward", "vpp", "bess", "ovs-kernel"), "run"),
          **dict.fromkeys(("basicfwd", "ovs-dpdk", "snabb", "fastclick", "linux-bridge"), "measured")}
 
 
@@ -34,7 +34,8 @@ def configure(p):
     r = sub.add_parser("run", help="measure a scenario with one switch or several", formatter_class=argparse.RawDescriptionHelpFormatter,
                        description="Measure a scenario with one switch or several:\n\n" + "\n".join(f"  {n:9} {f.__doc__}" for n, f in scenarios.ALL.items()))
     s = sub.add_parser("show", help="print what a switch would be given, as a shell script")
-    for q in (r, s):
+    c = sub.add_parser("compare", help="vbng and testpmd by turns in the same place, as VNF (loopback) or as generator and sink (p2p, p2v, v2v)")
+    for q in (r, s, c):
         q.add_argument("scenario", choices=list(scenarios.ALL), metavar="SCENARIO", help="one of " + ", ".join(scenarios.ALL))
         q.add_argument("--switch", required=True, metavar="NAME[,NAME...]", help=f"names of switches: {', '.join(adapters.ALL)}; run also takes: installed")
         q.add_argument("-n", "--number", type=int, default=1, metavar="N", help="number of VNFs of loopback, or of pairs of pairs (default: 1)")
@@ -43,6 +44,10 @@ def configure(p):
                        help="PCI addresses of the two ends of a cable, for a port that stands for a NIC; may be repeated")
         q.add_argument("--phy", metavar="KIND", help="kind of the ports that stand for NICs, without --nic (default: as the others)")
     r.add_argument("--sizes", metavar="LIST", default="64", help="frame sizes with FCS, such as 64,256,1024 (default: 64)")
+    c.add_argument("--sizes", metavar="LIST", default="64,256,1024", help="frame sizes with FCS (default: 64,256,1024)")
+    c.add_argument("--direction", metavar="LIST", default="uni,both", help="uni, both, or uni,both (default)")
+    c.add_argument("--pairs", type=between(1, 1000, int), default=5, metavar="N", help="trials of each, in turn (default: 5)")
+    c.add_argument("--seconds", type=between(0.2, 600), default=1.5, metavar="S", help="length of a trial (default: 1.5)")
     r.add_argument("--direction", choices=("uni", "both"), default="uni", help="whether packets go one way or both (default: uni)")
     r.add_argument("--rate", metavar="RATE", default=rig.SATURATION, help="rate of each generator for R+ (default: 100%% of 10 Gbit/s)")
     r.add_argument("--burst", type=int, metavar="N", help="packets that a generator sends back to back")
@@ -50,13 +55,14 @@ def configure(p):
     r.add_argument("--max-trials", type=int, metavar="N", help=f"most trials for one R+ (default: {ROUNDS.max_trials})")
     r.add_argument("--quick", action="store_true", help="few short trials without latency: to see that it works, not for figures")
     r.add_argument("--latency", action="store_true", help="with --quick: measure latency, too")
-    r.add_argument("--cpus", metavar="N,N,...", help="CPUs of the switch, of the VNFs and of the tester, in this order (default: all that there are)")
-    r.add_argument("--out", metavar="DIR", help="folder for the results (default: switchlab-SCENARIO)")
-    add_vbng(r)
+    for q in (r, c):
+        q.add_argument("--cpus", metavar="N,N,...", help="CPUs of the switch, of the VNFs and of the tester, in this order (default: all that there are)")
+        q.add_argument("--out", metavar="DIR", help="folder for the results (default: switchlab-SCENARIO)")
+        add_vbng(q)
     d = sub.add_parser("render", help="table and picture of results that are there, of several as one")
     d.add_argument("dirs", nargs="+", metavar="DIR", help="folders that run has written: of one machine, and with no point measured twice")
     d.add_argument("--out", metavar="DIR", help="folder for the picture (default: the first DIR)")
-    for command, does in ((every, list_switches), (r, measure), (s, show), (d, render)):
+    for command, does in ((every, list_switches), (r, measure), (c, take_turns), (s, show), (d, render)):
         command.set_defaults(does=does)
 
 
@@ -167,6 +173,24 @@ def measure(args):
             print(entry["why"], file=sys.stderr)
         output.write_json(out, folder)
     return _tell(out, folder, ", and for each switch its configurations")
+
+
+def take_turns(args):
+    """Compare with testpmd, print. Returns 0; 1 if a point has no figures."""
+    ways = {"uni": "up", "both": "both"}
+    if unknown := set(args.direction.split(",")) - set(ways):
+        raise SwitchError(f"no direction {', '.join(sorted(unknown))}: choose uni, both, or uni,both")
+    cpus = [int(c) for c in args.cpus.split(",")] if args.cpus else sorted(os.sched_getaffinity(0))
+    options = compare.Options(rig.parse_sizes(args.sizes, False), [ways[d] for d in args.direction.split(",")], args.pairs, args.seconds, cpus, args.vbng)
+    folder = os.path.abspath(args.out or f"switchlab-{args.scenario}")
+    stop_cleanly()
+
+    def told(name, point):
+        print(f"== {name} {point.size} B {compare.WAYS[point.direction]}: {len(point.ratios)} pairs", file=sys.stderr, flush=True)
+
+    out = compare.measure(_adapters(args.switch), lambda adapter: _setup(args, adapter), options, folder, args.command_line, told)
+    print(f"{compare.text(out)}\n\n{folder}: result.json, and for each switch its configurations")
+    return 0 if all(p["ratios"] for e in out["switches"].values() for p in e["points"]) else 1
 
 
 def _tell(out, folder, more=""):

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""vbng-lab switch compare: vbng and testpmd by turns at a switch."""
+
+import json
+import os
+import signal
+
+import pytest
+
+from tests.common import need
+from tests.switch.bed import cpus, installed
+from vbnglab.measure import rig
+from vbnglab.switches import adapters, bench, compare, pmd
+
+SIZES = [rig.Size(64, 64)]
+
+
+def run(folder, vbng, name, scenario, directions, pairs=2):
+    """The result of one switch."""
+    options = compare.Options(SIZES, directions, pairs, 0.3, cpus(), vbng)
+    return compare.measure([name], lambda adapter: bench.Setup(scenario, 1, adapter.modes[0]), options, str(folder), ["x"])
+
+
+@pytest.mark.parametrize("name, scenario", [("linux-bridge", "loopback"), ("testpmd", "v2v")])
+def test_both_take_turns(own_network, vbng, folder, name, scenario):
+    """Each has a figure for each pair; the ratios are those of neighbours, and the table says what limits them."""
+    need.program("dpdk-testpmd", "dpdk-dev")
+    installed(adapters.ALL[name])
+    result = run(folder, vbng, name, scenario, ["both"])
+    (point,) = result["switches"][name]["points"]
+    assert point["error"] == "" and len(point["vbng"]) == len(point["testpmd"]) == 2, point
+    assert min(*point["vbng"], *point["testpmd"]) > 0 and point["ratios"] == [a / b for a, b in zip(point["vbng"], point["testpmd"])]
+    assert point["remark"].startswith("limit: ") or compare.SHARED in point["remark"], point
+    with open(os.path.join(folder, "result.json"), encoding="utf-8") as f:
+        assert json.load(f) == json.loads(json.dumps(result))
+
+
+@pytest.mark.parametrize("scenario, directions, word", [("bng", ["both"], "testpmd has no part in scenario bng"), ("v2v", ["up"], compare.NO_ONE_WAY)])
+def test_no_figures(vbng, folder, scenario, directions, word):
+    """The table says why."""
+    need.program("dpdk-testpmd", "dpdk-dev")
+    text = compare.text(run(folder, vbng, "testpmd", scenario, directions))
+    assert word in text, text
+
+
+def test_the_table():
+    """Medians with their ranges; the range of the ratio is that of pairs, not of quotients of others."""
+    point = compare.Point("64", "both", [1e6, 4e6, 2e6], [1e6, 2e6, 4e6], {"generator", "extra", "disturbed"})
+    assert point.remark(True, False) == "limit: generator; disturbed" and point.remark(True, True) == compare.SHARED
+    assert compare.Point("64", "both").remark(False, False) == "limit: switch"
+    entry = {"mode": "patch", "role": "VNF", "points": [{**vars(point), "ratios": point.ratios, "remark": ""}], "why": ""}
+    text = compare.text({"scenario": "loopback1", "switches": {"x": entry, "y": {**entry, "points": [], "why": "not here"}}})
+    assert "1.00 (0.50–2.00)" in text and "2 (1–4)" in text.replace(".000", "") and "not here" in text, text
+
+
+def test_a_testpmd_that_dies(folder):
+    """One that lacks a port is not ready, though it runs; the Result of a dead one says how it ended."""
+    need.program("dpdk-testpmd", "dpdk-dev")
+    switch = adapters.ALL["testpmd"](str(folder))
+    made = pmd.Testpmd("vnf1", [switch.add_port("a")], cpus()[0], str(folder))
+    try:
+        assert not made.ready() and made.alive(), made.output()
+    finally:
+        os.kill(made.pid, signal.SIGKILL)
+        os.waitid(os.P_PID, made.pid, os.WEXITED | os.WNOWAIT)
+        result = made.stop()
+    assert not result.ok and "ended with status -9" in result.error and "net_virtio_user0" in result.error, result.error

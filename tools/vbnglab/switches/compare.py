@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""vbng-lab switch compare: vbng and testpmd take turns in the same place at the same switch, and the ratio is that of neighbours in time.
+
+The place is that of the VNFs where the scenario has some, which a vbng sends to and receives from; else that of generator and sink, where testpmd
+is flowgen. All poll, none sleeps. The generator of vbng makes what it can, not what a line would take.
+"""
+
+import datetime
+import json
+import os
+import shutil
+from dataclasses import dataclass, field
+from statistics import median
+
+from ..lab import machine, owned
+from ..measure import rig, table, trial
+from . import adapters, bench, pmd, scenarios
+from .adapters.base import SwitchError
+
+FORMAT = "vbng-switch-compare/1"
+RATE = "100Mpps"  # more than a generator makes
+ROLES = {True: "VNF", False: "generator"}
+WAYS = {"up": "one way", "both": "both ways"}
+SHARED = "processes that poll share a CPU: no figure of either"
+NO_ONE_WAY = "flowgen sends both ways"
+HEADER = ("switch", "scenario", "mode", "as", "size", "direction", "vbng Mpps", "testpmd Mpps", "vbng/testpmd", "remark")
+
+
+@dataclass
+class Point:
+    """Throughputs of both at one size and direction, in pairs."""
+
+    size: str
+    direction: str
+    vbng: list = field(default_factory=list)  # packets per second
+    testpmd: list = field(default_factory=list)
+    marks: set = field(default_factory=set)
+    error: str = ""
+
+    @property
+    def ratios(self):
+        """Quotients of neighbours in time."""
+        return [a / b for a, b in zip(self.vbng, self.testpmd) if b]
+
+    def remark(self, as_vnf, shared):
+        """What limits the figures, or why there are none."""
+        if self.error:
+            return self.error.splitlines()[0]
+        if shared:
+            return SHARED
+        limits = sorted(self.marks & set(trial.LIMITS)) or ["switch or VNF" if as_vnf else "switch"]
+        return f"limit: {', '.join(limits)}" + ("; disturbed" if "disturbed" in self.marks else "")
+
+
+def _turns(one, options, point, size):
+    """Fill a Point. Raises SwitchError with the reason of the first trial that fails."""
+    request = rig.Request("rplus", point.direction, size, None, options.seconds)
+
+    def taken(peer):
+        one.peer = peer
+        row = bench.take(one, request)
+        if not row["ok"]:
+            raise SwitchError(row["error"])
+        point.marks |= set(row["marks"])
+        return row["pps"]
+
+    def vbng():
+        return taken(None)
+
+    def testpmd():
+        if one.topology.vnfs:
+            return taken(pmd.Testpmd)
+        ports = [one.switch.ports[p] for p in one.topology.tester_ports]
+        return pmd.flowgen(one.switch, ports, one.where[scenarios.TESTER], size.access, options.seconds)
+
+    for i in range(options.pairs):
+        for who, values in ((vbng, point.vbng), (testpmd, point.testpmd))[:: 1 if i % 2 == 0 else -1]:
+            values.append(who())
+
+
+def switch(name, setup, options, folder, told):
+    """The entry of a switch in the result. told: called with each Point that is done."""
+    adapter = adapters.ALL[name]
+    version, why = adapter.probe()
+    entry = {"title": adapter.title, "version": version, "mode": setup.mode, "why": why, "points": []}
+    if version is None:
+        return entry
+    one = None
+    try:
+        one = bench.make(adapter, setup, folder, options.cpus, options.vbng, RATE, idle="pause")
+        if "both" not in one.generators or any(not v.joined for v in one.topology.vnfs):
+            raise SwitchError(f"testpmd has no part in scenario {setup.name}: choose p2p, p2v, v2v or loopback")
+        as_vnf = bool(one.topology.vnfs)
+        entry.update(role=ROLES[as_vnf], shared=one.shared)
+        for size in options.sizes:
+            for direction in options.directions:
+                point = Point(str(size), direction)
+                try:
+                    if direction != "both" and not as_vnf:
+                        raise SwitchError(NO_ONE_WAY)
+                    _turns(one, options, point, size)
+                except SwitchError as e:
+                    point.error = str(e)
+                entry["points"].append({**vars(point), "marks": sorted(point.marks), "ratios": point.ratios,
+                                        "remark": point.remark(as_vnf, one.shared)})
+                told(name, point)
+    except (SwitchError, rig.Unusable) as e:
+        return {**entry, "why": str(e)}
+    finally:
+        if one is not None:
+            shutil.rmtree(one.switch.folder, ignore_errors=True)
+    return entry
+
+
+@dataclass(frozen=True)
+class Options:
+    """How often and how long. seconds: of a trial; sizes: rig.Size; cpus: of switch, VNFs and tester."""
+
+    sizes: list
+    directions: list
+    pairs: int
+    seconds: float
+    cpus: list
+    vbng: str | None = None
+
+
+def _spread(values, text):
+    return f"{text(median(values))} ({text(min(values))}–{text(max(values))})" if values else "-"
+
+
+def rows(result):
+    """Cells of the table."""
+    for name, e in result["switches"].items():
+        if not e["points"]:
+            yield (name, result["scenario"], e["mode"], *["-"] * 6, e["why"].splitlines()[0])
+        for p in e["points"]:
+            yield (name, result["scenario"], e["mode"], e["role"], p["size"], WAYS[p["direction"]], _spread(p["vbng"], table.mpps),
+                   _spread(p["testpmd"], table.mpps), _spread(p["ratios"], "{:.2f}".format), p["remark"])
+
+
+def text(result):
+    """The result as text for a terminal."""
+    cells = [HEADER, *rows(result)]
+    widths = [max(len(str(row[i])) for row in cells) for i in range(len(HEADER))]
+    return "\n".join("  ".join(str(c).ljust(w) for c, w in zip(row, widths)).rstrip() for row in cells)
+
+
+def measure(names, setup_of, options, folder, command, told=lambda *_: None):
+    """Measure switches of these names. setup_of: from an adapter to its bench.Setup. Writes result.json. Returns the result. Raises SwitchError."""
+    version, why = pmd.probe()
+    if version is None:
+        raise SwitchError(why)
+    owned.folder(folder)
+    out = {"format": FORMAT, "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"), "command": command,
+           "scenario": setup_of(adapters.ALL[names[0]]).name, "machine": machine.describe(), "cpus": options.cpus, "testpmd": version,
+           "pairs": options.pairs, "seconds": options.seconds, "switches": {}}  # fmt: skip
+    for name in names:
+        home = os.path.join(folder, name)
+        os.makedirs(home, exist_ok=True)
+        out["switches"][name] = switch(name, setup_of(adapters.ALL[name]), options, home, told)
+        path = os.path.join(folder, "result.json")
+        with open(f"{path}.part", "w", encoding="utf-8") as f:
+            json.dump(out, f, indent=1)
+            f.write("\n")
+        os.replace(f"{path}.part", path)
+    return out

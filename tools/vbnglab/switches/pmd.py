@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""testpmd in the places of vbng at a switch: as a VNF that hands frames on, and as generator and sink (flowgen)."""
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from ..lab import owned, run
+from .adapters.base import SwitchError, installed
+from .adapters.dpdk_app import QUEUE, dpdk_version, runtime_folder, telemetry
+
+NEEDS = "Debian package dpdk-dev"
+MEMORY_MIB = 512
+PORT_MBUFS = 8192
+START_SECONDS = 30.0
+FCS = 4
+
+
+def probe():
+    """Return (version, ""), or (None, why it cannot run here)."""
+    path, why = installed("dpdk-testpmd", NEEDS)
+    return (f"DPDK {dpdk_version() or 'unknown'}", "") if path else (None, why)
+
+
+class Testpmd:
+    """A testpmd at ports of a switch: neighbours are joined, or are the two ends of flowgen. Sizes are in bytes with FCS."""
+
+    def __init__(self, name, ports, cpu, folder, mode="io", size=None):
+        self.name, self.ports = name, list(ports)
+        self.prefix = f"vp{os.getpid()}{name}"
+        self._output = os.path.join(folder, f"{name}.log")
+        more = [f"--txpkts={size - FCS}"] if size else []
+        vdevs = [word for p in self.ports for word in ("--vdev", p.device)]
+        command = ["dpdk-testpmd", "--lcores", f"0@{cpu},1@{cpu}", "--no-pci", "--no-huge", "-m", str(MEMORY_MIB), f"--file-prefix={self.prefix}",
+                   *vdevs, "--", "--auto-start", f"--forward-mode={mode}", "--port-topology=paired", "--no-mlockall", "--no-lsc-interrupt",
+                   f"--total-num-mbufs={PORT_MBUFS * len(self.ports)}", f"--rxd={QUEUE}", f"--txd={QUEUE}", *more]  # fmt: skip
+        self._command, self._began = command, time.monotonic()
+        owned.runtime(os.path.dirname(runtime_folder(self.prefix)))
+        with open(self._output, "wb") as out:
+            self._process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "stdbuf", "-oL", *command], stdin=subprocess.PIPE, stdout=out,
+                                             stderr=subprocess.STDOUT, process_group=0, cwd=folder)  # fmt: skip
+
+    # What bench.SwitchRig asks of a VNF.
+
+    @property
+    def running(self):
+        """The process, which is itself."""
+        return self
+
+    @property
+    def pid(self):
+        return self._process.pid
+
+    def alive(self):
+        """Tell whether the process runs."""
+        return self._process.poll() is None
+
+    def ready(self):
+        """Wait until it forwards. Returns False if it has ended, does not, or lacks a port, without which testpmd runs on."""
+        end = time.monotonic() + START_SECONDS
+        while self.alive() and time.monotonic() < end:
+            answer = telemetry(self.prefix, "/ethdev/list")
+            if answer and len(answer["/ethdev/list"]) < len(self.ports):
+                return False
+            if answer and "packet forwarding" in self.output():
+                return True
+            time.sleep(0.05)
+        return False
+
+    def output(self):
+        """What it has printed so far."""
+        try:
+            with open(self._output, encoding="utf-8", errors="replace") as f:
+                return f.read()
+        except OSError:
+            return ""
+
+    def received(self):
+        """Packets received by all ports. Raises SwitchError where it does not answer."""
+        total = 0
+        for number in range(len(self.ports)):
+            answer = (telemetry(self.prefix, f"/ethdev/stats,{number}") or {}).get("/ethdev/stats")
+            if answer is None:
+                raise SwitchError(f"testpmd says nothing of its port {number}\n{self.output()[-1000:]}")
+            total += answer["ipackets"]
+        return total
+
+    def stop(self):
+        """End it. Returns a Result, whose report has no tasks."""
+        alive = self.alive()
+        if alive:
+            self._process.send_signal(signal.SIGTERM)
+            try:
+                self._process.wait(5)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        self._process.stdin.close()
+        shutil.rmtree(runtime_folder(self.prefix), ignore_errors=True)
+        wall = time.monotonic() - self._began
+        report = {"tasks": [], "cores": [], "ports": [], "seconds": wall, "ledger": {"balances": True}, "version": f"testpmd, {probe()[0]}",
+                  "dpdk": dpdk_version(), "memory": {}, "tsc_hz": 0}  # fmt: skip
+        error = "" if alive else f"{shlex.join(self._command)} ended with status {self._process.returncode}\n{self.output()[-1000:]}"
+        return run.Result(alive, self._process.returncode, error, report, self._command, wall)
+
+
+def flowgen(switch, ports, cpu, size, seconds):
+    """Packets per second that flowgen gets back through a switch in the last four fifths of so many seconds, both ways. Raises SwitchError."""
+    folder = tempfile.mkdtemp(prefix="vbng-lab-")
+    switch.clean()
+    made = None
+    try:
+        switch.start()
+        made = Testpmd("flowgen", ports, cpu, folder, "flowgen", size)
+        if not made.ready():
+            raise SwitchError(f"testpmd did not start: {made.output()[-1000:]}")
+        time.sleep(switch.lead + seconds / 5)
+        begin, before = time.monotonic(), made.received()
+        time.sleep(seconds * 4 / 5)
+        after, end = made.received(), time.monotonic()
+        switch.check()
+        return (after - before) / (end - begin)
+    finally:
+        if made is not None:
+            made.stop()
+        switch.stop()
+        shutil.rmtree(folder, ignore_errors=True)
