@@ -47,8 +47,9 @@ static inline void classify_clamp_mss(uint8_t *packet, const struct subscriber *
  * For chains, which look at packets before they know the subscriber: move the headers of a session
  * frame up to the packet, behind its PPPoE header, which is kept before them. Returns the EtherType
  * of the packet; 0: it is none of IP, and nothing has moved. meta_session() says whether it has.
+ * later: a packet that will be looked at some time after this one, likely to be alike.
  */
-static inline rte_be16_t classify_move_up(struct rte_mbuf *m)
+static inline rte_be16_t classify_move_up(struct rte_mbuf *m, const struct rte_mbuf *later)
 {
     uint8_t *f = frame_bytes(m);
     struct pppoe p;
@@ -60,8 +61,11 @@ static inline rte_be16_t classify_move_up(struct rte_mbuf *m)
         return 0;
     meta_set_session(m, p.session);
     pppoe_move_up(m, p.len);
-    if (p.protocol == PPP_IPV6) /* the header's end is in the frame's next line of the cache */
+    if (p.protocol == PPP_IPV6) { /* the header's end is in the next line of both frames */
         rte_prefetch0(f + PPPOE_QINQ_LEN + IPV6_LEN - 1);
+        rte_prefetch0((const uint8_t *)(later + 1) + RTE_PKTMBUF_HEADROOM + PPPOE_QINQ_LEN +
+                      IPV6_LEN - 1);
+    }
     return pppoe_type_of(p.protocol);
 }
 

@@ -87,8 +87,8 @@ static __rte_always_inline void fetch(struct rte_mbuf **m, struct part p, struct
 
 /* A bit for each frame of IPv6. One of a PPPoE session has its headers moved up to the packet, so
  * that the stages find all as in others. */
-static __rte_always_inline uint32_t find_six(struct rte_mbuf **m, struct part p, const struct up *u,
-                                             struct shape has)
+static __rte_always_inline uint32_t find_six(struct rte_mbuf **m, struct part p, uint32_t n,
+                                             const struct up *u, struct shape has)
 {
     uint32_t six = 0;
 
@@ -96,7 +96,7 @@ static __rte_always_inline uint32_t find_six(struct rte_mbuf **m, struct part p,
         rte_be16_t type = qinq_type(frame_bytes(m[i]));
 
         if (has.classify && unlikely(type == RTE_BE16(PPPOE_TYPE)) && !u->classify.not_only_ip)
-            type = classify_move_up(m[i]);
+            type = classify_move_up(m[i], i + STAGE_STEP < n ? m[i + STAGE_STEP] : m[i]);
         six |= (uint32_t)((type == RTE_BE16(RTE_ETHER_TYPE_IPV6)) &
                           (m[i]->data_len >= QINQ_LEN + IPV6_LEN) & u->takes_ipv6)
                << (i - p.from);
@@ -404,7 +404,7 @@ static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint1
             six.at += STAGE_STEP;
         }
         fetch(m, part_of(n, at + FUSED_AHEAD, 0), has);
-        b->is_six = find_six(m, part_of(n, at + STAGE_STEP, 0), &u, has);
+        b->is_six = find_six(m, part_of(n, at + STAGE_STEP, 0), n, &u, has);
     }
     if (has.classify) { /* what goes on from a scheduler was counted before it */
         fused_count(t, FAMILY_IPV4, four.n, &four.tally);
@@ -424,7 +424,7 @@ static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct b
 
         turn(m, b, n, at, u, has, is_six, &y);
         fetch(m, part_of(n, at + FUSED_AHEAD, 0), has);
-        b->is_six = find_six(m, next, u, has);
+        b->is_six = find_six(m, next, n, u, has);
         if (unlikely(b->is_six != (is_six ? fused_all(next) : 0))) {
             b->at = next.from;
             b->tally = y;
@@ -450,7 +450,7 @@ static __rte_always_inline void up(struct task *t, struct rte_mbuf **m, uint16_t
     open_chain(&u, t, has);
     fetch(m, (struct part){0, RTE_MIN(n, FUSED_AHEAD)}, has);
     b.at = 0;
-    b.is_six = find_six(m, first, &u, has);
+    b.is_six = find_six(m, first, n, &u, has);
     b.tally = (struct fused_tally){0, 0};
     is_six = b.is_six == fused_all(first);
     if ((b.is_six != 0 && !is_six) ||
