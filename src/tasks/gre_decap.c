@@ -81,8 +81,7 @@ enum {
 static const struct task_drop drops[N_DROPS] = {
     [DROP_SEGMENTED] = {DROP_IS_SEGMENTED},
     [DROP_SHORT_FRAME] = {DROP_IS_SHORT_FRAME},
-    [DROP_NOT_IP] = {"not_ip",
-                     "Neither IPv4 nor ARP, nor IPv6 where subscribers or tunnels have that",
+    [DROP_NOT_IP] = {"not_ip", "Neither IPv4 nor ARP, nor IPv6 where the gateway has that",
                      "None, if rare: other protocols are not carried."},
     [DROP_BAD_IPV4] = {"bad_ipv4", "The outer IPv4 header is malformed", TUNNEL_END},
     [DROP_BAD_IPV6] = {"bad_ipv6", "The outer IPv6 header is malformed", TUNNEL_END},
@@ -91,9 +90,10 @@ static const struct task_drop drops[N_DROPS] = {
     [DROP_BAD_CHECKSUM] = {"bad_checksum", "The checksum of the outer IPv4 header is wrong",
                            "Look for a device or cable that damages packets."},
     [DROP_NOT_FOR_US] = {"not_for_us",
-                         "The tunnel's packet is for an address that is not the "
-                         "gateway's",
-                         "Correct the far end of the tunnel, or give the port that address."},
+                         "For an address that is not the gateway's, in a tunnel or in none",
+                         "None, if rare: what routers say to all of them (multicast) ends here, "
+                         "too. Else correct the far end of the tunnel, or give the port that "
+                         "address."},
     [DROP_OUTER_FRAGMENT] = {"outer_fragment", "The tunnel's packet came in fragments",
                              "Larger MTU on the way of the tunnel."},
     [DROP_OUTER_EXTENSION] = {"outer_extension",
@@ -282,18 +282,14 @@ int gre_decap_parse6(const struct gre_decap *d, const struct ipv6_hdr *ip, uint3
 static int parse_other(const struct gre_decap *d, const struct rte_mbuf *m, struct gre_found *out)
 {
     const uint8_t *f = frame_bytes(m);
-    const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f + ETH_LEN);
 
     if (!eth_is_ipv6(f))
         return eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? VERDICT_FOR_US : DROP_NOT_IP;
     if (nd_is_frame(f, ETH_LEN, m->data_len))
         return VERDICT_FOR_US;
-    if (gre_decap_takes6(d))
-        return gre_decap_parse6(d, ip, m->data_len - ETH_LEN, out);
-    return d->subscribers->v6 != NULL && ipv6_check(ip, m->data_len - ETH_LEN) == IPV6_OK &&
-                   route_is_local6(d->routes, ipv6_of(ip->destination))
-               ? VERDICT_FOR_US
-               : DROP_NOT_IP;
+    if (d->routes->fib6.first == NULL)
+        return DROP_NOT_IP;
+    return gre_decap_parse6(d, (const struct ipv6_hdr *)(f + ETH_LEN), m->data_len - ETH_LEN, out);
 }
 
 /* Parse the frame. Returns the verdict for an empty slot. */

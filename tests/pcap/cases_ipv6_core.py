@@ -121,11 +121,11 @@ def down_ends():
 
 
 def over_labels():
-    """6PE: IPv6 right below a label comes to gre_decap, which has no tunnel of it."""
+    """6PE: IPv6 right below a label comes to gre_decap, which has no tunnel of it: as with IPv4, it is not for the gateway."""
     case = Core6("ipv6-core-6pe")
     packet = raw(IPv6(src=TUNNELLED, dst=wan(SUB)) / UDP(sport=1, dport=2) / Raw(bytes(20)))
     for stack in ([(16, 60)], [(2, 60)], [(16, 60), (2, 60)]):
-        refuse(case, "core0", "gre_down", "not_ip", fr.from_core("core0", packet, with_gre=False, stack=stack))
+        refuse(case, "core0", "gre_down", "not_for_us", fr.from_core("core0", packet, with_gre=False, stack=stack))
     refuse(case, "core0", "mpls_down", "not_ip", fr.from_core("core0", packet, with_gre=False, stack=[(0, 60)]))
     return case
 

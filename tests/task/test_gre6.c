@@ -13,21 +13,27 @@ static const struct ip6 outer = {
     .src = {FAR_END, 1}, .dst = {OURS, 1}, .class = 0xb8, .hops = 62, .next = 47};
 static uint16_t nexthop;
 
-static int open_tables(void)
+static uint16_t add_tunnel(void)
 {
     static const uint8_t mac[6] = {2, 0xc0, 0, 0, 0, 6};
     struct nexthop_spec spec = {.port = CORE0,
                                 .mtu = 1500,
                                 .mac = mac,
+                                .gateway_mac = harness_model.ports[CORE0].mac,
                                 .has_gre = true,
                                 .gre_source = {OURS, 1},
                                 .gre_destination = {FAR_END, 1}};
+
+    return (uint16_t)route_add_nexthop(harness_tables()->routes, &spec);
+}
+
+static int open_tables(void)
+{
     int rc = harness_open();
 
     if (rc != 0)
         return rc;
-    spec.gateway_mac = harness_model.ports[CORE0].mac;
-    nexthop = (uint16_t)route_add_nexthop(harness_tables()->routes, &spec);
+    nexthop = add_tunnel();
     return route_add_local6(harness_tables()->routes, (struct ipv6){OURS, 1});
 }
 
@@ -187,15 +193,43 @@ static void far_ends(void)
     FATE(r, frame_mbuf(&f, CORE0), "to");
     route_release_nexthop(t, (uint32_t)id);
     FATE(r, frame_mbuf(&f, CORE0), "drop unknown_far_end");
-    /* without any tunnel of IPv6, and nobody with IPv6, it is of no protocol that is known */
+    /* without any tunnel of IPv6, too */
     f = tunnelled(&outer, 0x1001, &inner);
     FATE(r, frame_mbuf(&f, CORE0), "to");
     route_release_nexthop(t, nexthop);
-    FATE(r, frame_mbuf(&f, CORE0), "drop not_ip");
+    FATE(r, frame_mbuf(&f, CORE0), "drop unknown_far_end");
     spec.gre_destination.lower = 1;
     nexthop = (uint16_t)route_add_nexthop(t, &spec);
     FATE(r, frame_mbuf(&f, CORE0), "to");
     rig_close(r);
+}
+
+/* What is in no tunnel counts as with IPv4, whoever may send tunnels and whether there is one. */
+static void strays(void)
+{
+    static const char *const params[] = {"", "far_ends=any"};
+    struct ip6 other = outer, ping = outer;
+
+    other.dst[1] = 9;
+    other.next = 17;
+    ping.next = 58;
+    for (unsigned i = 0; i < 2 * RTE_DIM(params); i++) {
+        struct rig *r = rig_open(&task_gre_decap, params[i / 2], "to punt:4");
+        struct frame stray = tunnelled(&other, 0x1001, &inner), bad = stray, cut = stray,
+                     ours = tunnelled(&ping, 0x1001, &inner);
+
+        if (i % 2 != 0)
+            route_release_nexthop(harness_tables()->routes, nexthop);
+        bad.b[14] = 0x50;
+        cut.len--;
+        FATE(r, frame_mbuf(&stray, CORE0), "drop not_for_us");
+        FATE(r, frame_mbuf(&bad, CORE0), "drop bad_ipv6");
+        FATE(r, frame_mbuf(&cut, CORE0), "drop bad_length");
+        FATE(r, frame_mbuf(&ours, CORE0), "punt/2");
+        rig_close(r);
+        if (i % 2 != 0)
+            nexthop = add_tunnel();
+    }
 }
 
 static void cut_and_noise(void)
@@ -217,6 +251,7 @@ static const struct test tests[] = {
     {"headroom", rooms},
     {"out of the tunnel", comes_out},
     {"the tunnel's far end", far_ends},
+    {"in no tunnel", strays},
     {"cut at every byte, and noise", cut_and_noise},
     {NULL, NULL},
 };
