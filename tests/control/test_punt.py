@@ -146,6 +146,20 @@ def test_one_line_floods(vbng, folder, line):
         assert set(drops) <= {"punt_limited"} and drops["punt_limited"] > 5000, (stats, drops)
 
 
+def test_all_lines_at_once(vbng, folder, line):
+    """An eighth of a second's frames, as CPEs send them that were without power: each is heard."""
+    with p.Gateway(vbng, folder, arp="punt_rate = 3200; ring = 1024;") as gateway:
+        client, _ = p.connect(gateway.path)
+        for frame in p.discovers(200, range(1, 401)):
+            line.s.send(frame)
+        heard = set()
+        while len(heard) < 400 and (m := client.receive(1)) is not None:
+            heard.add(m.cvlan)
+        _, drops = p.figures(gateway.stop())
+    nothing(gateway.wrong)
+    assert len(heard) == 400 and not drops, (len(heard), drops)
+
+
 def test_all_lines_without_a_subscriber(vbng, folder, line):
     """A storm of them has its limit, and lines with a subscriber are heard meanwhile."""
     with p.Gateway(vbng, folder, arp="punt_rate = 10;") as gateway:

@@ -90,6 +90,20 @@ static void buckets_fill(struct arp *a, uint32_t ticks)
         bucket_fill(&a->of_lines[i], ticks);
 }
 
+/* How many frames for the control plane all lines may punt at once: as many as this task takes of
+ * them (arp_control_init()), but of the ring that leads here, if there is one, half at most: the
+ * other half is for what else subscribers and the core have for it. */
+static uint64_t lines_burst(const struct task_env *env)
+{
+    const struct plan *p = env->plan;
+    uint64_t burst = env->cfg->param[ARG_PUNT_RATE].u / 8;
+    uint32_t ring = p->instances[env->instance].in_ring;
+
+    if (ring != CFG_NONE)
+        burst = RTE_MIN(burst, p->rings[ring].size / 2);
+    return RTE_MAX(burst, (uint64_t)PORT_BURST);
+}
+
 /* Tell those who punt what share of the slow path each of their sources has. What comes from the
  * core is no subscriber's: each of its ports has what all buckets here can take. */
 static void share_out(const struct task_env *env)
@@ -103,7 +117,7 @@ static void share_out(const struct task_env *env)
     env->punt_rates->port = source_rate_of(env->tsc_hz, most, PORT_BURST);
     env->punt_rates->line = arp_line_rate(env);
     env->punt_rates->lines =
-        source_rate_of(env->tsc_hz, env->cfg->param[ARG_PUNT_RATE].u, PORT_BURST);
+        source_rate_of(env->tsc_hz, env->cfg->param[ARG_PUNT_RATE].u, lines_burst(env));
 }
 
 enum arp_side arp_side_of(const struct arp *a, const struct rte_mbuf *m, uint32_t src)
