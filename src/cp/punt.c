@@ -37,16 +37,34 @@ struct punt {
     size_t waiting; /* bytes */
     unsigned n_ports;
     struct punt_port ports[MAX_PORTS];
+    unsigned n_told; /* of which the user plane has told on this connection */
+    bool told[MAX_PORTS];
 };
 
 #define PUNT_OF_WATCH(w) ((struct punt *)((char *)(w)-offsetof(struct punt, watch)))
 
+/* The place of a port; n_ports: there is none. */
+static unsigned find(const struct punt *p, const char *name)
+{
+    unsigned i = 0;
+
+    while (i < p->n_ports && strcmp(p->ports[i].name, name) != 0)
+        i++;
+    return i;
+}
+
 const struct punt_port *punt_port(const struct punt *p, const char *name)
 {
-    for (unsigned i = 0; i < p->n_ports; i++)
-        if (strcmp(p->ports[i].name, name) == 0)
-            return &p->ports[i];
-    return NULL;
+    unsigned i = find(p, name);
+
+    return i < p->n_ports && p->told[i] ? &p->ports[i] : NULL;
+}
+
+const uint8_t *punt_mac(const struct punt *p, const char *name)
+{
+    unsigned i = find(p, name);
+
+    return i < p->n_ports ? p->ports[i].mac : NULL;
 }
 
 /* --- messages to vbng --- */
@@ -159,12 +177,15 @@ void punt_send_last(struct punt *p, enum punt_kind kind, const struct session *l
 
 static void hello(struct punt *p, const struct punt_header *h, const uint8_t *frame)
 {
-    struct punt_port *port = (struct punt_port *)punt_port(p, h->port);
+    unsigned i = find(p, h->port);
+    struct punt_port *port = &p->ports[i];
 
-    if (h->frame_bytes < PUNT_HELLO_LEN || (port == NULL && p->n_ports == MAX_PORTS))
+    if (h->frame_bytes < PUNT_HELLO_LEN || i == MAX_PORTS)
         return;
-    if (port == NULL)
-        port = &p->ports[p->n_ports++];
+    if (i == p->n_ports)
+        p->n_ports++;
+    p->n_told += !p->told[i];
+    p->told[i] = true;
     memcpy(port->name, h->port, sizeof(port->name));
     memcpy(port->mac, frame, sizeof(port->mac));
     port->mtu = get16(frame + sizeof(port->mac));
@@ -210,7 +231,8 @@ static void end(struct punt *p)
     loop_remove(&p->cp->loop, &p->watch);
     close(p->watch.fd);
     p->watch.fd = -1;
-    p->n_ports = 0;
+    p->n_told = 0;
+    memset(p->told, 0, sizeof(p->told));
     p->full = false;
     try_later(p);
 }
@@ -234,8 +256,7 @@ static void ready(struct watch *w, short revents, void *ctx)
     }
     if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
         return;
-    if (p->n_ports >
-        0) /* not where another vbng-cp has the place, which is tried again and again */
+    if (p->n_told > 0) /* not where another vbng-cp has the place, which is tried again and again */
         log_warning("vbng's punt socket: the connection has ended");
     end(p);
 }

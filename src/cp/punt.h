@@ -19,8 +19,12 @@ struct punt_port {
 struct punt *punt_open(struct cp *cp);
 void punt_close(struct punt *p);
 
-/** An access port of the user plane, or NULL. */
+/** An access port of the user plane, or NULL: there is none, or no connection. */
 const struct punt_port *punt_port(const struct punt *p, const char *name);
+
+/** The MAC of an access port, as the user plane has said last, on this connection or before; NULL:
+ * it never has. */
+const uint8_t *punt_mac(const struct punt *p, const char *name);
 
 /** Send a frame of n bytes to a line, with the port's MAC as its source, whatever stands there. It
  * waits for room in the socket, up to 4 MiB of them; without a connection it is lost, as on a wire:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sessions of PPPoE that a real FreeRADIUS lets in, changes and ends."""
 
+import signal
 import time
 import types
 
@@ -8,11 +9,11 @@ import pytest
 
 from tests.cp.client import PORT_MAC
 from tests.cp.client6 import Client6, with_ipv6
-from tests.cp.cpe import CHAP, ECHO, LCP, PADT, PAP, REQUEST, TERMINATE, VENDOR, Cpe
+from tests.cp.cpe import CHAP, ECHO, IPV6CP, LCP, PADT, PAP, REQUEST, TERMINATE, VENDOR, Cpe
 from tests.cp.test_accounting import count, of, until, volume
 from tests.cp.test_pppoe import ctl
 from tests.cp.test_radius import section
-from tests.cp.userplane import PPP
+from tests.cp.userplane import PPP, UserPlane
 from tests.radius.freeradius import free_ports, freeradius, radclient
 
 USERS = """
@@ -170,3 +171,27 @@ def test_nobody_answers(control_plane, folder, coa):
         s.start()
         time.sleep(0.6)
         assert Cpe(cp, 1).dial() == "10.64.0.77"
+
+
+def test_the_user_plane_is_away_when_radius_answers(control_plane, server, coa):
+    """Who is let in then has IPv6, too, when it is back."""
+    cp = control_plane(**with_ipv6(section(server, coa) + PPPOE))
+    cpe = Cpe(cp, 1, methods=(PAP,))
+    cpe.padr(cpe.padi())
+    server.process.send_signal(signal.SIGSTOP)
+    try:
+        cpe.ask(LCP)
+        while LCP not in cpe.acked & cpe.was_acked:
+            cpe.take(*cpe.hear())
+        cp.until(lambda: cp.ask(cmd="show-sessions", text="cpe0 100.2")["sessions"][0]["user"] == "alice")
+        cp.up.stop()
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+    cp.until(lambda: "alice is let in" in str(cp.ask(cmd="show-sessions", text="cpe0 100.2")))
+    cp.up = UserPlane(cp.folder, {"cpe0": PORT_MAC})
+    cp.ready(0)
+    cpe.prove_by_pap()
+    while (heard := cpe.hear())[0] != PAP:
+        cpe.take(*heard)
+    assert cpe.take_proof(*heard) and cpe.network() == "10.64.0.77"
+    assert cpe.ask_all(IPV6CP) == {1: bytes.fromhex("00b000fffe000000")}

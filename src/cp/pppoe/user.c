@@ -70,16 +70,16 @@ struct ppp_grant pppoe_grant(const struct pppoe_session *p)
     return g;
 }
 
-/* IPV6CP opens for whom DHCPv6 has something; this side is there by the port's link-local address.
- */
+/* IPV6CP opens for whom DHCPv6 has something; this side is there by the port's link-local address,
+ * also of a user plane that is away now, when RADIUS answers. */
 static void grant_ipv6(const struct pppoe_session *p, struct ppp_grant *g)
 {
-    const struct punt_port *port = punt_port(p->cp->punt, p->line->access->port);
+    const uint8_t *mac = punt_mac(p->cp->punt, p->line->access->port);
 
-    if (port == NULL || p->line->access->pool6 == CP_NO_POOL || ppp_mtu(&p->link) < LEAST_MTU6)
+    if (mac == NULL || p->line->access->pool6 == CP_NO_POOL || ppp_mtu(&p->link) < LEAST_MTU6)
         return;
     g->ipv6 = true;
-    g->iid = link_local_of(port->mac).lower;
+    g->iid = link_local_of(mac).lower;
 }
 
 static void refuse(struct pppoe_session *p, const char *message)
