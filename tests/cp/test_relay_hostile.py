@@ -4,6 +4,7 @@
 import time
 
 from tests.cp.client import ACK, BOOTP, GATEWAY, OFFER, Client, option
+from tests.cp.test_metrics import values
 from tests.cp.test_relay import kind, until
 from tests.cp.test_relay_rules import RELEASE, lease, relay, servers  # noqa: F401
 
@@ -40,6 +41,26 @@ def test_two_answers(relay, servers):  # noqa: F811
     assert (kind(ack), ack[BOOTP].yiaddr) == (ACK, "10.64.0.9")
     client.hears_nothing(0.1)
     assert cp.up.rows[client.line]["ipv4"] == "10.64.0.9"
+
+
+def test_figures(relay, servers):  # noqa: F811
+    """Of each server: what it was sent and has said, that it is dead, and that it lives again."""
+    cp = relay('timeout = "10ms"; dead_time = "10ms";')
+
+    def figures(server):
+        found = values(cp)
+        return [found[f"vbng_cp_relay_{name}"][("kea", server.address)] for name in ("messages_total", "answers_total", "unanswered", "deaths_total", "alive")]
+
+    client = Client(cp, 1)
+    for xid in range(1, 5):
+        client.say("discover", xid=xid)
+        servers[0].answer(servers[0].hear(), "offer", "10.64.0.9")
+        q = servers[1].hear()
+        assert kind(client.hear()) == OFFER
+        time.sleep(0.01)  # the time of an answer
+    assert (figures(servers[0]), figures(servers[1])) == ([4, 4, 0, 0, 1], [4, 0, 4, 1, 0])
+    servers[1].answer(q, "offer", "10.64.0.10")
+    until(lambda: figures(servers[1]) == [4, 1, 0, 1, 1])
 
 
 def test_what_is_not_answered_kills_nobody(relay, servers):  # noqa: F811

@@ -6,6 +6,8 @@
 #include "base/hist.h"
 #include "cp/aaa/aaa.h"
 #include "cp/dhcp6/pool6.h"
+#include "cp/relay/config.h"
+#include "cp/relay/servers.h"
 #include "cp/store.h"
 
 #define US_PER_S 1e6
@@ -185,6 +187,56 @@ static void read_times(const struct cp *cp, const struct metric *m, json_t *seri
     each_peer(cp, m, series, add_times);
 }
 
+/* --- servers of DHCP behind --- */
+
+static void each_server(const struct cp *cp, json_t *series,
+                        uint64_t (*value)(const struct relay_server_state *s,
+                                          const struct metric *m),
+                        const struct metric *m)
+{
+    for (unsigned i = 0; i < cp->config->relays.n; i++) {
+        const struct relay *r = relay_at(cp->relays, i);
+        const struct relay_config *c = relay_config(r);
+
+        for (unsigned k = 0; k < c->n_servers; k++)
+            add_number(series, c->name, c->server_name[k], value(relay_server_state(r, k), m));
+    }
+}
+
+static uint64_t figure_of(const struct relay_server_state *s, const struct metric *m)
+{
+    return FIGURE(s, m);
+}
+
+static void read_relay(const struct cp *cp, const struct metric *m, json_t *series)
+{
+    each_server(cp, series, figure_of, m);
+}
+
+static uint64_t unanswered_of(const struct relay_server_state *s, const struct metric *m)
+{
+    (void)m;
+    return s->unanswered;
+}
+
+static void read_unanswered(const struct cp *cp, const struct metric *m, json_t *series)
+{
+    each_server(cp, series, unanswered_of, m);
+}
+
+static uint64_t alive_of(const struct relay_server_state *s, const struct metric *m)
+{
+    (void)m;
+    return s->dead ? 0 : 1;
+}
+
+static void read_relay_alive(const struct cp *cp, const struct metric *m, json_t *series)
+{
+    each_server(cp, series, alive_of, m);
+}
+
+/* --- the store --- */
+
 static void read_commits(const struct cp *cp, const struct metric *m, json_t *series)
 {
     (void)m;
@@ -198,6 +250,12 @@ static void read_commits(const struct cp *cp, const struct metric *m, json_t *se
 #define PEER                                                                                       \
     {                                                                                              \
         "server", "role"                                                                           \
+    }
+
+#define RELAY(field) .read = read_relay, .offset = offsetof(struct relay_server_state, field)
+#define SERVER                                                                                     \
+    {                                                                                              \
+        "relay", "server"                                                                          \
     }
 
 static const struct metric metrics[] = {
@@ -261,6 +319,15 @@ static const struct metric metrics[] = {
      0},
     {"vbng_cp_radius_seconds", HISTOGRAM, "seconds", PEER,
      "From the first transmission to the answer", read_times, 0},
+    {"vbng_cp_relay_messages_total", COUNTER, "messages", SERVER,
+     "Messages to a server of DHCP behind", RELAY(messages)},
+    {"vbng_cp_relay_answers_total", COUNTER, "messages", SERVER, "Messages of it", RELAY(answers)},
+    {"vbng_cp_relay_unanswered", GAUGE, "messages", SERVER,
+     "Messages that it should have answered, since it has said something", read_unanswered, 0},
+    {"vbng_cp_relay_deaths_total", COUNTER, "1", SERVER, "Times that the server was taken for dead",
+     RELAY(deaths)},
+    {"vbng_cp_relay_alive", GAUGE, "1", SERVER,
+     "0 from when the server was taken for dead until it says something", read_relay_alive, 0},
     {"vbng_cp_store_commit_seconds",
      HISTOGRAM,
      "seconds",

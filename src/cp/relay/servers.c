@@ -21,7 +21,8 @@
 struct server {
     uint64_t dead_until; /* ns of CLOCK_MONOTONIC */
     uint64_t since;      /* when the first message was sent that it has not answered */
-    uint32_t unanswered;
+    uint32_t tries;      /* messages that it has not answered, since it was tried anew */
+    struct relay_server_state state;
     struct dhcp6_duid duid; /* of DHCPv6: what it was called last; n 0: it was not heard */
 };
 
@@ -76,6 +77,11 @@ uint32_t relay_server6(const struct relay *r, const uint8_t *duid, size_t n)
     return n > 0 ? RELAY_UNKNOWN : RELAY_ANYBODY;
 }
 
+const struct relay_server_state *relay_server_state(const struct relay *r, uint32_t server)
+{
+    return &r->server[server].state;
+}
+
 void relay_learn(struct relay *r, uint32_t server, const struct dhcp6_duid *duid)
 {
     r->server[server].duid = *duid;
@@ -99,8 +105,10 @@ static void send_one(struct relay *r, unsigned i, bool answers, const uint8_t *m
     const union relay_address *to = &r->config->server[i];
     struct server *s = &r->server[i];
 
-    if (answers && s->unanswered++ == 0)
+    if (answers && s->tries++ == 0)
         s->since = now;
+    s->state.unanswered += answers;
+    s->state.messages++;
     /* What the kernel does not take is lost, as on a wire: the client says it again. */
     (void)!sendto(r->watch.fd, message, n, MSG_NOSIGNAL, &to->any, address_len(r));
 }
@@ -110,10 +118,12 @@ static void judge(struct relay *r, unsigned i, uint64_t now)
 {
     struct server *s = &r->server[i];
 
-    if (is_dead(s, now) || s->unanswered < UNANSWERED || now - s->since < r->config->timeout_ns)
+    if (is_dead(s, now) || s->tries < UNANSWERED || now - s->since < r->config->timeout_ns)
         return;
     s->dead_until = now + r->config->dead_ns;
-    s->unanswered = 0;
+    s->tries = 0;
+    s->state.deaths++;
+    s->state.dead = true;
     log_warning("relay %s: server %s does not answer", r->config->name, r->config->server_name[i]);
 }
 
@@ -149,6 +159,15 @@ void relay_send_to(struct relay *r, uint32_t who, bool answers, const uint8_t *m
 
 /* --- receiving --- */
 
+static void heard(struct server *s)
+{
+    s->dead_until = 0;
+    s->tries = 0;
+    s->state.answers++;
+    s->state.unanswered = 0;
+    s->state.dead = false;
+}
+
 /* Take a server's answer; strangers are not heard. */
 static void take(struct cp *cp, struct relay *r, const union relay_address *from,
                  const uint8_t *message, size_t n)
@@ -156,8 +175,7 @@ static void take(struct cp *cp, struct relay *r, const union relay_address *from
     for (unsigned i = 0; i < r->config->n_servers; i++) {
         if (!same_host(r, &r->config->server[i], from))
             continue;
-        r->server[i].unanswered = 0;
-        r->server[i].dead_until = 0;
+        heard(&r->server[i]);
         if (is_ipv4(r))
             relay4_reply(cp, r, ntohl(from->ipv4.sin_addr.s_addr), message, n);
         else

@@ -15,6 +15,13 @@
 
 struct relay;
 
+/** What has become of a server since the start. */
+struct relay_server_state {
+    uint64_t messages, answers, deaths; /* sent to it; of it; times that it was taken for dead */
+    uint32_t unanswered; /* messages that it should have answered, since it has said something */
+    bool dead;           /* it was taken for dead, and has said nothing since */
+};
+
 /** Open the sockets of all relays of the configuration. Returns NULL; the reason is in the log. */
 struct relay *relays_open(struct cp *cp);
 void relays_close(struct cp *cp, struct relay *relays);
@@ -31,6 +38,9 @@ uint32_t relay_server4(const struct relay *r, uint32_t address);
 
 /** The server that calls itself so; RELAY_UNKNOWN: none has until now; RELAY_ANYBODY: n is 0. */
 uint32_t relay_server6(const struct relay *r, const uint8_t *duid, size_t n);
+
+/** What is known of the server of an index. */
+const struct relay_server_state *relay_server_state(const struct relay *r, uint32_t server);
 
 /** A server calls itself so. */
 void relay_learn(struct relay *r, uint32_t server, const struct dhcp6_duid *duid);
