@@ -32,7 +32,8 @@ struct up {
     const struct route *route_state;
     const struct gre_encap *gre_state;
     const struct subscriber *record;
-    bool takes_ipv6; /* somebody has it; else the tasks say what becomes of it */
+    bool takes_ipv6;   /* somebody has it; else the tasks say what becomes of it */
+    bool labels_flows; /* a tunnel may be over IPv6, whose flow label is made of ports */
     uint16_t in_port;
 };
 
@@ -173,6 +174,13 @@ static __rte_always_inline void find_slots6(struct rte_mbuf **m, struct batch6 *
         b->dst[i] = ipv6_of(header6(m[i])->destination);
         rte_prefetch0(fib6_first(u->route.fib6, b->dst[i]));
     }
+}
+
+/* Fetch what a flow label is made of, which ends in the frame's second line. */
+static __rte_always_inline void fetch_ports6(struct rte_mbuf **m, struct part p)
+{
+    for (uint32_t i = p.from; i < p.to; i++)
+        rte_prefetch0(frame_bytes(m[i]) + QINQ_LEN + IPV6_LEN + sizeof(uint16_t));
 }
 
 static __rte_always_inline void find_records6(struct rte_mbuf **m, struct batch6 *b, struct part p,
@@ -349,6 +357,8 @@ static __rte_always_inline void turn(struct rte_mbuf **m, struct burst *b, uint3
                                      struct fused_tally *y)
 {
     if (is_six) {
+        if (unlikely(u->labels_flows))
+            fetch_ports6(m, part_of(n, at, 0));
         find_slots6(m, &b->six, part_of(n, at, 0), u, has);
         find_records6(m, &b->six, part_of(n, at, STAGE_STEP), u, has);
         find_nexthops6(m, &b->six, part_of(n, at, 2 * STAGE_STEP), u);
@@ -378,6 +388,7 @@ static __rte_always_inline void open_chain(struct up *u, const struct task *t, s
     if (has.mpls)
         u->push = *(const struct mpls_push *)(*task++)->state;
     u->record = has.classify ? u->classify.record : has.gre ? u->gre.record : NULL;
+    u->labels_flows = has.classify && has.gre && far_ends6_any(&u->classify.routes->far_ends6);
     u->takes_ipv6 = u->route.fib6 != NULL && (!has.classify || u->classify.v6 != NULL);
 }
 
