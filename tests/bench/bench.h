@@ -41,6 +41,8 @@ enum bench_way {
     DOWNSTREAM,
     DOWNSTREAM6,
     DOWNSTREAM_MIX,
+    DOWNSTREAM_OVER6, /* in tunnels over IPv6, of each family; upstream frames are the same */
+    DOWNSTREAM6_OVER6,
     PLAIN_DOWN,
     PLAIN_DOWN6,
     PLAIN_DOWN6_NEAR, /* from the gateway's own net */
@@ -91,6 +93,7 @@ struct graph_text {
     bool fuse;              /* the key of that name */
     bool no_ipv6;           /* nobody has IPv6, and no route is of it */
     bool pppoe;             /* everybody is in a session of PPPoE */
+    bool over6;             /* all tunnels are over IPv6 */
     bool ports_count_bytes; /* the engine need not, as with a NIC; else it does, as for its wires */
 };
 
@@ -109,7 +112,8 @@ struct bench {
     bool huge; /* mbufs and tables live in huge pages */
     struct wire wires[N_WIRES];
     struct packets packets;
-    struct tables *tables, *no_ipv6, *pppoe; /* of graphs with IPv6, without, and with PPPoE */
+    /* of graphs with IPv6, without, with PPPoE, and with tunnels over IPv6 */
+    struct tables *tables, *no_ipv6, *pppoe, *over6;
     struct graph *graph[MAX_GRAPHS];
     uint64_t bytes; /* that the bare loop has counted */
 };
@@ -156,6 +160,7 @@ void graph_print_drops(const struct graph *g, FILE *to);
 #define GATEWAY_NET6     UINT64_C(0x20010db8fff00000) /* 2001:db8:fff0::/48 */
 #define TUNNEL_NEAR      0xc0000201u                  /* 192.0.2.1 */
 #define TUNNEL_FAR       0xc6336401u                  /* 198.51.100.1 and the next ones */
+#define TUNNEL_FAR6      UINT64_C(0x20010db8fffe0000) /* 2001:db8:fffe::1 and the next ones */
 #define FIRST_LABEL      16u
 #define FIRST_SESSION    1u /* of a subscriber; the next ones' modulo SESSIONS are behind it */
 #define SESSIONS         65533u

@@ -14,6 +14,8 @@ enum graph_id {
     GRAPH_BOTH_NO_IPV6,
     GRAPH_UP_PPPOE,
     GRAPH_DOWN_PPPOE,
+    GRAPH_UP_OVER6,
+    GRAPH_DOWN_OVER6,
     GRAPH_PLAIN_DOWN,
     GRAPH_UP_ALONE, /* each task on a core of its own */
     GRAPH_DOWN_ALONE,
@@ -82,6 +84,9 @@ static const struct graph_text graphs[N_GRAPHS] = {
     [GRAPH_UP_PPPOE] = {"upstream-pppoe", UP, CORE("0", UP_NAMES), .fuse = true, .pppoe = true},
     [GRAPH_DOWN_PPPOE] = {"downstream-pppoe", DOWN, CORE("0", DOWN_NAMES), .fuse = true,
                           .pppoe = true},
+    [GRAPH_UP_OVER6] = {"upstream-over6", UP, CORE("0", UP_NAMES), .fuse = true, .over6 = true},
+    [GRAPH_DOWN_OVER6] = {"downstream-over6", DOWN, CORE("0", DOWN_NAMES), .fuse = true,
+                          .over6 = true},
     [GRAPH_PLAIN_DOWN] = {"plain-downstream", PLAIN_DOWN_TASKS, CORE("0", "\"find\", \"encap\""),
                           .fuse = true},
     [GRAPH_UP_ALONE] = {"upstream-tasks", UP,
@@ -198,19 +203,27 @@ const struct bench_case bench_cases[] = {
     IPV6_CASES("upstream", pass_engine, GRAPH_UP_FUSED, UPSTREAM6, UPSTREAM_MIX),
     IPV6_CASES("downstream", pass_engine, GRAPH_DOWN_FUSED, DOWNSTREAM6, DOWNSTREAM_MIX),
     IPV6_CASES("both ways", pass_both, GRAPH_BOTH_FUSED, UPSTREAM6, UPSTREAM_MIX),
-#define PPPOE_CASE(name_, what_, versus_, graph_, direction_, bar_)                                \
+#define VARIANT_CASE(name_, what_, versus_, graph_, direction_, bar_)                              \
     {                                                                                              \
         .name = name_, .what = what_, .versus = versus_, .bar = bar_, .run = pass_engine,          \
         .graph = graph_, .direction = direction_                                                   \
     }
-    PPPOE_CASE("upstream, PPPoE", "IPv4 where all are in sessions of PPPoE", "upstream, fused",
-               GRAPH_UP_PPPOE, UPSTREAM_PPPOE, 1.08),
-    PPPOE_CASE("downstream, PPPoE", "the same", "downstream, fused", GRAPH_DOWN_PPPOE, DOWNSTREAM,
-               1.08),
-    PPPOE_CASE("upstream, PPPoE, IPv6", "the same of IPv6", "upstream, IPv6", GRAPH_UP_PPPOE,
-               UPSTREAM6_PPPOE, 1.05),
-    PPPOE_CASE("downstream, PPPoE, IPv6", "the same", "downstream, IPv6", GRAPH_DOWN_PPPOE,
-               DOWNSTREAM6, 1.06),
+    VARIANT_CASE("upstream, PPPoE", "IPv4 where all are in sessions of PPPoE", "upstream, fused",
+                 GRAPH_UP_PPPOE, UPSTREAM_PPPOE, 1.08),
+    VARIANT_CASE("downstream, PPPoE", "the same", "downstream, fused", GRAPH_DOWN_PPPOE, DOWNSTREAM,
+                 1.08),
+    VARIANT_CASE("upstream, PPPoE, IPv6", "the same of IPv6", "upstream, IPv6", GRAPH_UP_PPPOE,
+                 UPSTREAM6_PPPOE, 1.05),
+    VARIANT_CASE("downstream, PPPoE, IPv6", "the same", "downstream, IPv6", GRAPH_DOWN_PPPOE,
+                 DOWNSTREAM6, 1.06),
+    VARIANT_CASE("upstream, over IPv6", "IPv4 in tunnels over IPv6", "upstream, fused",
+                 GRAPH_UP_OVER6, UPSTREAM, 0),
+    VARIANT_CASE("downstream, over IPv6", "the same", "downstream, fused", GRAPH_DOWN_OVER6,
+                 DOWNSTREAM_OVER6, 0),
+    VARIANT_CASE("upstream, IPv6 over IPv6", "IPv6 in tunnels over IPv6", "upstream, IPv6",
+                 GRAPH_UP_OVER6, UPSTREAM6, 0),
+    VARIANT_CASE("downstream, IPv6 over IPv6", "the same", "downstream, IPv6", GRAPH_DOWN_OVER6,
+                 DOWNSTREAM6_OVER6, 0),
 #define PLAIN "plain downstream"
     {.name = PLAIN,
      .what = "classify by address > qinq_encap: a core side without tunnels",
@@ -336,7 +349,7 @@ const char bench_note[] = "ratios are to \"floor\", of the null paths to the bar
 
 unsigned cases_need_mib(const struct options *o)
 {
-    return 640; /* mbufs 160, routes three times 80, and the rest with room */
+    return 760; /* mbufs 160, routes and the rest four times 120, and room */
 }
 
 int cases_open(struct bench *b)

@@ -18,14 +18,16 @@
 #include "provision.h"
 
 /* The route number i (of a family); one before it ends with a comma. */
-static void write_route(FILE *f, const char *prefix, uint32_t i, bool is_first)
+static void write_route(FILE *f, const struct graph_text *text, const char *prefix, uint32_t i,
+                        bool is_first)
 {
     uint32_t nh = i % N_NEXTHOPS;
 
     fprintf(f,
-            "%s  { prefix = \"%s\"; port = \"core\"; gre = \"198.51.100.%u\"; mpls = %u; "
+            "%s  { prefix = \"%s\"; port = \"core\"; gre = \"%s%u\"; mpls = %u; "
             "mac = \"02:c0:00:00:00:%02x\"; }",
-            is_first ? "" : ",\n", prefix, 1 + nh, FIRST_LABEL + nh, nh);
+            is_first ? "" : ",\n", prefix, text->over6 ? "2001:db8:fffe::" : "198.51.100.", 1 + nh,
+            FIRST_LABEL + nh, nh);
 }
 
 static void write_config(FILE *f, const struct graph_text *text)
@@ -58,12 +60,12 @@ static void write_config(FILE *f, const struct graph_text *text)
 
         snprintf(text4, sizeof(text4), "%u.%u.%u.%u/28", prefix >> 24, prefix >> 16 & 255,
                  prefix >> 8 & 255, prefix & 255);
-        write_route(f, text4, i, i == 0);
+        write_route(f, text, text4, i, i == 0);
     }
     for (uint32_t i = 0; !text->no_ipv6 && i < N_ROUTES; i++) {
         char text6[IPV6_TEXT];
 
-        write_route(f,
+        write_route(f, text,
                     format_prefix6((struct ipv6){ROUTED_IP6 + ((uint64_t)i << 16), 0}, 48, text6),
                     i, false);
     }
@@ -114,8 +116,8 @@ static int load_text(struct graph *g, const struct graph_text *text)
     return rc;
 }
 
-/* All graphs have the same ports, subscribers and routes, but for those without IPv6 or with PPPoE:
- * one set of tables serves them. */
+/* All graphs have the same ports, subscribers and routes, but for those without IPv6, with PPPoE or
+ * with tunnels over IPv6: one set of tables serves them. */
 static int make_tables(struct tables **tables, const struct graph *g, bool pppoe)
 {
     uint8_t port_mac[N_WIRES][6];
@@ -181,7 +183,10 @@ static int open_engine(struct bench *b, struct graph *g, struct tables *tables,
 
 struct graph *graph_make(struct bench *b, const struct graph_text *text)
 {
-    struct tables **tables = text->no_ipv6 ? &b->no_ipv6 : text->pppoe ? &b->pppoe : &b->tables;
+    struct tables **tables = text->no_ipv6 ? &b->no_ipv6
+                             : text->pppoe ? &b->pppoe
+                             : text->over6 ? &b->over6
+                                           : &b->tables;
     struct graph *g = calloc(1, sizeof(*g));
 
     if (g == NULL)
@@ -217,6 +222,7 @@ void tables_free(struct bench *b)
     provision_free(b->tables);
     provision_free(b->no_ipv6);
     provision_free(b->pppoe);
+    provision_free(b->over6);
 }
 
 struct task *graph_task(const struct graph *g, const char *name)

@@ -95,9 +95,19 @@ static void make_upstream(struct frame *f, uint32_t subscriber, uint32_t server)
     f->len = ACCESS_LEN;
 }
 
+/* An outer header of IPv6 before len bytes. */
+static uint8_t *put_outer6(uint8_t *p, uint32_t server, size_t len)
+{
+    p = put32(p, 6u << 28);
+    p = put32(p, (uint32_t)len << 16 | IPPROTO_GRE << 8 | 64);
+    ipv6_put(p, (struct ipv6){TUNNEL_FAR6, 1 + server % N_NEXTHOPS});
+    ipv6_put(p + IPV6_ADDR_LEN, (struct ipv6){GATEWAY_NET6, 1});
+    return p + 2 * IPV6_ADDR_LEN;
+}
+
 /* The headers before what is in the tunnel, which has so many bytes. */
 static uint8_t *put_tunnel(uint8_t *p, uint32_t subscriber, uint32_t server, uint32_t type,
-                           size_t len)
+                           size_t len, bool over6)
 {
     const size_t gre = sizeof(struct rte_gre_hdr) + 4;
 
@@ -105,15 +115,16 @@ static uint8_t *put_tunnel(uint8_t *p, uint32_t subscriber, uint32_t server, uin
     p = put_mac(p, CORE_MAC_KIND, 0);
     p = put16(p, RTE_ETHER_TYPE_MPLS);
     p = put32(p, FIRST_LABEL << 12 | 1 << 8 | 64); /* S 1, TTL 64 */
-    p = put_ipv4(p, TUNNEL_FAR + server % N_NEXTHOPS, TUNNEL_NEAR, IPPROTO_GRE,
-                 sizeof(struct rte_ipv4_hdr) + gre + len);
+    p = over6 ? put_outer6(p, server, gre + len)
+              : put_ipv4(p, TUNNEL_FAR + server % N_NEXTHOPS, TUNNEL_NEAR, IPPROTO_GRE,
+                         sizeof(struct rte_ipv4_hdr) + gre + len);
     p = put32(p, 0x2000u << 16 | type); /* key present */
     return put32(p, subscriber);
 }
 
-static void make_downstream(struct frame *f, uint32_t subscriber, uint32_t server)
+static void make_downstream(struct frame *f, uint32_t subscriber, uint32_t server, bool over6)
 {
-    uint8_t *p = put_tunnel(f->bytes, subscriber, server, RTE_ETHER_TYPE_IPV4, INNER_LEN);
+    uint8_t *p = put_tunnel(f->bytes, subscriber, server, RTE_ETHER_TYPE_IPV4, INNER_LEN, over6);
 
     p = put_ipv4(p, server, SUBSCRIBER_IP + subscriber, IPPROTO_UDP, INNER_LEN);
     p = put_udp(p);
@@ -160,10 +171,10 @@ static void make_upstream6(struct frame *f, uint32_t subscriber, uint32_t server
     f->len = (uint16_t)(p - f->bytes);
 }
 
-static void make_downstream6(struct frame *f, uint32_t subscriber, uint32_t server)
+static void make_downstream6(struct frame *f, uint32_t subscriber, uint32_t server, bool over6)
 {
     uint8_t *p = put_tunnel(f->bytes, subscriber, server, RTE_ETHER_TYPE_IPV6,
-                            IPV6_LEN + sizeof(struct rte_udp_hdr));
+                            IPV6_LEN + sizeof(struct rte_udp_hdr), over6);
 
     p = put_ipv6(p, false, upper_of(subscriber), server_net(server), server);
     f->len = (uint16_t)(p - f->bytes);
@@ -213,9 +224,11 @@ static void make_frames(struct packets *p)
         bool is_six = random_below(2) == 0;
 
         make_upstream(&p->frames[UPSTREAM][i], subscriber, server);
-        make_downstream(&p->frames[DOWNSTREAM][i], subscriber, server);
+        make_downstream(&p->frames[DOWNSTREAM][i], subscriber, server, false);
         make_upstream6(&p->frames[UPSTREAM6][i], subscriber, server);
-        make_downstream6(&p->frames[DOWNSTREAM6][i], subscriber, server);
+        make_downstream6(&p->frames[DOWNSTREAM6][i], subscriber, server, false);
+        make_downstream(&p->frames[DOWNSTREAM_OVER6][i], subscriber, server, true);
+        make_downstream6(&p->frames[DOWNSTREAM6_OVER6][i], subscriber, server, true);
         p->frames[UPSTREAM_MIX][i] = p->frames[is_six ? UPSTREAM6 : UPSTREAM][i];
         p->frames[DOWNSTREAM_MIX][i] = p->frames[is_six ? DOWNSTREAM6 : DOWNSTREAM][i];
         make_session(&p->frames[UPSTREAM_PPPOE][i], &p->frames[UPSTREAM][i], subscriber);
