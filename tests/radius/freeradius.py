@@ -2,14 +2,13 @@
 """A real FreeRADIUS in a folder of its own, at free ports of 127.0.0.1."""
 
 import contextlib
-import pathlib
 import re
 import socket
 import subprocess
-import time
 
 from tests.common import need
 from tests.common.limits import limit
+from vbnglab.lab import freeradius as lab
 
 SECRET = "a secret of the tests"
 COA_SECRET = "another secret"
@@ -34,78 +33,6 @@ login Cleartext-Password := "right"
     Service-Type = Login-User
 """
 
-CONF = """
-name = radiusd
-prefix = /usr
-libdir = {libdir}
-logdir = {folder}
-run_dir = {folder}
-raddbdir = {folder}
-max_request_time = 30
-max_requests = 16384
-hostname_lookups = no
-security {{
-    max_attributes = 200
-    reject_delay = 0
-    status_server = yes
-    allow_vulnerable_openssl = yes
-}}
-client tests {{
-    ipaddr = 127.0.0.1
-    secret = "{secret}"
-    require_message_authenticator = yes
-}}
-modules {{
-    files {{
-        usersfile = {folder}/users
-    }}
-    pap {{
-    }}
-    chap {{
-    }}
-    detail {{
-        filename = {folder}/detail
-    }}
-}}
-server tests {{
-    listen {{
-        type = auth
-        ipaddr = 127.0.0.1
-        port = {authentication}
-    }}
-    listen {{
-        type = acct
-        ipaddr = 127.0.0.1
-        port = {accounting}
-    }}
-    authorize {{
-        chap
-        files
-        pap
-    }}
-    authenticate {{
-        Auth-Type PAP {{
-            pap
-        }}
-        Auth-Type CHAP {{
-            chap
-        }}
-    }}
-    post-auth {{
-        {sign}
-        Post-Auth-Type REJECT {{
-            {sign}
-        }}
-    }}
-    accounting {{
-        detail
-    }}
-}}
-"""
-
-# Before 3.2.5 FreeRADIUS signs answers only where it is told to.
-SIGN = "update reply {\n Message-Authenticator := 0x00\n }"
-
 
 def free_ports(n):
     """Ports that nobody has; somebody might take one before the server does."""
@@ -122,43 +49,23 @@ def version():
     return tuple(int(n) for n in re.search(r"Version (\d+)\.(\d+)\.(\d+)", out).groups())
 
 
-class FreeRadius:
+class FreeRadius(lab.FreeRadius):
+    """As vbng-lab starts it; it ends as if its machine did."""
+
     def __init__(self, folder, signs=True, users=USERS):
-        self.folder = pathlib.Path(folder)
-        self.folder.mkdir(exist_ok=True)
-        self.authentication, self.accounting = free_ports(2)
-        self.process = None
-        libdir = next(pathlib.Path("/usr/lib").glob("**/rlm_files.so")).parent
-        (self.folder / "users").write_text(users)
-        (self.folder / "radiusd.conf").write_text(CONF.format(
-            folder=self.folder, libdir=libdir, secret=SECRET, authentication=self.authentication, accounting=self.accounting,
-            sign=SIGN if signs else ""))
+        super().__init__(folder, users, SECRET, *free_ports(2), signs=signs)
 
     def start(self):
-        """Returns when it takes requests."""
-        path = self.folder / "log"
-        end = time.monotonic() + limit(30)
-        with open(path, "wb") as log:
-            self.process = subprocess.Popen(["freeradius", "-X", "-d", self.folder], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        while "Ready to process requests" not in path.read_text(errors="replace"):
-            assert self.process.poll() is None and time.monotonic() < end, path.read_text(errors="replace")[-3000:]
-            time.sleep(0.02)
+        """Returns when it takes requests, one at a time."""
+        super().start("-s")
+        self.ready(limit(30))
 
     def stop(self):
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait(limit(20))
-            self.process = None
+        self.kill()
 
     def probed(self, secret=SECRET):
         """What a probe has to know of it."""
         return {"authentication": self.authentication, "accounting": self.accounting, "secret": secret}
-
-    def records(self):
-        """The accounting records that it has written: names and texts of each."""
-        path = self.folder / "detail"
-        text = path.read_text() if path.exists() else ""
-        return [dict(re.findall(r"^\t(\S+) = \"?(.*?)\"?$", record, re.MULTILINE)) for record in text.split("\n\n") if record.strip()]
 
 
 @contextlib.contextmanager

@@ -23,12 +23,11 @@ from ..cpe.outcome import octets, outcome, text
 from ..cpe.pings import Pings
 from ..cpe.wire import Wire
 from ..lab.failure import Failure
+from ..lab.freeradius import FreeRadius, program, volumes
 from ..lab.network import enter
 from ..lab.options import add_vbng, between
 from ..lab.signals import stop_cleanly
-from . import freeradius
-from .freeradius import PASSWORD, FreeRadius, volumes
-from .gateway import HOST, HOST6, LINES, USER, Gateway, make_interfaces
+from .gateway import ACCOUNTING, AUTHENTICATION, HOST, HOST6, LINES, PASSWORD, SECRET, USER, Gateway, make_interfaces
 
 END_S = 10  # until all sessions are over and accounted for
 GOLD = 10  # each tenth line has the other profile
@@ -65,7 +64,8 @@ class Demonstration:
         """All programs."""
         make_interfaces()
         if self.args.radius:
-            self.server = FreeRadius(self.folder, users(self.cpes))
+            self.server = FreeRadius(os.path.join(self.folder, "radius"), users(self.cpes), SECRET, AUTHENTICATION, ACCOUNTING)
+            self.server.start()
         self.gateway = Gateway(self.folder, self.args.lines, self.server is not None, self.args.vbng)
         self.gateway.ready()
         if self.server is not None:
@@ -189,7 +189,10 @@ def say(title, *lines):
 def run(args):
     """The exit status."""
     if args.radius:
-        freeradius.program()
+        try:
+            program()
+        except Failure as e:
+            raise Failure(f"{e}; --without-radius does without it") from e
     try:
         enter()
     except OSError as e:

@@ -10,7 +10,6 @@ import time
 from ..lab import places, run
 from ..lab.failure import Failure
 from ..lab.network import ip, plain, silence, sysctl
-from .freeradius import ACCOUNTING, AUTHENTICATION, PASSWORD, SECRET
 
 GATEWAY_LINE, GATEWAY_CORE, HOST_MAC = "02:b0:00:00:00:01", "02:b0:00:00:00:02", "02:d0:00:00:00:01"
 GATEWAY, CORE, CORE6 = "10.64.0.1", "192.0.2.1", "2001:db8:f::1"
@@ -53,7 +52,8 @@ pools = ( {{ name = "homes"; prefix = "{POOL}"; gateway = "{GATEWAY}"; }} );
 pools6 = ( {{ name = "homes6"; wan = "{WAN}"; delegated = "{DELEGATED}"; }} );
 access = ( {{ port = "line"; pool = "homes"; pool6 = "homes6"; profile = "home-50M"; }} );
 """
-USER = "demo"
+USER, PASSWORD = "demo", "vbng"
+SECRET, AUTHENTICATION, ACCOUNTING = "a secret of the demonstration", 1812, 1813  # of RADIUS, in a network namespace of our own
 PPPOE = """
 pppoe = {{ ac_name = "bng1"; users = ( {{ name = "{USER}"; password = "{PASSWORD}"; }} ); }};
 """

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A FreeRADIUS of one's own, in a folder, at addresses of this network namespace: it lets everybody in, and writes down what it is told."""
+"""A FreeRADIUS of one's own, in a folder, at ports of 127.0.0.1, that writes down what it is told."""
 
 import os
+import pathlib
 import re
 import shutil
 import subprocess
 import time
 
-from ..lab.failure import Failure
-from ..lab.run import end_with_parent
+from .failure import Failure
+from .run import end_with_parent
 
-SECRET, PASSWORD = "a secret of the demonstration", "vbng"
-AUTHENTICATION, ACCOUNTING = 1812, 1813  # the network namespace is our own
 NAMES = ("freeradius", "radiusd")
 READY = "Ready to process requests"
 GIGA = 1 << 32
@@ -29,7 +28,7 @@ hostname_lookups = no
 security {{
     max_attributes = 200
     reject_delay = 0
-    status_server = no
+    status_server = yes
     allow_vulnerable_openssl = yes
 }}
 client gateway {{
@@ -40,6 +39,10 @@ client gateway {{
 modules {{
     files {{
         usersfile = {folder}/users
+    }}
+    pap {{
+    }}
+    chap {{
     }}
     detail {{
         filename = {folder}/detail
@@ -57,11 +60,22 @@ server sessions {{
         port = {accounting}
     }}
     authorize {{
+        chap
         files
+        pap
+    }}
+    authenticate {{
+        Auth-Type PAP {{
+            pap
+        }}
+        Auth-Type CHAP {{
+            chap
+        }}
     }}
     post-auth {{
-        update reply {{
-            Message-Authenticator := 0x00
+        {sign}
+        Post-Auth-Type REJECT {{
+            {sign}
         }}
     }}
     accounting {{
@@ -69,13 +83,14 @@ server sessions {{
     }}
 }}
 """
+SIGN = "update reply {\n Message-Authenticator := 0x00\n }"  # which before 3.2.5 it does only where it is told to
 
 
 def program():
     """Its path. Raises Failure where it is missing."""
     found = next((path for name in NAMES if (path := shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin"))), None)
     if found is None:
-        raise Failure("FreeRADIUS is not installed (Debian package freeradius); --without-radius does without it")
+        raise Failure("FreeRADIUS is not installed (Debian package freeradius)")
     return found
 
 
@@ -88,50 +103,57 @@ def _modules():
 
 
 class FreeRadius:
-    """A server that runs from here to stop(). users: the text of its file of users."""
+    """A server in a folder, made where it is missing. users: the text of its file of users; authentication, accounting: its ports; signs: its
+    answers have a Message-Authenticator."""
 
-    def __init__(self, folder, users):
-        self.folder = os.path.join(folder, "radius")
-        os.mkdir(self.folder, 0o700)
-        for name, text in (("users", users), ("radiusd.conf", CONF.format(folder=self.folder, libdir=_modules(), secret=SECRET,
-                                                                         authentication=AUTHENTICATION, accounting=ACCOUNTING))):
-            with open(os.path.join(self.folder, name), "w", encoding="utf-8") as f:
-                f.write(text)
-        self.log = os.path.join(self.folder, "log")
+    def __init__(self, folder, users, secret, authentication, accounting, signs=True):
+        self.folder, self.authentication, self.accounting = pathlib.Path(folder), authentication, accounting
+        self.log, self.process = self.folder / "log", None
+        self.folder.mkdir(0o700, exist_ok=True)
+        conf = CONF.format(folder=self.folder, libdir=_modules(), secret=secret, authentication=authentication, accounting=accounting,
+                           sign=SIGN if signs else "")
+        (self.folder / "users").write_text(users, encoding="utf-8")
+        (self.folder / "radiusd.conf").write_text(conf, encoding="utf-8")
+
+    def start(self, *options):
+        """Start it; ready() waits for it. options: of its command line."""
         with open(self.log, "wb") as log:
-            self.process = subprocess.Popen([program(), "-fxx", "-l", "stdout", "-n", "radiusd", "-d", self.folder], stdin=subprocess.DEVNULL,
+            self.process = subprocess.Popen([program(), "-fxx", "-l", "stdout", "-n", "radiusd", "-d", self.folder, *options], stdin=subprocess.DEVNULL,
                                             stdout=log, stderr=log, process_group=0, preexec_fn=end_with_parent)
 
-    def ready(self):
+    def ready(self, seconds=START_S):
         """Wait until it takes requests. Raises Failure."""
-        end = time.monotonic() + START_S
+        end = time.monotonic() + seconds
         while READY not in (said := self._said()):
             if self.process.poll() is not None or time.monotonic() > end:
-                raise Failure(f"FreeRADIUS does not start: {said[-1000:].strip()}")
+                raise Failure(f"FreeRADIUS does not start: {said[-3000:].strip()}")
             time.sleep(0.02)
 
     def _said(self):
-        with open(self.log, encoding="utf-8", errors="replace") as f:
-            return f.read()
+        return self.log.read_text(encoding="utf-8", errors="replace")
 
     def records(self):
         """The accounting records that it has written: names and texts of each."""
         try:
-            with open(os.path.join(self.folder, "detail"), encoding="utf-8") as f:
-                text = f.read()
+            text = (self.folder / "detail").read_text(encoding="utf-8")
         except FileNotFoundError:
             return []
         return [dict(re.findall(r"^\t(\S+) = \"?(.*?)\"?$", record, re.MULTILINE)) for record in text.split("\n\n") if record.strip()]
 
     def stop(self):
-        """End it."""
-        if self.process.poll() is None:
+        """End it, if it runs."""
+        if self.process is not None and self.process.poll() is None:
             self.process.terminate()
             try:
                 self.process.wait(5)
             except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+                self.kill()
+
+    def kill(self):
+        """End it at once, if it runs."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
 
 
 def volumes(records):
