@@ -109,7 +109,8 @@ class Testpmd:
 
 
 def flowgen(switch, ports, cpu, size, seconds):
-    """Packets per second that flowgen gets back through a switch in the last four fifths of so many seconds, both ways. Raises SwitchError."""
+    """Packets per second that flowgen gets back through a switch in the last four fifths of so many seconds from the first packet on, both ways.
+    Raises SwitchError, also where nothing comes back."""
     folder = tempfile.mkdtemp(prefix="vbng-lab-")
     switch.clean()
     made = None
@@ -118,11 +119,16 @@ def flowgen(switch, ports, cpu, size, seconds):
         made = Testpmd("flowgen", ports, cpu, folder, "flowgen", size)
         if not made.ready():
             raise SwitchError(f"testpmd did not start: {made.output()[-1000:]}")
-        time.sleep(switch.lead + seconds / 5)
+        end = time.monotonic() + START_SECONDS
+        while not made.received() and time.monotonic() < end:
+            time.sleep(0.02)
+        time.sleep(seconds / 5)
         begin, before = time.monotonic(), made.received()
         time.sleep(seconds * 4 / 5)
         after, end = made.received(), time.monotonic()
         switch.check()
+        if after == before:
+            raise SwitchError(f"nothing came back to flowgen for {end - begin:.1f} s")
         return (after - before) / (end - begin)
     finally:
         if made is not None:
