@@ -39,7 +39,7 @@ def small_memory():
 def large_pool(ctx):
     if ctx.sanitized:
         return "AddressSanitizer needs the address space that this test takes away"
-    text = gateway().replace('mbufs = "16K"', 'mbufs = "4M"')
+    text = gateway(mbufs="4M")
     return expect(ctx, "large-pool", text, START, ["memory"], preexec=small_memory)
 
 
@@ -49,7 +49,7 @@ def hugepages(ctx):
         free = int(re.search(r"HugePages_Free:\s+(\d+)", f.read()).group(1))
     if free > 20000:
         return f"this machine has {free} free huge pages"
-    text = gateway().replace('mbufs = "16K"', 'mbufs = "24M"').replace("no-huge", "hugepages")
+    text = gateway(mbufs="24M").replace("no-huge", "hugepages")
     return expect(ctx, "hugepages", text, START, ["huge pages", "nr_hugepages", 'memory = "auto"'])
 
 

@@ -39,6 +39,7 @@ class Gateway:
         self.subscribers = 256  # of each access port
         self.ipv6 = False  # subscribers have IPv6, too
         self.data_room = 2176
+        self.mbufs = None  # what the plan needs
         self.params = {}  # further keys by task: {"arp": 'key = "value";'}
         self.devices = {}  # by port, instead of net_pcap
         self.subscriber_rate = "1M"  # of the arp task: cases send bursts of all kinds; None: its default
@@ -130,10 +131,11 @@ class Gateway:
             names.append(name)
         ports = ",\n    ".join(self.port(p, folder) for p in PORTS)
         layout = ", ".join(f'"{n}"' for n in names)
+        pool = f'data_room = "{self.data_room}";' + (f' mbufs = "{self.mbufs}";' if self.mbufs else "")
         return f"""name = "case";
 memory = "no-huge";
 {self.top}
-pools = {{ default = {{ data_room = "{self.data_room}"; }}; }};
+pools = {{ default = {{ {pool} }}; }};
 ports = (
     {ports} );
 subscribers = (

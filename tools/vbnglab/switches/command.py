@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands of vbng-lab switch: list, run, show, render."""
+"""The commands of vbng-lab switch: list, run, compare, show, render."""
 
 import argparse
 import datetime
