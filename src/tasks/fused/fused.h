@@ -101,6 +101,14 @@ static inline void fused_sort(struct fused_family *four, struct fused_family *si
     six->n += is_six;
 }
 
+/** Put those of a part to their families; is_six: a bit for each packet of IPv6. */
+static inline void fused_sort_part(struct fused_family *four, struct fused_family *six,
+                                   struct rte_mbuf **m, struct part p, uint32_t is_six)
+{
+    for (uint32_t i = p.from; i < p.to; i++)
+        fused_sort(four, six, m[i], is_six >> (i - p.from) & 1);
+}
+
 /** Is it a family's turn: are there enough packets for its first stage, or has the last packet been
  * sorted and is one of them before the end of a stage that is late packets behind the first? */
 static inline bool fused_has_turn(const struct fused_family *f, bool ended, uint32_t late)

@@ -402,10 +402,7 @@ static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint1
     open_chain(&u, t, has);
     fused_families_open(&four, &six, m, b->at, begins_with_six, b->tally);
     for (uint32_t at = b->at; fused_goes_on(&four, &six, at < n, LATE); at += STAGE_STEP) {
-        struct part p = part_of(n, at, 0);
-
-        for (uint32_t i = p.from; i < p.to; i++)
-            fused_sort(&four, &six, m[i], b->is_six >> (i - p.from) & 1);
+        fused_sort_part(&four, &six, m, part_of(n, at, 0), b->is_six);
         if (fused_has_turn(&four, at + STAGE_STEP >= n, LATE)) {
             turn(four.m, b, four.n, four.at, &u, has, false, &four.tally);
             four.at += STAGE_STEP;
@@ -429,21 +426,19 @@ static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct b
                                        const struct up *u, struct shape has, bool is_six)
 {
     struct fused_tally y = {0, 0};
+    bool stays = true;
 
-    for (uint32_t at = 0; at < n + LATE; at += STAGE_STEP) {
+    for (uint32_t at = 0; likely(stays) && at < n + LATE; at += STAGE_STEP) {
         struct part next = part_of(n, at + STAGE_STEP, 0);
 
         turn(m, b, n, at, u, has, is_six, &y);
         fetch(m, part_of(n, at + FUSED_AHEAD, 0), has);
         b->is_six = find_six(m, next, n, u, has);
-        if (unlikely(b->is_six != (is_six ? fused_all(next) : 0))) {
-            b->at = next.from;
-            b->tally = y;
-            return false;
-        }
+        stays = b->is_six == (is_six ? fused_all(next) : 0);
+        b->at = next.from;
     }
     b->tally = y;
-    return true;
+    return stays;
 }
 
 static __rte_always_inline void up(struct task *t, struct rte_mbuf **m, uint16_t n,
