@@ -18,6 +18,7 @@
 #ifndef TABLES_FIB6_H
 #define TABLES_FIB6_H
 
+#include <stdalign.h>
 #include <stdint.h>
 
 #include <rte_common.h>
@@ -42,7 +43,7 @@ struct fib6_node {
     struct ipv6 prefix, mask; /* the bits before this node's own, and which they are */
     uint32_t miss;            /* what addresses have that do not begin so */
     uint8_t depth;            /* how many bits that are: a multiple of 4 */
-    uint32_t entry[FIB6_NODE] __rte_cache_aligned;
+    alignas(RTE_CACHE_LINE_SIZE) uint32_t entry[FIB6_NODE];
 } __rte_cache_aligned;
 
 struct fib6 {

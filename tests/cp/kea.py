@@ -39,7 +39,8 @@ class Kea:
             whole["server-id"] = {"type": "EN", "enterprise-id": 1, "identifier": "0123456789abcdef", "persist": False}
         with open(self.config, "w", encoding="ascii") as f:
             json.dump({f"Dhcp{family}": whole}, f)
-        self.env = os.environ | {"KEA_PIDFILE_DIR": folder, "KEA_LOCKFILE_DIR": "none"}
+        # From 2.6.3 on leases and logs are where these say, and nowhere else.
+        self.env = os.environ | {"KEA_PIDFILE_DIR": folder, "KEA_LOCKFILE_DIR": "none", "KEA_DHCP_DATA_DIR": folder, "KEA_LOG_FILE_DIR": folder}
         self.process = None
         self.start()
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The commands of vbng-lab: what all of them have in common."""
 
+import hashlib
 import os
 import pathlib
 import re
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tomllib
+import zipfile
 
 import pytest
 
@@ -131,6 +133,35 @@ def test_version():
 def test_fetched(build):
     """The build has fetched what Debian does not have. Without a network it has not: ninja -C build tries again."""
     assert (build / "tools" / "python" / "MLRsearch").is_dir()
+
+
+def wheel(path):
+    """A package "example" with nothing but itself; its hash."""
+    with zipfile.ZipFile(path, "w") as z:
+        z.writestr("example.py", "")
+        z.writestr("example-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: example\nVersion: 1.0\n")
+        z.writestr("example-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        z.writestr("example-1.0.dist-info/RECORD", "")
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_what_could_not_be_fetched_is_tried_again(build, folder, run):
+    """As on a machine where tools/demo has built before tools/test has installed pip."""
+    wheels, python = folder / "example-1.0-py3-none-any.whl", folder / "python"
+    (folder / "requirements.txt").write_text(f"example==1.0 --hash=sha256:{wheel(wheels)}\n")
+    env = os.environ | {"PIP_NO_INDEX": "1"}
+
+    def fetch(**more):
+        done = run(TOP / "tools" / "fetch-python", folder / "requirements.txt", python, env=env | more)
+        assert done.returncode == 0
+        return done.stderr
+
+    assert "could not be fetched" in fetch() and not any(python.iterdir())
+    assert fetch(PIP_FIND_LINKS=str(folder)) == "" and (python / "example.py").exists()
+    assert fetch() == "" and (python / "example.py").exists()
+    commands = subprocess.run(["ninja", "-C", build, "-n", "-v"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    for target in "tools/python", "tools/cli/python", "tests/python":
+        assert re.search(rf"fetch-python \S+ {target}$", commands, re.M), f"ninja does not try to fetch {target} again"
 
 
 def test_scripts_name_their_python():
