@@ -293,21 +293,22 @@ static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct b
 {
     struct batch *f = is_six ? &b->six : &b->four;
     struct fused_tally y = {0, 0};
-    bool stays = true;
+    uint32_t at;
 
     for (uint32_t i = 0; i < n; i++)
         f->tunnel[i] = &b->tunnel[i];
-    for (uint32_t at = 0; likely(stays) && at < n + LATE; at += STAGE_STEP) {
+    for (at = 0; at < n + LATE; at += STAGE_STEP) {
         struct part next = part_of(n, at + STAGE_STEP, 0);
 
         fetch(m, part_of(n, at + FUSED_AHEAD, 0));
         turn(m, f, n, at, d, has, is_six, &y);
         b->is_six = find_slots(m, next, d, has, b->tunnel);
-        stays = b->is_six == (is_six ? fused_all(next) : 0);
-        b->at = next.from;
+        if (unlikely(b->is_six != (is_six ? fused_all(next) : 0)))
+            break;
     }
+    b->at = at + STAGE_STEP;
     b->tally = y;
-    return stays;
+    return at >= n + LATE;
 }
 
 static __rte_always_inline void down(struct task *t, struct rte_mbuf **m, uint16_t n,

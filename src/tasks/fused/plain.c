@@ -202,19 +202,20 @@ static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct b
                                        const struct plain *c, bool is_six)
 {
     struct fused_tally y = {0, 0};
-    bool stays = true;
+    uint32_t at;
 
-    for (uint32_t at = 0; likely(stays) && at < n + LATE; at += STAGE_STEP) {
+    for (at = 0; at < n + LATE; at += STAGE_STEP) {
         struct part next = part_of(n, at + STAGE_STEP, 0);
 
         turn(m, is_six ? &b->six : &b->four, n, at, c, is_six, &y);
         fetch(m, part_of(n, at + FUSED_AHEAD, 0));
         b->is_six = find_six(m, next, c);
-        stays = b->is_six == (is_six ? fused_all(next) : 0);
-        b->at = next.from;
+        if (unlikely(b->is_six != (is_six ? fused_all(next) : 0)))
+            break;
     }
+    b->at = at + STAGE_STEP;
     b->tally = y;
-    return stays;
+    return at >= n + LATE;
 }
 
 FUSED_FLAT void fused_plain(struct task *t, struct rte_mbuf **m, uint16_t n)

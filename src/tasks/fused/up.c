@@ -426,19 +426,20 @@ static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct b
                                        const struct up *u, struct shape has, bool is_six)
 {
     struct fused_tally y = {0, 0};
-    bool stays = true;
+    uint32_t at;
 
-    for (uint32_t at = 0; likely(stays) && at < n + LATE; at += STAGE_STEP) {
+    for (at = 0; at < n + LATE; at += STAGE_STEP) {
         struct part next = part_of(n, at + STAGE_STEP, 0);
 
         turn(m, b, n, at, u, has, is_six, &y);
         fetch(m, part_of(n, at + FUSED_AHEAD, 0), has);
         b->is_six = find_six(m, next, n, u, has);
-        stays = b->is_six == (is_six ? fused_all(next) : 0);
-        b->at = next.from;
+        if (unlikely(b->is_six != (is_six ? fused_all(next) : 0)))
+            break;
     }
+    b->at = at + STAGE_STEP;
     b->tally = y;
-    return stays;
+    return at >= n + LATE;
 }
 
 static __rte_always_inline void up(struct task *t, struct rte_mbuf **m, uint16_t n,
