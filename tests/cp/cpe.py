@@ -207,7 +207,9 @@ class Cpe:
         """IPCP."""
         self.ask(IPCP)
         while IPCP not in self.acked & self.was_acked:
-            self.take(*self.hear())
+            heard = self.hear()
+            if heard[0] != PAP:  # who has asked twice is answered twice
+                self.take(*heard)
         return self.address
 
     def ask_all(self, protocol):
