@@ -145,20 +145,33 @@ def wheel(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+INTERRUPTED = """import os, pathlib, signal, sys
+target = pathlib.Path(sys.argv[sys.argv.index("--target") + 1])
+target.mkdir()
+(target / "part.py").touch()
+os.kill(os.getppid(), signal.SIGKILL)
+"""
+
+
 def test_what_could_not_be_fetched_is_tried_again(build, folder, run):
-    """As on a machine where tools/demo has built before tools/test has installed pip."""
+    """As on a machine where tools/demo has built before tools/test has installed pip, or where a build was interrupted."""
     wheels, python = folder / "example-1.0-py3-none-any.whl", folder / "python"
     (folder / "requirements.txt").write_text(f"example==1.0 --hash=sha256:{wheel(wheels)}\n")
     env = os.environ | {"PIP_NO_INDEX": "1"}
 
-    def fetch(**more):
+    def fetch(status=0, **more):
         done = run(TOP / "tools" / "fetch-python", folder / "requirements.txt", python, env=env | more)
-        assert done.returncode == 0
+        assert done.returncode == status
         return done.stderr
 
     assert "could not be fetched" in fetch() and not any(python.iterdir())
+    (folder / "pip").mkdir()
+    (folder / "pip" / "__init__.py").touch()
+    (folder / "pip" / "__main__.py").write_text(INTERRUPTED)
+    assert fetch(-signal.SIGKILL, PYTHONPATH=str(folder)) == "" and not any(python.iterdir())
     assert fetch(PIP_FIND_LINKS=str(folder)) == "" and (python / "example.py").exists()
-    assert fetch() == "" and (python / "example.py").exists()
+    assert fetch() == "" and (python / "example.py").exists() and not (python / "part.py").exists()
+    assert sorted(p.name for p in folder.glob("python*")) == ["python"]
     commands = subprocess.run(["ninja", "-C", build, "-n", "-v"], stdout=subprocess.PIPE, text=True, check=True).stdout
     for target in "tools/python", "tools/cli/python", "tests/python":
         assert re.search(rf"fetch-python \S+ {target}$", commands, re.M), f"ninja does not try to fetch {target} again"
