@@ -94,7 +94,6 @@ static void give_wan(struct cp *cp, struct session *s)
     else if (v->has_wan)
         names_remove(&cp->sessions.names, &v->host);
     v->has_wan = v->wan_ends = false;
-    relay6_gone(cp, s, true, false);
 }
 
 static void give_delegated(struct cp *cp, struct session *s)
@@ -104,16 +103,23 @@ static void give_delegated(struct cp *cp, struct session *s)
     if (v->has_delegated)
         pool6_give(&pools6_of(cp, s)->delegated, v->delegated);
     v->has_delegated = v->delegated_ends = false;
-    relay6_gone(cp, s, false, true);
 }
 
-static void give_blocks(struct cp *cp, struct session *s)
+/* Free what the user plane has no more; the server of a lease is told it by one message. */
+static void give(struct cp *cp, struct session *s, bool wan, bool delegated)
+{
+    if (wan)
+        give_wan(cp, s);
+    if (delegated)
+        give_delegated(cp, s);
+    relay6_gone(cp, s, wan, delegated);
+}
+
+static void give_all(struct cp *cp, struct session *s)
 {
     struct session6 *v = s->v6;
 
-    relay6_gone(cp, s, true, true);
-    give_wan(cp, s);
-    give_delegated(cp, s);
+    give(cp, s, true, true);
     v->na.held = v->pd.held = false;
     v->state = LEASE_NONE;
 }
@@ -194,7 +200,7 @@ void lease6_withdraw(struct cp *cp, struct session *s)
     if (s->v6 == NULL || (s->v6->state != LEASE_OFFERED && s->v6->state != LEASE_ASKED))
         return;
     timer_stop(&cp->loop.timers, &s->v6->timer);
-    give_blocks(cp, s);
+    give_all(cp, s);
     lease_settle(cp, s);
 }
 
@@ -364,7 +370,7 @@ void lease6_end(struct cp *cp, struct session *s)
     if (lease_is_held(v->state))
         v->state = LEASE_ENDING;
     else if (v->state == LEASE_OFFERED || v->state == LEASE_ASKED)
-        give_blocks(cp, s);
+        give_all(cp, s);
 }
 
 void lease6_in_userplane(struct cp *cp, struct session *s)
@@ -374,14 +380,10 @@ void lease6_in_userplane(struct cp *cp, struct session *s)
 
     if (v == NULL)
         return;
-    if (v->state == LEASE_ENDING) {
-        give_blocks(cp, s);
-    } else {
-        if (v->delegated_ends)
-            give_delegated(cp, s);
-        if (v->wan_ends)
-            give_wan(cp, s);
-    }
+    if (v->state == LEASE_ENDING)
+        give_all(cp, s);
+    else
+        give(cp, s, v->wan_ends, v->delegated_ends);
     if (v->state == LEASE_STARTING) {
         v->state = LEASE_UP;
         session_log(s, "up, %s", session6_blocks(v, text));
@@ -396,7 +398,7 @@ void lease6_in_userplane(struct cp *cp, struct session *s)
 void lease6_gone(struct cp *cp, struct session *s)
 {
     if (s->v6 != NULL && s->v6->state == LEASE_ENDING)
-        give_blocks(cp, s);
+        give_all(cp, s);
 }
 
 /* --- the start --- */
@@ -435,7 +437,7 @@ bool lease6_load(struct cp *cp, struct session *s, const uint8_t mac[6], const c
     v->na.held &= v->has_wan;
     v->pd.held &= v->has_delegated;
     if (!v->na.held && !v->pd.held) {
-        give_blocks(cp, s);
+        give_all(cp, s);
         return false;
     }
     if (giver.duid.n > 0 && relay6_serves(cp, s))
