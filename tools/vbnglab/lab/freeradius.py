@@ -8,8 +8,8 @@ import shutil
 import subprocess
 import time
 
+from . import run
 from .failure import Failure
-from .run import end_with_parent
 
 NAMES = ("freeradius", "radiusd")
 READY = "Ready to process requests"
@@ -119,18 +119,15 @@ class FreeRadius:
         """Start it; ready() waits for it. options: of its command line."""
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen([program(), "-fxx", "-l", "stdout", "-n", "radiusd", "-d", self.folder, *options], stdin=subprocess.DEVNULL,
-                                            stdout=log, stderr=log, process_group=0, preexec_fn=end_with_parent)
+                                            stdout=log, stderr=log, process_group=0, preexec_fn=run.end_with_parent)
 
     def ready(self, seconds=START_S):
         """Wait until it takes requests. Raises Failure."""
         end = time.monotonic() + seconds
-        while READY not in (said := self._said()):
+        while READY not in (said := run.text_of(self.log)):
             if self.process.poll() is not None or time.monotonic() > end:
                 raise Failure(f"FreeRADIUS does not start: {said[-3000:].strip()}")
             time.sleep(0.02)
-
-    def _said(self):
-        return self.log.read_text(encoding="utf-8", errors="replace")
 
     def records(self):
         """The accounting records that it has written: names and texts of each."""
@@ -142,12 +139,7 @@ class FreeRadius:
 
     def stop(self):
         """End it, if it runs."""
-        if self.process is not None and self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(5)
-            except subprocess.TimeoutExpired:
-                self.kill()
+        run.end(self.process)
 
     def kill(self):
         """End it at once, if it runs."""

@@ -20,6 +20,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 
+from . import run
 from .failure import Failure
 
 # full path, as ovs-vswitchd in $PATH is the one without DPDK
@@ -27,6 +28,7 @@ VSWITCHD = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"
 SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 START_SECONDS = 40.0
 TAIL = 15  # lines
+STOP_SECONDS = 10.0
 
 
 class SwitchError(Failure):
@@ -54,8 +56,8 @@ class Attachment:
 def _isolation():
     """The words before a command that give it network and mount namespaces, and a folder for DPDK that ends with them. Inside,
     any user is root."""
-    options, run = ("-nm", "/run/dpdk") if os.geteuid() == 0 else ("-Urnm", "/run")
-    return ["unshare", options, "sh", "-c", f'mkdir -p {run} && mount -t tmpfs none {run} && exec "$@"', "sh"]
+    options, folder = ("-nm", "/run/dpdk") if os.geteuid() == 0 else ("-Urnm", "/run")
+    return ["unshare", options, "sh", "-c", f'mkdir -p {folder} && mount -t tmpfs none {folder} && exec "$@"', "sh"]
 
 
 def probe():
@@ -208,8 +210,7 @@ class OvsDpdk:
         out = []
         for name, daemon in self._daemons.items():
             state = "runs" if daemon.poll() is None else f"ended with status {daemon.returncode}"
-            with open(f"{self.folder}/{name}.log", encoding="utf-8", errors="replace") as f:
-                out += [f"--- {name}.log ({name} {state}):", *f.read().strip().splitlines()[-TAIL:]]
+            out += [f"--- {name}.log ({name} {state}):", *run.text_of(f"{self.folder}/{name}.log").strip().splitlines()[-TAIL:]]
         return "\n".join(out)
 
     def stats(self):
@@ -236,11 +237,4 @@ class OvsDpdk:
     def stop(self):
         """End the daemons, the switch first. The logs stay in the folder."""
         for name in ("switch", "db"):
-            daemon = self._daemons.pop(name, None)
-            if daemon is not None and daemon.poll() is None:
-                daemon.terminate()
-                try:
-                    daemon.wait(10)
-                except subprocess.TimeoutExpired:
-                    daemon.kill()
-                    daemon.wait()
+            run.end(self._daemons.pop(name, None), STOP_SECONDS)

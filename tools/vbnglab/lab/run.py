@@ -67,6 +67,26 @@ def end_with_parent():
     _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
+def end(process, grace=5.0):
+    """Have a process (Popen, or None) end, with grace seconds to do it itself, and wait for that."""
+    if process is not None and process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(grace)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def text_of(path):
+    """What stands in a file that a process writes; "" where there is none."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as f:
+            return f.read()
+    except OSError:
+        return ""
+
+
 class Running:
     """A vbng that was started. finish() or stop() ends it; as a context manager it never outlives its block."""
 
@@ -127,11 +147,7 @@ class Running:
 
     def output(self):
         """What it has printed so far; "" after finish() or stop()."""
-        try:
-            with open(self._output, encoding="utf-8", errors="replace") as f:
-                return f.read()
-        except OSError:
-            return ""
+        return text_of(self._output)
 
     def finish(self, timeout=GRACE):
         """Wait at most timeout seconds for the end, then end it. Returns the Result."""

@@ -143,8 +143,7 @@ class Gateway:
 
     def said(self):
         """The log of vbng-cp."""
-        with open(self.log, encoding="utf-8", errors="replace") as f:
-            return f.read()
+        return run.text_of(self.log)
 
     def status(self):
         """What vbng-cp says of itself."""
@@ -163,11 +162,5 @@ class Gateway:
 
     def stop(self):
         """End both. Returns the Result of vbng, with its ledger."""
-        if self.cp is not None and self.cp.poll() is None:
-            self.cp.terminate()
-            try:
-                self.cp.wait(5)
-            except subprocess.TimeoutExpired:
-                self.cp.kill()
-                self.cp.wait()
+        run.end(self.cp)
         return self.vbng.stop()

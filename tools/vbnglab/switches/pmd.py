@@ -4,7 +4,6 @@
 import os
 import shlex
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -73,11 +72,7 @@ class Testpmd:
 
     def output(self):
         """What it has printed so far."""
-        try:
-            with open(self._output, encoding="utf-8", errors="replace") as f:
-                return f.read()
-        except OSError:
-            return ""
+        return run.text_of(self._output)
 
     def received(self):
         """Packets received by all ports. Raises SwitchError where it does not answer."""
@@ -92,13 +87,7 @@ class Testpmd:
     def stop(self):
         """End it. Returns a Result, whose report has no tasks."""
         alive = self.alive()
-        if alive:
-            self._process.send_signal(signal.SIGTERM)
-            try:
-                self._process.wait(5)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+        run.end(self._process)
         self._process.stdin.close()
         shutil.rmtree(runtime_folder(self.prefix), ignore_errors=True)
         wall = time.monotonic() - self._began

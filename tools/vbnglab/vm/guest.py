@@ -43,14 +43,6 @@ class VmResult:
     command: list = field(default_factory=list)
 
 
-def _read(path):
-    try:
-        with open(path, encoding="utf-8", errors="replace") as f:
-            return f.read()
-    except OSError:
-        return ""
-
-
 def _tail(text):
     return "\n".join(text.replace("\r", "").strip().splitlines()[-TAIL:])
 
@@ -176,25 +168,16 @@ class Vm:
 
     def _end(self):
         if self._result is None:
-            self._kill()
+            run.end(self._qemu)
             self._result = self._read_result()
             shutil.rmtree(self._run, ignore_errors=True)
         return self._result
 
-    def _kill(self):
-        if self.alive():
-            self._qemu.terminate()
-            try:
-                self._qemu.wait(5)
-            except subprocess.TimeoutExpired:
-                self._qemu.kill()
-                self._qemu.wait()
-
     def _read_result(self):
-        text = _read(self._path("status")).strip()
+        text = run.text_of(self._path("status")).strip()
         status = int(text) if text.isdigit() else None
         try:
-            report = json.loads(_read(self._path("report.json")))
+            report = json.loads(run.text_of(self._path("report.json")))
         except ValueError:
             report = None
         why = self._failure
@@ -206,10 +189,10 @@ class Vm:
             why = "the guest wrote no report"
         error = "\n".join(s for s in (why, *self._last_words()) if s) if why else ""
         return VmResult(not why, status, error, report, self.accel, self.why, self.booted,
-                        time.monotonic() - self._began, _read(self._path("vbng.log")), self._pinned, self.command)  # fmt: skip
+                        time.monotonic() - self._began, run.text_of(self._path("vbng.log")), self._pinned, self.command)  # fmt: skip
 
     def _last_words(self):
         for name in ("vbng.log", "console.log", "qemu.log"):
-            text = _tail(_read(self._path(name)))
+            text = _tail(run.text_of(self._path(name)))
             if text:
                 yield f"--- end of {name}:\n{text}"

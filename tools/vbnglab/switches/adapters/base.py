@@ -27,6 +27,7 @@ import time
 import zlib
 from dataclasses import dataclass
 
+from ...lab import run
 from ...lab.ovs import SwitchError
 
 MODES = {
@@ -243,11 +244,7 @@ class Switch:
 
     def tail(self):
         """The last lines of output, and the status with which it has ended."""
-        try:
-            with open(self._output, encoding="utf-8", errors="replace") as f:
-                lines = f.read().strip().splitlines()[-TAIL:]
-        except OSError:
-            lines = []
+        lines = run.text_of(self._output).strip().splitlines()[-TAIL:]
         state = "no process" if self._process is None else "runs"
         if not self.alive():
             code = self._process.returncode
@@ -275,13 +272,7 @@ class Switch:
         """End the switch and remove what it leaves; allowed in any state."""
         process, self._process = self._process, None
         if process is not None:
-            if process.poll() is None:
-                process.terminate()
-                try:
-                    process.wait(STOP_SECONDS)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
+            run.end(process, STOP_SECONDS)
             process.stdin.close()
         for command in self.undo():
             subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
