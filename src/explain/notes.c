@@ -132,7 +132,7 @@ static void print_prefix6(const struct route_table *r, const uint8_t *address, u
     char text[IPV6_TEXT];
     unsigned len;
 
-    if (r->fib6.first != NULL && prefixes6_match(&r->fib6.routes, addr, 128, &len) == id)
+    if (route_has6(r) && prefixes6_match(&r->fib6.routes, addr, 128, &len) == id)
         fprintf(to, "route %s: ", format_prefix6(first6(addr, (uint8_t)len), (uint8_t)len, text));
 }
 

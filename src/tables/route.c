@@ -107,7 +107,7 @@ int route_add_nexthop(struct route_table *t, const struct nexthop_spec *spec)
 {
     uint32_t id = t->free;
 
-    if (spec->has_gre && !is_mapped6(spec->gre_destination) && t->fib6.first == NULL)
+    if (spec->has_gre && !is_mapped6(spec->gre_destination) && !route_has6(t))
         return -EINVAL;
     if (id != 0) {
         t->free = t->nexthop[id].ip_sum;
@@ -226,8 +226,7 @@ int route_add6(struct route_table *t, struct ipv6 prefix, uint8_t len, uint32_t 
         return -EINVAL;
     if (len == PREFIX6_BITS && route_is_local6(t, prefix))
         return 0;
-    return t->fib6.first != NULL ? fib6_add(&t->fib6, first6(prefix, len), len, nexthop_id)
-                                 : -ENOSPC;
+    return route_has6(t) ? fib6_add(&t->fib6, first6(prefix, len), len, nexthop_id) : -ENOSPC;
 }
 
 int route_add_local6(struct route_table *t, struct ipv6 addr)
@@ -235,14 +234,14 @@ int route_add_local6(struct route_table *t, struct ipv6 addr)
     uint8_t own = route_hash6(addr);
 
     t->own6[own / 64] |= UINT64_C(1) << own % 64;
-    return t->fib6.first != NULL ? fib6_add(&t->fib6, addr, PREFIX6_BITS, t->local_id) : 0;
+    return route_has6(t) ? fib6_add(&t->fib6, addr, PREFIX6_BITS, t->local_id) : 0;
 }
 
 int route_remove6(struct route_table *t, struct ipv6 prefix, uint8_t len)
 {
     if (len == PREFIX6_BITS && route_is_local6(t, prefix))
         return 0;
-    return t->fib6.first != NULL ? fib6_remove(&t->fib6, first6(prefix, len), len) : -ENOENT;
+    return route_has6(t) ? fib6_remove(&t->fib6, first6(prefix, len), len) : -ENOENT;
 }
 
 uint64_t route_table_bytes(const struct route_table *t)
@@ -251,6 +250,5 @@ uint64_t route_table_bytes(const struct route_table *t)
            (t->capacity + UINT64_C(1)) * sizeof(t->via[0]) +
            (t->set_capacity + UINT64_C(1)) * sizeof(t->set[0]) + fib_bytes(t->room + ROUTE_OWN) +
            far_ends_bytes(t->capacity) +
-           (t->fib6.first != NULL ? fib6_bytes(t->fib6.routes.room) + far_ends6_bytes(t->capacity)
-                                  : 0);
+           (route_has6(t) ? fib6_bytes(t->fib6.routes.room) + far_ends6_bytes(t->capacity) : 0);
 }

@@ -137,6 +137,12 @@ static inline bool route_is_local(const struct route_table *t, uint32_t addr)
     }
 }
 
+/** Is there room for routes of IPv6, and for tunnels over it? */
+static inline bool route_has6(const struct route_table *t)
+{
+    return t->fib6.first != NULL;
+}
+
 /** Where an address is in own6[]: 0..255. */
 static inline uint8_t route_hash6(struct ipv6 addr)
 {
@@ -151,7 +157,7 @@ static inline bool route_is_local6(const struct route_table *t, struct ipv6 addr
 {
     uint8_t own = route_hash6(addr);
 
-    return unlikely((t->own6[own / 64] >> own % 64 & 1) != 0) && t->fib6.first != NULL &&
+    return unlikely((t->own6[own / 64] >> own % 64 & 1) != 0) && route_has6(t) &&
            fib6_lookup(&t->fib6, addr) == t->local_id;
 }
 

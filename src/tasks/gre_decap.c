@@ -287,7 +287,7 @@ static int parse_other(const struct gre_decap *d, const struct rte_mbuf *m, stru
         return eth_type(f) == RTE_BE16(RTE_ETHER_TYPE_ARP) ? VERDICT_FOR_US : DROP_NOT_IP;
     if (nd_is_frame(f, ETH_LEN, m->data_len))
         return VERDICT_FOR_US;
-    if (d->routes->fib6.first == NULL)
+    if (!route_has6(d->routes))
         return DROP_NOT_IP;
     return gre_decap_parse6(d, (const struct ipv6_hdr *)(f + ETH_LEN), m->data_len - ETH_LEN, out);
 }

@@ -52,8 +52,7 @@ int gre_decap_parse6(const struct gre_decap *d, const struct ipv6_hdr *ip, uint3
 /** May tunnels of IPv6 end here? */
 static inline bool gre_decap_takes6(const struct gre_decap *d)
 {
-    return far_ends6_any(&d->routes->far_ends6) ||
-           (d->any_far_end && d->routes->fib6.first != NULL);
+    return far_ends6_any(&d->routes->far_ends6) || (d->any_far_end && route_has6(d->routes));
 }
 
 /** Is the first word of a GRE header a usual one, with a key and of a family that there is? */

@@ -61,7 +61,7 @@ static int init(struct task *t, const struct task_env *env)
 
     r->first = env->tables->routes->fib.first;
     r->line = env->tables->routes->fib.line;
-    r->fib6 = env->tables->routes->fib6.first != NULL ? &env->tables->routes->fib6 : NULL;
+    r->fib6 = route_has6(env->tables->routes) ? &env->tables->routes->fib6 : NULL;
     r->nexthop = env->tables->routes->nexthop;
     r->set = env->tables->routes->set;
     r->cold = self->n_rx > 0 || self->in_ring != CFG_NONE;
