@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """vbng-cp beside a user plane, for each test anew."""
 
+import subprocess
+
 import pytest
 
 
@@ -23,3 +25,16 @@ def control_plane(build, folder):
 @pytest.fixture
 def cp(control_plane):
     return control_plane()
+
+
+@pytest.fixture(scope="module")
+def relay_port(request):
+    """The port of a relay of DHCPv4 to Kea: its own, or 67 where Kea answers to no other, in a network namespace, where nobody else has that. Whatever
+    talks to either has to come after it."""
+    from tests.cp.kea import answers_any_port, free_port
+
+    if answers_any_port():
+        return str(free_port())
+    request.getfixturevalue("own_network")
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    return "67"

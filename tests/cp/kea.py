@@ -19,20 +19,30 @@ def free_port(address="127.0.0.1"):
         return s.getsockname()[1]
 
 
+def program(family):
+    """Its path; skips where it is missing."""
+    name = f"kea-dhcp{family}"
+    path = shutil.which(name) or shutil.which(name, path="/usr/sbin")
+    if path is None:
+        need.skip(f"{name} is not here (Debian package {name}-server)")
+    return path
+
+
+def answers_any_port():
+    """Does it take DHCPv4 of relays with a port of their own (RFC 8357)? 2.2.0 does; 2.6.3 drops it."""
+    said = subprocess.run([program(4), "-v"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return tuple(int(n) for n in said.split()[0].split(".")) < (2, 3)
+
+
 class Kea:
     """kea-dhcp4 on 127.0.0.1, or kea-dhcp6 on ::1, at a port of its own where none is said."""
 
     def __init__(self, folder, family=4, port=None, **config):
-        name, package = f"kea-dhcp{family}", f"kea-dhcp{family}-server"
-        self.program = shutil.which(name) or shutil.which(name, path="/usr/sbin")
-        if self.program is None:
-            need.skip(f"{name} is not here (Debian package {package})")
-        if family == 4 and port is None and (version := self.version()) >= (2, 3):
-            need.skip(f"Kea {'.'.join(map(str, version))}: 2.6.3 drops messages of DHCPv4 relays with a port of their own (RFC 8357), 2.2.0 does not")
+        self.program = program(family)
         address = "127.0.0.1" if family == 4 else "::1"
         self.port, self.started = port or free_port(address), f"DHCP{family}_STARTED"
         self.leases_file, self.log, self.config = (os.path.join(folder, f"kea{family}.{end}") for end in ("csv", "log", "json"))
-        logger = {"name": name, "severity": "INFO", "output_options": [{"output": self.log, "flush": True}]}
+        logger = {"name": f"kea-dhcp{family}", "severity": "INFO", "output_options": [{"output": self.log, "flush": True}]}
         database = {"type": "memfile", "persist": True, "name": self.leases_file, "lfc-interval": 0}
         interfaces = {"interfaces": [f"lo/{address}"]} | ({"dhcp-socket-type": "udp"} if family == 4 else {})
         whole = {"interfaces-config": interfaces, "lease-database": database, "loggers": [logger],
@@ -45,10 +55,6 @@ class Kea:
         self.env = os.environ | {"KEA_PIDFILE_DIR": folder, "KEA_LOCKFILE_DIR": "none", "KEA_DHCP_DATA_DIR": folder, "KEA_LOG_FILE_DIR": folder}
         self.process = None
         self.start()
-
-    def version(self):
-        said = subprocess.run([self.program, "-v"], stdout=subprocess.PIPE, text=True, check=True).stdout
-        return tuple(int(n) for n in said.split()[0].split("."))
 
     def text(self):
         if not os.path.exists(self.log):

@@ -7,7 +7,7 @@ import pytest
 
 from tests.common.limits import limit
 from tests.cp.client import ACK, BOOTP, GATEWAY, NAK, OFFER, Client, ControlPlane, option
-from tests.cp.kea import Kea, free_port
+from tests.cp.kea import Kea
 
 CONFIG = """
 control_socket = "CONTROL";
@@ -32,15 +32,15 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def kea(place):
+def kea(place, relay_port):
     server = Kea(place, **{"valid-lifetime": LEASE, "authoritative": True, "subnet4": [SUBNET], "host-reservation-identifiers": ["circuit-id"]})
     yield server
     server.close()
 
 
 @pytest.fixture(scope="module")
-def cp(build, place, kea):
-    plane = ControlPlane(build, place, CONFIG, KEAPORT=str(kea.port), OWNPORT=str(free_port()), **DEFAULTS)
+def cp(build, place, kea, relay_port):
+    plane = ControlPlane(build, place, CONFIG, KEAPORT=str(kea.port), OWNPORT=relay_port, **DEFAULTS)
     yield plane
     plane.close()
 

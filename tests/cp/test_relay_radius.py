@@ -51,7 +51,7 @@ def place(module_folder):
 
 
 @pytest.fixture(scope="module")
-def keas(place):
+def keas(place, relay_port):
     """{4 and 6: Kea}: leases of 10 minutes."""
     subnet4 = {"id": 1, "subnet": "10.64.0.0/24", "pools": [{"pool": "10.64.0.10 - 10.64.0.40"}]}
     subnet6 = {"id": 1, "subnet": "2001:db8:100::/48", "pools": [{"pool": "2001:db8:100::10-2001:db8:100::ffff"}],
@@ -64,19 +64,19 @@ def keas(place):
 
 
 @pytest.fixture(scope="module")
-def server(module_folder):
+def server(module_folder, relay_port):
     with freeradius(module_folder / "radius", users=USERS) as s:
         yield s
 
 
 @pytest.fixture(scope="module")
-def coa():
+def coa(relay_port):
     return free_ports(1)[0]
 
 
 @pytest.fixture(scope="module")
-def cp(build, place, keas, server, coa):
-    values = {"KEA4": keas[4].port, "KEA6": keas[6].port, "OWN4": free_port(), "OWN6": free_port("::1"), "AUTHENTICATION": server.authentication,
+def cp(build, place, keas, server, coa, relay_port):
+    values = {"KEA4": keas[4].port, "KEA6": keas[6].port, "OWN4": relay_port, "OWN6": free_port("::1"), "AUTHENTICATION": server.authentication,
               "ACCOUNTING": server.accounting, "COA": coa, "SECRET": SECRET, "ANOTHER": COA_SECRET}
     plane = ControlPlane(build, place, CONFIG, **{key: str(value) for key, value in values.items()})
     yield plane

@@ -8,7 +8,7 @@ import pytest
 
 from tests.common.limits import limit
 from tests.cp.client import GATEWAY, ControlPlane
-from tests.cp.kea import Kea, free_port
+from tests.cp.kea import Kea
 from tests.cp.test_relay import CONFIG, DEFAULTS, SUBNET
 from tests.cp.test_restarts import Storm, addresses
 
@@ -16,9 +16,9 @@ pytestmark = pytest.mark.long
 
 
 @pytest.mark.limit(240)
-def test_killed_at_random_moments(build, folder):
+def test_killed_at_random_moments(build, folder, relay_port):
     kea = Kea(str(folder), **{"valid-lifetime": 600, "subnet4": [SUBNET]})
-    cp = ControlPlane(build, str(folder), CONFIG, KEAPORT=str(kea.port), OWNPORT=str(free_port()), **DEFAULTS)
+    cp = ControlPlane(build, str(folder), CONFIG, KEAPORT=str(kea.port), OWNPORT=relay_port, **DEFAULTS)
     storm = Storm(cp, 60, 1)
     storm.start()
     moments = random.Random(1)
