@@ -18,6 +18,7 @@ from . import run
 PORTS = ("cpe0", "cpe1", "core0", "core1")
 STREAMS = {"gen_up0": "sink_up0", "gen_up1": "sink_up1", "gen_down0": "sink_down0", "gen_down1": "sink_down1"}
 NEVER = "24h"  # start time of streams that a request starts
+CATCH_UP = "20ms"  # of the generators: how long the tester's core may be away, which it shares with a gateway or a guest, and yet send all
 START_SECONDS = 30.0  # time limit for the first answer of the tester
 SETTLE_SECONDS = 2.0  # wait after the last packet sent, in which all that is under way arrives
 
@@ -78,7 +79,7 @@ class Tester(Controlled):
     """A tester whose streams begin when send() is called."""
 
     def __init__(self, config, folder, rate, vbng=None):
-        settings = {f"{gen}.{key}": value for gen in STREAMS for key, value in (("rate", rate), ("start", NEVER))}
+        settings = {f"{gen}.{key}": value for gen in STREAMS for key, value in (("rate", rate), ("start", NEVER), ("catch_up", CATCH_UP))}
         super().__init__("tester", config, folder, settings, vbng)
 
     def send(self, seconds):
@@ -137,13 +138,14 @@ def account(tester, gateway, switch, inside=0, ports=PORTS):
 
 
 def streams(tester):
-    """[{name, sent, received, lost, duplicates, reordered, wrong, latency_ns}] of the four streams."""
+    """[{name, missed, sent, received, lost, duplicates, reordered, wrong, latency_ns}] of the four streams. missed: packets that were due while the tester's
+    core was away for longer than CATCH_UP, and were not made."""
     out = []
     for gen, sink in STREAMS.items():
         g, s = run.task(tester, gen), run.task(tester, sink)
         measured = s["measured"]["streams"]
         one = measured[0] if measured else {"received": 0, "duplicates": 0, "reordered": 0, "wrong": {}, "latency_ns": None}
-        out.append({"name": gen.removeprefix("gen_"), "sent": g["created"], "received": one["received"],
+        out.append({"name": gen.removeprefix("gen_"), "missed": g["stats"].get("missed", 0), "sent": g["created"], "received": one["received"],
                     "lost": g["created"] - one["received"] + one["duplicates"], "duplicates": one["duplicates"],
                     "reordered": one["reordered"], "wrong": one["wrong"], "unstamped": s["measured"]["unstamped"],
                     "strangers": max(0, len(measured) - 1), "latency_ns": one["latency_ns"]})  # fmt: skip
@@ -179,11 +181,11 @@ def _drops(report):
 
 def table(tester, gateway, switch, seconds, inside=0):
     """Lines for a terminal: the streams with their latency, the ledgers, and what was dropped where."""
-    lines = [f"{'stream':8} {'sent':>10} {'received':>10} {'lost':>8} {'wrong':>6} {'kpps':>8} {'p50 us':>8} {'p99 us':>9}"]
+    lines = [f"{'stream':8} {'missed':>8} {'sent':>10} {'received':>10} {'lost':>8} {'wrong':>6} {'kpps':>8} {'p50 us':>8} {'p99 us':>9}"]
     for row in streams(tester):
         late = row["latency_ns"] or {}
         times = " ".join(f"{late[k] / 1000:{w}.0f}" if k in late else f"{'-':>{w}}" for k, w in (("p50", 8), ("p99", 9)))
-        lines.append(f"{row['name']:8} {row['sent']:10} {row['received']:10} {row['lost']:8} {sum(row['wrong'].values()):6} "
+        lines.append(f"{row['name']:8} {row['missed']:8} {row['sent']:10} {row['received']:10} {row['lost']:8} {sum(row['wrong'].values()):6} "
                      f"{row['received'] / seconds / 1000:8.1f} {times}")
     for name, report in (("tester", tester), ("gateway", gateway)):
         ledger = report["ledger"]
