@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.common import need
+from tests.common import guests, need
 from tests.common.limits import limit
 from tests.common.verdict import nothing
 from vbnglab.vm import image, qemu
@@ -32,13 +32,7 @@ pytestmark = pytest.mark.limit(400)
 @pytest.fixture(scope="module", autouse=True)
 def image_of_the_guest():
     """The image is there; skips where no guest can run."""
-    need.program(qemu.QEMU, "qemu-system-x86")
-    if not os.path.exists(image.BUSYBOX):
-        need.skip("busybox is not installed (Debian package busybox-static)")
-    try:
-        image.prepare(VBNG or image.portable_vbng())
-    except image.KernelError as e:
-        need.skip(str(e))
+    guests.needed(VBNG or image.portable_vbng())
 
 
 def need_model(nic):

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from tests.common.verdict import nothing
-from vbnglab.switches import adapters, bench, output, scenarios
+from vbnglab.switches import adapters, bench, configs, output, scenarios
 from vbnglab.switches.adapters.base import Port, Switch, SwitchError, version_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -105,6 +105,7 @@ def wired(name, scenario, number=1, **more):
     pytest.param(lambda: wired("t4p4s", "loopback"), "do not change", id="a chain behind MAC addresses"),
     pytest.param(lambda: wired("t4p4s", "bng"), "room for 512 MAC addresses, and the gateway's subscribers have 65536", id="more addresses than room"),
     pytest.param(lambda: wired("testpmd", "p2p", nics=(NICS[0],)), "not enough --nic", id="too few NICs"),
+    pytest.param(lambda: wired("direct", "loopback", guest=True), "they are of kind memif, and a guest takes vhost or tap", id="no port for a guest"),
 ])  # fmt: skip
 def test_refused(what, word):
     with pytest.raises(SwitchError) as e:
@@ -129,6 +130,21 @@ def test_a_program_without_a_version():
 
 def test_the_two_ends_of_a_nic():
     assert wired("testpmd", "p2p", nics=tuple(NICS)).ports["t1"].device == "0000:08:00.1"
+
+
+@pytest.mark.parametrize("name, kind, device", [("vpp", "vhost", "net_virtio_user"), ("linux-bridge", "tap", "net_af_packet")])
+def test_ports_of_guests(name, kind, device, folder):
+    """A guest's VNF has virtio devices at the PCI addresses that QEMU gives them, huge pages and one CPU; the tester stays what it was."""
+    switch = wired(name, "chain", guest=True)
+    topology = scenarios.ALL["chain"](1)
+    assert {p: switch.ports[p].kind for v in topology.vnfs for p in v.ports} == dict.fromkeys((p for v in topology.vnfs for p in v.ports), kind)
+    assert all(switch.ports[p].device.startswith(device) for p in topology.tester_ports)
+    paths = configs.write(str(folder), "chain", topology, switch, {"tester": 1, "gateway": 1, "vnf1": 1}, "sleep", guest=True)
+    texts = {process: open(path, encoding="utf-8").read() for process, path in paths.items()}
+    for process in ("gateway", "vnf1"):
+        assert 'memory = "hugepages"' in texts[process] and '{ core = "0";' in texts[process] and 'device = "0000:00:13.0"' in texts[process]
+    assert 'memory = "no-huge"' in texts["tester"] and '{ core = "1";' in texts["tester"] and "0000:00" not in texts["tester"]
+    nothing([f"{link} leads out of the folder that the guest has" for link in folder.rglob("*") if link.is_symlink()])
 
 
 @pytest.mark.parametrize("name, number", [(name, number) for name in scenarios.ALL for number in ((1, 2, 4) if name in scenarios.COUNTED else (1,))])
@@ -190,12 +206,12 @@ def test_a_socket_that_a_killed_switch_has_left(folder):
         caller.connect(switch.ready_paths()[0])
 
 
-def made_up(scenario, name="x", size="64", cpu="A CPU"):
+def made_up(scenario, name="x", size="64", cpu="A CPU", guest=None):
     """A result with one point."""
     figure = {"size": size, "direction": "up", "rplus": {"pps": {"median": 2e6, "min": 1e6, "max": 3e6}, "loss_ratio": 0.5, "used": 1},
               "latency": [{"share": 0.1, "streams": {"s": {"p50": {"median": 1500}, "p99": {"median": 2500}}}}]}
     trial = {"purpose": "rplus", "size": size, "direction": "up", "ok": True, "cpu": {"switch": 0.5, "machine": 1.5}}
-    entry = {"title": "X", "version": "1", "mode": "patch", "state": "measured", "why": "", "result": {"figures": [figure], "trials": [trial]}}
+    entry = {"title": "X", "version": "1", "mode": "patch", "guest": guest, "state": "measured", "why": "", "result": {"figures": [figure], "trials": [trial]}}
     dead = {"title": "Y", "version": None, "mode": "patch", "state": "rendered", "why": "not in PATH", "result": None}
     return {"scenario": scenario, "about": "x", "shared": True, "alone": entry, "switches": {name: entry, "y": dead}, "machine": {"cpu": cpu},
             "command": []}  # fmt: skip
@@ -203,8 +219,8 @@ def made_up(scenario, name="x", size="64", cpu="A CPU"):
 
 def test_the_table():
     """The table of a made-up result, and of several as one."""
-    text = output.text(made_up("p2p"))
-    wrong = [f"'{w}' is not in the table:\n{text}" for w in ("2  ", "1–3", "50 %", "0.50", "1.50", "1.5/2.5", "not in PATH", "function only") if w not in text]
+    text = output.text(made_up("p2p", guest="TCG (as asked)"))
+    wrong = [f"'{w}' is not in the table:\n{text}" for w in ("2  ", "1–3", "50 %", "0.50", "1.50", "1.5/2.5", "not in PATH", "function only", "(VNFs in guests: TCG (as asked))") if w not in text]
     several = output.merge([made_up("pairs1"), made_up("pairs2"), made_up("pairs2", size="256"), made_up("pairs2", "z")])
     lines = [line.split()[:5] for line in output.text(output.merge([several])).splitlines()]
     for row in (["x", "pairs1", "patch", "64", "one"], ["x", "pairs2", "patch", "64", "one"], ["x", "pairs2", "patch", "256", "one"],
@@ -219,6 +235,7 @@ def test_the_table():
 @pytest.mark.parametrize("parts, word", [
     pytest.param([made_up("p2p"), made_up("p2p")], "x was measured twice: p2p 64 one way", id="twice"),
     pytest.param([made_up("p2p"), made_up("p2v", cpu="another")], "different machines", id="of other machines"),
+    pytest.param([made_up("loopback1-guest", guest="KVM"), made_up("loopback2-guest", guest="TCG")], "guests by KVM and by TCG", id="of other guests"),
 ])
 def test_results_that_do_not_belong_together(parts, word):
     with pytest.raises(SwitchError) as e:

@@ -8,12 +8,10 @@ import pytest
 from tests.common import need
 from tests.common.limits import limit
 from tests.common.verdict import nothing, unless
-from tests.switch.bed import cpus, installed
+from tests.switch import bed
+from tests.switch.bed import ENOUGH, LOAD, SECONDS, SETTLE, TRIALS, cpus, disturbed, installed, judge
 from vbnglab.measure import rig
 from vbnglab.switches import adapters, bench, scenarios
-
-LOAD, SECONDS, SETTLE = 2000.0, 0.4, 0.6  # packets per second: everything shares two CPUs
-TRIALS, ENOUGH = 3, 100  # of which the first undisturbed one is judged; packets
 
 # switch, scenario, number, mode, kind of the ports that stand for NICs
 FORWARD = (
@@ -46,31 +44,11 @@ def title(name, scenario, number, mode, kind):
     return f"{name}: {scenario}{f' of {number}' if scenario in scenarios.COUNTED else ''}, {mode}{f', {kind}' if kind else ''}"
 
 
-def disturbed(row):
-    """Does the generator say that it lacked the CPU to send enough?"""
-    return row["ok"] and row["generator"]["sent"] < ENOUGH <= row["generator"]["sent"] + row["generator"]["missed"]
-
-
-def judge(one, row):
-    """What is wrong with a trial."""
-    if not row["ok"]:
-        return [row["error"]]
-    inside = sum(row["lost_inside"].values())
-    sent, dropped = row["generator"]["sent"], sum(row["drops"].values())  # some are too early for a memif, which connects when it likes
-    lost = sent - row["received"]
-    wrong = [f"lost {lost} of {sent}, {dropped} dropped by VNFs {row['drops']}, {inside} by the switch"] if lost != inside + dropped else []
-    if sent < ENOUGH:
-        wrong.append(f"only {sent} packets were sent")
-    wrong += [f"{n} {kind}" for kind, n in row["errors"].items()]
-    if one.switch.name == "direct":
-        return wrong  # no switch, no counters
-    return wrong + scenarios.account(one.topology, one.last["reports"], one.last["counters"], inside)
-
-
 class Late(adapters.ALL["testpmd"]):
     """A switch whose ports come up late, or never."""
 
     lead = 0.3
+
 
 def test_nothing_is_sent_before_all_ports_are_up(own_network, vbng, folder, monkeypatch):
     """The tester waits for the ports, which is no part of what is measured, longer once they were late; a port that stays down is an
@@ -107,15 +85,4 @@ def test_forward(own_network, vbng, folder, name, scenario, number, mode, kind):
     """Both ways, or all ways, through a scenario."""
     installed(adapters.ALL[name])
     one = bench.make(adapters.ALL[name], bench.Setup(scenario, number, mode, phy_kind=kind), str(folder), cpus(), vbng)
-    one.settle = limit(SETTLE)
-    direction = "both" if "both" in one.generators else "all"
-    size = rig.Size(128, 152) if scenario in scenarios.GATEWAY else rig.Size(64, 64)
-    try:
-        for _ in range(TRIALS):
-            row = bench.take(one, rig.Request("rplus", direction, size, LOAD, SECONDS))
-            if not disturbed(row):
-                nothing(judge(one, row))
-                return
-    finally:
-        shutil.rmtree(one.switch.folder, ignore_errors=True)
-    need.skip(f"the generator lacked the CPU to send {ENOUGH} packets in each of {TRIALS} trials")
+    bed.all_found_again(one)

@@ -7,6 +7,7 @@ import os
 import pytest
 
 from tests.common.verdict import nothing
+from vbnglab.lab import ovs
 from vbnglab.switches import bench, configs, scenarios
 from vbnglab.switches.adapters import ALL, sriov
 from vbnglab.switches.adapters.base import SwitchError
@@ -161,6 +162,30 @@ def functions(monkeypatch, folder):
     switch = sriov.Sriov(str(folder), interface="ens1f0", functions=FUNCTIONS)
     switch.said = said
     return switch
+
+
+OVS_RXQ = """\
+pmd thread numa_id 0 core_id 0:
+  isolated : false
+  port: a                 queue-id:  0 (enabled)   pmd usage: NOT AVAIL
+  port: b                 queue-id:  0 (disabled)  pmd usage: NOT AVAIL
+  overhead: NOT AVAIL
+"""
+
+
+@pytest.mark.parametrize("said, up", [
+    pytest.param(OVS_RXQ.replace("disabled", "enabled"), True, id="all"),
+    pytest.param(OVS_RXQ, False, id="one without its peer"),
+    pytest.param("\n".join(line for line in OVS_RXQ.splitlines() if " b " not in line), False, id="one that was taken away"),
+])
+def test_open_vswitch_is_up_when_it_reads_all_ports(monkeypatch, said, up):
+    """A port that is just given its peer's rings is taken from the threads, and what is sent there then is lost."""
+    made = ovs.OvsDpdk("/run/lab/x")
+    for name in ("a", "b"):
+        made.add_port(name)
+    made.add_device("nic", "0000:05:00.0")
+    monkeypatch.setattr(made, "_run", lambda *_: said)
+    assert made.up() == up
 
 
 def test_functions_have_the_addresses_that_are_sent_to(functions):

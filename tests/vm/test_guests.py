@@ -12,12 +12,12 @@ import warnings
 
 import pytest
 
-from tests.common import need
+from tests.common import guests, need
 from tests.common.limits import limit
 from tests.common.verdict import nothing
 from tests.e2e.packet_socket import PacketSocket
 from vbnglab.lab import ovs
-from vbnglab.vm import demo, image, qemu
+from vbnglab.vm import demo, image
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -32,24 +32,13 @@ pytestmark = pytest.mark.limit(400)
 
 @pytest.fixture(scope="module")
 def guests_vbng(build):
-    """The program for any CPU: the build's own, or where that is another's, one compiled in half the time that a fast one takes."""
-    with open(build / "meson-info/intro-buildoptions.json") as f:
-        options = {option["name"]: option["value"] for option in json.load(f)}
-    if options["cpu"] == "generic" and options["b_sanitize"] == "none":
-        return str(build / "vbng")
-    return image.portable_vbng(str(build / "guest"), ("-Doptimization=1", "-Ddebug=false"))
+    return guests.program(build)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def image_of_the_guest(guests_vbng):
     """The image is there; skips where no guest can run."""
-    need.program(qemu.QEMU, "qemu-system-x86")
-    if not os.path.exists(image.BUSYBOX):
-        need.skip("busybox is not installed (Debian package busybox-static)")
-    try:
-        image.prepare(guests_vbng)
-    except image.KernelError as e:
-        need.skip(str(e))
+    guests.needed(guests_vbng)
 
 
 @pytest.fixture(autouse=True)

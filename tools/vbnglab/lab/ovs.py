@@ -228,6 +228,13 @@ class OvsDpdk:
                     out[name] = dict(zip(("rx_packets", "rx_drop", "tx_packets", "tx_drop"), map(int, figures)))
         return out
 
+    def up(self):
+        """Tell whether a polling thread reads each vhost-user port. When the peer of one comes, the switch takes the port from its threads and gives it
+        back; what is sent there meanwhile is lost inside (datapath_drop_invalid_port)."""
+        text = self._run("ovs-appctl", "-t", f"{self.folder}/switch.ctl", "dpif-netdev/pmd-rxq-show")
+        read = set(re.findall(r"port: (\S+)\s+queue-id:\s*\d+ \(enabled\)", text))
+        return read.issuperset(name for name, port in self._ports.items() if isinstance(port, Attachment))
+
     def lost_inside(self):
         """{reason: packets} of the drops that no port counts: the datapath's, as of first packets of a flow whose upcall
         failed."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from ..lab import chain
 from ..lab import run as runs
 from ..measure import rig, trial
-from . import configs, scenarios
+from . import configs, guests, scenarios
 from .adapters.base import Port, Switch, SwitchError
 from .scenarios import TESTER
 
@@ -40,11 +40,13 @@ class Setup:
     train: int | None = None  # packets that the generator sends back to back
     nics: tuple = ()  # "SWITCH,TESTER" PCI addresses for the ports that stand for NICs; () for virtual ones
     phy_kind: str | None = None  # kind of these ports without NICs; None: as the others
+    guest: bool = False  # whether each VNF is in a guest
 
     @property
     def name(self):
-        """Name of the scenario, with its number."""
-        return f"{self.scenario}{self.number}" if self.scenario in scenarios.COUNTED else self.scenario
+        """Name of the scenario, with its number, and where its VNFs are if that is not the host."""
+        name = f"{self.scenario}{self.number}" if self.scenario in scenarios.COUNTED else self.scenario
+        return f"{name}-guest" if self.guest else name
 
 
 class Alone(Switch):
@@ -106,7 +108,7 @@ def wire(switch, topology, setup):
                           f"{sum(len(m) for p, m in behind.items() if p.startswith('t_cpe'))}")
     nics = list(setup.nics)
     for port, place in topology.place.items():
-        kind = _kind(switch, place, setup)
+        kind = guests.kind(switch) if setup.guest and topology.owner(port) != TESTER else _kind(switch, place, setup)
         if kind == "nic" and not nics:
             raise SwitchError(f"not enough --nic: the scenario has {list(topology.place.values()).count('phy')} ports that are NICs")
         switch.add_port(port, kind, nics.pop(0) if kind == "nic" else None)
@@ -158,13 +160,16 @@ class SwitchRig(rig.Rig):
     patience: int = 1  # times the lead of the switch
     where: dict = field(default_factory=dict)  # process -> CPU
     peer: object = None  # what is the VNFs instead of vbng: called with name, ports, CPU and folder
+    guests: object = None  # guests.Guests, if the VNFs are in guests
 
     def _vnf(self, name, config):
         """Start a VNF."""
-        if self.peer is None:
-            return chain.Controlled(name, config, self.folder, vbng=self.vbng)
-        ports = next(v.ports for v in self.topology.vnfs if v.name == name)
-        return self.peer(name, [self.switch.ports[p] for p in ports], self.where[name], self.folder)
+        ports = [self.switch.ports[p] for v in self.topology.vnfs if v.name == name for p in v.ports]
+        if self.guests is not None:
+            return self.guests.start(name, config, self.switch, ports, self.where[name])
+        if self.peer is not None:
+            return self.peer(name, ports, self.where[name], self.folder)
+        return chain.Controlled(name, config, self.folder, vbng=self.vbng)
 
     def trial(self, request, sample):
         try:
@@ -186,8 +191,9 @@ class SwitchRig(rig.Rig):
             self.switch.start()
             for name, config in self.vnfs.items():
                 vnfs[name] = self._vnf(name, config)
-                if not vnfs[name].ready():
-                    raise SwitchError(f"{name} did not start: {vnfs[name].running.output().strip()}")
+            for name, v in vnfs.items():  # guests boot beside each other
+                if not v.ready():
+                    raise SwitchError(f"{name} did not start: {v.running.output().strip()}")
             tester = runs.start(self.config, self.lead + request.seconds + self.settle, settings, share_cpus=True, vbng=self.vbng, sample=sample, cwd=self.folder)
             try:
                 self._join(tester)
@@ -281,26 +287,26 @@ def take(one, request):
     return row
 
 
-def make(adapter, setup, folder, cpus, vbng=None, saturation=rig.SATURATION, idle=None):
-    """Make a SwitchRig, with its configurations in the folder. idle: of all vbng (default: they sleep where processes share a CPU). Raises
-    SwitchError or rig.Unusable."""
+def make(adapter, setup, folder, cpus, vbng=None, saturation=rig.SATURATION, idle=None, guest_vbng=None):
+    """Make a SwitchRig, with its configurations in the folder. idle: of all vbng (default: they sleep where processes share a CPU). guest_vbng:
+    program for guests (default: one that suits their CPU). Raises SwitchError or rig.Unusable."""
     # a short path, as that of a socket has at most 107 bytes
     switch = adapter(tempfile.mkdtemp(prefix="vbng-lab-"), cpus[:1])
     try:
-        return _rig(switch, setup, folder, cpus, vbng, saturation, idle)
+        return _rig(switch, setup, folder, cpus, vbng, saturation, idle, guest_vbng)
     except BaseException:
         shutil.rmtree(switch.folder, ignore_errors=True)
         raise
 
 
-def _rig(switch, setup, folder, cpus, vbng, saturation, idle):
+def _rig(switch, setup, folder, cpus, vbng, saturation, idle, guest_vbng):
     topology = scenarios.ALL[setup.scenario](setup.number)
     if isinstance(switch, Alone):
         topology = alone(topology)
     wire(switch, topology, setup)
     where, shared = placement(switch, topology, cpus)
-    paths = configs.write(folder, setup.scenario, topology, switch, where, idle or ("sleep" if shared else "pause"), setup.train)
+    paths = configs.write(folder, setup.scenario, topology, switch, where, idle or ("sleep" if shared else "pause"), setup.train, setup.guest)
     with open(os.path.join(folder, f"{switch.name}.sh"), "w", encoding="utf-8") as f:
         f.write(switch.render())
     return SwitchRig(paths.pop(TESTER), vbng=vbng, saturation=saturation, switch=switch, topology=topology, vnfs=paths, shared=shared,
-                     folder=switch.folder, where=where).discover()  # fmt: skip
+                     folder=switch.folder, where=where, guests=guests.Guests(guest_vbng) if setup.guest else None).discover()  # fmt: skip

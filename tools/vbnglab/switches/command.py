@@ -15,7 +15,7 @@ from ..lab.options import add_vbng, between
 from ..lab.progress import Progress
 from ..lab.signals import stop_cleanly
 from ..measure import procedure, result, rig
-from . import adapters, bench, compare, output, scenarios
+from . import adapters, bench, compare, guests, output, scenarios
 from .adapters.base import SwitchError
 
 QUICK = replace(procedure.QUICK, seconds=1.0, parts=("rplus",))
@@ -43,6 +43,9 @@ def configure(p):
         q.add_argument("--nic", action="append", default=[], metavar="SWITCH,TESTER",
                        help="PCI addresses of the two ends of a cable, for a port that stands for a NIC; may be repeated")
         q.add_argument("--phy", metavar="KIND", help="kind of the ports that stand for NICs, without --nic (default: as the others)")
+    for q in (r, s):
+        q.add_argument("--vnf-in", choices=("host", "guest"), default="host",
+                       help="where VNFs are: processes of the host, or each in a guest of vbng-lab vm, which boots for each trial (default: host)")
     r.add_argument("--sizes", metavar="LIST", default="64", help="frame sizes with FCS, such as 64,256,1024 (default: 64)")
     c.add_argument("--sizes", metavar="LIST", default="64,256,1024", help="frame sizes with FCS (default: 64,256,1024)")
     c.add_argument("--direction", metavar="LIST", default="uni,both", help="uni, both, or uni,both (default)")
@@ -77,7 +80,8 @@ def _adapters(text):
 def _setup(args, adapter):
     if adapter is bench.Alone:
         return bench.Setup(args.scenario, args.number, "patch", args.burst)
-    return bench.Setup(args.scenario, args.number, args.mode or adapter.modes[0], getattr(args, "burst", None), tuple(args.nic), args.phy)
+    return bench.Setup(args.scenario, args.number, args.mode or adapter.modes[0], getattr(args, "burst", None), tuple(args.nic), args.phy,
+                       getattr(args, "vnf_in", "host") == "guest")
 
 
 def list_switches(args):
@@ -119,7 +123,8 @@ def _measure(adapter, args, options, cpus, folder):
     """The entry of one switch in the result."""
     version, why = adapter.probe()
     setup = _setup(args, adapter)
-    entry = {"title": adapter.title, "version": version, "mode": setup.mode, "state": "rendered", "why": why, "result": None}
+    entry = {"title": adapter.title, "version": version, "mode": setup.mode, "guest": guests.cpu() if setup.guest else None, "state": "rendered", "why": why,
+             "result": None}  # fmt: skip
     if version is None:
         return entry
     home = os.path.join(folder, adapter.name)

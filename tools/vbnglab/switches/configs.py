@@ -2,8 +2,11 @@
 """Configurations of vbng for a scenario: the tester, VNFs that hand frames on, and the gateway."""
 
 import os
+import shutil
 
 from ..lab import places
+from ..vm import qemu
+from . import guests
 from .scenarios import ACCESS, CORE, GATEWAY, TESTER
 
 MACS = {"up": ("02:c0:00:00:00:0a", "02:c0:00:00:00:0b"), "down": ("02:c0:00:00:00:0b", "02:c0:00:00:00:0a")}  # (source, destination) of a direction
@@ -31,13 +34,14 @@ def templates(switch):
     return out
 
 
-def _ports(switch, names, more=lambda _: ""):
-    return ",\n".join(f'    {{ name = "{n}"; device = "{switch.ports[n].device}";{more(n)} }}' for n in names)
+def _ports(switch, names, more=lambda _: "", guest=False):
+    devices = {n: qemu.pci_address(i) if guest else switch.ports[n].device for i, n in enumerate(names)}
+    return ",\n".join(f'    {{ name = "{n}"; device = "{devices[n]}";{more(n)} }}' for n in names)
 
 
-def _whole(name, idle, ports, body, tasks, layout):
+def _whole(name, idle, ports, body, tasks, layout, guest=False):
     listed = ", ".join(f'"{t}"' for t in layout[1])
-    return (f'name = "{name}";\nmemory = "no-huge";\nidle = "{idle}";\npools = {{ default = {{ mbufs = "{MBUFS}"; }}; }};\n'
+    return (f'name = "{name}";\nmemory = "{"hugepages" if guest else "no-huge"}";\nidle = "{idle}";\npools = {{ default = {{ mbufs = "{MBUFS}"; }}; }};\n'
             f"ports = (\n{ports}\n);\n{body}tasks = (\n{tasks}\n);\nlayout = ( {{ core = \"{layout[0]}\"; tasks = [{listed}]; }} );\n")
 
 
@@ -65,11 +69,11 @@ def tester(scenario, topology, switch, cpu, idle, train=None):
     return _whole(TESTER, idle, ports, "", text, (cpu, [name for name, _ in tasks]))
 
 
-def vnf(v, switch, cpu, idle):
-    """Configuration of a VNF that hands frames on: a task for each way through it."""
+def vnf(v, switch, cpu, idle, guest=False):
+    """Configuration of a VNF that hands frames on: a task for each way through it. guest: it is one in a guest."""
     tasks = [(f"forward_{a}", f'type = "forward"; from = "{a}"; to = "{b}";') for a, b in v.joined]
     text = ",\n".join(f'    {{ name = "{name}"; {rest} }}' for name, rest in tasks)
-    return _whole(v.name, idle, _ports(switch, v.ports), "", text, (cpu, [name for name, _ in tasks]))
+    return _whole(v.name, idle, _ports(switch, v.ports, guest=guest), "", text, (cpu, [name for name, _ in tasks]), guest)
 
 
 ADDRESSES = {"cpe0": ("02:b0:00:00:00:00", "100.64.0.1"), "cpe1": ("02:b0:00:00:00:01", "100.64.0.2"),
@@ -87,28 +91,28 @@ GATEWAY_TASKS = ("classify", "decap", "route", "fragment", "gre_up", "mpls_up", 
                  "fragment_down", "arp", "own_route")
 
 
-def gateway(v, switch, cpu, idle):
-    """Configuration of the gateway of cfg/bng-4port.cfg at the ports of the switch."""
+def gateway(v, switch, cpu, idle, guest=False):
+    """Configuration of the gateway of cfg/bng-4port.cfg at the ports of the switch. guest: it is in a guest."""
     def more(name):
         mac, address = ADDRESSES[name]
         mtu = f" mtu = {MEMIF_MTU};" if switch.ports[name].kind == "memif" and name in CORE else ""
         return f' mac = "{mac}"; addresses = "{address}";{mtu}'
 
     body = '@include "common/subscribers.cfg"\n@include "common/routes.cfg"\n'
-    return _whole(v.name, idle, _ports(switch, v.ports, more), body, '@include "common/gateway.cfg"', (cpu, GATEWAY_TASKS))
+    return _whole(v.name, idle, _ports(switch, v.ports, more, guest), body, '@include "common/gateway.cfg"', (cpu, GATEWAY_TASKS), guest)
 
 
-def write(folder, scenario, topology, switch, cpus, idle, train=None):
-    """Write all configurations into FOLDER/cfg, with what they include. cpus: {process: CPU}. Returns {process: path}."""
+def write(folder, scenario, topology, switch, cpus, idle, train=None, guest=False):
+    """Write all configurations into FOLDER/cfg, with what they include. cpus: {process: CPU}. guest: the VNFs are in guests. Returns {process: path}."""
     home = os.path.join(folder, "cfg")
     os.makedirs(home, exist_ok=True)
-    for target, link in ((os.path.join(places.CONFIGURATIONS, "common"), os.path.join(home, "common")),
-                         (places.TEMPLATES, os.path.join(folder, "pkt_templates"))):
-        if not os.path.islink(link):
-            os.symlink(target, link)
+    # copies, as a guest that shares the folder cannot follow links out of it
+    for source, target in ((os.path.join(places.CONFIGURATIONS, "common"), os.path.join(home, "common")),
+                           (places.TEMPLATES, os.path.join(folder, "pkt_templates"))):
+        shutil.copytree(source, target, dirs_exist_ok=True)
     texts = {TESTER: tester(scenario, topology, switch, cpus[TESTER], idle, train)}
     for v in topology.vnfs:
-        texts[v.name] = (vnf if v.joined else gateway)(v, switch, cpus[v.name], idle)
+        texts[v.name] = (vnf if v.joined else gateway)(v, switch, guests.CORE if guest else cpus[v.name], idle, guest)
     for name, text in templates(switch).items():
         _save(os.path.join(home, name), text)
     return {name: _save(os.path.join(home, f"{name}.cfg"), text) for name, text in texts.items()}

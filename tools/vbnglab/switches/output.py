@@ -89,6 +89,8 @@ def _joined(a, b, name):
         return a if a["state"] == "measured" else b
     if (a["version"], a["mode"]) != (b["version"], b["mode"]):
         raise SwitchError(f"{name}: {a['version']}, {a['mode']} and {b['version']}, {b['mode']} are not the same switch")
+    if a.get("guest") and b.get("guest") and a["guest"] != b["guest"]:
+        raise SwitchError(f"{name}: guests by {a['guest']} and by {b['guest']}")
     twice = {_of(f) for f in a["result"]["figures"]} & {_of(f) for f in b["result"]["figures"]}
     if twice:
         raise SwitchError(f"{name} was measured twice: {', '.join(' '.join((s, z, KINDS[d])) for s, z, d in sorted(twice))}: leave one out")
@@ -135,6 +137,7 @@ def text(result):
     widths = [max(len(str(row[i])) for row in cells) for i in range(len(HEADER))]
     lines = ["  ".join(str(c).ljust(w) for c, w in zip(row, widths)).rstrip() for row in cells]
     note = [f"({SHARED})"] if result["shared"] else []
+    note += [f"(VNFs in guests: {how})" for how in dict.fromkeys(e.get("guest") for e in result["switches"].values()) if how]
     return "\n".join([f"{result['scenario']}: {result['about']}; latency: p50/p99 in us, at a share of R+", *note, *lines])
 
 

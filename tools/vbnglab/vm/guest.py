@@ -51,10 +51,11 @@ class Vm:
     """A guest that boots at once. As a context manager it never outlives its block.
 
     folder: where results go (report.json, sample.csv, vbng.log, dmesg.log, console.log, qemu.log); None: a
-    temporary one, which is removed at the end. vbng: for the guest; None: one that suits its CPU.
+    temporary one, which is removed at the end. vbng: for the guest; None: one that suits its CPU. within: words before QEMU's command,
+    such as those that enter the network namespace of its tap interfaces.
     Raises ImageError, SpecError or owned.Unsafe before anything is started."""
 
-    def __init__(self, spec, folder=None, cache=None, accel="auto", vbng=None):
+    def __init__(self, spec, folder=None, cache=None, accel="auto", vbng=None, within=()):
         spec.check()
         self.spec = spec
         self.accel, self.why = qemu.choose_accelerator(accel)
@@ -78,7 +79,7 @@ class Vm:
         self._began = time.monotonic()
         with open(self._path("qemu.log"), "wb") as log:
             # setpriv has QEMU end with this process, whatever ends it
-            self._qemu = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *self.command], stdin=subprocess.DEVNULL,
+            self._qemu = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *within, *self.command], stdin=subprocess.DEVNULL,
                                           stdout=log, stderr=subprocess.STDOUT, process_group=0)  # fmt: skip
 
     def __enter__(self):

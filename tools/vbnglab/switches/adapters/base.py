@@ -113,6 +113,10 @@ class Switch:
         """Commands to run after the end, in whatever state the switch was."""
         return []
 
+    def inside(self, *command):
+        """A command where the interfaces of the switch are."""
+        return list(command)
+
     # --- recording ---
 
     def add_port(self, name, kind=None, device=None):

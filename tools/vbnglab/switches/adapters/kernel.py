@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the switches of the Linux kernel have in common: a network namespace of their own, and veth pairs whose other
-ends vbng opens as packet sockets."""
+ends vbng opens as packet sockets, or tap interfaces, which are the ports of guests."""
 
 import json
 import os
@@ -15,9 +15,10 @@ FANOUT_STEP = 1024  # distance of the interface indices of two ports
 
 
 class KernelSwitch(Switch):
-    """A switch of the kernel, in the namespace vb-TAG. Port N is the end sN of a veth pair there; the VNF has the end vbTAGpN."""
+    """A switch of the kernel, in the namespace vb-TAG. Port N is the end sN of a veth pair there, whose end vbTAGpN the VNF has, or the tap
+    interface sN, which QEMU opens there."""
 
-    kinds = ("veth",)
+    kinds = ("veth", "tap")
     modes = ("patch", "learn")
     own_cpu = False
     needs = "Debian package iproute2, and the right to make network namespaces"
@@ -43,20 +44,27 @@ class KernelSwitch(Switch):
         return f"Linux {platform.release().split('-')[0]}", ""
 
     def attach(self, name, kind, number, device):
-        far = f"vb{self.tag}p{number}"
-        return Port(name, kind, number, f"net_af_packet{number},iface={far},framecnt=2048", f"s{number}")
+        device = f"net_af_packet{number},iface={self._far(number)},framecnt=2048" if kind == "veth" else ""
+        return Port(name, kind, number, device, f"s{number}")
+
+    def _far(self, number):
+        """Name of the VNF's end of a veth pair."""
+        return f"vb{self.tag}p{number}"
 
     def inside(self, *command):
-        """A command in the namespace."""
         return ["ip", "netns", "exec", self.netns, *command]
 
     def cables(self):
-        """Commands that make the namespace and the veth pairs, without IPv6, which would send packets of its own."""
+        """Commands that make the namespace and the interfaces, without IPv6, which would send packets of its own."""
         quiet = "echo 1 >/proc/sys/net/ipv6/conf/{}/disable_ipv6 || true"
         out = [["ip", "netns", "add", self.netns], self.inside("sh", "-c", quiet.format("all")),
                self.inside("sh", "-c", quiet.format("default"))]
         for p in self.ports.values():
-            far = f"vb{self.tag}p{p.number}"
+            if p.kind == "tap":
+                out += [["ip", "-n", self.netns, "tuntap", "add", p.at, "mode", "tap"],
+                        ["ip", "-n", self.netns, "link", "set", p.at, "mtu", str(MTU), "up"]]
+                continue
+            far = self._far(p.number)
             out += [["ip", "link", "add", far, "index", str(self.index(p.number)), "mtu", str(MTU), "type", "veth",
                      "peer", "name", p.at, "mtu", str(MTU), "netns", self.netns],
                     ["sh", "-c", quiet.format(far)], ["ip", "link", "set", far, "up"],
@@ -90,7 +98,8 @@ class KernelSwitch(Switch):
 
     def undo(self):
         """Commands that remove namespace and veth pairs; the pairs would end with the namespace, but too late for the next switch."""
-        return [*(["ip", "link", "del", f"vb{self.tag}p{p.number}"] for p in self.ports.values()), ["ip", "netns", "del", self.netns]]
+        pairs = (p for p in self.ports.values() if p.kind == "veth")
+        return [*(["ip", "link", "del", self._far(p.number)] for p in pairs), ["ip", "netns", "del", self.netns]]
 
 
 def module(name):

@@ -38,6 +38,7 @@ class OvsDpdk(Switch):
     needs = "Debian package openvswitch-switch-dpdk"
     kinds = ("vhost", "nic")  # it sends to a memif by a second queue, which a peer with one core does not have
     modes = ("patch", "learn")
+    lead = 0.5
 
     @classmethod
     def probe(cls):
@@ -86,6 +87,9 @@ class OvsDpdk(Switch):
 
     def counters(self):
         return self._ovs.stats()
+
+    def up(self):
+        return self._ovs.up()
 
     def lost_inside(self):
         return self._ovs.lost_inside()

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What tests with guests ask of the machine: QEMU, busybox, a kernel, and a vbng for the CPU that QEMU emulates."""
+
+import json
+import os
+
+from tests.common import need
+from vbnglab.vm import image, qemu
+
+
+def program(build):
+    """The program for any CPU: the build's own, or where that is another's, one compiled in half the time that a fast one takes."""
+    with open(build / "meson-info/intro-buildoptions.json", encoding="utf-8") as f:
+        options = {option["name"]: option["value"] for option in json.load(f)}
+    if options["cpu"] == "generic" and options["b_sanitize"] == "none":
+        return str(build / "vbng")
+    return image.portable_vbng(str(build / "guest"), ("-Doptimization=1", "-Ddebug=false"))
+
+
+def needed(vbng):
+    """Make the image for a vbng. Skips where no guest can run."""
+    need.program(qemu.QEMU, "qemu-system-x86")
+    if not os.path.exists(image.BUSYBOX):
+        need.skip("busybox is not installed (Debian package busybox-static)")
+    try:
+        return image.prepare(vbng)
+    except image.KernelError as e:
+        need.skip(str(e))

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The VNFs of a switch in guests, as in the papers: each packet is found again on its way through switch and guests."""
+
+import pytest
+
+from tests.common import guests
+from tests.switch import bed
+from vbnglab.switches import adapters, bench
+
+# switch, scenario, number, mode
+GUESTS = (
+    ("testpmd", "loopback", 4, "patch"),
+    ("testpmd", "chain", 1, "patch"),
+    ("basicfwd", "loopback", 1, "patch"),
+    ("ovs-dpdk", "loopback", 2, "patch"),
+    ("ovs-dpdk", "bng", 1, "patch"),
+    ("linux-bridge", "loopback", 2, "patch"),
+    ("linux-bridge", "bng", 1, "learn"),
+    ("ip-forward", "loopback", 1, "learn"),
+    ("vpp", "bng", 1, "patch"),  # these where someone has brought them
+    ("vpp", "loopback", 2, "learn"),
+    ("bess", "bng", 1, "patch"),
+    ("bess", "loopback", 2, "patch"),
+    ("snabb", "loopback", 1, "patch"),
+    ("fastclick", "bng", 1, "patch"),
+)
+pytestmark = [pytest.mark.limit(400), pytest.mark.long]
+
+
+@pytest.mark.parametrize("name, scenario, number, mode", [pytest.param(*case, id=": ".join(map(str, case))) for case in GUESTS])
+def test_guests(own_network, vbng, build, folder, name, scenario, number, mode):
+    bed.installed(adapters.ALL[name])
+    program = guests.program(build)
+    guests.needed(program)
+    bed.all_found_again(bench.make(adapters.ALL[name], bench.Setup(scenario, number, mode, guest=True), str(folder), bed.cpus(), vbng, guest_vbng=program))

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""VNFs of a scenario in guests of vbng-lab vm, one in each, in the place of processes of the host: behind vhost-user sockets, or at tap
+interfaces where the kernel is the switch. A guest has one CPU, on which its vbng runs."""
+
+import os
+from dataclasses import dataclass
+
+from ..lab import run
+from ..lab.failure import Failure
+from ..vm import qemu
+from ..vm.guest import Vm
+from ..vm.topology import Topology
+from .adapters.base import SwitchError
+
+KINDS = ("vhost", "tap")  # of ports that a guest can be at
+CORE = "0"  # of a guest
+
+
+def kind(switch):
+    """The kind of the ports of a switch that VNFs in guests are at. Raises SwitchError where it has none."""
+    found = next((k for k in switch.kinds if k in KINDS), None)
+    if found is None:
+        raise SwitchError(f"{switch.title} has no ports for a guest: they are of kind {' or '.join(switch.kinds)}, and a guest takes {' or '.join(KINDS)}")
+    return found
+
+
+def cpu():
+    """How the CPU of guests is made, and why so: figures of an emulated one are none of KVM's."""
+    accel, why = qemu.choose_accelerator()
+    return f"{accel.upper()} ({why})"
+
+
+def _port(port):
+    """What is behind a port of the guest."""
+    return qemu.Port(port.kind, port.at, server=port.role == "server")
+
+
+class Guest:
+    """A VNF in a guest, which boots at once. It answers what bench.SwitchRig asks of a VNF."""
+
+    def __init__(self, vm):
+        self._vm = vm
+
+    @property
+    def running(self):
+        """The process, which is itself."""
+        return self
+
+    @property
+    def pid(self):
+        """Process id of QEMU."""
+        return self._vm.pid
+
+    def ready(self):
+        """Wait until it forwards. Returns False if it does not; output() says why."""
+        return self._vm.ready()
+
+    def output(self):
+        """Why it does not run, after which it has ended."""
+        return self._vm.stop().error
+
+    def stop(self):
+        """End it. Returns a run.Result."""
+        r = self._vm.stop()
+        return run.Result(r.ok, r.status, r.error, r.report, r.command, r.wall)
+
+
+@dataclass(frozen=True)
+class Guests:
+    """Makes guests. vbng: program for them; None: one that suits their CPU."""
+
+    vbng: str | None = None
+
+    def start(self, name, config, switch, ports, cpu):
+        """Start a VNF with a configuration at these Ports of a switch, on a CPU of the host. Raises SwitchError."""
+        spec = qemu.Spec(config, [_port(p) for p in ports], Topology(1, 1, 1), [cpu])
+        try:
+            return Guest(Vm(spec, os.path.join(switch.folder, f"{name}.guest"), vbng=self.vbng, within=switch.inside()))
+        except Failure as e:
+            raise SwitchError(f"{name}: {e}") from e
