@@ -18,6 +18,7 @@ import stat
 import subprocess
 import tempfile
 import time
+import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -196,7 +197,12 @@ def _load_order(wanted, paths):
     return order
 
 
-def _fetch_kernel(cache):
+def _set(names):
+    """What stands behind the release in the name of a kernel's folder, which has these modules."""
+    return "" if names == MODULES else f"@{zlib.crc32(' '.join(names).encode()):08x}"
+
+
+def _fetch_kernel(cache, names):
     folder = tempfile.mkdtemp(prefix="kernel-", dir=cache)
     try:
         package = _download(folder)
@@ -210,43 +216,51 @@ def _fetch_kernel(cache):
                  for p in glob.glob(f"{modules}/kernel/**/*.ko*", recursive=True)}  # fmt: skip
         with open(f"{modules}/modules.builtin", encoding="ascii") as f:
             builtin = f.read()
-        gone = [name for name in MODULES if name not in paths and f"/{name}.ko\n" not in builtin]
+        gone = [name for name in names if name not in paths and f"/{name}.ko\n" not in builtin]
         if gone:
             raise KernelError(f"{os.path.basename(package)} has not the modules {', '.join(gone)}")
         keep = os.path.join(folder, "keep")
         os.makedirs(f"{keep}/modules")
         shutil.move(vmlinuz, f"{keep}/vmlinuz")
-        order = _load_order(MODULES, paths)
+        order = _load_order(names, paths)
         for name in order:
             with open(f"{keep}/modules/{name}.ko", "wb") as f:
                 f.write(_module(paths[name]))
         with open(f"{keep}/modules/order", "w", encoding="ascii") as f:
             f.write("".join(f"{name}.ko\n" for name in order))
         with open(f"{keep}/wanted", "w", encoding="ascii") as f:
-            f.write(" ".join(MODULES))
-        target = os.path.join(cache, f"linux-{release}")
+            f.write(" ".join(names))
+        target = os.path.join(cache, f"linux-{release}{_set(names)}")
         shutil.rmtree(target, ignore_errors=True)
         os.rename(keep, target)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _kernels(cache):
-    """Folders of the kernels in the cache that have all modules."""
+def _kernels(cache, names):
+    """Folders of the kernels in the cache that have all these modules."""
     found = []
     for path in glob.glob(f"{cache}/linux-*/wanted"):
         with open(path, encoding="ascii") as f:
-            if f.read().split() == list(MODULES):
+            if f.read().split() == list(names):
                 found.append(os.path.dirname(path))
     return found
 
 
-def _kernel(cache, update):
-    """(folder, release) of the newest kernel in the cache."""
-    if update or not _kernels(cache):
-        _fetch_kernel(cache)
-    folder = max(_kernels(cache), key=os.path.getmtime)
-    return folder, os.path.basename(folder).removeprefix("linux-")
+def _kernel(cache, update, names=MODULES):
+    """(folder, release) of the newest kernel in the cache with these modules."""
+    if update or not _kernels(cache, names):
+        _fetch_kernel(cache, names)
+    folder = max(_kernels(cache, names), key=os.path.getmtime)
+    return folder, os.path.basename(folder).removeprefix("linux-").removesuffix(_set(names))
+
+
+def kernel(names, cache=None):
+    """Path of a folder with Debian's kernel (vmlinuz) and these of its modules with what they need (modules/NAME.ko; modules/order: in which order they
+    load). Raises KernelError."""
+    cache = cache or default_cache()
+    with _locked(cache):
+        return _kernel(cache, False, names)[0]
 
 
 # --- the image ---
