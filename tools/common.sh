@@ -76,7 +76,7 @@ apt_install() {
         fi
         export DEBIAN_FRONTEND=noninteractive
         apt-get install -y -qq --no-install-recommends "$@" >/dev/null
-        for p in openvswitch-switch freeradius; do # services, which are neither started nor left to start with the machine
+        for p in openvswitch-switch freeradius kea-dhcp4-server kea-dhcp6-server; do # services, which are neither started nor left to start with the machine
             [[ " $* " != *" $p"* ]] || ! command -v systemctl >/dev/null || systemctl --quiet disable $p.service 2>/dev/null || true
         done
     )

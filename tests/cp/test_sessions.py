@@ -11,6 +11,10 @@ import pytest
 
 from tests.common import need
 from tests.common.limits import limit
+from vbnglab.cpe.load import PROTOCOLS
+from vbnglab.lab import kea
+from vbnglab.lab.failure import Failure
+from vbnglab.sessions import servers
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 LAB = TOP / "tools" / "vbng-lab"
@@ -55,6 +59,38 @@ def test_with_radius(sessions):
     found = octets(printed)
     assert found["the CPEs"][0] == found["vbng's subscribers"][0] == (pings, pings)
     assert found["the CPEs"][1] == found["vbng's ledger"][0] == found["RADIUS"][0] == (pings + 20 * 328, pings)  # DHCPRELEASE is to the gateway
+
+
+def test_relay(sessions):
+    """Kea's own files say the same leases as vbng-cp and 20 CPEs, and none in the end; RADIUS is told of each octet all the same."""
+    need.program("freeradius")
+    for family in (4, 6):
+        need.program(f"kea-dhcp{family}", f"kea-dhcp{family}-server")
+    printed = sessions("--lines", "20", "--pings", "1", "--relay")
+    assert "20 of 20 sessions" in printed and "20 Start, 20 Stop" in printed
+    assert re.findall(r"^(Kea's lease files|vbng-cp's sessions|the CPEs) +(\d+) +(\d+) +(\d+)$", printed, re.M) == [
+        (who, "20", "20", "20") for who in ("Kea's lease files", "vbng-cp's sessions", "the CPEs")]
+    assert re.search(r"^Kea's lease files +0$", printed, re.M)
+    found = octets(printed)
+    assert found["the CPEs"][1] == found["RADIUS"][0]
+
+
+def test_leases_that_differ():
+    """Each that not all name is found."""
+    leases = {"IPv4": {("02:00:00:01:00:01", "10.64.0.10")}, "IPv6": set(), "prefixes": {("02:00:00:01:00:01", "2001:db8::/56")}}
+    other = {**leases, "IPv4": {("02:00:00:01:00:01", "10.64.0.11")}}
+    assert servers.compare({"Kea": leases, "the CPEs": leases})[1] == []
+    assert servers.compare({"Kea": leases, "vbng-cp": leases, "the CPEs": other})[1] == [
+        "Kea and the CPEs differ in 2 leases: 10.64.0.10 of 02:00:00:01:00:01, 10.64.0.11 of 02:00:00:01:00:01"]
+
+
+def test_relay_refused(monkeypatch):
+    """Where there is no Kea, and for who needs none."""
+    with pytest.raises(Failure, match="PPPoE gives addresses by itself"):
+        servers.families(PROTOCOLS["pppoe-dual"])
+    monkeypatch.setattr(kea.shutil, "which", lambda *_, **__: None)
+    with pytest.raises(Failure, match=r"kea-dhcp4 is not installed \(Debian package kea-dhcp4-server\)"):
+        servers.families(PROTOCOLS["dual"])
 
 
 @pytest.mark.long

@@ -66,9 +66,9 @@ def dhcp4(s, cpe, kind, address="10.64.0.2", xid=None, **more):
         options=[("message-type", kind), ("server_id", SERVER), "end"]), **more)
 
 
-def dhcp6(s, cpe, kind, link="2001:db8::", prefix="2001:db9::"):
+def dhcp6(s, cpe, kind, link="2001:db8::", prefix="2001:db9::", host="1"):
     """An answer of DHCPv6; without addresses where link is None."""
-    ias = s["DHCP6OptIA_NA"](iaid=1, ianaopts=[s["DHCP6OptIAAddress"](addr=link + "1")] if link else []) / s["DHCP6OptIA_PD"](
+    ias = s["DHCP6OptIA_NA"](iaid=1, ianaopts=[s["DHCP6OptIAAddress"](addr=link + host)] if link else []) / s["DHCP6OptIA_PD"](
         iaid=1, iapdopt=[s["DHCP6OptIAPrefix"](prefix=prefix, plen=56)])
     return tagged(s, cpe, s["IPv6"](src="fe80::1", dst="fe80::2") / s["UDP"](sport=547, dport=546) / kind(trid=cpe.number)
                   / s["DHCP6OptServerId"](duid=s["DUID_LL"](lladdr=GATEWAY)) / ias)
@@ -296,6 +296,19 @@ def test_wrong(fault, says, scapy, line):
     line.coming = fault(scapy, *load.cpes)
     load.step()
     assert load.wrong == [says] and load.done
+
+
+@pytest.mark.parametrize("shares_link, host, says", [(False, "2", "2001:db8:: was told to 1.2 and 1.1"), (True, "2", ""), (True, "1", "2001:db8::1 was told to 1.2 and 1.1")],
+                         ids=["own-link", "shared-link", "address"])
+def test_addresses_of_a_link(shares_link, host, says, scapy, line):
+    """Two CPEs have the same /64 only where they may share it, and then not the same address."""
+    load = Load(line, cpes(2, "ipv6", shares_link=shares_link), 2)
+    load.step()
+    for cpe, last, prefix in zip(load.cpes, ("1", host), ("2001:db9::", "2001:db9:0:100::")):
+        for message in ("Advertise", "Reply"):
+            line.coming = [dhcp6(scapy, cpe, scapy[f"DHCP6_{message}"], host=last, prefix=prefix)]
+            load.step()
+    assert load.wrong == ([says] if says else []) and load.up == 2
 
 
 @pytest.mark.parametrize("payload", [b"", b"\x45", bytes(20), b"\x45" + bytes(300), b"\x60" + bytes(60), b"\xff" * 400],

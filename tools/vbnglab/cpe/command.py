@@ -48,6 +48,7 @@ def configure(p):
                    "pppoe: IPv4 in a session of PPPoE; pppoe-dual: then DHCPv6 in it, too (default: %(default)s)")
     p.add_argument("--user", default="", metavar="NAME", help="of all CPEs, with PPPoE (default: the MAC of each)")
     p.add_argument("--password", default="vbng", metavar="TEXT", help="theirs (default: %(default)s)")
+    p.add_argument("--shared-link", action="store_true", help="their addresses of IPv6 may be of one /64, as a server behind a relay gives them")
     p.add_argument("--lines", type=between(1, MOST_LINES, int), default=1000, metavar="N", help="CPEs, each on a line of its own (default: %(default)s)")
     p.add_argument("--svlan", type=between(1, 4094, int), default=1, metavar="ID",
                    help=f"S-VLAN of the first; each has the C-VLANs 1 to {C_VLANS} (default: %(default)s)")
@@ -117,8 +118,8 @@ def run(args):
     """The exit status, when it has printed what came of it; also when it was interrupted."""
     if args.svlan + (args.lines - 1) // C_VLANS > 4094:
         raise Failure(f"--svlan {args.svlan}: so many lines need S-VLANs beyond 4094")
-    load = Load(Wire(args.interface), cpes(args.lines, args.protocol, args.svlan, TPIDS[args.tpid], user=args.user, password=args.password),
-                args.window, args.again)
+    load = Load(Wire(args.interface), cpes(args.lines, args.protocol, args.svlan, TPIDS[args.tpid], user=args.user, password=args.password,
+                                             shares_link=args.shared_link), args.window, args.again)
     stop_cleanly()
     pings = None
     try:

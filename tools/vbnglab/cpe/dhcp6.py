@@ -38,7 +38,7 @@ class Dhcp6(Protocol):
 
     name = "IPv6"
     server = b""
-    link = prefix = None  # the /64 of the address, and the upper half of what is delegated; in bytes
+    link = prefix = None  # the /64 of the address, or all of it where others are in its /64, and the upper half of what is delegated; in bytes
 
     def __init__(self, cpe):
         super().__init__(cpe)
@@ -74,9 +74,9 @@ class Dhcp6(Protocol):
         if head >> 24 == ADVERTISE:
             self.state, self.server = "waits for REPLY", option(SERVER, server)
             return self._frames(REQUEST)
-        self.state, self.address, self.link, self.prefix = UP, {6: address[0][:16]}, address[0][:8], prefix[0][9:17]
+        self.state, self.address, self.link, self.prefix = UP, {6: address[0][:16]}, address[0][:16 if self.cpe.shares_link else 8], prefix[0][9:17]
         self.ias = {IA_NA: option(IA_ADDRESS, address[0]), IA_PD: option(IA_PREFIX, prefix[0])}
-        self.told = [(half, half.hex(":", 2) + "::") for half in (self.link, self.prefix)]
+        self.told = [(part, socket.inet_ntop(socket.AF_INET6, part.ljust(16, b"\0"))) for part in (self.link, self.prefix)]
         return []
 
     def end(self):

@@ -52,9 +52,10 @@ class Wrong(Exception):
 
 
 class Cpe:
-    """One line and what is on it. tpid: of the outer tag; user, password: of protocols that have them, "": his MAC."""
+    """One line and what is on it. tpid: of the outer tag; user, password: of protocols that have them, "": his MAC; shares_link: the /64 of its address
+    of IPv6 may be others', too."""
 
-    def __init__(self, svlan, cvlan, tpid, protocols, user="", password="vbng"):
+    def __init__(self, svlan, cvlan, tpid, protocols, user="", password="vbng", shares_link=False):
         self.number = svlan << 12 | cvlan
         self.line = f"{svlan}.{cvlan}"
         self.key = struct.pack("!HH", svlan, cvlan)
@@ -62,6 +63,7 @@ class Cpe:
         self.mac = struct.pack("!HHH", 0x0200, svlan, cvlan)
         self.gateway = None  # its MAC, of the first answer
         self.user, self.password = user or self.mac.hex(":"), password
+        self.shares_link = shares_link
         self.session = 0  # of PPPoE, in which its packets of IP are; 0: in none
         self.protocols = [p(self) for p in protocols]
         self.at = 0  # number of the protocol that is under way

@@ -4,9 +4,10 @@
   vbng-lab sessions                       1,000 CPEs with IPv4, IPv6 and a delegated prefix; each pings a host behind the gateway, and leaves
   vbng-lab sessions --stay                the sessions last until Ctrl-C, to look around
   vbng-lab sessions --without-radius      without FreeRADIUS, and so without accounting
+  vbng-lab sessions --relay               ISC Kea behind vbng-cp gives addresses and prefixes
 
-The exit status is 0 only if all sessions begin and end, vbng's ledger balances, and RADIUS was told of each octet. Needs root, or a kernel that lets
-users have namespaces. doc/cpe.md shows what it prints.
+The exit status is 0 only if all sessions begin and end, vbng's ledger balances, RADIUS was told of each octet, and Kea's leases are those of the
+sessions. Needs root, or a kernel that lets users have namespaces. doc/cpe.md shows what it prints.
 """
 
 import collections
@@ -27,6 +28,7 @@ from ..lab.freeradius import FreeRadius, program, volumes
 from ..lab.network import enter
 from ..lab.options import add_vbng, between
 from ..lab.signals import stop_cleanly
+from . import servers
 from .gateway import ACCOUNTING, AUTHENTICATION, HOST, HOST6, LINES, PASSWORD, SECRET, USER, Gateway, make_interfaces
 
 END_S = 10  # until all sessions are over and accounted for
@@ -43,6 +45,7 @@ def configure(p):
     p.add_argument("--seconds", type=between(1, 86400), default=30.0, metavar="SECONDS", help="the longest time until all are up (default: %(default)g)")
     p.add_argument("--stay", action="store_true", help="keep the sessions until Ctrl-C")
     p.add_argument("--without-radius", dest="radius", action="store_false", help="start no FreeRADIUS")
+    p.add_argument("--relay", action="store_true", help="addresses and prefixes are those of ISC Kea, behind vbng-cp as a relay; not for PPPoE")
     add_vbng(p)
 
 
@@ -53,12 +56,13 @@ def users(all_cpes):
 
 
 class Demonstration:
-    """Everything that runs, and what is wrong. radius: with a FreeRADIUS."""
+    """Everything that runs, and what is wrong. relayed: families that Kea gives."""
 
-    def __init__(self, args, folder):
+    def __init__(self, args, folder, relayed):
         self.args, self.folder, self.wrong = args, folder, []
-        self.cpes = cpes(args.lines, args.protocol, user="" if args.radius else USER, password=PASSWORD)
+        self.cpes = cpes(args.lines, args.protocol, user="" if args.radius else USER, password=PASSWORD, shares_link=6 in relayed)
         self.server = self.gateway = None
+        self.relayed, self.keas = relayed, servers.Servers(folder, relayed)
 
     def start(self):
         """All programs."""
@@ -66,10 +70,12 @@ class Demonstration:
         if self.args.radius:
             self.server = FreeRadius(os.path.join(self.folder, "radius"), users(self.cpes), SECRET, AUTHENTICATION, ACCOUNTING)
             self.server.start()
-        self.gateway = Gateway(self.folder, self.args.lines, self.server is not None, self.args.vbng)
+        self.keas.start()
+        self.gateway = Gateway(self.folder, self.args.lines, self.server is not None, self.relayed, self.args.vbng)
         self.gateway.ready()
         if self.server is not None:
             self.server.ready()
+        self.keas.ready()
         self.load = Load(Wire(LINES), self.cpes, self.args.window)
 
     def begin(self):
@@ -91,6 +97,15 @@ class Demonstration:
         say("vbng-cp", *(f"{state:<22} {n:>8}" for state, n in status["lines"].items() if n),
             *(f"pool {p['name']:<17} {p['addresses'] - p['free']:>8} of {p['addresses']} addresses" for p in status["pools"]),
             *(f"pool {p['name']:<17} {p['delegated'] - p['delegated_free']:>8} of {p['delegated']} prefixes" for p in status["pools6"]))
+        if self.relayed:
+            rows, wrong = servers.compare(self.leases())
+            say("leases of DHCP", *rows)
+            self.wrong += wrong
+
+    def leases(self):
+        """{who: what he says of leases}."""
+        return {"Kea's lease files": self.keas.leases(), "vbng-cp's sessions": servers.of_control_plane(self.gateway.sessions()),
+                "the CPEs": servers.of_cpes(c for c in self.cpes if c.is_up)}
 
     def stay(self):
         """Until Ctrl-C."""
@@ -131,11 +146,19 @@ class Demonstration:
         if not self._over():
             self.wrong.append(f"sessions are not over, or not accounted for, after {END_S} s: {self.gateway.status()['lines']}")
         records = self.server.records() if self.server is not None else []
-        self.stop_server()
+        if self.relayed:
+            self.give_back(end)
+        self.stop_servers()
         result, self.gateway = self.gateway.stop(), None
         if result.report is None:
             raise Failure(f"vbng: {result.error}")
         self.judge(result.report, before, records)
+
+    def give_back(self, end):
+        """Leases go back to Kea behind the sessions: each is said once, and what was lost on the way runs out by itself."""
+        while (left := sum(map(len, self.keas.leases().values()))) and time.monotonic() < end:
+            hold(self.load, 0.1)
+        say("leases of DHCP, when the CPEs have left", f"Kea's lease files     {left:>27}")
 
     def judge(self, report, before, records):
         """Compare the accounts of the same octets: the CPEs', the ledger's, the accounting tasks' and RADIUS'."""
@@ -168,15 +191,16 @@ class Demonstration:
         for name, sums in accounts.items():
             yield f"{name:<28} {sums['up']:>12} {sums['down']:>12}"
 
-    def stop_server(self):
-        """End FreeRADIUS, if it runs."""
+    def stop_servers(self):
+        """End FreeRADIUS and Kea, if they run."""
+        self.keas.stop()
         if self.server is not None:
             self.server.stop()
             self.server = None
 
     def close(self):
         """End what runs still."""
-        self.stop_server()
+        self.stop_servers()
         if self.gateway is not None:
             self.gateway.stop()
 
@@ -193,6 +217,7 @@ def run(args):
             program()
         except Failure as e:
             raise Failure(f"{e}; --without-radius does without it") from e
+    relayed = servers.families(PROTOCOLS[args.protocol]) if args.relay else []
     try:
         enter()
     except OSError as e:
@@ -200,7 +225,7 @@ def run(args):
     stop_cleanly()
     begun = time.monotonic()
     folder = tempfile.mkdtemp(prefix="vbng-")
-    demonstration = Demonstration(args, folder)
+    demonstration = Demonstration(args, folder, relayed)
     try:
         demonstration.start()
         demonstration.begin()

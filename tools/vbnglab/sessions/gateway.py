@@ -14,7 +14,8 @@ from ..lab.network import ip, plain, silence, sysctl
 GATEWAY_LINE, GATEWAY_CORE, HOST_MAC = "02:b0:00:00:00:01", "02:b0:00:00:00:02", "02:d0:00:00:00:01"
 GATEWAY, CORE, CORE6 = "10.64.0.1", "192.0.2.1", "2001:db8:f::1"
 HOST, HOST6 = "192.0.2.2", "2001:db8:f::2"
-POOL, WAN, DELEGATED = "10.64.0.0/14", "2001:db8:4000::/40", "2001:db9::/32"
+POOL, WAN, DELEGATED, DELEGATED_LEN = "10.64.0.0/14", "2001:db8:4000::/40", "2001:db9::/32", 56
+SERVER4, RELAY4, SERVER6, RELAY6 = "127.0.0.1", "127.0.0.2", "2001:db8:e::547", "2001:db8:e::1"  # of DHCP, on the loopback interface
 LINES = "far-line"  # the CPEs' end
 PROFILES = {"home-50M": "50M", "gold-200M": "200M"}
 START_S = 20
@@ -48,10 +49,13 @@ layout = ( {{ core = "0"; tasks = ["classify", "count_up", "qos_up", "decap", "r
 """
 CONTROL_PLANE = """
 control_socket = "{folder}/vbng.sock"; punt_socket = "{folder}/punt.sock"; store = "{folder}/sessions.db"; max_lines = {lines};
-pools = ( {{ name = "homes"; prefix = "{POOL}"; gateway = "{GATEWAY}"; }} );
-pools6 = ( {{ name = "homes6"; wan = "{WAN}"; delegated = "{DELEGATED}"; }} );
+{relays}
+pools = ( {{ name = "homes"; prefix = "{POOL}"; gateway = "{GATEWAY}"; {relay4} }} );
+pools6 = ( {{ name = "homes6"; wan = "{WAN}"; delegated = "{DELEGATED}"; delegated_len = {DELEGATED_LEN}; {relay6} }} );
 access = ( {{ port = "line"; pool = "homes"; pool6 = "homes6"; profile = "home-50M"; }} );
 """
+RELAYS = {4: f'{{ name = "kea4"; servers = "{SERVER4}"; giaddr = "{RELAY4}"; node = "bng1"; }}',
+          6: f'{{ name = "kea6"; servers = "{SERVER6}"; source = "{RELAY6}"; node = "bng1"; }}'}
 USER, PASSWORD = "demo", "vbng"
 SECRET, AUTHENTICATION, ACCOUNTING = "a secret of the demonstration", 1812, 1813  # of RADIUS, in a network namespace of our own
 PPPOE = """
@@ -105,11 +109,13 @@ def ask(path, **request):
 
 
 class Gateway:
-    """Both programs, from here to stop(). folder: for their sockets, configurations and logs."""
+    """Both programs, from here to stop(). folder: for their sockets, configurations and logs; relayed: families whose addresses servers behind give."""
 
-    def __init__(self, folder, lines, radius, vbng=None):
-        words = globals() | {"folder": folder, "lines": lines, "prefixes": 2 * lines,
-                             "profiles": " ".join(f'{name} = {{ rate = "{rate}"; }};' for name, rate in PROFILES.items())}
+    def __init__(self, folder, lines, radius, relayed=(), vbng=None):
+        words = globals() | {"folder": folder, "lines": lines, "prefixes": 3 * lines,
+                             "profiles": " ".join(f'{name} = {{ rate = "{rate}"; }};' for name, rate in PROFILES.items()),
+                             "relays": "relays = ( " + ", ".join(RELAYS[family] for family in relayed) + " );" if relayed else "",
+                             **{f"relay{family}": f'relay = "kea{family}";' if family in relayed else "" for family in RELAYS}}
         self.vbng_socket, self.cp_socket = os.path.join(folder, "vbng.sock"), os.path.join(folder, "vbng-cp.sock")
         self.punt = os.path.join(folder, "punt.sock")
         self.configs = [os.path.join(folder, name) for name in ("vbng.cfg", "vbng-cp.cfg")]
@@ -148,6 +154,15 @@ class Gateway:
     def status(self):
         """What vbng-cp says of itself."""
         return ask(self.cp_socket, cmd="show-status")
+
+    def sessions(self):
+        """What vbng-cp says of each session that is up."""
+        found, first = [], 0
+        while first is not None:
+            answer = ask(self.cp_socket, cmd="show-sessions", text="up", first=first)
+            found += answer["sessions"]
+            first = answer["next"]
+        return found
 
     def octets(self):
         """{"up": octets, "down": octets} of all subscribers, as the tasks of type account have counted them."""
