@@ -18,7 +18,9 @@ LAB = pathlib.Path("share/vbng/lab")
 
 @pytest.fixture(scope="module")
 def installed(build, module_folder):
-    """The prefix below a DESTDIR."""
+    """The prefix below a DESTDIR, from a build folder whose programs have run."""
+    if (package := build / "tools" / "python" / "MLRsearch").is_dir():
+        (package / "__pycache__").mkdir(exist_ok=True)
     done = subprocess.run([need.program("meson"), "install", "-C", build, "--no-rebuild", "--quiet"], capture_output=True, text=True,
                           env={**os.environ, "DESTDIR": str(module_folder)}, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
