@@ -134,12 +134,12 @@ static void finds_what_was_done(void)
 static void latency(void)
 {
     struct rig *r = rig_open(&task_sink, "stamps=true", "");
-    const uint64_t us = rte_get_tsc_hz() / 1000000;
+    const uint64_t hz = rte_get_tsc_hz(), us = hz / 1000000;
     const char *text;
 
     /* 990 took 50 us and more, 10 took 4 ms and more; "more" is the time until they are here */
     for (uint32_t i = 0; i < 1000; i++) {
-        uint64_t took = i % 100 == 50 ? 4000 * us : 50 * us;
+        uint64_t took = (i % 100 == 50 ? 4000 : 50) * hz / 1000000 + 1;
 
         rig_fate(r, stamped_at(STAMP_AT, 1, 0, i, rte_rdtsc() - took));
     }
