@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ISC Kea on the loopback interface, as the server of DHCP behind vbng-cp."""
 
+import glob
+import os
 import socket
 
 from tests.common import need
@@ -27,6 +29,18 @@ def answers_any_port():
     """Does it take DHCPv4 of relays with a port of their own (RFC 8357)? 2.2.0 does; 2.6.3 drops it."""
     need_kea(4)
     return lab.version(4) < (2, 3)
+
+
+def hooks(*names):
+    """Libraries that it loads, as its configuration names them; skips where one is missing. names: of pairs (library, its parameters)."""
+    folders = glob.glob("/usr/lib/*/kea/hooks") or ["/usr/lib/kea/hooks"]
+    found = []
+    for name, parameters in names:
+        path = os.path.join(folders[0], f"libdhcp_{name}.so")
+        if not os.path.exists(path):
+            need.skip(f"Kea's {path} is not here (Debian package kea-common)")
+        found.append({"library": path} | ({"parameters": parameters} if parameters else {}))
+    return found
 
 
 class Kea(lab.Kea):

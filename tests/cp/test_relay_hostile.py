@@ -59,8 +59,33 @@ def test_figures(relay, servers):  # noqa: F811
         assert kind(client.hear()) == OFFER
         time.sleep(0.01)  # the time of an answer
     assert (figures(servers[0]), figures(servers[1])) == ([4, 4, 0, 0, 1], [4, 0, 4, 1, 0])
+    seconds = values(cp)["vbng_cp_relay_seconds"]
+    assert [seconds[("kea", server.address)]["count"] for server in servers] == [4, 0]
     servers[1].answer(q, "offer", "10.64.0.10")
     until(lambda: figures(servers[1]) == [4, 1, 0, 1, 1])
+
+
+def test_the_time_of_an_answer(relay, servers):  # noqa: F811
+    """It is taken of a message that was said once, from then until the answer to that client."""
+    cp = relay('send_to = "first"; timeout = "60s";')
+
+    def seconds():
+        return values(cp)["vbng_cp_relay_seconds"][("kea", servers[0].address)]
+
+    one, other = Client(cp, 1), Client(cp, 2)
+    one.say("discover")
+    q = servers[0].hear()
+    other.say("discover")
+    servers[0].answer(servers[0].hear(), "offer", "10.64.0.10")
+    assert kind(other.hear()) == OFFER and seconds()["count"] == 0
+    time.sleep(0.05)  # what is measured
+    servers[0].answer(q, "offer", "10.64.0.9")
+    assert kind(one.hear()) == OFFER and seconds()["count"] == 1 and seconds()["sum"] >= 0.05
+    other.say("discover")
+    servers[0].hear()
+    other.say("discover")  # again: which of both an answer is to, nobody knows
+    servers[0].answer(servers[0].hear(), "offer", "10.64.0.10")
+    assert kind(other.hear()) == OFFER and seconds()["count"] == 1
 
 
 def test_what_is_not_answered_kills_nobody(relay, servers):  # noqa: F811

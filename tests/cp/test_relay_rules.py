@@ -134,6 +134,25 @@ def test_renewal(relay, servers):
     servers[0].hears_nothing()  # nothing is released that the server has taken
 
 
+@pytest.mark.parametrize("send_to", ["all", "first"])
+def test_renewal_where_the_server_is_dead(relay, servers, send_to):
+    """Another one that lives is asked; where it knows nothing of the lease, that stays."""
+    cp = relay(f'send_to = "{send_to}"; timeout = "10ms"; dead_time = "1h";')
+    client = Client(cp, 1)
+    lease(client, servers[0], "10.64.0.9", others=servers[1:] if send_to == "all" else ())
+    for xid in range(2, 5):
+        client.say("request", ciaddr="10.64.0.9", to=GATEWAY, xid=xid)
+        servers[0].hear()
+        time.sleep(0.01)  # the time of an answer
+    servers[1].hears_nothing()
+    client.say("request", ciaddr="10.64.0.9", to=GATEWAY, xid=5)
+    servers[1].answer(servers[1].hear(), "nak", "0.0.0.0")
+    client.hears_nothing(0.1)
+    client.say("request", ciaddr="10.64.0.9", to=GATEWAY, xid=6)
+    servers[1].answer(servers[1].hear(), "ack", "10.64.0.9", ciaddr="10.64.0.9")
+    assert kind(client.hear()) == ACK and cp.up.rows[client.line]["ipv4"] == "10.64.0.9"
+
+
 def test_answers_that_are_not_passed_on(relay, servers):
     cp = relay()
     client, other, server = Client(cp, 1), Client(cp, 2), servers[0]

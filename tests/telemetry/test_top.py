@@ -205,6 +205,9 @@ def test_sessions():
     assert not [n for n in lines if n.startswith("nak")]
     assert "50 of 100" in line(lines, "homes ipv4")
     assert line(lines, "192.0.2.10 auth").split() == ["192.0.2.10", "authentication", "21", "<", "10ms", ">", "5s", "7", "3", "DEAD"]
+    assert line(lines, "kea 192.0.2.67").split() == ["kea", "192.0.2.67", "20", "20", "<", "10ms", ">", "5s", "2", "0"]
+    behind = lines.index("kea6 2001:db8:100:200:300:400:500:547")
+    assert lines[behind + 1].split() == ["0", "0", "-", "-", "40", "1", "DEAD"] and max(map(len, lines)) <= 80
     assert line(lines, "store:") == "store: 30 commits, in this interval p50 < 10ms, p99 > 5s"
 
 

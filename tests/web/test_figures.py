@@ -52,6 +52,9 @@ def test_sessions_of_a_control_plane():
     assert found["failures"] == [{"reason": "rejected", "ps": 1, "total": 7, "means": "is not let in", "remedy": "-"}]
     assert found["pools"] == [{"pool": "homes ipv4", "used": 50, "size": 100}]
     assert found["radius"] == [{"server": peer, "asked_ps": 21, "p50": 0.01, "p99": None, "beyond": ["p99"], "pending": 7, "timeouts": 3, "alive": False}]
+    assert found["relays"][0] == {"server": "kea 192.0.2.67", "sent_ps": 20, "answers_ps": 20, "p50": 0.01, "p99": None, "beyond": ["p99"], "unanswered": 2,
+                                  "deaths": 0, "alive": True}
+    assert not found["relays"][1]["alive"] and found["relays"][1]["p50"] is None and found["relays"][1]["beyond"] == []
     assert found["store"] == [{"commits": 30, "p50": 0.01, "p99": None, "beyond": ["p99"]}]
 
 

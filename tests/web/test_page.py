@@ -204,7 +204,7 @@ def test_sessions_of_the_control_plane(page, build):
         assert all(value[key] in words for m in metrics(cp.socket) if m["name"] == "vbng_cp_failure" for s in m["series"] if s["labels"] == ["pool_empty"]
                    for value in [s["value"]] for key in ("meaning", "remedy")), words
         assert b.run("return document.getElementById('session-lines').textContent").startswith("Lines: ")
-        assert b.run("return document.getElementById('radius-table').hidden")
+        assert b.run("return document.getElementById('radius-table').hidden && document.getElementById('relay-table').hidden")
     finally:
         cp.close()
     b.wait(away)

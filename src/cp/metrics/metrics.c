@@ -203,6 +203,18 @@ static void each_server(const struct cp *cp, json_t *series,
     }
 }
 
+static void read_relay_times(const struct cp *cp, const struct metric *m, json_t *series)
+{
+    (void)m;
+    for (unsigned i = 0; i < cp->config->relays.n; i++) {
+        const struct relay *r = relay_at(cp->relays, i);
+        const struct relay_config *c = relay_config(r);
+
+        for (unsigned k = 0; k < c->n_servers; k++)
+            add_histogram(series, c->name, c->server_name[k], &relay_server_state(r, k)->rtt_us);
+    }
+}
+
 static uint64_t figure_of(const struct relay_server_state *s, const struct metric *m)
 {
     return FIGURE(s, m);
@@ -328,6 +340,8 @@ static const struct metric metrics[] = {
      RELAY(deaths)},
     {"vbng_cp_relay_alive", GAUGE, "1", SERVER,
      "0 from when the server was taken for dead until it says something", read_relay_alive, 0},
+    {"vbng_cp_relay_seconds", HISTOGRAM, "seconds", SERVER,
+     "From a message to the answer to it, of one client at a time", read_relay_times, 0},
     {"vbng_cp_store_commit_seconds",
      HISTOGRAM,
      "seconds",

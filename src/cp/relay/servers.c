@@ -17,12 +17,21 @@
 #define AT_ONCE     256 /* messages in a turn: one transaction for all that they change */
 #define UNANSWERED  3   /* messages, and the timeout, after which a server is dead */
 #define SOCKET_ROOM (1 << 20)
+#define WHOSE       16 /* bytes of a message, and of its answer, by which its client is known */
+
+/* Whose message a server's time of an answer is taken of. */
+struct probe {
+    bool waits;
+    uint64_t since;
+    uint8_t whose[WHOSE];
+};
 
 struct server {
     uint64_t dead_until; /* ns of CLOCK_MONOTONIC */
     uint64_t since;      /* when the first message was sent that it has not answered */
     uint32_t tries;      /* messages that it has not answered, since it was tried anew */
     struct relay_server_state state;
+    struct probe probe;
     struct dhcp6_duid duid; /* of DHCPv6: what it was called last; n 0: it was not heard */
 };
 
@@ -92,6 +101,58 @@ uint32_t relay_giaddr(const struct relay *r)
     return ntohl(r->config->own.ipv4.sin_addr.s_addr);
 }
 
+/* --- the time of an answer --- */
+
+/* Tell whose message, or the answer to it, this is. Returns false where it is too short. */
+static bool read_whose(const struct relay *r, const uint8_t *message, size_t n,
+                       uint8_t whose[WHOSE])
+{
+    const size_t xid = 4, chaddr = 28, peer = 18; /* RFC 2131 section 2, RFC 8415 section 9 */
+
+    if (n < chaddr + WHOSE)
+        return false;
+    if (!is_ipv4(r)) {
+        memcpy(whose, message + peer, WHOSE);
+        return true;
+    }
+    memcpy(whose, message + xid, 4);
+    memcpy(whose + 4, message + chaddr, WHOSE - 4);
+    return true;
+}
+
+/* Begin to take the time, unless that of another client is being taken. Which message an answer to
+ * somebody who has asked twice is to, nobody knows. */
+static void probe_sent(struct relay *r, struct server *s, const uint8_t *message, size_t n,
+                       uint64_t now)
+{
+    uint8_t whose[WHOSE];
+
+    if (!read_whose(r, message, n, whose))
+        return;
+    if (s->probe.waits && memcmp(whose, s->probe.whose, WHOSE) == 0) {
+        s->probe.waits = false;
+        return;
+    }
+    if (s->probe.waits && now - s->probe.since < r->config->timeout_ns)
+        return;
+    s->probe = (struct probe){.waits = true, .since = now};
+    memcpy(s->probe.whose, whose, WHOSE);
+}
+
+static void probe_answered(const struct relay *r, struct server *s, const uint8_t *message,
+                           size_t n)
+{
+    uint8_t whose[WHOSE];
+    uint64_t us;
+
+    if (!s->probe.waits || !read_whose(r, message, n, whose) ||
+        memcmp(whose, s->probe.whose, WHOSE) != 0)
+        return;
+    s->probe.waits = false;
+    us = (now_ns() - s->probe.since) / 1000;
+    hist_add(&s->state.rtt_us, us < UINT32_MAX ? (uint32_t)us : UINT32_MAX);
+}
+
 /* --- sending --- */
 
 static bool is_dead(const struct server *s, uint64_t now)
@@ -109,6 +170,8 @@ static void send_one(struct relay *r, unsigned i, bool answers, const uint8_t *m
         s->since = now;
     s->state.unanswered += answers;
     s->state.messages++;
+    if (answers)
+        probe_sent(r, s, message, n, now);
     /* What the kernel does not take is lost, as on a wire: the client says it again. */
     (void)!sendto(r->watch.fd, message, n, MSG_NOSIGNAL, &to->any, address_len(r));
 }
@@ -151,10 +214,14 @@ void relay_send(struct relay *r, uint32_t who, const uint8_t *message, size_t n)
 
 void relay_send_to(struct relay *r, uint32_t who, bool answers, const uint8_t *message, size_t n)
 {
-    if (who < r->config->n_servers)
-        send_one(r, who, answers, message, n, now_ns());
+    uint64_t now = now_ns();
+
+    if (who < r->config->n_servers && answers)
+        judge(r, who, now);
+    if (who < r->config->n_servers && !(answers && is_dead(&r->server[who], now)))
+        send_one(r, who, answers, message, n, now);
     else
-        relay_send(r, who, message, n);
+        relay_send(r, RELAY_ANYBODY, message, n);
 }
 
 /* --- receiving --- */
@@ -176,6 +243,7 @@ static void take(struct cp *cp, struct relay *r, const union relay_address *from
         if (!same_host(r, &r->config->server[i], from))
             continue;
         heard(&r->server[i]);
+        probe_answered(r, &r->server[i], message, n);
         if (is_ipv4(r))
             relay4_reply(cp, r, ntohl(from->ipv4.sin_addr.s_addr), message, n);
         else

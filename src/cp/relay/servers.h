@@ -4,6 +4,7 @@
 #ifndef CP_RELAY_SERVERS_H
 #define CP_RELAY_SERVERS_H
 
+#include "base/hist.h"
 #include "cp/cp.h"
 #include "cp/packet/dhcp6.h"
 
@@ -20,6 +21,7 @@ struct relay_server_state {
     uint64_t messages, answers, deaths; /* sent to it; of it; times that it was taken for dead */
     uint32_t unanswered; /* messages that it should have answered, since it has said something */
     bool dead;           /* it was taken for dead, and has said nothing since */
+    struct hist rtt_us;  /* from a message to the answer to it, of one client at a time */
 };
 
 /** Open the sockets of all relays of the configuration. Returns NULL; the reason is in the log. */
@@ -49,7 +51,8 @@ void relay_learn(struct relay *r, uint32_t server, const struct dhcp6_duid *duid
  * answer. Who does not is dead in the end; where who it is to be is unknown, all get it. */
 void relay_send(struct relay *r, uint32_t who, const uint8_t *message, size_t n);
 
-/** Send them to one alone, which answers or not; RELAY_ANYBODY: as relay_send(). */
+/** Send them to one alone, which answers or not. RELAY_ANYBODY, or one that would answer and is
+ * dead: as relay_send(), for another one may know the lease. */
 void relay_send_to(struct relay *r, uint32_t who, bool answers, const uint8_t *message, size_t n);
 
 #endif

@@ -71,6 +71,14 @@ class Sessions:
                  "pending": of["vbng_cp_radius_pending_requests"][labels], "timeouts": of["vbng_cp_radius_timeouts_total"][labels],
                  "alive": bool(of["vbng_cp_radius_alive"][labels])} for labels, _ in self.now.series("vbng_cp_radius_seconds")]  # fmt: skip
 
+    def relays(self):
+        """Each server of DHCP behind a relay, with the time of its answers in this interval."""
+        of = self.now.of
+        return [{"server": " ".join(labels), "sent_ps": self.rate("vbng_cp_relay_messages_total", labels),
+                 "answers_ps": self.rate("vbng_cp_relay_answers_total", labels), **self.percentiles("vbng_cp_relay_seconds", labels),
+                 "unanswered": of["vbng_cp_relay_unanswered"][labels], "deaths": of["vbng_cp_relay_deaths_total"][labels],
+                 "alive": bool(of["vbng_cp_relay_alive"][labels])} for labels, _ in self.now.series("vbng_cp_relay_seconds")]  # fmt: skip
+
     def store(self):
         """Commits of the store, with their times of this interval."""
         return [{"commits": n["count"], **self.percentiles("vbng_cp_store_commit_seconds", labels)} for labels, n in self.now.series("vbng_cp_store_commit_seconds")]

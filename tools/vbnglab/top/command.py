@@ -4,7 +4,7 @@
 Keys: g  gateway: cores, ports, schedulers, greatest drops
       p  pipeline: tasks with their drops by reason, rings
       l  losses: every drop reason with its meaning and remedy
-      c  control plane (vbng-cp): sessions, failures by reason, pools, RADIUS, store
+      c  control plane (vbng-cp): sessions, failures by reason, pools, RADIUS, relays, store
       s  subscribers; then r d w e: by rate, drops, waiting time, shaping error;
          /  find: id, address, MAC, key, circuit, profile, a part of a name
       arrows, page up and down: scroll;  q  end

@@ -37,7 +37,7 @@ class ControlPlane:
         self.before, self.now, self.error = self.now, sample, None
 
     def lines(self):
-        """About sessions, failures, pools, RADIUS and the store."""
+        """About sessions, failures, pools, servers of RADIUS and DHCP, and the store."""
         if self.path is None:
             return [NONE]
         if self.error is not None:
@@ -45,7 +45,7 @@ class ControlPlane:
         if self.before is None:
             return ["waiting for a second reading ..."]
         s = Sessions(self.before, self.now)
-        return [*_sessions(s), "", *_failures(s), "", *_pools(s), *_radius(s), *_store(s)]
+        return [*_sessions(s), "", *_failures(s), "", *_pools(s), *_radius(s), *_relays(s), *_store(s)]
 
 
 def _sessions(s):
@@ -69,15 +69,34 @@ def _pools(s):
         yield f"{p['pool']:<28} {bar(p['used'] / p['size'] if p['size'] else 1)} {used:>18}"
 
 
+def _server(server, width, figures):
+    """A server's line; a name that is longer, as an address of IPv6 is, has one of its own, so that all fits into 80 columns."""
+    name = server["server"]
+    if len(name) > width:
+        yield name
+        name = ""
+    yield f"{name:<{width}} {figures}{'' if server['alive'] else ' DEAD'}"
+
+
 def _radius(s):
     found = s.radius()
     if not found:
         return
     yield ""
-    yield f"{'RADIUS':<34} {'asked/s':>7} {'p50':>9} {'p99':>9} {'pending':>7} {'timeouts':>8}"
+    yield f"{'RADIUS':<28} {'asked/s':>7} {'p50':>8} {'p99':>8} {'pending':>7} {'timeouts':>8}"
     for r in found:
-        yield (f"{r['server']:<34} {si(r['asked_ps']):>7} {time_text(r['p50']):>9} {time_text(r['p99']):>9} "
-               f"{r['pending']:>7} {r['timeouts']:>8}{'' if r['alive'] else '  DEAD'}")
+        yield from _server(r, 28, f"{si(r['asked_ps']):>7} {time_text(r['p50']):>8} {time_text(r['p99']):>8} {r['pending']:>7} {r['timeouts']:>8}")
+
+
+def _relays(s):
+    found = s.relays()
+    if not found:
+        return
+    yield ""
+    yield f"{'relay':<24} {'sent/s':>6} {'heard/s':>7} {'p50':>8} {'p99':>8} {'unanswered':>10} {'deaths':>6}"
+    for r in found:
+        yield from _server(r, 24, f"{si(r['sent_ps']):>6} {si(r['answers_ps']):>7} {time_text(r['p50']):>8} {time_text(r['p99']):>8} "
+                                  f"{r['unanswered']:>10} {r['deaths']:>6}")
 
 
 def _store(s):

@@ -21,7 +21,7 @@ def _finite(rows):
 def figures(sessions):
     """All figures, in types of JSON."""
     return {"kinds": sessions.kinds(), "lines": sessions.lines(), "failures": sessions.failures(), "pools": sessions.pools(),
-            "radius": list(_finite(sessions.radius())), "store": list(_finite(sessions.store()))}
+            "radius": list(_finite(sessions.radius())), "relays": list(_finite(sessions.relays())), "store": list(_finite(sessions.store()))}
 
 
 class ControlPlane:

@@ -39,6 +39,17 @@ const RADIUS = [
   { title: "Timeouts", number: true, cell: r => count(r.timeouts), class: r => (r.timeouts > 0 ? "warn" : "") },
 ];
 
+const RELAYS = [
+  { title: "DHCP server", cell: r => r.server },
+  { title: "State", cell: r => (r.alive ? "alive" : "DEAD"), class: r => (r.alive ? "good" : "drop") },
+  { title: "Sent/s", number: true, cell: r => si(r.sent_ps) },
+  { title: "Heard/s", number: true, cell: r => si(r.answers_ps) },
+  { title: "p50", number: true, cell: r => below(r, "p50") },
+  { title: "p99", number: true, cell: r => below(r, "p99") },
+  { title: "Unanswered", number: true, cell: r => count(r.unanswered), class: r => (r.unanswered > 0 ? "warn" : "") },
+  { title: "Deaths", number: true, cell: r => count(r.deaths), class: r => (r.deaths > 0 ? "warn" : "") },
+];
+
 function show(figures) {
   const total = figures.kinds.reduce((sum, kind) => sum + kind.begun_ps, 0);
   byId("session-rate").replaceChildren(html("dt", {}, "came up"), html("div", {}, spark(figures.curve, "sessions that came up per second")), html("dd", {}, `${si(total)}/s`));
@@ -49,6 +60,8 @@ function show(figures) {
   fill(byId("session-pool-table"), POOLS, figures.pools, "There are none.", p => p.pool);
   byId("radius-table").hidden = figures.radius.length === 0;
   fill(byId("radius-table"), RADIUS, figures.radius, "There are none.", r => r.server);
+  byId("relay-table").hidden = figures.relays.length === 0;
+  fill(byId("relay-table"), RELAYS, figures.relays, "There are none.", r => r.server);
 }
 
 /** The newest figures; nothing is shown where no vbng-cp is known. */
