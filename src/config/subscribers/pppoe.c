@@ -8,6 +8,9 @@
 #include "config/subscribers.h"
 
 #define HEADERS 8 /* bytes of an Ethernet frame's payload that PPPoE and PPP take */
+#define LEAST_MTU6                                                                                 \
+    1280 /* bytes of a packet that every link of IPv6 carries: RFC 8200 section 5                  \
+          */
 
 /* 0xffff is reserved: RFC 2516 section 4. The least MTU is what every host of IPv4 takes. */
 const struct key pppoe_keys[N_PPPOE_KEYS] = {
@@ -43,6 +46,19 @@ static bool check_range(struct loader *l, const struct value *p, uint64_t count)
     return check_macs(l, &p[PPPOE_MAC], count);
 }
 
+/* IPv6 does not fit: because of the session's own mtu, or of its port's. */
+static void refuse_ipv6(struct loader *l, const struct value *p, const struct cfg_port *port)
+{
+    if (p[PPPOE_MTU].v.u < LEAST_MTU6)
+        value_error(l, &p[PPPOE_MTU], "mtu", "IPv6 needs %d bytes (RFC 8200 section 5)",
+                    LEAST_MTU6);
+    else
+        value_error(l, &p[PPPOE_SESSION], "session",
+                    "port '%s' has an mtu of %u: IPv6 needs %d (RFC 8200 section 5), PPPoE's "
+                    "headers among them",
+                    port->name, port->mtu, LEAST_MTU6 + HEADERS);
+}
+
 /* Take the session that right values of its keys say. */
 static bool take_session(struct loader *l, const struct value *p, struct cfg_subscriber *s)
 {
@@ -55,8 +71,9 @@ static bool take_session(struct loader *l, const struct value *p, struct cfg_sub
                     port->name, port->mtu, (unsigned)room);
         return false;
     }
-    if (mtu < 1280 && (s->ipv6.wan_len != 0 || s->ipv6.n_delegated != 0)) {
-        value_error(l, &p[PPPOE_MTU], "mtu", "IPv6 needs 1280 bytes (RFC 8200 section 5)");
+    if ((mtu < LEAST_MTU6 || room < LEAST_MTU6) &&
+        (s->ipv6.wan_len != 0 || s->ipv6.n_delegated != 0)) {
+        refuse_ipv6(l, p, port);
         return false;
     }
     s->pppoe = (struct cfg_pppoe){.session = (uint16_t)p[PPPOE_SESSION].v.u,
