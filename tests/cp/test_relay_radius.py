@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Lines that a real FreeRADIUS lets in, to leases that two real Kea give: relayed, by proxies, and accounted for."""
 
+import signal
 import time
 
 import pytest
 
 from tests.cp.client import ACK, Client, ControlPlane, option
-from tests.cp.client6 import DHCP6_Renew, DHCP6_Request, DHCP6_Solicit, DHCP6OptIA_NA, DHCP6OptIA_PD, DHCP6OptServerId, Client6, leases
+from tests.cp.client6 import (
+    DHCP6_Advertise, DHCP6_InfoRequest, DHCP6_Renew, DHCP6_Request, DHCP6_Solicit, DHCP6OptIA_NA, DHCP6OptIA_PD, DHCP6OptServerId,
+    Client6, leases)
 from tests.cp.kea import Kea, free_port
 from tests.cp.test_accounting import of
 from tests.cp.test_relay6 import has
@@ -146,3 +149,20 @@ def test_session_timeout(cp, keas):
     six.get()
     cp.until(lambda: six.line not in cp.up.rows)
     cp.until(lambda: not keas[4].has(four.address) and not has(keas[6], six.address) and not has(keas[6], six.prefix))
+
+
+def test_information_is_asked_for_meanwhile(cp, keas, server):
+    """While RADIUS is asked: the SOLICIT before it is answered all the same."""
+    six = Client6(cp, 1)
+    server.process.send_signal(signal.SIGSTOP)
+    try:
+        six.say(DHCP6_Solicit, six.na(), six.pd())
+        solicited = six.xid
+        six.say(DHCP6_InfoRequest)
+        cp.until(lambda: f"INFORMATION-REQUEST of {six.mac} ignored: another message waits for RADIUS" in events(cp, six))
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+    six.xid = solicited
+    six.hear(DHCP6_Advertise)
+    six.say(DHCP6_InfoRequest)
+    six.hear()

@@ -42,6 +42,9 @@ const char *relay6_take(struct session *s, const struct request6 *q, const uint8
 
     if (r != NULL && r->reply != NULL && r->xid == q->m.xid)
         return "its answer is under way";
+    if (r != NULL && r->message != NULL && s->state == SESSION_ASKING &&
+        q->m.type == DHCP6_INFORMATION_REQUEST)
+        return "another message waits for RADIUS";
     if (r == NULL || !octets_set(&r->message, message, n) ||
         !octets_set(&r->named, q->m.server.at, q->m.server.n))
         return "there is no memory";
