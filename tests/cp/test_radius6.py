@@ -109,8 +109,42 @@ def test_session_timeout_and_disconnect(cp, coa):
     v4.get()
     assert all(50 < leases(reply, kind)[0][2] <= 60 for kind in (DHCP6OptIA_NA, DHCP6OptIA_PD))
     named = {"Event-Timestamp": int(time.time()), "Calling-Station-Id": f'"{client.mac}"'}
-    assert "Disconnect-NAK" in radclient(coa, "disconnect", named | {"Delegated-IPv6-Prefix": "2001:db8:8000:ee00::/56"})
-    assert "Disconnect-ACK" in radclient(coa, "disconnect", named | {"Delegated-IPv6-Prefix": client.prefix})
+    assert "Received Disconnect-NAK" in radclient(coa, "disconnect", named | {"Delegated-IPv6-Prefix": "2001:db8:8000:ee00::/56"})
+    assert "Received Disconnect-ACK" in radclient(coa, "disconnect", named | {"Delegated-IPv6-Prefix": client.prefix})
     cp.until(lambda: not cp.up.rows)
     assert status_of(client.ask(DHCP6_Renew, *client.own()), DHCP6OptIA_PD) == 3
     assert option(v4.renew(), "message-type") != ACK
+
+
+def test_what_names_a_session(cp, coa):
+    """Its address and link of IPv6 do (RFC 5176 section 3, RFC 6911); all that is named has to be its own."""
+    client, other = Client6(cp, 2), Client6(cp, 3)
+    for c in (client, other):
+        c.get()
+
+    def change(profile, **named):
+        text = radclient(coa, "coa", {"Event-Timestamp": int(time.time()), "Filter-Id": f'"{profile}"', **{k.replace("_", "-"): v for k, v in named.items()}})
+        return "Received CoA-ACK" in text, text
+
+    assert client.address == "2001:db8:100:77::1234"
+    for n, named in enumerate(({"Framed_IPv6_Address": client.address}, {"Framed_IPv6_Prefix": "2001:db8:100:77::/64"},
+                               {"Framed_IPv6_Address": client.address, "Framed_IPv6_Prefix": "2001:db8:100:77::/64"},
+                               {"Delegated_IPv6_Prefix": client.prefix},
+                               {"Framed_IPv6_Address": client.address, "Delegated_IPv6_Prefix": client.prefix})):
+        assert change(f"p{n}", **named)[0] and cp.up.rows[client.line]["profile"] == f"p{n}"
+    for named in ({"Framed_IPv6_Address": "2001:db8:100:77::1235"}, {"Framed_IPv6_Address": client.address, "Framed_IPv6_Prefix": link_of(other.address)},
+                  {"Framed_IPv6_Address": other.address, "Calling_Station_Id": f'"{client.mac}"'}, {"Delegated_IPv6_Prefix": "2001:db8:8000:ee00::/56"}):
+        assert "Session-Context-Not-Found" in change("lost", **named)[1]
+    assert cp.up.rows[client.line]["profile"] == "p4"
+
+
+def test_another_prefix_is_refused(cp, coa):
+    """Of a session that is named by something else: nothing tells a CPE of another prefix before it renews, so the change is refused as a whole."""
+    client = Client6(cp, 3)
+    client.get()
+    named = {"Event-Timestamp": int(time.time()), "Framed-IPv6-Address": client.address, "Delegated-IPv6-Prefix": "2001:db8:8000:ee00::/56"}
+    said = radclient(coa, "coa", named | {"Filter-Id": '"silver"'})
+    assert "Received CoA-NAK" in said and "Invalid-Attribute-Value" in said, said
+    said = radclient(coa, "disconnect", named)
+    assert "Received Disconnect-NAK" in said and "Session-Context-Not-Found" in said, said
+    assert cp.up.rows[client.line]["profile"] == "home-50M" and client.row() == (None, link_of(client.address), client.prefix)

@@ -39,6 +39,12 @@ static bool has_ipv6(const struct session *s, const struct cpe_prefixes *named)
     return true;
 }
 
+/* Has it this address by IA_NA? */
+static bool has_address6(const struct session *s, struct ipv6 address)
+{
+    return is_none6(address) || (session6_held(s) && s->v6->na.held && same6(s->v6->wan, address));
+}
+
 /* Does all that the change names fit? */
 static bool fits(const struct session *s, const struct radius_change *c)
 {
@@ -46,8 +52,8 @@ static bool fits(const struct session *s, const struct radius_change *c)
 
     return s->state == SESSION_UP && s->service != NULL &&
            (c->ipv4 == 0 || (lease_is_held(s->lease4) && c->ipv4 == s->address)) &&
-           has_ipv6(s, &c->ipv6) && is_text(c->session, s->service->id) &&
-           is_text(c->line, session_line(s, line)) &&
+           has_ipv6(s, &c->ipv6) && has_address6(s, c->address6) &&
+           is_text(c->session, s->service->id) && is_text(c->line, session_line(s, line)) &&
            is_text(c->station, format_mac(s->mac, mac, sizeof(mac))) &&
            is_text(c->name, s->service->user);
 }
@@ -88,12 +94,13 @@ static void look_at_pools(struct search *search)
 static void look_at_pools6(struct search *search)
 {
     const struct cpe_prefixes *named = &search->change->ipv6;
+    struct ipv6 link = named->wan_len != 0 ? named->wan : search->change->address6;
 
     for (unsigned i = 0; i < search->cp->config->pools6.n; i++) {
         const struct pools6 *p = &search->cp->pools6[i];
 
-        if (named->wan_len != 0)
-            look(search, pool6_owner(&p->wan, named->wan.upper & mask64(p->wan.len)));
+        if (!is_none6(link))
+            look(search, pool6_owner(&p->wan, link.upper & mask64(p->wan.len)));
         else
             look(search, pool6_owner(&p->delegated, named->delegated[0]));
     }
@@ -102,6 +109,12 @@ static void look_at_pools6(struct search *search)
 static void look_at_one(struct session *s, void *search)
 {
     look(search, s);
+}
+
+static bool names_ipv6(const struct radius_change *change)
+{
+    return change->ipv6.wan_len != 0 || !is_none6(change->address6) ||
+           change->ipv6.n_delegated != 0;
 }
 
 /* One of what the change names leads to the sessions that it may mean, of which there are few; but
@@ -117,19 +130,33 @@ static struct session *find(struct cp *cp, const struct radius_change *change,
         look_at_line(&search);
     else if (change->ipv4 != 0)
         look_at_pools(&search);
-    else if (change->ipv6.wan_len != 0 || change->ipv6.n_delegated != 0)
+    else if (names_ipv6(change))
         look_at_pools6(&search);
     else if (change->station.n > 0)
         look_at_names(&search, NAME_STATION, change->station);
     else
         look_at_names(&search, NAME_USER, change->name);
     if (search.n == 0 && change->session.n == 0 && change->line.n == 0 &&
-        (change->ipv4 != 0 || change->ipv6.wan_len != 0 || change->ipv6.n_delegated != 0))
+        (change->ipv4 != 0 || names_ipv6(change)))
         sessions_each(&cp->sessions, look_at_one, &search);
     *error = search.n == 0   ? RADIUS_SESSION_NOT_FOUND
              : search.n == 1 ? RADIUS_NO_ERROR
                              : RADIUS_SEVERAL_SESSIONS;
     return search.found;
+}
+
+/* A CoA-Request that names a session, but a delegated prefix that is not the session's, wants
+ * another one for it (RFC 5176 section 3.6): a CPE learns of one when it renews, no sooner. */
+static bool wants_other_prefix(struct cp *cp, const struct radius_change *change)
+{
+    struct radius_change rest = *change;
+    enum radius_error error;
+
+    rest.ipv6.n_delegated = 0;
+    if (change->disconnect || change->ipv6.n_delegated == 0 || !radius_names_session(&rest))
+        return false;
+    find(cp, &rest, &error);
+    return error == RADIUS_NO_ERROR;
 }
 
 /* --- changes --- */
@@ -177,6 +204,8 @@ void change_session(void *ctx, struct radius_coa *coa, const struct radius_chang
     enum radius_error error;
     struct session *s = find(cp, change, &error);
 
+    if (error == RADIUS_SESSION_NOT_FOUND && wants_other_prefix(cp, change))
+        error = RADIUS_INVALID_VALUE;
     if (error == RADIUS_NO_ERROR &&
         (change->has_session_s || change->has_idle_s || change->has_interim_s))
         error = RADIUS_UNSUPPORTED_ATTRIBUTE;

@@ -81,6 +81,8 @@ static enum radius_error take_session(const struct radius_attribute *a,
         return is_number(radius_take_u32(a->value, &change->ipv4));
     case RADIUS_FRAMED_IPV6_PREFIX:
         return is_number(radius_take_prefix(a->value, &change->ipv6.wan, &change->ipv6.wan_len));
+    case RADIUS_FRAMED_IPV6_ADDRESS:
+        return is_number(radius_take_ipv6(a->value, &change->address6));
     case RADIUS_DELEGATED_IPV6_PREFIX:
         return take_delegated(a->value, &change->ipv6);
     case RADIUS_NAS_IP_ADDRESS:
@@ -119,11 +121,11 @@ static enum radius_error take_authorization(const struct radius_attribute *a,
     }
 }
 
-static bool names_session(const struct radius_change *change)
+bool radius_names_session(const struct radius_change *change)
 {
     return change->name.n > 0 || change->session.n > 0 || change->line.n > 0 ||
            change->station.n > 0 || change->ipv4 != 0 || change->ipv6.wan_len > 0 ||
-           change->ipv6.n_delegated > 0;
+           !is_none6(change->address6) || change->ipv6.n_delegated > 0;
 }
 
 enum radius_error radius_read_change(const uint8_t *packet, size_t len,
@@ -142,5 +144,5 @@ enum radius_error radius_read_change(const uint8_t *packet, size_t len,
         if (error != RADIUS_NO_ERROR)
             return error;
     }
-    return names_session(change) ? RADIUS_NO_ERROR : RADIUS_MISSING_ATTRIBUTE;
+    return radius_names_session(change) ? RADIUS_NO_ERROR : RADIUS_MISSING_ATTRIBUTE;
 }

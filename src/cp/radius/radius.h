@@ -156,17 +156,22 @@ enum radius_error {
     RADIUS_SEVERAL_SESSIONS = 508,
 };
 
-/** What a server wants of a session. It is the one to which all applies that is not empty or 0. Its
- * octets live as long as the call. */
+/** What a server wants of a session. It is the one to which all applies that is not empty or 0
+ * (RFC 5176 section 3). A delegated prefix of a CoA-Request is one that it shall have, where the
+ * rest names it (section 3.6). Its octets live as long as the call. */
 struct radius_change {
     bool disconnect; /* end it */
     struct radius_octets name, session, line, station;
     uint32_t ipv4;
     struct cpe_prefixes ipv6;
+    struct ipv6 address6;         /* Framed-IPv6-Address */
     struct radius_octets profile; /* empty: as it was */
     bool has_session_s, has_idle_s, has_interim_s;
     uint32_t session_s, idle_s, interim_s; /* 0: none from now on */
 };
+
+/** Does it name a session? */
+bool radius_names_session(const struct radius_change *change);
 
 struct radius_coa;
 typedef void radius_changed(void *ctx, struct radius_coa *coa, const struct radius_change *change);
