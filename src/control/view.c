@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "control/rates.h"
+#include "control/subscribers/octets.h"
 #include "tasks/arp/arp.h"
 
 /* --- subscribers --- */
@@ -82,6 +83,46 @@ char *subscriber_addresses(const struct cfg_subscriber *s, char *buf, size_t len
     return buf;
 }
 
+/* --- sessions --- */
+
+/* Static: nobody has begun it, and nobody ends it. */
+static const char *session_kind(const struct cfg_subscriber *s)
+{
+    return s->pppoe.session != 0 ? "pppoe" : s->dynamic ? "ipoe" : "static";
+}
+
+static const char *session_by(const struct cfg_subscriber *s)
+{
+    return s->dynamic ? "control plane" : "configuration";
+}
+
+static json_t *session_json(const struct control *c, uint32_t id)
+{
+    const struct cfg_subscriber *s = &control_model(c)->subscribers[id - 1];
+    uint64_t since = accounts_since(c, id);
+    bool is_pppoe = s->pppoe.session != 0;
+
+    return json_pack("{s:s, s:s, s:o, s:o, s:o}", "kind", session_kind(s), "by", session_by(s),
+                     "id", is_pppoe ? json_integer(s->pppoe.session) : json_null(), "mtu",
+                     is_pppoe ? json_integer(s->pppoe.mtu) : json_null(), "since",
+                     since != 0 ? json_integer((json_int_t)since) : json_null());
+}
+
+static void print_session(const struct control *c, uint32_t id, FILE *to)
+{
+    const struct cfg_subscriber *s = &control_model(c)->subscribers[id - 1];
+    uint64_t since = accounts_since(c, id);
+
+    fprintf(to, ",%s,%s,", session_kind(s), session_by(s));
+    if (s->pppoe.session != 0)
+        fprintf(to, "%u", s->pppoe.session);
+    fputc(',', to);
+    if (since != 0)
+        fprintf(to, "%" PRIu64, since);
+}
+
+/* --- CSV --- */
+
 /* A cell of CSV (RFC 4180). */
 static void print_cell(const char *text, FILE *to)
 {
@@ -98,7 +139,8 @@ static void print_cell(const char *text, FILE *to)
 /* A qos task adds its columns, and those of the queues that it uses. */
 void subscribers_header(const struct control *c, FILE *to)
 {
-    fprintf(to, "id,port,svlan,cvlan,ipv4,ipv6,delegated,gre_key,mac,profile,name");
+    fprintf(to, "id,port,svlan,cvlan,ipv4,ipv6,delegated,gre_key,mac,profile,name,"
+                "session,session_by,session_id,session_since");
     for (const struct shaper *s = next_shaper(c, NULL); s != NULL; s = next_shaper(c, s)) {
         const char *task = s->task->cfg->name;
 
@@ -167,6 +209,7 @@ static void print_identity(const struct control *c, uint32_t id, FILE *to)
             format_wan(&s->ipv6, wan), format_delegated(&s->ipv6, delegated), key, mac,
             profile_name(c, id));
     print_cell(s->name != NULL ? s->name : "", to);
+    print_session(c, id, to);
 }
 
 void subscribers_row(const struct control *c, uint32_t id, FILE *to)
@@ -245,14 +288,15 @@ json_t *identity_json(const struct control *c, uint32_t id)
     enum mac_kind kind = subscriber_mac(c, id, &learned);
 
     return json_pack(
-        "{s:i, s:s, s:i, s:i, s:s?, s:s?, s:s?, s:o, s:s?, s:s?, s:s, s:s?}", "id", (int)id, "port",
-        m->ports[s->port].name, "svlan", (int)s->svlan, "cvlan", (int)s->cvlan, "ipv4",
+        "{s:i, s:s, s:i, s:i, s:s?, s:s?, s:s?, s:o, s:s?, s:s?, s:s, s:s?, s:o}", "id", (int)id,
+        "port", m->ports[s->port].name, "svlan", (int)s->svlan, "cvlan", (int)s->cvlan, "ipv4",
         s->ipv4_len != 0 ? subscriber_addresses(s, addresses, sizeof(addresses)) : NULL, "ipv6",
         s->ipv6.wan_len != 0 ? format_wan(&s->ipv6, wan) : NULL, "delegated",
         s->ipv6.n_delegated != 0 ? format_delegated(&s->ipv6, delegated) : NULL, "gre_key",
         s->has_gre_key ? json_integer(s->gre_key) : json_null(), "mac",
         kind != MAC_UNKNOWN ? format_mac(learned.mac, mac, sizeof(mac)) : NULL, "mac_is",
-        origins[kind], "profile", profile_name(c, id), "name", s->name);
+        origins[kind], "profile", profile_name(c, id), "name", s->name, "session",
+        session_json(c, id));
 }
 
 /* The hosts of a subscriber with a prefix, as far as they are known. */

@@ -155,3 +155,5 @@ def test_a_subscriber_who_goes_and_comes(gateway):
     assert gateway.ask("put-subscribers", subscribers=[new | {"name": "x"}])["results"] == [{"was": "changed", "id": 1}]
     [row] = gateway.ask("subscriber-octets")["octets"]
     assert row[0] == 1 and row[1] > before[1] and row[2:] == [0] * 8
+    assert gateway.ask("show-subscriber", subscriber=1)["subscriber"]["session"] == {
+        "kind": "ipoe", "by": "control plane", "id": None, "mtu": None, "since": row[1]}

@@ -164,6 +164,22 @@ def in_session(cvlan, session=0x1234, **other):
     return entry(cvlan, pppoe=pppoe, **other)
 
 
+def test_what_makes_him_a_subscriber(gateway):
+    """His session is shown: its kind and number, by whom it is, and since when where somebody counts; one by one, found, and in the table."""
+    put(gateway, entry(51), in_session(52))
+    put(gateway, in_session(53), dynamic=False)
+    of = {"kind": "static", "by": "configuration", "id": None, "mtu": None, "since": None}
+    expected = {1: of, 51: of | {"kind": "ipoe", "by": "control plane"}, 52: of | {"kind": "pppoe", "by": "control plane", "id": 0x1234, "mtu": 1492},
+                53: of | {"kind": "pppoe", "id": 0x1234, "mtu": 1492}}
+    assert {n: gateway.ask("show-subscriber", subscriber=line(n))["subscriber"]["session"] for n in expected} == expected
+    assert {n: gateway.ask("find-subscribers", text=line(n))["subscribers"][0]["session"] for n in expected} == expected
+    page = gateway.ask("show-subscribers", first=1, count=100)
+    names = page["header"].split(",")
+    rows = {int(r["cvlan"]): r for r in (dict(zip(names, row.split(","))) for row in page["rows"])}
+    assert {n: (rows[n]["session"], rows[n]["session_by"], rows[n]["session_id"], rows[n]["session_since"]) for n in (1, 51, 52)} == {
+        1: ("static", "configuration", "", ""), 51: ("ipoe", "control plane", "", ""), 52: ("pppoe", "control plane", "4660", "")}
+
+
 def test_pppoe_sessions(gateway):
     """A session is put, listed and kept as it was said; another one on the line is another subscriber; its MAC is the CPE's."""
     assert was(put(gateway, in_session(51), in_session(52, ipv6="2001:db8:7::/64"))) == ["added"] * 2

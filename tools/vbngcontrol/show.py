@@ -4,12 +4,14 @@
 import csv
 import json
 import sys
+import time
 
 from .gateway import PAGE
 from .output import fields, show_json, table
 from .who import subscriber
 
-NUMBERS = ("id", "svlan", "cvlan", "gre_key")  # columns of CSV that are integers, beside figures
+NUMBERS = ("id", "svlan", "cvlan", "gre_key", "session_id")  # columns of CSV that are integers, beside figures
+KINDS = {"static": "static", "ipoe": "IPoE", "pppoe": "PPPoE"}
 
 
 def shows(cmd, key):
@@ -21,6 +23,13 @@ def _circuit(s):
     return f"{s['port']} {s['svlan']}.{s['cvlan']}"
 
 
+def _session(s):
+    """A session as text: its kind, its number and MTU in PPPoE, by whom it is, and since when."""
+    pppoe = f" {s['id']}, MTU {s['mtu']}" if s["id"] is not None else ""
+    since = f", since {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(s['since'] / 1e6))}" if s["since"] is not None else ""
+    return f"{KINDS[s['kind']]}{pppoe}, by the {s['by']}{since}"
+
+
 def one_subscriber(gw, args):
     """Who it is, what each qos task gave him, and his queues."""
     s = gw.ask("show-subscriber", subscriber=subscriber(args.subscriber))["subscriber"]
@@ -29,7 +38,7 @@ def one_subscriber(gw, args):
         return
     mac = s["mac"] and f"{s['mac']} ({s['mac_is']})"
     fields([("subscriber", s["id"]), ("name", s["name"]), ("circuit", _circuit(s)), ("ipv4", s["ipv4"]), ("ipv6", s["ipv6"]), ("delegated", s["delegated"]), ("mac", mac),
-            ("gre_key", s["gre_key"]), ("profile", s["profile"])])
+            ("gre_key", s["gre_key"]), ("profile", s["profile"]), ("session", _session(s["session"]))])
     if s["shaped"]:
         print()
         table(("task", "direction", "bit/s", "bytes", "packets", "waits us"),
@@ -46,7 +55,7 @@ def _typed(name, cell):
         return None
     if name in NUMBERS:
         return int(cell)
-    if name in ("port", "ipv4", "ipv6", "delegated", "mac", "profile", "name"):
+    if name in ("port", "ipv4", "ipv6", "delegated", "mac", "profile", "name", "session", "session_by"):
         return cell
     return float(cell) if name.endswith("_us") else int(cell)
 
@@ -78,8 +87,9 @@ def find(gw, args):
     if args.json:
         show_json(found)
     elif found:
-        table(("id", "circuit", "ipv4", "ipv6", "delegated", "mac", "gre_key", "profile", "name"),
-              [(s["id"], _circuit(s), s["ipv4"], s["ipv6"], s["delegated"], s["mac"], s["gre_key"], s["profile"], s["name"]) for s in found])
+        table(("id", "circuit", "ipv4", "ipv6", "delegated", "mac", "gre_key", "profile", "session", "name"),
+              [(s["id"], _circuit(s), s["ipv4"], s["ipv6"], s["delegated"], s["mac"], s["gre_key"], s["profile"], KINDS[s["session"]["kind"]], s["name"])
+               for s in found])
     else:
         print("vbngctl: nobody is found", file=sys.stderr)
     if first is not None:

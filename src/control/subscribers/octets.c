@@ -86,6 +86,11 @@ void accounts_begin(struct control *c, uint32_t id)
     sum(a, id, a->base[id].way);
 }
 
+uint64_t accounts_since(const struct control *c, uint32_t id)
+{
+    return c->accounts != NULL ? c->accounts->base[id].since : 0;
+}
+
 json_t *account_json(const struct control *c, uint32_t id)
 {
     const struct account_base *base = &c->accounts->base[id];

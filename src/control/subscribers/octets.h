@@ -15,6 +15,9 @@ void accounts_close(struct control *c);
 /** Begin to count for a new subscriber, before packets can find him. */
 void accounts_begin(struct control *c, uint32_t id);
 
+/** Since when his packets count, in us since 1970; 0: nobody counts. */
+uint64_t accounts_since(const struct control *c, uint32_t id);
+
 /** Of a subscriber, also of one who is removed and whose id is nobody's yet: a list of ten numbers
  * (doc/control.md). */
 json_t *account_json(const struct control *c, uint32_t id);
