@@ -353,20 +353,30 @@ uint32_t port_named(const struct cfg_model *m, const char *text, size_t len)
     return CFG_NONE;
 }
 
-int subscriber_on(const struct control *c, const char *circuit, uint32_t *id)
+int circuit_key(const struct control *c, const char *circuit, uint32_t *key)
 {
-    static const struct key key = {.type = KEY_SUBSCRIBER};
+    static const struct key notation = {.type = KEY_SUBSCRIBER};
     const char *space = strchr(circuit, ' ');
     struct param_value v = {0};
     uint32_t port;
 
-    if (space == NULL || key_parse(&key, circuit, &v) != 0)
+    if (space == NULL || key_parse(&notation, circuit, &v) != 0)
         return -EINVAL;
     port = port_named(control_model(c), circuit, (size_t)(space - circuit));
     if (port == CFG_NONE)
         return -ENODEV;
-    *id = idmap_get(c->tables->subscribers->by_vlan,
-                    subscriber_vlan_key((uint8_t)port, (uint16_t)v.u, (uint16_t)v.u2));
+    *key = subscriber_vlan_key((uint8_t)port, (uint16_t)v.u, (uint16_t)v.u2);
+    return 0;
+}
+
+int subscriber_on(const struct control *c, const char *circuit, uint32_t *id)
+{
+    uint32_t key;
+    int rc = circuit_key(c, circuit, &key);
+
+    if (rc != 0)
+        return rc;
+    *id = idmap_get(c->tables->subscribers->by_vlan, key);
     return *id != 0 ? 0 : -ENOENT;
 }
 

@@ -82,6 +82,10 @@ void ids_return_pipe(struct control *c, uint32_t port, uint32_t pipe);
 /** The number of subscribers for whom there is an id now. */
 uint32_t ids_free_subscribers(const struct control *c);
 
+/** The key of "PORT SVLAN.CVLAN" in the subscribers' by_vlan. Returns 0, -EINVAL where it is of
+ * another notation, or -ENODEV where there is no such port. */
+int circuit_key(const struct control *c, const char *circuit, uint32_t *key);
+
 /** Find the id of the subscriber on a circuit, "PORT SVLAN.CVLAN". Returns 0, -EINVAL (not of that
  * form), -ENODEV (no such port) or -ENOENT (no subscriber is there). */
 int subscriber_on(const struct control *c, const char *circuit, uint32_t *id);

@@ -144,12 +144,14 @@ def test_sums_are_the_ledgers(gateway):
 
 
 def test_a_subscriber_who_goes_and_comes(gateway):
-    """His last octets are said when he goes; who comes under his id begins at 0."""
+    """His last octets are said when he goes, as often as one asks; who comes under his id begins at 0."""
     gateway.until_all_is_sent()
     before = gateway.ask("subscriber-octets", all=True, first=1, count=1)["octets"][0]
     assert volumes(before)["up4"][0] > 0
     answer = gateway.ask("remove-subscribers", subscribers=["cpe0 128.256", "cpe0 128.999"], if_there=True, octets=True)
     assert answer == {"ok": True, "changed": 1, "octets": [before, None]}
+    again = gateway.ask("remove-subscribers", subscribers=["cpe0 128.999", "cpe0 128.256", 999], if_there=True, octets=True)
+    assert again == {"ok": True, "changed": 0, "octets": [None, before, None]}, "who did not hear the answer asks again"
     new = {"port": "cpe0", "svlan": 129, "cvlan": 1, "ipv4": "10.0.0.0", "profile": "slow"}
     assert gateway.ask("put-subscribers", subscribers=[new])["results"] == [{"was": "added", "id": 1}]
     assert gateway.ask("put-subscribers", subscribers=[new | {"name": "x"}])["results"] == [{"was": "changed", "id": 1}]

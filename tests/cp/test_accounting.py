@@ -122,17 +122,18 @@ def test_the_control_plane_is_killed(cp, server):
     assert len(of(server, "Start")) == len(of(server, "Accounting-On")) == 1
 
 
-@pytest.mark.parametrize("done, octets", [(False, 4000), (True, 3000)])
-def test_killed_before_the_userplane_has_answered(cp, server, done, octets):
-    """The session has ended in the store. Where the user plane has it still, the end is accounted for with all that was counted; where it
-    has removed it and nobody heard its answer, with what was read last."""
+@pytest.mark.parametrize("there, octets", [("still", 5000), ("removed", 4000), ("restarted", 3000)])
+def test_killed_before_the_userplane_has_answered(cp, server, there, octets):
+    """The session has ended in the store. Where the user plane has it still, or has removed it although nobody heard its answer, the end is accounted for with
+    all that was counted; where it was restarted, with what was read last."""
     client = Client(cp, 3)
     client.get()
     until(cp, server, "Start", 1)
     count(cp, client, 5, (3000, 0, 0, 0))
     until_read(cp)
-    there = cp.up.rows[client.line]
+    row = cp.up.rows[client.line]
     cp.up.hold.clear()
+    count(cp, client, 5, (4000, 0, 0, 0))
     release(client)
     cp.until(lambda: "ends" in cp.text())
     for _ in range(2):  # the second is answered in a turn behind that which has committed the end
@@ -141,9 +142,13 @@ def test_killed_before_the_userplane_has_answered(cp, server, done, octets):
     cp.up.hold.set()
     eventually(lambda: cp.up.idle)
     cp.up.rows.pop(client.line, None)
-    if not done:
-        cp.up.rows[client.line] = there
-        count(cp, client, 5, (4000, 0, 0, 0))
+    if there == "still":
+        cp.up.rows[client.line] = row
+        count(cp, client, 5, (5000, 0, 0, 0))
+    elif there == "restarted":
+        cp.up.kept.clear()
+    else:
+        assert cp.up.kept[client.line][2:4] == [40, 4000]
     cp.start()
     [stop] = until(cp, server, "Stop", 1)
     assert volume(stop, "Input")[0] == octets and stop["Acct-Terminate-Cause"] == "User-Request"

@@ -29,6 +29,7 @@ class UserPlane:
         self.refuse = None  # a function of a subscriber that may return why he is refused
         self.fixed = set()  # lines whose subscribers cannot be changed in place
         self.ids = {}  # by line, of those in rows
+        self.kept = {}  # by line: octets of who was removed last
         self.octets = {}  # by line: [since, packets and octets of IPv4, of IPv6, and the same down]; absent: zeros
         self.turns_away = False  # connections to the punt socket are closed at once
         self.reads_frames = True  # set by read_frames()
@@ -159,7 +160,9 @@ class UserPlane:
         for text in request["subscribers"]:
             port, vlans = text.split(" ")
             line = (port, *map(int, vlans.split(".")))
-            last.append(self._octets_of(line) if self.rows.pop(line, None) is not None and line in self.ids else None)
+            if self.rows.pop(line, None) is not None and line in self.ids:
+                self.kept[line] = self._octets_of(line)
+            last.append(self.kept.get(line))
             self.octets.pop(line, None)
             self.fixed.discard(line)
         return {"ok": True, "octets": last}

@@ -7,10 +7,8 @@
 
 #include "config/subscribers.h"
 
-#define HEADERS 8 /* bytes of an Ethernet frame's payload that PPPoE and PPP take */
-#define LEAST_MTU6                                                                                 \
-    1280 /* bytes of a packet that every link of IPv6 carries: RFC 8200 section 5                  \
-          */
+#define HEADERS    8    /* bytes of an Ethernet frame's payload that PPPoE and PPP take */
+#define LEAST_MTU6 1280 /* bytes: RFC 8200 section 5 */
 
 /* 0xffff is reserved: RFC 2516 section 4. The least MTU is what every host of IPv4 takes. */
 const struct key pppoe_keys[N_PPPOE_KEYS] = {

@@ -8,7 +8,9 @@
 #include "tasks/account.h"
 #include "tasks/task_types.h"
 
-#define WAYS 2 /* up, down */
+#define WAYS 2                    /* up, down */
+#define ROW  (2 + 4 * N_FAMILIES) /* numbers that account_json() says */
+#define KEPT 4096 /* who were removed last; one request of vbng-cp removes half of that at most */
 
 /* What the tasks had counted under an id when its subscriber came. */
 struct account_base {
@@ -16,7 +18,15 @@ struct account_base {
     struct account_counter way[WAYS];
 };
 
+/* The end of one who was removed. */
+struct kept {
+    uint32_t line; /* subscriber_vlan_key() */
+    uint64_t row[ROW];
+};
+
 struct accounts {
+    struct kept kept[KEPT]; /* of these n_kept, the last one in the place n_kept - 1, modulo KEPT */
+    uint64_t n_kept;
     uint64_t last; /* since of the last who came */
     uint32_t n;
     const struct task **task; /* n of type account */
@@ -91,24 +101,60 @@ uint64_t accounts_since(const struct control *c, uint32_t id)
     return c->accounts != NULL ? c->accounts->base[id].since : 0;
 }
 
-json_t *account_json(const struct control *c, uint32_t id)
+static void read_row(const struct accounts *a, uint32_t id, uint64_t row[ROW])
 {
-    const struct account_base *base = &c->accounts->base[id];
+    const struct account_base *base = &a->base[id];
     struct account_counter now[WAYS] = {0};
-    json_t *row = json_array();
 
-    sum(c->accounts, id, now);
-    json_array_append_new(row, json_integer(id));
-    json_array_append_new(row, json_integer((json_int_t)base->since));
+    sum(a, id, now);
+    *row++ = id;
+    *row++ = base->since;
     for (unsigned w = 0; w < WAYS; w++)
         for (unsigned f = 0; f < N_FAMILIES; f++) {
-            uint64_t packets = now[w].packets[f] - base->way[w].packets[f],
-                     octets = now[w].octets[f] - base->way[w].octets[f];
-
-            json_array_append_new(row, json_integer((json_int_t)packets));
-            json_array_append_new(row, json_integer((json_int_t)octets));
+            *row++ = now[w].packets[f] - base->way[w].packets[f];
+            *row++ = now[w].octets[f] - base->way[w].octets[f];
         }
-    return row;
+}
+
+static json_t *row_json(const uint64_t row[ROW])
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < ROW; i++)
+        json_array_append_new(list, json_integer((json_int_t)row[i]));
+    return list;
+}
+
+json_t *account_json(const struct control *c, uint32_t id)
+{
+    uint64_t row[ROW];
+
+    read_row(c->accounts, id, row);
+    return row_json(row);
+}
+
+json_t *account_end(struct control *c, uint32_t id, uint32_t line)
+{
+    struct accounts *a = c->accounts;
+    struct kept *k;
+
+    if (a == NULL)
+        return json_null();
+    k = &a->kept[a->n_kept++ % KEPT];
+    k->line = line;
+    read_row(a, id, k->row);
+    return row_json(k->row);
+}
+
+json_t *account_kept(const struct control *c, uint32_t line)
+{
+    const struct accounts *a = c->accounts;
+    uint64_t n = a != NULL ? a->n_kept : 0;
+
+    for (uint64_t i = n; i > 0 && n - i < KEPT; i--)
+        if (a->kept[(i - 1) % KEPT].line == line)
+            return row_json(a->kept[(i - 1) % KEPT].row);
+    return json_null();
 }
 
 /* --- the request --- */

@@ -18,8 +18,15 @@ void accounts_begin(struct control *c, uint32_t id);
 /** Since when his packets count, in us since 1970; 0: nobody counts. */
 uint64_t accounts_since(const struct control *c, uint32_t id);
 
-/** Of a subscriber, also of one who is removed and whose id is nobody's yet: a list of ten numbers
- * (doc/control.md). */
+/** Of a subscriber: a list of ten numbers (doc/control.md). */
 json_t *account_json(const struct control *c, uint32_t id);
+
+/** The same of one who was removed from a line (subscriber_vlan_key()), and whose id is nobody's
+ * yet; it is kept for account_kept(). null: nobody counts. */
+json_t *account_end(struct control *c, uint32_t id, uint32_t line);
+
+/** What account_end() has said last of a line, where that is not too long ago; else null. Who had
+ * somebody removed, and was killed before he heard the answer, asks again. */
+json_t *account_kept(const struct control *c, uint32_t line);
 
 #endif

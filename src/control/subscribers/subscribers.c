@@ -365,46 +365,67 @@ static bool entry_id(const struct control *c, struct request *r, const struct va
     return found;
 }
 
-/* What was counted of those who were removed, when no packet of theirs is under way any more.
- * entry: for each of n entries of the request the id, 0: nobody. */
-static json_t *last_octets(struct control *c, const uint32_t *entry, size_t n)
+/* One of those whom a request removes. */
+struct leaver {
+    uint32_t id;   /* 0: there is nobody */
+    uint32_t line; /* subscriber_vlan_key(); of who is not there only if the request says it */
+};
+
+/* Whom an entry names. Returns false where that is an error. */
+static bool read_leaver(const struct control *c, struct request *r, size_t i, struct leaver *l)
+{
+    struct value v = {.json = json_array_get(r->v[0].json, i)};
+    bool if_there = r->v[1].v.u != 0;
+
+    r->l.at = entry_loc(r, i);
+    if (!read_value(&r->l, one_key, &v))
+        return false;
+    if (entry_id(c, r, &v, if_there, &l->id)) {
+        const struct cfg_subscriber *s = &control_model(c)->subscribers[l->id - 1];
+
+        l->line = subscriber_vlan_key((uint8_t)s->port, s->svlan, s->cvlan);
+        return true;
+    }
+    l->id = 0;
+    if (v.v.s != NULL)
+        circuit_key(c, v.v.s, &l->line);
+    return if_there;
+}
+
+/* What was counted of those who were removed, when no packet of theirs is under way any more; of
+ * who is not there, when he was. */
+static json_t *last_octets(struct control *c, const struct leaver *l, size_t n)
 {
     json_t *list = json_array();
 
     ids_wait_grace(c);
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(list, entry[i] != 0 && c->accounts != NULL ? account_json(c, entry[i])
-                                                                         : json_null());
+        json_array_append_new(list, l[i].id != 0 ? account_end(c, l[i].id, l[i].line)
+                                                 : account_kept(c, l[i].line));
     return list;
 }
 
 static json_t *remove_many(struct control *c, struct request *r, struct refusal *why)
 {
     size_t n = want_list(r, &r->v[0], "subscribers", REQUEST_MAX_CHANGES, "of them");
-    uint32_t *id = calloc(n + 1, sizeof(*id)), *entry = calloc(n + 1, sizeof(*entry));
-    bool ok = n > 0 && id != NULL && entry != NULL, if_there = r->v[1].v.u != 0;
+    struct leaver *l = calloc(n + 1, sizeof(*l));
+    uint32_t *id = calloc(n + 1, sizeof(*id)), k = 0;
+    bool ok = n > 0 && l != NULL && id != NULL;
     json_t *answer = NULL;
-    uint32_t k = 0;
 
     for (size_t i = 0; ok && i < n; i++) {
-        struct value v = {.json = json_array_get(r->v[0].json, i)};
-        bool found;
-
-        r->l.at = entry_loc(r, i);
-        ok = read_value(&r->l, one_key, &v);
-        found = ok && entry_id(c, r, &v, if_there, &id[k]);
-        entry[i] = found ? id[k] : 0;
-        k += found;
-        ok = ok && (found || if_there);
+        ok = read_leaver(c, r, i, &l[i]);
+        id[k] = l[i].id;
+        k += ok && l[i].id != 0;
     }
     ok = ok && (k == 0 || remove_subscribers(c, id, k, why) == 0);
     if (ok) {
         answer = answer_changed(k);
         if (r->v[2].v.u != 0)
-            json_object_set_new(answer, "octets", last_octets(c, entry, n));
+            json_object_set_new(answer, "octets", last_octets(c, l, n));
     }
     free(id);
-    free(entry);
+    free(l);
     return answer;
 }
 

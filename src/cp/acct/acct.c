@@ -167,18 +167,18 @@ void acct_count_line(struct cp *cp, const char *line, const json_t *row)
 
     if (a == NULL)
         return;
-    if (json_is_array(row))
+    if ((uint64_t)json_integer_value(json_array_get(row, 1)) >= a->since)
         account_count(a, row);
     finish(a);
 }
 
-void acct_settle(struct cp *cp, bool (*is_there)(void *ctx, const char *line), void *ctx)
+void acct_settle(struct cp *cp, void (*ask)(void *ctx, const char *line), void *ctx)
 {
     for (uint32_t i = 0; cp->acct != NULL && i < cp->acct->n; i++) {
-        struct account *a = cp->acct->account[i];
+        const struct account *a = cp->acct->account[i];
 
-        if (a->session == NULL && !a->final && !is_there(ctx, a->line))
-            finish(a);
+        if (a->session == NULL && !a->final)
+            ask(ctx, a->line);
     }
 }
 

@@ -27,11 +27,12 @@ void acct_gone(struct cp *cp, struct session *s);
 /** The user plane's counters of a session, also when it is removed. */
 void acct_count(struct cp *cp, struct session *s, const json_t *row);
 
-/** The same of a subscriber who was removed because there is no session on his line. */
+/** The same of a subscriber who was removed because there is no session on his line, or was so
+ * before; row NULL or null: what was read last counts. That account is over. */
 void acct_count_line(struct cp *cp, const char *line, const json_t *row);
 
-/** The user plane has nobody any more on a line without a session; NULL: on all but those. */
-void acct_settle(struct cp *cp, bool (*is_there)(void *ctx, const char *line), void *ctx);
+/** Ask for acct_count_line() on every line whose account is open, although there is no session. */
+void acct_settle(struct cp *cp, void (*ask)(void *ctx, const char *line), void *ctx);
 
 /** The end of a turn: what has changed goes into the transaction; and, when that is committed or
  * not, to RADIUS. The latter returns whether RADIUS has something to send. */

@@ -374,15 +374,16 @@ static void settle(struct session *s, void *ctx)
     lease_go_on(u->cp, s);
 }
 
-/* Is there a subscriber on a line who is to be removed? */
-static bool is_to_go(void *ctx, const char *line)
+/* Have a subscriber removed whom an earlier run of this program has had removed, or is about to
+ * have: the answer has his last counters. */
+static void remove_again(void *ctx, const char *line)
 {
-    const struct userplane *u = ctx;
+    struct userplane *u = ctx;
 
     for (uint32_t i = 0; i < u->n_remove; i++)
         if (strcmp(u->remove[i].line, line) == 0)
-            return true;
-    return false;
+            return;
+    remove_line(u, NULL, line);
 }
 
 static void listed(struct userplane *u, const json_t *answer)
@@ -397,7 +398,7 @@ static void listed(struct userplane *u, const json_t *answer)
         return;
     }
     u->up = true;
-    acct_settle(u->cp, is_to_go, u);
+    acct_settle(u->cp, remove_again, u);
     sessions_each(&u->cp->sessions, settle, u);
     log_info("compared with vbng: %u subscribers to remove, %u to put", u->n_remove, u->n_put);
 }
