@@ -98,10 +98,10 @@ const struct sched_pipe_counters *sent_of(struct rig *r, uint32_t pipe)
 
 uint64_t delivered(struct rig *r, double seconds, double *took)
 {
-    uint64_t end = rte_rdtsc() + (uint64_t)(seconds * (double)rte_get_tsc_hz()),
+    uint64_t now = rte_rdtsc(), end = now + (uint64_t)(seconds * (double)rte_get_tsc_hz()),
              start = rig_qos(r)->asked, before = sent_of(r, 0)->bytes;
 
-    qos_away = (struct absence){0};
+    qos_away = (struct absence){.looked = now};
     while (rte_rdtsc() < end) {
         absence_look(&qos_away, rte_rdtsc(), rte_get_tsc_hz() / 1000);
         if (rig_held(r) < 40)
@@ -109,6 +109,7 @@ uint64_t delivered(struct rig *r, double seconds, double *took)
         rig_poll(r, rte_rdtsc());
         rig_clear(r);
     }
+    absence_look(&qos_away, rte_rdtsc(), rte_get_tsc_hz() / 1000); /* in the last turn, too */
     *took = (double)(rig_qos(r)->asked - start) / (double)rte_get_tsc_hz();
     return sent_of(r, 0)->bytes - before;
 }
