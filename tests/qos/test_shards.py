@@ -77,11 +77,11 @@ tasks = (
     {{ name = "gre_down"; type = "gre_decap"; to = "encap"; scheduler = "acc"; }},
     {{ name = "encap"; type = "qinq_encap"; to = "qos_down"; }},
     {{ name = "qos_down"; type = "qos"; scheduler = "acc"; direction = "down"; to = "cpe0"; }},
-    {{ name = "gen_up"; type = "gen"; to = "t_cpe0"; streams = (
+    {{ name = "gen_up"; type = "gen"; to = "t_cpe0"; catch_up = "200ms"; streams = (
         {{ name = "all"; template = "up_all.tmpl"; rate = "10kpps"; }}, {{ name = "greedy"; template = "up_greedy.tmpl"; rate = "60kpps"; }},
         {{ name = "high"; template = "up_high.tmpl"; rate = "5kpps"; }}, {{ name = "b"; template = "up_b.tmpl"; rate = "12kpps"; }},
         {{ name = "one"; template = "up_one.tmpl"; rate = "12kpps"; }} ); }},
-    {{ name = "gen_down"; type = "gen"; to = "t_core0"; streams = (
+    {{ name = "gen_down"; type = "gen"; to = "t_core0"; catch_up = "200ms"; streams = (
         {{ name = "all"; template = "down_all.tmpl"; rate = "10kpps"; }}, {{ name = "greedy"; template = "down_greedy.tmpl"; rate = "60kpps"; }},
         {{ name = "high"; template = "down_high.tmpl"; rate = "5kpps"; }}, {{ name = "b"; template = "down_b.tmpl"; rate = "12kpps"; }},
         {{ name = "one"; template = "down_one.tmpl"; rate = "12kpps"; }} ); }},
@@ -145,16 +145,19 @@ class Scheduler:
     def qos(self):
         return {q["task"]: q for q in self.ask(cmd="show-qos")["qos"]}
 
-    def interval(self):
-        """(before, after, seconds) of an interval in which no shard was away for long; without one the test is skipped."""
+    def interval(self, first=0, n=0):
+        """((qos, subscribers) before, the same after, seconds) of an interval in which no shard was away for long; without one the test is skipped.
+        subscribers: {id: (bytes upstream, bytes downstream)} of n from id first."""
         time.sleep(0.5)  # until queues have their usual length
         for _ in range(TRIES):
+            users_before = by_subscriber(self, first, n) if n else {}
             a, before, b = time.monotonic(), self.qos(), time.monotonic()
             time.sleep(SECONDS)
             c, after, d = time.monotonic(), self.qos(), time.monotonic()
+            users_after = by_subscriber(self, first, n) if n else {}
             lost = max(s["lost"] - o["lost"] for t in after for s, o in zip(after[t]["shards"], before[t]["shards"], strict=True))
             if lost == 0 and max(b - a, d - c) < 0.01:
-                return before, after, (c + d - a - b) / 2
+                return (before, users_before), (after, users_after), (c + d - a - b) / 2
         return pytest.skip("the shards were kept from their CPUs in all intervals")
 
     def end(self):
@@ -177,7 +180,7 @@ def rate(before, after, seconds, task, subport=None):
     def count(all_tasks):
         return sum(s["bytes"] for s in all_tasks[task]["subports"] if subport in (None, s["name"]))
 
-    return (count(after) - count(before)) * 8 / seconds
+    return (count(after[0]) - count(before[0])) * 8 / seconds
 
 
 def off(what, value, want, within):
@@ -202,12 +205,11 @@ def subports_together(s):
 def port_and_shares(s):
     """Subscribers that always have something waiting share the port alike; the high class goes first."""
     s.offer("greedy", "high")
-    first = by_subscriber(s, 1, GREEDY)
-    i = s.interval()
-    last, wrong = by_subscriber(s, 1, GREEDY), []
+    (_, first), (qos, last), _ = i = s.interval(1, GREEDY)
+    wrong = []
     for d, task in enumerate(("qos_up", "qos_down")):
         wrong += off(f"{task}: the port", rate(*i, task), PORT, 0.02)
-        classes = i[1][task]["classes"]
+        classes = qos[task]["classes"]
         if classes["0"]["packets"] == 0 or classes["0"]["tail"] != 0 or classes["be"]["tail"] == 0:
             wrong.append(f"{task}: the high class should lose nothing, and best effort something: {classes}")
         got = [last[k][d] - first[k][d] for k in last]
@@ -220,14 +222,11 @@ def port_and_shares(s):
 
 def changed_rates(s, subport, one):
     """What is wrong with the rates of subport b and of subscriber ONE."""
-    first = by_subscriber(s, ONE, 1)[ONE]
-    start = time.monotonic()
-    i = s.interval()
-    last, seconds = by_subscriber(s, ONE, 1)[ONE], time.monotonic() - start
+    (_, first), (_, last), seconds = i = s.interval(ONE, 1)
     wrong = []
     for d, task in enumerate(("qos_up", "qos_down")):
         wrong += off(f"{task}: subport b", rate(*i, task, "b"), subport, 0.02)
-        wrong += off(f"{task}: subscriber {ONE}", (last[d] - first[d]) * 8 / seconds, one, 0.1)
+        wrong += off(f"{task}: subscriber {ONE}", (last[ONE][d] - first[ONE][d]) * 8 / seconds, one, 0.1)
     return wrong
 
 
