@@ -48,8 +48,17 @@ int engine_socket(unsigned socket)
  * mbuf within one page of 4 KiB, for devices that use physical addresses: an mbuf of more than half
  * a page then begins each page. That doubles the memory, and puts the first cache lines of all
  * mbufs and frames into one set of the first-level cache, which cannot hold those of one burst.
- * Without huge pages devices use virtual addresses, so that no device needs it.
+ * Without huge pages devices use virtual addresses, so that no device needs it; but the library
+ * knows none of an object that need not lie within a page, so the mbufs are told theirs.
  */
+static void init_dense(struct rte_mempool *p, void *unused, void *object, unsigned number)
+{
+    struct rte_mbuf *m = object;
+
+    rte_pktmbuf_init(p, unused, object, number);
+    rte_mbuf_iova_set(m, (rte_iova_t)(uintptr_t)m->buf_addr);
+}
+
 static struct rte_mempool *create_dense(const char *name, uint32_t mbufs, uint16_t cache,
                                         uint16_t data_room, int socket)
 {
@@ -71,7 +80,7 @@ static struct rte_mempool *create_dense(const char *name, uint32_t mbufs, uint16
         rte_errno = -rc;
         return NULL;
     }
-    rte_mempool_obj_iter(p, rte_pktmbuf_init, NULL);
+    rte_mempool_obj_iter(p, init_dense, NULL);
     return p;
 }
 

@@ -268,6 +268,8 @@ static int configure(struct port *port, const struct plan *p, unsigned i, struct
         rc = rte_eth_rx_queue_setup(port->dpdk_id, q, rx_desc, (unsigned)port->socket, NULL, pool);
     for (uint16_t q = 0; rc == 0 && q < n_tx; q++)
         rc = rte_eth_tx_queue_setup(port->dpdk_id, q, tx_desc, (unsigned)port->socket, NULL);
+    if (rc == 0 && !port->is_virtual)
+        rte_eth_stats_reset(port->dpdk_id); /* those of a virtual function outlive its last user */
     if (rc == 0)
         rc = start_device(port);
     if (rc != 0)
