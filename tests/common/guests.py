@@ -3,6 +3,7 @@
 
 import json
 import os
+import subprocess
 
 from tests.common import need
 from vbnglab.vm import image, qemu
@@ -26,3 +27,12 @@ def needed(vbng):
         return image.prepare(vbng)
     except image.KernelError as e:
         need.skip(str(e))
+
+
+def model(nic):
+    """Skips where this QEMU does not have a NIC: igb is there from QEMU 8 on."""
+    need.program(qemu.QEMU, "qemu-system-x86")
+    there = subprocess.run([qemu.QEMU, "-device", "help"], capture_output=True, text=True).stdout
+    if f'name "{qemu.NICS[nic]}"' not in there:
+        version = subprocess.run([qemu.QEMU, "--version"], capture_output=True, text=True).stdout.splitlines()[0]
+        need.skip(f"no {nic} in {version}")

@@ -84,6 +84,6 @@ def run(folder, modules, script, devices=(), memory_mib=4096, append=""):
                f"console=ttyS0 panic=-1 quiet mitigations=off no_timer_check {append}", "-serial", f"file:{console}",
                *(word for tag, path, more in shares for word in ("-virtfs", f"local,path={path},mount_tag={tag},security_model=none{more}")),
                *devices]  # fmt: skip
-    done = subprocess.run(["setpriv", "--pdeathsig", "KILL", "timeout", str(limit(SECONDS)), *command], capture_output=True, text=True)
+    done = subprocess.run(["timeout", str(limit(SECONDS)), "setpriv", "--pdeathsig", "KILL", *command], capture_output=True, text=True)
     status = _text(folder / "status").strip()
     return Outcome(int(status) if status else None, _text(folder / "log"), f"{shlex.join(command)}\n{done.stderr}{_text(console)}")

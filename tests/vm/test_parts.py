@@ -123,6 +123,9 @@ class SpecTest(Folder):
         ):  # fmt: skip
             self.assertIn(part, text)
         self.assertEqual(qemu.pci_address(2), "0000:00:12.0")
+        # an igb is behind a bridge: its functions are numbered beyond the first bus
+        ports = [qemu.parse_port(f"dgram:/tmp/{i},nic={nic}") for i, nic in enumerate(("igb", "e1000e", "igb"))]
+        self.assertEqual([qemu.pci_address(i, ports) for i in range(3)], ["0000:01:00.0", "0000:00:11.0", "0000:02:00.0"])
 
     def test_command_with_other_nics(self):
         """Ports at NUMA nodes are behind bridges, in the order in which the firmware numbers their buses; the IOMMU comes before all devices."""

@@ -62,12 +62,19 @@ def parse_port(text):
     return Port(match[1], name, roles == ["server"], nic, int(queues), int(node) if node is not None else None)
 
 
+def _bridged(port):
+    """Tell whether a port is behind a bridge of its own on the first bus."""
+    return port.node is None and port.nic == "igb"
+
+
 def pci_address(index, ports=()):
     """PCI address of a port in the guest: what its configuration says as device. ports: those of the guest; one with a node is behind a bridge of
-    its own, whose bus the firmware numbers after that of the node."""
+    its own, whose bus the firmware numbers after that of the node, and so is an igb, whose virtual functions have no room on the first bus."""
     if ports and ports[index].node is not None:
         before = sum(1 for p in ports[:index] if p.node == ports[index].node)
         return f"0000:{NODE_BUS * (ports[index].node + 1) + 1 + before:02x}:00.0"
+    if ports and ports[index].nic == "igb":
+        return f"0000:{1 + sum(1 for p in ports[:index] if _bridged(p)):02x}:00.0"
     return f"0000:00:{FIRST_SLOT + index:02x}.0"
 
 
@@ -186,12 +193,10 @@ def _backend(index, port):
 
 
 def _port(index, port):
-    if port.node is None:
-        bus = f"bus=pcie.0,addr={FIRST_SLOT + index:#x}"
-        slot = []
-    else:
-        bus = f"bus=slot{index}"
-        slot = ["-device", f"pcie-root-port,id=slot{index},bus=node{port.node},chassis={index + 1},slot={index}"]
+    bus, slot = f"bus=pcie.0,addr={FIRST_SLOT + index:#x}", []
+    if port.node is not None or _bridged(port):
+        upper = bus if _bridged(port) else f"bus=node{port.node}"
+        bus, slot = f"bus=slot{index}", ["-device", f"pcie-root-port,id=slot{index},{upper},chassis={index + 1},slot={index}"]
     device = f"{NICS[port.nic]},netdev=n{index},mac=52:54:00:00:00:{index + 1:02x},{bus}"
     if port.nic == "virtio":
         # without MSI-X vectors: under TCG, QEMU 7.2 dies on vhost-user with them, and a polling driver needs none

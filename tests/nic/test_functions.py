@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""SR-IOV: the adapter of vbng-lab switch, and vbng on virtual functions of the igb that QEMU emulates, in a guest with an IOMMU."""
+
+import os
+import shlex
+
+import pytest
+
+from tests.common import guests, need
+from tests.vm import inside
+from vbnglab.vm import image
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MODULES = ("af_packet", "vfio_iommu_type1", "vfio_pci", "igb")
+# The IOMMU maps what has an address of 48 bits, as ordinary memory has.
+DEVICES = ("-device", "intel-iommu,caching-mode=on,aw-bits=48", "-device", "pcie-root-port,id=slot0,bus=pcie.0,chassis=1,slot=1",
+           "-netdev", "hubport,id=n0,hubid=0", "-device", "igb,netdev=n0,bus=slot0")  # fmt: skip
+pytestmark = pytest.mark.limit(600)
+
+
+def test_virtual_functions(folder):
+    need.root("the guest's share of all files")
+    need.program("dpdk-devbind.py", "dpdk")
+    guests.model("igb")
+    program = os.environ.get("VBNG_GUEST") or image.portable_vbng()
+    guests.needed(program)
+    command = shlex.join(["/usr/bin/python3", "-m", "tests.nic.functions", program, "/tmp/functions"])
+    script = f"mkdir /tmp/functions; cd {TOP} && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=tools:. {command}\nstatus=$?; dmesg | tail -20; exit $status\n"
+    try:
+        done = inside.run(folder, MODULES, script, DEVICES, append="intel_iommu=on iommu=pt")
+    except image.KernelError as e:
+        need.skip(str(e))
+    print(done.output)
+    assert done.status == 0, f"{done.output[-4000:]}\n{done.console[-2000:]}"
