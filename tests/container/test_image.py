@@ -14,6 +14,8 @@ import pytest
 
 from tests.common import need
 from tests.common.limits import limit
+from tests.switch import bed
+from vbnglab.switches import adapters, bench, containers
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HOME = "/var/tmp/vbng-image"
@@ -110,3 +112,10 @@ def test_gateway_and_tester(image, folder):
     assert all(r["ledger"]["balances"] for r in reports.values())
     streams = [s for t in reports["t"]["tasks"] if t["type"] == "sink" for s in t["measured"]["streams"]]
     assert streams and all(s["received"] > 0 and not any(s["wrong"].values()) for s in streams), streams
+
+
+def test_behind_open_vswitch(image, vbng, folder):
+    """A VNF in a container behind Open vSwitch, by the adapter of vbng-lab switch: each packet is found again."""
+    bed.installed(adapters.ALL["ovs-dpdk"])
+    places = containers.Containers(image, tuple(STORAGE))
+    bed.all_found_again(bench.make(adapters.ALL["ovs-dpdk"], bench.Setup("loopback", vnf_in="container"), str(folder), bed.cpus(), vbng, places=places))

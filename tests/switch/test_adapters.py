@@ -105,7 +105,8 @@ def wired(name, scenario, number=1, **more):
     pytest.param(lambda: wired("t4p4s", "loopback"), "do not change", id="a chain behind MAC addresses"),
     pytest.param(lambda: wired("t4p4s", "bng"), "room for 512 MAC addresses, and the gateway's subscribers have 65536", id="more addresses than room"),
     pytest.param(lambda: wired("testpmd", "p2p", nics=(NICS[0],)), "not enough --nic", id="too few NICs"),
-    pytest.param(lambda: wired("direct", "loopback", guest=True), "they are of kind memif, and a guest takes vhost or tap", id="no port for a guest"),
+    pytest.param(lambda: wired("direct", "loopback", vnf_in="guest"), "they are of kind memif, and a guest takes vhost or tap", id="no port for a guest"),
+    pytest.param(lambda: wired("linux-bridge", "loopback", vnf_in="container"), "no sockets for a container", id="no port for a container"),
 ])  # fmt: skip
 def test_refused(what, word):
     with pytest.raises(SwitchError) as e:
@@ -135,7 +136,7 @@ def test_the_two_ends_of_a_nic():
 @pytest.mark.parametrize("name, kind, device", [("vpp", "vhost", "net_virtio_user"), ("linux-bridge", "tap", "net_af_packet")])
 def test_ports_of_guests(name, kind, device, folder):
     """A guest's VNF has virtio devices at the PCI addresses that QEMU gives them, huge pages and one CPU; the tester stays what it was."""
-    switch = wired(name, "chain", guest=True)
+    switch = wired(name, "chain", vnf_in="guest")
     topology = scenarios.ALL["chain"](1)
     assert {p: switch.ports[p].kind for v in topology.vnfs for p in v.ports} == dict.fromkeys((p for v in topology.vnfs for p in v.ports), kind)
     assert all(switch.ports[p].device.startswith(device) for p in topology.tester_ports)

@@ -6,6 +6,7 @@ import pytest
 from tests.common import guests
 from tests.switch import bed
 from vbnglab.switches import adapters, bench
+from vbnglab.switches.guests import Guests
 
 # switch, scenario, number, mode
 GUESTS = (
@@ -32,4 +33,5 @@ def test_guests(own_network, vbng, build, folder, name, scenario, number, mode):
     bed.installed(adapters.ALL[name])
     program = guests.program(build)
     guests.needed(program)
-    bed.all_found_again(bench.make(adapters.ALL[name], bench.Setup(scenario, number, mode, guest=True), str(folder), bed.cpus(), vbng, guest_vbng=program))
+    bed.all_found_again(bench.make(adapters.ALL[name], bench.Setup(scenario, number, mode, vnf_in="guest"), str(folder), bed.cpus(), vbng,
+                                   places=Guests(program)))

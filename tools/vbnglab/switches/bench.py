@@ -14,13 +14,14 @@ from dataclasses import dataclass, field, replace
 from ..lab import chain
 from ..lab import run as runs
 from ..measure import rig, trial
-from . import configs, guests, scenarios
+from . import configs, containers, guests, scenarios
 from .adapters.base import Port, Switch, SwitchError
 from .scenarios import TESTER
 
 READY_SECONDS = 60.0
 # Marks that mean nothing behind a switch: a full queue into the switch is the switch's own limit.
 NOT_HERE = (trial.EGRESS,)
+PLACES = {"host": lambda: None, "container": containers.Containers, "guest": guests.Guests}
 TICKS = os.sysconf("SC_CLK_TCK")
 PATIENCE = 4  # of the time in which ports come up, on a machine that is slow or busy
 
@@ -40,13 +41,18 @@ class Setup:
     train: int | None = None  # packets that the generator sends back to back
     nics: tuple = ()  # "SWITCH,TESTER" PCI addresses for the ports that stand for NICs; () for virtual ones
     phy_kind: str | None = None  # kind of these ports without NICs; None: as the others
-    guest: bool = False  # whether each VNF is in a guest
+    vnf_in: str = "host"  # or "container", "guest": where each VNF is
 
     @property
     def name(self):
         """Name of the scenario, with its number, and where its VNFs are if that is not the host."""
         name = f"{self.scenario}{self.number}" if self.scenario in scenarios.COUNTED else self.scenario
-        return f"{name}-guest" if self.guest else name
+        return name if self.vnf_in == "host" else f"{name}-{self.vnf_in}"
+
+    @property
+    def guest(self):
+        """Whether each VNF is in a guest."""
+        return self.vnf_in == "guest"
 
 
 class Alone(Switch):
@@ -88,7 +94,9 @@ def placement(switch, topology, cpus):
     return out, len(set(out.values())) < len(out) or (switch.own_cpu and not taken)
 
 
-def _kind(switch, place, setup):
+def _kind(switch, owner, place, setup):
+    if owner != TESTER and setup.vnf_in != "host":
+        return (guests if setup.guest else containers).kind(switch)
     if place == "vnf":
         return switch.kinds[0]
     if setup.nics:
@@ -108,7 +116,7 @@ def wire(switch, topology, setup):
                           f"{sum(len(m) for p, m in behind.items() if p.startswith('t_cpe'))}")
     nics = list(setup.nics)
     for port, place in topology.place.items():
-        kind = guests.kind(switch) if setup.guest and topology.owner(port) != TESTER else _kind(switch, place, setup)
+        kind = _kind(switch, topology.owner(port), place, setup)
         if kind == "nic" and not nics:
             raise SwitchError(f"not enough --nic: the scenario has {list(topology.place.values()).count('phy')} ports that are NICs")
         switch.add_port(port, kind, nics.pop(0) if kind == "nic" else None)
@@ -160,13 +168,13 @@ class SwitchRig(rig.Rig):
     patience: int = 1  # times the lead of the switch
     where: dict = field(default_factory=dict)  # process -> CPU
     peer: object = None  # what is the VNFs instead of vbng: called with name, ports, CPU and folder
-    guests: object = None  # guests.Guests, if the VNFs are in guests
+    places: object = None  # Guests or Containers, if the VNFs are in such
 
     def _vnf(self, name, config):
         """Start a VNF."""
         ports = [self.switch.ports[p] for v in self.topology.vnfs if v.name == name for p in v.ports]
-        if self.guests is not None:
-            return self.guests.start(name, config, self.switch, ports, self.where[name])
+        if self.places is not None:
+            return self.places.start(name, config, self.switch, ports, self.where[name])
         if self.peer is not None:
             return self.peer(name, ports, self.where[name], self.folder)
         return chain.Controlled(name, config, self.folder, vbng=self.vbng)
@@ -287,19 +295,19 @@ def take(one, request):
     return row
 
 
-def make(adapter, setup, folder, cpus, vbng=None, saturation=rig.SATURATION, idle=None, guest_vbng=None):
-    """Make a SwitchRig, with its configurations in the folder. idle: of all vbng (default: they sleep where processes share a CPU). guest_vbng:
-    program for guests (default: one that suits their CPU). Raises SwitchError or rig.Unusable."""
+def make(adapter, setup, folder, cpus, vbng=None, saturation=rig.SATURATION, idle=None, places=None):
+    """Make a SwitchRig, with its configurations in the folder. idle: of all vbng (default: they sleep where processes share a CPU). places: the
+    Guests or Containers of VNFs that are not on the host (default: those without options). Raises SwitchError or rig.Unusable."""
     # a short path, as that of a socket has at most 107 bytes
     switch = adapter(tempfile.mkdtemp(prefix="vbng-lab-"), cpus[:1])
     try:
-        return _rig(switch, setup, folder, cpus, vbng, saturation, idle, guest_vbng)
+        return _rig(switch, setup, folder, cpus, vbng, saturation, idle, places or PLACES[setup.vnf_in]())
     except BaseException:
         shutil.rmtree(switch.folder, ignore_errors=True)
         raise
 
 
-def _rig(switch, setup, folder, cpus, vbng, saturation, idle, guest_vbng):
+def _rig(switch, setup, folder, cpus, vbng, saturation, idle, places):
     topology = scenarios.ALL[setup.scenario](setup.number)
     if isinstance(switch, Alone):
         topology = alone(topology)
@@ -309,4 +317,4 @@ def _rig(switch, setup, folder, cpus, vbng, saturation, idle, guest_vbng):
     with open(os.path.join(folder, f"{switch.name}.sh"), "w", encoding="utf-8") as f:
         f.write(switch.render())
     return SwitchRig(paths.pop(TESTER), vbng=vbng, saturation=saturation, switch=switch, topology=topology, vnfs=paths, shared=shared,
-                     folder=switch.folder, where=where, guests=guests.Guests(guest_vbng) if setup.guest else None).discover()  # fmt: skip
+                     folder=switch.folder, where=where, places=places).discover()  # fmt: skip

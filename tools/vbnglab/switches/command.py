@@ -15,7 +15,7 @@ from ..lab.options import add_vbng, between
 from ..lab.progress import Progress
 from ..lab.signals import stop_cleanly
 from ..measure import procedure, result, rig
-from . import adapters, bench, compare, guests, output, scenarios
+from . import adapters, bench, compare, containers, guests, output, scenarios
 from .adapters.base import SwitchError
 
 QUICK = replace(procedure.QUICK, seconds=1.0, parts=("rplus",))
@@ -44,8 +44,9 @@ def configure(p):
                        help="PCI addresses of the two ends of a cable, for a port that stands for a NIC; may be repeated")
         q.add_argument("--phy", metavar="KIND", help="kind of the ports that stand for NICs, without --nic (default: as the others)")
     for q in (r, s):
-        q.add_argument("--vnf-in", choices=("host", "guest"), default="host",
-                       help="where VNFs are: processes of the host, or each in a guest of vbng-lab vm, which boots for each trial (default: host)")
+        q.add_argument("--vnf-in", choices=list(bench.PLACES), default="host",
+                       help="where VNFs are: processes of the host, or each in a container of podman, or in a guest of vbng-lab vm; all start for each trial (default: host)")
+    r.add_argument("--image", default=containers.Containers.image, metavar="NAME", help="image for --vnf-in container (default: %(default)s)")
     r.add_argument("--sizes", metavar="LIST", default="64", help="frame sizes with FCS, such as 64,256,1024 (default: 64)")
     c.add_argument("--sizes", metavar="LIST", default="64,256,1024", help="frame sizes with FCS (default: 64,256,1024)")
     c.add_argument("--direction", metavar="LIST", default="uni,both", help="uni, both, or uni,both (default)")
@@ -81,7 +82,7 @@ def _setup(args, adapter):
     if adapter is bench.Alone:
         return bench.Setup(args.scenario, args.number, "patch", args.burst)
     return bench.Setup(args.scenario, args.number, args.mode or adapter.modes[0], getattr(args, "burst", None), tuple(args.nic), args.phy,
-                       getattr(args, "vnf_in", "host") == "guest")
+                       getattr(args, "vnf_in", "host"))
 
 
 def list_switches(args):
@@ -131,7 +132,7 @@ def _measure(adapter, args, options, cpus, folder):
     os.makedirs(home, exist_ok=True)
     one = None
     try:
-        one = bench.make(adapter, setup, home, cpus, args.vbng, args.rate)
+        one = bench.make(adapter, setup, home, cpus, args.vbng, args.rate, places=containers.Containers(args.image) if setup.vnf_in == "container" else None)
         sizes = rig.parse_sizes(args.sizes, args.scenario in scenarios.GATEWAY)
         progress = Progress()
         m = procedure.Measurement(one, options, sizes, _directions(one, args), journal.Journal(None, None), progress, bench.take)
