@@ -2,10 +2,12 @@
 """How many sessions vbng and vbng-cp begin in a second: CPEs on lines of QinQ, as many as --lines, of which --window ask at a time.
 
     sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000
+    sudo /usr/bin/python3 -m tests.growth.sessions --lines 65536 --window 65536 # all ask at once, as after a power cut
     sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000 --kills 10     # of vbng-cp, at random moments
     sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000 --dual         # IPv4, then an address and a prefix of IPv6 by DHCPv6
     sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000 --pppoe        # IPv4 in PPPoE sessions; with --dual: and DHCPv6
     sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000 --radius       # a FreeRADIUS is asked for each
+    sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000 --accounting   # and told of each
     sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000 --relay        # Kea gives the addresses of IPv4
 
 The client is that of vbng-lab cpe, which shares no code with vbng-cp. It fails if an address is told to two
@@ -36,14 +38,16 @@ ports = ( {{ name = "line"; device = "net_af_packet0,iface=gw-line"; mac = "{GAT
           {{ name = "core"; device = "net_null0,no-rx=1"; addresses = "192.0.2.1"; }} );
 routes = ( {{ prefix = "0.0.0.0/0"; port = "core"; mac = "02:d0:00:00:00:00"; }} );
 tasks = (
-    {{ name = "classify"; type = "classify"; from = "line"; to = "decap"; punt = "arp"; }},
+    {{ name = "classify"; type = "classify"; from = "line"; to = "count_up"; punt = "arp"; }},
+    {{ name = "count_up"; type = "account"; direction = "up"; to = "decap"; }},
     {{ name = "decap"; type = "qinq_decap"; to = "route"; }},
     {{ name = "route"; type = "route"; to = "core"; punt = "arp"; }},
     {{ name = "find"; type = "classify"; match = "ipv4"; from = "core"; to = "encap"; punt = "arp"; }},
-    {{ name = "encap"; type = "qinq_encap"; to = "line"; punt = "arp"; }},
+    {{ name = "encap"; type = "qinq_encap"; to = "count_down"; punt = "arp"; }},
+    {{ name = "count_down"; type = "account"; direction = "down"; to = "line"; }},
     {{ name = "arp"; type = "arp"; to = ["line", "core"]; punt_rate = 100000; }}
 );
-layout = ( {{ core = "0"; tasks = ["classify", "decap", "route", "find", "encap", "arp"]; }} );
+layout = ( {{ core = "0"; tasks = ["classify", "count_up", "decap", "route", "find", "encap", "count_down", "arp"]; }} );
 """
 CONTROL_PLANE = f"""
 control_socket = "FOLDER/control"; punt_socket = "FOLDER/punt"; store = "FOLDER/store"; max_lines = "128K";
@@ -52,6 +56,8 @@ pools6 = ( {{ name = "homes6"; wan = "2001:db8::/46"; delegated = "2001:db9::/32
 access = ( {{ port = "line"; pool = "homes"; pool6 = "homes6"; }} );
 """
 USER, PASSWORD = "alice", "secret"
+PUNT_S = 0.25  # vbng-cp tries the punt socket each 100 ms
+ACCOUNTED_S = 60  # until RADIUS was told of all sessions
 PPPOE = f'pppoe = {{ ac_name = "bng1"; users = ( {{ name = "{USER}"; password = "{PASSWORD}"; }} ); }};'
 RELAYS = """
 relays = ( { name = "kea"; servers = "127.0.0.1"; giaddr = "127.0.0.2"; } );
@@ -60,7 +66,8 @@ KEA = {"subnet4": [{"id": 1, "subnet": "10.64.0.0/14", "pools": [{"pool": "10.64
                     "option-data": [{"name": "routers", "data": GATEWAY}]}]}
 RADIUS = """
 pppoe = {{ ac_name = "bng1"; }};
-radius = {{ nas_identifier = "bng1"; password = "vbng"; servers = ( {{ address = "127.0.0.1"; secret = "{}"; authentication_port = {}; }} ); }};
+radius = {{ nas_identifier = "bng1"; password = "vbng"; accounting = {};
+           servers = ( {{ address = "127.0.0.1"; secret = "{}"; authentication_port = {}; accounting_port = {}; }} ); }};
 """
 
 
@@ -93,6 +100,23 @@ def start(vbng_cp, config, log):
     return subprocess.Popen([vbng_cp, config], stderr=log, preexec_fn=process.end_with_parent)
 
 
+def resident(program):
+    """Its memory, in KiB."""
+    with open(f"/proc/{program.pid}/status", encoding="ascii") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
+
+
+def ready(vbng_cp, log):
+    """Its memory when it has compared its sessions with vbng's."""
+    while vbng_cp.poll() is None:
+        with open(log, encoding="utf-8") as f:
+            if "compared with vbng" in f.read():
+                break
+        time.sleep(0.01)
+    time.sleep(PUNT_S)
+    return resident(vbng_cp)
+
+
 def relayed(text, is_so):
     """A control plane's configuration, where it is to be a relay's."""
     if not is_so:
@@ -101,8 +125,8 @@ def relayed(text, is_so):
     return text.replace("pools = (", RELAYS + "pools = (", 1).replace(gateway, gateway + ' relay = "kea";')
 
 
-def measure(args, folder, more=PPPOE):
-    """What is wrong, after it has printed the figures. more: sections of the control plane's configuration."""
+def measure(args, folder, more=PPPOE, told=lambda up: []):
+    """What is wrong, after it has printed the figures. more: sections of the control plane's configuration; told: called with how many are up when all are."""
     from vbnglab.cpe.load import Load, cpes  # which main() has told Python of
     from vbnglab.cpe.outcome import outcome, text
     from vbnglab.cpe.wire import Wire
@@ -116,6 +140,7 @@ def measure(args, folder, more=PPPOE):
     log = open(ctx.path("log"), "w", encoding="utf-8")  # noqa: SIM115
     vbng = process.Run(ctx, "--quiet", "--share-cpus", "--control", ctx.path("control"), user, report=True)
     vbng_cp = start(args.build + "/src/cp/vbng-cp", control, log)
+    empty = ready(vbng_cp, ctx.path("log"))
     protocol = ("pppoe-dual" if args.dual else "pppoe") if args.pppoe else "dual" if args.dual else "ipoe"
     load, moments = Load(Wire("far-line"), cpes(args.lines, protocol, user=USER, password=PASSWORD), args.window), random.Random(args.seed)
     kills = sorted(moments.uniform(0.1, 0.9) for _ in range(args.kills))  # shares of the lines that are up then
@@ -131,16 +156,16 @@ def measure(args, folder, more=PPPOE):
             vbng_cp = start(args.build + "/src/cp/vbng-cp", control, log)
     seconds = time.monotonic() - begun
     print("\n".join(text(outcome(load))))
+    load.wrong += told(load.up)
     there = forwarded(ctx.path("control"))
     lost = [c.line for c in load.cpes if not is_in(there.get(c.line, (None, None, None)), c)]
     load.wrong += [f"{len(lost)} lines were told an address that vbng does not forward for: {lost[:5]}"] if lost else []
     load.wrong += [f"{args.lines - load.up} have no address after {seconds:.0f} s"] if load.up < args.lines else []
-    with open(f"/proc/{vbng_cp.pid}/status", encoding="ascii") as f:
-        memory = next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
+    memory = resident(vbng_cp)
     with open(f"/proc/{vbng_cp.pid}/stat", encoding="ascii") as f:
         ticks = sum(map(int, f.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
     print(f"{load.up} sessions, {(load.up - before) / seconds:.0f} a second; {load.again} asked again; {args.kills} kills; "
-          f"vbng-cp: {ticks:.1f} s of CPU, {memory} KiB; client: {time.process_time() - cpu:.1f} s of CPU; in all {seconds:.1f} s")
+          f"vbng-cp: {ticks:.1f} s of CPU, {memory} KiB, {(memory - empty) * 1024 / max(1, load.up):.0f} bytes a session; client: {time.process_time() - cpu:.1f} s of CPU; in all {seconds:.1f} s")
     vbng_cp.terminate()
     vbng_cp.wait()
     vbng.process.send_signal(signal.SIGTERM)
@@ -160,7 +185,16 @@ def measure_with_radius(args, folder):
 
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     with freeradius(pathlib.Path(folder) / "radius", users="DEFAULT Auth-Type := Accept\n") as server:
-        return measure(args, folder, RADIUS.format(SECRET, server.authentication))
+        def told(up):
+            end, starts = time.monotonic() + ACCOUNTED_S, 0
+            while starts < up and time.monotonic() < end:
+                time.sleep(0.2)
+                starts = sum(r["Acct-Status-Type"] == "Start" for r in server.records())
+            print(f"RADIUS was told of {starts} sessions")
+            return [] if starts == up else [f"RADIUS was told of {starts} sessions of {up}"]
+
+        more = RADIUS.format("true" if args.accounting else "false", SECRET, server.authentication, server.accounting)
+        return measure(args, folder, more, told if args.accounting else lambda up: [])
 
 
 def measure_with_kea(args, folder):
@@ -184,6 +218,7 @@ def main():
     parser.add_argument("--dual", action="store_true")
     parser.add_argument("--pppoe", action="store_true", help="sessions of PPPoE; with --dual: DHCPv6 in them")
     parser.add_argument("--radius", action="store_true")
+    parser.add_argument("--accounting", action="store_true", help="with --radius, which it means: it is told of each session, too")
     parser.add_argument("--relay", action="store_true")
     parser.add_argument("--seconds", type=int, default=300, help="the longest time that it may take")
     parser.add_argument("--seed", type=int, default=1)
@@ -194,7 +229,7 @@ def main():
     if why:
         sys.exit(why)
     with tempfile.TemporaryDirectory(prefix="vbng-") as folder:
-        wrong = (measure_with_kea if args.relay else measure_with_radius if args.radius else measure)(args, folder)
+        wrong = (measure_with_kea if args.relay else measure_with_radius if args.radius or args.accounting else measure)(args, folder)
     print("\n".join(wrong), end="\n" if wrong else "")
     return 1 if wrong else 0
 

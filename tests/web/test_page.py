@@ -16,6 +16,7 @@ import pytest
 
 from tests.common.limits import limit
 from tests.cp import client
+from tests.cp.kea import free_port
 from tests.web import browser
 from vbnglab.lab.controlplane import metrics
 from vbnglab.lab.telemetry import Telemetry, Unreachable
@@ -192,7 +193,8 @@ def test_sessions_of_the_control_plane(page, build):
     b = page.browser
     away = "return document.getElementById('session-status').textContent.startsWith('vbng-cp does not answer') && !document.getElementById('sessions').hidden"
     b.wait(away)
-    cp = client.ControlPlane(build, str(page.cp), LAST="10.64.0.3")
+    relay = f'relays = ( {{ name = "kea"; servers = "127.0.0.1"; giaddr = "127.0.0.2"; source_port = {free_port("127.0.0.2")}; }} );'
+    cp = client.ControlPlane(build, str(page.cp), LAST="10.64.0.3", EXTRA=relay)
     try:
         for n in (1, 2):
             client.Client(cp, n).get()
@@ -204,7 +206,8 @@ def test_sessions_of_the_control_plane(page, build):
         assert all(value[key] in words for m in metrics(cp.socket) if m["name"] == "vbng_cp_failure" for s in m["series"] if s["labels"] == ["pool_empty"]
                    for value in [s["value"]] for key in ("meaning", "remedy")), words
         assert b.run("return document.getElementById('session-lines').textContent").startswith("Lines: ")
-        assert b.run("return document.getElementById('radius-table').hidden && document.getElementById('relay-table').hidden")
+        assert b.run("return document.getElementById('radius-table').hidden")
+        b.wait(SHOWN, "relay-table", "kea 127.0.0.1", 1, "alive")
     finally:
         cp.close()
     b.wait(away)
