@@ -22,6 +22,7 @@ import time
 
 from tests.container.namespaces import enter
 
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NODE4, CLIENT4, NODE6, CLIENT6 = "127.0.0.9", "127.0.0.8", "2001:db8:e::9", "2001:db8:e::8"
 NOBODY, EVERYBODY = bytes(4), b"\xff" * 4
 SERVERS, SERVERS_MAC = socket.inet_pton(socket.AF_INET6, "ff02::1:2"), b"\x33\x33\0\1\0\2"
@@ -178,6 +179,7 @@ def main():
     p.add_argument("--rate", type=int, help="clients that begin a second; all at once where it is not given")
     p.add_argument("--vbng")
     args = p.parse_args()
+    os.environ["PYTHONPATH"] = os.pathsep.join((TOP, os.path.join(TOP, "tools")))  # for this file as a program, there
     why = enter()
     if why:
         print(why)
