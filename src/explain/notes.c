@@ -81,8 +81,8 @@ static void print_subscriber(const struct explain *x, uint32_t id, FILE *to)
 
     fprintf(to, "subscriber %" PRIu32 ": %s %u.%u", id, x->e->plan->cfg->ports[s->port].name,
             qinq_svlan(tags), qinq_cvlan(tags));
-    if (s->has_ipv4)
-        fprintf(to, ", %s/%u", format_ipv4(net32(s->ipv4), address, sizeof(address)),
+    if (s->ipv4_mask != 0)
+        fprintf(to, ", %s/%u", format_ipv4(net32(subscriber_ipv4(s)), address, sizeof(address)),
                 prefix_len(s->ipv4_mask));
     if (s->has_ipv6)
         print_prefixes(&x->tables->subscribers->v6->record[id], to);

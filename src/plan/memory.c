@@ -21,10 +21,12 @@
 #define RING_HEADER    384u          /* struct rte_ring: three parts of two cache lines each */
 #define IDMAP_TOP      (512 * KIB)   /* page pointers */
 #define IDMAP_PAGE     (256 * KIB)   /* 65536 ids; one more such page holds zeros */
+#define MAGIC_BYTES    4u            /* of LCP, by subscriber */
 #define HOSTS_BYTES    384u          /* struct hosts, and what the allocator adds */
 #define SPARE_PER_PAGE 4096u         /* subscribers added later that share a page of an index */
 #define BUCKET_WAYS    4u            /* tables/subscriber6.h: prefixes in a line of their index, */
-#define BLOCKS_BYTES   (4096u * 4u)  /* and which lengths there are by block */
+#define BLOCKS_BYTES   (4096u * 4u)  /* which lengths there are by block, */
+#define COMMON_BYTES   (254u * 8u)   /* and what prefixes of subscribers have in common */
 #define FIB_FIRST      (65536 * KIB) /* tables/fib.c: 2^24 entries */
 #define FIB_LINES      2u            /* that a prefix longer than /28 needs where it is alone */
 #define FIB6_FIRST     (4096 * KIB)  /* tables/fib6.c: 2^20 entries */
@@ -138,7 +140,8 @@ static uint64_t ipv6_bytes(uint64_t subscribers, uint64_t prefixes)
 {
     uint64_t buckets = prefixes / BUCKET_WAYS + prefixes / (2 * BUCKET_WAYS) + 8;
 
-    return prefixes == 0 ? 0 : CACHE_LINE * (subscribers + 1 + buckets) + BLOCKS_BYTES;
+    return prefixes == 0 ? 0
+                         : CACHE_LINE * (subscribers + 1 + buckets) + BLOCKS_BYTES + COMMON_BYTES;
 }
 
 /* Three indices over the subscribers: by VLAN pair, by GRE key, by IPv4 address (a subscriber's
@@ -148,7 +151,8 @@ static int measure_subscribers(struct plan_build *b)
     const struct cfg_model *m = b->m;
     struct touched_pages *index = calloc(3, sizeof(index[0]));
     uint32_t spare = room_subscribers(m) - m->n_subscribers;
-    uint64_t record = CACHE_LINE + has_shards(&m->qos); /* a byte says where the subscriber is */
+    /* a byte says where the subscriber is */
+    uint64_t record = CACHE_LINE + MAGIC_BYTES + has_shards(&m->qos);
     uint64_t hosts = 0, n_pages, spare_pages = 3 * pages(spare, SPARE_PER_PAGE);
     uint64_t ipv6 = ipv6_bytes(room_subscribers(m), room_prefixes(m));
 

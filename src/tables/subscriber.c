@@ -22,12 +22,13 @@ struct subscriber_table *subscriber_table_create(uint32_t capacity, uint32_t pre
     t->socket = socket;
     t->capacity = capacity;
     t->record = table_zalloc((capacity + UINT64_C(1)) * sizeof(t->record[0]), socket);
+    t->magic = table_zalloc((capacity + UINT64_C(1)) * sizeof(t->magic[0]), socket);
     t->by_vlan = idmap_create(socket);
     t->by_gre_key = idmap_create(socket);
     t->by_ipv4 = idmap_create(socket);
     t->v6 = prefixes6 != 0 ? subscriber6_table_create(capacity, prefixes6, socket) : NULL;
-    if (t->record == NULL || t->by_vlan == NULL || t->by_gre_key == NULL || t->by_ipv4 == NULL ||
-        (t->v6 == NULL && prefixes6 != 0)) {
+    if (t->record == NULL || t->magic == NULL || t->by_vlan == NULL || t->by_gre_key == NULL ||
+        t->by_ipv4 == NULL || (t->v6 == NULL && prefixes6 != 0)) {
         subscriber_table_free(t);
         return NULL;
     }
@@ -81,6 +82,7 @@ void subscriber_table_free(struct subscriber_table *t)
     idmap_free(t->by_ipv4);
     subscriber6_table_free(t->v6);
     rte_free(t->record);
+    rte_free(t->magic);
     rte_free(t->shard);
     rte_free(t);
 }
@@ -155,15 +157,13 @@ static int fill_record(struct subscriber_table *t, struct subscriber *r,
     store16(r->l2 + 18, net16(s->cvlan));
     store16(r->l2 + 20, net16(RTE_ETHER_TYPE_IPV4));
     r->port = s->port;
-    r->has_ipv4 = s->ipv4_len != 0;
-    r->has_ipv6 = has_ipv6(s);
-    r->ipv4 = r->has_ipv4 ? rte_cpu_to_be_32(s->ipv4) : 0;
-    r->ipv4_mask = r->has_ipv4 ? rte_cpu_to_be_32(mask_of(s->ipv4_len)) : 0;
-    r->ipv4_net = r->has_ipv4 ? r->ipv4 & r->ipv4_mask : UINT32_MAX;
+    r->has_ipv6 = has_ipv6(s) ? SUBSCRIBER_SECOND_LINE : 0;
+    r->ipv4_host = (uint8_t)s->ipv4;
+    r->ipv4_mask = rte_cpu_to_be_32(mask_of(s->ipv4_len));
+    r->ipv4_net = s->ipv4_len != 0 ? rte_cpu_to_be_32(s->ipv4) & r->ipv4_mask : UINT32_MAX;
     r->gre_key = rte_cpu_to_be_32(s->gre_key);
     r->path = s->path;
     r->session = net16(s->session);
-    r->magic = s->magic;
     r->mtu = s->mtu;
     r->has_gre_key = s->has_gre_key;
     __atomic_store_n(&r->hosts, hosts, __ATOMIC_RELEASE); /* the arp task looks at all records */
@@ -172,6 +172,20 @@ static int fill_record(struct subscriber_table *t, struct subscriber *r,
         subscriber_set_mac(r, s->mac);
     }
     return 0;
+}
+
+void subscriber_write_first_line(struct subscriber_table *t, uint32_t id)
+{
+    struct subscriber *r = &t->record[id];
+    struct subscriber6_brief b;
+    uint8_t has = SUBSCRIBER_SECOND_LINE;
+
+    if (subscriber6_brief(t->v6, id, &b)) {
+        __atomic_store_n(&r->wan6, b.wan, __ATOMIC_RELAXED);
+        __atomic_store_n(&r->delegated6, b.delegated, __ATOMIC_RELAXED);
+        has = (uint8_t)(SUBSCRIBER_FIRST_LINE + b.common);
+    }
+    __atomic_store_n(&r->has_ipv6, has, __ATOMIC_RELEASE);
 }
 
 /* Set the indices. Where one fails, those before it are unset again; that of IPv6 does not. */
@@ -223,11 +237,14 @@ int64_t subscriber_add(struct subscriber_table *t, const struct subscriber_spec 
         return rc;
     if (id == 0)
         return -ENOSPC;
+    t->magic[id] = spec->magic;
     rc = fill_record(t, &t->record[id], spec);
     if (rc != 0)
         return rc;
-    if (has_ipv6(spec))
+    if (has_ipv6(spec)) {
         subscriber6_fill(t->v6, id, &spec->ipv6);
+        subscriber_write_first_line(t, id);
+    }
     if (t->shard != NULL) /* publish() releases it */
         __atomic_store_n(&t->shard[id], spec->shard, __ATOMIC_RELAXED);
     rc = publish(t, spec, id);
@@ -257,7 +274,7 @@ void subscriber_unpublish(struct subscriber_table *t, uint32_t id)
               0);
     if (r->has_gre_key)
         idmap_set(t->by_gre_key, rte_be_to_cpu_32(r->gre_key), 0);
-    for (uint32_t a = first; r->has_ipv4; a++) {
+    for (uint32_t a = first; r->ipv4_mask != 0; a++) {
         idmap_set(t->by_ipv4, a, 0);
         if (a == last)
             break;
@@ -280,7 +297,8 @@ void subscriber_release(struct subscriber_table *t, uint32_t id)
 
 static bool has_this_ipv4(const struct subscriber *r, const struct subscriber_spec *s)
 {
-    return r->has_ipv4 && s->ipv4_len != 0 && r->ipv4 == rte_cpu_to_be_32(s->ipv4) &&
+    return r->ipv4_mask != 0 && s->ipv4_len != 0 &&
+           subscriber_ipv4(r) == rte_cpu_to_be_32(s->ipv4) &&
            r->ipv4_mask == rte_cpu_to_be_32(mask_of(s->ipv4_len));
 }
 
@@ -292,7 +310,8 @@ int subscriber_prepare(struct subscriber_table *t, uint32_t id, const struct sub
         return -EINVAL;
     if (has_this_ipv4(r, to))
         return 0;
-    if ((r->has_ipv4 && r->ipv4_mask != UINT32_MAX) || (to->ipv4_len != 0 && to->ipv4_len != 32))
+    if ((r->ipv4_mask != 0 && r->ipv4_mask != UINT32_MAX) ||
+        (to->ipv4_len != 0 && to->ipv4_len != 32))
         return -EINVAL;
     return to->ipv4_len != 0 ? idmap_reserve(t->by_ipv4, to->ipv4) : 0;
 }
@@ -301,11 +320,10 @@ int subscriber_prepare(struct subscriber_table *t, uint32_t id, const struct sub
 static void set_ipv4(struct subscriber *r, rte_be32_t addr, rte_be32_t mask)
 {
     __atomic_store_n(&r->ipv4_net, UINT32_MAX, __ATOMIC_RELEASE);
-    __atomic_store_n(&r->ipv4, addr, __ATOMIC_RELEASE);
+    __atomic_store_n(&r->ipv4_host, (uint8_t)rte_be_to_cpu_32(addr), __ATOMIC_RELEASE);
     __atomic_store_n(&r->ipv4_mask, mask, __ATOMIC_RELEASE);
     if (mask != 0)
         __atomic_store_n(&r->ipv4_net, addr, __ATOMIC_RELEASE);
-    __atomic_store_n(&r->has_ipv4, mask != 0, __ATOMIC_RELEASE);
 }
 
 bool subscriber_withdraw(struct subscriber_table *t, uint32_t id, const struct subscriber_spec *to)
@@ -313,10 +331,10 @@ bool subscriber_withdraw(struct subscriber_table *t, uint32_t id, const struct s
     struct subscriber *r = &t->record[id];
     bool taken = r->has_ipv6 && subscriber6_withdraw(t->v6, id, &to->ipv6);
 
-    if (r->has_ipv6 && !has_ipv6(to))
-        __atomic_store_n(&r->has_ipv6, 0, __ATOMIC_RELEASE);
-    if (r->has_ipv4 && !has_this_ipv4(r, to)) {
-        idmap_set(t->by_ipv4, rte_be_to_cpu_32(r->ipv4), 0);
+    if (taken || (r->has_ipv6 && !has_ipv6(to)))
+        __atomic_store_n(&r->has_ipv6, has_ipv6(to) ? SUBSCRIBER_SECOND_LINE : 0, __ATOMIC_RELEASE);
+    if (r->ipv4_mask != 0 && !has_this_ipv4(r, to)) {
+        idmap_set(t->by_ipv4, rte_be_to_cpu_32(subscriber_ipv4(r)), 0);
         set_ipv4(r, 0, 0);
     }
     return taken;
@@ -326,7 +344,7 @@ void subscriber_extend(struct subscriber_table *t, uint32_t id, const struct sub
 {
     struct subscriber *r = &t->record[id];
 
-    if (!r->has_ipv4 && to->ipv4_len != 0) {
+    if (r->ipv4_mask == 0 && to->ipv4_len != 0) {
         set_ipv4(r, rte_cpu_to_be_32(to->ipv4), UINT32_MAX);
         idmap_set(t->by_ipv4, to->ipv4, id);
     }
@@ -335,7 +353,7 @@ void subscriber_extend(struct subscriber_table *t, uint32_t id, const struct sub
     if (!r->has_ipv6)
         subscriber6_fill(t->v6, id, &(struct cpe_prefixes){0});
     subscriber6_extend(t->v6, id, &to->ipv6);
-    __atomic_store_n(&r->has_ipv6, 1, __ATOMIC_RELEASE);
+    subscriber_write_first_line(t, id);
 }
 
 /* --- MACs --- */
@@ -353,7 +371,9 @@ void subscriber_set_static_mac(struct subscriber *s, const uint8_t *mac)
 
 uint64_t subscriber_table_bytes(const struct subscriber_table *t)
 {
-    return sizeof(*t) + (t->capacity + UINT64_C(1)) * (sizeof(t->record[0]) + (t->shard != NULL)) +
+    return sizeof(*t) +
+           (t->capacity + UINT64_C(1)) *
+               (sizeof(t->record[0]) + sizeof(t->magic[0]) + (t->shard != NULL)) +
            idmap_bytes(t->by_vlan) + idmap_bytes(t->by_gre_key) + idmap_bytes(t->by_ipv4) +
            (t->v6 != NULL ? subscriber6_table_bytes(t->v6, t->capacity) : 0);
 }

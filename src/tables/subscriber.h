@@ -36,30 +36,71 @@ struct subscriber {
     uint8_t l2[SUBSCRIBER_L2_LEN];
     uint8_t port;         /* access port, the configuration's number */
     uint8_t mac_known;    /* 0: no CPE MAC yet; l2[0..5] is zero */
-    rte_be32_t ipv4;      /* his address, or the one of his prefix that is asked for first */
     rte_be32_t ipv4_mask; /* subscriber_has_ipv4(); 0 where he has no IPv4 */
     rte_be32_t
         ipv4_net; /* ipv4 & ipv4_mask; where he has no IPv4, what no address under that mask is */
     rte_be32_t gre_key;
-    uint32_t path;       /* first queue of the pipe: pipe * 16; SUBSCRIBER_NO_PATH: not shaped */
-    rte_be16_t session;  /* the PPPoE session that all of his packets are in, behind the tags; 0:
-                            they are in none */
-    uint16_t mtu;        /* bytes of an IP packet that his port, or his session, takes */
-    struct hosts *hosts; /* each address has its own MAC, and mac_known is 0 unless the MAC is
-                            static; NULL: the subscriber has one MAC */
+    uint32_t path;      /* first queue of the pipe: pipe * 16; SUBSCRIBER_NO_PATH: not shaped */
+    rte_be16_t session; /* the PPPoE session that all of his packets are in, behind the tags; 0:
+                           they are in none */
+    uint16_t mtu;       /* bytes of an IP packet that his port, or his session, takes */
     uint8_t has_gre_key;
     uint8_t mac_static; /* never learned, never aged */
-    uint8_t has_ipv4;
-    uint8_t has_ipv6; /* he has a record in subscriber_table.v6 */
-    uint32_t magic;   /* the gateway's LCP magic number in his session */
+    uint8_t ipv4_host;  /* the last number of his address, or of the one that is asked for first */
+    uint8_t has_ipv6; /* he has a record in subscriber_table.v6: SUBSCRIBER_SECOND_LINE, or more */
+    /* The second half of the upper 64 bits, where all of his IPv6 is said here: of his link's
+     * prefix; and of what is delegated to him, with a 1 behind the prefix. has_ipv6 has the rest.
+     */
+    uint32_t wan6, delegated6;
+    struct hosts *hosts; /* each address has its own MAC, and mac_known is 0 unless the MAC is
+                            static; NULL: the subscriber has one MAC */
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct subscriber) == 64, "one cache line per subscriber");
+
+/* Of has_ipv6: his prefixes are in his record of IPv6 only. Else his are those in the first line,
+ * below subscriber6_table.common[has_ipv6 - SUBSCRIBER_FIRST_LINE]. */
+#define SUBSCRIBER_SECOND_LINE 1
+#define SUBSCRIBER_FIRST_LINE  2
 
 /** Is an IPv4 address one of his? */
 static inline bool subscriber_has_ipv4(const struct subscriber *s, rte_be32_t addr)
 {
     return (addr & s->ipv4_mask) == s->ipv4_net;
+}
+
+/** His IPv4 address, or the one of his prefix that is asked for first; he has one. */
+static inline rte_be32_t subscriber_ipv4(const struct subscriber *s)
+{
+    return s->ipv4_net | rte_cpu_to_be_32(s->ipv4_host);
+}
+
+/** Fetch the second line of a subscriber whose first line has been fetched, where it will be asked
+ * for his IPv6. */
+static inline void subscriber_prefetch6(const struct subscriber *s,
+                                        const struct subscriber6 *second)
+{
+    if (unlikely(s->has_ipv6 == SUBSCRIBER_SECOND_LINE))
+        rte_prefetch0(second);
+}
+
+/** Is an IPv6 address of a packet, which is no multicast address, one of his? The link and a
+ * delegated prefix below the same 32 bits are in the first line; who has others has a second. */
+static inline bool subscriber_has_ipv6(const struct subscriber *s,
+                                       const struct subscriber6_table *v6,
+                                       const struct subscriber6 *second, struct ipv6 addr)
+{
+    uint8_t has = __atomic_load_n(&s->has_ipv6, __ATOMIC_ACQUIRE);
+    const struct subscriber6_common *c;
+    uint32_t low = (uint32_t)addr.upper, coded, differ;
+
+    if (unlikely(has < SUBSCRIBER_FIRST_LINE))
+        return subscriber6_owns(second, addr);
+    c = &v6->common[has - SUBSCRIBER_FIRST_LINE];
+    coded = __atomic_load_n(&s->delegated6, __ATOMIC_RELAXED);
+    differ = ((low ^ coded) & ~(coded ^ (coded - 1))) | c->no_delegated;
+    return (addr.upper >> 32 == c->first) &
+           ((low == __atomic_load_n(&s->wan6, __ATOMIC_RELAXED)) | (differ == 0));
 }
 
 #define SUBSCRIBER_NO_SHARD 0xff
@@ -73,6 +114,7 @@ struct subscriber_table {
     struct subscriber *record;
     uint8_t *shard;        /* by id: of who is on one of several shards of a scheduler, the shard;
                               else SUBSCRIBER_NO_SHARD. NULL: it is not kept */
+    uint32_t *magic;       /* by id: the gateway's LCP magic number in his session */
     struct idmap *by_vlan; /* subscriber_vlan_key() */
     struct idmap *by_gre_key;
     struct idmap *by_ipv4;        /* host byte order */
@@ -149,6 +191,11 @@ bool subscriber_withdraw(struct subscriber_table *t, uint32_t id, const struct s
 
 /** Give a subscriber those addresses of a description that he has not yet. They are nobody's. */
 void subscriber_extend(struct subscriber_table *t, uint32_t id, const struct subscriber_spec *to);
+
+/** Say in a record what its record of IPv6 has, as far as the first line can. Where it could
+ * before, only prefixes below the same 32 bits have been added, or else a grace period has ended
+ * since: so no address is his under a mixture of old and new that is not his. */
+void subscriber_write_first_line(struct subscriber_table *t, uint32_t id);
 
 /** Learn the CPE's MAC, or forget it (NULL): by one aligned 8-byte store. */
 void subscriber_set_mac(struct subscriber *s, const uint8_t *mac);

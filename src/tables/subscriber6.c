@@ -236,6 +236,51 @@ void subscriber6_fill(struct subscriber6_table *t, uint32_t id, const struct cpe
     }
 }
 
+/* The index of what prefixes have in common, or SUBSCRIBER6_COMMON. */
+static uint32_t common_of(struct subscriber6_table *t, uint32_t first, uint32_t no_delegated)
+{
+    uint32_t i = 0;
+
+    while (i < t->n_common &&
+           (t->common[i].first != first || t->common[i].no_delegated != no_delegated))
+        i++;
+    if (i == t->n_common && i < SUBSCRIBER6_COMMON)
+        t->common[t->n_common++] = (struct subscriber6_common){first, no_delegated};
+    return i;
+}
+
+bool subscriber6_brief(struct subscriber6_table *t, uint32_t id, struct subscriber6_brief *out)
+{
+    const struct subscriber6 *r = &t->record[id];
+    uint64_t wan = r->wan_len != 0 ? r->wan_upper : UINT64_MAX, delegated = UINT64_MAX;
+    uint8_t shift = 0;
+
+    if (r->wan_len == 128)
+        return false;
+    for (unsigned i = 0; i < r->n_delegated; i++) {
+        if (r->delegated[i] == UINT64_MAX)
+            continue;
+        if (delegated != UINT64_MAX)
+            return false;
+        shift = r->shift[i];
+        delegated = r->delegated[i] << shift;
+    }
+    if (shift == 0 && delegated != UINT64_MAX) { /* as if the link were of that prefix */
+        if (wan != UINT64_MAX)
+            return false;
+        wan = delegated;
+        delegated = UINT64_MAX;
+    }
+    if (wan == UINT64_MAX)
+        wan = delegated;
+    if (wan == UINT64_MAX || (delegated != UINT64_MAX && delegated >> 32 != wan >> 32))
+        return false;
+    out->wan = (uint32_t)wan;
+    out->delegated = delegated != UINT64_MAX ? (uint32_t)delegated | 1u << (shift - 1) : 0;
+    out->common = common_of(t, (uint32_t)(wan >> 32), delegated == UINT64_MAX);
+    return out->common < SUBSCRIBER6_COMMON;
+}
+
 typedef void entry_fn(struct subscriber6_table *t, struct ipv6 addr, uint8_t len, uint32_t id);
 
 static void leave_of(struct subscriber6_table *t, struct ipv6 addr, uint8_t len, uint32_t id)

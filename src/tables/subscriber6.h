@@ -54,6 +54,14 @@ struct subscriber6_bucket {
 
 static_assert(sizeof(struct subscriber6_bucket) == 64, "one cache line per bucket");
 
+/** The first 32 bits that all prefixes of subscribers have, who have a link of 64 bits, a delegated
+ * prefix, or both. no_delegated: the first of these only, else 0. */
+struct subscriber6_common {
+    uint32_t first, no_delegated;
+};
+
+#define SUBSCRIBER6_COMMON 254u /* subscriber.h: what has_ipv6 can say */
+
 #define SUBSCRIBER6_BLOCKS 4096u /* a power of two: one for each /48 of a million /56 */
 
 struct subscriber6_table {
@@ -63,7 +71,10 @@ struct subscriber6_table {
     uint32_t in_use; /* a bit for each length that there is: subscriber6_bit() */
     uint32_t of_len[18];
     uint32_t n, capacity; /* entries: one for a prefix, two for an address */
-    uint64_t nets[4];     /* a bit for subscriber6_net() of each prefix that ever was there */
+    /* Those that ever were there; what are more is in the records only. */
+    struct subscriber6_common common[SUBSCRIBER6_COMMON];
+    uint32_t n_common;
+    uint64_t nets[4]; /* a bit for subscriber6_net() of each prefix that ever was there */
     /* Like in_use, of the prefixes that ever were in a block: what is gone costs a question, and
      * a length that is not in use anywhere none. */
     uint32_t block[SUBSCRIBER6_BLOCKS];
@@ -144,6 +155,17 @@ int subscriber6_check(const struct subscriber6_table *t, const struct cpe_prefix
 
 /** Write the record of an id that nobody reads yet. */
 void subscriber6_fill(struct subscriber6_table *t, uint32_t id, const struct cpe_prefixes *spec);
+
+/** The prefixes of a record in short: the second 32 bits of each, delegated with a 1 behind the
+ * prefix, or 0; wan is within that where there is none; and the index of what they have in common.
+ */
+struct subscriber6_brief {
+    uint32_t wan, delegated, common;
+};
+
+/** Say in short what a record has. Returns false where that cannot be: of an address or of several
+ * delegated prefixes, of one of 64 bits beside a link, of nothing, or of two first halves. */
+bool subscriber6_brief(struct subscriber6_table *t, uint32_t id, struct subscriber6_brief *out);
 
 /** Put the prefixes of a record into the index, after subscriber6_check(). An id that was there
  * before comes back only after a grace period: a reader that stood still meanwhile would take it

@@ -319,9 +319,11 @@ static inline void take_off(struct rte_mbuf *m, uint32_t inner, rte_be16_t type,
 }
 
 /* The same as decap() of an inner packet of IPv6. */
-static int decap6(const struct gre_decap *d, struct rte_mbuf *m, const struct subscriber6 *s,
+static int decap6(const struct gre_decap *d, struct rte_mbuf *m, uint32_t id,
                   const struct gre_found *in)
 {
+    const struct subscriber6 *s6 = &d->subscribers->v6->record[id];
+    const struct subscriber *s = &d->subscribers->record[id];
     uint8_t *f = frame_bytes(m);
     struct ipv6_hdr *ip = (struct ipv6_hdr *)(f + ETH_LEN + in->inner);
     enum ipv6_verdict v = ipv6_check(ip, in->avail);
@@ -331,9 +333,9 @@ static int decap6(const struct gre_decap *d, struct rte_mbuf *m, const struct su
         return v == IPV6_BAD_LENGTH ? DROP_INNER_BAD_LENGTH : DROP_INNER_BAD_IPV6;
     to = ipv6_of(ip->destination);
     from = ipv6_of(ip->source);
-    if (!ipv6_is_forwarded(to.upper) || !subscriber6_owns(s, to))
+    if (!ipv6_is_forwarded(to.upper) || !subscriber_has_ipv6(s, d->subscribers->v6, s6, to))
         return DROP_MISDELIVERED;
-    if (gre_decap_is_martian6(d, from, s))
+    if (gre_decap_is_martian6(d, from, s, s6))
         return DROP_MARTIAN_SOURCE;
     if (unlikely(ipv4_tells_ecn(in->outer_class)) && !ipv6_merge_ecn(ip, in->outer_class))
         return DROP_CONGESTED;
@@ -401,9 +403,8 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         int verdict = found[i].verdict;
 
         if (likely(id[i] != 0))
-            verdict = unlikely(found[i].is_ipv6)
-                          ? decap6(&d, m[i], &d.subscribers->v6->record[id[i]], &found[i])
-                          : decap(m[i], d.routes, &record[id[i]], &found[i]);
+            verdict = unlikely(found[i].is_ipv6) ? decap6(&d, m[i], id[i], &found[i])
+                                                 : decap(m[i], d.routes, &record[id[i]], &found[i]);
 
         /* whoever called us directly has looked already */
         if (d.cold && verdict == VERDICT_GOOD &&

@@ -88,9 +88,9 @@ static inline bool gre_decap_find(const struct gre_decap *d, const struct rte_ip
 
 /** Is an address of IPv6 one from which no packet can come out of the core to a subscriber? */
 static inline bool gre_decap_is_martian6(const struct gre_decap *d, struct ipv6 from,
-                                         const struct subscriber6 *s)
+                                         const struct subscriber *s, const struct subscriber6 *s6)
 {
-    return !ipv6_is_forwarded(from.upper) || subscriber6_owns(s, from) ||
+    return !ipv6_is_forwarded(from.upper) || subscriber_has_ipv6(s, d->subscribers->v6, s6, from) ||
            (subscriber6_suspects(d->subscribers->v6, from.upper) &&
             route_is_local6(d->routes, from));
 }
@@ -103,7 +103,8 @@ static inline bool gre_decap_is_to(const struct rte_ipv4_hdr *ip, const struct s
 
 /** May an inner packet of IPv6 in avail bytes go to a subscriber? */
 static inline bool gre_decap_may_pass6(const struct gre_decap *d, const struct ipv6_hdr *ip,
-                                       uint32_t avail, const struct subscriber6 *s)
+                                       uint32_t avail, const struct subscriber *s,
+                                       const struct subscriber6 *s6)
 {
     struct ipv6 to, from;
 
@@ -111,8 +112,8 @@ static inline bool gre_decap_may_pass6(const struct gre_decap *d, const struct i
         return false;
     to = ipv6_of(ip->destination);
     from = ipv6_of(ip->source);
-    return ipv6_is_forwarded(to.upper) && subscriber6_owns(s, to) &&
-           !gre_decap_is_martian6(d, from, s);
+    return ipv6_is_forwarded(to.upper) && subscriber_has_ipv6(s, d->subscribers->v6, s6, to) &&
+           !gre_decap_is_martian6(d, from, s, s6);
 }
 
 /** May an inner packet in avail bytes, out of a packet with this outer TOS byte, go to a

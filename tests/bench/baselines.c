@@ -39,7 +39,7 @@ static inline volatile uint32_t *subscriber_word(struct subscriber *records,
 {
     const volatile uint8_t *mac = (const volatile uint8_t *)header + RTE_ETHER_ADDR_LEN;
 
-    return (volatile uint32_t *)&records[1 + ((uint32_t)mac[4] << 8 | mac[5])].ipv4;
+    return (volatile uint32_t *)&records[1 + ((uint32_t)mac[4] << 8 | mac[5])].ipv4_net;
 }
 
 static inline void touch_both(volatile uint32_t *header, volatile uint32_t *record)

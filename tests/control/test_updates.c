@@ -54,7 +54,7 @@ static void add_and_remove(void)
     refuses("{\"cmd\":\"set-profile\",\"subscriber\":8,\"profile\":\"fast\"}", "there is none now");
     ids_poll(control);
     CU_ASSERT_EQUAL(s->port, 0);
-    CU_ASSERT_EQUAL(s->ipv4, 0);
+    CU_ASSERT_EQUAL(s->ipv4_net, 0);
     answers("{\"cmd\":\"add-subscriber\",\"port\":\"cpe1\",\"svlan\":11,\"cvlan\":30,\"ipv4\":"
             "\"10.0.4.0/29\",\"mac\":\"02:00:00:00:00:07\"}",
             "\"id\":8"); /* the number again, for another */

@@ -280,7 +280,7 @@ static int give_ipv6(struct subscriber_table *t, uint32_t id, const struct cpe_p
         return -1;
     subscriber6_fill(t->v6, id, spec);
     subscriber6_publish(t->v6, id);
-    t->record[id].has_ipv6 = 1;
+    subscriber_write_first_line(t, id);
     return 0;
 }
 

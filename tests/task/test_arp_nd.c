@@ -29,7 +29,7 @@ static int open_with_ipv6(void)
         return -1;
     subscriber6_fill(t->v6, SUB_NO_MAC, &prefixes);
     subscriber6_publish(t->v6, SUB_NO_MAC);
-    t->record[SUB_NO_MAC].has_ipv6 = 1;
+    subscriber_write_first_line(t, SUB_NO_MAC);
     return 0;
 }
 

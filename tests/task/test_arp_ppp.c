@@ -20,7 +20,7 @@ static uint64_t now;
 static void open_slow(const char *params)
 {
     harness_model.punt_socket = "punt.sock";
-    harness_tables()->subscribers->record[SUB_PPPOE].magic = MAGIC_OURS;
+    harness_tables()->subscribers->magic[SUB_PPPOE] = MAGIC_OURS;
     slow = rig_open(&task_arp, params, "to:4 route");
     harness_model.punt_socket = NULL;
     control = arp_control(rig_task(slow));

@@ -33,7 +33,7 @@ static int give_ipv6(void)
         return -1;
     subscriber6_fill(t->v6, SUB_CPE0, &spec);
     subscriber6_publish(t->v6, SUB_CPE0);
-    t->record[SUB_CPE0].has_ipv6 = 1;
+    subscriber_write_first_line(t, SUB_CPE0);
     return 0;
 }
 

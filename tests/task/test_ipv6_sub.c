@@ -41,7 +41,7 @@ static int open_with_ipv6(void)
             continue;
         subscriber6_fill(t->v6, id, &prefixes[id]);
         subscriber6_publish(t->v6, id);
-        t->record[id].has_ipv6 = 1;
+        subscriber_write_first_line(t, id);
     }
     return 0;
 }

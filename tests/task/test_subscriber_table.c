@@ -69,7 +69,7 @@ static void test_record(void)
     CU_ASSERT_EQUAL(r->port, 3);
     CU_ASSERT_EQUAL(r->mac_known, 0);
     CU_ASSERT_EQUAL(r->mac_static, 0);
-    CU_ASSERT_EQUAL(r->ipv4, RTE_BE32(0x0a010203));
+    CU_ASSERT_EQUAL(subscriber_ipv4(r), RTE_BE32(0x0a010203));
     CU_ASSERT_EQUAL(r->ipv4_mask, RTE_BE32(0xfffffffc));
     CU_ASSERT_EQUAL(r->gre_key, RTE_BE32(0xfedcba98));
     CU_ASSERT_EQUAL(r->has_gre_key, 1);
@@ -219,11 +219,11 @@ static void test_release(void)
     CU_ASSERT_EQUAL(idmap_get(t->by_gre_key, 7), 0);
     for (uint32_t i = 0; i < 8; i++)
         CU_ASSERT_EQUAL(idmap_get(t->by_ipv4, 0x0a000008 + i), 0);
-    CU_ASSERT_EQUAL(t->record[1].ipv4, RTE_BE32(0x0a000008)); /* for those who have found it */
+    CU_ASSERT_EQUAL(t->record[1].ipv4_net, RTE_BE32(0x0a000008)); /* for those who have found it */
     CU_ASSERT_EQUAL(subscriber_check(t, &a), 0);
     CU_ASSERT_EQUAL(subscriber_add(t, &a), -ENOSPC);
     subscriber_release(t, 1);
-    CU_ASSERT_EQUAL(t->record[1].ipv4, 0);
+    CU_ASSERT_EQUAL(t->record[1].ipv4_mask, 0);
     subscriber_unpublish(t, 2);
     subscriber_release(t, 2);
     CU_ASSERT_EQUAL(subscriber_add(t, &b), 2);

@@ -7,7 +7,8 @@
 
 #define KIB     1024ull
 #define MIB     (1024 * KIB)
-#define BLOCKS6 (16 * KIB) /* the lengths of IPv6 prefixes by block */
+#define BLOCKS6 (4096 * 4 + 254 * 8) /* by block, and what prefixes have in common */
+#define RECORD  68                   /* and the magic number of LCP */
 
 static void memory_of_pools(void)
 {
@@ -30,12 +31,12 @@ static void memory_of_pools(void)
     CU_ASSERT_EQUAL(p->memory.mbufs_total, p->memory.mbufs[0] + p->memory.mbufs[1]);
     CU_ASSERT_EQUAL(p->memory.rings, 0);
     /* nothing is configured, and 64 subscribers and 64 routes with their next hops may be added */
-    CU_ASSERT_EQUAL(p->memory.tables, (64 + 1) * 64 + 3 * (512 + 256 + 256) * KIB);
+    CU_ASSERT_EQUAL(p->memory.tables, (64 + 1) * RECORD + 3 * (512 + 256 + 256) * KIB);
     CU_ASSERT_EQUAL(p->memory.routes, 64 * MIB + (2 * (513 + 64) + 1024) * 68 +
                                           (577 + 288 + 8) * 8 + (64 + 2 + 64 + 1) * 64 + 65 * 16 +
                                           128 * 12);
-    CU_ASSERT_EQUAL(p->memory.spare,
-                    64 * 64 + 3 * 256 * KIB + 64 * (2 * 68 + 12 + 64 + 64 + 16) + (128 - 8) * 12);
+    CU_ASSERT_EQUAL(p->memory.spare, 64 * RECORD + 3 * 256 * KIB +
+                                         64 * (2 * 68 + 12 + 64 + 64 + 16) + (128 - 8) * 12);
     CU_ASSERT_EQUAL(p->memory.total, p->memory.mbufs_total + p->memory.tables + p->memory.routes);
     CU_ASSERT_EQUAL(p->memory.pages_2m, (p->memory.total + 2 * MIB - 1) / (2 * MIB));
     CU_ASSERT_EQUAL(p->memory.pages_1g, 1);
@@ -67,7 +68,7 @@ static void memory_of_subscribers(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     /* pages: 8 of 16 S-VLANs on each port, one of keys, one of addresses */
     CU_ASSERT_EQUAL(p->memory.tables,
-                    65537 * 64ull + 3 * (512 + 256) * KIB + (16 + 1 + 1) * 256 * KIB);
+                    65537ull * RECORD + 3 * (512 + 256) * KIB + (16 + 1 + 1) * 256 * KIB);
     CU_ASSERT_TRUE(p->memory.tables < 32 * MIB);
     plan_free(p);
     m->subscribers[0].has_gre_key = false;
@@ -76,7 +77,7 @@ static void memory_of_subscribers(void)
     p = make();
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     CU_ASSERT_EQUAL(p->memory.tables,
-                    65537 * 64ull + 3 * (512 + 256) * KIB + (16 + 2 + 2) * 256 * KIB);
+                    65537ull * RECORD + 3 * (512 + 256) * KIB + (16 + 2 + 2) * 256 * KIB);
     finish(p);
 }
 
@@ -111,13 +112,13 @@ static void memory_of_ipv6(void)
     p = make();
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     CU_ASSERT_EQUAL(p->memory.tables,
-                    tables + 2 * 256 * KIB + 64 + BLOCKS6 + 64 * (4 + 8 / 4 + 1 + 8));
+                    tables + 2 * 256 * KIB + RECORD + BLOCKS6 + 64 * (4 + 8 / 4 + 1 + 8));
     plan_free(p);
     m->max_prefixes = 800;
     p = make();
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     CU_ASSERT_EQUAL(p->memory.tables,
-                    tables + 2 * 256 * KIB + 64 + BLOCKS6 + 64 * (4 + 200 + 100 + 8));
+                    tables + 2 * 256 * KIB + RECORD + BLOCKS6 + 64 * (4 + 200 + 100 + 8));
     finish(p);
 }
 

@@ -56,13 +56,14 @@ static void write_headers(uint8_t *f, const struct subscriber *s, uint32_t len)
 }
 
 /* Answer a request in its mbuf, with its data, and the magic number of this end. */
-static void answer(struct task *t, struct rte_mbuf *m, const struct subscriber *s, uint8_t *lcp)
+static void answer(struct task *t, struct rte_mbuf *m, uint32_t id, uint8_t *lcp)
 {
     struct arp *a = t->state;
+    const struct subscriber *s = &a->tables->subscribers->record[id];
     uint32_t len = net16(load16(lcp + 2));
 
     lcp[0] = LCP_ECHO_REPLY;
-    store32(lcp + 4, net32(s->magic));
+    store32(lcp + 4, net32(a->tables->subscribers->magic[id]));
     write_headers(frame_bytes(m), s, len);
     frame_set(m, 0, PPPOE_QINQ_LEN + len);
     meta_set_out_port(m, s->port);
@@ -74,6 +75,7 @@ bool arp_echo_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame
 {
     struct arp *a = t->state;
     const struct subscriber *s = &a->tables->subscribers->record[id];
+    uint32_t magic = a->tables->subscribers->magic[id];
     uint8_t *lcp = f->bytes + PPPOE_QINQ_LEN;
     struct pppoe p;
 
@@ -88,21 +90,25 @@ bool arp_echo_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame
     }
     /* this end's own magic number is that of a looped line, which the control plane handles */
     if (!lcp_is_echo(lcp, p.len, LCP_ECHO_REQUEST) ||
-        (s->magic != 0 && net32(load32(lcp + 4)) == s->magic))
+        (magic != 0 && net32(load32(lcp + 4)) == magic))
         return false;
-    answer(t, m, s, lcp);
+    answer(t, m, id, lcp);
     return true;
 }
 
 /* Make a request. Returns NULL where the pool is exhausted. */
-static struct rte_mbuf *request(struct task *t, const struct subscriber *s, uint8_t identifier)
+static struct rte_mbuf *request(struct task *t, uint32_t id, uint8_t identifier)
 {
+    const struct subscriber_table *subscribers =
+        ((const struct arp *)t->state)->tables->subscribers;
+    const struct subscriber *s = &subscribers->record[id];
     struct rte_mbuf *m = arp_new_frame(t, s->l2, QINQ_LEN, PPPOE_PPP_LEN + LCP_ECHO_LEN);
 
     if (m == NULL)
         return NULL;
     write_headers(frame_bytes(m), s, LCP_ECHO_LEN);
-    lcp_write_echo(frame_bytes(m) + PPPOE_QINQ_LEN, LCP_ECHO_REQUEST, identifier, s->magic);
+    lcp_write_echo(frame_bytes(m) + PPPOE_QINQ_LEN, LCP_ECHO_REQUEST, identifier,
+                   subscribers->magic[id]);
     return m;
 }
 
@@ -110,8 +116,7 @@ static struct rte_mbuf *request(struct task *t, const struct subscriber *s, uint
 static uint16_t report(struct task *t, uint32_t id)
 {
     struct arp *a = t->state;
-    const struct subscriber *s = &a->tables->subscribers->record[id];
-    struct rte_mbuf *m = request(t, s, a->echo[id].identifier);
+    struct rte_mbuf *m = request(t, id, a->echo[id].identifier);
 
     if (m == NULL)
         return 0;
@@ -124,7 +129,7 @@ static uint16_t ask(struct task *t, uint32_t id)
 {
     struct arp *a = t->state;
     const struct subscriber *s = &a->tables->subscribers->record[id];
-    struct rte_mbuf *m = request(t, s, (uint8_t)(a->echo[id].identifier + 1));
+    struct rte_mbuf *m = request(t, id, (uint8_t)(a->echo[id].identifier + 1));
 
     if (m == NULL)
         return 0;

@@ -81,7 +81,7 @@ struct arp_entry *arp_neighbour_of_subscriber(const struct arp *a, uint32_t id, 
         return NULL;
     if (h != NULL)
         return i < HOSTS_MAX && hosts_mac(h, i, mac) ? &h->entry[i] : NULL;
-    return i == 0 && subscriber_find_mac(s, s->ipv4, mac) ? &a->subscriber[id] : NULL;
+    return i == 0 && subscriber_find_mac(s, 0, mac) ? &a->subscriber[id] : NULL;
 }
 
 void arp_set_subscriber_mac(struct arp *a, uint32_t id, struct arp_entry *e, const uint8_t *mac)

@@ -274,12 +274,12 @@ void arp_ask_subscriber(struct task *t, uint32_t id, uint32_t addr)
     struct arp_entry *e;
     uint8_t mac[6];
 
-    if (!s->has_ipv4)
+    if (s->ipv4_mask == 0)
         return;
     if (!subscriber_has_ipv4(s, rte_cpu_to_be_32(addr))) {
         if (s->hosts != NULL)
             return; /* nobody knows whom to ask for */
-        addr = rte_be_to_cpu_32(s->ipv4);
+        addr = rte_be_to_cpu_32(subscriber_ipv4(s));
     }
     if (subscriber_find_mac(s, rte_cpu_to_be_32(addr), mac))
         return;

@@ -145,6 +145,7 @@ static int check6(const struct rte_mbuf *m, uint32_t id, bool by_address, const 
 {
     const uint32_t l2 = by_address ? ETH_LEN : QINQ_LEN;
     const struct subscriber6 *s6 = &c->v6->record[id];
+    const struct subscriber *s = &c->record[id];
     const struct ipv6_hdr *ip = ipv6_at(m, l2);
     const uint8_t *f = frame_bytes(m);
     enum ipv6_verdict v = ipv6_check(ip, m->data_len - l2);
@@ -159,9 +160,9 @@ static int check6(const struct rte_mbuf *m, uint32_t id, bool by_address, const 
     if (unlikely(!eth_is_to(f, own_mac)) && !c->not_only_ip)
         return (f[0] & 1) != 0 ? DROP_GROUP_MAC : DROP_FOREIGN_MAC;
     if (by_address)
-        return unlikely(classify_is_martian6(c, s6, ipv6_of(ip->source))) ? DROP_MARTIAN_SOURCE
-                                                                          : VERDICT_GOOD;
-    own = subscriber6_owns(s6, ipv6_of(ip->source));
+        return unlikely(classify_is_martian6(c, s, s6, ipv6_of(ip->source))) ? DROP_MARTIAN_SOURCE
+                                                                             : VERDICT_GOOD;
+    own = subscriber_has_ipv6(s, c->v6, s6, ipv6_of(ip->source));
     return !own && c->anti_spoof ? DROP_SPOOFED : VERDICT_GOOD; /* RFC 2827 */
 }
 

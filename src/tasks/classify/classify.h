@@ -62,11 +62,11 @@ static inline const uint32_t *classify_slot_by_address(const struct classify *c,
 
 /** Is an address of IPv6, of the kind that is forwarded, one from which no packet can come out of
  * the core to a subscriber: his own, or the gateway's? */
-static inline bool classify_is_martian6(const struct classify *c, const struct subscriber6 *s6,
-                                        struct ipv6 source)
+static inline bool classify_is_martian6(const struct classify *c, const struct subscriber *s,
+                                        const struct subscriber6 *s6, struct ipv6 source)
 {
     return subscriber6_suspects(c->v6, source.upper) &&
-           (subscriber6_owns(s6, source) || route_is_local6(c->routes, source));
+           (subscriber_has_ipv6(s, c->v6, s6, source) || route_is_local6(c->routes, source));
 }
 
 /** Does a frame of len bytes from a subscriber's line, of this family, hold a packet of his to the
@@ -96,7 +96,7 @@ static inline bool classify_may_pass6(const struct classify *c, const uint8_t *f
 
     return s->has_ipv6 && eth_is_to(f, s->l2 + 6) && ipv6_check(ip, len - QINQ_LEN) == IPV6_OK &&
            ipv6_is_forwarded(source.upper) && ipv6_is_forwarded(ipv6_upper(ip->destination)) &&
-           (!c->anti_spoof || subscriber6_owns(s6, source));
+           (!c->anti_spoof || subscriber_has_ipv6(s, c->v6, s6, source));
 }
 
 static inline bool classify_is_good6(const struct classify *c, const uint8_t *f, uint32_t len,
@@ -118,13 +118,14 @@ static inline bool classify_may_reach(const struct classify *c, const uint8_t *f
 
 /** The same of an IPv6 packet. */
 static inline bool classify_may_reach6(const struct classify *c, const uint8_t *f, uint32_t len,
-                                       const struct subscriber6 *s6, const uint8_t *own_mac)
+                                       const struct subscriber *s, const struct subscriber6 *s6,
+                                       const uint8_t *own_mac)
 {
     const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f + ETH_LEN);
     struct ipv6 source = ipv6_of(ip->source);
 
     return eth_is_to(f, own_mac) && ipv6_check(ip, len - ETH_LEN) == IPV6_OK &&
-           ipv6_is_forwarded(source.upper) && !classify_is_martian6(c, s6, source);
+           ipv6_is_forwarded(source.upper) && !classify_is_martian6(c, s, s6, source);
 }
 
 /** What a frame from a line has for the control plane, where it is to the gateway's MAC or to a

@@ -129,8 +129,6 @@ static __rte_always_inline void find_records(struct batch *b, struct part p, con
     for (uint32_t i = p.from; i < p.to; i++) {
         b->id[i] = __atomic_load_n(b->tunnel[i]->in.slot, __ATOMIC_RELAXED);
         rte_prefetch0(&d->record[b->id[i]]);
-        if (is_six)
-            rte_prefetch0(&d->record6[b->id[i]]);
     }
 }
 
@@ -138,10 +136,10 @@ static __rte_always_inline void find_records(struct batch *b, struct part p, con
 static __rte_always_inline bool may_pass(const struct down *d, const uint8_t *ip, uint32_t avail,
                                          uint32_t id, bool is_six)
 {
-    return is_six
-               ? gre_decap_may_pass6(&d->gre, (const struct ipv6_hdr *)ip, avail, &d->record6[id])
-               : gre_decap_may_pass(&d->gre, (const struct rte_ipv4_hdr *)ip, avail,
-                                    &d->record[id]);
+    return is_six ? gre_decap_may_pass6(&d->gre, (const struct ipv6_hdr *)ip, avail, &d->record[id],
+                                        &d->record6[id])
+                  : gre_decap_may_pass(&d->gre, (const struct rte_ipv4_hdr *)ip, avail,
+                                       &d->record[id]);
 }
 
 /* Will each task let the packet of a subscriber go by its first output at once? Congestion that the
@@ -205,6 +203,8 @@ static __rte_always_inline void finish(struct rte_mbuf **m, const struct batch *
                                        const struct down *d, struct shape has, bool is_six,
                                        struct fused_tally *y)
 {
+    for (uint32_t i = p.from; is_six && i < p.to; i++)
+        subscriber_prefetch6(&d->record[b->id[i]], &d->record6[b->id[i]]);
     for (uint32_t i = p.from; i < p.to; i++) {
         const struct tunnel *t = b->tunnel[i];
         uint8_t *ip;

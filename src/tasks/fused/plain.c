@@ -84,8 +84,6 @@ static __rte_always_inline void find_records(struct rte_mbuf **m, struct batch *
 
         if (is_six) {
             b->id[i] = subscriber6_end(v6, &b->search[i], ipv6_of(header6(m[i])->destination));
-            if (subscriber6_suspects(v6, ipv6_upper(header6(m[i])->source)))
-                rte_prefetch0(&v6->record[b->id[i]]);
         } else {
             b->id[i] = __atomic_load_n(b->slot[i], __ATOMIC_RELAXED);
         }
@@ -104,7 +102,7 @@ static __rte_always_inline bool is_plain(const struct plain *c, const struct rte
     if (unlikely(id == 0))
         return false;
     if (is_six)
-        return classify_may_reach6(&c->classify, f, m->data_len, &c->classify.v6->record[id],
+        return classify_may_reach6(&c->classify, f, m->data_len, s, &c->classify.v6->record[id],
                                    own_mac) &&
                qinq_encap_fits6(at, (const struct ipv6_hdr *)ip, s, qinq_encap_l2(s));
     return classify_may_reach(&c->classify, f, m->data_len, s, own_mac) &&

@@ -188,18 +188,18 @@ static __rte_always_inline void find_records6(struct rte_mbuf **m, struct batch6
 {
     for (uint32_t i = p.from; i < p.to; i++) {
         find_record(&b->b, i, m[i], u, has);
-        if (has.classify)
-            rte_prefetch0(&u->classify.v6->record[b->b.id[i]]);
         b->entry[i] = fib6_read(fib6_first(u->route.fib6, b->dst[i]));
         fib6_prefetch(u->route.fib6, b->entry[i]);
     }
 }
 
 static __rte_always_inline void find_nexthops6(struct rte_mbuf **m, struct batch6 *b, struct part p,
-                                               const struct up *u)
+                                               const struct up *u, struct shape has)
 {
     fib6_follow(u->route.fib6, b->dst + p.from, p.to - p.from, b->entry + p.from);
     for (uint32_t i = p.from; i < p.to; i++) {
+        if (has.classify)
+            subscriber_prefetch6(&u->record[b->b.id[i]], &u->classify.v6->record[b->b.id[i]]);
         b->b.nexthop[i] = route_nexthop6(u->route_state, b->entry[i] & FIB6_NUMBER, b->dst[i],
                                          header6(m[i]), (uint32_t)m[i]->data_len - QINQ_LEN);
         rte_prefetch0(&u->route.nexthop[b->b.nexthop[i]]);
@@ -361,7 +361,7 @@ static __rte_always_inline void turn(struct rte_mbuf **m, struct burst *b, uint3
             fetch_ports6(m, part_of(n, at, 0));
         find_slots6(m, &b->six, part_of(n, at, 0), u, has);
         find_records6(m, &b->six, part_of(n, at, STAGE_STEP), u, has);
-        find_nexthops6(m, &b->six, part_of(n, at, 2 * STAGE_STEP), u);
+        find_nexthops6(m, &b->six, part_of(n, at, 2 * STAGE_STEP), u, has);
         finish(m, &b->six.b, part_of(n, at, LATE), u, has, true, y);
     } else {
         find_slots(m, &b->four, part_of(n, at, 0), u, has);
