@@ -26,7 +26,10 @@
 #define SPARE_PER_PAGE 4096u         /* subscribers added later that share a page of an index */
 #define BUCKET_WAYS    4u            /* tables/subscriber6.h: prefixes in a line of their index, */
 #define BLOCKS_BYTES   (4096u * 4u)  /* which lengths there are by block, */
-#define COMMON_BYTES   (254u * 8u)   /* and what prefixes of subscribers have in common */
+#define COMMON_BYTES   (254u * 8u)   /* what prefixes of subscribers have in common, */
+#define PAGE6_PREFIXES 2048u         /* tables/pages6.h: and a page for so many of them, */
+#define PAGE6_BYTES    (4096u * 4u)  /* with an id for each of its region */
+#define PAGE6_SLOT     16u           /* where it is: four for each, and one more */
 #define FIB_FIRST      (65536 * KIB) /* tables/fib.c: 2^24 entries */
 #define FIB_LINES      2u            /* that a prefix longer than /28 needs where it is alone */
 #define FIB6_FIRST     (4096 * KIB)  /* tables/fib6.c: 2^20 entries */
@@ -139,9 +142,12 @@ static void touch(struct touched_pages *t, uint32_t key)
 static uint64_t ipv6_bytes(uint64_t subscribers, uint64_t prefixes)
 {
     uint64_t buckets = prefixes / BUCKET_WAYS + prefixes / (2 * BUCKET_WAYS) + 8;
+    uint64_t pages6 = prefixes / PAGE6_PREFIXES;
 
-    return prefixes == 0 ? 0
-                         : CACHE_LINE * (subscribers + 1 + buckets) + BLOCKS_BYTES + COMMON_BYTES;
+    if (prefixes == 0)
+        return 0;
+    return CACHE_LINE * (subscribers + 1 + buckets) + BLOCKS_BYTES + COMMON_BYTES +
+           pages6 * PAGE6_BYTES + sizeof(uint32_t) + (4 * pages6 + 1) * PAGE6_SLOT;
 }
 
 /* Three indices over the subscribers: by VLAN pair, by GRE key, by IPv4 address (a subscriber's

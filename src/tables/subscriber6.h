@@ -5,8 +5,9 @@
  *
  * The index is one hash table for all lengths; the longest prefix of an address is found by asking
  * for each length that is in use around it: an operator has links and delegated prefixes of one
- * length each, in blocks of their own, so that one question is the rule. A bucket is a cache line
- * of four prefixes; those for which it has no room are in the buckets behind it, and it counts
+ * length each, in blocks of their own, so that one question is the rule. It is put to the pages
+ * first (pages6.h), which answer for the regions that they have. A bucket is a cache line of four
+ * prefixes; those for which it has no room are in the buckets behind it, and it counts
  * them.
  *
  * One writer (control), many readers (data path).
@@ -23,6 +24,7 @@
 #include <rte_prefetch.h>
 
 #include "base/ipv6.h"
+#include "tables/pages6.h"
 
 #define SUBSCRIBER6_SHORTEST 48 /* prefix; the longest is 64, or 128 for one address */
 
@@ -67,6 +69,7 @@ struct subscriber6_common {
 struct subscriber6_table {
     struct subscriber6 *record; /* by id; record[0] is empty */
     struct subscriber6_bucket *bucket;
+    struct pages6 pages; /* of prefixes; all of them are in buckets, too */
     uint32_t n_buckets;
     uint32_t in_use; /* a bit for each length that there is: subscriber6_bit() */
     uint32_t of_len[18];
@@ -226,6 +229,7 @@ uint32_t subscriber6_find(const struct subscriber6_table *t, struct ipv6 addr);
 
 /** Where an address is looked for first: by the longest prefix that may be there. */
 struct subscriber6_search {
+    const uint32_t *place; /* in a page; NULL: the region has none */
     const struct subscriber6_bucket *home;
     uint64_t key;
     uint32_t bit; /* of the length; 32 or more: there is no length to ask for */
@@ -241,6 +245,12 @@ static inline struct subscriber6_search subscriber6_begin(const struct subscribe
     if (unlikely(bits == 0))
         return s;
     s.bit = 31 - (uint32_t)__builtin_clz(bits);
+    if (likely(s.bit < 17))
+        s.place = pages6_find(&t->pages, addr.upper, s.bit);
+    if (likely(s.place != NULL)) {
+        rte_prefetch0(s.place);
+        return s;
+    }
     s.key = subscriber6_key(addr, s.bit);
     s.home = &t->bucket[subscriber6_home(t, s.key, s.bit)];
     rte_prefetch0(s.home);
@@ -260,6 +270,10 @@ static inline uint32_t subscriber6_end(const struct subscriber6_table *t,
     const struct subscriber6_bucket *b = s->home;
     uint32_t found = 0, way, id;
 
+    if (likely(s->place != NULL)) {
+        id = __atomic_load_n(s->place, __ATOMIC_ACQUIRE);
+        return likely(id != 0) ? id : subscriber6_find(t, addr);
+    }
     if (unlikely(s->bit >= 17)) /* an address, or nothing */
         return s->bit == 17 ? subscriber6_find(t, addr) : 0;
     for (unsigned i = 0; i < SUBSCRIBER6_WAYS; i++)

@@ -54,7 +54,7 @@ def test_memory_by_the_rules(size):
     memory = found["memory"]
     room = 20000 + 20000 // 8  # an eighth may be added
     pages = 8 + 1 + 1 + 3  # VLAN pairs: one page for each port, for it has 2500 of one S-VLAN; keys and addresses: one; those to come: one each
-    assert memory["subscribers_bytes"] == 64 * (room + 1) + 3 * 768 * KIB + pages * 256 * KIB
+    assert memory["subscribers_bytes"] == 68 * (room + 1) + 3 * 768 * KIB + pages * 256 * KIB
     pipes = 22500  # of eight subports: 2500 each, and an eighth more
     states = min(4096, 4 * pipes) * 1408  # of FQ-CoDel
     assert memory["schedulers_bytes"] >= 2 * (pipes * (64 + 64 * 5 + 20 * 2 + 64) + states)

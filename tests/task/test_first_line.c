@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the first line of a subscriber says of his IPv6, against the second, which has all of it. */
+/* What the first line of a subscriber says of his IPv6, against the second, which has all of it;
+ * and pages of ids, which are asked where prefixes lie side by side. */
 #include <string.h>
 
 #include "packet/ipv6.h"
@@ -212,12 +213,44 @@ static void many_nets(void)
     subscriber_table_free(t);
 }
 
+/* Find an address as the data path does. */
+static uint32_t in_stages(const struct subscriber6_table *t, uint64_t upper)
+{
+    struct subscriber6_search s = subscriber6_begin(t, (struct ipv6){upper, 1});
+
+    return subscriber6_end(t, &s, (struct ipv6){upper, 1});
+}
+
+/* Prefixes far apart: the pages are asked no more when they are taken; neighbours: they are. */
+static void far_apart(void)
+{
+    for (unsigned bits = 0; bits <= 16; bits += 16) {
+        struct subscriber6_table *t =
+            subscriber6_table_create(4 * PAGES6_PAGE, 4 * PAGES6_PAGE, SOCKET_ID_ANY);
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+        for (uint32_t id = 1; id <= 4 * PAGES6_PAGE; id++) {
+            struct cpe_prefixes s = {.delegated = {DOC + ((uint64_t)id << (8 + bits))},
+                                     .delegated_len = {56},
+                                     .n_delegated = 1};
+
+            subscriber6_fill(t, id, &s);
+            subscriber6_publish(t, id);
+            CU_ASSERT_EQUAL(in_stages(t, s.delegated[0] + 255), id);
+        }
+        CU_ASSERT_EQUAL(t->pages.is_off, bits != 0);
+        CU_ASSERT_EQUAL(t->pages.n, bits != 0 ? t->pages.room : 5);
+        for (uint32_t id = 1; id <= 4 * PAGES6_PAGE; id++)
+            CU_ASSERT_EQUAL(
+                subscriber6_find(t, (struct ipv6){DOC + ((uint64_t)id << (8 + bits)), 0}), id);
+        subscriber6_table_free(t);
+    }
+}
+
 static const struct test tests[] = {
-    {"random prefixes", random_prefixes},
-    {"random changes", random_changes},
-    {"what is taken away", waits_for_readers},
-    {"many nets", many_nets},
-    {NULL, NULL},
+    {"random prefixes", random_prefixes},      {"random changes", random_changes},
+    {"what is taken away", waits_for_readers}, {"many nets", many_nets},
+    {"prefixes far apart", far_apart},         {NULL, NULL},
 };
 
 const struct test_program test_program = {"first_line", tests, harness_open, harness_close};

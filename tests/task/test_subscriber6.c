@@ -35,7 +35,8 @@ static void record(void)
     const struct subscriber6 *r;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(t);
-    CU_ASSERT_EQUAL(subscriber6_table_bytes(t, 2), sizeof(*t) + 3 * 64 + (8 / 4 + 1 + 8) * 64);
+    CU_ASSERT_EQUAL(subscriber6_table_bytes(t, 2),
+                    sizeof(*t) + 3 * 64 + (8 / 4 + 1 + 8) * 64 + 16 + 4);
     CU_ASSERT_EQUAL(subscriber6_check(t, &s), 0);
     subscriber6_fill(t, 1, &s);
     r = &t->record[1];
@@ -181,7 +182,10 @@ static void against_a_list(void)
     unsigned n;
 
     for (unsigned round = 1; round <= 20; round++) {
-        struct subscriber6_table *t = subscriber6_table_create(MOST, MOST * 5, SOCKET_ID_ANY);
+        /* without pages, with too few, and with one for each region */
+        const uint32_t entries[] = {MOST * 5, 2 * PAGES6_PAGE, 32 * PAGES6_PAGE};
+        struct subscriber6_table *t =
+            subscriber6_table_create(MOST, entries[round % RTE_DIM(entries)], SOCKET_ID_ANY);
 
         CU_ASSERT_PTR_NOT_NULL_FATAL(t);
         state = round * UINT64_C(0x9e3779b97f4a7c15);
@@ -196,6 +200,7 @@ static void against_a_list(void)
                 add_one(t, id);
             else
                 remove_one(t, id);
+            t->pages.is_off = t->pages.room == 0 || (round % 2 == 0 && random_below(4) == 0);
             for (unsigned k = 0; k < 8; k++, a = some_address()) {
                 uint32_t expected = listed_holder(a, 128, &n);
 
@@ -211,6 +216,9 @@ static void against_a_list(void)
                 remove_one(t, id);
         CU_ASSERT_EQUAL(t->n, 0);
         CU_ASSERT_EQUAL(t->in_use, 0);
+        CU_ASSERT_EQUAL(t->pages.n == t->pages.room, round % RTE_DIM(entries) != 2);
+        for (size_t i = 0; i < t->pages.room * (size_t)PAGES6_PAGE; i++)
+            CU_ASSERT_EQUAL(t->pages.id[i], 0);
         for (uint32_t i = 0; i < t->n_buckets; i++)
             CU_ASSERT_EQUAL(t->bucket[i].passed, 0);
         subscriber6_table_free(t);
@@ -274,12 +282,13 @@ static void grace(void)
         rte_pause();
 }
 
-static void with_readers(void)
+static void beside_a_reader(uint32_t entries, unsigned turns)
 {
     pthread_t reader;
     uint64_t wrong = 0;
 
-    shared = subscriber6_table_create(32, 32, SOCKET_ID_ANY);
+    stopped = false;
+    shared = subscriber6_table_create(32, entries, SOCKET_ID_ANY);
     CU_ASSERT_PTR_NOT_NULL_FATAL(shared);
     shared->n_buckets = 7; /* all of them are crowded */
     for (uint32_t id = 1; id <= 32; id++) {
@@ -294,7 +303,7 @@ static void with_readers(void)
     }
     CU_ASSERT_EQUAL_FATAL(pthread_create(&reader, NULL, look, &wrong), 0);
     state = 1;
-    for (unsigned i = 0; i < 100000; i++) {
+    for (unsigned i = 0; i < turns; i++) {
         uint32_t a = 17 + random_below(8), b = 25 + random_below(8);
 
         subscriber6_publish(shared, a);
@@ -307,6 +316,12 @@ static void with_readers(void)
     pthread_join(reader, NULL);
     CU_ASSERT_EQUAL(wrong, 0);
     subscriber6_table_free(shared);
+}
+
+static void with_readers(void)
+{
+    beside_a_reader(32, 60000);
+    beside_a_reader(32 * PAGES6_PAGE, 40000);
 }
 
 /* --- beside IPv4 --- */
