@@ -2,7 +2,7 @@
 """TCP of both families through a subscriber's 10 Mbit/s, in both directions; the CPE has its IPv6 address by router advertisements
 alone. Runs in a network namespace of its own, as slaac_inside does, of which the interfaces are.
 
-usage: -m tests.e2e.tcp_inside BINARY FOLDER
+usage: -m tests.e2e.tcp_inside BINARY FOLDER [iperf3]
        -m tests.e2e.tcp_inside serve
        -m tests.e2e.tcp_inside send|receive ADDRESS WANTED
 """
@@ -20,6 +20,8 @@ from tests.e2e import process, slaac_inside
 from tests.e2e.slaac_inside import CPE, GATEWAY_CORE, GATEWAY_LINE, HOST, PREFIX, SERVER, inside
 
 RATE = 10_000_000
+IPERF = ("iperf3", "--json")
+IPERF_TURNS = 4  # of two seconds: the machine may be away in one
 CPE4, LINE4, CORE4, SERVER4 = "10.60.0.2", "10.60.0.1", "10.61.0.1", "10.61.0.2"
 PORT, PIECE, WINDOW = 5001, 1 << 15, 1.0
 FRAME = 1500 + 22 + 4  # what the shaper counts of a full packet: both tags and the FCS, too
@@ -140,7 +142,35 @@ def streams(cpe, server):
     return wrong + ([] if server.poll() is None else ["the server in the core has ended"])
 
 
-def judge(cpe, core):
+def iperf(cpe, address, back):
+    """The best of a few turns of iperf3, as a share of what the rate has room for; it stops at enough."""
+    best = 0.0
+    for _ in range(IPERF_TURNS):
+        said = json.loads(inside(cpe, *IPERF, "--client", address, "--time", "2", "--omit", "1", *back) or "{}")
+        got = said.get("end", {}).get("sum_received", {}).get("bits_per_second", 0)
+        best = max(best, got / 8 / ceiling(address))
+        if best >= ENOUGH:
+            break
+    return best
+
+
+def iperf_streams(cpe, core):
+    """The same of iperf3's TCP."""
+    wrong = []
+    server = subprocess.Popen(["nsenter", "-t", str(core.pid), "-n", IPERF[0], "--server"], stdout=subprocess.DEVNULL)
+    try:
+        for address, back in ((SERVER4, ["--reverse"]), (SERVER, ["--reverse"]), (SERVER4, []), (SERVER, [])):
+            share = iperf(cpe, address, back)
+            print(f"iperf3, IPv{family_of(address)}, {'down' if back else 'up'}: {share:.3f} of what the rate has room for")
+            if not ENOUGH <= share <= 1.1:
+                wrong.append(f"iperf3 {' '.join(back)} of IPv{family_of(address)}: {share:.3f} of what its rate has room for")
+    finally:
+        server.kill()
+        server.wait()
+    return wrong
+
+
+def judge(cpe, core, with_iperf):
     """What is wrong with the CPE's address, and with what it does then."""
     if not slaac_inside.found_itself(cpe)[0]:
         return ["the CPE has found no address of IPv6"]
@@ -148,7 +178,7 @@ def judge(cpe, core):
     try:
         if not slaac_inside.pings(cpe, SERVER):
             return ["the core does not answer the CPE's pings"]
-        return streams(cpe, server)
+        return iperf_streams(cpe, core) if with_iperf else streams(cpe, server)
     finally:
         server.kill()
         server.wait()
@@ -168,7 +198,7 @@ def counters(report):
     return wrong
 
 
-def main(binary, folder):
+def main(binary, folder, with_iperf=None):
     ctx = process.Context(binary, folder)
     with Namespace() as cpe, Namespace() as core:
         relay = slaac_inside.Relay(slaac_inside.make_interfaces(cpe, core))
@@ -176,7 +206,7 @@ def main(binary, folder):
         relay.start()
         slaac_inside.set_up(cpe, core)
         set_up4(cpe, core)
-        wrong = judge(cpe, core)
+        wrong = judge(cpe, core, with_iperf)
         gateway.process.terminate()
         if gateway.end(30) == 0:
             wrong += counters(gateway.report())
