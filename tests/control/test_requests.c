@@ -189,11 +189,14 @@ static void shows(void)
 {
     answers("{\"cmd\":\"show-ledger\"}", "\"received\":0");
     answers("{\"cmd\":\"show-qos\"}", "\"task\":\"qos_down\"");
-    answers("{\"cmd\":\"show-subscriber\",\"subscriber\":13}",
-            "\"profile\":\"\",\"name\":null,\"shaped\":[]");
+    answers(
+        "{\"cmd\":\"show-subscriber\",\"subscriber\":13}",
+        "\"profile\":\"\",\"name\":null,\"session\":{\"kind\":\"static\",\"by\":\"configuration\","
+        "\"id\":null,\"mtu\":null,\"since\":null},\"shaped\":[]");
     answers("{\"cmd\":\"show-subscribers\",\"first\":1,\"count\":1000}", "\"total\":13");
     answers("{\"cmd\":\"show-subscribers\",\"first\":12,\"count\":1}",
-            "\"rows\":[\"12,cpe1,10,23,10.0.1.3,,,11,02:c1:00:00:00:03,fast,,50000000,0,0,0.0,");
+            "\"rows\":[\"12,cpe1,10,23,10.0.1.3,,,11,02:c1:00:00:00:03,fast,,static,"
+            "configuration,,,50000000,0,0,0.0,");
     answers("{\"cmd\":\"show-subscribers\",\"first\":14,\"count\":10}", "\"rows\":[]");
     answers("{\"cmd\":\"show-subscribers\",\"first\":4294967295,\"count\":1000}", "\"rows\":[]");
     answers("{\"cmd\":\"show-subscribers\",\"first\":0,\"count\":10}", "key 'first'");
@@ -221,7 +224,7 @@ static void dump(void)
         CU_ASSERT_EQUAL(n, fields);
     }
     CU_ASSERT_EQUAL(rows, 14);
-    CU_ASSERT_EQUAL(fields, 11 + 2 * (4 + 5 * 4));
+    CU_ASSERT_EQUAL(fields, 15 + 2 * (4 + 5 * 4));
     free(text);
 }
 
