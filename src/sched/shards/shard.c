@@ -9,6 +9,7 @@
 #define AHEAD_PART   8 /* of a quantum, after which a shard looks again that lets others go first */
 #define SWEEPS       2 /* in a quantum: what idle wallets hold is given back so often */
 #define SAVED        UINT64_C(16) /* rounds: what a subport did not send may be sent later */
+#define MISSED       4            /* turns, after which a subport lets no other shard go first */
 #define SHORT_QUANTA 10           /* for which the port counts as short after it was */
 #define LINE_PLACES  8            /* binary places of the port's round, where others look at it */
 
@@ -309,6 +310,31 @@ static bool is_ahead(struct wheel *w, uint32_t subport, unsigned class)
     return false;
 }
 
+/* Has a shared rate, if there is one, earned more than it could spend: at least half its depth? */
+static bool is_saved(const struct wheel *w, const struct purse *p, const struct pace *pace,
+                     bool any)
+{
+    return !any ||
+           is_after(w->now + pace->depth / 2, __atomic_load_n(&p->full_at, __ATOMIC_RELAXED));
+}
+
+/* Has a subport missed turns, of so many bytes, in the shard's round of a class, and not for lack
+ * of its own rates? Its pipes do not let those on other shards go first then: other subports would
+ * take the port meanwhile, and a fast pipe that yields to slow ones again and again would lose its
+ * subport's share to them. */
+static bool is_behind(const struct wheel *w, uint32_t subport, unsigned class, uint64_t bytes)
+{
+    const struct shards *all = w->shard->all;
+    const struct wheel_subport *s = &w->subport[subport];
+    uint64_t sent = __atomic_load_n(&shards_turns(all, subport, class)->sent, __ATOMIC_RELAXED);
+
+    return sent + bytes * MISSED < bytes * w->shard->turns[class].round &&
+           is_saved(w, shards_purse(all, subport, WHEEL_SELF), &s->pace,
+                    (s->caps & WHEEL_SELF_BIT) != 0) &&
+           is_saved(w, shards_purse(all, subport, class), &s->cap_pace[class],
+                    (s->caps & 1u << class) != 0);
+}
+
 /* Let a subport have its turn in the shard's round of a class: so many bytes in a round, on all
  * shards together. Returns the round in which it has a turn. A ring that ran empty within its turn
  * goes on with what is left of that, and others are told when it is used up: of what a shard has
@@ -360,7 +386,8 @@ uint32_t shard_choose(struct wheel *w, unsigned class, int32_t bytes)
 
             if ((w->ready[class][i / 64] >> i % 64 & 1) == 0)
                 continue;
-            if (shards_across(w->shard->all, i) && is_ahead(w, i, class)) {
+            if (shards_across(w->shard->all, i) && is_ahead(w, i, class) &&
+                !is_behind(w, i, class, (uint64_t)bytes)) {
                 let_go_first(w, i, class, again);
                 continue;
             }
