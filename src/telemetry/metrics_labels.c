@@ -123,16 +123,16 @@ int labels_all(const struct metric_group *g, const char *params, struct rte_tel_
 
 int labels_find(const struct metric_group *g, const char *params, struct rte_tel_data *d)
 {
-    char sought[SEARCH_MAX], text[TEXT_MAX + 16], *end = text;
-    unsigned first, number[FOUND_MAX], n, next;
+    char sought[SEARCH_MAX], text[TEXT_MAX + 16];
+    unsigned at = 0, first, number[FOUND_MAX], n, next;
 
     if (!take_number(params, &first, &params) || !decode(params, sought))
         return -EINVAL;
     next = g->search(g->of, sought, first, number, FOUND_MAX, &n);
     if (next < g->count(g->of))
-        end += sprintf(end, "%u", next);
-    end += sprintf(end, "\n");
+        at += (unsigned)sprintf(text + at, "%u", next);
+    at += (unsigned)sprintf(text + at, "\n");
     for (unsigned i = 0; i < n; i++)
-        end += sprintf(end, "%s%u", i > 0 ? "," : "", number[i]);
+        at += (unsigned)sprintf(text + at, "%s%u", i > 0 ? "," : "", number[i]);
     return rte_tel_data_string(d, text);
 }

@@ -11,9 +11,13 @@
 /** Write n octets into 2 n + 1 bytes, which are returned. */
 static inline char *write_hex(char *to, const uint8_t *octets, size_t n)
 {
-    *to = '\0';
-    for (size_t i = 0; i < n; i++)
-        sprintf(to + 2 * i, "%02x", octets[i]);
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < n; i++) {
+        to[2 * i] = digits[octets[i] >> 4];
+        to[2 * i + 1] = digits[octets[i] & 15];
+    }
+    to[2 * n] = '\0';
     return to;
 }
 
