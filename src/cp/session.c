@@ -69,6 +69,8 @@ const char *session_user(const struct session *s)
 
 static void release(struct sessions *t, struct session *s)
 {
+    for (unsigned i = 0; i < SESSION_EVENTS; i++)
+        free(s->event[i]);
     free(s->waiting);
     session6_free(s->v6);
     relay4_free(s);
@@ -254,36 +256,42 @@ char *session_addresses(const struct session *s, char buf[SESSION_ADDRESSES])
 
 /* --- what happened --- */
 
-static struct session_event *add_event(struct session *s, const char *fmt, va_list args)
+/* An event takes the room of its text; without memory it is not kept. */
+static void add_event(struct session *s, const char *text)
 {
-    struct session_event *e = &s->event[s->n_events];
+    struct session_event *e = malloc(sizeof(*e) + strlen(text) + 1);
     struct timespec now;
 
+    if (e == NULL)
+        return;
     clock_gettime(CLOCK_REALTIME, &now);
     e->time_ms = now.tv_sec * 1000 + now.tv_nsec / 1000000;
-    vsnprintf(e->text, sizeof(e->text), fmt, args);
+    memcpy(e->text, text, strlen(text) + 1);
+    free(s->event[s->n_events]);
+    s->event[s->n_events] = e;
     s->n_events = (uint8_t)((s->n_events + 1) % SESSION_EVENTS);
-    return e;
 }
 
 void session_event(struct session *s, const char *fmt, ...)
 {
+    char text[SESSION_EVENT_TEXT];
     va_list args;
 
     va_start(args, fmt);
-    add_event(s, fmt, args);
+    vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
+    add_event(s, text);
 }
 
 void session_log(struct session *s, const char *fmt, ...)
 {
-    char line[SESSION_LINE_TEXT], mac[20];
-    struct session_event *e;
+    char line[SESSION_LINE_TEXT], mac[20], text[SESSION_EVENT_TEXT];
     va_list args;
 
     va_start(args, fmt);
-    e = add_event(s, fmt, args);
+    vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
+    add_event(s, text);
     log_info("session %s %s: %s", session_line(s, line), format_mac(s->mac, mac, sizeof(mac)),
-             e->text);
+             text);
 }

@@ -17,8 +17,8 @@
 #include "cp/timer.h"
 
 #define SESSION_EVENTS     8
-#define SESSION_EVENT_TEXT 120
-#define SESSION_LINE_TEXT  48 /* "PORT SVLAN.CVLAN" */
+#define SESSION_EVENT_TEXT 120 /* with its NUL, at most */
+#define SESSION_LINE_TEXT  48  /* "PORT SVLAN.CVLAN" */
 #define SESSION_ADDRESSES  120
 
 enum session_state {
@@ -59,8 +59,8 @@ struct session_figures {
 
 /** What happened to a line. */
 struct session_event {
-    int64_t time_ms; /* of CLOCK_REALTIME; 0: none */
-    char text[SESSION_EVENT_TEXT];
+    int64_t time_ms; /* of CLOCK_REALTIME */
+    char text[];
 };
 
 struct session {
@@ -90,7 +90,7 @@ struct session {
     struct asking *asking;     /* the question to RADIUS, or NULL */
     struct service *service;   /* what RADIUS has granted; NULL: it was not asked */
     uint8_t n_events;          /* written so far, modulo SESSION_EVENTS: the next one's place */
-    struct session_event event[SESSION_EVENTS];
+    struct session_event *event[SESSION_EVENTS]; /* NULL: none */
 };
 
 /** All lines. */

@@ -150,10 +150,13 @@ static void events(void)
 
     for (unsigned i = 0; i < SESSION_EVENTS + 3; i++)
         session_event(&s, "event %u %200s", i, "long");
-    CU_ASSERT(strncmp(s.event[2].text, "event 10 ", 9) == 0);
-    CU_ASSERT(strncmp(s.event[3].text, "event 3 ", 8) == 0);
-    CU_ASSERT(s.event[0].time_ms > 1600000000000 && s.n_events == 3);
-    CU_ASSERT(sizeof(s) <= 1300);
+    CU_ASSERT(strncmp(s.event[2]->text, "event 10 ", 9) == 0);
+    CU_ASSERT(strncmp(s.event[3]->text, "event 3 ", 8) == 0);
+    CU_ASSERT(strlen(s.event[3]->text) == SESSION_EVENT_TEXT - 1);
+    CU_ASSERT(s.event[0]->time_ms > 1600000000000 && s.n_events == 3);
+    CU_ASSERT(sizeof(s) <= 320);
+    for (unsigned i = 0; i < SESSION_EVENTS; i++)
+        free(s.event[i]);
 }
 
 static const struct test tests[] = {

@@ -9,24 +9,26 @@
 #include "cp/dhcp6/session6.h"
 #include "cp/packet/hex.h"
 
-static struct account *make(size_t n_classes)
+void account_free(struct account *a)
+{
+    free(a->name);
+    free(a->classes);
+    free(a);
+}
+
+static struct account *make(const char *name, size_t n_classes)
 {
     struct account *a = calloc(1, sizeof(*a));
 
     if (a == NULL)
         return NULL;
+    a->name = strdup(name);
     a->classes = calloc(1, n_classes + 1);
     a->n_classes = n_classes;
-    if (a->classes != NULL)
+    if (a->name != NULL && a->classes != NULL)
         return a;
-    free(a);
+    account_free(a);
     return NULL;
-}
-
-void account_free(struct account *a)
-{
-    free(a->classes);
-    free(a);
 }
 
 void account_refresh(struct account *a, const struct session *s)
@@ -37,7 +39,7 @@ void account_refresh(struct account *a, const struct session *s)
 
 struct account *account_new(const struct session *s)
 {
-    struct account *a = make(s->service->n_classes);
+    struct account *a = make(s->service->user, s->service->n_classes);
 
     if (a == NULL)
         return NULL;
@@ -45,7 +47,6 @@ struct account *account_new(const struct session *s)
     memcpy(a->classes, s->service->classes, s->service->n_classes);
     session_line(s, a->line);
     format_mac(s->mac, a->mac, sizeof(a->mac));
-    snprintf(a->name, sizeof(a->name), "%s", s->service->user);
     a->ppp = s->ppp != NULL;
     account_refresh(a, s);
     return a;
@@ -145,13 +146,13 @@ static void read_ipv6(const json_t *o, struct cpe_prefixes *p)
 static struct account *read_object(const json_t *o)
 {
     const char *classes = json_string_value(json_object_get(o, "classes"));
-    struct account *a = classes != NULL ? make(strlen(classes) / 2) : NULL;
+    const char *name = json_string_value(json_object_get(o, "name"));
+    struct account *a = name != NULL && classes != NULL ? make(name, strlen(classes) / 2) : NULL;
 
     if (a == NULL)
         return NULL;
     read_text(o, "id", a->id, sizeof(a->id));
     read_text(o, "line", a->line, sizeof(a->line));
-    read_text(o, "name", a->name, sizeof(a->name));
     read_text(o, "mac", a->mac, sizeof(a->mac));
     a->ipv4 = (uint32_t)json_integer_value(json_object_get(o, "ipv4"));
     read_ipv6(o, &a->ipv6);

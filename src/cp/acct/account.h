@@ -13,7 +13,6 @@
 
 #define ACCOUNT_COUNTERS 8 /* packets and octets of IPv4, of IPv6 sent, and the same received */
 #define ACCOUNT_LINE     SESSION_LINE_TEXT
-#define ACCOUNT_NAME     254
 
 /** A record that is to be sent. */
 struct account_record {
@@ -23,7 +22,8 @@ struct account_record {
 
 struct account {
     char id[SERVICE_ID]; /* Acct-Session-Id */
-    char line[ACCOUNT_LINE], name[ACCOUNT_NAME], mac[20];
+    char line[ACCOUNT_LINE], mac[20];
+    char *name;    /* User-Name */
     uint32_t ipv4; /* 0: none */
     struct cpe_prefixes ipv6;
     int64_t begun;  /* seconds since 1970 */
