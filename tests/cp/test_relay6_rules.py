@@ -7,8 +7,8 @@ import pytest
 
 from tests.common.limits import limit
 from tests.cp.client6 import (
-    DHCP6_Advertise, DHCP6_Release, DHCP6_Renew, DHCP6_Reply, DHCP6_Request, DHCP6_Solicit, DHCP6OptClientId, DHCP6OptIA_NA, DHCP6OptIA_PD,
-    DHCP6OptIAAddress, DHCP6OptIAPrefix, DHCP6OptServerId, DHCP6OptStatusCode, Client6)
+    DHCP6_Advertise, DHCP6_InfoRequest, DHCP6_Release, DHCP6_Renew, DHCP6_Reply, DHCP6_Request, DHCP6_Solicit, DHCP6OptClientId,
+    DHCP6OptDNSServers, DHCP6OptIA_NA, DHCP6OptIA_PD, DHCP6OptIAAddress, DHCP6OptIAPrefix, DHCP6OptServerId, DHCP6OptStatusCode, Client6)
 from tests.cp.kea import free_port
 from tests.cp.test_relay import until
 from tests.cp.test_relay6 import CONFIG, DEFAULTS, NO_BINDING
@@ -147,6 +147,54 @@ def test_a_lease_that_changes(cp, server):
     server.hears_nothing()  # one message names both
     lease(client, server, na("2001:db8:100::b"), pd())
     assert client.row() == (None, "2001:db8:100::b", PREFIX)
+
+
+@pytest.mark.parametrize("kind, told", [(DHCP6_Solicit, DHCP6_Advertise), (DHCP6_Request, DHCP6_Reply)])
+def test_information_is_asked_for_meanwhile(cp, server, kind, told):
+    """By the client or another host of the line, while a server is asked for a lease: each is told what was said to it, in either order."""
+    client, dns = Client6(cp, 1), DHCP6OptDNSServers(dnsservers=["2001:db8::53"])
+    for host, is_first in ((client, True), (client, False), (Client6(cp, 2, line=client.line), True)):
+        client.say(kind, client.na(), client.pd(), server=server.duid if kind is DHCP6_Request else None)
+        asked, outer, q = client.xid, *server.hear(kind)
+        host.say(DHCP6_InfoRequest)
+        informed, outer_info, info = host.xid, *server.hear(DHCP6_InfoRequest)
+
+        def inform(host=host, outer=outer_info, info=info, informed=informed):
+            server.answer(outer, info, DHCP6_Reply, dns)
+            server.answer(outer, info, DHCP6_Reply, dns)  # nobody waits for it any more
+            host.xid = informed
+            assert host.hear()[DHCP6OptDNSServers].dnsservers == ["2001:db8::53"]
+
+        if is_first:
+            inform()
+        server.answer(outer, q, told, na(ADDRESS), pd())
+        client.xid = asked
+        assert client.hear(told)[DHCP6OptIA_NA].iaid == 7
+        if not is_first:
+            inform()
+    client.hears_nothing(0.1)
+    assert client.row() == ((None, ADDRESS, PREFIX) if kind is DHCP6_Request else None)
+
+
+def test_information_is_asked_for_while_the_user_plane_is_slow(cp, server):
+    """What a server gave is told when that forwards for it, all the same."""
+    client = Client6(cp, 1)
+    client.say(DHCP6_Request, client.na(), client.pd(), server=server.duid)
+    asked, outer, q = client.xid, *server.hear(DHCP6_Request)
+    cp.up.hold.clear()
+    try:
+        server.answer(outer, q, DHCP6_Reply, na(ADDRESS), pd())
+        cp.until(lambda: cp.ask(cmd="show-sessions", text="cpe0 100.2")["sessions"][0]["state"] == "starting")
+        client.say(DHCP6_InfoRequest)
+        outer, info = server.hear(DHCP6_InfoRequest)
+    finally:
+        cp.up.hold.set()
+    client.xid, informed = asked, client.xid
+    client.hear()
+    assert client.row() == (None, ADDRESS, PREFIX)
+    server.answer(outer, info, DHCP6_Reply)
+    client.xid = informed
+    client.hear()
 
 
 def test_a_lease_ends(cp, server):

@@ -237,7 +237,7 @@ static void decline(struct cp *cp, struct session *s, const struct request6 *r)
 static void inform(struct cp *cp, struct session *s, const struct request6 *r)
 {
     if (relay6_serves(cp, s))
-        relay6_forward(cp, s);
+        relay6_inform(cp, s);
     else
         answer(cp, s, r, DHCP6_REPLY);
 }

@@ -192,8 +192,8 @@ bool proxy6_answer(struct cp *cp, struct session *s, const struct request6 *q)
     n = octets_append(r->proxy->beside, out, n, sizeof(out));
     if (n == 0 || !octets_set(&r->reply, out, n))
         return false;
-    octets_set(&r->message, NULL, 0);
-    r->type = 0;
+    octets_set(&r->asked.message, NULL, 0);
+    r->asked.type = 0;
     lease6_hold(cp, s, &q->m.client, answer6_choose(s, &q->m, DHCP6_IA_NA),
                 answer6_choose(s, &q->m, DHCP6_IA_PD), lease);
     renew(cp, s);

@@ -35,28 +35,58 @@ static struct ia6 asked_for(const struct dhcp6 *m, uint8_t kind)
     return (struct ia6){false, 0};
 }
 
+static bool keep(struct relay6_asked *k, const struct request6 *q, const uint8_t *message, size_t n)
+{
+    if (!octets_set(&k->message, message, n) ||
+        !octets_set(&k->named, q->m.server.at, q->m.server.n))
+        return false;
+    k->type = q->m.type;
+    memcpy(k->mac, q->mac, sizeof(k->mac));
+    k->xid = q->m.xid;
+    k->from = q->from;
+    k->client = q->m.client;
+    return true;
+}
+
+static void free_inform(struct relay6 *r)
+{
+    if (r->inform == NULL)
+        return;
+    free(r->inform->named);
+    free(r->inform->message);
+    free(r->inform);
+    r->inform = NULL;
+}
+
+/* Any host of the line may send one at any time, so that it has a place of its own. */
+static bool take_inform(struct relay6 *r, const struct request6 *q, const uint8_t *message,
+                        size_t n)
+{
+    if (r->inform == NULL)
+        r->inform = calloc(1, sizeof(*r->inform));
+    if (r->inform != NULL && keep(r->inform, q, message, n))
+        return true;
+    free_inform(r);
+    return false;
+}
+
 const char *relay6_take(struct session *s, const struct request6 *q, const uint8_t *message,
                         size_t n)
 {
     struct relay6 *r = make(s);
 
-    if (r != NULL && r->reply != NULL && r->xid == q->m.xid)
+    if (r == NULL)
+        return "there is no memory";
+    if (q->m.type == DHCP6_INFORMATION_REQUEST)
+        return take_inform(r, q, message, n) ? NULL : "there is no memory";
+    if (r->reply != NULL && r->asked.xid == q->m.xid)
         return "its answer is under way";
-    if (r != NULL && r->message != NULL && s->state == SESSION_ASKING &&
-        q->m.type == DHCP6_INFORMATION_REQUEST)
-        return "another message waits for RADIUS";
-    if (r == NULL || !octets_set(&r->message, message, n) ||
-        !octets_set(&r->named, q->m.server.at, q->m.server.n))
+    if (!keep(&r->asked, q, message, n))
         return "there is no memory";
     relay6_forget(s);
-    r->type = q->m.type;
     r->rapid = q->m.rapid;
     r->na = asked_for(&q->m, DHCP6_IA_NA);
     r->pd = asked_for(&q->m, DHCP6_IA_PD);
-    memcpy(r->mac, q->mac, sizeof(r->mac));
-    r->xid = q->m.xid;
-    r->from = q->from;
-    r->client = q->m.client;
     return NULL;
 }
 
@@ -87,38 +117,48 @@ static void send_on(struct cp *cp, struct session *s, struct ipv6 peer, uint32_t
         relay_send(relay6_of(cp, s), who, whole, n);
 }
 
+static void forward(struct cp *cp, struct session *s, struct relay6_asked *k)
+{
+    uint32_t who = k->named != NULL ? relay_server6(relay6_of(cp, s), k->named->at, k->named->n)
+                                    : RELAY_ANYBODY;
+
+    session_event(s, "%s relayed", dhcp6_type_name(k->type));
+    send_on(cp, s, k->from, who, k->message->at, k->message->n);
+    octets_set(&k->message, NULL, 0);
+}
+
 void relay6_forward(struct cp *cp, struct session *s)
 {
-    struct relay6 *r = s->relay6;
-    uint32_t who;
+    struct relay6_asked *k = &s->relay6->asked;
 
-    if (r->message == NULL)
+    if (k->message == NULL)
         return;
-    who = r->named != NULL ? relay_server6(relay6_of(cp, s), r->named->at, r->named->n)
-                           : RELAY_ANYBODY;
-    if (r->type == DHCP6_SOLICIT || r->type == DHCP6_REQUEST || r->type == DHCP6_RENEW ||
-        r->type == DHCP6_REBIND)
-        lease6_ask(cp, s, r->mac);
-    session_event(s, "%s relayed", dhcp6_type_name(r->type));
-    send_on(cp, s, r->from, who, r->message->at, r->message->n);
-    octets_set(&r->message, NULL, 0);
+    if (k->type != DHCP6_CONFIRM)
+        lease6_ask(cp, s, k->mac);
+    forward(cp, s, k);
+}
+
+void relay6_inform(struct cp *cp, struct session *s)
+{
+    forward(cp, s, s->relay6->inform);
 }
 
 /* --- to the client --- */
 
-static void tell(struct cp *cp, struct session *s, const uint8_t *message, size_t n)
+static void tell(struct cp *cp, struct session *s, const struct relay6_asked *k,
+                 const uint8_t *message, size_t n)
 {
-    struct relay6 *r = s->relay6;
-
-    if (!dhcp6_pass(cp, s, r->mac, r->from, message, n))
+    if (!dhcp6_pass(cp, s, k->mac, k->from, message, n))
         session_event(s, "the server's message is too long for the line");
 }
 
 void relay6_acknowledge(struct cp *cp, struct session *s)
 {
-    if (s->relay6 == NULL || s->relay6->reply == NULL)
+    const struct relay6 *r = s->relay6;
+
+    if (r == NULL || r->reply == NULL)
         return;
-    tell(cp, s, s->relay6->reply->at, s->relay6->reply->n);
+    tell(cp, s, &r->asked, r->reply->at, r->reply->n);
     relay6_forget(s);
 }
 
@@ -143,7 +183,8 @@ static void refused(struct session *s, const struct given6_kind *g)
 static bool take_given(struct cp *cp, struct session *s, const struct given6 *g)
 {
     if (given6_fits(cp, s, g) &&
-        lease6_take_said(cp, s, s->relay6->mac, g->na.lease != NULL ? &g->na.lease->address : NULL,
+        lease6_take_said(cp, s, s->relay6->asked.mac,
+                         g->na.lease != NULL ? &g->na.lease->address : NULL,
                          g->pd.lease != NULL ? &g->pd.lease->address.upper : NULL))
         return true;
     refused(s, &g->na);
@@ -188,20 +229,20 @@ static void bind_to(struct cp *cp, struct session *s, const struct dhcp6 *a, con
         return;
     }
     if (given6_is_other(s, &g)) {
-        r->type = 0;
+        r->asked.type = 0;
         lease6_give_back(cp, s, true, true, RADIUS_CAUSE_NAS_REQUEST,
                          "the server gives another address or prefix");
         return;
     }
     if (g.na.lease == NULL && g.pd.lease == NULL) {
-        r->type = 0;
-        tell(cp, s, message, n);
+        r->asked.type = 0;
+        tell(cp, s, &r->asked, message, n);
         given6_lose(cp, s, &g);
         return;
     }
     if (!take_given(cp, s, &g))
         return;
-    r->type = 0;
+    r->asked.type = 0;
     given6_lose(cp, s, &g);
     if (s->v6->state == LEASE_ENDING)
         return; /* that was all it had: what is new comes when the client asks again */
@@ -224,42 +265,52 @@ static struct session *line_of(const struct cp *cp, const struct relay *relay,
                : NULL;
 }
 
-/* Does its client wait for this message? */
-static bool waits_for(const struct session *s, struct ipv6 peer, const struct dhcp6 *a)
+/* Does a host wait for this message? */
+static bool is_answer(const struct relay6_asked *k, struct ipv6 peer, const struct dhcp6 *a)
 {
-    const struct relay6 *r = s->relay6;
-
-    return r->type != 0 && r->message == NULL && same6(peer, r->from) && a->xid == r->xid &&
-           dhcp6_same_duid(&a->client, &r->client);
+    return k->type != 0 && k->message == NULL && same6(peer, k->from) && a->xid == k->xid &&
+           dhcp6_same_duid(&a->client, &k->client);
 }
 
 /* Is it of the server that was asked, or of any where all were? Each has to say who it is (RFC 8415
  * sections 16.3 and 16.10). */
-static bool is_of_asked(const struct relay6 *r, const struct dhcp6 *a)
+static bool is_of_asked(const struct relay6_asked *k, const struct dhcp6 *a)
 {
     return a->server.n > 0 &&
-           (r->named == NULL ||
-            (r->named->n == a->server.n && memcmp(r->named->at, a->server.at, a->server.n) == 0));
+           (k->named == NULL ||
+            (k->named->n == a->server.n && memcmp(k->named->at, a->server.at, a->server.n) == 0));
+}
+
+/* The message that this one answers, or NULL. */
+static const struct relay6_asked *answered_by(const struct relay6 *r, struct ipv6 peer,
+                                              const struct dhcp6 *a)
+{
+    if (is_answer(&r->asked, peer, a) && is_of_asked(&r->asked, a))
+        return &r->asked;
+    return r->inform != NULL && is_answer(r->inform, peer, a) && is_of_asked(r->inform, a)
+               ? r->inform
+               : NULL;
 }
 
 static void reply(struct cp *cp, struct session *s, const struct dhcp6 *a, const uint8_t *message,
                   size_t n)
 {
-    uint8_t type = s->relay6->type;
+    struct relay6 *r = s->relay6;
+    uint8_t type = r->asked.type;
 
-    if (type == DHCP6_REQUEST || type == DHCP6_RENEW || type == DHCP6_REBIND ||
-        (type == DHCP6_SOLICIT && a->rapid && s->relay6->rapid)) {
+    if (type == DHCP6_CONFIRM) {
+        r->asked.type = 0;
+        tell(cp, s, &r->asked, message, n);
+    } else if (type != DHCP6_SOLICIT || (a->rapid && r->rapid)) {
         if (s->state != SESSION_ENDING && (s->v6 == NULL || s->v6->state != LEASE_ENDING))
             bind_to(cp, s, a, message, n);
-    } else if (type != DHCP6_SOLICIT) {
-        s->relay6->type = 0;
-        tell(cp, s, message, n);
     }
 }
 
 void relay6_reply(struct cp *cp, struct relay *relay, unsigned index, const uint8_t *message,
                   size_t n)
 {
+    const struct relay6_asked *k;
     struct dhcp6_relayed in;
     uint8_t out[MESSAGE];
     struct session *s;
@@ -269,15 +320,21 @@ void relay6_reply(struct cp *cp, struct relay *relay, unsigned index, const uint
         dhcp6_read(in.message, in.n, &a) != NULL)
         return;
     s = line_of(cp, relay, &in);
-    if (s == NULL || proxy6_reply(cp, s, &a, in.peer, in.message, in.n) ||
-        !waits_for(s, in.peer, &a) || !is_of_asked(s->relay6, &a))
+    if (s == NULL || proxy6_reply(cp, s, &a, in.peer, in.message, in.n))
+        return;
+    k = answered_by(s->relay6, in.peer, &a);
+    if (k == NULL)
         return;
     relay_learn(relay, index, &a.server);
     n = dhcp6_copy(in.message, in.n, proxy6_most(cp, s), out);
-    if (a.type == DHCP6_ADVERTISE && s->relay6->type == DHCP6_SOLICIT)
-        tell(cp, s, out, n); /* each server's: the client chooses by DUID */
-    else if (a.type == DHCP6_REPLY)
+    if (a.type == DHCP6_ADVERTISE && k->type == DHCP6_SOLICIT) {
+        tell(cp, s, k, out, n); /* each server's: the client chooses by DUID */
+    } else if (a.type == DHCP6_REPLY && k == s->relay6->inform) {
+        tell(cp, s, k, out, n);
+        free_inform(s->relay6);
+    } else if (a.type == DHCP6_REPLY) {
         reply(cp, s, &a, out, n);
+    }
 }
 
 /* --- the end --- */
@@ -317,8 +374,8 @@ void relay6_decline(struct session *s)
 
 void relay6_cancel(struct session *s)
 {
-    if (s->relay6 != NULL && s->relay6->message == NULL)
-        s->relay6->type = 0;
+    if (s->relay6 != NULL && s->relay6->asked.message == NULL)
+        s->relay6->asked.type = 0;
 }
 
 void relay6_gone(struct cp *cp, struct session *s, bool na, bool pd)
@@ -360,8 +417,9 @@ void relay6_free(struct session *s)
     if (s->relay6 == NULL)
         return;
     proxy6_free(s->relay6->proxy);
-    free(s->relay6->named);
-    free(s->relay6->message);
+    free_inform(s->relay6);
+    free(s->relay6->asked.named);
+    free(s->relay6->asked.message);
     free(s->relay6->reply);
     free(s->relay6);
     s->relay6 = NULL;

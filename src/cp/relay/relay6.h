@@ -13,19 +13,25 @@
 
 struct given6;
 
-/** What a line's relay of DHCPv6 has to keep. */
-struct relay6 {
-    /* The message of the client that was taken last. */
+/** A message of a host for the servers. */
+struct relay6_asked {
     uint8_t type; /* enum dhcp6_type; 0: it is answered */
-    bool rapid;   /* it may be answered by a lease at once */
     uint8_t mac[6];
     uint32_t xid;
     struct ipv6 from;
     struct dhcp6_duid client;
-    struct ia6 na, pd;      /* held: it asks for one, by this identity association */
     struct octets *named;   /* the DUID of the server that it is for, or NULL: all */
     struct octets *message; /* all of it, until it is sent, or NULL */
-    struct octets *reply;   /* the REPLY to it, as the client is told it, or NULL */
+};
+
+/** What a line's relay of DHCPv6 has to keep. */
+struct relay6 {
+    struct relay6_asked *inform; /* the INFORMATION-REQUEST that was taken last, or NULL: it is
+                                    answered */
+    struct relay6_asked asked;   /* the other message that was */
+    bool rapid;                  /* that may be answered by a lease at once */
+    struct ia6 na, pd;           /* held: it asks for one, by this identity association */
+    struct octets *reply;        /* the REPLY to it, as the client is told it, or NULL */
     /* Of the lease. */
     bool owes_na, owes_pd; /* the server is to be told when the line has it no more */
     bool declines;         /* of the address, because the client has found it in use elsewhere */
@@ -52,6 +58,10 @@ const char *relay6_take(struct session *s, const struct request6 *r, const uint8
 
 /** Send it to the servers. */
 void relay6_forward(struct cp *cp, struct session *s);
+
+/** Send an INFORMATION-REQUEST to them. Whatever else the line waits for, it goes on waiting for.
+ */
+void relay6_inform(struct cp *cp, struct session *s);
 
 /** Wait no longer for the answer to what was sent, if anything was: the line has no lease, and
  * what comes late would begin one. */
