@@ -92,3 +92,10 @@ def test_summary(run, folder):
 def test_programs_in_c(run, build, args, status, says):
     done = run(build / "tests/unit/test_diag", *args)
     assert (done.returncode, says in done.stdout + done.stderr) == (status, True), done
+
+
+def test_a_suite_that_does_not_exist(run):
+    """Before anything is installed or built: a traceback of the summary came minutes later."""
+    done = run(HERE.parent.parent / "tools/test", "unit", "cp_radius")
+    assert done.returncode == 2 and done.stderr.startswith("test: no suite cp_radius; the suites: unit task ") and not done.stdout, done
+    assert done.stderr.endswith("One test of a suite: meson test -C build cp_radius\n")
