@@ -74,7 +74,8 @@ struct session {
     uint8_t up_as;             /* 1 + enum session_kind as which it counts as up; 0: it is not */
     bool in_userplane;         /* the user plane has its subscriber, */
     bool stale;                /* but not as he is to be now */
-    bool asked;                /* a request to put him is under way */
+    bool asked;                /* a request to put or remove him is under way, or waits */
+    bool others;               /* the user plane has another one on the line, who is not ours */
     bool in_turn;              /* the end of this turn has to do with it */
     bool declined;             /* ends because its address is in use elsewhere */
     uint32_t address;          /* of IPv4, or the last one that the line had; 0: none */

@@ -3,13 +3,15 @@
 
 import contextlib
 import sqlite3
+import threading
 import time
 
 import pytest
 
 from tests.common import need
 from tests.common.limits import limit
-from tests.cp.client import ACK, Client, option
+from tests.cp.client import ACK, BOOTP, Client, option
+from tests.cp.client6 import DHCP6_Request, DHCP6OptServerId, Client6, with_ipv6
 from tests.radius.freeradius import SECRET, freeradius
 
 need.program("freeradius")
@@ -23,6 +25,7 @@ radius = {{
 }};
 """
 GIGA = 1 << 32
+SINCE = 1 << 60  # from which on a user plane counts a subscriber, in us: later than all sessions
 
 
 @pytest.fixture
@@ -152,6 +155,146 @@ def test_killed_before_the_userplane_has_answered(cp, server, there, octets):
     cp.start()
     [stop] = until(cp, server, "Stop", 1)
     assert volume(stop, "Input")[0] == octets and stop["Acct-Terminate-Cause"] == "User-Request"
+
+
+@pytest.fixture
+def dual(control_plane, server):
+    """vbng-cp, and the lease of IPv4 of a line on which IPv6 is offered. The user plane has counted 3000 octets, which were read, and 1000 more."""
+    cp = control_plane(**with_ipv6(section(server)))
+    four, six = Client(cp, 6), Client6(cp, 6)
+    four.get()
+    until(cp, server, "Start", 1)
+    count(cp, four, SINCE, (3000, 0, 0, 0))
+    until_read(cp)
+    count(cp, four, SINCE, (4000, 0, 0, 0))
+    six.server = six.solicit()[DHCP6OptServerId].duid
+    return cp, four, six
+
+
+def put_anew(cp, six):
+    """Have the line get IPv6, for which the user plane has to remove its subscriber first: that it is asked for, and waits."""
+    def hold(row):
+        cp.up.hold.clear()
+
+    cp.up.fixed.add(six.line)
+    cp.up.refuse = hold
+    six.say(DHCP6_Request, six.na(), six.pd(), server=six.server)
+    cp.until(lambda: not cp.up.hold.is_set())
+    cp.up.refuse = None
+    for _ in range(3):  # turns of vbng-cp: it hears the answer, and asks for more
+        cp.ask(cmd="show-status")
+        time.sleep(0.05)
+    assert six.line in cp.up.rows and six.line in cp.up.fixed
+
+
+def octets_of_end(cp, server):
+    """Of the session's record, of which there is one alone."""
+    assert cp.ask(cmd="disconnect", session="cpe0 100.7")["ok"]
+    [stop] = until(cp, server, "Stop", 1)
+    assert len(of(server, "Start")) == 1
+    return volume(stop, "Input")[0]
+
+
+@pytest.mark.parametrize("killed", ["never", "before it hears of the removal", "when he is put again"])
+def test_a_subscriber_is_put_anew(dual, server, killed):
+    """His octets of before are the session's, whenever vbng-cp is killed, and before he is read again."""
+    cp, four, six = dual
+    put_anew(cp, six)
+    if killed == "before it hears of the removal":
+        cp.kill()
+        cp.up.hold.set()
+        eventually(lambda: cp.up.idle)
+        assert six.line not in cp.up.rows and cp.up.kept[six.line][2:4] == [40, 4000]
+        cp.start()
+    else:
+        cp.up.hold.set()
+        six.hear()
+        if killed == "when he is put again":
+            cp.kill()
+            cp.start()
+    cp.until(lambda: "delegated" in cp.up.rows.get(six.line, {}))
+    count(cp, four, SINCE + 9, (70, 0, 0, 0))
+    until_read(cp)
+    assert octets_of_end(cp, server) == 4070
+
+
+def test_a_session_ends_while_it_is_put_anew(dual, server):
+    cp, four, six = dual
+    put_anew(cp, six)
+    assert cp.ask(cmd="disconnect", session="cpe0 100.7")["ok"]
+    cp.up.hold.set()
+    [stop] = until(cp, server, "Stop", 1)
+    assert volume(stop, "Input")[0] == 4000
+    cp.until(lambda: six.line not in cp.up.rows)
+
+
+def test_a_subscriber_has_what_is_not_his(dual, server):
+    """He is removed when vbng-cp has come back, and put again: his octets are the session's all the same."""
+    cp, four, six = dual
+    cp.kill()
+    cp.up.rows[four.line]["delegated"] = "2001:db8:8000::/48"
+    cp.start()
+    cp.until(lambda: "delegated" not in cp.up.rows.get(four.line, {"delegated": ""}))
+    count(cp, four, SINCE + 9, (70, 0, 0, 0))
+    until_read(cp)
+    assert octets_of_end(cp, server) == 4070
+
+
+def test_the_user_plane_was_restarted_before_the_kill(dual, server):
+    """What was counted before its restart is in the store when that is noticed, and not with the next record."""
+    cp, four, six = dual
+    until_read(cp)
+    count(cp, four, SINCE + 9, (70, 0, 0, 0))
+    until_read(cp)
+    cp.kill()
+    cp.start()
+    assert octets_of_end(cp, server) == 4070
+
+
+def test_a_session_begins_where_another_has_not_ended(cp, server):
+    """Of the same client, with the same address, before vbng-cp knows what the user plane has: both are accounted for, and the second goes on."""
+    client, answers = Client(cp, 7), cp.up._list_subscribers
+    client.get()
+    until(cp, server, "Start", 1)
+    row = cp.up.rows[client.line]
+    count(cp, client, SINCE, (3000, 0, 0, 0))
+    cp.up.hold.clear()
+    release(client)
+    for _ in range(3):
+        cp.ask(cmd="show-status")
+        time.sleep(0.05)
+    cp.kill()
+    cp.up.hold.set()
+    eventually(lambda: cp.up.idle)
+    cp.up.rows[client.line] = row
+    count(cp, client, SINCE, (3000, 0, 0, 0))
+    cp.up._list_subscribers = lambda request: {"ok": True, "subscribers": [], "next": 1}  # nothing is said yet
+    starting = threading.Thread(target=cp.start)
+    starting.start()
+    eventually(lambda: cp.up.punt is not None)
+    client.say("discover")
+    offer = client.hear()
+    client.say("request", ("requested_addr", offer[BOOTP].yiaddr), ("server_id", option(offer, "server_id")))
+    cp.until(lambda: cp.ask(cmd="show-sessions", text="cpe0 100.8")["sessions"][0]["state"] == "starting")
+    cp.up._list_subscribers = answers
+    starting.join()
+    assert option(client.hear(), "message-type") == ACK and offer[BOOTP].yiaddr == row["ipv4"]
+    [stop] = until(cp, server, "Stop", 1)
+    until(cp, server, "Start", 2)
+    assert volume(stop, "Input")[0] == 3000
+    cp.until(lambda: client.line in cp.up.rows)
+
+
+def test_who_else_has_the_line(dual, server):
+    """A subscriber whom an operator has put there instead stays, and ends the session."""
+    cp, four, six = dual
+    cp.kill()
+    mine = cp.up.rows[four.line] | {"name": "mine"}
+    cp.up.rows[four.line] = mine
+    cp.up.refuse = lambda row: "it is configured"
+    cp.start()
+    [stop] = until(cp, server, "Stop", 1)
+    assert stop["Acct-Terminate-Cause"] == "NAS-Error" and cp.up.rows[four.line] is mine
 
 
 def test_no_server_answers(control_plane, server):

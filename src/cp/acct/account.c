@@ -52,17 +52,23 @@ struct account *account_new(const struct session *s)
     return a;
 }
 
-void account_count(struct account *a, const json_t *row)
+uint64_t account_since(const json_t *row)
 {
-    uint64_t since = (uint64_t)json_integer_value(json_array_get(row, 1));
+    return (uint64_t)json_integer_value(json_array_get(row, 1));
+}
+
+bool account_count(struct account *a, const json_t *row)
+{
+    uint64_t before = a->since, since = account_since(row);
 
     if (json_array_size(row) != 2 + ACCOUNT_COUNTERS)
-        return;
+        return false;
     for (unsigned i = 0; i < ACCOUNT_COUNTERS; i++) {
-        a->base[i] += since != a->since ? a->last[i] : 0;
+        a->base[i] += since != before ? a->last[i] : 0;
         a->last[i] = (uint64_t)json_integer_value(json_array_get(row, 2 + i));
     }
     a->since = since;
+    return before != 0 && since != before;
 }
 
 /* --- in the store --- */

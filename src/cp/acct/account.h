@@ -56,9 +56,12 @@ void account_free(struct account *a);
 /** What a session has now of addresses, which records say. */
 void account_refresh(struct account *a, const struct session *s);
 
-/** Take a row of the user plane (doc/control.md, subscriber-octets). Counters of a new subscriber
- * go on from the sum. */
-void account_count(struct account *a, const json_t *row);
+/** Since when a row of the user plane counts (doc/control.md, subscriber-octets). */
+uint64_t account_since(const json_t *row);
+
+/** Take such a row. Counters of a new subscriber go on from the sum. Returns whether he is another
+ * one than before: what there was then nobody but this account knows. */
+bool account_count(struct account *a, const json_t *row);
 
 /** The sum of a counter. */
 static inline uint64_t account_sum(const struct account *a, unsigned i)

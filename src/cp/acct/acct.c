@@ -12,6 +12,7 @@
 
 #define MOST_OVER 100000 /* accounts of sessions that are over, which no server has taken */
 #define AGAIN_NS  NS_PER_S
+#define US_PER_S  1000000
 
 struct acct {
     struct cp *cp;
@@ -142,12 +143,31 @@ void acct_count(struct cp *cp, struct session *s, const json_t *row)
 
     if (cp->acct == NULL || a == NULL || !json_is_array(row))
         return;
-    account_count(a, row);
+    if (account_count(a, row))
+        mark(a);
     if (a->stop.time_s != 0 || a->next_interim == 0 || wall_seconds() < a->next_interim)
         return;
     account_refresh(a, s);
     record(a, &a->interim);
     plan_interim(cp, a, s);
+    mark(a);
+}
+
+/* Nobody of before the session was counted from when RADIUS had let it in. */
+static bool is_of_session(const struct account *a, const json_t *row)
+{
+    uint64_t since = account_since(row);
+
+    return since >= a->since && since / US_PER_S >= (uint64_t)a->session->service->begun;
+}
+
+void acct_count_last(struct cp *cp, struct session *s, const json_t *row, bool again)
+{
+    struct account *a = s->account;
+
+    if (cp->acct == NULL || a == NULL || !json_is_array(row) || (again && !is_of_session(a, row)))
+        return;
+    account_count(a, row);
     mark(a);
 }
 
@@ -167,7 +187,7 @@ void acct_count_line(struct cp *cp, const char *line, const json_t *row)
 
     if (a == NULL)
         return;
-    if ((uint64_t)json_integer_value(json_array_get(row, 1)) >= a->since)
+    if (account_since(row) >= a->since)
         account_count(a, row);
     finish(a);
 }

@@ -24,8 +24,12 @@ void acct_stop(struct cp *cp, struct session *s, enum radius_cause cause);
 /** The user plane has a session no more. */
 void acct_gone(struct cp *cp, struct session *s);
 
-/** The user plane's counters of a session, also when it is removed. */
+/** The user plane's counters of a session. */
 void acct_count(struct cp *cp, struct session *s, const json_t *row);
+
+/** The same, when it has removed the subscriber; the store has them with the end of this turn.
+ * again: it may have removed him long ago, or another one before him. */
+void acct_count_last(struct cp *cp, struct session *s, const json_t *row, bool again);
 
 /** The same of a subscriber who was removed because there is no session on his line, or was so
  * before; row NULL or null: what was read last counts. That account is over. */

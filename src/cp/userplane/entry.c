@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cp/userplane/entry.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -34,6 +35,14 @@ struct session *entry_session(const struct cp *cp, const json_t *subscriber)
                          s->state == SESSION_ENDING)
                ? s
                : NULL;
+}
+
+char *entry_line(const json_t *subscriber, char buf[SESSION_LINE_TEXT])
+{
+    snprintf(buf, SESSION_LINE_TEXT, "%s %u.%u", entry_text(subscriber, "port"),
+             (unsigned)json_integer_value(json_object_get(subscriber, "svlan")),
+             (unsigned)json_integer_value(json_object_get(subscriber, "cvlan")));
+    return buf;
 }
 
 bool userplane_own(const char *name)

@@ -28,6 +28,9 @@ const char *entry_text(const json_t *o, const char *key);
 /** The session on the line of a subscriber of list-subscribers; NULL: there is none. */
 struct session *entry_session(const struct cp *cp, const json_t *subscriber);
 
+/** "PORT SVLAN.CVLAN" of such a subscriber; buf is returned. */
+char *entry_line(const json_t *subscriber, char buf[SESSION_LINE_TEXT]);
+
 /** Is a subscriber one of vbng-cp's, by his name? All others are left alone. */
 bool userplane_own(const char *name);
 

@@ -15,17 +15,11 @@
 #include "cp/lines.h"
 #include "cp/userplane/entry.h"
 #include "cp/userplane/ids.h"
+#include "cp/userplane/removals.h"
 
 #define RECONNECT_NS (NS_PER_S / 10)
 #define MOST         2000 /* subscribers in a request: a line of 1 MiB holds them */
 #define PAGE         1000 /* subscribers in an answer */
-
-/* A subscriber that is to be removed: of a session, or one that no session is for. */
-struct removal {
-    struct session *s;    /* or NULL */
-    struct session *goes; /* whose subscriber it is, though the session goes on; or NULL */
-    char line[SESSION_LINE_TEXT];
-};
 
 /* A subscriber who is to have another profile. */
 struct change {
@@ -53,8 +47,7 @@ struct userplane {
     uint32_t n_asked;   /* entries of its queue, from the first on */
     struct session **put;
     uint32_t n_put, room_put;
-    struct removal *remove;
-    uint32_t n_remove, room_remove;
+    struct removals remove;
     struct change *change;
     uint32_t n_change, room_change;
     json_int_t count_from; /* id from which on counters are to be read; 0: none are */
@@ -85,21 +78,18 @@ void userplane_put(struct userplane *u, struct session *s)
     u->put[u->n_put++] = s;
 }
 
-static void remove_line(struct userplane *u, struct session *s, const char *line)
+static void remove_session(struct userplane *u, struct session *s, bool again)
 {
-    struct removal r = {.s = s};
+    char line[SESSION_LINE_TEXT];
 
-    snprintf(r.line, sizeof(r.line), "%s", line);
-    u->remove = grow_one(u->remove, u->n_remove, &u->room_remove, sizeof(*u->remove));
-    u->remove[u->n_remove++] = r;
+    removals_add(&u->remove, s, session_line(s, line), again);
+    s->asked = true;
 }
 
 void userplane_remove(struct userplane *u, struct session *s)
 {
-    char line[SESSION_LINE_TEXT];
-
-    if (u->up)
-        remove_line(u, s, session_line(s, line));
+    if (u->up && !s->asked)
+        remove_session(u, s, false);
 }
 
 void userplane_count(struct userplane *u)
@@ -145,14 +135,11 @@ static uint32_t at_most(uint32_t n)
 
 static void ask_remove(struct userplane *u)
 {
-    uint32_t n = at_most(u->n_remove);
-    json_t *list = json_array();
+    uint32_t n = at_most(u->remove.n);
 
-    for (uint32_t i = 0; i < n; i++)
-        json_array_append_new(list, json_string(u->remove[i].line));
     ask(u, REQUEST_REMOVE, n,
         json_pack("{s:s, s:b, s:b, s:o}", "cmd", "remove-subscribers", "if_there", 1, "octets",
-                  u->cp->acct != NULL, "subscribers", list));
+                  u->cp->acct != NULL, "subscribers", removals_json(&u->remove, n)));
 }
 
 static void ask_put(struct userplane *u)
@@ -207,7 +194,7 @@ void userplane_flush(struct userplane *u)
     if (!u->up || u->asked != REQUEST_NONE)
         return;
     drop_ended(u);
-    if (u->n_remove > 0) /* first: what they had may be in what is added */
+    if (u->remove.n > 0) /* first: what they had may be in what is added */
         ask_remove(u);
     else if (u->n_put > 0)
         ask_put(u);
@@ -218,17 +205,6 @@ void userplane_flush(struct userplane *u)
 }
 
 /* --- answers --- */
-
-/* One whom the user plane cannot change as he is to be is removed first. */
-static void put_anew(struct userplane *u, struct session *s)
-{
-    char line[SESSION_LINE_TEXT];
-
-    remove_line(u, NULL, session_line(s, line));
-    u->remove[u->n_remove - 1].goes = s;
-    s->in_userplane = false;
-    lease_go_on(u->cp, s);
-}
 
 static void end_of_entry(struct userplane *u, struct session *s, const json_t *result,
                          const char *error)
@@ -242,7 +218,7 @@ static void end_of_entry(struct userplane *u, struct session *s, const json_t *r
     if (error != NULL) {
         lease_refused(u->cp, s, error);
     } else if (different && s->state != SESSION_ENDING) {
-        put_anew(u, s);
+        remove_session(u, s, false); /* whom the user plane cannot change is put anew */
     } else {
         s->in_userplane = true;
         ids_set(&u->ids, s, id_in(result));
@@ -262,33 +238,31 @@ static void end_of_put(struct userplane *u, const json_t *answer, const char *er
     memmove(u->put, u->put + n, u->n_put * sizeof(*u->put));
 }
 
-/* The last counters of one who was removed. */
-static void take_last(struct userplane *u, const struct removal *r, const json_t *row)
+/* His session, if it goes on, has him put anew when the store has his last counters. */
+static void end_of_removal(struct userplane *u, const struct removal *r, const json_t *octets)
 {
-    struct session *s = r->s != NULL ? r->s : r->goes;
+    struct session *s = r->s;
 
     if (s == NULL) {
-        acct_count_line(u->cp, r->line, row);
+        acct_count_line(u->cp, r->line, octets);
         return;
     }
-    acct_count(u->cp, s, row);
+    acct_count_last(u->cp, s, octets, r->again);
     ids_set(&u->ids, s, 0);
+    s->asked = false;
+    lease_gone(u->cp, s);
+    lease_go_on(u->cp, s);
 }
 
 static void end_of_remove(struct userplane *u, const json_t *answer, const char *error)
 {
     const json_t *octets = json_object_get(answer, "octets");
-    uint32_t n = u->n_asked;
 
     if (error != NULL)
-        log_warning("vbng does not remove %s: %s", u->remove[0].line, error);
-    for (uint32_t i = 0; i < n; i++) {
-        take_last(u, &u->remove[i], json_array_get(octets, i));
-        if (u->remove[i].s != NULL)
-            lease_gone(u->cp, u->remove[i].s);
-    }
-    u->n_remove -= n;
-    memmove(u->remove, u->remove + n, u->n_remove * sizeof(*u->remove));
+        log_warning("vbng does not remove %s: %s", u->remove.removal[0].line, error);
+    for (uint32_t i = 0; i < u->n_asked; i++)
+        end_of_removal(u, &u->remove.removal[i], json_array_get(octets, i));
+    removals_drop(&u->remove, u->n_asked);
 }
 
 static void end_of_change(struct userplane *u, const char *error)
@@ -333,26 +307,28 @@ static void answered(struct userplane *u, enum request kind, const json_t *answe
 /* --- the comparison after a connect --- */
 
 /* Who has an address that he is not to have is removed, before another is to have it; who has
- * nothing but that is put over. */
+ * nothing but that is put over. What was counted is the session's, if that has an account already:
+ * else it is of one before. */
 static void compare(struct userplane *u, const json_t *o)
 {
-    struct session *s;
+    struct session *s = entry_session(u->cp, o);
     char line[SESSION_LINE_TEXT];
     json_t *entry;
 
-    if (!userplane_own(entry_text(o, "name")))
+    if (!userplane_own(entry_text(o, "name"))) {
+        if (s != NULL)
+            s->others = true;
         return;
-    s = entry_session(u->cp, o);
+    }
     entry = s != NULL ? session_entry(s) : NULL;
     if (s != NULL && (s->state == SESSION_ENDING || !entry_lacks_address(entry, o))) {
         s->in_userplane = true;
         ids_set(&u->ids, s, id_in(o));
         s->stale = !entry_is_there(entry, o);
+    } else if (s != NULL && s->account != NULL) {
+        remove_session(u, s, false);
     } else {
-        snprintf(line, sizeof(line), "%s %u.%u", entry_text(o, "port"),
-                 (unsigned)json_integer_value(json_object_get(o, "svlan")),
-                 (unsigned)json_integer_value(json_object_get(o, "cvlan")));
-        remove_line(u, NULL, line);
+        removals_add(&u->remove, NULL, entry_line(o, line), false);
     }
     json_decref(entry);
 }
@@ -364,26 +340,33 @@ static void forget_what_it_has(struct session *s, void *ctx)
     s->subscriber = 0;
     s->stale = false;
     s->asked = false;
+    s->others = false;
 }
 
-/* What follows for a session from what the comparison has found. */
+/* What follows for a session from what the comparison has found. One that was counted, and is not
+ * there, may have been removed without this program hearing of his last counters. */
 static void settle(struct session *s, void *ctx)
 {
     struct userplane *u = ctx;
 
-    lease_go_on(u->cp, s);
+    if (s->account != NULL && !s->in_userplane && !s->asked && !s->others)
+        remove_session(u, s, true);
+    else
+        lease_go_on(u->cp, s);
 }
 
 /* Have a subscriber removed whom an earlier run of this program has had removed, or is about to
- * have: the answer has his last counters. */
+ * have: the answer has his last counters. Who has the line now is put then. */
 static void remove_again(void *ctx, const char *line)
 {
     struct userplane *u = ctx;
+    struct session *s = session_of_line(&u->cp->sessions, u->cp->config, line);
 
-    for (uint32_t i = 0; i < u->n_remove; i++)
-        if (strcmp(u->remove[i].line, line) == 0)
-            return;
-    remove_line(u, NULL, line);
+    if (removals_have(&u->remove, line))
+        return;
+    if (s != NULL)
+        s->in_userplane = false;
+    removals_add(&u->remove, NULL, line, true);
 }
 
 static void listed(struct userplane *u, const json_t *answer)
@@ -400,7 +383,8 @@ static void listed(struct userplane *u, const json_t *answer)
     u->up = true;
     acct_settle(u->cp, remove_again, u);
     sessions_each(&u->cp->sessions, settle, u);
-    log_info("compared with vbng: %u subscribers to remove, %u to put", u->n_remove, u->n_put);
+    log_info("compared with vbng: %u subscribers to remove, %u to put", removals_there(&u->remove),
+             u->n_put + removals_go_on(&u->remove));
 }
 
 /* --- the connection --- */
@@ -437,7 +421,7 @@ static void lost(void *ctx)
     u->up = false;
     u->asked = REQUEST_NONE;
     u->n_put = 0;
-    u->n_remove = 0;
+    u->remove.n = 0;
     u->count_from = 0;
     while (u->n_change > 0)
         end_of_change(u, "the connection to vbng has ended");
@@ -484,7 +468,7 @@ void userplane_close(struct userplane *u)
     lines_free(u->lines);
     timer_stop(&u->cp->loop.timers, &u->retry);
     free(u->put);
-    free(u->remove);
+    removals_close(&u->remove);
     free(u->change);
     ids_close(&u->ids);
     free(u);
