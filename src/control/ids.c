@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <rte_cycles.h>
 #include <rte_pause.h>
 
 #include "config/subscribers.h"
@@ -18,6 +19,8 @@
 #define NAP_NS    20000
 #define SPINS     1000 /* pauses before the first nap, some 40 us: cores end their rounds meanwhile */
 #define MOST_FREE 1024 /* numbers that one core call frees */
+#define FEW_FREE  64   /* fewer wait for more of them, up to */
+#define FREE_NS   10000000
 
 uint32_t arp_instance(const struct control *c)
 {
@@ -25,6 +28,23 @@ uint32_t arp_instance(const struct control *c)
         if (c->e->tasks[i]->type == &task_arp)
             return i;
     return CFG_NONE;
+}
+
+static int take_news(struct task *t, void *arg)
+{
+    (void)arg;
+    arp_take_news(t);
+    return 0;
+}
+
+struct task *arp_settled(const struct control *c)
+{
+    uint32_t arp = arp_instance(c);
+
+    if (arp == CFG_NONE)
+        return NULL;
+    engine_call(c->e, arp, take_news, NULL);
+    return c->e->tasks[arp];
 }
 
 /* May subscribers of a subport be on a shard? */
@@ -264,7 +284,7 @@ static int forget_oldest(struct control *c, uint32_t n)
 {
     uint32_t arp = arp_instance(c);
 
-    return n > 0 && arp != CFG_NONE ? core_call_each(c->e, arp, n, forget, &c->ids, NULL) : 0;
+    return arp != CFG_NONE ? core_call_each(c->e, arp, n, forget, &c->ids, NULL) : 0;
 }
 
 static void free_number(struct control *c, const struct retired *r)
@@ -284,17 +304,26 @@ static void free_number(struct control *c, const struct retired *r)
     }
 }
 
-/* Free numbers from the oldest on, up to the first whose grace period is not over. Returns how many
- * were freed. */
-static uint32_t free_oldest(struct control *c, uint64_t over)
+/* Is it worth a core call to free n numbers that nobody waits for? One in a change of a route, or
+ * of a subscriber, was as much as all else in it. */
+static bool is_worth_it(const struct control *c, uint32_t n)
+{
+    return n >= FEW_FREE || !c->e->running ||
+           rte_rdtsc() - c->ids.freed > rte_get_tsc_hz() / (1000000000 / FREE_NS);
+}
+
+/* Free numbers from the oldest on, up to the first whose grace period is not over; wanted: however
+ * few they are. Returns how many were freed. */
+static uint32_t free_oldest(struct control *c, uint64_t over, bool wanted)
 {
     struct ids *k = &c->ids;
     uint32_t n = 0;
 
     while (n < k->n && n < MOST_FREE && is_over(c, &k->retired[(k->first + n) % k->room], over))
         n++;
-    if (forget_oldest(c, n) != 0)
+    if (n == 0 || (!wanted && !is_worth_it(c, n)) || forget_oldest(c, n) != 0)
         return 0;
+    k->freed = rte_rdtsc();
     for (uint32_t i = 0; i < n; i++)
         free_number(c, nth_retired(k, i));
     k->first = (k->first + n) % k->room;
@@ -302,12 +331,17 @@ static uint32_t free_oldest(struct control *c, uint64_t over)
     return n;
 }
 
-void ids_poll(struct control *c)
+static void free_all(struct control *c, bool wanted)
 {
     if (c->ids.n == 0)
         return;
-    while (free_oldest(c, quiesce_poll(&c->ids.grace)) == MOST_FREE)
+    while (free_oldest(c, quiesce_poll(&c->ids.grace), wanted) == MOST_FREE)
         ;
+}
+
+void ids_poll(struct control *c)
+{
+    free_all(c, false);
 }
 
 /* The i-th pause of waiting. */
@@ -325,7 +359,7 @@ bool ids_wait(struct control *c, bool (*ready)(const struct control *c, const vo
               const void *ctx)
 {
     for (unsigned i = 0; i < SPINS + WAIT_NS / NAP_NS; i++) {
-        ids_poll(c);
+        free_all(c, true);
         if (ready(c, ctx))
             return true;
         if (c->ids.n == 0)

@@ -14,6 +14,7 @@ struct cfg_model;
 struct cfg_subscriber;
 struct control;
 struct loader;
+struct task;
 struct value;
 
 /** Of what a number is. */
@@ -38,6 +39,7 @@ struct ids {
     struct quiesce grace;
     struct retired *retired; /* a ring of room, n of them from first, the oldest */
     uint32_t first, n, room;
+    uint64_t freed; /* TSC at which some were freed last */
     uint32_t retired_subscribers;
     uint32_t n_subscribers;   /* in the running config */
     struct free_pipes *pipes; /* by scheduler */
@@ -57,8 +59,8 @@ void ids_retire_nexthop(struct control *c, uint32_t id);
 /** Retire the number of a set, to which no route may lead any more; before its next hops. */
 void ids_retire_set(struct control *c, uint32_t number);
 
-/** Free the numbers whose grace period has ended. Waits for nothing but the core of the arp task.
- */
+/** Free the numbers whose grace period has ended: few of them 10 ms after others, so that there is
+ * one core call for many. Waits for nothing but the core of the arp task. */
 void ids_poll(struct control *c);
 
 /** Wait, for a second at most, until ready(c, ctx) or until no number is retired any more. Returns
@@ -100,5 +102,9 @@ uint32_t port_named(const struct cfg_model *m, const char *text, size_t len);
 
 /** The instance that runs the task of type arp, or CFG_NONE. */
 uint32_t arp_instance(const struct control *c);
+
+/** That task, or NULL, once it has found all next hops to which routes lead (arp_tell_nexthop()),
+ * as who reads its neighbours needs it. */
+struct task *arp_settled(const struct control *c);
 
 #endif

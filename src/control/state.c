@@ -52,13 +52,6 @@ struct state {
 
 /* --- content --- */
 
-static struct task *arp_task(const struct control *c)
-{
-    uint32_t arp = arp_instance(c);
-
-    return arp != CFG_NONE ? c->e->tasks[arp] : NULL;
-}
-
 /* One string for each takes half as long to write and to read as an array of its four values. */
 static json_t *learned_json(const char *whose, const struct arp_learned *l)
 {
@@ -110,7 +103,7 @@ static json_t *nexthops_json(const struct control *c, const struct task *arp)
 /* The content of the file; NULL without memory. */
 static json_t *content_json(const struct control *c)
 {
-    const struct task *arp = arp_task(c);
+    const struct task *arp = arp_settled(c);
 
     return json_pack("{s:i, s:s, s:I, s:o, s:o, s:o, s:s}", "vbng_state", FORMAT, "name",
                      control_model(c)->name, "saved", (json_int_t)time(NULL), "changes",
@@ -133,7 +126,7 @@ static double seconds(void)
 static uint64_t digest(const struct control *c)
 {
     const struct cfg_model *m = control_model(c);
-    const struct task *arp = arp_task(c);
+    const struct task *arp = arp_settled(c);
     uint64_t sum = 0;
     struct arp_learned l;
     uint8_t port;
@@ -445,7 +438,7 @@ static int put_aside(const char *path, const char *problem)
 
 static int load(struct control *c, const char *path)
 {
-    struct loaded loaded = {.c = c, .arp = arp_task(c)};
+    struct loaded loaded = {.c = c, .arp = arp_settled(c)};
     char *text;
     size_t len;
     int rc = state_read_file(path, &text, &len);

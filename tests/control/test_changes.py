@@ -103,10 +103,10 @@ def test_20000_profiles_change_under_load(vbng, folder):
     nothing(wrong + load.account(gateway) + check_csv(gateway, expected))
 
 
-@pytest.mark.parametrize("batch", [1, 500])
-def test_routes_with_packets_under_way(vbng, folder, batch):
+@pytest.mark.parametrize("batch,come_and_go,via", [(1, False, "192.0.2.2"), (500, False, "192.0.2.2"), (2000, True, "192.0.2.2"), (1, True, "fe80::2")])
+def test_routes_with_packets_under_way(vbng, folder, batch, come_and_go, via):
     """Routes lead to next hops of their own, which come and go with them, and no packet is lost."""
-    args = types.SimpleNamespace(vbng=vbng, routes=66000, rate="20kpps", hops=3000, batch=batch, seconds=1)
+    args = types.SimpleNamespace(vbng=vbng, routes=66000, rate="20kpps", hops=3000, batch=batch, seconds=1, come_and_go=come_and_go, via=via)
     process, client = routes.start(args, folder)
     try:
         rate = routes.run(client, args)
@@ -117,6 +117,6 @@ def test_routes_with_packets_under_way(vbng, folder, batch):
     with open(os.path.join(folder, "report")) as f:
         sent, wrong = routes.account(json.load(f))
     print(f"{rate:.0f} changes a second, {sent} packets")
-    if [e["ipv4"] for e in arp if e["kind"] == "nexthop"] != ["192.0.2.2"]:
+    if [e["ipv4"] or e["ipv6"] for e in arp if e["kind"] == "nexthop"] != [via]:
         wrong.append(f"neighbours: {arp}")
     nothing(wrong if sent else [*wrong, "nothing was sent"])

@@ -152,11 +152,43 @@ static void test_replaced(void)
     close_rig();
 }
 
+/* A next hop of which the task is told has its neighbour's MAC at once, and as of when the task
+ * takes the news. */
+static void test_told(void)
+{
+    struct route_table *routes = harness_tables()->routes;
+    struct nexthop_spec spec = {.port = CORE0,
+                                .mtu = 1500,
+                                .gateway_mac = harness_model.ports[CORE0].mac,
+                                .via = mapped6(0xc6336409)};
+    struct nexthop *known = &routes->nexthop[NH_NO_MAC];
+    static const uint8_t mac[6] = {2, 0xc0, 0, 0, 0, 11};
+    uint32_t id[2];
+
+    open_rig("");
+    poll_at(0);
+    teach_nexthop();
+    for (unsigned i = 0; i < 2; i++) {
+        id[i] = (uint32_t)route_add_nexthop(routes, &spec);
+        CU_ASSERT(arp_tell_nexthop(rig_task(r), id[i]));
+        CU_ASSERT(routes->nexthop[id[i]].mac_known && routes->nexthop[id[i]].eth[5] == 9);
+        nexthop_set_mac(known, i == 0 ? mac : NULL);
+        poll_at(1 + i);
+        CU_ASSERT_EQUAL(routes->nexthop[id[i]].mac_known, i == 0);
+        CU_ASSERT_EQUAL(routes->nexthop[id[i]].eth[5], i == 0 ? 11 : 0);
+        arp_forget_nexthop(rig_task(r), id[i]);
+        route_release_nexthop(routes, id[i]);
+        nexthop_set_mac(known, (const uint8_t *)"\x02\xc0\0\0\0\x09");
+    }
+    close_rig();
+}
+
 static const struct test tests[] = {
     {"a next hop that is not known yet", test_unknown},
     {"an answer that comes too late", test_late},
     {"a next hop's address is claimed by another", test_taken_over},
     {"a next hop is replaced", test_replaced},
+    {"a new next hop of a neighbour", test_told},
     {NULL, NULL},
 };
 

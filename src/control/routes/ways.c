@@ -37,18 +37,24 @@ void ways_close(struct control *c)
 
 static int announce(struct task *t, uint32_t i, void *ctx)
 {
-    arp_add_nexthop(t, ((const struct new_nexthops *)ctx)->id[i]);
+    arp_add_nexthop(t, ((const uint32_t *)ctx)[i]);
     return 0;
 }
 
+/* A core call is made only where there is no room for more news: for a next hop, a round trip to
+ * another core was most of what a change took. */
 int ways_announce(struct control *c, struct refusal *why)
 {
-    uint32_t arp = arp_instance(c), n = c->new_nexthops.n;
+    uint32_t arp = arp_instance(c), n = c->new_nexthops.n, told = 0, *id = c->new_nexthops.id;
     int rc = 0;
 
     c->new_nexthops.n = 0;
-    if (n > 0 && arp != CFG_NONE)
-        rc = core_call_each(c->e, arp, n, announce, &c->new_nexthops, NULL);
+    if (arp == CFG_NONE)
+        return 0;
+    while (c->e->running && told < n && arp_tell_nexthop(c->e->tasks[arp], id[told]))
+        told++;
+    if (told < n)
+        rc = core_call_each(c->e, arp, n - told, announce, id + told, NULL);
     if (rc != 0)
         refuse(why, "the arp task does not take the next hops: %s", strerror(-rc));
     return rc;

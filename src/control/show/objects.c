@@ -185,8 +185,8 @@ static const struct key arp_keys[] = {
 
 static json_t *show_arp(struct control *c, struct request *r, struct refusal *why)
 {
-    uint32_t instance = arp_instance(c), subscribers = control_model(c)->n_subscribers;
-    const struct task *arp = instance != CFG_NONE ? c->e->tasks[instance] : NULL;
+    uint32_t subscribers = control_model(c)->n_subscribers;
+    const struct task *arp = arp_settled(c);
     uint32_t neighbours = arp != NULL ? arp_n_neighbours(arp) : 0;
     uint64_t total = (uint64_t)neighbours + subscribers, end = r->v[0].v.u - 1 + r->v[1].v.u;
     json_t *entries = json_array();

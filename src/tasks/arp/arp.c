@@ -171,6 +171,8 @@ static void handle_one(struct task *t, struct rte_mbuf *m)
 
 static void arp_handle(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
+    if (((const struct arp *)t->state)->notes == NULL) /* a copy leaves them to the core */
+        arp_take_news(t);
     for (uint16_t i = 0; i < n; i++) {
         handle_one(t, m[i]);
         if (i % FLUSH_EVERY == FLUSH_EVERY - 1)
@@ -205,6 +207,7 @@ static uint16_t arp_poll(struct task *t, uint64_t now)
 {
     uint16_t moved;
 
+    arp_take_news(t);
     advance(t->state, now);
     arp_paths_age(t->state);
     moved = arp_wait_on(t);

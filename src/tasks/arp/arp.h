@@ -49,7 +49,8 @@ bool arp_of_subscriber(const struct task *t, uint32_t id, unsigned i, struct arp
 
 /** Number of places for neighbours towards the core, and what was learned of the one in number i;
  * returns false where nothing was, with its port and both addresses set all the same: to 0 and ::
- * where the place is free. By any thread but while next hops are added and forgotten. */
+ * where the place is free. By any thread but while next hops are added and forgotten, or there
+ * are news of them. */
 uint32_t arp_n_neighbours(const struct task *t);
 bool arp_of_neighbour(const struct task *t, uint32_t i, uint8_t *port, struct arp_learned *out);
 
@@ -64,6 +65,16 @@ int arp_give_neighbour(struct task *t, uint8_t port, const struct arp_learned *l
 /** Ask for the MAC of a next hop that has an address to ask for, from now on; it gets that of its
  * neighbour at once where it is known. Before a route leads there; runs on the task's core. */
 void arp_add_nexthop(struct task *t, uint32_t id);
+
+/**
+ * The same without a word from the task's core, for which nobody waits: it finds the news before it
+ * handles a packet. By the thread that alone adds and forgets next hops. Returns false where there
+ * is no room for more news: arp_add_nexthop() takes them all.
+ */
+bool arp_tell_nexthop(const struct task *t, uint32_t id);
+
+/** Take the news of next hops. Runs on the task's core. */
+void arp_take_news(struct task *t);
 
 /** Log MACs of the core that have changed since the last call (*seen, 0 at first). By the main
  * thread. */

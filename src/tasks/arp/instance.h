@@ -207,6 +207,7 @@ struct arp {
     uint32_t *heads, n_heads;       /* chains of neighbours by hash; n_heads: a power of two */
     struct arp_member *member;      /* by next hop id */
     uint32_t *neighbour_of;         /* by next hop id: index in neighbour[], or UINT32_MAX */
+    struct slots *news;             /* uint32_t: ids of next hops that are new */
     bool is_core[TABLES_MAX_PORTS]; /* a port on which untagged ARP is right */
     bool core_has_ipv6;             /* there is, or was, a neighbour of IPv6 */
 

@@ -2,16 +2,21 @@
 /*
  * Next hops by neighbour, as they come and go: a hash table of neighbours, and a list of each one's
  * next hops, changed in place, so that the cost of a change does not depend on how many there are.
+ * The task's core alone changes them. The thread that announces next hops reads the chains beside
+ * it: a neighbour is put at the head of one when it is whole, and only taken out of it while that
+ * thread waits.
  */
 #include <errno.h>
 #include <string.h>
 
 #include <rte_malloc.h>
 
+#include "tables/mac.h"
 #include "tables/memory.h"
 #include "tasks/arp/instance.h"
 
-#define SWEEPS_PER_AGE 8 /* how often each entry is looked at while it grows old */
+#define SWEEPS_PER_AGE 8    /* how often each entry is looked at while it grows old */
+#define NEWS           1024 /* next hops that the core may not have seen yet; a power of two */
 
 static uint32_t *chain_of(const struct arp *a, uint8_t port, struct ipv6 via)
 {
@@ -23,7 +28,7 @@ static uint32_t *chain_of(const struct arp *a, uint8_t port, struct ipv6 via)
 
 struct neighbour *arp_find_neighbour(const struct arp *a, uint8_t port, struct ipv6 addr)
 {
-    uint32_t i = *chain_of(a, port, addr);
+    uint32_t i = __atomic_load_n(chain_of(a, port, addr), __ATOMIC_ACQUIRE);
 
     while (i != 0 && (!same6(a->neighbour[i - 1].via, addr) || a->neighbour[i - 1].port != port))
         i = a->neighbour[i - 1].chain;
@@ -51,7 +56,7 @@ static struct neighbour *new_neighbour(struct arp *a, uint8_t port, struct ipv6 
         set_sweep(a);
     }
     a->neighbour[i - 1] = (struct neighbour){.via = via, .port = port, .chain = *head};
-    *head = i;
+    __atomic_store_n(head, i, __ATOMIC_RELEASE);
     return &a->neighbour[i - 1];
 }
 
@@ -66,6 +71,15 @@ static void free_neighbour(struct arp *a, struct neighbour *nb)
     a->free_neighbour = i;
 }
 
+/* Have a next hop the MAC of another one of its neighbour, or none as that. */
+static void take_mac(struct nexthop *nh, const struct nexthop *other)
+{
+    if (!other->mac_known && nh->mac_known)
+        nexthop_set_mac(nh, NULL);
+    else if (other->mac_known && (!nh->mac_known || memcmp(nh->eth, other->eth, 6) != 0))
+        nexthop_set_mac(nh, other->eth);
+}
+
 static void add(struct arp *a, uint32_t id)
 {
     struct nexthop *nexthop = a->tables->routes->nexthop, *nh = &nexthop[id];
@@ -74,11 +88,11 @@ static void add(struct arp *a, uint32_t id)
 
     if (nb == NULL)
         nb = new_neighbour(a, nh->port, via);
-    else if (nexthop[nb->first].mac_known)
-        nexthop_set_mac(nh, nexthop[nb->first].eth);
+    else
+        take_mac(nh, &nexthop[nb->first]);
     a->member[id] = (struct arp_member){.next = nb->first};
     a->member[nb->first].previous = (uint16_t)id; /* that of id 0 says nothing */
-    nb->first = (uint16_t)id;
+    __atomic_store_n(&nb->first, (uint16_t)id, __ATOMIC_RELAXED);
     a->neighbour_of[id] = (uint32_t)(nb - a->neighbour);
     a->is_core[nh->port] = true;
     a->core_has_ipv6 |= !is_mapped6(via);
@@ -86,15 +100,52 @@ static void add(struct arp *a, uint32_t id)
 
 void arp_add_nexthop(struct task *t, uint32_t id)
 {
+    arp_take_news(t);
     add(t->state, id);
+}
+
+/* The MAC may have changed when the core takes the news, which it has as of then. */
+bool arp_tell_nexthop(const struct task *t, uint32_t id)
+{
+    const struct arp *a = t->state;
+    struct nexthop *nexthop = a->tables->routes->nexthop;
+    const struct neighbour *nb =
+        arp_find_neighbour(a, nexthop[id].port, a->tables->routes->via[id]);
+    uint32_t first = nb != NULL ? __atomic_load_n(&nb->first, __ATOMIC_RELAXED) : 0,
+             *slot = slots_room(a->news, 0);
+    uint8_t mac[6];
+
+    if (slot == NULL)
+        return false;
+    if (first != 0 && record_mac(nexthop[first].eth, mac))
+        nexthop_set_mac(&nexthop[id], mac);
+    *slot = id;
+    slots_put(a->news, 1);
+    return true;
+}
+
+void arp_take_news(struct task *t)
+{
+    struct arp *a = t->state;
+    const uint32_t *id;
+    uint32_t n = 0;
+
+    while ((id = slots_full(a->news, n)) != NULL) {
+        add(a, *id);
+        n++;
+    }
+    if (n > 0)
+        slots_take(a->news, n);
 }
 
 void arp_forget_nexthop(struct task *t, uint32_t id)
 {
     struct arp *a = t->state;
-    struct arp_member member = a->member[id];
+    struct arp_member member;
     struct neighbour *nb;
 
+    arp_take_news(t);
+    member = a->member[id];
     if (a->neighbour_of[id] == UINT32_MAX)
         return;
     nb = &a->neighbour[a->neighbour_of[id]];
@@ -118,7 +169,9 @@ int arp_nexthops_init(struct arp *a, int socket)
     a->neighbour = table_zalloc(room * sizeof(a->neighbour[0]), socket);
     a->member = table_zalloc(room * sizeof(a->member[0]), socket);
     a->neighbour_of = table_zalloc(room * sizeof(a->neighbour_of[0]), socket);
-    if (a->heads == NULL || a->neighbour == NULL || a->member == NULL || a->neighbour_of == NULL)
+    a->news = slots_create(NEWS, sizeof(uint32_t));
+    if (a->heads == NULL || a->neighbour == NULL || a->member == NULL || a->neighbour_of == NULL ||
+        a->news == NULL)
         return -ENOMEM;
     memset(a->neighbour_of, 0xff, room * sizeof(a->neighbour_of[0]));
     for (uint32_t id = 1; id <= r->n_nexthops; id++)
@@ -134,4 +187,5 @@ void arp_nexthops_free(struct arp *a)
     rte_free(a->neighbour);
     rte_free(a->member);
     rte_free(a->neighbour_of);
+    slots_free(a->news);
 }

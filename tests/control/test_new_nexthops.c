@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Next hops that are new, and those to which no route leads any more, while the cores run: no
+ * change of a route waits for the core of the task arp. The argument is the configuration. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+
+#include "bed.h"
+#include "common/program.h"
+#include "control/ids.h"
+#include "tasks/arp/arp.h"
+
+#define CORE0 2 /* port */
+
+static const uint8_t mac[6] = {2, 0xdd, 0, 0, 0, 2};
+static unsigned held, let_go;
+
+/* A core call that keeps the core until it is let go. */
+static int hold(struct task *t, void *arg)
+{
+    (void)t;
+    (void)arg;
+    __atomic_store_n(&held, 1, __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&let_go, __ATOMIC_ACQUIRE))
+        rte_pause();
+    return 0;
+}
+
+static void *hold_core(void *arg)
+{
+    (void)arg;
+    engine_call(&engine, arp_instance(control), hold, NULL);
+    return NULL;
+}
+
+static void route(const char *cmd, const char *via, unsigned label)
+{
+    char request[256];
+
+    snprintf(request, sizeof(request),
+             "{\"cmd\":\"%s\",\"prefix\":\"198.19.1.0/24\",\"port\":\"core0\",\"via\":\"%s\","
+             "\"mpls\":%u}",
+             cmd, via, label);
+    answers(request, "\"changed\":1");
+}
+
+static void remove_route(void)
+{
+    answers("{\"cmd\":\"remove-route\",\"prefix\":\"198.19.1.0/24\"}", "\"changed\":1");
+}
+
+static const struct nexthop *way(void)
+{
+    return &tables->routes
+                ->nexthop[fib_lookup(&tables->routes->fib, 198u << 24 | 19u << 16 | 1 << 8 | 1)];
+}
+
+/* The neighbour of 0.0.0.0/0 is known before the cores run. */
+static void start(void)
+{
+    struct arp_learned learned = {.address = 192u << 24 | 2 << 8 | 2};
+
+    memcpy(learned.mac, mac, sizeof(mac));
+    CU_ASSERT_EQUAL(arp_give_neighbour(engine.tasks[arp_instance(control)], CORE0, &learned), 0);
+    CU_ASSERT_EQUAL_FATAL(engine_start(&engine), 0);
+}
+
+/* While the core of arp does nothing, routes lead to new next hops, which have the MAC of their
+ * neighbour from the first packet on; and it knows of all when it goes on. */
+static void held_core(void)
+{
+    pthread_t thread;
+
+    start();
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, hold_core, NULL), 0);
+    while (!__atomic_load_n(&held, __ATOMIC_ACQUIRE))
+        usleep(100);
+    route("add-route", "192.0.2.2", 100);
+    CU_ASSERT(way()->mac_known && memcmp(way()->eth, mac, sizeof(mac)) == 0);
+    route("change-route", "192.0.2.2", 101);
+    CU_ASSERT(way()->mac_known && memcmp(way()->eth, mac, sizeof(mac)) == 0);
+    route("change-route", "192.0.2.7", 102);
+    CU_ASSERT_FALSE(way()->mac_known);
+    __atomic_store_n(&let_go, 1, __ATOMIC_RELEASE);
+    pthread_join(thread, NULL);
+    answers("{\"cmd\":\"show-arp\",\"first\":1,\"count\":9}",
+            "\"ipv4\":\"192.0.2.7\",\"ipv6\":null,\"mac\":null");
+    remove_route();
+}
+
+/* What nobody waits for takes one core call for many, or in 10 ms. */
+static void freed_together(void)
+{
+    uint64_t begin = rte_rdtsc(), polls_until, ms;
+    unsigned times = 0;
+
+    for (unsigned i = 0; i < 200; i++) {
+        route("add-route", "192.0.2.2", 200 + i);
+        remove_route();
+        polls_until = rte_rdtsc() + rte_get_tsc_hz() / 5000;
+        do {
+            uint32_t before = control->ids.n;
+
+            ids_poll(control);
+            times += control->ids.n < before;
+        } while (rte_rdtsc() < polls_until);
+    }
+    ms = (rte_rdtsc() - begin) / (rte_get_tsc_hz() / 1000);
+    EXPECT(times > 0 && times <= ms / 10 + 1, "%u times in %u ms", times, (unsigned)ms);
+    start_anew();
+    engine_stop(&engine);
+}
+
+static const struct test tests[] = {
+    {"while arp does nothing", held_core},
+    {"freed together", freed_together},
+    {NULL, NULL},
+};
+
+const struct test_program test_program = {"new next hops", tests, bed_open, bed_close};
