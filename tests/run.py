@@ -24,5 +24,5 @@ if __name__ == "__main__":
         sys.exit(__doc__)
     os.environ["VBNG"], os.environ["VBNG_BUILD"] = map(os.path.abspath, sys.argv[1:3])
     # Meson names files by way of the build folder, where pytest would not look for conftest.py.
-    given = [os.path.realpath(a) if os.path.exists(a) else a for a in sys.argv[3:]]
+    given = [os.path.realpath(a) if a.endswith(".py") else a for a in sys.argv[3:]]
     sys.exit(pytest.main(["-c", str(HERE / "pytest.ini"), "--rootdir", str(HERE), "-v", "--meson", *given]))
