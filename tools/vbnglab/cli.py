@@ -20,6 +20,7 @@ from .lab.failure import Failure
 # command: (module of vbnglab, what it does)
 COMMANDS = {
     "measure": ("measure.command", "measure R+, NDR, PDR and latency of a gateway (doc/measure.md)"),
+    "benchmark": ("benchmark.command", "measure BNG and HQoS on 1, 2 and 4 cores: NDR, PDR, latency, bursts, trend (doc/benchmark.md)"),
     "sweep": ("sweep.command", "find the best layout and the best mbufs of a configuration (doc/sweep.md)"),
     "experiment": ("experiments.command", "repeat the paper's experiments (doc/experiments)"),
     "aqm": ("aqm.command", "measure delay and goodput of each queue discipline with real TCP (doc/aqm.md)"),

@@ -5,6 +5,7 @@ from html import escape
 
 from ..lab import machine, stats
 from . import table
+from .search import EXCEED, METHOD
 
 STYLE = """
 :root { color-scheme: light dark; --back: #fff; --ink: #1c2024; --soft: #5d6670; --line: #d5d9de; --note: #fff4d6; }
@@ -33,7 +34,8 @@ CAPTIONS = {
 }
 
 
-def _table(head, rows):
+def grid(head, rows):
+    """A table of cells as HTML."""
     cells = "".join(f"<th>{escape(h)}</th>" for h in head)
     body = "\n".join("<tr>" + "".join(f"<td>{escape(str(c))}</td>" for c in r) + "</tr>" for r in rows)
     return f'<div class="table"><table><thead><tr>{cells}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
@@ -45,15 +47,17 @@ def _definitions(result):
     yield (f"R+: mean throughput while the generators offer {result['rig']['saturation']}; median of the trials. Trials are repeated until "
            f"the {o['confidence'] * 100:g} % confidence interval of the median reaches ±{o['width'] * 100:g} %, or to {o['max_trials']}.")
     if search:
+        by = f"{search['method']} (RFC 9971); goal exceed ratio {EXCEED:g}" if search["method"] == METHOD else search["method"]
         yield (f"NDR, PDR: highest load found at which at most 0 and {stats.ratio_text(o['pdr'], 1)} of the packets were lost. Method: "
-               f"{search['method']}; width {search['goal']['width'] * 100:g} %, trials of {search['goal']['seconds']:g} s, "
+               f"{by}, width {search['goal']['width'] * 100:g} %, trials of {search['goal']['seconds']:g} s, "
                f"{search['goal']['trials']} at a load of which the majority decides.")
     yield "Sizes are bytes with FCS, access-core. Gbit/s count frames with FCS, without preamble and gap."
     yield ("A figure that is limited by something else than the gateway says so; disturbed trials, in which a core did not get all "
            "of its CPU, are left out where there are enough others.")
 
 
-def _machine(result):
+def about(result):
+    """Rows that tell machine, program, date and command of a result."""
     m, program = result["machine"], result["program"]
     pages = ", ".join(f"{h['total']} × {h['size_kib']} KiB ({h['free']} free)" for h in m["hugepages"]) or "none"
     yield "machine", machine.sentence(m)
@@ -84,19 +88,19 @@ def page(result, pictures):
     if result["partial"]:
         parts.append(f'<p class="note">This result is partial: {escape(result["partial"])}.</p>')
     parts += ["<h2>Throughput</h2>",
-              _table(table.THROUGHPUT_HEAD, [c for f in result["figures"] for c in table.throughput_cells(f)])]
+              grid(table.THROUGHPUT_HEAD, [c for f in result["figures"] for c in table.throughput_cells(f)])]
     parts += [f'<p class="soft">{escape(line)}</p>' for line in table.ceilings(result)]
     rows = [c for f in result["figures"] for c in table.latency_cells(f)]
     if rows:
-        parts += ["<h2>Latency</h2>", _table(table.LATENCY_HEAD, rows)]
+        parts += ["<h2>Latency</h2>", grid(table.LATENCY_HEAD, rows)]
     parts += [f"<figure>{svg}<figcaption>{escape(CAPTIONS[n])}</figcaption></figure>" for n, svg in pictures.items()]
     parts += ["<h2>What the figures mean</h2>", "<ul>", *(f"<li>{escape(d)}</li>" for d in _definitions(result))]
     used = sorted({m for t in result["trials"] for m in t["marks"]})
     parts += [*(f"<li>{escape(m)}: {escape(result['marks'][m])}</li>" for m in used), "</ul>"]
-    parts += ["<h2>Machine and program</h2>", _table(("", ""), _machine(result)),
+    parts += ["<h2>Machine and program</h2>", grid(("", ""), about(result)),
               f"<details><summary>CPU flags</summary><p>{escape(' '.join(result['machine']['flags']))}</p></details>"]
     parts += ["<h2>Trials</h2>", f"<details><summary>All {len(result['trials'])} trials</summary>",
-              _table(("#", "for", "direction", "size", "load Mpps", "s", "back Mpps", "offered", "lost", "loss", "marks"), _trial_rows(result)),
+              grid(("#", "for", "direction", "size", "load Mpps", "s", "back Mpps", "offered", "lost", "loss", "marks"), _trial_rows(result)),
               "</details>", "<h2>Configuration</h2>"]
     rig = result["rig"]
     for f in rig["files"] + rig.get("tester", {}).get("files", []):

@@ -9,7 +9,7 @@ import io
 import re
 
 from ..lab import stats
-from .table import DIRECTIONS
+from .table import base, direction
 
 INK = "#123456"  # stands for the text colour of the page
 GRID = "#8a8f98"
@@ -21,7 +21,8 @@ class Missing(Exception):
     """Matplotlib is not installed."""
 
 
-def _pyplot():
+def pyplot():
+    """Matplotlib's pyplot, set for pictures of a page. Raises Missing."""
     try:
         import matplotlib
     except ImportError as e:
@@ -36,7 +37,7 @@ def _pyplot():
 
 
 def _where(figure):
-    return f"{DIRECTIONS[figure['direction']]}\n{figure['size']} B"
+    return f"{direction(figure['direction'])}\n{figure['size']} B"
 
 
 def throughput(result, plt):
@@ -76,11 +77,11 @@ def loss(result, plt):
         return None
     floor = 1e-8
     fig, ax = plt.subplots(figsize=(6.4, 3.4))
-    for (direction, size), color in zip(groups, LINES * len(groups)):
+    for (way, size), color in zip(groups, LINES * len(groups)):
         for calm in (True, False):
-            rows = [t for t in groups[direction, size] if ("disturbed" not in t["marks"]) == calm]
+            rows = [t for t in groups[way, size] if ("disturbed" not in t["marks"]) == calm]
             ax.plot([t["load"] / 1e6 for t in rows], [max(t["loss_ratio"], floor) for t in rows], "o", ms=4, alpha=0.7,
-                    mfc=color if calm else "none", mec=color, label=f"{DIRECTIONS[direction]} {size} B" if calm else None)
+                    mfc=color if calm else "none", mec=color, label=f"{direction(way)} {size} B" if calm else None)
     pdr = result["options"]["pdr"]
     ax.axhline(pdr, color=INK, lw=0.7, ls="--")
     ax.annotate(f"PDR goal {stats.ratio_text(pdr, 1)}", (0, pdr), xycoords=("axes fraction", "data"), xytext=(4, 3),
@@ -116,11 +117,12 @@ def latency(result, plt):
         x = [share for share, _ in points]
         y = [v["median"] / 1000 for _, v in points]
         ax.plot(x, y, "o-" if key[3] == "p50" else "o--", color=color, ms=4, lw=1.2,
-                label=f"{key[0]}, {DIRECTIONS[key[1]]} {key[2]} B" if key[3] == "p50" else None)
+                label=f"{key[0]}, {direction(key[1])} {key[2]} B" if key[3] == "p50" else None)
         ax.vlines(x, [v["min"] / 1000 for _, v in points], [v["max"] / 1000 for _, v in points], color=color, lw=1)
     ax.set_yscale("log")
-    ax.set_xticks([0.1, 0.5, 0.99])
-    ax.set_xlabel("load as a share of R+ (line: median, dashed: 99th percentile)")
+    loads = [load for f in result["figures"] for load in f.get("latency", []) if load]
+    ax.set_xticks(sorted({load["share"] for load in loads}))
+    ax.set_xlabel(f"load as a share of {base(loads[0])} (line: median, dashed: 99th percentile)")
     ax.set_ylabel("latency (µs)")
     ax.grid(color=GRID, alpha=0.3, lw=0.6)
     ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, fontsize=7)
@@ -133,9 +135,14 @@ PICTURES = {"throughput": throughput, "loss": loss, "latency": latency}
 def draw(result, folder=None):
     """All pictures that the result has data for, as SVG for a page: {name: text}. With a folder also NAME.svg and
     NAME.png there, on white. Raises Missing."""
-    plt = _pyplot()
+    return save(PICTURES, result, folder)
+
+
+def save(pictures, result, folder=None):
+    """Draw pictures, {name: function of (result, pyplot) that returns a figure or None}, as draw() does."""
+    plt = pyplot()
     out = {}
-    for name, make in PICTURES.items():
+    for name, make in pictures.items():
         figure = make(result, plt)
         if figure is None:
             continue

@@ -30,6 +30,8 @@ class Options:
     again: int = 4  # most repetitions of a trial of a search that was disturbed, or whose load the generator did not make
     pdr: float = 0.005  # loss ratio of the partial drop rate
     latency_trials: int = 3  # trials at each load
+    latency_of: str = "rplus"  # whose shares the loads for latency are, or "pdr"
+    latency_loads: tuple = LATENCY_LOADS
     parts: tuple = ("rplus", "search", "latency")
 
     @property
@@ -67,9 +69,13 @@ class Measurement:
                     self._search(figure, size, direction)
                 if "latency" in self.options.parts:
                     self._latency(figure, size, direction)
+                self._more(figure, size, direction)
             for part in ("R+", "search", "latency"):
                 self.progress.close(f"{direction} {size} B {part}")
             figure["complete"] = True
+
+    def _more(self, figure, size, direction):
+        """What a kind of measurement adds."""
 
     def _expect(self, size, direction):
         o, name = self.options, f"{direction} {size} B"
@@ -77,7 +83,7 @@ class Measurement:
         if "search" in o.parts:
             self.progress.expect(f"{name} search", 8 + 5 * (o.search_trials // 2 + 1), o.seconds)
         if "latency" in o.parts and self.rig.probes[direction]:
-            self.progress.expect(f"{name} latency", len(LATENCY_LOADS) * o.latency_trials, o.seconds)
+            self.progress.expect(f"{name} latency", len(o.latency_loads) * o.latency_trials, o.seconds)
 
     def _one(self, request, part):
         row = self.journal.known(request.key())
@@ -117,10 +123,11 @@ class Measurement:
 
     # --- NDR and PDR ---
 
-    def _search(self, figure, size, direction):
+    def _search(self, figure, size, direction, names=("ndr", "pdr")):
         o, rplus = self.options, figure["rplus"]
-        goals = [search.Goal(ratio, o.search_width, o.short, o.seconds, o.search_trials) for ratio in (0.0, o.pdr)]
-        rows = []
+        ratios = {"ndr": 0.0, "pdr": o.pdr}
+        goals = [search.Goal(ratios[name], o.search_width, o.short, o.seconds, o.search_trials) for name in names]
+        rows, decided = [], []
 
         def measure(load, seconds):
             for _ in range(1 + o.again):
@@ -128,6 +135,7 @@ class Measurement:
                 rows.append(row)
                 if _calm([row]) and not (trial.fell_short(row) and row["loss_ratio"] <= o.pdr):
                     break
+            decided.append(row)
             return trial.outcome(row)
 
         founds = []
@@ -135,10 +143,10 @@ class Measurement:
         try:
             search.search(measure, goals, rplus["pps"]["median"] * LOWEST, high, founds)
         finally:
-            for name, found in zip(("ndr", "pdr"), founds):
-                figure[name] = self._found(found, rows)
+            for name, found in zip(names, founds):
+                figure[name] = self._found(found, rows, decided)
 
-    def _found(self, found, rows):
+    def _found(self, found, rows, decided):
         full = [r for r in rows if r["ok"] and r["seconds"] == self.options.seconds]
         at_lower = [r for r in full if r["load"] == found.lower]
         above = [r for r in full if r["load"] == found.upper]
@@ -146,6 +154,7 @@ class Measurement:
         return {**asdict(found), "limit": _limit(above or at_lower),
                 "packets": best["offered"] if best else 0,
                 "disturbed": sum("disturbed" in r["marks"] for r in full), "full": len(full),
+                "disturbed_decided": sum("disturbed" in r["marks"] for r in decided),
                 "loss_bound": stats.loss_bound(best["lost"], best["offered"]) if best else None}
 
     # --- latency ---
@@ -154,14 +163,18 @@ class Measurement:
         figure["latency"] = []
         if not self.rig.probes[direction]:
             return
-        for share in LATENCY_LOADS:
-            load = share * figure["rplus"]["pps"]["median"]
+        o = self.options
+        whole = (figure.get("pdr") or {}).get("lower") if o.latency_of == "pdr" else figure["rplus"]["pps"]["median"]
+        if whole is None:
+            return
+        for share in o.latency_loads:
+            load = share * whole
             rows = []
             figure["latency"].append({})
-            wanted = self.options.latency_trials
+            wanted = o.latency_trials
             while len(_calm(rows)) < wanted and len(rows) < PATIENCE * wanted:
-                rows.append(self._one(Request("latency", direction, size, load, self.options.seconds, True), "latency"))
-                figure["latency"][-1] = {"share": share, "load": load, **latency(rows)}
+                rows.append(self._one(Request("latency", direction, size, load, o.seconds, True), "latency"))
+                figure["latency"][-1] = {"share": share, "of": o.latency_of, "load": load, **latency(rows)}
 
 
 def _limit(rows):
@@ -212,6 +225,7 @@ def latency(rows):
         for name, l in r["latency"].items():
             streams.setdefault(name, []).append(l)
     return {"trials": len(rows), "used": len(used), "dead": sum(not r["ok"] for r in rows), "limit": _limit(used),
+            "disturbed": sum("disturbed" in r["marks"] for r in used),
             "streams": {name: {"count": sum(l["count"] for l in ls),
                                **{p: {"median": median(v), "min": min(v), "max": max(v)} for p in PERCENTILES
                                   if (v := [l[p] for l in ls if l.get(p) is not None])}}

@@ -99,7 +99,7 @@ def build(rig, options, measurement, command, partial):
         "program": program or {},
         "machine": machine.describe(),
         "rig": describe_rig(rig),
-        "options": {**vars(options), "parts": list(options.parts)},
+        "options": {**vars(options), "parts": list(options.parts), "latency_loads": list(options.latency_loads)},
         "marks": trial.MARKS,
         "figures": measurement.figures,
         "trials": rows,
@@ -149,7 +149,7 @@ def figure_rows(result):
                 for p in ("p50", "p99", "p99_9"):
                     if p in values:
                         v = values[p]
-                        yield {**base, "figure": f"latency {p} at {load['share']:.2f} R+ of {stream}", "ns": v["median"],
+                        yield {**base, "figure": f"latency {p} at {load['share']:.2f} {'PDR' if load.get('of') == 'pdr' else 'R+'} of {stream}", "ns": v["median"],
                                "min": v["min"], "max": v["max"], "trials": load["trials"], "used": load["used"],
                                "limit": load["limit"]}
 

@@ -65,17 +65,18 @@ def parse_sizes(text, two_sides=True):
 class Request:
     """A trial that is asked for: its purpose, and which generators send how much for how long."""
 
-    purpose: str  # "rplus", "search", "latency"
+    purpose: str  # "rplus", "search", "latency", "burst"
     direction: str  # "up", "down", "both", or "all" where the generators have no direction
     size: Size
     load: float | None  # packets per second of all generators together; None: saturation
     seconds: float
     probes: bool = False  # whether stamped streams run beside the load
+    count: int | None = None  # packets of each generator; None: no end
 
     def key(self):
         """Name of the trial in a journal."""
         load = "saturation" if self.load is None else repr(self.load)
-        return f"{self.purpose} {self.direction} {self.size} {load} {self.seconds!r}"
+        return f"{self.purpose} {self.direction} {self.size} {load} {self.seconds!r}" + (f" {self.count} frames" if self.count else "")
 
 
 @dataclass
@@ -159,6 +160,8 @@ class Rig:
         for g in sending:
             out[f"{g}.rate"] = self.saturation if request.load is None else f"{request.load / len(sending):.3f}pps"
             out[f"{g}.size"] = request.size.core if g in self.generators.get("down", ()) else request.size.access
+            if request.count is not None:
+                out[f"{g}.count"] = request.count
         active = set(sending)
         if request.probes and self.probes[request.direction]:
             active |= set(self.probes[request.direction])
@@ -167,10 +170,16 @@ class Rig:
         out.update({f"{g}.start": OFF for g in sorted(everyone - active)})
         return out
 
+    def lone(self, direction, name):
+        """Add a direction of a name in which the first generator of another sends alone. Returns that generator."""
+        self.generators[name], self.probes[name] = self.generators[direction][:1], []
+        return self.generators[name][0]
+
     def check(self, size):
         """Have vbng check the tester's configuration with frames of a size. Raises Unusable with what it says: a template may need
         larger ones."""
-        request = Request("rplus", next(reversed(self.generators)), size, None, 1.0)
+        most = max(self.generators, key=lambda direction: len(self.generators[direction]))
+        request = Request("rplus", most, size, None, 1.0)
         alone = self.tester is not None
         settings = run.options({**({} if alone else self.settings), **self.tester_settings(request)}, None if alone else self.layout)
         status, _, err = run.query(["--check", *settings, self.tester or self.config], self.vbng)

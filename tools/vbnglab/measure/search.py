@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Search for the highest load at which the loss ratio keeps within a goal: NDR and PDR.
 
-MLRsearch (draft-ietf-bmwg-mlrsearch) does it, by the package of its authors: short trials say where to look, and several full
+MLRsearch (RFC 9971) does it, by the package of its authors: short trials say where to look, and several full
 trials decide about a load, so that one bad moment of the machine does not. The device is a function
 measure(load, seconds) -> Outcome; loads are packets per second.
 """
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ..lab.failure import Failure
 
 METHOD = "MLRsearch"
+EXCEED = 0.5  # goal exceed ratio: a load keeps the goal where at most half of its full trials do not
 LONGEST = 86400.0  # seconds of trials after which the package ends a search
 
 
@@ -44,9 +45,11 @@ class Found:
 
     goal: Goal
     method: str = METHOD
-    lower: float | None = None  # None: even the lowest load did not keep the goal
-    upper: float | None = None  # the lowest load that did not; None: even the highest kept it, so the device was not the limit
-    loss_ratio: float | None = None  # loss ratio at lower
+    lower: float | None = None  # relevant lower bound; None: even the lowest load did not keep the goal
+    upper: float | None = None  # relevant upper bound: the lowest load that did not; None: even the highest kept it, so the device was not the limit
+    loss_ratio: float | None = None  # that the trials at lower did not exceed, but for as many as the goal exceed ratio allows
+    conditional: float | None = None  # conditional throughput: what comes through at lower, with that loss
+    regular: bool = False  # a regular goal result: both bounds are there
     trials: int = 0  # number of trials of the whole search, for all of its goals
     complete: bool = False
     note: str = ""
@@ -94,8 +97,10 @@ def _describe(found, result):
     lower, upper = result.relevant_lower_bound, result.relevant_upper_bound
     found.lower, found.upper = float(lower) if lower else None, float(upper) if upper else None
     found.complete = True
+    found.regular = lower is not None and upper is not None
     if lower:
         found.loss_ratio = next(iter(lower.target_to_stat.values())).pessimistic_loss_ratio
+        found.conditional = float(result.conditional_throughput)
     if upper is None:
         found.note = "the highest load kept the goal: the device was not the limit"
     elif lower is None:
@@ -114,7 +119,7 @@ def search(measure, goals, low, high, founds=None):
     founds += [Found(g) for g in goals]
     trials = _Trials(measure, founds)
     wanted = [mlr.SearchGoal(
-        loss_ratio=g.loss_ratio, exceed_ratio=0.5, relative_width=g.width, initial_trial_duration=g.short,
+        loss_ratio=g.loss_ratio, exceed_ratio=EXCEED, relative_width=g.width, initial_trial_duration=g.short,
         final_trial_duration=g.seconds, duration_sum=g.seconds * g.trials, preceding_targets=2,
         expansion_coefficient=2, fail_fast=False) for g in goals]
     config = mlr.Config(goals=wanted, min_load=low, max_load=high, search_duration_max=LONGEST, warmup_duration=0.0)

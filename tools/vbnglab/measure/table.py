@@ -6,6 +6,11 @@ from ..lab import machine, stats
 DIRECTIONS = {"up": "up", "down": "down", "both": "up + down", "all": "all"}
 
 
+def direction(name):
+    """A direction in words; what has none is named as it is."""
+    return DIRECTIONS.get(name, name)
+
+
 def mpps(value):
     """Packets per second in Mpps with 4 digits."""
     return "-" if value is None else f"{value / 1e6:.4g}"
@@ -26,13 +31,18 @@ def limit(word):
     return "" if word in (None, "gateway") else f"limited by the {word}"
 
 
+def base(load):
+    """What a load for latency is a share of, in words."""
+    return {"pdr": "PDR"}.get(load.get("of"), "R+")
+
+
 def _percent(value):
     return f"±{value * 100:.2g} %"
 
 
 def throughput_cells(figure):
     """Rows of (what, size, direction, Mpps, range, Gbit/s, loss, trials, remark)."""
-    where = (figure["size"], DIRECTIONS[figure["direction"]])
+    where = (figure["size"], direction(figure["direction"]))
     r = figure.get("rplus")
     if r and r.get("pps"):
         p = r["pps"]
@@ -52,6 +62,8 @@ def throughput_cells(figure):
         if s is None:
             continue
         remarks = [limit(s["limit"]), s["note"] or ("" if s["complete"] else "stopped before its end")]
+        if s.get("conditional") is not None and s["conditional"] != s["lower"]:
+            remarks.append(f"conditional throughput {mpps(s['conditional'])}")
         if s["lower"] is not None and s["loss_ratio"] == 0 and s["loss_bound"]:
             remarks.append(f"no loss in {s['packets']} packets: below {s['loss_bound']:.1g} at 95 %")
         if s["disturbed"]:
@@ -80,7 +92,7 @@ def latency_cells(figure):
                 if v is not None and v["min"] != v["max"]:
                     text += f" ({microseconds(v['min'])}–{microseconds(v['max'])})"
                 cells.append(text)
-            yield (f"{load['share']:.2f} R+", figure["size"], DIRECTIONS[figure["direction"]], stream, *cells,
+            yield (f"{load['share']:.2f} {base(load)}", figure["size"], direction(figure["direction"]), stream, *cells,
                    str(values["count"]), _count(load), limit(load["limit"]))
 
 
@@ -96,7 +108,7 @@ def ceilings(result):
         g = (f.get("rplus") or {}).get("generator")
         if g:
             own = f", its own estimate {mpps(g['ceiling_pps'])} Mpps" if g["ceiling_pps"] else ""
-            yield (f"generator's ceiling, {DIRECTIONS[f['direction']]} {f['size']} B: "
+            yield (f"generator's ceiling, {direction(f['direction'])} {f['size']} B: "
                    f"{mpps(g['made_pps'])} Mpps made under saturation{own}")
 
 

@@ -85,17 +85,18 @@ def _pairwise(g, stages, sibling, first=None, second=None):
     return slots if pairs else None
 
 
-def _directions(g, stages):
-    """Slots of what each receiving stage reaches, the slow path with the first; None where that does not part the graph."""
+def directions(g):
+    """The tasks that each receiving stage reaches, a list for each, the slow path with the first; None where that does not part
+    the graph."""
     parts, seen = [], set(g.slow())
-    for stage in (s for s in stages if s.kind == "receive"):
+    for stage in (s for s in g.stages() if s.kind == "receive"):
         reach = {n for t in stage.tasks for n in g.reachable(t)} - seen
         parts.append([n for n in g.gateway if n in reach])
         seen |= reach
     if len(parts) < 2:
         return None
     parts[0] += g.slow()
-    return [Slot(p) for p in parts if p]
+    return [p for p in parts if p]
 
 
 def _recipes(g):
@@ -107,7 +108,7 @@ def _recipes(g):
     rest = [s for s in stages if s.kind != "qos"]
     pipeline = [Slot(list(s.tasks)) for s in stages]
     yield "one-core", "everything on one core, run to completion", [Slot(everything)]
-    yield "by-direction", "each direction on a core of its own", _directions(g, stages)
+    yield "by-direction", "each direction on a core of its own", [Slot(p) for p in directions(g) or ()]
     if scheduled:
         yield "rx-qos", "reception and scheduler together, no ring between them", _pairwise(g, stages, False, "receive", "qos")
         yield "qos-tx", f"scheduler and transmission together ({FIG8})", _pairwise(g, stages, False, "qos", "transmit")

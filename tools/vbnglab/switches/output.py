@@ -188,7 +188,7 @@ def picture(result, folder):
     if not groups:
         return False
     try:
-        plt = plots._pyplot()
+        plt = plots.pyplot()
     except plots.Missing:
         return False
     late = [g for g in groups if any(rows.get(g, {}).get("latency_ns") for _, rows, _ in shown)]
