@@ -7,6 +7,7 @@ What is written in the guest is gone with it, but for its folder /out, which is 
 import os
 import shlex
 import subprocess
+import time
 from dataclasses import dataclass
 
 from tests.common.limits import limit
@@ -42,6 +43,16 @@ echo $? >/new/out/status
 sync
 poweroff -f
 """
+SCRIPTS = """
+n=1
+while :; do
+    until [ -e /out/$n.sh ]; do sleep 0.1; done
+    sh /out/$n.sh >/out/$n.log 2>&1
+    echo $? >/out/$n.ended
+    mv /out/$n.ended /out/$n.status
+    n=$((n + 1))
+done
+"""
 
 
 @dataclass(frozen=True)
@@ -71,19 +82,60 @@ def _initrd(path, kernel):
         archive.end()
 
 
-def run(folder, modules, script, devices=(), memory_mib=4096, append=""):
-    """Run a shell script in a guest with these modules, loaded in this order, and options of QEMU more; folder: an empty one, the guest's /out. append:
-    words of the kernel's command line. Raises image.KernelError."""
+def _command(folder, modules, script, devices, memory_mib, append):
+    """QEMU's, of a guest that runs a script. Raises image.KernelError."""
     kernel = image.kernel((*BASE, *modules))
     (folder / "run.sh").write_text(script, encoding="utf-8")
     initrd, console = folder / "initrd", folder / "console"
     _initrd(initrd, kernel)
     shares = (("host", "/", ",readonly=on,multidevs=remap"), ("out", folder, ""))
-    command = [qemu.QEMU, "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", qemu.CPU, "-smp", "2", "-m", str(memory_mib), "-nodefaults",
-               "-no-user-config", "-display", "none", "-no-reboot", "-kernel", f"{kernel}/vmlinuz", "-initrd", str(initrd), "-append",
-               f"console=ttyS0 panic=-1 quiet mitigations=off no_timer_check {append}", "-serial", f"file:{console}",
-               *(word for tag, path, more in shares for word in ("-virtfs", f"local,path={path},mount_tag={tag},security_model=none{more}")),
-               *devices]  # fmt: skip
+    return [qemu.QEMU, "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", qemu.CPU, "-smp", "2", "-m", str(memory_mib), "-nodefaults",
+            "-no-user-config", "-display", "none", "-no-reboot", "-kernel", f"{kernel}/vmlinuz", "-initrd", str(initrd), "-append",
+            f"console=ttyS0 panic=-1 quiet mitigations=off no_timer_check {append}", "-serial", f"file:{console}",
+            *(word for tag, path, more in shares for word in ("-virtfs", f"local,path={path},mount_tag={tag},security_model=none{more}")),
+            *devices]  # fmt: skip
+
+
+def run(folder, modules, script, devices=(), memory_mib=4096, append=""):
+    """Run a shell script in a guest with these modules, loaded in this order, and options of QEMU more; folder: an empty one, the guest's /out. append:
+    words of the kernel's command line. Raises image.KernelError."""
+    command = _command(folder, modules, script, devices, memory_mib, append)
     done = subprocess.run(["timeout", str(limit(SECONDS)), "setpriv", "--pdeathsig", "KILL", *command], capture_output=True, text=True)
     status = _text(folder / "status").strip()
-    return Outcome(int(status) if status else None, _text(folder / "log"), f"{shlex.join(command)}\n{done.stderr}{_text(console)}")
+    return Outcome(int(status) if status else None, _text(folder / "log"), f"{shlex.join(command)}\n{done.stderr}{_text(folder / 'console')}")
+
+
+class Guest:
+    """A guest that does one shell script after another, as run() does one, until stop()."""
+
+    def __init__(self, folder, modules, devices=(), memory_mib=1024, append=""):
+        self.folder, self.n = folder, 0
+        self.command = _command(folder, modules, SCRIPTS, devices, memory_mib, append)
+        with open(folder / "qemu.log", "wb") as log:
+            self.qemu = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *self.command], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def attempt(self, script, seconds=SECONDS):
+        """(exit status, what it has printed) of a script; the first one waits for the boot."""
+        self.n += 1
+        path = self.folder / f"{self.n}.sh"
+        path.with_suffix(".new").write_text(script, encoding="utf-8")
+        path.with_suffix(".new").rename(path)
+        end = time.monotonic() + limit(seconds)
+        while not (status := _text(path.with_suffix(".status")).strip()):
+            assert self.qemu.poll() is None and time.monotonic() < end, f"{script}\n{_text(path.with_suffix('.log'))}\n{self.text()}"
+            time.sleep(0.05)
+        return int(status), _text(path.with_suffix(".log"))
+
+    def do(self, script, seconds=SECONDS):
+        """What a script has printed, which must succeed."""
+        status, said = self.attempt(script, seconds)
+        assert status == 0, f"{script}\nexit status {status}: {said}"
+        return said
+
+    def text(self):
+        """The ends of what QEMU and the kernel have said."""
+        return "\n".join(_text(self.folder / name)[-2000:] for name in ("qemu.log", "console", "log"))
+
+    def stop(self):
+        self.qemu.kill()
+        self.qemu.wait()

@@ -58,26 +58,37 @@ RELAYS = {4: f'{{ name = "kea4"; servers = "{SERVER4}"; giaddr = "{RELAY4}"; nod
           6: f'{{ name = "kea6"; servers = "{SERVER6}"; source = "{RELAY6}"; node = "bng1"; }}'}
 USER, PASSWORD = "demo", "vbng"
 SECRET, AUTHENTICATION, ACCOUNTING = "a secret of the demonstration", 1812, 1813  # of RADIUS, in a network namespace of our own
+CHANGES = 3799  # its port for changes
 PPPOE = """
 pppoe = {{ ac_name = "bng1"; users = ( {{ name = "{USER}"; password = "{PASSWORD}"; }} ); }};
 """
 RADIUS = """
 pppoe = {{ ac_name = "bng1"; }};
 radius = {{ nas_identifier = "bng1"; password = "{PASSWORD}"; accounting = true; count_interval = "1s";
-           servers = ( {{ address = "127.0.0.1"; secret = "{SECRET}"; authentication_port = {AUTHENTICATION}; accounting_port = {ACCOUNTING}; }} ); }};
+           servers = ( {{ address = "127.0.0.1"; secret = "{SECRET}"; authentication_port = {AUTHENTICATION}; accounting_port = {ACCOUNTING}; }} );
+           coa = {{ address = "127.0.0.1"; port = {CHANGES}; clients = ( {{ address = "127.0.0.1"; secret = "{SECRET}"; }} ); }}; }};
 """
+
+
+def _pair(name):
+    ip("link", "add", f"gw-{name}", "mtu", 2000, "type", "veth", "peer", "name", f"far-{name}", "mtu", 2000)
+    plain(f"far-{name}")
+    for end in ("gw", "far"):
+        ip("link", "set", f"{end}-{name}", "up")
 
 
 def make_interfaces():
     """The lines, the core and its host. Raises Failure."""
     silence()
+    _pair("line")
+    make_core()
+
+
+def make_core():
+    """The core and its host. Raises Failure."""
     ip("link", "set", "lo", "up")
-    for name in ("line", "core"):
-        ip("link", "add", f"gw-{name}", "mtu", 2000, "type", "veth", "peer", "name", f"far-{name}", "mtu", 2000)
-        plain(f"far-{name}")
+    _pair("core")
     ip("link", "set", "far-core", "address", HOST_MAC)
-    for end in ("gw-line", "far-line", "gw-core", "far-core"):
-        ip("link", "set", end, "up")
     ip("addr", "add", f"{HOST}/24", "dev", "far-core")
     ip("neigh", "replace", CORE, "lladdr", GATEWAY_CORE, "dev", "far-core")
     ip("route", "add", POOL, "via", CORE)
@@ -109,11 +120,12 @@ def ask(path, **request):
 
 
 class Gateway:
-    """Both programs, from here to stop(). folder: for their sockets, configurations and logs; relayed: families whose addresses servers behind give."""
+    """Both programs, from here to stop(). folder: for their sockets, configurations and logs; relayed: families whose addresses servers behind give;
+    profiles: names of vbng's, and their rates."""
 
-    def __init__(self, folder, lines, radius, relayed=(), vbng=None):
+    def __init__(self, folder, lines, radius, relayed=(), vbng=None, profiles=PROFILES):
         words = globals() | {"folder": folder, "lines": lines, "prefixes": 3 * lines,
-                             "profiles": " ".join(f'{name} = {{ rate = "{rate}"; }};' for name, rate in PROFILES.items()),
+                             "profiles": " ".join(f'{name} = {{ rate = "{rate}"; }};' for name, rate in profiles.items()),
                              "relays": "relays = ( " + ", ".join(RELAYS[family] for family in relayed) + " );" if relayed else "",
                              **{f"relay{family}": f'relay = "kea{family}";' if family in relayed else "" for family in RELAYS}}
         self.vbng_socket, self.cp_socket = os.path.join(folder, "vbng.sock"), os.path.join(folder, "vbng-cp.sock")
