@@ -34,13 +34,12 @@ static json_t *events_json(const struct session *s)
 {
     json_t *list = json_array();
 
-    for (unsigned i = 0; i < SESSION_EVENTS; i++) {
-        const struct session_event *e = s->event[(s->n_events + i) % SESSION_EVENTS];
+    struct event e[EVENTS_KEPT];
+    unsigned n = events_list(s->events, e);
 
-        if (e != NULL)
-            json_array_append_new(
-                list, json_pack("{s:f, s:s}", "time", (double)e->time_ms / 1000, "text", e->text));
-    }
+    for (unsigned i = 0; i < n; i++)
+        json_array_append_new(
+            list, json_pack("{s:f, s:s}", "time", (double)e[i].time_ms / 1000, "text", e[i].text));
     return list;
 }
 

@@ -69,8 +69,7 @@ const char *session_user(const struct session *s)
 
 static void release(struct sessions *t, struct session *s)
 {
-    for (unsigned i = 0; i < SESSION_EVENTS; i++)
-        free(s->event[i]);
+    free(s->events);
     free(s->waiting);
     session6_free(s->v6);
     relay4_free(s);
@@ -256,25 +255,17 @@ char *session_addresses(const struct session *s, char buf[SESSION_ADDRESSES])
 
 /* --- what happened --- */
 
-/* An event takes the room of its text; without memory it is not kept. */
 static void add_event(struct session *s, const char *text)
 {
-    struct session_event *e = malloc(sizeof(*e) + strlen(text) + 1);
     struct timespec now;
 
-    if (e == NULL)
-        return;
     clock_gettime(CLOCK_REALTIME, &now);
-    e->time_ms = now.tv_sec * 1000 + now.tv_nsec / 1000000;
-    memcpy(e->text, text, strlen(text) + 1);
-    free(s->event[s->n_events]);
-    s->event[s->n_events] = e;
-    s->n_events = (uint8_t)((s->n_events + 1) % SESSION_EVENTS);
+    events_add(&s->events, now.tv_sec * 1000 + now.tv_nsec / 1000000, text);
 }
 
 void session_event(struct session *s, const char *fmt, ...)
 {
-    char text[SESSION_EVENT_TEXT];
+    char text[EVENT_TEXT];
     va_list args;
 
     va_start(args, fmt);
@@ -285,7 +276,7 @@ void session_event(struct session *s, const char *fmt, ...)
 
 void session_log(struct session *s, const char *fmt, ...)
 {
-    char line[SESSION_LINE_TEXT], mac[20], text[SESSION_EVENT_TEXT];
+    char line[SESSION_LINE_TEXT], mac[20], text[EVENT_TEXT];
     va_list args;
 
     va_start(args, fmt);

@@ -12,14 +12,13 @@
 
 #include "cp/aaa/service.h"
 #include "cp/config.h"
+#include "cp/events.h"
 #include "cp/metrics/failures.h"
 #include "cp/names.h"
 #include "cp/timer.h"
 
-#define SESSION_EVENTS     8
-#define SESSION_EVENT_TEXT 120 /* with its NUL, at most */
-#define SESSION_LINE_TEXT  48  /* "PORT SVLAN.CVLAN" */
-#define SESSION_ADDRESSES  120
+#define SESSION_LINE_TEXT 48 /* "PORT SVLAN.CVLAN" */
+#define SESSION_ADDRESSES 120
 
 enum session_state {
     SESSION_NONE,        /* the line is idle */
@@ -57,12 +56,6 @@ struct session_figures {
     uint64_t up, begun, ended;
 };
 
-/** What happened to a line. */
-struct session_event {
-    int64_t time_ms; /* of CLOCK_REALTIME */
-    char text[];
-};
-
 struct session {
     struct session *next;           /* in its bucket */
     struct session *older, *newer;  /* among the idle lines */
@@ -90,8 +83,7 @@ struct session {
     uint32_t subscriber;       /* id in the user plane; 0: not known */
     struct asking *asking;     /* the question to RADIUS, or NULL */
     struct service *service;   /* what RADIUS has granted; NULL: it was not asked */
-    uint8_t n_events;          /* written so far, modulo SESSION_EVENTS: the next one's place */
-    struct session_event *event[SESSION_EVENTS]; /* NULL: none */
+    struct events *events;     /* or NULL: nothing has happened */
 };
 
 /** All lines. */

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cp/acct/account.h"
+#include "cp/dhcp6/session6.h"
 #include "cp/pool.h"
-#include "cp/session.h"
+#include "cp/pppoe/session.h"
 #include "cp/timer.h"
 
 static struct session *nth(uintptr_t n)
@@ -143,25 +145,40 @@ static void names(void)
     names_close(&t);
 }
 
-/* The last events stay; of 2 KiB that a line may take. */
+/* The last events stay, in the room of their texts. */
 static void events(void)
 {
-    struct session s = {.n_events = 0};
+    struct session s = {.events = NULL};
+    struct event e[EVENTS_KEPT];
 
-    for (unsigned i = 0; i < SESSION_EVENTS + 3; i++)
+    CU_ASSERT_EQUAL(events_list(s.events, e), 0);
+    session_event(&s, "short");
+    CU_ASSERT(events_list(s.events, e) == 1 && strcmp(e[0].text, "short") == 0);
+    CU_ASSERT_EQUAL(s.events->bytes, sizeof(e[0].time_ms) + sizeof("short"));
+    for (unsigned i = 0; i < EVENTS_KEPT + 3; i++)
         session_event(&s, "event %u %200s", i, "long");
-    CU_ASSERT(strncmp(s.event[2]->text, "event 10 ", 9) == 0);
-    CU_ASSERT(strncmp(s.event[3]->text, "event 3 ", 8) == 0);
-    CU_ASSERT(strlen(s.event[3]->text) == SESSION_EVENT_TEXT - 1);
-    CU_ASSERT(s.event[0]->time_ms > 1600000000000 && s.n_events == 3);
-    CU_ASSERT(sizeof(s) <= 320);
-    for (unsigned i = 0; i < SESSION_EVENTS; i++)
-        free(s.event[i]);
+    CU_ASSERT_EQUAL(events_list(s.events, e), EVENTS_KEPT);
+    CU_ASSERT(strncmp(e[0].text, "event 3 ", 8) == 0);
+    CU_ASSERT(strncmp(e[EVENTS_KEPT - 1].text, "event 10 ", 9) == 0);
+    CU_ASSERT(strlen(e[0].text) == EVENT_TEXT - 1);
+    CU_ASSERT(e[0].time_ms > 1600000000000 && e[0].time_ms <= e[EVENTS_KEPT - 1].time_ms);
+    CU_ASSERT_EQUAL(s.events->bytes, EVENTS_KEPT * (sizeof(e[0].time_ms) + EVENT_TEXT));
+    free(s.events);
+}
+
+/* A session of PPPoE with both families and accounting takes less than 2 KiB, with some 700 bytes
+ * of texts and what malloc() and the tables need beside (tests/growth/sessions.py). */
+static void room(void)
+{
+    CU_ASSERT(sizeof(struct session) <= 180);
+    CU_ASSERT(sizeof(struct session) + sizeof(struct pppoe_session) + sizeof(struct session6) +
+                  sizeof(struct service) + sizeof(struct account) <=
+              1160);
 }
 
 static const struct test tests[] = {
-    {"pools", pools}, {"timers", timers}, {"lines", lines},
-    {"names", names}, {"events", events}, {NULL, NULL},
+    {"pools", pools},   {"timers", timers}, {"lines", lines}, {"names", names},
+    {"events", events}, {"room", room},     {NULL, NULL},
 };
 
 const struct test_program test_program = {"tables", tests, NULL, NULL};

@@ -163,14 +163,11 @@ const char *aaa_grant(struct cp *cp, struct session *s, const struct radius_answ
 
 void aaa_resume(struct cp *cp, struct session *s, const char *text)
 {
-    struct service *service = service_parse(text);
-    char name[SESSION_LINE_TEXT];
+    char name[SESSION_LINE_TEXT]; /* what a version before this one did not write */
+    struct service *service = service_parse(text, asked_name(cp, s, name));
 
-    if (service == NULL)
-        return;
-    if (service->user[0] == '\0') /* of a version that did not write it */
-        service_set_user(service, asked_name(cp, s, name));
-    session_take_service(&cp->sessions, s, service);
+    if (service != NULL)
+        session_take_service(&cp->sessions, s, service);
 }
 
 static void free_asking(struct asking *asking)

@@ -4,6 +4,7 @@
 #define CP_AAA_SERVICE_H
 
 #include "cp/names.h"
+#include "cp/prefixes.h"
 #include "cp/radius/radius.h"
 
 #define SERVICE_ID      24 /* with its NUL */
@@ -11,12 +12,12 @@
 #define SERVICE_USER    129
 
 struct service {
-    char *user;                    /* User-Name, as RADIUS is told it */
+    const char *user;              /* User-Name, as RADIUS is told it: behind the classes */
     struct name as[N_NAMES];       /* its session's */
     char id[SERVICE_ID];           /* Acct-Session-Id */
     char profile[SERVICE_PROFILE]; /* in the user plane; "": the line's */
     uint32_t ipv4;                 /* the address that he must have; 0: any */
-    struct cpe_prefixes ipv6;      /* the same; at most one is delegated */
+    struct prefixes ipv6;          /* the same */
     uint32_t session_s;            /* Session-Timeout; 0: none */
     uint32_t interim_s;            /* Acct-Interim-Interval; 0: as configured */
     int64_t begun;                 /* seconds of CLOCK_REALTIME */
@@ -30,16 +31,13 @@ struct service *service_new(const struct radius_answer *answer, const char *id, 
                             const char **why);
 void service_free(struct service *s);
 
-/** Let the user have another name. */
-void service_set_user(struct service *s, const char *user);
-
 /** Take another profile. Returns whether the octets can be the name of one. */
 bool service_set_profile(struct service *s, struct radius_octets profile);
 
 /** As a text for the store, to be freed. */
 char *service_text(const struct service *s);
 
-/** From such a text. Returns NULL where it is none. */
-struct service *service_parse(const char *text);
+/** From such a text. user: the name of whom it does not name. Returns NULL where it is none. */
+struct service *service_parse(const char *text, const char *user);
 
 #endif

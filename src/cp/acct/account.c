@@ -11,42 +11,43 @@
 
 void account_free(struct account *a)
 {
-    free(a->name);
-    free(a->classes);
+    free(a->interim);
     free(a);
 }
 
-static struct account *make(const char *name, size_t n_classes)
+static struct account *make(const char *name, const char *line, size_t n_classes)
 {
-    struct account *a = calloc(1, sizeof(*a));
+    size_t n_name = strlen(name) + 1, n_line = strlen(line) + 1;
+    struct account *a = calloc(1, sizeof(*a) + n_classes + n_name + n_line);
+    char *texts;
 
     if (a == NULL)
         return NULL;
-    a->name = strdup(name);
-    a->classes = calloc(1, n_classes + 1);
-    a->n_classes = n_classes;
-    if (a->name != NULL && a->classes != NULL)
-        return a;
-    account_free(a);
-    return NULL;
+    a->n_classes = (uint16_t)n_classes;
+    texts = (char *)a->classes + n_classes;
+    a->name = memcpy(texts, name, n_name);
+    a->line = memcpy(texts + n_name, line, n_line);
+    return a;
 }
 
 void account_refresh(struct account *a, const struct session *s)
 {
+    struct cpe_prefixes ipv6 = session6_prefixes(s);
+
     a->ipv4 = lease_is_held(s->lease4) ? s->address : 0;
-    a->ipv6 = session6_prefixes(s);
+    a->ipv6 = prefixes_of(&ipv6);
 }
 
 struct account *account_new(const struct session *s)
 {
-    struct account *a = make(s->service->user, s->service->n_classes);
+    char line[SESSION_LINE_TEXT];
+    struct account *a = make(s->service->user, session_line(s, line), s->service->n_classes);
 
     if (a == NULL)
         return NULL;
     memcpy(a->id, s->service->id, sizeof(a->id));
     memcpy(a->classes, s->service->classes, s->service->n_classes);
-    session_line(s, a->line);
-    format_mac(s->mac, a->mac, sizeof(a->mac));
+    memcpy(a->mac, s->mac, sizeof(a->mac));
     a->ppp = s->ppp != NULL;
     account_refresh(a, s);
     return a;
@@ -55,6 +56,29 @@ struct account *account_new(const struct session *s)
 uint64_t account_since(const json_t *row)
 {
     return (uint64_t)json_integer_value(json_array_get(row, 1));
+}
+
+const uint64_t *account_sums(const struct account *a, uint64_t sum[ACCOUNT_COUNTERS])
+{
+    for (unsigned i = 0; i < ACCOUNT_COUNTERS; i++)
+        sum[i] = a->base[i] + a->last[i];
+    return sum;
+}
+
+void account_set_interim(struct account *a, int64_t time_s)
+{
+    if (a->interim == NULL)
+        a->interim = malloc(sizeof(*a->interim));
+    if (a->interim == NULL)
+        return;
+    a->interim->time_s = time_s;
+    account_sums(a, a->interim->counter);
+}
+
+void account_forget_interim(struct account *a)
+{
+    free(a->interim);
+    a->interim = NULL;
 }
 
 bool account_count(struct account *a, const json_t *row)
@@ -94,15 +118,41 @@ static json_t *record_json(const struct account_record *r)
                      counters_json(r->counter));
 }
 
-static void read_record(const json_t *o, struct account_record *r)
+/* As versions have it that kept the counters of the end beside the sums. */
+static json_t *end_json(const struct account *a)
 {
-    r->time_s = json_integer_value(json_object_get(o, "time"));
-    read_counters(json_object_get(o, "counters"), r->counter);
+    struct account_record r = {.time_s = a->ended};
+
+    account_sums(a, r.counter);
+    return record_json(&r);
+}
+
+static json_t *interim_json(const struct account *a)
+{
+    static const struct account_record none;
+
+    return record_json(a->interim != NULL ? a->interim : &none);
+}
+
+static int64_t time_of(const json_t *record)
+{
+    return json_integer_value(json_object_get(record, "time"));
+}
+
+static void read_interim(const json_t *record, struct account *a)
+{
+    if (time_of(record) == 0)
+        return;
+    account_set_interim(a, time_of(record));
+    if (a->interim != NULL)
+        read_counters(json_object_get(record, "counters"), a->interim->counter);
 }
 
 char *account_text(const struct account *a)
 {
-    char wan[IPV6_TEXT], delegated[DELEGATED_TEXT], *classes = malloc(2 * a->n_classes + 1), *text;
+    char wan[IPV6_TEXT], delegated[DELEGATED_TEXT], mac[20], *text,
+        *classes = malloc(2 * (size_t)a->n_classes + 1);
+    struct cpe_prefixes ipv6 = prefixes_all(&a->ipv6);
     json_t *o;
 
     if (classes == NULL)
@@ -110,12 +160,12 @@ char *account_text(const struct account *a)
     o = json_pack(
         "{s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:I, s:I, s:o, s:o, s:b, s:o, s:o, s:b, s:i, "
         "s:s}",
-        "id", a->id, "line", a->line, "name", a->name, "mac", a->mac, "ipv4", (json_int_t)a->ipv4,
-        "ipv6", format_wan(&a->ipv6, wan), "delegated", format_delegated(&a->ipv6, delegated),
-        "begun", (json_int_t)a->begun, "since", (json_int_t)a->since, "base",
-        counters_json(a->base), "last", counters_json(a->last), "started", a->started, "interim",
-        record_json(&a->interim), "stop", record_json(&a->stop), "final", a->final, "cause",
-        (int)a->cause, "classes", write_hex(classes, a->classes, a->n_classes));
+        "id", a->id, "line", a->line, "name", a->name, "mac", format_mac(a->mac, mac, sizeof(mac)),
+        "ipv4", (json_int_t)a->ipv4, "ipv6", format_wan(&ipv6, wan), "delegated",
+        format_delegated(&ipv6, delegated), "begun", (json_int_t)a->begun, "since",
+        (json_int_t)a->since, "base", counters_json(a->base), "last", counters_json(a->last),
+        "started", a->started, "interim", interim_json(a), "stop", end_json(a), "final", a->final,
+        "cause", (int)a->cause, "classes", write_hex(classes, a->classes, a->n_classes));
     json_object_set_new(o, "ppp", json_boolean(a->ppp));
     text = json_dumps(o, JSON_COMPACT);
     json_decref(o);
@@ -132,34 +182,36 @@ static void read_text(const json_t *o, const char *key, char *to, size_t room)
     snprintf(to, room, "%s", text != NULL ? text : "");
 }
 
-static void read_ipv6(const json_t *o, struct cpe_prefixes *p)
+static void read_ipv6(const json_t *o, struct prefixes *p)
 {
-    char wan[IPV6_TEXT], delegated[DELEGATED_TEXT];
-    struct ipv6 prefix[CPE_DELEGATED];
-    int n;
+    char wan[IPV6_TEXT], delegated[IPV6_TEXT];
+    struct ipv6 prefix;
 
     read_text(o, "ipv6", wan, sizeof(wan));
     read_text(o, "delegated", delegated, sizeof(delegated));
     if (wan[0] != '\0' && parse_prefix6(wan, &p->wan, &p->wan_len) != 0)
         p->wan_len = 0;
-    n = delegated[0] != '\0' ? parse_prefixes6(delegated, prefix, p->delegated_len, CPE_DELEGATED)
-                             : 0;
-    for (int i = 0; i < n; i++)
-        p->delegated[i] = prefix[i].upper;
-    p->n_delegated = n > 0 ? (uint8_t)n : 0;
+    if (delegated[0] == '\0' || parse_prefix6(delegated, &prefix, &p->delegated_len) != 0)
+        p->delegated_len = 0;
+    else
+        p->delegated = prefix.upper;
 }
 
 static struct account *read_object(const json_t *o)
 {
     const char *classes = json_string_value(json_object_get(o, "classes"));
     const char *name = json_string_value(json_object_get(o, "name"));
-    struct account *a = name != NULL && classes != NULL ? make(name, strlen(classes) / 2) : NULL;
+    const char *line = json_string_value(json_object_get(o, "line"));
+    const char *mac = json_string_value(json_object_get(o, "mac"));
+    struct account *a = name != NULL && classes != NULL && strlen(classes) / 2 <= UINT16_MAX
+                            ? make(name, line != NULL ? line : "", strlen(classes) / 2)
+                            : NULL;
 
     if (a == NULL)
         return NULL;
     read_text(o, "id", a->id, sizeof(a->id));
-    read_text(o, "line", a->line, sizeof(a->line));
-    read_text(o, "mac", a->mac, sizeof(a->mac));
+    if (mac != NULL)
+        parse_mac(mac, a->mac);
     a->ipv4 = (uint32_t)json_integer_value(json_object_get(o, "ipv4"));
     read_ipv6(o, &a->ipv6);
     a->begun = json_integer_value(json_object_get(o, "begun"));
@@ -168,10 +220,10 @@ static struct account *read_object(const json_t *o)
     read_counters(json_object_get(o, "last"), a->last);
     a->ppp = json_is_true(json_object_get(o, "ppp"));
     a->started = json_is_true(json_object_get(o, "started"));
-    read_record(json_object_get(o, "interim"), &a->interim);
-    read_record(json_object_get(o, "stop"), &a->stop);
+    read_interim(json_object_get(o, "interim"), a);
+    a->ended = time_of(json_object_get(o, "stop"));
     a->final = json_is_true(json_object_get(o, "final"));
-    a->cause = (uint32_t)json_integer_value(json_object_get(o, "cause"));
+    a->cause = (uint8_t)json_integer_value(json_object_get(o, "cause"));
     if (a->id[0] != '\0' && read_hex(classes, a->classes, a->n_classes))
         return a;
     account_free(a);

@@ -12,41 +12,40 @@
 #include "cp/session.h"
 
 #define ACCOUNT_COUNTERS 8 /* packets and octets of IPv4, of IPv6 sent, and the same received */
-#define ACCOUNT_LINE     SESSION_LINE_TEXT
 
-/** A record that is to be sent. */
+/** What a session had used at a time. */
 struct account_record {
-    int64_t time_s; /* of the event, since 1970; 0: there is none */
+    int64_t time_s; /* since 1970 */
     uint64_t counter[ACCOUNT_COUNTERS];
 };
 
 struct account {
     char id[SERVICE_ID]; /* Acct-Session-Id */
-    char line[ACCOUNT_LINE], mac[20];
-    char *name;    /* User-Name */
+    uint8_t mac[6];
+    bool ppp;      /* it is a session of PPPoE */
+    bool started;  /* a server has taken the start */
+    bool final;    /* nothing is counted any more */
+    uint8_t cause; /* of the end: enum radius_cause */
+    uint16_t n_classes;
     uint32_t ipv4; /* 0: none */
-    struct cpe_prefixes ipv6;
-    int64_t begun;  /* seconds since 1970 */
-    uint64_t since; /* of the user plane's counters: others begin at 0 again */
+    struct prefixes ipv6;
+    int64_t begun, ended; /* seconds since 1970; ended 0: it goes on */
+    uint64_t since;       /* of the user plane's counters: others begin at 0 again */
     uint64_t base[ACCOUNT_COUNTERS], last[ACCOUNT_COUNTERS]; /* before since, and from then on */
-    bool ppp;                                                /* it is a session of PPPoE */
-    bool started;                                            /* a server has taken the start */
-    struct account_record interim; /* the last one; an older one is not sent any more */
-    struct account_record stop;
-    bool final; /* the counters of stop are the last */
-    uint32_t cause;
-    uint8_t *classes; /* of the answer that let him in */
-    size_t n_classes;
+    struct account_record *interim; /* the last one that is to be sent, or NULL */
 
     /* not in the store */
     struct session *session; /* NULL: it is over, and the user plane has forgotten it */
     struct radius_request *request;
-    uint32_t asked;       /* enum radius_status of the request */
+    struct acct *owner;
     int64_t next_interim; /* seconds since 1970; 0: none */
     uint32_t place;       /* among its owner's */
+    uint8_t asked;        /* enum radius_status of the request */
     bool dirty;           /* the store does not have it so */
     bool taken;           /* by a server, to the end */
-    struct acct *owner;
+
+    const char *name, *line; /* User-Name, and the line's name: behind the classes */
+    uint8_t classes[];       /* of the answer that let him in */
 };
 
 /** Of a session that is up. Returns NULL without memory. */
@@ -59,15 +58,17 @@ void account_refresh(struct account *a, const struct session *s);
 /** Since when a row of the user plane counts (doc/control.md, subscriber-octets). */
 uint64_t account_since(const json_t *row);
 
+/** Keep what it has used now as an interim record, instead of any; or none. Without memory none is
+ * kept. */
+void account_set_interim(struct account *a, int64_t time_s);
+void account_forget_interim(struct account *a);
+
 /** Take such a row. Counters of a new subscriber go on from the sum. Returns whether he is another
  * one than before: what there was then nobody but this account knows. */
 bool account_count(struct account *a, const json_t *row);
 
-/** The sum of a counter. */
-static inline uint64_t account_sum(const struct account *a, unsigned i)
-{
-    return a->base[i] + a->last[i];
-}
+/** What it has used; sum is returned. */
+const uint64_t *account_sums(const struct account *a, uint64_t sum[ACCOUNT_COUNTERS]);
 
 /** As a text for the store, to be freed, and from such. The latter returns NULL where it is none.
  */

@@ -93,13 +93,6 @@ void acct_start(struct cp *cp, struct session *s)
     mark(a);
 }
 
-static void record(const struct account *a, struct account_record *r)
-{
-    r->time_s = wall_seconds();
-    for (unsigned i = 0; i < ACCOUNT_COUNTERS; i++)
-        r->counter[i] = account_sum(a, i);
-}
-
 void acct_stop(struct cp *cp, struct session *s, enum radius_cause cause)
 {
     struct account *a = s->account;
@@ -107,17 +100,15 @@ void acct_stop(struct cp *cp, struct session *s, enum radius_cause cause)
     if (cp->acct == NULL || a == NULL)
         return;
     account_refresh(a, s);
-    record(a, &a->stop);
-    a->cause = cause;
-    a->interim.time_s = 0;
+    a->ended = wall_seconds();
+    a->cause = (uint8_t)cause;
+    account_forget_interim(a);
     mark(a);
 }
 
 /* Nothing is counted any more: the stop can be sent, as of when the session ended. */
 static void finish(struct account *a)
 {
-    for (unsigned i = 0; i < ACCOUNT_COUNTERS; i++)
-        a->stop.counter[i] = account_sum(a, i);
     a->final = true;
     a->session = NULL;
     if (++a->owner->n_over > MOST_OVER) {
@@ -145,10 +136,10 @@ void acct_count(struct cp *cp, struct session *s, const json_t *row)
         return;
     if (account_count(a, row))
         mark(a);
-    if (a->stop.time_s != 0 || a->next_interim == 0 || wall_seconds() < a->next_interim)
+    if (a->ended != 0 || a->next_interim == 0 || wall_seconds() < a->next_interim)
         return;
     account_refresh(a, s);
-    record(a, &a->interim);
+    account_set_interim(a, wall_seconds());
     plan_interim(cp, a, s);
     mark(a);
 }
@@ -212,7 +203,7 @@ static void answered(void *ctx, const struct radius_answer *answer)
     if (answer->outcome == RADIUS_ACCEPTED && a->asked == RADIUS_START)
         a->started = true;
     else if (answer->outcome == RADIUS_ACCEPTED && a->asked == RADIUS_INTERIM)
-        a->interim.time_s = 0;
+        account_forget_interim(a);
     else if (answer->outcome == RADIUS_ACCEPTED)
         a->taken = true;
     mark(a);
@@ -226,28 +217,31 @@ static struct radius_volume volume(const uint64_t counter[ACCOUNT_COUNTERS], uns
         .packets_in = in[0], .octets_in = in[1], .packets_out = out[0], .octets_out = out[1]};
 }
 
-static void ask(struct account *a, enum radius_status status, const struct account_record *r,
+/* counter: NULL for none. */
+static void ask(struct account *a, enum radius_status status, const uint64_t *counter,
                 int64_t time_s)
 {
+    char mac[20];
     struct radius_user user = {.port_type = a->ppp ? RADIUS_PORT_PPPOE_QINQ : RADIUS_PORT_ETHERNET,
                                .name = radius_octets(a->name, strlen(a->name)),
                                .session = radius_octets(a->id, strlen(a->id)),
                                .line = radius_octets(a->line, strlen(a->line)),
-                               .station = radius_octets(a->mac, strlen(a->mac)),
                                .ipv4 = a->ipv4,
-                               .ipv6 = a->ipv6};
+                               .ipv6 = prefixes_all(&a->ipv6)};
     struct radius_record record = {.status = status,
                                    .classes = radius_octets(a->classes, a->n_classes),
                                    .time_s = (uint64_t)time_s};
 
+    format_mac(a->mac, mac, sizeof(mac));
+    user.station = radius_octets(mac, strlen(mac));
     user.circuit = user.line;
-    if (r != NULL) {
+    if (counter != NULL) {
         record.session_s = time_s > a->begun ? (uint32_t)(time_s - a->begun) : 0;
-        record.ipv4 = volume(r->counter, 0);
-        record.ipv6 = volume(r->counter, 1);
+        record.ipv4 = volume(counter, 0);
+        record.ipv6 = volume(counter, 1);
         record.cause = status == RADIUS_STOP ? a->cause : RADIUS_CAUSE_NONE;
     }
-    a->asked = status;
+    a->asked = (uint8_t)status;
     /* None of these values is too long for its attribute. */
     a->request = radius_account(a->owner->radius, &user, &record, answered, a);
 }
@@ -256,6 +250,8 @@ static void ask(struct account *a, enum radius_status status, const struct accou
  * the interim one that no server has taken yet takes its place. */
 static void send_next(struct account *a)
 {
+    uint64_t sum[ACCOUNT_COUNTERS];
+
     if (a->request != NULL && a->asked != RADIUS_INTERIM)
         return;
     if (a->request != NULL)
@@ -263,10 +259,10 @@ static void send_next(struct account *a)
     a->request = NULL;
     if (!a->started)
         ask(a, RADIUS_START, NULL, a->begun);
-    else if (a->stop.time_s != 0 && a->final)
-        ask(a, RADIUS_STOP, &a->stop, a->stop.time_s);
-    else if (a->interim.time_s != 0)
-        ask(a, RADIUS_INTERIM, &a->interim, a->interim.time_s);
+    else if (a->ended != 0 && a->final)
+        ask(a, RADIUS_STOP, account_sums(a, sum), a->ended);
+    else if (a->interim != NULL)
+        ask(a, RADIUS_INTERIM, a->interim->counter, a->interim->time_s);
 }
 
 static void forget(struct account *a)
@@ -364,7 +360,7 @@ static void attach(struct session *s, void *ctx)
         return;
     memcpy(key.id, s->service->id, sizeof(key.id));
     found = bsearch(&k, o->account, o->n, sizeof(struct account *), by_id);
-    if (found == NULL || (*found)->stop.time_s != 0)
+    if (found == NULL || (*found)->ended != 0)
         return;
     s->account = *found;
     (*found)->session = s;
@@ -377,9 +373,9 @@ static void end_lost(struct acct *o)
     for (uint32_t i = 0; i < o->n; i++) {
         struct account *a = o->account[i];
 
-        if (a->session != NULL || a->stop.time_s != 0)
+        if (a->session != NULL || a->ended != 0)
             continue;
-        record(a, &a->stop);
+        a->ended = wall_seconds();
         a->cause = RADIUS_CAUSE_NAS_ERROR;
     }
 }

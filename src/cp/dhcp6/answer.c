@@ -22,7 +22,7 @@ bool answer6_is_bound(const struct session *s, const struct dhcp6 *m, const stru
     if (!session6_held(s) || ia->kind == DHCP6_IA_TA)
         return false;
     own = ia->kind == DHCP6_IA_NA ? &s->v6->na : &s->v6->pd;
-    return own->held && own->iaid == ia->iaid && dhcp6_same_duid(&s->v6->duid, &m->client);
+    return own->held && own->iaid == ia->iaid && session6_is_client(s->v6, &m->client);
 }
 
 const struct dhcp6_ia *answer6_choose(const struct session *s, const struct dhcp6 *m, uint8_t kind)

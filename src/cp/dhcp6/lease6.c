@@ -52,7 +52,7 @@ static struct ipv6 wish_of(const struct dhcp6 *m, uint8_t kind)
 static void take_wan(struct cp *cp, struct session *s, const struct dhcp6 *m)
 {
     struct session6 *v = s->v6;
-    const struct cpe_prefixes *said = s->service != NULL ? &s->service->ipv6 : NULL;
+    const struct prefixes *said = s->service != NULL ? &s->service->ipv6 : NULL;
     struct ipv6 wish = wish_of(m, DHCP6_IA_NA);
     uint64_t block;
 
@@ -74,14 +74,14 @@ static void take_wan(struct cp *cp, struct session *s, const struct dhcp6 *m)
 static void take_delegated(struct cp *cp, struct session *s, const struct dhcp6 *m)
 {
     struct session6 *v = s->v6;
-    const struct cpe_prefixes *said = s->service != NULL ? &s->service->ipv6 : NULL;
+    const struct prefixes *said = s->service != NULL ? &s->service->ipv6 : NULL;
 
     if (v->has_delegated)
         return;
     v->has_delegated =
-        take_block(&pools6_of(cp, s)->delegated, s, said != NULL && said->n_delegated > 0,
-                   said != NULL ? said->delegated[0] : 0, v->delegated,
-                   wish_of(m, DHCP6_IA_PD).upper, &v->delegated);
+        take_block(&pools6_of(cp, s)->delegated, s, said != NULL && said->delegated_len != 0,
+                   said != NULL ? said->delegated : 0, v->delegated, wish_of(m, DHCP6_IA_PD).upper,
+                   &v->delegated);
     v->delegated_len = pool6_config(cp, s)->delegated.each_len;
 }
 
@@ -224,7 +224,7 @@ void lease6_hold(struct cp *cp, struct session *s, const struct dhcp6_duid *clie
     bool more = !lease_is_held(v->state) || (pd != NULL && !v->pd.held) ||
                 (na != NULL && !v->na.held && v->wan_len == 128);
 
-    v->duid = *client;
+    session6_set_client(v, client);
     if (na != NULL) {
         v->na = (struct ia6){true, na->iaid};
         v->wan_ends = false;
@@ -430,6 +430,7 @@ bool lease6_load(struct cp *cp, struct session *s, const uint8_t mac[6], const c
 
     if (v == NULL || s->access->pool6 == CP_NO_POOL || !session6_parse(text, &read, &giver))
         return false;
+    free(v->duid);
     *v = read;
     v->has_wan = take_link(cp, s);
     v->has_delegated = v->has_delegated && v->delegated_len == pools6_of(cp, s)->delegated.len &&

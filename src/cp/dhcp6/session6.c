@@ -9,9 +9,32 @@
 
 void session6_free(struct session6 *v)
 {
-    if (v != NULL)
-        free(v->waiting);
+    if (v == NULL)
+        return;
+    free(v->waiting);
+    free(v->duid);
     free(v);
+}
+
+struct dhcp6_duid session6_client(const struct session6 *v)
+{
+    struct dhcp6_duid d = {.n = v->duid != NULL ? (uint8_t)v->duid->n : 0};
+
+    octets_append(v->duid, d.at, 0, sizeof(d.at));
+    return d;
+}
+
+void session6_set_client(struct session6 *v, const struct dhcp6_duid *client)
+{
+    if (!session6_is_client(v, client) && !octets_set(&v->duid, client->at, client->n))
+        abort();
+}
+
+bool session6_is_client(const struct session6 *v, const struct dhcp6_duid *client)
+{
+    struct dhcp6_duid d = session6_client(v);
+
+    return dhcp6_same_duid(&d, client);
 }
 
 /* The line has it, and is to have it. */
@@ -61,8 +84,9 @@ static json_t *iaid_json(const struct ia6 *ia)
 char *session6_text(const struct session6 *v, const struct session6_giver *giver)
 {
     char duid[2 * DHCP6_MAX_DUID + 1], wan[IPV6_TEXT], delegated[IPV6_TEXT], *text;
+    struct dhcp6_duid client = session6_client(v);
     json_t *o =
-        json_pack("{s:s, s:o, s:o, s:I}", "duid", write_hex(duid, v->duid.at, v->duid.n), "na",
+        json_pack("{s:s, s:o, s:o, s:I}", "duid", write_hex(duid, client.at, client.n), "na",
                   iaid_json(&v->na), "pd", iaid_json(&v->pd), "expires", (json_int_t)v->expires);
 
     if (keeps_wan(v))
@@ -110,9 +134,11 @@ static bool read_object(const json_t *o, struct session6 *v, struct session6_giv
                *delegated = json_string_value(json_object_get(o, "delegated")),
                *by = json_string_value(json_object_get(o, "server"));
     struct ipv6 prefix = {0, 0};
+    struct dhcp6_duid client;
 
-    if (duid == NULL || !read_duid(duid, &v->duid) || (by != NULL && !read_duid(by, &giver->duid)))
+    if (duid == NULL || !read_duid(duid, &client) || (by != NULL && !read_duid(by, &giver->duid)))
         return false;
+    session6_set_client(v, &client);
     v->wan_len = json_is_integer(wan_len) ? 128 : SESSION6_WAN_LEN;
     v->na = iaid_of(o, "na");
     v->pd = iaid_of(o, "pd");
@@ -131,5 +157,7 @@ bool session6_parse(const char *text, struct session6 *v, struct session6_giver 
     bool right = o != NULL && read_object(o, v, giver);
 
     json_decref(o);
+    if (!right)
+        octets_set(&v->duid, NULL, 0);
     return right;
 }

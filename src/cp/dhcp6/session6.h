@@ -7,6 +7,7 @@
 #define CP_DHCP6_SESSION6_H
 
 #include "cp/packet/dhcp6.h"
+#include "cp/packet/octets.h"
 #include "cp/session.h"
 
 #define SESSION6_WAN_LEN 64 /* of a link on which hosts make addresses: RFC 4862 section 5.5.3 */
@@ -44,11 +45,17 @@ struct session6 {
     uint64_t delegated;
     int64_t expires;          /* seconds of CLOCK_REALTIME */
     struct request6 *waiting; /* the request that is to be answered, or NULL */
-    struct dhcp6_duid duid;
-    struct name host; /* as which it is found by such an address */
+    struct octets *duid;      /* the client's; NULL: none has had a lease */
+    struct name host;         /* as which it is found by such an address */
 };
 
 void session6_free(struct session6 *v);
+
+/** The name of the client that has a lease, and has it from now on. The latter aborts without
+ * memory. */
+struct dhcp6_duid session6_client(const struct session6 *v);
+void session6_set_client(struct session6 *v, const struct dhcp6_duid *client);
+bool session6_is_client(const struct session6 *v, const struct dhcp6_duid *client);
 
 /** The session's lease of IPv6 is starting or up. */
 static inline bool session6_held(const struct session *s)
@@ -65,7 +72,8 @@ char *session6_blocks(const struct session6 *v, char buf[SESSION6_TEXT]);
 /** A lease as a text for the store, to be freed. */
 char *session6_text(const struct session6 *v, const struct session6_giver *giver);
 
-/** Read such a text into all but state, timer, host and s. Returns false where it is none. */
+/** Read such a text into zeros, but for state, timer, host and s. Returns false where it is none.
+ */
 bool session6_parse(const char *text, struct session6 *v, struct session6_giver *giver);
 
 #endif

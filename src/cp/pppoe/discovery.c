@@ -172,13 +172,15 @@ static void take_padi(struct cp *cp, struct session *s, const struct request *r)
 /* --- PADR --- */
 
 /* What a node between CPE and gateway says of the line, as far as it can be a text. */
-static void take_line(char to[PPPOE_LINE], struct ppp_bytes said)
+static void take_line(char **to, struct ppp_bytes said)
 {
+    char text[PPPOE_LINE];
     size_t n = 0;
 
     for (; n < said.n && n < PPPOE_LINE - 1; n++)
-        to[n] = (char)(said.at[n] >= ' ' && said.at[n] <= '~' ? said.at[n] : '?');
-    to[n] = '\0';
+        text[n] = (char)(said.at[n] >= ' ' && said.at[n] <= '~' ? said.at[n] : '?');
+    text[n] = '\0';
+    pppoe_set_text(to, text);
 }
 
 static void begin(struct cp *cp, struct session *s, const struct request *r)
@@ -189,8 +191,8 @@ static void begin(struct cp *cp, struct session *s, const struct request *r)
         refuse(cp, s, r, PPPOE_AC_SYSTEM_ERROR, "no session id is free");
         return;
     }
-    take_line(p->circuit, r->tags.circuit);
-    take_line(p->remote, r->tags.remote);
+    take_line(&p->circuit, r->tags.circuit);
+    take_line(&p->remote, r->tags.remote);
     session_event(s, "PPPoE session %u begins", p->id);
     confirm(cp, s, r);
     pppoe_start_link(p);

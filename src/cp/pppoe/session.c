@@ -149,10 +149,23 @@ void pppoe_ending(struct cp *cp, struct session *s, const char *why)
 
 void pppoe_forget(struct session *s)
 {
-    ppp_free(&s->ppp->link);
-    free(s->ppp->next);
-    free(s->ppp);
+    struct pppoe_session *p = s->ppp;
+
+    ppp_free(&p->link);
+    free(p->next);
+    free(p->user);
+    free(p->circuit);
+    free(p->remote);
+    free(p);
     s->ppp = NULL;
+}
+
+void pppoe_set_text(char **to, const char *text)
+{
+    free(*to);
+    *to = text[0] != '\0' ? strdup(text) : NULL;
+    if (*to == NULL && text[0] != '\0')
+        abort();
 }
 
 /* --- the user plane --- */
@@ -215,7 +228,7 @@ uint16_t pppoe_id(const struct session *s)
 
 const char *pppoe_user(const struct session *s)
 {
-    return s->ppp->user;
+    return pppoe_text_of(s->ppp->user);
 }
 
 /* --- the begin --- */

@@ -27,11 +27,10 @@ struct pppoe_session {
     struct radius_request *question;
     struct pppoe_waiting *next; /* the PADR of the session behind this one, or NULL */
     uint16_t id;
-    bool turned_away; /* its user may not come in, or there is no address: it was counted */
-    bool silent;      /* the CPE needs not be told of the end: he knows it */
-    char user[PPPOE_USER];
-    char circuit[PPPOE_LINE],
-        remote[PPPOE_LINE]; /* what a node before the gateway calls the line */
+    bool turned_away;       /* its user may not come in, or there is no address: it was counted */
+    bool silent;            /* the CPE needs not be told of the end: he knows it */
+    char *user;             /* NULL: he has not said who he is */
+    char *circuit, *remote; /* what a node before the gateway calls the line, or NULL */
 };
 
 /** The session ids of a port. */
@@ -64,6 +63,15 @@ void pppoe_end_session(struct pppoe_session *p, enum radius_cause cause, const c
 
 /** A session of an id, which is taken, with nothing said yet. Returns NULL without memory. */
 struct pppoe_session *pppoe_make(struct cp *cp, struct session *s, uint16_t id, uint16_t most);
+
+/** Keep a copy of a text instead of what there is; "": NULL. Aborts without memory. */
+void pppoe_set_text(char **to, const char *text);
+
+/** A text that was kept so. */
+static inline const char *pppoe_text_of(const char *kept)
+{
+    return kept != NULL ? kept : "";
+}
 
 /** Do what follows from a call of the link: it is over, or is to be called again. */
 void pppoe_settle(struct pppoe_session *p);

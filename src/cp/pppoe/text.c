@@ -11,12 +11,13 @@ char *pppoe_text(const struct session *s)
 {
     const struct pppoe_session *p = s->ppp;
     const struct ppp *l = &p->link;
-    json_t *o = json_pack(
-        "{s:i, s:s, s:I, s:I, s:i, s:i, s:i, s:b, s:s, s:s, s:I}", "id", (int)p->id, "user",
-        p->user, "magic", (json_int_t)(l->without_magic ? 0 : l->magic), "peer_magic",
-        (json_int_t)l->peer_magic, "mru", (int)l->mru, "peer_mru", (int)l->peer_mru, "most",
-        (int)l->most, "without_address", (int)l->without_address, "circuit", p->circuit, "remote",
-        p->remote, "iid", (json_int_t)(l->grant.ipv6 ? l->grant.iid : 0));
+    json_t *o =
+        json_pack("{s:i, s:s, s:I, s:I, s:i, s:i, s:i, s:b, s:s, s:s, s:I}", "id", (int)p->id,
+                  "user", pppoe_user(s), "magic", (json_int_t)(l->without_magic ? 0 : l->magic),
+                  "peer_magic", (json_int_t)l->peer_magic, "mru", (int)l->mru, "peer_mru",
+                  (int)l->peer_mru, "most", (int)l->most, "without_address",
+                  (int)l->without_address, "circuit", pppoe_text_of(p->circuit), "remote",
+                  pppoe_text_of(p->remote), "iid", (json_int_t)(l->grant.ipv6 ? l->grant.iid : 0));
     char *text = json_dumps(o, JSON_COMPACT);
 
     json_decref(o);
@@ -37,9 +38,9 @@ static bool read_object(struct pppoe_session *p, json_t *o)
                     "without_address", &without_address, "circuit", &circuit, "remote",
                     &remote) != 0)
         return false;
-    snprintf(p->user, sizeof(p->user), "%s", user);
-    snprintf(p->circuit, sizeof(p->circuit), "%s", circuit);
-    snprintf(p->remote, sizeof(p->remote), "%s", remote);
+    pppoe_set_text(&p->user, user);
+    pppoe_set_text(&p->circuit, circuit);
+    pppoe_set_text(&p->remote, remote);
     l->without_magic = magic == 0;
     l->magic = magic != 0 ? (uint32_t)magic : l->magic;
     l->peer_magic = (uint32_t)peer_magic;

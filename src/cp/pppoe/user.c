@@ -101,13 +101,13 @@ static void let_in(struct pppoe_session *p, const char *message)
     }
     g = pppoe_grant(p);
     grant_ipv6(p, &g);
-    session_event(p->line, "%s: %s is let in", method_name(p), p->user);
+    session_event(p->line, "%s: %s is let in", method_name(p), pppoe_text_of(p->user));
     ppp_judged(&p->link, &g, message, now_ns());
 }
 
 static void turn_away(struct pppoe_session *p, const char *why, const char *message)
 {
-    session_log(p->line, "%s: %s: %s%s%s", method_name(p), p->user, why,
+    session_log(p->line, "%s: %s: %s%s%s", method_name(p), pppoe_text_of(p->user), why,
                 message[0] != '\0' ? ": " : "", message);
     refuse(p, message);
 }
@@ -131,16 +131,19 @@ void pppoe_judged(struct session *s, const char *why, struct radius_octets messa
 void pppoe_judge_user(void *ctx, const struct ppp_proof *proof)
 {
     struct pppoe_session *p = ctx;
+    char name[PPPOE_USER];
 
     if (!is_text(proof->name)) {
-        snprintf(p->user, sizeof(p->user), "?");
+        pppoe_set_text(&p->user, "?");
         sessions_fail(&p->cp->sessions, FAIL_REJECTED);
         turn_away(p, "the user's name is not printable, empty or too long", "");
         return;
     }
-    snprintf(p->user, sizeof(p->user), "%.*s", (int)proof->name.n, (const char *)proof->name.at);
+    snprintf(name, sizeof(name), "%.*s", (int)proof->name.n, (const char *)proof->name.at);
+    pppoe_set_text(&p->user, name);
     if (p->cp->aaa != NULL) {
-        p->question = aaa_ask_user(p->cp, p->line, proof, p->user, p->circuit, p->remote);
+        p->question = aaa_ask_user(p->cp, p->line, proof, name, pppoe_text_of(p->circuit),
+                                   pppoe_text_of(p->remote));
         if (p->question == NULL)
             turn_away(p, "RADIUS cannot be asked", "");
     } else if (pppoe_user_proves(p->cp->config->pppoe, proof)) {

@@ -55,12 +55,12 @@ static bool delegated_fits(const struct cp *cp, const struct session *s,
 }
 
 /* RADIUS says a link, or an address of one. */
-static bool is_said(const struct cpe_prefixes *said, const struct given6 *g)
+static bool is_said(const struct prefixes *said, const struct given6 *g)
 {
     return (g->na.lease == NULL || said->wan_len == 0 ||
             same6(first6(g->na.lease->address, said->wan_len), first6(said->wan, said->wan_len))) &&
-           (g->pd.lease == NULL || said->n_delegated == 0 ||
-            said->delegated[0] == g->pd.lease->address.upper);
+           (g->pd.lease == NULL || said->delegated_len == 0 ||
+            said->delegated == g->pd.lease->address.upper);
 }
 
 bool given6_fits(const struct cp *cp, const struct session *s, const struct given6 *g)

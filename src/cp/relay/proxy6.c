@@ -96,7 +96,7 @@ static bool is_own(const struct session *s, const struct dhcp6 *a, struct ipv6 p
     const struct proxy6 *p = s->relay6 != NULL ? s->relay6->proxy : NULL;
 
     return p != NULL && p->own_xid != 0 && p->own_xid == a->xid && a->type == DHCP6_REPLY &&
-           session6_held(s) && dhcp6_same_duid(&s->v6->duid, &a->client) &&
+           session6_held(s) && session6_is_client(s->v6, &a->client) &&
            same6(peer, link_local_of(s->mac));
 }
 

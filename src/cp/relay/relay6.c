@@ -349,7 +349,7 @@ static void add(struct dhcp6 *m, uint8_t kind, uint32_t iaid, struct ipv6 addres
 uint32_t relay6_say(struct cp *cp, struct session *s, uint8_t type, bool na, bool pd)
 {
     const struct session6 *v = s->v6;
-    struct dhcp6 m = {.type = type, .begins = true, .client = v->duid};
+    struct dhcp6 m = {.type = type, .begins = true, .client = session6_client(v)};
     uint8_t message[MESSAGE];
 
     if (type != DHCP6_REBIND)

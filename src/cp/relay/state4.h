@@ -8,12 +8,7 @@
 #include <stdint.h>
 
 #include "cp/packet/dhcp4.h"
-
-/** So many octets as there are. */
-struct octets {
-    uint16_t n;
-    uint8_t at[];
-};
+#include "cp/packet/octets.h"
 
 struct relay4 {
     /* The message of the client that was taken last. */
@@ -35,15 +30,7 @@ struct relay4 {
     struct octets *client; /* option 61 of the client that has the lease, or NULL */
 };
 
-/** Keep a copy of n octets, at most 65535, instead of what there is; 0: NULL. Returns false without
- * memory, with NULL. */
-bool octets_set(struct octets **o, const void *at, size_t n);
-
-/** Write them behind n octets. Returns how many there are then, or 0 where there is no room for
- * them. */
-size_t octets_append(const struct octets *o, uint8_t *to, size_t n, size_t room);
-
-/** The same as the value of an option. */
+/** Octets as the value of an option. */
 void octets_copy(struct dhcp4_bytes *b, const struct octets *o);
 
 /** What is to be known of a lease after a restart, as a text to be freed. */

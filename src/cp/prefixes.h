@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Prefixes of a session, which has one of each kind at most: 65,536 of them are kept twice. */
+#ifndef CP_PREFIXES_H
+#define CP_PREFIXES_H
+
+#include "base/ipv6.h"
+
+struct prefixes {
+    struct ipv6 wan;
+    uint64_t delegated;
+    uint8_t wan_len, delegated_len; /* 0: none */
+};
+
+static inline struct prefixes prefixes_of(const struct cpe_prefixes *p)
+{
+    struct prefixes to = {.wan = p->wan, .wan_len = p->wan_len};
+
+    if (p->n_delegated > 0) {
+        to.delegated = p->delegated[0];
+        to.delegated_len = p->delegated_len[0];
+    }
+    return to;
+}
+
+static inline struct cpe_prefixes prefixes_all(const struct prefixes *p)
+{
+    return (struct cpe_prefixes){.wan = p->wan,
+                                 .wan_len = p->wan_len,
+                                 .delegated = {p->delegated},
+                                 .delegated_len = {p->delegated_len},
+                                 .n_delegated = p->delegated_len != 0};
+}
+
+#endif
