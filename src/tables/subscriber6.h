@@ -73,7 +73,8 @@ struct subscriber6_table {
     uint32_t n_buckets;
     uint32_t in_use; /* a bit for each length that there is: subscriber6_bit() */
     uint32_t of_len[18];
-    uint32_t n, capacity; /* entries: one for a prefix, two for an address */
+    /* Entries: one for a prefix or an address, and one for each /64 around addresses. */
+    uint32_t n, capacity;
     /* Those that ever were there; what are more is in the records only. */
     struct subscriber6_common common[SUBSCRIBER6_COMMON];
     uint32_t n_common;
