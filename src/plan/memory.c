@@ -35,7 +35,10 @@
 #define FIB6_FIRST     (4096 * KIB)  /* tables/fib6.c: 2^20 entries */
 #define FIB6_NODES     2u            /* that a prefix may need: where it parts, and where it ends */
 #define FIB6_NODE      132u          /* two cache lines, and the number of another node */
-#define FIB6_PREFIX    32u           /* in the table of prefixes */
+#define FIB6_PREFIX    32u           /* in the table of prefixes, and in that of regions */
+#define FIB6_PAGE      (256 * KIB)   /* 2^16 entries of a region with many routes, */
+#define FIB6_FEW       512u          /* one for so many, */
+#define FIB6_PAGES     64u           /* up to so many */
 #define FIB_SPARE      1024u         /* lines more, until readers have left those of old routes */
 #define FIB_LINE       68u           /* 16 entries, and the number of another line */
 #define FIB_OWN        513u          /* the gateway's own addresses, and 169.254/16 */
@@ -207,17 +210,20 @@ static uint64_t route_bytes(uint64_t routes, uint64_t nexthops, uint64_t sets)
            sizeof(struct ipv6) * (nexthops + 1) + FAR_END * n_far_ends(nexthops);
 }
 
-/* tables/fib6.c reserves two nodes for each route. */
+/* tables/fib6.c reserves two nodes for each route, and room to count it. */
 static uint64_t route6_bytes(uint64_t routes, uint64_t nexthops)
 {
-    uint64_t heads = 1;
+    uint64_t heads = 1, in_pages = routes / FIB6_FEW;
 
+    if (in_pages > FIB6_PAGES)
+        in_pages = FIB6_PAGES;
     while (heads < routes)
         heads *= 2;
     return routes == 0
                ? 0
-               : FIB6_FIRST + (FIB6_NODES * routes + FIB_SPARE) * FIB6_NODE + routes * FIB6_PREFIX +
-                     heads * sizeof(uint32_t) + FAR_END6 * n_far_ends(nexthops);
+               : FIB6_FIRST + (FIB6_NODES * routes + FIB_SPARE) * FIB6_NODE +
+                     2 * (routes * FIB6_PREFIX + heads * sizeof(uint32_t)) + in_pages * FIB6_PAGE +
+                     (in_pages + 1) * sizeof(uint32_t) + FAR_END6 * n_far_ends(nexthops);
 }
 
 static void measure_routes(struct plan_build *b)

@@ -10,6 +10,7 @@
 #define N_FIRST   (1u << FIB6_FIRST_BITS)
 #define NEW_NODES 2u /* that a prefix may need: where it leaves another, and where it ends */
 #define LEN_AT    23
+#define FEW       (FIB6_DENSE / 2) /* routes with which a region loses its page */
 #define MOST_WAY  (1u + (PREFIX6_BITS - FIB6_FIRST_BITS) / FIB6_NODE_BITS)
 
 static uint32_t n_nodes(uint32_t n)
@@ -17,11 +18,27 @@ static uint32_t n_nodes(uint32_t n)
     return NEW_NODES * n + FIB6_SPARE;
 }
 
+/* Enough for all regions that have one, up to FIB6_PAGES. */
+static uint32_t n_pages(uint32_t n)
+{
+    return RTE_MIN(n / FEW, FIB6_PAGES);
+}
+
+static uint64_t first_bytes(uint32_t n)
+{
+    return sizeof(uint32_t) * (N_FIRST + (uint64_t)FIB6_PAGE * n_pages(n));
+}
+
 uint64_t fib6_bytes(uint32_t n)
 {
-    return sizeof(uint32_t) * (uint64_t)N_FIRST +
-           (sizeof(struct fib6_node) + sizeof(uint32_t)) * (uint64_t)n_nodes(n) +
-           prefixes6_bytes(n);
+    return first_bytes(n) + (sizeof(struct fib6_node) + sizeof(uint32_t)) * (uint64_t)n_nodes(n) +
+           sizeof(uint32_t) * (n_pages(n) + 1) + 2 * prefixes6_bytes(n);
+}
+
+/* Of a region whose slot it is not. */
+static uint64_t free_slot(uint32_t slot)
+{
+    return (uint64_t)(slot == fib6_slot(0)) << (64 - FIB6_REGION);
 }
 
 int fib6_create(struct fib6 *f, uint32_t n, int socket)
@@ -32,11 +49,23 @@ int fib6_create(struct fib6 *f, uint32_t n, int socket)
     if (n > FIB6_MOST)
         return -ENOMEM;
     f->nodes.n = n_nodes(n);
-    rc = prefixes6_create(&f->routes, n, socket);
-    f->first = table_zalloc(sizeof(*f->first) * (size_t)N_FIRST, socket);
+    f->pages.n = n_pages(n);
+    rc = prefixes6_create(&f->routes, n, socket) | prefixes6_create(&f->regions, n, socket);
+    f->first = table_zalloc(first_bytes(n), socket);
     f->node = table_zalloc(sizeof(*f->node) * (size_t)f->nodes.n, socket);
     f->nodes.next = table_zalloc(sizeof(*f->nodes.next) * (size_t)f->nodes.n, socket);
-    return f->first != NULL && f->node != NULL && f->nodes.next != NULL ? rc : -ENOMEM;
+    f->pages.next = table_zalloc(sizeof(*f->pages.next) * (f->pages.n + 1), socket);
+    for (unsigned i = 0; i < FIB6_SLOTS; i++)
+        f->slot[i] = free_slot(i);
+    return rc == 0 && f->first != NULL && f->node != NULL && f->nodes.next != NULL &&
+                   f->pages.next != NULL
+               ? 0
+               : -ENOMEM;
+}
+
+void fib6_set_readers(struct fib6 *f, struct rte_rcu_qsbr *readers)
+{
+    f->nodes.readers = f->pages.readers = readers;
 }
 
 void fib6_free(struct fib6 *f)
@@ -44,7 +73,9 @@ void fib6_free(struct fib6 *f)
     rte_free(f->first);
     rte_free(f->node);
     rte_free(f->nodes.next);
+    rte_free(f->pages.next);
     prefixes6_free(&f->routes);
+    prefixes6_free(&f->regions);
 }
 
 static void store(uint32_t *entry, uint32_t value)
@@ -194,17 +225,124 @@ static bool fold(struct fib6 *f, uint32_t *above)
     return true;
 }
 
+/* --- pages --- */
+
+static uint32_t region_of(struct ipv6 prefix)
+{
+    return (uint32_t)(prefix.upper >> (64 - FIB6_REGION));
+}
+
+static bool has_page(uint64_t slot)
+{
+    return (uint32_t)slot != 0;
+}
+
+static uint32_t *page_in(const struct fib6 *f, uint64_t slot)
+{
+    return &f->first[(uint32_t)slot];
+}
+
+/* What an address has behind the bits of a page: a number, or a node whose bits are all further
+ * on and begin as the address. */
+static uint32_t behind_page(const struct fib6 *f, struct ipv6 addr)
+{
+    uint32_t entry = f->first[addr.upper >> (64 - FIB6_FIRST_BITS)];
+
+    while (is_node(entry)) {
+        struct fib6_node *node = node_of(f, entry);
+
+        if (prefix6_common(addr, node->prefix) < RTE_MIN(node->depth, FIB6_PAGE_END))
+            return node->miss;
+        if (node->depth >= FIB6_PAGE_END)
+            return entry_to(f, entry & FIB6_INDEX, FIB6_PAGE_END);
+        entry = *entry_in(node, addr);
+    }
+    return entry;
+}
+
+static struct ipv6 address_in(uint32_t region, uint32_t i)
+{
+    return (struct ipv6){
+        (uint64_t)region << (64 - FIB6_REGION) | (uint64_t)i << (64 - FIB6_PAGE_END), 0};
+}
+
+/* Make the page of a region, if there is room. */
+static void open_page(struct fib6 *f, uint32_t region)
+{
+    uint64_t *slot = &f->slot[fib6_slot(region)];
+    uint32_t at;
+
+    if (has_page(*slot) || !lines_have(&f->pages, 1))
+        return;
+    at = N_FIRST + FIB6_PAGE * lines_take(&f->pages);
+    for (uint32_t i = 0; i < FIB6_PAGE; i++)
+        f->first[at + i] = behind_page(f, address_in(region, i));
+    __atomic_store_n(slot, (uint64_t)region << 32 | at, __ATOMIC_RELEASE);
+}
+
+/* Take the page of a region away, if it has one. */
+static void close_page(struct fib6 *f, uint32_t region)
+{
+    uint64_t *slot = &f->slot[fib6_slot(region)], was = *slot;
+
+    if (!has_page(was) || was >> 32 != region)
+        return;
+    __atomic_store_n(slot, free_slot(fib6_slot(region)), __ATOMIC_RELEASE);
+    lines_give(&f->pages, ((uint32_t)was - N_FIRST) / FIB6_PAGE);
+}
+
+/* Count a route of a region, or one less. */
+static void count(struct fib6 *f, struct ipv6 prefix, unsigned len, bool more)
+{
+    struct ipv6 region = first6(prefix, FIB6_REGION);
+    uint32_t n;
+
+    if (len <= FIB6_REGION)
+        return;
+    n = prefixes6_get(&f->regions, region, FIB6_REGION);
+    n = (n != PREFIXES6_NONE ? n : 0) + (more ? 1 : UINT32_MAX);
+    if (n == 0)
+        prefixes6_remove(&f->regions, region, FIB6_REGION);
+    else
+        prefixes6_put(&f->regions, region, FIB6_REGION, n);
+    if (more && n >= FIB6_DENSE)
+        open_page(f, region_of(prefix));
+    else if (n < FEW)
+        close_page(f, region_of(prefix));
+}
+
+/* Store in the pages what has been stored for a prefix in the nodes. */
+static void paint_pages(struct fib6 *f, struct ipv6 prefix, unsigned len, uint32_t value)
+{
+    uint64_t slot = f->slot[fib6_slot(region_of(prefix))];
+    uint32_t i = (uint32_t)prefix.upper >> (64 - FIB6_PAGE_END);
+
+    for (unsigned k = 0; len <= FIB6_REGION && k < FIB6_SLOTS; k++)
+        if (has_page(f->slot[k]) &&
+            prefix6_common(address_in((uint32_t)(f->slot[k] >> 32), 0), prefix) >= len)
+            paint(f, page_in(f, f->slot[k]), FIB6_PAGE, len, value);
+    if (len <= FIB6_REGION || slot >> 32 != region_of(prefix) || !has_page(slot))
+        return;
+    if (len <= FIB6_PAGE_END)
+        paint(f, page_in(f, slot) + i, 1u << (FIB6_PAGE_END - len), len, value);
+    else
+        store(page_in(f, slot) + i, behind_page(f, prefix));
+}
+
 int fib6_add(struct fib6 *f, struct ipv6 prefix, unsigned len, uint32_t number)
 {
+    bool is_new = prefixes6_get(&f->routes, prefix, len) == PREFIXES6_NONE;
     struct range r;
 
-    if (len > FIB6_FIRST_BITS && prefixes6_get(&f->routes, prefix, len) == PREFIXES6_NONE &&
-        lines_want(&f->nodes, NEW_NODES) != 0)
+    if (len > FIB6_FIRST_BITS && is_new && lines_want(&f->nodes, NEW_NODES) != 0)
         return -ENOSPC;
     if (!prefixes6_put(&f->routes, prefix, len, number))
         return -ENOSPC;
     r = range_of(f, prefix, len);
     paint(f, r.entry, r.n, len, entry_of(len, number));
+    paint_pages(f, prefix, len, entry_of(len, number));
+    if (is_new)
+        count(f, prefix, len, true);
     return 0;
 }
 
@@ -222,5 +360,7 @@ int fib6_remove(struct fib6 *f, struct ipv6 prefix, unsigned len)
     paint(f, r.entry, r.n, len, entry_of(shorter, number));
     while (r.n_way > 0 && fold(f, r.way[r.n_way - 1]))
         r.n_way--;
+    paint_pages(f, prefix, len, entry_of(shorter, number));
+    count(f, prefix, len, false);
     return 0;
 }

@@ -9,6 +9,11 @@
  * whose bits follow the entry's own nothing is compared, nor is more than the line of its entries
  * read: so are most where routes are dense.
  *
+ * A /32 with many longer routes, as operators have them, has a page: an index by the next 16 bits,
+ * which takes the place of the first one and of all nodes before bit 48. So the way to a /48 there
+ * is one access, as it is to most routes of IPv4. Pages are made from the nodes, and painted with
+ * them.
+ *
  * A change writes the entries of its own range only, each by one store, so that a reader meets the
  * old or the new number and never none. A node that is not needed any more is used again when no
  * reader can be in it. doc/scale.md has what rte_fib6 and rte_lpm6 cost beside this.
@@ -27,6 +32,13 @@
 #include "tables/prefixes.h"
 
 #define FIB6_FIRST_BITS 20u
+#define FIB6_REGION     32u /* bits of a prefix that can have a page, */
+#define FIB6_PAGE_END   48u /* and those that have been looked at behind it */
+#define FIB6_PAGE       (1u << (FIB6_PAGE_END - FIB6_REGION)) /* entries */
+#define FIB6_DENSE      1024u /* routes longer than /32 that make a page; with half it goes */
+#define FIB6_PAGES      64u   /* at most */
+#define FIB6_SLOT_BITS  8u
+#define FIB6_SLOTS      (1u << FIB6_SLOT_BITS)
 #define FIB6_NODE_BITS  4u
 #define FIB6_NODE       (1u << FIB6_NODE_BITS) /* entries */
 #define FIB6_MORE       0x80000000u            /* of an entry: it leads to a node; the rest: */
@@ -47,10 +59,14 @@ struct fib6_node {
 } __rte_cache_aligned;
 
 struct fib6 {
-    uint32_t *first; /* 2^20 entries */
+    uint32_t *first; /* 2^20 entries, and those of the pages */
     struct fib6_node *node;
-    struct lines nodes; /* which of them are in use */
+    struct lines nodes, pages; /* which of them are in use */
     struct prefixes6 routes;
+    struct prefixes6 regions;  /* by region: how many routes are longer */
+    uint64_t slot[FIB6_SLOTS]; /* by fib6_slot(): a region that has a page << 32, and where in
+                                  first[] that is; 0: there is none, and the region is one whose
+                                  slot this is not */
 };
 
 /** Make a table for n routes, FIB6_MOST at most. Returns 0 or -ENOMEM; call fib6_free() in either
@@ -69,16 +85,30 @@ int fib6_add(struct fib6 *f, struct ipv6 prefix, unsigned len, uint32_t number);
 /** Remove a prefix: its addresses follow the next shorter one. Returns 0 or -ENOENT. */
 int fib6_remove(struct fib6 *f, struct ipv6 prefix, unsigned len);
 
+/** Let a table have readers, who say when they have left what they read. */
+void fib6_set_readers(struct fib6 *f, struct rte_rcu_qsbr *readers);
+
 /** Read an entry while the writer may store it. */
 static inline uint32_t fib6_read(const uint32_t *entry)
 {
     return __atomic_load_n(entry, __ATOMIC_RELAXED);
 }
 
-/** The first entry of an address. */
-static inline const uint32_t *fib6_first(const struct fib6 *f, struct ipv6 addr)
+/** The only slot in which a region can be. */
+static inline uint32_t fib6_slot(uint32_t region)
 {
-    return &f->first[addr.upper >> (64 - FIB6_FIRST_BITS)];
+    return region * UINT32_C(0x9e3779b1) >> (32 - FIB6_SLOT_BITS);
+}
+
+/** Where in first[] the first entry of an address is: in the page of its region, or by its first
+ * bits. */
+static inline uint32_t fib6_first(const struct fib6 *f, struct ipv6 addr)
+{
+    uint32_t region = (uint32_t)(addr.upper >> (64 - FIB6_REGION));
+    uint64_t slot = __atomic_load_n(&f->slot[fib6_slot(region)], __ATOMIC_RELAXED);
+    uint32_t in_page = (uint32_t)slot + ((uint32_t)addr.upper >> (64 - FIB6_PAGE_END));
+
+    return slot >> 32 == region ? in_page : (uint32_t)(addr.upper >> (64 - FIB6_FIRST_BITS));
 }
 
 /** Which entry of its node, whose depth it has, an entry leads an address to. */
@@ -115,7 +145,7 @@ static inline uint32_t fib6_step(const struct fib6 *f, uint32_t entry, struct ip
 /** The number of an address. */
 static inline uint32_t fib6_lookup(const struct fib6 *f, struct ipv6 addr)
 {
-    uint32_t entry = fib6_read(fib6_first(f, addr));
+    uint32_t entry = fib6_read(&f->first[fib6_first(f, addr)]);
 
     while ((entry & FIB6_MORE) != 0)
         entry = fib6_step(f, entry, addr);
@@ -144,10 +174,12 @@ static inline void fib6_follow(const struct fib6 *f, const struct ipv6 *addr, ui
 static inline void fib6_lookup_burst(const struct fib6 *f, const struct ipv6 *addr, uint32_t n,
                                      uint32_t *number)
 {
-    for (uint32_t i = 0; i < n; i++)
-        __builtin_prefetch(fib6_first(f, addr[i]), 0, 3);
     for (uint32_t i = 0; i < n; i++) {
-        number[i] = fib6_read(fib6_first(f, addr[i]));
+        number[i] = fib6_first(f, addr[i]);
+        __builtin_prefetch(&f->first[number[i]], 0, 3);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        number[i] = fib6_read(&f->first[number[i]]);
         fib6_prefetch(f, number[i]);
     }
     fib6_follow(f, addr, n, number);

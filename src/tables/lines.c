@@ -2,7 +2,6 @@
 #include "tables/lines.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <time.h>
 
 #include <rte_rcu_qsbr.h>
@@ -51,12 +50,19 @@ static bool has_lines(const struct lines *l, uint32_t n)
     return l->free.n + l->n - l->n_touched >= n;
 }
 
+bool lines_have(struct lines *l, uint32_t n)
+{
+    if (l->free.n < n && l->retired.n + l->waiting.n > 0)
+        reclaim(l);
+    return has_lines(l, n);
+}
+
 int lines_want(struct lines *l, uint32_t n)
 {
     static const struct timespec nap = {.tv_nsec = NAP_NS};
 
-    if (l->free.n < n && l->retired.n + l->waiting.n > 0)
-        reclaim(l);
+    if (lines_have(l, n))
+        return 0;
     for (unsigned i = 0; !has_lines(l, n) && i < WAIT_NS / NAP_NS; i++) {
         if (l->retired.n + l->waiting.n == 0)
             break;

@@ -7,6 +7,7 @@
 #ifndef TABLES_LINES_H
 #define TABLES_LINES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct rte_rcu_qsbr;
@@ -23,6 +24,9 @@ struct lines {
     uint64_t token;
     struct rte_rcu_qsbr *readers; /* NULL: there are none */
 };
+
+/** Can n lines be taken, without waiting for readers? */
+bool lines_have(struct lines *l, uint32_t n);
 
 /** Make sure that n lines can be taken. Returns 0, or -ENOSPC where readers have blocked for a
  * second those that are needed. */

@@ -78,7 +78,7 @@ void route_table_free(struct route_table *t)
 void route_table_share(struct route_table *t, struct rte_rcu_qsbr *readers)
 {
     t->fib.lines.readers = readers;
-    t->fib6.nodes.readers = readers;
+    fib6_set_readers(&t->fib6, readers);
 }
 
 /* Source and destination of what comes out of a next hop's tunnel, as they lie in the packet. */

@@ -223,7 +223,7 @@ static void a_reader_stays(void)
     int rc = 0;
 
     CU_ASSERT_EQUAL_FATAL(fib6_create(&f, 4, SOCKET_ID_ANY), 0);
-    f.nodes.readers = v;
+    fib6_set_readers(&f, v);
     rte_rcu_qsbr_thread_online(v, 0);
     while (rc == 0 && f.nodes.n_touched + 2 <= f.nodes.n) {
         rc |= fib6_add(&f, host, 128, 7);
@@ -277,17 +277,33 @@ static void *read_on(void *ctx)
     return NULL;
 }
 
+/* Add or remove so many routes beside those that are read that their region gets a page, or loses
+ * it. Returns how many were refused. */
+static unsigned crowd(struct fib6 *f, bool add)
+{
+    const uint64_t upper = UINT64_C(0x2001000008000000);
+    unsigned refused = 0, len = FIB6_PAGE_END;
+
+    for (uint64_t i = 0; i < FIB6_DENSE; i++) {
+        struct ipv6 prefix = {upper | i << 16, 0};
+
+        refused += (add ? fib6_add(f, prefix, len, len + 1) : fib6_remove(f, prefix, len)) != 0;
+    }
+    return refused;
+}
+
 static void while_it_is_read(void)
 {
-    enum { N = 200, ROUNDS = 100000 };
+    enum { N = 200, ROUNDS = 100000, CROWDS = 50 };
     struct fib6 f;
     struct reader r = {.f = &f};
     pthread_t thread;
-    unsigned refused = 0;
+    unsigned refused = 0, with_page = 0;
+    bool crowded = false;
 
     state = 88172645463325252;
-    CU_ASSERT_EQUAL_FATAL(fib6_create(&f, N + 1, SOCKET_ID_ANY), 0);
-    f.nodes.readers = make_readers();
+    CU_ASSERT_EQUAL_FATAL(fib6_create(&f, N + 1 + FIB6_DENSE, SOCKET_ID_ANY), 0);
+    fib6_set_readers(&f, make_readers());
     CU_ASSERT_EQUAL(fib6_add(&f, first6(near(0), 16), 16, 1), 0);
     CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, read_on, &r), 0);
     while (__atomic_load_n(&r.lookups, __ATOMIC_RELAXED) == 0)
@@ -296,17 +312,175 @@ static void while_it_is_read(void)
         unsigned len = 20 + random_below(109);
         struct ipv6 prefix = first6(near(random_below(1024)), len);
 
+        if (i % (ROUNDS / CROWDS) == 0) {
+            crowded = !crowded;
+            refused += crowd(&f, crowded);
+        }
+        with_page += lines_in_use(&f.pages);
         if (prefixes6_get(&f.routes, prefix, len) != PREFIXES6_NONE)
             refused += fib6_remove(&f, prefix, len) != 0;
-        else if (f.routes.n <= N)
+        else if (f.routes.n <= N + (crowded ? FIB6_DENSE : 0))
             refused += fib6_add(&f, prefix, len, len + 1) != 0;
     }
     __atomic_store_n(&r.stop, 1, __ATOMIC_RELAXED);
     pthread_join(thread, NULL);
     CU_ASSERT_EQUAL(refused, 0);
     CU_ASSERT_EQUAL(r.wrong, 0);
+    CU_ASSERT(with_page > 0 && with_page < ROUNDS);
     rte_free(f.nodes.readers);
     fib6_free(&f);
+}
+
+/* --- pages of regions with many routes --- */
+
+/* An address of a /32 by its number; many share a /20. */
+static struct ipv6 region(uint32_t i)
+{
+    return (struct ipv6){UINT64_C(0x2400000000000000) | (uint64_t)i << 32, 0};
+}
+
+/* A prefix of a region, by a number that says its length, too: from /33 to /128, most of /48. */
+static struct ipv6 long_prefix(uint32_t in, uint32_t i, unsigned *len)
+{
+    static const uint8_t lens[] = {48, 48, 48, 48, 44, 48, 56, 64, 47, 48, 36, 49, 48, 128, 33, 52};
+    struct ipv6 addr = region(in);
+
+    addr.upper |= (uint64_t)(i * 2654435761u >> 13) << 13;
+    addr.lower = i / 3;
+    *len = lens[i % RTE_DIM(lens)];
+    return first6(addr, *len);
+}
+
+static uint32_t by_length(const struct fib6 *f, struct ipv6 addr)
+{
+    unsigned len;
+    uint32_t number = prefixes6_match(&f->routes, addr, 128, &len);
+
+    return number != PREFIXES6_NONE ? number : 0;
+}
+
+/* Compare with the routes asked for length by length, which know nothing of pages and nodes. */
+static unsigned differs(const struct fib6 *f, struct ipv6 prefix, unsigned len)
+{
+    struct ipv6 mask = mask6(len), last = {prefix.upper | ~mask.upper, prefix.lower | ~mask.lower};
+    struct ipv6 addr[] = {prefix, plus(prefix, -1), last, plus(last, 1), prefix, prefix};
+    uint32_t found[RTE_DIM(addr)];
+    unsigned n = 0, any;
+
+    addr[4].upper ^= (uint64_t)random_below(65536) << 16;
+    addr[5] = long_prefix(random_below(4), random_below(UINT32_MAX), &any);
+    fib6_lookup_burst(f, addr, RTE_DIM(addr), found);
+    for (unsigned i = 0; i < RTE_DIM(addr); i++)
+        n += found[i] != by_length(f, addr[i]) || fib6_lookup(f, addr[i]) != found[i];
+    return n;
+}
+
+/* Add a prefix that is not there, or else remove it. Returns how many addresses are wrong then. */
+static unsigned turn_over(struct fib6 *f, struct ipv6 prefix, unsigned len)
+{
+    if (prefixes6_get(&f->routes, prefix, len) != PREFIXES6_NONE)
+        CU_ASSERT_EQUAL(fib6_remove(f, prefix, len), 0)
+    else
+        CU_ASSERT_EQUAL(fib6_add(f, prefix, len, 1 + random_below(FIB6_NUMBER)), 0)
+    return differs(f, prefix, len);
+}
+
+static bool has_page(const struct fib6 *f, uint32_t in)
+{
+    return fib6_first(f, region(in)) >= 1u << FIB6_FIRST_BITS;
+}
+
+/* Two regions below one /20 get pages and lose them again, while routes of all lengths change. */
+static void pages(void)
+{
+    enum { MANY = 3 * FIB6_DENSE / 2, ROUNDS = 20000 };
+    unsigned wrong = 0, len;
+    struct ipv6 prefix;
+    struct fib6 f;
+
+    state = 0x9e3779b97f4a7c15;
+    CU_ASSERT_EQUAL_FATAL(fib6_create(&f, 4 * MANY, SOCKET_ID_ANY), 0);
+    for (uint32_t i = 0; i < 2 * MANY; i++) {
+        prefix = long_prefix(i & 1, i / 2, &len);
+        if (prefixes6_get(&f.routes, prefix, len) == PREFIXES6_NONE)
+            wrong += turn_over(&f, prefix, len);
+    }
+    CU_ASSERT(has_page(&f, 0) && has_page(&f, 1) && !has_page(&f, 2));
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        prefix = long_prefix(random_below(3), random_below(MANY), &len);
+        if (random_below(16) == 0) {
+            len = random_below(33);
+            prefix = first6(prefix, len);
+        }
+        wrong += turn_over(&f, prefix, len);
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    while (f.routes.n > 0)
+        for (uint32_t i = 0; i < f.routes.n_touched; i++) {
+            struct prefix6 p = f.routes.entry[i];
+
+            if (prefixes6_get(&f.routes, p.prefix, p.len) != PREFIXES6_NONE)
+                wrong += turn_over(&f, p.prefix, p.len);
+        }
+    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT(!has_page(&f, 0) && !has_page(&f, 1));
+    CU_ASSERT_EQUAL(lines_in_use(&f.pages) + lines_in_use(&f.nodes) + f.regions.n, 0);
+    for (uint32_t i = 0; i < 1u << FIB6_FIRST_BITS; i++)
+        wrong += f.first[i] != 0;
+    CU_ASSERT_EQUAL(wrong, 0);
+    fib6_free(&f);
+}
+
+static unsigned fill(struct fib6 *f, uint32_t in, bool add)
+{
+    unsigned wrong = 0, len = FIB6_PAGE_END;
+
+    for (uint32_t i = 0; i < FIB6_DENSE; i++) {
+        struct ipv6 prefix = region(in);
+
+        prefix.upper |= (uint64_t)i << 16;
+        wrong += (add ? fib6_add(f, prefix, len, 1 + i) : fib6_remove(f, prefix, len)) != 0;
+        wrong += fib6_lookup(f, prefix) != (add ? 1 + i : 0);
+    }
+    return wrong;
+}
+
+/* A region whose slot another has, and one that comes when all pages are taken or when a reader may
+ * still be in them, is looked up by nodes. */
+static void regions_without_a_page(void)
+{
+    struct rte_rcu_qsbr *v = make_readers();
+    uint32_t same = 1, other = 1;
+    struct fib6 f;
+    unsigned wrong = 0;
+
+    while (fib6_slot(region(same).upper >> 32) != fib6_slot(region(0).upper >> 32))
+        same++;
+    CU_ASSERT_EQUAL_FATAL(fib6_create(&f, FIB6_DENSE * 3, SOCKET_ID_ANY), 0);
+    f.pages.n = 1; /* of 6 */
+    fib6_set_readers(&f, v);
+    rte_rcu_qsbr_thread_online(v, 0);
+    wrong += fill(&f, 0, true);
+    CU_ASSERT_EQUAL(fib6_remove(&f, region(0), FIB6_PAGE_END), 0);
+    CU_ASSERT(has_page(&f, 0)); /* it goes with half of the routes that made it */
+    CU_ASSERT_EQUAL(fib6_add(&f, region(0), FIB6_PAGE_END, 1), 0);
+    wrong += fill(&f, same, true);
+    CU_ASSERT(!has_page(&f, same));
+    wrong += fill(&f, other, true);
+    CU_ASSERT(!has_page(&f, other));
+    wrong += fill(&f, 0, false);
+    wrong += fill(&f, same, false);
+    CU_ASSERT(!has_page(&f, 0));
+    rte_rcu_qsbr_thread_online(v, 0);
+    wrong += fill(&f, same, true);
+    CU_ASSERT(!has_page(&f, same));
+    rte_rcu_qsbr_quiescent(v, 0);
+    wrong += fill(&f, same, false);
+    wrong += fill(&f, same, true);
+    CU_ASSERT(has_page(&f, same));
+    CU_ASSERT_EQUAL(wrong, 0);
+    fib6_free(&f);
+    rte_free(v);
 }
 
 /* --- numbers by prefix --- */
@@ -347,6 +521,8 @@ static const struct test tests[] = {
     {"room for the worst case", worst_case},
     {"a reader that stays in a node", a_reader_stays},
     {"changes while it is read", while_it_is_read},
+    {"pages of regions with many routes", pages},
+    {"regions without a page", regions_without_a_page},
     {"numbers by prefix", prefixes_of_all_lengths},
     {NULL, NULL},
 };

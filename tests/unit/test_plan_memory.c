@@ -171,7 +171,7 @@ static void memory_of_routes6(void)
     m->n_prefixes = 1;
     p = make();
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-    CU_ASSERT_EQUAL(p->memory.routes - without, 4 * MIB + (2 * 64 + 1024) * 132 + 64 * 32 + 64 * 4 +
+    CU_ASSERT_EQUAL(p->memory.routes - without, 4 * MIB + (2 * 64 + 1024) * 132 + 2 * 64 * 36 + 4 +
                                                     (2 * 64 + 16) * 64 + (256 - 128) * 12 +
                                                     256 * 44);
     plan_free(p);
@@ -179,9 +179,9 @@ static void memory_of_routes6(void)
     m->max_routes6 = 1000;
     p = make();
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-    CU_ASSERT_EQUAL(p->memory.routes - without, 4 * MIB + (2 * 1000 + 1024) * 132 + 1000 * 32 +
-                                                    1024 * 4 + 1000 * (2 * 64 + 16) +
-                                                    (4096 - 128) * 12 + 4096 * 44);
+    CU_ASSERT_EQUAL(p->memory.routes - without,
+                    4 * MIB + 256 * KIB + (2 * 1000 + 1024) * 132 + 2 * (1000 * 32 + 1024 * 4) +
+                        2 * 4 + 1000 * (2 * 64 + 16) + (4096 - 128) * 12 + 4096 * 44);
     finish(p);
 }
 

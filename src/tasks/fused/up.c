@@ -172,7 +172,8 @@ static __rte_always_inline void find_slots6(struct rte_mbuf **m, struct batch6 *
     for (uint32_t i = p.from; i < p.to; i++) {
         find_slot(&b->b, i, m[i], u, has);
         b->dst[i] = ipv6_of(header6(m[i])->destination);
-        rte_prefetch0(fib6_first(u->route.fib6, b->dst[i]));
+        b->entry[i] = fib6_first(u->route.fib6, b->dst[i]);
+        rte_prefetch0(&u->route.fib6->first[b->entry[i]]);
     }
 }
 
@@ -188,7 +189,7 @@ static __rte_always_inline void find_records6(struct rte_mbuf **m, struct batch6
 {
     for (uint32_t i = p.from; i < p.to; i++) {
         find_record(&b->b, i, m[i], u, has);
-        b->entry[i] = fib6_read(fib6_first(u->route.fib6, b->dst[i]));
+        b->entry[i] = fib6_read(&u->route.fib6->first[b->entry[i]]);
         fib6_prefetch(u->route.fib6, b->entry[i]);
     }
 }
