@@ -248,7 +248,7 @@ static void texts(void)
                                         "{\"duid\":\"000102\",\"na\":1}",
                                         "{\"duid\":\"000102\",\"delegated\":\"2001:db8::/56\"}"};
     static const struct session6_giver server = {77, {4, "vbng"}};
-    struct session6 back = {.s = NULL};
+    struct session6 back = {.expires = 0};
     char *text = session6_text(&bound, &server);
     struct session6_giver by = {.expires = 0};
     struct dhcp6_duid client;
@@ -265,7 +265,7 @@ static void texts(void)
     free(text);
     free(back.duid);
     for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        struct session6 none = {.s = NULL};
+        struct session6 none = {.expires = 0};
 
         EXPECT(!session6_parse(wrong[i], &none, &by), "%s", wrong[i]);
     }

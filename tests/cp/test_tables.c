@@ -173,7 +173,7 @@ static void room(void)
     CU_ASSERT(sizeof(struct session) <= 180);
     CU_ASSERT(sizeof(struct session) + sizeof(struct pppoe_session) + sizeof(struct session6) +
                   sizeof(struct service) + sizeof(struct account) <=
-              1160);
+              1128);
 }
 
 static const struct test tests[] = {

@@ -25,8 +25,8 @@ static struct account *make(const char *name, const char *line, size_t n_classes
         return NULL;
     a->n_classes = (uint16_t)n_classes;
     texts = (char *)a->classes + n_classes;
-    a->name = memcpy(texts, name, n_name);
-    a->line = memcpy(texts + n_name, line, n_line);
+    memcpy(texts, name, n_name);
+    memcpy(texts + n_name, line, n_line);
     return a;
 }
 
@@ -160,12 +160,13 @@ char *account_text(const struct account *a)
     o = json_pack(
         "{s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:I, s:I, s:o, s:o, s:b, s:o, s:o, s:b, s:i, "
         "s:s}",
-        "id", a->id, "line", a->line, "name", a->name, "mac", format_mac(a->mac, mac, sizeof(mac)),
-        "ipv4", (json_int_t)a->ipv4, "ipv6", format_wan(&ipv6, wan), "delegated",
-        format_delegated(&ipv6, delegated), "begun", (json_int_t)a->begun, "since",
-        (json_int_t)a->since, "base", counters_json(a->base), "last", counters_json(a->last),
-        "started", a->started, "interim", interim_json(a), "stop", end_json(a), "final", a->final,
-        "cause", (int)a->cause, "classes", write_hex(classes, a->classes, a->n_classes));
+        "id", a->id, "line", account_line(a), "name", account_name(a), "mac",
+        format_mac(a->mac, mac, sizeof(mac)), "ipv4", (json_int_t)a->ipv4, "ipv6",
+        format_wan(&ipv6, wan), "delegated", format_delegated(&ipv6, delegated), "begun",
+        (json_int_t)a->begun, "since", (json_int_t)a->since, "base", counters_json(a->base), "last",
+        counters_json(a->last), "started", a->started, "interim", interim_json(a), "stop",
+        end_json(a), "final", a->final, "cause", (int)a->cause, "classes",
+        write_hex(classes, a->classes, a->n_classes));
     json_object_set_new(o, "ppp", json_boolean(a->ppp));
     text = json_dumps(o, JSON_COMPACT);
     json_decref(o);

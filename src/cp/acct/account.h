@@ -8,6 +8,7 @@
 #define CP_ACCT_ACCOUNT_H
 
 #include <jansson.h>
+#include <string.h>
 
 #include "cp/session.h"
 
@@ -44,9 +45,17 @@ struct account {
     bool dirty;           /* the store does not have it so */
     bool taken;           /* by a server, to the end */
 
-    const char *name, *line; /* User-Name, and the line's name: behind the classes */
-    uint8_t classes[];       /* of the answer that let him in */
+    uint8_t classes[]; /* of the answer that let him in; then User-Name, and the line's name */
 };
+
+static inline const char *account_name(const struct account *a)
+{
+    return (const char *)a->classes + a->n_classes;
+}
+static inline const char *account_line(const struct account *a)
+{
+    return account_name(a) + strlen(account_name(a)) + 1;
+}
 
 /** Of a session that is up. Returns NULL without memory. */
 struct account *account_new(const struct session *s);

@@ -167,7 +167,7 @@ static struct account *left_on(const struct acct *o, const char *line)
 {
     for (uint32_t i = 0; i < o->n; i++)
         if (o->account[i]->session == NULL && !o->account[i]->final &&
-            strcmp(o->account[i]->line, line) == 0)
+            strcmp(account_line(o->account[i]), line) == 0)
             return o->account[i];
     return NULL;
 }
@@ -189,7 +189,7 @@ void acct_settle(struct cp *cp, void (*ask)(void *ctx, const char *line), void *
         const struct account *a = cp->acct->account[i];
 
         if (a->session == NULL && !a->final)
-            ask(ctx, a->line);
+            ask(ctx, account_line(a));
     }
 }
 
@@ -223,9 +223,9 @@ static void ask(struct account *a, enum radius_status status, const uint64_t *co
 {
     char mac[20];
     struct radius_user user = {.port_type = a->ppp ? RADIUS_PORT_PPPOE_QINQ : RADIUS_PORT_ETHERNET,
-                               .name = radius_octets(a->name, strlen(a->name)),
+                               .name = radius_octets(account_name(a), strlen(account_name(a))),
                                .session = radius_octets(a->id, strlen(a->id)),
-                               .line = radius_octets(a->line, strlen(a->line)),
+                               .line = radius_octets(account_line(a), strlen(account_line(a))),
                                .ipv4 = a->ipv4,
                                .ipv6 = prefixes_all(&a->ipv6)};
     struct radius_record record = {.status = status,

@@ -138,15 +138,16 @@ void lease6_forget_request(struct session *s)
 static void timed_out(struct timer *t, void *ctx)
 {
     struct session6 *v = (struct session6 *)t;
+    struct session *s = v->host.session;
     struct cp *cp = ctx;
 
     if (v->state == LEASE_OFFERED || v->state == LEASE_ASKED) {
-        session_event(v->s, v->state == LEASE_ASKED ? "no server has given IPv6"
-                                                    : "offer of IPv6 not taken");
+        session_event(s, v->state == LEASE_ASKED ? "no server has given IPv6"
+                                                 : "offer of IPv6 not taken");
         sessions_fail(&cp->sessions, v->state == LEASE_ASKED ? FAIL_NO_SERVER : FAIL_OFFER);
-        lease6_withdraw(cp, v->s);
+        lease6_withdraw(cp, s);
     } else {
-        lease6_give_back(cp, v->s, true, true, aaa_expiry(v->s), "lease expired");
+        lease6_give_back(cp, s, true, true, aaa_expiry(s), "lease expired");
     }
 }
 
@@ -161,7 +162,7 @@ static struct session6 *make(struct session *s)
     if (s->v6 == NULL)
         s->v6 = calloc(1, sizeof(*s->v6));
     if (s->v6 != NULL)
-        s->v6->s = s;
+        s->v6->host.session = s;
     return s->v6;
 }
 
@@ -424,7 +425,7 @@ static bool take_link(struct cp *cp, struct session *s)
 
 bool lease6_load(struct cp *cp, struct session *s, const uint8_t mac[6], const char *text)
 {
-    struct session6 *v = make(s), read = {.s = s};
+    struct session6 *v = make(s), read = {.host.session = s};
     struct session6_giver giver = {.expires = 0};
     int64_t left;
 

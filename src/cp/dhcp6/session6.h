@@ -33,8 +33,7 @@ struct ia6 {
 };
 
 struct session6 {
-    struct timer timer; /* the first member: of an offer, or of the lease */
-    struct session *s;
+    struct timer timer;            /* the first member: of an offer, or of the lease */
     uint8_t state;                 /* enum lease_state */
     bool has_wan, has_delegated;   /* blocks of the pool are kept for the line */
     bool delegated_ends, wan_ends; /* the user plane is to forget it, and then it is free */
@@ -46,7 +45,7 @@ struct session6 {
     int64_t expires;          /* seconds of CLOCK_REALTIME */
     struct request6 *waiting; /* the request that is to be answered, or NULL */
     struct octets *duid;      /* the client's; NULL: none has had a lease */
-    struct name host;         /* as which it is found by such an address */
+    struct name host; /* as which it is found by such an address; its session is always there */
 };
 
 void session6_free(struct session6 *v);
@@ -72,7 +71,7 @@ char *session6_blocks(const struct session6 *v, char buf[SESSION6_TEXT]);
 /** A lease as a text for the store, to be freed. */
 char *session6_text(const struct session6 *v, const struct session6_giver *giver);
 
-/** Read such a text into zeros, but for state, timer, host and s. Returns false where it is none.
+/** Read such a text into zeros, but for state, timer and host. Returns false where it is none.
  */
 bool session6_parse(const char *text, struct session6 *v, struct session6_giver *giver);
 
