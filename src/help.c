@@ -79,6 +79,22 @@ static void put_notation(const struct task_param *p, const struct task_schema *s
     printf("  %-*s%s\n", INDENT - 2, p->name, text);
 }
 
+/* The keys of receive, in a port, and those of its queues. */
+static void put_receive(void)
+{
+    printf("receive: %s\nreceive = { ... }; in a port.\n\nKeys:\n", RECEIVE_HELP);
+    for (unsigned i = 0; i < N_RECEIVE_KEYS; i++) {
+        put_notation(&receive_params[i], NULL);
+        put_more(receive_params[i].help);
+        put_more(receive_params[i].more);
+    }
+    printf("\nOf a queue, queues = ( { ... }, ... ):\n");
+    for (unsigned i = 0; i < N_RXQ_KEYS; i++) {
+        put_notation(&rxq_params[i], NULL);
+        put_more(rxq_params[i].help);
+    }
+}
+
 static void put_params(const struct task_schema *s)
 {
     if (s->n_params > 0)
@@ -287,17 +303,18 @@ static int put_json(void)
 static int unknown_word(const char *word)
 {
     const struct task_drop *reasons[MAX_WORDS];
-    const char *words[2 * MAX_WORDS] = {"tasks", "drops", "json"}, *nearest;
-    unsigned n_reasons = all_reasons(reasons), n = 3;
+    const char *words[2 * MAX_WORDS] = {"tasks", "drops", "receive", "json"}, *nearest;
+    unsigned n_reasons = all_reasons(reasons), n = 4;
 
     for (unsigned i = 0; task_types[i] != NULL && n < MAX_WORDS; i++)
         words[n++] = task_types[i]->schema.type;
     for (unsigned i = 0; i < n_reasons; i++)
         words[n++] = reasons[i]->name;
     nearest = nearest_name(word, words, n);
-    log_error("--help %s: expected a type of task, a drop reason, tasks, drops or json%s%s%s", word,
-              nearest != NULL ? "; did you mean '" : "", nearest != NULL ? nearest : "",
-              nearest != NULL ? "'?" : "");
+    log_error(
+        "--help %s: expected a type of task, a drop reason, tasks, drops, receive or json%s%s%s",
+        word, nearest != NULL ? "; did you mean '" : "", nearest != NULL ? nearest : "",
+        nearest != NULL ? "'?" : "");
     return EXIT_USAGE;
 }
 
@@ -313,6 +330,10 @@ int help_word(const char *word)
         put_reasons(NULL);
         put_losses("What devices lose, by port", port_drops, N_PORT_DROPS);
         put_losses("The ledger", ledger_words, N_LEDGER_WORDS);
+        return EXIT_OK;
+    }
+    if (strcmp(word, "receive") == 0) {
+        put_receive();
         return EXIT_OK;
     }
     for (unsigned i = 0; task_types[i] != NULL; i++)

@@ -16,33 +16,112 @@ static const char *nearest_end(const struct loader *l, const char *name)
     return nearest_name(name, both, 2);
 }
 
-/* Take the ports that a task reads; reader[p] is the task that reads port p. */
-static void link_from(struct loader *l, uint16_t task, const config_setting_t *s,
-                      uint32_t reader[CFG_MAX_PORTS])
+/* Which task reads each queue of each port, or CFG_NONE; a port without rules has as if one. */
+struct readers {
+    uint32_t of[CFG_MAX_PORTS][CFG_MAX_QUEUES];
+};
+
+/* The queues that a port has a name for, a bit each. */
+static uint64_t all_queues(const struct cfg_port *p)
 {
-    struct cfg_task *t = &l->m->tasks[task];
+    unsigned n = p->receive.n_queues > 0 ? p->receive.n_queues : 1;
+
+    return n == CFG_MAX_QUEUES ? UINT64_MAX : (UINT64_C(1) << n) - 1;
+}
+
+/* Find the port that an element of "from" names, and which of its queues: "PORT", or "PORT.QUEUE".
+ * Returns its index, or CFG_NONE after an error. */
+static uint32_t find_source(struct loader *l, const config_setting_t *s, uint64_t *queues)
+{
+    const char *name = config_setting_get_string(s), *dot = strchr(name, '.');
+    char only[CFG_MAX_NAME + 1];
+    const char *names[CFG_MAX_QUEUES];
+    const struct cfg_port *p;
+    uint32_t port;
+
+    snprintf(only, sizeof(only), "%.*s", (int)strcspn(name, "."), name);
+    port = find_port(l, dot != NULL ? only : name);
+    if (port == CFG_NONE) {
+        if (find_task(l, name) != CFG_NONE)
+            key_error(l, s, "from",
+                      "is a task: expected a port; a link is said by the task that it leaves");
+        else if (!l->port_nameless)
+            unknown_name(l, s, "from", "port", nearest_port(l, name));
+        return CFG_NONE;
+    }
+    p = &l->m->ports[port];
+    *queues = all_queues(p);
+    if (dot == NULL)
+        return port;
+    for (unsigned q = 0; q < p->receive.n_queues; q++) {
+        names[q] = p->receive.queues[q].name;
+        *queues = UINT64_C(1) << q;
+        if (strcmp(names[q], dot + 1) == 0)
+            return port;
+    }
+    unknown_name(l, s, "from", "queue", nearest_name(dot + 1, names, p->receive.n_queues));
+    return CFG_NONE;
+}
+
+/* The place of a port among those that a task reads, to which it is added. */
+static unsigned place_of(struct cfg_task *t, uint32_t port)
+{
+    unsigned k = 0;
+
+    while (k < t->n_from && t->from[k] != port)
+        k++;
+    if (k == t->n_from) {
+        t->from[k] = (uint16_t)port;
+        t->from_queues[k] = 0;
+        t->n_from++;
+    }
+    return k;
+}
+
+/* Take the ports and queues that a task reads. */
+static void link_from(struct loader *l, uint16_t task, const config_setting_t *s, struct readers *r)
+{
     const config_setting_t *e[MAX_LINKS];
     unsigned n = read_strings(l, s, "from", e, MAX_LINKS);
 
     for (unsigned i = 0; i < n; i++) {
-        const char *name = config_setting_get_string(e[i]);
-        uint32_t port = find_port(l, name);
+        uint32_t other = CFG_NONE, port;
+        uint64_t queues;
 
-        if (port == CFG_NONE && find_task(l, name) != CFG_NONE) {
-            key_error(l, e[i], "from",
-                      "is a task: expected a port; a link is said by the task that it leaves");
-        } else if (port == CFG_NONE) {
-            if (!l->port_nameless)
-                unknown_name(l, e[i], "from", "port", nearest_port(l, name));
-        } else if (reader[port] != CFG_NONE) {
-            const struct cfg_task *other = &l->m->tasks[reader[port]];
-
-            key_error(l, e[i], "from", "already read by task '%s' at %s:%u", other->name,
-                      other->loc.file, other->loc.line);
-        } else {
-            reader[port] = task;
-            t->from[t->n_from++] = (uint16_t)port;
+        port = find_source(l, e[i], &queues);
+        if (port == CFG_NONE)
+            continue;
+        for (unsigned q = 0; q < CFG_MAX_QUEUES; q++)
+            if ((queues >> q & 1) != 0 && other == CFG_NONE)
+                other = r->of[port][q];
+        if (other != CFG_NONE) {
+            key_error(l, e[i], "from", "already read by task '%s' at %s:%u",
+                      l->m->tasks[other].name, l->m->tasks[other].loc.file,
+                      l->m->tasks[other].loc.line);
+            continue;
         }
+        for (unsigned q = 0; q < CFG_MAX_QUEUES; q++)
+            if ((queues >> q & 1) != 0)
+                r->of[port][q] = task;
+        l->m->tasks[task].from_queues[place_of(&l->m->tasks[task], port)] |= queues;
+    }
+}
+
+/* Report queues that no task reads, of ports whose other queues a task does. */
+static void check_queues_read(struct loader *l, const struct readers *r)
+{
+    for (unsigned i = 0; i < l->m->n_ports; i++) {
+        const struct cfg_receive *receive = &l->m->ports[i].receive;
+        bool some = false;
+
+        for (unsigned q = 0; q < receive->n_queues; q++)
+            some |= r->of[i][q] != CFG_NONE;
+        for (unsigned q = 0; some && q < receive->n_queues; q++)
+            if (r->of[i][q] == CFG_NONE)
+                diag_error(l->d, receive->queues[q].loc,
+                           "queue '%s': no task reads it, so that what comes to it would be lost: "
+                           "expected \"%s.%s\" in a from",
+                           receive->queues[q].name, l->m->ports[i].name, receive->queues[q].name);
     }
 }
 
@@ -145,9 +224,9 @@ static void warn_unused(struct loader *l)
 
 void load_graph(struct loader *l, const config_setting_t *const *settings)
 {
-    uint32_t reader[CFG_MAX_PORTS];
+    struct readers readers;
 
-    memset(reader, 0xff, sizeof(reader));
+    memset(&readers, 0xff, sizeof(readers));
     for (unsigned i = 0; i < l->m->n_tasks; i++) {
         struct cfg_task *t = &l->m->tasks[i];
         const config_setting_t *from = config_setting_get_member(settings[i], "from");
@@ -158,9 +237,11 @@ void load_graph(struct loader *l, const config_setting_t *const *settings)
             key_error(l, from, "from", "a task of type %s is a source: it reads no port",
                       t->schema->type);
         else if (from != NULL)
-            link_from(l, (uint16_t)i, from, reader);
+            link_from(l, (uint16_t)i, from, &readers);
         link_outputs(l, t, settings[i]);
     }
+    if (l->d->n_errors == 0)
+        check_queues_read(l, &readers);
     if (l->d->n_errors == 0)
         warn_unused(l);
 }

@@ -15,6 +15,7 @@
 #include "base/topology.h"
 #include "base/units.h"
 #include "config/qos.h"
+#include "config/receive.h"
 #include "config/schema.h"
 #include "template/template.h"
 
@@ -85,6 +86,7 @@ struct cfg_port {
     bool promiscuous;
     enum full_policy on_full; /* of its transmit queues */
     uint64_t line_rate;       /* bit/s, for a generator's "100%" (default 10G) */
+    struct cfg_receive receive;
 };
 
 /** Is the port one end of an in-memory wire? */
@@ -197,7 +199,9 @@ struct cfg_task {
     const char *name;
     const struct task_schema *schema;
     uint16_t n_from;
-    uint16_t from[CFG_MAX_PORTS]; /* ports that the task reads */
+    uint16_t from[CFG_MAX_PORTS];        /* ports that the task reads */
+    uint64_t from_queues[CFG_MAX_PORTS]; /* parallel: queues of the port's rules that it reads, a
+                                            bit each; 1 of a port without rules */
     struct cfg_output
         output[TASK_MAX_OUTPUTS]; /* parallel to schema->outputs; n_dests 0: not connected */
     struct param_value param[TASK_MAX_PARAMS]; /* parallel to schema->params */

@@ -199,6 +199,8 @@ void config_free(struct cfg_model *m)
     for (unsigned i = 0; i < m->n_templates; i++)
         template_free(m->templates[i]);
     free(m->templates);
+    for (unsigned i = 0; i < m->n_ports; i++)
+        free(m->ports[i].receive.queues);
     for (unsigned i = 0; i < m->n_tasks; i++)
         free(m->tasks[i].items);
     free(m->tasks);

@@ -48,6 +48,8 @@ struct loader {
 
 void load_pools(struct loader *l, const config_setting_t *pools);
 void load_ports(struct loader *l, const config_setting_t *ports);
+/** The key receive of a port, whose device is known. */
+void load_receive(struct loader *l, const config_setting_t *receive, struct cfg_port *port);
 /** Comes before the subscribers, who name profiles. */
 void load_qos(struct loader *l, const config_setting_t *qos);
 void load_subscribers(struct loader *l, const config_setting_t *subscribers);

@@ -35,6 +35,7 @@ const char *param_notation(enum param_type type)
         [PARAM_TEMPLATE] = "path",
         [PARAM_SIZES] = "size, or sizes with their shares",
         [PARAM_NAME] = "name",
+        [PARAM_LIST] = "list of groups",
     };
 
     return notations[type];

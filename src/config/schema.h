@@ -38,6 +38,7 @@ enum param_type {
                         names it; u is its index in model.templates[] */
     PARAM_SIZES,     /* frame_sizes_parse(): s. The task's templates are loaded with these sizes */
     PARAM_NAME,      /* a string that may name a thing: s */
+    PARAM_LIST,      /* of groups: whoever has the parameter reads it itself */
 };
 
 /** Where a parameter may stand in a type that has a list of items (task_schema.items). */

@@ -25,14 +25,15 @@ enum key_type {
     KEY_TEMPLATE = PARAM_TEMPLATE,
     KEY_SIZES = PARAM_SIZES,
     KEY_NAME = PARAM_NAME,
-    KEY_HOST,       /* the IPv4 address of one host */
-    KEY_ADDRESS,    /* the address of one host of either family: u, or of IPv6 s */
-    KEY_NEIGHBOUR,  /* the same, or a link-local one of IPv6; s */
-    KEY_PREFIX,     /* u address, u2 length */
-    KEY_ROUTE,      /* a prefix of IPv4, as KEY_PREFIX; or of IPv6: s, and u2 its length */
-    KEY_HOSTS,      /* one host or a prefix of length 24..32 of hosts; as KEY_PREFIX */
-    KEY_HOST6,      /* an IPv6 address of a host, or a prefix of length 64; s */
-    KEY_PREFIX6,    /* an IPv6 prefix of length 16..127; s */
+    KEY_LIST = PARAM_LIST, /* of anything: the section or the request reads it itself */
+    KEY_HOST,              /* the IPv4 address of one host */
+    KEY_ADDRESS,           /* the address of one host of either family: u, or of IPv6 s */
+    KEY_NEIGHBOUR,         /* the same, or a link-local one of IPv6; s */
+    KEY_PREFIX,            /* u address, u2 length */
+    KEY_ROUTE,             /* a prefix of IPv4, as KEY_PREFIX; or of IPv6: s, and u2 its length */
+    KEY_HOSTS,             /* one host or a prefix of length 24..32 of hosts; as KEY_PREFIX */
+    KEY_HOST6,             /* an IPv6 address of a host, or a prefix of length 64; s */
+    KEY_PREFIX6,           /* an IPv6 prefix of length 16..127; s */
     KEY_DELEGATED,  /* 1 to CPE_DELEGATED IPv6 prefixes of length 48..64, with blanks between; s */
     KEY_POOLS6,     /* the same of length 16..64; s */
     KEY_MAC,        /* unicast; u */
@@ -40,7 +41,6 @@ enum key_type {
     KEY_PORT,       /* name of a port: u is its index in ports[] */
     KEY_PROFILE,    /* name of a profile: u is its index in qos.profiles[] */
     KEY_SUBSCRIBER, /* id: u; or circuit "PORT SVLAN.CVLAN": s, with u and u2 the two VLANs */
-    KEY_LIST,       /* of anything: the section or the request reads it itself */
     KEY_OTHER,      /* of any type: the section or the request reads it itself */
 };
 

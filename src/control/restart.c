@@ -55,18 +55,31 @@ static json_t *pool(const struct cfg_model *m, unsigned i)
                      "cache", (int)p->cache, "overcommit", (int)p->overcommit);
 }
 
+static json_t *receive(const struct cfg_receive *r)
+{
+    json_t *queues = json_array();
+
+    for (unsigned q = 0; q < r->n_queues; q++)
+        json_array_append_new(
+            queues, json_pack("[o, o]", text(r->queues[q].name),
+                              bytes(r->queues[q].range,
+                                    r->queues[q].n_ranges * sizeof(r->queues[q].range[0]))));
+    return json_pack("[b, i, I, b, b, b, o]", (int)r->given, (int)r->by, (json_int_t)r->fields,
+                     (int)r->symmetric, (int)r->inner, (int)r->nearest, queues);
+}
+
 static json_t *port(const struct cfg_model *m, unsigned i)
 {
     const struct cfg_port *p = &m->ports[i];
 
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:i, s:i, s:o, s:o, s:i, s:i, s:b, s:i, s:I}", "name", text(p->name),
-        "device", text(p->device), "pool", text(m->pools[p->pool].name), "mac",
+        "{s:o, s:o, s:o, s:o, s:i, s:i, s:o, s:o, s:i, s:i, s:b, s:i, s:I, s:o}", "name",
+        text(p->name), "device", text(p->device), "pool", text(m->pools[p->pool].name), "mac",
         p->mac_set ? bytes(p->mac, 6) : json_pack("n"), "mtu", (int)p->mtu, "tpid", (int)p->tpid,
         "addresses", bytes(p->addresses, p->n_addresses * sizeof(p->addresses[0])), "addresses6",
         bytes(p->addresses6, p->n_addresses6 * sizeof(p->addresses6[0])), "rx_desc",
         (int)p->rx_desc, "tx_desc", (int)p->tx_desc, "promiscuous", (int)p->promiscuous, "on_full",
-        (int)p->on_full, "line_rate", (json_int_t)p->line_rate);
+        (int)p->on_full, "line_rate", (json_int_t)p->line_rate, "receive", receive(&p->receive));
 }
 
 static json_t *params(const struct param_value *v)
@@ -101,7 +114,8 @@ static json_t *task(const struct cfg_model *m, unsigned i)
     json_t *from = json_array(), *items = json_array();
 
     for (unsigned k = 0; k < t->n_from; k++)
-        json_array_append_new(from, text(m->ports[t->from[k]].name));
+        json_array_append_new(from, json_pack("[o, I]", text(m->ports[t->from[k]].name),
+                                              (json_int_t)t->from_queues[k]));
     for (unsigned k = 0; k < t->n_items; k++)
         json_array_append_new(
             items, json_pack("[o, o]", text(t->items[k].name), params(t->items[k].param)));

@@ -220,6 +220,18 @@ bool engine_sources_finished(const struct engine *e)
     return sources > 0;
 }
 
+const struct input *engine_input(const struct engine *e, unsigned port, unsigned queue)
+{
+    for (unsigned c = 0; c < e->plan->n_cores; c++)
+        for (unsigned i = 0; i < e->cores[c]->n_inputs; i++) {
+            const struct input *in = &e->cores[c]->inputs[i];
+
+            if (in->kind == INPUT_PORT && in->in_port == port && in->queue == queue)
+                return in;
+        }
+    return NULL;
+}
+
 static void free_task(struct task *t)
 {
     if (t == NULL)

@@ -79,6 +79,9 @@ int engine_call_cores(struct engine *e, int (*fn)(struct task *t, void *arg), vo
  * stalled cores, pools without mbufs. To be called every 20 ms or so. */
 void engine_watch(struct engine *e);
 
+/** The input of the core that reads a receive queue of a port, or NULL. */
+const struct input *engine_input(const struct engine *e, unsigned port, unsigned queue);
+
 /** Have all sources come to their end (a count, a duration)? False without sources, and where a
  * source has no end. */
 bool engine_sources_finished(const struct engine *e);

@@ -136,47 +136,17 @@ static int open_device(struct port *port)
     return 0;
 }
 
-/* Frames of subscribers have two tags before their addresses, which RSS of IP alone may not see. */
-static bool has_subscribers(const struct port *port, const struct cfg_model *m)
+/* Check the number of queues against the device's; an error names the remedy. */
+static int fit_queues(const struct cfg_port *cfg, const struct rte_eth_dev_info *info,
+                      uint16_t n_rx, uint16_t n_tx)
 {
-    for (uint32_t i = 0; i < m->n_subscribers; i++)
-        if (&m->ports[m->subscribers[i].port] == port->cfg)
-            return true;
-    return false;
-}
-
-/* Set up RSS of all fields that the device has of those that tell subscribers apart, and say what
- * it lacks. */
-static void choose_rss(const struct port *port, const struct cfg_model *m,
-                       const struct rte_eth_dev_info *info, uint16_t n_rx,
-                       struct rte_eth_conf *conf)
-{
-    const uint64_t tags = RTE_ETH_RSS_S_VLAN | RTE_ETH_RSS_C_VLAN;
-    const struct cfg_port *cfg = port->cfg;
-    uint64_t fields = info->flow_type_rss_offloads & (RTE_ETH_RSS_IP | tags);
-
-    conf->rx_adv_conf.rss_conf.rss_hf = fields;
-    if (fields != 0)
-        conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-    if (fields == 0)
-        log_warning("%s:%u: port %s has no RSS: how it spreads packets over its %u queues is the "
-                    "device's own way",
-                    cfg->loc.file, cfg->loc.line, cfg->name, n_rx);
-    else if ((fields & tags) == 0 && has_subscribers(port, m))
-        log_warning("%s:%u: port %s: the device's RSS knows no VLAN tags: frames with two of them "
-                    "may all come to one of its %u queues; if they do, read it on one core and "
-                    "spread with a task of type lb",
-                    cfg->loc.file, cfg->loc.line, cfg->name, n_rx);
-}
-
-/* Check the number of queues against the device's; an error names the remedy. RSS is set up only
- * where a packet has a choice of queues. */
-static int fit_queues(const struct port *port, const struct cfg_model *m,
-                      const struct rte_eth_dev_info *info, uint16_t n_rx, uint16_t n_tx,
-                      struct rte_eth_conf *conf)
-{
-    const struct cfg_port *cfg = port->cfg;
-
+    if (n_rx > info->max_rx_queues && receive_by_rules(&cfg->receive)) {
+        log_error("%s:%u: port %s: it has %u queues here, but the device has %u; nearest: so many, "
+                  "or %s",
+                  cfg->receive.loc.file, cfg->receive.loc.line, cfg->name, n_rx,
+                  info->max_rx_queues, receive_remedy(cfg->receive.by));
+        return -ENOTSUP;
+    }
     if (n_rx > info->max_rx_queues) {
         log_error("%s:%u: port %s: %u cores read it, but the device has %u receive queue(s); read "
                   "it on one core and "
@@ -191,8 +161,25 @@ static int fit_queues(const struct port *port, const struct cfg_model *m,
                   cfg->loc.file, cfg->loc.line, cfg->name, n_tx, info->max_tx_queues);
         return -ENOTSUP;
     }
-    if (n_rx > 1)
-        choose_rss(port, m, info, n_rx, conf);
+    return 0;
+}
+
+/* RSS is set up only where a packet has a choice of queues. */
+static int set_rss(struct port *port, const struct plan *p, unsigned i,
+                   const struct rte_eth_dev_info *info, struct rte_eth_conf *conf)
+{
+    int rc;
+
+    port->rss = (struct receive_rss){0};
+    if (p->rx_queues[i] <= 1 || p->offline)
+        return 0;
+    rc = receive_choose_rss(p, i, info, p->rx_queues[i], &port->rss);
+    if (rc != 0 || port->rss.types == 0)
+        return rc;
+    conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+    conf->rx_adv_conf.rss_conf.rss_hf = port->rss.types;
+    conf->rx_adv_conf.rss_conf.rss_key = (uint8_t *)(uintptr_t)port->rss.key; /* it is only read */
+    conf->rx_adv_conf.rss_conf.rss_key_len = port->rss.key_len;
     return 0;
 }
 
@@ -256,7 +243,9 @@ static int configure(struct port *port, const struct plan *p, unsigned i, struct
         pair_queues(p->rx_queues[i], &n_rx, &n_tx);
     rc = rte_eth_dev_info_get(port->dpdk_id, &info);
     if (rc == 0)
-        rc = fit_queues(port, p->cfg, &info, n_rx, n_tx, &conf);
+        rc = fit_queues(cfg, &info, n_rx, n_tx);
+    if (rc == 0)
+        rc = set_rss(port, p, i, &info, &conf);
     if (rc != 0)
         return rc;
     conf.rxmode.mtu = device_mtu(cfg, &info);
@@ -314,6 +303,13 @@ int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_me
     port->socket = RTE_MAX(rte_eth_dev_socket_id(port->dpdk_id), 0);
     rc = configure(port, p, i, pool);
     if (rc != 0) {
+        rte_eth_dev_close(port->dpdk_id);
+        return rc;
+    }
+    if (!port->peer_gone && !p->offline)
+        rc = receive_start(p, i, port->dpdk_id, &port->rss, &port->rules);
+    if (rc != 0) {
+        rte_eth_dev_stop(port->dpdk_id);
         rte_eth_dev_close(port->dpdk_id);
         return rc;
     }
@@ -404,6 +400,7 @@ void port_close(struct port *port)
         return;
     port->up = false;
     known = rte_eth_dev_info_get(port->dpdk_id, &info) == 0;
+    receive_stop(port->dpdk_id, &port->rules);
     rte_eth_dev_stop(port->dpdk_id);
     rte_eth_dev_close(port->dpdk_id);
     /* port_open() made a virtual device, so its sockets and interfaces must go, too */

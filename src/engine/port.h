@@ -14,6 +14,7 @@
 #include <rte_mempool.h>
 
 #include "engine/link_state.h"
+#include "engine/receive/receive.h"
 #include "plan/plan.h"
 
 /** Counters of the device itself. Bytes are without FCS. */
@@ -34,7 +35,9 @@ struct port {
     int socket;
     unsigned resets; /* times that the device reset its counters, as net_memif does on disconnect */
     uint64_t seen_rx, seen_tx; /* rx_packets and tx_packets at the last port_watch() */
-    struct rte_ring *wire_rx;  /* of a wire: packets on their way to this end; else NULL */
+    struct receive_rss rss;
+    struct receive_rules rules;
+    struct rte_ring *wire_rx; /* of a wire: packets on their way to this end; else NULL */
 
     /* link state of a port whose device is a socket, see link_state.h */
     struct peer peer;

@@ -71,6 +71,7 @@ void offline_prepare(struct cfg_model *m, struct plan *p)
     }
     for (unsigned i = 0; i < m->n_pools; i++)
         p->memory.pool_mbufs[i] = FEW_MBUFS;
+    p->offline = true;
     m->memory = "no-huge";
     m->eal = "";
     p->memory.total -= p->memory.mbufs_total;

@@ -3,10 +3,15 @@
 #include "explain/walker.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_ether.h>
+
 #include "engine/drops.h"
+#include "packet/ethernet.h"
+#include "packet/qinq.h"
 
 #define MAX_STEPS 512 /* links may form a circle */
 
@@ -213,13 +218,53 @@ static int walk_all(struct walker *k)
     return rc;
 }
 
-static bool find_reader(const struct plan *p, unsigned port, unsigned *reader)
+static bool is_tag(rte_be16_t type)
 {
-    for (*reader = 0; *reader < p->n_instances; ++*reader)
-        for (uint16_t i = 0; i < p->instances[*reader].n_rx; i++)
-            if (p->instances[*reader].rx[i].port == port)
-                return true;
-    return false;
+    return type == RTE_BE16(TPID_S) || type == RTE_BE16(TPID_C);
+}
+
+/* What the rules of a port look at: its S-VLAN, PCP or DSCP; or a number that no rule has. */
+static unsigned rule_value(const struct plan *p, unsigned port, const uint8_t *f, uint32_t len)
+{
+    const enum receive_by by = p->cfg->ports[port].receive.by;
+    const uint32_t ip = plan_port_has_tags(p, port) ? QINQ_LEN : ETH_LEN;
+    rte_be16_t type;
+
+    if (by != RECEIVE_DSCP) {
+        if (len < QINQ_LEN || !is_tag(eth_type(f)))
+            return UINT_MAX;
+        return by == RECEIVE_PCP ? f[ETH_LEN] >> 5 : net16(load16(f + ETH_LEN)) & 0xfffu;
+    }
+    if (len < ip + 2 || (ip == QINQ_LEN && !qinq_is_double(qinq_tags(f))))
+        return UINT_MAX;
+    type = load16(f + ip - 2);
+    if (type == RTE_BE16(RTE_ETHER_TYPE_IPV4))
+        return f[ip + 1] >> 2;
+    return type == RTE_BE16(RTE_ETHER_TYPE_IPV6) ? (f[ip] & 15u) << 2 | f[ip + 1] >> 6 : UINT_MAX;
+}
+
+/* The queue to which rules send a frame. The first one gets what no rule matches. */
+static unsigned rule_queue(const struct plan *p, unsigned port, const uint8_t *frame, uint32_t len)
+{
+    const struct cfg_receive *r = &p->cfg->ports[port].receive;
+    unsigned value = rule_value(p, port, frame, len);
+
+    for (unsigned q = 0; q < r->n_queues; q++)
+        for (unsigned i = 0; i < r->queues[q].n_ranges; i++)
+            if (value >= r->queues[q].range[i].first && value <= r->queues[q].range[i].last)
+                return q;
+    return 0;
+}
+
+/* Find the instance that reads a frame; of a hash nobody but the device knows the queue, and the
+ * first stands for all. */
+static bool find_reader(const struct plan *p, unsigned port, const uint8_t *frame, uint32_t len,
+                        unsigned *reader)
+{
+    bool rules = receive_by_rules(&p->cfg->ports[port].receive);
+
+    *reader = plan_queue_reader(p, port, rules ? rule_queue(p, port, frame, len) : 0);
+    return *reader < p->n_instances;
 }
 
 struct walk *explain_frame(struct explain *x, unsigned port, const uint8_t *frame, uint32_t len,
@@ -232,7 +277,7 @@ struct walk *explain_frame(struct explain *x, unsigned port, const uint8_t *fram
     struct waiting first = {.packet = 1, .in_port = (uint16_t)port};
     int rc;
 
-    if (!find_reader(p, port, &first.instance)) {
+    if (!find_reader(p, port, frame, len, &first.instance)) {
         snprintf(err, err_len, "port %s: no task reads it", cfg->name);
         return NULL;
     }

@@ -12,7 +12,8 @@
 #include "plan/plan.h"
 #include "plan/make.h"
 
-#define NAME_ROOM 64 /* bytes of an instance's name with its worker */
+#define NAME_ROOM  64  /* bytes of an instance's name with its worker */
+#define QUEUE_ROOM 512 /* bytes of what comes to a queue */
 
 /* Encapsulations of next hops: without or with GRE, without or with MPLS. */
 #define GRE_OR_NOT  2
@@ -202,6 +203,27 @@ static json_t *nexthops(const struct port_users *users)
     return array;
 }
 
+/* Each receive queue with the core that reads it and what comes to it. */
+static json_t *queues(const struct plan *p, unsigned port)
+{
+    const struct cfg_receive *r = &p->cfg->ports[port].receive;
+    json_t *array = json_array();
+    char what[QUEUE_ROOM];
+
+    for (unsigned q = 0; q < p->rx_queues[port]; q++) {
+        unsigned reader = plan_queue_reader(p, port, q);
+        json_t *queue =
+            json_pack("{s:I, s:o, s:I, s:s}", "queue", (json_int_t)q, "instance",
+                      instance_text(p, reader), "core", (json_int_t)p->instances[reader].core,
+                      "packets", plan_queue_text(p, port, q, what, sizeof(what)));
+
+        if (receive_by_rules(r))
+            queue = json_with_key(queue, "name", json_string(r->queues[q].name));
+        array = json_with_item(array, queue);
+    }
+    return array;
+}
+
 /* The peer of a wire is the port at its other end, or the port itself where no other names the
  * wire. */
 static json_t *port(const struct plan *p, unsigned i, const struct port_users *users)
@@ -209,13 +231,13 @@ static json_t *port(const struct plan *p, unsigned i, const struct port_users *u
     const struct cfg_port *c = &p->cfg->ports[i];
     bool wire = port_is_wire(c);
     json_t *object = json_pack(
-        "{s:s, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:I, s:o}", "port", c->name,
+        "{s:s, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:I, s:o, s:o}", "port", c->name,
         "kind", wire ? "wire" : (plan_port_is_pci(c) ? "pci" : "vdev"), "device", text(c->device),
         "pool", p->cfg->pools[c->pool].name, "rx_queues", (json_int_t)p->rx_queues[i], "tx_queues",
         (json_int_t)p->tx_queues[i], "rx_desc", (json_int_t)c->rx_desc, "tx_desc",
         (json_int_t)c->tx_desc, "on_full", full_policy_names[c->on_full], "line_rate",
         (json_int_t)c->line_rate, "mtu", (json_int_t)c->mtu, "subscribers",
-        (json_int_t)users->subscribers, "nexthops", nexthops(users));
+        (json_int_t)users->subscribers, "nexthops", nexthops(users), "queues", queues(p, i));
 
     if (wire)
         object =

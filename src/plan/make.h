@@ -22,6 +22,9 @@ struct plan_build {
     uint64_t (*producers)[2];                    /* each ring: producing cores, a bit each */
 };
 
+/** Give each instance the receive queues that it polls. Returns 0, or -ENOMEM. */
+int plan_give_queues(struct plan_build *b);
+
 /** Lead every output of every instance to its destinations, which makes rings and transmit queues.
  * Returns 0, or -ENOMEM. */
 int plan_make_links(struct plan_build *b);

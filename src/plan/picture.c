@@ -227,6 +227,24 @@ static void draw_instance(struct picture *pic, unsigned i)
     free(edges);
 }
 
+/* The receive queues of a port that a task reads on the cores of the block. Returns how many. */
+static unsigned block_queues(const struct picture *pic, unsigned task, unsigned port,
+                             uint16_t queues[PLAN_MAX_CORES])
+{
+    const struct plan *p = pic->p;
+    unsigned n = 0;
+
+    for (uint16_t q = 0; q < p->rx_queues[port]; q++) {
+        unsigned reader = plan_queue_reader(p, port, q);
+        const struct plan_instance *inst = &p->instances[reader];
+
+        if (reader < p->n_instances && inst->task == task && inst->core >= pic->first &&
+            inst->core < pic->first + pic->n)
+            queues[n++] = q;
+    }
+    return n;
+}
+
 /* Name what feeds the first instance of a line, with the receive queues of all cores of the block.
  */
 static void put_inputs(const struct picture *pic, const struct plan_instance *inst, char *buf,
@@ -243,11 +261,12 @@ static void put_inputs(const struct picture *pic, const struct plan_instance *in
         p->cfg->tasks[inst->task].schema->kind != TASK_SOURCE)
         snprintf(buf, len, "… ─▶ ");
     for (uint16_t r = 0; r < inst->n_rx && used < len; r++) {
-        for (unsigned c = 0; c < pic->n; c++)
-            queues[c] = (uint16_t)(inst->rx[r].queue + c);
-        used += (size_t)snprintf(buf + used, len - used, "%s%s rx %s", r > 0 ? ", " : "",
-                                 p->cfg->ports[inst->rx[r].port].name,
-                                 number_list(queues, pic->n, list, sizeof(list)));
+        unsigned n = block_queues(pic, inst->task, inst->rx[r].port, queues);
+
+        if (r == 0 || inst->rx[r].port != inst->rx[r - 1].port)
+            used += (size_t)snprintf(buf + used, len - used, "%s%s rx %s", r > 0 ? ", " : "",
+                                     p->cfg->ports[inst->rx[r].port].name,
+                                     number_list(queues, n, list, sizeof(list)));
     }
     if (inst->n_rx > 0 && used < len)
         used += (size_t)snprintf(buf + used, len - used, " %s",

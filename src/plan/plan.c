@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From a model to a plan: plan_make() and its first steps, which place instances on cores and give
- * them receive queues. make.h lists the further steps, each of which has a file of its own.
+ * From a model to a plan: plan_make() and its first step, which places instances on cores. make.h
+ * lists the further steps, each of which has a file of its own.
  */
 #include "plan/plan.h"
 
@@ -167,43 +167,6 @@ static int place_tasks(struct plan_build *b)
     return 0;
 }
 
-/* A port has a receive queue for each instance of the task that reads it; worker w polls queue w.
- * Returns 0 or -ENOMEM. */
-static int read_ports(struct plan_build *b, unsigned task)
-{
-    const struct cfg_task *t = &b->m->tasks[task];
-
-    for (uint16_t k = 0; k < t->n_from; k++) {
-        const struct cfg_port *port = &b->m->ports[t->from[k]];
-
-        b->p->rx_queues[t->from[k]] = b->n_of[task];
-        if (port_is_wire(port) && b->n_of[task] > 1)
-            diag_error(b->d, t->loc,
-                       "task '%s' reads port '%s' on %u cores, but a wire has one receive queue: "
-                       "read it on one core and put an lb behind",
-                       t->name, port->name, b->n_of[task]);
-    }
-    for (uint16_t w = 0; w < b->n_of[task]; w++) {
-        struct plan_instance *inst = &b->p->instances[b->of[task][w]];
-
-        inst->rx = calloc(t->n_from + 1u, sizeof(inst->rx[0]));
-        if (inst->rx == NULL)
-            return -ENOMEM;
-        for (uint16_t k = 0; k < t->n_from; k++)
-            inst->rx[inst->n_rx++] = (struct plan_rx){.port = t->from[k], .queue = w};
-    }
-    return 0;
-}
-
-static int give_receive_queues(struct plan_build *b)
-{
-    int rc = 0;
-
-    for (unsigned t = 0; rc == 0 && t < b->m->n_tasks; t++)
-        rc = read_ports(b, t);
-    return rc;
-}
-
 /* --- all steps --- */
 
 /* Returns 0, -EINVAL after an error that ends the search for further ones, or -ENOMEM. */
@@ -214,7 +177,7 @@ static int run_steps(struct plan_build *b, bool share)
     if (rc == 0 && share)
         share_cpus(b);
     if (rc == 0)
-        rc = give_receive_queues(b);
+        rc = plan_give_queues(b);
     if (rc == 0)
         rc = plan_make_links(b);
     if (rc == 0)

@@ -117,6 +117,8 @@ struct plan {
     bool by_shard[CFG_MAX_TASKS]; /* the workers over which a task spreads are shards: a packet goes
                                      to that of its subscriber */
     bool share_cpus; /* several lcores run on one CPU: good for tests of function, not of speed */
+    bool
+        offline; /* the ports' devices stand in for those of the configuration: queues are theirs */
     struct plan_memory memory;
 };
 
@@ -165,6 +167,16 @@ bool plan_port_is_pci(const struct cfg_port *port);
 
 /** The port at the other end of a wire; the port itself where no other port names the wire. */
 unsigned wire_peer(const struct cfg_model *m, unsigned port);
+
+/** The instance that reads a receive queue of a port; n_instances: none does. */
+unsigned plan_queue_reader(const struct plan *p, unsigned port, unsigned queue);
+
+/** What comes to a receive queue, in words: "S-VLAN 1-100 and the rest", "RSS of ip", "all"; buf is
+ * returned. */
+char *plan_queue_text(const struct plan *p, unsigned port, unsigned queue, char *buf, size_t len);
+
+/** Do subscribers' frames, with two tags, come to a port? */
+bool plan_port_has_tags(const struct plan *p, unsigned port);
 
 /** Print the plan for people: a picture of the pipeline of each core, then tables. */
 void plan_print_text(const struct plan *p, FILE *to);

@@ -221,6 +221,44 @@ static void print_ports(const struct plan *p, FILE *to)
     table_end(&t, to);
 }
 
+/* Ports of which there is something to say: several queues, or a configuration of them. */
+static bool has_queues(const struct plan *p, unsigned port)
+{
+    return p->rx_queues[port] > 1 || p->cfg->ports[port].receive.given;
+}
+
+/* Which core reads each receive queue, and what comes to it. */
+static void print_queues(const struct plan *p, FILE *to)
+{
+    static const char *const names[] = {"port", "queue", "core", "task", "packets"};
+    char text[CELL], name[64];
+    unsigned rows = 1;
+    struct table t;
+
+    for (unsigned i = 0; i < p->cfg->n_ports; i++)
+        rows += has_queues(p, i) ? p->rx_queues[i] : 0u;
+    if (rows == 1 || !table_start(&t, rows, 5))
+        return;
+    fputs("\nreceive queues\n", to);
+    header(&t, names);
+    for (unsigned i = 0; i < p->cfg->n_ports; i++) {
+        const struct cfg_port *port = &p->cfg->ports[i];
+
+        for (unsigned q = 0; has_queues(p, i) && q < p->rx_queues[i]; q++, t.n++) {
+            unsigned reader = plan_queue_reader(p, i, q);
+
+            cell(&t, 0, "%s", port->name);
+            cell(&t, 1, "%u", q);
+            if (receive_by_rules(&port->receive))
+                cell(&t, 1, " %s", port->receive.queues[q].name);
+            cell(&t, 2, "%u", p->instances[reader].core);
+            cell(&t, 3, "%s", instance_name(p, reader, name, sizeof(name)));
+            cell(&t, 4, "%s", plan_queue_text(p, i, q, text, sizeof(text)));
+        }
+    }
+    table_end(&t, to);
+}
+
 static void size_row(struct table *t, const char *what, uint64_t bytes)
 {
     char size[32];
@@ -363,6 +401,7 @@ void plan_print_text(const struct plan *p, FILE *to)
     print_cores(p, to);
     print_links(p, to);
     print_ports(p, to);
+    print_queues(p, to);
     print_shards(p, to);
     print_memory(p, to);
 }

@@ -67,12 +67,12 @@ static json_t *param_json(const struct task_param *p)
                      p->help, "more", p->more, "gives", facts_json(p->set_gives));
 }
 
-static json_t *params_json(const struct task_schema *s)
+static json_t *params_json(const struct task_param *params, unsigned n)
 {
     json_t *list = json_array();
 
-    for (unsigned i = 0; i < s->n_params; i++)
-        list = json_with_item(list, param_json(&s->params[i]));
+    for (unsigned i = 0; i < n; i++)
+        list = json_with_item(list, param_json(&params[i]));
     return list;
 }
 
@@ -109,8 +109,8 @@ static json_t *task_json(const struct task_type *type)
     return json_pack("{s:s, s:s, s:s*, s:s*, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
                      "type", s->type, "help", s->help, "more", s->more, "doc", s->doc, "kind",
                      task_kind_name(s->kind), "spreads", (int)s->spreads, "items", items_json(s),
-                     "parameters", params_json(s), "outputs", outputs_json(s), "needs",
-                     facts_json(s->needs), "gives", facts_json(s->gives), "loses",
+                     "parameters", params_json(s->params, s->n_params), "outputs", outputs_json(s),
+                     "needs", facts_json(s->needs), "gives", facts_json(s->gives), "loses",
                      facts_json(s->loses), "drops", drops_json(s->drops, s->n_drops), "figures",
                      figures_json(type));
 }
@@ -135,10 +135,14 @@ static json_t *all_facts_json(void)
 
 char *schema_json(bool indented)
 {
-    json_t *schema = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "version", VBNG_VERSION, "tasks",
-                               tasks_json(), "drops", drops_json(engine_drops, N_ENGINE_DROPS),
-                               "ports", drops_json(port_drops, N_PORT_DROPS), "ledger",
-                               drops_json(ledger_words, N_LEDGER_WORDS), "facts", all_facts_json());
+    json_t *receive = json_pack("{s:s, s:o, s:o}", "help", RECEIVE_HELP, "parameters",
+                                params_json(receive_params, N_RECEIVE_KEYS), "queue",
+                                params_json(rxq_params, N_RXQ_KEYS));
+    json_t *schema = json_pack(
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "version", VBNG_VERSION, "tasks", tasks_json(),
+        "drops", drops_json(engine_drops, N_ENGINE_DROPS), "ports",
+        drops_json(port_drops, N_PORT_DROPS), "ledger", drops_json(ledger_words, N_LEDGER_WORDS),
+        "facts", all_facts_json(), "receive", receive);
     char *text =
         schema == NULL ? NULL : json_dumps(schema, indented ? JSON_INDENT(2) : JSON_COMPACT);
 

@@ -86,8 +86,11 @@ void metrics_release(void);
 /** Withdraw all groups; no reader looks at them afterwards. */
 void metrics_close(void);
 
-/** Offer the metrics of what the engine counts: tasks, ports, pools, cores, the ledger, links. e
- * must be built and live until metrics_close(). Returns 0 or -errno. */
+/** Offer the metrics of what the engine counts: tasks, ports, pools, cores, the ledger, links,
+ * and receive queues. e must be built and live until metrics_close(). Returns 0 or -errno. */
 int metrics_engine_add(const struct engine *e);
+
+/** The part of metrics_engine_add() about receive queues. */
+int metrics_queues_add(const struct engine *e);
 
 #endif

@@ -476,5 +476,5 @@ int metrics_engine_add(const struct engine *e)
         if (rc != 0)
             return rc;
     }
-    return 0;
+    return metrics_queues_add(e);
 }

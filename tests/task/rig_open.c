@@ -61,6 +61,7 @@ static int parse(const struct task_param *p, const char *text, struct param_valu
         return frame_sizes_parse(text, &(struct frame_sizes){0});
     case PARAM_TEMPLATE: /* load_templates() */
     case PARAM_NAME:
+    case PARAM_LIST:
     case PARAM_STRING:
         return 0;
     }

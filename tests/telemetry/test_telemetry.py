@@ -20,7 +20,7 @@ from tests.common.limits import limit
 from tests.telemetry import monitoring
 
 CONFIG = pathlib.Path(__file__).resolve().parent.parent.parent / "cfg/bng-qos-4port.cfg"
-GROUPS = {"task", "port", "link", "pool", "core", "ledger", "direction", "qos", "subport", "subscriber"}
+GROUPS = {"task", "port", "queue", "link", "pool", "core", "ledger", "direction", "qos", "subport", "subscriber"}
 DOCUMENTS = {"plan", "schema"}
 GENERATORS = ("gen_cpe0", "gen_cpe1", "gen_core0", "gen_core1")
 SUBSCRIBERS = 65536

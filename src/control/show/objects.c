@@ -45,6 +45,26 @@ static json_t *addresses_json(const struct cfg_port *p)
     return list;
 }
 
+/* Each receive queue, with what its core has taken from it. */
+static json_t *queues_json(const struct engine *e, unsigned port)
+{
+    const struct cfg_receive *r = &e->plan->cfg->ports[port].receive;
+    json_t *list = json_array();
+
+    for (unsigned q = 0; q < e->plan->rx_queues[port]; q++) {
+        const struct input *in = engine_input(e, port, q);
+        json_t *queue =
+            json_pack("{s:i, s:i, s:o}", "queue", (int)q, "core",
+                      (int)e->plan->instances[plan_queue_reader(e->plan, port, q)].core,
+                      "rx_packets", json_count(__atomic_load_n(&in->polled, __ATOMIC_RELAXED)));
+
+        if (receive_by_rules(r))
+            queue = json_with_key(queue, "name", json_string(r->queues[q].name));
+        list = json_with_item(list, queue);
+    }
+    return list;
+}
+
 static json_t *with_port(json_t *o, const struct engine *e, unsigned i)
 {
     const struct cfg_port *cfg = &e->plan->cfg->ports[i];
@@ -57,6 +77,7 @@ static json_t *with_port(json_t *o, const struct engine *e, unsigned i)
     o = json_with_key(o, "mtu", json_integer(cfg->mtu));
     o = json_with_key(o, "addresses", addresses_json(cfg));
     o = json_with_key(o, "rx_queues", json_integer(e->plan->rx_queues[i]));
+    o = json_with_key(o, "queues", queues_json(e, i));
     return json_with_key(o, "tx_queues", json_integer(e->plan->tx_queues[i]));
 }
 

@@ -25,6 +25,7 @@ enum {
     PORT_PROMISCUOUS,
     PORT_ON_FULL,
     PORT_LINE_RATE,
+    PORT_RECEIVE,
     N_PORT_KEYS
 };
 
@@ -45,6 +46,7 @@ static const struct key port_keys[N_PORT_KEYS] = {
     [PORT_PROMISCUOUS] = {"promiscuous", KEY_BOOL, .def = "true"},
     [PORT_ON_FULL] = {"on_full", KEY_ENUM, .def = "drop", .choices = full_policy_names},
     [PORT_LINE_RATE] = {"line_rate", KEY_RATE, .def = "10G", .min = 1000000, .max = 10000000000000},
+    [PORT_RECEIVE] = {"receive", KEY_OTHER},
 };
 
 /* Check that a buffer of the pool holds the largest frame of a port, because a frame must be
@@ -151,6 +153,7 @@ static void fill_port(struct loader *l, struct cfg_port *p, const struct value *
         check_data_room(l, p, v[PORT_MTU].v.loc);
     if (p->device != NULL)
         check_device(l, p, v);
+    load_receive(l, v[PORT_RECEIVE].setting, p);
 }
 
 static void load_port(struct loader *l, const config_setting_t *group, unsigned i, void *ctx)
