@@ -92,15 +92,28 @@ def ends(folder):
         end.close()
 
 
-def behind_bridges(folder):
-    """GATEWAY with the addresses of ports that have bridges of their own."""
-    home = folder / "bridges"
+def changed(folder, config, *replacements):
+    """A configuration in a copy of this folder, with texts of it and of what it includes replaced."""
+    home = folder / "changed"
     home.mkdir()
     for name in os.listdir(HERE):
         if name.endswith((".cfg", ".inc")):
             with open(os.path.join(HERE, name), encoding="utf-8") as f:
-                (home / name).write_text(f.read().replace("0000:00:10.0", "0000:01:00.0").replace("0000:00:11.0", "0000:02:00.0"), encoding="utf-8")
-    return str(home / os.path.basename(GATEWAY))
+                text = f.read()
+            for old, new in replacements:
+                text = text.replace(old, new)
+            (home / name).write_text(text, encoding="utf-8")
+    return str(home / os.path.basename(config))
+
+
+def behind_bridges(folder):
+    """GATEWAY with the addresses of ports that have bridges of their own."""
+    return changed(folder, GATEWAY, ("0000:00:10.0", "0000:01:00.0"), ("0000:00:11.0", "0000:02:00.0"))
+
+
+def receiving(folder, receive):
+    """TWO, whose access port has a receive of these keys."""
+    return changed(folder, TWO, ('"100.64.0.1"; }', f'"100.64.0.1"; receive = {{ {receive} }}; }}'))
 
 
 @pytest.mark.parametrize("nic", list(qemu.NICS))
@@ -128,6 +141,26 @@ def test_two_queues(folder, ends, nic, told):
     guest = Guest(folder, ends, f",nic={nic}", config=TWO)
     guest.forward([rf"ports\.inc:4: {told}"])
     print(f"{nic}: bursts of the cores {guest.bursts()}")
+
+
+def test_symmetric_rss(folder, ends):
+    """vmxnet3 takes the key, and the nearest to VLAN tags, which its RSS does not know."""
+    config = receiving(folder, 'by = "rss"; fields = ["ip", "s_vlan"]; symmetric = true; nearest = true;')
+    Guest(folder, ends, ",nic=vmxnet3", config=config).forward([r'ports\.inc:4: port cpe: the device\'s RSS does not know s_vlan \(it knows ip, l4\); '
+                                                                r'nearest: fields = \["ip"\]'])
+
+
+REFUSED = {
+    "rss": ("vmxnet3", 'by = "rss"; fields = ["ip", "s_vlan"];', "the device's RSS does not know s_vlan"),
+    "rules": ("e1000e", 'by = "s_vlan"; queues = ( { name = "a"; }, { name = "b"; s_vlan = "200-255"; } );',
+              "the device refuses rules for queue 'b': .*; nearest: read the port on one core and spread with a task of type lb"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_receive_that_a_nic_lacks(folder, ends, name):
+    nic, receive, words = REFUSED[name]
+    Guest(folder, ends, f",nic={nic}", config=receiving(folder, receive)).refused(rf"ports\.inc:4: port cpe: {words}")
 
 
 @pytest.fixture
