@@ -226,7 +226,8 @@ static inline uint32_t serve_plain(struct wheel *w, uint32_t subport, unsigned c
     const uint64_t now = w->now;
     const uint32_t overhead = w->overhead, mask = r->mask, bit = 1u << class,
                    bits = be ? WHEEL_BE_BITS : bit, stops = WHEEL_SELF_BIT | bit;
-    const int32_t most = w->n_subports == 1 ? INT32_MAX : r->left;
+    const int32_t alone = WHEEL_SHARD ? w->shard->burst : INT32_MAX,
+                  most = w->n_subports == 1 ? alone : r->left;
     uint32_t head = r->head, got = 0;
     int32_t turn = r->turn, sum = 0;
     bool in_turn = r->in_turn;

@@ -14,8 +14,11 @@
 #include "common/qos_shapes.h"
 #include "sched/shards/shards.h"
 
-#define STEP       2e-6 /* s of the clock, in which each shard is asked once */
-#define WARM_UP    0.1
+#define STEP    2e-6 /* s of the clock, in which each shard is asked once */
+#define WARM_UP 0.1
+#define SETTLED                                                                                    \
+    1.1 /* after which subports have made up for turns that they missed at the start               \
+         */
 #define SECONDS    1.0
 #define ROUNDS     4
 #define PIPES      32 /* in each subport */
@@ -25,6 +28,7 @@
 #define START_MASK 0xffffffff /* it starts at the same phase of everything */
 #define EXACT      1e-3       /* of a rate */
 #define ABOUT      0.03       /* of the port's rate */
+#define TURN       (8 * 1526) /* bytes that a subport sends in a turn */
 #define SOME       5000       /* bytes: less says nothing of a share */
 #define FAIR       0.05 /* of a share, where subscribers come and go; of queues that are always full: */
 #define WEIGHTED   0.02
@@ -44,6 +48,7 @@ static unsigned profile_of[ALL];
 static uint16_t demand[ALL];               /* bit per queue: always full */
 static uint32_t size_of[ALL * QOS_QUEUES]; /* of its packets */
 static unsigned seed;
+static double warm_up = WARM_UP;
 
 static unsigned pick(unsigned n)
 {
@@ -140,7 +145,7 @@ static void run(struct group *g, double seconds)
 
 static void measure(struct group *g)
 {
-    run(g, WARM_UP);
+    run(g, warm_up);
     memset(g->bytes, 0, sizeof(g->bytes));
     run(g, SECONDS);
 }
@@ -208,9 +213,10 @@ static void random_hierarchy(enum kind kind, uint64_t *across)
         random_demand(p);
 }
 
-/* Compare the rates of what left a group with those of one scheduler, in parts of the port's. */
+/* Compare the rates of what left a group with those of one scheduler: within a part of the port's,
+ * and so many bytes. */
 static void compare_rates(const struct group *g, const struct group *one, double within,
-                          unsigned round)
+                          double bytes, unsigned round)
 {
     unsigned subports = b.shape.n_subports;
     double all = sum(one, 0, subports * PIPES, QOS_CLASSES),
@@ -226,7 +232,7 @@ static void compare_rates(const struct group *g, const struct group *one, double
             double want = sum(one, i * PIPES, PIPES, c);
 
             got = sum(g, i * PIPES, PIPES, c);
-            EXPECT(fabs(got - want) <= within * own,
+            EXPECT(fabs(got - want) <= within * own + bytes,
                    "SEED=%u, %u shards: subport %u of %u, class %u: %.0f, %.0f of one", round, g->n,
                    i, subports, c, got, want);
         }
@@ -258,8 +264,9 @@ static void compare_with_one(enum kind kind, unsigned round, const unsigned *sha
     for (unsigned i = 0; i < n; i++) {
         open_group(&g, shards[i], across);
         measure(&g);
-        compare_rates(&g, &one, kind == NARROW ? ABOUT : EXACT, round);
-        if (kind != NARROW)
+        compare_rates(&g, &one, kind == NARROW ? ABOUT : EXACT, warm_up >= SETTLED ? 2 * TURN : 0,
+                      round);
+        if (kind != NARROW && warm_up < SETTLED)
             compare_shares(&g, &one, round);
         close_group(&g);
     }
@@ -301,6 +308,32 @@ static void yields_no_share(void)
 
     for (unsigned i = 0; i < RTE_DIM(rounds); i++)
         compare_with_one(NARROW, rounds[i], &two, 1);
+}
+
+/* What a wallet keeps when its credit is given back, less than a cycle, is no credit, and a shard
+ * that goes first for a quantum does not send a whole burst. In the first four hierarchies a low
+ * class had sent up to 1.6 % of the rate before a high one on another shard, and a subscriber
+ * nearly twice its share; in the last one a low class had sent, too. */
+static void no_burst_on_nothing(void)
+{
+    static const unsigned rounds[] = {67, 87, 94, 96};
+
+    for (unsigned i = 0; i < RTE_DIM(rounds); i++)
+        compare_with_one(ONE_SUBPORT, rounds[i], counts, RTE_DIM(counts));
+    compare_with_one(WHOLE, 62, counts, RTE_DIM(counts));
+}
+
+/* In the first second whole subports are some turns apart from one scheduler, for which they make
+ * up: 16 at most. That is no drift: after it their rates are as in one, but for the turns at the
+ * begin and the end of what is measured. */
+static void settled(void)
+{
+    static const unsigned rounds[] = {21, 27, 47, 49, 52, 65, 67, 83, 99};
+
+    warm_up = SETTLED;
+    for (unsigned i = 0; i < RTE_DIM(rounds); i++)
+        compare_with_one(WHOLE, rounds[i], counts, RTE_DIM(counts));
+    warm_up = WARM_UP;
 }
 
 /* --- what must hold to a quantum --- */
@@ -437,6 +470,8 @@ static const struct test tests[] = {
     {"and subports across shards, below a port with room", wide_port},
     {"where the port has none, their rates are nearly", narrow_port},
     {"who lets others go first does not lose its subport's share", yields_no_share},
+    {"a class or subscriber sends no burst on credit that it has not", no_burst_on_nothing},
+    {"whole subports do not drift", settled},
     {"weights hold across shards", weights},
     {"a shard without demand leaves its share", leaves_its_share},
     {"a low class is ahead by a quantum at most", inversion},

@@ -35,6 +35,8 @@
 #define PURSE_ROUND        (1u << PURSE_ROUND_PLACES)
 #define PURSE_ROUND_BITS   28 /* rounds count modulo 2^28 */
 
+#define PURSE_LEAST (INT64_C(1) << BUCKET_PLACES) /* of credit that may be given back: a cycle */
+
 struct purse {
     uint64_t full_at;            /* TSC; in the past: it is full */
     uint32_t round[QOS_CLASSES]; /* of who borrowed last in a class */

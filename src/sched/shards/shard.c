@@ -18,6 +18,16 @@ uint64_t shard_bytes(uint32_t n_subports)
     return sizeof(struct wheel_shard) + n_subports * sizeof(struct shard_subport);
 }
 
+/* TSC cycles in which a rate earns what a shard borrows at once; need: at least so much. */
+static uint64_t quantum(const struct wheel *w, const struct pace *pace, uint64_t need)
+{
+    uint64_t frame = (bucket_cost(pace, (uint32_t)w->frame) >> BUCKET_PLACES) + 1, cycles;
+
+    cycles = RTE_MAX(w->shard->all->quantum, frame);
+    cycles = RTE_MAX(cycles, need);
+    return RTE_MIN(cycles, pace->depth);
+}
+
 int shard_start(struct wheel *w, struct shards *all, unsigned index, int socket)
 {
     size_t bytes = shard_bytes(w->n_subports);
@@ -28,6 +38,7 @@ int shard_start(struct wheel *w, struct shards *all, unsigned index, int socket)
     x->all = all;
     x->index = index;
     x->line.purse = &all->port;
+    x->least = PURSE_LEAST;
     x->seen = x->swept = w->now;
     x->stay = 1;
     for (uint32_t i = 0; i < w->n_subports; i++) {
@@ -36,8 +47,11 @@ int shard_start(struct wheel *w, struct shards *all, unsigned index, int socket)
         x->subport[i].own.purse = shards_purse(all, i, WHEEL_SELF);
         for (unsigned c = 0; c < QOS_CLASSES; c++)
             x->subport[i].cap[c].purse = shards_purse(all, i, c);
+        x->least = w->n_subports > 1 ? 1 : x->least;
     }
     w->shard = x;
+    x->burst = (int32_t)RTE_MIN((quantum(w, &w->line_pace, 0) << BUCKET_PLACES) / w->line_pace.byte,
+                                (uint64_t)INT32_MAX);
     return 0;
 }
 
@@ -108,16 +122,6 @@ void shard_stop(struct wheel *w)
     give_back(x, &x->line);
     rte_free(x);
     w->shard = NULL;
-}
-
-/* TSC cycles in which a rate earns what a shard borrows at once; need: at least so much. */
-static uint64_t quantum(const struct wheel *w, const struct pace *pace, uint64_t need)
-{
-    uint64_t frame = (bucket_cost(pace, (uint32_t)w->frame) >> BUCKET_PLACES) + 1, cycles;
-
-    cycles = RTE_MAX(w->shard->all->quantum, frame);
-    cycles = RTE_MAX(cycles, need);
-    return RTE_MIN(cycles, pace->depth);
 }
 
 /* Have credit for a class: what the wallet holds for a higher one, or else, of the purse. */
@@ -231,13 +235,13 @@ bool shard_line_asks(struct wheel *w)
 {
     struct wheel_shard *x = w->shard;
     unsigned class = (unsigned)__builtin_ctz(w->classes);
-    bool holds = x->line.credit > 0;
+    bool holds = x->line.credit >= x->least;
     uint64_t owed;
     struct purse_ask ask;
 
     if (x->line.waits != 0 && class == x->line_class && !is_after(w->now, x->line_again))
         return false;
-    owed = holds ? 0 : (uint64_t)-x->line.credit >> BUCKET_PLACES;
+    owed = x->line.credit < 0 ? (uint64_t)-x->line.credit >> BUCKET_PLACES : 0;
     ask = (struct purse_ask){.shard = x->index,
                              .class = class,
                              .round = line_round(w, class),

@@ -39,7 +39,14 @@ struct shard_line {
 struct wheel_shard {
     struct shards *all;
     unsigned index;
-    struct wallet line;   /* of the port; it may owe what a burst had beyond it */
+    struct wallet line; /* of the port; it may owe what a burst had beyond it */
+    /* Credit of line that is any. The part of a cycle that stays when credit is given back is none:
+     * a low class would send a burst on it. But where several subports lie across shards, who lets
+     * others go first gives its credit back each time, and looks again as long as it has that part:
+     * to borrow each time anew cost a subport a quarter of its rate. */
+    int64_t least;
+    int32_t burst; /* bytes of a quantum of the port, or a frame: where there is one subport, no
+                      more leave before line has paid for them */
     uint64_t line_again;  /* TSC: not asked again before, unless the class is another */
     unsigned line_class;  /* for which it was refused */
     uint64_t short_until; /* TSC: so long the port counts as short, since it was refused */
@@ -68,7 +75,7 @@ bool shard_line_asks(struct wheel *w);
 /** May packets of the highest class leave that is ready, for the port's rate? */
 static inline bool shard_line_allows(struct wheel *w)
 {
-    return wallet_holds(&w->shard->line, (unsigned)__builtin_ctz(w->classes), 1) ||
+    return wallet_holds(&w->shard->line, (unsigned)__builtin_ctz(w->classes), w->shard->least) ||
            shard_line_asks(w);
 }
 
