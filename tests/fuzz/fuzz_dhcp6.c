@@ -2,6 +2,7 @@
 /* What strangers on a line, and servers behind the gateway, send to vbng-cp of DHCPv6: a frame of
  * which the first byte says whether it begins with the message, or with Ethernet, and whether the
  * line has a lease. What is read can be answered and relayed, and the result read. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cp/dhcp6/answer.h"
@@ -26,14 +27,15 @@ static void answer(const struct dhcp6 *m, bool has_lease)
                           .delegated_len = 56,
                           .na = {true, 7},
                           .pd = {true, 8},
-                          .wan = {UINT64_C(0x20010db800000000), 9},
-                          .duid = m->client};
+                          .wan = {UINT64_C(0x20010db800000000), 9}};
     struct session line = {.v6 = has_lease ? &v6 : NULL};
     uint8_t out[1472];
     struct dhcp6 a, back;
     size_t n;
 
+    session6_set_client(&v6, &m->client);
     answer6_make(&line, m, DHCP6_REPLY, &server, 60, &a);
+    free(v6.duid);
     n = dhcp6_write(&a, &network, out, sizeof(out));
     if (n == 0 || n > sizeof(out) || dhcp6_read(out, n, &back) != NULL)
         fuzz_fail("an answer of %zu bytes cannot be read", n);

@@ -64,7 +64,7 @@ struct service *service_new(const struct radius_answer *answer, const char *id, 
 
     snprintf(s->id, sizeof(s->id), "%s", id);
     s->ipv4 = answer->ipv4;
-    s->ipv6 = prefixes_of(&answer->ipv6);
+    s->ipv6 = line_prefixes_of(&answer->ipv6);
     s->session_s = answer->session_s;
     s->interim_s = answer->interim_s;
     s->begun = time(NULL);
@@ -82,7 +82,7 @@ struct service *service_new(const struct radius_answer *answer, const char *id, 
 char *service_text(const struct service *s)
 {
     char classes[2 * RADIUS_CLASSES_MAX + 1], wan[IPV6_TEXT], delegated[DELEGATED_TEXT];
-    struct cpe_prefixes ipv6 = prefixes_all(&s->ipv6);
+    struct cpe_prefixes ipv6 = line_prefixes_all(&s->ipv6);
     json_t *o;
     char *text;
 
@@ -101,11 +101,11 @@ char *service_text(const struct service *s)
 }
 
 /* What vbng-cp wrote before it knew IPv6 has neither text. */
-static bool read_ipv6(const char *wan, const char *delegated, struct prefixes *p)
+static bool read_ipv6(const char *wan, const char *delegated, struct line_prefixes *p)
 {
     struct ipv6 prefix;
 
-    *p = (struct prefixes){.wan_len = 0};
+    *p = (struct line_prefixes){.wan_len = 0};
     if (wan[0] != '\0' && parse_prefix6(wan, &p->wan, &p->wan_len) != 0)
         return false;
     if (delegated[0] == '\0')

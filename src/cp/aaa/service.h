@@ -4,7 +4,7 @@
 #define CP_AAA_SERVICE_H
 
 #include "cp/names.h"
-#include "cp/prefixes.h"
+#include "cp/line_prefixes.h"
 #include "cp/radius/radius.h"
 
 #define SERVICE_ID      24 /* with its NUL */
@@ -17,7 +17,7 @@ struct service {
     char id[SERVICE_ID];           /* Acct-Session-Id */
     char profile[SERVICE_PROFILE]; /* in the user plane; "": the line's */
     uint32_t ipv4;                 /* the address that he must have; 0: any */
-    struct prefixes ipv6;          /* the same */
+    struct line_prefixes ipv6;     /* the same */
     uint32_t session_s;            /* Session-Timeout; 0: none */
     uint32_t interim_s;            /* Acct-Interim-Interval; 0: as configured */
     int64_t begun;                 /* seconds of CLOCK_REALTIME */

@@ -35,7 +35,7 @@ void account_refresh(struct account *a, const struct session *s)
     struct cpe_prefixes ipv6 = session6_prefixes(s);
 
     a->ipv4 = lease_is_held(s->lease4) ? s->address : 0;
-    a->ipv6 = prefixes_of(&ipv6);
+    a->ipv6 = line_prefixes_of(&ipv6);
 }
 
 struct account *account_new(const struct session *s)
@@ -152,7 +152,7 @@ char *account_text(const struct account *a)
 {
     char wan[IPV6_TEXT], delegated[DELEGATED_TEXT], mac[20], *text,
         *classes = malloc(2 * (size_t)a->n_classes + 1);
-    struct cpe_prefixes ipv6 = prefixes_all(&a->ipv6);
+    struct cpe_prefixes ipv6 = line_prefixes_all(&a->ipv6);
     json_t *o;
 
     if (classes == NULL)
@@ -183,7 +183,7 @@ static void read_text(const json_t *o, const char *key, char *to, size_t room)
     snprintf(to, room, "%s", text != NULL ? text : "");
 }
 
-static void read_ipv6(const json_t *o, struct prefixes *p)
+static void read_ipv6(const json_t *o, struct line_prefixes *p)
 {
     char wan[IPV6_TEXT], delegated[IPV6_TEXT];
     struct ipv6 prefix;

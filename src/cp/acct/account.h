@@ -29,7 +29,7 @@ struct account {
     uint8_t cause; /* of the end: enum radius_cause */
     uint16_t n_classes;
     uint32_t ipv4; /* 0: none */
-    struct prefixes ipv6;
+    struct line_prefixes ipv6;
     int64_t begun, ended; /* seconds since 1970; ended 0: it goes on */
     uint64_t since;       /* of the user plane's counters: others begin at 0 again */
     uint64_t base[ACCOUNT_COUNTERS], last[ACCOUNT_COUNTERS]; /* before since, and from then on */

@@ -227,7 +227,7 @@ static void ask(struct account *a, enum radius_status status, const uint64_t *co
                                .session = radius_octets(a->id, strlen(a->id)),
                                .line = radius_octets(account_line(a), strlen(account_line(a))),
                                .ipv4 = a->ipv4,
-                               .ipv6 = prefixes_all(&a->ipv6)};
+                               .ipv6 = line_prefixes_all(&a->ipv6)};
     struct radius_record record = {.status = status,
                                    .classes = radius_octets(a->classes, a->n_classes),
                                    .time_s = (uint64_t)time_s};

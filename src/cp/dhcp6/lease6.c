@@ -52,7 +52,7 @@ static struct ipv6 wish_of(const struct dhcp6 *m, uint8_t kind)
 static void take_wan(struct cp *cp, struct session *s, const struct dhcp6 *m)
 {
     struct session6 *v = s->v6;
-    const struct prefixes *said = s->service != NULL ? &s->service->ipv6 : NULL;
+    const struct line_prefixes *said = s->service != NULL ? &s->service->ipv6 : NULL;
     struct ipv6 wish = wish_of(m, DHCP6_IA_NA);
     uint64_t block;
 
@@ -74,7 +74,7 @@ static void take_wan(struct cp *cp, struct session *s, const struct dhcp6 *m)
 static void take_delegated(struct cp *cp, struct session *s, const struct dhcp6 *m)
 {
     struct session6 *v = s->v6;
-    const struct prefixes *said = s->service != NULL ? &s->service->ipv6 : NULL;
+    const struct line_prefixes *said = s->service != NULL ? &s->service->ipv6 : NULL;
 
     if (v->has_delegated)
         return;

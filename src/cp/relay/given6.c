@@ -55,7 +55,7 @@ static bool delegated_fits(const struct cp *cp, const struct session *s,
 }
 
 /* RADIUS says a link, or an address of one. */
-static bool is_said(const struct prefixes *said, const struct given6 *g)
+static bool is_said(const struct line_prefixes *said, const struct given6 *g)
 {
     return (g->na.lease == NULL || said->wan_len == 0 ||
             same6(first6(g->na.lease->address, said->wan_len), first6(said->wan, said->wan_len))) &&

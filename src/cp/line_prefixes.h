@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Prefixes of a session, which has one of each kind at most: 65,536 of them are kept twice. */
-#ifndef CP_PREFIXES_H
-#define CP_PREFIXES_H
+#ifndef CP_LINE_PREFIXES_H
+#define CP_LINE_PREFIXES_H
 
 #include "base/ipv6.h"
 
-struct prefixes {
+struct line_prefixes {
     struct ipv6 wan;
     uint64_t delegated;
     uint8_t wan_len, delegated_len; /* 0: none */
 };
 
-static inline struct prefixes prefixes_of(const struct cpe_prefixes *p)
+static inline struct line_prefixes line_prefixes_of(const struct cpe_prefixes *p)
 {
-    struct prefixes to = {.wan = p->wan, .wan_len = p->wan_len};
+    struct line_prefixes to = {.wan = p->wan, .wan_len = p->wan_len};
 
     if (p->n_delegated > 0) {
         to.delegated = p->delegated[0];
@@ -22,7 +22,7 @@ static inline struct prefixes prefixes_of(const struct cpe_prefixes *p)
     return to;
 }
 
-static inline struct cpe_prefixes prefixes_all(const struct prefixes *p)
+static inline struct cpe_prefixes line_prefixes_all(const struct line_prefixes *p)
 {
     return (struct cpe_prefixes){.wan = p->wan,
                                  .wan_len = p->wan_len,
