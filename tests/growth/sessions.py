@@ -3,6 +3,7 @@
 
     sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000
     sudo /usr/bin/python3 -m tests.growth.sessions --lines 65536 --window 65536 # all ask at once, as after a power cut
+    sudo /usr/bin/python3 -m tests.growth.sessions --lines 65536 --window 65536 --forward 1000 # packets a second through 8 lines that were up before
     sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000 --kills 10     # of vbng-cp, at random moments
     sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000 --dual         # IPv4, then an address and a prefix of IPv6 by DHCPv6
     sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000 --pppoe        # IPv4 in PPPoE sessions; with --dual: and DHCPv6
@@ -11,7 +12,7 @@
     sudo /usr/bin/python3 -m tests.growth.sessions --lines 10000 --relay        # Kea gives the addresses of IPv4
 
 The client is that of vbng-lab cpe, which shares no code with vbng-cp. It fails if an address is told to two
-CPEs, if one that was told is not what vbng forwards for, or if not all get one. Needs root, for interfaces in a namespace of its own.
+CPEs, if one that was told is not what vbng forwards for, if not all get one, or if a packet of --forward is lost. Needs root, for interfaces in a namespace of its own.
 """
 
 import argparse
@@ -30,12 +31,12 @@ from tests.container.namespaces import enter
 from tests.e2e import process
 
 TOP = process.TOP
-GATEWAY, GATEWAY_MAC = "10.64.0.1", "02:b0:00:00:00:00"
+GATEWAY, GATEWAY_MAC, CORE_MAC = "10.64.0.1", "02:b0:00:00:00:00", "02:b0:00:00:01:00"
 USER_PLANE = f"""
 name = "sessions"; memory = "no-huge"; idle = "sleep"; max_subscribers = LINES; max_prefixes = PREFIXES; punt_socket = "FOLDER/punt";
 pools = {{ default = {{ mbufs = "32K"; }}; }};
-ports = ( {{ name = "line"; device = "net_af_packet0,iface=gw-line"; mac = "{GATEWAY_MAC}"; addresses = "{GATEWAY}"; }},
-          {{ name = "core"; device = "net_null0,no-rx=1"; addresses = "192.0.2.1"; }} );
+ports = ( {{ name = "line"; device = "net_af_packet0,iface=gw-line,framecnt=4096"; mac = "{GATEWAY_MAC}"; addresses = "{GATEWAY}"; }},
+          {{ name = "core"; device = "CORE"; mac = "{CORE_MAC}"; addresses = "192.0.2.1"; }} );
 routes = ( {{ prefix = "0.0.0.0/0"; port = "core"; mac = "02:d0:00:00:00:00"; }} );
 tasks = (
     {{ name = "classify"; type = "classify"; from = "line"; to = "count_up"; punt = "arp"; }},
@@ -55,6 +56,8 @@ pools = ( {{ name = "homes"; prefix = "10.64.0.0/14"; gateway = "{GATEWAY}"; }} 
 pools6 = ( {{ name = "homes6"; wan = "2001:db8::/46"; delegated = "2001:db9::/32"; }} );
 access = ( {{ port = "line"; pool = "homes"; pool6 = "homes6"; }} );
 """
+NOWHERE = "net_null0,no-rx=1"
+SETTLED = 8  # CPEs whose packets are forwarded while the others come up
 USER, PASSWORD = "alice", "secret"
 PUNT_S = 0.25  # vbng-cp tries the punt socket each 100 ms
 ACCOUNTED_S = 60  # until RADIUS was told of all sessions
@@ -125,6 +128,27 @@ def relayed(text, is_so):
     return text.replace("pools = (", RELAYS + "pools = (", 1).replace(gateway, gateway + ' relay = "kea";')
 
 
+def links(*names):
+    """A veth pair gw-NAME, far-NAME of each."""
+    for name in names:
+        subprocess.run(["ip", "link", "add", f"gw-{name}", "type", "veth", "peer", "name", f"far-{name}"], check=True)
+        for end in ("gw", "far"):
+            subprocess.run(["ip", "link", "set", f"{end}-{name}", "up"], check=True)
+
+
+def forwarding(args, wire, cpes):
+    """The first CPEs come up, and packets go through their sessions from then on. Returns (what forwards, these CPEs, the others)."""
+    from tests.growth.forwarding import Forwarding
+    from vbnglab.cpe.load import Load
+
+    settled, end = Load(wire, cpes[:SETTLED], SETTLED), time.monotonic() + args.seconds
+    while not settled.done and time.monotonic() < end:
+        settled.step()
+    if settled.up < SETTLED or settled.wrong:
+        sys.exit("\n".join(settled.wrong) or f"{settled.up} of the first {SETTLED} lines are up")
+    return Forwarding("far-line", "far-core", bytes.fromhex(CORE_MAC.replace(":", "")), settled.cpes, args.forward), cpes[:SETTLED], cpes[SETTLED:]
+
+
 def measure(args, folder, more=PPPOE, told=lambda up: []):
     """What is wrong, after it has printed the figures. more: sections of the control plane's configuration; told: called with how many are up when all are."""
     from vbnglab.cpe.load import Load, cpes  # which main() has told Python of
@@ -132,40 +156,47 @@ def measure(args, folder, more=PPPOE, told=lambda up: []):
     from vbnglab.cpe.wire import Wire
 
     ctx = process.Context(args.build + "/vbng", folder)
-    user, control = (ctx.write(name, text.replace("FOLDER", folder).replace("LINES", str(args.lines)).replace("PREFIXES", str(2 * args.lines)))
+    core = "net_af_packet1,iface=gw-core,framecnt=4096" if args.forward else NOWHERE
+    user, control = (ctx.write(name, text.replace("FOLDER", folder).replace("LINES", str(args.lines)).replace("PREFIXES", str(2 * args.lines)).replace("CORE", core))
                      for name, text in (("bng.cfg", USER_PLANE), ("cp.cfg", relayed(CONTROL_PLANE, args.relay) + more)))
-    subprocess.run(["ip", "link", "add", "gw-line", "type", "veth", "peer", "name", "far-line"], check=True)
-    for end in ("gw-line", "far-line"):
-        subprocess.run(["ip", "link", "set", end, "up"], check=True)
+    links("line", "core")
     log = open(ctx.path("log"), "w", encoding="utf-8")  # noqa: SIM115
     vbng = process.Run(ctx, "--quiet", "--share-cpus", "--control", ctx.path("control"), user, report=True)
     vbng_cp = start(args.build + "/src/cp/vbng-cp", control, log)
     empty = ready(vbng_cp, ctx.path("log"))
     protocol = ("pppoe-dual" if args.dual else "pppoe") if args.pppoe else "dual" if args.dual else "ipoe"
-    load, moments = Load(Wire("far-line"), cpes(args.lines, protocol, user=USER, password=PASSWORD), args.window), random.Random(args.seed)
+    wire, settled, others, moments = Wire("far-line"), [], cpes(args.lines, protocol, user=USER, password=PASSWORD), random.Random(args.seed)
+    if args.forward:
+        forward, settled, others = forwarding(args, wire, others)
+    load = Load(wire, others, args.window)
     kills = sorted(moments.uniform(0.1, 0.9) for _ in range(args.kills))  # shares of the lines that are up then
     while not load.up and not load.wrong:
         load.step()
     before, begun, cpu = load.up, time.monotonic(), time.process_time()
-    while load.up < args.lines and not load.wrong and time.monotonic() - begun < args.seconds:
+    while load.up < len(others) and not load.wrong and time.monotonic() - begun < args.seconds:
         load.step()
-        if kills and load.up >= kills[0] * args.lines:
+        if kills and load.up >= kills[0] * len(others):
             kills.pop(0)
             vbng_cp.kill()
             vbng_cp.wait()
             vbng_cp = start(args.build + "/src/cp/vbng-cp", control, log)
     seconds = time.monotonic() - begun
     print("\n".join(text(outcome(load))))
-    load.wrong += told(load.up)
+    up = load.up + len(settled)
+    load.wrong += told(up)
     there = forwarded(ctx.path("control"))
-    lost = [c.line for c in load.cpes if not is_in(there.get(c.line, (None, None, None)), c)]
+    lost = [c.line for c in settled + others if not is_in(there.get(c.line, (None, None, None)), c)]
     load.wrong += [f"{len(lost)} lines were told an address that vbng does not forward for: {lost[:5]}"] if lost else []
-    load.wrong += [f"{args.lines - load.up} have no address after {seconds:.0f} s"] if load.up < args.lines else []
+    load.wrong += [f"{args.lines - up} have no address after {seconds:.0f} s"] if up < args.lines else []
+    if args.forward:
+        sent, there_up, back = forward.end()
+        print(f"forwarded meanwhile through {SETTLED} sessions: {sent} sent, {there_up} arrived in the core, {back} came back")
+        load.wrong += [f"{sent - back} packets of sessions that were up are lost"] if back < sent else []
     memory = resident(vbng_cp)
     with open(f"/proc/{vbng_cp.pid}/stat", encoding="ascii") as f:
         ticks = sum(map(int, f.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
-    print(f"{load.up} sessions, {(load.up - before) / seconds:.0f} a second; {load.again} asked again; {args.kills} kills; "
-          f"vbng-cp: {ticks:.1f} s of CPU, {memory} KiB, {(memory - empty) * 1024 / max(1, load.up):.0f} bytes a session; client: {time.process_time() - cpu:.1f} s of CPU; in all {seconds:.1f} s")
+    print(f"{up} sessions, {(load.up - before) / seconds:.0f} a second; {load.again} asked again; {args.kills} kills; "
+          f"vbng-cp: {ticks:.1f} s of CPU, {memory} KiB, {(memory - empty) * 1024 / max(1, up):.0f} bytes a session; client: {time.process_time() - cpu:.1f} s of CPU; in all {seconds:.1f} s")
     vbng_cp.terminate()
     vbng_cp.wait()
     vbng.process.send_signal(signal.SIGTERM)
@@ -214,6 +245,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lines", type=int, default=10000)
     parser.add_argument("--window", type=int, default=256)
+    parser.add_argument("--forward", type=int, default=0, metavar="N", help=f"packets a second through {SETTLED} sessions that were up before, and back; none may be lost")
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--dual", action="store_true")
     parser.add_argument("--pppoe", action="store_true", help="sessions of PPPoE; with --dual: DHCPv6 in them")
