@@ -14,7 +14,8 @@
 
 /* From a template to what gen_fill.c works with. */
 
-#define IPV4_LEN 20u /* templates have no options */
+#define LONG_FRAME 256u /* bytes: a call costs less than what it saves */
+#define IPV4_LEN   20u  /* templates have no options */
 
 static int copy_frames(struct gen_frames *g, const struct pkt_template *t, int socket)
 {
@@ -394,8 +395,11 @@ void gen_frames_fill(struct gen_frames *g, struct rte_mbuf **m, unsigned n,
         next += stride;
         if (next >= n_frames)
             next -= n_frames;
-        for (unsigned at = 0; at < copied; at += COPY_UNIT)
-            rte_mov64(data + at, from + at);
+        if (copied > LONG_FRAME)
+            memcpy(data, from, copied); /* by the widest instructions of this CPU */
+        else
+            for (unsigned at = 0; at < copied; at += COPY_UNIT)
+                rte_mov64(data + at, from + at);
         put_words(g, &all, i, data);
     }
     g->next = next;

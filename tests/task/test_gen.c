@@ -311,7 +311,7 @@ static void pcap_in_turn(void)
 
 static void sizes(void)
 {
-    static const unsigned size[] = {64, 65, 128, 512, 1518, 1982};
+    static const unsigned size[] = {64, 65, 128, 260, 261, 512, 1518, 1982};
 
     for (unsigned i = 0; i < RTE_DIM(size); i++) {
         char params[64];
