@@ -168,9 +168,14 @@ static void lcp_refused(void)
     SILENT("c021 020200130104058003050c22305050601020304");                        /* an old one */
     ANSWERS("c021 0403000801040580", "c021 0104000e0304c023050601020304");
     ANSWERS("c021 0404000a050601020304", "c021 010500080304c023");
-    ANSWERS("c021 030500090305c22381", "c021 010600090305c22305"); /* MS-CHAP: not that one */
-    SILENT("c021 040600090305c22305");
+    ANSWERS("c021 030500090305c22381", "c021 010600080304c023"); /* MS-CHAP: there is none */
+    ANSWERS("c021 030600090305c22305", "c021 010700090305c22305");
+    SILENT("c021 040700090305c22305");
     CU_ASSERT_PTR_NOT_NULL(p.over);
+    begin(1492); /* what he would rather have is not allowed, but the next may suit him */
+    ANSWERS("c021 030100090305c22381", "c021 01020012010405d40304c023050601020304");
+    begin(1492);
+    ANSWERS("c021 030100080304c227", "c021 01020012010405d40304c023050601020304"); /* EAP */
     begin(1492); /* Naks without end */
     for (unsigned i = 1; i < 20; i++) {
         char nak[40];
@@ -181,6 +186,18 @@ static void lcp_refused(void)
     }
     SILENT("c021 031400060902");
     CU_ASSERT_PTR_NOT_NULL(p.over);
+}
+
+/* RFC 1661 section 6.1: who says nothing takes 1500, if frames carry it. */
+static void lcp_without_mru(void)
+{
+    static const uint16_t most[] = {1492, 1500, 9000}, takes[] = {1492, 1500, 1500};
+
+    for (unsigned i = 0; i < 3; i++) {
+        begin(most[i]);
+        ANSWERS("c021 0107000a050611223344", "c021 0207000a050611223344");
+        CU_ASSERT_EQUAL(ppp_mtu(&p), takes[i]);
+    }
 }
 
 static void lcp_silence(void)
@@ -446,6 +463,7 @@ static const struct test tests[] = {
     {"LCP", lcp},
     {"LCP's options", lcp_options},
     {"LCP refused", lcp_refused},
+    {"LCP, without an MRU", lcp_without_mru},
     {"LCP, and nobody answers", lcp_silence},
     {"CHAP", chap},
     {"CHAP, and nobody answers", chap_silence},

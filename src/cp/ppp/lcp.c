@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The options of LCP: RFC 1661 section 6, within what RFC 2516 section 7 allows on Ethernet. */
+#include <string.h>
+
 #include "cp/ppp/ppp.h"
 
 enum { OPTION_MRU = 1, OPTION_AUTHENTICATION = 3, OPTION_MAGIC = 5 };
@@ -65,16 +67,23 @@ static void take(struct ppp *p, const struct ppp_option *o)
         p->peer_magic = (uint32_t)ppp_value32(o);
 }
 
-/* Another method that the configuration allows; else this one is asked for again. */
+/* The method that the peer suggests, with its algorithm, if the configuration allows it; else the
+ * next one that does, as he may bear that, too; the last one is asked for again. */
 static void other_method(struct ppp *p, const struct ppp_option *o)
 {
-    for (unsigned i = 0; i < p->settings->n_methods; i++) {
+    unsigned n = p->settings->n_methods;
+
+    for (unsigned i = 0; i < n; i++) {
         struct ppp_options own = {.n = 0};
 
         put_method(&own, p->settings->methods[i]);
-        if (own.at[2] == o->value.at[0] && own.at[3] == o->value.at[1])
+        if (own.n == 2 + o->value.n && memcmp(own.at + 2, o->value.at, o->value.n) == 0) {
             p->method = (uint8_t)i;
+            return;
+        }
     }
+    if (p->method + 1u < n)
+        p->method++;
 }
 
 static bool suggested(struct ppp *p, const struct ppp_option *o)
@@ -84,7 +93,7 @@ static bool suggested(struct ppp *p, const struct ppp_option *o)
     else if (o->type == OPTION_MAGIC)
         p->magic =
             p->magic * UINT32_C(2654435761) + 1 != 0 ? p->magic * UINT32_C(2654435761) + 1 : 1;
-    else if (o->type == OPTION_AUTHENTICATION && o->value.n >= 2)
+    else if (o->type == OPTION_AUTHENTICATION)
         other_method(p, o);
     return true;
 }
@@ -107,7 +116,7 @@ static void down(struct ppp *p)
 {
     p->deadline = UINT64_MAX;
     p->phase = PPP_ESTABLISH;
-    p->peer_mru = PPP_ETHERNET_MRU;
+    p->peer_mru = ppp_default_mru(p);
     p->peer_magic = 0;
     ppp_protocol_event(p, &p->ipcp, PPP_DOWN);
     ppp_protocol_event(p, &p->ipv6cp, PPP_DOWN);

@@ -13,9 +13,9 @@ void ppp_init(struct ppp *p, const struct ppp_settings *settings, const struct p
                       .ctx = ctx,
                       .most = most,
                       .mru = most,
-                      .peer_mru = PPP_ETHERNET_MRU,
                       .magic = magic,
                       .deadline = UINT64_MAX};
+    p->peer_mru = ppp_default_mru(p);
     ppp_protocol_init(&p->lcp, &ppp_lcp, false);
     ppp_protocol_init(&p->ipcp, &ppp_ipcp, true);
     ppp_protocol_init(&p->ipv6cp, &ppp_ipv6cp, true);

@@ -9,10 +9,10 @@
 
 #include "cp/ppp/protocol.h"
 
-#define PPP_MAX_DNS      2
-#define PPP_CHALLENGE    16 /* bytes */
-#define PPP_LEAST_MRU    576
-#define PPP_ETHERNET_MRU 1492 /* RFC 2516 section 7 */
+#define PPP_MAX_DNS     2
+#define PPP_CHALLENGE   16 /* bytes */
+#define PPP_LEAST_MRU   576
+#define PPP_DEFAULT_MRU 1500 /* RFC 1661 section 6.1 */
 
 enum ppp_phase {
     PPP_ESTABLISH,    /* LCP is not open */
@@ -117,6 +117,12 @@ void ppp_end(struct ppp *p, const char *why, uint64_t now);
 /** A link that was open before this program was started, with magic numbers, MRUs and grant as they
  * were: all protocols are that have something granted. */
 void ppp_resume(struct ppp *p, const struct ppp_grant *grant, uint64_t now);
+
+/** What a peer takes who says nothing of it: the default, as far as frames carry it. */
+static inline uint16_t ppp_default_mru(const struct ppp *p)
+{
+    return p->most < PPP_DEFAULT_MRU ? p->most : PPP_DEFAULT_MRU;
+}
 
 /** Bytes of a packet that may be sent to the peer. */
 static inline uint16_t ppp_mtu(const struct ppp *p)
