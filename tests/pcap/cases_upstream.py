@@ -163,6 +163,16 @@ def largest_key():
     return case
 
 
+def jumbo():
+    """With an mtu of 9000 and buffers that hold it, a packet that fills it passes both ways in one buffer."""
+    case = Traffic("up-jumbo", data_room=9216, mtu={port: 9000 for port in fr.PORTS})
+    sub = Subscriber(0, 3)
+    for total in (1501, 2200, 8968):
+        case.up(sub, "core0", fr.udp_of_length(sub.ip, server("core0"), total, seed=total))
+        case.down("core0", sub, fr.udp_of_length(server("core0"), sub.ip, total, seed=total))
+    return case
+
+
 def cases():
     yield from (encapsulation(name) for name in ENCAPSULATIONS)
     yield swapped_ports()
@@ -176,3 +186,4 @@ def cases():
     yield no_marks_outside()
     yield exp_of_plain_ip()
     yield largest_key()
+    yield jumbo()
