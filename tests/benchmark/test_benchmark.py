@@ -20,6 +20,7 @@ def benchmark(vbng, folder, *arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=limit(350), cwd=folder)
 
 
+@pytest.mark.long
 def test_quick(vbng, tmp_path):
     """A case on one core has its figures, or says that it was disturbed; four cores are said not to be there. It is written again from its
     JSON, and a further one has the first as its history."""
