@@ -82,22 +82,20 @@ apt_install() {
     )
 }
 
-# fetch_promtool DIR: has promtool in PATH, in DIR where it is not installed. Debian has it in the package prometheus, which is fetched and not installed: a
-# server would come with it.
+# fetch_promtool DIR: has promtool in PATH, in DIR where it is not installed. Debian 13 has it in a package of its own, Debian 12 in prometheus, with which a
+# server would come: so it is fetched, and not installed. Where that fails, tests are skipped.
 fetch_promtool() {
-    local dir=$1 package
+    local dir=$1 package=promtool folder
     ! command -v promtool >/dev/null || return 0
     PATH=$PATH:$dir
     [ ! -x "$dir/promtool" ] || return 0
-    known prometheus || { say "apt knows no package prometheus: tests that need promtool are skipped"; return; }
-    package=$(mktemp -d)
-    if (cd "$package" && apt-get download -qq prometheus && dpkg-deb --extract prometheus_*.deb .) >"$package/log" 2>&1; then
-        mkdir -p "$dir"
-        mv "$package/usr/bin/promtool" "$dir"
-    else
-        say "promtool could not be fetched, and tests that need it are skipped: $(tail -n 1 "$package/log")"
-    fi
-    rm -rf "$package"
+    known $package || package=prometheus
+    known $package || { say "apt knows no package promtool or prometheus: tests that need promtool are skipped"; return; }
+    folder=$(mktemp -d)
+    mkdir -p "$dir"
+    (cd "$folder" && apt-get download -qq $package && dpkg-deb --extract ./*.deb . && mv usr/bin/promtool "$dir") >"$folder/log" 2>&1 ||
+        say "promtool could not be fetched, and tests that need it are skipped: $(tail -n 1 "$folder/log")"
+    rm -rf "$folder"
 }
 
 # Under sudo what we made belongs to the caller, so that the next run needs no sudo.
