@@ -220,9 +220,20 @@ def test_the_exporter(gateway, more):
     assert len(one) == len(more)
 
 
+def of_each(metrics, most):
+    """Of each metric no more than so many lines. promtool of Debian 13 took minutes for those of all subscribers."""
+    kept, n = [], {}
+    for line in metrics.splitlines(keepends=True):
+        name = re.split(r"[{ ]", line, maxsplit=1)[0]
+        n[name] = n.get(name, 0) + 1
+        if line.startswith("#") or n[name] <= most:
+            kept.append(line)
+    return "".join(kept)
+
+
 @pytest.mark.parametrize("more", [[], ["--subscribers"]], ids=["groups", "subscribers"])
 def test_promtool_finds_nothing(gateway, run, more):
-    lint = run(need.program("promtool", "prometheus"), "check", "metrics", input=exported(gateway, *more))
+    lint = run(need.program("promtool", "prometheus"), "check", "metrics", input=of_each(exported(gateway, *more), 100))
     assert (lint.returncode, lint.stdout + lint.stderr) == (0, "")
 
 
