@@ -37,8 +37,8 @@ static inline int class_of(const uint8_t *p, const uint8_t *end)
     return ipv6_traffic_class(ip);
 }
 
-/* The TOS octet of the packet at ip, whose version says its family, or of the packet in its GRE
- * tunnel; or CUT_OFF or ND. */
+/* The TOS octet or traffic class of the packet at ip (its version tells the family) or, in a GRE
+ * tunnel, of the inner packet; or CUT_OFF or ND. */
 static inline int tos_of(const uint8_t *ip, const uint8_t *end)
 {
     const uint8_t *inner = ip + IPV4_LEN + 4; /* RFC 2784 section 2.1; RFC 2890: the key */

@@ -38,8 +38,8 @@ uint64_t far_ends_bytes(uint32_t capacity)
     return (uint64_t)n_places(capacity) * (sizeof(uint64_t) + sizeof(uint32_t));
 }
 
-/* The place of a pair, or else the one where it may be added: the first that has none. Of several
- * pairs of IPv6 with that hash it is the one with these ends. */
+/* The place of a pair, or else the one where it may be added: the first that has none. Several
+ * pairs of IPv6 may have that hash: the pair with these ends is meant. */
 static uint32_t place_of(const struct far_ends *f, uint64_t pair,
                          const uint8_t (*all)[FAR_END_BYTES6], const uint8_t *ends)
 {

@@ -4,11 +4,11 @@
  * which the tunnel leads from. Every next hop with a tunnel has a pair; several may have the same.
  *
  * One writer (control), many readers (data path). A reader finds a pair that stays, whatever is
- * added or removed meanwhile. Open addressing; the place of a removed pair is marked, as pairs
- * behind it may have passed it on the way to theirs.
+ * added or removed meanwhile. Open addressing; a removed pair leaves a mark (a tombstone), because
+ * the search for other pairs goes on behind it.
  *
- * Pairs of IPv6 are in a set of their own, whose places have a hash of the pair, and the pair
- * beside it: so packets of IPv4 tunnels look at nothing else than without them.
+ * Pairs of IPv6 are in a set of their own, by a hash of the pair, with the pair beside the hash:
+ * packets of IPv4 tunnels never touch that set.
  */
 #ifndef TABLES_FAR_ENDS_H
 #define TABLES_FAR_ENDS_H

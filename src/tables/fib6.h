@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Longest-prefix match from an IPv6 address to a number: the first bits index a table, whose entry
- * is the number, or leads to a node. A node stands where prefixes differ or end: it has all bits up
- * to there, so that those which all its prefixes have in common take one comparison and no node
- * each, and 16 entries for the next 4 bits, which are numbers or lead to nodes in their turn. So
- * the way to an address is as long as there are branches on it, not as its prefix is. A node says
- * itself what an address has that does not match its bits, so nobody ever goes back. Of a node
- * whose bits follow the entry's own nothing is compared, nor is more than the line of its entries
- * read: so are most where routes are dense.
+ * is the number, or leads to a node (a path-compressed trie of 4 bits a level). A node stands where
+ * prefixes differ or end. A node has the prefix that all routes below share, so that a lookup
+ * compares the shared bits once, and 16 entries for the next 4 bits: numbers, or further nodes. So
+ * a lookup takes as many steps as there are branches on the way, however long the prefix is. A node
+ * also has the number of addresses that differ from its prefix (miss), so that a lookup never goes
+ * back. The entry that leads to a node tells whether the node's bits follow directly (FIB6_NEXT):
+ * then a lookup compares nothing and reads only the line of entries, which is the usual case where
+ * routes are dense.
  *
  * A /32 with many longer routes, as operators have them, has a page: an index by the next 16 bits,
- * which takes the place of the first one and of all nodes before bit 48. So the way to a /48 there
- * is one access, as it is to most routes of IPv4. Pages are made from the nodes, and painted with
- * them.
+ * in place of the first index and of all nodes before bit 48. So a lookup of a /48 there is one
+ * access, as of most IPv4 routes. A page is filled from the nodes, and a change writes both.
  *
  * A change writes the entries of its own range only, each by one store, so that a reader meets the
- * old or the new number and never none. A node that is not needed any more is used again when no
+ * old or the new number and never none. A removed node is used again after a grace period, when no
  * reader can be in it. doc/scale.md has what rte_fib6 and rte_lpm6 cost beside this.
  *
  * One writer (control), many readers (data path).
@@ -52,9 +52,9 @@
              are free again */
 
 struct fib6_node {
-    struct ipv6 prefix, mask; /* the bits before this node's own, and which they are */
-    uint32_t miss;            /* what addresses have that do not begin so */
-    uint8_t depth;            /* how many bits that are: a multiple of 4 */
+    struct ipv6 prefix, mask; /* what all routes below share, and its mask */
+    uint32_t miss;            /* number of addresses that do not match prefix */
+    uint8_t depth;            /* bits of prefix: a multiple of 4 */
     alignas(RTE_CACHE_LINE_SIZE) uint32_t entry[FIB6_NODE];
 } __rte_cache_aligned;
 
@@ -63,10 +63,10 @@ struct fib6 {
     struct fib6_node *node;
     struct lines nodes, pages; /* which of them are in use */
     struct prefixes6 routes;
-    struct prefixes6 regions;  /* by region: how many routes are longer */
-    uint64_t slot[FIB6_SLOTS]; /* by fib6_slot(): a region that has a page << 32, and where in
-                                  first[] that is; 0: there is none, and the region is one whose
-                                  slot this is not */
+    struct prefixes6 regions; /* by region: how many routes are longer */
+    /* By fib6_slot(): region << 32 | index in first[] of the region's page. Without a page: a
+     * region that another slot belongs to, so that no address matches. */
+    uint64_t slot[FIB6_SLOTS];
 };
 
 /** Make a table for n routes, FIB6_MOST at most. Returns 0 or -ENOMEM; call fib6_free() in either

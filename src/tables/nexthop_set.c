@@ -27,7 +27,8 @@ static uint64_t neighbour_of(const struct nexthop *nh, struct ipv6 via)
     return mac;
 }
 
-/* A number of what a next hop says, the same whatever its id is and whether its MAC is known. */
+/* A hash of a next hop's port, neighbour, tunnel and label: independent of its id and of whether
+ * its MAC is known. */
 static uint64_t name_of(const struct nexthop *nh, struct ipv6 via)
 {
     uint64_t neighbour = neighbour_of(nh, via), tunnel = 0, x;

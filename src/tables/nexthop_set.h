@@ -3,9 +3,10 @@
  * Next hops among which a route shares its flows, in one cache line. Each next hop draws a number
  * for each flow, from the flow and a seed of its own, and the highest wins (RFC 2991 section 3,
  * highest random weight). So a next hop that comes or goes moves only the flows that it gets or
- * had: one of n of them, where thresholds in a range (RFC 2992) would move up to half. All places
- * are drawn for, as vectors; those that are free say what the first one does, which so gets no
- * more. Where a flow goes depends on the next hops alone, and not on their order or on the past.
+ * had: one of n of them, where thresholds in a range (RFC 2992) would move up to half. The draw is
+ * computed for all 16 places, as vectors; a free place repeats the first next hop, which therefore
+ * gets no larger share. Where a flow goes depends on the next hops alone, and not on their order or
+ * on the past.
  */
 #ifndef TABLES_NEXTHOP_SET_H
 #define TABLES_NEXTHOP_SET_H
@@ -42,7 +43,7 @@ static inline uint32_t nexthop_set_size(const struct nexthop_set *set)
     return n;
 }
 
-/** What a next hop with that seed draws for a flow, but for the bits of the place. */
+/** The weight of a next hop's seed for a flow (its low bits are free for the place). */
 static inline uint32_t nexthop_set_draw(uint16_t seed, uint32_t flow)
 {
     uint32_t x = (flow ^ (seed * UINT32_C(0x10001))) * UINT32_C(0x7feb352d);
@@ -64,8 +65,8 @@ static inline uint32_t nexthop_set_pick(const struct nexthop_set *set, uint32_t 
     return set->id[best & (NEXTHOP_SET_MOST - 1)];
 }
 
-/** The same among those whose MAC is known, as if the others were not in the set; 0: there is
- * none. */
+/** The id that nexthop_set_pick() would return if only next hops with a known MAC were in the set;
+ * 0: there is none. */
 uint32_t nexthop_set_pick_known(const struct nexthop_set *set, const struct nexthop *table,
                                 uint32_t flow);
 

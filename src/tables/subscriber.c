@@ -188,7 +188,8 @@ void subscriber_write_first_line(struct subscriber_table *t, uint32_t id)
     __atomic_store_n(&r->has_ipv6, has, __ATOMIC_RELEASE);
 }
 
-/* Set the indices. Where one fails, those before it are unset again; that of IPv6 does not. */
+/* Set the indices. On an error the indices set so far are unset again; the index of IPv6 has been
+ * checked before and cannot fail. */
 static int publish(struct subscriber_table *t, const struct subscriber_spec *s, uint32_t id)
 {
     uint32_t vlan = subscriber_vlan_key(s->port, s->svlan, s->cvlan);

@@ -36,47 +36,48 @@ struct subscriber {
     uint8_t l2[SUBSCRIBER_L2_LEN];
     uint8_t port;         /* access port, the configuration's number */
     uint8_t mac_known;    /* 0: no CPE MAC yet; l2[0..5] is zero */
-    rte_be32_t ipv4_mask; /* subscriber_has_ipv4(); 0 where he has no IPv4 */
-    rte_be32_t
-        ipv4_net; /* ipv4 & ipv4_mask; where he has no IPv4, what no address under that mask is */
+    rte_be32_t ipv4_mask; /* of subscriber_has_ipv4(); 0: no IPv4 */
+    rte_be32_t ipv4_net;  /* address & ipv4_mask. Without IPv4: a value that no address under the
+                             mask 0 has */
     rte_be32_t gre_key;
     uint32_t path;      /* first queue of the pipe: pipe * 16; SUBSCRIBER_NO_PATH: not shaped */
-    rte_be16_t session; /* the PPPoE session that all of his packets are in, behind the tags; 0:
-                           they are in none */
-    uint16_t mtu;       /* bytes of an IP packet that his port, or his session, takes */
+    rte_be16_t session; /* PPPoE session id of all packets; 0: IPoE */
+    uint16_t mtu;       /* bytes: longest IP packet of the access port or the PPPoE session */
     uint8_t has_gre_key;
     uint8_t mac_static; /* never learned, never aged */
-    uint8_t ipv4_host;  /* the last number of his address, or of the one that is asked for first */
-    uint8_t has_ipv6; /* he has a record in subscriber_table.v6: SUBSCRIBER_SECOND_LINE, or more */
-    /* The second half of the upper 64 bits, where all of his IPv6 is said here: of his link's
-     * prefix; and of what is delegated to him, with a 1 behind the prefix. has_ipv6 has the rest.
-     */
+    uint8_t ipv4_host;  /* last octet of subscriber_ipv4() */
+    uint8_t has_ipv6;   /* 0: no IPv6; SUBSCRIBER_SECOND_LINE, or more */
+    /* IPv6 of the usual subscriber, a /64 for the link and one delegated prefix, both below the
+     * same first 32 bits, which has_ipv6 selects: bits 32..63 of the link's prefix; bits 32..63 of
+     * the delegated prefix, with a 1 behind the prefix, which tells the length. */
     uint32_t wan6, delegated6;
-    struct hosts *hosts; /* each address has its own MAC, and mac_known is 0 unless the MAC is
-                            static; NULL: the subscriber has one MAC */
+    struct hosts *hosts; /* a prefix whose hosts have a MAC each: mac_known is then 0, unless the
+                            MAC is static; NULL: one MAC for all */
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct subscriber) == 64, "one cache line per subscriber");
 
-/* Of has_ipv6: his prefixes are in his record of IPv6 only. Else his are those in the first line,
- * below subscriber6_table.common[has_ipv6 - SUBSCRIBER_FIRST_LINE]. */
+/* Values of has_ipv6. The prefixes are in the record of IPv6 only; or, from SUBSCRIBER_FIRST_LINE
+ * on, also in the first line, below the 32 bits of subscriber6_table.common[has_ipv6 -
+ * SUBSCRIBER_FIRST_LINE]. */
 #define SUBSCRIBER_SECOND_LINE 1
 #define SUBSCRIBER_FIRST_LINE  2
 
-/** Is an IPv4 address one of his? */
+/** Is an IPv4 address the subscriber's? */
 static inline bool subscriber_has_ipv4(const struct subscriber *s, rte_be32_t addr)
 {
     return (addr & s->ipv4_mask) == s->ipv4_net;
 }
 
-/** His IPv4 address, or the one of his prefix that is asked for first; he has one. */
+/** The subscriber's IPv4 address, or the address of the prefix that ARP asks for first. Only for a
+ * subscriber with IPv4. */
 static inline rte_be32_t subscriber_ipv4(const struct subscriber *s)
 {
     return s->ipv4_net | rte_cpu_to_be_32(s->ipv4_host);
 }
 
-/** Fetch the second line of a subscriber whose first line has been fetched, where it will be asked
- * for his IPv6. */
+/** Prefetch the record of IPv6, where subscriber_has_ipv6() will read it. The first line must be in
+ * the cache. */
 static inline void subscriber_prefetch6(const struct subscriber *s,
                                         const struct subscriber6 *second)
 {
@@ -84,8 +85,8 @@ static inline void subscriber_prefetch6(const struct subscriber *s,
         rte_prefetch0(second);
 }
 
-/** Is an IPv6 address of a packet, which is no multicast address, one of his? The link and a
- * delegated prefix below the same 32 bits are in the first line; who has others has a second. */
+/** Is a unicast IPv6 address the subscriber's? The first line answers for a link and a delegated
+ * prefix below the same 32 bits, the record of IPv6 (second) for all other prefixes. */
 static inline bool subscriber_has_ipv6(const struct subscriber *s,
                                        const struct subscriber6_table *v6,
                                        const struct subscriber6 *second, struct ipv6 addr)
@@ -107,18 +108,19 @@ static inline bool subscriber_has_ipv6(const struct subscriber *s,
 
 struct subscriber_table {
     int socket;
-    uint32_t n; /* the highest id that was ever in use; record[0] is empty, as are released ones */
+    uint32_t n; /* the highest id ever in use; record[0] is empty, and so is each released record */
     uint32_t capacity;
-    uint32_t free; /* the id released last, or 0; gre_key of its record is the id before */
-    struct hosts *free_hosts; /* kept: the arp task may look at what is no subscriber's any more */
+    uint32_t free; /* head of the list of released ids, 0 at the end; linked through gre_key of
+                      their records */
+    struct hosts *free_hosts; /* released, never freed: the arp task may still look at them */
     struct subscriber *record;
-    uint8_t *shard;        /* by id: of who is on one of several shards of a scheduler, the shard;
-                              else SUBSCRIBER_NO_SHARD. NULL: it is not kept */
-    uint32_t *magic;       /* by id: the gateway's LCP magic number in his session */
+    uint8_t *shard;  /* by id: shard of the subscriber's scheduler, or SUBSCRIBER_NO_SHARD. NULL: no
+                        scheduler has shards */
+    uint32_t *magic; /* by id: the gateway's LCP magic number in the PPPoE session */
     struct idmap *by_vlan; /* subscriber_vlan_key() */
     struct idmap *by_gre_key;
     struct idmap *by_ipv4;        /* host byte order */
-    struct subscriber6_table *v6; /* NULL: nobody can have IPv6 */
+    struct subscriber6_table *v6; /* NULL: the configuration has no IPv6 */
 };
 
 /** The description of a new subscriber, in host byte order. */
@@ -128,13 +130,13 @@ struct subscriber_spec {
     uint16_t tpid; /* of the outer tag */
     uint32_t ipv4;
     uint8_t ipv4_len; /* 24..32, or 0: no IPv4 */
-    bool routed;      /* one CPE has the whole prefix, and so one MAC; else each address its own */
+    bool routed;      /* one CPE, with one MAC, has the whole prefix; else each address has a MAC */
     bool has_gre_key;
     uint32_t gre_key;
     uint32_t path;              /* as in struct subscriber */
     uint8_t shard;              /* of the scheduler of the path, or SUBSCRIBER_NO_SHARD */
     const uint8_t *gateway_mac; /* of the access port */
-    const uint8_t *mac;         /* static CPE MAC or NULL, which no session is without */
+    const uint8_t *mac;         /* static CPE MAC, or NULL; a PPPoE session has one always */
     uint16_t session;           /* of PPPoE; 0: none */
     uint32_t magic;             /* of LCP in it */
     uint16_t mtu;
@@ -145,9 +147,8 @@ struct subscriber_spec {
  * IPv6 (subscriber6_entries()); 0: they have none. Returns NULL without memory. */
 struct subscriber_table *subscriber_table_create(uint32_t capacity, uint32_t prefixes6, int socket);
 
-/** Keep for each subscriber the shard that has him. Before the first is added. Returns 0 or
- * -ENOMEM.
- */
+/** Keep the shard of each subscriber. To be called before the first subscriber is added. Returns 0
+ * or -ENOMEM. */
 int subscriber_table_keep_shards(struct subscriber_table *t);
 
 /** Release a table (NULL: nothing to do). */
@@ -161,13 +162,13 @@ void subscriber_table_free(struct subscriber_table *t);
 int64_t subscriber_add(struct subscriber_table *t, const struct subscriber_spec *spec);
 
 /**
- * Take a subscriber out of the indices: packets do not find it any more. Its id and its record stay
- * as they are, for packets that have found it.
+ * Take a subscriber out of the indices: packets do not find it any more. Id and record stay as they
+ * are for packets in flight that bear the id.
  */
 void subscriber_unpublish(struct subscriber_table *t, uint32_t id);
 
-/** Release the id of an unpublished subscriber whose record nobody reads any more; the arp task has
- * forgotten what it knew. */
+/** Release the id of an unpublished subscriber, after the grace period and after the arp task has
+ * dropped its neighbour entries. */
 void subscriber_release(struct subscriber_table *t, uint32_t id);
 
 /** Would subscriber_add() find a VLAN pair, key, address or prefix in use, no room for prefixes, or
@@ -178,23 +179,23 @@ int subscriber_check(const struct subscriber_table *t, const struct subscriber_s
 uint32_t subscriber_next_id(const struct subscriber_table *t);
 
 /**
- * Can a subscriber be given the addresses of a description, while packets name him? Only single
- * addresses of IPv4 come and go so. Returns 0 where memory is reserved and so nothing can fail any
- * more, -EINVAL or -ENOMEM.
+ * Prepare a change of a published subscriber's addresses to those of a description, and reserve the
+ * memory for it. Of IPv4, only single addresses can change so. Returns 0 (then
+ * subscriber_withdraw() and subscriber_extend() cannot fail), -EINVAL or -ENOMEM.
  */
 int subscriber_prepare(struct subscriber_table *t, uint32_t id, const struct subscriber_spec *to);
 
-/** Take from a subscriber the addresses that a description has not; he keeps the others, and his
- * packets find him by them all the time. Returns whether a grace period has to end before
- * subscriber_extend(). */
+/** Remove the addresses that are not in a description; all others stay in the indices without a
+ * gap. Returns whether a grace period has to end before subscriber_extend(). */
 bool subscriber_withdraw(struct subscriber_table *t, uint32_t id, const struct subscriber_spec *to);
 
-/** Give a subscriber those addresses of a description that he has not yet. They are nobody's. */
+/** Add the addresses of a description that the subscriber does not have yet. No other subscriber
+ * may have them. */
 void subscriber_extend(struct subscriber_table *t, uint32_t id, const struct subscriber_spec *to);
 
-/** Say in a record what its record of IPv6 has, as far as the first line can. Where it could
- * before, only prefixes below the same 32 bits have been added, or else a grace period has ended
- * since: so no address is his under a mixture of old and new that is not his. */
+/** Write the first line's summary of the record of IPv6, where the first line has room for it. A
+ * reader may meet old and new fields mixed: so a summary is replaced only by one with more prefixes
+ * below the same 32 bits, or after a grace period in which it was off. */
 void subscriber_write_first_line(struct subscriber_table *t, uint32_t id);
 
 /** Learn the CPE's MAC, or forget it (NULL): by one aligned 8-byte store. */

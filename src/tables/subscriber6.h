@@ -3,12 +3,11 @@
  * IPv6 of subscribers: a record of one cache line by the subscriber's id, which packets of IPv4
  * never touch, and an index of all prefixes by which a packet's destination finds its subscriber.
  *
- * The index is one hash table for all lengths; the longest prefix of an address is found by asking
- * for each length that is in use around it: an operator has links and delegated prefixes of one
- * length each, in blocks of their own, so that one question is the rule. It is put to the pages
- * first (pages6.h), which answer for the regions that they have. A bucket is a cache line of four
- * prefixes; those for which it has no room are in the buckets behind it, and it counts
- * them.
+ * The index is one hash table for all lengths. A lookup tries each prefix length in use around the
+ * address, the longest first; operators give links and delegated prefixes of one length each out of
+ * separate blocks, so that one try is the rule. The pages (pages6.h) are tried first: an array in
+ * place of the hash, for regions that are dense. A bucket is a cache line of four prefixes;
+ * overflow goes to the following buckets, and the bucket counts how many prefixes passed it.
  *
  * One writer (control), many readers (data path).
  */
@@ -29,18 +28,19 @@
 #define SUBSCRIBER6_SHORTEST 48 /* prefix; the longest is 64, or 128 for one address */
 
 /**
- * What the data path knows of a subscriber's IPv6, in host order. While packets name him a prefix
- * is only put where none is, or taken away.
+ * What the data path knows of a subscriber's IPv6, in host order. While the subscriber is
+ * published, a prefix is only added in a free place or removed, never overwritten.
  */
 struct subscriber6 {
     /* The prefix of the link to the CPE, of 64 bits, or the CPE's address there. ffff:..., which is
      * multicast, where there is none. */
     uint64_t wan_upper, wan_lower, wan_lower_mask;
-    /* An address is his where its upper half >> shift is the value; ffff:... of the unused ones. */
+    /* An address is in prefix i where its upper half >> shift[i] is delegated[i]; ffff:... in
+     * unused places. */
     uint64_t delegated[CPE_DELEGATED];
     uint8_t shift[CPE_DELEGATED]; /* 64 - length: 0..16 */
     uint8_t wan_len;              /* 64, 128, or 0: none */
-    uint8_t n_delegated;          /* places in use, with those between them that are not */
+    uint8_t n_delegated;          /* places up to the last one in use */
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct subscriber6) == 64, "one cache line per subscriber");
@@ -51,13 +51,15 @@ struct subscriber6_bucket {
     uint64_t key[SUBSCRIBER6_WAYS]; /* upper half; of an address a hash, and the record has it */
     uint32_t id[SUBSCRIBER6_WAYS];  /* 0: free */
     uint8_t len[SUBSCRIBER6_WAYS];
-    uint16_t passed; /* prefixes that belong here or before, and are behind */
+    uint16_t passed; /* prefixes whose search begins here or before, and that are stored behind this
+                        bucket */
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct subscriber6_bucket) == 64, "one cache line per bucket");
 
-/** The first 32 bits that all prefixes of subscribers have, who have a link of 64 bits, a delegated
- * prefix, or both. no_delegated: the first of these only, else 0. */
+/** The first 32 bits of the prefixes of subscribers whose IPv6 the first line of their records can
+ * say: a link of 64 bits, a delegated prefix, or both. no_delegated: not 0 for subscribers with a
+ * link only. */
 struct subscriber6_common {
     uint32_t first, no_delegated;
 };
@@ -75,12 +77,12 @@ struct subscriber6_table {
     uint32_t of_len[18];
     /* Entries: one for a prefix or an address, and one for each /64 around addresses. */
     uint32_t n, capacity;
-    /* Those that ever were there; what are more is in the records only. */
+    /* Never removed; subscribers beyond so many are looked up in the records of IPv6 only. */
     struct subscriber6_common common[SUBSCRIBER6_COMMON];
     uint32_t n_common;
-    uint64_t nets[4]; /* a bit for subscriber6_net() of each prefix that ever was there */
-    /* Like in_use, of the prefixes that ever were in a block: what is gone costs a question, and
-     * a length that is not in use anywhere none. */
+    uint64_t nets[4]; /* a bit for subscriber6_net() of each prefix ever added */
+    /* As in_use, of the prefixes ever added in a block: a removed prefix costs a try, a length that
+     * is in use nowhere none. */
     uint32_t block[SUBSCRIBER6_BLOCKS];
 };
 
@@ -98,8 +100,8 @@ static inline uint32_t subscriber6_lengths(const struct subscriber6_table *t, ui
            __atomic_load_n(&t->in_use, __ATOMIC_RELAXED);
 }
 
-/** Read an entry's id where the entry is that of a key, else 0. A reader that meets the writer sees
- * the id of the old key, of the new one, or 0 between them. */
+/** Read the id of an entry, or 0 where the entry has another key. A reader that meets the writer
+ * sees the id of the old key, of the new key, or 0 in between. */
 static inline uint32_t subscriber6_id_at(const struct subscriber6_bucket *b, unsigned way,
                                          uint64_t key, uint8_t len)
 {
@@ -112,14 +114,13 @@ static inline uint32_t subscriber6_id_at(const struct subscriber6_bucket *b, uns
     return __atomic_load_n(&b->id[way], __ATOMIC_RELAXED) == id ? id : 0;
 }
 
-/** A hash of the first 32 bits of an address, of which all that is a subscriber's has one: 0..255.
- */
+/** A hash of the first 32 bits of an address, 0..255: the index into subscriber6_table.nets. */
 static inline uint8_t subscriber6_net(uint64_t upper)
 {
     return (uint8_t)(((uint32_t)(upper >> 32) * 2654435761u) >> 24);
 }
 
-/** Let an address that is not a subscriber's be suspected, too. */
+/** Add an address that is no subscriber's to those that subscriber6_suspects() cannot rule out. */
 static inline void subscriber6_suspect(struct subscriber6_table *t, uint64_t upper)
 {
     uint8_t net = subscriber6_net(upper);
@@ -127,8 +128,7 @@ static inline void subscriber6_suspect(struct subscriber6_table *t, uint64_t upp
     t->nets[net / 64] |= UINT64_C(1) << net % 64;
 }
 
-/** May an address be some subscriber's, or the gateway's own? Where not, nobody's record need be
- * read. */
+/** May an address be a subscriber's or the gateway's own? Where not, no record needs to be read. */
 static inline bool subscriber6_suspects(const struct subscriber6_table *t, uint64_t upper)
 {
     uint8_t net = subscriber6_net(upper);
@@ -160,39 +160,40 @@ int subscriber6_check(const struct subscriber6_table *t, const struct cpe_prefix
 /** Write the record of an id that nobody reads yet. */
 void subscriber6_fill(struct subscriber6_table *t, uint32_t id, const struct cpe_prefixes *spec);
 
-/** The prefixes of a record in short: the second 32 bits of each, delegated with a 1 behind the
- * prefix, or 0; wan is within that where there is none; and the index of what they have in common.
- */
+/** The summary of a record for the first line (struct subscriber): bits 32..63 of the link's prefix
+ * and of the delegated prefix, the latter with a 1 behind the prefix, or 0 for none; wan without a
+ * link: a value inside delegated; common: index in subscriber6_table.common. */
 struct subscriber6_brief {
     uint32_t wan, delegated, common;
 };
 
-/** Say in short what a record has. Returns false where that cannot be: of an address or of several
- * delegated prefixes, of one of 64 bits beside a link, of nothing, or of two first halves. */
+/** Summarize a record. Returns false where the first line has no room for it: a single address,
+ * several delegated prefixes, a delegated /64 beside a link, no prefix at all, or prefixes with
+ * different first 32 bits. */
 bool subscriber6_brief(struct subscriber6_table *t, uint32_t id, struct subscriber6_brief *out);
 
-/** Put the prefixes of a record into the index, after subscriber6_check(). An id that was there
- * before comes back only after a grace period: a reader that stood still meanwhile would take it
- * for the one whose place it had. */
+/** Put the prefixes of a record into the index, after subscriber6_check(). An id that was in the
+ * index before must have been out for a grace period: a reader that was interrupted in between
+ * could not tell the two apart. */
 void subscriber6_publish(struct subscriber6_table *t, uint32_t id);
 
 /** Take the prefixes of a record out of the index; the record stays for packets that name it. */
 void subscriber6_unpublish(struct subscriber6_table *t, uint32_t id);
 
-/** Take from a subscriber the prefixes that a description has not. Returns whether there was one: a
- * grace period has to end then before he gets others. */
+/** Remove the prefixes that are not in a description. Returns whether there was one: then a grace
+ * period has to end before subscriber6_extend(). */
 bool subscriber6_withdraw(struct subscriber6_table *t, uint32_t id, const struct cpe_prefixes *to);
 
-/** Give a subscriber those prefixes of a description that he has not, after subscriber6_withdraw()
- * of the same. */
+/** Add the prefixes of a description that the subscriber does not have, after
+ * subscriber6_withdraw() with the same description. */
 void subscriber6_extend(struct subscriber6_table *t, uint32_t id, const struct cpe_prefixes *to);
 
-/** Empty the record of an id that no packet names any more. */
+/** Empty the record of an id that no packet bears any more. */
 void subscriber6_release(struct subscriber6_table *t, uint32_t id);
 
 /**
- * Find a subscriber who has any address of a prefix of 48 to 64 or of 128 bits: one that contains
- * it, is it, or is in it. Returns his id, or 0. Takes up to 2^(64 - len) steps.
+ * Find a subscriber whose prefix overlaps a prefix of 48 to 64 or of 128 bits. Returns the id, or
+ * 0. Takes up to 2^(64 - len) steps.
  */
 uint32_t subscriber6_holder(const struct subscriber6_table *t, struct ipv6 prefix, uint8_t len);
 
@@ -211,7 +212,8 @@ static inline uint64_t subscriber6_hash(uint64_t key, uint32_t bit)
     return h ^ h >> 32;
 }
 
-/** The key under which an address, or the prefix of its upper half that a bit stands for, is. */
+/** The key of an address (bit 17), or of the prefix of its upper half whose length a bit stands
+ * for. */
 static inline uint64_t subscriber6_key(struct ipv6 addr, uint32_t bit)
 {
     return bit == 17 ? addr.upper ^ subscriber6_hash(addr.lower, bit)
@@ -225,18 +227,19 @@ static inline uint32_t subscriber6_home(const struct subscriber6_table *t, uint6
     return (uint32_t)((subscriber6_hash(key, bit) >> 32) * t->n_buckets >> 32);
 }
 
-/** Find who has the longest prefix of an address. Returns his id, or 0. */
+/** Find the subscriber with the longest prefix of an address. Returns the id, or 0. */
 uint32_t subscriber6_find(const struct subscriber6_table *t, struct ipv6 addr);
 
-/** Where an address is looked for first: by the longest prefix that may be there. */
+/** The state of a lookup between its two stages: where the longest possible prefix of the address
+ * would be. */
 struct subscriber6_search {
     const uint32_t *place; /* in a page; NULL: the region has none */
     const struct subscriber6_bucket *home;
     uint64_t key;
-    uint32_t bit; /* of the length; 32 or more: there is no length to ask for */
+    uint32_t bit; /* of the length; 32 or more: no prefix has such an address */
 };
 
-/** Begin to look for an address, and prefetch what will be read. */
+/** First stage of a lookup: find the place, and prefetch what subscriber6_end() will read. */
 static inline struct subscriber6_search subscriber6_begin(const struct subscriber6_table *t,
                                                           struct ipv6 addr)
 {
@@ -263,8 +266,8 @@ static inline struct subscriber6_search subscriber6_begin(const struct subscribe
     return s;
 }
 
-/** End it: subscriber6_find() of the address. The usual prefix is in the first bucket; its place
- * there is found without branches, which would be guessed wrong. */
+/** Second stage: the result of subscriber6_find(). The usual prefix is in the first bucket, whose
+ * four keys are compared without branches, because the processor would mispredict them. */
 static inline uint32_t subscriber6_end(const struct subscriber6_table *t,
                                        const struct subscriber6_search *s, struct ipv6 addr)
 {
@@ -284,7 +287,7 @@ static inline uint32_t subscriber6_end(const struct subscriber6_table *t,
     return likely(id != 0) ? id : subscriber6_find(t, addr);
 }
 
-/** Is an address of a packet, which is no multicast address, a subscriber's? */
+/** Is a unicast address in a prefix of a record? */
 static inline bool subscriber6_owns(const struct subscriber6 *s, struct ipv6 addr)
 {
     if (addr.upper == s->wan_upper && ((addr.lower ^ s->wan_lower) & s->wan_lower_mask) == 0)
