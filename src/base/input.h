@@ -6,9 +6,8 @@
 #include <stdio.h>
 
 /**
- * Open a plain file for reading. Whoever names the file may be another than who reads it, and a
- * FIFO, a socket or a terminal would let the reader wait for as long as its other end likes.
- * Returns NULL with the reason in *why, a text that stays.
+ * Open a plain file for reading. A request may name any file, and a FIFO, a socket or a terminal
+ * could block the reader for ever. Returns NULL with the reason in *why, a text that stays.
  */
 FILE *input_open(const char *path, const char **why);
 

@@ -29,7 +29,7 @@ static uint64_t now_ns(void)
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* The watchdog's time, where it is meant for this process and not for the one that started it. */
+/* The watchdog's time (sd_watchdog_enabled(3)); 0 where WATCHDOG_PID names another process. */
 static uint64_t watchdog_time(void)
 {
     const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");

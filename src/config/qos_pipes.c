@@ -117,9 +117,9 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* The pipes that a subport needs where there is room for so many subscribers in all. Whoever comes
- * may come to any subport: where it does not say how many, it has its part of the room by its size,
- * or the same as every other, whichever is more, and room for a few in any case. */
+/* The pipes that a subport needs where the configuration has room for so many subscribers in all.
+ * New subscribers may join any subport: without max_subscribers, a subport gets a share of the room
+ * in proportion to its size or an equal share, whichever is more, and a minimum in any case. */
 static uint64_t pipes_wanted(const struct cfg_model *m, const struct cfg_scheduler *s,
                              const struct cfg_subport *sp, uint64_t room)
 {

@@ -33,8 +33,8 @@ struct route_block {
     struct cfg_nexthop nexthop[CFG_MAX_WAYS]; /* the first n_nexthops, each another */
 };
 
-/** Check the values of a group or object at loc, ok saying whether they were right one by one, and
- * make a block of them. Returns false after an error. */
+/** Check the values of a group or object at loc against each other, and make a block of routes. ok:
+ * each value by itself was valid. Returns false after an error. */
 bool take_route(struct loader *l, const struct value *v, struct loc loc, bool ok,
                 struct route_block *out);
 

@@ -29,8 +29,9 @@ enum param_type {
     PARAM_IPV4,      /* parse_ipv4(): host order */
     PARAM_STRING,    /* s */
     PARAM_SCHEDULER, /* name of one in qos.schedulers; u is its index. A task with set_gives
-                        FACT_PATH chooses its queues, one that needs FACT_PATH shapes by it, any
-                        other drops by its classes when there is too much */
+                        FACT_PATH chooses the scheduler's queue of a packet, a task that needs
+                        FACT_PATH is the shaper, any other task drops by the scheduler's classes
+                        under overload */
     PARAM_RANGE,     /* parse_range(): u is its first, u2 its last number */
     PARAM_LOAD,      /* parse_load(): load */
     PARAM_SHARE,     /* parse_share(): of 2^64 */

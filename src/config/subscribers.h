@@ -41,9 +41,8 @@ extern const struct key pppoe_keys[N_PPPOE_KEYS];
 /** The subscriber that right values of a row or an object are; file and line are 0. */
 struct cfg_subscriber subscriber_of(const struct value *v);
 
-/** Read the key pppoe of an object or a group at l->at or its setting, where it is given, into what
- * subscriber_of() has made of the others. A range of count subscribers has the first session and
- * MAC in s. Returns false after an error. */
+/** Read the optional key pppoe into s, after subscriber_of() has read all other keys. For a range
+ * of count subscribers, s gets the first session id and MAC. Returns false after an error. */
 bool read_pppoe(struct loader *l, const struct value *v, uint64_t count, struct cfg_subscriber *s);
 
 /** Can a MAC be counted up over count subscribers within its last five bytes? Returns false after
@@ -97,7 +96,8 @@ struct subscriber_check {
     const void *ctx;
 };
 
-/** Report who holds what another one or the gateway itself holds. */
+/** Report each subscriber whose circuit, address, key or session belongs to another subscriber or
+ * to the gateway. */
 void check_subscribers(const struct subscriber_check *k);
 
 static inline uint64_t claim_circuit(uint32_t port, uint16_t svlan, uint16_t cvlan)

@@ -214,9 +214,9 @@ static const struct key common_keys[N_COMMON] = {
     [TASK_POOL] = {"pool", KEY_STRING, .def = "default"},
 };
 
-/* Make all keys of a task: the parameters of its schema, its outputs, its list of items, then those
- * of all tasks. A parameter hides a later key of the same name. Returns the index of the first key
- * of all tasks. */
+/* Make all keys of a task: the schema's parameters, outputs and list of items, then the keys that
+ * every task has. A parameter hides a later key of the same name. Returns the index of the first
+ * key of all tasks. */
 static unsigned task_keys(const struct task_schema *s, enum param_place place,
                           struct key keys[N_KEYS_MAX])
 {

@@ -39,10 +39,10 @@ void delta_free(struct delta *d);
 void delta_restart(struct delta *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /**
- * The changes that were made at run time, as requests. A vbng that has just started with the same
- * configuration becomes what this one is when the requests are given to request_run() in their
- * order; only ids of subscribers may differ. After a reload, the configuration is what it has read.
- * Learned MACs, counters, packets and streams of generators are no changes.
+ * The changes that were made at run time, as requests. A newly started vbng with the same
+ * configuration reaches the running config of this process by request_run() of each request in
+ * order; only ids of subscribers may differ. After a reload, the configuration is the reloaded
+ * file. Learned MACs, counters, packets and streams of generators are no changes.
  *
  * Returns a new array of objects {"cmd": ...}, each a right request of no more than the length that
  * a request may have; NULL without memory.

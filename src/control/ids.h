@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Numbers that packets bear: ids and pipes of subscribers, ids of next hops; and those of sets of
- * next hops, in which a core may be reading. A number that is taken out of use is retired: nobody
- * else gets it before the grace period has ended after which no packet bears it (engine/quiesce.h),
- * nor, where a scheduler cannot drop what waits in a pipe, before those packets have left.
+ * next hops, in which a core may be reading. A removed number is retired: it is given out again
+ * only after a grace period, when no packet bears the number (engine/quiesce.h), and, where a
+ * scheduler cannot drop the packets of a pipe, after those packets have left.
  */
 #ifndef CONTROL_IDS_H
 #define CONTROL_IDS_H
@@ -103,8 +103,8 @@ uint32_t port_named(const struct cfg_model *m, const char *text, size_t len);
 /** The instance that runs the task of type arp, or CFG_NONE. */
 uint32_t arp_instance(const struct control *c);
 
-/** That task, or NULL, once it has found all next hops to which routes lead (arp_tell_nexthop()),
- * as who reads its neighbours needs it. */
+/** The arp task, or NULL, after it has taken in all new next hops (arp_tell_nexthop()): to be
+ * called before neighbours are read. */
 struct task *arp_settled(const struct control *c);
 
 #endif

@@ -99,7 +99,8 @@ static int sync_folder(int folder)
     return rc;
 }
 
-/* One who was killed while he wrote has left it; another user's stays, and is in the way. */
+/* Remove a temporary file that a killed vbng has left. Another user's file stays, and writing then
+ * fails. */
 static void remove_left(int folder, const char *tmp)
 {
     struct stat s;

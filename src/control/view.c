@@ -85,7 +85,8 @@ char *subscriber_addresses(const struct cfg_subscriber *s, char *buf, size_t len
 
 /* --- sessions --- */
 
-/* Static: nobody has begun it, and nobody ends it. */
+/* The kind of a subscriber's session. static: configured, neither begun nor ended by a control
+ * plane. */
 static const char *session_kind(const struct cfg_subscriber *s)
 {
     return s->pppoe.session != 0 ? "pppoe" : s->dynamic ? "ipoe" : "static";

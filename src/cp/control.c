@@ -159,8 +159,8 @@ static bool means_session(const struct session *s, const char *text)
            (kind != NULL && strcmp(text, kind) == 0) || (user != NULL && strcmp(text, user) == 0);
 }
 
-/* Does a text mean a line? It is its MAC, one of its addresses, its VLAN pair, its state, the kind
- * of its session, its user's name, or a part of "PORT SVLAN.CVLAN". */
+/* Does a search text match a line? By MAC, address, VLAN pair, state, kind of session, user name,
+ * or a part of "PORT SVLAN.CVLAN". */
 static bool matches(const struct session *s, const struct query *q)
 {
     char line[SESSION_LINE_TEXT];

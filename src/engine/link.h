@@ -43,8 +43,8 @@ bool link_chain_is_whole(const struct task *head);
 /**
  * End a burst of a chain: n_good packets (from 0), on which the work of all tasks is done, count in
  * each of them and leave by the last one; then n_rest packets, none of which is changed, go through
- * the tasks one by one. Packets that a task does not let go at once follow those that it does in
- * either way, so that their order does not depend on it.
+ * the tasks one by one. With and without the chain, packets that a task holds or diverts come after
+ * the packets passed on at once, so that the order is the same.
  */
 void link_chain_end(struct task *head, struct rte_mbuf **good, uint16_t n_good,
                     struct rte_mbuf **rest, uint16_t n_rest);

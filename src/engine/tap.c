@@ -78,8 +78,9 @@ void tap_link_full(const struct out *o, struct rte_mbuf *const *m, uint16_t n)
 
 /*
  * Run handle() of a task that frees packets itself (a scheduler), which tells only by its counters
- * why. A second reference keeps the packets of the burst: afterwards, those that nobody else holds
- * were dropped, for the reasons whose counters have grown beyond what the engine is to drop.
+ * why. A second reference keeps the packets of the burst. Afterwards, a packet whose only reference
+ * is this one was dropped, for a reason whose counter has grown by more than the drops left to the
+ * engine.
  */
 static void handle_and_hold(struct task *t, struct rte_mbuf **m, uint16_t n)
 {

@@ -69,8 +69,8 @@ void task_consume(struct task *t, struct rte_mbuf **m, uint16_t n)
 }
 
 /* Put packets back into their pool without reading the second cache line of their mbufs. That is
- * allowed for a packet of one direct segment, of one pool, that nobody else holds, which is what
- * ports receive; any other is freed one by one. */
+ * allowed for packets of one direct segment with one reference, all of one pool, as ports receive
+ * them; any other packet is freed one by one. */
 static void free_fresh(struct rte_mbuf **m, uint16_t n)
 {
     uint16_t k = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a task found out about a packet, told from what it wrote to the mbuf and the output it
- * chose. */
+/* Notes of a dry run: what a task has found out about a packet, derived from the mbuf's metadata
+ * and the chosen output. */
 #include <inttypes.h>
 
 #include <rte_ip.h>

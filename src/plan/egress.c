@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Egress ports: which of them each task reaches over its output "to", which destination of an
- * output leads to which of them, and whether each task reaches every egress port that it writes
- * into packets. All workers of a task reach the same ports, so these steps look at tasks.
+ * Egress ports: the ports that each task reaches over its output "to", the destination of an output
+ * for each port, and a check that a task reaches every egress port that it writes into packets. All
+ * workers of a task reach the same ports, so these steps look at tasks.
  */
 #include <assert.h>
 #include <string.h>

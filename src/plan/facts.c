@@ -36,8 +36,8 @@ static uint32_t needed(const struct cfg_task *t)
     return facts;
 }
 
-/* The needs of a task count as met behind it, because a task whose needs are not met is reported
- * itself, and those that follow would only repeat the error. */
+/* The facts that a task needs hold behind the task in any case: an unmet need is reported for that
+ * task alone, not again for each task behind. */
 static uint32_t facts_after(const struct cfg_task *t, uint32_t before)
 {
     return ((before | needed(t)) & ~t->schema->loses) | given(t);

@@ -56,8 +56,8 @@ static struct plan_dest to_instance(struct plan_build *b, uint16_t from, uint16_
     return (struct plan_dest){.kind = DEST_RING, .index = r};
 }
 
-/* Without an lb between two tasks, their workers pair up one to one, or all lead to a single one.
- */
+/* Check the numbers of workers of two linked tasks. Without an lb, workers are linked one to one,
+ * or all to a single worker. */
 static void check_workers(struct plan_build *b, unsigned task, unsigned output)
 {
     const struct cfg_task *t = &b->m->tasks[task];

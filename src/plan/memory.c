@@ -364,8 +364,8 @@ static uint64_t pool_spare(const struct plan *p, const struct pool_flow *f, unsi
     return n;
 }
 
-/* The mbufs of a pool: as the configuration says. Where it does not, a pool grows to what is
- * needed, and to what subscribers who come need, up to a size that a small machine has. */
+/* The mbufs of a pool: as configured. Without a configured number, a pool grows to what the plan
+ * needs, and further, for subscribers added at run time, up to GROWN_POOL. */
 static uint32_t size_pool(const struct cfg_pool *cfg, uint64_t need, uint64_t spare)
 {
     uint64_t grown = round_up(need + spare, POOL_STEP);

@@ -264,8 +264,9 @@ static void find_origins(const struct plan_build *b, struct origin *origin)
     }
 }
 
-/* Report a shaper that shapes what another one does, shapes nobody, or gets packets of subscribers
- * of whom the scheduler does not know. The packets come from the access ports in the set ports. */
+/* Report a shaper without subscribers, with subscribers of another shaper of the scheduler, or with
+ * packets of subscribers on ports outside the scheduler. The packets come from the access ports in
+ * the set ports. */
 static void check_shaper(struct plan_build *b, unsigned task, uint64_t ports)
 {
     const struct cfg_model *m = b->m;

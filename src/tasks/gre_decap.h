@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What gre_decap asks of a tunnel's packet that is as it should be, for the task itself and for the
- * chains that it is in (fused/). */
+/* The checks of gre_decap for a tunnelled packet, shared by the task and its fused chains (fused/).
+ * */
 #ifndef TASKS_GRE_DECAP_H
 #define TASKS_GRE_DECAP_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The header that qinq_encap puts before a packet, and what it asks of one that goes to the access
- * port at once, for the task itself and for the chains that it is in (fused/). */
+/* The header that qinq_encap writes before a packet, and its checks, shared by the task and its
+ * fused chains (fused/). */
 #ifndef TASKS_QINQ_ENCAP_H
 #define TASKS_QINQ_ENCAP_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How route finds the next hop, and what it asks of a packet that goes there at once, for the task
- * itself and for the chains that it is in (fused/). */
+/* The stages by which route finds a next hop, and its checks, shared by the task and its fused
+ * chains (fused/). */
 #ifndef TASKS_ROUTE_H
 #define TASKS_ROUTE_H
 

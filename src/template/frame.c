@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Frames of a text template: its layers, completed by all that follows from their order and from
- * the size of a frame (types, lengths, checksums), and what fills the frame up behind them.
+ * Frames of a text template: the layers, completed by what follows from the order of layers and
+ * from the size of a frame (types, lengths, checksums), and the payload behind them.
  */
 #include <string.h>
 

@@ -205,7 +205,8 @@ void gen_stream_stop(struct task *t, struct gen_stream *s, enum stream_state sta
     s->wake = UINT64_MAX;
 }
 
-/* What a gen has sent, what was asked of it, and what it could have sent. */
+/* The report of a gen: packets sent, packets due, and the highest rate that the gen could have
+ * sent. */
 
 #define READ(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
 
@@ -277,7 +278,7 @@ uint64_t gen_stat(const struct task *t, unsigned i)
 
 /* --- the report --- */
 
-/* Who kept it from sending what was asked of it; NULL: nobody. */
+/* What kept a gen below its rate; NULL: nothing. */
 static const char *limited_by(const struct sum *sum)
 {
     double lost = (double)(sum->missed + sum->no_mbuf + sum->full);

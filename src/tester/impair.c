@@ -12,9 +12,9 @@
  * impair: a line that loses, duplicates, reorders, delays and limits, by known amounts: to test
  * what measures, and to test what the line leads to.
  *
- * Of each packet one thing at most happens: it is lost, else it is duplicated, else it is set aside
- * until "displacement" others have gone before it. So the counters say exactly what a receiver must
- * find. What goes on takes its way through the line (impair_line.h).
+ * Each packet suffers one impairment at most: loss, else duplication, else reordering behind
+ * "displacement" later packets. So the counters say exactly what a receiver must find. What goes on
+ * takes its way through the line (impair_line.h).
  */
 
 #define MAX_SECONDS   10ull

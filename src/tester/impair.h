@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Inside of the task impair: the line that packets go through. First they wait for their turn to be
- * sent at the line's rate, then they are under way for its delay. They arrive in the order in which
- * they were sent.
+ * Inside of the task impair: the line that packets go through. A packet first waits for
+ * transmission at the line's rate, and then for the line's delay. Packets arrive in the order of
+ * transmission.
  */
 #ifndef TESTER_IMPAIR_H
 #define TESTER_IMPAIR_H

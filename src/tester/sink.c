@@ -257,8 +257,8 @@ static void add_flow(struct stream *to, const struct flow *f)
 }
 
 /*
- * All flows with a key. Each instance of the sink has had other packets of it, so that together
- * they have what came, and the greatest number of all is where it ends.
+ * All flows with a key. Each instance of the sink has received a part of the flow: the sums are
+ * over all instances, and the flow ends at the greatest number that any instance has seen.
  */
 static void add_key(struct stream *to, const struct task *const *sinks, unsigned n, uint32_t key)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A ring of slots of one size, between one thread that fills them and one that empties them. Both
- * work on the slots where they lie. Neither waits for the other or makes a syscall.
+ * A ring of slots of equal size between one producer and one consumer thread. Both work on the
+ * slots in place, without copies. Neither side waits or makes a syscall.
  */
 #ifndef BASE_RING_SLOTS_H
 #define BASE_RING_SLOTS_H

@@ -31,7 +31,7 @@ static json_t *show_version(struct control *c, struct request *r, struct refusal
                   json_rounded((double)(rte_rdtsc() - c->opened) / (double)rte_get_tsc_hz(), 1)));
 }
 
-/* --- ports and tasks: what the report of a run has of them, and what they are --- */
+/* --- ports and tasks: the figures of the report of a run, and the configuration of each --- */
 
 static json_t *addresses_json(const struct cfg_port *p)
 {

@@ -41,8 +41,8 @@ static int find_group(const char *name, gid_t *gid)
     return 0;
 }
 
-/* Give the socket (at: its O_PATH descriptor), which is its owner's alone, to who may use it. First
- * the group, then the mode: there is no moment in which another group may use the socket. */
+/* Open the socket (at: an O_PATH descriptor; mode 0600 so far) to the configured group and mode.
+ * The group comes first: at no moment may another group use the socket. */
 static int grant(int at, const struct access *a)
 {
     unsigned mode = a->mode != 0 ? a->mode : a->group != NULL ? 0660 : 0600;

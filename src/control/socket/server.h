@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A control socket: a Unix stream socket with requests and answers of one line each, served by
- * one thread. At most one answer waits for a client, and until the client has taken it nothing
- * more of what it sends is read. So a slow or silent client costs a bounded amount of memory, and
- * no time.
+ * A control socket: a Unix stream socket with requests and answers of one line each, served by one
+ * thread. At most one answer waits for a client, and no further request of the client is read until
+ * the client has received that answer. So a slow or silent client costs a bounded amount of memory,
+ * and no time.
  */
 #ifndef CONTROL_SOCKET_SERVER_H
 #define CONTROL_SOCKET_SERVER_H

@@ -21,8 +21,8 @@ uint64_t accounts_since(const struct control *c, uint32_t id);
 /** Of a subscriber: a list of ten numbers (doc/control.md). */
 json_t *account_json(const struct control *c, uint32_t id);
 
-/** The same of one who was removed from a line (subscriber_vlan_key()), and whose id is nobody's
- * yet; it is kept for account_kept(). null: nobody counts. */
+/** The octets of a subscriber removed from a line (subscriber_vlan_key()), whose id is retired and
+ * not yet reused; kept for account_kept(). null: no task counts. */
 json_t *account_end(struct control *c, uint32_t id, uint32_t line);
 
 /** What account_end() has said last of a line, where that is not too long ago; else null. Who had

@@ -168,7 +168,8 @@ static void check_port(struct control *c, struct loader *l, struct loc at,
         check_fit(c, l, at, shape, s->profile);
 }
 
-/* Is each right for his port, and does nobody hold what he wants? */
+/* Check that each subscriber fits the port's configuration and that circuit, addresses and key are
+ * free. */
 static bool check_list(struct control *c, struct request *r, const struct cfg_subscriber *list,
                        uint32_t n, const uint8_t *changing)
 {

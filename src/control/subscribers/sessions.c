@@ -16,9 +16,9 @@
 
 /* --- put --- */
 
-/* Some of a request's entries: those who are new, or those who are to be changed. */
+/* Some of a request's entries: the new subscribers, or the subscribers to be changed. */
 struct batch {
-    const char *was; /* what is said of one for whom it is done */
+    const char *was; /* the result that the answer tells for each entry done */
     int (*run)(struct control *c, struct request *r, struct cfg_subscriber *list, uint32_t n,
                uint32_t *id, struct refusal *why);
     struct cfg_subscriber *list;
@@ -96,8 +96,8 @@ static bool try_some(struct putting *w, struct batch *b, size_t from, size_t n)
     return alike;
 }
 
-/* Do it for those for whom it can be done: where one of some is wrong, each half of them is tried.
- */
+/* Run a batch for all entries that are valid: where a batch fails, each half of the batch is tried
+ * by itself. */
 static void do_what_can_be(struct putting *w, struct batch *b, size_t from, size_t n)
 {
     if (n == 0 || try_some(w, b, from, n))

@@ -392,8 +392,8 @@ static bool read_leaver(const struct control *c, struct request *r, size_t i, st
     return if_there;
 }
 
-/* What was counted of those who were removed, when no packet of theirs is under way any more; of
- * who is not there, when he was. */
+/* The final octets of removed subscribers, after the grace period; of a line without a subscriber,
+ * the octets kept from an earlier removal. */
 static json_t *last_octets(struct control *c, const struct leaver *l, size_t n)
 {
     json_t *list = json_array();

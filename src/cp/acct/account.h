@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The account of a session: what it has used, and which records of that no server has taken yet
- * (RFC 2866). It is one text in the store, so that whoever is killed, the sums go on, and each
- * record is sent until it is taken.
+ * The account of a session: its usage, and the accounting records that no server has acknowledged
+ * yet (RFC 2866). The account is one text in the store, so that the sums go on after a crash of any
+ * process, and each record is sent until a server has acknowledged it.
  */
 #ifndef CP_ACCT_ACCOUNT_H
 #define CP_ACCT_ACCOUNT_H

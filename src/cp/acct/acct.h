@@ -27,8 +27,9 @@ void acct_gone(struct cp *cp, struct session *s);
 /** The user plane's counters of a session. */
 void acct_count(struct cp *cp, struct session *s, const json_t *row);
 
-/** The same, when it has removed the subscriber; the store has them with the end of this turn.
- * again: it may have removed him long ago, or another one before him. */
+/** The same, when the user plane has removed the subscriber; the store has the octets at the end of
+ * this turn of the loop. again: the answer to a repeated removal, whose octets may be of an earlier
+ * removal or of an earlier subscriber. */
 void acct_count_last(struct cp *cp, struct session *s, const json_t *row, bool again);
 
 /** The same of a subscriber who was removed because there is no session on his line, or was so

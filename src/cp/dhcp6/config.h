@@ -16,7 +16,7 @@ struct cp_blocks {
     uint8_t each_len; /* of a block */
 };
 
-/** What lines get of IPv6, and what their clients are told with it. */
+/** Prefixes and addresses of IPv6 for lines, and the DHCPv6 options for their clients. */
 struct cp_pool6 {
     const char *name;
     struct loc loc;

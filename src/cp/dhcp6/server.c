@@ -281,8 +281,8 @@ static bool asks_for_several(const struct dhcp6 *m)
     return false;
 }
 
-/* Does a client give something back? It is answered here: with servers behind this gateway, they
- * hear of what is the line's, when nobody forwards for it any more. */
+/* Is a message a RELEASE or a DECLINE? The gateway answers both itself. A relayed server hears of
+ * the line's release only after the user plane has removed the subscriber. */
 static bool gives_back(const struct dhcp6 *m)
 {
     return m->type == DHCP6_RELEASE || m->type == DHCP6_DECLINE;

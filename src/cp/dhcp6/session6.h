@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a line has of IPv6: the /64 of its link, out of which its client may get one address by
- * IA_NA, and a prefix that is delegated to it, by IA_PD. Both have one lease.
+ * IPv6 of a line: the /64 of the link, out of which the client may get one address (IA_NA), and a
+ * delegated prefix (IA_PD). Both have one lease.
  */
 #ifndef CP_DHCP6_SESSION6_H
 #define CP_DHCP6_SESSION6_H

@@ -70,9 +70,10 @@ struct dhcp4_reply {
 };
 
 /**
- * Write the reply to a request into room bytes, 576 at least: what the client asked for in its
- * order, never more than it can take, with options in file and sname where one field is too short
- * (RFC 2132 section 9.3). Options 61 (RFC 6842) and 82 (RFC 3046) are repeated. Returns its length.
+ * Write the reply to a request into room bytes, 576 at least: the options that the client
+ * requested, in the client's order, within the client's maximum message size, continued in file and
+ * sname where the options field is too short (RFC 2132 section 9.3). Options 61 (RFC 6842) and 82
+ * (RFC 3046) are repeated. Returns its length.
  */
 size_t dhcp4_write(const struct dhcp4 *request, const struct dhcp4_reply *r, uint8_t *to,
                    size_t room);

@@ -110,8 +110,8 @@ static void up(struct ppp *p)
     ppp_authenticate(p);
 }
 
-/* The peer terminates, or begins anew. Whoever forwards for him does so by what was agreed before,
- * so that he then has to begin with discovery. */
+/* The peer terminates or renegotiates. An open session ends then, because the user plane forwards
+ * by the old agreement: the peer begins again with discovery. */
 static void down(struct ppp *p)
 {
     p->deadline = UINT64_MAX;

@@ -27,7 +27,7 @@ void pppoe_judged(struct session *s, const char *why, struct radius_octets messa
 /** The control plane that a session is of. */
 struct cp *pppoe_cp(const struct session *s);
 
-/** Its session id; its user's name, or "" as long as nobody has shown that he is it. */
+/** The id of a session; the name of its user, or "" before authentication. */
 uint16_t pppoe_id(const struct session *s);
 const char *pppoe_user(const struct session *s);
 

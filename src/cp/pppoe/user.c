@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who a CPE says that it is, whether that is true, and what it gets then. */
+/* Authentication of a PPPoE user, and the service that follows from it. */
 #include <stdio.h>
 #include <string.h>
 

@@ -169,7 +169,7 @@ static unsigned find_client(const struct radius_config *config, const union radi
     return i;
 }
 
-/* Without a time, or one out of the window, it may be somebody's record of an earlier one
+/* Is a request's Event-Timestamp in the window? Without a current time the request may be a replay
  * (RFC 5176 section 6.3). */
 static bool is_current(const struct coa_server *s, const uint8_t *packet, size_t len)
 {

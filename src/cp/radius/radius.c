@@ -17,7 +17,7 @@
 /* What a packet has besides the body: its header, Message-Authenticator and User-Password. */
 #define BODY_MAX (RADIUS_PACKET_MAX - RADIUS_HEADER - 18 - 2 - PASSWORD_MAX)
 
-/* Servers of one role, and what waits for one of them. */
+/* The servers of one role, and the requests that wait for a server. */
 struct client {
     struct peer peers[RADIUS_SERVERS_MAX]; /* as in the configuration */
     struct request_list waiting;

@@ -53,7 +53,7 @@ struct radius_user {
     struct cpe_prefixes ipv6;
 };
 
-/** By what he proves who he is. */
+/** The credentials of a user. */
 struct radius_credentials {
     enum { RADIUS_PAP, RADIUS_CHAP } kind;
     struct radius_octets password;  /* PAP: at most 128 octets */

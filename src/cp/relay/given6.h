@@ -30,7 +30,8 @@ bool given6_fits(const struct cp *cp, const struct session *s, const struct give
 /** Does a server say that a lease is over which another one has given? It knows nothing of it. */
 bool given6_is_foreign_loss(const struct session *s, const struct dhcp6 *a, const struct given6 *g);
 
-/** The line loses what it has no more, as its server says, whatever it still has. */
+/** Remove from the line the address, the prefix, or both, that the server no longer gives; the rest
+ * stays. */
 void given6_lose(struct cp *cp, struct session *s, const struct given6 *g);
 
 /** The longest valid lifetime, in seconds; 0: nothing is given. */

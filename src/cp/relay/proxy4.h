@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proxy of DHCPv4: a relay with a client_lease. Its client has short leases of the gateway,
- * which answers renewals by itself, and the gateway has the long lease of the server, which it
- * renews by itself as long as the client does.
+ * The proxy of DHCPv4: a relay with a client_lease. The client has short leases of the gateway,
+ * which answers renewals itself. The gateway holds the server's long lease and renews that lease as
+ * long as the client renews.
  */
 #ifndef CP_RELAY_PROXY4_H
 #define CP_RELAY_PROXY4_H

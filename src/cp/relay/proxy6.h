@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proxy of DHCPv6: a relay with a client_lease. Its client has short leases, which this gateway
- * renews by itself in the server's name, and the gateway has the long lease of the server, which it
- * renews in the client's name as long as the client does.
+ * The proxy of DHCPv6: a relay with a client_lease. The client has short leases, which the gateway
+ * renews in the server's name. The gateway holds the server's long lease and renews that lease in
+ * the client's name as long as the client renews.
  */
 #ifndef CP_RELAY_PROXY6_H
 #define CP_RELAY_PROXY6_H

@@ -179,7 +179,7 @@ static void refused(struct session *s, const struct given6_kind *g)
                     format_prefix6(g->lease->address, g->lease->len, text));
 }
 
-/* The line has what it is given, if it can have it. */
+/* Put what the server gives into the line's session, if it fits. */
 static bool take_given(struct cp *cp, struct session *s, const struct given6 *g)
 {
     if (given6_fits(cp, s, g) &&

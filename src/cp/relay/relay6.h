@@ -39,7 +39,7 @@ struct relay6 {
     struct proxy6 *proxy; /* what a proxy has to know of it, or NULL: it relays */
 };
 
-/** Do servers behind this gateway give this line what it has of IPv6? */
+/** Do relayed servers give this line IPv6 addresses and prefixes? */
 static inline bool relay6_serves(const struct cp *cp, const struct session *s)
 {
     return s->access->pool6 != CP_NO_POOL && pool6_config(cp, s)->relay != CP_NO_RELAY;

@@ -238,7 +238,8 @@ static void end_of_put(struct userplane *u, const json_t *answer, const char *er
     memmove(u->put, u->put + n, u->n_put * sizeof(*u->put));
 }
 
-/* His session, if it goes on, has him put anew when the store has his last counters. */
+/* Finish a removal. Where the session goes on, the subscriber is added again once the store has the
+ * last counters. */
 static void end_of_removal(struct userplane *u, const struct removal *r, const json_t *octets)
 {
     struct session *s = r->s;

@@ -104,8 +104,8 @@ static uint64_t lines_burst(const struct task_env *env)
     return RTE_MAX(burst, (uint64_t)PORT_BURST);
 }
 
-/* Tell those who punt what share of the slow path each of their sources has. What comes from the
- * core is no subscriber's: each of its ports has what all buckets here can take. */
+/* Tell the tasks that punt the share of the slow path of each source. Packets from the core belong
+ * to no subscriber: each core port may use what all buckets here can take. */
 static void share_out(const struct task_env *env)
 {
     uint64_t most = RTE_MAX(env->cfg->param[ARG_ARP_RATE].u, env->cfg->param[ARG_ICMP_RATE].u);

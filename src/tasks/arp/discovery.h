@@ -17,9 +17,9 @@ void arp_nd_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame *
 void arp_nd_advertise(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
                       const struct nd *nd, const uint8_t *l2);
 
-/** Solicit a MAC, from the link-local address that every port has: of anybody (to NULL) who has the
- * target, or of the one whose MAC grows old. l2: Ethernet header and tags of l2_len bytes, with the
- * port's MAC. Returns false where the rate of requests or the pool is exhausted. */
+/** Send a neighbour solicitation from the port's link-local address: by multicast (to NULL), or by
+ * unicast to a neighbour whose MAC grows old. l2: Ethernet header and tags of l2_len bytes, with
+ * the port's MAC. Returns false where the rate of requests or the pool is exhausted. */
 bool arp_nd_solicit(struct task *t, const uint8_t *to, const uint8_t *l2, uint32_t l2_len,
                     uint8_t port, struct ipv6 target);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ICMP that the gateway sends: echo replies, and errors about packets that could not be forwarded.
- * They are made in the mbuf of the packet that they answer. The receiver is looked up by its
- * address and its header comes from its record, because a frame from the data path has lost its
- * tags.
+ * Each is made in the mbuf of the packet that caused it. The receiver's address leads to a record
+ * with the Ethernet header, because a frame from the data path has lost its tags.
  */
 #include "packet/frame.h"
 #include "packet/icmp.h"

@@ -409,7 +409,7 @@ void arp_doubt(struct task *t, struct neighbour *nb);
  * all of it is dropped. Returns how many neighbours that were. */
 uint16_t arp_wait_on(struct task *t);
 
-/** Drop what waits for a subscriber who is gone, and what he has sent. */
+/** Drop the waiting packets to and from a removed subscriber. */
 void arp_forget_waiting(struct task *t, uint32_t id);
 
 /* icmp.c */

@@ -23,8 +23,8 @@ void arp_line_receive(struct task *t, struct rte_mbuf *m, const struct arp_frame
 /** Give the control plane a frame of PPP that was sent to a subscriber. */
 void arp_give_ppp(struct task *t, struct rte_mbuf *m, uint32_t id);
 
-/** Is a packet to one of the gateway's addresses, whose header is right, from a subscriber who
- * renews his lease by DHCP, and is there a control plane? arp_renew() gives it the packet. */
+/** Is a valid packet to one of the gateway's addresses a subscriber's DHCP renewal (RFC 2131
+ * section 4.4.5), and is a control plane connected? arp_renew() gives it the packet. */
 bool arp_is_renewal(const struct arp *a, const struct rte_mbuf *m, const struct rte_ipv4_hdr *ip);
 void arp_renew(struct task *t, struct rte_mbuf *m, const struct arp_frame *f);
 

@@ -2,10 +2,10 @@
 /*
  * Neighbour discovery (RFC 4861), inside the double tag of a subscriber; nd_core.c has what is
  * another on a core port. On every VLAN pair and on every core port the gateway has the link-local
- * address of the port's MAC, and answers for that. A CPE's MAC is learned from what it says of
- * addresses that are its own, and asked for where a packet needs it:
- * each subscriber has one MAC for all his addresses of IPv6, so that whoever sends to addresses of
- * a prefix at random fills no cache (RFC 6583).
+ * address of the port's MAC, and answers for that. A CPE's MAC is learned from advertisements and
+ * solicitations for addresses of the subscriber, and solicited when a packet needs it. Each
+ * subscriber has one MAC for all IPv6 addresses, so that packets to random addresses of a prefix
+ * fill no cache (RFC 6583).
  */
 #include "packet/nd.h"
 #include "packet/frame.h"

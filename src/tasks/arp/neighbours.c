@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Neighbours: CPEs, each the neighbour of a subscriber, and next hops, which are one neighbour
- * where they have the same port and address. Their MACs are in the tables; here is what else is
- * known of them, how they are learned, and how control reads and changes them (arp.h).
+ * where they have the same port and address. The MACs are in the tables. This file has the rest:
+ * age and state of each neighbour, learning, and access by control (arp.h).
  */
 #include <errno.h>
 #include <inttypes.h>

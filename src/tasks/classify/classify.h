@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What classify does with a subscriber's packet that is as it should be, for the task itself and
- * for the chains that it is in (fused/). */
+/* The checks and the result of classify for a subscriber's packet, shared by the task and its fused
+ * chains (fused/). */
 #ifndef TASKS_CLASSIFY_H
 #define TASKS_CLASSIFY_H
 
@@ -142,9 +142,10 @@ static inline enum punt_kind classify_line_kind(const struct rte_mbuf *m, const 
 }
 
 /**
- * May a subscriber (id 0: the line has none) send such a frame from its source? DHCP from no
- * address or from one of his, and from any where nobody can say whose it is: a CPE that renews a
- * lease of before. DHCPv6 from a link-local address (RFC 8415 section 18.2.1) or from one of his.
+ * May a subscriber (id 0: the line has none) send such a frame from its source? DHCP: from 0.0.0.0,
+ * from an address of the subscriber, and on a line without a subscriber from any address, as a CPE
+ * may renew an earlier lease. DHCPv6: from a link-local address (RFC 8415 section 18.2.1) or from
+ * an address of the subscriber.
  */
 static inline bool classify_line_source(const struct classify *c, const uint8_t *f,
                                         enum punt_kind kind, uint32_t id)
