@@ -46,7 +46,8 @@ const struct task_drop port_drops[N_PORT_DROPS] = {
     [PORT_TX_ERRORS] = {"tx_errors", "Failed to send",
                         "Is the device's interface up, and is its mtu as large as the port's?"},
     [PORT_TX_LOST] = {"tx_lost", "Taken by the device and never sent",
-                      "Is the device's interface up?"},
+                      "Is the device's interface up? A NIC whose link went down keeps what its "
+                      "descriptors hold."},
 };
 
 const struct task_drop ledger_words[N_LEDGER_WORDS] = {

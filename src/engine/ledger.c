@@ -132,13 +132,16 @@ static uint64_t not_taken(const struct port *p, const struct port_counters *c, u
     return !p->is_virtual && c->rx_packets > polled ? c->rx_packets - polled : 0;
 }
 
-/* Packets that a device took and did not send, as net_af_packet does while its interface is down.
- * Packets that a device refused, and counts as failed, are not among them. */
-static uint64_t lost_by_device(const struct port_counters *c, uint64_t given)
+/* Packets that a device took and did not send: counted as failed, as by net_af_packet while its
+ * interface is down, or left in the transmit descriptors of a NIC whose link is down. Packets that
+ * a device refused, and counts as failed, are not among them. */
+static uint64_t lost_by_device(const struct port *p, const struct port_counters *c, uint64_t given)
 {
     uint64_t missing = given > c->tx_packets ? given - c->tx_packets : 0;
 
-    return missing <= c->tx_errors ? missing : 0;
+    if (missing <= c->tx_errors)
+        return missing;
+    return missing <= c->tx_errors + p->tx_room && !port_link_up(p) ? missing : 0;
 }
 
 /* Has the device reset its counters, or does it hide them? */
@@ -170,7 +173,7 @@ static void audit_ports(struct audit *a, const uint64_t *port, const uint64_t *p
         waiting = not_taken(p, &c, polled[i]);
         if (p->is_wire)
             c.rx_packets += waiting; /* a wire's device counts packets when they are polled */
-        lost = lost_by_device(&c, port[i]);
+        lost = lost_by_device(p, &c, port[i]);
         check(a, c.rx_packets, polled[i] + waiting, "port %s: received by the device against taken",
               p->cfg->name);
         check(a, port[i], c.tx_packets + lost, "port %s: handed to the device against sent by it",

@@ -257,6 +257,7 @@ static int configure(struct port *port, const struct plan *p, unsigned i, struct
         rc = rte_eth_rx_queue_setup(port->dpdk_id, q, rx_desc, (unsigned)port->socket, NULL, pool);
     for (uint16_t q = 0; rc == 0 && q < n_tx; q++)
         rc = rte_eth_tx_queue_setup(port->dpdk_id, q, tx_desc, (unsigned)port->socket, NULL);
+    port->tx_room = port->is_virtual ? 0 : (uint32_t)n_tx * tx_desc;
     if (rc == 0 && !port->is_virtual)
         rte_eth_stats_reset(port->dpdk_id); /* those of a virtual function outlive its last user */
     if (rc == 0)

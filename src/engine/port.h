@@ -30,6 +30,7 @@ struct port {
     bool is_wire;
     bool is_virtual;    /* a wire or a vdev: counts a packet as received when a core polls it, not
                            when it arrives */
+    uint32_t tx_room;   /* packets that a NIC's transmit descriptors hold; 0 where it is_virtual */
     bool keeps_buffers; /* net_af_xdp: closing does not return the mbufs of its fill ring */
     struct rte_ether_addr mac;
     int socket;

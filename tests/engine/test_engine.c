@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <rte_cycles.h>
+#include <rte_ethdev.h>
 
 #include "common/eal.h"
 #include "common/program.h"
@@ -225,6 +226,39 @@ static void test_port_drops(void)
     l = graph_ledger(&g, stderr);
     CU_ASSERT(ledger_balances(&l));
     CU_ASSERT(l.sent == 63 && l.dropped == 137);
+    CU_ASSERT(graph_close(&g) == 0);
+}
+
+/* The ledger of a NIC with room for so many packets in its transmit descriptors, which has sent
+ * `missing` packets less than it was given. A wire stands in for the NIC. */
+static struct ledger of_nic(uint32_t room, uint64_t missing, bool link)
+{
+    struct port *p = &g.engine.ports[PORT_OUT];
+    struct ledger l;
+
+    p->is_wire = p->is_virtual = false;
+    p->tx_room = room;
+    p->earlier.tx_packets = 0 - missing;
+    link ? rte_eth_dev_set_link_up(p->dpdk_id) : rte_eth_dev_set_link_down(p->dpdk_id);
+    l = graph_ledger(&g, NULL);
+    p->is_wire = p->is_virtual = true;
+    return l;
+}
+
+static void test_dead_nic(void)
+{
+    struct graph_spec spec = {.n_tasks = 1, .type = {&task_pass}, .out_desc = 2048};
+    struct ledger l;
+
+    CU_ASSERT_FATAL(graph_open(&g, &spec) == 0);
+    CU_ASSERT(graph_inject(&g, 200) == 200);
+    graph_rounds(&g, 0, 20);
+    l = of_nic(64, 64, false);
+    CU_ASSERT(ledger_balances(&l) && l.sent == 136 && l.dropped == 64 && l.lost[PORT_OUT] == 64);
+    l = of_nic(64, 65, false); /* more than it has room for */
+    CU_ASSERT(l.unexplained == 65 && l.n_faults == 1);
+    l = of_nic(64, 64, true); /* it could send them */
+    CU_ASSERT(l.unexplained == 64 && l.n_faults == 1);
     CU_ASSERT(graph_close(&g) == 0);
 }
 
@@ -459,6 +493,8 @@ static const struct test tests[] = {
     {"a full ring holds its producer back", test_ring_waits},
     {"a full port drops and counts", test_port_drops},
     {"a full port holds its producer back", test_port_waits},
+    {"packets left in a NIC without a link are drops, as far as its descriptors hold",
+     test_dead_nic},
     {"closing frees what is held", test_close_with_held},
     {"the ledger finds a leak", test_ledger_finds_a_leak},
     {"the ledger finds a false count", test_ledger_finds_a_false_count},
