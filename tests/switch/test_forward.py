@@ -32,6 +32,7 @@ FORWARD = (
     ("vpp", "bng", 1, "patch", None),
     ("vpp", "loopback", 1, "patch", "memif"),
     ("vpp", "v2v", 1, "learn", None),
+    ("t4p4s", "v2v", 1, "learn", None),
     ("vale", "v2v", 1, "learn", None),
     ("vale", "bng", 1, "learn", None),
     ("vale", "loopback", 2, "learn", None),

@@ -114,6 +114,8 @@ def wire(switch, topology, setup):
     if switch.most_macs and sum(map(len, behind.values())) > switch.most_macs:
         raise SwitchError(f"{switch.title} has room for {switch.most_macs} MAC addresses, and the gateway's subscribers have "
                           f"{sum(len(m) for p, m in behind.items() if p.startswith('t_cpe'))}")
+    if hasattr(switch, "behind"):
+        _once(switch, behind)
     nics = list(setup.nics)
     for port, place in topology.place.items():
         kind = _kind(switch, topology.owner(port), place, setup)
@@ -125,6 +127,15 @@ def wire(switch, topology, setup):
             switch.behind(port, macs)
     for link in topology.links:  # the port of what starts first comes first
         switch.connect(*sorted(link, key=lambda p: topology.owner(p) == TESTER), setup.mode)
+
+
+def _once(switch, behind):
+    """Raise SwitchError where an address is behind two ports: a switch that is told the addresses can send to one of them only."""
+    at = {}
+    for port, macs in behind.items():
+        for mac in macs:
+            if at.setdefault(mac, port) != port:
+                raise SwitchError(f"{switch.title} sends by MAC address, and {mac} is behind {at[mac]} and {port}")
 
 
 def _behind(topology, setup):
