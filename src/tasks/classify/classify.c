@@ -313,45 +313,77 @@ static bool passes(int verdict)
            verdict == DROP_UNKNOWN_SESSION || verdict == VERDICT_FOR_US;
 }
 
+/* Write into the mbuf what is found of every packet. */
+static inline void finish(struct rte_mbuf *m, const struct classify *c, uint32_t id,
+                          uint16_t in_port)
+{
+    meta_set_subscriber(m, id);
+    if (in_port != PORT_IN_MBUF)
+        meta_set_in_port(m, in_port);
+    if (c->encap)
+        frame_prefetch_encap(m, QINQ_TAGS_LEN);
+}
+
+/* Judge any packet of a burst. A function of its own, so that what the usual one needs stays in
+ * registers. */
+static __rte_noinline void judge_any(struct task *t, struct batch *b, uint32_t i, bool by_address)
+{
+    const struct classify *c = t->state;
+    const uint32_t l2 = by_address ? ETH_LEN : QINQ_LEN;
+    struct rte_mbuf *m = b->m[i];
+    const uint32_t id = b->id[i];
+    const struct subscriber *s = &c->record[id];
+    /* the gateway's MAC towards a subscriber is the source in the subscriber's header template */
+    const uint8_t *own_mac = by_address ? task_own_mac(c->port_mac, t->in_port, m) : s->l2 + 6;
+    rte_be16_t session = 0;
+    int verdict = VERDICT_GOOD;
+
+    if (!by_address && unlikely(s->session != 0) && !c->not_only_ip) {
+        verdict = classify_leave_session(m, s);
+        session = verdict == VERDICT_GOOD ? s->session : 0;
+    }
+    if (likely(verdict == VERDICT_GOOD))
+        verdict = likely(id != 0) ? check(m, s, by_address, c, own_mac) : why_nobody(c, m);
+    if (unlikely(c->not_only_ip) && id != 0 && passes(verdict))
+        verdict = VERDICT_GOOD;
+    if (c->dscp != NULL && likely(verdict == VERDICT_GOOD))
+        mark(m, c->dscp, s, l2);
+    finish(m, c, id, t->in_port);
+    if (likely(verdict == VERDICT_GOOD)) {
+        if (unlikely(session != 0))
+            classify_clamp_mss(frame_bytes(m) + QINQ_LEN, s, is_ipv6(m, QINQ_LEN));
+        count(b, m, c, s, l2);
+        b->good[b->n_good++] = m;
+    } else {
+        refuse(t, c, m, id, session, verdict);
+    }
+}
+
+/* Let the usual packets of a part go on: good ones of IPv4, without a session. */
 static inline void judge(struct task *t, struct batch *b, struct part p, const struct classify *c,
-                         bool by_address)
+                         bool by_address, struct traffic *usual)
 {
     const uint32_t l2 = by_address ? ETH_LEN : QINQ_LEN;
     const uint16_t in_port = t->in_port;
 
     for (uint32_t i = p.from; i < p.to; i++) {
         struct rte_mbuf *m = b->m[i];
-        uint32_t id = b->id[i];
+        const uint32_t id = b->id[i];
         const struct subscriber *s = &c->record[id];
-        /* the gateway's MAC towards a subscriber is the source in the subscriber's header template
-         */
-        const uint8_t *own_mac = by_address ? task_own_mac(c->port_mac, in_port, m) : s->l2 + 6;
-        rte_be16_t session = 0;
-        int verdict = VERDICT_GOOD;
+        const uint8_t *f = frame_bytes(m);
+        const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(f + l2);
 
-        if (!by_address && unlikely(s->session != 0) && !c->not_only_ip) {
-            verdict = classify_leave_session(m, s);
-            session = verdict == VERDICT_GOOD ? s->session : 0;
+        if (by_address ||
+            unlikely(id == 0 || s->session != 0 || !classify_is_good(c, f, m->data_len, s))) {
+            judge_any(t, b, i, by_address);
+            continue;
         }
-        if (likely(verdict == VERDICT_GOOD))
-            verdict = likely(id != 0) ? check(m, s, by_address, c, own_mac) : why_nobody(c, m);
-        if (unlikely(c->not_only_ip) && id != 0 && passes(verdict))
-            verdict = VERDICT_GOOD;
-        if (c->dscp != NULL && likely(verdict == VERDICT_GOOD))
-            mark(m, c->dscp, s, l2);
-        meta_set_subscriber(m, id);
-        if (in_port != PORT_IN_MBUF)
-            meta_set_in_port(m, in_port);
-        if (c->encap)
-            frame_prefetch_encap(m, QINQ_TAGS_LEN);
-        if (likely(verdict == VERDICT_GOOD)) {
-            if (unlikely(session != 0))
-                classify_clamp_mss(frame_bytes(m) + QINQ_LEN, s, is_ipv6(m, QINQ_LEN));
-            count(b, m, c, s, l2);
-            b->good[b->n_good++] = m;
-        } else {
-            refuse(t, c, m, id, session, verdict);
-        }
+        if (c->dscp != NULL)
+            meta_set_path(m, s->path + dscp_queue(c->dscp, ip->type_of_service));
+        finish(m, c, id, in_port);
+        usual->packets++;
+        usual->bytes += net16(ip->total_length);
+        b->good[b->n_good++] = m;
     }
 }
 
@@ -359,6 +391,7 @@ static inline void judge(struct task *t, struct batch *b, struct part p, const s
 static inline void classify(struct task *t, struct rte_mbuf **m, uint16_t n, bool by_address)
 {
     const struct classify c = *(const struct classify *)t->state;
+    struct traffic usual = {0};
     struct batch b;
 
     b.m = m;
@@ -369,8 +402,9 @@ static inline void classify(struct task *t, struct rte_mbuf **m, uint16_t n, boo
     for (uint32_t at = 0; at < n + 2 * STAGE_STEP; at += STAGE_STEP) {
         find_slots(&b, part_of(n, at, 0), &c, t->in_port, by_address);
         find_records(&b, part_of(n, at, STAGE_STEP), &c, by_address);
-        judge(t, &b, part_of(n, at, 2 * STAGE_STEP), &c, by_address);
+        judge(t, &b, part_of(n, at, 2 * STAGE_STEP), &c, by_address, &usual);
     }
+    task_count_ip(t, FAMILY_IPV4, (uint32_t)usual.packets, usual.bytes);
     for (unsigned k = 0; k < N_FAMILIES; k++)
         task_count_ip(t, k, b.packets[k], b.bytes[k]);
     if (likely(b.n_good > 0))
