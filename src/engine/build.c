@@ -452,6 +452,8 @@ int engine_build(struct engine *e, struct tables *tables)
     }
     for (unsigned i = 0; rc == 0 && i < e->plan->n_instances; i++)
         rc = init_task(e, i, tables);
+    for (unsigned i = 0; rc == 0 && i < e->plan->n_instances; i++)
+        link_ahead(e->tasks[i]);
     for (unsigned i = 0; rc == 0 && e->plan->cfg->fuse && i < e->plan->n_instances; i++)
         link_chain(e->tasks[i]);
     for (unsigned i = 0; rc == 0 && i < e->plan->n_cores; i++) {

@@ -125,6 +125,13 @@ static bool chain_fits(struct task_chain *c, const struct chain_type *type, stru
     return true;
 }
 
+void link_ahead(struct task *t)
+{
+    struct task *next = called(t);
+
+    t->ahead = next != NULL && next->type->expect != NULL ? next : NULL;
+}
+
 bool link_chain(struct task *t)
 {
     for (unsigned i = 0; i < t->type->n_chains; i++)

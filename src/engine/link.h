@@ -30,6 +30,9 @@ void link_down(struct out *o);
  */
 bool link_blocked(struct out *o);
 
+/** Have a task announce packets to the one that is called for them: task_announce(). */
+void link_ahead(struct task *t);
+
 /* --- chains: tasks that are run as one (struct chain_type) --- */
 
 /** Make a task the head of the longest chain that its type and its links to tasks on the same core

@@ -165,6 +165,9 @@ struct task_type {
      * task->again is called once more in this round, unless back-pressure holds its outputs.
      */
     uint16_t (*poll)(struct task *t, uint64_t now);
+    /** Prefetch what handle() will read for n packets. The task before it has written their
+     * metadata, but some of them may be dropped, and name nothing. NULL: nothing to prefetch. */
+    void (*expect)(const struct task *t, struct rte_mbuf *const *m, uint32_t n);
     /**
      * For a task with hold > 0, whose port has more packets than the core can handle: write the
      * rank of each of n packets (0..RANKS - 1, 0 is kept longest). A rank follows from the packet's
@@ -238,6 +241,7 @@ struct task {
     uint16_t hold;     /* set by init(): packets of a port to choose from by rank(), 0..HOLD_MAX */
     uint8_t direction; /* set by init(), enum direction: of what task_count_ip() counts */
     struct task_chain chain;
+    struct task *ahead; /* the task called for packets of output 0, where it has expect() */
 } __rte_cache_aligned;
 
 #define TAPPED_RX    1 /* packets that the task's ports receive */
@@ -303,6 +307,13 @@ static inline void task_emit(struct task *t, unsigned output, struct rte_mbuf *m
         o += way;
     }
     out_put(o, m);
+}
+
+/** Tell the task that is called for packets of output 0 of some that will come in this burst. */
+static inline void task_announce(const struct task *t, struct rte_mbuf *const *m, uint32_t n)
+{
+    if (t->ahead != NULL && n > 0)
+        t->ahead->type->expect(t->ahead, m, n);
 }
 
 /**

@@ -49,6 +49,8 @@ struct sched_backend {
 
     uint32_t (*enqueue)(struct sched *s, struct rte_mbuf **m, uint32_t n);
     uint32_t (*dequeue)(struct sched *s, uint64_t now, struct rte_mbuf **m, uint32_t n);
+    /** NULL: it prefetches nothing. */
+    void (*expect)(const struct sched *s, struct rte_mbuf *const *m, uint32_t n, uint32_t first);
 
     /* Of a scheduler: its life, changes and counters. */
 

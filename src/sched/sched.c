@@ -122,6 +122,12 @@ uint32_t sched_enqueue(struct sched *s, struct rte_mbuf **m, uint32_t n)
     return s->backend->enqueue(s, m, n);
 }
 
+void sched_expect(const struct sched *s, struct rte_mbuf *const *m, uint32_t n, uint32_t first)
+{
+    if (s->backend->expect != NULL)
+        s->backend->expect(s, m, n, first);
+}
+
 uint32_t sched_dequeue(struct sched *s, struct rte_mbuf **m, uint32_t n)
 {
     return s->backend->dequeue(s, rte_rdtsc(), m, n);

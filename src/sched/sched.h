@@ -104,6 +104,10 @@ void sched_free(struct sched *s);
  */
 uint32_t sched_enqueue(struct sched *s, struct rte_mbuf **m, uint32_t n);
 
+/** Prefetch what enqueueing n packets will read, as far as their paths tell. first: path of the
+ * scheduler's first queue. Paths may be of any value. */
+void sched_expect(const struct sched *s, struct rte_mbuf *const *m, uint32_t n, uint32_t first);
+
 /** Take up to n packets that may leave now. Returns their number. */
 uint32_t sched_dequeue(struct sched *s, struct rte_mbuf **m, uint32_t n);
 

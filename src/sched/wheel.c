@@ -386,10 +386,10 @@ static int wheel_read_queue(struct sched *base, uint32_t pipe, unsigned queue,
 #define WHEEL_WITH(its_dequeue)                                                                    \
     {                                                                                              \
         .check_rate = check_rate, .bytes = wheel_bytes, .create = wheel_create,                    \
-        .free = wheel_free, .enqueue = wheel_enqueue, .dequeue = (its_dequeue),                    \
-        .set_profile = wheel_set_profile, .clear = wheel_clear, .add_profile = wheel_add_profile,  \
-        .set_subport_rate = wheel_set_subport_rate, .drops = wheel_drops,                          \
-        .read_queue = wheel_read_queue, .knows_drops = true,                                       \
+        .free = wheel_free, .enqueue = wheel_enqueue, .expect = wheel_expect,                      \
+        .dequeue = (its_dequeue), .set_profile = wheel_set_profile, .clear = wheel_clear,          \
+        .add_profile = wheel_add_profile, .set_subport_rate = wheel_set_subport_rate,              \
+        .drops = wheel_drops, .read_queue = wheel_read_queue, .knows_drops = true,                 \
     }
 
 const struct sched_backend sched_wheel = WHEEL_WITH(wheel_dequeue);

@@ -239,6 +239,7 @@ static_assert(sizeof(uintptr_t) == 8, "pointers with 16 bits to spare");
 /* --- the hot path: wheel_enqueue.c, wheel_dequeue.c --- */
 
 uint32_t wheel_enqueue(struct sched *base, struct rte_mbuf **m, uint32_t n);
+void wheel_expect(const struct sched *base, struct rte_mbuf *const *m, uint32_t n, uint32_t first);
 uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, uint32_t n);
 
 /* --- what the files of the wheel share --- */

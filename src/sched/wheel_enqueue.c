@@ -225,6 +225,21 @@ static inline void fetch_queues(const struct wheel *w, struct rte_mbuf *const *m
     }
 }
 
+/* A path may be of a packet that is not for the wheel. Lines of its first pipe stand for any other
+ * one then, without a branch. */
+void wheel_expect(const struct sched *base, struct rte_mbuf *const *m, uint32_t n, uint32_t first)
+{
+    const struct wheel *w = (const struct wheel *)base;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t path = m[i]->hash.sched.queue_id - first, pipe = path / QOS_QUEUES;
+
+        pipe = pipe < w->n_pipes ? pipe : 0;
+        rte_prefetch0_write(wheel_queue_of(w, pipe, path % QOS_QUEUES));
+        rte_prefetch0_write(&w->pipe[pipe]);
+    }
+}
+
 /* Prefetch the last packets of the queues of n packets, or where a queue is full, its tally. */
 static inline void fetch_tails(const struct wheel *w, struct rte_mbuf *const *m,
                                struct wheel_queue *const *queue, uint32_t n)

@@ -234,6 +234,65 @@ static void no_path(void)
     lane_close(&lane);
 }
 
+static uint32_t n_announced;
+
+static void expected(const struct task *t, struct rte_mbuf *const *m, uint32_t n)
+{
+    (void)t;
+    for (uint32_t i = 0; i < n; i++)
+        n_announced += meta_subscriber(m[i]) != 0;
+}
+
+/* A task announces packets to the one that is called for them, if that prefetches: each once, when
+ * its metadata is written. */
+static void announces(const struct step *steps, struct frame (*make)(uint16_t *port), bool fuse)
+{
+    struct lane lane = lane_open(steps, ALL_OUTPUTS);
+    struct task *last = rig_task(lane.rig[lane.n - 1]);
+    struct task_type type = *last->type;
+    struct task next = {.type = &type};
+    struct rte_mbuf *m[BURST_MAX];
+    uint16_t port;
+
+    type.expect = expected;
+    CU_ASSERT_PTR_NULL(last->ahead);
+    last->ahead = &next;
+    CU_ASSERT_EQUAL_FATAL(link_chain(rig_task(lane.rig[0])), fuse);
+    fused_good = true;
+    for (unsigned i = 0; i < BURST_MAX; i++) {
+        struct frame f = make(&port);
+
+        m[i] = frame_mbuf(&f, port);
+    }
+    n_announced = 0;
+    lane_run(&lane, m, BURST_MAX, PORT_IN_MBUF);
+    CU_ASSERT_EQUAL(n_announced, BURST_MAX);
+    fused_good = false;
+    lane_clear(&lane);
+    lane_close(&lane);
+}
+
+static void announced(void)
+{
+    const struct step *steps = STEPS(POP(""), GRE_DECAP(""));
+    struct lane lane = lane_open(steps, ALL_OUTPUTS);
+    struct task *head = rig_task(lane.rig[0]), *next = rig_task(lane.rig[1]);
+    const struct task_type *type = next->type;
+    struct task_type prefetches = *type;
+
+    link_ahead(head);
+    CU_ASSERT_PTR_NULL(head->ahead);
+    prefetches.expect = expected;
+    next->type = &prefetches;
+    link_ahead(head);
+    CU_ASSERT_PTR_EQUAL(head->ahead, next);
+    next->type = type;
+    lane_close(&lane);
+    announces(STEPS(CLASSIFY("scheduler=0")), from_subscriber, false);
+    announces(STEPS(POP(""), GRE_DECAP("scheduler=0")), labelled, true);
+    announces(STEPS(POP(""), GRE_DECAP(""), QINQ_ENCAP("")), labelled, true);
+}
+
 static uint64_t n_seen;
 static out_send_fn kept;
 
@@ -284,6 +343,7 @@ static const struct test tests[] = {
     {"shorter chains downstream", down_shorter},
     {"downstream without tunnels", plain},
     {"good packets of both families", nothing_apart},
+    {"what a task announces", announced},
     {"no way out", no_path},
     {"a link or task that is looked at", looked_at},
     {NULL, NULL},

@@ -74,6 +74,24 @@ static void other_shard(void)
     qos_shape.n_shards = 0;
 }
 
+/* A path of any value may be announced, and nothing becomes of it. */
+static void announced(void)
+{
+    static const uint32_t paths[] = {0, SUBSCRIBER_NO_PATH + 3, UINT32_MAX, 4 * PIPES * QOS_QUEUES};
+    struct rte_mbuf *m[RTE_DIM(paths)];
+    struct rig *r;
+
+    qos_model();
+    r = qos_open();
+    for (unsigned i = 0; i < RTE_DIM(paths); i++)
+        m[i] = numbered(paths[i], 0, 64);
+    rig_task(r)->type->expect(rig_task(r), m, RTE_DIM(paths));
+    CU_ASSERT_EQUAL(rig_held(r), 0);
+    CU_ASSERT_EQUAL(meta_path(m[2]), UINT32_MAX);
+    rte_pktmbuf_free_bulk(m, RTE_DIM(paths));
+    rig_close(r);
+}
+
 static void not_shaped(void)
 {
     struct rig *r;
@@ -442,6 +460,7 @@ static const struct test tests[] = {
     {"PIE", pie},
     {"drops by FQ-CoDel", codel},
     {"drops by L4S", l4s},
+    {"packets that may come", announced},
     {"strict priority", priorities},
     {"10,000 profiles: none lost, none reordered", profile_changes},
     {"changes that are refused", refused_changes},

@@ -364,7 +364,7 @@ static inline void judge(struct task *t, struct batch *b, struct part p, const s
                          bool by_address, struct traffic *usual)
 {
     const uint32_t l2 = by_address ? ETH_LEN : QINQ_LEN;
-    const uint16_t in_port = t->in_port;
+    const uint16_t in_port = t->in_port, before = b->n_good;
 
     for (uint32_t i = p.from; i < p.to; i++) {
         struct rte_mbuf *m = b->m[i];
@@ -385,6 +385,7 @@ static inline void judge(struct task *t, struct batch *b, struct part p, const s
         usual->bytes += net16(ip->total_length);
         b->good[b->n_good++] = m;
     }
+    task_announce(t, &b->good[before], (uint32_t)b->n_good - before);
 }
 
 /* The stages of packet/stages.h: slot, record, verdict. */

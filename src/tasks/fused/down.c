@@ -27,6 +27,7 @@ struct down {
     const struct subscriber *record;
     const struct subscriber6 *record6;   /* NULL: nobody has IPv6 */
     const uint8_t (*port_mac)[MAC_ROOM]; /* NULL: whoever called us has looked at the MAC */
+    const struct task *last;
     uint16_t in_port;
 };
 
@@ -219,6 +220,7 @@ static __rte_always_inline void finish(struct rte_mbuf **m, const struct batch *
         else
             y->rest |= UINT64_C(1) << i;
     }
+    task_announce(d->last, m + p.from, p.to - p.from);
 }
 
 #define LATE STAGE_STEP /* of the last stage of a family behind its first one */
@@ -237,7 +239,7 @@ static __rte_always_inline void open_chain(struct down *d, const struct task *t,
 {
     struct task *const *task = t->chain.task;
 
-    *d = (struct down){.in_port = t->in_port};
+    *d = (struct down){.in_port = t->in_port, .last = t->chain.task[t->chain.type->n - 1]};
     if (has.pop)
         d->pop = (*task++)->state;
     d->gre_state = (*task++)->state;

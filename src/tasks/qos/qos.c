@@ -153,6 +153,13 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         count_drops(t, q);
 }
 
+static void expect(const struct task *t, struct rte_mbuf *const *m, uint32_t n)
+{
+    const struct qos *q = t->state;
+
+    sched_expect(q->sched, m, n, q->first_pipe * QOS_QUEUES);
+}
+
 /* Dry run: the packet leaves at once, because how long it would wait is said by explain/notes.c. */
 static void explain(struct task *t, struct rte_mbuf *m, const struct task_explain *x)
 {
@@ -475,6 +482,7 @@ const struct task_type task_qos = {
     .fini = fini,
     .handle = handle,
     .poll = poll,
+    .expect = expect,
     .explain = explain,
     .held = held,
     .drops_itself = true,
