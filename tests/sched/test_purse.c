@@ -147,14 +147,16 @@ static void limits(void)
     CU_ASSERT_EQUAL(p.full_at, START + DEPTH / 2);
 }
 
-/* Who comes back goes on in the others' round, unless its own is a little ahead. */
+/* Who comes back goes on in the others' round, or in its own where that is later, but not by more
+ * than is allowed. */
 static void joins(void)
 {
     begin(1);
     purse_note_round(&p, 3, 100 * PURSE_ROUND);
-    CU_ASSERT_EQUAL(purse_join(&p, 3, 5 * PURSE_ROUND), 100 * PURSE_ROUND);
-    CU_ASSERT_EQUAL(purse_join(&p, 3, 105 * PURSE_ROUND), 105 * PURSE_ROUND);
-    CU_ASSERT_EQUAL(purse_join(&p, 3, 200 * PURSE_ROUND), 100 * PURSE_ROUND);
+    CU_ASSERT_EQUAL(purse_join(&p, 3, 5 * PURSE_ROUND, PURSE_ROUND), 100 * PURSE_ROUND);
+    CU_ASSERT_EQUAL(purse_join(&p, 3, 101 * PURSE_ROUND, PURSE_ROUND), 101 * PURSE_ROUND);
+    CU_ASSERT_EQUAL(purse_join(&p, 3, 105 * PURSE_ROUND, PURSE_ROUND), 101 * PURSE_ROUND);
+    CU_ASSERT_EQUAL(purse_join(&p, 3, 105 * PURSE_ROUND, 5 * PURSE_ROUND), 105 * PURSE_ROUND);
 }
 
 /* --- threads --- */
@@ -185,7 +187,7 @@ static void *shard(void *argument)
         if (rand_r(&seed) % 16 == 0) {
             wallet_return(&wallet[self]);
             wallet_withdraw(&wallet[self], self);
-            round = purse_join(&p, class, round);
+            round = purse_join(&p, class, round, PURSE_KEEP * PURSE_ROUND);
         } else if (wallet[self].credit > 0) {
             spent[self] += (uint64_t)wallet[self].credit >> BUCKET_PLACES;
             wallet[self].credit = 0;

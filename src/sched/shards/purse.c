@@ -110,10 +110,11 @@ void purse_limit(struct purse *p, uint64_t depth, uint64_t now)
         ;
 }
 
-uint32_t purse_join(const struct purse *p, unsigned class, uint32_t own)
+uint32_t purse_join(const struct purse *p, unsigned class, uint32_t own, uint32_t ahead)
 {
-    uint32_t round = __atomic_load_n(&p->round[class], __ATOMIC_RELAXED);
-    uint32_t ahead = (own - round) & ((1u << PURSE_ROUND_BITS) - 1);
+    uint32_t round = __atomic_load_n(&p->round[class], __ATOMIC_RELAXED), most = round + ahead;
 
-    return ahead <= PURSE_KEEP * PURSE_ROUND ? own : round;
+    if (purse_is_before(own, round))
+        return round;
+    return purse_is_before(most, own) ? most : own;
 }

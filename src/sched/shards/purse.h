@@ -138,13 +138,14 @@ void wallet_return(struct wallet *w);
 /** Let a purse, whose depth (TSC cycles) has changed, owe no more than that now (TSC). */
 void purse_limit(struct purse *p, uint64_t depth, uint64_t now);
 
+#define PURSE_KEEP 16 /* rounds that a shard which comes back may stay ahead of others */
+
 /**
  * The round in which a shard goes on that had nothing to send in a class for a while, and whose
- * round was own: that of the others. It keeps its own where that is up to PURSE_KEEP rounds ahead,
- * so that nobody gains by a pause.
+ * round was own: that of the others, or its own where that is later, so that nobody gains by a
+ * pause; but no more than ahead (in parts of PURSE_ROUND, less than 2^27) later than theirs.
  */
-#define PURSE_KEEP 16
-uint32_t purse_join(const struct purse *p, unsigned class, uint32_t own);
+uint32_t purse_join(const struct purse *p, unsigned class, uint32_t own, uint32_t ahead);
 
 /** Note the round of who has borrowed for a class. */
 static inline void purse_note_round(struct purse *p, unsigned class, uint32_t round)

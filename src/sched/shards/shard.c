@@ -134,25 +134,6 @@ static bool obtain(struct wallet *wallet, bool holds, const struct shards *all,
 
 /* --- rounds --- */
 
-/* The round of a class of a subport that lies across shards, or is the only one. */
-static uint32_t ring_round(struct wheel *w, uint32_t subport, unsigned class)
-{
-    struct wheel_shard *x = w->shard;
-    const struct wheel_ring *r = &w->subport[subport].ring[class];
-    struct shard_ring *s = &x->subport[subport].ring[class];
-    uint64_t part = (uint64_t)(r->head - s->begin) << PURSE_ROUND_PLACES;
-    uint32_t len = s->end - s->begin;
-
-    if (s->joined != x->stay) {
-        s->rounds = purse_join(shards_purse(x->all, subport, WHEEL_SELF), class,
-                               s->rounds << PURSE_ROUND_PLACES) >>
-                    PURSE_ROUND_PLACES;
-        s->joined = x->stay;
-    }
-    return (s->rounds << PURSE_ROUND_PLACES) +
-           (len == 0 ? 0 : (uint32_t)RTE_MIN(part / len, (uint64_t)PURSE_ROUND - 1));
-}
-
 /* The round of the port in a class: of its subports, or of the pipes of the only one. */
 static uint32_t line_round(struct wheel *w, unsigned class)
 {
@@ -162,7 +143,7 @@ static uint32_t line_round(struct wheel *w, unsigned class)
 
     l->asked = w->now;
     if (w->n_subports == 1)
-        return ring_round(w, 0, class);
+        return shard_round(w, 0, class);
     if (was_idle) {
         uint64_t round = __atomic_load_n(&x->all->round[class], __ATOMIC_RELAXED);
 
@@ -177,7 +158,7 @@ static void note_line_round(struct wheel *w, unsigned class, uint32_t round)
     struct wheel_shard *x = w->shard;
 
     if (w->n_subports == 1)
-        purse_note_round(shards_purse(x->all, 0, WHEEL_SELF), class, round);
+        shard_note_round(w, 0, class, round);
     else
         __atomic_store_n(&x->all->round[class], x->turns[class].round, __ATOMIC_RELAXED);
 }
@@ -204,7 +185,7 @@ static void say_class(struct wheel *w, unsigned class)
         for (uint64_t left = w->ready[class][word] & x->all->across[word]; left != 0;
              left &= left - 1) {
             uint32_t i = word * 64 + (uint32_t)__builtin_ctzll(left),
-                     round = ring_round(w, i, class);
+                     round = shard_round(w, i, class);
 
             say_round(w, i, class, purse_waiting(class, round));
             if (w->n_subports == 1)
@@ -300,7 +281,7 @@ static bool is_ahead(struct wheel *w, uint32_t subport, unsigned class)
 
     if (!is_port_short(w) && w->now - s->noted < all->quantum)
         return false;
-    round = ring_round(w, subport, class);
+    round = shard_round(w, subport, class);
     s->noted = w->now;
     for (unsigned i = 0; i < all->peers.n; i++) {
         uint32_t other = __atomic_load_n(&t->round[i], __ATOMIC_RELAXED),
@@ -432,13 +413,13 @@ bool shard_asks(struct wheel *w, uint32_t subport, unsigned which, unsigned clas
         uint64_t need = holds ? 0 : (uint64_t)((int64_t)cost - wallet->credit) >> BUCKET_PLACES;
         struct purse_ask ask = {.shard = x->index,
                                 .class = class,
-                                .round = ring_round(w, subport, class),
+                                .round = shard_round(w, subport, class),
                                 .cycles = quantum(w, pace, need + 1),
                                 .depth = pace->depth,
                                 .now = w->now};
 
         if (obtain(wallet, holds, x->all, &ask, &ready)) {
-            purse_note_round(shards_purse(x->all, subport, WHEEL_SELF), class, ask.round);
+            shard_note_round(w, subport, class, ask.round);
             x->holds[subport / 64] |= UINT64_C(1) << subport % 64;
             return true;
         }

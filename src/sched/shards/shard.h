@@ -13,12 +13,16 @@
 /** The pipes of a subport in a class, on this shard. */
 struct shard_ring {
     uint32_t rounds;     /* that are over; modulo 2^12 */
+    uint32_t paid;       /* rounds when credit was borrowed last: what others know */
+    uint32_t at;         /* rounds when the class had sent had: then credit was borrowed, or the
+                            ring went on with others */
     uint32_t begin, end; /* of the ring: where this round has begun, and will be over */
     uint32_t joined;     /* wheel_shard.stay when it went on with others: it is another one now if
                             they were away; 0: it has been empty */
     uint32_t said;       /* what shards_turns.round says of this shard */
     bool was_empty;      /* and has not had its turn since */
     int32_t left;        /* bytes of the turn that it had in round turn, when it ran empty */
+    uint64_t had;        /* bytes: see at */
     uint64_t turn;       /* shard_line.round of its last turn */
     uint64_t told;       /* bytes that the class had sent when shards_turns.sent was told */
     uint64_t noted;      /* TSC at which its round was noted for others last */
@@ -121,6 +125,13 @@ void shard_pay(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class,
  * Where those on other shards go first, that is SHARD_NOBODY, and they wait. */
 #define SHARD_NOBODY UINT32_MAX
 uint32_t shard_choose(struct wheel *w, unsigned class, int32_t bytes);
+
+/** The round of a class of a subport that lies across shards, or is the only one; a ring that was
+ * empty, or whose shard was away, goes on in that of the others. */
+uint32_t shard_round(struct wheel *w, uint32_t subport, unsigned class);
+
+/** Note that round, for others, when credit was borrowed in it. */
+void shard_note_round(struct wheel *w, uint32_t subport, unsigned class, uint32_t round);
 
 /** The turn of a pipe is over, and the ring goes on at head; its end is tail. A round is over when
  * all have had a turn that were in the ring when it began. */
