@@ -5,7 +5,8 @@
 usage: bars.py [--passes N] [--rounds N] [--no-huge] [--quick] BUILD
 
 For figures: a quiet machine, and `echo 1024 > /proc/sys/vm/nr_hugepages` before. A pass takes some minutes. A bar is judged by medians, in
-each pass. Exit status: 0 when all bars are met in all passes, 1 when one is not, 3 when a program does not work.
+each pass; NONE is one without a figure, for other work had the CPUs, and is not met. Exit status: 0 when all bars are met in all passes,
+1 when one is not, 3 when a program does not work.
 """
 
 import argparse
@@ -97,8 +98,9 @@ def overload(text):
 
 
 def shards(text):
-    """The same of bench-shards; not a number where in no round both cores had their CPUs."""
-    return {m[1]: {"ratio": float(m[2]) if int(m[3]) else math.nan} for m in re.finditer(r"^(\S.*?)  +[\d.]+ +([\d.]+) +(\d+) of \d+$", text, re.M)}
+    """The same of bench-shards; not a number where there is none, for in no round the cores had their CPUs."""
+    rows = re.finditer(r"^(\S.*?)  +(?:[\d.]+|none) +([\d.]+|none) +\d+ of \d+$", text, re.M)
+    return {m[1]: {"ratio": math.nan if m[2] == "none" else float(m[2])} for m in rows}
 
 
 def measure(build, args, folder):
@@ -144,6 +146,7 @@ def main():
         good = sum(bar.meets(v) for v in values)
         missed += good < len(values)
         verdict = "OK" if good == len(values) else "MISSED" if good == 0 else f"{good} of {len(values)}"
+        verdict = "NONE" if all(math.isnan(v) for v in values) else verdict
         print(f"{bar.what:34} {bar.bound():>8}" + "".join(f"{v:9.3g}" for v in values) + f" {verdict:7}" + (f"{bar.prox:6g}" if bar.prox else ""))
     print(f"\n{len(BARS) - missed} of {len(BARS)} bars are met" + (" in all passes" if args.passes > 1 else ""))
     return 1 if missed and not args.quick else 0

@@ -259,6 +259,19 @@ static double median(double *v, unsigned n)
     return v[n / 2];
 }
 
+/* Print a row: Mpps, which of one core that is, and rounds that count. "none": in no round the CPUs
+ * were its own, so that there is no figure. */
+static void print_row(const struct kind *k, double mpps, double one, unsigned n, unsigned rounds)
+{
+    char figure[16] = "none", ratio[16] = "none";
+
+    if (n > 0)
+        snprintf(figure, sizeof(figure), "%.2f", mpps);
+    if (n > 0 && one > 0)
+        snprintf(ratio, sizeof(ratio), "%.2f", mpps / one);
+    printf("%-44s %8s %12s %10u of %u\n", k->name, figure, ratio, n, rounds);
+}
+
 int main(int argc, char **argv)
 {
     static char *huge[] = {
@@ -291,8 +304,7 @@ int main(int argc, char **argv)
     for (unsigned k = 0; k < N_KINDS; k++) {
         got = n[k] > 0 ? median(mpps[k], n[k]) : 0;
         one = k == ALONE ? got : one;
-        printf("%-44s %8.2f %12.2f %10u of %u\n", kinds[k].name, got, one > 0 ? got / one : 0, n[k],
-               rounds);
+        print_row(&kinds[k], got, one, n[k], rounds);
     }
     return 0;
 }
