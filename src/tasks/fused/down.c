@@ -37,16 +37,10 @@ struct tunnel {
     struct gre_found in;
 };
 
-/* The packets of a family on their way through the stages. */
-struct batch {
-    const struct tunnel *tunnel[BURST_MAX];
-    uint32_t id[BURST_MAX];
-};
-
 /* A burst on its way. */
 struct burst {
     struct tunnel tunnel[BURST_MAX];
-    struct batch four, six;
+    uint32_t id[BURST_MAX];
     uint32_t at, is_six;      /* the part whose tunnels were found last, of which these have IPv6 */
     struct fused_tally tally; /* of those before it, which are of one family */
 };
@@ -124,11 +118,10 @@ static __rte_always_inline uint32_t find_slots(struct rte_mbuf **m, struct part 
     return six;
 }
 
-static __rte_always_inline void find_records(struct batch *b, struct part p, const struct down *d,
-                                             bool is_six)
+static __rte_always_inline void find_records(struct burst *b, struct part p, const struct down *d)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
-        b->id[i] = __atomic_load_n(b->tunnel[i]->in.slot, __ATOMIC_RELAXED);
+        b->id[i] = __atomic_load_n(b->tunnel[i].in.slot, __ATOMIC_RELAXED);
         rte_prefetch0(&d->record[b->id[i]]);
     }
 }
@@ -200,23 +193,28 @@ static __rte_always_inline uint32_t rewrite(const struct down *d, struct shape h
     return size;
 }
 
-static __rte_always_inline void finish(struct rte_mbuf **m, const struct batch *b, struct part p,
-                                       const struct down *d, struct shape has, bool is_six,
-                                       struct fused_tally *y)
+/* place: of each packet in the burst; NULL: they are those of the burst. */
+static __rte_always_inline void finish(struct rte_mbuf **m, const uint8_t *place,
+                                       const struct burst *b, struct part p, const struct down *d,
+                                       struct shape has, bool is_six, struct fused_tally *y)
 {
-    for (uint32_t i = p.from; is_six && i < p.to; i++)
-        subscriber_prefetch6(&d->record[b->id[i]], &d->record6[b->id[i]]);
+    for (uint32_t i = p.from; is_six && i < p.to; i++) {
+        uint32_t id = b->id[place != NULL ? place[i] : i];
+
+        subscriber_prefetch6(&d->record[id], &d->record6[id]);
+    }
     for (uint32_t i = p.from; i < p.to; i++) {
-        const struct tunnel *t = b->tunnel[i];
+        const struct tunnel *t = &b->tunnel[place != NULL ? place[i] : i];
+        uint32_t id = b->id[place != NULL ? place[i] : i];
         uint8_t *ip;
 
-        if (unlikely(b->id[i] == 0)) {
+        if (unlikely(id == 0)) {
             y->rest |= UINT64_C(1) << i;
             continue;
         }
         ip = (uint8_t *)((uintptr_t)t->outer + t->in.inner);
-        if (likely(is_plain(d, has, m[i], t->in.outer_class, ip, t->in.avail, b->id[i], is_six)))
-            y->bytes += rewrite(d, has, m[i], ip, b->id[i], is_six);
+        if (likely(is_plain(d, has, m[i], t->in.outer_class, ip, t->in.avail, id, is_six)))
+            y->bytes += rewrite(d, has, m[i], ip, id, is_six);
         else
             y->rest |= UINT64_C(1) << i;
     }
@@ -224,16 +222,6 @@ static __rte_always_inline void finish(struct rte_mbuf **m, const struct batch *
 }
 
 #define LATE STAGE_STEP /* of the last stage of a family behind its first one */
-
-/* The stages of packet/stages.h: record, and all that is done. at: of the first one, of n packets.
- */
-static __rte_always_inline void turn(struct rte_mbuf **m, struct batch *b, uint32_t n, uint32_t at,
-                                     const struct down *d, struct shape has, bool is_six,
-                                     struct fused_tally *y)
-{
-    find_records(b, part_of(n, at, 0), d, is_six);
-    finish(m, b, part_of(n, at, LATE), d, has, is_six, y);
-}
 
 static __rte_always_inline void open_chain(struct down *d, const struct task *t, struct shape has)
 {
@@ -257,53 +245,51 @@ static struct task *counter(const struct task *t, struct shape has)
     return t->chain.task[has.pop ? 1 : 0];
 }
 
+/* The last stage for the packets of a family that have not been through it. */
+static __rte_always_inline void finish_family(struct fused_mix *x, enum family f,
+                                              const struct burst *b, const struct down *d,
+                                              struct shape has)
+{
+    uint32_t from = x->begun[f] > LATE ? x->begun[f] - LATE : 0;
+
+    finish(x->m + x->first[f], x->place + x->first[f], b, (struct part){from, x->n[f]}, d, has,
+           f == FAMILY_IPV6, &x->tally[f]);
+}
+
 /* Go on with a burst at a part that is not of the family of all before it. */
 static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint16_t n,
                                       struct burst *b, bool begins_with_six, struct shape has)
 {
-    struct fused_family four, six;
+    uint64_t six = fused_before(b->at, begins_with_six) | (uint64_t)b->is_six << b->at;
+    struct fused_mix x;
     struct down d;
 
     open_chain(&d, t, has);
-    fused_families_open(&four, &six, m, b->at, begins_with_six, b->tally);
-    for (uint32_t at = b->at; fused_goes_on(&four, &six, at < n, LATE); at += STAGE_STEP) {
-        struct part p = part_of(n, at, 0);
-
-        for (uint32_t i = p.from; i < p.to; i++) {
-            b->four.tunnel[four.n] = b->six.tunnel[six.n] = &b->tunnel[i];
-            fused_sort(&four, &six, m[i], b->is_six >> (i - p.from) & 1);
-        }
-        fetch(m, part_of(n, at + FUSED_AHEAD, 0));
-        b->is_six = find_slots(m, part_of(n, at + STAGE_STEP, 0), &d, has, b->tunnel);
-        if (fused_has_turn(&four, at + STAGE_STEP >= n, LATE)) {
-            turn(four.m, &b->four, four.n, four.at, &d, has, false, &four.tally);
-            four.at += STAGE_STEP;
-        }
-        if (fused_has_turn(&six, at + STAGE_STEP >= n, LATE)) {
-            turn(six.m, &b->six, six.n, six.at, &d, has, true, &six.tally);
-            six.at += STAGE_STEP;
-        }
-    }
-    fused_count(counter(t, has), FAMILY_IPV4, four.n, &four.tally);
-    fused_count(counter(t, has), FAMILY_IPV6, six.n, &six.tally);
-    fused_end(t, m, n, &four, &six, false);
+    fetch(m, (struct part){RTE_MIN(n, b->at + FUSED_AHEAD), n});
+    for (uint32_t at = b->at + STAGE_STEP; at < n; at += STAGE_STEP)
+        six |= (uint64_t)find_slots(m, part_of(n, at, 0), &d, has, b->tunnel) << at;
+    fused_sort(&x, m, n, six, b->at, b->tally);
+    find_records(b, (struct part){b->at, n}, &d);
+    finish_family(&x, FAMILY_IPV4, b, &d, has);
+    finish_family(&x, FAMILY_IPV6, b, &d, has);
+    fused_count(counter(t, has), FAMILY_IPV4, x.n[FAMILY_IPV4], &x.tally[FAMILY_IPV4]);
+    fused_count(counter(t, has), FAMILY_IPV6, x.n[FAMILY_IPV6], &x.tally[FAMILY_IPV6]);
+    fused_end(t, m, n, &x, false);
 }
 
 /* Go through a burst whose first part is of one family. Returns whether all of it is. */
 static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct burst *b,
                                        const struct down *d, struct shape has, bool is_six)
 {
-    struct batch *f = is_six ? &b->six : &b->four;
     struct fused_tally y = {0, 0};
     uint32_t at;
 
-    for (uint32_t i = 0; i < n; i++)
-        f->tunnel[i] = &b->tunnel[i];
     for (at = 0; at < n + LATE; at += STAGE_STEP) {
         struct part next = part_of(n, at + STAGE_STEP, 0);
 
         fetch(m, part_of(n, at + FUSED_AHEAD, 0));
-        turn(m, f, n, at, d, has, is_six, &y);
+        find_records(b, part_of(n, at, 0), d);
+        finish(m, NULL, b, part_of(n, at, LATE), d, has, is_six, &y);
         b->is_six = find_slots(m, next, d, has, b->tunnel);
         if (unlikely(b->is_six != (is_six ? fused_all(next) : 0)))
             break;

@@ -3,8 +3,6 @@
  * the tasks would let them go. */
 #include "tasks/fused/fused.h"
 
-#include <string.h>
-
 /* Packets by what becomes of them. */
 struct ends {
     struct rte_mbuf *good[BURST_MAX + 1], *rest[BURST_MAX + 1];
@@ -18,58 +16,68 @@ static void end(struct ends *e, struct rte_mbuf *m, bool is_rest)
     e->n_rest = (uint16_t)(e->n_rest + is_rest);
 }
 
-/* Take packets from both families in the order of the burst. */
-static void merge(struct ends *e, struct rte_mbuf **m, uint16_t n, struct fused_family *four,
-                  const struct fused_family *six)
+/* Take the packets in the order of the burst. */
+static void merge(struct ends *e, struct rte_mbuf **m, uint16_t n, const struct fused_mix *x)
 {
-    uint32_t k[2] = {0, 0};
+    uint32_t k[N_FAMILIES] = {0};
 
-    four->m[four->n] = NULL; /* the place behind the last may have one of IPv6 */
     for (uint16_t i = 0; i < n; i++) {
-        bool is_six = four->m[k[0]] != m[i];
+        bool is_six = (x->six >> i & 1) != 0;
 
-        end(e, m[i], ((is_six ? six->tally.rest : four->tally.rest) >> k[is_six] & 1) != 0);
-        k[is_six]++;
+        end(e, m[i], (x->tally[is_six].rest >> k[is_six]++ & 1) != 0);
     }
 }
 
-static void gather(struct ends *e, const struct fused_family *f)
+static void gather(struct ends *e, const struct fused_mix *x, enum family f)
 {
-    for (uint32_t i = 0; i < f->n; i++) {
-        e->good[e->n_good] = f->m[i];
-        e->n_good = (uint16_t)(e->n_good + !(f->tally.rest >> i & 1));
+    for (uint32_t i = 0; i < x->n[f]; i++) {
+        e->good[e->n_good] = x->m[x->first[f] + i];
+        e->n_good = (uint16_t)(e->n_good + !(x->tally[f].rest >> i & 1));
     }
 }
 
-void fused_families_open(struct fused_family *four, struct fused_family *six, struct rte_mbuf **m,
-                         uint32_t n, bool are_six, struct fused_tally tally)
+void fused_sort(struct fused_mix *x, struct rte_mbuf **m, uint32_t n, uint64_t six, uint32_t at,
+                struct fused_tally tally)
 {
-    struct fused_family *first = are_six ? six : four, *other = are_six ? four : six;
+    const uint32_t n_six = (uint32_t)__builtin_popcountll(six), n_four = n - n_six;
+    const enum family begins = (six & 1) != 0 ? FAMILY_IPV6 : FAMILY_IPV4;
+    uint32_t four = 0, next6 = n_four;
 
-    first->n = first->at = n;
-    first->tally = tally;
-    memcpy(first->m, m, n * sizeof(m[0]));
-    other->n = other->at = 0;
-    other->tally = (struct fused_tally){0, 0};
+    x->six = six;
+    x->first[FAMILY_IPV4] = 0;
+    x->first[FAMILY_IPV6] = n_four;
+    x->n[FAMILY_IPV4] = n_four;
+    x->n[FAMILY_IPV6] = n_six;
+    x->begun[FAMILY_IPV4] = x->begun[FAMILY_IPV6] = 0;
+    x->tally[FAMILY_IPV4] = x->tally[FAMILY_IPV6] = (struct fused_tally){0, 0};
+    x->begun[begins] = at;
+    x->tally[begins] = tally;
+    x->left = RTE_MAX(n_four - x->begun[FAMILY_IPV4], n_six - x->begun[FAMILY_IPV6]);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t is_six = six >> i & 1, to = four ^ ((four ^ next6) & -is_six);
+
+        x->m[to] = m[i];
+        x->place[to] = (uint8_t)i;
+        next6 += is_six;
+        four += !is_six;
+    }
 }
 
-void fused_end(struct task *head, struct rte_mbuf **m, uint16_t n, struct fused_family *four,
-               struct fused_family *six, bool by_family)
+void fused_end(struct task *head, struct rte_mbuf **m, uint16_t n, struct fused_mix *x,
+               bool by_family)
 {
-    const bool all_good = (four->tally.rest | six->tally.rest) == 0;
     struct ends e;
 
-    if (all_good && !by_family) {
-        link_chain_end(head, m, n, NULL, 0);
+    if (likely((x->tally[FAMILY_IPV4].rest | x->tally[FAMILY_IPV6].rest) == 0)) {
+        link_chain_end(head, by_family ? x->m : m, n, NULL, 0);
         return;
     }
     e.n_good = e.n_rest = 0;
-    if (!all_good)
-        merge(&e, m, n, four, six);
+    merge(&e, m, n, x);
     if (by_family) {
         e.n_good = 0;
-        gather(&e, four);
-        gather(&e, six);
+        gather(&e, x, FAMILY_IPV4);
+        gather(&e, x, FAMILY_IPV6);
     }
     link_chain_end(head, e.good, e.n_good, e.rest, e.n_rest);
 }

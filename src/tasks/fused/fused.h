@@ -4,11 +4,11 @@
  * one pass that prefetches for all of them, headers written once. What a task asks of a packet and
  * writes into it is in the task's own header.
  *
- * A burst is taken to be of one family, and goes through the stages as it is, until a part of it
- * has a packet of the other one. From there on it is sorted by family as soon as its frames are
- * there, without a branch by family, which would be guessed wrong where both are mixed. The packets
- * of a family then go through stages of their own, a turn whenever there are enough of them. That
- * loop is a function of its own, because in one function with the other, both would be slower.
+ * A burst is taken to be of one family, and its parts take turns in the stages, until a part has a
+ * packet of the other family. All packets that are left are then sorted by family, without a branch
+ * by family, which the processor would mispredict where both are mixed; and a part of one family
+ * and one of the other take turns. That loop is a function of its own, because in one function with
+ * the other loop, both would be slower.
  */
 #ifndef TASKS_FUSED_FUSED_H
 #define TASKS_FUSED_FUSED_H
@@ -79,49 +79,28 @@ static inline uint32_t fused_all(struct part p)
 
 static_assert(STAGE_STEP < 32, "a part has a bit for each packet");
 
-/** The packets of a mixed burst that are of one family, in the burst's order. */
-struct fused_family {
-    struct rte_mbuf *m[BURST_MAX + 1]; /* one more: the next packet of the other family */
-    uint32_t n;                        /* so many have been sorted */
-    uint32_t at;                       /* where the first stage's next turn begins */
-    struct fused_tally tally;
+/** A mixed burst by family: IPv4 before IPv6, each family in the burst's order. */
+struct fused_mix {
+    struct rte_mbuf *m[BURST_MAX];
+    uint8_t place[BURST_MAX];   /* of each packet in the burst */
+    uint64_t six;               /* a bit for each packet of the burst that is IPv6 */
+    uint32_t first[N_FAMILIES]; /* index in m[] of each family's first packet */
+    uint32_t n[N_FAMILIES];
+    uint32_t begun[N_FAMILIES]; /* packets that have been through the first stage as a part */
+    uint32_t left;              /* the most packets that a family has beyond those */
+    struct fused_tally tally[N_FAMILIES];
 };
 
-/** Begin with the first n packets of a burst, which have been through the first stage and are all
- * of one family, with what has become of them. */
-void fused_families_open(struct fused_family *four, struct fused_family *six, struct rte_mbuf **m,
-                         uint32_t n, bool are_six, struct fused_tally tally);
-
-/** Put a packet to those of its family. */
-static inline void fused_sort(struct fused_family *four, struct fused_family *six,
-                              struct rte_mbuf *m, bool is_six)
+/** Bits of the packets before a part, all of which are of one family. */
+static inline uint64_t fused_before(uint32_t at, bool are_six)
 {
-    four->m[four->n] = six->m[six->n] = m;
-    four->n += !is_six;
-    six->n += is_six;
+    return are_six ? (UINT64_C(1) << at) - 1 : 0;
 }
 
-/** Put those of a part to their families; is_six: a bit for each packet of IPv6. */
-static inline void fused_sort_part(struct fused_family *four, struct fused_family *six,
-                                   struct rte_mbuf **m, struct part p, uint32_t is_six)
-{
-    for (uint32_t i = p.from; i < p.to; i++)
-        fused_sort(four, six, m[i], is_six >> (i - p.from) & 1);
-}
-
-/** Is it a family's turn: are there enough packets for its first stage, or has the last packet been
- * sorted and is one of them before the end of a stage that is late packets behind the first? */
-static inline bool fused_has_turn(const struct fused_family *f, bool ended, uint32_t late)
-{
-    return ended ? f->n > 0 && f->at < f->n + late : f->n >= f->at + STAGE_STEP;
-}
-
-/** Are there packets that have not been through all stages? unsorted: some have not been sorted. */
-static inline bool fused_goes_on(const struct fused_family *four, const struct fused_family *six,
-                                 bool unsorted, uint32_t late)
-{
-    return unsorted || fused_has_turn(four, true, late) || fused_has_turn(six, true, late);
-}
+/** Sort a burst of n packets by family. six: a bit for each packet of IPv6. The packets before at,
+ * of one family, have been through the first stage, with what has become of them. */
+void fused_sort(struct fused_mix *x, struct rte_mbuf **m, uint32_t n, uint64_t six, uint32_t at,
+                struct fused_tally tally);
 
 /** Of a function with the loops of a chain: the compiler would leave calls of what is in many
  * chains, and their shapes would be known at run time only. */
@@ -145,11 +124,11 @@ typedef void (*fused_mixed)(struct task *t, struct rte_mbuf **m, uint16_t n, str
     }
 
 /**
- * End a burst of a chain, of which all n packets have been sorted. by_family: those that have gone
- * through all tasks leave family by family, as route lets them; else in the burst's order.
+ * End a mixed burst of a chain. by_family: those that have gone through all tasks leave family by
+ * family, as route lets them; else in the burst's order.
  */
-void fused_end(struct task *head, struct rte_mbuf **m, uint16_t n, struct fused_family *four,
-               struct fused_family *six, bool by_family);
+void fused_end(struct task *head, struct rte_mbuf **m, uint16_t n, struct fused_mix *x,
+               bool by_family);
 
 /** End a burst of one family. */
 void fused_end_of_one(struct task *head, struct rte_mbuf **m, uint16_t n, uint64_t rest);

@@ -172,27 +172,27 @@ static __rte_always_inline void open_chain(struct plain *c, const struct task *t
 static __rte_noinline FUSED_FLAT void mixed(struct task *t, struct rte_mbuf **m, uint16_t n,
                                             struct burst *b, bool begins_with_six)
 {
-    struct fused_family four, six;
+    uint64_t six = fused_before(b->at, begins_with_six) | (uint64_t)b->is_six << b->at;
+    struct fused_mix x;
+    struct rte_mbuf **m4, **m6;
     struct plain c;
 
     open_chain(&c, t);
-    fused_families_open(&four, &six, m, b->at, begins_with_six, b->tally);
-    for (uint32_t at = b->at; fused_goes_on(&four, &six, at < n, LATE); at += STAGE_STEP) {
-        fused_sort_part(&four, &six, m, part_of(n, at, 0), b->is_six);
-        if (fused_has_turn(&four, at + STAGE_STEP >= n, LATE)) {
-            turn(four.m, &b->four, four.n, four.at, &c, false, &four.tally);
-            four.at += STAGE_STEP;
-        }
-        if (fused_has_turn(&six, at + STAGE_STEP >= n, LATE)) {
-            turn(six.m, &b->six, six.n, six.at, &c, true, &six.tally);
-            six.at += STAGE_STEP;
-        }
-        fetch(m, part_of(n, at + FUSED_AHEAD, 0));
-        b->is_six = find_six(m, part_of(n, at + STAGE_STEP, 0), &c);
+    fetch(m, (struct part){RTE_MIN(n, b->at + FUSED_AHEAD), n});
+    for (uint32_t at = b->at + STAGE_STEP; at < n; at += STAGE_STEP)
+        six |= (uint64_t)find_six(m, part_of(n, at, 0), &c) << at;
+    fused_sort(&x, m, n, six, b->at, b->tally);
+    m4 = x.m + x.first[FAMILY_IPV4];
+    m6 = x.m + x.first[FAMILY_IPV6];
+    for (uint32_t at = 0; at < x.left + LATE; at += STAGE_STEP) {
+        turn(m6, &b->six, x.n[FAMILY_IPV6], x.begun[FAMILY_IPV6] + at, &c, true,
+             &x.tally[FAMILY_IPV6]);
+        turn(m4, &b->four, x.n[FAMILY_IPV4], x.begun[FAMILY_IPV4] + at, &c, false,
+             &x.tally[FAMILY_IPV4]);
     }
-    fused_count(t, FAMILY_IPV4, four.n, &four.tally);
-    fused_count(t, FAMILY_IPV6, six.n, &six.tally);
-    fused_end(t, m, n, &four, &six, false);
+    fused_count(t, FAMILY_IPV4, x.n[FAMILY_IPV4], &x.tally[FAMILY_IPV4]);
+    fused_count(t, FAMILY_IPV6, x.n[FAMILY_IPV6], &x.tally[FAMILY_IPV6]);
+    fused_end(t, m, n, &x, false);
 }
 
 /* Go through a burst whose first part is of one family. Returns whether all of it is. */

@@ -397,29 +397,29 @@ static __rte_always_inline void open_chain(struct up *u, const struct task *t, s
 static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint16_t n,
                                       struct burst *b, bool begins_with_six, struct shape has)
 {
-    struct fused_family four, six;
+    uint64_t six = fused_before(b->at, begins_with_six) | (uint64_t)b->is_six << b->at;
+    struct fused_mix x;
+    struct rte_mbuf **m4, **m6;
     struct up u;
 
     open_chain(&u, t, has);
-    fused_families_open(&four, &six, m, b->at, begins_with_six, b->tally);
-    for (uint32_t at = b->at; fused_goes_on(&four, &six, at < n, LATE); at += STAGE_STEP) {
-        fused_sort_part(&four, &six, m, part_of(n, at, 0), b->is_six);
-        if (fused_has_turn(&four, at + STAGE_STEP >= n, LATE)) {
-            turn(four.m, b, four.n, four.at, &u, has, false, &four.tally);
-            four.at += STAGE_STEP;
-        }
-        if (fused_has_turn(&six, at + STAGE_STEP >= n, LATE)) {
-            turn(six.m, b, six.n, six.at, &u, has, true, &six.tally);
-            six.at += STAGE_STEP;
-        }
-        fetch(m, part_of(n, at + FUSED_AHEAD, 0), has);
-        b->is_six = find_six(m, part_of(n, at + STAGE_STEP, 0), n, &u, has);
+    fetch(m, (struct part){RTE_MIN(n, b->at + FUSED_AHEAD), n}, has);
+    for (uint32_t at = b->at + STAGE_STEP; at < n; at += STAGE_STEP)
+        six |= (uint64_t)find_six(m, part_of(n, at, 0), n, &u, has) << at;
+    fused_sort(&x, m, n, six, b->at, b->tally);
+    m4 = x.m + x.first[FAMILY_IPV4];
+    m6 = x.m + x.first[FAMILY_IPV6];
+    for (uint32_t at = 0; at < x.left + LATE; at += STAGE_STEP) {
+        turn(m6, b, x.n[FAMILY_IPV6], x.begun[FAMILY_IPV6] + at, &u, has, true,
+             &x.tally[FAMILY_IPV6]);
+        turn(m4, b, x.n[FAMILY_IPV4], x.begun[FAMILY_IPV4] + at, &u, has, false,
+             &x.tally[FAMILY_IPV4]);
     }
     if (has.classify) { /* what goes on from a scheduler was counted before it */
-        fused_count(t, FAMILY_IPV4, four.n, &four.tally);
-        fused_count(t, FAMILY_IPV6, six.n, &six.tally);
+        fused_count(t, FAMILY_IPV4, x.n[FAMILY_IPV4], &x.tally[FAMILY_IPV4]);
+        fused_count(t, FAMILY_IPV6, x.n[FAMILY_IPV6], &x.tally[FAMILY_IPV6]);
     }
-    fused_end(t, m, n, &four, &six, true);
+    fused_end(t, m, n, &x, true);
 }
 
 /* Go through a burst whose first part is of one family. Returns whether all of it is. */
