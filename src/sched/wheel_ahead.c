@@ -32,6 +32,25 @@ static inline void look_at_ring(const struct wheel *w, uint32_t subport, unsigne
     a->n += n;
 }
 
+/* Add those of all rings of a class, from that of the subport whose turn it is on, around. */
+static void look_at_class(const struct wheel *w, unsigned class, uint32_t most, uint32_t *used,
+                          struct ahead *a)
+{
+    uint32_t turn = w->turn[class], word = turn / 64;
+    uint64_t from = UINT64_MAX << turn % 64;
+
+    if (w->subport[turn].ring[class].left <= 0)
+        from <<= 1; /* its turn is over */
+    for (uint32_t i = 0; i <= w->n_words && *used < most; i++) {
+        uint64_t left = w->ready[class][word];
+
+        left &= i == 0 ? from : i == w->n_words ? ~from : UINT64_MAX;
+        for (; left != 0 && *used < most; left &= left - 1)
+            look_at_ring(w, word * 64 + (uint32_t)__builtin_ctzll(left), class, most, used, a);
+        word = word + 1 < w->n_words ? word + 1 : 0;
+    }
+}
+
 /* List those of up to most pipes that will be served next which came before the last dequeue: the
  * others are in the cache. */
 static inline void look_ahead(const struct wheel *w, uint32_t most, struct ahead *a)
@@ -42,9 +61,10 @@ static inline void look_ahead(const struct wheel *w, uint32_t most, struct ahead
     for (uint32_t classes = w->classes; classes != 0 && used < most; classes &= classes - 1) {
         unsigned class = (unsigned)__builtin_ctz(classes);
 
-        for (uint32_t word = 0; word < w->n_words; word++)
-            for (uint64_t left = w->ready[class][word]; left != 0 && used < most; left &= left - 1)
-                look_at_ring(w, word * 64 + (uint32_t)__builtin_ctzll(left), class, most, &used, a);
+        if (w->n_subports == 1)
+            look_at_ring(w, 0, class, most, &used, a);
+        else
+            look_at_class(w, class, most, &used, a);
     }
 }
 
