@@ -63,12 +63,36 @@ static void wake(struct wheel *w, uint32_t node)
     wheel_relist(w, owner, &w->pipe[owner]);
 }
 
+#define FETCH_SLOTS 16 /* of those that are due: more would leave the cache again */
+
+/* Prefetch the first two buckets of each slot that is due. A list is linked through cold lines, one
+ * miss after the other; the lists of several slots are read at a time. */
+static void fetch_due(struct wheel *w, uint64_t due)
+{
+    struct timers *t = &w->timers;
+    uint64_t end = RTE_MIN(due + 1, t->at + FETCH_SLOTS);
+    uint32_t node;
+
+    for (uint64_t at = t->at; at < end; at++) {
+        node = *timers_slot(t, at);
+        if (node != TIMERS_NONE)
+            rte_prefetch0_write(bucket_of(w, node));
+    }
+    for (uint64_t at = t->at; at < end; at++) {
+        node = *timers_slot(t, at);
+        if (node != TIMERS_NONE && bucket_of(w, node)->next != TIMERS_NONE)
+            rte_prefetch0_write(bucket_of(w, bucket_of(w, node)->next));
+    }
+}
+
 void wheel_run_timers(struct wheel *w, uint64_t now, uint32_t most)
 {
     struct timers *t = &w->timers;
     uint64_t due = now >> TIMERS_SHIFT;
     uint32_t next;
 
+    if (t->at <= due && t->pending > 0)
+        fetch_due(w, due);
     while (t->at <= due && most > 0) {
         uint32_t *slot = timers_slot(t, t->at), node = *slot;
 
