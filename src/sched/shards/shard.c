@@ -423,6 +423,8 @@ bool shard_asks(struct wheel *w, uint32_t subport, unsigned which, unsigned clas
             x->holds[subport / 64] |= UINT64_C(1) << subport % 64;
             return true;
         }
+        if (own) /* of its class, others may have credit meanwhile that this shard cannot use */
+            wallet_return(&x->subport[subport].cap[class]);
     }
     have_wait(w, subport, which, ready);
     return false;
