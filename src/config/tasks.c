@@ -199,8 +199,9 @@ static void load_items(struct loader *l, const config_setting_t *list, struct cf
 
 enum { TASK_NAME, TASK_TYPE, TASK_FROM, TASK_TO, TASK_RING, TASK_ON_FULL, TASK_BURST, TASK_POOL };
 
-#define N_COMMON   8
-#define N_KEYS_MAX (TASK_MAX_PARAMS + TASK_MAX_OUTPUTS + 1 + N_COMMON)
+#define SOURCE_BURST 32 /* of a source without the key: it sends so many back to back */
+#define N_COMMON     8
+#define N_KEYS_MAX   (TASK_MAX_PARAMS + TASK_MAX_OUTPUTS + 1 + N_COMMON)
 
 static const struct key common_keys[N_COMMON] = {
     [TASK_NAME] = {"name", KEY_NAME, .required = true},
@@ -210,7 +211,7 @@ static const struct key common_keys[N_COMMON] = {
     [TASK_RING] = {"ring", KEY_COUNT, .def = "512", .min = 64, .max = 1 << 20,
                    .power_of_two = true},
     [TASK_ON_FULL] = {"on_full", KEY_ENUM, .def = "drop", .choices = full_policy_names},
-    [TASK_BURST] = {"burst", KEY_COUNT, .def = "32", .min = 1, .max = 64},
+    [TASK_BURST] = {"burst", KEY_COUNT, .def = "64", .min = 1, .max = 64},
     [TASK_POOL] = {"pool", KEY_STRING, .def = "default"},
 };
 
@@ -284,7 +285,9 @@ static void fill_task(struct loader *l, const config_setting_t *group, struct cf
     t->name = common[TASK_NAME].set ? common[TASK_NAME].v.s : "";
     t->ring = (uint32_t)common[TASK_RING].v.u;
     t->on_full = (enum full_policy)common[TASK_ON_FULL].v.u;
-    t->burst = (uint16_t)common[TASK_BURST].v.u;
+    t->burst = value_given(&common[TASK_BURST]) || t->schema->kind != TASK_SOURCE
+                   ? (uint16_t)common[TASK_BURST].v.u
+                   : SOURCE_BURST;
     t->pool = resolve_pool(l, &common[TASK_POOL]);
     if (list == NULL)
         take_params(l, t->schema, v, t->param);

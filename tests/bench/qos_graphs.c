@@ -41,11 +41,13 @@
     TO_CLASS(6, 6)                                                                                 \
     TO_CLASS(7, 7) TO_CLASS(8, 8) TO_CLASS(9, 9) TO_CLASS(10, 10) TO_CLASS(11, 11) TO_BE
 
+/* qos lets as many packets go as come, 32 at least: bursts are those of classify, or in cases of
+ * the task alone as those of the library beside it. */
 #define MINIMAL_TASKS(more)                                                                        \
     "{ name = \"classify\"; type = \"classify\"; from = \"access\"; to = \"qos\"; "                \
     "scheduler = \"access\"; shed = 0; " more " },\n"                                              \
     "{ name = \"qos\"; type = \"qos\"; scheduler = \"access\"; direction = \"up\"; "               \
-    "to = \"tx\"; " more " },\n"                                                                   \
+    "to = \"tx\"; burst = 32; },\n"                                                                \
     "{ name = \"tx\"; type = \"forward\"; to = \"core\"; " more " }"
 #define MINIMAL_LAYOUT "{ core = \"0\"; tasks = [\"classify\", \"qos\", \"tx\"]; }"
 #define BNG_TASKS                                                                                  \
@@ -81,17 +83,16 @@
 
 const struct qos_graph qos_graphs[N_GRAPHS] = {
     [LIB_MINIMAL] = MINIMAL_GRAPH("lib-minimal", "", LIBRARY, ALL("64"), TO_ALL, 330),
-    [LIB_MINIMAL_64] =
-        MINIMAL_GRAPH("lib-minimal-64", "burst = 64;", LIBRARY, ALL("64"), TO_ALL, 330),
+    [LIB_MINIMAL_32] =
+        MINIMAL_GRAPH("lib-minimal-32", "burst = 32;", LIBRARY, ALL("64"), TO_ALL, 330),
     [LIB_BNG] = BNG_GRAPH("lib-bng-qos", LIBRARY, 660),
     [LIB_QUEUE_256] = MINIMAL_GRAPH("lib-queue-256", "", LIBRARY, ALL("256"), TO_ALL, 1100),
     [LIB_FEW] = MINIMAL_GRAPH("lib-few-classes", "", LIBRARY, THREE("64"), TO_THREE, 200),
-    [LIB_ADVISED] =
-        MINIMAL_GRAPH("lib-advised", "burst = 64;", LIBRARY, THREE("64"), TO_THREE, 200),
+    [LIB_ADVISED] = MINIMAL_GRAPH("lib-advised", "", LIBRARY, THREE("64"), TO_THREE, 200),
     [LIB_HALF] = SHAPED_GRAPH("lib-half", LIBRARY, "490K", 80),
     [LIB_TENTH] = SHAPED_GRAPH("lib-tenth", LIBRARY, "98K", 80),
     [MINIMAL] = MINIMAL_GRAPH("minimal", "", WHEEL, ALL("64"), TO_ALL, 50),
-    [MINIMAL_64] = MINIMAL_GRAPH("minimal-64", "burst = 64;", WHEEL, ALL("64"), TO_ALL, 50),
+    [MINIMAL_32] = MINIMAL_GRAPH("minimal-32", "burst = 32;", WHEEL, ALL("64"), TO_ALL, 50),
     [BNG] = BNG_GRAPH("bng-qos", WHEEL, 100),
     [BNG_FUSED] = {{"bng-qos-fused", BNG_TASKS, BNG_LAYOUT, QOS(WHEEL, "10M", ALL("64"), TO_ALL),
                     .fuse = true},

@@ -7,7 +7,7 @@
 
 enum graph_id {
     LIB_MINIMAL,
-    LIB_MINIMAL_64, /* bursts of 64 */
+    LIB_MINIMAL_32, /* bursts of 32 */
     LIB_BNG,
     LIB_QUEUE_256,
     LIB_FEW,     /* two strict classes and best effort */
@@ -15,7 +15,7 @@ enum graph_id {
     LIB_HALF,    /* profiles for half of what arrives in pass_shaped() */
     LIB_TENTH,
     MINIMAL,
-    MINIMAL_64,
+    MINIMAL_32,
     BNG,
     BNG_FUSED,
     QUEUE_256,

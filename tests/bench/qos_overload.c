@@ -215,10 +215,11 @@ static double typical_round(void)
 static void one_round(struct bench *b, struct run *r)
 {
     struct rte_ring *q = b->wires[WIRE_ACCESS].rx;
+    const uint32_t burst = r->core->inputs[0].burst;
     uint64_t due = r->offered > 0 ? (uint64_t)(r->offered * (double)r->clock) : 0, start;
 
     if (r->offered == 0)
-        due = r->due + BURST - RTE_MIN(BURST, rte_ring_count(q));
+        due = r->due + burst - RTE_MIN(burst, rte_ring_count(q));
     for (; r->due < due; r->due++)
         arrive(b, r);
     start = rte_rdtsc();

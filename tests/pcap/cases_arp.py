@@ -9,7 +9,7 @@ from tests.pcap.frames import Subscriber, server
 from tests.pcap.traffic import Traffic
 
 NOBODY = "00:00:00:00:00:00"
-BURST = 32
+BURST = 64
 SUB, CORE = Subscriber(0, 2), "core0"
 
 

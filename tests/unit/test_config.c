@@ -40,7 +40,7 @@ static void defaults(void)
     CU_ASSERT_EQUAL(m->ports[1].line_rate, 10000000000);
     CU_ASSERT_EQUAL(m->ports[1].n_addresses, 0);
     CU_ASSERT_EQUAL(m->tasks[0].ring, 512);
-    CU_ASSERT_EQUAL(m->tasks[0].burst, 32);
+    CU_ASSERT_EQUAL(m->tasks[0].burst, 64);
     CU_ASSERT_EQUAL(m->tasks[0].on_full, FULL_DROP);
     CU_ASSERT_EQUAL(m->tasks[0].pool, 0);
     CU_ASSERT_EQUAL(m->n_subscribers, 0);

@@ -37,7 +37,7 @@ static void task_params(void)
     CU_ASSERT_EQUAL(p[9].load.unit, LOAD_PPS);
     /* a parameter hides the key of all tasks that has the same name */
     CU_ASSERT_EQUAL(p[10].u, 7);
-    CU_ASSERT_EQUAL(m->tasks[0].burst, 32);
+    CU_ASSERT_EQUAL(m->tasks[0].burst, 64);
     config_free(m);
     m = bed_load(PORTS TASKS LAYOUT);
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
