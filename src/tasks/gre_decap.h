@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The checks of gre_decap for a tunnelled packet, shared by the task and its fused chains (fused/).
- * */
+/* The checks of gre_decap for a tunnelled packet, shared by the task and its fused chains
+ * (fused/). */
 #ifndef TASKS_GRE_DECAP_H
 #define TASKS_GRE_DECAP_H
 

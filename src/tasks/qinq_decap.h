@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The changes that qinq_decap makes to a packet, shared by the task and its fused chains (fused/).
- * */
+/* The changes that qinq_decap makes to a packet, shared by the task and its fused chains
+ * (fused/). */
 #ifndef TASKS_QINQ_DECAP_H
 #define TASKS_QINQ_DECAP_H
 

@@ -7,8 +7,7 @@
  *     bench-growth [--quick] [--no-huge] [--cpu N] [--rounds N]
  *
  * Exit status: 0 when bars are met by the median, 1 when one is not, 2 for usage, 3 when something
- * does not work. --quick judges no bar, and has a
- * quarter of the pipes.
+ * does not work. --quick judges no bar, and has a quarter of the pipes.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The DHCP servers of a relay: messages to the servers, their answers, and which servers are alive.
- * */
+/* The DHCP servers of a relay: messages to the servers, their answers, and which servers are
+ * alive. */
 #ifndef CP_RELAY_SERVERS_H
 #define CP_RELAY_SERVERS_H
 

@@ -6,9 +6,9 @@
  *
  * A burst is taken to be of one family, and its parts take turns in the stages, until a part has a
  * packet of the other family. All packets that are left are then sorted by family, without a branch
- * by family, which the processor would mispredict where both are mixed; and a part of one family
- * and one of the other take turns. That loop is a function of its own, because in one function with
- * the other loop, both would be slower.
+ * by family, which the processor would mispredict where both are mixed. Parts of both families take
+ * turns, or (down.c) the last stage goes through one family and then the other. That loop is a
+ * function of its own, because in one function with the other loop, both would be slower.
  */
 #ifndef TASKS_FUSED_FUSED_H
 #define TASKS_FUSED_FUSED_H
