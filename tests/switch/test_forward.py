@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """vbng behind the switches that are installed here: each packet is found again on its way through all processes."""
 
+import os
 import shutil
+import signal
+import time
 
 import pytest
 
@@ -80,6 +83,37 @@ def test_nothing_is_sent_before_all_ports_are_up(own_network, vbng, folder, monk
         assert not row["ok"] and "a port is not up 1.2 s after the start of its peer" in row["error"], row
     finally:
         shutil.rmtree(one.switch.folder, ignore_errors=True)
+
+
+class Dying(adapters.ALL["testpmd"]):
+    """A switch that is killed while the tester sends."""
+
+    looks = 10  # before it is killed
+
+    def check(self):
+        self.looks -= 1
+        if self.looks == 0:
+            os.kill(self.pids[0], signal.SIGKILL)
+            end = time.monotonic() + limit(10)
+            while self.alive() and time.monotonic() < end:
+                time.sleep(0.01)
+        super().check()
+
+
+def test_a_switch_that_dies_in_a_trial(own_network, vbng, folder):
+    """The error has what became of both, the switch and the tester, whose report is kept."""
+    installed(adapters.ALL["testpmd"])
+    one = bench.make(Dying, bench.Setup("v2v", 1), str(folder), cpus(), vbng)
+    try:
+        row = bench.take(one, rig.Request("rplus", "both", rig.Size(64, 64), LOAD, SECONDS))
+    finally:
+        shutil.rmtree(one.switch.folder, ignore_errors=True)
+    assert not row["ok"] and "testpmd has ended" in row["error"] and "SIGKILL" in row["error"], row
+    report = one.last["reports"][scenarios.TESTER]
+    assert report is not None, row
+    made = sum(t["created"] for t in report["tasks"] if t["type"] == "gen")
+    came = sum(t["in"] for t in report["tasks"] if t["type"] == "sink")
+    assert made > 0 and f"the tester: made {made} packets, {came} came back; exit status 0" in row["error"], row
 
 
 @pytest.mark.parametrize("name, scenario, number, mode, kind", [

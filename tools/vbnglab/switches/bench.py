@@ -165,6 +165,17 @@ def _machine_seconds():
     return (user + nice + system + irq + softirq + steal) / TICKS
 
 
+def _failed(why, tester):
+    """The Result of a trial that the switch has ended, with what became of the tester. tester: its Result; None: it was not started."""
+    if tester is None:
+        return runs.Result(False, None, str(why), None)
+    said = tester.error or "exit status 0"
+    if tester.report is not None:
+        made = sum(t["created"] for t in runs.tasks(tester.report, "gen"))
+        said = f"made {made} packets, {sum(t['in'] for t in runs.tasks(tester.report, 'sink'))} came back; {said}"
+    return replace(tester, ok=False, error=f"{why}\nthe tester: {said}")
+
+
 @dataclass
 class SwitchRig(rig.Rig):
     """A Rig whose gateway is a switch with VNFs. config: the tester's."""
@@ -205,7 +216,7 @@ class SwitchRig(rig.Rig):
         if self.lead:
             settings.update({f"{g}.start": f"{round(self.lead * 1000)}ms" for g in sending})
         self.switch.clean()
-        vnfs, counters, cpu, error, inside = {}, {}, None, None, {}
+        vnfs, counters, cpu, inside, done = {}, {}, None, {}, None
         try:
             self.switch.start()
             for name, config in self.vnfs.items():
@@ -225,13 +236,10 @@ class SwitchRig(rig.Rig):
         except SwitchError as e:
             if isinstance(e, Late) and self.patience < PATIENCE:
                 raise
-            error = str(e)
-            done = runs.Result(False, None, error, None)
+            done = _failed(e, done)
         finally:
             reports = {name: v.running.stop() for name, v in vnfs.items()}
             self.switch.stop()
-        if not done.ok and error is None and not self.switch.alive():
-            done = replace(done, error=f"{done.error}\n{self.switch.tail()}")
         self.last = {"reports": {TESTER: done.report, **{n: r.report for n, r in reports.items()}}, "counters": counters, "cpu": cpu,
                      "lost_inside": {k: n for k, n in inside.items() if n}}
         done = self._from(self.lead, done)
