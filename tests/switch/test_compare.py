@@ -47,7 +47,7 @@ def test_no_figures(vbng, folder, scenario, directions, word):
 
 def test_the_table():
     """Medians with their ranges; the range of the ratio is that of pairs, not of quotients of others."""
-    point = compare.Point("64", "both", [1e6, 4e6, 2e6], [1e6, 2e6, 4e6], {"generator", "extra", "disturbed"})
+    point = compare.Point("64", "both", [1e6, 4e6, 2e6], [1e6, 2e6, 4e6], {"vbng": {"generator", "extra"}, "testpmd": {"disturbed"}})
     assert point.remark(True, False) == "limit: generator; disturbed" and point.remark(True, True) == compare.SHARED
     assert compare.Point("64", "both").remark(False, False) == "limit: switch"
     entry = {"mode": "patch", "role": "VNF", "points": [{**vars(point), "ratios": point.ratios, "remark": ""}], "why": ""}

@@ -15,7 +15,7 @@ from ..lab.options import add_vbng, between
 from ..lab.progress import Progress
 from ..lab.signals import stop_cleanly
 from ..measure import procedure, result, rig
-from . import adapters, bench, compare, containers, guests, output, scenarios
+from . import adapters, bench, compare, containers, guests, output, pictures, scenarios
 from .adapters.base import SwitchError
 
 QUICK = replace(procedure.QUICK, seconds=1.0, parts=("rplus",))
@@ -182,7 +182,7 @@ def measure(args):
 
 
 def take_turns(args):
-    """Compare with testpmd, print. Returns 0; 1 if a point has no figures."""
+    """Compare with testpmd, print, draw. Returns 0; 1 if a point has no figures; 3 without a picture."""
     ways = {"uni": "up", "both": "both"}
     if unknown := set(args.direction.split(",")) - set(ways):
         raise SwitchError(f"no direction {', '.join(sorted(unknown))}: choose uni, both, or uni,both")
@@ -195,8 +195,9 @@ def take_turns(args):
         print(f"== {name} {point.size} B {compare.WAYS[point.direction]}: {len(point.ratios)} pairs", file=sys.stderr, flush=True)
 
     out = compare.measure(_adapters(args.switch), lambda adapter: _setup(args, adapter), options, folder, args.command_line, told)
-    print(f"{compare.text(out)}\n\n{folder}: result.json, and for each switch its configurations")
-    return 0 if all(p["ratios"] for e in out["switches"].values() for p in e["points"]) else 1
+    print(compare.text(out))
+    drawn = _named(pictures.turns(out, folder), folder, ", and for each switch its configurations")
+    return drawn if all(p["ratios"] for e in out["switches"].values() for p in e["points"]) else 1
 
 
 def _tell(out, folder, more=""):
@@ -204,7 +205,11 @@ def _tell(out, folder, more=""):
     print(output.text(out))
     if not any(e["state"] == "measured" for e in out["switches"].values()):
         return 1
-    drawn = output.picture(out, folder)
+    return _named(pictures.beside(out, folder), folder, more)
+
+
+def _named(drawn, folder, more):
+    """Print what was written into a folder. drawn: whether the picture was. Returns the exit status."""
     if not drawn:
         print("no picture: Matplotlib (Debian package python3-matplotlib) or a figure to show is missing", file=sys.stderr)
     print(f"\n{folder}: result.json{', switches.svg, switches.png' if drawn else ''}{more}")

@@ -19,6 +19,7 @@ from .adapters.base import SwitchError
 
 FORMAT = "vbng-switch-compare/1"
 RATE = "100Mpps"  # more than a generator makes
+PROGRAMS = ("vbng", "testpmd")
 ROLES = {True: "VNF", False: "generator"}
 WAYS = {"up": "one way", "both": "both ways"}
 SHARED = "processes that poll share a CPU: no figure of either"
@@ -34,7 +35,7 @@ class Point:
     direction: str
     vbng: list = field(default_factory=list)  # packets per second
     testpmd: list = field(default_factory=list)
-    marks: set = field(default_factory=set)
+    marks: dict = field(default_factory=lambda: {who: set() for who in PROGRAMS})  # of the trials of each; flowgen has none
     error: str = ""
 
     @property
@@ -48,28 +49,29 @@ class Point:
             return self.error.splitlines()[0]
         if shared:
             return SHARED
-        limits = sorted(self.marks & set(trial.LIMITS)) or ["switch or VNF" if as_vnf else "switch"]
-        return f"limit: {', '.join(limits)}" + ("; disturbed" if "disturbed" in self.marks else "")
+        marks = set().union(*self.marks.values())
+        limits = sorted(marks & set(trial.LIMITS)) or ["switch or VNF" if as_vnf else "switch"]
+        return f"limit: {', '.join(limits)}" + ("; disturbed" if "disturbed" in marks else "")
 
 
 def _turns(one, options, point, size):
     """Fill a Point. Raises SwitchError with the reason of the first trial that fails."""
     request = rig.Request("rplus", point.direction, size, None, options.seconds)
 
-    def taken(peer):
+    def taken(who, peer):
         one.peer = peer
         row = bench.take(one, request)
         if not row["ok"]:
             raise SwitchError(row["error"])
-        point.marks |= set(row["marks"])
+        point.marks[who] |= set(row["marks"])
         return row["pps"]
 
     def vbng():
-        return taken(None)
+        return taken("vbng", None)
 
     def testpmd():
         if one.topology.vnfs:
-            return taken(pmd.Testpmd)
+            return taken("testpmd", pmd.Testpmd)
         ports = [one.switch.ports[p] for p in one.topology.tester_ports]
         return pmd.flowgen(one.switch, ports, one.where[scenarios.TESTER], size.access, options.seconds)
 
@@ -101,7 +103,7 @@ def switch(name, setup, options, folder, told):
                     _turns(one, options, point, size)
                 except SwitchError as e:
                     point.error = str(e)
-                entry["points"].append({**vars(point), "marks": sorted(point.marks), "ratios": point.ratios,
+                entry["points"].append({**vars(point), "marks": {who: sorted(m) for who, m in point.marks.items()}, "ratios": point.ratios,
                                         "remark": point.remark(as_vnf, one.shared)})
                 told(name, point)
     except (SwitchError, rig.Unusable) as e:

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What vbng-lab switch writes: the table, result.json, and the picture in which the switches stand side by side. Several
-results are one, if they are of one machine: runs of other switches, sizes or numbers."""
+"""What vbng-lab switch writes as text: the table and result.json. Several results are one, if they are of one machine: runs of
+other switches, sizes or numbers."""
 
 import json
 import os
 
-from ..measure import plots, table
-from ..measure.plots import GRID, INK, LINES
+from ..measure import table
 from .adapters.base import SwitchError
 
 FORMAT = "vbng-switchlab/1"
@@ -44,6 +43,11 @@ def summaries(entry):
                "switch_cpus": _median(alive, lambda t: (t.get("cpu") or {}).get("switch")),
                "machine_cpus": _median(alive, lambda t: (t.get("cpu") or {}).get("machine")),
                "trials": r.get("used", 0), "error": "; ".join(r.get("errors", []))}
+
+
+def points(entry):
+    """{point: summary} of a switch."""
+    return {_of(r): r for r in summaries(entry)}
 
 
 def _latency(row, share):
@@ -148,61 +152,3 @@ def write_json(result, folder):
         json.dump(result, f, indent=1)
         f.write("\n")
     os.replace(f"{path}.part", path)
-
-
-def _throughput(ax, shown, groups):
-    width = 0.8 / len(shown)
-    for k, (entry, rows, color) in enumerate(shown):
-        for i, key in enumerate(groups):
-            row = rows.get(key)
-            if row is None or row["pps"] is None:
-                continue
-            x = i + (k - (len(shown) - 1) / 2) * width
-            ax.bar(x, row["pps"] / 1e6, width * 0.9, color=color, alpha=0.8)
-            ax.plot([x, x], [row["min"] / 1e6, row["max"] / 1e6], color=INK, lw=1)
-        ax.bar(0, 0, color=color, label=f"{entry['title']} {entry['version']}", alpha=0.8)
-    several = len({scenario for scenario, _, _ in groups}) > 1
-    ax.set_xticks(range(len(groups)), [(f"{scenario}\n" if several else "") + f"{size} B\n{KINDS[direction]}" for scenario, size, direction in groups])
-    ax.set_ylabel("R+ (Mpps)")
-
-
-def _late(ax, shown, group):
-    for entry, rows, color in shown:
-        late = rows.get(group, {}).get("latency_ns", {})
-        for quantile, style in (("p50", "o-"), ("p99", "o--")):
-            points = [(float(s), v[quantile] / 1000) for s, v in late.items() if quantile in v]
-            if points:
-                ax.plot(*zip(*points), style, color=color, ms=4, lw=1.2)
-    ax.set_yscale("log")
-    ax.set_xticks([0.1, 0.5, 0.99])
-    ax.set_xlabel(f"load as a share of R+, {group[1]} B {KINDS[group[2]]}\n(line: median, dashed: 99th percentile)")
-    ax.set_ylabel("latency (µs)")
-
-
-def picture(result, folder):
-    """Draw switches.svg and switches.png. Returns False without Matplotlib, or where there is nothing to show."""
-    shown = []
-    for entry, color in zip((e for e in result["switches"].values() if e["state"] == "measured"), LINES * 4):
-        shown.append((entry, {_of(r): r for r in summaries(entry)}, color))
-    groups = list(dict.fromkeys(key for _, rows, _ in shown for key, row in rows.items() if row["pps"] is not None))
-    if not groups:
-        return False
-    try:
-        plt = plots.pyplot()
-    except plots.Missing:
-        return False
-    late = [g for g in groups if any(rows.get(g, {}).get("latency_ns") for _, rows, _ in shown)]
-    fig, axes = plt.subplots(1, 1 + bool(late), figsize=(max(6.4, 1.4 * len(groups)) + 4.4 * bool(late), 3.8), squeeze=False)
-    _throughput(axes[0][0], shown, groups)
-    axes[0][0].legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, fontsize=8)
-    if late:
-        _late(axes[0][1], shown, late[0])
-    for ax in axes[0]:
-        ax.grid(axis="y", color=GRID, alpha=0.3, lw=0.6)
-    title = f"{result['scenario']}" + (": function only, processes share CPUs" if result["shared"] else "")
-    fig.text(0.99, 0.99, title, ha="right", va="top", fontsize=8)
-    fig.tight_layout()
-    for form in ("svg", "png"):
-        fig.savefig(os.path.join(folder, f"switches.{form}"), facecolor="white", dpi=110, metadata={"Date": None} if form == "svg" else None)
-    plt.close(fig)
-    return True
