@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Numbered datagrams between a CPE and a host of the core, and what becomes of them. A CPE may be in an emulated guest, so nothing but Python's own is
-imported.
+"""Numbered datagrams between a CPE and a host of the core, and TCP, and what becomes of them. A CPE may be in an emulated guest, so nothing but Python's own
+is imported.
 
 usage: flows.py serve                                      the host of the core
        flows.py circle FOLDER SOURCE...                    from each of the CPE's addresses to the host and back, until FOLDER/stop is there
        flows.py down|up SOURCE BYTES/S BYTES SECONDS       a load in one direction: how many of its packets arrived in each second
+       flows.py carry SOURCE BYTES                         by TCP to the host, and the same bytes back: how many came, and whether they are those
 """
 
 import json
@@ -13,15 +14,17 @@ import select
 import socket
 import struct
 import sys
+import threading
 import time
 
 HOST, HOST6 = "192.0.2.2", "2001:db8:f::2"
 SO_RCVBUFFORCE = 33  # of <asm/socket.h>
-ECHO, DOWN, UP = 7, 9, 10  # ports
+ECHO, DOWN, UP, CARRY = 7, 9, 10, 11  # ports
 PACE, SIZE = 0.04, 1000  # of datagrams in a circle: s between two, bytes
 TICK = 0.002  # s, of who sends a load
 ROOM = 4 << 20  # bytes that may wait for who has no CPU
 QUIET = 5.0  # s without any: the rest is lost
+PATIENCE = 60.0  # s, of TCP
 WISH = struct.Struct("!dId")  # for a load: bytes/s, size, seconds
 NUMBER = struct.Struct("!I")
 
@@ -49,6 +52,23 @@ def seconds_of(times):
         if t - times[0] < len(counts):
             counts[int(t - times[0])] += 1
     return counts[1:]
+
+
+def all_of(s):
+    """What comes by TCP until the other end sends no more."""
+    s.settimeout(PATIENCE)
+    return b"".join(iter(lambda: s.recv(1 << 16), b""))
+
+
+def mirror(listener):
+    """The host's end of each connection."""
+    while True:
+        s = listener.accept()[0]
+        with s:
+            try:
+                s.sendall(all_of(s))
+            except OSError:
+                pass  # the CPE says so
 
 
 class Load:
@@ -87,6 +107,8 @@ class Host:
             s.sendto(json.dumps(seconds_of(self.times.get(source, []))).encode(), source)
 
     def serve(self):
+        listener = socket.create_server(("::", CARRY), family=socket.AF_INET6, dualstack_ipv6=True)
+        threading.Thread(target=mirror, args=[listener], daemon=True).start()
         print("ready", flush=True)
         while True:
             for s in select.select(list(self.sockets), [], [], TICK if self.loads else None)[0]:
@@ -147,10 +169,21 @@ def up(source, rate, size, seconds):
     return []
 
 
+def carry(source, size):
+    data = os.urandom(size)
+    with socket.create_connection((HOST6 if ":" in source else HOST, CARRY), PATIENCE, (source, 0)) as s:
+        s.sendall(data)
+        s.shutdown(socket.SHUT_WR)
+        back = all_of(s)
+    return {"bytes": len(back), "same": back == data}
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "serve":
         Host().serve()
     elif sys.argv[1] == "circle":
         print(json.dumps(circle(sys.argv[2], sys.argv[3:])))
+    elif sys.argv[1] == "carry":
+        print(json.dumps(carry(sys.argv[2], int(sys.argv[3]))))
     else:
         print(json.dumps({"down": down, "up": up}[sys.argv[1]](sys.argv[2], float(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5]))))

@@ -18,6 +18,7 @@ from tests.common.limits import limit
 from tests.common.verdict import nothing
 from tests.radius.freeradius import radclient
 from tests.vm import flows, inside
+from tests.vm.circle import FLOWS, Circle, until
 from vbnglab.lab.freeradius import FreeRadius, volumes
 from vbnglab.lab.network import ip, silence
 from vbnglab.sessions import gateway as lab
@@ -43,7 +44,6 @@ NEAR = 0.05  # how far the rate may be from the profile's
 TURNS = 3  # the machine may be away in one
 CONTROL = 4000  # octets: less than four packets of a load
 UNCONTROLLED_S = 6  # with vbng-cp killed: twice as long as pppd bears without an answer
-FLOWS = f"{sys.executable} -I -S {flows.__file__}"
 LINKS = """
 set -e
 ip link set eth0 mtu 2000 up
@@ -144,31 +144,9 @@ class Cpe:
         words = f"{FLOWS} {direction} {source} {MORE * rate / 8 * SIZE / frame} {SIZE} {SECONDS}"
         return words, lambda counts: statistics.median(counts or [0]) * frame * 8 / rate
 
-    def begin(self):
-        """Datagrams from both of its addresses to the core and back; returns when they flow."""
-        for name in ("stop", "flows", "result"):
-            self.path(name).unlink(missing_ok=True)
-        words = f"ip netns exec {self.name} {FLOWS} circle /out/{self.name} {self.ipv4} {self.ipv6}"
-        self.guest.do(f"({words} >/out/{self.name}/new 2>&1; mv /out/{self.name}/new /out/{self.name}/result) </dev/null >/dev/null 2>&1 &")
-        until(f"{self.name}: no datagrams come back", self.path("flows").exists)
-
-    def cease(self):
-        """What became of them: a text, and what is wrong."""
-        self.path("stop").touch()
-        until(f"{self.name}: the datagrams do not cease", self.path("result").exists)
-        text = self.path("result").read_text()
-        if not text.startswith("{"):  # it broke off
-            return text, [text]
-        found = json.loads(text)
-        said = ", ".join(f"{source} {f['sent']} sent, {len(f['wrong'])} lost" for source, f in found.items())
-        return said, [said] if any(f["wrong"] for f in found.values()) else []
-
-
-def until(what, condition, seconds=60):
-    end = time.monotonic() + limit(seconds)
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.1)
+    def circle(self):
+        """Of datagrams from both of its addresses."""
+        return Circle(self.guest, self.name, (self.ipv4, self.ipv6))
 
 
 class Bed:
@@ -241,13 +219,14 @@ class Bed:
 
     def under_load(self, what, happens):
         """Nothing may be lost while something happens."""
-        for cpe in self.cpes:
-            cpe.begin()
+        circles = [cpe.circle() for cpe in self.cpes]
+        for circle in circles:
+            circle.begin()
         happens()
         time.sleep(2)
-        for cpe in self.cpes:
-            said, wrong = cpe.cease()
-            print(f"{cpe.name}, {what}: {said}")
+        for circle in circles:
+            said, wrong = circle.cease()
+            print(f"{circle.name}, {what}: {said}")
             self.wrong += [f"{what}: {w}" for w in wrong]
 
 
