@@ -22,7 +22,7 @@ NICS = ["0000:05:00.0,0000:08:00.0", "0000:05:00.1,0000:08:00.1"]
 
 def adapter(name):
     """One in a folder that is the same everywhere."""
-    more = {"interface": "ens1f0", "functions": [f"0000:05:02.{i}" for i in range(8)]} if name == "sriov" else {}
+    more = {"interface": "ens1f0", "functions": {"ens1f0": [f"0000:05:02.{i}" for i in range(8)]}} if name == "sriov" else {}
     return adapters.ALL[name](f"/run/lab/{name}", **more)
 
 
@@ -104,7 +104,7 @@ def wired(name, scenario, number=1, **more):
     pytest.param(lambda: two().pairs(), "not connected: a, b", id="a port without a peer"),
     pytest.param(lambda: wired("ip-forward", "bng"), "cannot carry", id="a gateway behind a router"),
     pytest.param(lambda: wired("t4p4s", "loopback"), "do not change", id="a chain behind MAC addresses"),
-    pytest.param(lambda: wired("t4p4s", "bng"), "room for 512 MAC addresses, and the gateway's subscribers have 65536", id="more addresses than room"),
+    pytest.param(lambda: adapter("sriov").behind("a", configs.far_macs()["t_cpe0"]), "its own MAC address, and behind port a are 32768", id="a function of many"),
     pytest.param(lambda: wired("testpmd", "p2p", nics=(NICS[0],)), "not enough --nic", id="too few NICs"),
     pytest.param(lambda: wired("direct", "loopback", vnf_in="guest"), "they are of kind memif, and a guest takes vhost or tap", id="no port for a guest"),
     pytest.param(lambda: wired("linux-bridge", "loopback", vnf_in="container"), "no sockets for a container", id="no port for a container"),
@@ -147,6 +147,20 @@ def test_ports_of_guests(name, kind, device, folder):
         assert 'memory = "hugepages"' in texts[process] and '{ core = "0";' in texts[process] and 'device = "0000:00:13.0"' in texts[process]
     assert 'memory = "no-huge"' in texts["tester"] and '{ core = "1";' in texts["tester"] and "0000:00" not in texts["tester"]
     nothing([f"{link} leads out of the folder that the guest has" for link in folder.rglob("*") if link.is_symlink()])
+
+
+@pytest.mark.parametrize("name", ["sriov", "t4p4s"])
+def test_subscribers_with_one_mac(name, folder, run, vbng):
+    """Behind a port of a switch that takes one MAC address there: those of cfg/common otherwise, in all that gateway and tester have."""
+    switch, topology = wired(name, "bng"), scenarios.ALL["bng"](1)
+    paths = configs.write(str(folder), "bng", topology, switch, {"tester": 1, "gateway": 1}, "sleep")
+    rows = (folder / "cfg" / configs.ONE_MAC).read_text(encoding="utf-8").splitlines()
+    assert rows[1] == "cpe0,128,256,10.0.0.0,0,02:c0:00:00:00:00" and rows[-1] == "cpe1,255,511,10.0.255.255,65535,02:c1:00:00:00:00"
+    assert len(rows) == 1 + 65536 and {row.rpartition(",")[2] for row in rows[1:]} == {"02:c0:00:00:00:00", "02:c1:00:00:00:00"}
+    templates = [(t.name, t.read_text(encoding="utf-8")) for t in (folder / "pkt_templates").iterdir()]
+    wrong = [f"{name}: {line}" for name, text in templates for line in text.splitlines() if line.startswith("ether src 02:c") and "+ user" in line]
+    checks = [run(vbng, "--check", path) for path in paths.values()]
+    nothing(wrong + [c.stderr for c in checks if c.returncode != 0])
 
 
 @pytest.mark.parametrize("name, number", [(name, number) for name in scenarios.ALL for number in ((1, 2, 4) if name in scenarios.COUNTED else (1,))])

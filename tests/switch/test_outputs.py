@@ -159,7 +159,7 @@ def functions(monkeypatch, folder):
         return LINK if command[1:2] == ["-j"] else ""
 
     monkeypatch.setattr(sriov.Sriov, "run", run)
-    switch = sriov.Sriov(str(folder), interface="ens1f0", functions=FUNCTIONS)
+    switch = sriov.Sriov(str(folder), interface="ens1f0", functions={"ens1f0": FUNCTIONS})
     switch.said = said
     return switch
 
@@ -199,10 +199,28 @@ def test_functions_have_the_addresses_that_are_sent_to(functions):
 def test_the_gateway_behind_functions(functions):
     """The gateway rewrites MAC addresses; VNFs that hand frames on do not."""
     bench.wire(functions, scenarios.ALL["bng"](1), bench.Setup("bng", mode="learn"))
-    numbers = {p.name: p.number for p in functions.ports.values()}
+    numbers = {p.name: FUNCTIONS.index(p.at) for p in functions.ports.values()}
     words = [" ".join(c) for c in functions.before()]
     wanted = {**{p: mac for p, (mac, _) in configs.ADDRESSES.items()}, "t_core0": "02:dd:00:00:00:00", "t_cpe1": "02:c1:00:00:00:00"}
     nothing([f"{p}: {mac}" for p, mac in wanted.items() if f"ip link set ens1f0 vf {numbers[p]} mac {mac}" not in words])
+
+
+def test_functions_of_two_nics(folder):
+    """The NICs take turns by connections, each of which is within one, for nothing leads from one to the other; each is told of its own functions."""
+    names = ("ens1f0", "ens1f1")
+    two = sriov.Sriov(str(folder), interface=",".join(names), functions={name: [f"{name}.{i}" for i in range(4)] for name in names})
+    bench.wire(two, scenarios.ALL["bng"](1), bench.Setup("bng", mode="learn"))
+    at = {name: p.at.partition(".")[::2] for name, p in two.ports.items()}
+    assert sorted(".".join(a) for a in at.values()) == [f"{name}.{i}" for name in names for i in range(4)]
+    nothing([f"{a} and {b}" for a, b, _ in two.connections if at[a][0] != at[b][0]])
+    words = [" ".join(c) for c in two.before()]
+    nothing([f"{p}: {mac}" for p, (mac, _) in configs.ADDRESSES.items() if f"ip link set {at[p][0]} vf {at[p][1]} mac {mac}" not in words])
+
+
+def test_functions_that_are_not_there(folder, monkeypatch):
+    monkeypatch.setattr(sriov, "CLASS_NET", str(folder))
+    with pytest.raises(SwitchError, match="ens1f0 has no virtual function 0: echo N >.*/ens1f0/device/sriov_numvfs, or name another NIC in .SRIOV_PF, too"):
+        bench.wire(sriov.Sriov(str(folder), interface="ens1f0"), scenarios.ALL["v2v"](1), bench.Setup("v2v", mode="learn"))
 
 
 def test_functions_are_given_back(functions):
@@ -226,4 +244,5 @@ def test_addresses_of_the_far_ends():
     text = "".join(open(os.path.join(home, name), encoding="utf-8").read() for name in ("subscribers.cfg", "routes.cfg"))
     macs = configs.far_macs()
     nothing([f"{port}: {m[0]}" for port, m in macs.items() if f'mac = "{m[0]}"' not in text])
+    assert configs.far_macs(one=True) == {port: m[:1] for port, m in macs.items()}
     assert 'gre_key = "0-32767"' in text and len(macs["t_cpe0"]) == len(set(macs["t_cpe0"])) == 32768 and macs["t_cpe0"][-1] == "02:c0:00:00:7f:ff"

@@ -13,6 +13,7 @@ import pytest
 
 from tests.common import need
 from tests.common.limits import limit
+from tests.common.verdict import nothing
 from tests.switch.t4p4s import Controller, Program
 from vbnglab.switches import bench, configs, scenarios
 from vbnglab.switches.adapters import ALL, t4p4s
@@ -60,6 +61,15 @@ def judge(program, switch):
 def test_tables_by_a_stand_in(folder):
     switch = wired(folder)
     judge(taken(saved(folder, switch)), switch)
+
+
+def test_table_of_the_gateway(folder):
+    """One address behind each port, so that the table has room."""
+    switch = wired(folder, "bng")
+    program, numbers = taken(saved(folder, switch)), {p.name: i for i, p in enumerate(switch.ordered())}
+    assert program.wrong == []
+    ports = {**configs.far_macs(one=True), **{port: [mac] for port, (mac, _) in configs.ADDRESSES.items()}}
+    nothing([f"{mac} goes not to {port}" for port, (mac,) in ports.items() if program.goes(octets("02:00:00:00:00:01"), octets(mac)) != (numbers[port], False)])
 
 
 def test_tables_by_its_controller(folder):

@@ -110,10 +110,7 @@ def wire(switch, topology, setup):
         raise SwitchError(f"{switch.title} forwards by IPv4 address: it cannot carry the gateway's VLAN tags and labels")
     if any(v.joined for v in topology.vnfs) and not switch.chains:
         raise SwitchError(f"{switch.title} sends by MAC address, which the VNFs of this scenario do not change")
-    behind = _behind(topology, setup)
-    if switch.most_macs and sum(map(len, behind.values())) > switch.most_macs:
-        raise SwitchError(f"{switch.title} has room for {switch.most_macs} MAC addresses, and the gateway's subscribers have "
-                          f"{sum(len(m) for p, m in behind.items() if p.startswith('t_cpe'))}")
+    behind = _behind(switch, topology, setup)
     if hasattr(switch, "behind"):
         _once(switch, behind)
     nics = list(setup.nics)
@@ -138,10 +135,10 @@ def _once(switch, behind):
                 raise SwitchError(f"{switch.title} sends by MAC address, and {mac} is behind {at[mac]} and {port}")
 
 
-def _behind(topology, setup):
+def _behind(switch, topology, setup):
     """{port: destination MAC addresses that are behind it}."""
     if setup.scenario in scenarios.GATEWAY:
-        return {**{p: [mac] for p, (mac, _) in configs.ADDRESSES.items()}, **configs.far_macs()}
+        return {**{p: [mac] for p, (mac, _) in configs.ADDRESSES.items()}, **configs.far_macs(switch.one_mac)}
     return {b: [configs.MACS[direction][1]] for direction in ("up", "down") for _, b in getattr(topology, direction)}
 
 

@@ -2,6 +2,7 @@
 """Configurations of vbng for a scenario: the tester, VNFs that hand frames on, and the gateway."""
 
 import os
+import re
 import shutil
 
 from ..lab import places
@@ -79,12 +80,22 @@ def vnf(v, switch, cpu, idle, guest=False):
 ADDRESSES = {"cpe0": ("02:b0:00:00:00:00", "100.64.0.1"), "cpe1": ("02:b0:00:00:00:01", "100.64.0.2"),
              "core0": ("02:b0:00:00:01:00", "192.0.2.1"), "core1": ("02:b0:00:00:01:01", "192.0.2.5")}  # fmt: skip
 SUBSCRIBERS = 32768  # of each access port: cfg/common/subscribers.cfg
+ONE_MAC = "one-mac.csv"  # table of the same subscribers, those of a port with one MAC address
 
 
-def far_macs():
-    """{port of the tester: MAC addresses to which the gateway sends there}: CPEs and next hops, by cfg/common."""
-    cpes = {f"t_cpe{i}": [f"02:c{i}:00:00:{n >> 8:02x}:{n & 255:02x}" for n in range(SUBSCRIBERS)] for i in range(2)}
+def far_macs(one=False):
+    """{port of the tester: MAC addresses to which the gateway sends there}: CPEs and next hops, by cfg/common. one: all CPEs of a port have one."""
+    cpes = {f"t_cpe{i}": [f"02:c{i}:00:00:{n >> 8:02x}:{n & 255:02x}" for n in range(1 if one else SUBSCRIBERS)] for i in range(2)}
     return {**cpes, **{f"t_core{i}": [f"02:dd:00:00:00:0{i}"] for i in range(2)}}
+
+
+def one_mac():
+    """The subscribers of cfg/common/subscribers.cfg as a table, in which those of a port have the MAC address of its first."""
+    lines = ["port,svlan,cvlan,ipv4,gre_key,mac"]
+    for i in range(2):
+        mac = far_macs(True)[f"t_cpe{i}"][0]
+        lines += [f"cpe{i},{128 + (n >> 8)},{256 + (n & 255)},10.0.{i << 7 | n >> 8}.{n & 255},{i * SUBSCRIBERS + n},{mac}" for n in range(SUBSCRIBERS)]
+    return "\n".join(lines) + "\n"
 
 
 GATEWAY_TASKS = ("classify", "decap", "route", "fragment", "gre_up", "mpls_up", "mpls_down", "gre_down", "encap",
@@ -98,7 +109,8 @@ def gateway(v, switch, cpu, idle, guest=False):
         mtu = f" mtu = {MEMIF_MTU};" if switch.ports[name].kind == "memif" and name in CORE else ""
         return f' mac = "{mac}"; addresses = "{address}";{mtu}'
 
-    body = '@include "common/subscribers.cfg"\n@include "common/routes.cfg"\n'
+    subscribers = f'subscribers = ( {{ csv = "{ONE_MAC}"; }} );' if switch.one_mac else '@include "common/subscribers.cfg"'
+    body = f'{subscribers}\n@include "common/routes.cfg"\n'
     return _whole(v.name, idle, _ports(switch, v.ports, more, guest), body, '@include "common/gateway.cfg"', (cpu, GATEWAY_TASKS), guest)
 
 
@@ -110,12 +122,23 @@ def write(folder, scenario, topology, switch, cpus, idle, train=None, guest=Fals
     for source, target in ((os.path.join(places.CONFIGURATIONS, "common"), os.path.join(home, "common")),
                            (places.TEMPLATES, os.path.join(folder, "pkt_templates"))):
         shutil.copytree(source, target, dirs_exist_ok=True)
+    if switch.one_mac and scenario in GATEWAY:
+        _save(os.path.join(home, ONE_MAC), one_mac())
+        _one_source(os.path.join(folder, "pkt_templates"))
     texts = {TESTER: tester(scenario, topology, switch, cpus[TESTER], idle, train)}
     for v in topology.vnfs:
         texts[v.name] = (vnf if v.joined else gateway)(v, switch, guests.CORE if guest else cpus[v.name], idle, guest)
     for name, text in templates(switch).items():
         _save(os.path.join(home, name), text)
     return {name: _save(os.path.join(home, f"{name}.cfg"), text) for name, text in texts.items()}
+
+
+def _one_source(templates):
+    """Have all CPEs of a port send from the MAC address of its first, in the packet templates of a folder."""
+    for entry in os.scandir(templates):
+        with open(entry.path, encoding="utf-8") as f:
+            text = f.read()
+        _save(entry.path, re.sub(r"^(ether src 02:c\d:00:00:00:00) \+ user\S* ", r"\1 ", text, flags=re.MULTILINE))
 
 
 def _save(path, text):

@@ -59,7 +59,7 @@ class Switch:
     kinds = ("vhost",)  # kinds of ports; the first is the default
     modes = ("patch",)
     layer = 2  # 3 for a switch that forwards by IPv4 address
-    most_macs = None  # room of its table of MAC addresses; None: it learns them, or takes all
+    one_mac = False  # whether all that is behind a port must have one MAC address: no other is handed to it, or there is no room for more
     chains = True  # whether the same frame may arrive at several ports, as in chains of VNFs
     forgets = True  # whether the counters of a port are lost when its peer leaves
     own_cpu = True  # whether it works on cpus; else on the CPUs of senders

@@ -41,7 +41,7 @@ class T4p4s(DpdkSwitch):
     needs = "t4p4s (github.com/P4ELTE/t4p4s), $T4P4S its folder, in which its l2fwd and its controller are built: doc/switches.md"
     modes = ("learn",)
     chains = False
-    most_macs = 512  # size of the tables of l2fwd
+    one_mac = True  # the tables of l2fwd have room for 512
     lead = 2.0
 
     @classmethod
