@@ -123,21 +123,23 @@ def test_one_core(vbng, run, folder):
 
 
 def test_counters(vbng, folder):
-    """What each core has taken from its queue is in show-ports, and sums up to what the port has received."""
+    """What each core has taken from its queue is in show-ports, in the table as in JSON."""
     path, sock = write(folder, SPREAD.replace("DEVICE", "net_null0").replace("RECEIVE", IP)), folder / "sock"
+    show = [sys.executable, TOP / "tools/vbngctl", "--socket", sock, "show", "ports"]
     gateway = subprocess.Popen([vbng, "-q", "--share-cpus", "--control", sock, path], stderr=subprocess.PIPE, text=True)
     try:
         end = time.monotonic() + limit(30)
         while True:
-            shown = subprocess.run([sys.executable, TOP / "tools/vbngctl", "--socket", sock, "show", "ports", "--json"], capture_output=True, text=True,
-                                   check=False)
+            shown = subprocess.run([*show, "--json"], capture_output=True, text=True, check=False)
             queues = json.loads(shown.stdout)[0]["queues"] if shown.returncode == 0 else []
             if queues and all(q["rx_packets"] > 0 for q in queues):
                 break
             assert gateway.poll() is None and time.monotonic() < end, (shown.stdout, shown.stderr)
             time.sleep(0.1)
+        table = [line.split() for line in subprocess.run(show, capture_output=True, text=True, check=True).stdout.splitlines()]
     finally:
         gateway.terminate()
         _, said = gateway.communicate(timeout=limit(30))
     assert gateway.returncode == 0, said
+    assert [(row[0], *row[4:6]) for row in table if "core" in row] == [("in.0", "core", "0"), ("in.1", "core", "1")], table
     assert [(q["queue"], q["core"]) for q in queues] == [(0, 0), (1, 1)]

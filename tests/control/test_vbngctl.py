@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """vbngctl at a running vbng: tables, JSON by its schemas, the search, the shell in a terminal, and captures to standard output."""
 
+import argparse
 import json
 import os
 import pathlib
@@ -21,6 +22,7 @@ from tests.common.limits import limit
 from tests.control import load
 from tests.control.test_clients import ask_others
 from vbngcontrol import schema as schemas
+from vbngcontrol import show
 
 jsonschema = need.module("jsonschema", "python3-jsonschema")
 
@@ -173,6 +175,27 @@ def test_tables(ctl):
         status, out, _ = ctl(*words)
         assert status == 0 and text in out, words
     assert all(" unknown " in line for line in ctl("show", "arp", "--unknown")[1].splitlines()[1:])
+
+
+def test_queues_are_shown(capsys):
+    """Below a port with several queues each has a line, by the name that "from" and the telemetry have for it; one alone has none."""
+    port = {"up": True, "mac": "02:00:00:00:00:01", "mtu": 1500, "tx_queues": 1, "rx_packets": 1000, "tx_packets": 5, "rx_missed": 0, "rx_errors": 0,
+            "rx_no_mbuf": 0, "tx_errors": 0, "device": "net_null0"}  # fmt: skip
+    queues = [{"queue": 0, "core": 3, "name": "west", "rx_packets": 990}, {"queue": 1, "core": 12, "rx_packets": 7}]
+    found = [{**port, "name": "cpe0", "rx_queues": 2, "queues": queues}, {**port, "name": "core0", "rx_queues": 1, "queues": queues[:1]}]
+
+    class Answers:
+        def ask(self, cmd):
+            assert cmd == "show-ports"
+            return {"ports": found}
+
+    show.ports(Answers(), argparse.Namespace(json=False))
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["port", "link", "mac", "mtu", "queues", "received", "sent", "rx_missed", "rx_errors", "rx_no_mbuf", "tx_errors", "device"],
+        ["cpe0", "up", "02:00:00:00:00:01", "1500", "2/1", "1000", "5", "0", "0", "0", "0", "net_null0"],
+        ["cpe0.west", "-", "-", "-", "core", "3", "990", "-", "-", "-", "-", "-", "-"],
+        ["cpe0.1", "-", "-", "-", "core", "12", "7", "-", "-", "-", "-", "-", "-"],
+        ["core0", "up", "02:00:00:00:00:01", "1500", "1/1", "1000", "5", "0", "0", "0", "0", "net_null0"]]
 
 
 @pytest.mark.parametrize("text, ids", [

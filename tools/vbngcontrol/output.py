@@ -21,10 +21,11 @@ def _width(text):
 
 
 def table(head, rows):
-    """Print rows below a line of names. A column of numbers stands to the right."""
+    """Print rows below a line of names. A column of numbers, of which some may be missing, stands to the right."""
     cells = [[safe("-" if cell is None or cell == "" else cell) for cell in row] for row in rows]
     widths = [max(map(_width, column)) for column in zip(head, *cells)]
-    right = [bool(rows) and all(isinstance(row[i], (int, float)) for row in rows) for i in range(len(head))]
+    kinds = [{isinstance(row[i], (int, float)) for row in rows if row[i] is not None} for i in range(len(head))]
+    right = [kind == {True} for kind in kinds]
     for row in [list(head), *cells]:
         padded = ((" " * (w - _width(c)) + c) if r else (c + " " * (w - _width(c))) for c, w, r in zip(row, widths, right))
         print("  ".join(padded).rstrip())

@@ -139,7 +139,7 @@ def _shows(commands):
     _add(shows, "routes", show.routes, "all routes")
     p = _add(shows, "arp", show.arp, "MAC addresses of next hops and subscribers")
     p.add_argument("--unknown", action="store_true", help="only those whose MAC address is not known")
-    _add(shows, "ports", show.ports, "ports, with what their devices counted")
+    _add(shows, "ports", show.ports, "ports, with what their devices counted; below one with several receive queues, what the core of each has taken")
     _add(shows, "directions", show.directions, "what subscribers sent and are sent, by family")
     _add(shows, "tasks", show.tasks, "tasks, with their packets and drops")
     _add(shows, "version", show.version, "which vbng runs, with which configuration, and for how long")

@@ -147,16 +147,24 @@ def arp(gw, args):
            for e in entries])
 
 
+def _queues(port, columns):
+    """Rows of a port's receive queues, each with its core and what that has taken; none where there is one queue."""
+    empty = dict.fromkeys(columns)
+    return [tuple({**empty, "port": f"{port['name']}.{q.get('name', q['queue'])}", "queues": f"core {q['core']}", "received": q["rx_packets"]}.values())
+            for q in port["queues"] if len(port["queues"]) > 1]
+
+
 def ports(gw, args):
-    """Ports, with what their devices counted."""
+    """Ports, with what their devices counted, and below each its receive queues where it has several."""
     found = gw.ask("show-ports")["ports"]
     if args.json:
         show_json(found)
         return
     lost = ("rx_missed", "rx_errors", "rx_no_mbuf", "tx_errors")
-    table(("port", "link", "mac", "mtu", "queues", "received", "sent", *lost, "device"),
-          [(p["name"], "up" if p["up"] else "down", p["mac"], p["mtu"], f"{p['rx_queues']}/{p['tx_queues']}", p["rx_packets"], p["tx_packets"],
-            *(p[key] for key in lost), p["device"]) for p in found])
+    columns = ("port", "link", "mac", "mtu", "queues", "received", "sent", *lost, "device")
+    table(columns, [row for p in found for row in (
+        (p["name"], "up" if p["up"] else "down", p["mac"], p["mtu"], f"{p['rx_queues']}/{p['tx_queues']}", p["rx_packets"], p["tx_packets"],
+         *(p[key] for key in lost), p["device"]), *_queues(p, columns))])
 
 
 def directions(gw, args):
