@@ -83,7 +83,7 @@ def start(vbng, run, folder, device, receive):
 REFUSED = {
     "fields": (IP.replace("l4", "s_vlan"), "the device's RSS does not know s_vlan (it knows ip, l4, mpls); nearest: fields = [\"ip\"]; say so, or "
                f"nearest = true, or {LB}"),
-    "no-field": ('receive = { by = "rss"; fields = "c_vlan"; };', "the device's RSS knows none of these fields; nearest: fields = "
+    "no-field": ('receive = { by = "rss"; fields = "c_vlan"; };', "the device's RSS does not know c_vlan (it knows ip, l4, mpls); nearest: fields = "
                  f"[\"ip\", \"l4\", \"mpls\"], or {LB}"),
     "symmetric": ('receive = { by = "rss"; symmetric = true; };', "the device's RSS takes no key, so that it cannot be symmetric; nearest: "
                   f"symmetric = false; say so, or nearest = true, or {LB}"),

@@ -463,8 +463,8 @@ static void rss_fields(void)
 
     r->fields = FIELD_IP_SRC; /* needs a flag */
     CU_ASSERT_EQUAL(listen_to(choose), -ENOTSUP);
-    says("error: t.cfg:4: port p: the device's RSS knows none of these fields; nearest: fields = "
-         "[\"ip\", \"l4\", \"s_vlan\"], or read the port on one core");
+    says("error: t.cfg:4: port p: the device's RSS does not know ip_src (it knows ip, l4, s_vlan); "
+         "nearest: fields = [\"ip\", \"l4\", \"s_vlan\"], or read the port on one core");
     info.flow_type_rss_offloads |= RTE_ETH_RSS_L3_SRC_ONLY;
     CU_ASSERT_EQUAL(choose(), 0);
     CU_ASSERT_EQUAL(rss.types, RTE_ETH_RSS_IP | RTE_ETH_RSS_L3_SRC_ONLY);
@@ -491,8 +491,12 @@ static void rss_by_default(void)
     r->given = true;
     r->loc = (struct loc){"t.cfg", 4};
     CU_ASSERT_EQUAL(listen_to(choose), -ENOTSUP);
-    says("error: t.cfg:4: port p: the device's RSS knows no field; nearest: read the port on one "
-         "core and spread with a task of type lb\n");
+    says("error: t.cfg:4: port p: the device has no RSS; nearest: read the port on one core and "
+         "spread with a task of type lb\n");
+    info.flow_type_rss_offloads = RTE_ETH_RSS_MPLS;
+    CU_ASSERT_EQUAL(listen_to(choose), -ENOTSUP);
+    says("error: t.cfg:4: port p: the device's RSS does not know ip, s_vlan, c_vlan (it knows "
+         "mpls); nearest: fields = [\"mpls\"], or read the port on one core");
 }
 
 /* The Toeplitz hash of Microsoft's RSS. */

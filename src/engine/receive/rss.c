@@ -84,27 +84,39 @@ static int lack(const struct cfg_port *cfg, const char *what, const char *neares
     return -ENOTSUP;
 }
 
+/* Say that none of the fields that are asked for is the device's: an error in any case, as other
+ * fields may part the packets in quite another way. Returns -ENOTSUP. */
+static int lack_all(const struct cfg_port *cfg, const char *what, uint32_t device)
+{
+    const struct cfg_receive *r = &cfg->receive;
+    char nearest[FIELDS_TEXT + 40];
+
+    if (device == 0)
+        log_error("%s:%u: port %s: the device has no RSS; nearest: %s", r->loc.file, r->loc.line,
+                  cfg->name, receive_remedy(RECEIVE_RSS));
+    else
+        log_error("%s:%u: port %s: the device's RSS %s; nearest: %s, or %s", r->loc.file,
+                  r->loc.line, cfg->name, what, say_fields(device, nearest, sizeof(nearest)),
+                  receive_remedy(RECEIVE_RSS));
+    return -ENOTSUP;
+}
+
 /* The fields that are asked for, less those that the device lacks. Returns 0 or -ENOTSUP. */
 static int choose_fields(const struct cfg_port *cfg, uint32_t device, uint32_t *fields)
 {
     const struct cfg_receive *r = &cfg->receive;
     char lacks[FIELDS_TEXT], has[FIELDS_TEXT], what[2 * FIELDS_TEXT + 40],
         nearest[FIELDS_TEXT + 40];
-    uint32_t wanted = r->fields != 0 ? r->fields : USUAL_FIELDS & device;
+    uint32_t wanted = r->fields != 0 ? r->fields : USUAL_FIELDS;
 
     *fields = wanted & device;
-    if (*fields == 0) {
-        log_error("%s:%u: port %s: the device's RSS knows no%s; nearest: %s%s%s", r->loc.file,
-                  r->loc.line, cfg->name, device != 0 ? "ne of these fields" : " field",
-                  device != 0 ? say_fields(device, nearest, sizeof(nearest)) : "",
-                  device != 0 ? ", or " : "", receive_remedy(RECEIVE_RSS));
-        return -ENOTSUP;
-    }
-    if (*fields == wanted)
+    if (*fields == wanted || (r->fields == 0 && *fields != 0))
         return 0;
     rss_fields_text(wanted & ~device, lacks, sizeof(lacks));
     rss_fields_text(device, has, sizeof(has));
     snprintf(what, sizeof(what), "does not know %s (it knows %s)", lacks, has);
+    if (*fields == 0)
+        return lack_all(cfg, what, device);
     return lack(cfg, what, say_fields(*fields, nearest, sizeof(nearest)));
 }
 
