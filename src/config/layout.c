@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* layout = ( { core; tasks; }, ... ), which tasks run on which CPUs; topology = "2x10x2", the
- * machine that the layout is for. */
+/*
+ * layout = ( { core; tasks; }, ... ), which tasks, or which of their instances ("route.2",
+ * "route.1-3"), run on which CPUs; topology = "2x10x2", the machine that the layout is for.
+ */
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -18,12 +21,22 @@ static const struct key place_keys[N_PLACE_KEYS] = {
     [PLACE_TASKS] = {"tasks", KEY_OTHER, .required = true},
 };
 
-/* The placement (index in placements[]) that has each CPU and each task already, or -1. */
+/* The placement (index in placements[]) that has each CPU, and the last one that has each task or
+ * an instance of it; or -1. */
 struct taken {
     int cpu[TOPO_MAX_CPUS];
     int task[CFG_MAX_TASKS];
+    bool whole[CFG_MAX_TASKS]; /* that placement has all instances of the task */
+    bool wrong[CFG_MAX_TASKS]; /* an error leaves open where the task is */
     bool unknown_task; /* a name was near to no task, and may stand for any task that seems missing
                         */
+};
+
+/* What an element of "tasks" names. */
+struct named {
+    uint32_t task;
+    unsigned first; /* instance */
+    unsigned n;     /* instances; 0: all of the task, as many as the entry has CPUs */
 };
 
 /* Take this machine for the topology. */
@@ -109,16 +122,124 @@ static void take_cpus(struct loader *l, struct cfg_placement *p, const struct va
     }
 }
 
-static void unknown_task(struct loader *l, const config_setting_t *s, struct taken *taken)
+/* Read the number of an instance as it is printed, without zeros before it. */
+static bool read_number(const char **text, unsigned *number)
+{
+    const char *c = *text;
+
+    for (*number = 0; isdigit((unsigned char)*c) && *number < TOPO_MAX_CPUS; c++)
+        *number = *number * 10 + (unsigned)(*c - '0');
+    if (c == *text || *number >= TOPO_MAX_CPUS || (**text == '0' && c > *text + 1))
+        return false;
+    *text = c;
+    return true;
+}
+
+/* Read "2" or "1-3", what follows the point behind the name of a task. */
+static bool read_instances(const char *text, struct named *what)
+{
+    unsigned last;
+
+    if (!read_number(&text, &what->first))
+        return false;
+    last = what->first;
+    if (*text == '-') {
+        text++;
+        if (!read_number(&text, &last) || last <= what->first)
+            return false;
+    }
+    what->n = last - what->first + 1;
+    return *text == '\0';
+}
+
+/* Report a name that is no task's; task: the name up to its last point. */
+static void unknown_task(struct loader *l, const config_setting_t *s, const char *task,
+                         struct taken *taken)
 {
     const char *nearest = nearest_task(l, config_setting_get_string(s));
 
     if (nearest == NULL)
+        nearest = nearest_task(l, task);
+    if (nearest == NULL)
         taken->unknown_task = true;
     else
-        taken->task[find_task(l, nearest)] = (int)l->m->n_placements; /* most likely meant */
+        taken->wrong[find_task(l, nearest)] = true; /* most likely meant */
     if (!l->task_nameless)
         unknown_name(l, s, "tasks", "task", nearest);
+}
+
+/* Find what an element of "tasks" names. A name may have points: a task of that very name goes
+ * before an instance. Returns false after an error. */
+static bool find_named(struct loader *l, const config_setting_t *s, struct taken *taken,
+                       struct named *what)
+{
+    const char *name = config_setting_get_string(s), *point = strrchr(name, '.');
+    char task[CFG_MAX_NAME + 1];
+
+    *what = (struct named){.task = find_task(l, name)};
+    if (what->task != CFG_NONE)
+        return true;
+    snprintf(task, sizeof(task), "%.*s", point != NULL ? (int)(point - name) : CFG_MAX_NAME, name);
+    if (point != NULL && point - name <= CFG_MAX_NAME)
+        what->task = find_task(l, task);
+    if (what->task == CFG_NONE) {
+        unknown_task(l, s, task, taken);
+        return false;
+    }
+    if (read_instances(point + 1, what))
+        return true;
+    key_error(l, s, "tasks",
+              "no instance of task '%s': expected '%s.0' for the first one, or several in a row, "
+              "such as '%s.1-3'",
+              task, task, task);
+    taken->wrong[what->task] = true;
+    return false;
+}
+
+static bool has_any_of(const struct cfg_placement *p, const struct named *what)
+{
+    for (uint16_t k = 0; k < p->n_tasks; k++)
+        if (p->tasks[k].task == what->task && what->first < p->tasks[k].first + p->n_cpus &&
+            p->tasks[k].first < what->first + what->n)
+            return true;
+    return false;
+}
+
+/* The placement that has what is named, or a part of it, already; or NULL. */
+static const struct cfg_placement *place_of(const struct cfg_model *m, const struct named *what,
+                                            const struct taken *taken)
+{
+    int last = taken->task[what->task];
+
+    if (last >= 0 && (what->n == 0 || taken->whole[what->task]))
+        return &m->placements[last];
+    for (int i = 0; i <= last; i++)
+        if (has_any_of(&m->placements[i], what))
+            return &m->placements[i];
+    return NULL;
+}
+
+/* Report what keeps the entry that is loaded from having what is named. Returns whether there is
+ * anything. */
+static bool is_refused(struct loader *l, const config_setting_t *s, const struct cfg_placement *p,
+                       const struct named *what, const struct taken *taken)
+{
+    const struct cfg_placement *other = place_of(l->m, what, taken);
+
+    if (other != NULL)
+        key_error(l, s, "tasks", "already in the layout at %s:%u", other->loc.file,
+                  other->loc.line);
+    else if (taken->task[what->task] == (int)l->m->n_placements)
+        key_error(l, s, "tasks",
+                  "another instance of task '%s' is in this entry: expected one on a core",
+                  l->m->tasks[what->task].name);
+    else if (what->n != 0 && p->n_cpus != 0 && what->n != p->n_cpus)
+        key_error(l, s, "tasks",
+                  "%u instance%s on the %u CPU%s of this entry: expected as many, one on each",
+                  what->n, what->n == 1 ? "" : "s", p->n_cpus, p->n_cpus == 1 ? "" : "s");
+    else
+        return false;
+    return true;
 }
 
 /* Resolve the tasks of a placement; one that another placement has is an error. */
@@ -127,20 +248,20 @@ static void take_tasks(struct loader *l, struct cfg_placement *p, const config_s
 {
     const config_setting_t *e[CFG_MAX_TASKS];
     unsigned n = read_strings(l, setting, "tasks", e, CFG_MAX_TASKS);
+    struct named what;
 
     for (unsigned i = 0; i < n; i++) {
-        uint32_t task = find_task(l, config_setting_get_string(e[i]));
-
-        if (task == CFG_NONE) {
-            unknown_task(l, e[i], taken);
-        } else if (taken->task[task] >= 0) {
-            const struct loc *other = &l->m->placements[taken->task[task]].loc;
-
-            key_error(l, e[i], "tasks", "already in the layout at %s:%u", other->file, other->line);
-        } else {
-            taken->task[task] = (int)l->m->n_placements;
-            p->tasks[p->n_tasks++] = (uint16_t)task;
+        if (!find_named(l, e[i], taken, &what))
+            continue;
+        taken->wrong[what.task] |= p->n_cpus == 0;
+        if (is_refused(l, e[i], p, &what, taken)) {
+            taken->wrong[what.task] = true;
+            continue;
         }
+        taken->task[what.task] = (int)l->m->n_placements;
+        taken->whole[what.task] = what.n == 0;
+        p->tasks[p->n_tasks++] =
+            (struct cfg_placed){.task = (uint16_t)what.task, .first = (uint16_t)what.first};
     }
 }
 
@@ -163,6 +284,66 @@ static void load_placement(struct loader *l, const config_setting_t *group, unsi
     l->m->n_placements++;
 }
 
+unsigned cores_of(const struct cfg_model *m, unsigned task)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < m->n_placements; i++)
+        for (unsigned k = 0; k < m->placements[i].n_tasks; k++)
+            n += m->placements[i].tasks[k].task == task ? m->placements[i].n_cpus : 0;
+    return n;
+}
+
+/* Report a task with the name of another one's instance, as "route.2" is where route is on three
+ * cores: two of one name would be in every list of instances. */
+static void check_name(struct loader *l, const struct cfg_task *t)
+{
+    const char *point = strrchr(t->name, '.');
+    char of[CFG_MAX_NAME + 1];
+    struct named what;
+    uint32_t task;
+
+    if (point == NULL || !read_instances(point + 1, &what) || what.n > 1)
+        return;
+    snprintf(of, sizeof(of), "%.*s", (int)(point - t->name), t->name);
+    task = find_task(l, of);
+    if (task != CFG_NONE && cores_of(l->m, task) > 1 && cores_of(l->m, task) > what.first)
+        diag_error(l->d, t->loc,
+                   "task '%s': has the name of an instance of task '%s', which is on %u cores: "
+                   "expected another one",
+                   t->name, of, cores_of(l->m, task));
+}
+
+/* Report a task that has no place, or an instance of it before the last one that has one. */
+static void check_task(struct loader *l, unsigned task, const struct taken *taken)
+{
+    const struct cfg_task *t = &l->m->tasks[task];
+    const struct cfg_placement *last = &l->m->placements[0];
+    struct named one = {.task = task, .n = 1};
+    unsigned n = 0;
+
+    if (taken->wrong[task] || taken->whole[task])
+        return;
+    if (taken->task[task] < 0) {
+        diag_error(l->d, t->loc, "task '%s': is on no core: expected in the layout", t->name);
+        return;
+    }
+    for (unsigned i = 0; i < l->m->n_placements; i++)
+        for (uint16_t k = 0; k < l->m->placements[i].n_tasks; k++)
+            if (l->m->placements[i].tasks[k].task == task &&
+                l->m->placements[i].tasks[k].first + l->m->placements[i].n_cpus > (int)n) {
+                last = &l->m->placements[i];
+                n = (unsigned)last->tasks[k].first + last->n_cpus;
+            }
+    while (one.first < n && place_of(l->m, &one, taken) != NULL)
+        one.first++;
+    if (one.first < n)
+        diag_error(l->d, t->loc,
+                   "task '%s': its instance '%s.%u' is on no core: expected in the layout, which "
+                   "has '%s.%u' at %s:%u",
+                   t->name, t->name, one.first, t->name, n - 1, last->loc.file, last->loc.line);
+}
+
 void load_layout(struct loader *l, const config_setting_t *layout)
 {
     struct taken taken;
@@ -171,8 +352,9 @@ void load_layout(struct loader *l, const config_setting_t *layout)
     if (layout == NULL)
         return;
     is_list = config_setting_is_list(layout) || config_setting_is_array(layout);
-    memset(&taken, 0xff, sizeof(taken)); /* -1: free */
-    taken.unknown_task = false;
+    memset(&taken, 0, sizeof(taken));
+    memset(taken.cpu, 0xff, sizeof(taken.cpu)); /* -1: free */
+    memset(taken.task, 0xff, sizeof(taken.task));
     if (l->opt->share_cpus && l->live_topology && !layout_fits(l, layout))
         topo_parse(&l->m->topology, l->other_topology);
     l->m->placements =
@@ -181,8 +363,8 @@ void load_layout(struct loader *l, const config_setting_t *layout)
     if (!is_list || taken.unknown_task || l->task_nameless)
         return;
     for (unsigned i = 0; i < l->m->n_tasks; i++)
-        if (taken.task[i] < 0 &&
-            find_task(l, l->m->tasks[i].name) == i) /* not a second task of one name */
-            diag_error(l->d, l->m->tasks[i].loc, "task '%s': is on no core: expected in the layout",
-                       l->m->tasks[i].name);
+        if (find_task(l, l->m->tasks[i].name) == i) { /* not a second task of one name */
+            check_task(l, i, &taken);
+            check_name(l, &l->m->tasks[i]);
+        }
 }

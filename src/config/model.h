@@ -219,7 +219,10 @@ struct cfg_placement {
     uint16_t n_cpus;
     uint16_t cpus[TOPO_MAX_CPUS];
     uint16_t n_tasks;
-    uint16_t tasks[CFG_MAX_TASKS];
+    struct cfg_placed {
+        uint16_t task;  /* index in tasks[] */
+        uint16_t first; /* number of the instance on cpus[0]; the next CPU has the next one */
+    } tasks[CFG_MAX_TASKS];
 };
 
 struct cfg_model {

@@ -55,17 +55,6 @@ static struct loc subscriber_loc(const struct loader *l, const struct cfg_subscr
     return (struct loc){l->m->files[s->file], s->line};
 }
 
-/* The cores on which the layout places a task. */
-static unsigned cores_of(const struct cfg_model *m, unsigned task)
-{
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < m->n_placements; i++)
-        for (unsigned k = 0; k < m->placements[i].n_tasks; k++)
-            n += m->placements[i].tasks[k] == task ? m->placements[i].n_cpus : 0;
-    return n;
-}
-
 /* Count the shards of each scheduler: the cores of the task that shapes by it. The plan reports
  * numbers that cannot be. */
 static void count_shards(struct cfg_model *m)

@@ -59,6 +59,8 @@ void load_pipes(struct loader *l);
 void load_routes(struct loader *l, const config_setting_t *routes);
 void load_tasks(struct loader *l, const config_setting_t *tasks);
 void load_layout(struct loader *l, const config_setting_t *layout);
+/** The number of cores on which the layout places a task. */
+unsigned cores_of(const struct cfg_model *m, unsigned task);
 
 /** Find and report numbers that libconfig has truncated, in all files that were read. */
 void load_wide_numbers(struct loader *l, const config_setting_t *root);

@@ -136,7 +136,8 @@ static json_t *layout(const struct cfg_model *m, unsigned i)
 
         json_array_append_new(list, bytes(pl->cpus, pl->n_cpus * sizeof(pl->cpus[0])));
         for (unsigned k = 0; k < pl->n_tasks; k++)
-            json_array_append_new(list, text(m->tasks[pl->tasks[k]].name));
+            json_array_append_new(list, json_pack("[o, i]", text(m->tasks[pl->tasks[k].task].name),
+                                                  (int)pl->tasks[k].first));
     }
     return json_pack("{s:o}", "tasks on cores", list);
 }

@@ -125,15 +125,24 @@ static int connect_output(struct plan_build *b, uint16_t i, unsigned output)
 }
 
 /* A core takes packets in for a ring that waits only while the ring has room for a burst of every
- * producing core (link_blocked() of the engine), so a smaller ring would stay empty for ever. */
+ * producing core (link_blocked() of the engine), so a smaller ring would stay empty for ever. All
+ * rings of a task are of one size: the one with the most producers is judged. */
 static void check_waiting_rings(struct plan_build *b)
 {
+    const struct plan_ring *most[CFG_MAX_TASKS] = {NULL};
+
     for (unsigned i = 0; i < b->p->n_rings; i++) {
         const struct plan_ring *r = &b->p->rings[i];
-        const struct plan_instance *inst = &b->p->instances[r->consumer];
-        const struct cfg_task *t = &b->m->tasks[inst->task];
+        unsigned task = b->p->instances[r->consumer].task;
 
-        if (r->on_full == FULL_WAIT && inst->worker == 0 &&
+        if (most[task] == NULL || r->n_producers > most[task]->n_producers)
+            most[task] = r;
+    }
+    for (unsigned i = 0; i < b->m->n_tasks; i++) {
+        const struct plan_ring *r = most[i];
+        const struct cfg_task *t = &b->m->tasks[i];
+
+        if (r != NULL && r->on_full == FULL_WAIT &&
             r->size <= (uint32_t)r->n_producers * LARGEST_BURST)
             diag_error(b->d, t->loc,
                        "the ring of task '%s' holds %u packets, but %u cores wait for room for %u "

@@ -2,8 +2,8 @@
 /*
  * The pipeline as a picture of text: one block for each entry of the layout, whose cores all look
  * the same. On the left is what comes into the core; then come the tasks in the order of the calls,
- * as a tree. ──▶ direct call, or a port      ══[ring 512 SP]══▶ to another core      ─punt─▶
- * another output
+ * as a tree. Of a task that has instances elsewhere, those of the block are named.
+ * ──▶ direct call, or a port      ══[ring 512 SP]══▶ to another core      ─punt─▶ another output
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 #include "plan/make.h"
 
 #define MAX_PREFIX 2048
-#define MAX_EDGES  (TASK_MAX_OUTPUTS * CFG_MAX_PORTS)
+#define MAX_EDGES  (TASK_MAX_OUTPUTS * CFG_MAX_PORTS * 2)
+#define NAME_ROOM  640 /* bytes of a task's name with the numbers of its instances */
 
 struct picture {
     const struct plan *p;
@@ -23,12 +24,11 @@ struct picture {
     bool *drawn;             /* by instance */
 };
 
-/* The destinations of one output that lead to the same port or task. */
+/* The destinations of one output that lead to the same port or task in the same way. */
 struct edge {
     unsigned output;
     const struct plan_dest *dest; /* the first of them */
     uint16_t n;
-    unsigned rings; /* of them */
 };
 
 /* The width of a string: its bytes, without those that continue a UTF-8 character. */
@@ -65,11 +65,11 @@ static const struct plan_instance *end_of(const struct plan *p, const struct pla
     return &p->instances[d->kind == DEST_RING ? p->rings[d->index].consumer : d->index];
 }
 
-static bool same_end(const struct plan *p, const struct plan_dest *a, const struct plan_dest *b)
+static bool same_edge(const struct plan *p, const struct plan_dest *a, const struct plan_dest *b)
 {
-    if (a->kind == DEST_PORT || b->kind == DEST_PORT)
-        return a->kind == b->kind && a->index == b->index;
-    return end_of(p, a)->task == end_of(p, b)->task;
+    if (a->kind != b->kind)
+        return false;
+    return a->kind == DEST_PORT ? a->index == b->index : end_of(p, a)->task == end_of(p, b)->task;
 }
 
 static unsigned find_edges(const struct plan *p, const struct plan_instance *inst,
@@ -79,14 +79,14 @@ static unsigned find_edges(const struct plan *p, const struct plan_instance *ins
 
     for (unsigned o = 0; o < TASK_MAX_OUTPUTS; o++) {
         const struct plan_output *out = &inst->output[o];
+        unsigned first = n, e;
 
         for (uint16_t k = 0; k < out->n_dests; k++) {
-            const struct plan_dest *d = &out->dest[k];
-
-            if (k == 0 || !same_end(p, edges[n - 1].dest, d))
-                edges[n++] = (struct edge){.output = o, .dest = d};
-            edges[n - 1].n++;
-            edges[n - 1].rings += d->kind == DEST_RING;
+            for (e = first; e < n && !same_edge(p, edges[e].dest, &out->dest[k]); e++)
+                ;
+            if (e == n)
+                edges[n++] = (struct edge){.output = o, .dest = &out->dest[k]};
+            edges[e].n++;
         }
     }
     return n;
@@ -121,17 +121,14 @@ static bool starts_line(const struct plan *p, unsigned i)
 static void put_arrow(const struct picture *pic, const struct edge *e, const char *name, char *buf,
                       size_t len)
 {
+    bool is_ring = e->dest->kind == DEST_RING;
     char label[64] = "";
 
     if (e->output > 0)
-        snprintf(label, sizeof(label), "%s%s", name, e->rings > 0 ? "═" : "─");
-    if (e->rings > 0) {
-        const struct plan_dest *d = e->dest;
-        const struct plan_ring *r;
+        snprintf(label, sizeof(label), "%s%s", name, is_ring ? "═" : "─");
+    if (is_ring) {
+        const struct plan_ring *r = &pic->p->rings[e->dest->index];
 
-        while (d->kind != DEST_RING)
-            d++;
-        r = &pic->p->rings[d->index];
         snprintf(buf, len, "═%s[ring %u %s]═▶ ", label[0] != '\0' ? label : "═", r->size,
                  ring_producers(r));
     } else {
@@ -139,23 +136,90 @@ static void put_arrow(const struct picture *pic, const struct edge *e, const cha
     }
 }
 
-/* Name a task of other cores: "forward (core 4)", "decap ×3 (cores 2-4)"; "one each" where each
- * core of the block leads to an instance of its own. */
-static void put_remote(const struct picture *pic, const struct edge *e)
+static bool in_block(const struct picture *pic, const struct plan_instance *inst)
+{
+    return inst->core >= pic->first && inst->core < pic->first + pic->n;
+}
+
+/* Name a task whose instances among all are marked: "decap", or "decap.0-1" where there are others.
+ * Returns how many are marked, with their cores in cores. */
+static unsigned name_marked(const struct plan *p, unsigned task, const bool *marked, char *buf,
+                            size_t len, uint16_t cores[PLAN_MAX_CORES])
+{
+    uint16_t workers[PLAN_MAX_CORES];
+    unsigned n = 0, all = 0;
+    char list[512];
+
+    for (unsigned i = 0; i < p->n_instances; i++) {
+        if (p->instances[i].task != task)
+            continue;
+        all++;
+        if (!marked[i])
+            continue;
+        cores[n] = p->instances[i].core;
+        workers[n++] = p->instances[i].worker;
+    }
+    if (n == all)
+        snprintf(buf, len, "%s", p->cfg->tasks[task].name);
+    else
+        snprintf(buf, len, "%s.%s", p->cfg->tasks[task].name,
+                 number_list(workers, n, list, sizeof(list)));
+    return n;
+}
+
+/* Name a task by its instances in the block. */
+static const char *name_here(const struct picture *pic, unsigned task, char *buf, size_t len)
+{
+    bool *marked = calloc(pic->p->n_instances + 1, sizeof(marked[0]));
+    uint16_t cores[PLAN_MAX_CORES];
+
+    buf[0] = '\0';
+    if (marked == NULL)
+        return buf;
+    for (unsigned i = 0; i < pic->p->n_instances; i++)
+        marked[i] = in_block(pic, &pic->p->instances[i]);
+    name_marked(pic->p, task, marked, buf, len, cores);
+    free(marked);
+    return buf;
+}
+
+/* Mark the instances to which those of a task in the block lead by the rings of an edge. */
+static void mark_ends(const struct picture *pic, const struct plan_instance *inst,
+                      const struct edge *e, bool *marked)
 {
     const struct plan *p = pic->p;
-    unsigned task = end_of(p, e->dest)->task, n = 0;
-    uint16_t cores[PLAN_MAX_CORES];
-    char list[256];
 
-    for (unsigned i = 0; i < p->n_instances; i++)
-        if (p->instances[i].task == task)
-            cores[n++] = p->instances[i].core;
-    fprintf(pic->to, "%s", p->cfg->tasks[task].name);
-    if (n > 1)
+    for (unsigned i = 0; i < p->n_instances; i++) {
+        const struct plan_output *out = &p->instances[i].output[e->output];
+
+        if (p->instances[i].task != inst->task || !in_block(pic, &p->instances[i]))
+            continue;
+        for (uint16_t k = 0; k < out->n_dests; k++)
+            if (same_edge(p, e->dest, &out->dest[k]))
+                marked[p->rings[out->dest[k].index].consumer] = true;
+    }
+}
+
+/* Name a task of other cores: "forward (core 4)", "decap ×3 (cores 2-4)", "decap.1-2 (cores 3-4)";
+ * "one each" where each core of the block leads to an instance of its own. */
+static void put_remote(const struct picture *pic, const struct plan_instance *inst,
+                       const struct edge *e)
+{
+    bool *marked = calloc(pic->p->n_instances + 1, sizeof(marked[0]));
+    uint16_t cores[PLAN_MAX_CORES];
+    char name[NAME_ROOM], list[512];
+    unsigned n;
+
+    if (marked == NULL)
+        return;
+    mark_ends(pic, inst, e, marked);
+    n = name_marked(pic->p, end_of(pic->p, e->dest)->task, marked, name, sizeof(name), cores);
+    fputs(name, pic->to);
+    if (n > 1 && strcmp(name, pic->p->cfg->tasks[end_of(pic->p, e->dest)->task].name) == 0)
         fprintf(pic->to, " ×%u", n);
     fprintf(pic->to, " (core%s %s%s)", n > 1 ? "s" : "", number_list(cores, n, list, sizeof(list)),
             n > 1 && e->n == 1 ? ", one each" : "");
+    free(marked);
 }
 
 /* Name a port with the transmit queues of all cores of the block: "core0 tx 0". */
@@ -170,8 +234,7 @@ static void put_port(const struct picture *pic, const struct plan_instance *inst
     for (unsigned i = 0; i < p->n_instances; i++) {
         const struct plan_instance *other = &p->instances[i];
 
-        if (other->task == inst->task && other->core >= pic->first &&
-            other->core < pic->first + pic->n)
+        if (other->task == inst->task && in_block(pic, other))
             queues[n++] = other->output[e->output].dest[at].queue;
     }
     fprintf(pic->to, "%s tx %s", p->cfg->ports[e->dest->index].name,
@@ -187,17 +250,18 @@ static void draw_edge(struct picture *pic, const struct plan_instance *inst, con
     const struct plan *p = pic->p;
     const char *output = p->cfg->tasks[inst->task].schema->outputs[e->output].name;
     size_t len = pic->len;
-    char arrow[160];
+    char arrow[160], name[NAME_ROOM];
 
     put_arrow(pic, e, output, arrow, sizeof(arrow));
     fputs(arrow, pic->to);
     indent(pic, below, columns(arrow));
     if (e->dest->kind == DEST_PORT)
         put_port(pic, inst, e);
-    else if (e->rings > 0)
-        put_remote(pic, e);
+    else if (e->dest->kind == DEST_RING)
+        put_remote(pic, inst, e);
     else if (pic->drawn[e->dest->index] || starts_line(p, e->dest->index))
-        fprintf(pic->to, "%s …", p->cfg->tasks[p->instances[e->dest->index].task].name);
+        fprintf(pic->to, "%s …",
+                name_here(pic, p->instances[e->dest->index].task, name, sizeof(name)));
     else
         draw_instance(pic, e->dest->index);
     outdent(pic, len);
@@ -206,7 +270,7 @@ static void draw_edge(struct picture *pic, const struct plan_instance *inst, con
 static void draw_instance(struct picture *pic, unsigned i)
 {
     const struct plan_instance *inst = &pic->p->instances[i];
-    const char *name = pic->p->cfg->tasks[inst->task].name;
+    char name[NAME_ROOM];
     struct edge *edges = calloc(MAX_EDGES, sizeof(edges[0]));
     size_t len = pic->len;
     unsigned n;
@@ -215,7 +279,7 @@ static void draw_instance(struct picture *pic, unsigned i)
         return;
     n = find_edges(pic->p, inst, edges);
     pic->drawn[i] = true;
-    fputs(name, pic->to);
+    fputs(name_here(pic, inst->task, name, sizeof(name)), pic->to);
     indent(pic, "", columns(name));
     for (unsigned k = 0; k < n; k++) {
         if (k > 0)
@@ -238,8 +302,7 @@ static unsigned block_queues(const struct picture *pic, unsigned task, unsigned 
         unsigned reader = plan_queue_reader(p, port, q);
         const struct plan_instance *inst = &p->instances[reader];
 
-        if (reader < p->n_instances && inst->task == task && inst->core >= pic->first &&
-            inst->core < pic->first + pic->n)
+        if (reader < p->n_instances && inst->task == task && in_block(pic, inst))
             queues[n++] = q;
     }
     return n;

@@ -124,15 +124,26 @@ static int add_core(struct plan_build *b, const struct cfg_placement *pl, uint16
     return c->instances == NULL ? -ENOMEM : 0;
 }
 
-static void add_instance(struct plan_build *b, uint16_t task, unsigned core)
+/* Number the instances of an entry of the layout. Those of one task are numbered in the order of
+ * their workers, wherever the layout has them: all that goes through instances meets worker 0
+ * first. */
+static void number_instances(struct plan_build *b, const struct cfg_placement *pl)
 {
-    struct plan *p = b->p;
-    struct plan_core *c = &p->cores[core];
-    uint16_t worker = b->n_of[task]++;
+    for (uint16_t k = 0; k < pl->n_cpus; k++)
+        for (uint16_t t = 0; t < pl->n_tasks; t++) {
+            uint16_t task = pl->tasks[t].task;
 
-    b->of[task][worker] = (uint16_t)p->n_instances;
-    c->instances[c->n_instances++] = (uint16_t)p->n_instances;
-    p->instances[p->n_instances++] = (struct plan_instance){
+            b->of[task][b->n_of[task]++] = (uint16_t)b->p->n_instances++;
+        }
+}
+
+static void add_instance(struct plan_build *b, uint16_t task, uint16_t worker, unsigned core)
+{
+    struct plan_core *c = &b->p->cores[core];
+    uint16_t instance = b->of[task][worker];
+
+    c->instances[c->n_instances++] = instance;
+    b->p->instances[instance] = (struct plan_instance){
         .task = task, .worker = worker, .core = (uint16_t)core, .in_ring = CFG_NONE};
 }
 
@@ -154,6 +165,8 @@ static int place_tasks(struct plan_build *b)
     p->instances = calloc(most, sizeof(p->instances[0]));
     if (p->cores == NULL || p->instances == NULL)
         return -ENOMEM;
+    for (unsigned i = 0; i < m->n_placements; i++)
+        number_instances(b, &m->placements[i]);
     for (unsigned i = 0; i < m->n_placements; i++) {
         const struct cfg_placement *pl = &m->placements[i];
 
@@ -161,7 +174,7 @@ static int place_tasks(struct plan_build *b)
             if (add_core(b, pl, pl->cpus[k], core) != 0)
                 return -ENOMEM;
             for (uint16_t t = 0; t < pl->n_tasks; t++)
-                add_instance(b, pl->tasks[t], core);
+                add_instance(b, pl->tasks[t].task, (uint16_t)(pl->tasks[t].first + k), core);
         }
     }
     return 0;

@@ -123,12 +123,12 @@ struct plan {
 };
 
 /**
- * Map the model onto cores. m is as config_load() gives it: each task is in exactly one entry of
- * the layout, no CPU is in two entries. m must outlive the plan. Problems (workers that do not
- * match, a circle of direct calls, an egress port that no path reaches, a task whose packets lack
- * what the task needs, a pool that is too small, ...) are added to d. A CPU that this machine lacks
- * is no problem here, but one of plan_check_machine(); with share_cpus, the cores of such CPUs run
- * on CPUs that this process may use. Returns NULL after an error.
+ * Map the model onto cores. m is as config_load() gives it: each instance of a task, from 0 on, is
+ * in exactly one entry of the layout, no CPU is in two entries. m must outlive the plan. Problems
+ * (workers that do not match, a circle of direct calls, an egress port that no path reaches, a task
+ * whose packets lack what the task needs, a pool that is too small, ...) are added to d. A CPU that
+ * this machine lacks is no problem here, but one of plan_check_machine(); with share_cpus, the
+ * cores of such CPUs run on CPUs that this process may use. Returns NULL after an error.
  */
 struct plan *plan_make(const struct cfg_model *m, bool share_cpus, struct diags *d);
 

@@ -66,6 +66,43 @@ def test_layout(plan, folder):
     assert plan("--layout", PIPELINE, PIPELINE)["cores"] == plan(PIPELINE)["cores"]
 
 
+def test_instances(plan, vbng, run):
+    """A layout that names instances: each is on the core that it says, and what does so leads to a call there, to a ring elsewhere."""
+    shared = CFG / "layouts/bng-4port-pipeline-shared.cfg"
+    p = plan("--layout", shared, PIPELINE)
+    assert [next(n for n in c["instances"] if n.startswith("decap.")) for c in p["cores"][:3]] == ["decap.0", "decap.1", "decap.2"]
+    instances = {i["instance"]: i for i in p["instances"]}
+    assert [instances[f"route.{w}"]["worker"] for w in range(3)] == [0, 1, 2]
+    for lb, own in (("lb_up", "decap.0"), ("lb_down", "gre_down.1")):
+        kinds = {d["instance"]: d["kind"] for d in instances[lb]["outputs"][0]["destinations"]}
+        assert len(kinds) == 3 and [name for name, kind in kinds.items() if kind == "call"] == [own], kinds
+    text = run(vbng, "--plan", "--layout", shared, PIPELINE).stdout
+    assert "lb_up ─┬──▶ decap.0 ──▶ route.0 ─┬──▶ gre_up.0 ──▶ mpls_up.0 ══[ring 512 MP]═▶ tx_core (core 2)" in text, text
+    assert "└══[ring 512 SP]═▶ decap.1-2 (cores 1-2)" in text, text
+
+
+LINE = """ports = ( { name = "in"; device = "net_null0"; }, { name = "out"; device = "net_null1"; } );
+tasks = ( { name = "pass"; type = "forward"; from = "in"; to = "pass.9"; }, { name = "pass.9"; type = "forward"; to = "out"; } );
+topology = "1x4x1";
+"""
+
+
+@pytest.mark.parametrize("layout, cpus", [
+    ('{ core = "0-2"; tasks = "pass"; }, { core = "3"; tasks = "pass.9"; }', {"pass.0": 0, "pass.1": 1, "pass.2": 2, "pass.9": 3}),
+    ('{ core = "0,3"; tasks = ["pass.0-1", "pass.9.0-1"]; }', {"pass.0": 0, "pass.9.0": 0, "pass.9.1": 3}),
+    ('{ core = "2"; tasks = ["pass.9", "pass.0"]; }', {"pass": 2, "pass.9": 2}),
+    ('{ core = "2,1"; tasks = ["pass.2-3", "pass.9.0-1"]; }, { core = "0,3"; tasks = ["pass.0-1", "pass.9.2-3"]; }',
+     {"pass.0": 0, "pass.2": 2, "pass.3": 1, "pass.9.0": 2, "pass.9.1": 1, "pass.9.2": 0, "pass.9.3": 3}),
+], ids=["of that name", "in a row", "the only one", "last ones first"])  # fmt: skip
+def test_names_of_instances(plan, folder, layout, cpus):
+    """Names of tasks may have points, too."""
+    path = folder / "line.cfg"
+    path.write_text(f"{LINE}layout = ( {layout} );\n")
+    p = plan(path)
+    of = {i["instance"]: p["cores"][i["core"]]["cpu"] for i in p["instances"]}
+    assert {name: of.get(name) for name in cpus} == cpus, of
+
+
 def test_many(vbng, run):
     """As many as there is room for, and one more."""
     command = [vbng, "--check", *sets(*["name=x"] * 64)]

@@ -42,8 +42,8 @@ def written_ports(ctx, name):
     return {p["port"] for p in plan["ports"] if p["tx_queues"] > 0}
 
 
-def run_layout(ctx, name):
-    r = process.run(ctx, "--quiet", "--share-cpus", "--duration", SECONDS, f"cfg/{name}", report=True, timeout=60)
+def run_layout(ctx, name, *options):
+    r = process.run(ctx, "--quiet", "--share-cpus", "--duration", SECONDS, *options, f"cfg/{name}", report=True, timeout=60)
     if r.status != 0:
         return [f"exit status {r.status}: {r.err or r.out}"]
     report = r.report()
@@ -60,3 +60,5 @@ def tests():
     for name in process.configurations():
         if in_memory(name):
             yield f"both directions forward, shared CPUs: {name}", lambda ctx, name=name: run_layout(ctx, name)
+    yield "each worker shares a core with something else", lambda ctx: run_layout(
+        ctx, "bng-4port-pipeline.cfg", "--layout", "cfg/layouts/bng-4port-pipeline-shared.cfg")

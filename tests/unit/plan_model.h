@@ -152,7 +152,14 @@ static inline void place(unsigned cpu, unsigned n, unsigned first, unsigned last
     for (unsigned i = 0; i < n; i++)
         pl->cpus[pl->n_cpus++] = (uint16_t)(cpu + i);
     for (unsigned t = first; t <= last; t++)
-        pl->tasks[pl->n_tasks++] = (uint16_t)t;
+        pl->tasks[pl->n_tasks++] = (struct cfg_placed){.task = (uint16_t)t};
+}
+
+/* The instances first..first + n - 1 of a task on CPUs cpu..cpu + n - 1. */
+static inline void place_instances(unsigned cpu, unsigned n, unsigned t, unsigned first)
+{
+    place(cpu, n, t, t);
+    m->placements[m->n_placements - 1].tasks[0].first = (uint16_t)first;
 }
 
 static inline void add_route(unsigned port_index)

@@ -80,8 +80,8 @@ static void links(void)
     CU_ASSERT_EQUAL(m->n_placements, 2);
     CU_ASSERT_EQUAL(m->placements[0].cpus[0], 1);
     CU_ASSERT_EQUAL(m->placements[0].n_tasks, 2);
-    CU_ASSERT_EQUAL(m->placements[0].tasks[0], 2);
-    CU_ASSERT_EQUAL(m->placements[0].tasks[1], 0);
+    CU_ASSERT_EQUAL(m->placements[0].tasks[0].task, 2);
+    CU_ASSERT_EQUAL(m->placements[0].tasks[1].task, 0);
     CU_ASSERT_EQUAL(bed_diags.n, 1);
     CU_ASSERT_TRUE(bed_said(DIAG_WARNING, "task 'f' never gets a packet"));
     config_free(m);

@@ -38,6 +38,42 @@ static void cores_in_layout_order(void)
     finish(p);
 }
 
+/* Instances are numbered by worker, wherever the layout has them. */
+static void instances_apart(void)
+{
+    static const uint16_t cpu[] = {2, 4, 5};
+    struct plan *p;
+    unsigned a, b;
+    unsigned met = 0;
+
+    start();
+    a = task("a", &gen);
+    b = task("b", &sink);
+    to(a, b);
+    place_instances(4, 2, a, 1);
+    place(2, 1, a, a); /* its instance 0 */
+    place_instances(8, 1, b, 2);
+    place_instances(9, 2, b, 0);
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->n_instances, 6);
+    for (unsigned i = 0; i < p->n_instances; i++) {
+        const struct plan_instance *inst = &p->instances[i];
+        const struct plan_core *c = &p->cores[inst->core];
+
+        CU_ASSERT_EQUAL(c->n_instances, 1);
+        CU_ASSERT_EQUAL(c->instances[0], i);
+        if (inst->task != a)
+            continue;
+        CU_ASSERT_EQUAL_FATAL(inst->worker, met);
+        CU_ASSERT_EQUAL(c->cpu, cpu[met++]);
+        CU_ASSERT_EQUAL(p->instances[p->rings[inst->output[0].dest[0].index].consumer].worker,
+                        inst->worker);
+    }
+    CU_ASSERT_EQUAL(met, 3);
+    finish(p);
+}
+
 static void too_many_cores(void)
 {
     struct plan *p;
@@ -313,6 +349,56 @@ static void waiting_ring_too_small(void)
             "64 each in it: make it larger than 128\n");
 }
 
+/* The ring with the most producing cores is judged, whichever worker's it is. */
+static void waiting_ring_of_second_worker(void)
+{
+    unsigned a, b, c;
+
+    start();
+    a = task("a", &gen);
+    b = task("b", &lb);
+    c = task("c", &sink);
+    to(a, b);
+    to(b, c);
+    m->tasks[c].ring = 128;
+    m->tasks[c].on_full = FULL_WAIT;
+    place(0, 2, a, b);
+    m->placements[0].tasks[m->placements[0].n_tasks++] = (struct cfg_placed){.task = (uint16_t)c};
+    place_instances(8, 1, c, 2);
+    refused("t.cfg:3: error: the ring of task 'c' holds 127 packets, but 2 cores wait for room for "
+            "64 each in it: make it larger than 128\n");
+}
+
+/* Worker 0 is called on the core of both tasks, worker 1 of one task is across a ring. */
+static void worker_by_worker(void)
+{
+    struct plan *p;
+    unsigned a, b;
+
+    start();
+    a = task("a", &gen);
+    b = task("b", &sink);
+    to(a, b);
+    place(0, 1, a, b); /* instances 0 of both */
+    place_instances(1, 1, a, 1);
+    place_instances(2, 1, b, 1);
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->n_rings, 1);
+    for (unsigned i = 0; i < p->n_instances; i++) {
+        const struct plan_instance *inst = &p->instances[i];
+        const struct plan_dest *d = inst->output[0].dest;
+
+        if (inst->task != a)
+            continue;
+        CU_ASSERT_EQUAL(d->kind, inst->worker == 0 ? DEST_CALL : DEST_RING);
+        CU_ASSERT_EQUAL(
+            p->instances[d->kind == DEST_CALL ? d->index : p->rings[d->index].consumer].worker,
+            inst->worker);
+    }
+    finish(p);
+}
+
 static void worker_to_worker(void)
 {
     struct plan *p;
@@ -472,6 +558,7 @@ static void transmit_queues(void)
 
 static const struct test tests[] = {
     {"cores in layout order", cores_in_layout_order},
+    {"instances apart", instances_apart},
     {"too many cores", too_many_cores},
     {"missing cpu", missing_cpu},
     {"CPUs in other places", cpus_in_other_places},
@@ -482,6 +569,8 @@ static const struct test tests[] = {
     {"producers are cores", producers_are_cores},
     {"many producing cores", many_producing_cores},
     {"waiting ring too small", waiting_ring_too_small},
+    {"waiting ring of the second worker", waiting_ring_of_second_worker},
+    {"worker by worker", worker_by_worker},
     {"worker to worker", worker_to_worker},
     {"workers differ", workers_differ},
     {"one to many needs lb", one_to_many_needs_lb},

@@ -116,6 +116,44 @@ static void side_path(void)
     finish(p);
 }
 
+/* A balancer that shares a core with one of its three workers; the others are behind rings. */
+static void instances_named(void)
+{
+    unsigned l, r, e;
+    struct plan *p;
+    char *text;
+
+    start();
+    l = task("lb", &lb);
+    r = task("pass", &pass);
+    e = task("end", &pass);
+    port("in", "net_null0");
+    port("out", "net_null1");
+    from(l, 0);
+    to(l, r);
+    to(r, e);
+    to_port(e, 1);
+    place(1, 1, l, r); /* the instance 0 of pass */
+    place_instances(2, 2, r, 1);
+    place_instances(4, 2, e, 0);
+    place_instances(6, 1, e, 2);
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    text = printed(p);
+    has(text, "\ncore 0 (CPU 1)\n"
+              "  in rx 0 ──▶ lb ─┬──▶ pass.0 ══[ring 512 SP]═▶ end.0 (core 3)\n"
+              "                  └══[ring 512 SP]═▶ pass.1-2 (cores 1-2)\n");
+    has(text, "\ncores 1-2 (CPU 2-3)\n"
+              "  ══[ring 512 SP]═▶ pass.1-2 ══[ring 512 SP]═▶ end.1-2 (cores 4-5, one each)\n");
+    has(text, "\ncores 3-4 (CPU 4-5)\n"
+              "  ══[ring 512 SP]═▶ end.0-1 ──▶ out tx 0-1\n");
+    has(text, "\ncore 5 (CPU 6)\n"
+              "  ══[ring 512 SP]═▶ end.2 ──▶ out tx 2\n");
+    has(text, "  0     1    0       lb, pass.0\n");
+    free(text);
+    finish(p);
+}
+
 /* A program reads the same plan from indented JSON and from JSON without spaces. */
 static json_t *parsed(const struct plan *p, bool indented)
 {
@@ -210,6 +248,7 @@ static void json_of_foreign_bytes(void)
 static const struct test tests[] = {
     {"text picture", text_picture},
     {"side path", side_path},
+    {"instances named", instances_named},
     {"json", json},
     {"json: wires", json_wires},
     {"json: foreign bytes", json_of_foreign_bytes},
