@@ -6,6 +6,7 @@ A base that was made is left in /var/tmp/vbng-image/base; the images are removed
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -93,17 +94,32 @@ def test_configurations_and_clients(image):
     assert "usage" in inside("vbngctl --help").lower()
 
 
-def test_gateway_and_tester(image, folder):
-    """Two containers with one volume: both ledgers balance, packets arrive and none is wrong."""
+def first_core(folder, config, core="c0"):
+    """A file with the layout of a configuration of cfg, on the first core of those that its container was given. Returns options for it."""
+    with open(f"{TOP}/cfg/{config}", encoding="utf-8") as f:
+        layout = re.search(r"^layout = \(.*?^\);$", f.read(), re.S | re.M)[0]
+    (folder / f"{core}-{config}").write_text(re.sub(r'core = "\d+"', f'core = "{core}"', layout) + "\n")
+    return ["--layout", f"/run/vbng/{core}-{config}"]
+
+
+@pytest.mark.parametrize("cpuset", [False, True], ids=["with all CPUs", "with one CPU each"])
+def test_gateway_and_tester(image, folder, cpuset):
+    """Two containers with one volume: both ledgers balance, packets arrive and none is wrong. With a cpuset for each, as of a Pod, each runs on
+    the CPU that it was given, by a layout that names none."""
     folder.chmod(0o777)
-    shared = ["-v", f"{folder}:/run/vbng"]
-    tester = subprocess.Popen([*RUN, *shared, image, "--quiet", "--share-cpus", "--duration", f"{SECONDS + 4}s", "--report", "t.json",
-                               f"{CFG}/gen-vhost.cfg"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
+    cpus, shared = bed.cpus(), ["-v", f"{folder}:/run/vbng"]
+    given = {name: ["--cpuset-cpus", str(cpu)] if cpuset else [] for name, cpu in (("t", cpus[0]), ("g", cpus[-1]))}
+
+    def command(name, seconds, config):
+        return [*RUN, *shared, *given[name], image, "--quiet", "--share-cpus", "--duration", f"{seconds}s", "--report", f"{name}.json",
+                *(first_core(folder, config) if cpuset else []), f"{CFG}/{config}"]  # fmt: skip
+
+    tester = subprocess.Popen(command("t", SECONDS + 4, "gen-vhost.cfg"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         end = time.monotonic() + limit(30)
         while len(list(folder.glob("*.sock"))) < 4 and tester.poll() is None and time.monotonic() < end:
             time.sleep(0.1)
-        do(*RUN, *shared, image, "--quiet", "--share-cpus", "--duration", f"{SECONDS}s", "--report", "g.json", f"{CFG}/bng-virtio-user.cfg")
+        do(*command("g", SECONDS, "bng-virtio-user.cfg"))
         said = tester.communicate(timeout=limit(60))[0]
     finally:
         tester.kill()
@@ -112,6 +128,16 @@ def test_gateway_and_tester(image, folder):
     assert all(r["ledger"]["balances"] for r in reports.values())
     streams = [s for t in reports["t"]["tasks"] if t["type"] == "sink" for s in t["measured"]["streams"]]
     assert streams and all(s["received"] > 0 and not any(s["wrong"].values()) for s in streams), streams
+    if cpuset:
+        assert [c["cpu"] for name in "tg" for c in reports[name]["cores"]] == [cpus[0], cpus[-1]]
+
+
+def test_a_core_beyond_the_cpuset(image, folder):
+    """A layout with more cores than the container was given is refused, and the message says which it was given."""
+    cpu = bed.cpus()[-1]
+    done = subprocess.run([*RUN, "-v", f"{folder}:/run/vbng", "--cpuset-cpus", str(cpu), image, "--quiet", *first_core(folder, "bng-virtio-user.cfg", "c1"),
+                           f"{CFG}/bng-virtio-user.cfg"], capture_output=True, text=True, timeout=limit(60))  # fmt: skip
+    assert done.returncode != 0 and f"this process was given 1 physical core, CPU {cpu}" in done.stderr, done.stderr
 
 
 def test_behind_open_vswitch(image, vbng, folder):
