@@ -28,10 +28,16 @@ GUESTS = (
 pytestmark = [pytest.mark.limit(400), pytest.mark.long]
 
 
+@pytest.fixture(scope="module")
+def program(build):
+    """The program for guests. Asked for before own_network, from which no mirror is in reach: the guests' kernel is fetched where it is absent."""
+    path = guests.program(build)
+    guests.needed(path)
+    return path
+
+
 @pytest.mark.parametrize("name, scenario, number, mode", [pytest.param(*case, id=": ".join(map(str, case))) for case in GUESTS])
-def test_guests(own_network, vbng, build, folder, name, scenario, number, mode):
+def test_guests(program, own_network, vbng, folder, name, scenario, number, mode):
     bed.installed(adapters.ALL[name])
-    program = guests.program(build)
-    guests.needed(program)
     bed.all_found_again(bench.make(adapters.ALL[name], bench.Setup(scenario, number, mode, vnf_in="guest"), str(folder), bed.cpus(), vbng,
                                    places=Guests(program)))

@@ -256,6 +256,17 @@ class OvsTest(unittest.TestCase):
         self.assertEqual(port.guest_port, "vhost:/d/a.sock,server")
 
 
+def test_why_there_is_no_kernel(monkeypatch, folder):
+    """Each way is told that failed: with apt's own lists, then with new ones."""
+    def apt(words, _, options=()):
+        known = "Depends: linux-image-6.1.0-1-amd64" if "depends" in words and not options else ""
+        return subprocess.CompletedProcess(words, 100, known, "no route to the mirror")
+
+    monkeypatch.setattr(image, "_apt", apt)
+    with pytest.raises(image.KernelError, match="no route to the mirror; apt knows no package linux-image-amd64; is a Debian mirror in reach"):
+        image._download(str(folder))
+
+
 @pytest.mark.parametrize("words, arguments", [
     ("no such configuration", ["run", "/nonexistent.cfg"]),
     ("is no port", ["run", CONFIG, "--port", "pci:1"]),

@@ -150,7 +150,7 @@ def _apt(words, cwd, options=()):
 def _download(folder):
     """Fetch the package of the kernel into a folder, with lists of its own where those of apt know no kernel."""
     own = ("-o", f"Dir::State::Lists={folder}/lists", "-o", f"Dir::Cache={folder}/apt", "-o", "APT::Sandbox::User=")
-    why = ""
+    why = []
     for options in ((), own):
         if options:
             os.makedirs(f"{folder}/lists/partial", exist_ok=True)
@@ -158,14 +158,14 @@ def _download(folder):
             _apt(["apt-get", "update", "-qq"], folder, options)
         names = re.findall(r"Depends: (linux-image-\S+)", _apt(["apt-cache", "depends", KERNEL_PACKAGE], folder, options).stdout)
         if not names:
-            why = f"apt knows no package {KERNEL_PACKAGE}"
+            why.append(f"apt knows no package {KERNEL_PACKAGE}")
             continue
         done = _apt(["apt-get", "download", "-qq", names[0]], folder, options)
         packages = glob.glob(f"{folder}/linux-image-*.deb")
         if done.returncode == 0 and packages:
             return packages[0]
-        why = done.stderr.strip()
-    raise KernelError(f"the package of a kernel cannot be fetched: {why}; is a Debian mirror in reach (apt-get update)?")
+        why.append(done.stderr.strip())
+    raise KernelError(f"the package of a kernel cannot be fetched: {'; '.join(dict.fromkeys(why))}; is a Debian mirror in reach (apt-get update)?")
 
 
 def _module(path):
