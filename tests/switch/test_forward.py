@@ -30,6 +30,7 @@ FORWARD = (
     ("testpmd", "pairs", 4, "patch", None),
     ("snabb", "bng", 1, "patch", None),  # these where someone has brought them
     ("fastclick", "bng", 1, "patch", None),
+    ("fastclick", "loopback", 1, "patch", "memif"),
     ("bess", "bng", 1, "patch", None),
     ("bess", "loopback", 1, "patch", None),
     ("vpp", "bng", 1, "patch", None),
