@@ -2,7 +2,8 @@
 """In a guest: the adapter for SR-IOV against NICs with virtual functions. usage: functions.py SCENARIO VBNG FOLDER; status 0, or what is wrong.
 
 v2v: the first port sends to the second and back, through the switch within one NIC, which goes by MAC addresses. bng: the gateway, each of whose
-ports is within a NIC joined to one of the tester; more functions than one igb has, so that two NICs take turns.
+ports is within a NIC joined to one of the tester; more functions than one igb has, so that two NICs take turns. queues: one function sends frames with
+two tags to another that several cores read.
 """
 
 import json
@@ -11,14 +12,43 @@ import subprocess
 import sys
 
 from vbnglab.measure import rig
-from vbnglab.switches import bench, configs
+from vbnglab.switches import bench, configs, scenarios
 from vbnglab.switches.adapters import sriov
 
-FUNCTIONS = {"v2v": (2,), "bng": (4, 4)}  # of each NIC
+FUNCTIONS = {"v2v": (2,), "bng": (4, 4), "queues": (2,)}  # of each NIC
 LOAD, SECONDS, SETTLE, ENOUGH = 500.0, 2.0, 8.0, 100
 ROUNDS = 2  # in the second the functions were another process's before: their counters go on
 MACS = {"v2v": [to for _, to in configs.MACS.values()],
         "bng": [*(mac for macs in configs.far_macs(one=True).values() for mac in macs), *(mac for mac, _ in configs.ADDRESSES.values())]}
+
+PACKETS = 200
+TAGGED = """size 128
+var  user 0-1023 step 1
+ether src 02:c0:00:00:00:0a dst 02:c0:00:00:00:0b
+vlan  tpid 0x88a8 id 128 + user[9:8]
+vlan  id 256 + user[7:0]
+ipv4  src 10.0.0.0 + user dst 198.18.0.0 + user
+udp   src 1024 dst 2048
+payload 00
+"""
+READ = """name = "queues"; memory = "no-huge"; idle = "sleep"; topology = "1x4x1";
+pools = {{ default = {{ mbufs = "16K"; }}; }};
+ports = (
+    {{ name = "a"; device = "{a}"; }},
+    {{ name = "b"; device = "{b}"; {receive} }}
+);
+tasks = (
+    {{ name = "gen"; type = "gen"; template = "tagged.tmpl"; rate = "100pps"; start = "2s"; count = {packets}; train = 1; to = "a"; }},
+    {{ name = "sink"; type = "sink"; from = "b"; }}
+);
+layout = ( {{ core = "0"; tasks = ["gen"]; }}, {{ core = "{cores}"; tasks = ["sink"]; }} );
+"""
+
+LB = "with a task of type lb"  # what helps
+REFUSED = (("1-3", "", "3 cores read it, but the device has 2 receive queue(s)"),
+           ("1-2", 'receive = { by = "rss"; };', "the device's RSS knows no field"),
+           ("1-2", 'receive = { by = "s_vlan"; queues = ( { name = "x"; }, { name = "y"; s_vlan = "129-130"; } ); };',
+            "the device refuses rules for queue 'y': Function not implemented"))
 
 
 def settings(interfaces):
@@ -57,7 +87,42 @@ def unaccounted(one):
     return wrong
 
 
+def read_by(cores, switch, vbng, folder, receive=""):
+    """(status, what vbng has said, its report or None) of a run in which so many cores read the second function."""
+    a, b = switch.ports["t0"].at, switch.ports["t1"].at
+    for name, text in (("tagged.tmpl", TAGGED), ("queues.cfg", READ.format(a=a, b=b, cores=cores, packets=PACKETS, receive=receive))):
+        with open(f"{folder}/{name}", "w", encoding="utf-8") as f:
+            f.write(text)
+    report = f"{folder}/report.json"
+    done = subprocess.run([vbng, "--share-cpus", "--quiet", "--duration", "12s", "--report", report, f"{folder}/queues.cfg"], capture_output=True, text=True)
+    if done.returncode != 0:
+        return done.returncode, done.stderr, None
+    with open(report, encoding="utf-8") as f:
+        return 0, done.stderr, json.load(f)
+
+
+def queues(vbng, folder):
+    """A function of an igb has two queues and no RSS, which vbng says; as emulated, all that it gets comes to the first one, and none is lost."""
+    os.environ["SRIOV_PF"] = ",".join(prepare(FUNCTIONS["queues"]))
+    with sriov.Sriov(folder) as switch:
+        bench.wire(switch, scenarios.ALL["v2v"](1), bench.Setup("v2v", 1, "learn"))
+        switch.start()
+        for cores in ("1", "1-2"):
+            status, said, report = read_by(cores, switch, vbng, folder)
+            assert status == 0 and report["ledger"]["balances"] and report["ports"][1]["rx_packets"] == PACKETS, (said, report)
+            bursts = [c["rounds"] - c["empty_rounds"] for c in report["cores"]][1:]
+            assert bursts[0] > 0 and not any(bursts[1:]), bursts
+        assert "queues.cfg:5: port b has no RSS: how it spreads packets over its 2 queues is the device's own way" in said, said
+        print(f"two queues: bursts of the cores {bursts}, {said}")
+        for cores, receive, words in REFUSED:
+            status, said, _ = read_by(cores, switch, vbng, folder, receive)
+            assert status != 0 and f"queues.cfg:5: port b: {words}; " in said and LB in said, said
+            print(said)
+
+
 def main(scenario, vbng, folder):
+    if scenario == "queues":
+        return queues(vbng, folder)
     names = prepare(FUNCTIONS[scenario])
     os.environ["SRIOV_PF"] = ",".join(names)
     one = bench.make(sriov.Sriov, bench.Setup(scenario, 1, "learn"), folder, sorted(os.sched_getaffinity(0)), vbng)

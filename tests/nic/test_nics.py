@@ -11,8 +11,7 @@ import pytest
 from tests.common import guests, need
 from tests.common.limits import limit
 from tests.common.verdict import nothing
-from vbnglab.vm import image, qemu
-from vbnglab.vm.guest import Vm
+from vbnglab.vm import guest, image, qemu
 from vbnglab.vm.topology import Topology
 
 need.module("scapy", "python3-scapy")
@@ -21,9 +20,10 @@ from tests.nic import wire  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
-GATEWAY, TWO, THREE, NODES = (os.path.join(HERE, name) for name in ("gateway.cfg", "two.cfg", "three.cfg", "nodes.cfg"))
+GATEWAY, TWO, THREE, SPREAD, NODES = (os.path.join(HERE, f"{name}.cfg") for name in ("gateway", "two", "three", "spread", "nodes"))
 VBNG = os.environ.get("VBNG_GUEST")  # for the guest's CPU; None: this tree's, built for any
 FOUR = Topology(1, 4, 1)
+BRIDGED = ("0000:00:10.0", "0000:01:00.0"), ("0000:00:11.0", "0000:02:00.0")  # addresses of ports that have bridges of their own
 ROUNDS = 2  # frames of each subscriber each way
 pytestmark = pytest.mark.limit(400)
 
@@ -32,6 +32,12 @@ pytestmark = pytest.mark.limit(400)
 def image_of_the_guest():
     """The image is there; skips where no guest can run."""
     guests.needed(VBNG or image.portable_vbng())
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """A guest may boot as much longer as this machine is slower."""
+    monkeypatch.setattr(guest, "BOOT_SECONDS", {accel: limit(seconds) for accel, seconds in guest.BOOT_SECONDS.items()})
 
 
 class Guest:
@@ -47,7 +53,7 @@ class Guest:
         """Frames of all subscribers both ways; the frames that each port must have sent and received, and the ledger."""
         self.wrong, access, core = [], *self.ends
         count = ROUNDS * wire.SUBSCRIBERS
-        with Vm(self.spec, folder=self.folder, vbng=VBNG) as vm:
+        with guest.Vm(self.spec, folder=self.folder, vbng=VBNG) as vm:
             if not vm.ready():
                 self.result = vm.stop()
                 pytest.fail(self.result.error)
@@ -78,7 +84,7 @@ class Guest:
 
     def refused(self, *words):
         """vbng does not start, and says why."""
-        with Vm(self.spec, folder=self.folder, vbng=VBNG) as vm:
+        with guest.Vm(self.spec, folder=self.folder, vbng=VBNG) as vm:
             result = vm.finish()
         nothing([f"lacks {w!r}: {result.error}" for w in words if not re.search(w, result.error)] + (["it started"] if result.ok else []))
 
@@ -107,8 +113,8 @@ def changed(folder, config, *replacements):
 
 
 def behind_bridges(folder):
-    """GATEWAY with the addresses of ports that have bridges of their own."""
-    return changed(folder, GATEWAY, ("0000:00:10.0", "0000:01:00.0"), ("0000:00:11.0", "0000:02:00.0"))
+    """GATEWAY with the addresses of such ports."""
+    return changed(folder, GATEWAY, *BRIDGED)
 
 
 def receiving(folder, receive):
@@ -138,9 +144,30 @@ def test_queues_that_a_nic_lacks(folder, ends):
 def test_two_queues(folder, ends, nic, told):
     """One has no RSS, the other RSS of IP only, which vbng says of the port whose frames have tags. How frames are spread is the device's affair (both give
     all to one queue, as emulated here), but none is lost."""
-    guest = Guest(folder, ends, f",nic={nic}", config=TWO)
-    guest.forward([rf"ports\.inc:4: {told}"])
-    print(f"{nic}: bursts of the cores {guest.bursts()}")
+    made = Guest(folder, ends, f",nic={nic}", config=TWO)
+    made.forward([rf"ports\.inc:4: {told}"])
+    print(f"{nic}: bursts of the cores {made.bursts()}")
+
+
+@pytest.mark.parametrize("nic", ["vmxnet3", "igb"])
+def test_four_queues(folder, ends, nic):
+    """The RSS of neither knows tags, which vbng says with the number of queues, and how to spread frames nevertheless. As emulated, an igb looks behind tags and
+    spreads them over all queues, and a vmxnet3 has no RSS at all: the core of the first queue does all."""
+    guests.model(nic)
+    config = changed(folder, TWO, ('"1-2"', '"0-3"'), ('"16K"', '"32K"'), *(BRIDGED if nic == "igb" else ()))
+    made = Guest(folder, ends, f",nic={nic}", config=config)
+    made.forward([r"ports\.inc:4: port cpe: the device's RSS knows no VLAN tags: frames with two of them may all come to one of its 4 queues; if they do, "
+                  "read it on one core and spread with a task of type lb"])
+    print(f"{nic}: bursts of the cores {made.bursts()}")
+    assert all(made.bursts()) or nic != "igb", made.bursts()
+
+
+def test_one_queue_spread_by_lb(folder, ends):
+    """What vbng says instead: every worker has its subscribers."""
+    made = Guest(folder, ends, ",nic=vmxnet3", config=SPREAD)
+    made.forward()
+    print(f"bursts of the cores {made.bursts()}")
+    assert all(made.bursts()), made.bursts()
 
 
 def test_symmetric_rss(folder, ends):
@@ -179,17 +206,17 @@ def taps():
 
 def test_two_queues_of_virtio(folder, taps):
     """How frames are spread is the host's affair, which vbng says."""
-    guest = Guest(folder, taps, ",nic=virtio", config=TWO)
-    guest.forward([r"ports\.inc:4: port cpe has no RSS"])
-    print(f"virtio: bursts of the cores {guest.bursts()}")
+    made = Guest(folder, taps, ",nic=virtio", config=TWO)
+    made.forward([r"ports\.inc:4: port cpe has no RSS"])
+    print(f"virtio: bursts of the cores {made.bursts()}")
 
 
 def test_two_numa_nodes_and_sibling_threads(folder, ends, vbng, run):
     """A NIC at each node with a pool there, each read by a core of its node, the slow path on a sibling thread: vbng finds the CPUs of those places, though
     QEMU numbers siblings one after the other. What the guest's kernel says of its machine is what vbng-lab doctor finds fault with, or not."""
-    guest = Guest(folder, ends, [",nic=e1000e,node=0", ",nic=vmxnet3,node=1"], NODES, Topology(2, 2, 2), inventory=True)
-    report = guest.forward()
-    machine = os.path.join(guest.folder, "machine")
+    made = Guest(folder, ends, [",nic=e1000e,node=0", ",nic=vmxnet3,node=1"], NODES, Topology(2, 2, 2), inventory=True)
+    report = made.forward()
+    machine = os.path.join(made.folder, "machine")
 
     def says(path):
         with open(os.path.join(machine, path), encoding="ascii") as f:
