@@ -120,14 +120,27 @@ static void read_queue_length(struct loader *l, const config_setting_t *setting,
     c->hold_ns = ns;
 }
 
-static void read_red(struct loader *l, const config_setting_t *group, struct cfg_class *c)
+/* Does a class mark? The wheel does where nothing is said, librte_sched cannot. */
+static bool read_ecn(struct loader *l, const struct value *ecn, const struct cfg_scheduler *s)
 {
-    enum { RED_MIN, RED_MAX, RED_PROBABILITY, RED_WEIGHT, N_KEYS };
+    if (s->backend == QOS_WHEEL)
+        return ecn->v.u != 0;
+    if (ecn->setting != NULL && ecn->v.u != 0)
+        key_error(l, ecn->setting, "ecn",
+                  "librte_sched marks nothing: expected false, or the wheel");
+    return false;
+}
+
+static void read_red(struct loader *l, const config_setting_t *group, const struct cfg_scheduler *s,
+                     struct cfg_class *c)
+{
+    enum { RED_MIN, RED_MAX, RED_PROBABILITY, RED_WEIGHT, RED_ECN, N_KEYS };
     static const struct key keys[N_KEYS] = {
         [RED_MIN] = {"min", KEY_COUNT, .min = 1, .max = 1022, .required = true},
         [RED_MAX] = {"max", KEY_COUNT, .min = 2, .max = 1023, .required = true},
         [RED_PROBABILITY] = {"inverse_probability", KEY_COUNT, .def = "10", .min = 1, .max = 255},
         [RED_WEIGHT] = {"weight_log2", KEY_COUNT, .def = "9", .min = 1, .max = 12},
+        [RED_ECN] = {"ecn", KEY_BOOL, .def = "true"},
     };
     struct value v[N_KEYS];
 
@@ -138,16 +151,19 @@ static void read_red(struct loader *l, const config_setting_t *group, struct cfg
     c->red_max = (uint16_t)v[RED_MAX].v.u;
     c->red_inverse_probability = (uint8_t)v[RED_PROBABILITY].v.u;
     c->red_weight_log2 = (uint8_t)v[RED_WEIGHT].v.u;
+    c->ecn = read_ecn(l, &v[RED_ECN], s);
 }
 
-static void read_pie(struct loader *l, const config_setting_t *group, struct cfg_class *c)
+static void read_pie(struct loader *l, const config_setting_t *group, const struct cfg_scheduler *s,
+                     struct cfg_class *c)
 {
-    enum { PIE_TARGET, PIE_UPDATE, PIE_BURST, PIE_TAIL, N_KEYS };
+    enum { PIE_TARGET, PIE_UPDATE, PIE_BURST, PIE_TAIL, PIE_ECN, N_KEYS };
     static const struct key keys[N_KEYS] = {
         [PIE_TARGET] = {"target", KEY_DURATION, .def = "15ms", .min = MS, .max = 60000ull * MS},
         [PIE_UPDATE] = {"update", KEY_DURATION, .def = "15ms", .min = MS, .max = 60000ull * MS},
         [PIE_BURST] = {"max_burst", KEY_DURATION, .def = "150ms", .min = MS, .max = 60000ull * MS},
         [PIE_TAIL] = {"tail", KEY_COUNT, .min = 1, .max = LARGEST_QUEUE},
+        [PIE_ECN] = {"ecn", KEY_BOOL, .def = "true"},
     };
     struct value v[N_KEYS];
 
@@ -158,9 +174,11 @@ static void read_pie(struct loader *l, const config_setting_t *group, struct cfg
     c->pie_update_ms = (uint16_t)(v[PIE_UPDATE].v.u / MS);
     c->pie_max_burst_ms = (uint16_t)(v[PIE_BURST].v.u / MS);
     c->pie_tail = v[PIE_TAIL].setting != NULL ? (uint16_t)v[PIE_TAIL].v.u : c->size;
+    c->ecn = read_ecn(l, &v[PIE_ECN], s);
 }
 
-static void read_codel(struct loader *l, const config_setting_t *group, struct cfg_class *c)
+static void read_codel(struct loader *l, const config_setting_t *group,
+                       const struct cfg_scheduler *s, struct cfg_class *c)
 {
     enum { CODEL_TARGET, CODEL_INTERVAL, CODEL_ECN, CODEL_ACTIVE, N_KEYS };
     static const struct key keys[N_KEYS] = {
@@ -177,11 +195,12 @@ static void read_codel(struct loader *l, const config_setting_t *group, struct c
     c->aqm = AQM_CODEL;
     c->codel_target_us = (uint32_t)(v[CODEL_TARGET].v.u / US);
     c->codel_interval_us = (uint32_t)(v[CODEL_INTERVAL].v.u / US);
-    c->codel_ecn = v[CODEL_ECN].v.u != 0;
+    c->ecn = read_ecn(l, &v[CODEL_ECN], s);
     c->codel_active = (uint32_t)v[CODEL_ACTIVE].v.u;
 }
 
-static void read_l4s(struct loader *l, const config_setting_t *group, struct cfg_class *c)
+static void read_l4s(struct loader *l, const config_setting_t *group, const struct cfg_scheduler *s,
+                     struct cfg_class *c)
 {
     enum { L4S_TARGET, L4S_STEP, L4S_COUPLING, N_KEYS };
     static const struct key keys[N_KEYS] = {
@@ -191,6 +210,7 @@ static void read_l4s(struct loader *l, const config_setting_t *group, struct cfg
     };
     struct value v[N_KEYS];
 
+    (void)s;
     if (!read_group(l, group, "L4S", keys, N_KEYS, v))
         return;
     c->aqm = AQM_L4S;
@@ -202,7 +222,8 @@ static void read_l4s(struct loader *l, const config_setting_t *group, struct cfg
 static const struct discipline {
     const char *title, *example;
     unsigned key;
-    void (*read)(struct loader *l, const config_setting_t *group, struct cfg_class *c);
+    void (*read)(struct loader *l, const config_setting_t *group, const struct cfg_scheduler *s,
+                 struct cfg_class *c);
 } disciplines[] = {
     [AQM_RED] = {"RED", "{ min = 16; max = 48; }", CLASS_RED, read_red},
     [AQM_PIE] = {"PIE", "{ target = \"15ms\"; }", CLASS_PIE, read_pie},
@@ -258,7 +279,7 @@ static void read_aqm(struct loader *l, const struct value *v, const struct cfg_s
         key_error(l, v[CLASS_AQM].setting, "aqm", "RED needs its thresholds: red = %s",
                   disciplines[AQM_RED].example);
     else if (aqm != AQM_TAIL)
-        disciplines[aqm].read(l, group, c);
+        disciplines[aqm].read(l, group, s, c);
 }
 
 static void read_class(struct loader *l, const config_setting_t *group, unsigned i, void *ctx)
@@ -289,7 +310,7 @@ void load_classes(struct loader *l, const config_setting_t *classes, struct cfg_
         return;
     read_queue_length(l, NULL, QOS_BE, s, &s->class[QOS_BE]);
     if (is_managed(s, QOS_BE)) {
-        read_codel(l, NULL, &s->class[QOS_BE]);
+        read_codel(l, NULL, s, &s->class[QOS_BE]);
         manage_length(l, QOS_BE, s, &s->class[QOS_BE]);
     }
 }

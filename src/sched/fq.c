@@ -285,7 +285,7 @@ static bool is_late(struct wheel *w, struct fq_flow *flow, const struct codel *c
 /* Mark a packet, if its class marks and its sender knows of that. */
 static bool mark(struct wheel *w, struct rte_mbuf *m)
 {
-    return w->shape.class[qos_class_of(m->hash.sched.queue_id % QOS_QUEUES)].codel_ecn &&
+    return w->shape.class[qos_class_of(m->hash.sched.queue_id % QOS_QUEUES)].ecn &&
            wheel_mark(w, m);
 }
 

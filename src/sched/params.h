@@ -71,7 +71,8 @@ struct cfg_class {
     uint16_t pie_target_ms, pie_update_ms, pie_max_burst_ms, pie_tail;
     uint32_t codel_target_us, codel_interval_us;
     uint32_t codel_active; /* states for queues that hold packets of several flows, at most 2^20 */
-    bool codel_ecn;        /* mark packets of who knows ECN instead of dropping them */
+    bool ecn; /* RED, PIE and FQ-CoDel mark packets of who knows ECN instead of dropping them. The
+                 wheel's only */
     uint32_t l4s_target_us, l4s_step_us;
     uint8_t l4s_coupling; /* 1..10: RFC 9332's k */
 };

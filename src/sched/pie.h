@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define PIE_MARKS_UP_TO 0.1f
+
 struct pie_config {
     uint32_t target, update; /* units */
     uint32_t max_burst;
@@ -46,6 +48,13 @@ static inline bool pie_is_due(const struct pie_config *c, const struct pie *p, u
 
 /** Update the probability at a time in units, when the first packet has waited for delay. */
 void pie_update(const struct pie_config *c, struct pie *p, uint32_t now, uint32_t delay);
+
+/** May a packet be marked that pie_drops() would have dropped, one that comes to a queue of so many
+ * packets? Beyond a tenth marks no longer help (section 5.1). */
+static inline bool pie_may_mark(const struct pie_config *c, const struct pie *p, uint32_t packets)
+{
+    return packets < c->tail && p->drop <= PIE_MARKS_UP_TO;
+}
 
 /** Is a packet dropped that comes to a queue of so many packets and bytes? random: 32 bits. */
 bool pie_drops(const struct pie_config *c, struct pie *p, uint32_t packets, uint32_t bytes,

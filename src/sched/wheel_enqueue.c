@@ -31,16 +31,28 @@ static uint32_t next_random(uint32_t *state)
 }
 
 /* Ask PIE of a queue. The first packet says for how long the queue makes wait. */
-static bool pie_takes(struct wheel *w, uint32_t pipe, unsigned queue, struct pie *pie,
+static bool pie_takes(struct wheel *w, struct rte_mbuf *m, unsigned class, struct pie *pie,
                       const struct wheel_queue *q)
 {
-    unsigned class = qos_class_of(queue);
     const struct pie_config *c = &w->pie_config[class];
     uint32_t now = (uint32_t)(w->real >> SCHED_STAMP_SHIFT), depth = wheel_number(q->tail);
 
     if (unlikely(pie_is_due(c, pie, now)))
         pie_update(c, pie, now, depth != 0 ? wheel_age(q, w->real) : 0);
-    return !pie_drops(c, pie, depth, wheel_load(w, q), next_random(&w->random));
+    if (!pie_drops(c, pie, depth, wheel_load(w, q), next_random(&w->random)))
+        return true;
+    return w->shape.class[class].ecn && pie_may_mark(c, pie, depth) && wheel_mark(w, m);
+}
+
+/* Ask RED of a queue that is not empty. It tells a drop by its probability from one beyond its
+ * maximum, where marks no longer help (RFC 3168 section 7). */
+static bool red_takes(struct wheel *w, struct rte_mbuf *m, unsigned class, struct rte_red *red,
+                      uint32_t depth)
+{
+    enum { TAKE, BEYOND, DROP };
+    int v = rte_red_enqueue(&w->red_config[class], red, depth, 0);
+
+    return v == TAKE || (v == DROP && w->shape.class[class].ecn && wheel_mark(w, m));
 }
 
 /* Ask RED or PIE of a queue that has one of them, or let FQ-CoDel or L4S hold the packet behind
@@ -59,9 +71,9 @@ static enum verdict manage(struct wheel *w, struct rte_mbuf *m, uint32_t pipe, u
     void *state = w->aqm[queue] + (size_t)pipe * w->aqm_size;
 
     if ((w->red & 1u << queue) == 0)
-        return pie_takes(w, pipe, queue, state, q) ? ACCEPTED : PIE;
+        return pie_takes(w, m, class, state, q) ? ACCEPTED : PIE;
     if (depth > 0)
-        return rte_red_enqueue(&w->red_config[class], state, depth, 0) != 0 ? RED : ACCEPTED;
+        return red_takes(w, m, class, state, depth) ? ACCEPTED : RED;
     red_was_empty(&w->red_config[class], state,
                   (uint64_t)((double)(w->real - w->start) * w->red_time));
     return ACCEPTED;

@@ -10,7 +10,7 @@
 #include <rte_ip.h>
 #include <rte_udp.h>
 
-#define L3        22 /* where IPv4 begins */
+#define L3        22 /* where IP begins */
 #define NOTE      64 /* where number, flow and time stand in a frame */
 #define SHOWN     96 /* bytes of a frame that are there */
 #define REDUCTION 0.7
@@ -33,22 +33,13 @@ static uint64_t cycles(double seconds)
     return (uint64_t)(seconds * (double)rte_get_tsc_hz());
 }
 
-static struct rte_mbuf *packet(const struct bed *b, const struct flow *f, uint32_t number,
-                               uint32_t index)
+static void write_ipv4(uint8_t *at, const struct flow *f, uint8_t ecn)
 {
-    struct rte_mbuf *m = bed_packet(f->pipe, f->queue, f->size);
-    uint8_t *at = rte_pktmbuf_mtod(m, uint8_t *);
-    struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(at + L3);
+    struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)at;
     struct rte_udp_hdr *udp = (struct rte_udp_hdr *)(ip + 1);
-    struct note note = {number, index, b->clock};
 
-    memset(at, 0, SHOWN);
-    m->data_len = SHOWN;
-    *(rte_be16_t *)(at + 12) = RTE_BE16(0x88a8);
-    *(rte_be16_t *)(at + 16) = RTE_BE16(0x8100);
-    *(rte_be16_t *)(at + 20) = RTE_BE16(RTE_ETHER_TYPE_IPV4);
     ip->version_ihl = RTE_IPV4_VHL_DEF;
-    ip->type_of_service = f->scalable ? ECT1 : f->ecn ? ECT0 : 0;
+    ip->type_of_service = ecn;
     ip->total_length = rte_cpu_to_be_16((uint16_t)(f->size - BED_FCS - L3));
     ip->time_to_live = 64;
     ip->next_proto_id = IPPROTO_UDP;
@@ -57,6 +48,38 @@ static struct rte_mbuf *packet(const struct bed *b, const struct flow *f, uint32
     udp->src_port = rte_cpu_to_be_16(f->port);
     udp->dst_port = RTE_BE16(443);
     ip->hdr_checksum = rte_ipv4_cksum(ip);
+}
+
+static void write_ipv6(uint8_t *at, const struct flow *f, uint8_t ecn)
+{
+    struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)at;
+
+    ip->vtc_flow = rte_cpu_to_be_32(UINT32_C(6) << 28 | (uint32_t)ecn << 20);
+    ip->payload_len = rte_cpu_to_be_16((uint16_t)(f->size - BED_FCS - L3 - sizeof(*ip)));
+    ip->proto = IPPROTO_NONE;
+    ip->hop_limits = 64;
+}
+
+static bool is_ipv6(const uint8_t *at)
+{
+    return at[0] >> 4 == 6;
+}
+
+static struct rte_mbuf *packet(const struct bed *b, const struct flow *f, uint32_t number,
+                               uint32_t index)
+{
+    struct rte_mbuf *m = bed_packet(f->pipe, f->queue, f->size);
+    uint8_t *at = rte_pktmbuf_mtod(m, uint8_t *);
+    struct note note = {number, index, b->clock};
+    uint8_t ecn = f->scalable ? ECT1 : f->ecn ? ECT0 : 0;
+
+    memset(at, 0, SHOWN);
+    m->data_len = SHOWN;
+    *(rte_be16_t *)(at + 12) = RTE_BE16(0x88a8);
+    *(rte_be16_t *)(at + 16) = RTE_BE16(0x8100);
+    *(rte_be16_t *)(at + 20) =
+        f->is_ipv6 ? RTE_BE16(RTE_ETHER_TYPE_IPV6) : RTE_BE16(RTE_ETHER_TYPE_IPV4);
+    (f->is_ipv6 ? write_ipv6 : write_ipv4)(at + L3, f, ecn);
     memcpy(at + NOTE, &note, sizeof(note));
     return m;
 }
@@ -131,15 +154,17 @@ static void emit(struct bed *b, struct flow *f, uint32_t index, double seconds)
 
 static bool checksum_is_right(const struct rte_mbuf *m)
 {
-    return rte_raw_cksum(rte_pktmbuf_mtod_offset(m, const uint8_t *, L3),
-                         sizeof(struct rte_ipv4_hdr)) == 0xffff;
+    const uint8_t *at = rte_pktmbuf_mtod_offset(m, const uint8_t *, L3);
+
+    return is_ipv6(at) || rte_raw_cksum(at, sizeof(struct rte_ipv4_hdr)) == 0xffff;
 }
 
 static void arrive(const struct bed *b, struct flow *all, const struct rte_mbuf *m)
 {
     struct note note;
     struct flow *f;
-    uint8_t ecn = *rte_pktmbuf_mtod_offset(m, const uint8_t *, L3 + 1) & CE;
+    const uint8_t *at = rte_pktmbuf_mtod_offset(m, const uint8_t *, L3);
+    uint8_t ecn = (is_ipv6(at) ? at[1] >> 4 : at[1]) & CE;
     double waited;
 
     memcpy(&note, rte_pktmbuf_mtod_offset(m, const uint8_t *, NOTE), sizeof(note));

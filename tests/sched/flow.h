@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Model senders in the scheduler's simulated time, whose packets are IPv4 in QinQ. A responsive one
- * is a window in the manner of TCP: slow start, then a packet more in each round trip, times 0.7
- * after a loss or a CE mark (once in a round trip), and a timeout. A scalable one takes marks in
- * the manner of DCTCP (RFC 8257): half of their mean share off the window, once in a round trip. A
- * paced one sends at a rate. A loss is what is missing in the numbers of the packets that come out,
- * so it may be at either end of the queue.
+ * Model senders in the scheduler's simulated time, whose packets are IPv4 or IPv6 in QinQ. A
+ * responsive one is a window in the manner of TCP: slow start, then a packet more in each round
+ * trip, times 0.7 after a loss or a CE mark (once in a round trip), and a timeout. A scalable one
+ * takes marks in the manner of DCTCP (RFC 8257): half of their mean share off the window, once in a
+ * round trip. A paced one sends at a rate. A loss is what is missing in the numbers of the packets
+ * that come out, so it may be at either end of the queue.
  */
 #ifndef TESTS_SCHED_FLOW_H
 #define TESTS_SCHED_FLOW_H
@@ -26,6 +26,7 @@ struct flow {
     double rtt;    /* s without the queue */
     double pace;   /* bit/s of a paced one; 0: responsive */
     bool ecn;      /* sends ECT(0) */
+    bool is_ipv6;  /* all its packets are one flow to FQ-CoDel and L4S */
     bool scalable; /* sends ECT(1), and responds to marks accordingly */
 
     /* How it is. */

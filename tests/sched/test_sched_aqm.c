@@ -73,8 +73,86 @@ static void pie(void)
     }
 }
 
+static struct cfg_class red_class(bool ecn)
+{
+    return (struct cfg_class){.size = 4096,
+                              .aqm = AQM_RED,
+                              .red_min = 10,
+                              .red_max = 200,
+                              .red_inverse_probability = 10,
+                              .red_weight_log2 = 9,
+                              .ecn = ecn};
+}
+
+static struct cfg_class pie_class(bool ecn)
+{
+    return (struct cfg_class){.size = 4096,
+                              .aqm = AQM_PIE,
+                              .pie_target_ms = 15,
+                              .pie_update_ms = 15,
+                              .pie_max_burst_ms = 150,
+                              .pie_tail = 4096,
+                              .ecn = ecn};
+}
+
+/* Who knows ECN loses nothing and is marked, of either family; who does not, beside them, is not. A
+ * class may do without. */
+static void marks(struct cfg_class class)
+{
+    const uint64_t rate = 50000000; /* so much that few packets need a mark */
+
+    build(class, rate);
+    f[0].ecn = true;
+    f[1].ecn = f[1].is_ipv6 = true;
+    run(3);
+    const struct sched_class *c = sched_class(b.s, 0, QOS_BE);
+    printf(" %llu marked, %llu dropped ", (unsigned long long)c->marked,
+           (unsigned long long)c->aqm);
+    for (unsigned i = 0; i < 3; i++) {
+        bool marked = class.ecn && i < 2;
+
+        EXPECT((f[i].marked > 0) == marked, "flow %u: %llu marked", i,
+               (unsigned long long)f[i].marked);
+        EXPECT((f[i].lost > 0) == !marked, "flow %u: %llu lost", i, (unsigned long long)f[i].lost);
+    }
+    EXPECT((c->marked > 0) == class.ecn, "%llu marked", (unsigned long long)c->marked);
+    EXPECT(flows_rate(f, 3, SECONDS) > 0.9 * (double)rate, "%.0f bit/s", flows_rate(f, 3, SECONDS));
+    EXPECT(sched_drops(b.s).tail == 0, "the queue is full");
+    bed_free(&b);
+}
+
+static void marking(void)
+{
+    for (unsigned ecn = 0; ecn < 2; ecn++) {
+        marks(red_class(ecn != 0));
+        marks(pie_class(ecn != 0));
+    }
+}
+
+/* Marks alone would not stop who does not respond to them: he is dropped, and the queue is not
+ * full. */
+static void unresponsive(struct cfg_class class)
+{
+    build(class, 10000000);
+    f[0].ecn = f[0].is_ipv6 = true;
+    f[0].pace = 15e6;
+    run(1);
+    printf(" %.3f lost, %.0f ms ", (double)f[0].lost / (double)(f[0].lost + f[0].packets),
+           1e3 * flow_delay(&f[0]));
+    EXPECT(f[0].lost > 0 && sched_drops(b.s).tail == 0, "%llu lost", (unsigned long long)f[0].lost);
+    bed_free(&b);
+}
+
+static void overload(void)
+{
+    unresponsive(red_class(true));
+    unresponsive(pie_class(true));
+}
+
 static const struct test tests[] = {
     {"PIE holds its target", pie},
+    {"marks instead of drops", marking},
+    {"no marks for who does not respond", overload},
     {NULL, NULL},
 };
 

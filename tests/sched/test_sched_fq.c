@@ -37,7 +37,7 @@ static struct cfg_class plain(void)
                               .codel_target_us = 5000,
                               .codel_interval_us = 100000,
                               .codel_active = 64,
-                              .codel_ecn = true};
+                              .ecn = true};
 }
 
 static void build(uint64_t rate)
@@ -120,7 +120,7 @@ static void marks(bool ecn)
 {
     struct cfg_class class = plain();
 
-    class.codel_ecn = ecn;
+    class.ecn = ecn;
     build_with(RATE, 2, class);
     f[0].ecn = true;
     run(2);

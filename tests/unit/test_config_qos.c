@@ -163,7 +163,7 @@ static void queue_management(void)
         "rate = \"10M\";",
         "classes = ( { class = \"0\"; queue = 64; red = { min = 16; max = 48; }; }, { class = "
         "\"be\"; queue = 128; red = { min = 1; max = 1023; inverse_probability = 255; "
-        "weight_log2 = 12; }; } );");
+        "weight_log2 = 12; ecn = false; }; } );");
     const struct cfg_class *c = m->qos.schedulers[0].class;
 
     CU_ASSERT_EQUAL(c[0].aqm, AQM_RED);
@@ -173,12 +173,14 @@ static void queue_management(void)
     CU_ASSERT_EQUAL(c[0].red_weight_log2, 9);
     CU_ASSERT_EQUAL(c[QOS_BE].red_inverse_probability, 255);
     CU_ASSERT_EQUAL(c[QOS_BE].red_weight_log2, 12);
+    CU_ASSERT(c[0].ecn);
+    CU_ASSERT_FALSE(c[QOS_BE].ecn);
     CU_ASSERT_EQUAL(c[1].aqm, AQM_TAIL);
     config_free(m);
     m = load_good("rate = \"10M\";",
                   "classes = ( { class = \"0\"; queue = 64; pie = { }; }, { class = \"be\"; queue "
                   "= 128; pie = { target = \"20ms\"; update = \"30ms\"; max_burst = \"40ms\"; "
-                  "tail = 100; }; } );");
+                  "tail = 100; ecn = false; }; } );");
     c = m->qos.schedulers[0].class;
     CU_ASSERT_EQUAL(c[0].aqm, AQM_PIE);
     CU_ASSERT_EQUAL(c[0].pie_target_ms, 15);
@@ -189,6 +191,17 @@ static void queue_management(void)
     CU_ASSERT_EQUAL(c[QOS_BE].pie_update_ms, 30);
     CU_ASSERT_EQUAL(c[QOS_BE].pie_max_burst_ms, 40);
     CU_ASSERT_EQUAL(c[QOS_BE].pie_tail, 100);
+    CU_ASSERT(c[0].ecn);
+    CU_ASSERT_FALSE(c[QOS_BE].ecn);
+    config_free(m);
+    /* librte_sched marks nothing */
+    m = load_good(
+        "rate = \"10M\";",
+        "backend = \"librte_sched\"; classes = ( { class = \"0\"; queue = 64; red = { min = "
+        "16; max = 48; }; }, { class = \"be\"; queue = 64; red = { min = 16; max = 48; ecn "
+        "= false; }; } );");
+    c = m->qos.schedulers[0].class;
+    CU_ASSERT_FALSE(c[0].ecn || c[QOS_BE].ecn);
     config_free(m);
     m = load_good(
         "rate = \"10M\";",
@@ -198,13 +211,13 @@ static void queue_management(void)
     CU_ASSERT_EQUAL(c[0].aqm, AQM_CODEL);
     CU_ASSERT_EQUAL(c[0].codel_target_us, 2000);
     CU_ASSERT_EQUAL(c[0].codel_interval_us, 40000);
-    CU_ASSERT_FALSE(c[0].codel_ecn);
+    CU_ASSERT_FALSE(c[0].ecn);
     CU_ASSERT_EQUAL(c[0].codel_active, 16);
     CU_ASSERT_EQUAL(c[0].hold_ns, 200000000);
     CU_ASSERT_EQUAL(c[QOS_BE].size, 512);
     CU_ASSERT_EQUAL(c[QOS_BE].codel_target_us, 5000);
     CU_ASSERT_EQUAL(c[QOS_BE].codel_interval_us, 100000);
-    CU_ASSERT(c[QOS_BE].codel_ecn);
+    CU_ASSERT(c[QOS_BE].ecn);
     CU_ASSERT_EQUAL(c[QOS_BE].codel_active, 4096);
     config_free(m);
     m = load_good("rate = \"10M\";",
