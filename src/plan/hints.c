@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Warnings of what is allowed, and seldom meant: a gateway that cannot learn a MAC, has no route,
- * or does not hear what comes back. */
+ * does not hear what comes back, or has nothing to send ICMPv6 from. */
 #include <string.h>
 
 #include "plan/make.h"
@@ -140,6 +140,22 @@ static void check_heard(const struct plan *p, struct diags *d)
     }
 }
 
+/* Whoever is beyond a subscriber's link is told from an address of a port, whichever it is. */
+static void check_told6(const struct plan *p, struct diags *d)
+{
+    const struct cfg_model *m = p->cfg;
+    uint32_t i = 0;
+
+    if (m->n_prefixes == 0 || own_addresses6(m) > 0 || !has_slow_path(m))
+        return;
+    while (count_prefixes(&m->subscribers[i].ipv6) == 0)
+        i++;
+    diag_warning(d, (struct loc){m->files[m->subscribers[i].file], m->subscribers[i].line},
+                 "this subscriber has IPv6, and no port has an address of it: the core and hosts "
+                 "behind CPEs are told nothing by ICMPv6, so that path MTU discovery fails: give "
+                 "a port one (addresses)");
+}
+
 void plan_hints(const struct plan *p, struct diags *d)
 {
     check_learning(p, d);
@@ -147,4 +163,5 @@ void plan_hints(const struct plan *p, struct diags *d)
     for (uint32_t i = 0; i < p->cfg->n_nexthops; i++)
         check_via(p, d, &p->cfg->nexthops[i]);
     check_heard(p, d);
+    check_told6(p, d);
 }

@@ -28,6 +28,7 @@ def line_of(text, what):
 
 VIA = GATEWAY.replace('mac = "02:dd:00:00:00:00"; gre', 'via = "192.0.9.9"; gre')
 VIA6 = GATEWAY.replace('mac = "02:dd:00:00:00:00"; gre', 'via = "2001:db8:9::9"; gre').replace('"192.0.2.1"', '["192.0.2.1", "2001:db8:2::1"]')
+DUAL = GATEWAY.replace('ipv4 = "10.0.0.0/30";', 'ipv4 = "10.0.0.0/30"; ipv6 = "2001:db8:1::/48";')
 NO_ROUTE = "\n".join("" if line.startswith("routes") else line for line in GATEWAY.splitlines())
 WARNINGS = {
     "no-punt-for-subscribers": (NO_PUNT, "subscribers = (", "no punt leads to a task of type arp, so that this subscriber's MAC is never learned"),
@@ -37,6 +38,8 @@ WARNINGS = {
     "via-off-the-link": (VIA, "routes = (", "key 'via': value '192.0.9.9': shares no /24 with an address of port 'core0' (192.0.2.1, ...)"),
     "via-off-the-link-of-ipv6": (VIA6, "routes = (", "key 'via': value '2001:db8:9::9': shares no /64 with an address of port 'core0' "
                                  "(2001:db8:2::1, ...)"),
+    "nothing-to-tell-from": (DUAL, "subscribers = (", "this subscriber has IPv6, and no port has an address of it: the core and hosts behind CPEs "
+                             "are told nothing by ICMPv6, so that path MTU discovery fails: give a port one (addresses)"),
     "nobody-reads": (upstream_only(), 'name = "core0"', "port 'core0': routes leave by it, and no task reads it: what comes back"),
 }
 
@@ -53,13 +56,14 @@ def test_warning(vbng, run, folder, name):
     assert f"{path}:{line_of(text, at)}: warning: {words}" in answer.stderr, answer.stderr
 
 
-@pytest.mark.parametrize("text", [GATEWAY, VIA6.replace("2001:db8:9::9", "fe80::9"), VIA6.replace("2001:db8:9::9", "2001:db8:2::9")])
+@pytest.mark.parametrize("text", [GATEWAY, DUAL.replace('"192.0.2.1"', '["192.0.2.1", "2001:db8:2::1"]'),
+                                  VIA6.replace("2001:db8:9::9", "fe80::9"), VIA6.replace("2001:db8:9::9", "2001:db8:2::9")])
 def test_no_warning(vbng, run, folder, text):
     path = os.path.join(folder, "t.cfg")
     with open(path, "w") as f:
         f.write(text)
     answer = run(vbng, "--check", path)
-    for words in ("no punt", "no route", "shares no", "no task reads it"):
+    for words in ("no punt", "no route", "shares no", "no task reads it", "no port has"):
         assert words not in answer.stderr
 
 

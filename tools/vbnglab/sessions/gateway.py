@@ -25,7 +25,7 @@ name = "sessions"; memory = "no-huge"; idle = "sleep"; max_subscribers = {lines}
 pools = {{ default = {{ mbufs = "32K"; overcommit = true; }}; }};
 ports = (
     {{ name = "line"; device = "net_af_packet0,iface=gw-line"; mac = "{GATEWAY_LINE}"; addresses = "{GATEWAY}"; on_full = "wait"; }},
-    {{ name = "core"; device = "net_af_packet1,iface=gw-core"; mac = "{GATEWAY_CORE}"; addresses = "{CORE}"; on_full = "wait"; }}
+    {{ name = "core"; device = "net_af_packet1,iface=gw-core"; mac = "{GATEWAY_CORE}"; addresses = ["{CORE}", "{CORE6}"]; on_full = "wait"; }}
 );
 qos = {{
     profiles = {{ {profiles} }};
