@@ -13,7 +13,7 @@ from tests.common import need
 need.module("scapy", "python3-scapy")
 
 from scapy.layers.inet import ICMP, IP  # noqa: E402
-from scapy.layers.inet6 import ICMPv6EchoReply, ICMPv6ND_NA, ICMPv6PacketTooBig, ICMPv6TimeExceeded  # noqa: E402
+from scapy.layers.inet6 import ICMPv6EchoReply, ICMPv6ND_NA, ICMPv6ND_RA, ICMPv6PacketTooBig, ICMPv6TimeExceeded  # noqa: E402
 from scapy.layers.l2 import ARP, Dot1Q, Ether  # noqa: E402
 
 from tests.common.verdict import nothing  # noqa: E402
@@ -49,6 +49,10 @@ def asks_neighbour(sub):
     return cases_nd.cpe_asks(sub, cases_ipv6.wan(sub))
 
 
+def asks_router(sub):
+    return cases_nd.router_solicit(sub, cases_ipv6.wan(sub))
+
+
 def ping6(sub):
     return cases_ipv6.from_cpe(sub, cases_icmp6.ping(cases_ipv6.wan(sub), cases_nd.ours(sub)))
 
@@ -79,6 +83,7 @@ KINDS = {
     "ttl": (ttl_ends, is_icmp(11, 0), "route"),
     "too-big": (too_big, is_icmp(3, 4), "route"),
     "nd": (asks_neighbour, lambda frame: ICMPv6ND_NA in frame, "classify"),
+    "router": (asks_router, lambda frame: ICMPv6ND_RA in frame, "classify"),
     "echo6-link": (ping6, lambda frame: ICMPv6EchoReply in frame, "classify"),
     "echo6": (ping6_far, lambda frame: ICMPv6EchoReply in frame, "route"),
     "hop-limit": (hops_end, lambda frame: ICMPv6TimeExceeded in frame, "route"),
@@ -97,7 +102,7 @@ def run_gateway(vbng, run, folder, sent):
     folder.mkdir()
     for port in fr.PORTS:
         write_pcap(folder / f"{port}-in.pcap", sent.get(port, []))
-    gateway = Gateway(subscriber_rate=None, keep=None, mtu={CORE: 600}, ipv6=True, addresses6=cases_icmp6.ADDRESSES6, routes=cases_icmp6.ROUTES)
+    gateway = Gateway(subscriber_rate=None, keep=None, ra=True, mtu={CORE: 600}, ipv6=True, addresses6=cases_icmp6.ADDRESSES6, routes=cases_icmp6.ROUTES)
     (folder / "fair.cfg").write_text(gateway(str(folder)))
     done = run(vbng, "--quiet", "--share-cpus", "--duration", "60ms", "--report", folder / "report.json", folder / "fair.cfg")
     assert done.returncode == 0, done.stderr
