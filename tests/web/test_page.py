@@ -21,7 +21,7 @@ from tests.web import browser
 from vbnglab.lab.controlplane import metrics
 from vbnglab.lab.telemetry import Telemetry, Unreachable
 
-CONFIG = pathlib.Path(__file__).resolve().parent.parent.parent / "cfg/bng-qos-4port.cfg"
+CONFIG = pathlib.Path(__file__).resolve().parent.parent.parent / "cfg/bng-dual-4port.cfg"
 SCREENSHOT = os.environ.get("VBNG_WEB_SCREENSHOT")
 SUBSCRIBERS = 65536
 PREFIX = f"vbng-web-test-{os.getpid()}"
@@ -33,7 +33,7 @@ IS = "return document.body.dataset.state === arguments[0]"
 VALUES = """const cell = (table, key, column) => Number([...document.querySelectorAll(`#${table} tr`)].find(r => r.dataset.key === key)
               .cells[column].dataset.value);
             const now = [cell('ledger-table', 'received', 1), cell('ledger-table', 'created', 1), cell('drop-table', 'qos_up queue_full', 3),
-              cell('subscriber-table', 'cpe0 128.256', 8)];
+              cell('subscriber-table', 'cpe0 128.256', 8), ...['up IPv4', 'up IPv6', 'down IPv4', 'down IPv6'].map(key => cell('direction-table', key, 4))];
             return now.every((n, i) => n >= arguments[0][i]) ? now : null"""
 KEYS = "return [...document.querySelectorAll(`#${arguments[0]} tbody tr`)].map(r => r.dataset.key)"
 SEARCH = """const field = document.getElementById('search'); field.value = arguments[0];
@@ -108,7 +108,8 @@ def figures():
     with Telemetry(SOCKET) as t:
         ledger = t.must("/vbng/ledger/get,0")
         drops = t.must("/vbng/task/get,qos_up")["drop_queue_full"]
-        return ledger["received"], ledger["created"], drops, t.must("/vbng/subscriber/get,0")["up_drops"]
+        families = [t.must(f"/vbng/direction/get,{way}")[f"{family}_packets"] for way in ("up", "down") for family in ("ipv4", "ipv6")]
+        return ledger["received"], ledger["created"], drops, t.must("/vbng/subscriber/get,0")["up_drops"], *families
 
 
 def test_figures_are_those_of_telemetry(page):
@@ -119,6 +120,7 @@ def test_figures_are_those_of_telemetry(page):
     before = figures()
     shown = b.wait(VALUES, before)
     after = figures()
+    assert all(shown[4:]), shown  # of each family, both ways
     for low, figure, high in zip(before, shown, after):
         assert low <= figure <= high, (before, shown, after)
 
