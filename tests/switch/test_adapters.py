@@ -11,8 +11,10 @@ import sys
 import pytest
 
 from tests.common.verdict import nothing
-from vbnglab.switches import adapters, bench, configs, output, scenarios
+from vbnglab.switches import adapters, bench, configs, guests, output, scenarios
 from vbnglab.switches.adapters.base import Port, Switch, SwitchError, version_of
+from vbnglab.vm import qemu
+from vbnglab.vm.topology import Topology
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -161,6 +163,15 @@ def test_subscribers_with_one_mac(name, folder, run, vbng):
     wrong = [f"{name}: {line}" for name, text in templates for line in text.splitlines() if line.startswith("ether src 02:c") and "+ user" in line]
     checks = [run(vbng, "--check", path) for path in paths.values()]
     nothing(wrong + [c.stderr for c in checks if c.returncode != 0])
+
+
+@pytest.mark.parametrize("name, words", [("snabb", "disable-modern=on"), ("vpp", "disable-legacy=on")])
+def test_virtio_of_guests(name, words):
+    """A guest behind a switch without VIRTIO_F_VERSION_1 has legacy devices; QEMU starts no modern one there."""
+    switch = wired(name, "loopback", vnf_in="guest")
+    spec = qemu.Spec("x.cfg", [guests._port(switch.ports[p], switch) for p in ("v1a", "v1b")], Topology(1, 1, 1), [0])
+    devices = [word for port in range(2) for word in qemu._port(port, spec.ports[port]) if word.startswith("virtio-net-pci")]
+    assert len(devices) == 2 and all(words in d for d in devices), devices
 
 
 @pytest.mark.parametrize("name, number", [(name, number) for name in scenarios.ALL for number in ((1, 2, 4) if name in scenarios.COUNTED else (1,))])

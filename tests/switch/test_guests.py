@@ -23,6 +23,7 @@ GUESTS = (
     ("bess", "bng", 1, "patch"),
     ("bess", "loopback", 2, "patch"),
     ("snabb", "loopback", 1, "patch"),
+    ("snabb", "bng", 1, "patch"),
     ("fastclick", "bng", 1, "patch"),
 )
 pytestmark = [pytest.mark.limit(400), pytest.mark.long]

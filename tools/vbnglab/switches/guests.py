@@ -30,9 +30,9 @@ def cpu():
     return f"{accel.upper()} ({why})"
 
 
-def _port(port):
-    """What is behind a port of the guest."""
-    return qemu.Port(port.kind, port.at, server=port.role == "server")
+def _port(port, switch):
+    """What is behind a port of the guest: a Port of a switch."""
+    return qemu.Port(port.kind, port.at, server=port.role == "server", legacy=not switch.modern)
 
 
 class Guest:
@@ -73,7 +73,7 @@ class Guests:
 
     def start(self, name, config, switch, ports, cpu):
         """Start a VNF with a configuration at these Ports of a switch, on a CPU of the host. Raises SwitchError."""
-        spec = qemu.Spec(config, [_port(p) for p in ports], Topology(1, 1, 1), [cpu])
+        spec = qemu.Spec(config, [_port(p, switch) for p in ports], Topology(1, 1, 1), [cpu])
         try:
             return Guest(Vm(spec, os.path.join(switch.folder, f"{name}.guest"), vbng=self.vbng, within=switch.inside()))
         except Failure as e:

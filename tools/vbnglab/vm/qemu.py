@@ -41,6 +41,7 @@ class Port:
     nic: str = "virtio"  # of NICS: what the guest sees
     queues: int = 1  # pairs, of virtio only: the other models have what they have
     node: int | None = None  # NUMA node of its slot; None: on the first bus, of no node
+    legacy: bool = False  # virtio: as before VIRTIO_F_VERSION_1, for a peer that does not offer that
 
 
 def parse_port(text):
@@ -200,7 +201,8 @@ def _port(index, port):
     device = f"{NICS[port.nic]},netdev=n{index},mac=52:54:00:00:00:{index + 1:02x},{bus}"
     if port.nic == "virtio":
         # without MSI-X vectors: under TCG, QEMU 7.2 dies on vhost-user with them, and a polling driver needs none
-        device += ",disable-legacy=on,vectors=0,rx_queue_size=1024" + (",tx_queue_size=1024" if port.kind == "vhost" else "") + (",mq=on" if port.queues > 1 else "")
+        device += ",disable-legacy=off,disable-modern=on" if port.legacy else ",disable-legacy=on"
+        device += ",vectors=0,rx_queue_size=1024" + (",tx_queue_size=1024" if port.kind == "vhost" else "") + (",mq=on" if port.queues > 1 else "")
     return [*_backend(index, port), *slot, "-device", device]
 
 

@@ -64,6 +64,7 @@ class Switch:
     forgets = True  # whether the counters of a port are lost when its peer leaves
     own_cpu = True  # whether it works on cpus; else on the CPUs of senders
     lead = 0.0  # seconds from the start of its peers in which all ports come up; nothing is sent before
+    modern = True  # whether it offers VIRTIO_F_VERSION_1, without which a guest needs legacy devices
     vnf_memory = "any"  # memory of VNFs: "static" where it must not grow while they run
 
     def __init__(self, folder, cpus=(0,), memory_mib=1024):

@@ -15,7 +15,18 @@ PAGES, PORT_PAGES = 16, 12  # number of huge pages of 2 MiB: twice what fills al
 # first packet: so it is told what both have, VIRTIO_NET_F_MRG_RXBUF and VIRTIO_RING_F_INDIRECT_DESC. And it looks for
 # requests twice a second, of which a port needs many, one after the other: here every 10 ms.
 # A VNF that a Snabb was joined to before asks for the state of its queues before it gives them, and nil ends Snabb, too.
-RUN = """app.configure(c)
+# So does VHOST_USER_SET_VRING_ERR, which QEMU sends from 7.2 on with a descriptor to be told of errors by; and work at a port whose queues QEMU has
+# enabled, or kicked one of them, before it has said where both are.
+RUN = """function vhost:set_vring_err(_, fds, n)
+   for i = 0, n - 1 do require("ffi").C.close(fds[i]) end
+end
+for _, name in ipairs({"pull", "push"}) do
+   local work = vhost[name]
+   vhost[name] = function (self)
+      if not self.connected or self.dev:ready() then work(self) end
+   end
+end
+app.configure(c)
 for _, port in pairs(app.app_table) do
    port.dev:set_features(0x10008000)
    for _, queue in pairs(port.dev.virtq) do queue.avail = 0 end
@@ -29,6 +40,7 @@ class Snabb(Switch):
     name, title = "snabb", "Snabb"
     needs = "snabb (github.com/snabbco/snabb)"
     forgets = False
+    modern = False
     vnf_memory = "static"
 
     @classmethod
