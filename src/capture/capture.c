@@ -195,7 +195,7 @@ static void name_interfaces(struct capture *c)
             const char *name = p->cfg->tasks[inst->task].name;
 
             if (instances_of(p, inst->task) > 1)
-                snprintf(to->name, sizeof(to->name), "%s[%u]", name, inst->worker);
+                snprintf(to->name, sizeof(to->name), "%s.%u", name, inst->worker);
             else
                 snprintf(to->name, sizeof(to->name), "%s", name);
         }

@@ -66,9 +66,9 @@ static void audit_task(struct audit *a, const struct task *t, uint64_t fed)
 
     for (uint16_t i = 0; i < t->n_outs; i++)
         sent += READ(t->outs[i].sent);
-    check(a, fed, READ(t->in), "task %s[%u]: given to it against taken", t->cfg->name, t->worker);
+    check(a, fed, READ(t->in), "task %s.%u: given to it against taken", t->cfg->name, t->worker);
     check(a, READ(t->in) + READ(t->created), sent + dropped + READ(t->consumed) + held,
-          "task %s[%u]: in + created against sent + dropped + consumed + held", t->cfg->name,
+          "task %s.%u: in + created against sent + dropped + consumed + held", t->cfg->name,
           t->worker);
     a->l.created += READ(t->created);
     a->l.consumed += READ(t->consumed);
@@ -117,7 +117,7 @@ static void audit_inputs(struct audit *a, uint64_t *fed, const uint64_t *ring, u
         uint64_t waiting = rte_ring_count(a->e->rings[r]);
 
         check(a, ring[r], READ(a->e->ring_input[r]->polled) + waiting,
-              "link to %s[%u]: put against taken + waiting", a->e->ring_input[r]->task->cfg->name,
+              "link to %s.%u: put against taken + waiting", a->e->ring_input[r]->task->cfg->name,
               a->e->ring_input[r]->task->worker);
         a->l.held += waiting;
     }

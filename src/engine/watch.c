@@ -114,7 +114,7 @@ static void report_stall(struct engine *e, unsigned core, uint64_t stalled)
     describe(e, core, which, sizeof(which));
     t = task_with_packets(e, core, &packets);
     if (t != NULL)
-        snprintf(hands, sizeof(hands), "; task %s[%u] has %" PRId64 " packets in its hands",
+        snprintf(hands, sizeof(hands), "; task %s.%u has %" PRId64 " packets in its hands",
                  t->cfg->name, t->worker, packets);
     log_warning("%s has stalled: no round for %.1f s; %s%s", which,
                 (double)stalled / (double)NS_PER_S, why, hands);

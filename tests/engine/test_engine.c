@@ -324,7 +324,7 @@ static void test_ledger_finds_a_leak(void)
     fclose(faults);
     CU_ASSERT(!ledger_balances(&l));
     CU_ASSERT(l.unexplained == 3 && l.n_faults == 1);
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "task leaky[0]"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "task leaky.0"));
     CU_ASSERT(graph_close(&g) == 3);
     free(text);
 }
