@@ -19,6 +19,14 @@
 
 #define STAGE_STEP 8u
 
+/**
+ * Who looks at frames first fetches mbufs and frames twice: those of the whole burst at its
+ * beginning, as they come from further away than what the stages prefetch, and those of so many
+ * packets ahead again. Many lines have left the first-level cache by then, above all where a
+ * sibling thread shares it.
+ */
+#define STAGE_NEAR (2 * STAGE_STEP)
+
 /** A part of a burst: packets from (inside) to (outside). */
 struct part {
     uint32_t from, to;

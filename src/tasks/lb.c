@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "engine/task.h"
 #include "packet/frame.h"
+#include "packet/stages.h"
 #include "packet/gre.h"
 #include "packet/ipv6.h"
 #include "packet/mpls.h"
@@ -213,6 +214,8 @@ static void spread(struct task *t, struct lb *lb, struct rte_mbuf **m, uint16_t 
     for (uint16_t i = 0; i < n; i++) {
         uint16_t port = task_in_port(t, m[i]);
 
+        if (i + STAGE_NEAR < n)
+            frame_prefetch_fresh(m[i + STAGE_NEAR], 1);
         meta_set_in_port(m[i], port);
         slot[i] = slot_of(lb, m[i], port);
         rte_prefetch0(slot[i]);

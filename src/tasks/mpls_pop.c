@@ -9,6 +9,7 @@
 #include "engine/drops.h"
 #include "packet/ethernet.h"
 #include "packet/frame.h"
+#include "packet/stages.h"
 #include "packet/ipv4.h"
 #include "packet/ipv6.h"
 #include "packet/nd.h"
@@ -216,6 +217,8 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     for (uint16_t i = 0; i < n; i++) {
         int verdict;
 
+        if (i + STAGE_NEAR < n)
+            frame_prefetch_fresh(m[i + STAGE_NEAR], 2);
         if (in_port != PORT_IN_MBUF)
             meta_set_in_port(m[i], in_port);
         if (likely(m[i]->nb_segs == 1 && m[i]->data_len >= ETH_LEN &&

@@ -388,6 +388,11 @@ static inline void judge(struct task *t, struct batch *b, struct part p, const s
     task_announce(t, &b->good[before], (uint32_t)b->n_good - before);
 }
 
+static inline void fetch(struct rte_mbuf **m, struct part p)
+{
+    burst_prefetch_fresh(m + p.from, (uint16_t)(p.to - p.from), 1);
+}
+
 /* The stages of packet/stages.h: slot, record, verdict. */
 static inline void classify(struct task *t, struct rte_mbuf **m, uint16_t n, bool by_address)
 {
@@ -401,6 +406,7 @@ static inline void classify(struct task *t, struct rte_mbuf **m, uint16_t n, boo
     memset(b.bytes, 0, sizeof(b.bytes));
     burst_prefetch_fresh(m, n, 1);
     for (uint32_t at = 0; at < n + 2 * STAGE_STEP; at += STAGE_STEP) {
+        fetch(m, part_of(n, at + STAGE_NEAR, 0));
         find_slots(&b, part_of(n, at, 0), &c, t->in_port, by_address);
         find_records(&b, part_of(n, at, STAGE_STEP), &c, by_address);
         judge(t, &b, part_of(n, at, 2 * STAGE_STEP), &c, by_address, &usual);

@@ -245,15 +245,30 @@ static struct task *counter(const struct task *t, struct shape has)
     return t->chain.task[has.pop ? 1 : 0];
 }
 
+/* Fetch what the last stage reads. */
+static __rte_always_inline void fetch_sorted(struct rte_mbuf **m, const uint8_t *place,
+                                             const struct burst *b, struct part p,
+                                             const struct down *d)
+{
+    fetch(m, p);
+    for (uint32_t i = p.from; i < p.to; i++)
+        rte_prefetch0(&d->record[b->id[place[i]]]);
+}
+
 /* The last stage for the packets of a family that have not been through it. */
 static __rte_always_inline void finish_family(struct fused_mix *x, enum family f,
                                               const struct burst *b, const struct down *d,
                                               struct shape has)
 {
-    uint32_t from = x->begun[f] > LATE ? x->begun[f] - LATE : 0;
+    uint32_t at = x->begun[f] > LATE ? x->begun[f] - LATE : 0, n = x->n[f];
+    struct rte_mbuf **m = x->m + x->first[f];
+    const uint8_t *place = x->place + x->first[f];
 
-    finish(x->m + x->first[f], x->place + x->first[f], b, (struct part){from, x->n[f]}, d, has,
-           f == FAMILY_IPV6, &x->tally[f]);
+    fetch_sorted(m, place, b, part_of(n, at, 0), d);
+    for (; at < n; at += STAGE_STEP) {
+        fetch_sorted(m, place, b, part_of(n, at + STAGE_STEP, 0), d);
+        finish(m, place, b, part_of(n, at, 0), d, has, f == FAMILY_IPV6, &x->tally[f]);
+    }
 }
 
 /* Go on with a burst at a part that is not of the family of all before it. */
@@ -265,9 +280,10 @@ static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint1
     struct down d;
 
     open_chain(&d, t, has);
-    fetch(m, (struct part){RTE_MIN(n, b->at + FUSED_AHEAD), n});
-    for (uint32_t at = b->at + STAGE_STEP; at < n; at += STAGE_STEP)
+    for (uint32_t at = b->at + STAGE_STEP; at < n; at += STAGE_STEP) {
+        fetch(m, part_of(n, at + STAGE_NEAR, 0));
         six |= (uint64_t)find_slots(m, part_of(n, at, 0), &d, has, b->tunnel) << at;
+    }
     fused_sort(&x, m, n, six, b->at, b->tally);
     find_records(b, (struct part){b->at, n}, &d);
     finish_family(&x, FAMILY_IPV4, b, &d, has);
@@ -287,7 +303,7 @@ static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct b
     for (at = 0; at < n + LATE; at += STAGE_STEP) {
         struct part next = part_of(n, at + STAGE_STEP, 0);
 
-        fetch(m, part_of(n, at + FUSED_AHEAD, 0));
+        fetch(m, part_of(n, at + STAGE_NEAR, 0));
         find_records(b, part_of(n, at, 0), d);
         finish(m, NULL, b, part_of(n, at, LATE), d, has, is_six, &y);
         b->is_six = find_slots(m, next, d, has, b->tunnel);
@@ -312,7 +328,7 @@ static __rte_always_inline void down(struct task *t, struct rte_mbuf **m, uint16
         return;
     }
     open_chain(&d, t, has);
-    fetch(m, (struct part){0, RTE_MIN(n, FUSED_AHEAD)});
+    fetch(m, (struct part){0, n});
     b.at = 0;
     b.is_six = find_slots(m, first, &d, has, b.tunnel);
     b.tally = (struct fused_tally){0, 0};

@@ -52,10 +52,6 @@ static inline uint8_t fused_class(const uint8_t *ip, bool is_six)
                   : ((const struct rte_ipv4_hdr *)ip)->type_of_service;
 }
 
-/** So many packets are fetched before the first of them is looked at: the usual burst. Mbufs and
- * frames come from further away than what the stages prefetch. */
-#define FUSED_AHEAD (4 * STAGE_STEP)
-
 /** What has become of packets of one family. */
 struct fused_tally {
     uint64_t rest;  /* a bit for each that is left to the tasks one by one */

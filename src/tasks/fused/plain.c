@@ -178,17 +178,20 @@ static __rte_noinline FUSED_FLAT void mixed(struct task *t, struct rte_mbuf **m,
     struct plain c;
 
     open_chain(&c, t);
-    fetch(m, (struct part){RTE_MIN(n, b->at + FUSED_AHEAD), n});
-    for (uint32_t at = b->at + STAGE_STEP; at < n; at += STAGE_STEP)
+    for (uint32_t at = b->at + STAGE_STEP; at < n; at += STAGE_STEP) {
+        fetch(m, part_of(n, at + STAGE_NEAR, 0));
         six |= (uint64_t)find_six(m, part_of(n, at, 0), &c) << at;
+    }
     fused_sort(&x, m, n, six, b->at, b->tally);
     m4 = x.m + x.first[FAMILY_IPV4];
     m6 = x.m + x.first[FAMILY_IPV6];
     for (uint32_t at = 0; at < x.left + LATE; at += STAGE_STEP) {
-        turn(m6, &b->six, x.n[FAMILY_IPV6], x.begun[FAMILY_IPV6] + at, &c, true,
-             &x.tally[FAMILY_IPV6]);
-        turn(m4, &b->four, x.n[FAMILY_IPV4], x.begun[FAMILY_IPV4] + at, &c, false,
-             &x.tally[FAMILY_IPV4]);
+        uint32_t at4 = x.begun[FAMILY_IPV4] + at, at6 = x.begun[FAMILY_IPV6] + at;
+
+        fetch(m6, part_of(x.n[FAMILY_IPV6], at6 + STAGE_STEP, 0));
+        fetch(m4, part_of(x.n[FAMILY_IPV4], at4 + STAGE_STEP, 0));
+        turn(m6, &b->six, x.n[FAMILY_IPV6], at6, &c, true, &x.tally[FAMILY_IPV6]);
+        turn(m4, &b->four, x.n[FAMILY_IPV4], at4, &c, false, &x.tally[FAMILY_IPV4]);
     }
     fused_count(t, FAMILY_IPV4, x.n[FAMILY_IPV4], &x.tally[FAMILY_IPV4]);
     fused_count(t, FAMILY_IPV6, x.n[FAMILY_IPV6], &x.tally[FAMILY_IPV6]);
@@ -206,7 +209,7 @@ static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct b
         struct part next = part_of(n, at + STAGE_STEP, 0);
 
         turn(m, is_six ? &b->six : &b->four, n, at, c, is_six, &y);
-        fetch(m, part_of(n, at + FUSED_AHEAD, 0));
+        fetch(m, part_of(n, at + STAGE_NEAR, 0));
         b->is_six = find_six(m, next, c);
         if (unlikely(b->is_six != (is_six ? fused_all(next) : 0)))
             break;
@@ -228,7 +231,7 @@ FUSED_FLAT void fused_plain(struct task *t, struct rte_mbuf **m, uint16_t n)
         t->type->handle(t, m, n);
         return;
     }
-    fetch(m, (struct part){0, RTE_MIN(n, FUSED_AHEAD)});
+    fetch(m, (struct part){0, n});
     b.at = 0;
     b.is_six = find_six(m, first, &c);
     b.tally = (struct fused_tally){0, 0};

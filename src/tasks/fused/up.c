@@ -403,17 +403,20 @@ static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint1
     struct up u;
 
     open_chain(&u, t, has);
-    fetch(m, (struct part){RTE_MIN(n, b->at + FUSED_AHEAD), n}, has);
-    for (uint32_t at = b->at + STAGE_STEP; at < n; at += STAGE_STEP)
+    for (uint32_t at = b->at + STAGE_STEP; at < n; at += STAGE_STEP) {
+        fetch(m, part_of(n, at + STAGE_NEAR, 0), has);
         six |= (uint64_t)find_six(m, part_of(n, at, 0), n, &u, has) << at;
+    }
     fused_sort(&x, m, n, six, b->at, b->tally);
     m4 = x.m + x.first[FAMILY_IPV4];
     m6 = x.m + x.first[FAMILY_IPV6];
     for (uint32_t at = 0; at < x.left + LATE; at += STAGE_STEP) {
-        turn(m6, b, x.n[FAMILY_IPV6], x.begun[FAMILY_IPV6] + at, &u, has, true,
-             &x.tally[FAMILY_IPV6]);
-        turn(m4, b, x.n[FAMILY_IPV4], x.begun[FAMILY_IPV4] + at, &u, has, false,
-             &x.tally[FAMILY_IPV4]);
+        uint32_t at4 = x.begun[FAMILY_IPV4] + at, at6 = x.begun[FAMILY_IPV6] + at;
+
+        fetch(m6, part_of(x.n[FAMILY_IPV6], at6 + STAGE_STEP, 0), has);
+        fetch(m4, part_of(x.n[FAMILY_IPV4], at4 + STAGE_STEP, 0), has);
+        turn(m6, b, x.n[FAMILY_IPV6], at6, &u, has, true, &x.tally[FAMILY_IPV6]);
+        turn(m4, b, x.n[FAMILY_IPV4], at4, &u, has, false, &x.tally[FAMILY_IPV4]);
     }
     if (has.classify) { /* what goes on from a scheduler was counted before it */
         fused_count(t, FAMILY_IPV4, x.n[FAMILY_IPV4], &x.tally[FAMILY_IPV4]);
@@ -433,7 +436,7 @@ static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct b
         struct part next = part_of(n, at + STAGE_STEP, 0);
 
         turn(m, b, n, at, u, has, is_six, &y);
-        fetch(m, part_of(n, at + FUSED_AHEAD, 0), has);
+        fetch(m, part_of(n, at + STAGE_NEAR, 0), has);
         b->is_six = find_six(m, next, n, u, has);
         if (unlikely(b->is_six != (is_six ? fused_all(next) : 0)))
             break;
@@ -456,7 +459,7 @@ static __rte_always_inline void up(struct task *t, struct rte_mbuf **m, uint16_t
         return;
     }
     open_chain(&u, t, has);
-    fetch(m, (struct part){0, RTE_MIN(n, FUSED_AHEAD)}, has);
+    fetch(m, (struct part){0, n}, has);
     b.at = 0;
     b.is_six = find_six(m, first, n, &u, has);
     b.tally = (struct fused_tally){0, 0};
