@@ -14,7 +14,7 @@
 #include "tables/tables.h"
 
 #define N_PACKETS 65536u /* mbufs in flight, and frames of each direction */
-#ifndef N_SUBSCRIBERS    /* a power of two, at most 65536 */
+#ifndef N_SUBSCRIBERS    /* a power of two, at most 1048576 */
 #define N_SUBSCRIBERS 65536u
 #endif
 #define N_ROUTES   8192u
@@ -125,6 +125,9 @@ void bench_eal_stop(void);
 /** Pool, mbufs in random order and the frames of all directions. 0 or -1. (packets.c) */
 int packets_make(struct packets *p);
 void packets_free(struct packets *p);
+/** Draw a subscriber and an address anew for frame i of each direction. What puts frames into mbufs
+ * does so where there are more subscribers than frames, so that it comes to all of them. */
+void packets_draw(const struct packets *p, uint32_t i);
 /** Put the frames of n packets back into their mbufs, as they were received. */
 void packets_restore(const struct packets *p, enum bench_way d, uint32_t first, uint32_t n);
 /** Put a stamp behind each core frame: of 4 streams in turn, made up to 100 us ago. */
@@ -153,8 +156,7 @@ void graph_print_drops(const struct graph *g, FILE *to);
 #define CORE_MAC_KIND    0xc0
 #define FIRST_SVLAN      128u
 #define FIRST_CVLAN      256u
-#define CVLANS           256u
-#define SUBSCRIBER_IP    0x0a000000u                  /* 10.0.0.0/16 */
+#define SUBSCRIBER_IP    0x0a000000u                  /* 10.0.0.0, and the next ones */
 #define ROUTED_IP        0xac100000u                  /* 172.16.0.0/15 in 8192 routes of /28 */
 #define ROUTED_IP6       UINT64_C(0x2400000000000000) /* 2400::/32 in 8192 routes of /48 */
 #define GATEWAY_NET6     UINT64_C(0x20010db8fff00000) /* 2001:db8:fff0::/48 */
@@ -164,6 +166,20 @@ void graph_print_drops(const struct graph *g, FILE *to);
 #define FIRST_LABEL      16u
 #define FIRST_SESSION    1u /* of a subscriber; the next ones' modulo SESSIONS are behind it */
 #define SESSIONS         65533u
+
+/* C-VLANs of an S-VLAN; a /64 for each link, and a delegated /56 of each subscriber. */
+#define LINKS6 UINT64_C(0x20010db800000000)
+#if N_SUBSCRIBERS <= 65536
+#define CVLANS          256u
+#define LINKS6_TEXT     "2001:db8::/48"
+#define DELEGATED6      UINT64_C(0x20010db801000000)
+#define DELEGATED6_TEXT "2001:db8:100::/40"
+#else
+#define CVLANS          1024u
+#define LINKS6_TEXT     "2001:db8::/44"
+#define DELEGATED6      UINT64_C(0x20010db810000000)
+#define DELEGATED6_TEXT "2001:db8:1000::/36"
+#endif
 
 /** One measured thing. (cases.c) */
 struct bench_case {

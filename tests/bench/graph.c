@@ -51,7 +51,8 @@ static void write_config(FILE *f, const struct graph_text *text)
             "ipv4 = \"10.0.0.0/%d\"; gre_key = \"0-%u\"; %s%s} );\n",
             FIRST_SVLAN, FIRST_SVLAN + N_SUBSCRIBERS / CVLANS - 1, FIRST_CVLAN,
             FIRST_CVLAN + CVLANS - 1, 32 - __builtin_ctz(N_SUBSCRIBERS), N_SUBSCRIBERS - 1,
-            text->no_ipv6 ? "" : "ipv6 = \"2001:db8::/48\"; delegated = \"2001:db8:100::/40\"; ",
+            text->no_ipv6 ? ""
+                          : "ipv6 = \"" LINKS6_TEXT "\"; delegated = \"" DELEGATED6_TEXT "\"; ",
             text->qos != NULL ? "profile = \"home\"; " : "");
     fprintf(f, "routes = (\n");
     for (uint32_t i = 0; i < N_ROUTES; i++) {
@@ -131,7 +132,7 @@ static int make_tables(struct tables **tables, const struct graph *g, bool pppoe
         return -1;
     for (uint32_t id = 1; id <= N_SUBSCRIBERS; id++) {
         uint32_t n = id - 1;
-        uint8_t mac[6] = {2, CPE_MAC_KIND, 0, 0, (uint8_t)(n >> 8), (uint8_t)n};
+        uint8_t mac[6] = {2, CPE_MAC_KIND, 0, (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n};
 
         subscriber_set_mac(&(*tables)->subscribers->record[id], mac);
         if (pppoe)

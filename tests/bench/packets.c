@@ -22,9 +22,7 @@
 #define POOL_CACHE      256u
 #define PPPOE_ETHERTYPE 0x8864u
 #define INNER_LEN       (sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_udp_hdr))
-#define ACCESS_LEN      60u                          /* 64 with FCS, padded */
-#define LINKS6          UINT64_C(0x20010db800000000) /* graph.c: 2001:db8::/48, a /64 for each */
-#define DELEGATED6      UINT64_C(0x20010db801000000) /* 2001:db8:100::/40, a /56 for each */
+#define ACCESS_LEN      60u /* 64 with FCS, padded */
 #define CORE_KEY_AT     42u /* the GRE key of a core frame: its subscriber */
 
 static uint64_t random_state = 0x9e3779b97f4a7c15;
@@ -216,28 +214,26 @@ static void make_plain(struct frame *f, uint32_t subscriber, uint32_t server, ui
     f->len = ACCESS_LEN;
 }
 
-static void make_frames(struct packets *p)
+void packets_draw(const struct packets *p, uint32_t i)
 {
-    for (uint32_t i = 0; i < N_PACKETS; i++) {
-        uint32_t subscriber = random_below(N_SUBSCRIBERS);
-        uint32_t server = ROUTED_IP + random_below(N_ROUTES) * 16 + random_below(16);
-        bool is_six = random_below(2) == 0;
+    uint32_t subscriber = random_below(N_SUBSCRIBERS);
+    uint32_t server = ROUTED_IP + random_below(N_ROUTES) * 16 + random_below(16);
+    bool is_six = random_below(2) == 0;
 
-        make_upstream(&p->frames[UPSTREAM][i], subscriber, server);
-        make_downstream(&p->frames[DOWNSTREAM][i], subscriber, server, false);
-        make_upstream6(&p->frames[UPSTREAM6][i], subscriber, server);
-        make_downstream6(&p->frames[DOWNSTREAM6][i], subscriber, server, false);
-        make_downstream(&p->frames[DOWNSTREAM_OVER6][i], subscriber, server, true);
-        make_downstream6(&p->frames[DOWNSTREAM6_OVER6][i], subscriber, server, true);
-        p->frames[UPSTREAM_MIX][i] = p->frames[is_six ? UPSTREAM6 : UPSTREAM][i];
-        p->frames[DOWNSTREAM_MIX][i] = p->frames[is_six ? DOWNSTREAM6 : DOWNSTREAM][i];
-        make_session(&p->frames[UPSTREAM_PPPOE][i], &p->frames[UPSTREAM][i], subscriber);
-        make_session(&p->frames[UPSTREAM6_PPPOE][i], &p->frames[UPSTREAM6][i], subscriber);
-        make_plain(&p->frames[PLAIN_DOWN][i], subscriber, server, 0);
-        make_plain(&p->frames[PLAIN_DOWN6][i], subscriber, server, server_net(server));
-        make_plain(&p->frames[PLAIN_DOWN6_NEAR][i], subscriber, server, GATEWAY_NET6);
-        p->frames[PLAIN_DOWN_MIX][i] = p->frames[is_six ? PLAIN_DOWN6 : PLAIN_DOWN][i];
-    }
+    make_upstream(&p->frames[UPSTREAM][i], subscriber, server);
+    make_downstream(&p->frames[DOWNSTREAM][i], subscriber, server, false);
+    make_upstream6(&p->frames[UPSTREAM6][i], subscriber, server);
+    make_downstream6(&p->frames[DOWNSTREAM6][i], subscriber, server, false);
+    make_downstream(&p->frames[DOWNSTREAM_OVER6][i], subscriber, server, true);
+    make_downstream6(&p->frames[DOWNSTREAM6_OVER6][i], subscriber, server, true);
+    p->frames[UPSTREAM_MIX][i] = p->frames[is_six ? UPSTREAM6 : UPSTREAM][i];
+    p->frames[DOWNSTREAM_MIX][i] = p->frames[is_six ? DOWNSTREAM6 : DOWNSTREAM][i];
+    make_session(&p->frames[UPSTREAM_PPPOE][i], &p->frames[UPSTREAM][i], subscriber);
+    make_session(&p->frames[UPSTREAM6_PPPOE][i], &p->frames[UPSTREAM6][i], subscriber);
+    make_plain(&p->frames[PLAIN_DOWN][i], subscriber, server, 0);
+    make_plain(&p->frames[PLAIN_DOWN6][i], subscriber, server, server_net(server));
+    make_plain(&p->frames[PLAIN_DOWN6_NEAR][i], subscriber, server, GATEWAY_NET6);
+    p->frames[PLAIN_DOWN_MIX][i] = p->frames[is_six ? PLAIN_DOWN6 : PLAIN_DOWN][i];
 }
 
 static void shuffle(struct rte_mbuf **m, uint32_t n)
@@ -278,7 +274,8 @@ int packets_make(struct packets *p)
     p->mbuf = all;
     p->spare = all + N_PACKETS;
     rte_mempool_put_bulk(p->pool, (void **)p->spare, SPARE);
-    make_frames(p);
+    for (uint32_t i = 0; i < N_PACKETS; i++)
+        packets_draw(p, i);
     return 0;
 }
 
@@ -298,6 +295,8 @@ void packets_restore(const struct packets *p, enum bench_way d, uint32_t first, 
         const struct frame *f = &p->frames[d][i];
         struct rte_mbuf *m = p->mbuf[i];
 
+        if (N_SUBSCRIBERS > N_PACKETS)
+            packets_draw(p, i);
         rte_pktmbuf_reset(m);
         m->data_len = f->len;
         m->pkt_len = f->len;

@@ -137,6 +137,8 @@ static void renew(struct bench *b, const struct qos_variant *v, struct rte_mbuf 
     const struct frame *f = &b->packets.frames[down ? DOWNSTREAM : UPSTREAM][i];
     uint32_t pipe = v->neighbours ? next_pipe++ % N_SUBSCRIBERS : qos_random_below(N_SUBSCRIBERS);
 
+    if (N_SUBSCRIBERS > N_PACKETS)
+        packets_draw(&b->packets, i);
     rte_pktmbuf_reset(m);
     m->data_len = f->len;
     m->pkt_len = f->len;
