@@ -31,8 +31,9 @@ BAKERY = 'Bäckerei "Krümel", Hof <b>'
 
 @pytest.fixture(scope="module")
 def gateway(vbng, module_folder):
-    """One for all; its first subscriber has a name."""
-    g = load.Gateway(vbng, module_folder, rate="5kpps", options=["--set", "max_subscribers=16390"])
+    """One for all; its first subscriber has a name, and the access port an address of IPv6."""
+    options = ["--set", "max_subscribers=16390", "--set", "ports.cpe0.addresses=2001:db8:ffff::1"]
+    g = load.Gateway(vbng, module_folder, rate="5kpps", options=options)
     try:
         client = g.wait_until_up()
         client.ask(cmd="set-name", subscriber=1, name=BAKERY)
