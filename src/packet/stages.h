@@ -22,8 +22,9 @@
 /**
  * Who looks at frames first fetches mbufs and frames twice: those of the whole burst at its
  * beginning, as they come from further away than what the stages prefetch, and those of so many
- * packets ahead again. Many lines have left the first-level cache by then, above all where a
- * sibling thread shares it.
+ * packets ahead again. Without the second fetch paths take up to twice as many cycles where memory
+ * is slow (doc/bench.md). Why was not found; lines that leave the first-level cache too early would
+ * explain it.
  */
 #define STAGE_NEAR (2 * STAGE_STEP)
 

@@ -4,7 +4,7 @@
 #include "sched/wheel.h"
 
 #define BURST 64
-#define NEAR  8 /* packets: so far ahead of its turn, what is fetched stays in the cache */
+#define NEAR  8 /* packets: so far ahead of its turn, what it needs is fetched again */
 
 /* Tell RED of a packet to a queue that was empty for a while: the packet is always taken, and the
  * average decays. After so short a while that the factor is above 1/2, DPDK shifts by -1 to round
@@ -268,8 +268,8 @@ static inline void fetch_tails(const struct wheel *w, struct rte_mbuf *const *m,
     }
 }
 
-/* Prefetch the lines of a packet's pipe and queue once more: some have left the first-level cache
- * while those of other packets came. */
+/* Prefetch the lines of a packet's pipe and queue once more, for the reason of STAGE_NEAR
+ * (packet/stages.h). */
 static inline void fetch_again(const struct wheel *w, struct rte_mbuf *const *m,
                                struct wheel_queue *const *queue, uint32_t i)
 {

@@ -17,11 +17,11 @@
 #include "base/log.h"
 #include "engine/task.h"
 #include "packet/frame.h"
-#include "packet/stages.h"
 #include "packet/gre.h"
 #include "packet/ipv6.h"
 #include "packet/mpls.h"
 #include "packet/qinq.h"
+#include "packet/stages.h"
 #include "tables/tables.h"
 
 enum { OUT_TO };

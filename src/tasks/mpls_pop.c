@@ -9,10 +9,10 @@
 #include "engine/drops.h"
 #include "packet/ethernet.h"
 #include "packet/frame.h"
-#include "packet/stages.h"
 #include "packet/ipv4.h"
 #include "packet/ipv6.h"
 #include "packet/nd.h"
+#include "packet/stages.h"
 #include "tasks/fused/fused.h"
 
 enum { OUT_TO, OUT_PUNT };

@@ -80,7 +80,7 @@ void report_table(const struct bench *b, const struct result *results, FILE *to)
             "software    %s, %s\n"
             "memory      %s%s\n"
             "load        %u mbufs of %u bytes in random order, %u subscribers and %u routes at "
-            "random, bursts of %u\n"
+            "random, bursts of %u, of configurations theirs\n"
             "repetitions %u, interleaved; %s\n\n",
             cpu_model(), (double)rte_get_tsc_hz() / 1e9, b->options.cpu, "vbng " VBNG_VERSION,
             rte_version(), memory_name(b),
