@@ -27,6 +27,7 @@ PORT = 5001
 PING_PERIOD = 0.02  # seconds between two pings
 LAST_PING = 1.0  # seconds that are waited for the answers to the last of them
 BUFFER = 1 << 18
+GO = b"!"  # what a connection says when its download is to begin
 SAMPLE = 0.1  # seconds between two looks at TCP_INFO
 SO_TIMESTAMPNS, SO_RCVBUFFORCE = 35, 33  # of <asm/socket.h>
 TCP_INFO = struct.Struct("8B24I")  # of <linux/tcp.h>: its first part
@@ -139,8 +140,9 @@ class Server:
     def _send(s):
         data = bytes(BUFFER)
         with contextlib.suppress(OSError):
-            while True:
-                s.sendall(data)
+            if s.recv(len(GO)) == GO:
+                while True:
+                    s.sendall(data)
 
     def use(self, congestion):
         """Have TCP send by a congestion control from now on."""
@@ -172,7 +174,7 @@ class Home:
 
     def __init__(self, ecn, delay):
         network.sysctl("ipv4/tcp_ecn", 1 if ecn else 0)
-        self.delay = delay
+        self.delay, self.flows = delay, []
 
     def join(self):
         """Set up the interface that was moved here, and start the modem."""
@@ -201,21 +203,25 @@ class Home:
                 pings.receive()
         return bool(pings.answered)
 
-    def download(self, kinds, idle, settle, seconds):
-        """Ping for idle seconds, then download, too, for so many seconds, a flow of each kind: scalable.NAME, or else TCP. Returns what was seen,
-        times in seconds from the first download on: {"pings": [(time, ms, ECN field)], "lost": pings without an answer, "bytes": data of each
-        flow that came after settle seconds}."""
+    def connect(self, kinds):
+        """Have a flow of each kind: scalable.NAME, or else TCP, whose connections are made while the line is idle: a SYN that a full queue drops
+        comes again after a second, which no ping may wait for."""
+        self.flows = [None if kind == scalable.NAME else socket.create_connection((case.SERVER, PORT), timeout=10) for kind in kinds]
+
+    def download(self, idle, settle, seconds):
+        """Ping for idle seconds, then download, too, for so many seconds, by the flows that connect() made. Returns what was seen, times in seconds
+        from the first download on: {"pings": [(time, ms, ECN field)], "lost": pings without an answer, "bytes": data of each flow that came after
+        settle seconds}."""
         with Pings() as pings:
             begin = time.monotonic() + idle
-            sockets, got = {}, []
+            sockets, got = {}, [0] * len(self.flows)
             poll = select.poll()
             poll.register(pings.socket, select.POLLIN)
             room = bytearray(BUFFER)
             while (now := time.monotonic()) < begin + seconds:
                 pings.keep(now)
                 if not sockets and now >= begin:
-                    sockets = self._connect(kinds, poll)
-                    got = [0] * len(kinds)
+                    sockets = self._start(poll)
                 for fd, _ in poll.poll(1e3 * PING_PERIOD / 4):
                     if fd == pings.socket.fileno():
                         pings.receive()
@@ -239,15 +245,15 @@ class Home:
             raise Failure("the server has closed a connection")
         return n
 
-    @staticmethod
-    def _connect(kinds, poll):
+    def _start(self, poll):
+        """Have all flows begin. Returns {descriptor: (number of the flow, its socket)}."""
         sockets = {}
-        for number, kind in enumerate(kinds):
-            if kind == scalable.NAME:
+        for number, s in enumerate(self.flows):
+            if s is None:
                 s = scalable.Receiver()
             else:
-                s = socket.create_connection((case.SERVER, PORT), timeout=10)
                 s.setblocking(False)
+                s.send(GO)
             sockets[s.fileno()] = (number, s)
             poll.register(s, select.POLLIN)
         return sockets

@@ -64,7 +64,8 @@ def load(c, options, gateway, home, server):
         raise Failure(f"no ping comes through the gateway: {gateway.output().strip()}")
     kinds = c.kinds()
     server.call("use", next((k for k in kinds if k != scalable.NAME), ""))
-    home.begin("download", kinds, options.idle, options.seconds * SETTLE, options.seconds)
+    home.call("connect", kinds)
+    home.begin("download", options.idle, options.seconds * SETTLE, options.seconds)
     time.sleep(options.idle + options.seconds * SETTLE)
     rtts, again = server.call("watch", options.seconds * (1 - SETTLE) - 0.2)
     return home.result(), rtts, again
