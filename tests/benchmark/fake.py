@@ -38,9 +38,9 @@ class BufferedRig(FakeRig):
         return out
 
 
-def measure(rig, options=OPTIONS):
-    """A measurement of a rig, done."""
-    m = burst.Measurement(rig, options, [SIZE], ["both"], journal.Journal(None, {}), progress.Progress(io.StringIO()))
+def measure(rig, options=OPTIONS, told=None):
+    """A measurement of a rig, done. told: file for its progress; None: nobody sees it."""
+    m = burst.Measurement(rig, options, [SIZE], ["both"], journal.Journal(None, {}), progress.Progress(told or io.StringIO()))
     m.run()
     return m
 

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Back-to-back frames (RFC 9004) on a gateway whose buffer is known."""
 
+import io
+
 import pytest
 
 from tests.benchmark.fake import LINE, OPTIONS, BufferedRig, measure
+from tests.measure.fake import SIZE
 from vbnglab.benchmark import burst
 
 
@@ -41,6 +44,18 @@ def test_of_a_gateway():
     requests = [r for r in rig.requests if r.count]
     assert {rig.tester_settings(r).get("gen_cpe0.count") for r in requests if r.direction.startswith("up")} > {256, 512}
     assert not any("gen_cpe1.count" in rig.tester_settings(r) for r in requests)
+
+
+def test_its_progress():
+    """A burst has so many frames, of which so many came back, and no rate; other trials have one."""
+    told = io.StringIO()
+    measure(BufferedRig(buffer=1000), told=told)
+    lines = told.getvalue().splitlines()
+    bursts = [line for line in lines if " B burst: " in line]
+    assert any(f"up, one port {SIZE} B burst: 512 frames, 512 came back, loss 0" in line for line in bursts), lines
+    assert any(line.endswith(f"down, one port {SIZE} B burst: 1024 frames, 1000 came back, loss 2.34 %") for line in bursts), lines
+    assert not any("Mpps" in line or "saturation" in line for line in bursts)
+    assert any(f"up, one port {SIZE} B R+: saturation, " in line and " Mpps came back, " in line for line in lines)
 
 
 def test_a_loss_is_verified():

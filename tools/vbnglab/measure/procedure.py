@@ -96,8 +96,7 @@ class Measurement:
         if not row["ok"]:
             text = f"died: {row['error'].splitlines()[0]}"
         else:
-            load = "saturation" if request.load is None else f"{request.load / 1e6:.4g} Mpps"
-            text = f"{load}, {row['pps'] / 1e6:.4g} Mpps came back, loss {stats.ratio_text(row['lost'], row['offered'])}"
+            text = f"{_returned(request, row)}, loss {stats.ratio_text(row['lost'], row['offered'])}"
             text += f" [{', '.join(row['marks'])}]" if row["marks"] else ""
         self.progress.trial(f"{request.direction} {request.size} B {part}", request.seconds, wall, text)
         return row
@@ -175,6 +174,14 @@ class Measurement:
             while len(_calm(rows)) < wanted and len(rows) < PATIENCE * wanted:
                 rows.append(self._one(Request("latency", direction, size, load, o.seconds, True), "latency"))
                 figure["latency"][-1] = {"share": share, "of": o.latency_of, "load": load, **latency(rows)}
+
+
+def _returned(request, row):
+    """What was sent in a trial, and what came back. A burst, which is over long before its trial, has a length instead of a rate."""
+    if request.count is not None:
+        return f"{row['offered']} frames, {row['received']} came back"
+    load = "saturation" if request.load is None else f"{request.load / 1e6:.4g} Mpps"
+    return f"{load}, {row['pps'] / 1e6:.4g} Mpps came back"
 
 
 def _limit(rows):
