@@ -15,6 +15,8 @@ from tests.switch import bed
 from tests.switch.bed import ENOUGH, LOAD, SECONDS, SETTLE, TRIALS, cpus, disturbed, installed, judge
 from vbnglab.measure import rig
 from vbnglab.switches import adapters, bench, scenarios
+from vbnglab.switches.adapters.base import SwitchError
+from vbnglab.vm import image, qemu
 
 # switch, scenario, number, mode, kind of the ports that stand for NICs
 FORWARD = (
@@ -115,6 +117,35 @@ def test_a_switch_that_dies_in_a_trial(own_network, vbng, folder):
     made = sum(t["created"] for t in report["tasks"] if t["type"] == "gen")
     came = sum(t["in"] for t in report["tasks"] if t["type"] == "sink")
     assert made > 0 and f"the tester: made {made} packets, {came} came back; exit status 0" in row["error"], row
+
+
+def test_what_guests_boot_is_made_before_the_switch_starts(vbng, folder, monkeypatch):
+    """A build beside a switch that polls takes its CPU for minutes. One that fails is an error, and no trial."""
+    installed(adapters.ALL["testpmd"])
+    done = []
+
+    class Started(adapters.ALL["testpmd"]):
+        def start(self):
+            done.append("switch")
+            raise SwitchError("enough")
+
+    monkeypatch.setattr(qemu, "choose_accelerator", lambda: ("tcg", ""))
+    monkeypatch.setattr(image, "portable_vbng", lambda: done.append("program") or vbng)
+    monkeypatch.setattr(image, "prepare", lambda _: done.append("image"))
+    setup = bench.Setup("loopback", vnf_in="guest")
+    one = bench.make(Started, setup, str(folder), cpus(), vbng)
+    try:
+        row = bench.take(one, rig.Request("rplus", "up", rig.Size(64, 64), LOAD, SECONDS))
+    finally:
+        shutil.rmtree(one.switch.folder, ignore_errors=True)
+    assert row["error"] == "enough" and done == ["program", "image", "switch"], (row, done)
+
+    def broken():
+        raise image.ImageError("ninja failed")
+
+    monkeypatch.setattr(image, "portable_vbng", broken)
+    with pytest.raises(SwitchError, match="ninja failed"):
+        bench.make(Started, setup, str(folder), cpus(), vbng)
 
 
 @pytest.mark.parametrize("name, scenario, number, mode, kind", [

@@ -317,7 +317,7 @@ def make(adapter, setup, folder, cpus, vbng=None, saturation=rig.SATURATION, idl
     # a short path, as that of a socket has at most 107 bytes
     switch = adapter(tempfile.mkdtemp(prefix="vbng-lab-"), cpus[:1])
     try:
-        return _rig(switch, setup, folder, cpus, vbng, saturation, idle, places or PLACES[setup.vnf_in]())
+        return _rig(switch, setup, folder, cpus, vbng, saturation, idle, places)
     except BaseException:
         shutil.rmtree(switch.folder, ignore_errors=True)
         raise
@@ -333,4 +333,4 @@ def _rig(switch, setup, folder, cpus, vbng, saturation, idle, places):
     with open(os.path.join(folder, f"{switch.name}.sh"), "w", encoding="utf-8") as f:
         f.write(switch.render())
     return SwitchRig(paths.pop(TESTER), vbng=vbng, saturation=saturation, switch=switch, topology=topology, vnfs=paths, shared=shared,
-                     folder=switch.folder, where=where, places=places).discover()  # fmt: skip
+                     folder=switch.folder, where=where, places=places or PLACES[setup.vnf_in]()).discover()  # fmt: skip

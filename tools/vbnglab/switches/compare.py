@@ -23,6 +23,7 @@ PROGRAMS = ("vbng", "testpmd")
 ROLES = {True: "VNF", False: "generator"}
 WAYS = {"up": "one way", "both": "both ways"}
 SHARED = "processes that poll share a CPU: no figure of either"
+TRIES = 3  # trials of vbng, or with its generator, until something comes back
 NO_ONE_WAY = "flowgen sends both ways"
 HEADER = ("switch", "scenario", "mode", "as", "size", "direction", "vbng Mpps", "testpmd Mpps", "vbng/testpmd", "remark")
 
@@ -60,11 +61,14 @@ def _turns(one, options, point, size):
 
     def taken(who, peer):
         one.peer = peer
-        row = bench.take(one, request)
-        if not row["ok"]:
-            raise SwitchError(row["error"])
-        point.marks[who] |= set(row["marks"])
-        return row["pps"]
+        for _ in range(TRIES):
+            row = bench.take(one, request)
+            if not row["ok"]:
+                raise SwitchError(row["error"])
+            if row["pps"] > 0:
+                point.marks[who] |= set(row["marks"])
+                return row["pps"]
+        raise SwitchError(f"nothing came back to vbng in {TRIES} trials of {options.seconds:g} s")
 
     def vbng():
         return taken("vbng", None)

@@ -3,12 +3,11 @@
 interfaces where the kernel is the switch. A guest has one CPU, on which its vbng runs."""
 
 import os
-from dataclasses import dataclass
 
 from ..lab import run
 from ..lab.failure import Failure
-from ..vm import qemu
-from ..vm.guest import Vm
+from ..vm import image, qemu
+from ..vm.guest import Vm, program
 from ..vm.topology import Topology
 from .adapters.base import SwitchError
 
@@ -65,11 +64,16 @@ class Guest:
         return run.Result(r.ok, r.status, r.error, r.report, r.command, r.wall)
 
 
-@dataclass(frozen=True)
 class Guests:
-    """Makes guests. vbng: program for them; None: one that suits their CPU."""
+    """Makes guests. Their program, vbng or else one that suits their CPU, and its image are there before the first trial: what makes them takes the
+    CPUs of a switch that runs already. Raises SwitchError."""
 
-    vbng: str | None = None
+    def __init__(self, vbng=None):
+        try:
+            self.vbng = program(qemu.choose_accelerator()[0], vbng)
+            image.prepare(self.vbng)
+        except Failure as e:
+            raise SwitchError(str(e)) from e
 
     def start(self, name, config, switch, ports, cpu):
         """Start a VNF with a configuration at these Ports of a switch, on a CPU of the host. Raises SwitchError."""

@@ -9,10 +9,9 @@ import sys
 import time
 
 from ..lab import owned
-from ..lab import run as runs
 from ..lab.options import between
 from . import demo, image, qemu, seed, topology
-from .guest import Vm
+from .guest import Vm, program
 
 OK, FAILED = 0, 1
 HUGEPAGES = {"2M": 2, "1G": 1024}  # MiB
@@ -69,7 +68,7 @@ def configure(p):
 
 def _vbng(args):
     accel, why = qemu.choose_accelerator(args.accel)
-    return args.vbng or (runs.binary() if accel == "kvm" else image.portable_vbng()), accel, why
+    return program(accel, args.vbng), accel, why
 
 
 def _build(args):

@@ -43,6 +43,11 @@ class VmResult:
     command: list = field(default_factory=list)
 
 
+def program(accel, vbng=None):
+    """The given vbng, or one for the CPU that a guest has. Raises image.ImageError."""
+    return vbng or (run.binary() if accel == "kvm" else image.portable_vbng())
+
+
 def _tail(text):
     return "\n".join(text.replace("\r", "").strip().splitlines()[-TAIL:])
 
@@ -61,7 +66,7 @@ class Vm:
         self.accel, self.why = qemu.choose_accelerator(accel)
         if shutil.which(qemu.QEMU) is None:
             raise qemu.SpecError(f"{qemu.QEMU} is not installed; install the package qemu-system-x86")
-        vbng = vbng or (run.binary() if self.accel == "kvm" else image.portable_vbng())
+        vbng = program(self.accel, vbng)
         self.size = qemu.sizes(spec, vbng)
         prepared = image.prepare(vbng, cache)
         self._run = tempfile.mkdtemp(prefix="vbng-vm-")  # a short path, as a socket is in it
