@@ -3,20 +3,17 @@
 server. Two CPEs, on VLAN pairs of their own, are in that guest, too; between them and the core is the gateway."""
 
 import json
-import os
 import re
 import time
 from dataclasses import dataclass
 
 import pytest
 
-from tests.common import need
 from tests.common.verdict import nothing
 from tests.vm import flows, inside
 from tests.vm.circle import FLOWS, Circle, until
 from vbnglab.lab import run
 from vbnglab.lab.network import ip, silence
-from vbnglab.vm import image, qemu
 
 MODULES = ("virtio_net", "af_packet", "8021q", "veth", "ip6_gre")
 PORTS = ("line", "core")
@@ -136,20 +133,6 @@ ip -n far route add {wan}/64 dev {name}
 ip -n far route add {delegated}/56 dev {name}
 """
 pytestmark = [pytest.mark.limit(600), pytest.mark.long]
-
-
-@pytest.fixture(scope="module")
-def kernel():
-    """The guest's, which is fetched before there is no way to a mirror."""
-    need.root("the guest's share of all files")
-    if not os.path.exists("/dev/net/tun"):
-        need.skip("there is no /dev/net/tun here")
-    need.program(qemu.QEMU, "qemu-system-x86")
-    need.program("busybox", "busybox-static")
-    try:
-        return image.kernel((*inside.BASE, *MODULES))
-    except image.KernelError as e:
-        need.skip(str(e))
 
 
 class Bed:

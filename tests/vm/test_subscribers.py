@@ -3,7 +3,6 @@
 other pppd with the kernel's PPPoE, and dhcpcd for its prefix, as dhclient knows no PPP interfaces."""
 
 import json
-import os
 import re
 import statistics
 import subprocess
@@ -22,8 +21,8 @@ from tests.vm.circle import FLOWS, Circle, until
 from vbnglab.lab.freeradius import FreeRadius, volumes
 from vbnglab.lab.network import ip, silence
 from vbnglab.sessions import gateway as lab
-from vbnglab.vm import image, qemu
 
+PROGRAMS = (("dhclient", "isc-dhcp-client"), ("dhcpcd", "dhcpcd-base"), ("pppd", "ppp"), ("freeradius", None), ("radclient", "freeradius-utils"))
 MODULES = ("virtio_net", "af_packet", "8021q", "ppp_generic", "pppox", "pppoe")
 MAC = "52:54:00:00:00:01"
 NIC = ("-netdev", "tap,id=line,ifname=gw-line,script=no,downscript=no,vnet_hdr=off", "-device", f"virtio-net-pci,netdev=line,mac={MAC}")
@@ -87,22 +86,6 @@ END
 ip netns exec pppd setsid dhcpcd -6 -B -d -f /etc/dhcpcd-cpe.conf ppp0 </dev/null >/out/pppd/dhcpcd 2>&1 &
 """
 pytestmark = [pytest.mark.limit(600), pytest.mark.long]
-
-
-@pytest.fixture(scope="module")
-def kernel():
-    """The guest's, which is fetched before there is no way to a mirror."""
-    need.root("the guest's share of all files")
-    if not os.path.exists("/dev/net/tun"):
-        need.skip("there is no /dev/net/tun here")
-    need.program(qemu.QEMU, "qemu-system-x86")
-    for name, package in (("busybox", "busybox-static"), ("dhclient", "isc-dhcp-client"), ("dhcpcd", "dhcpcd-base"), ("pppd", "ppp"), ("freeradius", None),
-                          ("radclient", "freeradius-utils")):
-        need.program(name, package)
-    try:
-        return image.kernel((*inside.BASE, *MODULES))
-    except image.KernelError as e:
-        need.skip(str(e))
 
 
 @dataclass
@@ -292,6 +275,8 @@ def leave(bed):
 def test_two_cpes_of_the_kernel(vbng, build, folder, kernel, own_network, monkeypatch):
     """Both get IPv4, IPv6 and a prefix, and reach the core; are shaped as RADIUS says; are changed by CoA, and outlive a kill of vbng-cp, without a datagram
     lost or a word of negotiation; and leave, with their octets told to RADIUS. The ledger balances."""
+    for name, package in PROGRAMS:
+        need.program(name, package)
     monkeypatch.setenv("VBNG_CP", str(build / "src/cp/vbng-cp"))
     bed = Bed(vbng, folder)
     try:
