@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is measured: the graphs, and the list of cases in the order of the table. */
 #include "bench.h"
+#include "gateway_text.h"
 
 enum graph_id {
     GRAPH_FORWARD,
@@ -27,25 +28,10 @@ enum graph_id {
     N_GRAPHS
 };
 
-#define TASK(name, type, more) "  { name = \"" name "\"; type = \"" type "\"; " more " }"
-#define CORE(n, tasks)         "{ core = \"" n "\"; tasks = [" tasks "]; }"
-#define ALONE(n, task)         ", " CORE(n, "\"" task "\"")
+#define ALONE(n, task) ", " CORE(n, "\"" task "\"")
 
 #define FORWARD                                                                                    \
     TASK("forward", "forward", "from = \"access\"; to = \"core\";") "\n", CORE("0", "\"forward\"")
-#define UP                                                                                         \
-    TASK("classify", "classify", "from = \"access\"; to = \"decap\";")                             \
-    ",\n" TASK("decap", "qinq_decap", "to = \"route\";") ",\n" TASK(                               \
-        "route", "route",                                                                          \
-        "to = \"gre\";") ",\n" TASK("gre", "gre_encap",                                            \
-                                    "to = \"push\";") ",\n" TASK("push", "mpls_push",              \
-                                                                 "to = \"core\";")
-#define UP_NAMES "\"classify\", \"decap\", \"route\", \"gre\", \"push\""
-#define DOWN                                                                                       \
-    TASK("pop", "mpls_pop", "from = \"core\"; to = \"ungre\";")                                    \
-    ",\n" TASK("ungre", "gre_decap", "to = \"encap\";") ",\n" TASK("encap", "qinq_encap",          \
-                                                                   "to = \"access\";")
-#define DOWN_NAMES "\"pop\", \"ungre\", \"encap\""
 #define PLAIN_DOWN_TASKS                                                                           \
     TASK("find", "classify", "from = \"core\"; match = \"ipv4\"; to = \"encap\";")                 \
     ",\n" TASK("encap", "qinq_encap", "to = \"access\";")

@@ -1,25 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What bench-gateway measures: whole gateways, each program with another number of subscribers, all
  * of whom have both families (doc/scale.md). */
+#include "gateway_text.h"
 #include "qos.h"
 #include "qos_graphs.h"
 
 enum { PLAIN_BNG, SHAPED_BNG };
 
-#define PLAIN_TASKS                                                                                \
-    "{ name = \"classify\"; type = \"classify\"; from = \"access\"; to = \"decap\"; },\n"          \
-    "{ name = \"decap\"; type = \"qinq_decap\"; to = \"route\"; },\n"                              \
-    "{ name = \"route\"; type = \"route\"; to = \"gre\"; },\n"                                     \
-    "{ name = \"gre\"; type = \"gre_encap\"; to = \"push\"; },\n"                                  \
-    "{ name = \"push\"; type = \"mpls_push\"; to = \"core\"; },\n"                                 \
-    "{ name = \"pop\"; type = \"mpls_pop\"; from = \"core\"; to = \"ungre\"; },\n"                 \
-    "{ name = \"ungre\"; type = \"gre_decap\"; to = \"encap\"; },\n"                               \
-    "{ name = \"encap\"; type = \"qinq_encap\"; to = \"access\"; }"
-#define PLAIN_LAYOUT                                                                               \
-    "{ core = \"0\"; tasks = [\"classify\", \"decap\", \"route\", \"gre\", \"push\", \"pop\", "    \
-    "\"ungre\", \"encap\"]; }"
-
-static const struct graph_text plain = {"gateway", PLAIN_TASKS, PLAIN_LAYOUT, .fuse = true};
+static const struct graph_text plain = {"gateway", UP ",\n" DOWN,
+                                        CORE("0", UP_NAMES ", " DOWN_NAMES), .fuse = true};
 
 const struct bench_case bench_cases[] = {
     {.name = "both ways",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "qos_graphs.h"
+#include "gateway_text.h"
 
 #define WHEEL   "wheel"
 #define LIBRARY "librte_sched"
@@ -54,11 +55,7 @@
     "{ name = \"classify\"; type = \"classify\"; from = \"access\"; to = \"qos_up\"; "             \
     "scheduler = \"access\"; shed = 0; },\n"                                                       \
     "{ name = \"qos_up\"; type = \"qos\"; scheduler = \"access\"; direction = \"up\"; "            \
-    "to = \"decap\"; },\n"                                                                         \
-    "{ name = \"decap\"; type = \"qinq_decap\"; to = \"route\"; },\n"                              \
-    "{ name = \"route\"; type = \"route\"; to = \"gre\"; },\n"                                     \
-    "{ name = \"gre\"; type = \"gre_encap\"; to = \"push\"; },\n"                                  \
-    "{ name = \"push\"; type = \"mpls_push\"; to = \"core\"; },\n"                                 \
+    "to = \"decap\"; },\n" DECAP_TO_CORE ",\n"                                                     \
     "{ name = \"pop\"; type = \"mpls_pop\"; from = \"core\"; to = \"ungre\"; },\n"                 \
     "{ name = \"ungre\"; type = \"gre_decap\"; to = \"encap\"; scheduler = \"access\"; },\n"       \
     "{ name = \"encap\"; type = \"qinq_encap\"; to = \"qos_down\"; },\n"                           \
