@@ -124,6 +124,17 @@ def test_a_switch_that_is_not_here():
         adapters.ALL["snabb"]("/tmp").start()
 
 
+@pytest.mark.parametrize("name, program, prints, control", [("bess", "bessd", "bessd version 7", "bessctl"), ("vpp", "vpp", "vpp v7 built", "vppctl")])
+def test_both_programs_are_needed(folder, monkeypatch, name, program, prints, control):
+    """The switch, and what tells it its ports."""
+    monkeypatch.setenv("PATH", str(folder))
+    for path in (folder / program, folder / control):
+        assert adapters.ALL[name].probe()[0] is None
+        path.write_text(f"#!/bin/sh\necho {prints}\n")
+        path.chmod(0o755)
+    assert adapters.ALL[name].probe() == ("7", "")
+
+
 def test_probe_says_why():
     nothing([f"{n}: no reason" for n, s in adapters.ALL.items() if s.probe()[0] is None and not s.probe()[1]])
 

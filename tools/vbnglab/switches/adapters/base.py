@@ -289,11 +289,13 @@ def installed(program, hint):
     return (path, "") if path else (None, f"{program} is not in PATH ({hint})")
 
 
-def version_of(program, hint, arguments=("--version",), pattern=None, unbuffered=False):
-    """For probe(): the version that a program prints. unbuffered: read it even if the program crashes at its end."""
-    path, why = installed(program, hint)
-    if path is None:
-        return None, why
+def version_of(program, hint, arguments=("--version",), pattern=None, unbuffered=False, beside=()):
+    """For probe(): the version that a program prints. unbuffered: read it even if the program crashes at its end. beside: programs that the adapter
+    runs, too."""
+    for name in (*beside, program):
+        path, why = installed(name, hint)
+        if path is None:
+            return None, why
     try:
         done = subprocess.run([*(["stdbuf", "-o0"] if unbuffered else []), path, *arguments], capture_output=True, text=True, timeout=20,
                               stdin=subprocess.DEVNULL)  # fmt: skip

@@ -23,7 +23,7 @@ class Bess(Switch):
 
     @classmethod
     def probe(cls):
-        return version_of("bessd", cls.needs, pattern=re.compile(r"version (\S+)"))
+        return version_of("bessd", cls.needs, pattern=re.compile(r"version (\S+)"), beside=("bessctl",))
 
     def attach(self, name, kind, number, device):
         return nic_port(name, number, device) if kind == "nic" else vhost_port(self.folder, name, number)

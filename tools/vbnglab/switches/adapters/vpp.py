@@ -32,7 +32,7 @@ class Vpp(Switch):
 
     @classmethod
     def probe(cls):
-        return version_of("vpp", cls.needs, pattern=re.compile(r"vpp v(\S+)"))
+        return version_of("vpp", cls.needs, pattern=re.compile(r"vpp v(\S+)"), beside=("vppctl",))
 
     def attach(self, name, kind, number, device):
         if kind == "nic":
