@@ -11,6 +11,7 @@ from vbnglab.switches.guests import Guests
 # switch, scenario, number, mode
 GUESTS = (
     ("testpmd", "loopback", 4, "patch"),
+    ("testpmd", "bng", 1, "patch"),
     ("testpmd", "chain", 1, "patch"),
     ("basicfwd", "loopback", 1, "patch"),
     ("ovs-dpdk", "loopback", 2, "patch"),
@@ -24,8 +25,10 @@ GUESTS = (
     ("bess", "loopback", 2, "patch"),
     ("snabb", "loopback", 1, "patch"),
     ("snabb", "bng", 1, "patch"),
+    ("fastclick", "loopback", 1, "patch"),
     ("fastclick", "bng", 1, "patch"),
 )
+SETTLE = 2.0  # an emulated CPU may be away for longer than a process
 pytestmark = [pytest.mark.limit(400), pytest.mark.long]
 
 
@@ -41,4 +44,4 @@ def program(build):
 def test_guests(program, own_network, vbng, folder, name, scenario, number, mode):
     bed.installed(adapters.ALL[name])
     bed.all_found_again(bench.make(adapters.ALL[name], bench.Setup(scenario, number, mode, vnf_in="guest"), str(folder), bed.cpus(), vbng,
-                                   places=Guests(program)))
+                                   places=Guests(program)), SETTLE)

@@ -183,7 +183,7 @@ class SwitchRig(rig.Rig):
     shared: bool = False
     folder: str = ""  # folder in which the processes run
     settle: float = 0.0  # seconds after the last packet in which what is under way arrives
-    last: dict = field(default_factory=dict)  # what the last trial left: reports, counters of the switch, CPU time
+    last: dict = field(default_factory=dict)  # what the last trial left: reports, counters of the switch (None: of a moment that was missed), CPU time
     patience: int = 1  # times the lead of the switch
     where: dict = field(default_factory=dict)  # process -> CPU
     peer: object = None  # what is the VNFs instead of vbng: called with name, ports, CPU and folder
@@ -228,7 +228,8 @@ class SwitchRig(rig.Rig):
                 cpu, counters = self._watch(tester, vnfs, look)
             finally:
                 done = tester.finish(self.lead + request.seconds + READY_SECONDS)
-            counters = counters or self.switch.stats()
+            if look is None:
+                counters = self.switch.stats()
             inside = self.switch.lost_inside()
         except SwitchError as e:
             if isinstance(e, Late) and self.patience < PATIENCE:
