@@ -134,6 +134,7 @@ class Gateway:
         pool = f'data_room = "{self.data_room}";' + (f' mbufs = "{self.mbufs}";' if self.mbufs else "")
         return f"""name = "case";
 memory = "no-huge";
+idle = "sleep";
 {self.top}
 pools = {{ default = {{ {pool} }}; }};
 ports = (
