@@ -86,7 +86,7 @@ def main(binary, folder):
     make_interfaces()
     sockets = {port: PacketSocket(f"far-{port}") for port in fr.PORTS}
     devices = {p: f"net_af_packet{i},iface=gw-{p}" for i, p in enumerate(fr.PORTS)}
-    path = ctx.write("veth.cfg", Gateway(devices=devices, top='idle = "sleep";')(folder))
+    path = ctx.write("veth.cfg", Gateway(devices=devices)(folder))
     gateway = process.Run(ctx, "--quiet", "--share-cpus", path, report=True)
     wrong = []
     if wait_for_gateway(gateway, sockets["core0"]):

@@ -25,7 +25,7 @@ FRAMES, LOST = 20, 30
 def start(ctx, *options, **changes):
     """The gateway, as soon as it answers."""
     devices = {p: f"net_af_packet{i},iface=gw-{p}" for i, p in enumerate(fr.PORTS)}
-    config = ctx.write("veth.cfg", Gateway(devices=devices, top='idle = "sleep";', **changes)(ctx.folder))
+    config = ctx.write("veth.cfg", Gateway(devices=devices, **changes)(ctx.folder))
     v = Vbng(ctx, "--share-cpus", *options, config, control=True)
     v.client().close()
     return v
