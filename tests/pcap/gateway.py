@@ -39,7 +39,7 @@ class Gateway:
         self.subscribers = 256  # of each access port
         self.ipv6 = False  # subscribers have IPv6, too
         self.data_room = 2176
-        self.mbufs = "10K"  # a start provides the memory of all of them, and 64K, the default, took a third of its time
+        self.mbufs = "12K"  # a start provides the memory of all of them, and 64K, the default, took a third of its time
         self.params = {}  # further keys by task: {"arp": 'key = "value";'}
         self.devices = {}  # by port, instead of net_pcap
         self.subscriber_rate = "1M"  # of the arp task: cases send bursts of all kinds; None: its default
