@@ -408,6 +408,7 @@ static int init_task(struct engine *e, unsigned i, struct tables *tables)
         .socket = instance_socket(e, i),
         .tsc_hz = rte_get_tsc_hz(),
         .punt_rates = &e->punt_rates,
+        .link_ups = e->link_ups,
     };
     int rc = t->type->init != NULL ? t->type->init(t, &env) : 0;
 

@@ -191,6 +191,11 @@ int engine_call_cores(struct engine *e, int (*fn)(struct task *t, void *arg), vo
     return rc;
 }
 
+void engine_link_is_up(struct engine *e, unsigned port)
+{
+    __atomic_store_n(&e->link_ups[port], e->link_ups[port] + 1, __ATOMIC_RELAXED);
+}
+
 void engine_watch(struct engine *e)
 {
     for (unsigned i = 0; i < e->plan->cfg->n_ports; i++) {

@@ -35,6 +35,8 @@ struct engine {
     struct watchdog *watchdog; /* parallel to plan->cores */
     uint64_t watched_ns;       /* CLOCK_MONOTONIC of the last watchdog_look() */
     struct health health;
+    uint32_t link_ups[CFG_MAX_PORTS]; /* how often each port's link has come up again; read by all
+                                         cores */
 };
 
 /**
@@ -74,6 +76,9 @@ int engine_call(struct engine *e, unsigned instance, int (*fn)(struct task *t, v
 /** A core call of each core that runs tasks, one after the other; t is one of the core's tasks.
  * Returns the first error, of engine_call() or fn; the other cores are called all the same. */
 int engine_call_cores(struct engine *e, int (*fn)(struct task *t, void *arg), void *arg);
+
+/** The link of a port has come up again: let the tasks see that. */
+void engine_link_is_up(struct engine *e, unsigned port);
 
 /** Look after what changes by itself while the cores run: counters that devices reset, link states,
  * stalled cores, pools without mbufs. To be called every 20 ms or so. */

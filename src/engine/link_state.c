@@ -203,6 +203,7 @@ static void attach(struct engine *e, unsigned i)
         e->ports[i].peer_gone = true;
         return;
     }
+    engine_link_is_up(e, i);
     log_warning("port %s: its peer is back", e->ports[i].cfg->name);
 }
 

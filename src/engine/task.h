@@ -147,6 +147,8 @@ struct task_env {
     int socket;
     uint64_t tsc_hz;
     struct punt_rates *punt_rates; /* NULL: nobody punts (a dry run) */
+    const uint32_t *link_ups;      /* by port: how often its link has come up again, to be read with
+                                      relaxed loads; NULL: nobody tells (a dry run) */
 };
 
 struct task_type {

@@ -237,6 +237,8 @@ static void check_link(struct engine *e, unsigned i)
     if (p->is_wire || p->peer.reconnect != PEER_NONE)
         return;
     is_down = !port_link_up(p);
+    if (*down && !is_down)
+        engine_link_is_up(e, i);
     if (is_down != *down)
         log_warning("port %s: its link is %s", p->cfg->name, is_down ? "down" : "up again");
     *down = is_down;

@@ -24,7 +24,10 @@
 #define PAD18      "000000000000000000000000000000000000"
 #define PAD10      "00000000000000000000"
 
+#define ANNOUNCED 77.0 /* seconds after which the gateway has announced itself everywhere */
+
 static struct rig *r;
+static double epoch; /* seconds of the rig at which those of a test begin */
 
 static inline void open_rig(const char *params)
 {
@@ -32,6 +35,7 @@ static inline void open_rig(const char *params)
 
     for (unsigned i = 0; i < N_TEST_PORTS; i++)
         memcpy(t->port_mac[i], harness_model.ports[i].mac, 6);
+    epoch = 0;
     r = rig_open(&task_arp, params, "to:4 route");
 }
 
@@ -50,7 +54,16 @@ static inline const struct subscriber *subscriber(unsigned id)
 /* Time of the rig in seconds since its first poll. */
 static inline uint16_t poll_at(double s)
 {
-    return rig_poll(r, 1 + (uint64_t)(s * (double)rte_get_tsc_hz()));
+    return rig_poll(r, 1 + (uint64_t)((epoch + s) * (double)rte_get_tsc_hz()));
+}
+
+/* Let the gateway announce itself, so that what it does later is seen alone. */
+static inline void let_announce(void)
+{
+    for (double at = 0; at < ANNOUNCED; at += 0.5)
+        poll_at(at);
+    rig_clear(r);
+    epoch = ANNOUNCED;
 }
 
 static inline struct rte_mbuf *punted(const char *hex, uint16_t port, enum punt_reason why)

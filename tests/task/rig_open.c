@@ -188,6 +188,7 @@ static void connect_outputs(struct rig *r, const char *outputs)
 }
 
 bool rig_leads_to_shards;
+uint32_t rig_link_ups[CFG_MAX_PORTS];
 
 static void make_plan(struct rig *r)
 {
@@ -236,7 +237,8 @@ static struct rig *start(struct rig *r, const char *outputs, int *rc)
                            .tables = harness_tables(),
                            .pool = harness_pool,
                            .socket = SOCKET_ID_ANY,
-                           .tsc_hz = rte_get_tsc_hz()};
+                           .tsc_hz = rte_get_tsc_hz(),
+                           .link_ups = rig_link_ups};
 
     connect_outputs(r, outputs);
     *rc = type->init != NULL ? type->init(r->task, &env) : 0;

@@ -127,6 +127,7 @@ static void growing_old(void)
     const struct subscriber *s = subscriber(SUB_NO_MAC);
 
     open_rig("age=100s");
+    let_announce();
     poll_at(0);
     CU_ASSERT_STRING_EQUAL(tells(cpe, cpe_mac), "consumed");
     for (unsigned at = 1; at < 75; at++)
@@ -196,21 +197,58 @@ static void keeping(void)
     close_rig();
 }
 
-/* Which of the ways of "to" has how many router advertisements to all nodes of the subscriber. */
-static unsigned adverts(void)
+/* Is it ICMPv6 of a type, to all nodes of the subscriber? */
+static bool is_to_all(const uint8_t *f, uint8_t type)
 {
-    unsigned n = 0;
+    const struct ipv6_hdr *ip = (const struct ipv6_hdr *)(f + 22);
 
-    for (unsigned i = 0; i < rig_captured_way(r, "to", CPE0); i++) {
-        const uint8_t *f = rte_pktmbuf_mtod(rig_out(r, "to", CPE0, i), const uint8_t *);
+    return memcmp(f, "\x33\x33\0\0\0\x01", 6) == 0 && f[62] == type &&
+           memcmp(f + 12, "\x88\xa8\0\x80\x81\0\x01\x03\x86\xdd", 10) == 0 &&
+           icmpv6_checksum_ok(ip, f + 62, net16(ip->payload_length));
+}
 
-        n += memcmp(f, "\x33\x33\0\0\0\x01", 6) == 0 && f[62] == ICMPV6_ROUTER_ADVERT &&
-             memcmp(f + 12, "\x88\xa8\0\x80\x81\0\x01\x03\x86\xdd", 10) == 0 &&
-             icmpv6_checksum_ok((const struct ipv6_hdr *)(f + 22), f + 62, 64);
-    }
-    CU_ASSERT_EQUAL(n, rig_captured(r, "to"));
+/* Does it ask all, behind two tags, for an address that the sender says to have? */
+static bool is_gratuitous(const uint8_t *f, uint32_t addr)
+{
+    rte_be32_t is = rte_cpu_to_be_32(addr);
+
+    return memcmp(f, "\xff\xff\xff\xff\xff\xff", 6) == 0 &&
+           memcmp(f + 20, "\x08\x06\0\x01\x08\0\x06\x04\0\x01", 10) == 0 &&
+           memcmp(f + 30, f + 6, 6) == 0 && memcmp(f + 36, &is, 4) == 0 &&
+           memcmp(f + 40, "\0\0\0\0\0\0", 6) == 0 && memcmp(f + 46, &is, 4) == 0;
+}
+
+struct said {
+    unsigned routers, neighbours, arp;
+};
+
+/* What "to" has. */
+static struct said heard(void)
+{
+    struct said n = {0};
+
+    for (uint8_t port = CPE0; port <= CPE1; port++)
+        for (unsigned i = 0; i < rig_captured_way(r, "to", port); i++) {
+            const uint8_t *f = rte_pktmbuf_mtod(rig_out(r, "to", port, i), const uint8_t *);
+
+            n.routers += is_to_all(f, ICMPV6_ROUTER_ADVERT);
+            n.neighbours += is_to_all(f, ICMPV6_ADVERT);
+            n.arp += is_gratuitous(f, port == CPE0 ? ADDR_CPE0 : ADDR_CPE1);
+        }
+    CU_ASSERT_EQUAL(n.routers + n.neighbours + n.arp, rig_captured(r, "to"));
     rig_clear(r);
     return n;
+}
+
+static bool is_said(unsigned routers, unsigned neighbours, unsigned arp)
+{
+    struct said n = heard();
+    bool is = n.routers == routers && n.neighbours == neighbours && n.arp == arp;
+
+    if (!is)
+        printf("%u, %u and %u instead of %u, %u and %u ", n.routers, n.neighbours, n.arp, routers,
+               neighbours, arp);
+    return is;
 }
 
 /* Polls each tick from one second to another. */
@@ -220,38 +258,76 @@ static void run(double from, double to)
         poll_at(at);
 }
 
+/* Of five subscribers one has IPv6 and one a PPPoE session, in which no ARP is. */
 static void advertising(void)
 {
     open_rig("ra_interval=4s");
     run(0, 15.9);
-    CU_ASSERT_EQUAL(adverts(), 0); /* who has come up with the gateway solicits */
+    CU_ASSERT(is_said(0, 0, 0)); /* who has come up with the gateway solicits */
     run(15.9, 20.1);
-    CU_ASSERT_EQUAL(adverts(), 1); /* of four subscribers one has IPv6 */
+    CU_ASSERT(is_said(1, 0, 4)); /* it announces itself, too */
     for (unsigned i = 0; i < 10; i++) {
         run(20.1 + 4 * i, 24.1 + 4 * i);
-        CU_ASSERT_EQUAL(adverts(), 1);
+        CU_ASSERT(is_said(1, 0, 0));
     }
     poll_at(1000); /* the core was away: none more than once */
     for (unsigned i = 0; i < 10; i++)
         poll_at(1000);
-    CU_ASSERT_EQUAL(adverts(), 1);
+    CU_ASSERT(is_said(1, 0, 0));
     CU_ASSERT_EQUAL(figure("router_advertisements"), 12);
+    CU_ASSERT_EQUAL(figure("announcements"), 4);
     /* who is in no index any more, or not yet, gets none */
     idmap_set(harness_tables()->subscribers->by_vlan, subscriber_vlan_key(CPE0, 128, 259), 0);
     run(1001, 1010);
-    CU_ASSERT_EQUAL(adverts(), 0);
+    CU_ASSERT(is_said(0, 0, 0));
     idmap_set(harness_tables()->subscribers->by_vlan, subscriber_vlan_key(CPE0, 128, 259),
               SUB_NO_MAC);
     close_rig();
-    open_rig("ra=false ra_interval=4s");
-    run(0, 40);
-    CU_ASSERT_EQUAL(adverts(), 0);
+}
+
+/* All are told within a minute, however long the interval of router advertisements is; and once
+ * more on a port whose link has come up. */
+static void announcing(void)
+{
+    uint32_t *ups = rig_link_ups;
+
+    open_rig("ra_interval=1800s");
+    run(0, 46);
+    CU_ASSERT_EQUAL(heard().arp, 2); /* spread over the minute */
+    run(46, 76.1);
+    CU_ASSERT_EQUAL(figure("router_advertisements"), 1);
+    CU_ASSERT_EQUAL(figure("announcements"), 4);
+    heard();
+    run(76.1, 300);
+    CU_ASSERT(is_said(0, 0, 0));
+    ups[CPE1]++;
+    run(300, 360.1);
+    CU_ASSERT(is_said(1, 0, 1));
+    run(360.1, 400);
+    CU_ASSERT(is_said(0, 0, 0));
+    ups[CPE0]++;
+    run(400, 430);
+    ups[CPE0]++; /* it flaps: another round, from here on */
+    ups[CPE1]++;
+    run(430, 490.1);
+    CU_ASSERT(is_said(1, 0, 5));
+    CU_ASSERT_EQUAL(figure("router_advertisements"), 3);
+    run(490.1, 600);
+    CU_ASSERT(is_said(0, 0, 0));
+    close_rig();
+    open_rig("ra=false");
+    run(0, 76.1);
+    CU_ASSERT(is_said(0, 1, 4)); /* a neighbour's advertisement, as there is none of a router */
+    run(76.1, 200);
+    CU_ASSERT(is_said(0, 0, 0));
+    memset(ups, 0, N_TEST_PORTS * sizeof(ups[0]));
     close_rig();
 }
 
 static const struct test tests[] = {
     {"asking", asking},   {"growing old", growing_old}, {"waiting", waiting},
-    {"keeping", keeping}, {"advertising", advertising}, {NULL, NULL},
+    {"keeping", keeping}, {"advertising", advertising}, {"announcing", announcing},
+    {NULL, NULL},
 };
 
 const struct test_program test_program = {"arp_nd", tests, open_with_ipv6, harness_close};

@@ -248,6 +248,7 @@ static void replaced(void)
 static void growing_old(void)
 {
     open_rig("age=100s");
+    let_announce();
     poll_at(0);
     teach();
     for (unsigned at = 1; at < 75; at++)

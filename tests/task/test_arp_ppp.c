@@ -20,6 +20,8 @@ static uint64_t now;
 static void open_slow(const char *params)
 {
     harness_model.punt_socket = "punt.sock";
+    for (unsigned i = 0; i < N_TEST_PORTS; i++)
+        harness_model.ports[i].n_addresses = 0; /* nothing to announce */
     harness_tables()->subscribers->magic[SUB_PPPOE] = MAGIC_OURS;
     slow = rig_open(&task_arp, params, "to:4 route");
     harness_model.punt_socket = NULL;

@@ -196,6 +196,7 @@ static void advance(struct arp *a, uint64_t now)
     a->tick += (uint32_t)ticks;
     buckets_fill(a, (uint32_t)ticks);
     arp_walk_tick(&a->sweep, ticks);
+    arp_look_at_links(a);
     if (a->tick - FIRST_TICK >= RA_QUIET)
         arp_walk_tick(&a->advertisements, ticks);
     arp_walk_tick(&a->echoes, ticks);
@@ -243,8 +244,7 @@ static void routers_init(struct arp *a, const struct task_env *env)
         .valid = seconds(env, ARG_RA_VALID),
         .preferred = seconds(env, ARG_RA_PREFERRED),
     };
-    if (a->answers_routers)
-        arp_advertise_init(a, seconds(env, ARG_RA_INTERVAL) * TICKS_PER_S);
+    arp_advertise_init(a, a->answers_routers ? seconds(env, ARG_RA_INTERVAL) * TICKS_PER_S : 0);
 }
 
 static int arp_init(struct task *t, const struct task_env *env)
@@ -255,6 +255,7 @@ static int arp_init(struct task *t, const struct task_env *env)
     a->tables = env->tables;
     a->cfg = env->plan->cfg;
     a->pool = env->pool;
+    a->link_ups = env->link_ups;
     a->tsc_per_tick = env->tsc_hz / TICKS_PER_S;
     a->tick = FIRST_TICK;
     a->age = (uint32_t)(env->cfg->param[ARG_AGE].u * TICKS_PER_S / NS_PER_S);
@@ -295,6 +296,7 @@ enum {
     STAT_NEXTHOP_CHANGES,
     STAT_HOST_UNREACHABLE,
     STAT_ROUTER_ADVERTS,
+    STAT_ANNOUNCED,
     STAT_TO_CONTROL,
     STAT_FROM_CONTROL,
     STAT_CONTROL_LOST,
@@ -313,6 +315,7 @@ static const char *const stat_names[] = {[STAT_LEARNED] = "learned",
                                          [STAT_NEXTHOP_CHANGES] = "nexthop_mac_changes",
                                          [STAT_HOST_UNREACHABLE] = "host_unreachable",
                                          [STAT_ROUTER_ADVERTS] = "router_advertisements",
+                                         [STAT_ANNOUNCED] = "announcements",
                                          [STAT_TO_CONTROL] = "to_control_plane",
                                          [STAT_FROM_CONTROL] = "from_control_plane",
                                          [STAT_CONTROL_LOST] = "control_plane_lost",
@@ -325,22 +328,16 @@ static uint64_t arp_stat(const struct task *t, unsigned i)
 {
     const struct arp *a = t->state;
     static const uint64_t none;
-    const uint64_t *figure[] = {&a->learned,
-                                &a->forgotten,
-                                &a->requests,
-                                &a->no_mbuf,
-                                &a->static_conflicts,
-                                &a->n_paths,
-                                &a->cpe_changes,
-                                &a->n_changes,
-                                &a->unreachables,
-                                &a->adverts,
-                                &a->to_control,
-                                &a->from_control,
-                                a->control != NULL ? &a->control->lost : &none,
-                                &a->echo_requests,
-                                &a->echoes_answered,
-                                &a->echoes_unanswered};
+    const uint64_t *figure[] = {
+        &a->learned,          &a->forgotten,
+        &a->requests,         &a->no_mbuf,
+        &a->static_conflicts, &a->n_paths,
+        &a->cpe_changes,      &a->n_changes,
+        &a->unreachables,     &a->adverts,
+        &a->announced,        &a->to_control,
+        &a->from_control,     a->control != NULL ? &a->control->lost : &none,
+        &a->echo_requests,    &a->echoes_answered,
+        &a->echoes_unanswered};
 
     return __atomic_load_n(figure[i], __ATOMIC_RELAXED);
 }

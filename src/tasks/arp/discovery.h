@@ -49,14 +49,19 @@ void arp_nd_from_core(struct task *t, struct rte_mbuf *m, const struct arp_frame
 
 /* ra.c */
 
-/** Begin to advertise on every link once in so many ticks; 0: never. */
+/** Begin to advertise on every link once in so many ticks; 0: never. At first the gateway is
+ * announced there. */
 void arp_advertise_init(struct arp *a, uint32_t interval);
 
 /** Answer a subscriber's router solicitation, in its mbuf. */
 void arp_advertise(struct task *t, struct rte_mbuf *m, const struct arp_frame *f,
                    const struct nd *nd, uint32_t id);
 
-/** Advertise on the links whose turn it is: a few at most. Returns how many those are. */
+/** Announce the gateway on ports whose links have come up again. */
+void arp_look_at_links(struct arp *a);
+
+/** Advertise and announce on the links whose turn it is: a few at most. Returns how many frames
+ * that took. */
 uint16_t arp_advertise_all(struct task *t);
 
 #endif

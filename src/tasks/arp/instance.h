@@ -9,7 +9,7 @@
  *   packets.c     ARP packets received, ARP requests sent, neighbours forgotten
  *   nd.c          the same of IPv6: neighbour discovery on subscribers' links
  *   nd_core.c     neighbour discovery on core ports
- *   ra.c          router advertisements
+ *   ra.c          router advertisements, and what announces the gateway
  *   neighbours.c  CPEs and next hops, and what is known of them
  *   nexthops.c    next hops by neighbour, as they come and go
  *   hosts.c       the neighbours of one subscriber
@@ -217,9 +217,14 @@ struct arp {
     uint32_t members_next, members_due; /* neighbours of which one may be in a set: the next to be
                                            looked at, and how many now */
 
-    struct nd_router router;        /* what is advertised on every link */
-    bool answers_routers;           /* router solicitations are answered */
-    struct arp_walk advertisements; /* of subscribers, to each of whom one is sent */
+    struct nd_router router;             /* what is advertised on every link */
+    bool answers_routers;                /* router solicitations are answered */
+    uint32_t ra_interval;                /* ticks; 0: nothing is advertised */
+    struct arp_walk advertisements;      /* of subscribers, to each of whom one is sent */
+    uint64_t announcing;                 /* a bit each: ports on which the gateway is announced, */
+    uint32_t announce_left;              /* and subscribers who have not had their turn yet */
+    const uint32_t *link_ups;            /* of the ports; NULL: nobody tells */
+    uint32_t ups_seen[TABLES_MAX_PORTS]; /* the same, as it was last */
 
     struct arp_echo *echo;  /* parallel to the subscribers' records; NULL: there is no control
                                plane, and PPP does not come here */
@@ -238,7 +243,8 @@ struct arp {
     uint64_t n_changes;                    /* ever; number i is in change[i % ARP_CHANGES] */
 
     /* figures; read by other threads */
-    uint64_t learned, forgotten, requests, no_mbuf, static_conflicts, cpe_changes, adverts;
+    uint64_t learned, forgotten, requests, no_mbuf, static_conflicts, cpe_changes, adverts,
+        announced;
     uint64_t n_paths;                  /* that are narrow */
     uint64_t unreachables;             /* senders told so of packets that were kept */
     uint64_t to_control, from_control; /* frames */
