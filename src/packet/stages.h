@@ -17,14 +17,13 @@
 
 #include <rte_common.h>
 
-#define STAGE_STEP 8u
+#define STAGE_STEP 4u
 
 /**
- * Who looks at frames first fetches mbufs and frames twice: those of the whole burst at its
- * beginning, as they come from further away than what the stages prefetch, and those of so many
- * packets ahead again. Without the second fetch paths take up to twice as many cycles where memory
- * is slow (doc/bench.md). Why was not found; lines that leave the first-level cache too early would
- * explain it.
+ * Who looks at frames first fetches mbufs and frames so many packets ahead, a part at a time. No
+ * more: a core has a few dozen lines under way at most, and drops prefetches beyond those, which
+ * costs the whole time of memory when the line is read (doc/bench.md). A burst's lines fetched all
+ * at once are too many.
  */
 #define STAGE_NEAR (2 * STAGE_STEP)
 
@@ -32,6 +31,12 @@
 struct part {
     uint32_t from, to;
 };
+
+/** What is fetched before the first part of a burst of n packets. */
+static inline struct part part_near(uint32_t n)
+{
+    return (struct part){0, RTE_MIN(n, STAGE_NEAR)};
+}
 
 /** The part for a stage that is late packets behind the first stage, which is at packet at, in a
  * burst of n packets. */

@@ -268,8 +268,8 @@ static inline void fetch_tails(const struct wheel *w, struct rte_mbuf *const *m,
     }
 }
 
-/* Prefetch the lines of a packet's pipe and queue once more, for the reason of STAGE_NEAR
- * (packet/stages.h). */
+/* Prefetch the lines of a packet's pipe and queue once more: the processor drops some of what is
+ * prefetched for all packets at once (packet/stages.h). */
 static inline void fetch_again(const struct wheel *w, struct rte_mbuf *const *m,
                                struct wheel_queue *const *queue, uint32_t i)
 {

@@ -45,6 +45,10 @@ static const struct task_param params[N_ARGS] = {
 #define MAX_LABELS      16
 #define HASH_MULTIPLIER 2654435769u /* 2^32 / golden ratio */
 
+/* Packets that a frame is fetched ahead again. There is little to compute beside, so that a burst's
+ * frames are fetched at once, of which the processor drops some (packet/stages.h). */
+#define AGAIN 16
+
 #define GATHER    32 /* packets that are sent to a worker at once */
 #define GATHER_US 10 /* a gathered packet goes on after this time, or when no burst comes */
 
@@ -214,8 +218,8 @@ static void spread(struct task *t, struct lb *lb, struct rte_mbuf **m, uint16_t 
     for (uint16_t i = 0; i < n; i++) {
         uint16_t port = task_in_port(t, m[i]);
 
-        if (i + STAGE_NEAR < n)
-            frame_prefetch_fresh(m[i + STAGE_NEAR], 1);
+        if (i + AGAIN < n)
+            frame_prefetch_fresh(m[i + AGAIN], 1);
         meta_set_in_port(m[i], port);
         slot[i] = slot_of(lb, m[i], port);
         rte_prefetch0(slot[i]);

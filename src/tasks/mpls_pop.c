@@ -213,7 +213,7 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     struct rte_mbuf *good[BURST_MAX];
     uint16_t k = 0;
 
-    burst_prefetch_fresh(m, n, 2);
+    burst_prefetch_fresh(m, RTE_MIN(n, STAGE_NEAR), 2);
     for (uint16_t i = 0; i < n; i++) {
         int verdict;
 

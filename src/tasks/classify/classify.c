@@ -404,7 +404,7 @@ static inline void classify(struct task *t, struct rte_mbuf **m, uint16_t n, boo
     b.n_good = 0;
     memset(b.packets, 0, sizeof(b.packets));
     memset(b.bytes, 0, sizeof(b.bytes));
-    burst_prefetch_fresh(m, n, 1);
+    fetch(m, part_near(n));
     for (uint32_t at = 0; at < n + 2 * STAGE_STEP; at += STAGE_STEP) {
         fetch(m, part_of(n, at + STAGE_NEAR, 0));
         find_slots(&b, part_of(n, at, 0), &c, t->in_port, by_address);

@@ -280,6 +280,7 @@ static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint1
     struct down d;
 
     open_chain(&d, t, has);
+    fetch(m, part_of(n, b->at + STAGE_NEAR, 0));
     for (uint32_t at = b->at + STAGE_STEP; at < n; at += STAGE_STEP) {
         fetch(m, part_of(n, at + STAGE_NEAR, 0));
         six |= (uint64_t)find_slots(m, part_of(n, at, 0), &d, has, b->tunnel) << at;
@@ -288,8 +289,7 @@ static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint1
     find_records(b, (struct part){b->at, n}, &d);
     finish_family(&x, FAMILY_IPV4, b, &d, has);
     finish_family(&x, FAMILY_IPV6, b, &d, has);
-    fused_count(counter(t, has), FAMILY_IPV4, x.n[FAMILY_IPV4], &x.tally[FAMILY_IPV4]);
-    fused_count(counter(t, has), FAMILY_IPV6, x.n[FAMILY_IPV6], &x.tally[FAMILY_IPV6]);
+    fused_count_mix(counter(t, has), &x);
     fused_end(t, m, n, &x, false);
 }
 
@@ -328,7 +328,7 @@ static __rte_always_inline void down(struct task *t, struct rte_mbuf **m, uint16
         return;
     }
     open_chain(&d, t, has);
-    fetch(m, (struct part){0, n});
+    fetch(m, part_near(n));
     b.at = 0;
     b.is_six = find_slots(m, first, &d, has, b.tunnel);
     b.tally = (struct fused_tally){0, 0};

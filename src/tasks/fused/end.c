@@ -52,7 +52,6 @@ void fused_sort(struct fused_mix *x, struct rte_mbuf **m, uint32_t n, uint64_t s
     x->tally[FAMILY_IPV4] = x->tally[FAMILY_IPV6] = (struct fused_tally){0, 0};
     x->begun[begins] = at;
     x->tally[begins] = tally;
-    x->left = RTE_MAX(n_four - x->begun[FAMILY_IPV4], n_six - x->begun[FAMILY_IPV6]);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t is_six = six >> i & 1, to = four ^ ((four ^ next6) & -is_six);
 

@@ -6,9 +6,10 @@
  *
  * A burst is taken to be of one family, and its parts take turns in the stages, until a part has a
  * packet of the other family. All packets that are left are then sorted by family, without a branch
- * by family, which the processor would mispredict where both are mixed. Parts of both families take
- * turns, or (down.c) the last stage goes through one family and then the other. That loop is a
- * function of its own, because in one function with the other loop, both would be slower.
+ * by family, which the processor would mispredict where both are mixed, and go through the stages
+ * that are left one family after the other: a loop with the instructions of both has more than the
+ * processor keeps decoded. All that is a function of its own, because in one function with the loop
+ * of bursts of one family, both would be slower.
  */
 #ifndef TASKS_FUSED_FUSED_H
 #define TASKS_FUSED_FUSED_H
@@ -83,9 +84,15 @@ struct fused_mix {
     uint32_t first[N_FAMILIES]; /* index in m[] of each family's first packet */
     uint32_t n[N_FAMILIES];
     uint32_t begun[N_FAMILIES]; /* packets that have been through the first stage as a part */
-    uint32_t left;              /* the most packets that a family has beyond those */
     struct fused_tally tally[N_FAMILIES];
 };
+
+/** Count the packets of both families, but for those that are left, in a task. */
+static inline void fused_count_mix(struct task *t, const struct fused_mix *x)
+{
+    for (enum family f = 0; f < N_FAMILIES; f++)
+        fused_count(t, f, x->n[f], &x->tally[f]);
+}
 
 /** Bits of the packets before a part, all of which are of one family. */
 static inline uint64_t fused_before(uint32_t at, bool are_six)

@@ -168,33 +168,37 @@ static __rte_always_inline void open_chain(struct plain *c, const struct task *t
     c->in_port = t->in_port;
 }
 
+/* All stages for the packets of a family that have not been through them. */
+static __rte_always_inline void go_on(struct fused_mix *x, enum family f, struct batch *b,
+                                      const struct plain *c)
+{
+    struct rte_mbuf **m = x->m + x->first[f];
+    uint32_t n = x->n[f];
+
+    for (uint32_t at = x->begun[f]; at < n + LATE; at += STAGE_STEP) {
+        fetch(m, part_of(n, at + STAGE_STEP, 0));
+        turn(m, b, n, at, c, f == FAMILY_IPV6, &x->tally[f]);
+    }
+}
+
 /* Go on with a burst at a part that is not of the family of all before it. */
 static __rte_noinline FUSED_FLAT void mixed(struct task *t, struct rte_mbuf **m, uint16_t n,
                                             struct burst *b, bool begins_with_six)
 {
     uint64_t six = fused_before(b->at, begins_with_six) | (uint64_t)b->is_six << b->at;
     struct fused_mix x;
-    struct rte_mbuf **m4, **m6;
     struct plain c;
 
     open_chain(&c, t);
+    fetch(m, part_of(n, b->at + STAGE_NEAR, 0));
     for (uint32_t at = b->at + STAGE_STEP; at < n; at += STAGE_STEP) {
         fetch(m, part_of(n, at + STAGE_NEAR, 0));
         six |= (uint64_t)find_six(m, part_of(n, at, 0), &c) << at;
     }
     fused_sort(&x, m, n, six, b->at, b->tally);
-    m4 = x.m + x.first[FAMILY_IPV4];
-    m6 = x.m + x.first[FAMILY_IPV6];
-    for (uint32_t at = 0; at < x.left + LATE; at += STAGE_STEP) {
-        uint32_t at4 = x.begun[FAMILY_IPV4] + at, at6 = x.begun[FAMILY_IPV6] + at;
-
-        fetch(m6, part_of(x.n[FAMILY_IPV6], at6 + STAGE_STEP, 0));
-        fetch(m4, part_of(x.n[FAMILY_IPV4], at4 + STAGE_STEP, 0));
-        turn(m6, &b->six, x.n[FAMILY_IPV6], at6, &c, true, &x.tally[FAMILY_IPV6]);
-        turn(m4, &b->four, x.n[FAMILY_IPV4], at4, &c, false, &x.tally[FAMILY_IPV4]);
-    }
-    fused_count(t, FAMILY_IPV4, x.n[FAMILY_IPV4], &x.tally[FAMILY_IPV4]);
-    fused_count(t, FAMILY_IPV6, x.n[FAMILY_IPV6], &x.tally[FAMILY_IPV6]);
+    go_on(&x, FAMILY_IPV4, &b->four, &c);
+    go_on(&x, FAMILY_IPV6, &b->six, &c);
+    fused_count_mix(t, &x);
     fused_end(t, m, n, &x, false);
 }
 
@@ -231,7 +235,7 @@ FUSED_FLAT void fused_plain(struct task *t, struct rte_mbuf **m, uint16_t n)
         t->type->handle(t, m, n);
         return;
     }
-    fetch(m, (struct part){0, n});
+    fetch(m, part_near(n));
     b.at = 0;
     b.is_six = find_six(m, first, &c);
     b.tally = (struct fused_tally){0, 0};

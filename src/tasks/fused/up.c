@@ -347,8 +347,6 @@ static __rte_always_inline void finish(struct rte_mbuf **m, const struct batch *
     }
 }
 
-/* --- a burst --- */
-
 #define LATE (3 * STAGE_STEP) /* of the last stage of a family behind its first one */
 
 /* The stages of packet/stages.h: slot and first entry, record and entry, next hop, and all that is
@@ -393,35 +391,38 @@ static __rte_always_inline void open_chain(struct up *u, const struct task *t, s
     u->takes_ipv6 = u->route.fib6 != NULL && (!has.classify || u->classify.v6 != NULL);
 }
 
+/* All stages for the packets of a family that have not been through them. */
+static __rte_always_inline void go_on(struct fused_mix *x, enum family f, struct burst *b,
+                                      const struct up *u, struct shape has)
+{
+    struct rte_mbuf **m = x->m + x->first[f];
+    uint32_t n = x->n[f];
+
+    for (uint32_t at = x->begun[f]; at < n + LATE; at += STAGE_STEP) {
+        fetch(m, part_of(n, at + STAGE_STEP, 0), has);
+        turn(m, b, n, at, u, has, f == FAMILY_IPV6, &x->tally[f]);
+    }
+}
+
 /* Go on with a burst at a part that is not of the family of all before it. */
 static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint16_t n,
                                       struct burst *b, bool begins_with_six, struct shape has)
 {
     uint64_t six = fused_before(b->at, begins_with_six) | (uint64_t)b->is_six << b->at;
     struct fused_mix x;
-    struct rte_mbuf **m4, **m6;
     struct up u;
 
     open_chain(&u, t, has);
+    fetch(m, part_of(n, b->at + STAGE_NEAR, 0), has);
     for (uint32_t at = b->at + STAGE_STEP; at < n; at += STAGE_STEP) {
         fetch(m, part_of(n, at + STAGE_NEAR, 0), has);
         six |= (uint64_t)find_six(m, part_of(n, at, 0), n, &u, has) << at;
     }
     fused_sort(&x, m, n, six, b->at, b->tally);
-    m4 = x.m + x.first[FAMILY_IPV4];
-    m6 = x.m + x.first[FAMILY_IPV6];
-    for (uint32_t at = 0; at < x.left + LATE; at += STAGE_STEP) {
-        uint32_t at4 = x.begun[FAMILY_IPV4] + at, at6 = x.begun[FAMILY_IPV6] + at;
-
-        fetch(m6, part_of(x.n[FAMILY_IPV6], at6 + STAGE_STEP, 0), has);
-        fetch(m4, part_of(x.n[FAMILY_IPV4], at4 + STAGE_STEP, 0), has);
-        turn(m6, b, x.n[FAMILY_IPV6], at6, &u, has, true, &x.tally[FAMILY_IPV6]);
-        turn(m4, b, x.n[FAMILY_IPV4], at4, &u, has, false, &x.tally[FAMILY_IPV4]);
-    }
-    if (has.classify) { /* what goes on from a scheduler was counted before it */
-        fused_count(t, FAMILY_IPV4, x.n[FAMILY_IPV4], &x.tally[FAMILY_IPV4]);
-        fused_count(t, FAMILY_IPV6, x.n[FAMILY_IPV6], &x.tally[FAMILY_IPV6]);
-    }
+    go_on(&x, FAMILY_IPV4, b, &u, has);
+    go_on(&x, FAMILY_IPV6, b, &u, has);
+    if (has.classify) /* what goes on from a scheduler was counted before it */
+        fused_count_mix(t, &x);
     fused_end(t, m, n, &x, true);
 }
 
@@ -459,7 +460,7 @@ static __rte_always_inline void up(struct task *t, struct rte_mbuf **m, uint16_t
         return;
     }
     open_chain(&u, t, has);
-    fetch(m, (struct part){0, n}, has);
+    fetch(m, part_near(n), has);
     b.at = 0;
     b.is_six = find_six(m, first, n, &u, has);
     b.tally = (struct fused_tally){0, 0};
