@@ -21,9 +21,8 @@
 
 /**
  * Who looks at frames first fetches mbufs and frames so many packets ahead, a part at a time. No
- * more: a core has a few dozen lines under way at most, and drops prefetches beyond those, which
- * costs the whole time of memory when the line is read (doc/bench.md). A burst's lines fetched all
- * at once are too many.
+ * more: of the lines of a whole burst in a row the processor drops some, and a reader of those
+ * waits for memory (doc/bench.md).
  */
 #define STAGE_NEAR (2 * STAGE_STEP)
 
