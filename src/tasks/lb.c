@@ -21,7 +21,6 @@
 #include "packet/ipv6.h"
 #include "packet/mpls.h"
 #include "packet/qinq.h"
-#include "packet/stages.h"
 #include "tables/tables.h"
 
 enum { OUT_TO };

@@ -96,4 +96,6 @@ def test_link_comes_up_again(vbng, folder):
     finally:
         running.kill()
     assert running.returncode == 0 and "port cpe0: its link is up again" in said, said
-    assert announcements(json.loads(report.read_text())) == 2 * N + N
+    found = json.loads(report.read_text())
+    assert announcements(found) == 2 * N + N
+    assert found["ledger"]["balances"] is True, found["ledger"]

@@ -7,8 +7,8 @@
  * A burst is taken to be of one family, and its parts take turns in the stages, until a part has a
  * packet of the other family. All packets that are left are then sorted by family, without a branch
  * by family, which the processor would mispredict where both are mixed, and go through the stages
- * that are left one family after the other: a loop with the instructions of both has more than the
- * processor keeps decoded. All that is a function of its own, because in one function with the loop
+ * that are left one family after the other: one loop for both is slower where lines are in the
+ * caches (doc/bench.md). All that is a function of its own, because in one function with the loop
  * of bursts of one family, both would be slower.
  */
 #ifndef TASKS_FUSED_FUSED_H
