@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The hot path of the wheel: packets come. */
+#include "packet/stages.h"
 #include "sched/stamp.h"
 #include "sched/wheel.h"
 
 #define BURST 64
-#define NEAR  8 /* packets: so far ahead of its turn, what it needs is fetched again */
 
 /* Tell RED of a packet to a queue that was empty for a while: the packet is always taken, and the
  * average decays. After so short a while that the factor is above 1/2, DPDK shifts by -1 to round
@@ -225,11 +225,11 @@ void wheel_count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict wh
     d->bytes += m->pkt_len;
 }
 
-/* Prefetch the lines of the pipes and queues of n packets. */
+/* Prefetch the pipes and queues of packets. */
 static inline void fetch_queues(const struct wheel *w, struct rte_mbuf *const *m,
-                                struct wheel_queue **queue, uint32_t n)
+                                struct wheel_queue **queue, struct part p)
 {
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = p.from; i < p.to; i++) {
         uint32_t path = m[i]->hash.sched.queue_id, pipe = path / QOS_QUEUES;
 
         queue[i] = wheel_queue_of(w, pipe, path % QOS_QUEUES);
@@ -253,11 +253,12 @@ void wheel_expect(const struct sched *base, struct rte_mbuf *const *m, uint32_t 
     }
 }
 
-/* Prefetch the last packets of the queues of n packets, or where a queue is full, its tally. */
+/* Prefetch the last packets of their queues and what an AQM keeps of these, or the tally of a queue
+ * that is full. */
 static inline void fetch_tails(const struct wheel *w, struct rte_mbuf *const *m,
-                               struct wheel_queue *const *queue, uint32_t n)
+                               struct wheel_queue *const *queue, struct part p)
 {
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = p.from; i < p.to; i++) {
         uint32_t path = m[i]->hash.sched.queue_id, depth = wheel_number(queue[i]->tail);
         uint64_t tail = queue[i]->tail & WHEEL_POINTER,
                  tally = (uintptr_t)&w->tally[path % QOS_QUEUES][path / QOS_QUEUES];
@@ -266,36 +267,24 @@ static inline void fetch_tails(const struct wheel *w, struct rte_mbuf *const *m,
         tail = wheel_either(linked, tail, (uintptr_t)&w->nobody);
         rte_prefetch0_write((void *)(uintptr_t)wheel_either(full, tally, tail));
     }
-}
-
-/* Prefetch the lines of a packet's pipe and queue once more: the processor drops some of what is
- * prefetched for all packets at once (packet/stages.h). */
-static inline void fetch_again(const struct wheel *w, struct rte_mbuf *const *m,
-                               struct wheel_queue *const *queue, uint32_t i)
-{
-    rte_prefetch0_write(queue[i]);
-    rte_prefetch0_write(&w->pipe[m[i]->hash.sched.queue_id / QOS_QUEUES]);
-}
-
-/* Put at most BURST packets into their queues. Returns how many were accepted. */
-static uint32_t enqueue(struct wheel *w, struct rte_mbuf **m, uint32_t n)
-{
-    struct wheel_queue *queue[BURST];
-    struct rte_mbuf *drop[BURST];
-    uint32_t n_drop = 0;
-    const bool plain = w->plain;
-
-    fetch_queues(w, m, queue, n);
-    fetch_tails(w, m, queue, n);
     if (unlikely(w->fq_in_use != 0))
-        fq_fetch_states(w, queue, n);
+        fq_fetch_states(w, queue + p.from, p.to - p.from);
     if (unlikely(w->l4s != 0))
-        l4s_fetch_states(w, queue, n);
-    for (uint32_t i = 0; i < n; i++) {
-        enum verdict v;
+        l4s_fetch_states(w, queue + p.from, p.to - p.from);
+}
 
-        fetch_again(w, m, queue, RTE_MIN(i + NEAR, n - 1));
-        v = likely(plain) ? put_plain(w, m[i], queue[i]) : UNDECIDED;
+/* Put packets into their queues q, and those that are refused into drop. Returns the number of
+ * those. */
+static inline uint32_t put_part(struct wheel *w, struct rte_mbuf *const *m,
+                                struct wheel_queue *const *queue, struct part p,
+                                struct rte_mbuf **drop)
+{
+    const bool plain = w->plain;
+    uint32_t n_drop = 0;
+
+    for (uint32_t i = p.from; i < p.to; i++) {
+        enum verdict v = likely(plain) ? put_plain(w, m[i], queue[i]) : UNDECIDED;
+
         if (likely(v == ACCEPTED))
             continue;
         if (v == UNDECIDED)
@@ -304,6 +293,21 @@ static uint32_t enqueue(struct wheel *w, struct rte_mbuf **m, uint32_t n)
             wheel_count_drop(w, m[i], v);
             drop[n_drop++] = m[i];
         }
+    }
+    return n_drop;
+}
+
+/* Put at most BURST packets into their queues, in stages. Returns how many were accepted. */
+static uint32_t enqueue(struct wheel *w, struct rte_mbuf **m, uint32_t n)
+{
+    struct wheel_queue *queue[BURST];
+    struct rte_mbuf *drop[BURST];
+    uint32_t n_drop = 0;
+
+    for (uint32_t at = 0; at < n + 2 * STAGE_NEAR; at += STAGE_STEP) {
+        fetch_queues(w, m, queue, part_of(n, at, 0));
+        fetch_tails(w, m, queue, part_of(n, at, STAGE_NEAR));
+        n_drop += put_part(w, m, queue, part_of(n, at, 2 * STAGE_NEAR), drop + n_drop);
     }
     if (n_drop > 0)
         rte_pktmbuf_free_bulk(drop, n_drop);
