@@ -375,8 +375,11 @@ static int wheel_read_queue(struct sched *base, uint32_t pipe, unsigned queue,
                         ((uint64_t)d->packets_moved << (63 - WHEEL_TAKEN_BITS));
         add->bytes += (q->taken & ((UINT64_C(1) << WHEEL_TAKEN_BITS) - 1)) +
                       ((uint64_t)d->bytes_moved << (WHEEL_TAKEN_BITS - 1));
+        add->tail += wheel_refused_packets(q->refused);
+        add->dropped_bytes += wheel_refused_bytes(q->refused);
         add->depth = (uint16_t)wheel_number(q->tail);
         q->taken = 0;
+        q->refused = 0;
     }
     *d = (struct wheel_tally){0};
     return 0;

@@ -24,7 +24,8 @@
  *                                                                              L4S also dequeue
  *   fq[i]        22 lines             packets of a queue by flow, and CoDel     both, where more
  *                                     of each flow; i: in a pool               than one waits
- *   tally[q][p]  32 bytes             drops since they were read               enqueue that drops
+ *   tally[q][p]  32 bytes             drops since they were read               drops by an AQM,
+ *                                                                              each 512th at a tail
  *   cap[c][p]    16 bytes             token bucket of a class with a rate of   dequeue of such a
  *                                     its own                                  class
  *   profile[f]   some lines           room of each queue; rates and weights    enqueue; dequeue
@@ -117,18 +118,23 @@ struct wheel_queue {
                        void */
     uint64_t taken; /* since it was read: packets above WHEEL_TAKEN_BITS, bytes below */
     uint32_t load;  /* where the queue is in_bytes: bytes behind the first packet, with overhead */
-    uint32_t spare;
+    uint32_t refused; /* dropped at the tail since it was moved or read: packets above
+                         WHEEL_REFUSED_BITS, bytes below */
 };
 
 /* The bytes of 2^23 packets fit into wheel_queue.taken; then both move on to wheel_tally. */
 #define WHEEL_TAKEN_BITS 40
 #define WHEEL_TAKEN_FULL (UINT64_C(1) << 63)
 
+/* The bytes of 2^9 packets, or 2^21 bytes, and then a packet more: both move to wheel_tally. */
+#define WHEEL_REFUSED_BITS 22
+#define WHEEL_REFUSED_FULL (UINT32_C(1) << 31 | UINT32_C(1) << (WHEEL_REFUSED_BITS - 1))
+
 #define WHEEL_ROOM_MAX (UINT32_MAX / 2) /* bytes: no queue holds more, so that sums fit */
 
 /** What a queue counts seldom, since it was read. */
 struct wheel_tally {
-    uint64_t tail, aqm, bytes; /* dropped */
+    uint64_t tail, aqm, bytes; /* dropped; those at the tail were in wheel_queue.refused before */
     uint32_t packets_moved;    /* out of wheel_queue.taken, times 2^23 */
     uint32_t bytes_moved;      /* likewise, times 2^39 */
 };
@@ -290,6 +296,17 @@ bool wheel_mark(struct wheel *w, struct rte_mbuf *m);
 static inline struct wheel *wheel_of(struct sched *s)
 {
     return (struct wheel *)s;
+}
+
+/** Packets and bytes in wheel_queue.refused. */
+static inline uint32_t wheel_refused_packets(uint32_t refused)
+{
+    return refused >> WHEEL_REFUSED_BITS;
+}
+
+static inline uint32_t wheel_refused_bytes(uint32_t refused)
+{
+    return refused & ((UINT32_C(1) << WHEEL_REFUSED_BITS) - 1);
 }
 
 /** One of two numbers, without a branch: what follows from the packets is often foretold wrongly.

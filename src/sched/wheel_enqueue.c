@@ -196,11 +196,30 @@ static enum verdict put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue 
     return ACCEPTED;
 }
 
+/* Count bytes that were dropped at the tail of a queue: where its packets are, as a full queue
+ * drops as many as it takes, or more. An unused queue has but its tally. */
+static void count_refused(struct wheel *w, uint32_t pipe, unsigned queue, uint32_t bytes)
+{
+    struct wheel_tally *t = &w->tally[queue][pipe];
+    struct wheel_queue *q = wheel_queue_of(w, pipe, queue);
+
+    if (unlikely(w->size[queue] == 0)) {
+        t->tail++;
+        t->bytes += bytes;
+        return;
+    }
+    q->refused += (UINT32_C(1) << WHEEL_REFUSED_BITS) + bytes;
+    if (likely((q->refused & WHEEL_REFUSED_FULL) == 0))
+        return;
+    t->tail += wheel_refused_packets(q->refused);
+    t->bytes += wheel_refused_bytes(q->refused);
+    q->refused = 0;
+}
+
 void wheel_count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict why)
 {
     uint32_t path = m->hash.sched.queue_id;
     uint32_t pipe = path / QOS_QUEUES;
-    struct wheel_tally *d = &w->tally[path % QOS_QUEUES][pipe];
     struct sched_class *c = sched_class_of(&w->base, wheel_subport_of(w, pipe), path % QOS_QUEUES);
 
     __atomic_store_n(&w->pipe[pipe].counters.dropped, w->pipe[pipe].counters.dropped + 1,
@@ -216,13 +235,13 @@ void wheel_count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict wh
     else
         w->dropped.l4s++;
     if (why == TAIL) {
-        d->tail++;
+        count_refused(w, pipe, path % QOS_QUEUES, m->pkt_len);
         c->tail++;
     } else {
-        d->aqm++;
+        w->tally[path % QOS_QUEUES][pipe].aqm++;
+        w->tally[path % QOS_QUEUES][pipe].bytes += m->pkt_len;
         c->aqm++;
     }
-    d->bytes += m->pkt_len;
 }
 
 /* Prefetch the pipes and queues of packets. */
@@ -253,19 +272,18 @@ void wheel_expect(const struct sched *base, struct rte_mbuf *const *m, uint32_t 
     }
 }
 
-/* Prefetch the last packets of their queues and what an AQM keeps of these, or the tally of a queue
- * that is full. */
+/* Prefetch the last packets of their queues, unless these are full, and what an AQM keeps of them.
+ */
 static inline void fetch_tails(const struct wheel *w, struct rte_mbuf *const *m,
                                struct wheel_queue *const *queue, struct part p)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
         uint32_t path = m[i]->hash.sched.queue_id, depth = wheel_number(queue[i]->tail);
-        uint64_t tail = queue[i]->tail & WHEEL_POINTER,
-                 tally = (uintptr_t)&w->tally[path % QOS_QUEUES][path / QOS_QUEUES];
-        bool linked = (depth != 0) & ((tail & 1) == 0), full = depth >= w->size[path % QOS_QUEUES];
+        uint64_t tail = queue[i]->tail & WHEEL_POINTER;
+        bool linked = (depth != 0) & ((tail & 1) == 0) & (depth < w->size[path % QOS_QUEUES]);
 
         tail = wheel_either(linked, tail, (uintptr_t)&w->nobody);
-        rte_prefetch0_write((void *)(uintptr_t)wheel_either(full, tally, tail));
+        rte_prefetch0_write((void *)(uintptr_t)tail);
     }
     if (unlikely(w->fq_in_use != 0))
         fq_fetch_states(w, queue + p.from, p.to - p.from);

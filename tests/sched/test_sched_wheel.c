@@ -314,6 +314,37 @@ static void many_packets(void)
     bed_free(&b);
 }
 
+/* More packets, and more bytes, dropped at a full queue than the queue itself counts. */
+static void many_drops(void)
+{
+    static const uint32_t sizes[] = {64, 9018};
+
+    for (unsigned i = 0; i < RTE_DIM(sizes); i++) {
+        struct sched_queue_counters c = {0};
+        const uint32_t n = 100000;
+
+        bed_shape(&b, 2, 1);
+        b.shape.mtu = 9018;
+        bed_profile(&b, 10000000000, 1000000);
+        CU_ASSERT_FATAL(bed_create(&b));
+        CU_ASSERT_EQUAL(sched_set_profile(b.s, 1, 0), 0);
+        bed_fill(&b, 1, QOS_BE, sizes[i], b.shape.class[QOS_BE].size);
+        for (uint32_t k = 0; k < n; k++) {
+            struct rte_mbuf *m = bed_packet(1, QOS_BE, sizes[i]);
+
+            CU_ASSERT_EQUAL(sched_enqueue(b.s, &m, 1), 0);
+            if (k == n / 3)
+                CU_ASSERT_EQUAL(sched_read_queue(b.s, 1, QOS_BE, &c), 0);
+        }
+        CU_ASSERT_EQUAL(sched_read_queue(b.s, 1, QOS_BE, &c), 0);
+        CU_ASSERT_EQUAL(c.tail, n);
+        CU_ASSERT_EQUAL(c.dropped_bytes, (uint64_t)n * (sizes[i] - BED_FCS));
+        CU_ASSERT_EQUAL(c.depth, b.shape.class[QOS_BE].size);
+        CU_ASSERT_EQUAL(sched_pipe_counters(b.s, 1)->dropped, n);
+        bed_free(&b);
+    }
+}
+
 /* Take out all, and say of each packet whether it was held back: a letter of "-LF". */
 static void say_limited(char *said, unsigned max)
 {
@@ -356,6 +387,7 @@ static const struct test tests[] = {
     {"absence of the core", absence},
     {"slow rates", slow},
     {"more packets than 2^23", many_packets},
+    {"more drops than a queue counts", many_drops},
     {"who was held back", limited},
     {"rates against the TSC", real_time},
     {"memory", memory},
