@@ -34,7 +34,7 @@
  *                                     classes, heads of its rings
  *     .ring[c]   4 bytes per pipe     pipes that may send in a class, in the   whoever puts a pipe
  *                                     order of their turns                     in or takes it out
- *   timers       4 bytes per slot,    lists of buckets that wait for credit,   dequeue
+ *   timers       32 bytes per slot,   lists of buckets that wait for credit,   dequeue
  *                8192 slots           linked through the buckets
  *
  *   p: pipe, counted through all subports; q: queue, 0..15; c: class, 0..12. Only queues and

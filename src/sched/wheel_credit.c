@@ -63,54 +63,60 @@ static void wake(struct wheel *w, uint32_t node)
     wheel_relist(w, owner, &w->pipe[owner]);
 }
 
-#define FETCH_SLOTS 16 /* of those that are due: more would leave the cache again */
+#define FETCH_SLOTS 8 /* of those that are due: more would leave the cache again */
 
-/* Prefetch the first two buckets of each slot that is due. A list is linked through cold lines, one
- * miss after the other; the lists of several slots are read at a time. */
-static void fetch_due(struct wheel *w, uint64_t due)
+/* Prefetch the first bucket of each list of a slot. */
+static inline void fetch_slot(struct wheel *w, const uint32_t *slot)
 {
-    struct timers *t = &w->timers;
-    uint64_t end = RTE_MIN(due + 1, t->at + FETCH_SLOTS);
-    uint32_t node;
+    for (unsigned i = 0; i < TIMERS_LISTS; i++)
+        if (slot[i] != TIMERS_NONE)
+            rte_prefetch0_write(bucket_of(w, slot[i]));
+}
 
-    for (uint64_t at = t->at; at < end; at++) {
-        node = *timers_slot(t, at);
-        if (node != TIMERS_NONE)
-            rte_prefetch0_write(bucket_of(w, node));
-    }
-    for (uint64_t at = t->at; at < end; at++) {
-        node = *timers_slot(t, at);
-        if (node != TIMERS_NONE && bucket_of(w, node)->next != TIMERS_NONE)
-            rte_prefetch0_write(bucket_of(w, bucket_of(w, node)->next));
-    }
+/* Wake buckets of a slot, one of each list in turn, but no more than most of them. Returns their
+ * number. */
+static uint32_t wake_slot(struct wheel *w, uint32_t *slot, uint32_t most)
+{
+    uint32_t woken = 0;
+
+    while (!timers_is_empty(slot))
+        for (unsigned i = 0; i < TIMERS_LISTS; i++) {
+            uint32_t node = slot[i];
+
+            if (node == TIMERS_NONE)
+                continue;
+            if (woken == most)
+                return woken;
+            slot[i] = bucket_of(w, node)->next;
+            if (slot[i] != TIMERS_NONE)
+                rte_prefetch0_write(bucket_of(w, slot[i]));
+            wake(w, node);
+            woken++;
+        }
+    return woken;
 }
 
 void wheel_run_timers(struct wheel *w, uint64_t now, uint32_t most)
 {
     struct timers *t = &w->timers;
     uint64_t due = now >> TIMERS_SHIFT;
-    uint32_t next;
 
     if (t->at <= due && t->pending > 0)
-        fetch_due(w, due);
-    while (t->at <= due && most > 0) {
-        uint32_t *slot = timers_slot(t, t->at), node = *slot;
+        for (uint64_t at = t->at; at < RTE_MIN(due + 1, t->at + FETCH_SLOTS); at++)
+            fetch_slot(w, timers_slot(t, at));
+    while (t->at <= due) {
+        uint32_t n = wake_slot(w, timers_slot(t, t->at), most);
 
-        if (node == TIMERS_NONE) {
-            t->at = t->pending == 0 ? due + 1 : t->at + 1;
-            continue;
-        }
-        *slot = bucket_of(w, node)->next;
-        if (*slot != TIMERS_NONE)
-            rte_prefetch0_write(bucket_of(w, *slot));
-        t->pending--;
-        most--;
-        wake(w, node);
-        w->woken = true;
+        most -= n;
+        t->pending -= n;
+        w->woken |= n > 0;
+        if (!timers_is_empty(timers_slot(t, t->at)))
+            break;
+        t->at = t->pending == 0 ? due + 1 : t->at + 1;
+        if (t->at + FETCH_SLOTS - 1 <= due)
+            fetch_slot(w, timers_slot(t, t->at + FETCH_SLOTS - 1));
     }
-    next = *timers_slot(t, t->at);
-    if (next != TIMERS_NONE)
-        rte_prefetch0_write(bucket_of(w, next));
+    fetch_slot(w, timers_slot(t, t->at));
 }
 
 void wheel_subport_waits(struct wheel *w, uint32_t subport, unsigned class, uint64_t ready)
