@@ -51,6 +51,7 @@ FORWARD = (
     ("bess", "loopback", 2, "patch", None),
     ("bess", "bng", 1, "patch", None),
     ("vpp", "v2v", 1, "learn", None),
+    ("vpp", "v2v", 1, "patch", None),
     ("vpp", "loopback", 1, "patch", "vhost"),
     ("vpp", "loopback", 1, "patch", "memif"),
     ("vpp", "bng", 1, "patch", None),
