@@ -56,6 +56,7 @@ FORWARD = (
     ("vpp", "loopback", 1, "patch", "memif"),
     ("vpp", "bng", 1, "patch", None),
     ("t4p4s", "v2v", 1, "learn", None),
+    ("t4p4s", "bng", 1, "learn", None),
     ("vale", "v2v", 1, "learn", None),
     ("vale", "loopback", 2, "learn", None),
     ("vale", "bng", 1, "learn", None),

@@ -27,6 +27,7 @@ GUESTS = (
     ("snabb", "bng", 1, "patch"),
     ("fastclick", "loopback", 1, "patch"),
     ("fastclick", "bng", 1, "patch"),
+    ("t4p4s", "bng", 1, "learn"),
 )
 SETTLE = 2.0  # an emulated CPU may be away for longer than a process
 pytestmark = [pytest.mark.limit(400), pytest.mark.long]
