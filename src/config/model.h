@@ -22,6 +22,7 @@
 #define CFG_NONE          UINT32_MAX /* no index or id */
 #define CFG_MAX_PORTS     64
 #define CFG_MAX_POOLS     32
+#define CFG_MAX_NAME      24 /* characters of a name, which names of DPDK's objects contain */
 #define CFG_MAX_TASKS     128
 #define CFG_MAX_ITEMS     32 /* of one task */
 #define CFG_MAX_ADDRESSES 8
@@ -52,14 +53,25 @@ extern const char *const full_policy_names[];
 /** What a core does when no input has a packet. */
 enum idle_policy { IDLE_SPIN, IDLE_PAUSE, IDLE_SLEEP };
 
-/** A set of mbufs. Key: pools = { NAME = { mbufs; data_room; socket; cache; } }. */
+/** Of what each has mbufs of its own: its key "per". */
+enum pool_per {
+    POOL_PER_SOCKET,  /* each socket whose cores receive or generate */
+    POOL_PER_QUEUE,   /* each receive queue, and each instance of a generator */
+    POOL_PER_GATEWAY, /* all share one set of mbufs */
+};
+
+/** Names of enum pool_per in a configuration, NULL at the end. */
+extern const char *const pool_per_names[];
+
+/** A set of mbufs, or several. Key: pools = { NAME = { mbufs; data_room; socket; cache; } }. */
 struct cfg_pool {
     struct loc loc;
     const char *name;
-    uint32_t mbufs; /* 64..2^26 */
+    enum pool_per per;
+    uint32_t mbufs; /* 64..2^26, of each set */
     bool grows;     /* mbufs is not given: the plan makes the pool larger where more is needed */
     uint16_t data_room; /* bytes with the 128 of headroom */
-    int16_t socket;     /* -1: the socket of its first user */
+    int16_t socket;     /* of all its sets; -1: that of the cores which use them */
     uint16_t cache;     /* per-core cache, mbufs */
     bool overcommit;    /* the pool may hold fewer mbufs than the queues of schedulers */
 };

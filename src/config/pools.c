@@ -1,16 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pools = { NAME = { mbufs; data_room; socket; cache; overcommit; }; }: sets of packet buffers. */
+/* pools = { NAME = { mbufs; data_room; socket; per; cache; overcommit; }; }: sets of packet
+ * buffers. */
 #include <string.h>
 
 #include "config/keys.h"
 
-enum { POOL_MBUFS, POOL_DATA_ROOM, POOL_SOCKET, POOL_CACHE, POOL_OVERCOMMIT, N_POOL_KEYS };
+enum {
+    POOL_MBUFS,
+    POOL_DATA_ROOM,
+    POOL_SOCKET,
+    POOL_PER,
+    POOL_CACHE,
+    POOL_OVERCOMMIT,
+    N_POOL_KEYS
+};
+
+const char *const pool_per_names[] = {"socket", "queue", "gateway", NULL};
 
 /* cache: at most DPDK's RTE_MEMPOOL_CACHE_MAX_SIZE */
 static const struct key pool_keys[N_POOL_KEYS] = {
     [POOL_MBUFS] = {"mbufs", KEY_COUNT, .def = "64K", .min = 64, .max = 1 << 26},
     [POOL_DATA_ROOM] = {"data_room", KEY_SIZE, .def = "2176", .min = 256, .max = UINT16_MAX},
     [POOL_SOCKET] = {"socket", KEY_COUNT, .max = 63},
+    [POOL_PER] = {"per", KEY_ENUM, .def = "socket", .choices = pool_per_names},
     [POOL_CACHE] = {"cache", KEY_COUNT, .def = "256", .max = 512},
     [POOL_OVERCOMMIT] = {"overcommit", KEY_BOOL, .def = "false"},
 };
@@ -37,6 +49,16 @@ uint32_t resolve_pool(struct loader *l, const struct value *v)
     return CFG_NONE;
 }
 
+/* A pool that lies on one socket is not of each. */
+static void check_per(struct loader *l, const struct value *v)
+{
+    if (v[POOL_SOCKET].set && v[POOL_PER].setting != NULL && v[POOL_PER].v.u == POOL_PER_SOCKET)
+        key_error(l, v[POOL_PER].setting, "per",
+                  "the pool is on socket %u alone, as its key 'socket' says: expected \"queue\" or "
+                  "\"gateway\", or no key 'socket'",
+                  (unsigned)v[POOL_SOCKET].v.u);
+}
+
 static void add_pool(struct loader *l, const char *name, struct loc loc, const struct value *v)
 {
     uint16_t cache = (uint16_t)v[POOL_CACHE].v.u;
@@ -49,9 +71,11 @@ static void add_pool(struct loader *l, const char *name, struct loc loc, const s
     else if (v[POOL_MBUFS].set && cache + cache / 2u > v[POOL_MBUFS].v.u)
         key_error(l, v[POOL_CACHE].setting, "cache", "expected at most two thirds of mbufs (%u)",
                   (unsigned)v[POOL_MBUFS].v.u);
+    check_per(l, v);
     l->m->pools[l->m->n_pools++] = (struct cfg_pool){
         .loc = loc,
         .name = name,
+        .per = (enum pool_per)v[POOL_PER].v.u,
         .mbufs = (uint32_t)v[POOL_MBUFS].v.u,
         .grows = v[POOL_MBUFS].setting == NULL,
         .data_room = (uint16_t)v[POOL_DATA_ROOM].v.u,

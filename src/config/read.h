@@ -8,7 +8,6 @@
 
 #include "config/model.h"
 
-#define CFG_MAX_NAME        24 /* characters of a name, which names of DPDK's objects contain */
 #define CFG_MAX_SAME_ERRORS 20 /* of one kind about one table; further ones are only counted */
 
 struct csv;

@@ -120,6 +120,7 @@ struct task_schema {
      * for indices that may be CFG_NONE after an error. */
     void (*check)(const struct cfg_model *m, const struct cfg_task *t, struct diags *d);
     bool waits; /* packets wait in it, so they are in no cache when they leave: a scheduler */
+    bool makes; /* packets of its own, beside those that it takes; a source does in any case */
     bool alone; /* one instance in a gateway: two would both write what has one writer */
     /* lb: its "to" spreads over all instances of the tasks it names; any other task has one path to
      * each */

@@ -50,9 +50,9 @@ static json_t *pool(const struct cfg_model *m, unsigned i)
 {
     const struct cfg_pool *p = &m->pools[i];
 
-    return json_pack("{s:o, s:I, s:i, s:i, s:i, s:b}", "name", text(p->name), "mbufs",
+    return json_pack("{s:o, s:I, s:i, s:i, s:i, s:i, s:b}", "name", text(p->name), "mbufs",
                      (json_int_t)p->mbufs, "data_room", (int)p->data_room, "socket", (int)p->socket,
-                     "cache", (int)p->cache, "overcommit", (int)p->overcommit);
+                     "per", (int)p->per, "cache", (int)p->cache, "overcommit", (int)p->overcommit);
 }
 
 static json_t *receive(const struct cfg_receive *r)

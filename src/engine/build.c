@@ -92,34 +92,34 @@ struct rte_mempool *pool_create(const char *name, uint32_t mbufs, uint16_t cache
                : create_dense(name, mbufs, cache, data_room, socket);
 }
 
-/* The NUMA socket of a pool's first user. */
-static int pool_socket(const struct plan *p, unsigned pool)
+/* The name of a pool for DPDK, which has less room for it. Those of sets that a pool has several of
+ * end in their number, behind a dot, which no name in a configuration has. */
+static void name_pool(const struct plan *p, unsigned i, char name[RTE_MEMPOOL_NAMESIZE])
 {
-    const struct cfg_model *m = p->cfg;
+    const char *all = p->cfg->pools[p->pools[i].cfg].name;
 
-    if (m->pools[pool].socket >= 0)
-        return m->pools[pool].socket;
-    for (unsigned i = 0; i < m->n_ports; i++)
-        if (m->ports[i].pool == pool)
-            return port_socket(&m->ports[i]);
-    for (unsigned i = 0; i < p->n_instances; i++)
-        if (m->tasks[p->instances[i].task].pool == pool)
-            return engine_socket(p->cores[p->instances[i].core].socket);
-    return 0;
+    static_assert(CFG_MAX_NAME < RTE_MEMPOOL_NAMESIZE, "a mempool may have the name of a pool");
+    if (strcmp(p->pools[i].name, all) == 0)
+        snprintf(name, RTE_MEMPOOL_NAMESIZE, "%s", all);
+    else
+        snprintf(name, RTE_MEMPOOL_NAMESIZE, "%.20s.%u", all, i);
 }
 
 static int open_pool(struct engine *e, unsigned i)
 {
-    const struct cfg_pool *cfg = &e->plan->cfg->pools[i];
+    const struct plan_pool *set = &e->plan->pools[i];
+    const struct cfg_pool *cfg = &e->plan->cfg->pools[set->cfg];
     uint32_t mbufs = e->plan->memory.pool_mbufs[i];
-    int socket = pool_socket(e->plan, i);
+    int socket = engine_socket(set->socket);
+    char name[RTE_MEMPOOL_NAMESIZE];
 
-    e->pools[i] = pool_create(cfg->name, mbufs, cfg->cache, cfg->data_room, socket);
+    name_pool(e->plan, i, name);
+    e->pools[i] = pool_create(name, mbufs, cfg->cache, cfg->data_room, socket);
     if (e->pools[i] == NULL) {
-        log_error("%s:%u: pool %s: %u mbufs of %u bytes cannot be allocated on socket %d: %s; ask "
+        log_error("%s:%u: pool %s: %u mbufs of %u bytes cannot be allocated on socket %u: %s; ask "
                   "for fewer mbufs or "
                   "give the machine more memory (huge pages, see doc/plan.md)",
-                  cfg->loc.file, cfg->loc.line, cfg->name, mbufs, cfg->data_room, socket,
+                  cfg->loc.file, cfg->loc.line, set->name, mbufs, cfg->data_room, set->socket,
                   rte_strerror(rte_errno));
         return rte_errno != 0 ? -rte_errno : -ENOMEM;
     }
@@ -155,12 +155,12 @@ int engine_open(struct engine *e, const struct plan *p)
     if (e->rings == NULL || e->ring_input == NULL || e->tasks == NULL || e->cores == NULL ||
         e->watchdog == NULL)
         return -ENOMEM;
-    for (unsigned i = 0; rc == 0 && i < p->cfg->n_pools; i++)
+    for (unsigned i = 0; rc == 0 && i < p->n_pools; i++)
         rc = open_pool(e, i);
     for (unsigned i = 0; rc == 0 && i < p->n_rings; i++)
         rc = open_ring(e, i);
     for (unsigned i = 0; rc == 0 && i < p->cfg->n_ports; i++)
-        rc = port_open(&e->ports[i], p, i, e->pools[p->cfg->ports[i].pool]);
+        rc = port_open(&e->ports[i], p, i, e->pools);
     return rc;
 }
 
@@ -404,7 +404,7 @@ static int init_task(struct engine *e, unsigned i, struct tables *tables)
         .instance = (uint16_t)i,
         .first = first_of(e, i),
         .tables = tables,
-        .pool = e->pools[t->cfg->pool],
+        .pool = e->pools[e->plan->instances[i].pool],
         .socket = instance_socket(e, i),
         .tsc_hz = rte_get_tsc_hz(),
         .punt_rates = &e->punt_rates,

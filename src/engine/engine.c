@@ -294,7 +294,7 @@ uint64_t engine_free(struct engine *e)
     }
     for (unsigned i = 0; i < p->cfg->n_ports; i++)
         free_ring(e->ports[i].wire_rx);
-    for (unsigned i = 0; i < p->cfg->n_pools; i++) {
+    for (unsigned i = 0; i < p->n_pools; i++) {
         if (e->pools[i] == NULL)
             continue;
         if (!kept)

@@ -19,7 +19,7 @@
 
 struct engine {
     const struct plan *plan;
-    struct rte_mempool *pools[CFG_MAX_POOLS];
+    struct rte_mempool *pools[PLAN_MAX_POOLS]; /* parallel to plan->pools */
     struct port ports[CFG_MAX_PORTS];
     struct rte_ring **rings;      /* parallel to plan->rings */
     struct task **tasks;          /* parallel to plan->instances */

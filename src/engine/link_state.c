@@ -239,7 +239,7 @@ static void try_connect(struct engine *e, unsigned i)
     /* a peer that is slow has time to answer, and net_memif as a server suffers from crowds */
     port->retry_in = RETRY_EVERY << RTE_MIN(port->refused_now, SLOWER_MAX);
     rte_log_set_global_level(RTE_LOG_EMERG);
-    rc = port_reconnect(port, e->plan, i, e->pools[port->cfg->pool]);
+    rc = port_reconnect(port, e->plan, i, e->pools);
     rte_log_set_global_level(level);
     port->is_tried = rc == 0;
     if (rc != 0)

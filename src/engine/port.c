@@ -20,6 +20,7 @@
 #define TWO_TAGS     8 /* bytes that QinQ adds to a frame beyond the MTU */
 #define WIRE_PREFIX  "wire:"
 #define PROBE_LENGTH 128 /* bytes of EAL's message about a device, the final 0 included */
+#define FAST_FREE    RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE
 
 static bool is_wire(const struct cfg_port *cfg)
 {
@@ -230,7 +231,50 @@ static void pair_queues(uint16_t readers, uint16_t *n_rx, uint16_t *n_tx)
     *n_tx = RTE_MAX(*n_tx, *n_rx);
 }
 
-static int configure(struct port *port, const struct plan *p, unsigned i, struct rte_mempool *pool)
+static bool all_queues_free_fast(const struct plan *p, unsigned i)
+{
+    for (uint16_t q = 0; q < p->tx_queues[i]; q++)
+        if (!plan_fast_free(p, i, q, NULL, 0))
+            return false;
+    return true;
+}
+
+/* Let the device put mbufs back without a look at each, of those queues where the plan lets it, or
+ * of all, where the device knows that of the whole port only. */
+static void set_fast_free(struct port *port, const struct plan *p, unsigned i,
+                          const struct rte_eth_dev_info *info, struct rte_eth_conf *conf)
+{
+    port->no_fast_free = NULL;
+    if ((info->tx_queue_offload_capa & FAST_FREE) != 0)
+        return;
+    if ((info->tx_offload_capa & FAST_FREE) == 0)
+        port->no_fast_free = "the device does not offer it";
+    else if (!all_queues_free_fast(p, i))
+        port->no_fast_free = "the device offers it for all queues together";
+    else
+        conf->txmode.offloads |= FAST_FREE;
+}
+
+static int open_tx_queue(const struct port *port, const struct plan *p, unsigned i, uint16_t queue,
+                         uint16_t desc, const struct rte_eth_dev_info *info)
+{
+    struct rte_eth_txconf conf = info->default_txconf;
+
+    if ((info->tx_queue_offload_capa & FAST_FREE) != 0 && queue < p->tx_queues[i] &&
+        plan_fast_free(p, i, queue, NULL, 0))
+        conf.offloads |= FAST_FREE;
+    return rte_eth_tx_queue_setup(port->dpdk_id, queue, desc, (unsigned)port->socket, &conf);
+}
+
+static int open_rx_queue(const struct port *port, const struct plan *p, unsigned i, uint16_t queue,
+                         uint16_t desc, struct rte_mempool *const *pools)
+{
+    return rte_eth_rx_queue_setup(port->dpdk_id, queue, desc, (unsigned)port->socket, NULL,
+                                  pools[plan_queue_pool(p, i, queue)]);
+}
+
+static int configure(struct port *port, const struct plan *p, unsigned i,
+                     struct rte_mempool *const *pools)
 {
     const struct cfg_port *cfg = port->cfg;
     uint16_t n_rx = RTE_MAX(p->rx_queues[i], 1), n_tx = RTE_MAX(p->tx_queues[i], 1);
@@ -250,13 +294,14 @@ static int configure(struct port *port, const struct plan *p, unsigned i, struct
         return rc;
     conf.rxmode.mtu = device_mtu(cfg, &info);
     enable_link_interrupt(port, &info, &conf);
+    set_fast_free(port, p, i, &info, &conf);
     rc = rte_eth_dev_configure(port->dpdk_id, n_rx, n_tx, &conf);
     if (rc == 0)
         rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->dpdk_id, &rx_desc, &tx_desc);
     for (uint16_t q = 0; rc == 0 && q < n_rx; q++)
-        rc = rte_eth_rx_queue_setup(port->dpdk_id, q, rx_desc, (unsigned)port->socket, NULL, pool);
+        rc = open_rx_queue(port, p, i, q, rx_desc, pools);
     for (uint16_t q = 0; rc == 0 && q < n_tx; q++)
-        rc = rte_eth_tx_queue_setup(port->dpdk_id, q, tx_desc, (unsigned)port->socket, NULL);
+        rc = open_tx_queue(port, p, i, q, tx_desc, &info);
     port->tx_room = port->is_virtual ? 0 : (uint32_t)n_tx * tx_desc;
     if (rc == 0 && !port->is_virtual)
         rte_eth_stats_reset(port->dpdk_id); /* those of a virtual function outlive its last user */
@@ -289,7 +334,7 @@ static void set_mac(struct port *port)
             cfg->name);
 }
 
-int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_mempool *pool)
+int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_mempool *const *pools)
 {
     int rc;
 
@@ -302,7 +347,7 @@ int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_me
     if (rc != 0)
         return rc;
     port->socket = RTE_MAX(rte_eth_dev_socket_id(port->dpdk_id), 0);
-    rc = configure(port, p, i, pool);
+    rc = configure(port, p, i, pools);
     if (rc != 0) {
         rte_eth_dev_close(port->dpdk_id);
         return rc;
@@ -318,15 +363,6 @@ int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_me
     port->keeps_buffers = strncmp(port->cfg->device, "net_af_xdp", 10) == 0;
     port->up = true;
     return 0;
-}
-
-int port_socket(const struct cfg_port *cfg)
-{
-    uint16_t id;
-
-    return rte_eth_dev_get_port_by_name(cfg->device, &id) == 0
-               ? RTE_MAX(rte_eth_dev_socket_id(id), 0)
-               : 0;
 }
 
 void port_read(const struct port *port, struct port_counters *out)
@@ -372,7 +408,8 @@ bool port_hides_counters(const struct port *port)
     return strncmp(port->cfg->device, "net_memif", 9) == 0 && !port_link_up(port);
 }
 
-int port_reconnect(struct port *port, const struct plan *p, unsigned i, struct rte_mempool *pool)
+int port_reconnect(struct port *port, const struct plan *p, unsigned i,
+                   struct rte_mempool *const *pools)
 {
     struct port_counters earlier;
     int rc;
@@ -389,7 +426,7 @@ int port_reconnect(struct port *port, const struct plan *p, unsigned i, struct r
     port->earlier = earlier;
     if (access(port->peer.path, F_OK) != 0)
         return -ENOENT;
-    return port_open(port, p, i, pool);
+    return port_open(port, p, i, pools);
 }
 
 void port_close(struct port *port)

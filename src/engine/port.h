@@ -36,6 +36,8 @@ struct port {
     int socket;
     unsigned resets; /* times that the device reset its counters, as net_memif does on disconnect */
     uint64_t seen_rx, seen_tx; /* rx_packets and tx_packets at the last port_watch() */
+    const char *no_fast_free;  /* why the device does not put back mbufs without a look at each, of
+                                  queues where plan_fast_free() lets it; NULL: it does */
     struct receive_rss rss;
     struct receive_rules rules;
     struct rte_ring *wire_rx; /* of a wire: packets on their way to this end; else NULL */
@@ -52,19 +54,18 @@ struct port {
 };
 
 /**
- * Bring up port number i of the plan with the queues that the plan gives it, receiving into pool.
- * Returns 0 or -errno; the reason and what to do are on stderr.
+ * Bring up port number i of the plan with the queues that the plan gives it, receiving into pools,
+ * which are parallel to the plan's. Returns 0 or -errno; the reason and what to do are on stderr.
  */
-int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_mempool *pool);
-
-/** NUMA socket of a device before it is opened, or 0 where it has none. */
-int port_socket(const struct cfg_port *cfg);
+int port_open(struct port *port, const struct plan *p, unsigned i,
+              struct rte_mempool *const *pools);
 
 /**
  * Connect a client whose peer has gone. No core may use the port meanwhile. A device that has to be
  * made again may get another dpdk_id. Returns 0, or -errno: the port is down until the next try.
  */
-int port_reconnect(struct port *port, const struct plan *p, unsigned i, struct rte_mempool *pool);
+int port_reconnect(struct port *port, const struct plan *p, unsigned i,
+                   struct rte_mempool *const *pools);
 
 /** Count a reset of the device's counters in port->resets. To be called every 20 ms or so. */
 void port_watch(struct port *port);

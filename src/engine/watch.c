@@ -214,7 +214,7 @@ static unsigned free_mbufs(const struct rte_mempool *p)
 static void check_pool(struct engine *e, unsigned i)
 {
     const struct rte_mempool *p = e->pools[i];
-    const char *name = e->plan->cfg->pools[i].name;
+    const char *name = e->plan->pools[i].name;
     unsigned free = free_mbufs(p);
     bool *low = &e->health.pool_low[i];
 
@@ -268,7 +268,7 @@ void health_look(struct engine *e)
 {
     if (e->health.calls++ % HEALTH_EVERY != 0)
         return;
-    for (unsigned i = 0; i < e->plan->cfg->n_pools; i++)
+    for (unsigned i = 0; i < e->plan->n_pools; i++)
         check_pool(e, i);
     for (unsigned i = 0; i < e->plan->cfg->n_ports; i++) {
         check_link(e, i);

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "config/model.h"
+#include "plan/plan.h"
 
 #define WATCHDOG_STALL_NS 500000000u /* time without a round after which a core has stalled */
 
@@ -44,7 +44,7 @@ bool watchdog_all_move(const struct engine *e);
 /** What the health check has found so far: each change is reported once. */
 struct health {
     unsigned calls; /* of health_look() */
-    bool pool_low[CFG_MAX_POOLS];
+    bool pool_low[PLAN_MAX_POOLS];
     bool link_down[CFG_MAX_PORTS]; /* not of ports that link_state_watch() looks after */
     bool failing[CFG_MAX_PORTS];   /* the device fails to send */
     uint64_t tx_errors[CFG_MAX_PORTS];

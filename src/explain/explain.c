@@ -69,7 +69,7 @@ void offline_prepare(struct cfg_model *m, struct plan *p)
         snprintf(device[i], sizeof(device[i]), "net_null%u,no-rx=1", i);
         m->ports[i].device = device[i];
     }
-    for (unsigned i = 0; i < m->n_pools; i++)
+    for (unsigned i = 0; i < p->n_pools; i++)
         p->memory.pool_mbufs[i] = FEW_MBUFS;
     p->offline = true;
     m->memory = "no-huge";

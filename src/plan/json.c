@@ -213,13 +213,34 @@ static json_t *queues(const struct plan *p, unsigned port)
     for (unsigned q = 0; q < p->rx_queues[port]; q++) {
         unsigned reader = plan_queue_reader(p, port, q);
         json_t *queue =
-            json_pack("{s:I, s:o, s:I, s:s}", "queue", (json_int_t)q, "instance",
+            json_pack("{s:I, s:o, s:I, s:s, s:s}", "queue", (json_int_t)q, "instance",
                       instance_text(p, reader), "core", (json_int_t)p->instances[reader].core,
-                      "packets", plan_queue_text(p, port, q, what, sizeof(what)));
+                      "pool", p->pools[plan_queue_pool(p, port, q)].name, "packets",
+                      plan_queue_text(p, port, q, what, sizeof(what)));
 
         if (receive_by_rules(r))
             queue = json_with_key(queue, "name", json_string(r->queues[q].name));
         array = json_with_item(array, queue);
+    }
+    return array;
+}
+
+/* Each transmit queue with the core that fills it, and the mbufs that come to it. */
+static json_t *transmit(const struct plan *p, unsigned port)
+{
+    json_t *array = json_array();
+    char why[256];
+
+    for (unsigned q = 0; q < p->tx_queues[port]; q++) {
+        json_t *pools = json_array();
+        bool fast = plan_fast_free(p, port, q, why, sizeof(why));
+
+        for (unsigned i = 0; i < p->n_pools; i++)
+            if ((p->tx[port][q].mbufs >> i & 1) != 0)
+                pools = json_with_item(pools, json_string(p->pools[i].name));
+        array = json_with_item(array, json_pack("{s:I, s:I, s:o, s:b, s:s}", "queue", (json_int_t)q,
+                                                "core", (json_int_t)p->tx[port][q].core, "pools",
+                                                pools, "fast_free", (int)fast, "why", why));
     }
     return array;
 }
@@ -230,14 +251,15 @@ static json_t *port(const struct plan *p, unsigned i, const struct port_users *u
 {
     const struct cfg_port *c = &p->cfg->ports[i];
     bool wire = port_is_wire(c);
-    json_t *object = json_pack(
-        "{s:s, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:I, s:o, s:o}", "port", c->name,
-        "kind", wire ? "wire" : (plan_port_is_pci(c) ? "pci" : "vdev"), "device", text(c->device),
-        "pool", p->cfg->pools[c->pool].name, "rx_queues", (json_int_t)p->rx_queues[i], "tx_queues",
-        (json_int_t)p->tx_queues[i], "rx_desc", (json_int_t)c->rx_desc, "tx_desc",
-        (json_int_t)c->tx_desc, "on_full", full_policy_names[c->on_full], "line_rate",
-        (json_int_t)c->line_rate, "mtu", (json_int_t)c->mtu, "subscribers",
-        (json_int_t)users->subscribers, "nexthops", nexthops(users), "queues", queues(p, i));
+    json_t *object =
+        json_pack("{s:s, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:I, s:o, s:o, s:o}",
+                  "port", c->name, "kind", wire ? "wire" : (plan_port_is_pci(c) ? "pci" : "vdev"),
+                  "device", text(c->device), "pool", p->cfg->pools[c->pool].name, "rx_queues",
+                  (json_int_t)p->rx_queues[i], "tx_queues", (json_int_t)p->tx_queues[i], "rx_desc",
+                  (json_int_t)c->rx_desc, "tx_desc", (json_int_t)c->tx_desc, "on_full",
+                  full_policy_names[c->on_full], "line_rate", (json_int_t)c->line_rate, "mtu",
+                  (json_int_t)c->mtu, "subscribers", (json_int_t)users->subscribers, "nexthops",
+                  nexthops(users), "queues", queues(p, i), "transmit", transmit(p, i));
 
     if (wire)
         object =
@@ -296,16 +318,18 @@ static json_t *pools(const struct plan *p)
 {
     json_t *array = json_array();
 
-    for (unsigned i = 0; i < p->cfg->n_pools; i++) {
-        const struct cfg_pool *pool = &p->cfg->pools[i];
+    for (unsigned i = 0; i < p->n_pools; i++) {
+        const struct cfg_pool *pool = &p->cfg->pools[p->pools[i].cfg];
 
-        array = json_with_item(
-            array, json_pack("{s:s, s:I, s:I, s:I, s:b, s:I, s:I}", "pool", pool->name, "mbufs",
-                             (json_int_t)p->memory.pool_mbufs[i], "mbufs_needed",
-                             (json_int_t)p->memory.pool_need[i], "mbufs_queued",
-                             (json_int_t)p->memory.pool_queued[i], "overcommit",
-                             (int)pool->overcommit, "data_room", (json_int_t)pool->data_room,
-                             "bytes", (json_int_t)p->memory.mbufs[i]));
+        array = json_with_item(array, json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:I, s:I}",
+                                                "pool", p->pools[i].name, "of", pool->name,
+                                                "socket", (json_int_t)p->pools[i].socket, "mbufs",
+                                                (json_int_t)p->memory.pool_mbufs[i], "mbufs_needed",
+                                                (json_int_t)p->memory.pool_need[i], "mbufs_queued",
+                                                (json_int_t)p->memory.pool_queued[i], "overcommit",
+                                                (int)pool->overcommit, "data_room",
+                                                (json_int_t)pool->data_room, "bytes",
+                                                (json_int_t)p->memory.mbufs[i]));
     }
     return array;
 }

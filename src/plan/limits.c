@@ -38,7 +38,7 @@ static void check_dpdk(struct plan_build *b)
 {
     const struct cfg_model *m = b->m;
     uint64_t zones =
-        OTHER_ZONES + (uint64_t)m->n_pools * POOL_ZONES + (uint64_t)b->p->n_rings * RING_ZONES;
+        OTHER_ZONES + (uint64_t)b->p->n_pools * POOL_ZONES + (uint64_t)b->p->n_rings * RING_ZONES;
 
     if (m->n_ports > LIMIT_DEVICES)
         diag_error(b->d, m->ports[LIMIT_DEVICES].loc,

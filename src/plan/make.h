@@ -11,6 +11,14 @@
 
 #define PLAN_NONE UINT16_MAX /* no transmit queue yet */
 
+/** Which mbufs get where: bits of plan_tx.mbufs. */
+struct mbuf_flow {
+    uint64_t *arrives;            /* to each instance */
+    uint64_t *instance;           /* in the hands of each: what arrives, and what it makes */
+    uint64_t task[CFG_MAX_TASKS]; /* to any instance of each task */
+    uint64_t sent[CFG_MAX_PORTS]; /* out of each port */
+};
+
 /** A plan while it is made. */
 struct plan_build {
     const struct cfg_model *m;
@@ -20,6 +28,8 @@ struct plan_build {
     uint16_t of[CFG_MAX_TASKS][PLAN_MAX_CORES];  /* instance of a task and worker */
     uint16_t txq[CFG_MAX_PORTS][PLAN_MAX_CORES]; /* queue of a port and core, or PLAN_NONE */
     uint64_t (*producers)[2];                    /* each ring: producing cores, a bit each */
+    struct mbuf_flow flow;
+    bool pools_full; /* more sets of mbufs than there can be: reported */
 };
 
 /** Give each instance the receive queues that it polls. Returns 0, or -ENOMEM. */
@@ -28,6 +38,13 @@ int plan_give_queues(struct plan_build *b);
 /** Lead every output of every instance to its destinations, which makes rings and transmit queues.
  * Returns 0, or -ENOMEM. */
 int plan_make_links(struct plan_build *b);
+
+/** Make the sets of mbufs, and give each receive queue and instance one of them; report too many.
+ */
+void plan_make_pools(struct plan_build *b);
+
+/** Find which mbufs get where: b->flow, and plan.tx. Returns 0, or -ENOMEM. */
+int plan_follow_mbufs(struct plan_build *b);
 
 /** Fill plan.rings_on_way. Returns 0, or -ENOMEM. */
 int plan_measure_ways(struct plan_build *b);

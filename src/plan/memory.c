@@ -3,7 +3,6 @@
  * Memory: the bytes that pools, tables, rings and schedulers of a plan take, as DPDK lays them out,
  * and the fewest mbufs with which every queue, ring and cache can be full at once.
  */
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,14 +50,6 @@
 #define POOL_STEP      1024u         /* in such steps */
 #define DPDK_OWN       (64ull << 20) /* bytes that DPDK takes beside what the plan counts */
 
-static_assert(CFG_MAX_POOLS <= 32, "a set of pools is one word");
-
-/* The pools whose mbufs can get to each task, and out of each port: a bit for each pool. */
-struct pool_flow {
-    uint32_t task[CFG_MAX_TASKS];
-    uint32_t sent[CFG_MAX_PORTS];
-};
-
 static uint64_t round_up(uint64_t n, uint64_t to)
 {
     return (n + to - 1) / to * to;
@@ -77,54 +68,6 @@ static uint64_t mbuf_bytes(const struct cfg_pool *pool)
 static uint64_t ring_bytes(uint64_t size)
 {
     return round_up(RING_HEADER + 8 * size, CACHE_LINE);
-}
-
-/* A wire hands over the sender's mbufs; any other port receives into its own pool's. */
-static uint32_t received_pools(const struct cfg_model *m, const struct pool_flow *f, unsigned port)
-{
-    return port_is_wire(&m->ports[port]) ? f->sent[wire_peer(m, port)]
-                                         : UINT32_C(1) << m->ports[port].pool;
-}
-
-static bool add(uint32_t *set, uint32_t more)
-{
-    bool changed = (more & ~*set) != 0;
-
-    *set |= more;
-    return changed;
-}
-
-static bool follow_task(const struct cfg_model *m, unsigned task, struct pool_flow *f)
-{
-    const struct cfg_task *t = &m->tasks[task];
-    bool changed = false;
-
-    if (t->schema->kind == TASK_SOURCE)
-        changed |= add(&f->task[task], UINT32_C(1) << t->pool);
-    for (uint16_t k = 0; k < t->n_from; k++)
-        changed |= add(&f->task[task], received_pools(m, f, t->from[k]));
-    for (unsigned o = 0; o < TASK_MAX_OUTPUTS; o++) {
-        for (uint16_t k = 0; k < t->output[o].n_dests; k++) {
-            const struct cfg_dest *dest = &t->output[o].dest[k];
-
-            changed |=
-                add(dest->is_port ? &f->sent[dest->index] : &f->task[dest->index], f->task[task]);
-        }
-    }
-    return changed;
-}
-
-/* Find the flow of mbufs: the sets grow until none changes. */
-static void follow_pools(const struct cfg_model *m, struct pool_flow *f)
-{
-    bool changed = true;
-
-    memset(f, 0, sizeof(*f));
-    while (changed) {
-        changed = false;
-        for (unsigned t = 0; t < m->n_tasks; t++)
-            changed |= follow_task(m, t, f);
-    }
 }
 
 /* --- tables --- */
@@ -292,7 +235,7 @@ static void measure_schedulers(struct plan *p)
 /* --- pools --- */
 
 /* Mbufs of a pool in the receive and transmit queues of port i. */
-static uint64_t port_need(const struct plan *p, const struct pool_flow *f, unsigned i,
+static uint64_t port_need(const struct plan *p, const struct mbuf_flow *f, unsigned i,
                           unsigned pool)
 {
     const struct cfg_port *port = &p->cfg->ports[i];
@@ -300,15 +243,15 @@ static uint64_t port_need(const struct plan *p, const struct pool_flow *f, unsig
 
     if (port_is_wire(port))
         return f->sent[i] >> pool & 1 ? p->cfg->ports[wire_peer(p->cfg, i)].rx_desc : 0;
-    if (port->pool == pool)
-        need += (uint64_t)port->rx_desc * (p->rx_queues[i] > 0 ? p->rx_queues[i] : 1);
-    if (f->sent[i] >> pool & 1)
-        need += (uint64_t)port->tx_desc * p->tx_queues[i];
+    for (unsigned q = 0; q == 0 || q < p->rx_queues[i]; q++)
+        need += plan_queue_pool(p, i, q) == pool ? port->rx_desc : 0;
+    for (unsigned q = 0; q < p->tx_queues[i]; q++)
+        need += p->tx[i][q].mbufs >> pool & 1 ? port->tx_desc : 0;
     return need;
 }
 
 /* Mbufs of a pool that wait in schedulers when all their queues are full. */
-static uint64_t pool_queued(const struct plan *p, const struct pool_flow *f, unsigned pool)
+static uint64_t pool_queued(const struct plan *p, const struct mbuf_flow *f, unsigned pool)
 {
     uint64_t n = 0;
 
@@ -320,9 +263,9 @@ static uint64_t pool_queued(const struct plan *p, const struct pool_flow *f, uns
 
 /* Fewest mbufs of a pool with which all queues, rings and caches can be full, without schedulers.
  */
-static uint64_t pool_need(const struct plan *p, const struct pool_flow *f, unsigned pool)
+static uint64_t pool_need(const struct plan *p, const struct mbuf_flow *f, unsigned pool)
 {
-    const struct cfg_pool *cfg = &p->cfg->pools[pool];
+    const struct cfg_pool *cfg = &p->cfg->pools[p->pools[pool].cfg];
     uint64_t need = 0, bursts = 0;
 
     for (unsigned i = 0; i < p->cfg->n_ports; i++)
@@ -331,9 +274,11 @@ static uint64_t pool_need(const struct plan *p, const struct pool_flow *f, unsig
         const struct plan_instance *inst = &p->instances[i];
         const struct task_schema *schema = p->cfg->tasks[inst->task].schema;
 
-        if ((f->task[inst->task] >> pool & 1) == 0)
+        if ((f->instance[i] >> pool & 1) == 0)
             continue;
         bursts += PER_INSTANCE;
+        if ((f->arrives[i] >> pool & 1) == 0)
+            continue;
         need += (uint64_t)inst->n_rx * task_holds(&p->cfg->tasks[inst->task]) + schema->keeps +
                 schema->keeps_for_each * inst->output[0].n_dests;
         if (inst->in_ring != CFG_NONE)
@@ -347,7 +292,7 @@ static uint64_t pool_need(const struct plan *p, const struct pool_flow *f, unsig
 
 /* Mbufs of a pool in queues of subscribers who may be added, as far as pool_queued() has not
  * counted them. */
-static uint64_t pool_spare(const struct plan *p, const struct pool_flow *f, unsigned pool)
+static uint64_t pool_spare(const struct plan *p, const struct mbuf_flow *f, unsigned pool)
 {
     uint64_t n = 0;
 
@@ -375,9 +320,10 @@ static uint32_t size_pool(const struct cfg_pool *cfg, uint64_t need, uint64_t sp
     return grown < GROWN_POOL ? (uint32_t)grown : GROWN_POOL;
 }
 
-static void check_pool(struct plan_build *b, const struct pool_flow *f, unsigned pool)
+static void check_pool(struct plan_build *b, const struct mbuf_flow *f, unsigned pool)
 {
-    const struct cfg_pool *cfg = &b->m->pools[pool];
+    const struct cfg_pool *cfg = &b->m->pools[b->p->pools[pool].cfg];
+    const char *name = b->p->pools[pool].name;
     uint64_t need = pool_need(b->p, f, pool), waiting = pool_queued(b->p, f, pool);
     struct plan_memory *mem = &b->p->memory;
 
@@ -397,26 +343,25 @@ static void check_pool(struct plan_build *b, const struct pool_flow *f, unsigned
                    "pool '%s' has %u mbufs, but what takes from it holds %llu, of them %llu in "
                    "queues of schedulers: give it at least that many, make queues smaller, or say "
                    "overcommit = true if reception may stop for want of mbufs when they are full",
-                   cfg->name, cfg->mbufs, (unsigned long long)need, (unsigned long long)waiting);
+                   name, cfg->mbufs, (unsigned long long)need, (unsigned long long)waiting);
     else
         diag_error(b->d, cfg->loc,
                    "pool '%s' has %u mbufs, but the queues, rings and caches that take from it "
                    "hold %llu: give it at least that many, or make rings and queues smaller",
-                   cfg->name, cfg->mbufs, (unsigned long long)need);
+                   name, cfg->mbufs, (unsigned long long)need);
 }
 
 /* Raise core_pages_* to the huge pages under the mbufs that a core can touch: one more for each
  * pool, because a pool seldom starts where a page does. */
-static void measure_core(struct plan *p, const struct pool_flow *f, unsigned core)
+static void measure_core(struct plan *p, const struct mbuf_flow *f, unsigned core)
 {
     const struct plan_core *c = &p->cores[core];
     struct plan_memory *mem = &p->memory;
-    uint64_t n_2m = 0, n_1g = 0;
-    uint32_t set = 0;
+    uint64_t n_2m = 0, n_1g = 0, set = 0;
 
     for (uint16_t i = 0; i < c->n_instances; i++)
-        set |= f->task[p->instances[c->instances[i]].task];
-    for (unsigned k = 0; k < p->cfg->n_pools; k++) {
+        set |= f->instance[c->instances[i]];
+    for (unsigned k = 0; k < p->n_pools; k++) {
         if ((set >> k & 1) == 0)
             continue;
         n_2m += pages(mem->mbufs[k], PAGE_2M) + 1;
@@ -453,7 +398,6 @@ static void measure_for_each(struct plan *p)
 int plan_measure_memory(struct plan_build *b)
 {
     struct plan_memory *mem = &b->p->memory;
-    struct pool_flow flow;
 
     if (measure_subscribers(b) != 0)
         return -ENOMEM;
@@ -461,11 +405,10 @@ int plan_measure_memory(struct plan_build *b)
     measure_rings(b->p);
     measure_schedulers(b->p);
     measure_for_each(b->p);
-    follow_pools(b->m, &flow);
-    for (unsigned i = 0; i < b->m->n_pools; i++)
-        check_pool(b, &flow, i);
+    for (unsigned i = 0; i < b->p->n_pools; i++)
+        check_pool(b, &b->flow, i);
     for (unsigned i = 0; i < b->p->n_cores; i++)
-        measure_core(b->p, &flow, i);
+        measure_core(b->p, &b->flow, i);
     mem->total = mem->mbufs_total + mem->tables + mem->routes + mem->rings + mem->sched;
     mem->pages_2m = (uint32_t)pages(mem->total, PAGE_2M);
     mem->pages_1g = (uint32_t)pages(mem->total, PAGE_1G);

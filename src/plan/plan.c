@@ -197,13 +197,17 @@ static int run_steps(struct plan_build *b, bool share)
         rc = plan_measure_ways(b);
     if (rc != 0)
         return rc;
+    plan_make_pools(b);
     plan_check_circles(b);
     plan_make_egress(b);
     plan_check_facts(b);
     plan_check_qos(b);
     plan_check_limits(b);
     /* How much a pool must hold is known only of a graph without errors. */
-    return b->d->n_errors == 0 ? plan_measure_memory(b) : 0;
+    if (b->d->n_errors > 0)
+        return 0;
+    rc = plan_follow_mbufs(b);
+    return rc == 0 ? plan_measure_memory(b) : rc;
 }
 
 struct plan *plan_make(const struct cfg_model *m, bool share, struct diags *d)
@@ -219,6 +223,8 @@ struct plan *plan_make(const struct cfg_model *m, bool share, struct diags *d)
         b->d = d;
         rc = run_steps(b, share);
         free(b->producers);
+        free(b->flow.arrives);
+        free(b->flow.instance);
     }
     free(b);
     if (rc == -ENOMEM)
@@ -240,6 +246,8 @@ void plan_free(struct plan *p)
         for (unsigned o = 0; o < TASK_MAX_OUTPUTS; o++)
             free(p->instances[i].output[o].dest);
     }
+    for (unsigned i = 0; i < CFG_MAX_PORTS; i++)
+        free(p->tx[i]);
     free(p->cores);
     free(p->instances);
     free(p->rings);

@@ -26,9 +26,31 @@ struct plan_core {
     uint16_t *instances; /* in the order of the layout */
 };
 
+/** Most sets of mbufs: a set of them, and PLAN_MBUFS_ANY, are one word. */
+#define PLAN_MAX_POOLS 62
+
+/** A set of mbufs: of a pool of the configuration all, or what a socket or a queue has of it. */
+struct plan_pool {
+    uint16_t cfg; /* index in model.pools[] */
+    uint16_t socket;
+    char name[64]; /* "default", "default.s1", "default.cpe0.rx3", "default.gen.2" */
+};
+
 /** A receive queue that an instance polls. */
 struct plan_rx {
     uint16_t port, queue;
+    uint16_t pool; /* index in pools[]: of its mbufs; a wire has the sender's */
+};
+
+/* What may come to a point beside whole packets in the mbufs of pools, whose bits are below. */
+#define PLAN_MBUFS_CHAINED  (UINT64_C(1) << 62) /* packets of several mbufs */
+#define PLAN_MBUFS_ATTACHED (UINT64_C(1) << 63) /* mbufs with a device's own buffers */
+#define PLAN_MBUFS_ANY      (PLAN_MBUFS_CHAINED | PLAN_MBUFS_ATTACHED)
+
+/** A transmit queue of a port, and the mbufs that come to it. */
+struct plan_tx {
+    uint16_t core;
+    uint64_t mbufs; /* a bit for each of pools[], and PLAN_MBUFS_ANY */
 };
 
 /** How packets get to a destination. */
@@ -61,6 +83,7 @@ struct plan_instance {
     uint16_t task;   /* index in model.tasks[] */
     uint16_t worker; /* number among the instances of the task, from 0 */
     uint16_t core;   /* index in cores[] */
+    uint16_t pool;   /* index in pools[]: for packets that it makes */
     uint16_t n_rx;
     struct plan_rx *rx;
     uint32_t in_ring; /* index in rings[], or CFG_NONE: fed by calls, ports or itself only */
@@ -80,8 +103,8 @@ struct plan_ring {
 
 /** Memory in bytes, as far as it can be known before the gateway runs. */
 struct plan_memory {
-    uint64_t mbufs[CFG_MAX_POOLS];      /* of each pool */
-    uint32_t pool_mbufs[CFG_MAX_POOLS]; /* how many: as configured, or as many as are needed */
+    uint64_t mbufs[PLAN_MAX_POOLS];      /* of each of plan.pools[] */
+    uint32_t pool_mbufs[PLAN_MAX_POOLS]; /* how many: as configured, or as many as are needed */
     uint64_t mbufs_total;
     uint64_t tables; /* subscribers: records, indices, and counters for accounting */
     uint64_t routes; /* LPM and next hops */
@@ -95,21 +118,24 @@ struct plan_memory {
     uint32_t core_pages_2m, core_pages_1g;
     /* Fewest mbufs of a pool with which all queues, rings and caches can be full at once; without
      * pool_queued where the pool may be overcommitted. */
-    uint32_t pool_need[CFG_MAX_POOLS];
-    uint64_t pool_queued[CFG_MAX_POOLS]; /* mbufs in the schedulers' queues when all are full */
+    uint32_t pool_need[PLAN_MAX_POOLS];
+    uint64_t pool_queued[PLAN_MAX_POOLS]; /* mbufs in the schedulers' queues when all are full */
     /* Mbufs in queues of subscribers who may be added though max_subscribers does not say so. */
-    uint64_t pool_spare[CFG_MAX_POOLS];
+    uint64_t pool_spare[PLAN_MAX_POOLS];
     uint64_t spare; /* bytes, among all these, for what may be added while the gateway runs */
 };
 
 struct plan {
     const struct cfg_model *cfg;
-    unsigned n_cores, n_instances, n_rings;
+    unsigned n_cores, n_instances, n_rings, n_pools;
+    struct plan_pool pools[PLAN_MAX_POOLS];
     struct plan_core *cores;
     struct plan_instance *instances;
     struct plan_ring *rings;
     uint32_t rings_on_way; /* as many rings as a packet can meet, at most, from port to port */
     uint16_t rx_queues[CFG_MAX_PORTS], tx_queues[CFG_MAX_PORTS];
+    uint16_t unread_pool[CFG_MAX_PORTS]; /* index in pools[]: of a queue that nobody reads */
+    struct plan_tx *tx[CFG_MAX_PORTS];   /* of each port tx_queues[] */
     /* Sets of ports, a bit each: a subscriber, or a next hop, may be added on such a port while the
      * gateway runs, because every task that sends to subscribers, or next hops, reaches the port.
      */
@@ -170,6 +196,16 @@ unsigned wire_peer(const struct cfg_model *m, unsigned port);
 
 /** The instance that reads a receive queue of a port; n_instances: none does. */
 unsigned plan_queue_reader(const struct plan *p, unsigned port, unsigned queue);
+
+/** The pool, an index in pools[], of a receive queue of a port. */
+unsigned plan_queue_pool(const struct plan *p, unsigned port, unsigned queue);
+
+/**
+ * May a device put back mbufs of a transmit queue without a look at each (DPDK's MBUF_FAST_FREE)?
+ * It may where all are of one pool, whole, with one reference. why: the reason where it may not,
+ * "" where it may; NULL, and len 0: nobody asks.
+ */
+bool plan_fast_free(const struct plan *p, unsigned port, unsigned queue, char *why, size_t len);
 
 /** What comes to a receive queue, in words: "S-VLAN 1-100 and the rest", "RSS of ip", "all"; buf is
  * returned. */

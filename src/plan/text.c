@@ -200,6 +200,20 @@ static void print_links(const struct plan *p, FILE *to)
     table_end(&t, to);
 }
 
+/* The pools of a port's receive queues. */
+static void pool_cell(struct table *t, const struct plan *p, unsigned port)
+{
+    uint64_t told = 0;
+
+    for (unsigned q = 0; q == 0 || q < p->rx_queues[port]; q++) {
+        unsigned pool = plan_queue_pool(p, port, q);
+
+        if ((told >> pool & 1) == 0)
+            cell(t, 4, "%s%s", told != 0 ? ", " : "", p->pools[pool].name);
+        told |= UINT64_C(1) << pool;
+    }
+}
+
 static void print_ports(const struct plan *p, FILE *to)
 {
     static const char *const names[] = {"port", "device", "rx queues", "tx queues", "pool"};
@@ -216,7 +230,7 @@ static void print_ports(const struct plan *p, FILE *to)
         cell(&t, 1, "%s", port->device);
         cell(&t, 2, "%u x %u", p->rx_queues[i], port->rx_desc);
         cell(&t, 3, "%u x %u", p->tx_queues[i], port->tx_desc);
-        cell(&t, 4, "%s", p->cfg->pools[port->pool].name);
+        pool_cell(&t, p, i);
     }
     table_end(&t, to);
 }
@@ -254,6 +268,34 @@ static void print_queues(const struct plan *p, FILE *to)
             cell(&t, 2, "%u", p->instances[reader].core);
             cell(&t, 3, "%s", instance_name(p, reader, name, sizeof(name)));
             cell(&t, 4, "%s", plan_queue_text(p, i, q, text, sizeof(text)));
+        }
+    }
+    table_end(&t, to);
+}
+
+/* Which core fills each transmit queue of a device, and whether that may put mbufs back without a
+ * look at each. */
+static void print_transmit(const struct plan *p, FILE *to)
+{
+    static const char *const names[] = {"port", "queue", "core", "fast free"};
+    char why[CELL];
+    unsigned rows = 1;
+    struct table t;
+
+    for (unsigned i = 0; i < p->cfg->n_ports; i++)
+        rows += port_is_wire(&p->cfg->ports[i]) ? 0u : p->tx_queues[i];
+    if (rows == 1 || !table_start(&t, rows, 4))
+        return;
+    fputs("\ntransmit queues\n", to);
+    header(&t, names);
+    for (unsigned i = 0; i < p->cfg->n_ports; i++) {
+        for (unsigned q = 0; !port_is_wire(&p->cfg->ports[i]) && q < p->tx_queues[i]; q++, t.n++) {
+            bool fast = plan_fast_free(p, i, q, why, sizeof(why));
+
+            cell(&t, 0, "%s", p->cfg->ports[i].name);
+            cell(&t, 1, "%u", q);
+            cell(&t, 2, "%u", p->tx[i][q].core);
+            cell(&t, 3, "%s%s", fast ? "where the device has it" : "no: ", why);
         }
     }
     table_end(&t, to);
@@ -300,15 +342,18 @@ static void print_memory(const struct plan *p, FILE *to)
     const struct plan_memory *mem = &p->memory;
     struct table t;
 
-    if (!table_start(&t, p->cfg->n_pools + p->cfg->n_tasks + 7, 3))
+    if (!table_start(&t, p->n_pools + p->cfg->n_tasks + 7, 3))
         return;
     fputs("\nmemory\n", to);
-    for (unsigned i = 0; i < p->cfg->n_pools; i++, t.n++) {
-        const struct cfg_pool *pool = &p->cfg->pools[i];
+    for (unsigned i = 0; i < p->n_pools; i++, t.n++) {
+        const struct cfg_pool *pool = &p->cfg->pools[p->pools[i].cfg];
 
         cell(&t, 0, "pool ");
-        size_row(&t, pool->name, mem->mbufs[i]);
-        cell(&t, 2, "%u mbufs with %u bytes of data room; ", mem->pool_mbufs[i], pool->data_room);
+        size_row(&t, p->pools[i].name, mem->mbufs[i]);
+        cell(&t, 2, "%u mbufs with %u bytes of data room", mem->pool_mbufs[i], pool->data_room);
+        if (p->n_pools > p->cfg->n_pools || pool->socket >= 0)
+            cell(&t, 2, " on socket %u", p->pools[i].socket);
+        cell(&t, 2, "; ");
         if (mem->pool_need[i] > 0)
             cell(&t, 2, "at least %u are needed", mem->pool_need[i]);
         if (pool->overcommit && mem->pool_queued[i] > 0)
@@ -402,6 +447,7 @@ void plan_print_text(const struct plan *p, FILE *to)
     print_links(p, to);
     print_ports(p, to);
     print_queues(p, to);
+    print_transmit(p, to);
     print_shards(p, to);
     print_memory(p, to);
 }

@@ -222,6 +222,7 @@ const struct task_type task_fragment = {
     .schema = {.type = "fragment",
                .help = "fragments IPv4 packets that are larger than their way out takes",
                .kind = TASK_WORKER,
+               .makes = true,
                .params = params,
                .n_params = N_ARGS,
                .outputs = {[OUT_TO] = {"to", "fragments, and packets that need not be cut"},

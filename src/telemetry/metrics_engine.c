@@ -154,12 +154,12 @@ static const struct metric pool_metrics[] = {
 
 static unsigned pool_count(const void *of)
 {
-    return ((const struct engine *)of)->plan->cfg->n_pools;
+    return ((const struct engine *)of)->plan->n_pools;
 }
 
 static void pool_name(const void *of, unsigned i, char *name)
 {
-    snprintf(name, METRICS_MAX_NAME, "%s", ((const struct engine *)of)->plan->cfg->pools[i].name);
+    snprintf(name, METRICS_MAX_NAME, "%s", ((const struct engine *)of)->plan->pools[i].name);
 }
 
 static void pool_read(const void *of, unsigned i, uint64_t *figures)

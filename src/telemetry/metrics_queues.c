@@ -21,7 +21,7 @@ static const struct metric queue_metrics[] = {
 /* The port and number of the i-th receive queue of all; port is n_ports where there are fewer. */
 static struct plan_rx queue_at(const struct plan *p, unsigned i)
 {
-    struct plan_rx at = {0, 0};
+    struct plan_rx at = {0};
 
     for (; at.port < p->cfg->n_ports && i >= p->rx_queues[at.port]; at.port++)
         i -= p->rx_queues[at.port];

@@ -9,6 +9,8 @@
 #include <time.h>
 
 #include <rte_cycles.h>
+#include <rte_memory.h>
+#include <rte_mempool.h>
 #include <rte_ring.h>
 #include <rte_version.h>
 
@@ -138,6 +140,28 @@ static json_t *cores_json(const struct engine *e)
     return list;
 }
 
+/* The NUMA socket on which a pool lies, or its first part; null where DPDK does not know. */
+static json_t *pool_socket(const struct rte_mempool *p)
+{
+    const struct rte_mempool_memhdr *part = STAILQ_FIRST(&p->mem_list);
+    const struct rte_memseg *at = part != NULL ? rte_mem_virt2memseg(part->addr, NULL) : NULL;
+
+    return at != NULL ? json_integer(at->socket_id) : json_null();
+}
+
+static json_t *pools_json(const struct engine *e)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < e->plan->n_pools; i++)
+        list =
+            json_with_item(list, json_pack("{s:s, s:i, s:i, s:o}", "pool", e->plan->pools[i].name,
+                                           "mbufs", (int)e->pools[i]->size, "free",
+                                           (int)rte_mempool_avail_count(e->pools[i]), "socket",
+                                           pool_socket(e->pools[i])));
+    return list;
+}
+
 static json_t *ledger_json(const struct ledger *l)
 {
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:i, s:i, s:b}", "received",
@@ -151,13 +175,14 @@ static json_t *ledger_json(const struct ledger *l)
 int report_write(const struct engine *e, FILE *to, double seconds, json_t *qos)
 {
     struct ledger l = ledger_read(e, NULL);
-    json_t *report = json_pack(
-        "{s:s, s:s, s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
-        e->plan->cfg->name, "version", VBNG_VERSION, "dpdk", rte_version(), "memory",
-        eal_memory_name(), "tsc_hz", json_count(rte_get_tsc_hz()), "shared_cpus",
-        (int)e->plan->share_cpus, "seconds", json_rounded(seconds, 3), "ports",
-        report_ports_json(e, &l), "directions", report_directions_json(e), "tasks",
-        report_tasks_json(e, true), "cores", cores_json(e), "qos", qos, "ledger", ledger_json(&l));
+    json_t *report =
+        json_pack("{s:s, s:s, s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+                  e->plan->cfg->name, "version", VBNG_VERSION, "dpdk", rte_version(), "memory",
+                  eal_memory_name(), "tsc_hz", json_count(rte_get_tsc_hz()), "shared_cpus",
+                  (int)e->plan->share_cpus, "seconds", json_rounded(seconds, 3), "ports",
+                  report_ports_json(e, &l), "directions", report_directions_json(e), "tasks",
+                  report_tasks_json(e, true), "cores", cores_json(e), "pools", pools_json(e), "qos",
+                  qos, "ledger", ledger_json(&l));
     int rc = report != NULL ? json_dumpf(report, to, JSON_INDENT(2) | JSON_DIGITS) : -1;
 
     json_decref(report);

@@ -343,6 +343,7 @@ const struct task_type task_impair = {
                    "a line that loses, duplicates, reorders, delays and limits by known amounts",
                .doc = "doc/sink.md",
                .kind = TASK_WORKER,
+               .makes = true,
                .check = impair_check,
                .params = params,
                .n_params = N_ARGS,

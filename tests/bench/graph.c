@@ -174,7 +174,7 @@ static int open_engine(struct bench *b, struct graph *g, struct tables *tables,
     e->cores = calloc(p->n_cores + 1, sizeof(e->cores[0]));
     if (e->rings == NULL || e->ring_input == NULL || e->tasks == NULL || e->cores == NULL)
         return -1;
-    for (unsigned i = 0; i < p->cfg->n_pools; i++)
+    for (unsigned i = 0; i < p->n_pools; i++)
         e->pools[i] = b->packets.pool;
     for (unsigned i = 0; i < p->cfg->n_ports; i++)
         e->ports[i] = (struct port){

@@ -35,11 +35,13 @@ static int load(const char *path)
 
 int bed_open(void)
 {
-    static const uint8_t mac[CFG_MAX_PORTS][6];
+    static uint8_t mac[CFG_MAX_PORTS][6]; /* 0: a port whose configuration says none */
 
     if (test_argument == NULL || load(test_argument) != 0 || eal_start(plan, false) != 0 ||
         engine_open(&engine, plan) != 0)
         return -1;
+    for (unsigned i = 0; i < plan->cfg->n_ports; i++)
+        memcpy(mac[i], plan->cfg->ports[i].mac, sizeof(mac[i]));
     tables = provision(plan->cfg, mac, 0);
     if (tables == NULL || engine_build(&engine, tables) != 0)
         return -1;

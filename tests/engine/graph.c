@@ -80,6 +80,7 @@ int graph_open(struct graph *g, const struct graph_spec *spec)
     g->cfg.tasks = g->tasks;
     g->cfg.n_tasks = spec->n_tasks;
     g->plan.cfg = &g->cfg;
+    g->plan.n_pools = 1;
     g->plan.memory.pool_mbufs[0] = g->cfg.pools[0].mbufs;
     fill_ports(g, spec);
     fill_cores(g, spec);

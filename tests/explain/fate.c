@@ -188,7 +188,7 @@ uint64_t fate_fingerprint(const struct engine *e, const struct tables *t)
         for (unsigned o = 0; o < k->n_outs; o++)
             h = mix(h, &k->outs[o].sent, sizeof(k->outs[o].sent));
     }
-    for (unsigned i = 0; i < e->plan->cfg->n_pools; i++) {
+    for (unsigned i = 0; i < e->plan->n_pools; i++) {
         uint64_t free_mbufs = rte_mempool_avail_count(e->pools[i]);
 
         h = mix(h, &free_mbufs, sizeof(free_mbufs));

@@ -147,7 +147,7 @@ static uint64_t held(const struct engine *e)
 /* As net_pcap receives it: what does not fit goes on in further segments. */
 static struct rte_mbuf *packet(struct gateway *g, unsigned port, const uint8_t *frame, uint32_t len)
 {
-    struct rte_mempool *pool = g->engine.pools[g->model->ports[port].pool];
+    struct rte_mempool *pool = g->engine.pools[plan_queue_pool(g->plan, port, 0)];
     struct rte_mbuf *whole = rte_pktmbuf_alloc(pool), *last = whole;
 
     while (last != NULL) {

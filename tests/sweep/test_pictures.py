@@ -16,7 +16,7 @@ from vbnglab.sweep import advise, output, pictures
 from vbnglab.sweep.layouts import Layout
 
 INCOMPLETE = 4
-PLAN = {"memory": {"pools": [{"pool": "default", "data_room": 2176, "mbufs": 131072, "mbufs_needed": 1000}]}}
+PLAN = {"memory": {"pools": [{"pool": "default", "of": "default", "data_room": 2176, "mbufs": 131072, "mbufs_needed": 1000}]}}
 LAYOUTS = [Layout("qos-tx", "", plan=PLAN), Layout("qos-minimal-split", "", plan=PLAN), Layout("pipeline", "", refused="too few cores")]
 USED = [{"stream": s, "ok": True, "queues_used": 9, "queues": 10, "touched_mib": m, "error": ""} for s, m in zip(sec3e.STREAMS, (165, 158))]
 

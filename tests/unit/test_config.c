@@ -28,6 +28,7 @@ static void defaults(void)
     CU_ASSERT_EQUAL(m->pools[0].mbufs, 65536);
     CU_ASSERT_EQUAL(m->pools[0].data_room, 2176);
     CU_ASSERT_EQUAL(m->pools[0].socket, -1);
+    CU_ASSERT_EQUAL(m->pools[0].per, POOL_PER_SOCKET);
     CU_ASSERT_EQUAL(m->pools[0].cache, 256);
     CU_ASSERT_EQUAL_FATAL(m->n_ports, 2);
     CU_ASSERT_EQUAL(m->ports[1].mtu, 1500);
@@ -55,7 +56,7 @@ static void all_given(void)
         "name = \"x\"; idle = \"sleep\"; drain = \"250ms\"; memory = \"no-huge\";\n"
         "eal = \"--log-level=8\";\n"
         "pools = { small = { mbufs = 100; data_room = \"1K\"; socket = 1; };\n"
-        "          big = { mbufs = \"2M\"; data_room = 9344; cache = 0; }; };\n"
+        "          big = { mbufs = \"2M\"; data_room = 9344; per = \"queue\"; cache = 0; }; };\n"
         "ports = ( { name = \"a\"; device = \"net_null0,size=64\"; pool = \"big\";\n"
         "  mac = \"02:b0:00:00:01:00\"; mtu = \"9000\"; tpid = \"0x8100\"; rx_desc = 4095;\n"
         "  tx_desc = \"2K\"; addresses = (\"192.0.2.1\", \"192.0.2.5\"); promiscuous = false;\n"
@@ -76,6 +77,7 @@ static void all_given(void)
     CU_ASSERT_EQUAL(m->pools[0].socket, 1);
     CU_ASSERT_EQUAL(m->pools[1].mbufs, 2097152);
     CU_ASSERT_EQUAL(m->pools[1].cache, 0);
+    CU_ASSERT_EQUAL(m->pools[1].per, POOL_PER_QUEUE);
     CU_ASSERT_STRING_EQUAL(m->pools[2].name, "default");
     CU_ASSERT_EQUAL(m->ports[0].pool, 1);
     CU_ASSERT_TRUE(m->ports[0].mac_set);
@@ -202,7 +204,7 @@ static void any_type(void)
     static const char text[] =
         "name = @; idle = @; drain = @; memory = @; eal = @; topology = @;\n"
         "pools = @; ports = @; subscribers = @; routes = @; tasks = @; layout = @;\n"
-        "pools = { p = @; q = { mbufs = @; data_room = @; cache = @; socket = @; }; };\n"
+        "pools = { p = @; q = { mbufs = @; data_room = @; cache = @; socket = @; per = @; }; };\n"
         "ports = ( @, { name = @; device = @; pool = @; mac = @; mtu = @; tpid = @; addresses = @;"
         " rx_desc = @; tx_desc = @; promiscuous = @; on_full = @; line_rate = @; } );\n"
         "subscribers = ( @, { port = @; svlan = @; cvlan = @; ipv4 = @; gre_key = @; mac = @; },"

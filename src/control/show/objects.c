@@ -65,6 +65,24 @@ static json_t *queues_json(const struct engine *e, unsigned port)
     return list;
 }
 
+/* Each transmit queue, and whether the device puts its mbufs back without a look at each. */
+static json_t *transmit_json(const struct engine *e, unsigned port)
+{
+    const char *no = e->ports[port].no_fast_free;
+    json_t *list = json_array();
+    char why[256];
+
+    for (unsigned q = 0; q < e->plan->tx_queues[port]; q++) {
+        bool fast = plan_fast_free(e->plan, port, q, why, sizeof(why));
+
+        list = json_with_item(list, json_pack("{s:i, s:i, s:b, s:s}", "queue", (int)q, "core",
+                                              (int)e->plan->tx[port][q].core, "fast_free",
+                                              (int)(fast && no == NULL), "why",
+                                              fast && no != NULL ? no : why));
+    }
+    return list;
+}
+
 static json_t *with_port(json_t *o, const struct engine *e, unsigned i)
 {
     const struct cfg_port *cfg = &e->plan->cfg->ports[i];
@@ -78,6 +96,7 @@ static json_t *with_port(json_t *o, const struct engine *e, unsigned i)
     o = json_with_key(o, "addresses", addresses_json(cfg));
     o = json_with_key(o, "rx_queues", json_integer(e->plan->rx_queues[i]));
     o = json_with_key(o, "queues", queues_json(e, i));
+    o = json_with_key(o, "transmit", transmit_json(e, i));
     return json_with_key(o, "tx_queues", json_integer(e->plan->tx_queues[i]));
 }
 

@@ -380,6 +380,7 @@ const struct task_type task_arp = {
                        "pings, sends ICMP errors",
                .more = "A gateway has one, on one core.",
                .kind = TASK_WORKER,
+               .makes = true,
                .alone = true,
                .check = arp_check,
                .params = arp_params,

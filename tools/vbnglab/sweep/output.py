@@ -81,10 +81,10 @@ def write_json(path, sweep, rows, layouts, command):
 
 
 def mbuf_mib(plan, pool, data_room, mbufs):
-    """MiB that the mbufs of a pool take: header 64, mbuf 128 and data room, in whole cache lines (doc/plan.md)."""
-    own = next(p for p in plan["memory"]["pools"] if p["pool"] == pool)
-    size = 64 + 128 + (data_room or own["data_room"])
-    return (mbufs or own["mbufs"]) * ((size + 63) // 64 * 64) / MIB
+    """MiB that the mbufs of a pool take, on all sockets: header 64, mbuf 128 and data room, in whole cache lines (doc/plan.md)."""
+    own = [p for p in plan["memory"]["pools"] if p["of"] == pool]
+    size = 64 + 128 + (data_room or own[0]["data_room"])
+    return sum(mbufs or p["mbufs"] for p in own) * ((size + 63) // 64 * 64) / MIB
 
 
 def picture(sweep, rows, layouts, folder, name="sweep", title=""):
