@@ -3,6 +3,7 @@
 arrive and ledgers balance is judged here, not how fast."""
 
 import argparse
+import dataclasses
 import json
 import os
 import pathlib
@@ -49,8 +50,8 @@ def test_every_configuration_is_accepted(vbng, run, folder):
     found = disciplines.chosen(None, vbng)
     assert {"tail", "red", "pie", "codel", "l4s"} <= set(found)
     rates = [command.rate(text) for text in ("1M", "10M", "100M", "1G")]
-    some = case.cases(found, rates, ["cubic", "reno"], [1, 8], "10G")
-    assert len(some) == len(found) * len(rates) * 4
+    some = case.cases(found, rates, ["cubic", "reno"], [1, 8], "10G", case.FAMILIES)
+    assert len(some) == len(found) * len(rates) * 4 * 2
     for c in some:
         path = folder / "aqm.cfg"
         path.write_text(c.configuration())
@@ -83,29 +84,31 @@ def test_the_modem_against_scapy():
     """Frames with the outer tag, or without it where the kernel has taken it off; and what is not for the home."""
     need.module("scapy", "python3-scapy")
     from scapy.layers.inet import IP, UDP
+    from scapy.layers.inet6 import IPv6
     from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
 
-    packet = IP(src="192.0.2.2", dst="10.0.0.1") / UDP() / b"x"
+    packets = [IP(src="192.0.2.2", dst="10.0.0.1") / UDP() / b"x", IPv6(src="2001:db8::2", dst="2001:db8::1") / UDP() / b"x"]
     down = Ether(dst=case.CPE_MAC, src=case.GATEWAY_MAC)
     reader, writer = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     with reader, writer:
-        for frame in (down / Dot1AD(vlan=100) / Dot1Q(vlan=200) / packet, down / Dot1Q(vlan=100) / Dot1Q(vlan=200) / packet,
-                      down / Dot1Q(vlan=200) / packet):
-            ends.take(writer.fileno(), bytes(frame))
-            assert reader.recv(2000) == bytes(packet)
-        for frame in (Ether(dst=case.GATEWAY_MAC) / Dot1Q(vlan=200) / packet, down / Dot1Q(vlan=200) / ARP(), down):
+        for packet in packets:
+            for frame in (down / Dot1AD(vlan=100) / Dot1Q(vlan=200) / packet, down / Dot1Q(vlan=100) / Dot1Q(vlan=200) / packet,
+                          down / Dot1Q(vlan=200) / packet):
+                ends.take(writer.fileno(), bytes(frame))
+                assert reader.recv(2000) == bytes(packet)
+            assert ends.up(bytes(packet)) == bytes(Ether(dst=case.GATEWAY_MAC, src=case.CPE_MAC) / Dot1AD(vlan=100) / Dot1Q(vlan=200) / packet)
+        for frame in (Ether(dst=case.GATEWAY_MAC) / Dot1Q(vlan=200) / packets[0], down / Dot1Q(vlan=200) / ARP(), down):
             ends.take(writer.fileno(), bytes(frame))
         reader.setblocking(False)
         with pytest.raises(BlockingIOError):
             reader.recv(2000)
-    assert ends.UP == bytes(Ether(dst=case.GATEWAY_MAC, src=case.CPE_MAC) / Dot1AD(vlan=100) / Dot1Q(vlan=200, type=0x0800))
 
 
 def test_the_sums():
     options = command.Options(seconds=4, idle=1, rtt=0, ecn=False, vbng="", extra=[])
     c = case.Case("tail", "", 10**6, "1M", "cubic", 2)
     pings = [(-0.5, 1.0, 0), (0.5, 900.0, 0)] + [(1 + i / 100, float(i), 0) for i in range(100)] + [(2.0, 7.0, 1)]
-    found = rig.judge(c, options, {"pings": pings, "lost": 2, "bytes": [93750, 281250]}, [4.0, 5.0, 6.0], 3)
+    found = rig.judge(c, options, {"pings": pings, "lost": 2, "bytes": [93750, 281250]}, [4.0, 5.0, 6.0], 3, 9)
     assert (found["idle_ms"], found["ping_p50_ms"], found["ping_p95_ms"], found["pings"]) == (1.0, 50.0, 95.0, 101)
     assert found["l4s_ping_p50_ms"] == 7.0
     left = 1e6 - 101 * 102 * 8 / 3  # pings have the rest
@@ -116,6 +119,10 @@ def test_the_sums():
     assert "7 queue_full" in text[1] and text[2].endswith("refused: no")
     assert rig.middle([{**found, "goodput_share": n / 10} for n in (9, 1, 5)])["goodput_share"] == 0.5
     assert rig.middle([found, {"error": "no"}]) == {"error": "no"}
+    six = dataclasses.replace(c, family="ipv6")
+    assert six.title() == "2 cubic, IPv6" and "0.936 (ipv6)" in output.table([(six, {"error": "no"})])[-1]
+    left -= 101 * 20 * 8 / 3  # which are longer by the header
+    assert rig.judge(six, options, {"pings": pings, "lost": 2, "bytes": [93750, 281250]}, [], 0, 0)["goodput_share"] == pytest.approx(1e6 / left)
     mixed = case.Case("l4s", "l4s = { };", 10**6, "1M", "cubic+scalable", 1)
     assert mixed.kinds() == ["cubic", "scalable"] and mixed.title() == "1 cubic + 1 scalable"
     assert output.goodput(mixed, found) == "0.25 + 0.75M"
@@ -138,11 +145,16 @@ def test_results_are_put_together(run, folder):
     assert done.returncode == 1 and "none.json: these are no results of vbng-lab aqm" in done.stderr
 
 
-def test_the_scalable_sender():
+@pytest.mark.parametrize("family, here", [("ipv4", "127.0.0.1"), ("ipv6", "::1")])
+def test_the_scalable_sender(family, here):
     """Reports without marks let it grow, a mark in each packet halves the window in the long run, few marks do little, a loss halves it."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
-        peer.bind(("127.0.0.1", 0))
-        s = scalable.Sender(peer.getsockname())
+    how = case.FAMILIES[family]
+    with socket.socket(how.socket, socket.SOCK_DGRAM) as peer:
+        try:
+            peer.bind((here, 0))
+        except OSError as e:
+            need.skip(f"this host has no {here}: {e}")
+        s = scalable.Sender(how, peer.getsockname())
         with s.socket:
             got = marked = 0
 
@@ -155,7 +167,8 @@ def test_the_scalable_sender():
                     s.hear((s.next - 1, got, marked), 0.0)
                 return s.window
 
-            assert s.socket.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) == scalable.ECT1
+            assert s.socket.getsockopt(*scalable.FIELD[how.socket]) == scalable.ECT1
+            assert how.header + 8 + scalable.HEAD.size + len(s.payload) == 1500
             assert rounds(2, 0) == 40 and s.slow_start
             assert 20 < rounds(1, 1) < 23 and not s.slow_start
             assert 22 < rounds(3, 0) < 27
@@ -174,10 +187,10 @@ class Busy(ends.Home):
     """A home on one host with its server, whose queue of connections is full at first, so that the kernel drops a SYN."""
 
     def __init__(self):
-        super().__init__(False, 0)
-        network.ip("addr", "add", f"{case.SERVER}/32", "dev", "lo")
-        self.listener = socket.create_server((case.SERVER, ends.PORT), backlog=0)
-        self.first = socket.create_connection((case.SERVER, ends.PORT))
+        super().__init__(case.FAMILIES["ipv4"], False, 0)
+        network.ip("addr", "add", f"{self.family.server}/32", "dev", "lo")
+        self.listener = socket.create_server((self.family.server, ends.PORT), backlog=0)
+        self.first = socket.create_connection((self.family.server, ends.PORT))
         self.accepted = []
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -231,6 +244,18 @@ def test_l4s_beside_tcp(aqm, congestion):
     assert "error" not in c and c["ledger"]["balances"], c
     assert len(c["shares"]) == 2 and min(c["shares"]) > 0
     assert {ecn for _, _, ecn in c["delay"]} >= {0} and {ecn for _, _, ecn in c["delay"]} & {1, 3}
+
+
+@pytest.mark.limit(100)
+def test_both_families(aqm):
+    """Each case in either family. TCP that knows ECN is marked (RFC 3168); answers to pings that say ECT(1) come back with it, or marked."""
+    done, found = aqm("--family", "both", "--ecn", "--discipline", "marks=queue = 512; red = { min = 2; max = 256; };", "--flows", "1", "--seconds", "2",
+                      "--rate", "20M")
+    assert done.returncode == 0 and "0.949 (ipv4), 0.936 (ipv6)" in done.stdout, done.stdout + done.stderr
+    assert [c["family"] for c in found["cases"]] == ["ipv4", "ipv6"]
+    for c in found["cases"]:
+        assert c["ledger"]["balances"] and c["goodput_bps"] > 0 and c["delay"], c
+        assert c["marked"] > c["retransmits"] and {ecn for _, _, ecn in c["delay"]} >= {0} and {ecn for _, _, ecn in c["delay"]} & {1, 3}, c
 
 
 def test_what_it_cannot_do(run, vbng, folder):

@@ -1,23 +1,55 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A case: a line, its queue discipline, and who loads it; and the configuration of the gateway that it needs."""
 
+import socket
 from dataclasses import dataclass
 
 from . import disciplines
 
 GATEWAY_MAC, CPE_MAC, CORE_MAC = "02:b0:00:00:00:00", "02:c0:00:00:00:00", "02:b0:00:00:01:00"
 SVLAN, CVLAN = 100, 200
-SUBSCRIBER, GATEWAY, SERVER = "10.0.0.1", "192.0.2.1", "192.0.2.2"
-SEGMENT = 1448  # bytes of data in a full-sized packet, with TCP's timestamps (RFC 7323)
-MOST = SEGMENT / disciplines.FRAME  # the share of a line's rate that can be data
+TCP = 20 + 12  # bytes of TCP's header, with timestamps (RFC 7323)
+BESIDE = ("10.0.0.2/32", "2001:db8:0:1::/64")  # of the silent subscriber
+
+
+@dataclass(frozen=True)
+class Family:
+    """What differs between the families. socket: of the module socket; header: bytes of the packet's; claim, net, all: a prefix of the subscriber's,
+    the length of that of the core's link, and the prefix of all addresses; line: an address of the gateway's port towards the subscriber."""
+
+    name: str
+    socket: int
+    header: int
+    subscriber: str
+    claim: str
+    line: str
+    gateway: str
+    server: str
+    net: int
+    all: str
+
+    def segment(self):
+        """Bytes of data in a full-sized packet."""
+        return 1500 - self.header - TCP
+
+    def most(self):
+        """The share of a line's rate that can be data."""
+        return self.segment() / disciplines.FRAME
+
+
+FAMILIES = {
+    "ipv4": Family("ipv4", socket.AF_INET, 20, "10.0.0.1", "10.0.0.1/32", "100.64.0.1", "192.0.2.1", "192.0.2.2", 24, "0.0.0.0/0"),
+    "ipv6": Family("ipv6", socket.AF_INET6, 40, "2001:db8::1", "2001:db8::/64", "2001:db8:ffff::1", "2001:db8:c0::1", "2001:db8:c0::2", 64,
+                   "::/0"),
+}
 
 TEMPLATE = """# SPDX-License-Identifier: BSD-3-Clause
-# vbng-lab aqm: one subscriber at {rate}, behind QinQ, and a core of plain IPv4.
+# vbng-lab aqm: one subscriber at {rate}, behind QinQ, and a core without tunnels.
 name = "aqm";
 idle = "sleep";
 pools = {{ default = {{ mbufs = "32K"; overcommit = true; }}; }};
 ports = (
-    {{ name = "line"; device = "net_af_packet0,iface=line,framecnt=2048"; tpid = "0x8100"; mac = "{gateway_mac}"; addresses = "100.64.0.1";
+    {{ name = "line"; device = "net_af_packet0,iface=line,framecnt=2048"; tpid = "0x8100"; mac = "{gateway_mac}"; addresses = "{line}";
       on_full = "wait"; }},
     {{ name = "core"; device = "net_af_packet1,iface=core,framecnt=2048"; mac = "{core_mac}"; addresses = "{gateway}"; on_full = "wait"; }}
 );
@@ -26,9 +58,9 @@ qos = {{
     schedulers = {{ access = {{ ports = "line"; classes = ( {{ class = "be"; {keys} }} ); }}; }};
 }};
 subscribers = (
-    {{ port = "line"; svlan = {svlan}; cvlan = {cvlan}; ipv4 = "{subscriber}/32"; mac = "{cpe_mac}"; profile = "measured"; }}{beside}
+    {{ port = "line"; svlan = {svlan}; cvlan = {cvlan}; {family} = "{claim}"; mac = "{cpe_mac}"; profile = "measured"; }}{beside}
 );
-routes = ( {{ prefix = "0.0.0.0/0"; port = "core"; via = "{server}"; }} );
+routes = ( {{ prefix = "{all}"; port = "core"; via = "{server}"; }} );
 tasks = (
     {{ name = "classify"; type = "classify"; from = "line"; scheduler = "access"; to = "qos_up"; punt = "arp"; }},
     {{ name = "qos_up"; type = "qos"; scheduler = "access"; direction = "up"; to = "decap"; }},
@@ -46,7 +78,7 @@ layout = ( {{ core = "0"; tasks = ["classify", "qos_up", "decap", "route", "find
 @dataclass(frozen=True)
 class Case:
     """Flows of a congestion control that load a line of a rate (bit/s) with a discipline. congestion: a name, or several with a plus, that many
-    flows of each; keys: of its class; beside: rate of the profile of another subscriber, who is silent, as a text; "": none."""
+    flows of each; keys: of its class; beside: rate of the profile of another subscriber, who is silent, as a text; "": none; family: of FAMILIES."""
 
     discipline: str
     keys: str
@@ -55,6 +87,7 @@ class Case:
     congestion: str
     flows: int
     beside: str = ""
+    family: str = "ipv4"
 
     def kinds(self):
         """The congestion control of each flow."""
@@ -62,21 +95,23 @@ class Case:
 
     def title(self):
         """What the load is, for a column of a table."""
-        return " + ".join(f"{self.flows} {name}" for name in self.congestion.split("+")) + (f", {self.beside} beside" if self.beside else "")
+        flows = " + ".join(f"{self.flows} {name}" for name in self.congestion.split("+"))
+        return flows + (f", {self.beside} beside" if self.beside else "") + (", IPv6" if self.family == "ipv6" else "")
 
     def configuration(self):
         """The text of the gateway's configuration."""
-        beside = f',\n    {{ port = "line"; svlan = {SVLAN}; cvlan = {CVLAN + 1}; ipv4 = "10.0.0.2/32"; profile = "beside"; }}'
+        f = FAMILIES[self.family]
+        beside = f',\n    {{ port = "line"; svlan = {SVLAN}; cvlan = {CVLAN + 1}; {f.name} = "{BESIDE[f.name == "ipv6"]}"; profile = "beside"; }}'
         return TEMPLATE.format(rate=self.rate_text, keys=self.keys, gateway_mac=GATEWAY_MAC, cpe_mac=CPE_MAC, core_mac=CORE_MAC, svlan=SVLAN,
-                               cvlan=CVLAN, subscriber=SUBSCRIBER, gateway=GATEWAY, server=SERVER, beside=beside if self.beside else "",
-                               beside_profile=f' beside = {{ rate = "{self.beside}"; }};' if self.beside else "")
+                               cvlan=CVLAN, family=f.name, claim=f.claim, line=f.line, gateway=f.gateway, server=f.server, all=f.all,
+                               beside=beside if self.beside else "", beside_profile=f' beside = {{ rate = "{self.beside}"; }};' if self.beside else "")
 
 
-def cases(found, rates, congestions, flows, beside):
+def cases(found, rates, congestions, flows, beside, families=("ipv4",)):
     """The cases: each discipline at each rate, with the first congestion control and number of flows, and with one of them changed; and beside
-    a profile of the rate beside. found: of disciplines.chosen(); rates: (bit/s, text) pairs."""
+    a profile of the rate beside. found: of disciplines.chosen(); rates: (bit/s, text) pairs; families: names of FAMILIES."""
     first = (congestions[0], flows[0], "")
     loads = [first, *((c, flows[0], "") for c in congestions[1:]), *((congestions[0], n, "") for n in flows[1:])]
     loads += [(congestions[0], flows[0], beside)] if beside else []
-    return [Case(name, keys(disciplines.packets(rate)).strip(), rate, text, *load) for rate, text in rates for load in loads
-            for name, keys in found.items()]
+    return [Case(name, keys(disciplines.packets(rate)).strip(), rate, text, *load, family) for rate, text in rates for load in loads
+            for family in families for name, keys in found.items()]

@@ -8,6 +8,7 @@ into a folder (--out): aqm.json, aqm.txt, and a picture of delay over time, aqm.
   vbng-lab aqm                                        all at 10 Mbit/s, a run of 10 s each
   vbng-lab aqm --rate 1M --rate 100M --congestion cubic
   vbng-lab aqm --congestion cubic+scalable            a TCP beside a sender that responds as L4S wants it
+  vbng-lab aqm --family both --ecn                    each case with IPv4, then with IPv6, and ECN (RFC 3168)
   vbng-lab aqm --from one/aqm.json --from two/aqm.json   table and picture of what was measured before
   vbng-lab aqm --discipline pie --discipline "slow-pie=queue = 512; pie = { target = \\"50ms\\"; };"
 """
@@ -26,7 +27,7 @@ from ..lab.options import add_vbng, between
 from ..lab.progress import Progress
 from ..lab.signals import stop_cleanly
 from . import disciplines, output, rig, scalable
-from .case import cases
+from .case import FAMILIES, cases
 
 WANTED = ("cubic", "reno", "bbr")
 AVAILABLE = "/proc/sys/net/ipv4/tcp_available_congestion_control"
@@ -74,6 +75,8 @@ def configure(p):
     p.add_argument("--flows", action="append", type=between(1, 64, int), metavar="N", help="downloads at once; may be repeated (default: 1 and 8)")
     p.add_argument("--beside", metavar="RATE", type=rate, default=rate("1G"), help="once, beside a silent subscriber with this rate (default: 1G)")
     p.add_argument("--no-beside", action="store_true", help="never beside another subscriber")
+    p.add_argument("--family", choices=("ipv4", "ipv6", "both"), default="ipv4",
+                   help="TCP, pings and the subscriber's address are of this one; both: each case in either (default: ipv4)")
     p.add_argument("--ecn", action="store_true", help="have TCP ask for explicit congestion notification (RFC 3168)")
     p.add_argument("--rtt", type=between(0, 1000), metavar="MS", default=0.0, help="round-trip time of the empty line (default: 0)")
     p.add_argument("--seconds", type=between(0.5, 3600), metavar="S", default=10.0,
@@ -120,7 +123,7 @@ def run(args):
         return show(args.out, output.earlier(args.earlier))
     vbng = runs.binary(args.vbng)
     found = cases(disciplines.chosen(args.discipline, vbng), args.rate or [rate("10M")], controls(args.congestion), args.flows or [1, 8],
-                  "" if args.no_beside else args.beside[1])
+                  "" if args.no_beside else args.beside[1], list(FAMILIES) if args.family == "both" else [args.family])
     refused = refusals(found, vbng)
     options = Options(args.seconds, min(1.0, args.seconds / 2), args.rtt / 1e3, args.ecn, vbng, args.more)
     try:

@@ -6,7 +6,7 @@ import json
 from ..lab import run
 from ..lab.failure import Failure
 
-FRAME = 1526  # bytes of a full-sized IPv4 packet with two VLAN tags and FCS
+FRAME = 1526  # bytes of a full-sized packet of either family with two VLAN tags and FCS
 BLOAT = 0.15  # seconds that a full queue takes to leave: what a line without queue management has
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The two ends of a measurement, each a process in a network namespace of its own: the subscriber's home and a server behind the core.
 
-Both have the kernel's own IPv4 and TCP. The server is joined to the gateway by a veth pair. Between the home's stack and the line is a
+Both have the kernel's own IPv4 or IPv6, and TCP. The server is joined to the gateway by a veth pair. Between the home's stack and the line is a
 modem, a process that puts both VLAN tags on and takes them off, since not every kernel has VLAN interfaces; and that delays what goes
 up, where the line is to have a round-trip time.
 """
@@ -32,6 +32,7 @@ SAMPLE = 0.1  # seconds between two looks at TCP_INFO
 SO_TIMESTAMPNS, SO_RCVBUFFORCE = 35, 33  # of <asm/socket.h>
 TCP_INFO = struct.Struct("8B24I")  # of <linux/tcp.h>: its first part
 RTT, RETRANSMITS = 8 + 15, 8 + 23  # the fields tcpi_rtt (us) and tcpi_total_retrans
+DELIVERED_CE = struct.Struct("196xI")  # and tcpi_delivered_ce, which Linux has from 4.18 on
 PR_SET_PDEATHSIG = 1
 
 
@@ -39,7 +40,8 @@ def _bytes(mac):
     return bytes.fromhex(mac.replace(":", ""))
 
 
-UP = _bytes(case.GATEWAY_MAC) + _bytes(case.CPE_MAC) + struct.pack("!HHHHH", 0x88A8, case.SVLAN, 0x8100, case.CVLAN, 0x0800)
+UP = _bytes(case.GATEWAY_MAC) + _bytes(case.CPE_MAC) + struct.pack("!HHHH", 0x88A8, case.SVLAN, 0x8100, case.CVLAN)
+TYPES = {4: b"\x08\x00", 6: b"\x86\xdd"}  # of Ethernet, by the version of IP
 
 
 class End:
@@ -103,10 +105,20 @@ def _answer(pipe, work, arguments):
         pipe.send((False, str(e) if isinstance(e, (Failure, OSError)) else traceback.format_exc()))
 
 
+def attach(family, interface, prefix):
+    """Have an interface speak a family, with one address."""
+    if family.socket == socket.AF_INET6:
+        for name, value in (("accept_ra", 0), ("accept_dad", 0), ("disable_ipv6", 0)):
+            network.sysctl(f"ipv6/conf/{interface}/{name}", value)
+    network.ip("addr", "add", prefix, "dev", interface)
+    network.ip("link", "set", interface, "mtu", 1500, "up")
+
+
 class Server:
     """Sends as fast as it can to whoever connects by TCP, or asks for a scalable sender."""
 
-    def __init__(self, ecn):
+    def __init__(self, family, ecn):
+        self.family = family
         network.sysctl("ipv4/tcp_no_metrics_save", 1)  # no case is to know what the one before found
         network.sysctl("ipv4/tcp_ecn", 1 if ecn else 0)
         self.listener, self.asked, self.flows, self.congestion = None, None, [], ""
@@ -114,19 +126,18 @@ class Server:
     def join(self):
         """Set up the interface that was moved here, and listen."""
         network.plain("net")
-        network.ip("addr", "add", f"{case.SERVER}/24", "dev", "net")
-        network.ip("link", "set", "net", "up")
-        network.ip("route", "add", "default", "via", case.GATEWAY)
-        self.listener = socket.create_server((case.SERVER, PORT))
-        self.asked = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.asked.bind((case.SERVER, scalable.PORT))
+        attach(self.family, "net", f"{self.family.server}/{self.family.net}")
+        network.ip("route", "add", "default", "via", self.family.gateway)
+        self.listener = socket.create_server((self.family.server, PORT), family=self.family.socket)
+        self.asked = socket.socket(self.family.socket, socket.SOCK_DGRAM)
+        self.asked.bind((self.family.server, scalable.PORT))
         threading.Thread(target=self._accept, daemon=True).start()
         threading.Thread(target=self._hear, daemon=True).start()
 
     def _hear(self):
         while True:
             _, peer = self.asked.recvfrom(64)
-            self.flows.append(scalable.Sender(peer))
+            self.flows.append(scalable.Sender(self.family, peer))
             threading.Thread(target=self.flows[-1].run, daemon=True).start()
 
     def _accept(self):
@@ -149,22 +160,24 @@ class Server:
         self.congestion, self.flows = congestion, []
 
     def watch(self, seconds):
-        """Look at its flows for so long: (medians of the smoothed round-trip time in ms, retransmitted segments)."""
+        """Look at its flows for so long: (medians of the smoothed round-trip time in ms, retransmitted segments, those acknowledged
+        with an echo of congestion)."""
         rtts, end = [], time.monotonic() + seconds
         while time.monotonic() < end:
             time.sleep(SAMPLE)
             rtts += [info[0] for info in map(self._info, self.flows) if info]
-        again = sum(info[1] for info in map(self._info, self.flows) if info)
-        return rtts, again
+        last = [info for info in map(self._info, self.flows) if info]
+        return rtts, sum(info[1] for info in last), sum(info[2] for info in last)
 
     @staticmethod
     def _info(s):
-        """(smoothed round-trip time in ms, packets that were lost or sent again) of a flow; None: there is none."""
+        """(smoothed round-trip time in ms, packets that were lost or sent again, that were told to be marked) of a flow; None: there is none."""
         if isinstance(s, scalable.Sender):
-            return s.rtt, s.lost
+            return s.rtt, s.lost, s.marked
         try:
-            info = TCP_INFO.unpack(s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO.size))
-            return info[RTT] / 1e3, info[RETRANSMITS]
+            data = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, DELIVERED_CE.size)
+            info = TCP_INFO.unpack_from(data)
+            return info[RTT] / 1e3, info[RETRANSMITS], DELIVERED_CE.unpack(data)[0] if len(data) == DELIVERED_CE.size else 0
         except (OSError, struct.error):
             return None  # closed
 
@@ -172,17 +185,16 @@ class Server:
 class Home:
     """A subscriber's home: it downloads, and pings the server meanwhile."""
 
-    def __init__(self, ecn, delay):
+    def __init__(self, family, ecn, delay):
         network.sysctl("ipv4/tcp_ecn", 1 if ecn else 0)
-        self.delay, self.flows = delay, []
+        self.family, self.delay, self.flows = family, delay, []
 
     def join(self):
         """Set up the interface that was moved here, and start the modem."""
         network.ip("link", "set", "modem", "up")
         tun = network.tun("wan")
-        network.ip("addr", "add", f"{case.SUBSCRIBER}/32", "dev", "wan")
-        network.ip("link", "set", "wan", "mtu", 1500, "up")
-        network.ip("route", "add", "default", "dev", "wan")
+        attach(self.family, "wan", f"{self.family.subscriber}/{8 * len(socket.inet_pton(self.family.socket, self.family.subscriber))}")
+        network.ip("route", "add", self.family.all, "dev", "wan")
         line = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0003))
         line.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20)
         line.bind(("modem", 0))
@@ -195,7 +207,7 @@ class Home:
 
     def reach(self, seconds):
         """Ping until the server answers; whether it did within so many seconds."""
-        with Pings() as pings:
+        with Pings(self.family) as pings:
             end = time.monotonic() + seconds
             while not pings.answered and time.monotonic() < end:
                 pings.send()
@@ -206,13 +218,13 @@ class Home:
     def connect(self, kinds):
         """Have a flow of each kind: scalable.NAME, or else TCP, whose connections are made while the line is idle: a SYN that a full queue drops
         comes again after a second, which no ping may wait for."""
-        self.flows = [None if kind == scalable.NAME else socket.create_connection((case.SERVER, PORT), timeout=10) for kind in kinds]
+        self.flows = [None if kind == scalable.NAME else socket.create_connection((self.family.server, PORT), timeout=10) for kind in kinds]
 
     def download(self, idle, settle, seconds):
         """Ping for idle seconds, then download, too, for so many seconds, by the flows that connect() made. Returns what was seen, times in seconds
         from the first download on: {"pings": [(time, ms, ECN field)], "lost": pings without an answer, "bytes": data of each flow that came after
         settle seconds}."""
-        with Pings() as pings:
+        with Pings(self.family) as pings:
             begin = time.monotonic() + idle
             sockets, got = {}, [0] * len(self.flows)
             poll = select.poll()
@@ -250,7 +262,7 @@ class Home:
         sockets = {}
         for number, s in enumerate(self.flows):
             if s is None:
-                s = scalable.Receiver()
+                s = scalable.Receiver(self.family)
             else:
                 s.setblocking(False)
                 s.send(GO)
@@ -260,11 +272,14 @@ class Home:
 
 
 class Pings:
-    """ICMP echo requests (RFC 792), timed by the kernel when their answers come; every other one says ECT(1), as its answer then does."""
+    """Echo requests (RFC 792, 4443), timed by the kernel when their answers come; every other one says ECT(1), as its answer then does."""
 
-    def __init__(self):
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+    def __init__(self, family):
+        is_ipv6 = family.socket == socket.AF_INET6
+        self.family, (self.request, self.reply) = family, (128, 129) if is_ipv6 else (8, 0)
+        self.socket = socket.socket(family.socket, socket.SOCK_RAW, socket.IPPROTO_ICMPV6 if is_ipv6 else socket.IPPROTO_ICMP)
         self.socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        self.socket.setsockopt(*scalable.FIELDS[family.socket], 1)
         self.socket.setblocking(False)
         self.ident, self.number, self.next = os.getpid() & 0xFFFF, 0, 0.0
         self.waiting = {}  # number: (time.monotonic(), time.time_ns())
@@ -285,23 +300,26 @@ class Pings:
     def send(self):
         """Send one."""
         self.number += 1
-        head = struct.pack("!BBHHH", 8, 0, 0, self.ident, self.number & 0xFFFF)
-        check = checksum(head + bytes(48))
+        head = struct.pack("!BBHHH", self.request, 0, 0, self.ident, self.number & 0xFFFF)
+        check = checksum(head + bytes(48))  # of ICMPv6 the kernel makes it
         self.waiting[self.number & 0xFFFF] = (time.monotonic(), time.time_ns())
         with contextlib.suppress(OSError):  # no buffer is left: a ping that is lost
-            self.socket.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, scalable.ECT1 * (self.number & 1))
-            self.socket.sendto(head[:2] + struct.pack("!H", check) + head[4:] + bytes(48), (case.SERVER, 0))
+            self.socket.setsockopt(*scalable.FIELD[self.family.socket], scalable.ECT1 * (self.number & 1))
+            self.socket.sendto(head[:2] + struct.pack("!H", check) + head[4:] + bytes(48), (self.family.server, 0))
 
     def receive(self):
         """Take all answers that are there."""
         with contextlib.suppress(BlockingIOError):
             while True:
                 packet, extra, _, _ = self.socket.recvmsg(256, 64)
-                kind, _, _, ident, number = struct.unpack_from("!BBHHH", packet, (packet[0] & 15) * 4)
-                if (kind, ident) == (0, self.ident) and number in self.waiting:
-                    seconds, ns = struct.unpack("qq", extra[0][2][:16])
+                at = 0 if self.family.socket == socket.AF_INET6 else (packet[0] & 15) * 4
+                kind, _, _, ident, number = struct.unpack_from("!BBHHH", packet, at)
+                if (kind, ident) == (self.reply, self.ident) and number in self.waiting:
+                    told = {(level, what): data for level, what, data in extra}
+                    seconds, ns = struct.unpack("qq", told[socket.SOL_SOCKET, SO_TIMESTAMPNS][:16])
                     sent, sent_ns = self.waiting.pop(number)
-                    self.answered.append((sent, (seconds * 1_000_000_000 + ns - sent_ns) / 1e6, packet[1] & scalable.CE))
+                    ecn = told[scalable.FIELD[self.family.socket]][0] & scalable.CE
+                    self.answered.append((sent, (seconds * 1_000_000_000 + ns - sent_ns) / 1e6, ecn))
 
 
 def checksum(data):
@@ -320,13 +338,18 @@ def modem(tun, line, delay):
         select.select([tun, line], [], [], wait)
         with contextlib.suppress(BlockingIOError):
             while True:
-                late.append((time.monotonic() + delay, UP + os.read(tun, 2048)))
+                late.append((time.monotonic() + delay, up(os.read(tun, 2048))))
         while late and late[0][0] <= time.monotonic():
             with contextlib.suppress(OSError):  # no buffer is left: a packet that is lost
                 line.send(late.popleft()[1])
         with contextlib.suppress(BlockingIOError):
             while True:
                 take(tun, line.recv(2048))
+
+
+def up(packet):
+    """The frame of a packet that goes up the line."""
+    return UP + TYPES[packet[0] >> 4] + packet
 
 
 def take(tun, frame):
@@ -336,5 +359,5 @@ def take(tun, frame):
     at = 12
     while frame[at:at + 2] in (b"\x81\x00", b"\x88\xa8"):
         at += 4
-    if frame[at:at + 2] == b"\x08\x00":
+    if frame[at:at + 2] in TYPES.values():
         os.write(tun, frame[at + 2:])

@@ -8,9 +8,9 @@ from dataclasses import asdict, fields
 from ..lab import machine, owned
 from ..lab.failure import Failure
 from ..sweep import pictures
-from .case import MOST, Case
+from .case import FAMILIES, Case
 
-HEAD = ["line", "load", "discipline", "ping p50", "p95", "ECT(1) p50", "flows' p50", "goodput", "of rate", "fairness", "again", "dropped"]
+HEAD = ["line", "load", "discipline", "ping p50", "p95", "ECT(1) p50", "flows' p50", "goodput", "of rate", "fairness", "again", "marked", "dropped"]
 KIND = "vbng aqm"
 SMOOTH = 0.2  # seconds of pings that are a point of the picture
 NONE = "-"
@@ -29,7 +29,7 @@ def cells(c, r):
     dropped = ", ".join(f"{n} {reason}" for reason, n in r["drops"].items())
     fair = NONE if c.flows == 1 or r["fairness"] is None else f"{r['fairness']:.2f}"
     return [*head, ms(r["ping_p50_ms"]), ms(r["ping_p95_ms"]), ms(r["l4s_ping_p50_ms"]), ms(r["tcp_rtt_p50_ms"]), goodput(c, r),
-            share(r), fair, str(r["retransmits"]), dropped or NONE]
+            share(r), fair, str(r["retransmits"]), str(r.get("marked", NONE)), dropped or NONE]
 
 
 def share(r):
@@ -61,7 +61,8 @@ def table(done):
         widths[:3] = [max(w, len(text)) for w, text in zip(widths, row)]
     text = ["  ".join(cell.ljust(w) if i < 3 or len(row) < len(HEAD) else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))).rstrip()
             for row in rows]
-    return [*text, f"of rate: data, of what the pings leave; full-sized packets allow {MOST:.3f}. fairness: of the flows, by Jain; 1 is equal."]
+    most = ", ".join(f"{FAMILIES[name].most():.3f} ({name})" for name in dict.fromkeys(c.family for c, _ in done))
+    return [*text, f"of rate: data, of what the pings leave; full-sized packets allow {most}. fairness: of the flows, by Jain; 1 is equal."]
 
 
 def write(folder, done, options, command):

@@ -13,7 +13,7 @@ from . import case, scalable
 from .ends import End, Home, Server
 
 START = 30.0  # seconds that the gateway may take until a ping comes through
-PING = 14 + 8 + 20 + 8 + 48 + 4  # bytes of the answer to a ping on the line
+PING = 14 + 8 + 8 + 48 + 4  # bytes of the answer to a ping on the line, but for the header of IP
 SETTLE = 0.25  # the part of a download that is not judged: slow start
 
 
@@ -39,7 +39,8 @@ def measure(c, options):
         path = os.path.join(folder, "aqm.cfg")
         with open(path, "w", encoding="utf-8") as f:
             f.write(c.configuration())
-        with End(Home, options.ecn, options.rtt) as home, End(Server, options.ecn) as server:
+        family = case.FAMILIES[c.family]
+        with End(Home, family, options.ecn, options.rtt) as home, End(Server, family, options.ecn) as server:
             try:
                 join(home, server)
                 with run.start(path, share_cpus=True, extra=options.extra, vbng=options.vbng) as gateway:
@@ -67,24 +68,24 @@ def load(c, options, gateway, home, server):
     home.call("connect", kinds)
     home.begin("download", options.idle, options.seconds * SETTLE, options.seconds)
     time.sleep(options.idle + options.seconds * SETTLE)
-    rtts, again = server.call("watch", options.seconds * (1 - SETTLE) - 0.2)
-    return home.result(), rtts, again
+    rtts, again, marked = server.call("watch", options.seconds * (1 - SETTLE) - 0.2)
+    return home.result(), rtts, again, marked
 
 
-def judge(c, options, seen, rtts, again):
+def judge(c, options, seen, rtts, again, marked):
     """The figures of a run: delays in ms, rates in bit/s, shares of what pings leave of the rate."""
     settle, took = options.seconds * SETTLE, options.seconds * (1 - SETTLE)
     loaded = [(ms, ecn) for at, ms, ecn in seen["pings"] if settle <= at < options.seconds]
     plain, low = [ms for ms, ecn in loaded if ecn == 0], [ms for ms, ecn in loaded if ecn != 0]
     idle = [ms for at, ms, _ in seen["pings"] if at < 0]
     rates = [8 * n / took for n in seen["bytes"]]
-    left = c.rate - 8 * PING * len(loaded) / took
+    left = c.rate - 8 * (PING + case.FAMILIES[c.family].header) * len(loaded) / took
     squares = sum(r * r for r in rates)
     return {
         "idle_ms": median(idle) if idle else None, "ping_p50_ms": quantile(plain, 0.5), "ping_p95_ms": quantile(plain, 0.95),
         "l4s_ping_p50_ms": quantile(low, 0.5), "pings": len(loaded), "pings_lost": seen["lost"], "goodput_bps": sum(rates), "goodput_share": sum(rates) / left,
         "fairness": sum(rates) ** 2 / (len(rates) * squares) if squares else None, "tcp_rtt_p50_ms": quantile(rtts, 0.5),
-        "shares": [r / left for r in rates], "retransmits": again,
+        "shares": [r / left for r in rates], "retransmits": again, "marked": marked,
         "delay": [[round(at, 3), round(ms, 3), ecn] for at, ms, ecn in seen["pings"]],
     }
 

@@ -12,13 +12,11 @@ import socket
 import struct
 import time
 
-from . import case
-
 NAME = "scalable"
 PORT = 5002
 ECT1, CE = 1, 3
+UDP = 8  # bytes of its header
 HEAD = struct.Struct("!I")  # number of the packet
-PAYLOAD = bytes(1500 - 20 - 8 - HEAD.size)
 REPORT = struct.Struct("!III")  # the highest number that has come, and how many have, and how many of them with CE
 FIRST, LEAST = 10.0, 2.0  # packets of a window
 GAIN = 1 / 16
@@ -26,12 +24,18 @@ PACE = 1.2  # times the window in a round trip: packets are sent evenly, for a b
 TIMEOUT = 0.3  # seconds without a report, until all that is on its way is taken for lost
 
 
+# socket option of the byte with the ECN field of what is sent, and that which asks for it of what comes
+FIELD = {socket.AF_INET: (socket.IPPROTO_IP, socket.IP_TOS), socket.AF_INET6: (socket.IPPROTO_IPV6, socket.IPV6_TCLASS)}
+FIELDS = {socket.AF_INET: (socket.IPPROTO_IP, socket.IP_RECVTOS), socket.AF_INET6: (socket.IPPROTO_IPV6, socket.IPV6_RECVTCLASS)}
+
+
 class Sender:
     """Sends to one peer. rtt: the smoothed round trip, in ms; lost: packets."""
 
-    def __init__(self, peer):
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, ECT1)
+    def __init__(self, family, peer):
+        self.payload = bytes(1500 - family.header - UDP - HEAD.size)
+        self.socket = socket.socket(family.socket, socket.SOCK_DGRAM)
+        self.socket.setsockopt(*FIELD[family.socket], ECT1)
         self.socket.connect(peer)
         self.socket.setblocking(False)
         self.window, self.slow_start, self.share = FIRST, True, 1.0
@@ -57,7 +61,7 @@ class Sender:
             while self.next - self.highest - 1 < int(self.window):
                 if self.due > now:
                     return self.due - now
-                self.socket.send(HEAD.pack(self.next & 0xFFFFFFFF) + PAYLOAD)
+                self.socket.send(HEAD.pack(self.next & 0xFFFFFFFF) + self.payload)
                 self.sent[self.next] = now
                 self.next += 1
                 self.due = max(self.due, now - self.interval()) + self.interval()
@@ -111,12 +115,13 @@ class Sender:
 class Receiver:
     """Asks for packets, and reports what comes. data: bytes, as many of each packet as a TCP would carry."""
 
-    def __init__(self):
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
+    def __init__(self, family):
+        self.data = family.segment()
+        self.socket = socket.socket(family.socket, socket.SOCK_DGRAM)
+        self.socket.setsockopt(*FIELDS[family.socket], 1)
         self.socket.setblocking(False)
         self.highest, self.got, self.marked = -1, 0, 0
-        self.socket.sendto(b"", (case.SERVER, PORT))
+        self.socket.sendto(b"", (family.server, PORT))
 
     def fileno(self):
         """Of its socket."""
@@ -136,7 +141,7 @@ class Receiver:
         if peer:
             with contextlib.suppress(BlockingIOError):
                 self.socket.sendto(REPORT.pack(self.highest, self.got, self.marked), peer)
-        return (self.got - before) * case.SEGMENT
+        return (self.got - before) * self.data
 
     def take(self, number, ecn):
         """Count a packet."""
