@@ -3,14 +3,15 @@
 and what ends in the gateway, against frames that Scapy has built."""
 
 import functools
+from socket import AF_INET6, inet_pton
 
 from scapy.compat import raw
-from scapy.layers.inet import UDP
-from scapy.layers.inet6 import IPv6
+from scapy.layers.inet import TCP, UDP
+from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6
 from scapy.packet import Raw
 
 from tests.pcap import frames as fr
-from tests.pcap.cases_ipv6 import delegated, from_cpe, hop, packet6, wan
+from tests.pcap.cases_ipv6 import delegated, extension_headers, from_cpe, hop, packet6, wan
 from tests.pcap.frames import Subscriber
 from tests.pcap.traffic import Traffic
 
@@ -76,6 +77,23 @@ def up():
     return case
 
 
+def headers():
+    """Extension headers of all kinds, and more of them than are walked, traffic classes, flow labels and payloads, in both directions: a router lets
+    them alone (RFC 8200 section 4). The outer header and the label have the class."""
+    case = Core6("ipv6-core-headers")
+    some = [packet6(delegated(SUB), "2001:db8::", *headers, tc=0xB8, fl=0xFFFFF) for headers in extension_headers()]
+    some += [packet6(wan(SUB), "2001:db8::", tc=tc, fl=tc * 4099) for tc in range(0, 256, 5)]
+    some += [raw(IPv6(src=wan(SUB), dst="2001:db8::", hlim=9) / payload)
+             for payload in (TCP(dport=443), ICMPv6EchoRequest(), Raw(b""), IPv6(src="2001:db8:9::1", dst="2001:db8:9::2") / UDP())]
+    for packet in some:
+        own = packet[8:24]
+        for far, how in ((TUNNELLED, {}), (LABELLED, {"gre": False}), (PLAIN, {"port": "core1", "gre": False, "mpls": False})):
+            far = inet_pton(AF_INET6, far)
+            case.up6(SUB, packet[:24] + far + packet[40:], **how)
+            case.down6(SUB, packet[:8] + far + own + packet[40:])
+    return case
+
+
 def up_ends():
     case = Core6("ipv6-core-up-ends", arp=False)
     source = wan(SUB)
@@ -131,4 +149,4 @@ def over_labels():
 
 
 def cases():
-    return [up(), up_ends(), down(), down_ends(), over_labels()]
+    return [up(), headers(), up_ends(), down(), down_ends(), over_labels()]
