@@ -13,11 +13,11 @@ from tests.common import need
 need.module("scapy", "python3-scapy")
 
 from scapy.layers.inet import ICMP, IP  # noqa: E402
-from scapy.layers.inet6 import ICMPv6EchoReply, ICMPv6ND_NA, ICMPv6ND_RA, ICMPv6PacketTooBig, ICMPv6TimeExceeded  # noqa: E402
+from scapy.layers.inet6 import ICMPv6EchoReply, ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6ND_RA, ICMPv6PacketTooBig, ICMPv6TimeExceeded  # noqa: E402
 from scapy.layers.l2 import ARP, Dot1Q, Ether  # noqa: E402
 
 from tests.common.verdict import nothing  # noqa: E402
-from tests.pcap import cases_icmp6, cases_ipv6, cases_nd  # noqa: E402
+from tests.pcap import cases_icmp6, cases_ipv6, cases_nd, cases_nd_core  # noqa: E402
 from tests.pcap import frames as fr  # noqa: E402
 from tests.pcap.gateway import Gateway  # noqa: E402
 from tests.pcap.harness import read_pcap, write_pcap  # noqa: E402
@@ -97,12 +97,13 @@ def parsed(raw):
     return frame if Dot1Q in frame else Ether(raw[:12] + b"\x81\x00" + raw[14:])
 
 
-def run_gateway(vbng, run, folder, sent):
+def run_gateway(vbng, run, folder, sent, **more):
     """Run it with those frames by port. Returns frames sent by cpe0, drops by task, and what is wrong with the ledger."""
     folder.mkdir()
     for port in fr.PORTS:
         write_pcap(folder / f"{port}-in.pcap", sent.get(port, []))
-    gateway = Gateway(subscriber_rate=None, keep=None, ra=True, mtu={CORE: 600}, ipv6=True, addresses6=cases_icmp6.ADDRESSES6, routes=cases_icmp6.ROUTES)
+    gateway = Gateway(subscriber_rate=None, keep=None, ra=True, mtu={CORE: 600}, ipv6=True, addresses6=cases_icmp6.ADDRESSES6, routes=cases_icmp6.ROUTES,
+                      **more)
     (folder / "fair.cfg").write_text(gateway(str(folder)))
     done = run(vbng, "--quiet", "--share-cpus", "--duration", "60ms", "--report", folder / "report.json", folder / "fair.cfg")
     assert done.returncode == 0, done.stderr
@@ -130,18 +131,50 @@ def test_nobody_loses_an_answer(vbng, module_folder, run, kind):
     nothing(wrong)
 
 
-def test_the_core_takes_nothing_from_subscribers(vbng, module_folder, run):
-    """A station on a link of the core asks without end, before and while subscribers do."""
+def core_asks_arp():
     mac, ip = "02:dd:00:00:00:77", "192.0.2.3"
-    flood = fr.pad(fr.ether(fr.BROADCAST, mac, fr.ETH_ARP, fr.arp(1, mac, ip, "00:00:00:00:00:00", fr.GATEWAY_IP[CORE])))
+    return fr.pad(fr.ether(fr.BROADCAST, mac, fr.ETH_ARP, fr.arp(1, mac, ip, "00:00:00:00:00:00", fr.GATEWAY_IP[CORE])))
+
+
+def core_asks_neighbour():
+    mac = "02:dd:00:00:00:77"
+    return cases_nd_core.router_asks(CORE, cases_nd.link_local(fr.GATEWAY_MAC[CORE]), cases_nd.link_local(mac), mac=mac)
+
+
+@pytest.mark.parametrize("kind, ask, question, is_answer", [("arp", core_asks_arp, who_has, is_arp_reply), ("nd", core_asks_neighbour, *KINDS["nd"][:2])])
+def test_the_core_takes_nothing_from_subscribers(vbng, module_folder, run, kind, ask, question, is_answer):
+    """A station on a link of the core asks without end, before and while subscribers do."""
+    flood = ask()
     others_traffic = [fr.from_cpe(ATTACKER, fr.udp(ATTACKER.ip, fr.server("core1")))] * 3200
-    sent = {CORE: [flood] * 10000, PORT: others_traffic + [who_has(sub) for sub in OTHERS]}
-    frames, drops, wrong = run_gateway(vbng, run, module_folder / "core", sent)
-    answered = [frame.dst for frame in frames if is_arp_reply(frame)]
+    sent = {CORE: [flood] * 10000, PORT: others_traffic + [question(sub) for sub in OTHERS]}
+    frames, drops, wrong = run_gateway(vbng, run, module_folder / f"core-{kind}", sent)
+    answered = [frame.dst for frame in frames if is_answer(frame)]
     limited = drops["mpls_down"].pop("punt_limited", 0)
 
     wrong += [f"{sub.ip} has no answer" for sub in OTHERS if sub.mac not in answered]
     if limited < 5000:
         wrong.append(f"only {limited} of the flood were limited")
+    wrong += [f"{task} drops {of}" for task, of in drops.items() if of]
+    nothing(wrong)
+
+
+def test_a_scan_of_one_prefix_hides_nobody(vbng, module_folder, run):
+    """Somebody in the core sends to as many addresses of one subscriber's link as there are: the others, whose MACs are not known either, are asked for
+    all the same, once each (RFC 6583)."""
+    def down(sub, host):
+        return fr.from_core(CORE, cases_ipv6.packet6(cases_icmp6.TUNNELLED, cases_ipv6.wan(sub, host)), key=sub.key, proto=cases_ipv6.ETH_IPV6)
+
+    sent = [frame for i, sub in enumerate(OTHERS) for frame in [*(down(ATTACKER, f"::{i + 1:x}:{n:x}") for n in range(FLOOD)), down(sub, "::1")]]
+    frames, drops, wrong = run_gateway(vbng, run, module_folder / "scan", {CORE: sent}, static_cpe=False)
+    asked = [(frame.getlayer(1).vlan, frame.getlayer(2).vlan, frame[ICMPv6ND_NS].tgt) for frame in frames if ICMPv6ND_NS in frame]
+
+    for sub in OTHERS:
+        if asked.count((sub.svlan, sub.cvlan, cases_ipv6.wan(sub))) != 1:
+            wrong.append(f"{sub.cvlan} is asked {asked.count((sub.svlan, sub.cvlan, cases_ipv6.wan(sub)))} times")
+    if len(asked) != len(OTHERS) + 1:
+        wrong.append(f"{len(asked) - len(OTHERS)} questions for the one whose prefix is scanned")
+    if drops["encap"].pop("no_cpe_mac", 0) < FLOOD * len(OTHERS) / 2:
+        wrong.append("the scan was not limited before the slow path")
+    drops["arp"] = {reason: n for reason, n in drops["arp"].items() if reason not in ("unresolved", "no_answer")}
     wrong += [f"{task} drops {of}" for task, of in drops.items() if of]
     nothing(wrong)
