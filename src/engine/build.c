@@ -27,6 +27,7 @@
 
 /* Outputs with back-pressure behind one input: those beyond drop when full instead of waiting. */
 #define MAX_GATES 1024
+#define MIB       (UINT64_C(1) << 20)
 
 static_assert(LIMIT_DEVICES <= RTE_MAX_ETHPORTS && LIMIT_WIRE_QUEUES <= RTE_PMD_RING_MAX_TX_RINGS,
               "--check knows the limits of the DPDK that a start meets");
@@ -105,16 +106,43 @@ static void name_pool(const struct plan *p, unsigned i, char name[RTE_MEMPOOL_NA
         snprintf(name, RTE_MEMPOOL_NAMESIZE, "%.20s.%u", all, i);
 }
 
+static struct rte_mempool *create_on(const struct plan *p, unsigned i, int socket)
+{
+    const struct cfg_pool *cfg = &p->cfg->pools[p->pools[i].cfg];
+    char name[RTE_MEMPOOL_NAMESIZE];
+
+    name_pool(p, i, name);
+    return pool_create(name, p->memory.pool_mbufs[i], cfg->cache, cfg->data_room, socket);
+}
+
+/* Make a pool on its socket. Where that has no room, and is the plan's choice, the pool lies
+ * elsewhere: huge pages of one socket are enough to start, as for the tables. */
+static struct rte_mempool *create_planned(const struct plan *p, unsigned i)
+{
+    const struct plan_pool *set = &p->pools[i];
+    const struct cfg_pool *cfg = &p->cfg->pools[set->cfg];
+    int socket = engine_socket(set->socket);
+    struct rte_mempool *pool = create_on(p, i, socket);
+
+    if (pool != NULL || socket == SOCKET_ID_ANY || cfg->socket >= 0)
+        return pool;
+    pool = create_on(p, i, SOCKET_ID_ANY);
+    if (pool != NULL)
+        log_warning("%s:%u: pool %s: socket %u has no room for %llu MiB of mbufs, which lie on "
+                    "another one: its cores reach them by the link between the sockets; reserve "
+                    "huge pages in /sys/devices/system/node/node%u/hugepages",
+                    cfg->loc.file, cfg->loc.line, set->name, set->socket,
+                    (unsigned long long)(p->memory.mbufs[i] + MIB - 1) / MIB, set->socket);
+    return pool;
+}
+
 static int open_pool(struct engine *e, unsigned i)
 {
     const struct plan_pool *set = &e->plan->pools[i];
     const struct cfg_pool *cfg = &e->plan->cfg->pools[set->cfg];
     uint32_t mbufs = e->plan->memory.pool_mbufs[i];
-    int socket = engine_socket(set->socket);
-    char name[RTE_MEMPOOL_NAMESIZE];
 
-    name_pool(e->plan, i, name);
-    e->pools[i] = pool_create(name, mbufs, cfg->cache, cfg->data_room, socket);
+    e->pools[i] = create_planned(e->plan, i);
     if (e->pools[i] == NULL) {
         log_error("%s:%u: pool %s: %u mbufs of %u bytes cannot be allocated on socket %u: %s; ask "
                   "for fewer mbufs or "

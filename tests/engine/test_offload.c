@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a port asks of its device for transmission. The functions of ethdev here stand before
- * DPDK's: they add to what a wire's device says that it can, and keep what is asked of it.
+ * What a port asks of its device for transmission, and a pool of its socket. The functions here
+ * stand before DPDK's: those of ethdev add to what a wire's device says that it can, and keep what
+ * is asked of it; no mempool finds room on a socket that is full.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
 
+#include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
@@ -63,6 +66,23 @@ int rte_eth_tx_queue_setup(uint16_t port_id, uint16_t queue, uint16_t desc, unsi
     asked_of[queue] = own.offloads;
     own.offloads = 0;
     return real(port_id, queue, desc, socket, &own);
+}
+
+static int full_socket = SOCKET_ID_ANY - 1;
+
+struct rte_mempool *rte_mempool_create_empty(const char *name, unsigned n, unsigned elt_size,
+                                             unsigned cache, unsigned private, int socket,
+                                             unsigned flags)
+{
+    struct rte_mempool *(*real)(const char *, unsigned, unsigned, unsigned, unsigned, int,
+                                unsigned);
+
+    *(void **)&real = dpdk("rte_mempool_create_empty");
+    if (socket == full_socket) {
+        rte_errno = ENOMEM;
+        return NULL;
+    }
+    return real(name, n, elt_size, cache, private, socket, flags);
 }
 
 /* --- a port at a wire with two transmit queues --- */
@@ -144,6 +164,42 @@ static void test_of_none(void)
     close_port(&port);
 }
 
+/* --- a pool on a socket --- */
+
+/* An engine that has nothing else. */
+static int open_pool(struct engine *e, int16_t socket)
+{
+    static struct cfg_model own;
+    static struct plan p;
+
+    own = (struct cfg_model){.n_pools = 1,
+                             .pools = {{.name = "own",
+                                        .loc = {"t.cfg", 7},
+                                        .mbufs = 512,
+                                        .data_room = 2176,
+                                        .socket = socket}}};
+    p = (struct plan){.cfg = &own, .n_pools = 1, .pools = {{.name = "own"}}};
+    p.memory.pool_mbufs[0] = 512;
+    p.memory.mbufs[0] = 3 << 20;
+    return engine_open(e, &p);
+}
+
+static void test_full_socket(void)
+{
+    struct engine e;
+
+    full_socket = 0;
+    CU_ASSERT_EQUAL_FATAL(open_pool(&e, -1), 0);
+    CU_ASSERT_EQUAL(e.pools[0]->socket_id, SOCKET_ID_ANY);
+    engine_free(&e);
+    CU_ASSERT_EQUAL(open_pool(&e, 0), -ENOMEM); /* the configuration says that socket */
+    engine_free(&e);
+    full_socket = SOCKET_ID_ANY - 1;
+    CU_ASSERT_EQUAL_FATAL(open_pool(&e, -1), 0);
+    CU_ASSERT_EQUAL(e.pools[0]->socket_id, 0);
+    engine_free(&e);
+}
+
 static int open_eal(void)
 {
     int rc = test_eal_start(64, NULL);
@@ -164,6 +220,7 @@ static const struct test tests[] = {
     {"fast free of each queue", test_of_each_queue},
     {"fast free of all queues", test_of_all_queues},
     {"nothing else", test_of_none},
+    {"a full socket", test_full_socket},
     {NULL, NULL},
 };
 
