@@ -265,8 +265,9 @@ static __rte_always_inline void finish_family(struct fused_mix *x, enum family f
     const uint8_t *place = x->place + x->first[f];
 
     fetch_sorted(m, place, b, part_of(n, at, 0), d);
+    fetch_sorted(m, place, b, part_of(n, at + STAGE_STEP, 0), d);
     for (; at < n; at += STAGE_STEP) {
-        fetch_sorted(m, place, b, part_of(n, at + STAGE_STEP, 0), d);
+        fetch_sorted(m, place, b, part_of(n, at + STAGE_NEAR, 0), d);
         finish(m, place, b, part_of(n, at, 0), d, has, f == FAMILY_IPV6, &x->tally[f]);
     }
 }
