@@ -149,7 +149,7 @@ static __rte_always_inline void finish(struct rte_mbuf **m, const struct batch *
     }
 }
 
-#define LATE (2 * STAGE_STEP) /* of the last stage of a family behind its first one */
+#define LATE (3 * STAGE_STEP) /* of the last stage of a family behind its first one */
 
 /* The stages of packet/stages.h: slot, record, and all that is done. at: of the first one, of n
  * packets. */
