@@ -129,7 +129,8 @@ static void ask(struct group *g, unsigned i, uint64_t now)
         else
             rte_pktmbuf_free(m[k]);
     }
-    CU_ASSERT_EQUAL(sched_enqueue(g->s[i], m, again), again);
+    if (again > 0) /* most calls find nothing to send, 7 * 10^8 of them */
+        CU_ASSERT_EQUAL(sched_enqueue(g->s[i], m, again), again);
 }
 
 static void run(struct group *g, double seconds)
