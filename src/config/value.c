@@ -280,6 +280,8 @@ static void bounds_text(const struct key *k, char *buf, size_t len)
         snprintf(buf, len, "%" PRIu64 "..%" PRIu64, k->min, k->max);
 }
 
+#define NO_HOST6 "outside of ::/8, fe80::/10 and ff00::/8" /* as ipv6_is_host() has it */
+
 static const char *notation_text(enum key_type type)
 {
     static const char *const notations[] = {
@@ -305,10 +307,10 @@ static const char *notation_text(enum key_type type)
         [KEY_PREFIX] = "an IPv4 prefix, such as \"192.0.2.0/24\"",
         [KEY_ROUTE] = "an IPv4 or IPv6 prefix, such as \"192.0.2.0/24\" or \"2001:db8::/32\"",
         [KEY_HOSTS] = "the IPv4 address of a host, or a prefix of length 24..32",
-        [KEY_HOST6] = "the IPv6 address of a host, or an IPv6 prefix of length 64",
-        [KEY_PREFIX6] = "an IPv6 prefix, such as \"2001:db8::/48\"",
-        [KEY_DELEGATED] = "1 to 4 IPv6 prefixes of length 48..64, with blanks between",
-        [KEY_POOLS6] = "1 to 4 IPv6 prefixes of length 16..64, with blanks between",
+        [KEY_HOST6] = "the IPv6 address of a host, or an IPv6 prefix of length 64, " NO_HOST6,
+        [KEY_PREFIX6] = "an IPv6 prefix, such as \"2001:db8::/48\", " NO_HOST6,
+        [KEY_DELEGATED] = "1 to 4 IPv6 prefixes of length 48..64, with blanks between, " NO_HOST6,
+        [KEY_POOLS6] = "1 to 4 IPv6 prefixes of length 16..64, with blanks between, " NO_HOST6,
         [KEY_PORT] = "the name of a port",
         [KEY_PROFILE] = "the name of a profile",
         [KEY_SUBSCRIBER] = "an id or \"PORT SVLAN.CVLAN\"",
