@@ -3,7 +3,6 @@
 and what ends in the gateway, against frames that Scapy has built."""
 
 import functools
-from socket import AF_INET6, inet_pton
 
 from scapy.compat import raw
 from scapy.layers.inet import TCP, UDP
@@ -81,16 +80,23 @@ def headers():
     """Extension headers of all kinds, and more of them than are walked, traffic classes, flow labels and payloads, in both directions: a router lets
     them alone (RFC 8200 section 4). The outer header and the label have the class."""
     case = Core6("ipv6-core-headers")
-    some = [packet6(delegated(SUB), "2001:db8::", *headers, tc=0xB8, fl=0xFFFFF) for headers in extension_headers()]
-    some += [packet6(wan(SUB), "2001:db8::", tc=tc, fl=tc * 4099) for tc in range(0, 256, 5)]
-    some += [raw(IPv6(src=wan(SUB), dst="2001:db8::", hlim=9) / payload)
-             for payload in (TCP(dport=443), ICMPv6EchoRequest(), Raw(b""), IPv6(src="2001:db8:9::1", dst="2001:db8:9::2") / UDP())]
-    for packet in some:
-        own = packet[8:24]
-        for far, how in ((TUNNELLED, {}), (LABELLED, {"gre": False}), (PLAIN, {"port": "core1", "gre": False, "mpls": False})):
-            far = inet_pton(AF_INET6, far)
-            case.up6(SUB, packet[:24] + far + packet[40:], **how)
-            case.down6(SUB, packet[:8] + far + own + packet[40:])
+    payloads = (TCP(dport=443), ICMPv6EchoRequest(), Raw(b""), IPv6(src="2001:db8:9::1", dst="2001:db8:9::2") / UDP())
+
+    def some(cpe, far, up):
+        """Packets between two addresses: of delegated prefixes with all headers, of the link's with all classes and payloads."""
+        def ends(own):
+            return (own, far) if up else (far, own)
+
+        yield from (packet6(*ends(delegated(cpe)), *headers, tc=0xB8, fl=0xFFFFF) for headers in extension_headers())
+        yield from (packet6(*ends(wan(cpe)), tc=tc, fl=tc * 4099) for tc in range(0, 256, 5))
+        src, dst = ends(wan(cpe))
+        yield from (raw(IPv6(src=src, dst=dst, hlim=9) / payload) for payload in payloads)
+
+    for far, how in ((TUNNELLED, {}), (LABELLED, {"gre": False}), (PLAIN, {"port": "core1", "gre": False, "mpls": False})):
+        for packet in some(SUB, far, True):
+            case.up6(SUB, packet, **how)
+        for packet in some(SUB, far, False):
+            case.down6(SUB, packet)
     return case
 
 
