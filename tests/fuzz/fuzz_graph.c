@@ -5,7 +5,8 @@
  *   port (1 byte) | length (2 bytes, little-endian) | that many bytes, as far as there are any
  *
  * and each stretch of frames of one port is a burst. What lies in an mbuf behind its frame is under
- * AddressSanitizer's watch. After each input every packet must be accounted for.
+ * AddressSanitizer's watch, but for a router solicitation: the advertisement that answers it is
+ * longer and takes its place. After each input every packet must be accounted for.
  */
 #include <sanitizer/asan_interface.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 
 #include "engine/ledger.h"
 #include "fuzz.h"
+#include "packet/nd.h"
+#include "packet/qinq.h"
 
 #define MAX_FRAMES 32
 #define MIN_FRAME                                                                                  \
@@ -43,10 +46,17 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
+/* May a frame be a router solicitation? It is if the byte of that type stands anywhere in it. */
+static bool may_solicit(const uint8_t *data, uint16_t len)
+{
+    return memchr(data, ICMPV6_ROUTER_SOLICIT, len) != NULL;
+}
+
 static struct rte_mbuf *make(const uint8_t *data, uint16_t len)
 {
     struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
-    uint16_t kept = len < MIN_FRAME ? MIN_FRAME : len;
+    uint16_t least = may_solicit(data, len) ? QINQ_LEN + ND_ROUTER_MOST : MIN_FRAME,
+             kept = RTE_MAX(len, least);
     uint8_t *frame;
 
     if (m == NULL)

@@ -27,13 +27,18 @@ REQUESTS = (
     {"cmd": "set-dscp", "scheduler": "access", "direction": "down", "dscp": 46, "class": "be", "queue": 1},
     {"cmd": "show-subscriber", "subscriber": 1},
     {"cmd": "show-subscribers", "first": 1, "count": 5},
+    {"cmd": "add-subscriber", "port": "cpe0", "svlan": 10, "cvlan": 50, "mac": "02:00:00:00:00:50", "profile": "slow", "ipv6": "2001:db8:6::/64",
+     "delegated": "2001:db8:6:100::/56 2001:db8:7::/48"},
+    {"cmd": "add-route", "prefix": "2400:cb09::/32", "port": "core1", "via": "fe80::9"},
+    {"cmd": "find-subscribers", "text": "2001:db8:0:1::1"},
     {"cmd": "show-qos"},
     {"cmd": "show-ledger"},
 )
 CSV = (
-    "port,svlan,cvlan,ipv4,gre_key,mac,profile\n"
-    "cpe0,128,256,10.0.0.1,1,02:c0:00:00:00:01,slow\n"
-    '# a comment\n"cpe1", 128,257,10.0.0.8/29,2,,fast\n'
+    "port,svlan,cvlan,ipv4,gre_key,mac,profile,ipv6,delegated\n"
+    "cpe0,128,256,10.0.0.1,1,02:c0:00:00:00:01,slow,2001:db8:1::/64,2001:db8:100::/56 2001:db8:200::/48\n"
+    '# a comment\n"cpe1", 128,257,10.0.0.8/29,2,,fast,,\n'
+    "cpe1,128,258,,3,,fast,2001:db8:2::9,\n"
 )
 
 RADIUS = (
@@ -59,6 +64,8 @@ EXPLAINED = (
     "cpe0 128.256 10.0.0.0 -> 198.18.0.1 dscp 46 ttl 1 df size 1522 pcp 5 udp 1 -> 2",
     "core0 mpls 16 17 label-ttl 9 gre 17 tunnel 203.0.113.1 -> 192.0.2.1 8.8.8.8 -> 10.0.0.17 tcp",
     "cpe0 128.256 arp 10.0.0.0 -> 100.64.0.1 from 02:00:00:00:00:01",
+    "cpe0 128.256 2001:db8:8000:9::1 -> 2400:cb00::1 dscp 46 size 1522 tcp 1 -> 2",
+    "core0 mpls 16 gre 0 2400:cb00::1 -> 2001:db8:0:0::1 ttl 1 icmp",
     "core1 hex 02b00000010102dd0000000108004500",
 )
 
