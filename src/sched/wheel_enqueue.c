@@ -272,8 +272,8 @@ void wheel_expect(const struct sched *base, struct rte_mbuf *const *m, uint32_t 
     }
 }
 
-/* Prefetch the last packets of their queues, unless these are full, and what an AQM keeps of them.
- */
+/* Prefetch the last packets of the queues of packets, unless a queue is full, and what an AQM keeps
+ * of each queue. */
 static inline void fetch_tails(const struct wheel *w, struct rte_mbuf *const *m,
                                struct wheel_queue *const *queue, struct part p)
 {
@@ -291,7 +291,7 @@ static inline void fetch_tails(const struct wheel *w, struct rte_mbuf *const *m,
         l4s_fetch_states(w, queue + p.from, p.to - p.from);
 }
 
-/* Put packets into their queues q, and those that are refused into drop. Returns the number of
+/* Put packets into their queues, and those that are refused into drop. Returns the number of
  * those. */
 static inline uint32_t put_part(struct wheel *w, struct rte_mbuf *const *m,
                                 struct wheel_queue *const *queue, struct part p,
