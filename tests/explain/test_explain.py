@@ -113,7 +113,8 @@ def expect(gateway, text, result, *parts):
 
 
 def test_answers(gateway):
-    wrong = expect(gateway, f"{UP} dscp 46", "sent", "subscriber 2: cpe0 128.257, 10.0.0.1/32, GRE key 1",
+    wrong = expect(gateway, f"{UP} dscp 46", "sent",
+                   "subscriber 2: cpe0 128.257, 10.0.0.1/32, 2001:db8:0:1::/64, delegated 2001:db8:8000:100::/56, GRE key 1",
                    "class 0 of pipe 1", "profile home: 10Mbit/s up", "class 0 holds 0 of 16 packets",
                    "route 198.18.0.0/16: next hop 1 by core0", "mpls 16 tc 5", "result: sent by core0")  # fmt: skip
     wrong += expect(gateway, f"{UP} ttl 1", "answered", "its TTL ends here", "icmp type 11 code 0", "result: answered by cpe0")
