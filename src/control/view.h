@@ -47,9 +47,6 @@ json_t *identity_json(const struct control *c, uint32_t id);
 /** The figures of a subscriber as a JSON object, which begins with who that is. */
 json_t *subscriber_json(const struct control *c, uint32_t id);
 
-/** Add what a class of a subport has counted to a sum. Any thread may call it. */
-void class_add(struct sched_class *sum, const struct sched_class *c);
-
 /** Add what a class of a subport has counted in all instances of the qos task of which s is the
  * first. Any thread may call it. */
 void task_class_add(const struct shaper *s, uint32_t subport, unsigned class,

@@ -4,6 +4,8 @@
 #ifndef SCHED_BACKEND_H
 #define SCHED_BACKEND_H
 
+#include <stddef.h>
+
 #include "sched/check.h"
 #include "sched/sched.h"
 
@@ -91,21 +93,47 @@ static inline const struct sched_backend *sched_backend_of(const struct cfg_sche
     return s->backend == QOS_LIBRTE_SCHED ? &sched_librte : &sched_wheel;
 }
 
+/** The head of a ring of the wheel: pipes that may send in a class of a subport. */
+struct wheel_ring {
+    uint32_t *pipe;      /* as many places as the subport has pipes, or more: a power of two */
+    uint32_t head, tail; /* count on; their low bits are the place */
+    int32_t turn;        /* bytes that the pipe at the head may still send */
+    int32_t left;        /* bytes that the subport may still send in its turn */
+    uint32_t epoch;      /* wheel.epoch when a pipe was put in last */
+    uint32_t fresh;      /* from here on, pipes were put in during that epoch */
+    uint32_t mask;       /* places - 1 */
+    bool in_turn;        /* the turn of the pipe at the head has begun */
+};
+
+/**
+ * The state of a class of a subport: struct sched_class, and what the wheel touches with each
+ * packet beside that. The first line is all that a packet needs which is not dropped.
+ */
+struct sched_class_state {
+    uint64_t accepted, sent, bytes;
+    struct wheel_ring ring;
+    uint64_t tail, aqm, cleared, late, marked;
+} __rte_cache_aligned;
+
+static_assert(offsetof(struct sched_class_state, tail) == RTE_CACHE_LINE_SIZE,
+              "one line for each packet");
+
 /** The state that all backends have; it comes first in theirs. */
 struct sched {
     const struct sched_backend *backend;
     uint64_t accepted, left; /* packets; written by the thread that schedules, read by anyone */
     uint64_t lost;           /* TSC cycles; likewise */
     uint64_t bytes;
-    struct sched_class *class; /* [subport * QOS_CLASSES + class] */
-    /* of pipe 0: the backend's own, or an array */
-    struct sched_pipe_counters *pipe_counters;
-    size_t pipe_stride; /* bytes from one pipe's to the next; 0: it is an array */
+    struct sched_class_state *class;           /* [subport * QOS_CLASSES + class] */
+    struct sched_pipe_counters *pipe_counters; /* of pipe 0 */
+    /* bytes from one pipe's counters to the next; 0: these and class are arrays of their own, and
+     * not a part of the backend's memory */
+    size_t pipe_stride;
 };
 
-/** The counters of the class to which a queue (0..15) of a subport belongs. */
-static inline struct sched_class *sched_class_of(const struct sched *s, uint32_t subport,
-                                                 unsigned queue)
+/** The state of the class to which a queue (0..15) of a subport belongs. */
+static inline struct sched_class_state *sched_class_of(const struct sched *s, uint32_t subport,
+                                                       unsigned queue)
 {
     return &s->class[subport * QOS_CLASSES + qos_class_of(queue)];
 }

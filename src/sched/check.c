@@ -248,11 +248,12 @@ unsigned qos_scheduler_check(const struct cfg_scheduler *s, enum qos_direction d
 uint64_t qos_sched_bytes(const struct cfg_scheduler *s, unsigned max_profiles)
 {
     uint64_t own = sched_backend_of(s)->bytes(s, max_profiles);
-    uint64_t counters = (uint64_t)s->n_subports * QOS_CLASSES * sizeof(struct sched_class);
+    uint64_t counters = (uint64_t)s->n_subports * QOS_CLASSES * sizeof(struct sched_class_state) +
+                        s->pipes.n * sizeof(struct sched_pipe_counters) + 2 * SCHED_MALLOC_BYTES;
 
-    if (s->backend == QOS_LIBRTE_SCHED) /* the wheel's are in its own memory */
-        counters += s->pipes.n * sizeof(struct sched_pipe_counters) + SCHED_MALLOC_BYTES;
-    return own != 0 ? own + counters + SCHED_MALLOC_BYTES : 0;
+    if (own != 0 && s->backend == QOS_LIBRTE_SCHED) /* the wheel's are in its own memory */
+        own += counters;
+    return own;
 }
 
 uint64_t qos_shards_bytes(const struct cfg_scheduler *s, unsigned max_profiles)

@@ -115,7 +115,7 @@ static void count_refused(struct librte *s, uint32_t subport)
 
     rte_sched_subport_read_stats(s->port, subport, &stats, &oversubscribed);
     for (unsigned c = 0; c < QOS_CLASSES; c++) {
-        struct sched_class *k = sched_class_of(&s->base, subport, c);
+        struct sched_class_state *k = sched_class_of(&s->base, subport, c);
         uint64_t aqm = stats.n_pkts_cman_dropped[c], tail = stats.n_pkts_tc_dropped[c] - aqm;
 
         k->accepted -= tail + aqm;
@@ -170,7 +170,7 @@ static uint32_t librte_dequeue(struct sched *base, uint64_t now, struct rte_mbuf
 
     for (uint32_t i = 0; i < got; i++) {
         uint32_t path = m[i]->hash.sched.queue_id, own = m[i]->pkt_len + s->overhead;
-        struct sched_class *k = sched_class_of(base, subport_of(s, m[i]), path % QOS_QUEUES);
+        struct sched_class_state *k = sched_class_of(base, subport_of(s, m[i]), path % QOS_QUEUES);
 
         k->sent++;
         k->bytes += own;

@@ -73,19 +73,19 @@ uint64_t sched_heap_bytes(int socket)
                : 0;
 }
 
-/* Make the counters of all classes of all subports, and those of pipes where the backend has none.
- * Returns 0 or -ENOMEM. */
+/* Make the counters of classes and pipes where the backend has none. Returns 0 or -ENOMEM. */
 static int make_counters(struct sched *s, const struct sched_config *config)
 {
     uint64_t before = sched_heap_bytes(config->socket);
     const struct cfg_scheduler *shape = config->shape;
 
+    if (s->pipe_stride != 0)
+        return 0;
     s->class =
         rte_zmalloc_socket("sched", (size_t)shape->n_subports * QOS_CLASSES * sizeof(s->class[0]),
                            RTE_CACHE_LINE_SIZE, config->socket);
-    if (s->pipe_counters == NULL)
-        s->pipe_counters = rte_zmalloc_socket("sched", shape->pipes.n * sizeof(s->pipe_counters[0]),
-                                              RTE_CACHE_LINE_SIZE, config->socket);
+    s->pipe_counters = rte_zmalloc_socket("sched", shape->pipes.n * sizeof(s->pipe_counters[0]),
+                                          RTE_CACHE_LINE_SIZE, config->socket);
     s->bytes += sched_heap_bytes(config->socket) - before;
     return s->class != NULL && s->pipe_counters != NULL ? 0 : -ENOMEM;
 }
@@ -111,9 +111,10 @@ void sched_free(struct sched *s)
 {
     if (s == NULL)
         return;
-    rte_free(s->class);
-    if (s->pipe_stride == 0)
+    if (s->pipe_stride == 0) {
+        rte_free(s->class);
         rte_free(s->pipe_counters);
+    }
     s->backend->free(s);
 }
 
@@ -171,9 +172,21 @@ struct sched_drops sched_drops(const struct sched *s)
     return s->backend->drops(s);
 }
 
-const struct sched_class *sched_class(const struct sched *s, uint32_t subport, unsigned class)
+#define READ(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
+
+struct sched_class sched_class(const struct sched *s, uint32_t subport, unsigned class)
 {
-    return &s->class[subport * QOS_CLASSES + class];
+    const struct sched_class_state *c = &s->class[subport * QOS_CLASSES + class];
+    struct sched_class k = {.cleared = READ(c->cleared),
+                            .late = READ(c->late),
+                            .marked = READ(c->marked),
+                            .bytes = READ(c->bytes),
+                            .tail = READ(c->tail),
+                            .aqm = READ(c->aqm)};
+
+    k.sent = READ(c->sent);
+    k.accepted = READ(c->accepted); /* last: so nothing has left that was not accepted */
+    return k;
 }
 
 const struct sched_pipe_counters *sched_pipe_counters(const struct sched *s, uint32_t pipe)

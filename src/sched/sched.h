@@ -19,7 +19,6 @@
 #ifndef SCHED_SCHED_H
 #define SCHED_SCHED_H
 
-#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -66,9 +65,8 @@ struct sched_queue_counters {
 };
 
 /**
- * What a class of a subport, all its pipes together, has counted since the start: one cache line.
- * Written by the thread that schedules; any thread may read it with relaxed loads. Packets that
- * wait are accepted - sent - cleared - late.
+ * What a class of a subport, all its pipes together, has counted since the start. Packets that wait
+ * are accepted - sent - cleared - late.
  */
 struct sched_class {
     uint64_t accepted;  /* packets taken into queues */
@@ -79,9 +77,7 @@ struct sched_class {
     uint64_t
         late; /* packets that waited and were dropped by FQ-CoDel or L4S: in tail or aqm, too */
     uint64_t marked; /* packets in which congestion was marked (RFC 3168) */
-} __rte_cache_aligned;
-
-static_assert(sizeof(struct sched_class) == RTE_CACHE_LINE_SIZE, "one line for each packet");
+};
 
 /** Why packets were dropped, since the start. */
 struct sched_drops {
@@ -146,8 +142,8 @@ uint64_t sched_held(const struct sched *s);
 /** Why packets were dropped, all queues together, since the start. */
 struct sched_drops sched_drops(const struct sched *s);
 
-/** The counters of a class (0..QOS_CLASSES - 1) of a subport. Both must exist. */
-const struct sched_class *sched_class(const struct sched *s, uint32_t subport, unsigned class);
+/** What a class (0..QOS_CLASSES - 1) of a subport has counted. Both must exist. */
+struct sched_class sched_class(const struct sched *s, uint32_t subport, unsigned class);
 
 /** The counters of a pipe, to be read with relaxed loads. */
 const struct sched_pipe_counters *sched_pipe_counters(const struct sched *s, uint32_t pipe);

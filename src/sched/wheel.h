@@ -31,8 +31,10 @@
  *   profile[f]   some lines           room of each queue; rates and weights    enqueue; dequeue
  *                                     of a shape
  *   subport[s]   some lines           token buckets of the subport and its     dequeue
- *                                     classes, heads of its rings
- *     .ring[c]   4 bytes per pipe     pipes that may send in a class, in the   whoever puts a pipe
+ *                                     classes; which of its rings hold pipes
+ *   class[s][c]  2 lines              head of a ring, packets and bytes; what  enqueue, dequeue;
+ *                                     is counted seldom                        the second by drops
+ *     .ring      4 bytes per pipe     pipes that may send in a class, in the   whoever puts a pipe
  *                                     order of their turns                     in or takes it out
  *   timers       32 bytes per slot,   lists of buckets that wait for credit,   dequeue
  *                8192 slots           linked through the buckets
@@ -65,12 +67,12 @@
  *
  *     classes      the lowest bit: the highest class in which some subport may send
  *     ready[c]     of its subports, the one whose turn it is: 8 frames of the mtu, then the next
- *     ring[c]      of that subport, the pipe at the head: one frame, or in best effort with
+ *     class[s][c]  of that subport, the pipe at the head: one frame, or in best effort with
  *                  oversubscription as many as its weight says, then the next
  *     queue[q][p]  of that pipe, the class's queue, or the best-effort queue that has had the least
  *                  for its weight
  *
- * Other threads may read, with relaxed loads, the counters of struct sched and struct sched_class,
+ * Other threads may read, with relaxed loads, the counters of struct sched and class[s][c], and
  * wheel_pipe.counters.
  */
 /* clang-format on */
@@ -139,17 +141,6 @@ struct wheel_tally {
     uint32_t bytes_moved;      /* likewise, times 2^39 */
 };
 
-struct wheel_ring {
-    uint32_t *pipe;      /* as many places as the subport has pipes, or more: a power of two */
-    uint32_t head, tail; /* count on; their low bits are the place */
-    int32_t turn;        /* bytes that the pipe at the head may still send */
-    int32_t left;        /* bytes that the subport may still send in its turn */
-    uint32_t epoch;      /* wheel.epoch when a pipe was put in last */
-    uint32_t fresh;      /* from here on, pipes were put in during that epoch */
-    uint32_t mask;       /* places - 1 */
-    bool in_turn;        /* the turn of the pipe at the head has begun */
-};
-
 struct wheel_subport {
     struct bucket bucket;
     struct pace pace;
@@ -157,7 +148,6 @@ struct wheel_subport {
     uint16_t waits, timed; /* as those of a pipe */
     uint16_t caps; /* bit per class: has a rate of its own; and for the whole subport: has a rate
                       below the port's */
-    struct wheel_ring ring[QOS_CLASSES];
     struct bucket cap[QOS_CLASSES];
     struct pace cap_pace[QOS_CLASSES];
     uint64_t class_rate[QOS_CLASSES]; /* bit/s */
@@ -321,6 +311,13 @@ static inline uint32_t wheel_subport_of(const struct wheel *w, uint32_t pipe)
     return w->subport_of[pipe >> w->block_shift];
 }
 
+/** The ring of a class of a subport. */
+static inline struct wheel_ring *wheel_ring_of(const struct wheel *w, uint32_t subport,
+                                               unsigned class)
+{
+    return &w->base.class[subport * QOS_CLASSES + class].ring;
+}
+
 static inline struct wheel_queue *wheel_queue_of(const struct wheel *w, uint32_t pipe,
                                                  unsigned queue)
 {
@@ -383,11 +380,11 @@ static inline void wheel_clear_ready(struct wheel *w, uint32_t subport, unsigned
 }
 
 /** Put a pipe at the end of a ring in which it does not stand yet. */
-static inline void wheel_list(struct wheel *w, uint32_t pipe, struct wheel_pipe *p, unsigned class)
+static inline void wheel_list(struct wheel *w, uint32_t subport, uint32_t pipe,
+                              struct wheel_pipe *p, unsigned class)
 {
-    uint32_t subport = wheel_subport_of(w, pipe);
     struct wheel_subport *s = &w->subport[subport];
-    struct wheel_ring *r = &s->ring[class];
+    struct wheel_ring *r = wheel_ring_of(w, subport, class);
 
     p->listed |= (uint16_t)(1u << class);
     /* without a branch, because it follows from the packets: r->fresh = r->tail in a new epoch */
@@ -404,14 +401,14 @@ static inline void wheel_list(struct wheel *w, uint32_t pipe, struct wheel_pipe 
  * its classes. */
 static inline void wheel_relist(struct wheel *w, uint32_t pipe, struct wheel_pipe *p)
 {
-    uint32_t classes = wheel_eligible(p);
+    uint32_t classes = wheel_eligible(p), subport = wheel_subport_of(w, pipe);
 
     if ((p->waits & WHEEL_SELF_BIT) != 0)
         return;
-    if (likely((w->subport[wheel_subport_of(w, pipe)].caps & ~WHEEL_SELF_BIT) == 0))
+    if (likely((w->subport[subport].caps & ~WHEEL_SELF_BIT) == 0))
         classes &= -classes;
     for (classes &= ~p->listed; classes != 0; classes &= classes - 1)
-        wheel_list(w, pipe, p, (unsigned)__builtin_ctz(classes));
+        wheel_list(w, subport, pipe, p, (unsigned)__builtin_ctz(classes));
 }
 
 #endif

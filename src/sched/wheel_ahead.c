@@ -15,7 +15,7 @@ struct ahead {
 static inline void look_at_ring(const struct wheel *w, uint32_t subport, unsigned class,
                                 uint32_t most, uint32_t *used, struct ahead *a)
 {
-    const struct wheel_ring *r = &w->subport[subport].ring[class];
+    const struct wheel_ring *r = wheel_ring_of(w, subport, class);
     uint32_t n = RTE_MIN(r->tail - r->head, most - *used),
              old = (r->epoch == w->epoch ? r->fresh : r->tail) - r->head;
 
@@ -39,7 +39,7 @@ static void look_at_class(const struct wheel *w, unsigned class, uint32_t most, 
     uint32_t turn = w->turn[class], word = turn / 64;
     uint64_t from = UINT64_MAX << turn % 64;
 
-    if (w->subport[turn].ring[class].left <= 0)
+    if (wheel_ring_of(w, turn, class)->left <= 0)
         from <<= 1; /* its turn is over */
     for (uint32_t i = 0; i <= w->n_words && *used < most; i++) {
         uint64_t left = w->ready[class][word];

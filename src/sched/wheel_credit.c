@@ -128,7 +128,7 @@ void wheel_subport_waits(struct wheel *w, uint32_t subport, unsigned class, uint
     for (; classes != 0; classes &= classes - 1) {
         unsigned c = (unsigned)__builtin_ctz(classes);
 
-        s->ring[c].left = 0; /* its turn is over */
+        wheel_ring_of(w, subport, c)->left = 0; /* its turn is over */
         wheel_clear_ready(w, subport, c);
     }
 }

@@ -18,7 +18,7 @@
 static inline void unlist(struct wheel *w, uint32_t subport, struct wheel_pipe *p, unsigned class)
 {
     struct wheel_subport *s = &w->subport[subport];
-    struct wheel_ring *r = &s->ring[class];
+    struct wheel_ring *r = wheel_ring_of(w, subport, class);
 
     r->head++;
     if (WHEEL_SHARD)
@@ -38,7 +38,7 @@ static inline void unlist(struct wheel *w, uint32_t subport, struct wheel_pipe *
 /* Move the pipe at the head of a ring, which has used up its turn, to the end. */
 static void end_turn(struct wheel *w, uint32_t subport, unsigned class)
 {
-    struct wheel_ring *r = &w->subport[subport].ring[class];
+    struct wheel_ring *r = wheel_ring_of(w, subport, class);
     uint32_t pipe = r->pipe[r->head++ & r->mask];
 
     w->pipe[pipe].deficit = r->turn;
@@ -57,7 +57,7 @@ static uint32_t choose_subport(struct wheel *w, unsigned class)
 
     if (w->n_subports == 1)
         return 0;
-    if ((ready[i / 64] >> i % 64 & 1) != 0 && w->subport[i].ring[class].left > 0)
+    if ((ready[i / 64] >> i % 64 & 1) != 0 && wheel_ring_of(w, i, class)->left > 0)
         return i;
     if (WHEEL_SHARD)
         return shard_choose(w, class, SUBPORT_TURN * w->frame);
@@ -70,7 +70,7 @@ static uint32_t choose_subport(struct wheel *w, unsigned class)
     }
     i = word * 64 + (uint32_t)__builtin_ctzll(bits);
     w->turn[class] = (uint8_t)i;
-    w->subport[i].ring[class].left += SUBPORT_TURN * w->frame;
+    wheel_ring_of(w, i, class)->left += SUBPORT_TURN * w->frame;
     return i;
 }
 
@@ -132,7 +132,7 @@ static inline struct rte_mbuf *serve(struct wheel *w, uint32_t subport, unsigned
                                      uint32_t *sent_bytes)
 {
     struct wheel_subport *s = &w->subport[subport];
-    struct wheel_ring *r = &s->ring[class];
+    struct wheel_ring *r = wheel_ring_of(w, subport, class);
     uint32_t pipe = r->pipe[r->head & r->mask], bit = 1u << class;
     struct wheel_pipe *p = &w->pipe[pipe];
     const struct wheel_profile *f = &w->profile[p->profile];
@@ -221,8 +221,8 @@ static inline uint32_t serve_plain(struct wheel *w, uint32_t subport, unsigned c
                                    struct rte_mbuf **m, uint32_t n, uint32_t *sent_bytes)
 {
     struct wheel_subport *s = &w->subport[subport];
-    struct wheel_ring *r = &s->ring[class];
-    struct sched_class *count = sched_class_of(&w->base, subport, class);
+    struct wheel_ring *r = wheel_ring_of(w, subport, class);
+    struct sched_class_state *count = sched_class_of(&w->base, subport, class);
     const uint64_t now = w->now;
     const uint32_t overhead = w->overhead, mask = r->mask, bit = 1u << class,
                    bits = be ? WHEEL_BE_BITS : bit, stops = WHEEL_SELF_BIT | bit;

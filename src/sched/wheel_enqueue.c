@@ -105,13 +105,13 @@ static void move_taken(struct wheel *w, uint32_t pipe, unsigned queue, struct wh
 }
 
 /* Count a packet that was taken into a queue. */
-static inline void count_taken(struct wheel *w, uint32_t pipe, unsigned queue,
+static inline void count_taken(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned queue,
                                struct wheel_queue *q, uint32_t bytes)
 {
     q->taken += (UINT64_C(1) << WHEEL_TAKEN_BITS) + bytes;
     if (unlikely((q->taken & WHEEL_TAKEN_FULL) != 0))
         move_taken(w, pipe, queue, q);
-    sched_class_of(&w->base, wheel_subport_of(w, pipe), queue)->accepted++;
+    sched_class_of(&w->base, subport, queue)->accepted++;
 }
 
 /* Append a packet to its queue, which holds depth packets. */
@@ -127,10 +127,11 @@ static inline void append(struct wheel *w, struct rte_mbuf *m, struct wheel_queu
 
 /* Put the pipe into the ring of a class in which it has a packet, unless it stands there or lacks
  * credit. */
-static inline void join_ring(struct wheel *w, uint32_t pipe, struct wheel_pipe *p, unsigned class)
+static inline void join_ring(struct wheel *w, uint32_t subport, uint32_t pipe, struct wheel_pipe *p,
+                             unsigned class)
 {
     if (((p->listed & 1u << class) | (p->waits & (WHEEL_SELF_BIT | 1u << class))) == 0)
-        wheel_list(w, pipe, p, class);
+        wheel_list(w, subport, pipe, p, class);
 }
 
 /* Put a packet into its queue q, where the limit is packets and no AQM has a say: or where the
@@ -139,6 +140,7 @@ static inline void join_ring(struct wheel *w, uint32_t pipe, struct wheel_pipe *
 static inline enum verdict put_plain(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q)
 {
     uint32_t path = m->hash.sched.queue_id, pipe = path / QOS_QUEUES;
+    uint32_t subport = wheel_subport_of(w, pipe);
     unsigned queue = path % QOS_QUEUES, class = qos_class_of(queue);
     struct wheel_pipe *p = &w->pipe[pipe];
     uint32_t depth = wheel_number(q->tail);
@@ -149,9 +151,9 @@ static inline enum verdict put_plain(struct wheel *w, struct rte_mbuf *m, struct
         return TAIL;
     join_best_effort(w, p, queue, depth);
     append(w, m, q, depth);
-    count_taken(w, pipe, queue, q, m->pkt_len);
+    count_taken(w, subport, pipe, queue, q, m->pkt_len);
     p->queued |= (uint16_t)(1u << queue);
-    join_ring(w, pipe, p, class);
+    join_ring(w, subport, pipe, p, class);
     return ACCEPTED;
 }
 
@@ -159,6 +161,7 @@ static inline enum verdict put_plain(struct wheel *w, struct rte_mbuf *m, struct
 static enum verdict put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q)
 {
     uint32_t path = m->hash.sched.queue_id, pipe = path / QOS_QUEUES;
+    uint32_t subport = wheel_subport_of(w, pipe);
     unsigned queue = path % QOS_QUEUES, class = qos_class_of(queue);
     bool in_bytes = (w->in_bytes >> queue & 1) != 0;
     struct wheel_pipe *p = &w->pipe[pipe];
@@ -177,7 +180,7 @@ static enum verdict put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue 
 
         if (v == HELD) {
             q->load += load;
-            count_taken(w, pipe, queue, q, bytes);
+            count_taken(w, subport, pipe, queue, q, bytes);
         }
         if (v != ACCEPTED)
             return v;
@@ -190,9 +193,9 @@ static enum verdict put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue 
         q->tail = tag + (UINT64_C(1) << 48);
     if (in_bytes && depth != 0)
         q->load += load;
-    count_taken(w, pipe, queue, q, bytes);
+    count_taken(w, subport, pipe, queue, q, bytes);
     p->queued |= (uint16_t)(1u << queue);
-    join_ring(w, pipe, p, class);
+    join_ring(w, subport, pipe, p, class);
     return ACCEPTED;
 }
 
@@ -220,7 +223,8 @@ void wheel_count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict wh
 {
     uint32_t path = m->hash.sched.queue_id;
     uint32_t pipe = path / QOS_QUEUES;
-    struct sched_class *c = sched_class_of(&w->base, wheel_subport_of(w, pipe), path % QOS_QUEUES);
+    struct sched_class_state *c =
+        sched_class_of(&w->base, wheel_subport_of(w, pipe), path % QOS_QUEUES);
 
     __atomic_store_n(&w->pipe[pipe].counters.dropped, w->pipe[pipe].counters.dropped + 1,
                      __ATOMIC_RELAXED);
@@ -244,6 +248,15 @@ void wheel_count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict wh
     }
 }
 
+/* Prefetch the state of the subport's class: of a single subport all of it is in the cache. */
+static inline void fetch_class(const struct wheel *w, uint32_t path)
+{
+    uint32_t subport = wheel_subport_of(w, path / QOS_QUEUES);
+
+    rte_prefetch0_write(sched_class_of(&w->base, subport, path % QOS_QUEUES));
+    rte_prefetch0_write(&w->subport[subport]);
+}
+
 /* Prefetch the pipes and queues of packets. */
 static inline void fetch_queues(const struct wheel *w, struct rte_mbuf *const *m,
                                 struct wheel_queue **queue, struct part p)
@@ -254,6 +267,8 @@ static inline void fetch_queues(const struct wheel *w, struct rte_mbuf *const *m
         queue[i] = wheel_queue_of(w, pipe, path % QOS_QUEUES);
         rte_prefetch0_write(queue[i]);
         rte_prefetch0_write(&w->pipe[pipe]);
+        if (unlikely(w->n_subports > 1))
+            fetch_class(w, path);
     }
 }
 

@@ -6,7 +6,8 @@
 struct layout {
     unsigned queues, classes, aqm_queues; /* of a pipe */
     unsigned aqm_size;                    /* bytes for each of aqm_queues */
-    uint64_t pipe, queue, tally, aqm, fq, fq_busy, cap, ring, subport_of, subport, profile, total;
+    uint64_t pipe, queue, tally, aqm, fq, fq_busy, cap, ring, subport_of, subport, class, profile,
+        total;
 };
 
 /* Give n entries their place at the end, and round up to a line. */
@@ -63,6 +64,7 @@ static struct layout layout_of(const struct cfg_scheduler *s, unsigned max_profi
     l.ring = place(&end, (uint64_t)s->pipes.places * l.classes, sizeof(uint32_t));
     l.subport_of = place(&end, pipes / s->pipes.block, sizeof(uint8_t));
     l.subport = place(&end, s->n_subports, sizeof(struct wheel_subport));
+    l.class = place(&end, s->n_subports * QOS_CLASSES, sizeof(struct sched_class_state));
     l.profile = place(&end, max_profiles + 1, sizeof(struct wheel_profile));
     l.total = end;
     return l;
@@ -121,8 +123,8 @@ static size_t lay_out_subport(struct wheel *w, uint32_t subport, const struct cf
     for (unsigned c = 0; c < QOS_CLASSES; c++) {
         if (!qos_class_used(&w->shape, c))
             continue;
-        w->subport[subport].ring[c].pipe = ring + place;
-        w->subport[subport].ring[c].mask = places - 1;
+        wheel_ring_of(w, subport, c)->pipe = ring + place;
+        wheel_ring_of(w, subport, c)->mask = places - 1;
         place += places;
     }
     return place;
@@ -136,6 +138,7 @@ void wheel_lay_out(struct wheel *w, const struct cfg_subport *subports)
 
     w->pipe = (struct wheel_pipe *)(at + l.pipe);
     w->subport = (struct wheel_subport *)(at + l.subport);
+    w->base.class = (struct sched_class_state *)(at + l.class);
     w->profile = (struct wheel_profile *)(at + l.profile);
     w->fq = (struct fq *)(at + l.fq);
     w->fq_busy = (uint64_t *)(at + l.fq_busy);

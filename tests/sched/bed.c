@@ -68,11 +68,11 @@ static void check_classes(const struct bed *b)
 
     for (uint32_t i = 0; i < b->shape.n_subports; i++) {
         for (unsigned k = 0; k < QOS_CLASSES; k++) {
-            const struct sched_class *c = sched_class(b->s, i, k);
+            struct sched_class c = sched_class(b->s, i, k);
 
-            waiting += c->accepted - c->sent - c->cleared - c->late;
-            tail += c->tail;
-            aqm += c->aqm;
+            waiting += c.accepted - c.sent - c.cleared - c.late;
+            tail += c.tail;
+            aqm += c.aqm;
         }
     }
     EXPECT(waiting == sched_held(b->s), "%llu wait", (unsigned long long)waiting);

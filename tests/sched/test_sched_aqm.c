@@ -105,9 +105,8 @@ static void marks(struct cfg_class class)
     f[0].ecn = true;
     f[1].ecn = f[1].is_ipv6 = true;
     run(3);
-    const struct sched_class *c = sched_class(b.s, 0, QOS_BE);
-    printf(" %llu marked, %llu dropped ", (unsigned long long)c->marked,
-           (unsigned long long)c->aqm);
+    struct sched_class c = sched_class(b.s, 0, QOS_BE);
+    printf(" %llu marked, %llu dropped ", (unsigned long long)c.marked, (unsigned long long)c.aqm);
     for (unsigned i = 0; i < 3; i++) {
         bool marked = class.ecn && i < 2;
 
@@ -115,7 +114,7 @@ static void marks(struct cfg_class class)
                (unsigned long long)f[i].marked);
         EXPECT((f[i].lost > 0) == !marked, "flow %u: %llu lost", i, (unsigned long long)f[i].lost);
     }
-    EXPECT((c->marked > 0) == class.ecn, "%llu marked", (unsigned long long)c->marked);
+    EXPECT((c.marked > 0) == class.ecn, "%llu marked", (unsigned long long)c.marked);
     EXPECT(flows_rate(f, 3, SECONDS) > 0.9 * (double)rate, "%.0f bit/s", flows_rate(f, 3, SECONDS));
     EXPECT(sched_drops(b.s).tail == 0, "the queue is full");
     bed_free(&b);

@@ -164,11 +164,11 @@ static void check_ledger(void)
 
     for (unsigned i = 0; i < SUBPORTS; i++) {
         for (unsigned k = 0; k < QOS_CLASSES; k++) {
-            const struct sched_class *c = sched_class(b.s, i, k);
+            struct sched_class c = sched_class(b.s, i, k);
             const struct ledger *l = &class[i][k];
 
-            EXPECT(c->accepted == l->offered - l->refused && c->tail + c->aqm == l->refused &&
-                       c->sent == l->sent && c->bytes == l->bytes && c->cleared == l->cleared,
+            EXPECT(c.accepted == l->offered - l->refused && c.tail + c.aqm == l->refused &&
+                       c.sent == l->sent && c.bytes == l->bytes && c.cleared == l->cleared,
                    "SEED=%u: subport %u, class %u", start, i, k);
             held += l->offered - l->refused - l->sent - l->cleared;
         }

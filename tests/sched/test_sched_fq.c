@@ -56,16 +56,16 @@ static void run(unsigned n)
 /* What was sent has come out, was dropped and counted, or waits; and the classes say the same. */
 static void check_ledger(unsigned n, uint64_t came_out)
 {
-    const struct sched_class *c = sched_class(b.s, 0, QOS_BE);
+    struct sched_class c = sched_class(b.s, 0, QOS_BE);
     struct sched_drops d = sched_drops(b.s);
     uint64_t sent = 0;
 
     for (unsigned i = 0; i < n; i++)
         sent += f[i].next;
-    EXPECT(sent == c->sent + d.tail + d.codel + sched_held(b.s), "%llu sent",
+    EXPECT(sent == c.sent + d.tail + d.codel + sched_held(b.s), "%llu sent",
            (unsigned long long)sent);
-    EXPECT(c->aqm == d.codel && c->tail == d.tail, "codel %llu", (unsigned long long)d.codel);
-    EXPECT(came_out <= c->sent, "%llu came out", (unsigned long long)came_out);
+    EXPECT(c.aqm == d.codel && c.tail == d.tail, "codel %llu", (unsigned long long)d.codel);
+    EXPECT(came_out <= c.sent, "%llu came out", (unsigned long long)came_out);
 }
 
 /* One who sends all he can and one who sends little: the latter waits for a packet or two. */
@@ -124,11 +124,10 @@ static void marks(bool ecn)
     build_with(RATE, 2, class);
     f[0].ecn = true;
     run(2);
-    const struct sched_class *c = sched_class(b.s, 0, QOS_BE);
-    printf(" %llu marked, %llu dropped ", (unsigned long long)c->marked,
-           (unsigned long long)c->aqm);
-    EXPECT((c->marked > 0) == ecn && (f[0].marked > 0) == ecn && f[1].marked == 0, "%llu marked",
-           (unsigned long long)c->marked);
+    struct sched_class c = sched_class(b.s, 0, QOS_BE);
+    printf(" %llu marked, %llu dropped ", (unsigned long long)c.marked, (unsigned long long)c.aqm);
+    EXPECT((c.marked > 0) == ecn && (f[0].marked > 0) == ecn && f[1].marked == 0, "%llu marked",
+           (unsigned long long)c.marked);
     EXPECT((f[0].lost == 0) == ecn && f[1].lost > 0, "%llu lost", (unsigned long long)f[0].lost);
     EXPECT(flow_delay(&f[0]) < 20e-3, "%.1f ms", 1e3 * flow_delay(&f[0]));
     check_ledger(2, 0);

@@ -46,16 +46,15 @@ static void run(unsigned n)
 /* What was sent has come out, was dropped and counted, or waits; and the classes say the same. */
 static void check_ledger(unsigned n)
 {
-    const struct sched_class *c = sched_class(b.s, 0, QOS_BE);
+    struct sched_class c = sched_class(b.s, 0, QOS_BE);
     struct sched_drops d = sched_drops(b.s);
     uint64_t sent = 0;
 
     for (unsigned i = 0; i < n; i++)
         sent += f[i].next;
-    EXPECT(sent == c->sent + d.tail + d.l4s + sched_held(b.s), "%llu sent",
+    EXPECT(sent == c.sent + d.tail + d.l4s + sched_held(b.s), "%llu sent",
            (unsigned long long)sent);
-    EXPECT(c->aqm == d.l4s && c->late == d.l4s && d.tail == 0, "l4s %llu",
-           (unsigned long long)d.l4s);
+    EXPECT(c.aqm == d.l4s && c.late == d.l4s && d.tail == 0, "l4s %llu", (unsigned long long)d.l4s);
 }
 
 static double share_of(uint64_t some, const struct flow *of)

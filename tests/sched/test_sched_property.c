@@ -155,7 +155,7 @@ static void leave(struct ledger *l)
 /* A class of a subport has counted what the queues of its pipes have. Returns what they have. */
 static struct sched_queue_counters check_class(uint32_t subport, unsigned class, uint64_t *depth)
 {
-    const struct sched_class *c = sched_class(b.s, subport, class);
+    struct sched_class c = sched_class(b.s, subport, class);
     uint32_t first = b.subports[subport].first;
     unsigned last_queue = class == QOS_BE ? QOS_QUEUES - 1 : class;
     struct sched_queue_counters sum = {0};
@@ -167,10 +167,10 @@ static struct sched_queue_counters check_class(uint32_t subport, unsigned class,
             waiting += sum.depth;
         }
     }
-    EXPECT(c->accepted == sum.packets && c->accepted - c->sent == waiting && c->aqm == sum.aqm,
+    EXPECT(c.accepted == sum.packets && c.accepted - c.sent == waiting && c.aqm == sum.aqm,
            "SEED=%u: subport %u, class %u", start, subport, class);
     /* the wheel has one counter of drops for all queues that a subscriber does not have */
-    EXPECT(b.shape.class[class].size == 0 || c->tail == sum.tail, "SEED=%u: subport %u, class %u",
+    EXPECT(b.shape.class[class].size == 0 || c.tail == sum.tail, "SEED=%u: subport %u, class %u",
            start, subport, class);
     *depth += waiting;
     return sum;

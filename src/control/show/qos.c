@@ -72,21 +72,6 @@ static json_t *error_json(const struct shaping_error *e)
                      e->median, "worst", e->worst, "worst_subscriber", (int)e->worst_subscriber);
 }
 
-#define READ(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
-
-void class_add(struct sched_class *sum, const struct sched_class *c)
-{
-    sum->cleared += READ(c->cleared);
-    sum->late += READ(c->late);
-    sum->marked += READ(c->marked);
-    sum->sent +=
-        READ(c->sent); /* before accepted, so that no packet is sent that was not accepted */
-    sum->accepted += READ(c->accepted);
-    sum->bytes += READ(c->bytes);
-    sum->tail += READ(c->tail);
-    sum->aqm += READ(c->aqm);
-}
-
 uint64_t class_waiting(const struct sched_class *c)
 {
     uint64_t left = c->sent + c->cleared + c->late;
@@ -97,8 +82,18 @@ uint64_t class_waiting(const struct sched_class *c)
 void task_class_add(const struct shaper *s, uint32_t subport, unsigned class,
                     struct sched_class *sum)
 {
-    for (unsigned i = 0; i < s->n_shards; i++)
-        class_add(sum, sched_class(s[i].q->sched, subport, class));
+    for (unsigned i = 0; i < s->n_shards; i++) {
+        struct sched_class k = sched_class(s[i].q->sched, subport, class);
+
+        sum->accepted += k.accepted;
+        sum->sent += k.sent;
+        sum->bytes += k.bytes;
+        sum->tail += k.tail;
+        sum->aqm += k.aqm;
+        sum->cleared += k.cleared;
+        sum->late += k.late;
+        sum->marked += k.marked;
+    }
 }
 
 /* The sum of subports first..end - 1 of a task, by class. */

@@ -37,7 +37,7 @@ void shard_note_round(struct wheel *w, uint32_t subport, unsigned class, uint32_
 uint32_t shard_round(struct wheel *w, uint32_t subport, unsigned class)
 {
     struct wheel_shard *x = w->shard;
-    const struct wheel_ring *r = &w->subport[subport].ring[class];
+    const struct wheel_ring *r = wheel_ring_of(w, subport, class);
     struct shard_ring *s = &x->subport[subport].ring[class];
     uint64_t part = (uint64_t)(r->head - s->begin) << PURSE_ROUND_PLACES;
     uint32_t len = s->end - s->begin;

@@ -328,7 +328,7 @@ static uint64_t take_turn(struct wheel *w, uint32_t subport, unsigned class, uin
 {
     struct wheel_shard *x = w->shard;
     struct shard_ring *s = &x->subport[subport].ring[class];
-    struct wheel_ring *r = &w->subport[subport].ring[class];
+    struct wheel_ring *r = wheel_ring_of(w, subport, class);
     uint64_t round = x->turns[class].round, least = 0, sent;
     int32_t left = s->turn == round ? s->left : 0;
 
@@ -465,7 +465,7 @@ void shard_ring_empty(struct wheel *w, uint32_t subport, unsigned class)
         wallet_withdraw(&s->cap[class], x->index);
     say_round(w, subport, class, 0);
     s->ring[class].was_empty = true;
-    s->ring[class].left = w->subport[subport].ring[class].left;
+    s->ring[class].left = wheel_ring_of(w, subport, class)->left;
 }
 
 void shard_limit(struct wheel *w, uint32_t subport)
