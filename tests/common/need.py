@@ -7,6 +7,8 @@ import shutil
 
 import pytest
 
+from vbnglab.lab.failure import not_installed
+
 
 def skip(why):
     __tracebackhide__ = True
@@ -28,7 +30,7 @@ def module(name, package):
     try:
         return importlib.import_module(name)
     except ImportError:
-        skip(f"Python's {name} is not installed (Debian package {package})")
+        skip(not_installed(f"Python's {name}", package))
 
 
 def fetched(name):

@@ -15,7 +15,7 @@ import pytest
 
 from tests.common.limits import limit
 from vbnglab import cli
-from vbnglab.lab import run as runs
+from vbnglab.lab import failure, run as runs
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 LAB = TOP / "tools" / "vbng-lab"
@@ -48,6 +48,20 @@ def test_every_option_has_a_help_text():
                 walk(p)
 
     walk(cli.whole_parser())
+
+
+def test_a_python_that_is_not_debians_is_named(monkeypatch, tmp_path):
+    """Whoever has another Python first in PATH, or an environment, installed the package, and was told again to install it."""
+    environment = tmp_path / "python3"
+    environment.symlink_to(failure.DEBIANS)
+    monkeypatch.setattr(sys, "base_prefix", "/usr")
+    for python, prefix, debians in ((failure.DEBIANS, "/usr", True), (os.path.realpath(failure.DEBIANS), "/usr", True),
+                                    ("/opt/python/bin/python3", "/usr", False), (str(environment), str(tmp_path), False)):
+        monkeypatch.setattr(sys, "executable", python)
+        monkeypatch.setattr(sys, "prefix", prefix)
+        assert failure.not_installed("SciPy", "python3-scipy") == (
+            "SciPy is not installed (Debian package python3-scipy)" if debians else
+            f"SciPy is not installed for {python} (Debian package python3-scipy is for /usr/bin/python3)")
 
 
 def test_all_commands(run):

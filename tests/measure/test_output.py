@@ -15,6 +15,7 @@ from unittest import mock
 from tests.measure import fake
 from vbnglab import cli
 from vbnglab.lab import journal, machine, progress
+from vbnglab.lab.failure import not_installed
 from vbnglab.measure import html as report, plots, procedure, result, table, trial
 
 try:
@@ -95,7 +96,7 @@ class Page(unittest.TestCase):
                 self.assertIn("".join(f"<td>{report.escape(c)}</td>" for c in cells), self.page)
         self.assertIn("min – max", self.page)
 
-    @unittest.skipUnless(HAVE_MATPLOTLIB, "Matplotlib is not installed (Debian package python3-matplotlib)")
+    @unittest.skipUnless(HAVE_MATPLOTLIB, not_installed("Matplotlib", "python3-matplotlib"))
     def test_pictures(self):
         self.assertEqual(set(self.pictures), {"throughput", "loss", "latency"})
         ids = re.findall(r'\bid="([^"]+)"', self.page)

@@ -26,6 +26,7 @@ from ..lab.failure import Failure
 from ..lab.options import add_vbng, between
 from ..lab.progress import Progress
 from ..lab.signals import stop_cleanly
+from ..sweep import pictures
 from . import disciplines, output, rig, scalable
 from .case import FAMILIES, cases
 
@@ -157,5 +158,5 @@ def show(folder, done):
         f.write("\n".join(output.table(done)) + "\n")
     print(*output.table(done), sep="\n")
     if not output.picture(folder, done):
-        print("no picture: Matplotlib (Debian package python3-matplotlib) or a figure to show is missing", file=sys.stderr)
+        print(f"no picture: {pictures.lacking()}", file=sys.stderr)
     return 1 if any("error" in r for _, r in done) else 0

@@ -56,7 +56,7 @@ def run(args):
     print(*lines, *(f"{name}: refused: {why}" for name, why in under_way.refused.items()),
           *(f"no figure: {what}" for what in under_way.missing), sep="\n")
     if pictures.pyplot() is None:
-        print(f"{args.name}: no pictures: Matplotlib is not installed (Debian package python3-matplotlib)", file=sys.stderr)
+        print(f"{args.name}: no pictures: {pictures.lacking()}", file=sys.stderr)
     if under_way.interrupted:
         return INTERRUPTED
     return INCOMPLETE if under_way.missing else 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the telemetry socket tells of a gateway, as metrics of Prometheus' own library (Debian package python3-prometheus-client)."""
 
-from ..lab.failure import Failure
+from ..lab.failure import Failure, not_installed
 from ..lab.telemetry import Unreachable
 
 try:
@@ -17,7 +17,7 @@ def encoder(accept):
     """(function that makes bytes of a registry, media type) of the text form that an Accept header asks for; "": Prometheus' own. Raises
     Failure where the library is missing."""
     if exposition is None:
-        raise Failure("prometheus_client is not installed (Debian package python3-prometheus-client)")
+        raise Failure(not_installed("prometheus_client", "python3-prometheus-client"))
     return exposition.choose_encoder(accept)
 
 

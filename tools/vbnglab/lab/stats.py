@@ -11,7 +11,7 @@ import importlib
 from dataclasses import dataclass
 from statistics import median
 
-from .failure import Failure
+from .failure import Failure, not_installed
 
 CONFIDENCE = 0.95
 
@@ -51,7 +51,7 @@ def _scipy(part):
     try:
         return importlib.import_module(f"scipy.{part}")
     except ImportError:
-        raise Failure("SciPy is not installed (Debian package python3-scipy)") from None
+        raise Failure(not_installed("SciPy", "python3-scipy")) from None
 
 
 def median_interval(values, confidence=CONFIDENCE):

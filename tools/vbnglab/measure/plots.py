@@ -9,6 +9,7 @@ import io
 import re
 
 from ..lab import stats
+from ..lab.failure import not_installed
 from .table import base, direction
 
 INK = "#123456"  # stands for the text colour of the page
@@ -26,7 +27,7 @@ def pyplot():
     try:
         import matplotlib
     except ImportError as e:
-        raise Missing("no pictures: Matplotlib is not installed (Debian package python3-matplotlib)") from e
+        raise Missing(f"no pictures: {not_installed('Matplotlib', 'python3-matplotlib')}") from e
     matplotlib.use("Agg")
     matplotlib.rcParams.update({
         "svg.fonttype": "none", "svg.hashsalt": "vbng", "font.size": 9, "font.sans-serif": ["DejaVu Sans"], "text.color": INK, "axes.labelcolor": INK,

@@ -83,7 +83,7 @@ def picture(found, folder):
     """Draw Mpps over cores as SVG and PNG. Returns their paths. Raises Failure without Matplotlib."""
     plt = pictures.pyplot()
     if plt is None:
-        raise Failure("--picture needs Matplotlib (Debian package python3-matplotlib)")
+        raise Failure(f"--picture: {pictures.lacking()}")
     figure, axes = plt.subplots(figsize=(8, 4.2))
     cores = [r["cores"] for r in found["rows"]]
     axes.plot(cores, [r["pps"] / 1e6 for r in found["rows"]], marker="o", color=pictures.COLOURS[0],

@@ -17,7 +17,7 @@ from ..lab.options import add_settings, add_vbng
 from ..lab.progress import Progress
 from ..lab.run import binary
 from ..lab.signals import stop_cleanly
-from . import INCOMPLETE, advise, layouts, output, sweep
+from . import INCOMPLETE, advise, layouts, output, pictures, sweep
 
 
 def configure(p):
@@ -104,7 +104,7 @@ def run(args):
     output.write_csv(os.path.join(args.out, "sweep.csv"), rows)
     output.write_json(os.path.join(args.out, "sweep.json"), s, rows, found, args.command_line)
     if not output.picture(s, rows, found, args.out):
-        print("no picture: Matplotlib (Debian package python3-matplotlib) or a figure to show is missing", file=sys.stderr)
+        print(f"no picture: {pictures.lacking()}", file=sys.stderr)
     lacking = [] if args.share_cpus else advise.missing(rows)
     print(*(f"no figure: {what}" for what in lacking), sep="\n", end="\n" if lacking else "")
     return status or (INCOMPLETE if lacking and not advise.usable(rows) else 0)

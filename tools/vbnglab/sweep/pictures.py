@@ -4,6 +4,8 @@
 import os
 from statistics import median
 
+from ..lab.failure import not_installed
+
 COLOURS = ["tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown", "tab:pink", "tab:olive", "tab:cyan"]
 PAPER = "0.55"
 MISSING = "tab:red"
@@ -19,6 +21,11 @@ def pyplot():
     import matplotlib.pyplot as plt
     plt.rcParams.update({"font.size": 9, "svg.hashsalt": "vbng", "axes.grid": True, "grid.alpha": 0.25, "axes.axisbelow": True})
     return plt
+
+
+def lacking():
+    """Why a function that draws has drawn nothing."""
+    return not_installed("Matplotlib", "python3-matplotlib") if pyplot() is None else "there is no figure to show"
 
 
 def save(figure, folder, name):

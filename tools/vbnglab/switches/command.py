@@ -15,6 +15,7 @@ from ..lab.options import add_vbng, between
 from ..lab.progress import Progress
 from ..lab.signals import stop_cleanly
 from ..measure import procedure, result, rig
+from ..sweep.pictures import lacking
 from . import adapters, bench, compare, containers, guests, output, pictures, scenarios
 from .adapters.base import SwitchError
 
@@ -211,7 +212,7 @@ def _tell(out, folder, more=""):
 def _named(drawn, folder, more):
     """Print what was written into a folder. drawn: whether the picture was. Returns the exit status."""
     if not drawn:
-        print("no picture: Matplotlib (Debian package python3-matplotlib) or a figure to show is missing", file=sys.stderr)
+        print(f"no picture: {lacking()}", file=sys.stderr)
     print(f"\n{folder}: result.json{', switches.svg, switches.png' if drawn else ''}{more}")
     return 0 if drawn else 3
 
