@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""TCP of both families through a subscriber's 10 Mbit/s, in both directions; the CPE has its IPv6 address by router advertisements
+"""Pings and TCP of both families through a subscriber's 10 Mbit/s, in both directions; the CPE has its IPv6 address by router advertisements
 alone. Runs in a network namespace of its own, as slaac_inside does, of which the interfaces are.
 
 usage: -m tests.e2e.tcp_inside BINARY FOLDER [iperf3]
@@ -176,8 +176,9 @@ def judge(cpe, core, with_iperf):
         return ["the CPE has found no address of IPv6"]
     server = subprocess.Popen(["nsenter", "-t", str(core.pid), "-n", sys.executable, "-m", "tests.e2e.tcp_inside", "serve"])
     try:
-        if not slaac_inside.pings(cpe, SERVER):
-            return ["the core does not answer the CPE's pings"]
+        for address in (SERVER4, SERVER):
+            if not slaac_inside.pings(cpe, address):
+                return [f"the core does not answer the CPE's pings to {address}"]
         return iperf_streams(cpe, core) if with_iperf else streams(cpe, server)
     finally:
         server.kill()
