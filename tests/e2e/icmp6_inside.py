@@ -175,7 +175,7 @@ def main(binary, folder):
     ctx = process.Context(binary, folder)
     with Namespace() as cpe, Namespace() as core:
         relay = slaac.Relay(slaac.make_interfaces(cpe, core))
-        gateway = process.Run(ctx, "--quiet", "--share-cpus", ctx.write("icmp6.cfg", CONFIGURATION), report=True)
+        gateway = slaac.start(ctx, CONFIGURATION)
         relay.start()
         slaac.set_up(cpe, core)
         cpe.run("ip", "addr", "add", f"{CPE4}/24", "dev", "wan")

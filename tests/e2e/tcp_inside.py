@@ -203,7 +203,7 @@ def main(binary, folder, with_iperf=None):
     ctx = process.Context(binary, folder)
     with Namespace() as cpe, Namespace() as core:
         relay = slaac_inside.Relay(slaac_inside.make_interfaces(cpe, core))
-        gateway = process.Run(ctx, "--quiet", "--share-cpus", ctx.write("tcp.cfg", CONFIGURATION), report=True)
+        gateway = slaac_inside.start(ctx, CONFIGURATION)
         relay.start()
         slaac_inside.set_up(cpe, core)
         set_up4(cpe, core)
