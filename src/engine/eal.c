@@ -386,7 +386,7 @@ int eal_start(const struct plan *p, bool verbose)
     }
     sweep_runtimes();
     if (no_huge) {
-        uint64_t planned = RTE_ALIGN_CEIL(p->memory.total + EAL_OWN, 4096);
+        uint64_t planned = RTE_ALIGN_CEIL(p->memory.total - p->memory.sparse + EAL_OWN, 4096);
 
         rte_memseg_contig_walk(populate, &planned);
     }

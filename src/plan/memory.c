@@ -174,6 +174,7 @@ static void measure_routes(struct plan_build *b)
     const struct cfg_model *m = b->m;
     uint32_t room6 = room_routes6(m), own6 = room6 != 0 ? own_addresses6(m) : 0;
 
+    b->p->memory.sparse = FIB_FIRST;
     b->p->memory.routes = route_bytes(room_routes(m), room_nexthops(m), room_sets(m));
     b->p->memory.spare += b->p->memory.routes - route_bytes(m->n_routes, m->n_nexthops, m->n_sets);
     b->p->memory.routes += route6_bytes(room6 + own6, room_nexthops(m));

@@ -122,7 +122,8 @@ struct plan_memory {
     uint64_t pool_queued[PLAN_MAX_POOLS]; /* mbufs in the schedulers' queues when all are full */
     /* Mbufs in queues of subscribers who may be added though max_subscribers does not say so. */
     uint64_t pool_spare[PLAN_MAX_POOLS];
-    uint64_t spare; /* bytes, among all these, for what may be added while the gateway runs */
+    uint64_t spare;  /* bytes, among all these, for what may be added while the gateway runs */
+    uint64_t sparse; /* of routes: outside of EAL's heap where there are no huge pages */
 };
 
 struct plan {

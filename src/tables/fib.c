@@ -9,7 +9,6 @@
 
 #include "tables/memory.h"
 
-#define N_FIRST    (1u << FIB_FIRST_BITS)
 #define SECOND_LEN (FIB_FIRST_BITS + FIB_LINE_BITS) /* the longest prefix of the second level */
 #define LEVELS     2u                               /* lines that a prefix may need */
 #define LEN_AT     24
@@ -21,8 +20,7 @@ static uint32_t n_lines(uint32_t n)
 
 uint64_t fib_bytes(uint32_t n)
 {
-    return sizeof(uint32_t) * (uint64_t)N_FIRST +
-           (sizeof(struct fib_line) + sizeof(uint32_t)) * (uint64_t)n_lines(n) +
+    return FIB_FIRST_BYTES + (sizeof(struct fib_line) + sizeof(uint32_t)) * (uint64_t)n_lines(n) +
            sizeof(uint64_t) * (uint64_t)prefixes_places(n);
 }
 
@@ -31,7 +29,7 @@ int fib_create(struct fib *f, uint32_t n, int socket)
     memset(f, 0, sizeof(*f));
     f->lines.n = n_lines(n);
     f->routes.n_places = prefixes_places(n);
-    f->first = table_zalloc(sizeof(*f->first) * (size_t)N_FIRST, socket);
+    f->first = table_zalloc_sparse(FIB_FIRST_BYTES, socket);
     f->line = table_zalloc(sizeof(*f->line) * (size_t)f->lines.n, socket);
     f->lines.next = table_zalloc(sizeof(*f->lines.next) * (size_t)f->lines.n, socket);
     f->routes.place = table_zalloc(sizeof(*f->routes.place) * (size_t)f->routes.n_places, socket);
@@ -42,7 +40,7 @@ int fib_create(struct fib *f, uint32_t n, int socket)
 
 void fib_free(struct fib *f)
 {
-    rte_free(f->first);
+    table_free_sparse(f->first, FIB_FIRST_BYTES);
     rte_free(f->line);
     rte_free(f->lines.next);
     rte_free(f->routes.place);

@@ -21,12 +21,13 @@
 #include "tables/lines.h"
 #include "tables/prefixes.h"
 
-#define FIB_FIRST_BITS 24u
-#define FIB_LINE_BITS  4u
-#define FIB_LINE       (1u << FIB_LINE_BITS) /* entries */
-#define FIB_MORE       0x80000000u           /* of an entry: the rest is the index of a line */
-#define FIB_NUMBER     PREFIXES_MOST /* else: the number; the length is in the bits between */
-#define FIB_SPARE      1024u /* lines more than all routes can need, until lines are free again */
+#define FIB_FIRST_BITS  24u
+#define FIB_FIRST_BYTES (sizeof(uint32_t) << FIB_FIRST_BITS)
+#define FIB_LINE_BITS   4u
+#define FIB_LINE        (1u << FIB_LINE_BITS) /* entries */
+#define FIB_MORE        0x80000000u           /* of an entry: the rest is the index of a line */
+#define FIB_NUMBER      PREFIXES_MOST /* else: the number; the length is in the bits between */
+#define FIB_SPARE       1024u /* lines more than all routes can need, until lines are free again */
 
 struct fib_line {
     uint32_t entry[FIB_LINE];

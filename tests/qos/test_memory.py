@@ -17,6 +17,7 @@ from tests.common.verdict import nothing
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MIB = 1024 * 1024
 WITHIN = 0.05
+FIRST_LEVEL = 64 * MIB  # of the index of routes: outside of EAL's heap, as there are no huge pages
 CONFIGURATION = """
 name = "memory"; memory = "no-huge"; max_subscribers = {pipes};
 pools = {{ default = {{ mbufs = "16K"; overcommit = true; }}; }};
@@ -91,8 +92,19 @@ def mapped(pid):
         return int(re.search(r"Rss:\s+(\d+)", f.read()).group(1)) * 1024
 
 
+def sparse(pid):
+    """(Bytes of the tables outside of EAL's heap, for which the kernel reserves nothing; those of them that are in memory)."""
+    size = resident = 0
+    with open(f"/proc/{pid}/smaps") as f:
+        for mapping in re.split(r"(?m)^(?=[0-9a-f]+-[0-9a-f]+ )", f.read()):
+            if re.search(r"VmFlags: rd wr .*\bnr\b", mapping) and int(re.search(r"Size:\s+(\d+)", mapping).group(1)) * 1024 >= FIRST_LEVEL // 2:
+                size += int(re.search(r"Size:\s+(\d+)", mapping).group(1)) * 1024
+                resident += int(re.search(r"Rss:\s+(\d+)", mapping).group(1)) * 1024
+    return size, resident
+
+
 def allocated(vbng, path):
-    """(Bytes in use of all heaps while the configuration runs, resident bytes)."""
+    """(Bytes in use of all heaps and of what lies outside of them while the configuration runs, resident bytes)."""
     process = subprocess.Popen([vbng, "--quiet", "--share-cpus", path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                text=True)
     try:
@@ -103,7 +115,10 @@ def allocated(vbng, path):
             if where is None or "/vbng/task" not in ask(where, "/"):  # they come when all of it is built
                 continue
             heaps = ask(where, "/eal/heap_list")
-            return sum(ask(where, f"/eal/heap_info,{h}")["Alloc_size"] for h in heaps), mapped(process.pid)
+            outside, written = sparse(process.pid)
+            assert outside == pytest.approx(FIRST_LEVEL, rel=WITHIN), "the kernel may join it with memory of malloc()"
+            assert written < MIB, "there are no routes, and a start touches none of it"
+            return sum(ask(where, f"/eal/heap_info,{h}")["Alloc_size"] for h in heaps) + outside, mapped(process.pid)
         raise AssertionError(f"did not start: {process.stderr.read() if process.poll() is not None else 'no time'}")
     finally:
         if process.poll() is None:
