@@ -13,19 +13,13 @@
 #include "engine/engine.h"
 #include "tables/tables.h"
 
-#define N_PACKETS 65536u /* mbufs in flight, and frames of each direction */
-#ifndef N_SUBSCRIBERS    /* a power of two, at most 1048576 */
-#define N_SUBSCRIBERS 65536u
-#endif
+#define N_PACKETS  65536u /* mbufs in flight, and frames of each direction */
 #define N_ROUTES   8192u
 #define N_NEXTHOPS 4u
 #define BURST      32u
 #define CHUNK      1024u /* packets on the wire at once: what a device's queue would hold */
 #define DATA_ROOM  2176u
 #define N_WIRES    2u
-#ifndef WIRE_LEN /* slots of a wire */
-#define WIRE_LEN (CHUNK * 2)
-#endif
 #define MAX_ROUNDS 1000u
 #define MAX_GRAPHS 24u
 
@@ -167,19 +161,17 @@ void graph_print_drops(const struct graph *g, FILE *to);
 #define FIRST_SESSION    1u /* of a subscriber; the next ones' modulo SESSIONS are behind it */
 #define SESSIONS         65533u
 
-/* C-VLANs of an S-VLAN; a /64 for each link, and a delegated /56 of each subscriber. */
-#define LINKS6 UINT64_C(0x20010db800000000)
-#if N_SUBSCRIBERS <= 65536
-#define CVLANS          256u
-#define LINKS6_TEXT     "2001:db8::/48"
-#define DELEGATED6      UINT64_C(0x20010db801000000)
-#define DELEGATED6_TEXT "2001:db8:100::/40"
-#else
-#define CVLANS          1024u
-#define LINKS6_TEXT     "2001:db8::/44"
-#define DELEGATED6      UINT64_C(0x20010db810000000)
-#define DELEGATED6_TEXT "2001:db8:1000::/36"
-#endif
+/** What a program measures with. Each says it for itself, and all share what reads it. */
+extern const uint32_t bench_subscribers; /* a power of two, at most 1048576 */
+extern const uint32_t bench_wire_len;    /* slots of a wire */
+
+/** C-VLANs of an S-VLAN; a /64 for each link, and a delegated /56 of each subscriber. (graph.c) */
+struct plan_of_subscribers {
+    uint32_t cvlans;
+    uint64_t links6, delegated6;
+    const char *links6_text, *delegated6_text;
+};
+const struct plan_of_subscribers *subscribers_plan(void);
 
 /** One measured thing. (cases.c) */
 struct bench_case {

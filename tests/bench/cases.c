@@ -330,6 +330,7 @@ const struct bench_case bench_cases[] = {
 };
 
 const unsigned n_bench_cases = RTE_DIM(bench_cases);
+const uint32_t bench_subscribers = 65536, bench_wire_len = 2 * CHUNK;
 const char bench_name[] = "bench";
 const char bench_note[] = "ratios are to \"floor\", of the null paths to the bare loops";
 

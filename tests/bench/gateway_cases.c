@@ -23,12 +23,14 @@ const struct bench_case bench_cases[] = {
 };
 
 const unsigned n_bench_cases = RTE_DIM(bench_cases);
+const uint32_t bench_subscribers = GATEWAY_SUBSCRIBERS, bench_wire_len = 4096;
 const char bench_name[] = "bench-gateway";
 const char bench_note[] = "40960 packets wait where there is QoS";
 
 unsigned cases_need_mib(const struct options *o)
 {
-    return 512 + N_SUBSCRIBERS / 1024 * 4; /* mbufs 160, routes; 2.7 KiB a subscriber's two pipes */
+    return 512 +
+           bench_subscribers / 1024 * 4; /* mbufs 160, routes; 2.7 KiB a subscriber's two pipes */
 }
 
 int cases_open(struct bench *b)

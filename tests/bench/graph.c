@@ -17,6 +17,18 @@
 #include "engine/ledger.h"
 #include "provision.h"
 
+const struct plan_of_subscribers *subscribers_plan(void)
+{
+    static const struct plan_of_subscribers few = {256, UINT64_C(0x20010db800000000),
+                                                   UINT64_C(0x20010db801000000), "2001:db8::/48",
+                                                   "2001:db8:100::/40"},
+                                            many = {1024, UINT64_C(0x20010db800000000),
+                                                    UINT64_C(0x20010db810000000), "2001:db8::/44",
+                                                    "2001:db8:1000::/36"};
+
+    return bench_subscribers <= 65536 ? &few : &many;
+}
+
 /* The route number i (of a family); one before it ends with a comma. */
 static void write_route(FILE *f, const struct graph_text *text, const char *prefix, uint32_t i,
                         bool is_first)
@@ -32,6 +44,8 @@ static void write_route(FILE *f, const struct graph_text *text, const char *pref
 
 static void write_config(FILE *f, const struct graph_text *text)
 {
+    const struct plan_of_subscribers *plan = subscribers_plan();
+
     fprintf(f, "name = \"%s\";\ntopology = \"1x18x1\";\nfuse = %s;\n", text->name,
             text->fuse ? "true" : "false");
     fprintf(f,
@@ -45,15 +59,16 @@ static void write_config(FILE *f, const struct graph_text *text)
             1 + WIRE_CORE);
     fprintf(f, "    addresses = [\"192.0.2.1\"%s]; } );\n",
             text->no_ipv6 ? "" : ", \"2001:db8:fff0::1\"");
-    fprintf(f, "max_subscribers = %u; max_routes = %u;\n", N_SUBSCRIBERS, N_ROUTES);
+    fprintf(f, "max_subscribers = %u; max_routes = %u;\n", bench_subscribers, N_ROUTES);
     fprintf(f,
             "subscribers = ( { port = \"access\"; svlan = \"%u-%u\"; cvlan = \"%u-%u\"; "
-            "ipv4 = \"10.0.0.0/%d\"; gre_key = \"0-%u\"; %s%s} );\n",
-            FIRST_SVLAN, FIRST_SVLAN + N_SUBSCRIBERS / CVLANS - 1, FIRST_CVLAN,
-            FIRST_CVLAN + CVLANS - 1, 32 - __builtin_ctz(N_SUBSCRIBERS), N_SUBSCRIBERS - 1,
-            text->no_ipv6 ? ""
-                          : "ipv6 = \"" LINKS6_TEXT "\"; delegated = \"" DELEGATED6_TEXT "\"; ",
-            text->qos != NULL ? "profile = \"home\"; " : "");
+            "ipv4 = \"10.0.0.0/%d\"; gre_key = \"0-%u\"; %s",
+            FIRST_SVLAN, FIRST_SVLAN + bench_subscribers / plan->cvlans - 1, FIRST_CVLAN,
+            FIRST_CVLAN + plan->cvlans - 1, 32 - __builtin_ctz(bench_subscribers),
+            bench_subscribers - 1, text->qos != NULL ? "profile = \"home\"; " : "");
+    if (!text->no_ipv6)
+        fprintf(f, "ipv6 = \"%s\"; delegated = \"%s\"; ", plan->links6_text, plan->delegated6_text);
+    fprintf(f, "} );\n");
     fprintf(f, "routes = (\n");
     for (uint32_t i = 0; i < N_ROUTES; i++) {
         uint32_t prefix = ROUTED_IP + i * 16;
@@ -130,7 +145,7 @@ static int make_tables(struct tables **tables, const struct graph *g, bool pppoe
     *tables = provision(g->model, (const uint8_t(*)[6])port_mac, 0);
     if (*tables == NULL)
         return -1;
-    for (uint32_t id = 1; id <= N_SUBSCRIBERS; id++) {
+    for (uint32_t id = 1; id <= bench_subscribers; id++) {
         uint32_t n = id - 1;
         uint8_t mac[6] = {2, CPE_MAC_KIND, 0, (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n};
 

@@ -84,9 +84,9 @@ static void make_upstream(struct frame *f, uint32_t subscriber, uint32_t server)
     p = put_mac(p, 0, 1 + WIRE_ACCESS);
     p = put_mac(p, CPE_MAC_KIND, subscriber);
     p = put16(p, 0x88a8);
-    p = put16(p, FIRST_SVLAN + subscriber / CVLANS);
+    p = put16(p, FIRST_SVLAN + subscriber / subscribers_plan()->cvlans);
     p = put16(p, RTE_ETHER_TYPE_VLAN);
-    p = put16(p, FIRST_CVLAN + subscriber % CVLANS);
+    p = put16(p, FIRST_CVLAN + subscriber % subscribers_plan()->cvlans);
     p = put16(p, RTE_ETHER_TYPE_IPV4);
     p = put_ipv4(p, SUBSCRIBER_IP + subscriber, server, IPPROTO_UDP, INNER_LEN);
     put_udp(p);
@@ -149,8 +149,9 @@ static uint8_t *put_ipv6(uint8_t *p, bool from_subscriber, uint64_t upper, uint6
 /* An address of a subscriber: of his link, or on one of the links of what is delegated to him. */
 static uint64_t upper_of(uint32_t subscriber)
 {
-    return random_below(2) == 0 ? LINKS6 + subscriber
-                                : DELEGATED6 + ((uint64_t)subscriber << 8) + random_below(256);
+    return random_below(2) == 0
+               ? subscribers_plan()->links6 + subscriber
+               : subscribers_plan()->delegated6 + ((uint64_t)subscriber << 8) + random_below(256);
 }
 
 /* The upper half of a server's address: below one of the routes. */
@@ -216,7 +217,7 @@ static void make_plain(struct frame *f, uint32_t subscriber, uint32_t server, ui
 
 void packets_draw(const struct packets *p, uint32_t i)
 {
-    uint32_t subscriber = random_below(N_SUBSCRIBERS);
+    uint32_t subscriber = random_below(bench_subscribers);
     uint32_t server = ROUTED_IP + random_below(N_ROUTES) * 16 + random_below(16);
     bool is_six = random_below(2) == 0;
 
@@ -295,7 +296,7 @@ void packets_restore(const struct packets *p, enum bench_way d, uint32_t first, 
         const struct frame *f = &p->frames[d][i];
         struct rte_mbuf *m = p->mbuf[i];
 
-        if (N_SUBSCRIBERS > N_PACKETS)
+        if (bench_subscribers > N_PACKETS)
             packets_draw(p, i);
         rte_pktmbuf_reset(m);
         m->data_len = f->len;

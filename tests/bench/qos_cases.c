@@ -107,6 +107,7 @@ const struct bench_case bench_cases[] = {
 };
 
 const unsigned n_bench_cases = RTE_DIM(bench_cases);
+const uint32_t bench_subscribers = 32768, bench_wire_len = 4096;
 const char bench_name[] = "bench-qos";
 const char bench_note[] = "ratios are to the bare library; 40960 packets wait";
 

@@ -63,6 +63,7 @@ static const struct trial {
      .versus = 8, .most = 0.9},
 };
 
+const uint32_t bench_subscribers = 32768, bench_wire_len = 2 * CHUNK;
 const char bench_name[] = "bench-overload";
 const char bench_note[] = "";
 

@@ -135,9 +135,10 @@ static void renew(struct bench *b, const struct qos_variant *v, struct rte_mbuf 
     uint32_t i = next_frame++ % N_PACKETS;
     bool down = v->target == QOS_ENGINE_BOTH && i % 2 == 1;
     const struct frame *f = &b->packets.frames[down ? DOWNSTREAM : UPSTREAM][i];
-    uint32_t pipe = v->neighbours ? next_pipe++ % N_SUBSCRIBERS : qos_random_below(N_SUBSCRIBERS);
+    uint32_t pipe =
+        v->neighbours ? next_pipe++ % bench_subscribers : qos_random_below(bench_subscribers);
 
-    if (N_SUBSCRIBERS > N_PACKETS)
+    if (bench_subscribers > N_PACKETS)
         packets_draw(&b->packets, i);
     rte_pktmbuf_reset(m);
     m->data_len = f->len;
@@ -203,7 +204,7 @@ static uint64_t measure_engine(struct bench *b, const struct bench_case *c, stru
         core_round(core, rte_rdtsc());
         if (likely(rte_ring_count(b->wires[WIRE_ACCESS].tx) +
                        rte_ring_count(b->wires[WIRE_CORE].tx) <
-                   WIRE_LEN / 2))
+                   bench_wire_len / 2))
             continue;
         /* We were away, and the task makes good for it: not on these packets' account. */
         cycles += rte_rdtsc() - start;

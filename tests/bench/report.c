@@ -87,7 +87,8 @@ void report_table(const struct bench *b, const struct result *results, FILE *to)
             b->huge ? ""
                     : " (for huge pages, as root: echo 512 > /proc/sys/vm/nr_hugepages; give them "
                       "back with 0)",
-            N_PACKETS, DATA_ROOM, N_SUBSCRIBERS, N_ROUTES, BURST, b->options.rounds, bench_note);
+            N_PACKETS, DATA_ROOM, bench_subscribers, N_ROUTES, BURST, b->options.rounds,
+            bench_note);
     fprintf(to, "%-15s %23s  %-17s  %s\n", "", "cycles per packet", "ratio", "bar");
     fprintf(to, "%-15s %7s %7s %7s  %-17s\n", "", "median", "min", "max", "median (min-max)");
     for (unsigned i = 0; i < n_bench_cases; i++)

@@ -18,7 +18,7 @@ static struct rte_ring *make_ring(const char *name, unsigned i)
     char full[RTE_RING_NAMESIZE];
 
     snprintf(full, sizeof(full), "bench_%s_%u", name, i);
-    return rte_ring_create(full, WIRE_LEN, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+    return rte_ring_create(full, bench_wire_len, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 }
 
 static int start(uint16_t port, struct rte_mempool *pool)
