@@ -4,6 +4,8 @@
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 BUILD_PACKAGES="gcc meson ninja-build pkg-config|pkgconf libdpdk-dev libconfig-dev libjansson-dev libsqlite3-dev nettle-dev libcunit1-dev"
 
+targets=()
+
 say() { printf '%s\n' "== $*"; }
 die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
@@ -109,7 +111,7 @@ give_back() {
 }
 trap give_back EXIT
 
-# build DIR [MESON OPTION...]: a folder that is configured keeps its options, unless werror is among them
+# build DIR [MESON OPTION...]: a folder that is configured keeps its options, unless werror is among them. What is built are the targets in targets[], or all
 build() {
     local dir=$1
     shift
@@ -121,5 +123,5 @@ build() {
         meson configure "$dir" "$@"
     fi
     say "building $(basename "$dir")"
-    ninja -C "$dir" >"$dir/build.log" 2>&1 || { tail -n 40 "$dir/build.log"; die "the build failed"; }
+    ninja -C "$dir" "${targets[@]}" >"$dir/build.log" 2>&1 || { tail -n 40 "$dir/build.log"; die "the build failed"; }
 }
