@@ -225,7 +225,7 @@ struct cfg_task {
     uint32_t pool;            /* index in pools[]: for packets that the task makes */
 };
 
-/** One entry of the layout: an instance of each of these tasks on each of these logical CPUs. */
+/** An entry of the layout, or a part of its CPUs: an instance of each of the tasks on each CPU. */
 struct cfg_placement {
     struct loc loc;
     uint16_t n_cpus;

@@ -58,7 +58,7 @@ static const struct key top_keys[N_TOP] = {
     [TOP_ROUTES] = {"routes", KEY_OTHER},
     [TOP_QOS] = {"qos", KEY_OTHER},
     [TOP_TASKS] = {"tasks", KEY_OTHER, .required = true},
-    [TOP_LAYOUT] = {"layout", KEY_OTHER, .required = true},
+    [TOP_LAYOUT] = {"layout", KEY_OTHER},
 };
 
 void load_room(struct loader *l, const struct value *v, const char *key, uint32_t configured,
@@ -118,11 +118,8 @@ static void load_root(struct loader *l, const config_setting_t *root)
 {
     struct value top[N_TOP];
     struct cfg_model *m = l->m;
-    struct key keys[N_TOP];
 
-    memcpy(keys, top_keys, sizeof(keys));
-    keys[TOP_LAYOUT].required = l->layout == NULL;
-    read_group(l, root, "configuration", keys, N_TOP, top);
+    read_group(l, root, "configuration", top_keys, N_TOP, top);
     if (l->layout != NULL)
         top[TOP_LAYOUT].setting = config_lookup(l->layout, "layout");
     m->name = top[TOP_NAME].v.s;

@@ -56,8 +56,42 @@ static struct plan_dest to_instance(struct plan_build *b, uint16_t from, uint16_
     return (struct plan_dest){.kind = DEST_RING, .index = r};
 }
 
+/* The worker of a task on a core, or PLAN_NONE. */
+static uint16_t worker_on(const struct plan_build *b, unsigned task, unsigned core)
+{
+    for (uint16_t w = 0; w < b->n_of[task]; w++)
+        if (b->p->instances[b->of[task][w]].core == core)
+            return w;
+    return PLAN_NONE;
+}
+
+/* Do packets come to every instance of a task from a port, or from a task that leads to all? */
+static bool is_fed(const struct plan_build *b, unsigned task)
+{
+    const struct cfg_model *m = b->m;
+
+    if (m->tasks[task].n_from > 0)
+        return true;
+    for (unsigned i = 0; i < m->n_tasks; i++)
+        for (unsigned o = 0; o < TASK_MAX_OUTPUTS; o++)
+            for (uint16_t k = 0; k < m->tasks[i].output[o].n_dests; k++) {
+                const struct cfg_dest *dest = &m->tasks[i].output[o].dest[k];
+
+                if (!dest->is_port && dest->index == task &&
+                    (output_spreads(&m->tasks[i], o) || b->n_of[i] == b->n_of[task]))
+                    return true;
+            }
+    return false;
+}
+
+bool plan_leads_beside(const struct plan_build *b, unsigned task, unsigned next)
+{
+    return b->n_of[task] == 1 && b->n_of[next] > 1 && is_fed(b, next) &&
+           worker_on(b, next, b->p->instances[b->of[task][0]].core) != PLAN_NONE;
+}
+
 /* Check the numbers of workers of two linked tasks. Without an lb, workers are linked one to one,
- * or all to a single worker. */
+ * all to a single worker, or a single one to that on its own core. */
 static void check_workers(struct plan_build *b, unsigned task, unsigned output)
 {
     const struct cfg_task *t = &b->m->tasks[task];
@@ -69,12 +103,19 @@ static void check_workers(struct plan_build *b, unsigned task, unsigned output)
     for (uint16_t k = 0; k < out->n_dests; k++) {
         uint16_t next = out->dest[k].index;
 
-        if (out->dest[k].is_port || b->n_of[next] <= 1 || b->n_of[next] == n)
+        if (out->dest[k].is_port || b->n_of[next] <= 1 || b->n_of[next] == n ||
+            plan_leads_beside(b, task, next))
             continue;
-        diag_error(b->d, out->loc,
-                   "task '%s' is on %u core%s and leads to '%s', which is on %u: put an lb between "
-                   "them, or give both the same number of cores",
-                   t->name, n, n == 1 ? "" : "s", b->m->tasks[next].name, b->n_of[next]);
+        if (n == 1 && is_fed(b, next))
+            diag_error(b->d, out->loc,
+                       "task '%s' is on 1 core and leads to '%s', which is on %u others: place it "
+                       "on one of them, or put an lb between",
+                       t->name, b->m->tasks[next].name, b->n_of[next]);
+        else
+            diag_error(b->d, out->loc,
+                       "task '%s' is on %u core%s and leads to '%s', which is on %u: put an lb "
+                       "between them, or give both the same number of cores",
+                       t->name, n, n == 1 ? "" : "s", b->m->tasks[next].name, b->n_of[next]);
     }
 }
 
@@ -115,7 +156,8 @@ static int connect_output(struct plan_build *b, uint16_t i, unsigned output)
         }
         last = b->n_of[next];
         if (!output_spreads(t, output) && last > 1) {
-            first = inst->worker;
+            first = plan_leads_beside(b, inst->task, next) ? worker_on(b, next, inst->core)
+                                                           : inst->worker;
             last = first < last ? first + 1 : first;
         }
         for (uint16_t w = first; w < last; w++)

@@ -39,6 +39,10 @@ int plan_give_queues(struct plan_build *b);
  * Returns 0, or -ENOMEM. */
 int plan_make_links(struct plan_build *b);
 
+/** Does a task with one instance lead to that instance of another on its own core? All instances of
+ * the other get packets from elsewhere, too: else some would have nothing to do. */
+bool plan_leads_beside(const struct plan_build *b, unsigned task, unsigned next);
+
 /** Make the sets of mbufs, and give each receive queue and instance one of them; report too many.
  */
 void plan_make_pools(struct plan_build *b);

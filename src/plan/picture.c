@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pipeline as a picture of text: one block for each entry of the layout, whose cores all look
- * the same. On the left is what comes into the core; then come the tasks in the order of the calls,
- * as a tree. Of a task that has instances elsewhere, those of the block are named.
+ * The pipeline as a picture of text: one block for each placement, whose cores all look the same.
+ * On the left is what comes into the core; then come the tasks in the order of the calls, as a
+ * tree. Of a task that has instances elsewhere, those of the block are named.
  * ──▶ direct call, or a port      ══[ring 512 SP]══▶ to another core      ─punt─▶ another output
  */
 #include <stdlib.h>

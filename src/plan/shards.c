@@ -79,15 +79,32 @@ static void judge_source(struct way_back *w, unsigned task)
                t->name, t->n_from > 0 ? "reads a port" : "makes packets", w->n, w->shaper->name);
 }
 
+/* Report a task whose packets, of any subscriber, all come to the shard on its own core. */
+static void judge_beside(struct way_back *w, unsigned task, unsigned next)
+{
+    const struct cfg_model *m = w->b->m;
+
+    if (w->blamed[task])
+        return;
+    w->blamed[task] = true;
+    diag_error(w->b->d, m->tasks[task].loc,
+               "task '%s' leads to '%s' on its own core alone, and '%s' has a shard on each of %u, "
+               "with subscribers of its own: put an lb between that spreads by subscriber",
+               m->tasks[task].name, m->tasks[next].name, w->shaper->name, w->n);
+}
+
 static void go_back(struct way_back *w, unsigned task, uint32_t finder);
 
 /* Go back from a task over one that leads to it. */
-static void go_over(struct way_back *w, unsigned before, unsigned output, uint32_t finder)
+static void go_over(struct way_back *w, unsigned task, unsigned before, unsigned output,
+                    uint32_t finder)
 {
     const struct cfg_task *t = &w->b->m->tasks[before];
 
     if (output_spreads(t, output))
         judge_spreader(w, before, finder);
+    else if (plan_leads_beside(w->b, before, task))
+        judge_beside(w, before, task);
     else if (w->b->n_of[before] == w->n && !w->seen[before])
         go_back(w, before, finder);
 }
@@ -106,7 +123,7 @@ static void go_back(struct way_back *w, unsigned task, uint32_t finder)
                 const struct cfg_dest *dest = &m->tasks[i].output[o].dest[k];
 
                 if (!dest->is_port && dest->index == task)
-                    go_over(w, i, o, finder);
+                    go_over(w, task, i, o, finder);
             }
 }
 

@@ -25,6 +25,7 @@ EXPECTED = {
     (MINIMAL, "1x8x2", False): {"one-core": None, "rx-qos": None, "qos-tx": None, "qos-alone": None, "pipeline": None,
                                 "smt-rx-qos": None, "smt-qos-tx": None, "rtc": ONE_QUEUE},
     ("bng-4port", "1x8x2", False): {"one-core": None, "by-direction": None, "pipeline": None, "smt": None, "rtc": ONE_QUEUE},
+    ("bng-4port-rtc", "1x4x1", False): {"one-core": None, "by-direction": None, "pipeline": CORES, "smt": NO_SMT, "rtc": None},
     (PIPELINE, "2x10x2", False): {"one-core": None, "by-direction": None, "rx-qos": None, "qos-tx": None, "qos-alone": None,
                                   "pipeline": None, "workers": None, "smt-rx-qos": None, "smt-qos-tx": None, "smt": None,
                                   "rtc": ONE_QUEUE},
@@ -55,6 +56,8 @@ def wrong_with(g, found, expected, share):
         if x.refused:
             continue
         placed = [t for _, tasks in x.entries for t in tasks]
+        if layouts.REST in placed:
+            placed = {t for core in layouts.tasks_of_cores(x.plan) for t in core}
         if sorted(placed) != sorted(g.tasks):
             wrong.append(f"{x.name}: tasks {placed}")
         for core in layouts.tasks_of_cores(x.plan):

@@ -93,6 +93,39 @@ static void links(void)
     config_free(m);
 }
 
+/* Without a layout, and where it names a part of the tasks only: the others are in the order of
+ * the configuration. */
+static void rest(void)
+{
+    static const char graph[] =
+        PORTS "tasks = ( { name = \"t\"; type = \"work\"; from = \"a\"; to = \"u\"; },\n"
+              "{ name = \"u\"; type = \"work\"; to = \"b\"; },\n"
+              "{ name = \"e\"; type = \"end\"; from = \"b\"; } );\n";
+    struct cfg_model *m = bed_load("topology = \"1x4x1\"; %s", graph);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    CU_ASSERT_EQUAL_FATAL(m->n_placements, 1);
+    CU_ASSERT_EQUAL(m->placements[0].n_cpus, 1);
+    CU_ASSERT_EQUAL(m->placements[0].cpus[0], 0);
+    CU_ASSERT_EQUAL_FATAL(m->placements[0].n_tasks, 3);
+    for (unsigned i = 0; i < 3; i++)
+        CU_ASSERT_EQUAL(m->placements[0].tasks[i].task, i);
+    config_free(m);
+    m = bed_load("topology = \"1x4x1\"; %s layout = ( { core = \"3\"; tasks = [\"u.1\", \"*\"]; "
+                 "}, { core = \"1\"; tasks = \"u.0\"; } );\n",
+                 graph);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    CU_ASSERT_EQUAL_FATAL(m->n_placements, 2);
+    CU_ASSERT_EQUAL(m->placements[0].cpus[0], 3);
+    CU_ASSERT_EQUAL_FATAL(m->placements[0].n_tasks, 3);
+    CU_ASSERT_EQUAL(m->placements[0].tasks[0].task, 1);
+    CU_ASSERT_EQUAL(m->placements[0].tasks[0].first, 1);
+    CU_ASSERT_EQUAL(m->placements[0].tasks[1].task, 0);
+    CU_ASSERT_EQUAL(m->placements[0].tasks[2].task, 2);
+    CU_ASSERT_EQUAL(m->placements[1].n_tasks, 1);
+    config_free(m);
+}
+
 static void templates(void)
 {
     static const char text[] = "size 64\nether src 02:00:00:00:00:01 dst 02:00:00:00:00:02\n"
@@ -126,10 +159,8 @@ static void templates(void)
 }
 
 static const struct test tests[] = {
-    {"task params", task_params},
-    {"links", links},
-    {"templates", templates},
-    {NULL, NULL},
+    {"task params", task_params}, {"links", links}, {"rest", rest},
+    {"templates", templates},     {NULL, NULL},
 };
 
 const struct test_program test_program = {"config tasks", tests, bed_open, bed_close};

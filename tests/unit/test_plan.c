@@ -451,6 +451,58 @@ static void one_to_many_needs_lb(void)
             "between them, or give both the same number of cores\n");
 }
 
+/* a on CPUs 0 and 1 leads to b beside it, and so does c, which has one instance, on a CPU. Both
+ * instances of b are fed by a, or by c alone. */
+static void one_beside_many(unsigned cpu, bool both)
+{
+    unsigned a, b, c;
+
+    start();
+    a = task("a", &gen);
+    b = task("b", &sink);
+    c = task("c", &gen);
+    if (both)
+        to(a, b);
+    else
+        to_port(a, port("p", "net_null0"));
+    to(c, b);
+    place(0, 1, a, cpu == 0 ? c : b);
+    place_instances(1, 1, a, 1);
+    m->placements[1].tasks[m->placements[1].n_tasks++] =
+        (struct cfg_placed){.task = (uint16_t)b, .first = 1};
+    if (cpu != 0)
+        place(cpu, 1, c, c);
+}
+
+static void one_to_its_own_core(void)
+{
+    struct plan *p;
+    unsigned found = 0;
+
+    one_beside_many(0, true);
+    p = make();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p->n_rings, 0);
+    for (unsigned i = 0; i < p->n_instances; i++) {
+        const struct plan_output *out = &p->instances[i].output[0];
+
+        if (p->instances[i].task == 1)
+            continue;
+        found++;
+        CU_ASSERT_EQUAL_FATAL(out->n_dests, 1);
+        CU_ASSERT_EQUAL(out->dest[0].kind, DEST_CALL);
+        CU_ASSERT_EQUAL(p->instances[out->dest[0].index].core, p->instances[i].core);
+    }
+    CU_ASSERT_EQUAL(found, 3);
+    finish(p);
+    one_beside_many(9, true);
+    refused("t.cfg:5: error: task 'c' is on 1 core and leads to 'b', which is on 2 others: place "
+            "it on one of them, or put an lb between\n");
+    one_beside_many(0, false);
+    refused("t.cfg:6: error: task 'c' is on 1 core and leads to 'b', which is on 2: put an lb "
+            "between them, or give both the same number of cores\n");
+}
+
 /* Each of two lbs reaches all workers of both tasks in the order of "to": by call on its own core,
  * by ring elsewhere. */
 static void lb_spreads(void)
@@ -574,6 +626,7 @@ static const struct test tests[] = {
     {"worker to worker", worker_to_worker},
     {"workers differ", workers_differ},
     {"one to many needs lb", one_to_many_needs_lb},
+    {"one to its own core", one_to_its_own_core},
     {"lb spreads", lb_spreads},
     {"receive queues", receive_queues},
     {"wire has one queue", wire_has_one_queue},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * layout = ( { core; tasks; }, ... ), which tasks, or which of their instances ("route.2",
- * "route.1-3"), run on which CPUs; topology = "2x10x2", the machine that the layout is for.
+ * "route.1-3"), run on which CPUs; topology = "2x10x2", the machine that the layout is for. What
+ * the layout does not name has its place by rest.c.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -9,6 +10,7 @@
 
 #include "base/cpu_list.h"
 #include "config/keys.h"
+#include "config/layout/layout.h"
 
 #define LIST_ERROR 256
 /* Stands for a machine that is not known, so that the layout can be checked: most layouts fit. */
@@ -19,17 +21,6 @@ enum { PLACE_CORE, PLACE_TASKS, N_PLACE_KEYS };
 static const struct key place_keys[N_PLACE_KEYS] = {
     [PLACE_CORE] = {"core", KEY_STRING, .required = true},
     [PLACE_TASKS] = {"tasks", KEY_OTHER, .required = true},
-};
-
-/* The placement (index in placements[]) that has each CPU, and the last one that has each task or
- * an instance of it; or -1. */
-struct taken {
-    int cpu[TOPO_MAX_CPUS];
-    int task[CFG_MAX_TASKS];
-    bool whole[CFG_MAX_TASKS]; /* that placement has all instances of the task */
-    bool wrong[CFG_MAX_TASKS]; /* an error leaves open where the task is */
-    bool unknown_task; /* a name was near to no task, and may stand for any task that seems missing
-                        */
 };
 
 /* What an element of "tasks" names. */
@@ -242,6 +233,21 @@ static bool is_refused(struct loader *l, const config_setting_t *s, const struct
     return true;
 }
 
+/* Take the place of the tasks that the layout does not name; there is one such place. */
+static void take_rest(struct loader *l, const struct cfg_placement *p, const config_setting_t *s,
+                      struct taken *taken)
+{
+    const struct cfg_placement *other;
+
+    if (taken->rest.setting != NULL) {
+        other = &l->m->placements[taken->rest.entry];
+        key_error(l, s, "tasks", "already in the layout at %s:%u", other->loc.file,
+                  other->loc.line);
+        return;
+    }
+    taken->rest = (struct rest){.setting = s, .entry = l->m->n_placements, .at = p->n_tasks};
+}
+
 /* Resolve the tasks of a placement; one that another placement has is an error. */
 static void take_tasks(struct loader *l, struct cfg_placement *p, const config_setting_t *setting,
                        struct taken *taken)
@@ -251,6 +257,10 @@ static void take_tasks(struct loader *l, struct cfg_placement *p, const config_s
     struct named what;
 
     for (unsigned i = 0; i < n; i++) {
+        if (strcmp(config_setting_get_string(e[i]), REST_NAME) == 0) {
+            take_rest(l, p, e[i], taken);
+            continue;
+        }
         if (!find_named(l, e[i], taken, &what))
             continue;
         taken->wrong[what.task] |= p->n_cpus == 0;
@@ -344,24 +354,33 @@ static void check_task(struct loader *l, unsigned task, const struct taken *take
                    t->name, t->name, one.first, t->name, n - 1, last->loc.file, last->loc.line);
 }
 
+/* Read the entries of a layout. Returns whether it can be told which tasks have no place. */
+static bool read_layout(struct loader *l, const config_setting_t *layout, struct taken *taken)
+{
+    bool is_list = config_setting_is_list(layout) || config_setting_is_array(layout);
+
+    if (l->opt->share_cpus && l->live_topology && !layout_fits(l, layout))
+        topo_parse(&l->m->topology, l->other_topology);
+    l->m->placements = /* one entry may become two */
+        grow(NULL, is_list ? (size_t)config_setting_length(layout) + 1 : 0,
+             sizeof(*l->m->placements));
+    each_group(l, layout, "layout", load_placement, taken);
+    return is_list && !taken->unknown_task && !l->task_nameless;
+}
+
 void load_layout(struct loader *l, const config_setting_t *layout)
 {
     struct taken taken;
-    bool is_list;
 
-    if (layout == NULL)
-        return;
-    is_list = config_setting_is_list(layout) || config_setting_is_array(layout);
     memset(&taken, 0, sizeof(taken));
     memset(taken.cpu, 0xff, sizeof(taken.cpu)); /* -1: free */
     memset(taken.task, 0xff, sizeof(taken.task));
-    if (l->opt->share_cpus && l->live_topology && !layout_fits(l, layout))
-        topo_parse(&l->m->topology, l->other_topology);
-    l->m->placements =
-        grow(NULL, is_list ? (size_t)config_setting_length(layout) : 0, sizeof(*l->m->placements));
-    each_group(l, layout, "layout", load_placement, &taken);
-    if (!is_list || taken.unknown_task || l->task_nameless)
+    if (layout == NULL)
+        place_all(l, &taken);
+    else if (!read_layout(l, layout, &taken))
         return;
+    else if (taken.rest.setting != NULL)
+        place_rest(l, &taken);
     for (unsigned i = 0; i < l->m->n_tasks; i++)
         if (find_task(l, l->m->tasks[i].name) == i) { /* not a second task of one name */
             check_task(l, i, &taken);
