@@ -35,7 +35,7 @@ def two_classifiers():
     assert line in text
     text = text.replace(line, line.replace('"cpe0"', '["cpe0.west", "cpe0.far"]') +
                         line.replace('"cpe0"', '"cpe0.east"').replace('"classify";', '"classify_east";', 1))
-    return text.replace("layout = (", 'topology = "1x4x1";\nlayout = (\n    { core = "1"; tasks = "classify_east"; },')
+    return text + 'topology = "1x4x1";\nlayout = ( { core = "1"; tasks = "classify_east"; }, { core = "0"; tasks = "*"; } );\n'
 
 
 def write(folder, text):

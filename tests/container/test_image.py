@@ -6,7 +6,6 @@ A base that was made is left in /var/tmp/vbng-image/base; the images are removed
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import time
@@ -95,10 +94,8 @@ def test_configurations_and_clients(image):
 
 
 def first_core(folder, config, core="c0"):
-    """A file with the layout of a configuration of cfg, on the first core of those that its container was given. Returns options for it."""
-    with open(f"{TOP}/cfg/{config}", encoding="utf-8") as f:
-        layout = re.search(r"^layout = \(.*?^\);$", f.read(), re.S | re.M)[0]
-    (folder / f"{core}-{config}").write_text(re.sub(r'core = "\d+"', f'core = "{core}"', layout) + "\n")
+    """A file with a layout for a configuration: all of it on the first core of those that its container was given. Returns options for it."""
+    (folder / f"{core}-{config}").write_text(f'layout = ( {{ core = "{core}"; tasks = "*"; }} );\n')
     return ["--layout", f"/run/vbng/{core}-{config}"]
 
 
