@@ -43,5 +43,5 @@ class Circle:
         if not text.startswith("{"):  # it broke off
             return text, [text]
         found = json.loads(text)
-        said = ", ".join(f"{source} {f['sent']} sent, {len(f['wrong'])} lost" for source, f in found.items())
-        return said, [said] if any(f["wrong"] for f in found.values()) else []
+        said = ", ".join(f"{source} {f['sent']} sent, {len(f['lost'])} lost, {len(f['late'])} out of order" for source, f in found.items())
+        return said, [said] if any(f["lost"] or f["late"] for f in found.values()) else []
