@@ -3,6 +3,7 @@
 
 import contextlib
 import csv
+import json
 import os
 import random
 import select
@@ -10,6 +11,7 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -255,6 +257,28 @@ def test_vbngctl(gateway, top):
     if done.stdout != "2 changed\n":
         wrong.append(f"set-profiles: {done.stdout}{done.stderr}")
     nothing(wrong)
+
+
+def test_requests_ahead(gateway):
+    """Requests that are sent before the answers to others are read: each has its own answer, in order; and nobody else waits."""
+    wrong = []
+    client = load.Client(gateway.path)
+    lines = []
+    for i in range(1000):
+        svlan, cvlan = 128 + i // 256, 256 + i % 256
+        remove = {"cmd": "remove-subscriber", "subscriber": f"cpe0 {svlan}.{cvlan}"}
+        lines += [remove, remove, {"cmd": "add-subscriber", "port": "cpe0", "svlan": svlan, "cvlan": cvlan, "ipv4": f"10.0.{i >> 8}.{i & 255}",
+                                   "gre_key": i, "mac": "02:c0:00:00:00:00", "profile": "home-100k"}]
+    sender = threading.Thread(target=client.send, args=("".join(json.dumps(line) + "\n" for line in lines).encode(),))
+    sender.start()
+    wrong += ask_others(gateway)
+    for i, line in enumerate(lines):
+        answer = json.loads(client.line())
+        if i % 3 == 1 and "there is none" not in answer.get("error", "") or i % 3 != 1 and answer.get("changed") != 1:
+            wrong.append(f"{line}: {answer}")
+    sender.join()
+    client.close()
+    nothing(wrong[:5] + ask_others(gateway))
 
 
 def test_the_gateway_has_survived_all_that(gateway):

@@ -5,6 +5,7 @@
     tests/growth/control.py stall --subscribers 65536
     tests/growth/control.py slices --subscribers 1000000
     tests/growth/control.py churn --subscribers 4096 --rings 33 --batch 100
+    tests/growth/control.py churn --subscribers 4096 --rings 33 --ahead 32     # sends that many pairs before it reads their answers
 """
 
 import argparse
@@ -85,6 +86,16 @@ class Client:
             sys.exit(f"{request['cmd']}: {answer['error']}")
         return answer
 
+    def send(self, requests):
+        """Without waiting: receive() is due for as many."""
+        self.socket.sendall("".join(json.dumps(r) + "\n" for r in requests).encode())
+
+    def receive(self, n):
+        for _ in range(n):
+            answer = self.file.readline()
+            if b'"error"' in answer:
+                sys.exit(answer.decode())
+
 
 def write(args, folder):
     path = f"{folder}/growth.cfg"
@@ -130,19 +141,34 @@ def slices(args, folder):
     print(f"{args.subscribers} subscribers: {out.stdout[out.stdout.index('bounded ...') + 11:].split(';')[0]}")
 
 
+def pair(ids):
+    """The requests that remove subscribers and add them again."""
+    return (dict(cmd="remove-subscribers", subscribers=["cpe0 {}.{}".format(*circuit(i)) for i in ids]),
+            dict(cmd="add-subscribers", subscribers=[
+                dict(port="cpe0", svlan=circuit(i)[0], cvlan=circuit(i)[1], ipv4=address(i), gre_key=i, profile="fast", mac="02:c0:00:00:00:00")
+                for i in ids]))
+
+
 def churn(client, args):
     """Remove and add subscribers, as many at a time as a batch has, at a table without room for more."""
-    done, begin = 0, time.monotonic()
+    at, done, waiting, begin = 0, 0, 0, time.monotonic()
     while time.monotonic() - begin < args.seconds:
-        first = done % (args.subscribers - args.batch + 1)
-        ids = list(range(first, first + args.batch))
-        client.ask(cmd="remove-subscribers", subscribers=["cpe0 {}.{}".format(*circuit(i)) for i in ids])
-        client.ask(cmd="add-subscribers", subscribers=[
-            dict(port="cpe0", svlan=circuit(i)[0], cvlan=circuit(i)[1], ipv4=address(i), gre_key=i, profile="fast",
-                 mac="02:c0:00:00:00:00") for i in ids])
-        done += args.batch
+        requests = []
+        for _ in range(args.ahead or 1):
+            first = at % (args.subscribers - args.batch + 1)
+            requests += pair(range(first, first + args.batch))
+            at += args.batch
+        if args.ahead == 0:
+            for request in requests:
+                client.ask(**request)
+        else:  # those of the last time are answered meanwhile
+            client.send(requests)
+            client.receive(waiting)
+            waiting = len(requests)
+        done = at - waiting // 2 * args.batch
     seconds = time.monotonic() - begin
-    print(f"{args.subscribers} subscribers, {args.rings} rings, {args.batch} at a time: {done / seconds:.0f} removed and added a second")
+    client.receive(waiting)
+    print(f"{args.subscribers} subscribers, {args.rings} rings, {args.batch} at a time, {args.ahead} ahead: {done / seconds:.0f} removed and added a second")
 
 
 def main():
@@ -153,6 +179,7 @@ def main():
     parser.add_argument("--room", type=int, help="max_subscribers, default: no room for more")
     parser.add_argument("--rings", type=int, default=0, help="0, or 2 and more")
     parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--ahead", type=int, default=0, help="pairs of requests that are sent before answers are read, default: each waits")
     parser.add_argument("--seconds", type=float, default=5)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -39,8 +39,8 @@ struct answerer {
  */
 struct server *server_open(const char *path, const struct access *access);
 
-/** Wait up to timeout_ns, less than a second, for requests and answer them, at most one of each
- * client. May return early. */
+/** Wait up to timeout_ns, less than a second, for requests and answer them, of each client a few.
+ * May return early. */
 void server_poll(struct server *s, const struct answerer *v, long timeout_ns);
 
 /** The two halves of server_poll(), for who waits for other descriptors, too. The first fills p
