@@ -9,6 +9,7 @@ import shutil
 import pytest
 
 from tests.common import guests, need
+from tests.common.limits import slowness
 from tests.vm import inside
 from vbnglab.vm import image
 
@@ -16,7 +17,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 OPENVSWITCH = ("crc32c_generic", "cryptomgr", "af_packet", "veth", "bridge", "openvswitch", "sch_fq")  # in this order: libcrc32c asks for crc32c
 NETMAP = ("af_packet", "veth", "sch_fq")
 NO_MODULE = 77
-SLOWNESS = "8"  # of all that is emulated
+SLOWNESS = 8  # of all that is emulated, beside this machine's own
 pytestmark = [pytest.mark.limit(600), pytest.mark.long]
 
 
@@ -26,7 +27,7 @@ def passes(build, folder, name, modules, before=""):
     program = guests.program(build)
     guests.needed(program)
     command = ["/usr/bin/python3", os.path.join(TOP, "tests", "run.py"), program, build, "-k", name, os.path.join(TOP, "tests/switch/test_forward.py")]
-    script = f"{before}cd /tmp && VBNG_TEST_LONG=1 VBNG_TEST_SLOWNESS={SLOWNESS} exec {shlex.join(map(str, command))}\n"
+    script = f"{before}cd /tmp && VBNG_TEST_LONG=1 VBNG_TEST_SLOWNESS={SLOWNESS * slowness():.1f} exec {shlex.join(map(str, command))}\n"
     try:
         done = inside.run(folder, modules, script)
     except image.KernelError as e:
