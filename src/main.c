@@ -187,7 +187,9 @@ static int write_report(const struct engine *e, const struct control *control, c
     int rc = open_output(path, &f);
 
     return rc != 0 ? rc
-                   : close_output(path, f, report_write(e, f, seconds, show_qos_json(control)));
+                   : close_output(path, f,
+                                  report_write(e, f, seconds, show_qos_json(control),
+                                               show_copies_json(control)));
 }
 
 static int write_subscribers(struct control *control, const char *path)
@@ -277,7 +279,7 @@ static struct tables *make_tables(const struct engine *e)
 
     for (unsigned i = 0; i < p->cfg->n_ports; i++)
         memcpy(mac[i], &e->ports[i].mac, sizeof(mac[i]));
-    return provision(p->cfg, (const uint8_t(*)[6])mac, engine_socket(p->cores[0].socket));
+    return provision(p, (const uint8_t(*)[6])mac);
 }
 
 static int explain_only(const struct engine *e, struct tables *tables, const char *text)

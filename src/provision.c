@@ -5,15 +5,20 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rte_eal.h>
 #include <rte_malloc.h>
 #include <rte_rcu_qsbr.h>
 
 #include "base/log.h"
+#include "engine/engine.h"
 #include "tables/memory.h"
 
 static_assert(DSCP_CLASSES == QOS_CLASSES && DSCP_BE == QOS_BE && DSCP_QUEUES == QOS_QUEUES,
               "tables and configuration mean the same classes");
+static_assert(TABLE_COPIES >= PLAN_MAX_CORES, "each core may have a copy of the routes");
 static_assert(TABLES_MAX_PORTS == CFG_MAX_PORTS, "tables know every port of a configuration");
+
+#define MIB (UINT64_C(1) << 20)
 
 static int add_subscriber(const struct cfg_model *m, const struct cfg_subscriber *s,
                           const uint8_t (*port_mac)[6], struct subscriber_table *t)
@@ -159,18 +164,50 @@ static int make_readers(struct tables *t, int socket)
     return 0;
 }
 
-struct tables *provision(const struct cfg_model *m, const uint8_t (*port_mac)[6], int socket)
+/* Make the table of routes, with its copies. Returns NULL without memory. */
+static struct route_table *make_routes(const struct plan *p)
 {
+    const struct cfg_model *m = p->cfg;
+    int socket = engine_socket(p->routes_on[0]), rc = 0;
+    struct route_table *t =
+        route_table_create(room_nexthops(m), room_sets(m), room_routes(m), socket);
+
+    if (t != NULL && room_routes6(m) > 0)
+        rc = route_open6(t, room_routes6(m) + own_addresses6(m), socket);
+    for (unsigned i = 1; t != NULL && rc == 0 && i < p->n_routes_on; i++)
+        rc = route_add_copy(t, engine_socket(p->routes_on[i]));
+    if (rc == 0)
+        return t;
+    route_table_free(t);
+    return NULL;
+}
+
+/* Warn of copies of the routes that lie elsewhere than planned: their socket had no room. Ordinary
+ * pages are of no socket. */
+static void check_sockets(const struct plan *p, const struct route_table *t)
+{
+    for (unsigned i = 0; p->cfg->routes_per == ROUTES_PER_SOCKET && i < p->n_routes_on; i++) {
+        int socket = engine_socket(p->routes_on[i]);
+
+        if (rte_eal_has_hugepages() && socket != SOCKET_ID_ANY && route_copy_socket(t, i) != socket)
+            log_warning("%s: socket %u has no room for its copy of the routes, %llu MiB, which "
+                        "lies on another one: its cores reach it by the link between the sockets; "
+                        "reserve huge pages in /sys/devices/system/node/node%u/hugepages",
+                        p->cfg->path, p->routes_on[i],
+                        (unsigned long long)(p->memory.routes_copy + MIB - 1) / MIB,
+                        p->routes_on[i]);
+    }
+}
+
+struct tables *provision(const struct plan *p, const uint8_t (*port_mac)[6])
+{
+    const struct cfg_model *m = p->cfg;
+    int socket = engine_socket(p->cores[0].socket);
     struct tables *t = table_zalloc(sizeof(*t), socket);
 
     if (t != NULL) {
         t->subscribers = subscriber_table_create(room_subscribers(m), room_prefixes(m), socket);
-        t->routes = route_table_create(room_nexthops(m), room_sets(m), room_routes(m), socket);
-        if (t->routes != NULL && room_routes6(m) > 0 &&
-            route_open6(t->routes, room_routes6(m) + own_addresses6(m), socket) != 0) {
-            route_table_free(t->routes);
-            t->routes = NULL;
-        }
+        t->routes = make_routes(p);
     }
     if (t == NULL || t->subscribers == NULL || t->routes == NULL || make_readers(t, socket) != 0 ||
         (has_shards(&m->qos) && subscriber_table_keep_shards(t->subscribers) != 0) ||
@@ -185,6 +222,7 @@ struct tables *provision(const struct cfg_model *m, const uint8_t (*port_mac)[6]
         provision_free(t);
         return NULL;
     }
+    check_sockets(p, t->routes);
     return t;
 }
 

@@ -4,13 +4,15 @@
 #define PROVISION_H
 
 #include "config/model.h"
+#include "plan/plan.h"
 #include "tables/tables.h"
 
 /**
- * Build the tables that a configuration describes. port_mac[i] is the MAC of the configuration's
- * port i. Returns NULL without memory, with the reason on stderr. Needs EAL.
+ * Build the tables that the configuration of a plan describes, on the socket of the first core;
+ * routes where the plan says. port_mac[i] is the MAC of the configuration's port i. Returns NULL
+ * without memory, with the reason on stderr. Needs EAL.
  */
-struct tables *provision(const struct cfg_model *m, const uint8_t (*port_mac)[6], int socket);
+struct tables *provision(const struct plan *p, const uint8_t (*port_mac)[6]);
 void provision_free(struct tables *t);
 
 /** The shard of the scheduler that shapes a subscriber, or SUBSCRIBER_NO_SHARD. */

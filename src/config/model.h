@@ -53,6 +53,10 @@ extern const char *const full_policy_names[];
 /** What a core does when no input has a packet. */
 enum idle_policy { IDLE_SPIN, IDLE_PAUSE, IDLE_SLEEP };
 
+/** Of what each has a copy of the routes for itself: the whole, or each socket whose cores look
+ * routes up. */
+enum routes_per { ROUTES_PER_GATEWAY, ROUTES_PER_SOCKET };
+
 /** Of what each has mbufs of its own: its key "per". */
 enum pool_per {
     POOL_PER_SOCKET,  /* each socket whose cores receive or generate */
@@ -251,6 +255,7 @@ struct cfg_model {
     const char *memory;      /* "auto", "hugepages", "shared" or "no-huge" */
     const char *eal;         /* further EAL options, "" if none */
     const char *punt_socket; /* path of the socket of the control plane, or NULL */
+    enum routes_per routes_per;
 
     unsigned n_pools, n_ports, n_tasks, n_placements, n_templates;
     uint16_t n_items; /* of all tasks */

@@ -15,6 +15,7 @@
 
 static const char *const idle_names[] = {"spin", "pause", "sleep", NULL}; /* enum idle_policy */
 static const char *const memory_names[] = {"auto", "hugepages", "shared", "no-huge", NULL};
+static const char *const routes_per_names[] = {"gateway", "socket", NULL}; /* enum routes_per */
 
 enum {
     TOP_NAME,
@@ -29,6 +30,7 @@ enum {
     TOP_MAX_ROUTES,
     TOP_MAX_ROUTES6,
     TOP_MAX_PREFIXES,
+    TOP_ROUTES_PER,
     TOP_POOLS,
     TOP_PORTS,
     TOP_SUBSCRIBERS,
@@ -52,6 +54,7 @@ static const struct key top_keys[N_TOP] = {
     [TOP_MAX_ROUTES] = {"max_routes", KEY_COUNT, .min = 1, .max = CFG_MAX_ROUTES},
     [TOP_MAX_ROUTES6] = {"max_routes6", KEY_COUNT, .min = 1, .max = CFG_MAX_ROUTES},
     [TOP_MAX_PREFIXES] = {"max_prefixes", KEY_COUNT, .min = 1, .max = CFG_MAX_PREFIXES},
+    [TOP_ROUTES_PER] = {"routes_per", KEY_ENUM, .def = "gateway", .choices = routes_per_names},
     [TOP_POOLS] = {"pools", KEY_OTHER},
     [TOP_PORTS] = {"ports", KEY_OTHER},
     [TOP_SUBSCRIBERS] = {"subscribers", KEY_OTHER},
@@ -128,6 +131,7 @@ static void load_root(struct loader *l, const config_setting_t *root)
     m->drain_ns = top[TOP_DRAIN].v.u;
     m->memory = top[TOP_MEMORY].v.s;
     m->eal = top[TOP_EAL].v.s;
+    m->routes_per = (enum routes_per)top[TOP_ROUTES_PER].v.u;
     load_topology(l, &top[TOP_TOPOLOGY]);
     load_pools(l, top[TOP_POOLS].setting);
     load_ports(l, top[TOP_PORTS].setting);

@@ -27,10 +27,10 @@ static json_t *bytes(const void *p, size_t n)
  */
 static json_t *top(const struct cfg_model *m, unsigned i)
 {
-    json_t *o =
-        json_pack("{s:o, s:o, s:o, s:i, s:b, s:I, s:i}", "memory", text(m->memory), "eal",
-                  text(m->eal), "punt_socket", text(m->punt_socket), "idle", (int)m->idle, "fuse",
-                  (int)m->fuse, "drain", (json_int_t)m->drain_ns, "items", (int)m->n_items);
+    json_t *o = json_pack("{s:o, s:o, s:o, s:i, s:i, s:b, s:I, s:i}", "memory", text(m->memory),
+                          "eal", text(m->eal), "punt_socket", text(m->punt_socket), "routes_per",
+                          (int)m->routes_per, "idle", (int)m->idle, "fuse", (int)m->fuse, "drain",
+                          (json_int_t)m->drain_ns, "items", (int)m->n_items);
 
     (void)i;
     if (m->max_subscribers != 0)

@@ -17,6 +17,9 @@ void show_qos_text(const struct control *c, FILE *to, bool whole);
  */
 json_t *show_qos_json(const struct control *c);
 
+/** Where the copies of the routes lie: the array routes[] of doc/report.md. NULL without memory. */
+json_t *show_copies_json(const struct control *c);
+
 /** Read the counters of the queues of n subscribers from id first on, on the cores of their
  * schedulers; the functions below show them. Returns 0, -ENOMEM or -ETIMEDOUT. */
 int subscribers_read(struct control *c, uint32_t first, uint32_t n);

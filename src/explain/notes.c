@@ -215,6 +215,9 @@ void notes_print(const struct explain *x, const struct walk_step *step, const st
         print_subscriber(x, after->subscriber, to);
     if (after->path != before->path)
         print_path(after->path, to);
+    if (t->type->schema.egress == EGRESS_NEXTHOPS && x->e->plan->n_routes_on > 1)
+        fprintf(to, "looks in the routes of socket %u\n",
+                x->e->plan->routes_on[x->e->plan->cores[inst->core].routes]);
     if (after->nexthop != before->nexthop && after->nexthop != 0)
         print_nexthop(x, after->nexthop, frame, to);
     if (qos_state(t) != NULL)

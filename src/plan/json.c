@@ -66,6 +66,8 @@ static json_t *core(const struct plan *p, unsigned i)
     object = json_pack("{s:I, s:I, s:I, s:I, s:o}", "core", (json_int_t)i, "cpu",
                        (json_int_t)c->cpu, "run_on", (json_int_t)c->run_on, "socket",
                        (json_int_t)c->socket, "instances", instances);
+    if (c->routes != PLAN_NONE)
+        object = json_with_key(object, "routes_of", number(p->routes_on[c->routes]));
     if (cpu == NULL)
         return object;
     object = json_with_key(object, "physical_core", number(cpu->core));
@@ -334,6 +336,16 @@ static json_t *pools(const struct plan *p)
     return array;
 }
 
+/* The sockets that have a copy of the routes. */
+static json_t *routes_on(const struct plan *p)
+{
+    json_t *array = json_array();
+
+    for (unsigned i = 0; i < p->n_routes_on; i++)
+        array = json_with_item(array, number(p->routes_on[i]));
+    return array;
+}
+
 /* What may be added while the gateway runs, and the bytes that it takes among the others. */
 static json_t *spare(const struct plan *p)
 {
@@ -353,14 +365,15 @@ static json_t *memory(const struct plan *p)
     const struct plan_memory *mem = &p->memory;
 
     return json_pack(
-        "{s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "mode",
-        p->cfg->memory, "spare", spare(p), "pools", pools(p), "schedulers", schedulers(p),
-        "mbufs_bytes", (json_int_t)mem->mbufs_total, "subscribers_bytes", (json_int_t)mem->tables,
-        "routes_bytes", (json_int_t)mem->routes, "rings_bytes", (json_int_t)mem->rings,
-        "schedulers_bytes", (json_int_t)mem->sched, "total_bytes", (json_int_t)mem->total,
-        "dpdk_bytes", (json_int_t)plan_dpdk_memory(p), "pages_2m", (json_int_t)mem->pages_2m,
-        "pages_1g", (json_int_t)mem->pages_1g, "core_pages_2m", (json_int_t)mem->core_pages_2m,
-        "core_pages_1g", (json_int_t)mem->core_pages_1g);
+        "{s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+        "mode", p->cfg->memory, "spare", spare(p), "pools", pools(p), "schedulers", schedulers(p),
+        "routes_on", routes_on(p), "mbufs_bytes", (json_int_t)mem->mbufs_total, "subscribers_bytes",
+        (json_int_t)mem->tables, "routes_bytes", (json_int_t)mem->routes, "routes_copy_bytes",
+        (json_int_t)mem->routes_copy, "rings_bytes", (json_int_t)mem->rings, "schedulers_bytes",
+        (json_int_t)mem->sched, "total_bytes", (json_int_t)mem->total, "dpdk_bytes",
+        (json_int_t)plan_dpdk_memory(p), "pages_2m", (json_int_t)mem->pages_2m, "pages_1g",
+        (json_int_t)mem->pages_1g, "core_pages_2m", (json_int_t)mem->core_pages_2m, "core_pages_1g",
+        (json_int_t)mem->core_pages_1g);
 }
 
 char *plan_json(const struct plan *p, bool indented)

@@ -9,8 +9,6 @@
 
 #include "plan/plan.h"
 
-#define PLAN_NONE UINT16_MAX /* no transmit queue yet */
-
 /** Which mbufs get where: bits of plan_tx.mbufs. */
 struct mbuf_flow {
     uint64_t *arrives;            /* to each instance */
@@ -42,6 +40,9 @@ int plan_make_links(struct plan_build *b);
 /** Does a task with one instance lead to that instance of another on its own core? All instances of
  * the other get packets from elsewhere, too: else some would have nothing to do. */
 bool plan_leads_beside(const struct plan_build *b, unsigned task, unsigned next);
+
+/** Choose the sockets of copies of the routes, and the copy of each core. */
+void plan_place_routes(struct plan_build *b);
 
 /** Make the sets of mbufs, and give each receive queue and instance one of them; report too many.
  */

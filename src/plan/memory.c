@@ -34,6 +34,7 @@
 #define FIB6_FIRST     (4096 * KIB)  /* tables/fib6.c: 2^20 entries */
 #define FIB6_NODES     2u            /* that a prefix may need: where it parts, and where it ends */
 #define FIB6_NODE      132u          /* two cache lines, and the number of another node */
+#define FIB6_COPY      2064u         /* of each further copy: where its parts and pages are */
 #define FIB6_PREFIX    32u           /* in the table of prefixes, and in that of regions */
 #define FIB6_PAGE      (256 * KIB)   /* 2^16 entries of a region with many routes, */
 #define FIB6_FEW       512u          /* one for so many, */
@@ -153,13 +154,17 @@ static uint64_t route_bytes(uint64_t routes, uint64_t nexthops, uint64_t sets)
            sizeof(struct ipv6) * (nexthops + 1) + FAR_END * n_far_ends(nexthops);
 }
 
+/* Pages of regions with many routes. */
+static uint64_t n_pages6(uint64_t routes)
+{
+    return routes / FIB6_FEW < FIB6_PAGES ? routes / FIB6_FEW : FIB6_PAGES;
+}
+
 /* tables/fib6.c reserves two nodes for each route, and room to count it. */
 static uint64_t route6_bytes(uint64_t routes, uint64_t nexthops)
 {
-    uint64_t heads = 1, in_pages = routes / FIB6_FEW;
+    uint64_t heads = 1, in_pages = n_pages6(routes);
 
-    if (in_pages > FIB6_PAGES)
-        in_pages = FIB6_PAGES;
     while (heads < routes)
         heads *= 2;
     return routes == 0
@@ -169,17 +174,33 @@ static uint64_t route6_bytes(uint64_t routes, uint64_t nexthops)
                      (in_pages + 1) * sizeof(uint32_t) + FAR_END6 * n_far_ends(nexthops);
 }
 
+/* What is looked up of so many routes of either family, which a further copy has: all but what the
+ * control thread alone reads. */
+static uint64_t copy_bytes(uint64_t routes, uint64_t routes6)
+{
+    uint64_t lines = FIB_LINES * (routes + FIB_OWN) + FIB_SPARE,
+             nodes = FIB6_NODES * routes6 + FIB_SPARE;
+
+    return FIB_FIRST + lines * CACHE_LINE +
+           (routes6 == 0
+                ? 0
+                : FIB6_COPY + FIB6_FIRST + nodes * 2 * CACHE_LINE + n_pages6(routes6) * FIB6_PAGE);
+}
+
 static void measure_routes(struct plan_build *b)
 {
     const struct cfg_model *m = b->m;
+    struct plan_memory *mem = &b->p->memory;
     uint32_t room6 = room_routes6(m), own6 = room6 != 0 ? own_addresses6(m) : 0;
+    unsigned more = b->p->n_routes_on - 1u;
 
-    b->p->memory.sparse = FIB_FIRST;
-    b->p->memory.routes = route_bytes(room_routes(m), room_nexthops(m), room_sets(m));
-    b->p->memory.spare += b->p->memory.routes - route_bytes(m->n_routes, m->n_nexthops, m->n_sets);
-    b->p->memory.routes += route6_bytes(room6 + own6, room_nexthops(m));
-    b->p->memory.spare += route6_bytes(room6 + own6, room_nexthops(m)) -
-                          route6_bytes(m->n_routes6 + own6, m->n_nexthops);
+    mem->sparse = b->p->n_routes_on * FIB_FIRST;
+    mem->routes_copy = copy_bytes(room_routes(m), room6 + own6);
+    mem->routes = route_bytes(room_routes(m), room_nexthops(m), room_sets(m)) +
+                  route6_bytes(room6 + own6, room_nexthops(m)) + more * mem->routes_copy;
+    mem->spare += mem->routes - route_bytes(m->n_routes, m->n_nexthops, m->n_sets) -
+                  route6_bytes(m->n_routes6 + own6, m->n_nexthops) -
+                  more * copy_bytes(m->n_routes, m->n_routes6 + own6);
 }
 
 /* --- schedulers --- */

@@ -197,6 +197,7 @@ static int run_steps(struct plan_build *b, bool share)
         rc = plan_measure_ways(b);
     if (rc != 0)
         return rc;
+    plan_place_routes(b);
     plan_make_pools(b);
     plan_check_circles(b);
     plan_make_egress(b);

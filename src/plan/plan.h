@@ -24,7 +24,11 @@ struct plan_core {
     uint16_t run_on; /* CPU that the thread is pinned to: cpu, or another with --share-cpus */
     uint16_t n_instances;
     uint16_t *instances; /* in the order of the layout */
+    uint16_t routes;     /* index in routes_on[]: of the copy that its tasks look routes up in; or
+                            PLAN_NONE */
 };
+
+#define PLAN_NONE UINT16_MAX /* no transmit queue yet; no task that looks routes up */
 
 /** Most sets of mbufs: a set of them, and PLAN_MBUFS_ANY, are one word. */
 #define PLAN_MAX_POOLS 62
@@ -106,8 +110,9 @@ struct plan_memory {
     uint64_t mbufs[PLAN_MAX_POOLS];      /* of each of plan.pools[] */
     uint32_t pool_mbufs[PLAN_MAX_POOLS]; /* how many: as configured, or as many as are needed */
     uint64_t mbufs_total;
-    uint64_t tables; /* subscribers: records, indices, and counters for accounting */
-    uint64_t routes; /* LPM and next hops */
+    uint64_t tables;      /* subscribers: records, indices, and counters for accounting */
+    uint64_t routes;      /* LPM with its copies, and next hops */
+    uint64_t routes_copy; /* of that each copy but the first */
     uint64_t rings;
     uint64_t sched;                      /* of all qos tasks */
     uint64_t task_sched[CFG_MAX_TASKS];  /* of each qos task: its scheduler and its own state */
@@ -131,6 +136,8 @@ struct plan {
     unsigned n_cores, n_instances, n_rings, n_pools;
     struct plan_pool pools[PLAN_MAX_POOLS];
     struct plan_core *cores;
+    /* The sockets of the copies of the routes, one at least. */
+    uint16_t n_routes_on, routes_on[PLAN_MAX_CORES];
     struct plan_instance *instances;
     struct plan_ring *rings;
     uint32_t rings_on_way; /* as many rings as a packet can meet, at most, from port to port */

@@ -120,11 +120,11 @@ static void table_end(struct table *t, FILE *to)
 
 static void print_cores(const struct plan *p, FILE *to)
 {
-    static const char *const names[] = {"core", "CPU", "socket", "tasks"};
+    static const char *const names[] = {"core", "CPU", "socket", "tasks", "routes"};
     struct table t;
     char name[64];
 
-    if (!table_start(&t, p->n_cores + 1, 4))
+    if (!table_start(&t, p->n_cores + 1, p->n_routes_on > 1 ? 5 : 4))
         return;
     fputs("\ncores\n", to);
     header(&t, names);
@@ -139,6 +139,8 @@ static void print_cores(const struct plan *p, FILE *to)
         for (uint16_t k = 0; k < c->n_instances; k++)
             cell(&t, 3, "%s%s", k > 0 ? ", " : "",
                  instance_name(p, c->instances[k], name, sizeof(name)));
+        if (c->routes != PLAN_NONE)
+            cell(&t, 4, "of socket %u", p->routes_on[c->routes]);
     }
     table_end(&t, to);
 }
@@ -380,6 +382,8 @@ static void print_memory(const struct plan *p, FILE *to)
     if (spare_routes(p->cfg) > 0)
         cell(&t, 2, "; room for %u and %u", room_routes(p->cfg) + room_routes6(p->cfg),
              room_nexthops(p->cfg));
+    for (unsigned i = 0; p->n_routes_on > 1 && i < p->n_routes_on; i++)
+        cell(&t, 2, "%s %u", i == 0 ? "; a copy on each of the sockets" : ",", p->routes_on[i]);
     t.n++;
     size_row(&t, "rings", mem->rings);
     cell(&t, 2, "%u between cores, %u in wires", p->n_rings, wire_ends(p->cfg));

@@ -6,6 +6,10 @@
  * reader meets the old or the new number and never none. A line that is not needed any more is used
  * again when no reader can be in it.
  *
+ * A table may have copies on other NUMA sockets, for the readers there. All of them are alike,
+ * entry by entry: a store into the first one goes into the others at once, and one list says for
+ * all which lines are in use.
+ *
  * rte_lpm finds a prefix by a walk through all of its length, and has room for longer prefixes in
  * 65536 /24s; rte_fib of DPDK 22.11 takes memory back while readers are in it.
  *
@@ -33,10 +37,17 @@ struct fib_line {
     uint32_t entry[FIB_LINE];
 } __rte_cache_aligned;
 
-struct fib {
+/** What readers read. */
+struct fib_copy {
     uint32_t *first; /* 2^24 entries */
     struct fib_line *line;
-    struct lines lines; /* which of them are in use */
+};
+
+struct fib {
+    struct fib_copy own; /* the first copy, which the writer reads, too */
+    struct fib_copy more[TABLE_COPIES - 1];
+    unsigned n_more;
+    struct lines lines; /* which lines are in use */
     struct prefixes routes;
 };
 
@@ -44,8 +55,19 @@ struct fib {
 int fib_create(struct fib *f, uint32_t n, int socket);
 void fib_free(struct fib *f);
 
-/** Bytes of a table for n routes, without the structure itself. */
+/** Make another copy, on a socket, with what the first one has. Returns 0, or -ENOMEM; fib_free()
+ * releases it in either case. */
+int fib_add_copy(struct fib *f, int socket);
+
+/** Bytes of a table for n routes, without the structure itself, and of each further copy. */
 uint64_t fib_bytes(uint32_t n);
+uint64_t fib_copy_bytes(uint32_t n);
+
+/** A copy by its number, the first being 0. */
+static inline const struct fib_copy *fib_copy(const struct fib *f, unsigned i)
+{
+    return i == 0 ? &f->own : &f->more[i - 1];
+}
 
 /** Let a prefix (no bits behind len, 0..32) lead to a number of at most FIB_NUMBER; 0 is what
  * addresses without a prefix have. Returns 0, or -ENOSPC where readers have blocked for a second
@@ -74,7 +96,7 @@ static inline uint32_t fib_read(const uint32_t *entry)
 }
 
 /** The number of an address. The route task does the same for a burst, and prefetches. */
-static inline uint32_t fib_lookup(const struct fib *f, uint32_t addr)
+static inline uint32_t fib_lookup(const struct fib_copy *f, uint32_t addr)
 {
     uint32_t entry = fib_read(&f->first[addr >> (32 - FIB_FIRST_BITS)]);
 

@@ -18,6 +18,8 @@
  * old or the new number and never none. A removed node is used again after a grace period, when no
  * reader can be in it. doc/scale.md has what rte_fib6 and rte_lpm6 cost beside this.
  *
+ * A table may have copies on other NUMA sockets, as those of fib.h.
+ *
  * One writer (control), many readers (data path).
  */
 #ifndef TABLES_FIB6_H
@@ -58,15 +60,22 @@ struct fib6_node {
     alignas(RTE_CACHE_LINE_SIZE) uint32_t entry[FIB6_NODE];
 } __rte_cache_aligned;
 
-struct fib6 {
+/** What readers read. */
+struct fib6_copy {
     uint32_t *first; /* 2^20 entries, and those of the pages */
     struct fib6_node *node;
-    struct lines nodes, pages; /* which of them are in use */
-    struct prefixes6 routes;
-    struct prefixes6 regions; /* by region: how many routes are longer */
     /* By fib6_slot(): region << 32 | index in first[] of the region's page. Without a page: a
      * region that another slot belongs to, so that no address matches. */
     uint64_t slot[FIB6_SLOTS];
+};
+
+struct fib6 {
+    struct fib6_copy own; /* the first copy, which the writer reads, too */
+    struct fib6_copy *more[TABLE_COPIES - 1];
+    unsigned n_more;
+    struct lines nodes, pages; /* which of them are in use */
+    struct prefixes6 routes;
+    struct prefixes6 regions; /* by region: how many routes are longer */
 };
 
 /** Make a table for n routes, FIB6_MOST at most. Returns 0 or -ENOMEM; call fib6_free() in either
@@ -74,8 +83,19 @@ struct fib6 {
 int fib6_create(struct fib6 *f, uint32_t n, int socket);
 void fib6_free(struct fib6 *f);
 
-/** Bytes of a table for n routes, without the structure itself. */
+/** Make another copy, on a socket, with what the first one has. Returns 0, or -ENOMEM; fib6_free()
+ * releases it in either case. */
+int fib6_add_copy(struct fib6 *f, int socket);
+
+/** Bytes of a table for n routes, without the structure itself, and of each further copy. */
 uint64_t fib6_bytes(uint32_t n);
+uint64_t fib6_copy_bytes(uint32_t n);
+
+/** A copy by its number, the first being 0. */
+static inline const struct fib6_copy *fib6_copy(const struct fib6 *f, unsigned i)
+{
+    return i == 0 ? &f->own : f->more[i - 1];
+}
 
 /** Let a prefix (no bits behind len, 0..128) lead to a number of at most FIB6_NUMBER; 0 is what
  * addresses without a prefix have. Returns 0, or -ENOSPC where there is no room for another route,
@@ -102,7 +122,7 @@ static inline uint32_t fib6_slot(uint32_t region)
 
 /** Where in first[] the first entry of an address is: in the page of its region, or by its first
  * bits. */
-static inline uint32_t fib6_first(const struct fib6 *f, struct ipv6 addr)
+static inline uint32_t fib6_first(const struct fib6_copy *f, struct ipv6 addr)
 {
     uint32_t region = (uint32_t)(addr.upper >> (64 - FIB6_REGION));
     uint64_t slot = __atomic_load_n(&f->slot[fib6_slot(region)], __ATOMIC_RELAXED);
@@ -122,7 +142,7 @@ static inline uint32_t fib6_place(uint32_t entry, struct ipv6 addr)
 
 /** Prefetch what fib6_step() reads; of an entry that is a number, the first node of all, which
  * costs less than a branch. */
-static inline void fib6_prefetch(const struct fib6 *f, uint32_t entry)
+static inline void fib6_prefetch(const struct fib6_copy *f, uint32_t entry)
 {
     const struct fib6_node *node = &f->node[(entry & FIB6_MORE) != 0 ? entry & FIB6_INDEX : 0];
 
@@ -131,7 +151,7 @@ static inline void fib6_prefetch(const struct fib6 *f, uint32_t entry)
 }
 
 /** What the node of an entry says of an address: an entry again. */
-static inline uint32_t fib6_step(const struct fib6 *f, uint32_t entry, struct ipv6 addr)
+static inline uint32_t fib6_step(const struct fib6_copy *f, uint32_t entry, struct ipv6 addr)
 {
     const struct fib6_node *node = &f->node[entry & FIB6_INDEX];
     const uint32_t *next = &node->entry[fib6_place(entry, addr)];
@@ -143,7 +163,7 @@ static inline uint32_t fib6_step(const struct fib6 *f, uint32_t entry, struct ip
 }
 
 /** The number of an address. */
-static inline uint32_t fib6_lookup(const struct fib6 *f, struct ipv6 addr)
+static inline uint32_t fib6_lookup(const struct fib6_copy *f, struct ipv6 addr)
 {
     uint32_t entry = fib6_read(&f->first[fib6_first(f, addr)]);
 
@@ -153,7 +173,7 @@ static inline uint32_t fib6_lookup(const struct fib6 *f, struct ipv6 addr)
 }
 
 /** Follow the entries of n addresses, whose nodes have been prefetched, until they are numbers. */
-static inline void fib6_follow(const struct fib6 *f, const struct ipv6 *addr, uint32_t n,
+static inline void fib6_follow(const struct fib6_copy *f, const struct ipv6 *addr, uint32_t n,
                                uint32_t *entry)
 {
     uint32_t more;
@@ -171,7 +191,7 @@ static inline void fib6_follow(const struct fib6 *f, const struct ipv6 *addr, ui
 }
 
 /** The numbers of n addresses, in stages that prefetch what the next one reads. */
-static inline void fib6_lookup_burst(const struct fib6 *f, const struct ipv6 *addr, uint32_t n,
+static inline void fib6_lookup_burst(const struct fib6_copy *f, const struct ipv6 *addr, uint32_t n,
                                      uint32_t *number)
 {
     for (uint32_t i = 0; i < n; i++) {

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define TABLE_COPIES 127 /* of a table of routes, at most: one for each core */
+
 struct rte_rcu_qsbr;
 
 /** Lines in a row; the next of each is in lines.next[]. */

@@ -9,6 +9,7 @@
 #include <rte_common.h>
 #include <rte_eal.h>
 #include <rte_malloc.h>
+#include <rte_memory.h>
 
 /** Allocate bytes of it. Returns NULL without memory; rte_free() releases it. */
 static inline void *table_zalloc(size_t bytes, int socket)
@@ -40,6 +41,14 @@ static inline void table_free_sparse(void *p, size_t bytes)
         rte_free(p);
     else if (p != NULL)
         munmap(p, bytes);
+}
+
+/** The socket on which memory of a table begins; SOCKET_ID_ANY where DPDK does not know. */
+static inline int table_socket(const void *p)
+{
+    const struct rte_memseg *at = rte_mem_virt2memseg(p, NULL);
+
+    return at != NULL ? at->socket_id : SOCKET_ID_ANY;
 }
 
 #endif

@@ -220,6 +220,27 @@ int route_open6(struct route_table *t, uint32_t n, int socket)
     return rc != 0 ? rc : fib6_create(&t->fib6, n, socket);
 }
 
+int route_add_copy(struct route_table *t, int socket)
+{
+    int rc = fib_add_copy(&t->fib, socket);
+
+    return rc == 0 && route_has6(t) ? fib6_add_copy(&t->fib6, socket) : rc;
+}
+
+int route_copy_socket(const struct route_table *t, unsigned copy)
+{
+    const struct fib_copy *four = fib_copy(&t->fib, copy);
+    int on = table_socket(four->first);
+    bool alike = table_socket(four->line) == on;
+
+    if (route_has6(t)) {
+        const struct fib6_copy *six = fib6_copy(&t->fib6, copy);
+
+        alike = alike && table_socket(six->first) == on && table_socket(six->node) == on;
+    }
+    return alike ? on : SOCKET_ID_ANY;
+}
+
 int route_add6(struct route_table *t, struct ipv6 prefix, uint8_t len, uint32_t nexthop_id)
 {
     if (len > PREFIX6_BITS || !is_number(t, nexthop_id))
@@ -249,6 +270,8 @@ uint64_t route_table_bytes(const struct route_table *t)
     return sizeof(*t) + (t->capacity + UINT64_C(2)) * sizeof(t->nexthop[0]) +
            (t->capacity + UINT64_C(1)) * sizeof(t->via[0]) +
            (t->set_capacity + UINT64_C(1)) * sizeof(t->set[0]) + fib_bytes(t->room + ROUTE_OWN) +
-           far_ends_bytes(t->capacity) +
-           (route_has6(t) ? fib6_bytes(t->fib6.routes.room) + far_ends6_bytes(t->capacity) : 0);
+           far_ends_bytes(t->capacity) + t->fib.n_more * fib_copy_bytes(t->room + ROUTE_OWN) +
+           (route_has6(t) ? fib6_bytes(t->fib6.routes.room) + far_ends6_bytes(t->capacity) +
+                                t->fib6.n_more * fib6_copy_bytes(t->fib6.routes.room)
+                          : 0);
 }

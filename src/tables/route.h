@@ -123,6 +123,24 @@ int route_remove6(struct route_table *t, struct ipv6 prefix, uint8_t len);
  * has no table, it is of no use. Adding it twice is no error. Returns 0 or -ENOSPC. */
 int route_add_local6(struct route_table *t, struct ipv6 addr);
 
+/**
+ * Make another copy of what routes are looked up in, on a socket, for the readers there: routes
+ * that are added or removed from then on change in all copies at once. Next hops, sets of them and
+ * the gateway's addresses have one copy. Called after route_open6(). Returns 0, or -ENOMEM, after
+ * which the table is of no use.
+ */
+int route_add_copy(struct route_table *t, int socket);
+
+/** How many copies there are, with the first. */
+static inline unsigned route_copies(const struct route_table *t)
+{
+    return 1 + t->fib.n_more;
+}
+
+/** The socket on which all parts of a copy (0: the first) begin; SOCKET_ID_ANY where they are on
+ * several, or DPDK does not know. */
+int route_copy_socket(const struct route_table *t, unsigned copy);
+
 /** Bytes that a table takes. */
 uint64_t route_table_bytes(const struct route_table *t);
 
@@ -140,7 +158,7 @@ static inline bool route_is_local(const struct route_table *t, uint32_t addr)
 /** Is there room for routes of IPv6, and for tunnels over it? */
 static inline bool route_has6(const struct route_table *t)
 {
-    return t->fib6.first != NULL;
+    return t->fib6.own.first != NULL;
 }
 
 /** Where an address is in own6[]: 0..255. */
@@ -158,7 +176,7 @@ static inline bool route_is_local6(const struct route_table *t, struct ipv6 addr
     uint8_t own = route_hash6(addr);
 
     return unlikely((t->own6[own / 64] >> own % 64 & 1) != 0) && route_has6(t) &&
-           fib6_lookup(&t->fib6, addr) == t->local_id;
+           fib6_lookup(&t->fib6.own, addr) == t->local_id;
 }
 
 /** Does any next hop encapsulate packets? */

@@ -57,13 +57,15 @@ static const struct task_drop drops[N_DROPS] = {
 static int init(struct task *t, const struct task_env *env)
 {
     const struct plan_instance *self = &env->plan->instances[env->instance];
+    const struct route_table *table = env->tables->routes;
+    unsigned copy = env->plan->cores[self->core].routes;
     struct route *r = t->state;
 
-    r->first = env->tables->routes->fib.first;
-    r->line = env->tables->routes->fib.line;
-    r->fib6 = route_has6(env->tables->routes) ? &env->tables->routes->fib6 : NULL;
-    r->nexthop = env->tables->routes->nexthop;
-    r->set = env->tables->routes->set;
+    r->first = fib_copy(&table->fib, copy)->first;
+    r->line = fib_copy(&table->fib, copy)->line;
+    r->fib6 = route_has6(table) ? fib6_copy(&table->fib6, copy) : NULL;
+    r->nexthop = table->nexthop;
+    r->set = table->set;
     r->cold = self->n_rx > 0 || self->in_ring != CFG_NONE;
     return 0;
 }

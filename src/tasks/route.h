@@ -14,9 +14,9 @@
 
 /** The state of an instance. */
 struct route {
-    const uint32_t *first; /* the levels of tables/fib.h */
+    const uint32_t *first; /* the levels of tables/fib.h, in the copy of its socket */
     const struct fib_line *line;
-    const struct fib6 *fib6;
+    const struct fib6_copy *fib6;
     const struct nexthop *nexthop;
     const struct nexthop_set *set;
     bool cold; /* packets come from a port or another core */

@@ -11,9 +11,9 @@
 #include "engine/ledger.h"
 
 /** Write the report of an engine that has stopped. seconds: the time that it ran. qos: the QoS as
- * JSON, from src/control, as telemetry knows no type of task; the reference is stolen. Returns 0,
- * or -ENOMEM where the report is not whole. */
-int report_write(const struct engine *e, FILE *to, double seconds, json_t *qos);
+ * JSON, from src/control, as telemetry knows no type of task; routes: where their copies lie, from
+ * there, too. Both references are stolen. Returns 0, or -ENOMEM where the report is not whole. */
+int report_write(const struct engine *e, FILE *to, double seconds, json_t *qos, json_t *routes);
 
 /** Of a report, what ports[], directions and tasks[] hold, also while the engine runs; NULL without
  * memory. measured: tasks with what their types measure by themselves. */

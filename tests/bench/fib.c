@@ -68,19 +68,19 @@ static uint32_t look_up_fib(const uint32_t *dst)
     uint32_t sum = 0;
 
     for (unsigned i = 0; i < BURST; i++)
-        rte_prefetch0(&fib.first[dst[i] >> (32 - FIB_FIRST_BITS)]);
+        rte_prefetch0(&fib.own.first[dst[i] >> (32 - FIB_FIRST_BITS)]);
     for (unsigned i = 0; i < BURST; i++) {
-        const uint32_t *first = &fib.first[dst[i] >> (32 - FIB_FIRST_BITS)];
+        const uint32_t *first = &fib.own.first[dst[i] >> (32 - FIB_FIRST_BITS)];
         uint32_t found = fib_read(first);
 
-        entry[i] = (found & FIB_MORE) != 0 ? fib_second(fib.line, found, dst[i]) : first;
+        entry[i] = (found & FIB_MORE) != 0 ? fib_second(fib.own.line, found, dst[i]) : first;
         rte_prefetch0(entry[i]);
     }
     for (unsigned i = 0; i < BURST; i++) {
         uint32_t found = fib_read(entry[i]);
 
         if (unlikely((found & FIB_MORE) != 0))
-            found = fib_read(fib_third(fib.line, found, dst[i]));
+            found = fib_read(fib_third(fib.own.line, found, dst[i]));
         sum += found & FIB_NUMBER;
     }
     return sum;

@@ -85,7 +85,7 @@ static uint64_t look_up_fib(uint32_t from)
 
     for (unsigned i = 0; i < BURST; i++)
         dst[i] = ipv6_of(ip[from + i]);
-    fib6_lookup_burst(&fib, dst, BURST, found);
+    fib6_lookup_burst(&fib.own, dst, BURST, found);
     for (unsigned i = 0; i < BURST; i++)
         sum += found[i];
     return sum;

@@ -142,7 +142,7 @@ static int make_tables(struct tables **tables, const struct graph *g, bool pppoe
         return 0;
     for (unsigned i = 0; i < N_WIRES; i++)
         memcpy(port_mac[i], g->model->ports[i].mac, sizeof(port_mac[i]));
-    *tables = provision(g->model, (const uint8_t(*)[6])port_mac, 0);
+    *tables = provision(g->plan, (const uint8_t(*)[6])port_mac);
     if (*tables == NULL)
         return -1;
     for (uint32_t id = 1; id <= bench_subscribers; id++) {

@@ -11,7 +11,7 @@ from tests.common import need
 from tests.config.pictures import FENCE, PAGE, TOP, picture, pictures
 
 SCHEMA = TOP / "doc/schemas/plan.json"
-OPTIONAL = ("physical_core", "thread", "ring", "peer")  # keys that some places lack
+OPTIONAL = ("physical_core", "thread", "routes_of", "ring", "peer")  # keys that some places lack
 CONFIGURATIONS = sorted((TOP / "cfg").glob("*.cfg"))
 BLOCKS = PAGE.read_text().split(FENCE)
 SHOWN = list(pictures(BLOCKS))

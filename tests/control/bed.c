@@ -42,7 +42,7 @@ int bed_open(void)
         return -1;
     for (unsigned i = 0; i < plan->cfg->n_ports; i++)
         memcpy(mac[i], plan->cfg->ports[i].mac, sizeof(mac[i]));
-    tables = provision(plan->cfg, mac, 0);
+    tables = provision(plan, mac);
     if (tables == NULL || engine_build(&engine, tables) != 0)
         return -1;
     control = control_open(&engine, tables);
@@ -127,10 +127,24 @@ void start_anew(void)
     answers("{\"cmd\":\"show-changes\"}", "\"requests\":[]");
 }
 
+/* What the copies of the routes on both sockets say is the same. */
+static uint32_t in_all_copies(uint32_t number, uint32_t other)
+{
+    CU_ASSERT_EQUAL(number, other);
+    return number;
+}
+
+uint32_t number4(uint32_t addr)
+{
+    return in_all_copies(fib_lookup(fib_copy(&tables->routes->fib, 0), addr),
+                         fib_lookup(fib_copy(&tables->routes->fib, 1), addr));
+}
+
 uint32_t number6(const char *text)
 {
     struct ipv6 addr;
 
     CU_ASSERT_EQUAL_FATAL(parse_ipv6(text, &addr), 0);
-    return fib6_lookup(&tables->routes->fib6, addr);
+    return in_all_copies(fib6_lookup(fib6_copy(&tables->routes->fib6, 0), addr),
+                         fib6_lookup(fib6_copy(&tables->routes->fib6, 1), addr));
 }

@@ -32,7 +32,9 @@ char *ask(const char *request);
 #define HOP(mac, more)       "{\"port\":\"core1\",\"mac\":\"02:00:00:00:00:" mac "\"" more "}"
 #define SPREAD(cmd, p, hops) "{\"cmd\":\"" cmd "\",\"prefix\":\"" p "\",\"nexthops\":[" hops "]}"
 
-/** The number of the next hop or set that an address of IPv6, as text, leads to; 0: none. */
+/** The number of the next hop or set that an address (of IPv6, as text) leads to, in the copies of
+ * the routes of both sockets; 0: none. */
+uint32_t number4(uint32_t addr);
 uint32_t number6(const char *text);
 
 /** All that requests can change, as text, to be freed. */

@@ -12,11 +12,13 @@
 #include "common/program.h"
 #include "control/ids.h"
 #include "tasks/arp/arp.h"
+#include "tasks/route.h"
+#include "tasks/task_types.h"
 
 /* The next hop that an address leads to, or NULL. */
 static const struct nexthop *way_of(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
-    uint32_t id = fib_lookup(&tables->routes->fib, a << 24 | b << 16 | c << 8 | d);
+    uint32_t id = number4(a << 24 | b << 16 | c << 8 | d);
 
     return id != 0 ? &tables->routes->nexthop[id] : NULL;
 }
@@ -102,7 +104,7 @@ static void wrong_routes(void)
 /* The number of next hops of an address. */
 static uint32_t n_ways(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
-    uint32_t to = fib_lookup(&tables->routes->fib, a << 24 | b << 16 | c << 8 | d);
+    uint32_t to = number4(a << 24 | b << 16 | c << 8 | d);
 
     if ((to & ROUTE_SET) == 0)
         return to != 0;
@@ -204,7 +206,7 @@ static void routes6(void)
     const uint32_t *hops = control->ids.routes_to, *sets = control->ids.routes_to_set;
     uint32_t before = n_used(hops, tables->routes->capacity + 1), way;
 
-    CU_ASSERT_EQUAL(number6("2400:cb00::1"), fib_lookup(&tables->routes->fib, 0x08080808));
+    CU_ASSERT_EQUAL(number6("2400:cb00::1"), number4(0x08080808));
     answers(ROUTE("2400:cb00:1::/48", MAC ",\"mpls\":66"), "{\"ok\":true,\"changed\":1}");
     way = number6("2400:cb00:1::9");
     CU_ASSERT(tables->routes->nexthop[way].has_mpls && number6("2400:cb00:2::") != way);
@@ -213,13 +215,13 @@ static void routes6(void)
             "\"port\":\"core1\",\"mac\":\"02:00:00:00:00:01\",\"mpls\":66,\"resolved\":true}]");
     refuses(ROUTE("2400:cb00:1::/48", MAC), "already a route added while running");
     answers(ROUTE("198.19.1.0/24", MAC ",\"mpls\":66"), "ok");
-    CU_ASSERT_EQUAL(fib_lookup(&tables->routes->fib, 0xc6130101), way);
+    CU_ASSERT_EQUAL(number4(0xc6130101), way);
     answers("{\"cmd\":\"remove-route\",\"prefix\":\"198.19.1.0/24\"}", "ok");
     answers(SPREAD("change-route", "2400:cb00:1::/48", HOP("01", "") "," HOP("02", "")), "ok");
     way = number6("2400:cb00:1::9");
     CU_ASSERT((way & ROUTE_SET) != 0);
     answers(SPREAD("add-route", "198.19.1.0/24", HOP("02", "") "," HOP("01", "")), "ok");
-    CU_ASSERT_EQUAL(fib_lookup(&tables->routes->fib, 0xc6130101), way);
+    CU_ASSERT_EQUAL(number4(0xc6130101), way);
     CU_ASSERT_EQUAL(n_used(sets, tables->routes->set_capacity), 1);
     answers("{\"cmd\":\"remove-route\",\"prefix\":\"198.19.1.0/24\"}", "ok");
     answers("{\"cmd\":\"remove-route\",\"prefix\":\"2400:cb00:1::/48\"}", "ok");
@@ -251,7 +253,7 @@ static void lists_of_both(void)
     answers("{\"cmd\":\"add-routes\",\"routes\":[" ROUTE6("2400:cb01::/32") "," ROUTE6(
                 "198.19.1.0/24") "," ROUTE6("2400:cb02::/32") "," ROUTE6("2400:cb03::1") "]}",
             "\"changed\":4");
-    CU_ASSERT_EQUAL(number6("2400:cb03::1"), fib_lookup(&tables->routes->fib, 0xc6130101));
+    CU_ASSERT_EQUAL(number6("2400:cb03::1"), number4(0xc6130101));
     CU_ASSERT_EQUAL(number6("2400:cb03::2"), 0);
     refuses(ROUTE("2400:cb04::/32", MAC), "there is room for 4 routes of IPv6");
     refuses(ROUTE("fe80::/64", MAC), "is never forwarded");
@@ -440,7 +442,31 @@ static void neighbours6(void)
     start_anew();
 }
 
+/* Each route task looks in the copy of its core's socket. */
+static void copies(void)
+{
+    const struct route_table *t = tables->routes;
+    const struct plan *plan = engine.plan;
+    unsigned n = 0;
+
+    CU_ASSERT(plan->n_routes_on == 2 && route_copies(t) == 2);
+    for (unsigned i = 0; i < plan->n_instances; i++) {
+        const struct plan_core *core = &plan->cores[plan->instances[i].core];
+        const struct route *r = engine.tasks[i]->state;
+
+        if (engine.tasks[i]->type != &task_route)
+            continue;
+        n++;
+        CU_ASSERT_EQUAL(plan->routes_on[core->routes], core->socket);
+        CU_ASSERT_PTR_EQUAL(r->first, fib_copy(&t->fib, core->routes)->first);
+        CU_ASSERT_PTR_EQUAL(r->line, fib_copy(&t->fib, core->routes)->line);
+        CU_ASSERT_PTR_EQUAL(r->fib6, fib6_copy(&t->fib6, core->routes));
+    }
+    CU_ASSERT_EQUAL(n, 2);
+}
+
 static const struct test tests[] = {
+    {"copies", copies},
     {"routes", routes},
     {"wrong routes", wrong_routes},
     {"routes of IPv6", routes6},

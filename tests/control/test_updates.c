@@ -213,6 +213,7 @@ static void reloads(void)
     reload_with("prefix = \"2400:cb00::/32\"", "prefix = \"2400:cb01::/32\"; count = 2",
                 ",\"dry_run\":true", "\"routes\":{\"added\":2,\"removed\":1,\"changed\":0}");
     reload_with("max_routes6 = \"4\"", "max_routes6 = \"5\"", "", "max_routes6 4 -> 5");
+    reload_with("routes_per = \"socket\"", "routes_per = \"gateway\"", "", "routes_per 1 -> 0");
     reload_with("prefix = \"2400:cb00::/32\"", "prefix = \"2400:cb01::/32\"; count = 2", "",
                 "\"routes\":{\"added\":2,\"removed\":1,\"changed\":0}");
     CU_ASSERT(number6("2400:cb00::1") == 0 && number6("2400:cb02::1") != 0);

@@ -241,6 +241,14 @@ def test_offline(vbng):
     nothing(wrong)
 
 
+def test_copies_of_the_routes(vbng):
+    """The socket in whose copy a core looks is said where there are several."""
+    two = os.path.join(TOP, "tests", "control", "updates.cfg")
+    for frame, config, copies in (("cpe1 10.20 10.0.2.0 -> 198.18.0.1", two, ["looks in the routes of socket 1"]), (UP, CONFIG, [])):
+        done = subprocess.run([vbng, "--explain", frame, config], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit(60))
+        assert re.findall("looks in .*", done.stdout) == copies, done.stdout
+
+
 def test_documented(vbng):
     """The commands in doc/explain.md print what stands there."""
     with open(os.path.join(TOP, "doc", "explain.md")) as f:

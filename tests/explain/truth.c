@@ -103,7 +103,7 @@ static struct gateway *gateway_open(const char *path)
         fail(path, "does not start");
     for (unsigned i = 0; i < g.model->n_ports; i++)
         memcpy(mac[i], &g.engine.ports[i].mac, sizeof(mac[i]));
-    g.tables = provision(g.model, (const uint8_t(*)[6])mac, SOCKET_ID_ANY);
+    g.tables = provision(g.plan, (const uint8_t(*)[6])mac);
     if (g.tables == NULL || engine_build(&g.engine, g.tables) != 0)
         fail(path, "cannot be built");
     memset(&g.engine.punt_rates, 0, sizeof(g.engine.punt_rates)); /* which explain leaves out */

@@ -95,7 +95,7 @@ void gateway_open(struct gateway *g, const char *name)
         fuzz_fail("%s: the gateway does not start", path);
     for (unsigned i = 0; i < g->model->n_ports; i++)
         memcpy(mac[i], &g->engine.ports[i].mac, sizeof(mac[i]));
-    g->tables = provision(g->model, (const uint8_t(*)[6])mac, SOCKET_ID_ANY);
+    g->tables = provision(g->plan, (const uint8_t(*)[6])mac);
     if (g->tables == NULL || engine_build(&g->engine, g->tables) != 0)
         fuzz_fail("%s: the gateway cannot be built", path);
     open_gateway = g;

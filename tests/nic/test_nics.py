@@ -225,7 +225,7 @@ def test_two_queues_of_virtio(folder, taps):
 
 
 def test_two_numa_nodes_and_sibling_threads(folder, ends, vbng, run):
-    """A NIC at each node, its mbufs there, each read by a core of its node, the slow path on a sibling thread: vbng finds the CPUs of those places, though
+    """A NIC at each node, its mbufs there, and routes at both, each read by a core of its node, the slow path on a sibling thread: vbng finds the CPUs of those places, though
     QEMU numbers siblings one after the other. What the guest's kernel says of its machine is what vbng-lab doctor finds fault with, or not."""
     made = Guest(folder, ends, [",nic=e1000e,node=0", ",nic=vmxnet3,node=1"], NODES, Topology(2, 2, 2), inventory=True)
     report = made.forward()
@@ -237,6 +237,7 @@ def test_two_numa_nodes_and_sibling_threads(folder, ends, vbng, run):
 
     assert [c["cpu"] for c in report["cores"]] == [2, 4, 5]  # 1s0, 0s1, 0s1h
     assert [(p["pool"], p["socket"]) for p in report["pools"]] == [("default.s0", 0), ("default.s1", 1)]
+    assert [r["socket"] for r in report["routes"]] == [0, 1]
     assert [says(f"sys/devices/system/node/node{n}/cpulist") for n in (0, 1)] == ["0-3", "4-7"]
     assert says("sys/devices/system/cpu/cpu5/topology/thread_siblings_list") == "4-5"
     needs = folder / "needs.json"

@@ -23,5 +23,5 @@ void give_memory(void)
 
 uint32_t lookup(const struct route_table *t, uint32_t addr)
 {
-    return fib_lookup(&t->fib, addr);
+    return fib_lookup(&t->fib.own, addr);
 }

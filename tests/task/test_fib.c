@@ -86,15 +86,30 @@ static void change(struct fib *f, uint32_t prefix, uint8_t len)
     CU_ASSERT_EQUAL(fib_add(f, prefix, len, oracle.route[i].number), 0);
 }
 
-/* Compare around the ends of a prefix, and anywhere. */
+/* Compare around the ends of a prefix, and anywhere; in all copies. */
 static unsigned differences(const struct fib *f, uint32_t prefix, uint8_t len)
 {
     uint32_t last = prefix | ~prefix_mask(len);
     uint32_t addr[] = {prefix, prefix - 1, last, last + 1, some_address(), some_address()};
     unsigned n = 0;
 
-    for (unsigned i = 0; i < RTE_DIM(addr); i++)
-        n += fib_lookup(f, addr[i]) != oracle_lookup(addr[i]);
+    for (unsigned i = 0; i < RTE_DIM(addr); i++) {
+        uint32_t right = oracle_lookup(addr[i]);
+
+        for (unsigned k = 0; k <= f->n_more; k++)
+            n += fib_lookup(fib_copy(f, k), addr[i]) != right;
+    }
+    return n;
+}
+
+/* Entries that are not 0 in the first level of any copy. */
+static unsigned left_over(const struct fib *f)
+{
+    unsigned n = 0;
+
+    for (unsigned k = 0; k <= f->n_more; k++)
+        for (uint32_t i = 0; i < 1u << FIB_FIRST_BITS; i++)
+            n += fib_copy(f, k)->first[i] != 0;
     return n;
 }
 
@@ -115,7 +130,14 @@ static void against_the_oracle(void)
 
         change(&f, prefix, len);
         wrong += differences(&f, prefix, len);
+        if (round == 0 || round == ROUNDS / 4) /* one from the beginning, one of what is there */
+            CU_ASSERT_EQUAL_FATAL(fib_add_copy(&f, SOCKET_ID_ANY), 0);
     }
+    CU_ASSERT_EQUAL(wrong, 0);
+    for (unsigned k = 1; k <= f.n_more; k++)
+        wrong += memcmp(fib_copy(&f, k)->line, f.own.line,
+                        f.lines.n_touched * sizeof(*f.own.line)) != 0 ||
+                 fib_copy(&f, k)->line == f.own.line;
     CU_ASSERT_EQUAL(wrong, 0);
     CU_ASSERT(oracle.n > MOST / 4 && lines_in_use(&f.lines) > 0);
     while (oracle.n > 0) {
@@ -126,9 +148,7 @@ static void against_the_oracle(void)
     }
     CU_ASSERT_EQUAL(wrong, 0);
     CU_ASSERT_EQUAL(lines_in_use(&f.lines), 0); /* no memory is lost */
-    for (uint32_t i = 0; i < 1u << FIB_FIRST_BITS; i++)
-        wrong += f.first[i] != 0;
-    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT_EQUAL(left_over(&f), 0);
     fib_free(&f);
 }
 
@@ -145,8 +165,8 @@ static void worst_case(void)
         for (uint32_t i = 0; i < N; i++)
             wrong += fib_add(&f, i << 8 | (i & 0xff), 32, i + round) != 0;
         for (uint32_t i = 0; i < N; i++) {
-            wrong += fib_lookup(&f, i << 8 | (i & 0xff)) != i + round;
-            wrong += fib_lookup(&f, i << 8 | ((i + 1) & 0xff)) != 0;
+            wrong += fib_lookup(&f.own, i << 8 | (i & 0xff)) != i + round;
+            wrong += fib_lookup(&f.own, i << 8 | ((i + 1) & 0xff)) != 0;
         }
         CU_ASSERT_EQUAL(lines_in_use(&f.lines), 2 * N);
         for (uint32_t i = 0; round < 2 && i < N; i++)
@@ -187,10 +207,10 @@ static void a_reader_stays(void)
         rc |= fib_remove(&f, 0x0a000001, 32);
     }
     CU_ASSERT_EQUAL(fib_add(&f, 0x0a000001, 32, 7), -ENOSPC);
-    CU_ASSERT_EQUAL(fib_lookup(&f, 0x0a000001), 0);
+    CU_ASSERT_EQUAL(fib_lookup(&f.own, 0x0a000001), 0);
     rte_rcu_qsbr_quiescent(v, 0);
     CU_ASSERT_EQUAL(fib_add(&f, 0x0a000001, 32, 7), 0);
-    CU_ASSERT_EQUAL(fib_lookup(&f, 0x0a000001), 7);
+    CU_ASSERT_EQUAL(fib_lookup(&f.own, 0x0a000001), 7);
     fib_free(&f);
     rte_free(v);
 }
@@ -203,7 +223,7 @@ struct reader {
     int stop;
 };
 
-/* All addresses have a prefix: the /16 with number 1, or a longer one. */
+/* All addresses have a prefix: the /16 with number 1, or a longer one; in both copies. */
 static void *read_on(void *ctx)
 {
     struct reader *r = ctx;
@@ -215,7 +235,7 @@ static void *read_on(void *ctx)
             uint32_t number;
 
             addr = addr * 1664525 + 1013904223;
-            number = fib_lookup(r->f, 0x0a000000 | (addr >> 16 & 0x3ff));
+            number = fib_lookup(fib_copy(r->f, i % 2), 0x0a000000 | (addr >> 16 & 0x3ff));
             r->wrong += number < 1 || number > 33;
         }
         r->lookups += 64;
@@ -236,6 +256,7 @@ static void while_it_is_read(void)
 
     state = 88172645463325252;
     CU_ASSERT_EQUAL_FATAL(fib_create(&f, N + 1, SOCKET_ID_ANY), 0);
+    CU_ASSERT_EQUAL_FATAL(fib_add_copy(&f, SOCKET_ID_ANY), 0);
     f.lines.readers = make_readers();
     CU_ASSERT_EQUAL(fib_add(&f, 0x0a000000, 16, 1), 0);
     CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, read_on, &r), 0);

@@ -121,22 +121,44 @@ static struct ipv6 plus(struct ipv6 a, int64_t n)
                          lower};
 }
 
-/* Compare around the ends of a prefix, and anywhere, one by one and in a burst. */
+/* How many of n addresses some copy has another number of than is right, looked up one by one or in
+ * a burst. */
+static unsigned wrong_of(const struct fib6 *f, const struct ipv6 *addr, unsigned n,
+                         const uint32_t *right)
+{
+    uint32_t found[8];
+    unsigned wrong = 0;
+
+    for (unsigned k = 0; k <= f->n_more; k++) {
+        fib6_lookup_burst(fib6_copy(f, k), addr, n, found);
+        for (unsigned i = 0; i < n; i++)
+            wrong += found[i] != right[i] || fib6_lookup(fib6_copy(f, k), addr[i]) != right[i];
+    }
+    return wrong;
+}
+
+/* Entries that are not 0 in the first level of any copy. */
+static unsigned left_over(const struct fib6 *f)
+{
+    unsigned n = 0;
+
+    for (unsigned k = 0; k <= f->n_more; k++)
+        for (uint32_t i = 0; i < 1u << FIB6_FIRST_BITS; i++)
+            n += fib6_copy(f, k)->first[i] != 0;
+    return n;
+}
+
+/* Compare around the ends of a prefix, and anywhere. */
 static unsigned differences(const struct fib6 *f, struct ipv6 prefix, unsigned len)
 {
     struct ipv6 mask = mask6(len), last = {prefix.upper | ~mask.upper, prefix.lower | ~mask.lower};
     struct ipv6 addr[] = {prefix,        plus(prefix, -1), last,
                           plus(last, 1), some_address(),   some_address()};
-    uint32_t found[RTE_DIM(addr)];
-    unsigned n = 0;
+    uint32_t right[RTE_DIM(addr)];
 
-    fib6_lookup_burst(f, addr, RTE_DIM(addr), found);
-    for (unsigned i = 0; i < RTE_DIM(addr); i++) {
-        uint32_t right = oracle_lookup(addr[i]);
-
-        n += found[i] != right || fib6_lookup(f, addr[i]) != right;
-    }
-    return n;
+    for (unsigned i = 0; i < RTE_DIM(addr); i++)
+        right[i] = oracle_lookup(addr[i]);
+    return wrong_of(f, addr, RTE_DIM(addr), right);
 }
 
 static void against_the_oracle(void)
@@ -156,6 +178,8 @@ static void against_the_oracle(void)
 
         change(&f, prefix, len);
         wrong += differences(&f, prefix, len);
+        if (round == 0 || round == ROUNDS / 4) /* one from the beginning, one of what is there */
+            CU_ASSERT_EQUAL_FATAL(fib6_add_copy(&f, SOCKET_ID_ANY), 0);
     }
     CU_ASSERT_EQUAL(wrong, 0);
     CU_ASSERT(oracle.n > MOST / 4 && lines_in_use(&f.nodes) > 0);
@@ -168,9 +192,7 @@ static void against_the_oracle(void)
     }
     CU_ASSERT_EQUAL(wrong, 0);
     CU_ASSERT_EQUAL(lines_in_use(&f.nodes), 0); /* no memory is lost */
-    for (uint32_t i = 0; i < 1u << FIB6_FIRST_BITS; i++)
-        wrong += f.first[i] != 0;
-    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT_EQUAL(left_over(&f), 0);
     fib6_free(&f);
 }
 
@@ -193,8 +215,8 @@ static void worst_case(void)
             wrong += fib6_add(&f, lone(i), 128, i + round) != 0;
         CU_ASSERT_EQUAL(fib6_add(&f, lone(N), 128, 1), -ENOSPC);
         for (uint32_t i = 0; i < N; i++) {
-            wrong += fib6_lookup(&f, lone(i)) != i + round;
-            wrong += fib6_lookup(&f, plus(lone(i), 1)) != 0;
+            wrong += fib6_lookup(&f.own, lone(i)) != i + round;
+            wrong += fib6_lookup(&f.own, plus(lone(i), 1)) != 0;
         }
         CU_ASSERT_EQUAL(lines_in_use(&f.nodes), N + N / 2);
         for (uint32_t i = 0; round < 2 && i < N; i++)
@@ -231,10 +253,10 @@ static void a_reader_stays(void)
     }
     CU_ASSERT_EQUAL(rc, 0);
     CU_ASSERT_EQUAL(fib6_add(&f, host, 128, 7), -ENOSPC);
-    CU_ASSERT_EQUAL(fib6_lookup(&f, host), 0);
+    CU_ASSERT_EQUAL(fib6_lookup(&f.own, host), 0);
     rte_rcu_qsbr_quiescent(v, 0);
     CU_ASSERT_EQUAL(fib6_add(&f, host, 128, 7), 0);
-    CU_ASSERT_EQUAL(fib6_lookup(&f, host), 7);
+    CU_ASSERT_EQUAL(fib6_lookup(&f.own, host), 7);
     fib6_free(&f);
     rte_free(v);
 }
@@ -255,7 +277,7 @@ static struct ipv6 near(uint32_t i)
                          (uint64_t)(i >> 7) << 30};
 }
 
-/* All addresses have a prefix: the /16 with number 1, or a longer one. */
+/* All addresses have a prefix: the /16 with number 1, or a longer one; in both copies. */
 static void *read_on(void *ctx)
 {
     struct reader *r = ctx;
@@ -267,7 +289,7 @@ static void *read_on(void *ctx)
             uint32_t number;
 
             addr = addr * 1664525 + 1013904223;
-            number = fib6_lookup(r->f, near(addr >> 16 & 0x3ff));
+            number = fib6_lookup(fib6_copy(r->f, i % 2), near(addr >> 16 & 0x3ff));
             r->wrong += number < 1 || number > 129;
         }
         __atomic_store_n(&r->lookups, r->lookups + 64, __ATOMIC_RELAXED);
@@ -303,6 +325,7 @@ static void while_it_is_read(void)
 
     state = 88172645463325252;
     CU_ASSERT_EQUAL_FATAL(fib6_create(&f, N + 1 + FIB6_DENSE, SOCKET_ID_ANY), 0);
+    CU_ASSERT_EQUAL_FATAL(fib6_add_copy(&f, SOCKET_ID_ANY), 0);
     fib6_set_readers(&f, make_readers());
     CU_ASSERT_EQUAL(fib6_add(&f, first6(near(0), 16), 16, 1), 0);
     CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, read_on, &r), 0);
@@ -364,15 +387,14 @@ static unsigned differs(const struct fib6 *f, struct ipv6 prefix, unsigned len)
 {
     struct ipv6 mask = mask6(len), last = {prefix.upper | ~mask.upper, prefix.lower | ~mask.lower};
     struct ipv6 addr[] = {prefix, plus(prefix, -1), last, plus(last, 1), prefix, prefix};
-    uint32_t found[RTE_DIM(addr)];
-    unsigned n = 0, any;
+    uint32_t right[RTE_DIM(addr)];
+    unsigned any;
 
     addr[4].upper ^= (uint64_t)random_below(65536) << 16;
     addr[5] = long_prefix(random_below(4), random_below(UINT32_MAX), &any);
-    fib6_lookup_burst(f, addr, RTE_DIM(addr), found);
     for (unsigned i = 0; i < RTE_DIM(addr); i++)
-        n += found[i] != by_length(f, addr[i]) || fib6_lookup(f, addr[i]) != found[i];
-    return n;
+        right[i] = by_length(f, addr[i]);
+    return wrong_of(f, addr, RTE_DIM(addr), right);
 }
 
 /* Add a prefix that is not there, or else remove it. Returns how many addresses are wrong then. */
@@ -385,9 +407,14 @@ static unsigned turn_over(struct fib6 *f, struct ipv6 prefix, unsigned len)
     return differs(f, prefix, len);
 }
 
+/* All copies have it, or none. */
 static bool has_page(const struct fib6 *f, uint32_t in)
 {
-    return fib6_first(f, region(in)) >= 1u << FIB6_FIRST_BITS;
+    uint32_t first = fib6_first(&f->own, region(in));
+
+    for (unsigned k = 1; k <= f->n_more; k++)
+        CU_ASSERT_EQUAL(fib6_first(fib6_copy(f, k), region(in)), first);
+    return first >= 1u << FIB6_FIRST_BITS;
 }
 
 /* Two regions below one /20 get pages and lose them again, while routes of all lengths change. */
@@ -400,11 +427,13 @@ static void pages(void)
 
     state = 0x9e3779b97f4a7c15;
     CU_ASSERT_EQUAL_FATAL(fib6_create(&f, 4 * MANY, SOCKET_ID_ANY), 0);
+    CU_ASSERT_EQUAL_FATAL(fib6_add_copy(&f, SOCKET_ID_ANY), 0);
     for (uint32_t i = 0; i < 2 * MANY; i++) {
         prefix = long_prefix(i & 1, i / 2, &len);
         if (prefixes6_get(&f.routes, prefix, len) == PREFIXES6_NONE)
             wrong += turn_over(&f, prefix, len);
     }
+    CU_ASSERT_EQUAL_FATAL(fib6_add_copy(&f, SOCKET_ID_ANY), 0); /* of what is there, with pages */
     CU_ASSERT(has_page(&f, 0) && has_page(&f, 1) && !has_page(&f, 2));
     for (unsigned round = 0; round < ROUNDS; round++) {
         prefix = long_prefix(random_below(3), random_below(MANY), &len);
@@ -425,9 +454,7 @@ static void pages(void)
     CU_ASSERT_EQUAL(wrong, 0);
     CU_ASSERT(!has_page(&f, 0) && !has_page(&f, 1));
     CU_ASSERT_EQUAL(lines_in_use(&f.pages) + lines_in_use(&f.nodes) + f.regions.n, 0);
-    for (uint32_t i = 0; i < 1u << FIB6_FIRST_BITS; i++)
-        wrong += f.first[i] != 0;
-    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT_EQUAL(left_over(&f), 0);
     fib6_free(&f);
 }
 
@@ -440,7 +467,7 @@ static unsigned fill(struct fib6 *f, uint32_t in, bool add)
 
         prefix.upper |= (uint64_t)i << 16;
         wrong += (add ? fib6_add(f, prefix, len, 1 + i) : fib6_remove(f, prefix, len)) != 0;
-        wrong += fib6_lookup(f, prefix) != (add ? 1 + i : 0);
+        wrong += fib6_lookup(&f->own, prefix) != (add ? 1 + i : 0);
     }
     return wrong;
 }

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a configuration makes of the tables. */
+#include <dlfcn.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_lcore.h>
 
 #include "provision.h"
 #include "tables_bed.h"
+
+/* The engine, which knows the machine's sockets, asks for the types of tasks. */
+const struct task_type *const task_types[] = {NULL};
 
 static struct cfg_subscriber subscribers[] = {
     {.port = CPE0,
@@ -55,10 +63,18 @@ static struct cfg_model model(void)
     return m;
 }
 
+static struct tables *provided(const struct cfg_model *m)
+{
+    struct plan_core core = {0};
+    struct plan p = {.cfg = m, .n_cores = 1, .cores = &core, .n_routes_on = 1};
+
+    return provision(&p, port_mac);
+}
+
 static void test_provision(void)
 {
     struct cfg_model m = model();
-    struct tables *t = provision(&m, port_mac, SOCKET_ID_ANY);
+    struct tables *t = provided(&m);
     const struct subscriber *s;
     const struct nexthop *nh;
 
@@ -95,19 +111,108 @@ static void test_provision_fails(void)
     struct cfg_subscriber was = subscribers[1];
 
     subscribers[1].ipv4 = 0x0a000001; /* a prefix that holds the other's address */
-    CU_ASSERT_PTR_NULL(provision(&m, port_mac, SOCKET_ID_ANY));
+    CU_ASSERT_PTR_NULL(provided(&m));
     subscribers[1] = was;
     m.ports[CORE0].n_addresses = 0;
-    CU_ASSERT_PTR_NULL(provision(&m, port_mac, SOCKET_ID_ANY));
+    CU_ASSERT_PTR_NULL(provided(&m));
     m = model();
     take_memory();
-    CU_ASSERT_PTR_NULL(provision(&m, port_mac, SOCKET_ID_ANY));
+    CU_ASSERT_PTR_NULL(provided(&m));
     give_memory();
+}
+
+/* --- a machine with two sockets, whose memory is all on the first one --- */
+
+/* These functions stand before DPDK's, which has ordinary pages here. */
+static bool two_sockets;
+
+unsigned rte_socket_count(void)
+{
+    unsigned (*real)(void);
+
+    *(void **)&real = dlsym(RTLD_NEXT, "rte_socket_count");
+    return two_sockets ? 2 : real();
+}
+
+int rte_socket_id_by_idx(unsigned i)
+{
+    int (*real)(unsigned);
+
+    *(void **)&real = dlsym(RTLD_NEXT, "rte_socket_id_by_idx");
+    return two_sockets ? (int)i : real(i);
+}
+
+int rte_eal_has_hugepages(void)
+{
+    int (*real)(void);
+
+    *(void **)&real = dlsym(RTLD_NEXT, "rte_eal_has_hugepages");
+    return two_sockets ? 1 : real();
+}
+
+/* Make tables of a plan that has copies of the routes on n sockets, and keep in said[] what is
+ * written to stderr meanwhile. */
+static struct tables *on_sockets(struct cfg_model *m, uint16_t n, char *said, size_t len)
+{
+    struct plan_core core = {0};
+    struct plan p = {.cfg = m, .n_cores = 1, .cores = &core, .n_routes_on = n, .routes_on = {0, 1}};
+    FILE *f = tmpfile();
+    int before = dup(2);
+    struct tables *t;
+
+    m->path = "a.cfg";
+    m->max_routes6 = 10;
+    m->routes_per = ROUTES_PER_SOCKET;
+    p.memory.routes_copy = 65 << 20;
+    fflush(stderr);
+    dup2(fileno(f), 2);
+    t = provision(&p, port_mac);
+    fflush(stderr);
+    dup2(before, 2);
+    close(before);
+    rewind(f);
+    said[fread(said, 1, len - 1, f)] = '\0';
+    fclose(f);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    return t;
+}
+
+static void test_copies(void)
+{
+    struct cfg_model m = model();
+    struct route_table *r;
+    struct tables *t;
+    char said[1024];
+
+    t = on_sockets(&m, 2, said, sizeof(said)); /* this machine has one, which is not told */
+    r = t->routes;
+    CU_ASSERT_STRING_EQUAL(said, "");
+    CU_ASSERT_EQUAL_FATAL(route_copies(r), 2);
+    CU_ASSERT_PTR_NOT_EQUAL(r->fib.own.first, fib_copy(&r->fib, 1)->first);
+    CU_ASSERT_EQUAL(fib_lookup(fib_copy(&r->fib, 1), 0x14000001), lookup(r, 0x14000001));
+    CU_ASSERT_EQUAL(fib_lookup(fib_copy(&r->fib, 1), ADDR_CORE1), r->local_id);
+    CU_ASSERT_EQUAL(r->fib6.n_more, 1);
+    provision_free(t);
+    two_sockets = true;
+    t = on_sockets(&m, 1, said, sizeof(said));
+    CU_ASSERT_STRING_EQUAL(said, "");
+    provision_free(t);
+    t = on_sockets(&m, 2, said, sizeof(said));
+    EXPECT(strcmp(said, "vbng: warning: a.cfg: socket 1 has no room for its copy of the routes, 65 "
+                        "MiB, which lies on another one: its cores reach it by the link between "
+                        "the sockets; reserve huge pages in "
+                        "/sys/devices/system/node/node1/hugepages\n") == 0,
+           "'%s'", said);
+    CU_ASSERT_EQUAL(route_copies(t->routes), 2);
+    CU_ASSERT_EQUAL(route_copy_socket(t->routes, 1), 0);
+    provision_free(t);
+    two_sockets = false;
 }
 
 static const struct test tests[] = {
     {"from the configuration to the tables", test_provision},
     {"configurations without tables", test_provision_fails},
+    {"copies of the routes", test_copies},
     {NULL, NULL},
 };
 

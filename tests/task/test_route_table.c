@@ -213,6 +213,42 @@ static void test_sets(void)
     route_table_free(t);
 }
 
+/* Routes of both families change in all copies; memory of each is counted. */
+static void test_copies(void)
+{
+    struct route_table *t = route_table_create(2, 0, 16, SOCKET_ID_ANY);
+    struct nexthop_spec s = {.port = 2, .mtu = 1500, .gateway_mac = gateway_mac};
+    const struct ipv6 net = {UINT64_C(0x2400cb0000000000), 0};
+    uint64_t bytes;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    CU_ASSERT_EQUAL_FATAL(route_open6(t, 600, SOCKET_ID_ANY), 0);
+    CU_ASSERT_EQUAL(route_copies(t), 1);
+    CU_ASSERT_EQUAL(route_add_nexthop(t, &s), 1);
+    CU_ASSERT_EQUAL(route_add(t, 0x0a010203, 32, 1), 0);
+    CU_ASSERT_EQUAL(route_add6(t, net, 48, 1), 0);
+    bytes = route_table_bytes(t);
+    CU_ASSERT_EQUAL_FATAL(route_add_copy(t, SOCKET_ID_ANY), 0);
+    CU_ASSERT_EQUAL(route_copies(t), 2);
+    /* what plan/memory.c says to the byte: tests/unit/test_plan_memory.c */
+    CU_ASSERT_EQUAL(route_table_bytes(t) - bytes, (64 << 20) + (2 * (513 + 16) + 1024) * 64 +
+                                                      (4 << 20) + (256 << 10) +
+                                                      (2 * 600 + 1024) * 128 + 16 + 256 * 8);
+    CU_ASSERT_EQUAL(route_copy_socket(t, 1), route_copy_socket(t, 0));
+    CU_ASSERT_EQUAL(fib_lookup(fib_copy(&t->fib, 1), 0x0a010203), 1);
+    CU_ASSERT_EQUAL(fib6_lookup(fib6_copy(&t->fib6, 1), net), 1);
+    CU_ASSERT_EQUAL(route_add_local(t, 0x0a010203), 0);
+    CU_ASSERT_EQUAL(route_add_local6(t, net), 0);
+    CU_ASSERT_EQUAL(route_remove6(t, net, 48), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        CU_ASSERT_EQUAL(fib_lookup(fib_copy(&t->fib, i), 0x0a010203), t->local_id);
+        CU_ASSERT_EQUAL(fib_lookup(fib_copy(&t->fib, i), IPV4_LINK_LOCAL), 0);
+        CU_ASSERT_EQUAL(fib6_lookup(fib6_copy(&t->fib6, i), net), t->local_id);
+        CU_ASSERT_EQUAL(fib6_lookup(fib6_copy(&t->fib6, i), (struct ipv6){net.upper, 1}), 0);
+    }
+    route_table_free(t);
+}
+
 static void test_martians(void)
 {
     static const uint32_t bad[] = {0,          0x00ffffff, 0x7f000001, 0x7fffffff, 0xa9fe0000,
@@ -391,6 +427,7 @@ static const struct test tests[] = {
     {"far ends of IPv6", test_far_ends6},
     {"tunnels of IPv6", test_tunnels6},
     {"sets of next hops", test_sets},
+    {"copies", test_copies},
     {NULL, NULL},
 };
 

@@ -143,6 +143,19 @@ static inline void to_port(unsigned t, unsigned port_index)
     connect(t, 0, true, port_index);
 }
 
+/* The n-th CPU of a socket. */
+static inline unsigned cpu_on(unsigned socket, unsigned n)
+{
+    for (unsigned cpu = 0; cpu < TOPO_MAX_CPUS; cpu++) {
+        const struct topo_cpu *c = topo_cpu(&m->topology, (uint16_t)cpu);
+
+        if (c != NULL && c->socket == socket && n-- == 0)
+            return cpu;
+    }
+    CU_FAIL_FATAL("no such CPU");
+    return 0;
+}
+
 /* The tasks first..last on CPUs cpu..cpu + n - 1. */
 static inline void place(unsigned cpu, unsigned n, unsigned first, unsigned last)
 {

@@ -15,19 +15,6 @@ static const struct task_schema checks = {.type = "classify",
 static const struct task_schema maker = {
     .type = "fragment", .makes = true, .outputs = {{.name = "to"}}};
 
-/* The n-th CPU of a socket. */
-static unsigned cpu_on(unsigned socket, unsigned n)
-{
-    for (unsigned cpu = 0; cpu < TOPO_MAX_CPUS; cpu++) {
-        const struct topo_cpu *c = topo_cpu(&m->topology, (uint16_t)cpu);
-
-        if (c != NULL && c->socket == socket && n-- == 0)
-            return cpu;
-    }
-    CU_FAIL_FATAL("no such CPU");
-    return 0;
-}
-
 static void is_set(const struct plan *p, unsigned i, const char *name, unsigned socket)
 {
     EXPECT(strcmp(p->pools[i].name, name) == 0, "'%s', not '%s'", p->pools[i].name, name);

@@ -19,6 +19,21 @@ static json_t *ok_with(const char *key, json_t *value)
     return json_with_key(json_pack("{s:b}", "ok", 1), key, value);
 }
 
+json_t *show_copies_json(const struct control *c)
+{
+    const struct route_table *t = c->tables->routes;
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < route_copies(t); i++) {
+        int socket = route_copy_socket(t, i);
+
+        list = json_with_item(
+            list, json_pack("{s:o}", "socket",
+                            socket != SOCKET_ID_ANY ? json_integer(socket) : json_null()));
+    }
+    return list;
+}
+
 static json_t *show_version(struct control *c, struct request *r, struct refusal *why)
 {
     (void)r;
