@@ -6,59 +6,71 @@ it sends to, each in the column of its longest way from a source, over all bands
 to the right but what the slow path answers.
 """
 
+import collections
+
 BOX_W, BOX_H, PORT_W, PORT_H = 128, 54, 74, 22
 GAP_X, GAP_Y, HEAD, MARGIN = 34, 14, 30, 10
 SLOW = "punt"  # the output that leads to the slow path
 
 
 class Graph:
-    """Tasks and links of a plan (vbng --plan=json), over all instances."""
+    """Boxes and links of a plan (vbng --plan=json). A box is a task in a band, with its instances there."""
 
     def __init__(self, plan):
-        self.task_of = {i["instance"]: i["task"] for i in plan["instances"]}
-        self.types = {i["task"]: i["type"] for i in plan["instances"]}
-        self.bands = []  # {"cores": [index], "tasks": [name]}
-        self.band_of = {}
+        self.bands = []  # {"cores": [index], "tasks": [name], "boxes": [box]}
+        self.box_of = {}  # instance: box
+        self.task_of, self.band_of, self.types = {}, {}, {}  # of a box
         self._find_bands(plan)
-        self.receives = {}  # task: {port}
-        self.sends = {}  # task: {port}
+        self._find_boxes(plan)
+        self.receives = {}  # box: {port}
+        self.sends = {}  # box: {port}
         self.links = {}  # (from, output, to, is a port): {"kind": "call", "links": [number]}
         self._find_links(plan)
 
     def _find_bands(self, plan):
+        task_of = {i["instance"]: i["task"] for i in plan["instances"]}
         for index, core in enumerate(plan["cores"]):
-            tasks = [self.task_of[i] for i in core["instances"]]
+            tasks = [task_of[i] for i in core["instances"]]
             band = next((b for b in self.bands if tasks and b["tasks"] == tasks), None)
             if band is None:
                 band = {"cores": [], "tasks": tasks}
                 self.bands.append(band)
             band["cores"].append(index)
-            self.band_of.update((task, self.bands.index(band)) for task in tasks)
+
+    def _find_boxes(self, plan):
+        instances = {i["instance"]: i for i in plan["instances"]}
+        bands_of = collections.Counter(task for band in self.bands for task in band["tasks"])
+        for number, band in enumerate(self.bands):
+            band["boxes"] = [task if bands_of[task] == 1 else f"{task} {number}" for task in band["tasks"]]
+            for core in band["cores"]:
+                for instance, box in zip(plan["cores"][core]["instances"], band["boxes"]):
+                    self.box_of[instance] = box
+                    self.task_of[box], self.types[box], self.band_of[box] = instances[instance]["task"], instances[instance]["type"], number
 
     def _find_links(self, plan):
         number = 0
         for instance in plan["instances"]:
-            task = instance["task"]
-            self.receives.setdefault(task, {}).update((r["port"], None) for r in instance["receives"])
+            box = self.box_of[instance["instance"]]
+            self.receives.setdefault(box, {}).update((r["port"], None) for r in instance["receives"])
             for output in instance["outputs"]:
                 for to in output["destinations"]:
                     is_port = to["kind"] == "port"
-                    end = to["port"] if is_port else self.task_of[to["instance"]]
+                    end = to["port"] if is_port else self.box_of[to["instance"]]
                     if is_port:
-                        self.sends.setdefault(task, {})[end] = None
-                    link = self.links.setdefault((task, output["name"], end, is_port), {"kind": to["kind"], "links": []})
+                        self.sends.setdefault(box, {})[end] = None
+                    link = self.links.setdefault((box, output["name"], end, is_port), {"kind": to["kind"], "links": []})
                     link["links"].append(number)
                     if to["kind"] == "ring":
                         link["kind"] = "ring"
                     number += 1
 
-    def next_of(self, task):
-        """[(task, output)] that a task hands packets to."""
-        return [(to, output) for (frm, output, to, is_port) in self.links if frm == task and not is_port]
+    def next_of(self, box):
+        """[(box, output)] that a box hands packets to."""
+        return [(to, output) for (frm, output, to, is_port) in self.links if frm == box and not is_port]
 
 
 def _reach(roots, edges):
-    """Tasks that can be reached over edges."""
+    """Boxes that can be reached over edges."""
     found, todo = set(roots), list(roots)
     while todo:
         for to in edges(todo.pop()):
@@ -69,7 +81,7 @@ def _reach(roots, edges):
 
 
 def columns(graph):
-    """Return ({task: column from 1 on}, tasks of the slow path)."""
+    """Return ({box: column from 1 on}, boxes of the slow path)."""
     entered = {to for (_, _, to, is_port) in graph.links if not is_port}
     roots = [t for t in graph.types if graph.receives.get(t) or t not in entered]
 
@@ -114,7 +126,7 @@ def _stacks(graph, band, tasks, ports_of, slow):
 
 def _rows(graph, band, column, slow):
     """{what: row} of a band's tasks and stacks of ports, so that a chain stays in its row."""
-    tasks = graph.bands[band]["tasks"]
+    tasks = graph.bands[band]["boxes"]
     taken, row, items = set(), {}, []
     rx = _stacks(graph, band, tasks, graph.receives, slow)
     tx = _stacks(graph, band, tasks, graph.sends, slow)
@@ -166,9 +178,9 @@ def _place_band(graph, band, column, slow, top):
         heights[row[what]] = max(heights[row[what]], len(ports) * (PORT_H + 4) - 4)
     tops = [top + HEAD + sum(h + GAP_Y for h in heights[:r]) for r in range(n_rows)]
     nodes = []
-    for task in graph.bands[band]["tasks"]:
+    for task in graph.bands[band]["boxes"]:
         r = row[task]
-        nodes.append({"id": task, "kind": "task", "name": task, "type": graph.types[task], "band": band, "slow": task in slow,
+        nodes.append({"id": task, "kind": "task", "name": graph.task_of[task], "type": graph.types[task], "band": band, "slow": task in slow,
                       "x": _x(column[task]), "y": tops[r] + (heights[r] - BOX_H) / 2, "w": BOX_W, "h": BOX_H})
     for what, at, ports in stacks:
         r = row[what]
