@@ -67,7 +67,7 @@ def all_found_again(one, settle=SETTLE):
                 return
     finally:
         shutil.rmtree(one.switch.folder, ignore_errors=True)
-    need.skip(f"in each of {TRIALS} trials the CPU was lacking to send {ENOUGH} packets, or to read the counters before the tester left")
+    need.skip(f"in each of {TRIALS} trials the CPU was lacking to send {ENOUGH} packets, or to read the counters between the tester's last packet and its end")
 
 
 class Bed:

@@ -131,6 +131,34 @@ def test_counters_that_were_missed(own_network, vbng, folder):
     assert one.switch.looks < 0 and one.last["counters"]
 
 
+@pytest.mark.parametrize("name, mode", [("testpmd", "patch"), ("linux-bridge", "learn")])
+def test_a_tester_that_begins_late(own_network, vbng, folder, monkeypatch, name, mode):
+    """Counters that were read before it has sent all are no account. Those of the kernel's interfaces outlive it, and are read when it has left."""
+    installed(adapters.ALL[name])
+    late = folder / "late"  # waits at its first start, and its ports are taken for open meanwhile
+    late.write_text(f'''#!/bin/sh
+case " $* " in *" --sample "*) [ -e "{folder}/begun" ] || {{ : >"{folder}/begun"; sleep {SECONDS + limit(SETTLE)}; }} ;; esac
+exec {vbng} "$@"
+''', encoding="utf-8")
+    late.chmod(0o755)
+    one = bench.make(adapters.ALL[name], bench.Setup("v2v", 1, mode), str(folder), cpus(), str(late))
+    one.settle = limit(SETTLE)
+    with monkeypatch.context() as at_once:
+        at_once.setattr("vbnglab.lab.run.Running.sampling", lambda self: True)
+        row = bench.take(one, rig.Request("rplus", "both", rig.Size(64, 64), LOAD, SECONDS))
+    assert (one.last["counters"] is None) == one.switch.forgets, one.last
+    if not one.switch.forgets and not disturbed(row):
+        nothing(judge(one, row))
+    bed.all_found_again(one)
+
+
+@pytest.mark.long
+def test_a_gateway_for_half_a_minute(own_network, vbng, folder):
+    """As in a slow guest: nothing leaves it but what came, though a gateway announces itself to subscribers from 16 s after its start on, where it can."""
+    installed(adapters.ALL["linux-bridge"])
+    bed.all_found_again(bench.make(adapters.ALL["linux-bridge"], bench.Setup("bng", 1, "learn"), str(folder), cpus(), vbng), 24.0 / limit(1))
+
+
 class Dying(adapters.ALL["testpmd"]):
     """A switch that is killed while the tester sends."""
 

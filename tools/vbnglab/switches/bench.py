@@ -274,22 +274,25 @@ class SwitchRig(rig.Rig):
 
     def _watch(self, tester, vnfs, look):
         """Return (number of CPUs that switch, VNFs, tester and the whole machine used while the tester sent, {owner: CPUs}; counters
-        of the switch after `look` seconds; None: at no moment)."""
+        of the switch after `look` seconds; None: at no moment between the last packet and the end of the tester, which is silent for
+        `settle` seconds before it ends, but may have begun long after its start)."""
         end = time.monotonic() + READY_SECONDS
         while tester.alive() and not tester.sampling() and time.monotonic() < end:
             time.sleep(0.005)
         groups = {"switch": self.switch.pids, "vnfs": [v.running.pid for v in vnfs.values()], TESTER: [tester.pid]}
         before, start = {k: _cpu_seconds(p) for k, p in groups.items()}, time.monotonic()
         machine = _machine_seconds()
-        after, counters = before, None
+        after, counters, looked = before, None, 0.0
         while tester.alive():
             if look is not None and counters is None and time.monotonic() > start + look:
+                looked = time.monotonic()
                 counters = self.switch.stats()
             after = {k: _cpu_seconds(p) for k, p in groups.items()}
             self.switch.check()
             time.sleep(0.02)
-        wall = time.monotonic() - start
-        return {**{k: (after[k] - before[k]) / wall for k in groups}, "machine": (_machine_seconds() - machine) / wall}, counters
+        end = time.monotonic()
+        wall, silent = end - start, looked > end - self.settle
+        return {**{k: (after[k] - before[k]) / wall for k in groups}, "machine": (_machine_seconds() - machine) / wall}, counters if silent else None
 
     @staticmethod
     def _together(reports, tester):

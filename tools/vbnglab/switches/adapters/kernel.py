@@ -21,6 +21,7 @@ class KernelSwitch(Switch):
     kinds = ("veth", "tap")
     modes = ("patch", "learn")
     own_cpu = False
+    forgets = False  # the adapter makes the interfaces, and they stay when the VNF goes
     needs = "Debian package iproute2, and the right to make network namespaces"
 
     @property
