@@ -27,6 +27,7 @@ SMALL = {f"{NODE}/node0/{tree.PAGES.format(1048576, n)}": "0" for n in ("nr", "f
     f"{NODE}/node0/{tree.PAGES.format(2048, n)}": "1024" for n in ("nr", "free")}
 ELSEWHERE = {f"{NODE}/node{node}/{tree.PAGES.format(1048576, n)}": str(2 * node)
              for node in (0, 1) for n in ("nr", "free")}
+SPREAD = {f"{NODE}/node0/cpulist": "0-4,6-9,20-24,26-29", f"{NODE}/node1/cpulist": "5,10-19,25,30-39"}  # of the cores that look routes up, two are elsewhere
 NO_DEVICE = {p: None for p in tree.devices() if "05:00.1" in p}
 STEAL = "".join(f"cpu{c} 0 0 0 9500 0 0 0 {500 if c == 3 else 0} 0 0\n" for c in tree.CPUS)
 
@@ -62,6 +63,7 @@ ILL = [
     ("hugepages", "bad", FEW, "1 of 2 pages of 1 GiB free on node 0", "echo 3 > .*node0.*1048576kB/nr_hugepages"),
     ("hugepages", "bad", ELSEWHERE, "none reserved", "echo 2 > .*node0.*1048576kB/nr_hugepages"),
     ("hugepages", "note", SMALL, "1024 of 1024 pages of 2 MiB", "echo 2 > .*1048576kB/nr_hugepages"),
+    ("routes", "note", SPREAD, "^cores of nodes 0-1 look routes up in one copy of them, on socket 0$", 'say routes_per = "socket" .*, which takes 65.25 MiB more'),
     ("hugetlbfs", "note", {"proc/mounts": "proc /proc proc rw 0 0\n"}, "not mounted", "mount -t hugetlbfs"),
     ("thp", "note", {"sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never"}, "always",
      "echo madvise > "),
@@ -166,6 +168,18 @@ def test_alone(machine):
     found = machine.findings()
     assert {f["check"] for f in found} >= {"isolated", "governor", "hugepages", "iommu", "dpdk"}, found
     assert not [f for f in found if f["level"] != "ok"], found
+
+
+@pytest.mark.parametrize("per, level", [("gateway", "note"), ("socket", "ok")])
+def test_copies_of_the_routes(machine, per, level):
+    """One copy for cores of two nodes is worth a note; a copy on each is well."""
+    layout = machine.folder / "spread.cfg"
+    layout.write_text("layout" + NIC.read_text(encoding="utf-8").partition("\n\nlayout")[2].replace("4s0h-5s0h", "4s1-5s1"), encoding="utf-8")
+    plan, _ = read_plan([*LIBRARY, "--set", f"routes_per={per}", "--layout", layout, NIC], machine.vbng)
+    needs = machine.folder / "spread.json"
+    needs.write_text(json.dumps(describe(plan)))
+    found = [f for f in machine.findings(needs) if f["check"] == "routes"]
+    assert [f["level"] for f in found] == [level] and "0-1" in found[0]["found"], found
 
 
 def test_configurations(machine, program):

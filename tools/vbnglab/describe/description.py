@@ -25,6 +25,8 @@ def _cores(all_cores):
     for core in all_cores:
         entry = {key: core.plan[key] for key in ("core", "cpu", "socket", "physical_core", "thread") if key in core.plan}
         entry["tasks"] = core.plan["instances"]
+        if "routes_of" in core.plan:
+            entry["routes_of"] = core.plan["routes_of"]
         entry["own_physical_core"] = core.wants_alone
         entry["may_share_with"] = numbers(core, smt.Core.may_share)
         entry["last_resort"] = numbers(core, smt.Core.last_resort)
@@ -77,7 +79,7 @@ def _huge_pages(memory):
 def _memory(plan, interfaces, all_cores):
     memory = plan["memory"]
     huge = None if memory["mode"] == "no-huge" else _huge_pages(memory)
-    return {"dpdk_bytes": memory["dpdk_bytes"], "hugepages": huge,
+    return {"dpdk_bytes": memory["dpdk_bytes"], "hugepages": huge, "routes_copy_bytes": memory["routes_copy_bytes"],
             "ordinary_bytes": ORDINARY + (0 if huge else memory["dpdk_bytes"]),
             "bandwidth": _bandwidth(plan, interfaces, all_cores)}  # fmt: skip
 

@@ -4,6 +4,7 @@
 import re
 
 from .finding import BAD, NOTE, Finding, ok, size
+from .machine import format_list
 
 HUGE_WHY = ("each ordinary page is an entry of the TLB, which has too few for mbufs, tables and queues; "
             "memory = \"hugepages\" does not start without, \"auto\" goes on with ordinary pages")
@@ -58,6 +59,18 @@ def hugepages(machine, needs):
         yield ok("hugepages", text)
 
 
+def routes(machine, needs):
+    """Check that the cores which look routes up have them on their own nodes, where that is not one."""
+    nodes, copies = {machine.node_of(cpu) for cpu in needs.routes}, set(needs.routes.values())
+    if len(nodes) > 1 and len(copies) == 1:
+        more = f", which takes {size((len(nodes) - 1) * needs.copy_bytes)} more" if needs.copy_bytes else ""
+        yield Finding("routes", NOTE, f"cores of nodes {format_list(nodes)} look routes up in one copy of them, on socket {copies.pop()}",
+                      "a copy on each of these nodes", "a lookup from another node waits for the link between the sockets, once or more for each packet",
+                      f"say routes_per = \"socket\" in the configuration{more}: doc/plan.md")  # fmt: skip
+    elif nodes:
+        yield ok("routes", f"looked up by cores of node {format_list(nodes)}{', each in a copy of its own' if len(nodes) > 1 else ''}")
+
+
 def mounts(machine, needs):
     found = [line.split()[1] for line in (machine.read("proc/mounts") or "").splitlines()
              if len(line.split()) > 2 and line.split()[2] == "hugetlbfs"]
@@ -106,4 +119,4 @@ def memlock(machine, needs):
                       "ulimit -l unlimited   (as root, where vbng is started; for good: /etc/security/limits.conf)")
 
 
-CHECKS = (hugepages, mounts, transparent, swap, memlock)
+CHECKS = (hugepages, routes, mounts, transparent, swap, memlock)

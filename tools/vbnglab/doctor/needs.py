@@ -20,6 +20,8 @@ class Needs:
     named: bool = False  # there is a configuration
     tasks: dict = field(default_factory=dict)  # CPU -> its tasks, as text
     alone: set = field(default_factory=set)  # CPUs that want their physical core alone
+    routes: dict = field(default_factory=dict)  # CPU that looks routes up -> socket of the copy that it looks in
+    copy_bytes: int | None = None  # of one more copy of the routes; None: the description does not say
     dpdk_bytes: int = 0
     page_bytes: int | None = None  # None: it asks for no huge pages
     ports: dict = field(default_factory=dict)  # PCI address -> (name, CPUs that use it)
@@ -40,6 +42,7 @@ def from_description(d):
             ports[pci[i["name"]]] = (i["name"], {c["cpu"] for c in cores if c["core"] in i["cores"]})
     return Needs(named=True, tasks={c["cpu"]: ", ".join(c["tasks"]) for c in cores},
                  alone={c["cpu"] for c in cores if c["own_physical_core"]},
+                 routes={c["cpu"]: c["routes_of"] for c in cores if "routes_of" in c}, copy_bytes=d["memory"].get("routes_copy_bytes"),
                  dpdk_bytes=d["memory"]["dpdk_bytes"], page_bytes=huge["page_bytes"] if huge else None, ports=ports,
                  cards=[(pci[c["interfaces"][0]], c["bits_per_second"], c["lanes"]) for c in d["pcie_cards"]])
 
