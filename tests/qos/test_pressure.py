@@ -41,11 +41,11 @@ LAYOUTS = {
 }
 
 
-def run(vbng, folder, full, layout):
+def run(vbng, folder, seconds, full, layout):
     path, report = os.path.join(folder, "pressure.cfg"), os.path.join(folder, "report.json")
     with open(path, "w") as f:
         f.write(CONFIGURATION.format(full=full, layout=layout, template=os.path.join(TOP, "pkt_templates/cpe0.tmpl")))
-    done = subprocess.run([vbng, "--quiet", "--share-cpus", "--duration", "2s", "--report", report, path],
+    done = subprocess.run([vbng, "--quiet", "--share-cpus", "--duration", f"{seconds}s", "--report", report, path],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit(60))
     assert done.returncode == 0, f"exit status {done.returncode}: {done.stdout}"
     with open(report) as f:
@@ -58,13 +58,17 @@ def run(vbng, folder, full, layout):
 @pytest.mark.parametrize("full", ["wait", "drop"])
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=["one-core", "ring"])
 def test_pressure(vbng, folder, layout, full):
-    r, tasks, behind = run(vbng, folder, full, layout)
+    for seconds in (0.4, 2):  # where others have the CPUs a wire may be full later
+        r, tasks, behind = run(vbng, folder, seconds, full, layout)
+        stalled = tasks["qos"]["stalled"] + tasks["tx"]["stalled"]
+        if behind > 0 or full == "wait" and stalled > 0:
+            break
     wrong = wrong_classes(r)
     if r["ledger"]["balances"] is not True:
         wrong.append(f"the ledger does not balance: {r['ledger']}")
     if full == "wait" and behind != 0:
         wrong.append(f"{behind} packets lost behind the scheduler")
-    if full == "wait" and tasks["qos"]["stalled"] + tasks["tx"]["stalled"] == 0:
+    if full == "wait" and stalled == 0:
         wrong.append("the wire was never full: nothing was tested")
     if full == "wait" and tasks["qos"]["sent"] != tasks["sink"]["consumed"]:
         wrong.append(f"{tasks['qos']['sent']} left the scheduler, {tasks['sink']['consumed']} arrived")
