@@ -31,50 +31,47 @@ static inline uint16_t csum_fold(uint32_t sum)
     return (uint16_t)((sum & 0xffff) + (sum >> 16));
 }
 
-/** Fold a one's-complement sum of 64 bits to 16: each half is added to the other, and the carry of
- * the lower sum ends up where it belongs. */
-static inline uint16_t csum_fold64(uint64_t sum)
-{
-    uint32_t half = (uint32_t)((sum + (sum << 32 | sum >> 32)) >> 32);
-
-    return (uint16_t)((half + (half << 16 | half >> 16)) >> 16);
-}
-
-/** The one's-complement sum of a header of len bytes (a multiple of 4, at least 20): 0xffff where
- * its checksum is right. */
-static inline uint16_t ipv4_header_sum(const void *header, uint32_t len)
+/** Is the checksum of a header of IPv4 of len bytes (a multiple of 4, at least 20) right? The
+ * one's-complement sum of its words is 0xffff then (RFC 1071), so that any sum of them is a
+ * multiple of 0xffff. Its remainder takes one product, where folding takes six operations in a row.
+ */
+static inline bool ipv4_sum_is_right(const void *header, uint32_t len)
 {
     const uint8_t *p = header;
-    uint64_t sum = load64(p), next = load64(p + 8);
+    uint64_t sum = (uint64_t)load32(p) + load32(p + 4) + load32(p + 8) + load32(p + 12);
 
-    sum += next;
-    sum += sum < next; /* the carry goes round */
-    for (uint32_t i = 16; i < 20 || unlikely(i < len); i += 4) {
-        next = load32(p + i);
-        sum += next;
-        sum += sum < next;
-    }
-    return csum_fold64(sum);
+    for (uint32_t i = 16; i < 20 || unlikely(i < len); i += 4)
+        sum += load32(p + i);
+    return sum % 0xffff == 0;
 }
 
-/** Check the header of a packet in avail bytes, Ethernet padding included. */
+/** What ipv4_check() says of a header of so many bytes, which are there. */
+static inline enum ipv4_verdict ipv4_check_sized(const struct rte_ipv4_hdr *ip, uint32_t header,
+                                                 uint32_t avail)
+{
+    uint32_t total = net16(ip->total_length);
+
+    if (unlikely(total < header || total > avail))
+        return IPV4_BAD_LENGTH;
+    if (unlikely(!ipv4_sum_is_right(ip, header)))
+        return IPV4_BAD_CHECKSUM;
+    return IPV4_OK;
+}
+
+/** Check the header of a packet in avail bytes, Ethernet padding included. The usual header is of a
+ * size that the compiler knows, which makes its sum shorter. */
 static inline enum ipv4_verdict ipv4_check(const struct rte_ipv4_hdr *ip, uint32_t avail)
 {
-    uint32_t header = sizeof(*ip), total;
+    uint32_t header;
 
     if (unlikely(avail < sizeof(*ip)))
         return IPV4_BAD_HEADER;
-    if (unlikely(ip->version_ihl != RTE_IPV4_VHL_DEF)) { /* options, or no IPv4 at all */
-        header = rte_ipv4_hdr_len(ip);
-        if ((ip->version_ihl & 0xf0) != 0x40 || header < sizeof(*ip) || header > avail)
-            return IPV4_BAD_HEADER;
-    }
-    total = net16(ip->total_length);
-    if (unlikely(total < header || total > avail))
-        return IPV4_BAD_LENGTH;
-    if (unlikely(ipv4_header_sum(ip, header) != 0xffff))
-        return IPV4_BAD_CHECKSUM;
-    return IPV4_OK;
+    if (likely(ip->version_ihl == RTE_IPV4_VHL_DEF))
+        return ipv4_check_sized(ip, sizeof(*ip), avail);
+    header = rte_ipv4_hdr_len(ip); /* options, or no IPv4 at all */
+    if ((ip->version_ihl & 0xf0) != 0x40 || header < sizeof(*ip) || header > avail)
+        return IPV4_BAD_HEADER;
+    return ipv4_check_sized(ip, header, avail);
 }
 
 /** Replace one 16-bit word of a header in its checksum: HC' = ~(~HC + ~m + m'), RFC 1624
