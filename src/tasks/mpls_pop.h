@@ -40,8 +40,17 @@ static inline bool mpls_pop_is_ipv6(const uint8_t *stack, uint32_t len, uint32_t
 static inline uint32_t mpls_pop_plain_len(const struct mpls_pop *p, const uint8_t *stack,
                                           uint32_t avail)
 {
-    int len = mpls_stack_len(stack, avail, p->max_labels);
+    uint32_t word;
+    int len;
 
+    /* one label, as most have */
+    if (likely(avail >= MPLS_ENTRY_LEN)) {
+        word = net32(load32(stack));
+        if (likely(mpls_is_bottom(word) && mpls_ttl(word) > 1 &&
+                   mpls_label(word) - p->first <= p->last - p->first))
+            return MPLS_ENTRY_LEN;
+    }
+    len = mpls_stack_len(stack, avail, p->max_labels);
     if (unlikely(len < 0 || mpls_ttl(net32(load32(stack))) <= 1))
         return 0;
     for (int i = 0; i < len; i += MPLS_ENTRY_LEN) {

@@ -75,8 +75,30 @@ static __rte_always_inline uint32_t find_outer(const struct down *d, struct shap
                : 0;
 }
 
-/* Find the outer header and what is in the tunnel. The slot is that of nobody where mpls_pop or
- * gre_decap will not let the frame go on, as far as its outer headers tell. */
+/* A frame that mpls_pop or gre_decap will not let go on, as far as its outer headers tell, has the
+ * slot of nobody. */
+static const uint8_t *find_nobody(struct gre_found *out)
+{
+    out->slot = idmap_no_slot();
+    out->is_ipv6 = false;
+    return NULL;
+}
+
+/* Find what is in a tunnel of an unusual kind. */
+static __rte_noinline const uint8_t *find_unusual(const struct gre_decap *g, const uint8_t *outer,
+                                                  uint32_t avail, bool is_six,
+                                                  struct gre_found *out)
+{
+    if (!is_six)
+        gre_decap_parse(g, (const struct rte_ipv4_hdr *)outer, avail, out);
+    else if (gre_decap_takes6(g))
+        gre_decap_parse6(g, (const struct ipv6_hdr *)outer, avail, out);
+    else
+        return find_nobody(out);
+    return outer;
+}
+
+/* Find the outer header and what is in the tunnel. */
 static __rte_always_inline const uint8_t *
 find_tunnel(const struct down *d, struct shape has, const struct rte_mbuf *m, struct gre_found *out)
 {
@@ -84,22 +106,15 @@ find_tunnel(const struct down *d, struct shape has, const struct rte_mbuf *m, st
     bool is_six;
     uint32_t at;
 
-    out->slot = idmap_no_slot();
-    out->is_ipv6 = false;
     if (unlikely(m->nb_segs != 1 || m->data_len < ETH_LEN))
-        return NULL;
+        return find_nobody(out);
     at = find_outer(d, has, f, m->data_len, &is_six);
     if (unlikely(at == 0 ||
                  (d->port_mac != NULL && !eth_is_to(f, task_own_mac(d->port_mac, d->in_port, m)))))
-        return NULL;
-    if (unlikely(is_six)) {
-        if (gre_decap_takes6(&d->gre))
-            gre_decap_parse6(d->gre_state, (const struct ipv6_hdr *)(f + at), m->data_len - at,
-                             out);
-    } else if (unlikely(!gre_decap_find(&d->gre, (const struct rte_ipv4_hdr *)(f + at),
-                                        m->data_len - at, out))) {
-        gre_decap_parse(d->gre_state, (const struct rte_ipv4_hdr *)(f + at), m->data_len - at, out);
-    }
+        return find_nobody(out);
+    if (unlikely(is_six) || unlikely(!gre_decap_find(&d->gre, (const struct rte_ipv4_hdr *)(f + at),
+                                                     m->data_len - at, out)))
+        return find_unusual(d->gre_state, f + at, m->data_len - at, is_six, out);
     return f + at;
 }
 
