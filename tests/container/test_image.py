@@ -27,6 +27,29 @@ RUN = ["podman", *STORAGE, "--cgroup-manager=cgroupfs", "--runtime", "runc", "ru
 IMAGE, DEBIAN = "localhost/vbng:test", "localhost/vbng-base:test"
 CFG = "/usr/local/share/vbng/cfg"
 SECONDS = 6
+# switch, scenario, number, mode
+BEHIND = (
+    ("testpmd", "loopback", 1, "patch"),
+    ("testpmd", "bng", 1, "patch"),
+    ("basicfwd", "loopback", 1, "patch"),
+    ("basicfwd", "bng", 1, "patch"),
+    ("ovs-dpdk", "loopback", 1, "patch"),
+    ("ovs-dpdk", "loopback", 2, "patch"),
+    ("ovs-dpdk", "bng", 1, "patch"),
+    ("linux-bridge", "loopback", 1, "patch"),
+    ("linux-bridge", "bng", 1, "learn"),
+    ("ip-forward", "loopback", 1, "learn"),
+    ("direct", "loopback", 1, "patch"),
+    ("snabb", "loopback", 1, "patch"),  # these where someone has brought them
+    ("snabb", "bng", 1, "patch"),
+    ("fastclick", "loopback", 1, "patch"),
+    ("fastclick", "bng", 1, "patch"),
+    ("bess", "loopback", 1, "patch"),
+    ("bess", "bng", 1, "patch"),
+    ("vpp", "loopback", 1, "patch"),
+    ("vpp", "bng", 1, "patch"),
+    ("t4p4s", "bng", 1, "learn"),
+)
 pytestmark = pytest.mark.limit(3000)
 
 
@@ -137,8 +160,9 @@ def test_a_core_beyond_the_cpuset(image, folder):
     assert done.returncode != 0 and f"this process was given 1 physical core, CPU {cpu}" in done.stderr, done.stderr
 
 
-def test_behind_open_vswitch(image, vbng, folder):
-    """A VNF in a container behind Open vSwitch, by the adapter of vbng-lab switch: each packet is found again."""
-    bed.installed(adapters.ALL["ovs-dpdk"])
+@pytest.mark.parametrize("name, scenario, number, mode", [pytest.param(*case, id=": ".join(map(str, case))) for case in BEHIND])
+def test_behind_a_switch(image, vbng, folder, name, scenario, number, mode):
+    """VNFs in containers behind a switch, by the adapter of vbng-lab switch: each packet is found again."""
+    bed.installed(adapters.ALL[name])
     places = containers.Containers(image, tuple(STORAGE))
-    bed.all_found_again(bench.make(adapters.ALL["ovs-dpdk"], bench.Setup("loopback", vnf_in="container"), str(folder), bed.cpus(), vbng, places=places))
+    bed.all_found_again(bench.make(adapters.ALL[name], bench.Setup(scenario, number, mode, vnf_in="container"), str(folder), bed.cpus(), vbng, places=places))

@@ -329,7 +329,7 @@ def test_kubernetes_networks_and_sockets(tool):
     assert [n["metadata"]["name"] for n in networks] == ["cpe0", "core0", "cpe1", "core1"]
     assert {n["metadata"]["annotations"]["k8s.v1.cni.cncf.io/resourceName"] for n in networks} == {"intel.com/dpdk"}
     assert json.loads(networks[0]["spec"]["config"])["type"] == "sriov"
-    for config, adds, folders in (("bng-virtio-user", ["IPC_LOCK"], ["/run/vbng"]), ("bng-veth", ["IPC_LOCK", "NET_RAW"], [])):
+    for config, adds, folders in (("bng-virtio-user", ["IPC_LOCK"], ["/run/vbng"]), ("bng-veth", ["IPC_LOCK", "NET_ADMIN", "NET_RAW"], [])):
         p, _ = tool.pod(TOP / f"cfg/{config}.cfg")
         (container,) = p["spec"]["containers"]
         assert container["securityContext"]["capabilities"]["add"] == adds, config

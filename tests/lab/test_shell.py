@@ -34,7 +34,7 @@ def complete(build, run, folder):
 
 @pytest.mark.parametrize("words, offered", [
     ("vbng-lab sw", {"sweep", "switch"}),
-    ("vbng-lab switch ", {"list", "run", "compare", "show", "render"}),
+    ("vbng-lab switch ", {"list", "run", "row", "compare", "show", "render"}),
     ("vbng-lab measure --lat", {"--latency-trials"}),
     ("vbng-lab measure --direction ", {"up", "down", "both"}),
     ("vbng-lab vm run --hugepage ", {"2M", "1G"}),

@@ -109,7 +109,7 @@ def wired(name, scenario, number=1, **more):
     pytest.param(lambda: adapter("sriov").behind("a", configs.far_macs()["t_cpe0"]), "its own MAC address, and behind port a are 32768", id="a function of many"),
     pytest.param(lambda: wired("testpmd", "p2p", nics=(NICS[0],)), "not enough --nic", id="too few NICs"),
     pytest.param(lambda: wired("direct", "loopback", vnf_in="guest"), "they are of kind memif, and a guest takes vhost or tap", id="no port for a guest"),
-    pytest.param(lambda: wired("linux-bridge", "loopback", vnf_in="container"), "no sockets for a container", id="no port for a container"),
+    pytest.param(lambda: wired("sriov", "bng", vnf_in="container"), "they are of kind vf, and a container takes vhost, memif, veth", id="no port for a container"),
 ])  # fmt: skip
 def test_refused(what, word):
     with pytest.raises(SwitchError) as e:

@@ -21,7 +21,7 @@ CONTROL, WORK = "/run/vbng.control", "/run/vbng"
 INCLUDE = re.compile(r'^[ \t]*@include[ \t]+"([^"]+)"[ \t]*\n?', re.M)
 COMMENT = re.compile(r"(?:#|//).*")
 TABLE = re.compile(r'\bcsv\s*=\s*"([^"]+)"')
-CAPABILITIES = {"net_af_packet": ("NET_RAW",), "net_af_xdp": ("NET_ADMIN", "NET_RAW", "BPF"), "net_tap": ("NET_ADMIN",)}
+CAPABILITIES = {"net_af_packet": ("NET_ADMIN", "NET_RAW"), "net_af_xdp": ("NET_ADMIN", "NET_RAW", "BPF"), "net_tap": ("NET_ADMIN",)}
 PAGE_NAME = {2 * MIB: "2Mi", 1024 * MIB: "1Gi"}
 
 POD = """\

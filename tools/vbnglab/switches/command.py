@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands of vbng-lab switch: list, run, compare, show, render."""
+"""The commands of vbng-lab switch: list, run, row, compare, show, render."""
 
 import argparse
 import datetime
@@ -16,7 +16,7 @@ from ..lab.progress import Progress
 from ..lab.signals import stop_cleanly
 from ..measure import procedure, result, rig
 from ..sweep.pictures import lacking
-from . import adapters, bench, compare, containers, guests, output, pictures, scenarios
+from . import adapters, bench, compare, containers, guests, output, pictures, row, scenarios
 from .adapters.base import SwitchError
 
 QUICK = replace(procedure.QUICK, seconds=1.0, parts=("rplus",))
@@ -34,11 +34,15 @@ def configure(p):
     every.add_argument("--json", action="store_true", help="print JSON")
     r = sub.add_parser("run", help="measure a scenario with one switch or several", formatter_class=argparse.RawDescriptionHelpFormatter,
                        description="Measure a scenario with one switch or several:\n\n" + "\n".join(f"  {n:9} {f.__doc__}" for n, f in scenarios.ALL.items()))
+    w = sub.add_parser("row", help="all scenarios, with VNFs on the host, in containers and in guests: a row of figures, or why there is none",
+                       description="Measure all scenarios with each switch, with VNFs on the host, in containers and in guests, and print a table in Markdown: "
+                                   "a row for each switch, whose cells are R+ or why there is none.")  # fmt: skip
     s = sub.add_parser("show", help="print what a switch would be given, as a shell script")
     c = sub.add_parser("compare", help="vbng and testpmd by turns in the same place, as VNF (loopback) or as generator and sink (p2p, p2v, v2v)")
     for q in (r, s, c):
         q.add_argument("scenario", choices=list(scenarios.ALL), metavar="SCENARIO", help="one of " + ", ".join(scenarios.ALL))
-        q.add_argument("--switch", required=True, metavar="NAME[,NAME...]", help=f"names of switches: {', '.join(adapters.ALL)}; run also takes: installed")
+    for q in (r, w, s, c):
+        q.add_argument("--switch", required=True, metavar="NAME[,NAME...]", help=f"names of switches: {', '.join(adapters.ALL)}; run and row also take: installed")
         q.add_argument("-n", "--number", type=int, default=1, metavar="N", help="number of VNFs of loopback, or of pairs of pairs (default: 1)")
         q.add_argument("--mode", choices=("patch", "learn"), help="how the switch joins ports: by fixed pairs, or by learned MAC addresses (default: patch where the switch has it)")
         q.add_argument("--nic", action="append", default=[], metavar="SWITCH,TESTER",
@@ -47,27 +51,30 @@ def configure(p):
     for q in (r, s):
         q.add_argument("--vnf-in", choices=list(bench.PLACES), default="host",
                        help="where VNFs are: processes of the host, or each in a container of podman, or in a guest of vbng-lab vm; all start for each trial (default: host)")
-    r.add_argument("--image", default=containers.Containers.image, metavar="NAME", help="image for --vnf-in container (default: %(default)s)")
-    r.add_argument("--sizes", metavar="LIST", default="64", help="frame sizes with FCS, such as 64,256,1024 (default: 64)")
+    w.add_argument("--only", metavar="CELL,...", type=row.cells, default=row.CELLS,
+                   help=f"cells to measure (default: all, {','.join(map('-'.join, row.CELLS))})")
+    for q in (r, w):
+        q.add_argument("--image", default=containers.Containers.image, metavar="NAME", help="image for VNFs in containers (default: %(default)s)")
+        q.add_argument("--sizes", metavar="LIST", default="64", help="frame sizes with FCS, such as 64,256,1024 (default: 64)")
+        q.add_argument("--direction", choices=("uni", "both"), default="uni", help="whether packets go one way or both (default: uni)")
+        q.add_argument("--rate", metavar="RATE", default=rig.SATURATION, help="rate of each generator for R+ (default: 100%% of 10 Gbit/s)")
+        q.add_argument("--burst", type=int, metavar="N", help="packets that a generator sends back to back")
+        q.add_argument("--seconds", type=float, metavar="S", help=f"length of a trial (default: {ROUNDS.seconds:g})")
+        q.add_argument("--max-trials", type=int, metavar="N", help=f"most trials for one R+ (default: {ROUNDS.max_trials})")
+        q.add_argument("--quick", action="store_true", help="few short trials without latency: to see that it works, not for figures")
     c.add_argument("--sizes", metavar="LIST", default="64,256,1024", help="frame sizes with FCS (default: 64,256,1024)")
     c.add_argument("--direction", metavar="LIST", default="uni,both", help="uni, both, or uni,both (default)")
     c.add_argument("--pairs", type=between(1, 1000, int), default=5, metavar="N", help="trials of each, in turn (default: 5)")
     c.add_argument("--seconds", type=between(0.2, 600), default=1.5, metavar="S", help="length of a trial (default: 1.5)")
-    r.add_argument("--direction", choices=("uni", "both"), default="uni", help="whether packets go one way or both (default: uni)")
-    r.add_argument("--rate", metavar="RATE", default=rig.SATURATION, help="rate of each generator for R+ (default: 100%% of 10 Gbit/s)")
-    r.add_argument("--burst", type=int, metavar="N", help="packets that a generator sends back to back")
-    r.add_argument("--seconds", type=float, metavar="S", help=f"length of a trial (default: {ROUNDS.seconds:g})")
-    r.add_argument("--max-trials", type=int, metavar="N", help=f"most trials for one R+ (default: {ROUNDS.max_trials})")
-    r.add_argument("--quick", action="store_true", help="few short trials without latency: to see that it works, not for figures")
     r.add_argument("--latency", action="store_true", help="with --quick: measure latency, too")
-    for q in (r, c):
+    for q in (r, w, c):
         q.add_argument("--cpus", metavar="N,N,...", help="CPUs of the switch, of the VNFs and of the tester, in this order (default: all that there are)")
-        q.add_argument("--out", metavar="DIR", help="folder for the results (default: switchlab-SCENARIO)")
+        q.add_argument("--out", metavar="DIR", help=f"folder for the results (default: switchlab-{'row' if q is w else 'SCENARIO'})")
         add_vbng(q)
     d = sub.add_parser("render", help="table and picture of results that are there, of several as one")
     d.add_argument("dirs", nargs="+", metavar="DIR", help="folders that run has written: of one machine, and with no point measured twice")
     d.add_argument("--out", metavar="DIR", help="folder for the picture (default: the first DIR)")
-    for command, does in ((every, list_switches), (r, measure), (c, take_turns), (s, show), (d, render)):
+    for command, does in ((every, list_switches), (r, measure), (w, fill), (c, take_turns), (s, show), (d, render)):
         command.set_defaults(does=does)
 
 
@@ -152,8 +159,8 @@ def _measure(adapter, args, options, cpus, folder):
     return {**entry, "state": "measured", "why": ""}
 
 
-def measure(args):
-    """Measure, write, print. Returns 0; 1 if nothing could be measured; 3 without a picture."""
+def _take(args):
+    """Measure a scenario, write result.json. Returns (result, folder)."""
     options = QUICK if args.quick else ROUNDS
     if args.latency:
         options = replace(options, parts=("rplus", "latency"))
@@ -169,7 +176,6 @@ def measure(args):
            "tuple": {"dimension": "latency" if "latency" in options.parts else "throughput", "hosts": 1, "pairs": args.number,
                      "size": args.sizes, "rate": args.rate, "burst": args.burst, **{k: v for k, v in asdict(setup).items() if k == "nics"}},
            "machine": machine.describe(), "cpus": cpus, "shared": False, "switches": {}}  # fmt: skip
-    stop_cleanly()
     print("== generator and sink alone", file=sys.stderr, flush=True)
     out["alone"] = _measure(bench.Alone, args, replace(options, parts=("rplus",)), cpus, folder)
     for name in names:
@@ -179,7 +185,28 @@ def measure(args):
         if entry["state"] == "failed":
             print(entry["why"], file=sys.stderr)
         output.write_json(out, folder)
-    return _tell(out, folder, ", and for each switch its configurations")
+    return out, folder
+
+
+def measure(args):
+    """Measure, write, print. Returns 0; 1 if nothing could be measured; 3 without a picture."""
+    stop_cleanly()
+    return _tell(*_take(args), ", and for each switch its configurations")
+
+
+def fill(args):
+    """Measure the cells of a table, each as `run` does it, in a folder of its own; print it. Returns 0; 1 if nothing could be measured."""
+    stop_cleanly()
+    home, found = os.path.abspath(args.out or "switchlab-row"), {}
+    for scenario, place in args.only:
+        if scenario in row.NICS and not args.nic:
+            continue
+        name = f"{scenario}-{place}"
+        print(f"=== {name}", file=sys.stderr, flush=True)
+        cell = {**vars(args), "scenario": scenario, "vnf_in": place, "out": os.path.join(home, name), "latency": False}
+        found[scenario, place], _ = _take(argparse.Namespace(**cell))
+    print(row.text(found, _adapters(args.switch), args.only))
+    return 0 if any(e["state"] == "measured" for out in found.values() for e in out["switches"].values()) else 1
 
 
 def take_turns(args):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""VNFs of a scenario in containers of podman, one in each, at the sockets of the switch."""
+"""VNFs of a scenario in containers of podman, one in each: at the sockets of the switch, or at the ends of veth pairs, for whose sake it shares the
+network namespace of the host."""
 
 import json
 import os
@@ -10,18 +11,19 @@ from dataclasses import dataclass
 from ..lab import run
 from .adapters.base import SwitchError, installed
 
-KINDS = ("vhost", "memif")  # of ports whose sockets a container can have
+KINDS = ("vhost", "memif", "veth")  # of ports that a container can be at
 START_SECONDS, STOP_SECONDS = 60.0, 20.0
 # What a machine without systemd, whose own limits are lower, needs.
 OPTIONS = ("--cgroup-manager=cgroupfs", "--runtime", "runc")
-LIMITS = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024", "--network", "none")
+LIMITS = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024")
+APART, BESIDE = ("--network", "none"), ("--network", "host", "--cap-add", "NET_RAW,NET_ADMIN")  # of ports that are sockets, and interfaces
 LAST_LINES = 20
 
 
 def kind(switch):
     """The kind of the ports of a switch that VNFs in containers are at. Raises SwitchError where it has none."""
     if switch.kinds[0] not in KINDS:
-        raise SwitchError(f"{switch.title} has no sockets for a container: its ports are of kind {switch.kinds[0]}")
+        raise SwitchError(f"{switch.title} has no ports for a container: they are of kind {switch.kinds[0]}, and a container takes {', '.join(KINDS)}")
     return switch.kinds[0]
 
 
@@ -89,16 +91,17 @@ class Containers:
     image: str = "vbng"
     options: tuple = ()
 
-    def start(self, name, config, switch, _ports, _cpu):
-        """Start a VNF with a configuration, which has the sockets and the CPU. Raises SwitchError."""
+    def start(self, name, config, switch, ports, _cpu):
+        """Start a VNF at these ports with a configuration, which has their devices and the CPU. Raises SwitchError."""
         path, why = installed("podman", "Debian packages podman and runc")
         if path is None:
             raise SwitchError(why)
         shared = {switch.folder, os.path.dirname(os.path.dirname(os.path.abspath(config)))}
         volumes = [word for folder in sorted(shared) for word in ("-v", f"{folder}:{folder}")]
+        network = BESIDE if any(p.kind == "veth" for p in ports) else APART
         out = os.path.join(switch.folder, name)
         for what in ("csv", "json"):
             if os.path.exists(f"{out}.{what}"):
                 os.unlink(f"{out}.{what}")
-        return Container(["podman", *self.options, *OPTIONS, "run", "--rm", *LIMITS, *volumes, "-w", switch.folder, self.image, "--quiet", "--share-cpus",
+        return Container(["podman", *self.options, *OPTIONS, "run", "--rm", *LIMITS, *network, *volumes, "-w", switch.folder, self.image, "--quiet", "--share-cpus",
                           "--report", f"{out}.json", "--sample", f"{out}.csv", os.path.abspath(config)], switch.folder, name)  # fmt: skip
