@@ -132,7 +132,7 @@ def behind_bridges(folder):
 
 def receiving(folder, receive):
     """TWO, whose access port has a receive of these keys."""
-    return changed(folder, TWO, ('"100.64.0.1"; }', f'"100.64.0.1"; receive = {{ {receive} }}; }}'))
+    return changed(folder, TWO, ('"02:b0:00:00:00:00"; }', f'"02:b0:00:00:00:00"; receive = {{ {receive} }}; }}'))
 
 
 @pytest.mark.parametrize("nic", list(qemu.NICS))
