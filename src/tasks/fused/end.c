@@ -36,12 +36,22 @@ static void gather(struct ends *e, const struct fused_mix *x, enum family f)
     }
 }
 
+/* Take the packets of these bits to a place on in the sorted burst. */
+static void take(struct fused_mix *x, uint32_t to, struct rte_mbuf **m, uint64_t bits)
+{
+    for (; bits != 0; bits &= bits - 1, to++) {
+        uint32_t i = (uint32_t)__builtin_ctzll(bits);
+
+        x->m[to] = m[i];
+        x->place[to] = (uint8_t)i;
+    }
+}
+
 void fused_sort(struct fused_mix *x, struct rte_mbuf **m, uint32_t n, uint64_t six, uint32_t at,
                 struct fused_tally tally)
 {
     const uint32_t n_six = (uint32_t)__builtin_popcountll(six), n_four = n - n_six;
     const enum family begins = (six & 1) != 0 ? FAMILY_IPV6 : FAMILY_IPV4;
-    uint32_t four = 0, next6 = n_four;
 
     x->six = six;
     x->first[FAMILY_IPV4] = 0;
@@ -52,14 +62,8 @@ void fused_sort(struct fused_mix *x, struct rte_mbuf **m, uint32_t n, uint64_t s
     x->tally[FAMILY_IPV4] = x->tally[FAMILY_IPV6] = (struct fused_tally){0, 0};
     x->begun[begins] = at;
     x->tally[begins] = tally;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t is_six = six >> i & 1, to = four ^ ((four ^ next6) & -is_six);
-
-        x->m[to] = m[i];
-        x->place[to] = (uint8_t)i;
-        next6 += is_six;
-        four += !is_six;
-    }
+    take(x, 0, m, ~six & UINT64_MAX >> (64 - n));
+    take(x, n_four, m, six);
 }
 
 void fused_end(struct task *head, struct rte_mbuf **m, uint16_t n, struct fused_mix *x,
