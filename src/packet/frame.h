@@ -47,6 +47,13 @@ static inline void frame_prefetch_fresh(const struct rte_mbuf *m, unsigned lines
         __builtin_prefetch(f + i * RTE_CACHE_LINE_SIZE, 1, 3);
 }
 
+/** Prefetch the line of a frame as received, so many bytes from its first one, which will be
+ * written: the next ones, or those before it that headers will need. */
+static inline void frame_prefetch_at(const struct rte_mbuf *m, int offset)
+{
+    __builtin_prefetch((const uint8_t *)(m + 1) + RTE_PKTMBUF_HEADROOM + offset, 1, 3);
+}
+
 /** frame_prefetch_fresh() of each packet, for a task that is the first to look at them. */
 static inline void burst_prefetch_fresh(struct rte_mbuf **m, uint16_t n, unsigned lines)
 {

@@ -260,14 +260,15 @@ static struct task *counter(const struct task *t, struct shape has)
     return t->chain.task[has.pop ? 1 : 0];
 }
 
-/* Fetch what the last stage reads. */
+/* Fetch what the last stage reads and no stage before it has. */
 static __rte_always_inline void fetch_sorted(struct rte_mbuf **m, const uint8_t *place,
                                              const struct burst *b, struct part p,
                                              const struct down *d)
 {
-    fetch(m, p);
-    for (uint32_t i = p.from; i < p.to; i++)
+    for (uint32_t i = p.from; i < p.to; i++) {
+        frame_prefetch_at(m[i], RTE_CACHE_LINE_SIZE);
         rte_prefetch0(&d->record[b->id[place[i]]]);
+    }
 }
 
 /* The last stage for the packets of a family that have not been through it. */

@@ -39,8 +39,7 @@ static __rte_always_inline void fetch(struct rte_mbuf **m, struct part p)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
         frame_prefetch_fresh(m[i], 1);
-        __builtin_prefetch((const uint8_t *)(m[i] + 1) + RTE_PKTMBUF_HEADROOM - QINQ_TAGS_LEN, 1,
-                           3);
+        frame_prefetch_at(m[i], -QINQ_TAGS_LEN);
     }
 }
 

@@ -74,15 +74,15 @@ static __rte_always_inline uint32_t destination(const struct rte_mbuf *m)
     return net32(load32(ip + offsetof(struct rte_ipv4_hdr, dst_addr)));
 }
 
-/* Fetch mbuf and frame, and the line that encapsulation writes into. */
-static __rte_always_inline void fetch(struct rte_mbuf **m, struct part p, struct shape has)
+/* Fetch mbuf and frame, if nobody has read them, and the line that encapsulation writes into. */
+static __rte_always_inline void fetch(struct rte_mbuf **m, struct part p, struct shape has,
+                                      bool are_fresh)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
-        frame_prefetch_fresh(m[i], 1);
+        if (are_fresh)
+            frame_prefetch_fresh(m[i], 1);
         if (has.gre || has.mpls)
-            __builtin_prefetch((const uint8_t *)(m[i] + 1) + RTE_PKTMBUF_HEADROOM + QINQ_TAGS_LEN -
-                                   FRAME_ENCAP_LEN,
-                               1, 3);
+            frame_prefetch_at(m[i], QINQ_TAGS_LEN - FRAME_ENCAP_LEN);
     }
 }
 
@@ -399,7 +399,7 @@ static __rte_always_inline void go_on(struct fused_mix *x, enum family f, struct
     uint32_t n = x->n[f];
 
     for (uint32_t at = x->begun[f]; at < n + LATE; at += STAGE_STEP) {
-        fetch(m, part_of(n, at + STAGE_STEP, 0), has);
+        fetch(m, part_of(n, at + STAGE_STEP, 0), has, false);
         turn(m, b, n, at, u, has, f == FAMILY_IPV6, &x->tally[f]);
     }
 }
@@ -413,9 +413,9 @@ static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint1
     struct up u;
 
     open_chain(&u, t, has);
-    fetch(m, part_of(n, b->at + STAGE_NEAR, 0), has);
+    fetch(m, part_of(n, b->at + STAGE_NEAR, 0), has, true);
     for (uint32_t at = b->at + STAGE_STEP; at < n; at += STAGE_STEP) {
-        fetch(m, part_of(n, at + STAGE_NEAR, 0), has);
+        fetch(m, part_of(n, at + STAGE_NEAR, 0), has, true);
         six |= (uint64_t)find_six(m, part_of(n, at, 0), n, &u, has) << at;
     }
     fused_sort(&x, m, n, six, b->at, b->tally);
@@ -437,7 +437,7 @@ static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct b
         struct part next = part_of(n, at + STAGE_STEP, 0);
 
         turn(m, b, n, at, u, has, is_six, &y);
-        fetch(m, part_of(n, at + STAGE_NEAR, 0), has);
+        fetch(m, part_of(n, at + STAGE_NEAR, 0), has, true);
         b->is_six = find_six(m, next, n, u, has);
         if (unlikely(b->is_six != (is_six ? fused_all(next) : 0)))
             break;
@@ -460,7 +460,7 @@ static __rte_always_inline void up(struct task *t, struct rte_mbuf **m, uint16_t
         return;
     }
     open_chain(&u, t, has);
-    fetch(m, part_near(n), has);
+    fetch(m, part_near(n), has, true);
     b.at = 0;
     b.is_six = find_six(m, first, n, &u, has);
     b.tally = (struct fused_tally){0, 0};
