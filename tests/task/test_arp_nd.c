@@ -285,6 +285,19 @@ static void advertising(void)
     close_rig();
 }
 
+/* Router advertisements go on. */
+static void silent(void)
+{
+    open_rig("ra_interval=4s announce=false");
+    run(0, 76);
+    rig_link_ups[CPE0]++;
+    run(76, 140);
+    rig_link_ups[CPE0] = 0;
+    CU_ASSERT(figure("router_advertisements") >= 29);
+    CU_ASSERT_EQUAL(figure("announcements"), 0);
+    close_rig();
+}
+
 /* All are told within a minute, however long the interval of router advertisements is; and once
  * more on a port whose link has come up. */
 static void announcing(void)
@@ -325,9 +338,10 @@ static void announcing(void)
 }
 
 static const struct test tests[] = {
-    {"asking", asking},   {"growing old", growing_old}, {"waiting", waiting},
-    {"keeping", keeping}, {"advertising", advertising}, {"announcing", announcing},
-    {NULL, NULL},
+    {"asking", asking},           {"growing old", growing_old},
+    {"waiting", waiting},         {"keeping", keeping},
+    {"advertising", advertising}, {"announcing", announcing},
+    {"silent", silent},           {NULL, NULL},
 };
 
 const struct test_program test_program = {"arp_nd", tests, open_with_ipv6, harness_close};

@@ -237,6 +237,7 @@ static uint32_t seconds(const struct task_env *env, unsigned arg)
 static void routers_init(struct arp *a, const struct task_env *env)
 {
     a->answers_routers = env->cfg->param[ARG_RA].u != 0;
+    a->is_silent = env->cfg->param[ARG_ANNOUNCE].u == 0;
     a->router = (struct nd_router){
         .flags = (uint8_t)((env->cfg->param[ARG_RA_MANAGED].u != 0 ? ND_FLAG_MANAGED : 0) |
                            (env->cfg->param[ARG_RA_OTHER].u != 0 ? ND_FLAG_OTHER : 0)),

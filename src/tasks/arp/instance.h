@@ -48,6 +48,7 @@ enum {
     ARG_KEEP,
     ARG_PCP,
     ARG_RA,
+    ARG_ANNOUNCE,
     ARG_RA_INTERVAL,
     ARG_RA_LIFETIME,
     ARG_RA_VALID,
@@ -221,6 +222,7 @@ struct arp {
     bool answers_routers;                /* router solicitations are answered */
     uint32_t ra_interval;                /* ticks; 0: nothing is advertised */
     struct arp_walk advertisements;      /* of subscribers, to each of whom one is sent */
+    bool is_silent;                      /* the gateway is announced nowhere */
     uint64_t announcing;                 /* a bit each: ports on which the gateway is announced, */
     uint32_t announce_left;              /* and subscribers who have not had their turn yet */
     const uint32_t *link_ups;            /* of the ports; NULL: nobody tells */

@@ -175,7 +175,8 @@ static void set_pace(struct arp *a)
 
 static void announce(struct arp *a, uint64_t ports)
 {
-    a->announcing |= ports;
+    if (!a->is_silent)
+        a->announcing |= ports;
     a->announce_left = a->tables->subscribers->capacity;
     set_pace(a);
 }

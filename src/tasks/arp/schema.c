@@ -79,6 +79,11 @@ const struct task_param arp_params[N_ARP_ARGS] = {
                 .type = PARAM_BOOL,
                 .def = "true",
                 .help = "send router advertisements to subscribers who have IPv6"},
+    [ARG_ANNOUNCE] = {.name = "announce",
+                      .type = PARAM_BOOL,
+                      .def = "true",
+                      .help = "announce the gateway on each subscriber's link after the start, and "
+                              "when a port's link comes up"},
     [ARG_RA_INTERVAL] = {.name = "ra_interval",
                          .type = PARAM_DURATION,
                          .def = "10min",

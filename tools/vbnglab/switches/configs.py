@@ -77,9 +77,7 @@ def vnf(v, switch, cpu, idle, guest=False):
     return _whole(v.name, idle, _ports(switch, v.ports, guest=guest), "", text, (cpu, [name for name, _ in tasks]), guest)
 
 
-# MAC and IPv4 address of each port. An access port has no address: with one, the gateway announces itself there from 16 s after its start on, and
-# no account of what passed has these frames.
-ADDRESSES = {"cpe0": ("02:b0:00:00:00:00", None), "cpe1": ("02:b0:00:00:00:01", None),
+ADDRESSES = {"cpe0": ("02:b0:00:00:00:00", "100.64.0.1"), "cpe1": ("02:b0:00:00:00:01", "100.64.0.2"),
              "core0": ("02:b0:00:00:01:00", "192.0.2.1"), "core1": ("02:b0:00:00:01:01", "192.0.2.5")}  # fmt: skip
 SUBSCRIBERS = 32768  # of each access port: cfg/common/subscribers.cfg
 ONE_MAC = "one-mac.csv"  # table of the same subscribers, those of a port with one MAC address
@@ -109,8 +107,7 @@ def gateway(v, switch, cpu, idle, guest=False):
     def more(name):
         mac, address = ADDRESSES[name]
         mtu = f" mtu = {MEMIF_MTU};" if switch.ports[name].kind == "memif" and name in CORE else ""
-        own = f' addresses = "{address}";' if address else ""
-        return f' mac = "{mac}";{own}{mtu}'
+        return f' mac = "{mac}"; addresses = "{address}";{mtu}'
 
     subscribers = f'subscribers = ( {{ csv = "{ONE_MAC}"; }} );' if switch.one_mac else '@include "common/subscribers.cfg"'
     body = f'{subscribers}\n@include "common/routes.cfg"\n'
