@@ -230,14 +230,19 @@ static int want_target(const struct control *c, const struct value *v, struct re
 
     if (stream == v[CAPTURE_FILE].set)
         return refuse(why, "expected either file or stream");
-    return stream && c->client < 0 ? refuse(why, "there is no connection to be the stream") : 0;
+    if (stream && c->from == NULL)
+        return refuse(why, "there is no connection to be the stream");
+    if (!stream || !c->from->behind)
+        return 0;
+    c->from->again = true; /* the stream is behind all answers */
+    return -EAGAIN;
 }
 
 static json_t *start_capture(struct control *c, struct request *r, struct refusal *why)
 {
     const struct value *v = r->v;
     struct capture_spec s = {.file = v[CAPTURE_FILE].set ? v[CAPTURE_FILE].v.s : NULL,
-                             .stream = c->client,
+                             .stream = c->from != NULL ? c->from->client : -1,
                              .force = v[CAPTURE_FORCE].v.u != 0,
                              .family = (enum capture_family)v[CAPTURE_FAMILY].v.u,
                              .seconds = v[CAPTURE_SECONDS].v.u,
@@ -261,7 +266,8 @@ static json_t *start_capture(struct control *c, struct request *r, struct refusa
         refuse(why, "%s", words);
         return NULL;
     }
-    c->client_taken = s.file == NULL; /* the answer begins the stream */
+    if (s.file == NULL)
+        c->from->taken = true; /* the answer begins the stream */
     return json_pack("{s:b}", "ok", 1);
 }
 

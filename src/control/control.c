@@ -142,7 +142,6 @@ struct control *control_open(struct engine *e, struct tables *tables)
     c->e = e;
     c->tables = tables;
     c->opened = rte_rdtsc();
-    c->client = -1;
     c->configured = e->plan->cfg;
     c->profile_places = e->plan->cfg->qos.n_profiles;
     c->profile_room = room_profiles(&e->plan->cfg->qos);
@@ -219,7 +218,7 @@ struct cfg_model *running_open(const struct cfg_model *m)
     running->max_routes6 = room_routes6(m);
     running->max_prefixes = room_prefixes(m);
     running->qos.max_profiles = room_profiles(&m->qos);
-    running->subscribers = copy(m->subscribers, m->n_subscribers, running->max_subscribers,
+    running->subscribers = copy(m->subscribers, m->n_subscribers, subscriber_records(m),
                                 sizeof(*running->subscribers));
     running->routes = copy(m->routes, m->n_routes, running->max_routes, sizeof(*running->routes));
     running->routes6 =

@@ -40,7 +40,8 @@ struct shaper {
 
 struct accounts; /* control/subscribers/octets.h */
 struct explain;
-struct punt_socket; /* control/socket/punt.h */
+struct punt_socket;    /* control/socket/punt.h */
+struct server_request; /* control/socket/server.h */
 
 /** The reason why a change was refused, in words. */
 struct refusal {
@@ -80,9 +81,8 @@ struct control {
     struct prefixes6 routes6; /* the same in model->routes6 */
     struct shared_ways ways;  /* in the model, those to which a route leads */
     struct new_nexthops new_nexthops;
-    uint64_t changes;  /* requests so far that may have changed something */
-    int client;        /* socket of who has made the request that runs; -1: it is no client's */
-    bool client_taken; /* the request has taken the connection for itself */
+    uint64_t changes;            /* requests so far that may have changed something */
+    struct server_request *from; /* the request that runs; NULL: it is no client's */
 };
 
 /** After engine_build(). Returns NULL without memory. */

@@ -170,11 +170,9 @@ char *request_serve(void *control, struct server_request *request)
     struct control *c = control;
     char *text;
 
-    c->client = request->client;
-    c->client_taken = false;
+    c->from = request;
     text = request_answer(c, request->text, request->len);
-    c->client = -1;
-    request->taken = c->client_taken;
+    c->from = NULL;
     return text;
 }
 

@@ -370,6 +370,18 @@ def test_a_reader_who_goes_ends_it(gateway, top):
     assert ask_others(gateway) == []
 
 
+def test_a_stream_behind_other_answers(gateway):
+    """Who asks for more before he asks for the stream gets these answers first, all of them."""
+    client = load.Client(gateway.path)
+    ask = b'{"cmd": "show-subscribers", "first": 1, "count": 1000}\n'
+    client.send(10 * ask + b'{"cmd": "start-capture", "stream": true, "seconds": 1, "ports": ["cpe0"]}\n')
+    for _ in range(10):
+        assert len(json.loads(client.line())["rows"]) == 1000
+    assert client.line() == b'{"ok":true}\n'
+    assert blocks(client.file.read())[-1] == STATISTICS
+    client.close()
+
+
 def test_a_reader_who_takes_nothing(gateway):
     """It is waited for in the writer's own thread: nobody else waits, and the capture can be stopped; what found no room is counted."""
     client = load.Client(gateway.path)

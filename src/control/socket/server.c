@@ -16,6 +16,7 @@
 #define READ_AT_ONCE 65536
 #define TURN         64    /* requests of one client before others have their turn */
 #define TURN_S       0.001 /* the same in seconds */
+#define SEND_AT_ONCE 65536 /* so many bytes of answers do not wait for others of the turn */
 #define ROUND_S      5     /* seconds that a request and its answer may take before both give way */
 
 static double seconds(void)
@@ -28,20 +29,20 @@ static double seconds(void)
 
 /* --- one client --- */
 
-/* What a client has sent and was not answered, and the answer that it has not taken. */
+/* What a client has sent and was not answered, and the answers that it has not taken. */
 struct client {
     int fd; /* -1: the place is free */
     /* When the client came, last ended a request or took the whole of an answer, CLOCK_MONOTONIC
      * seconds. A byte now and then is no progress: it would hold a place for good. */
     double active;
-    char *in, *out; /* requests; the answer that is being sent, or NULL */
+    char *in, *out; /* requests; the answers that are being sent, or NULL */
     size_t n_in, room_in;
     size_t n_out, sent;
     size_t done;    /* bytes of in that were answered; 0 between two turns */
     size_t scanned; /* bytes of in, those with them, behind which to look for a line end */
     bool has_line;  /* in holds a whole line */
     bool ended;     /* the client sends no more */
-    bool closing;   /* close when the answer is taken */
+    bool closing;   /* close when the answers are taken */
 };
 
 static void client_open(struct client *k, int fd, double now)
@@ -117,13 +118,24 @@ static int take(struct client *k)
     return 0;
 }
 
+/* Have an answer, which is freed some time, sent behind those that are there. */
 static int put(struct client *k, char *text, double now)
 {
+    size_t len = text != NULL ? strlen(text) : 0;
+    char *out = text;
+
     if (text == NULL)
         return -ENOMEM;
-    k->out = text;
-    k->n_out = strlen(text);
-    k->sent = 0;
+    if (k->out != NULL) {
+        out = realloc(k->out, k->n_out + len);
+        if (out != NULL)
+            memcpy(out + k->n_out, text, len);
+        free(text);
+        if (out == NULL)
+            return -ENOMEM;
+    }
+    k->out = out;
+    k->n_out += len;
     k->active = now;
     return 0;
 }
@@ -148,11 +160,12 @@ static int answer(struct client *k, const struct answerer *v, double now)
 
     if (len > MAX_REQUEST)
         return refuse_long(k, now);
-    request = (struct server_request){.text = line, .len = len, .client = k->fd};
+    request = (struct server_request){
+        .text = line, .len = len, .client = k->fd, .behind = k->out != NULL};
     text = v->answer(v->ctx, &request);
-    if (request.taken) {
+    if (request.taken || request.again) {
         free(text);
-        return -ESHUTDOWN;
+        return request.taken ? -ESHUTDOWN : -EAGAIN;
     }
     rc = put(k, text, now);
     k->done += len + 1;
@@ -173,21 +186,25 @@ static int give(struct client *k, double now)
     k->active = now;
     free(k->out);
     k->out = NULL;
+    k->n_out = k->sent = 0;
     return k->closing ? -ESHUTDOWN : 0;
 }
 
-/* Answer requests that are there, one after the other, as long as the client takes the answers and
- * others need not wait for long: who sends several without waiting for answers pays once for waking
- * up this thread. */
+/* Answer requests that are there, one after the other, as long as others need not wait for long,
+ * and send the answers together: who sends several without waiting for answers pays once for waking
+ * up this thread, and is woken up once. */
 static int answer_some(struct client *k, const struct answerer *v, double now)
 {
     double begun = seconds();
     int rc = 0;
 
-    for (unsigned i = 0; i < TURN && rc == 0 && client_has_request(k); i++) {
+    for (unsigned i = 0; i < TURN && rc == 0 && k->has_line && !k->closing; i++) {
         rc = answer(k, v, now);
-        if (rc == 0 && k->out != NULL)
+        if (rc == -EAGAIN || (rc == 0 && k->n_out >= SEND_AT_ONCE)) {
             rc = give(k, now);
+            if (k->out != NULL)
+                break;
+        }
         now = seconds();
         if (now - begun > TURN_S)
             break;

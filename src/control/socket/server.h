@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A control socket: a Unix stream socket with requests and answers of one line each, served by one
- * thread. At most one answer waits for a client, and no further request of the client is read until
- * the client has received that answer. So a slow or silent client costs a bounded amount of memory,
- * and no time.
+ * thread. At most the answers of one turn wait for a client, and no further request of the client
+ * is read until the client has received them. So a slow or silent client costs a bounded amount of
+ * memory, and no time.
  */
 #ifndef CONTROL_SOCKET_SERVER_H
 #define CONTROL_SOCKET_SERVER_H
@@ -22,8 +22,11 @@ struct server;
 struct server_request {
     const char *text; /* a line of len bytes, without its end */
     size_t len;
-    int client; /* its connection */
-    bool taken; /* set by who answers: the connection is now his own */
+    int client;  /* its connection */
+    bool behind; /* answers to earlier requests have not been sent yet */
+    /* set by who answers: */
+    bool again; /* of one that is behind: it must come again when they have */
+    bool taken; /* the connection is now his own */
 };
 
 /** Who answers requests. */
