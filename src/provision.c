@@ -206,7 +206,7 @@ struct tables *provision(const struct plan *p, const uint8_t (*port_mac)[6])
     struct tables *t = table_zalloc(sizeof(*t), socket);
 
     if (t != NULL) {
-        t->subscribers = subscriber_table_create(room_subscribers(m), room_prefixes(m), socket);
+        t->subscribers = subscriber_table_create(subscriber_records(m), room_prefixes(m), socket);
         t->routes = make_routes(p);
     }
     if (t == NULL || t->subscribers == NULL || t->routes == NULL || make_readers(t, socket) != 0 ||

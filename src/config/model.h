@@ -38,6 +38,8 @@
 #define CFG_MAX_PREFIXES    (CFG_MAX_SUBSCRIBERS * 5) /* of IPv6 */
 #define CFG_SPARE_LEAST     64 /* subscribers or routes that may be added where nothing is said */
 #define CFG_SPARE_PART      8  /* or of so many configured ones one, where that is more */
+#define CFG_RESTING_PART    32 /* of the places for so many subscribers one more, that one who was */
+#define CFG_RESTING_MOST    256 /* removed may keep for some ms; so many at most */
 
 #define CFG_WIRE "wire:" /* begins the device of a port that is an end of a wire */
 
@@ -310,6 +312,21 @@ static inline uint32_t room_subscribers(const struct cfg_model *m)
     if (m->max_subscribers == 0)
         return default_room(m->n_subscribers, CFG_MAX_SUBSCRIBERS);
     return m->max_subscribers > m->n_subscribers ? m->max_subscribers : m->n_subscribers;
+}
+/** Places for those who have just been removed, beside those of so many subscribers. */
+static inline uint32_t resting_room(uint32_t room)
+{
+    uint32_t part = room / CFG_RESTING_PART;
+
+    return part < CFG_RESTING_MOST ? part : CFG_RESTING_MOST;
+}
+/** Records of subscribers. A number is not given out again before no packet bears it; so that
+ * whoever is announced by max_subscribers finds one all the same, there are some more. */
+static inline uint32_t subscriber_records(const struct cfg_model *m)
+{
+    uint32_t room = room_subscribers(m);
+
+    return m->max_subscribers != 0 ? room + resting_room(room) : room;
 }
 static inline uint32_t room_routes(const struct cfg_model *m)
 {

@@ -9,7 +9,8 @@
 #include "config/subscribers.h"
 
 #define MAX_FINDINGS 64
-#define FRAME_HEADER 22u                       /* Ethernet with two tags, without FCS */
+#define FRAME_HEADER 22u /* Ethernet with two tags, without FCS */
+#define MANY_CLASSES 8   /* from so many on, rings are a 32nd of a scheduler */
 #define MAX_PIPES    (UINT32_MAX / QOS_QUEUES) /* a path is pipe * QOS_QUEUES + queue */
 
 /* The subports of all schedulers, by access port and S-VLAN. */
@@ -122,17 +123,34 @@ static uint64_t pipes_wanted(const struct cfg_model *m, const struct cfg_schedul
     return larger(larger(even, few), by_size);
 }
 
-/* Share out pipes for so many subscribers among subports; with shards, what is on one of them. */
-static struct cfg_pipes pipes_for(const struct cfg_model *m, struct cfg_scheduler *s, uint64_t room)
+/* Pipes for those who have just been removed from so many. The rings of a subport have a power of
+ * two of places in each class; where classes are many, these are not doubled for that. */
+static uint64_t resting_pipes(const struct cfg_scheduler *s, uint64_t wanted)
 {
-    uint64_t wanted[QOS_MAX_SUBPORTS];
+    uint64_t rest = resting_room((uint32_t)wanted), places = 1;
+    unsigned classes = 0;
+
+    for (unsigned c = 0; c < QOS_CLASSES; c++)
+        classes += qos_class_used(s, c);
+    while (places < wanted)
+        places *= 2;
+    return classes < MANY_CLASSES || wanted + rest <= places ? rest : places - wanted;
+}
+
+/* Share out pipes for so many subscribers among subports; with shards, what is on one of them.
+ * rests: and for those who have just been removed. */
+static struct cfg_pipes pipes_for(const struct cfg_model *m, struct cfg_scheduler *s, uint64_t room,
+                                  bool rests)
+{
+    uint64_t wanted[QOS_MAX_SUBPORTS], resting[QOS_MAX_SUBPORTS];
 
     for (unsigned k = 0; k < s->n_subports; k++) {
         unsigned parts = s->subports[k].whole ? 1 : qos_shards(s);
 
         wanted[k] = (pipes_wanted(m, s, &s->subports[k], room) + parts - 1) / parts;
+        resting[k] = resting_pipes(s, wanted[k]);
     }
-    return qos_lay_pipes(s, wanted);
+    return qos_lay_pipes(s, wanted, rests ? resting : NULL);
 }
 
 /* Can the scheduler have as many pipes as it was given? */
@@ -151,10 +169,10 @@ static bool pipes_fit(const struct cfg_scheduler *s)
  * the scheduler too large. */
 static void size_subports(const struct cfg_model *m, struct cfg_scheduler *s)
 {
-    s->configured = pipes_for(m, s, m->n_subscribers);
-    s->pipes = pipes_for(m, s, room_subscribers(m));
+    s->configured = pipes_for(m, s, m->n_subscribers, false);
+    s->pipes = pipes_for(m, s, room_subscribers(m), m->max_subscribers != 0);
     if (m->max_subscribers == 0 && !pipes_fit(s))
-        s->pipes = pipes_for(m, s, m->n_subscribers);
+        s->pipes = pipes_for(m, s, m->n_subscribers, false);
 }
 
 /* Report a subport in which more subscribers are configured than it says to have room for. */

@@ -137,6 +137,7 @@ static json_t *explain(struct control *c, struct request *r, struct refusal *why
     if (c->explain == NULL)
         c->explain = explain_open(c->e, c->tables, queue_depth, c);
     arp_settled(c); /* of its state a copy is made */
+    shapers_settled(c);
     w = c->explain != NULL ? explain_text(c->explain, r->v[0].v.s, why->text, sizeof(why->text))
                            : NULL;
     if (w == NULL)

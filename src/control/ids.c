@@ -47,6 +47,19 @@ struct task *arp_settled(const struct control *c)
     return c->e->tasks[arp];
 }
 
+static int take_news_of_pipes(struct task *t, void *arg)
+{
+    (void)arg;
+    qos_take_news(t);
+    return 0;
+}
+
+void shapers_settled(const struct control *c)
+{
+    for (unsigned i = 0; i < c->n_shapers; i++)
+        engine_call(c->e, c->shaper[i].instance, take_news_of_pipes, NULL);
+}
+
 /* May subscribers of a subport be on a shard? */
 static bool may_lie_on(const struct cfg_scheduler *s, uint32_t subport, unsigned shard)
 {
@@ -230,17 +243,30 @@ static int read_held(struct task *t, void *pipe)
     return (int)qos_pipe_held(t, *(const uint32_t *)pipe);
 }
 
-/* Does a scheduler that cannot drop them still hold packets of a removed subscriber? */
-static bool still_waits(const struct control *c, uint32_t id)
+/* A scheduler that cannot drop packets of a removed subscriber may still hold some. */
+static bool still_waits(const struct control *c, const struct shaper *s, uint32_t place)
 {
-    uint32_t path = c->tables->subscribers->record[id].path, pipe = path / QOS_QUEUES;
-    uint8_t port = c->tables->subscribers->record[id].port;
+    return engine_call(c->e, s->instance, read_held, &place) != 0;
+}
+
+/* A scheduler has not taken yet that the pipe of a removed subscriber is closed. */
+static bool still_open(const struct control *c, const struct shaper *s, uint32_t place)
+{
+    (void)c;
+    return !qos_is_free(s->q, place);
+}
+
+/* Is something so of the pipe of a removed subscriber in any scheduler? */
+static bool any_pipe(const struct control *c, uint32_t id,
+                     bool (*is)(const struct control *c, const struct shaper *s, uint32_t place))
+{
+    const struct subscriber *s = &c->tables->subscribers->record[id];
 
     for (unsigned i = 0; i < c->n_shapers; i++) {
-        uint32_t place = qos_place(c->shaper[i].q, pipe);
+        uint32_t place = qos_place(c->shaper[i].q, s->path / QOS_QUEUES);
 
-        if (c->shaper[i].q->shape == c->by_port[port] && place != CFG_NONE &&
-            engine_call(c->e, c->shaper[i].instance, read_held, &place) != 0)
+        if (c->shaper[i].q->shape == c->by_port[s->port] && place != CFG_NONE &&
+            is(c, &c->shaper[i], place))
             return true;
     }
     return false;
@@ -248,11 +274,12 @@ static bool still_waits(const struct control *c, uint32_t id)
 
 static bool is_over(struct control *c, struct retired *r, uint64_t over)
 {
-    if (r->waits && !still_waits(c, r->id)) {
+    if (r->waits && !any_pipe(c, r->id, still_waits)) {
         r->waits = false;
         r->period = quiesce_begin(&c->ids.grace);
     }
-    return !r->waits && r->period <= over;
+    return !r->waits && r->period <= over &&
+           (r->kind != RETIRED_SUBSCRIBER || !any_pipe(c, r->id, still_open));
 }
 
 static void free_pipe(struct control *c, uint32_t id)
@@ -364,6 +391,8 @@ bool ids_wait(struct control *c, bool (*ready)(const struct control *c, const vo
             return true;
         if (c->ids.n == 0)
             break;
+        if (i == SPINS) /* where an output is blocked, a scheduler is not asked for packets */
+            shapers_settled(c);
         pause_once(i);
     }
     return ready(c, ctx);

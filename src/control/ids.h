@@ -107,4 +107,8 @@ uint32_t arp_instance(const struct control *c);
  * called before neighbours are read. */
 struct task *arp_settled(const struct control *c);
 
+/** Have all schedulers taken what they were told of pipes (qos_tell_opened()): to be called before
+ * others than their cores look at whose pipes are open. */
+void shapers_settled(const struct control *c);
+
 #endif

@@ -43,22 +43,39 @@ static int some_of_it(struct task *t, void *arg)
     return 0;
 }
 
+static int do_rest(struct engine *e, unsigned instance, struct work *s)
+{
+    static const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    int rc = 0;
+
+    s->cycles = rte_get_tsc_hz() / 1000000 * CALL_US;
+    while (rc == 0 && s->next < s->n) {
+        rc = engine_call(e, instance, some_of_it, s);
+        if (e->running && s->next < s->n)
+            nanosleep(&pause, NULL);
+    }
+    return rc;
+}
+
 int core_call_each(struct engine *e, unsigned instance, uint32_t n,
                    int (*one)(struct task *t, uint32_t i, void *ctx), void *ctx, uint32_t *done)
 {
-    static const struct timespec pause = {.tv_nsec = PAUSE_NS};
-    struct work s = {
-        .one = one, .ctx = ctx, .n = n, .cycles = rte_get_tsc_hz() / 1000000 * CALL_US};
-    int rc = 0;
+    struct work s = {.one = one, .ctx = ctx, .n = n};
+    int rc = do_rest(e, instance, &s);
 
-    while (rc == 0 && s.next < n) {
-        rc = engine_call(e, instance, some_of_it, &s);
-        if (e->running && s.next < n)
-            nanosleep(&pause, NULL);
-    }
     if (done != NULL)
         *done = s.next;
     return rc;
+}
+
+int core_tell_each(struct engine *e, unsigned instance, uint32_t n, const struct news *news,
+                   void *ctx)
+{
+    struct work s = {.one = news->call, .ctx = ctx, .n = n};
+
+    while (e->running && s.next < n && news->tell(e->tasks[instance], s.next, ctx))
+        s.next++;
+    return do_rest(e, instance, &s);
 }
 
 /* --- profiles --- */

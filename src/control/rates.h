@@ -41,4 +41,18 @@ bool check_fit(const struct control *c, struct loader *l, struct loc loc,
 int core_call_each(struct engine *e, unsigned instance, uint32_t n,
                    int (*one)(struct task *t, uint32_t i, void *ctx), void *ctx, uint32_t *done);
 
+/** A change of a task of which its core can be told, without waiting for it. */
+struct news {
+    /** Tell of number i. Returns false where there is no room for more. */
+    bool (*tell)(const struct task *t, uint32_t i, void *ctx);
+    /** The same by a core call, which takes all that was told before. */
+    int (*call)(struct task *t, uint32_t i, void *ctx);
+};
+
+/** Tell the core of a task instance of 0..n-1 while there is room; the rest is done by
+ * core_call_each(), and all of it without running cores. Returns 0 or what core_call_each() does.
+ */
+int core_tell_each(struct engine *e, unsigned instance, uint32_t n, const struct news *news,
+                   void *ctx);
+
 #endif

@@ -235,11 +235,11 @@ static int check_room(const struct control *c, const struct delta *d, struct ref
     for (uint32_t id = 1; id <= c->model->n_subscribers; id++)
         if (running_has(c->model, id) && c->model->subscribers[id - 1].dynamic)
             prefixes += count_prefixes(&c->model->subscribers[id - 1].ipv6);
-    if (subscribers > c->tables->subscribers->capacity)
+    if (subscribers > c->model->max_subscribers)
         return refuse(why,
                       "%" PRIu32 " subscribers, and there is room for %" PRIu32
                       ": max_subscribers, and a restart",
-                      subscribers, c->tables->subscribers->capacity);
+                      subscribers, c->model->max_subscribers);
     if (routes > c->model->max_routes)
         return refuse(
             why, "%" PRIu32 " routes, and there is room for %" PRIu32 ": max_routes, and a restart",

@@ -29,9 +29,9 @@ static int read_one(struct task *t, uint32_t i, void *ctx)
     const struct qos_pipe *p = shaper_pipe(r->c, s, r->first + i);
     uint32_t pipe;
 
-    (void)t;
     if (p == NULL)
         return 0;
+    qos_take_news(t);
     pipe = (uint32_t)(p - s->q->pipe);
     for (unsigned k = 0; k < s->n_queues; k++) {
         int rc =

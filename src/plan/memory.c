@@ -103,11 +103,12 @@ static int measure_subscribers(struct plan_build *b)
 {
     const struct cfg_model *m = b->m;
     struct touched_pages *index = calloc(3, sizeof(index[0]));
-    uint32_t spare = room_subscribers(m) - m->n_subscribers;
+    uint32_t room = room_subscribers(m) - m->n_subscribers, records = subscriber_records(m),
+             spare = records - m->n_subscribers;
     /* a byte says where the subscriber is */
     uint64_t record = CACHE_LINE + MAGIC_BYTES + has_shards(&m->qos);
-    uint64_t hosts = 0, n_pages, spare_pages = 3 * pages(spare, SPARE_PER_PAGE);
-    uint64_t ipv6 = ipv6_bytes(room_subscribers(m), room_prefixes(m));
+    uint64_t hosts = 0, n_pages, spare_pages = 3 * pages(room, SPARE_PER_PAGE);
+    uint64_t ipv6 = ipv6_bytes(records, room_prefixes(m));
 
     if (index == NULL)
         return -ENOMEM;
@@ -126,9 +127,8 @@ static int measure_subscribers(struct plan_build *b)
     hosts = hosts != 0 ? hosts + spare : 0; /* those who come may be like them */
     b->p->memory.spare += (uint64_t)spare * record + spare_pages * IDMAP_PAGE + ipv6 -
                           ipv6_bytes(m->n_subscribers, m->n_prefixes);
-    b->p->memory.tables = record * ((uint64_t)room_subscribers(m) + 1) +
-                          3 * (IDMAP_TOP + IDMAP_PAGE) + n_pages * IDMAP_PAGE +
-                          hosts * HOSTS_BYTES + ipv6;
+    b->p->memory.tables = record * (records + UINT64_C(1)) + 3 * (IDMAP_TOP + IDMAP_PAGE) +
+                          n_pages * IDMAP_PAGE + hosts * HOSTS_BYTES + ipv6;
     free(index);
     return 0;
 }
@@ -407,13 +407,13 @@ static void measure_rings(struct plan *p)
 /* What instances have for each subscriber beside the tables. */
 static void measure_for_each(struct plan *p)
 {
-    uint64_t room = room_subscribers(p->cfg);
+    uint64_t records = subscriber_records(p->cfg);
 
     for (unsigned i = 0; i < p->n_instances; i++) {
         uint64_t each = p->cfg->tasks[p->instances[i].task].schema->per_subscriber;
 
-        p->memory.tables += each > 0 ? each * (room + 1) : 0;
-        p->memory.spare += each * (room - p->cfg->n_subscribers);
+        p->memory.tables += each > 0 ? each * (records + 1) : 0;
+        p->memory.spare += each * (records - p->cfg->n_subscribers);
     }
 }
 

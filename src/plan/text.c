@@ -368,9 +368,12 @@ static void print_memory(const struct plan *p, FILE *to)
             cell(&t, 2, "nothing takes from it");
     }
     size_row(&t, "subscribers", mem->tables);
-    cell(&t, 2, "%u records and their indices", room_subscribers(p->cfg));
+    cell(&t, 2, "%u records and their indices", subscriber_records(p->cfg));
     if (room_subscribers(p->cfg) > p->cfg->n_subscribers)
         cell(&t, 2, ", %u of them configured", p->cfg->n_subscribers);
+    if (subscriber_records(p->cfg) > room_subscribers(p->cfg))
+        cell(&t, 2, ", %u for who was just removed",
+             subscriber_records(p->cfg) - room_subscribers(p->cfg));
     if (room_prefixes(p->cfg) != 0)
         cell(&t, 2, ", %u IPv6 prefixes", room_prefixes(p->cfg));
     t.n++;

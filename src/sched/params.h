@@ -124,8 +124,10 @@ struct cfg_scheduler {
 };
 
 /** Share out pipes among the subports of a scheduler, which has one at least: at least wanted[] for
- * each of them, and one. Sets first and pipes of each. */
-struct cfg_pipes qos_lay_pipes(struct cfg_scheduler *s, const uint64_t *wanted);
+ * each of them, and one; and resting[] more (NULL: none), but for librte_sched. Sets first and
+ * pipes of each. */
+struct cfg_pipes qos_lay_pipes(struct cfg_scheduler *s, const uint64_t *wanted,
+                               const uint64_t *resting);
 
 /** The subport of a pipe of a scheduler. */
 uint32_t qos_subport_of(const struct cfg_scheduler *s, uint32_t pipe);

@@ -33,13 +33,15 @@ static uint32_t block_of(const struct cfg_scheduler *s, const uint64_t *wanted)
     return block;
 }
 
-struct cfg_pipes qos_lay_pipes(struct cfg_scheduler *s, const uint64_t *wanted)
+struct cfg_pipes qos_lay_pipes(struct cfg_scheduler *s, const uint64_t *wanted,
+                               const uint64_t *resting)
 {
     struct cfg_pipes p = {0};
     uint32_t least = block_of(s, wanted);
 
     for (unsigned k = 0; k < s->n_subports; k++) {
-        uint64_t blocks = (wanted[k] + least - 1) / least;
+        uint64_t more = resting != NULL && s->backend == QOS_WHEEL ? resting[k] : 0,
+                 blocks = (wanted[k] + more + least - 1) / least;
 
         s->subports[k].first = p.n;
         s->subports[k].pipes = (uint32_t)(blocks > 1 ? blocks : 1) * least;

@@ -27,7 +27,7 @@ void plain_pipes(struct cfg_scheduler *s, uint32_t pipes_per_subport)
 
     for (unsigned i = 0; i < s->n_subports; i++)
         wanted[i] = pipes_per_subport;
-    s->pipes = qos_lay_pipes(s, wanted);
+    s->pipes = qos_lay_pipes(s, wanted, NULL);
 }
 
 struct cfg_scheduler plain_scheduler(uint64_t rate, struct cfg_subport *subports,

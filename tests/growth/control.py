@@ -5,7 +5,7 @@
     tests/growth/control.py stall --subscribers 65536
     tests/growth/control.py slices --subscribers 1000000
     tests/growth/control.py churn --subscribers 4096 --rings 33 --batch 100
-    tests/growth/control.py churn --subscribers 4096 --rings 33 --ahead 32     # sends that many pairs before it reads their answers
+    tests/growth/control.py churn --subscribers 4096 --rings 33 --ahead 32     # sends so many pairs of requests before it reads the answers to the last ones
 """
 
 import argparse
@@ -86,14 +86,11 @@ class Client:
             sys.exit(f"{request['cmd']}: {answer['error']}")
         return answer
 
-    def send(self, requests):
-        """Without waiting: receive() is due for as many."""
-        self.socket.sendall("".join(json.dumps(r) + "\n" for r in requests).encode())
-
     def receive(self, n):
+        """Answers to requests that were sent."""
         for _ in range(n):
             answer = self.file.readline()
-            if b'"error"' in answer:
+            if b'"ok":true' not in answer:
                 sys.exit(answer.decode())
 
 
@@ -142,32 +139,39 @@ def slices(args, folder):
 
 
 def pair(ids):
-    """The requests that remove subscribers and add them again."""
-    return (dict(cmd="remove-subscribers", subscribers=["cpe0 {}.{}".format(*circuit(i)) for i in ids]),
-            dict(cmd="add-subscribers", subscribers=[
-                dict(port="cpe0", svlan=circuit(i)[0], cvlan=circuit(i)[1], ipv4=address(i), gre_key=i, profile="fast", mac="02:c0:00:00:00:00")
-                for i in ids]))
+    """The requests, as text, that remove subscribers and add them again."""
+    circuits = ["cpe0 {}.{}".format(*circuit(i)) for i in ids]
+    entries = [dict(port="cpe0", svlan=circuit(i)[0], cvlan=circuit(i)[1], ipv4=address(i), gre_key=i, profile="fast", mac="02:c0:00:00:00:00")
+               for i in ids]
+    if len(ids) == 1:
+        requests = dict(cmd="remove-subscriber", subscriber=circuits[0]), dict(cmd="add-subscriber", **entries[0])
+    else:
+        requests = dict(cmd="remove-subscribers", subscribers=circuits), dict(cmd="add-subscribers", subscribers=entries)
+    return [json.dumps(r).encode() + b"\n" for r in requests]
 
 
 def churn(client, args):
-    """Remove and add subscribers, as many at a time as a batch has, at a table without room for more."""
-    at, done, waiting, begin = 0, 0, 0, time.monotonic()
+    """Remove and add subscribers, as many at a time as a batch has, at a table without room for more. The requests are written before: the
+    client is to take little of the CPUs."""
+    pairs = [pair(range(first, first + args.batch)) for first in range(0, args.subscribers - args.batch + 1, args.batch)]
+    ahead = [b"".join(request for two in (pairs[(first + i) % len(pairs)] for i in range(args.ahead)) for request in two)
+             for first in range(0, len(pairs), args.ahead or 1)]
+    at, begin = 0, time.monotonic()
     while time.monotonic() - begin < args.seconds:
-        requests = []
-        for _ in range(args.ahead or 1):
-            first = at % (args.subscribers - args.batch + 1)
-            requests += pair(range(first, first + args.batch))
-            at += args.batch
         if args.ahead == 0:
-            for request in requests:
-                client.ask(**request)
-        else:  # those of the last time are answered meanwhile
-            client.send(requests)
-            client.receive(waiting)
-            waiting = len(requests)
-        done = at - waiting // 2 * args.batch
+            for request in pairs[at % len(pairs)]:
+                client.socket.sendall(request)
+                client.receive(1)
+            at += 1
+            continue
+        client.socket.sendall(ahead[at % len(ahead)])
+        if at > 0:  # the answers of the last time: those of this time are made meanwhile
+            client.receive(2 * args.ahead)
+        at += 1
+    if args.ahead > 0:
+        client.receive(2 * args.ahead)
     seconds = time.monotonic() - begin
-    client.receive(waiting)
+    done = at * (args.ahead or 1) * args.batch
     print(f"{args.subscribers} subscribers, {args.rings} rings, {args.batch} at a time, {args.ahead} ahead: {done / seconds:.0f} removed and added a second")
 
 

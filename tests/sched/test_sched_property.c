@@ -63,7 +63,7 @@ static unsigned random_shape(void)
     if (bed_backend == QOS_WHEEL) { /* the library knows one size of subports only */
         for (unsigned i = 0; i < subports; i++)
             pipes[i] = 1 + pick(PIPES / 4);
-        b.shape.pipes = qos_lay_pipes(&b.shape, pipes);
+        b.shape.pipes = qos_lay_pipes(&b.shape, pipes, NULL);
     }
     for (unsigned c = 0; c < QOS_BE; c++)
         b.shape.class[c].size = pick(3) == 0 ? 1 << pick(7) : 0;

@@ -145,8 +145,8 @@ static void pipe_closed(void)
     CU_ASSERT_EQUAL(rig_drops(r, "not_shaped"), 50);
     CU_ASSERT_EQUAL(rig_held(r), 30);
     FATE(r, numbered(path_of(0, BE_QUEUE), 0, 64), "drop not_shaped");
-    CU_ASSERT_EQUAL(qos_open_pipe(t, 0, PROFILE_100M), 0);
-    CU_ASSERT_EQUAL(qos_open_pipe(t, PIPES, PROFILE_100M), -EINVAL);
+    CU_ASSERT_EQUAL(qos_set_profile(t, 0, PROFILE_100M), 0);
+    CU_ASSERT_EQUAL(qos_set_profile(t, PIPES, PROFILE_100M), -EINVAL);
     CU_ASSERT_EQUAL(sched_read_queue(rig_qos(r)->sched, 0, BE_QUEUE, &n), 0);
     CU_ASSERT(n.packets == 0 && n.depth == 0 && n.tail == 0);
     put_numbered(r, path_of(0, BE_QUEUE), 0, 20, 64);
@@ -173,9 +173,117 @@ static void pipe_closed_in_library(void)
     drain(r);
     CU_ASSERT_EQUAL(qos_pipe_held(t, 0), 0);
     CU_ASSERT_EQUAL(rig_captured(r, "to"), 40);
-    CU_ASSERT_EQUAL(qos_open_pipe(t, 0, PROFILE_100M), 0);
+    CU_ASSERT_EQUAL(qos_set_profile(t, 0, PROFILE_100M), 0);
     CU_ASSERT_EQUAL(sent_of(r, 0)->packets, 0);
     CU_ASSERT_EQUAL(sent_of(r, 0)->bytes, 0);
+    rig_close(r);
+}
+
+/* The task's core is told that a subscriber goes: it sends none of his packets from then on.
+ * Another gets his pipe when it is free, and nothing of him. */
+static void told_closed(void)
+{
+    static const struct qos_pipe none = {.profile = CFG_NONE};
+    struct rig *r;
+    struct task *t;
+
+    qos_model();
+    r = qos_open();
+    t = rig_task(r);
+    put_numbered(r, path_of(0, BE_QUEUE), 0, 10, 64);
+    drain(r);
+    put_numbered(r, path_of(0, BE_QUEUE), 0, 40, 64);
+    put_numbered(r, path_of(1, BE_QUEUE), 0, 30, 64);
+    CU_ASSERT(qos_tell_closed(t, 0));
+    CU_ASSERT_FALSE(qos_is_free(rig_qos(r), 0));
+    CU_ASSERT_EQUAL(rig_held(r), 70);
+    drain(r);
+    CU_ASSERT_EQUAL(rig_drops(r, "not_shaped"), 40);
+    CU_ASSERT_EQUAL(rig_captured(r, "to"), 10 + 30);
+    CU_ASSERT(qos_is_free(rig_qos(r), 0) && !qos_is_free(rig_qos(r), 1));
+    CU_ASSERT_EQUAL(memcmp(&rig_qos(r)->pipe[0], &none, sizeof(none)), 0);
+    CU_ASSERT(sent_of(r, 0)->packets == 0 && sent_of(r, 0)->bytes == 0);
+    FATE(r, numbered(path_of(0, BE_QUEUE), 0, 64), "drop not_shaped");
+    CU_ASSERT(qos_tell_opened(t, 0, PROFILE_10M));
+    CU_ASSERT_EQUAL(rig_qos(r)->pipe[0].profile, PROFILE_10M); /* as who shows him needs it */
+    CU_ASSERT_EQUAL(rig_qos(r)->pipe[0].run_seq, 0);
+    FATE(r, numbered(path_of(0, BE_QUEUE), 0, 64), "held");
+    drain(r);
+    CU_ASSERT_EQUAL(sent_of(r, 0)->packets, 1);
+    rig_close(r);
+}
+
+/* Of the packets of one burst some are of a pipe that is to be closed, and one is of a pipe that is
+ * to be opened. */
+static void told_within_a_burst(void)
+{
+    struct rte_mbuf *m[3];
+    struct rig *r;
+    struct task *t;
+
+    qos_model();
+    qos_subscribers[PIPES - 1].pipe = CFG_NONE;
+    r = qos_open();
+    t = rig_task(r);
+    m[0] = numbered(path_of(0, BE_QUEUE), 0, 64);
+    m[1] = numbered(path_of(PIPES - 1, BE_QUEUE), 1, 64);
+    m[2] = numbered(path_of(0, BE_QUEUE), 2, 64);
+    CU_ASSERT(qos_tell_closed(t, 0) && qos_tell_opened(t, PIPES - 1, PROFILE_10M));
+    rig_burst(r, m, 3);
+    CU_ASSERT_EQUAL(rig_held(r), 1);
+    CU_ASSERT_EQUAL(rig_drops(r, "not_shaped"), 2);
+    CU_ASSERT_EQUAL(qos_pipe_held(t, 0), 0);
+    drain(r);
+    CU_ASSERT_EQUAL(rig_captured(r, "to"), 1);
+    CU_ASSERT_EQUAL(number_of(rig_out(r, "to", 0, 0)), 1);
+    rig_close(r);
+}
+
+/* What is not told because there is no room is done by the core, behind all that was told. */
+static void told_too_much(void)
+{
+    struct rig *r;
+    struct task *t;
+    unsigned told = 0;
+
+    qos_model();
+    r = qos_open();
+    t = rig_task(r);
+    CU_ASSERT_FALSE(qos_tell_opened(t, 0, N_PROFILES));
+    CU_ASSERT_FALSE(qos_tell_opened(t, PIPES, PROFILE_10M));
+    while (told < 100000 && qos_tell_opened(t, 0, told % 2 == 0 ? PROFILE_10M : PROFILE_50M))
+        told++;
+    CU_ASSERT(told >= 64 && told <= 1024);
+    CU_ASSERT_FALSE(qos_tell_closed(t, 0));
+    CU_ASSERT_EQUAL(qos_close_pipe(t, 0), 0);
+    CU_ASSERT(qos_is_free(rig_qos(r), 0));
+    CU_ASSERT(qos_tell_opened(t, 0, PROFILE_100M));
+    CU_ASSERT_EQUAL(qos_set_profile(t, 0, PROFILE_1M), 0);
+    CU_ASSERT_EQUAL(rig_qos(r)->pipe[0].profile, PROFILE_1M);
+    rig_poll(r, rte_rdtsc());
+    CU_ASSERT_EQUAL(rig_qos(r)->pipe[0].profile, PROFILE_1M);
+    rig_close(r);
+}
+
+/* librte_sched says how many packets leave first: its core must be called. */
+static void told_library(void)
+{
+    struct rig *r;
+
+    qos_model();
+    qos_shape.backend = QOS_LIBRTE_SCHED;
+    r = qos_open();
+    put_numbered(r, path_of(0, BE_QUEUE), 0, 40, 64);
+    CU_ASSERT_FALSE(qos_tell_closed(rig_task(r), 0));
+    CU_ASSERT_EQUAL(qos_close_pipe(rig_task(r), 0), 40);
+    CU_ASSERT_FALSE(qos_is_free(rig_qos(r), 0));
+    drain(r);
+    CU_ASSERT_FALSE(qos_is_free(rig_qos(r), 0));
+    CU_ASSERT_EQUAL(qos_pipe_held(rig_task(r), 0), 0);
+    CU_ASSERT(qos_is_free(rig_qos(r), 0));
+    CU_ASSERT(qos_tell_opened(rig_task(r), 0, PROFILE_10M));
+    FATE(r, numbered(path_of(0, BE_QUEUE), 0, 64), "held");
+    drain(r);
     rig_close(r);
 }
 
@@ -455,6 +563,10 @@ static const struct test tests[] = {
     {"a pipe without profile", pipe_without_profile},
     {"a subscriber goes", pipe_closed},
     {"a subscriber goes, librte_sched", pipe_closed_in_library},
+    {"told that a subscriber goes", told_closed},
+    {"told within a burst", told_within_a_burst},
+    {"told too much", told_too_much},
+    {"told, librte_sched", told_library},
     {"as many as came", as_many_as_came},
     {"RED", red},
     {"PIE", pie},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The pipes of a scheduler: how many each subport has, and whose is which. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +76,43 @@ static void pipes_of_shards(void)
     CU_ASSERT_EQUAL(qos_shard_of(s, 19), 1);
     CU_ASSERT_EQUAL(qos_subport_of(s, 19), 2);
     config_free(m);
+}
+
+static void check_resting(const char *top, const char *scheduler, uint32_t pipes, uint32_t records)
+{
+    char text[768];
+    struct cfg_model *m;
+
+    snprintf(text, sizeof(text),
+             "%s subscribers = ( { port = \"a\"; svlan = \"1-16\"; cvlan = \"1-256\"; ipv4 = "
+             "\"10.0.0.0/20\"; profile = \"p\"; } );\nqos = { profiles = { p = { rate = "
+             "\"10M\"; }; }; schedulers = { s = { ports = \"a\"; %s }; }; };\n",
+             top, scheduler);
+    m = qos_load(text);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    CU_ASSERT_EQUAL(m->qos.schedulers[0].configured.n, 4096);
+    EXPECT(m->qos.schedulers[0].pipes.n == pipes, "%u pipes", m->qos.schedulers[0].pipes.n);
+    CU_ASSERT_EQUAL(subscriber_records(m), records);
+    config_free(m);
+}
+
+#define CLASS(c) "{ class = \"" #c "\"; queue = 64; }"
+#define SEVEN    "classes = ( " SIX ", " CLASS(be) " );"
+#define EIGHT    "classes = ( " SIX ", " CLASS(6) ", " CLASS(be) " );"
+#define SIX      CLASS(0) ", " CLASS(1) ", " CLASS(2) ", " CLASS(3) ", " CLASS(4) ", " CLASS(5)
+
+/* Who is announced finds a number and a pipe while those of removed subscribers rest; where nobody
+ * is announced, there is room enough. Rings of many classes do not become larger for that. */
+static void resting(void)
+{
+    check_resting("max_subscribers = 4096;", "", 4096 + 128, 4096 + 128);
+    check_resting("max_subscribers = 4100;", "", 4228, 4228);
+    check_resting("max_subscribers = 16384;", "", 16384 + 256, 16384 + 256);
+    check_resting("max_subscribers = 4096;", "backend = \"librte_sched\";", 4096, 4096 + 128);
+    check_resting("", "", 4096 + 512, 4096 + 512);
+    check_resting("max_subscribers = 4096;", SEVEN, 4096 + 128, 4096 + 128);
+    check_resting("max_subscribers = 4096;", EIGHT, 4096, 4096 + 128);
+    check_resting("max_subscribers = 8100;", EIGHT, 8192, 8100 + 253);
 }
 
 /* Ports without a scheduler need no profile, and have no pipe. */
@@ -166,6 +204,7 @@ static const struct test tests[] = {
     {"pipes of subports", pipes_of_subports},
     {"pipes of unequal subports", pipes_of_unequal_subports},
     {"pipes of shards", pipes_of_shards},
+    {"pipes of who was removed", resting},
     {"without a scheduler", without_a_scheduler},
     {"more pipes than numbers", more_pipes_than_numbers},
     {NULL, NULL},

@@ -35,26 +35,28 @@ void ways_close(struct control *c)
 
 /* --- next hops --- */
 
+static bool tell(const struct task *t, uint32_t i, void *ctx)
+{
+    return arp_tell_nexthop(t, ((const uint32_t *)ctx)[i]);
+}
+
 static int announce(struct task *t, uint32_t i, void *ctx)
 {
     arp_add_nexthop(t, ((const uint32_t *)ctx)[i]);
     return 0;
 }
 
-/* A core call is made only where there is no room for more news: for a next hop, a round trip to
- * another core was most of what a change took. */
+/* For a next hop, a round trip to another core was most of what a change took. */
 int ways_announce(struct control *c, struct refusal *why)
 {
-    uint32_t arp = arp_instance(c), n = c->new_nexthops.n, told = 0, *id = c->new_nexthops.id;
-    int rc = 0;
+    static const struct news news = {tell, announce};
+    uint32_t arp = arp_instance(c), n = c->new_nexthops.n;
+    int rc;
 
     c->new_nexthops.n = 0;
     if (arp == CFG_NONE)
         return 0;
-    while (c->e->running && told < n && arp_tell_nexthop(c->e->tasks[arp], id[told]))
-        told++;
-    if (told < n)
-        rc = core_call_each(c->e, arp, n - told, announce, id + told, NULL);
+    rc = core_tell_each(c->e, arp, n, &news, c->new_nexthops.id);
     if (rc != 0)
         refuse(why, "the arp task does not take the next hops: %s", strerror(-rc));
     return rc;

@@ -69,11 +69,11 @@ static int check_room(struct control *c, const struct need *need, struct refusal
     if (rc != 0)
         return rc;
 
-    if (c->ids.n_subscribers + need->n > c->tables->subscribers->capacity)
+    if (c->ids.n_subscribers + need->n > c->model->max_subscribers)
         return refuse(why,
                       "there is room for %" PRIu32 " subscribers, and %" PRIu32
                       " are there: max_subscribers says how many may be",
-                      c->tables->subscribers->capacity, c->ids.n_subscribers);
+                      c->model->max_subscribers, c->ids.n_subscribers);
     if (has_room(c, need) || ids_wait(c, has_room, need))
         return 0;
     subport = short_of_pipes(c, need);

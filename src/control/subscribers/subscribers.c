@@ -31,13 +31,29 @@ static bool shapes(const struct pipe_work *w, uint32_t i)
            qos_place(w->s->q, w->list[i].pipe) != CFG_NONE;
 }
 
+static bool tell_opened(const struct task *t, uint32_t i, void *ctx)
+{
+    const struct pipe_work *w = ctx;
+
+    return !shapes(w, i) ||
+           qos_tell_opened(t, qos_place(w->s->q, w->list[i].pipe), w->list[i].profile);
+}
+
+static bool tell_closed(const struct task *t, uint32_t i, void *ctx)
+{
+    const struct pipe_work *w = ctx;
+
+    return !shapes(w, i) || qos_tell_closed(t, qos_place(w->s->q, w->list[i].pipe));
+}
+
 /* Core calls. */
 static int open_one(struct task *t, uint32_t i, void *ctx)
 {
     const struct pipe_work *w = ctx;
 
-    return shapes(w, i) ? qos_open_pipe(t, qos_place(w->s->q, w->list[i].pipe), w->list[i].profile)
-                        : 0;
+    return shapes(w, i)
+               ? qos_set_profile(t, qos_place(w->s->q, w->list[i].pipe), w->list[i].profile)
+               : 0;
 }
 
 static int close_one(struct task *t, uint32_t i, void *ctx)
@@ -49,10 +65,11 @@ static int close_one(struct task *t, uint32_t i, void *ctx)
     return 0;
 }
 
-/* Call one() for each of n subscribers on the core of each scheduler that shapes some of them. */
+static const struct news opening = {tell_opened, open_one}, closing = {tell_closed, close_one};
+
+/* Tell the core of each scheduler that shapes some of n subscribers. */
 static int work_on_pipes(struct control *c, const struct cfg_subscriber *list, uint32_t n,
-                         int (*one)(struct task *t, uint32_t i, void *ctx), bool *waits,
-                         struct refusal *why)
+                         const struct news *news, bool *waits, struct refusal *why)
 {
     for (unsigned i = 0; i < c->n_shapers; i++) {
         struct pipe_work w = {.c = c, .s = &c->shaper[i], .list = list, .waits = waits};
@@ -61,7 +78,7 @@ static int work_on_pipes(struct control *c, const struct cfg_subscriber *list, u
 
         for (uint32_t k = 0; !any && k < n; k++)
             any = shapes(&w, k);
-        rc = any ? core_call_each(c->e, w.s->instance, n, one, &w, NULL) : 0;
+        rc = any ? core_tell_each(c->e, w.s->instance, n, news, &w) : 0;
         if (rc != 0) {
             refuse(why, "task %s: %s", w.s->task->cfg->name, strerror(-rc));
             return rc;
@@ -161,7 +178,7 @@ static int remove_subscribers(struct control *c, const uint32_t *id, uint32_t n,
         subscriber_unpublish(c->tables->subscribers, id[i]);
         leave(c, id[i]);
     }
-    rc = work_on_pipes(c, removed, n, close_one, waits, why);
+    rc = work_on_pipes(c, removed, n, &closing, waits, why);
     /* where a core does not answer, packets of these ids may wait for ever: they stay out of use */
     for (uint32_t i = 0; rc == 0 && i < n; i++)
         ids_retire_subscriber(c, id[i], waits[i]);
@@ -223,7 +240,7 @@ int add_subscribers(struct control *c, struct request *r, struct cfg_subscriber 
         return rc;
     for (uint32_t i = 0; i < n; i++)
         list[i].pipe = ids_take_pipe(c, &list[i]);
-    rc = work_on_pipes(c, list, n, open_one, NULL, why);
+    rc = work_on_pipes(c, list, n, &opening, NULL, why);
     if (rc == 0)
         return publish_all(c, r, list, n, id);
     for (uint32_t i = 0; i < n; i++)

@@ -8,8 +8,6 @@
  * A packet carries the time of its arrival in a stamp beside its path (sched/stamp.h). Its path is
  * that of the scheduler when it comes, and that of this shard from then on.
  */
-#include "tasks/qos/qos.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,23 +16,11 @@
 #include <rte_malloc.h>
 #include <rte_meter.h>
 
-#include "sched/check.h"
 #include "sched/shards/shards.h"
+#include "tasks/qos/instance.h"
 
 enum { OUT_TO };
 enum { ARG_SCHEDULER, ARG_DIRECTION, N_ARGS };
-enum {
-    DROP_FULL,
-    DROP_RED,
-    DROP_PIE,
-    DROP_CODEL,
-    DROP_L4S,
-    DROP_NOBODY,
-    DROP_TOO_BIG,
-    DROP_OTHER_SHARD,
-    N_DROPS
-};
-
 static const char *const directions[] = {[QOS_UP] = "up", [QOS_DOWN] = "down", NULL};
 
 static const struct task_param params[N_ARGS] = {
@@ -85,6 +71,8 @@ static const struct task_drop drops[N_DROPS] = {
 #define PAUSE_SHARE 3
 #define PAUSE_MAX   (UINT64_C(1) << 20)
 
+#define NEWS_AT_ONCE 16 /* of pipes, in a poll: some 10 us */
+
 const struct qos *qos_state(const struct task *t)
 {
     return t->type == &task_qos ? t->state : NULL;
@@ -129,6 +117,15 @@ static inline int refused(const struct qos *q, const struct rte_mbuf *m)
     return -1;
 }
 
+static void put(struct task *t, struct rte_mbuf **m, uint16_t n)
+{
+    struct qos *q = t->state;
+
+    q->owed += n;
+    if (unlikely(sched_enqueue(q->sched, m, n) < n) || q->drops_late)
+        count_drops(t, q);
+}
+
 static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     struct qos *q = t->state;
@@ -139,6 +136,14 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
     for (uint16_t i = 0; i < n; i++) {
         int why = refused(q, m[i]);
 
+        if (unlikely(why >= 0) && qos_has_news(q)) {
+            /* the subscriber is new, perhaps; packets so far may be in pipes that are to be closed
+             */
+            put(t, in, k);
+            k = 0;
+            qos_take_news(t);
+            why = refused(q, m[i]);
+        }
         if (unlikely(why >= 0)) {
             task_drop(t, m[i], (unsigned)why);
             continue;
@@ -148,9 +153,7 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         m[i]->hash.sched.color = RTE_COLOR_GREEN;
         in[k++] = m[i];
     }
-    q->owed += k;
-    if (unlikely(sched_enqueue(q->sched, in, k) < k) || q->drops_late)
-        count_drops(t, q);
+    put(t, in, k);
 }
 
 static void expect(const struct task *t, struct rte_mbuf *const *m, uint32_t n)
@@ -181,6 +184,8 @@ static uint16_t poll(struct task *t, uint64_t now)
     uint32_t want = RTE_MAX(q->owed, (uint32_t)t->cfg->burst), n;
     uint64_t took;
 
+    if (unlikely(qos_has_news(q)))
+        qos_take_some_news(t, NEWS_AT_ONCE);
     if (unlikely(now < q->paused_until))
         return 0;
     want = RTE_MIN(want, (uint32_t)BURST_MAX);
@@ -211,125 +216,6 @@ static uint64_t held(const struct task *t)
     return sched_held(q->sched);
 }
 
-/* --- profiles and pipes: changed on the core --- */
-
-/* TSC cycles a byte at a rate, times 256. */
-static uint32_t cost_of(const struct qos *q, uint64_t rate)
-{
-    double cost = (double)q->tsc_hz * 8 / (double)rate * 256;
-
-    return cost < UINT32_MAX ? (uint32_t)cost : UINT32_MAX;
-}
-
-int qos_set_profile(struct task *t, uint32_t pipe, uint32_t profile)
-{
-    struct qos *q = t->state;
-    uint64_t now;
-    int rc;
-
-    if (pipe >= q->n_pipes || profile >= q->cfg->n_profiles)
-        return -EINVAL;
-    if (q->sched_profile[profile] < 0)
-        return -ENOTSUP;
-    rc = sched_set_profile(q->sched, pipe, (uint32_t)q->sched_profile[profile]);
-    if (rc != 0)
-        return rc;
-    __atomic_store_n(&q->pipe[pipe].profile, profile, __ATOMIC_RELAXED);
-    q->in_use[pipe / 64] |= UINT64_C(1) << pipe % 64;
-    q->pipe[pipe].cost = cost_of(q, q->cfg->profiles[profile].shape[q->direction].rate);
-    now = rte_rdtsc();
-    qos_begin_run(q, pipe, now); /* a run is at one rate */
-    return 0;
-}
-
-int qos_set_subport_rate(struct task *t, uint32_t subport, uint64_t rate)
-{
-    struct qos *q = t->state;
-
-    return sched_set_subport_rate(q->sched, subport, rate);
-}
-
-/* Can the scheduler shape by a profile? */
-static bool fits(const struct qos *q, uint32_t profile)
-{
-    uint64_t clock = qos_check_clock(q->shape, q->tsc_hz, NULL, 0);
-
-    return qos_shape_fits(q->shape, clock, &q->cfg->profiles[profile].shape[q->direction]);
-}
-
-int qos_take_profile(struct task *t, uint32_t profile)
-{
-    struct qos *q = t->state;
-    int rc = -1;
-
-    if (fits(q, profile)) {
-        rc = sched_add_profile(q->sched, &q->cfg->profiles[profile].shape[q->direction]);
-        if (rc < 0)
-            return rc;
-    }
-    q->sched_profile[profile] = (int16_t)rc;
-    return 0;
-}
-
-int qos_open_pipe(struct task *t, uint32_t pipe, uint32_t profile)
-{
-    struct qos *q = t->state;
-
-    if (pipe >= q->n_pipes)
-        return -EINVAL;
-    memset(&q->pipe[pipe], 0, sizeof(q->pipe[pipe]));
-    q->pipe[pipe].profile = CFG_NONE;
-    sched_reset_pipe_counters(q->sched, pipe);
-    return qos_set_profile(t, pipe, profile);
-}
-
-/* The profile with the highest rate that the scheduler can do. */
-static uint32_t fastest_profile(const struct qos *q)
-{
-    const struct cfg_profile *p = q->cfg->profiles;
-    uint32_t best = 0;
-
-    for (uint32_t i = 0; i < q->cfg->n_profiles; i++)
-        if (q->sched_profile[i] >= 0 &&
-            (q->sched_profile[best] < 0 ||
-             p[i].shape[q->direction].rate > p[best].shape[q->direction].rate))
-            best = i;
-    return best;
-}
-
-uint32_t qos_pipe_held(struct task *t, uint32_t pipe)
-{
-    const struct qos *q = t->state;
-    uint32_t held = 0;
-
-    for (unsigned queue = 0; queue < QOS_QUEUES; queue++) {
-        struct sched_queue_counters n = {0};
-
-        if (q->shape->class[queue < QOS_BE ? queue : QOS_BE].size != 0 &&
-            sched_read_queue(q->sched, pipe, queue, &n) == 0)
-            held += n.depth;
-    }
-    return held;
-}
-
-/* Count packets that were dropped because their pipe has no subscriber. */
-static void count_not_shaped(struct task *t, uint64_t packets)
-{
-    t->drops[DROP_NOBODY] += packets;
-}
-
-uint32_t qos_close_pipe(struct task *t, uint32_t pipe)
-{
-    struct qos *q = t->state;
-    int64_t dropped = sched_clear(q->sched, pipe);
-
-    if (dropped < 0)
-        qos_set_profile(t, pipe, fastest_profile(q));
-    else
-        count_not_shaped(t, (uint64_t)dropped);
-    q->in_use[pipe / 64] &= ~(UINT64_C(1) << pipe % 64);
-    return dropped < 0 ? qos_pipe_held(t, pipe) : 0;
-}
 /* --- start and end --- */
 
 /* List the profiles that the scheduler can do: one of another scheduler may be beyond it. Returns
@@ -339,7 +225,7 @@ static unsigned fit_profiles(struct qos *q, struct cfg_profile *fit)
     unsigned n = 0;
 
     for (unsigned i = 0; i < q->cfg->n_profiles; i++) {
-        q->sched_profile[i] = fits(q, i) ? (int16_t)n : (int16_t)-1;
+        q->sched_profile[i] = qos_fits(q, i) ? (int16_t)n : (int16_t)-1;
         if (q->sched_profile[i] >= 0)
             fit[n++] = q->cfg->profiles[i];
     }
@@ -415,7 +301,8 @@ static int allocate(struct qos *q, int socket)
     q->pipe = rte_zmalloc_socket("qos", q->n_pipes * sizeof(*q->pipe), RTE_CACHE_LINE_SIZE, socket);
     q->in_use = rte_zmalloc_socket("qos", (q->n_pipes / 64 + 1) * sizeof(*q->in_use),
                                    RTE_CACHE_LINE_SIZE, socket);
-    return q->pipe != NULL && q->in_use != NULL ? 0 : -ENOMEM;
+    q->news = slots_create(QOS_NEWS, sizeof(struct qos_news));
+    return q->pipe != NULL && q->in_use != NULL && q->news != NULL ? 0 : -ENOMEM;
 }
 
 static void fini(struct task *t)
@@ -427,6 +314,7 @@ static void fini(struct task *t)
     shards_free(q->shards);
     rte_free(q->pipe);
     rte_free(q->in_use);
+    slots_free(q->news);
 }
 
 static int init(struct task *t, const struct task_env *env)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The state of a qos task, which control and explain read, and its changes while it runs. Functions
- * that take a struct task run on the task's own core, but for qos_state() and qos_use():
- * engine_call(). Where the task is on several cores, each instance is a shard of one scheduler
+ * that take a struct task run on the task's own core, in core calls (engine_call()), unless they
+ * say otherwise. Where the task is on several cores, each instance is a shard of one scheduler
  * (sched/shards/shards.h); a pipe is then a number among those of the instance: qos_place().
  */
 #ifndef TASKS_QOS_H
@@ -11,6 +11,7 @@
 #include <assert.h>
 
 #include "base/hist.h"
+#include "base/ring/slots.h"
 #include "engine/task.h"
 #include "sched/sched.h"
 #include "sched/stamp.h"
@@ -38,7 +39,7 @@ struct qos_pipe {
     uint32_t sojourn;          /* moving average over 8 packets that are looked at, in units of
                                   2^QOS_TIME_SHIFT TSC cycles, times 8 */
     uint32_t cost;             /* TSC cycles a byte at the profile's rate, times 256 */
-    uint32_t profile;          /* index in qos.profiles[], CFG_NONE: the pipe is not in use */
+    uint32_t profile; /* index in qos.profiles[], CFG_NONE: the pipe is free. The last member */
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct qos_pipe) == RTE_CACHE_LINE_SIZE, "one line for each packet held back");
@@ -68,6 +69,7 @@ struct qos {
     uint64_t tsc_hz;
     struct qos_pipe *pipe;
     uint64_t *in_use;                        /* a bit for each pipe that has a profile */
+    struct slots *news;                      /* of pipes: qos_tell_opened(), qos_tell_closed() */
     int16_t sched_profile[QOS_MAX_PROFILES]; /* the scheduler's number of a profile; -1: it cannot
                                                 shape by it */
     struct hist prompt[QOS_CLASSES]; /* time in the queue, stamp units, of packets whose pipe never
@@ -122,27 +124,41 @@ void qos_lag(const struct qos *q, struct hist *to);
 /** The present run of a pipe, or the last; its fields are of one moment. */
 struct qos_run qos_run(const struct qos_pipe *p);
 
-/** Give a pipe another profile (index in qos.profiles[]). Returns 0, -EINVAL, or -ENOTSUP where the
- * scheduler cannot shape by it. */
+/** Give a pipe another profile (index in qos.profiles[]); a free one is open then. Returns 0,
+ * -EINVAL, or -ENOTSUP where the scheduler cannot shape by it. */
 int qos_set_profile(struct task *t, uint32_t pipe, uint32_t profile);
 
 /** Learn a profile that is new, or has changed, at an index of qos.profiles[]. Pipes that have it
  * keep its old shape until qos_set_profile(). Returns 0, or -ENOSPC or -EINVAL. */
 int qos_take_profile(struct task *t, uint32_t profile);
 
-/** Give a pipe without a subscriber to one: its figures start from 0. Returns as
- * qos_set_profile(). */
-int qos_open_pipe(struct task *t, uint32_t pipe, uint32_t profile);
-
 /**
  * Take a pipe from its subscriber: packets that wait in it, and those that arrive from now on, are
  * dropped (not_shaped). With librte_sched, those that wait are sent instead, as fast as a profile
- * allows. Returns the number that still wait: until it is 0, the pipe must not be opened.
+ * allows. Returns the number that still wait: until qos_pipe_held() has said 0, the pipe is not
+ * free.
  */
 uint32_t qos_close_pipe(struct task *t, uint32_t pipe);
 
-/** Number of packets that wait in a pipe. */
+/** Number of packets that wait in a pipe. One that was closed is free when that is 0. */
 uint32_t qos_pipe_held(struct task *t, uint32_t pipe);
+
+/*
+ * To open and to close a pipe without a word from the task's core, for which nobody waits: the core
+ * takes such news before it sends any packet, and before it drops one whose pipe it takes for
+ * nobody's. By the thread that alone opens and closes pipes. Both return false where there is no
+ * room for more news, and where the scheduler cannot do it so: qos_set_profile() and
+ * qos_close_pipe(), which take all news first, can.
+ */
+bool qos_tell_opened(const struct task *t, uint32_t pipe, uint32_t profile);
+bool qos_tell_closed(const struct task *t, uint32_t pipe);
+
+/** Take all news of pipes. Runs on the task's core, as all functions do that look at a pipe
+ * there. */
+void qos_take_news(struct task *t);
+
+/** Is a pipe nobody's, and empty, with figures that are 0? By any thread. */
+bool qos_is_free(const struct qos *q, uint32_t pipe);
 
 /** Change a subport's rate, bit/s. Returns 0, -EINVAL or -ENOSPC. */
 int qos_set_subport_rate(struct task *t, uint32_t subport, uint64_t rate);
