@@ -71,7 +71,7 @@ static const struct task_drop drops[N_DROPS] = {
 #define PAUSE_SHARE 3
 #define PAUSE_MAX   (UINT64_C(1) << 20)
 
-#define NEWS_AT_ONCE 16 /* of pipes, in a poll: some 10 us */
+#define NEWS_AT_ONCE 16 /* of pipes, in a poll, so that packets wait for no more of them */
 
 const struct qos *qos_state(const struct task *t)
 {
