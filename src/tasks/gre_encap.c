@@ -76,8 +76,6 @@ uint8_t *gre_encap_write_over6(const struct gre_encap *e, uint8_t *inner, const 
     uint8_t *gre = inner - (e->with_key ? GRE_KEY_LEN : GRE_LEN), *outer = gre - IPV6_LEN;
     uint32_t payload = (uint32_t)(inner - gre) + size;
 
-    copy16(outer - ETH_LEN, nh->eth); /* the last 4 bytes are overwritten below */
-    store16(outer - ETH_LEN + ETH_MACS, RTE_BE16(RTE_ETHER_TYPE_IPV6));
     store32(outer, net32(UINT32_C(6) << 28 | (uint32_t)(class & e->tos_mask) << 20 | label));
     store32(outer + 4, net32(payload << 16 | IPPROTO_GRE << 8 | OUTER_HOPS));
     copy16(outer + offsetof(struct ipv6_hdr, source), nh->ends6);
@@ -95,9 +93,11 @@ static inline void encap(struct rte_mbuf *m, const struct gre_encap *e, const st
     uint8_t *f = frame_bytes(m), *inner = f + ETH_LEN;
     uint32_t len = gre_encap_len_to(e->with_key, nh), total;
 
+    copy16(f - len, nh->eth); /* the last 2 bytes are overwritten below */
     if (unlikely(nh->has_gre == TUNNEL_IPV6)) {
         uint8_t *outer = gre_encap_write_over6(e, inner, nh, key, eth_is_ipv6(f));
 
+        store16(outer - 2, RTE_BE16(RTE_ETHER_TYPE_IPV6));
         total = ipv6_len((const struct ipv6_hdr *)outer) - len;
     } else if (unlikely(eth_is_ipv6(f))) {
         total = ipv6_len((const struct ipv6_hdr *)inner);

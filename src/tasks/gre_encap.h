@@ -38,11 +38,11 @@ static inline uint32_t gre_encap_len_to(bool with_key, const struct nexthop *nh)
 }
 
 /**
- * Write the Ethernet header, the outer IPv4 header and the first four bytes of GRE from the next
- * hop's template before an inner packet of so many bytes; len: bytes of outer IPv4 and GRE. Returns
- * the outer IPv4 header. No store reaches the inner header. With the usual headroom, no store that
- * holds a byte which mpls_push will read (DSCP, TTL) crosses a cache line: a load waits until such
- * a store has reached the cache.
+ * Write the outer IPv4 header and the first four bytes of GRE from the next hop's template before
+ * an inner packet of so many bytes; len: bytes of outer IPv4 and GRE. Returns the outer IPv4
+ * header. No store reaches the inner header. With the usual headroom, no store that holds a byte
+ * which mpls_push will read (DSCP, TTL) crosses a cache line: a load waits until such a store has
+ * reached the cache.
  */
 static inline uint8_t *gre_encap_write_ip(uint8_t *inner, const struct nexthop *nh, uint32_t len,
                                           uint8_t tos, uint32_t size)
@@ -51,7 +51,6 @@ static inline uint8_t *gre_encap_write_ip(uint8_t *inner, const struct nexthop *
     /* version and IHL come from the template: here are 0, TOS and total length */
     rte_be32_t first = rte_cpu_to_be_32((uint32_t)tos << 16 | (size + len));
 
-    copy16(outer - ETH_LEN, nh->eth); /* the last 2 bytes are overwritten below */
     store32(outer, load32(nh->ip_gre) | first);
     store32(outer + 4, load32(nh->ip_gre + 4));
     copy16(outer + 8, nh->ip_gre + 8);
@@ -60,8 +59,8 @@ static inline uint8_t *gre_encap_write_ip(uint8_t *inner, const struct nexthop *
     return outer;
 }
 
-/** Write all headers before an inner packet of IPv4, with a key or without. Returns the outer IPv4
- * header. */
+/** Write the tunnel's headers before an inner packet of IPv4, with a key or without. Returns the
+ * outer IPv4 header. */
 static inline uint8_t *gre_encap_write(const struct gre_encap *e, uint8_t *inner,
                                        const struct nexthop *nh, rte_be32_t key)
 {
@@ -92,9 +91,9 @@ static inline uint8_t *gre_encap_write6(const struct gre_encap *e, uint8_t *inne
 }
 
 /**
- * Write all headers before an inner packet of either family whose tunnel is of IPv6 (RFC 7676).
- * Returns the outer IPv6 header, which gets the DSCP as one of IPv4 does, and whose flow label
- * names the inner flow, so that routers share the tunnel's packets among equal ways (RFC 6438
+ * Write the tunnel's headers before an inner packet of either family where it is of IPv6 (RFC
+ * 7676). Returns the outer IPv6 header, which gets the DSCP as one of IPv4 does, and whose flow
+ * label names the inner flow, so that routers share the tunnel's packets among equal ways (RFC 6438
  * section 3).
  */
 uint8_t *gre_encap_write_over6(const struct gre_encap *e, uint8_t *inner, const struct nexthop *nh,

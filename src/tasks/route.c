@@ -150,7 +150,7 @@ static void special(struct task *t, struct rte_mbuf *m, const struct nexthop *nh
 /* May the packet be sent at once? */
 static inline bool is_plain(const struct rte_mbuf *m, const struct nexthop *nh)
 {
-    return route_is_plain(header(m), nh, m->data_len, m->buf_len - m->data_off);
+    return route_is_plain(header(m), nh) && route_fits(nh, m, 0, m->data_len);
 }
 
 /* Each pass over the burst prefetches what the next pass reads: first entry, second entry, next
@@ -299,8 +299,7 @@ static void route6(struct task *t, struct rte_mbuf **m, uint16_t n, struct leavi
     for (uint16_t i = 0; i < n; i++) {
         const struct nexthop *nh = &r->nexthop[id[i]];
 
-        if (likely(route_is_plain6(header6(m[i]), nh, m[i]->data_len,
-                                   (uint32_t)m[i]->buf_len - m[i]->data_off))) {
+        if (likely(route_is_plain6(header6(m[i]), nh) && route_fits(nh, m[i], 0, m[i]->data_len))) {
             forward6(m[i], nh, id[i]);
             to->good[k++] = m[i];
         } else {

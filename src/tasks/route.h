@@ -74,29 +74,33 @@ static inline uint32_t route_nexthop6(const struct route *r, uint32_t number, st
     return likely((number & ROUTE_SET) == 0) ? number : route_pick6(r, number, ip, len);
 }
 
-/** May a packet of that size, with that many hops to go, leave by a next hop at once? frame: bytes
- * of the frame with an Ethernet header and nothing else before the packet, room: bytes of the mbuf
- * from there on; the shortest frame takes padding. Next hop 0 (no route) and the gateway's own have
- * no MAC. */
-static inline bool route_may_leave(uint32_t hops, uint32_t size, const struct nexthop *nh,
-                                   uint32_t frame, uint32_t room)
+/** May a packet of that size, with that many hops to go, leave by a next hop at once? Next hop 0
+ * (no route) and the gateway's own have no MAC. */
+static inline bool route_may_leave(uint32_t hops, uint32_t size, const struct nexthop *nh)
 {
-    return hops > 1 && size <= nh->max_ip && nh->mac_known &&
-           (likely(frame >= nh->min_len) || nh->min_len <= room);
+    return hops > 1 && size <= nh->max_ip && nh->mac_known;
 }
 
 /** The same of an IPv4 packet. */
-static inline bool route_is_plain(const struct rte_ipv4_hdr *ip, const struct nexthop *nh,
-                                  uint32_t frame, uint32_t room)
+static inline bool route_is_plain(const struct rte_ipv4_hdr *ip, const struct nexthop *nh)
 {
-    return route_may_leave(ip->time_to_live, net16(ip->total_length), nh, frame, room);
+    return route_may_leave(ip->time_to_live, net16(ip->total_length), nh);
 }
 
 /** The same of an IPv6 packet. */
-static inline bool route_is_plain6(const struct ipv6_hdr *ip, const struct nexthop *nh,
-                                   uint32_t frame, uint32_t room)
+static inline bool route_is_plain6(const struct ipv6_hdr *ip, const struct nexthop *nh)
 {
-    return route_may_leave(ip->hop_limit, ipv6_len(ip), nh, frame, room);
+    return route_may_leave(ip->hop_limit, ipv6_len(ip), nh);
+}
+
+/** Is a frame of len bytes, with an Ethernet header and nothing else before the packet, as long as
+ * its next hop wants, or is there room for padding? It will begin so many bytes further on than it
+ * does. */
+static inline bool route_fits(const struct nexthop *nh, const struct rte_mbuf *m, uint32_t further,
+                              uint32_t len)
+{
+    return likely(len >= nh->min_len) ||
+           nh->min_len <= (uint32_t)m->buf_len - m->data_off - further;
 }
 
 /** Write the Ethernet header of the next hop. */

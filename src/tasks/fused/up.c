@@ -209,12 +209,14 @@ static __rte_always_inline void find_nexthops6(struct rte_mbuf **m, struct batch
 
 /* --- the last stage --- */
 
-/* Headroom that a frame without tags must have for the tunnel and the label of its next hop. */
-static __rte_always_inline uint32_t headroom(const struct up *u, struct shape has,
-                                             const struct nexthop *nh)
+/* Are so many bytes enough for the tunnel and the label of a next hop? Most are for any. */
+static __rte_always_inline bool has_headroom(const struct up *u, struct shape has,
+                                             const struct nexthop *nh, uint32_t at)
 {
-    return (has.gre && likely(nh->has_gre) ? gre_encap_len_to(u->gre.with_key, nh) : 0) +
-           (has.mpls && likely(nh->has_mpls) ? MPLS_ENTRY_LEN : 0);
+    return likely(at >= (has.gre ? gre_encap_len(true) + (uint32_t)GRE_ENCAP_MORE6 : 0) +
+                            (has.mpls ? MPLS_ENTRY_LEN : 0)) ||
+           at >= (has.gre && nh->has_gre ? gre_encap_len_to(u->gre.with_key, nh) : 0) +
+                     (has.mpls && nh->has_mpls ? MPLS_ENTRY_LEN : 0);
 }
 
 /* Will classify, where there is one, let the packet go on? */
@@ -241,18 +243,16 @@ static __rte_always_inline bool is_plain(const struct up *u, struct shape has,
                                          bool is_six)
 {
     const uint8_t *ip = f + QINQ_LEN;
-    uint32_t room = (uint32_t)m->buf_len - m->data_off - QINQ_TAGS_LEN;
 
     if (!is_of_subscriber(u, has, f, m->data_len, id, s, is_six))
         return false;
-    if (has.gre && unlikely(nh->has_gre && u->gre.with_key && !s->has_gre_key))
+    if (has.gre && unlikely(!s->has_gre_key) && nh->has_gre && u->gre.with_key)
         return false;
-    if (is_six
-            ? !route_is_plain6((const struct ipv6_hdr *)ip, nh, ETH_LEN + fused_len(ip, true), room)
-            : !route_is_plain((const struct rte_ipv4_hdr *)ip, nh, ETH_LEN + fused_len(ip, false),
-                              room))
+    if (is_six ? !route_is_plain6((const struct ipv6_hdr *)ip, nh)
+               : !route_is_plain((const struct rte_ipv4_hdr *)ip, nh))
         return false;
-    return (uint32_t)m->data_off + QINQ_TAGS_LEN >= headroom(u, has, nh);
+    return has_headroom(u, has, nh, (uint32_t)m->data_off + QINQ_TAGS_LEN) &&
+           route_fits(nh, m, QINQ_TAGS_LEN, ETH_LEN + fused_len(ip, is_six));
 }
 
 /* Write into the packet of a tagged frame what qinq_decap and route do. */
@@ -306,15 +306,15 @@ static __rte_always_inline void rewrite(const struct up *u, struct shape has, st
         memset(inner - ETH_LEN + len, 0, nh->min_len - len);
         len = has.gre && nh->has_gre && u->gre.with_key ? len : nh->min_len;
     }
-    if (has.gre && unlikely(nh->has_gre == TUNNEL_IPV6)) {
-        f = gre_encap_write_over6(u->gre_state, inner, nh, s->gre_key, is_six);
-        f = finish_headers(u, has, f, nh, true);
-        len += gre_encap_len_to(u->gre.with_key, nh);
-    } else if (has.gre && likely(nh->has_gre)) {
+    if (has.gre && likely(nh->has_gre == TUNNEL_IPV4)) {
         f = is_six ? gre_encap_write6(&u->gre, inner, nh, s->gre_key)
                    : gre_encap_write(&u->gre, inner, nh, s->gre_key);
         f = finish_headers(u, has, f, nh, false);
         len += gre_encap_len(u->gre.with_key);
+    } else if (has.gre && unlikely(nh->has_gre == TUNNEL_IPV6)) {
+        f = gre_encap_write_over6(u->gre_state, inner, nh, s->gre_key, is_six);
+        f = finish_headers(u, has, f, nh, true);
+        len += gre_encap_len_to(u->gre.with_key, nh);
     } else {
         f = finish_headers(u, has, inner, nh, is_six);
     }
