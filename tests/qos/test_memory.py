@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from tests.common import need
 from tests.common.limits import limit
 from tests.common.verdict import nothing
 
@@ -142,6 +143,7 @@ def plain(vbng, module_folder):
 
 @pytest.mark.parametrize("name, pipes, classes, more, most, backend", PLANS, ids=[plan[0] for plan in PLANS])
 def test_memory(vbng, run, folder, plain, name, pipes, classes, more, most, backend):
+    need.no_sanitizer(vbng, "its shadow memory lies beside the mapping that is measured")
     path = write(folder, name, pipes, classes, more, backend)
     answer = run(vbng, "--plan=json", path)
     assert answer.returncode == 0, answer.stderr
