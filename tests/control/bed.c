@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bed.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/program.h"
 #include "control/request.h"
@@ -147,4 +149,43 @@ uint32_t number6(const char *text)
     CU_ASSERT_EQUAL_FATAL(parse_ipv6(text, &addr), 0);
     return in_all_copies(fib6_lookup(fib6_copy(&tables->routes->fib6, 0), addr),
                          fib6_lookup(fib6_copy(&tables->routes->fib6, 1), addr));
+}
+
+static struct {
+    pthread_t thread;
+    uint32_t instance;
+    unsigned is_held, goes_on;
+} core;
+
+/* A core call that keeps the core until it may go on. */
+static int keep(struct task *t, void *arg)
+{
+    (void)t;
+    (void)arg;
+    __atomic_store_n(&core.is_held, 1, __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&core.goes_on, __ATOMIC_ACQUIRE))
+        rte_pause();
+    return 0;
+}
+
+static void *call_core(void *arg)
+{
+    (void)arg;
+    engine_call(&engine, core.instance, keep, NULL);
+    return NULL;
+}
+
+void hold_core(uint32_t instance)
+{
+    core.instance = instance;
+    core.is_held = core.goes_on = 0;
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&core.thread, NULL, call_core, NULL), 0);
+    while (!__atomic_load_n(&core.is_held, __ATOMIC_ACQUIRE))
+        usleep(100);
+}
+
+void let_core_go(void)
+{
+    __atomic_store_n(&core.goes_on, 1, __ATOMIC_RELEASE);
+    pthread_join(core.thread, NULL);
 }

@@ -16,6 +16,10 @@ int bed_open(void);
 /** Returns whether mbufs are missing. */
 int bed_close(void);
 
+/** Keep the core of an instance, one at a time, from all else; and let it go on. */
+void hold_core(uint32_t instance);
+void let_core_go(void);
+
 /** The answer to a request must contain a text. */
 void answers(const char *request, const char *text);
 

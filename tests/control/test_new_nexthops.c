@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Next hops that are new, and those to which no route leads any more, while the cores run: no
  * change of a route waits for the core of the task arp. The argument is the configuration. */
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <rte_cycles.h>
 
@@ -16,25 +14,6 @@
 #define CORE0 2 /* port */
 
 static const uint8_t mac[6] = {2, 0xdd, 0, 0, 0, 2};
-static unsigned held, let_go;
-
-/* A core call that keeps the core until it is let go. */
-static int hold(struct task *t, void *arg)
-{
-    (void)t;
-    (void)arg;
-    __atomic_store_n(&held, 1, __ATOMIC_RELEASE);
-    while (!__atomic_load_n(&let_go, __ATOMIC_ACQUIRE))
-        rte_pause();
-    return 0;
-}
-
-static void *hold_core(void *arg)
-{
-    (void)arg;
-    engine_call(&engine, arp_instance(control), hold, NULL);
-    return NULL;
-}
 
 static void route(const char *cmd, const char *via, unsigned label)
 {
@@ -71,20 +50,15 @@ static void start(void)
  * neighbour from the first packet on; and it knows of all when it goes on. */
 static void held_core(void)
 {
-    pthread_t thread;
-
     start();
-    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, hold_core, NULL), 0);
-    while (!__atomic_load_n(&held, __ATOMIC_ACQUIRE))
-        usleep(100);
+    hold_core(arp_instance(control));
     route("add-route", "192.0.2.2", 100);
     CU_ASSERT(way()->mac_known && memcmp(way()->eth, mac, sizeof(mac)) == 0);
     route("change-route", "192.0.2.2", 101);
     CU_ASSERT(way()->mac_known && memcmp(way()->eth, mac, sizeof(mac)) == 0);
     route("change-route", "192.0.2.7", 102);
     CU_ASSERT_FALSE(way()->mac_known);
-    __atomic_store_n(&let_go, 1, __ATOMIC_RELEASE);
-    pthread_join(thread, NULL);
+    let_core_go();
     answers("{\"cmd\":\"show-arp\",\"first\":1,\"count\":9}",
             "\"ipv4\":\"192.0.2.7\",\"ipv6\":null,\"mac\":null");
     remove_route();

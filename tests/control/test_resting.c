@@ -16,45 +16,23 @@
 #define FULL    64 /* subscribers in the configuration, which is all that there may be */
 #define RESTING 2  /* numbers and pipes more, for who was removed */
 
-static unsigned held, let_go;
-
 static const struct shaper *down(void)
 {
     return &control->shaper[control->shaper[0].q->direction == QOS_DOWN ? 0 : 1];
 }
 
-/* A core call that keeps the core until it is let go. */
-static int hold(struct task *t, void *arg)
-{
-    (void)t;
-    (void)arg;
-    __atomic_store_n(&held, 1, __ATOMIC_RELEASE);
-    while (!__atomic_load_n(&let_go, __ATOMIC_ACQUIRE))
-        rte_pause();
-    return 0;
-}
-
-static void *hold_core(void *instance)
-{
-    engine_call(&engine, *(const uint32_t *)instance, hold, NULL);
-    return NULL;
-}
-
 /* Start, and keep the core of an instance. */
-static void start_with(uint32_t *instance, pthread_t *holder)
+static void start_with(uint32_t instance)
 {
-    held = let_go = 0;
     CU_ASSERT_EQUAL_FATAL(engine_start(&engine), 0);
-    CU_ASSERT_EQUAL_FATAL(pthread_create(holder, NULL, hold_core, instance), 0);
-    while (!__atomic_load_n(&held, __ATOMIC_ACQUIRE))
-        usleep(100);
+    hold_core(instance);
 }
 
 static void *let_go_soon(void *arg)
 {
     (void)arg;
     usleep(50000);
-    __atomic_store_n(&let_go, 1, __ATOMIC_RELEASE);
+    let_core_go();
     return NULL;
 }
 
@@ -97,11 +75,11 @@ static void settle(void)
  * nobody had. The next one waits, and gets what has rested. */
 static void held_core(void)
 {
-    pthread_t holder, other;
+    pthread_t other;
     uint64_t begin;
-    uint32_t pipe[2] = {pipe_of(1), pipe_of(2)}, instance = down()->instance;
+    uint32_t pipe[2] = {pipe_of(1), pipe_of(2)};
 
-    start_with(&instance, &holder);
+    start_with(down()->instance);
     begin = rte_rdtsc();
     replace(1, FULL + 1);
     replace(2, FULL + 2);
@@ -119,7 +97,6 @@ static void held_core(void)
     CU_ASSERT(running_has(control->model, 1) || running_has(control->model, 2) ||
               running_has(control->model, 3));
     pthread_join(other, NULL);
-    pthread_join(holder, NULL);
     start_anew();
     settle();
 }
@@ -148,10 +125,9 @@ static bool comes_free(uint32_t pipe)
  */
 static void no_grace(void)
 {
-    uint32_t instance = instance_of("route"), pipe = pipe_of(1);
-    pthread_t holder;
+    uint32_t pipe = pipe_of(1);
 
-    start_with(&instance, &holder);
+    start_with(instance_of("route"));
     replace(1, subscriber_next_id(control->tables->subscribers));
     CU_ASSERT(comes_free(pipe));
     for (unsigned i = 0; i < 20; i++) {
@@ -159,8 +135,7 @@ static void no_grace(void)
         ids_poll(control);
         CU_ASSERT_EQUAL(control->ids.retired_subscribers, 1);
     }
-    __atomic_store_n(&let_go, 1, __ATOMIC_RELEASE);
-    pthread_join(holder, NULL);
+    let_core_go();
     for (unsigned i = 0; i < 10000 && control->ids.retired_subscribers > 0; i++) {
         usleep(100);
         ids_poll(control);
