@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a device string says of the other end, which sockets are taken away, and when DPDK's
- * interrupt thread may unmap what a core reads. */
+/* What a device string says of the other end, which sockets are taken away, when DPDK's interrupt
+ * thread may unmap what a core reads, and clients of a memif that do not stay. */
 #define ALLOW_EXPERIMENTAL_API /* rte_intr_*() */
 #include <pthread.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <rte_bus_vdev.h>
 #include <rte_interrupts.h>
 #include <rte_rcu_qsbr.h>
 
@@ -181,6 +182,45 @@ static void test_unmap(void)
     free(device.readers);
 }
 
+#define HASTY 200 /* clients, of which many have gone before the interrupt thread sees them */
+
+static int connect_to(const struct sockaddr_un *address)
+{
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+    for (unsigned i = 0; i < 30000; i++) { /* 30 s and more: few may wait */
+        if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
+            return fd;
+        usleep(1000);
+    }
+    close(fd);
+    return -1;
+}
+
+/* Without what link_state.c does the interrupt thread ends the process: Bad file descriptor. */
+static void test_hasty_clients(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char folder[] = "/tmp/vbng-peer-XXXXXX", args[256], greeting[256];
+    int fd;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s/s", folder);
+    snprintf(args, sizeof(args), "role=server,id=0,socket-abstract=no,socket=%s", address.sun_path);
+    CU_ASSERT_EQUAL_FATAL(rte_vdev_init("net_memif0", args), 0);
+    for (unsigned i = 0; i < HASTY; i++) {
+        fd = connect_to(&address);
+        CU_ASSERT_FATAL(fd >= 0);
+        close(fd);
+    }
+    fd = connect_to(&address);
+    CU_ASSERT(recv(fd, greeting, sizeof(greeting), 0) > 0);
+    close(fd);
+    peer_park_interrupts("net_memif0"); /* for good: this is the last test */
+    rte_vdev_uninit("net_memif0");
+    rmdir(folder);
+}
+
 static int open_eal(void)
 {
     return test_eal_start(64, NULL);
@@ -196,6 +236,7 @@ static const struct test tests[] = {
     {"what a device string says", test_read},
     {"stale sockets", test_clear},
     {"memory that a core reads", test_unmap},
+    {"clients that leave at once", test_hasty_clients},
     {NULL, NULL},
 };
 
