@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from tests.common.verdict import nothing
+from vbnglab.measure import rig
 from vbnglab.switches import adapters, bench, configs, guests, output, scenarios
 from vbnglab.switches.adapters.base import Port, Switch, SwitchError, version_of
 from vbnglab.vm import qemu
@@ -217,6 +218,17 @@ class Dies(Switch):
 
     def daemon(self):
         return ["sh", "-c", "echo the reason; exit 3"]
+
+
+@pytest.mark.parametrize("load, of_probes, of_generators", [(1e6, 5000, 497500), (4e4, 5000, 17500), (3000, 1500, 750)])
+def test_probes_are_in_the_load(load, of_probes, of_generators):
+    """They send what they are told, but for half of the load at most. Under saturation nobody heeds them."""
+    one = bench.SwitchRig("x.cfg", generators={"up": ["gen_cpe0", "gen_cpe1"]}, probes={"up": ["probe_cpe0"]})
+    settings = one.tester_settings(rig.Request("latency", "up", rig.Size(64, 64), load, 1.0, True))
+    rates = {name: settings[f"{name}.rate"] for name in ("probe_cpe0", "gen_cpe0", "gen_cpe1")}
+    assert rates == {"probe_cpe0": f"{of_probes:.3f}pps", **dict.fromkeys(("gen_cpe0", "gen_cpe1"), f"{of_generators:.3f}pps")}
+    settings = one.tester_settings(rig.Request("rplus", "up", rig.Size(64, 64), None, 1.0))
+    assert settings["gen_cpe0.rate"] == "100%" and "probe_cpe0.rate" not in settings and "probe_cpe0.start" in settings
 
 
 def test_a_crash_is_told_with_its_last_lines(folder):

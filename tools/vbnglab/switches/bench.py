@@ -198,6 +198,15 @@ class SwitchRig(rig.Rig):
             return self.peer(name, ports, self.where[name], self.folder)
         return chain.Controlled(name, config, self.folder, vbng=self.vbng)
 
+    def tester_settings(self, request):
+        """As of any Rig, but the probes are in the load, of which they have half at most: all that a slow switch carries may be less than they send."""
+        out, probes, rest = super().tester_settings(request), self.probes[request.direction], self.generators[request.direction]
+        if request.probes and probes and request.load is not None:
+            pps = min(configs.PROBE_PPS, request.load / 2 / len(probes))
+            out.update({f"{p}.rate": f"{pps:.3f}pps" for p in probes})
+            out.update({f"{g}.rate": f"{(request.load - pps * len(probes)) / len(rest):.3f}pps" for g in rest})
+        return out
+
     def trial(self, request, sample):
         try:
             return self._trial(request, sample)

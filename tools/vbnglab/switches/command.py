@@ -36,7 +36,7 @@ def configure(p):
                        description="Measure a scenario with one switch or several:\n\n" + "\n".join(f"  {n:9} {f.__doc__}" for n, f in scenarios.ALL.items()))
     w = sub.add_parser("row", help="all scenarios, with VNFs on the host, in containers and in guests: a row of figures, or why there is none",
                        description="Measure all scenarios with each switch, with VNFs on the host, in containers and in guests, and print a table in Markdown: "
-                                   "a row for each switch, whose cells are R+ or why there is none.")  # fmt: skip
+                                   "a row for each switch, whose cells are R+ or why there is none; and one of latency at 0.10, 0.50 and 0.99 of R+.")  # fmt: skip
     s = sub.add_parser("show", help="print what a switch would be given, as a shell script")
     c = sub.add_parser("compare", help="vbng and testpmd by turns in the same place, as VNF (loopback) or as generator and sink (p2p, p2v, v2v)")
     for q in (r, s, c):
@@ -62,11 +62,11 @@ def configure(p):
         q.add_argument("--seconds", type=float, metavar="S", help=f"length of a trial (default: {ROUNDS.seconds:g})")
         q.add_argument("--max-trials", type=int, metavar="N", help=f"most trials for one R+ (default: {ROUNDS.max_trials})")
         q.add_argument("--quick", action="store_true", help="few short trials without latency: to see that it works, not for figures")
+        q.add_argument("--latency", action="store_true", help="with --quick: measure latency, too")
     c.add_argument("--sizes", metavar="LIST", default="64,256,1024", help="frame sizes with FCS (default: 64,256,1024)")
     c.add_argument("--direction", metavar="LIST", default="uni,both", help="uni, both, or uni,both (default)")
     c.add_argument("--pairs", type=between(1, 1000, int), default=5, metavar="N", help="trials of each, in turn (default: 5)")
     c.add_argument("--seconds", type=between(0.2, 600), default=1.5, metavar="S", help="length of a trial (default: 1.5)")
-    r.add_argument("--latency", action="store_true", help="with --quick: measure latency, too")
     for q in (r, w, c):
         q.add_argument("--cpus", metavar="N,N,...", help="CPUs of the switch, of the VNFs and of the tester, in this order (default: all that there are)")
         q.add_argument("--out", metavar="DIR", help=f"folder for the results (default: switchlab-{'row' if q is w else 'SCENARIO'})")
@@ -203,7 +203,7 @@ def fill(args):
             continue
         name = f"{scenario}-{place}"
         print(f"=== {name}", file=sys.stderr, flush=True)
-        cell = {**vars(args), "scenario": scenario, "vnf_in": place, "out": os.path.join(home, name), "latency": False}
+        cell = {**vars(args), "scenario": scenario, "vnf_in": place, "out": os.path.join(home, name)}
         found[scenario, place], _ = _take(argparse.Namespace(**cell))
     print(row.text(found, _adapters(args.switch), args.only))
     return 0 if any(e["state"] == "measured" for out in found.values() for e in out["switches"].values()) else 1

@@ -11,7 +11,7 @@ from . import guests
 from .scenarios import ACCESS, CORE, GATEWAY, TESTER
 
 MACS = {"up": ("02:c0:00:00:00:0a", "02:c0:00:00:00:0b"), "down": ("02:c0:00:00:00:0b", "02:c0:00:00:00:0a")}  # (source, destination) of a direction
-PROBE_BYTES, PROBE_RATE = 128, "5kpps"
+PROBE_BYTES, PROBE_PPS = 128, 5000  # as in cfg/common/tester-measure.cfg
 MBUFS = "32K"
 MEMIF_MTU = 1492  # longest frame that fits a buffer of memif with a tunnel around it
 
@@ -54,7 +54,7 @@ def _generators(topology, train):
         for i, (source, _) in enumerate(ways):
             tasks.append((f"gen_{side}{i}", f'type = "gen"; template = "{direction}.tmpl";{burst} to = "{source}";'))
             tasks.append((f"probe_{side}{i}", f'type = "gen"; template = "{direction}.tmpl"; size = "{PROBE_BYTES}"; stamp = true; '
-                                              f'rate = "{PROBE_RATE}"; train = 1; to = "{source}";'))
+                                              f'rate = "{PROBE_PPS}pps"; train = 1; to = "{source}";'))
     back = ", ".join(f'"{to}"' for to in dict.fromkeys(t for ways in (topology.up, topology.down) for _, t in ways))
     return [*tasks, ("sink", f'type = "sink"; from = [{back}];')]
 

@@ -5,10 +5,11 @@ other switches, sizes or numbers."""
 import json
 import os
 
-from ..measure import table
+from ..measure import procedure, table
 from .adapters.base import SwitchError
 
 FORMAT = "vbng-switchlab/1"
+SHARES = tuple(f"{s:.2f}" for s in procedure.LATENCY_LOADS)  # of R+, at which latency is measured
 SHARED = "function only: processes share CPUs, so compare nothing but orders of magnitude"
 KINDS = {"uni": "one way", "both": "both ways", "up": "one way", "all": "one way"}
 
@@ -55,8 +56,13 @@ def _latency(row, share):
     return f"{table.microseconds(values['p50'])}/{table.microseconds(values['p99'])}" if values and "p50" in values else "-"
 
 
+def delays(row):
+    """p50/p99 of a summary in us at each share of R+, as text; "-" where it was measured at none."""
+    return ", ".join(_latency(row, s) for s in SHARES) if row["latency_ns"] else "-"
+
+
 HEADER = ("switch", "scenario", "mode", "size", "direction", "R+ Mpps", "range", "loss", "ceiling", "switch CPUs", "all CPUs",
-          "0.10 R+", "0.50 R+", "0.99 R+", "remark")
+          *(f"{s} R+" for s in SHARES), "remark")
 
 
 def ceilings(entry):
@@ -76,7 +82,7 @@ def rows_of(result):
             cpus = [f"{row[k]:.2f}" if row[k] is not None else "-" for k in ("switch_cpus", "machine_cpus")]
             yield (name, row["scenario"] or result["scenario"], entry["mode"], row["size"], KINDS[row["direction"]], table.mpps(row["pps"]),
                    f"{table.mpps(row['min'])}–{table.mpps(row['max'])}", loss, table.mpps(ceiling.get(_of(row))), *cpus,
-                   *(_latency(row, s) for s in ("0.10", "0.50", "0.99")), row["error"] or table.limit(row["limit"]))
+                   *(_latency(row, s) for s in SHARES), row["error"] or table.limit(row["limit"]))
 
 
 def _marked(entry, scenario):

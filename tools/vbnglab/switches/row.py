@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A table of switches in Markdown: a row for each, with R+ of each scenario and each place of its VNFs, or why there is none."""
+"""Tables of switches in Markdown: a row for each, with R+ of each scenario and each place of its VNFs, or why there is none; and with its latency, where that
+was measured."""
 
 import argparse
 
@@ -7,7 +8,7 @@ from . import adapters, output
 
 CELLS = (*((s, "host") for s in ("p2p", "p2v", "v2v")), *((s, place) for s in ("loopback", "bng") for place in ("host", "container", "guest")))
 NICS = ("p2p", "p2v")  # scenarios that without NICs are v2v by another name
-AS_V2V, AGAIN = "as v2v: no NIC was given", "the same"
+AS_V2V, AGAIN, NONE = "as v2v: no NIC was given", "the same", "-"
 
 
 def cells(text):
@@ -21,7 +22,7 @@ def cells(text):
 
 def _figure(point):
     if point["pps"] is None:
-        return point["error"] or "-"
+        return point["error"] or NONE
     median, low, high = (f"{point[k] / 1e6:.3g}" for k in ("pps", "min", "max"))
     return f"{median} ({low}–{high})"
 
@@ -42,13 +43,27 @@ def _row(found, name, asked):
     for text in (_cell(found.get(c), name) for c in asked):
         last = next((t for t in reversed(out) if t != AGAIN), None)
         out.append(AGAIN if text == last else text)
-    return [adapters.ALL[name].title, *out]
+    return out
+
+
+def _delays(result, name):
+    """Latency of each size, or NONE."""
+    return "; ".join(map(output.delays, output.summaries(result["switches"][name]))) if result else NONE
+
+
+def _table(head, asked, rows):
+    """Lines of a table, below what it shows. rows: {switch: its cells}."""
+    lines = [["switch", *map(", ".join, asked)], ["---"] * (len(asked) + 1), *([adapters.ALL[n].title, *cells] for n, cells in rows.items())]
+    return [head, "", *(f"| {' | '.join(line)} |" for line in lines)]
 
 
 def text(found, names, asked=CELLS):
-    """The table. found: {cell: result}, without those of NICS where there is none; asked: the cells that it has."""
+    """The table of R+, and that of latency where there is any. found: {cell: result}, without those of NICS where there is none; asked: the cells of both."""
     results = list(found.values())
     notes = [f"{r['tuple']['size']} B" for r in results[:1]] + [output.SHARED] * any(r["shared"] for r in results)
     notes += sorted({f"guests: {e['guest']}" for r in results for e in r["switches"].values() if e.get("guest")})
-    rows = [["switch", *map(", ".join, asked)], ["---"] * (len(asked) + 1), *(_row(found, n, asked) for n in names)]
-    return "\n".join(["; ".join(["R+ in Mpps, median (least–most)", *notes]), "", *(f"| {' | '.join(r)} |" for r in rows)])
+    lines = _table("; ".join(["R+ in Mpps, median (least–most)", *notes]), asked, {n: _row(found, n, asked) for n in names})
+    if any(point["latency_ns"] for r in results for e in r["switches"].values() for point in output.summaries(e)):
+        head = f"latency in µs, p50/p99 at {', '.join(output.SHARES)} of this R+; {NONE}: not measured"
+        lines += ["", *_table(head, asked, {n: [_delays(found.get(c), n) or NONE for c in asked] for n in names})]
+    return "\n".join(lines)
