@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <rte_common.h>
+#include <rte_ethdev.h>
 #include <rte_interrupts.h>
 #include <rte_log.h>
 #include <rte_rcu_qsbr.h>
@@ -81,23 +82,26 @@ void peer_clear(const struct peer *peer)
         owned_clear_socket(peer->path); /* the driver reports a path that stays in use */
 }
 
+/* Have DPDK's interrupt thread call a function while the event is raised. An alarm would do so,
+ * too, but rte_eal_cleanup() waits for alarms. Returns NULL where that fails. */
+static struct rte_intr_handle *on_event(int event, rte_intr_callback_fn call, void *arg)
+{
+    struct rte_intr_handle *h = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
+
+    if (h != NULL && rte_intr_fd_set(h, event) == 0 &&
+        rte_intr_type_set(h, RTE_INTR_HANDLE_EXT) == 0 &&
+        rte_intr_callback_register(h, call, arg) == 0)
+        return h;
+    rte_intr_instance_free(h);
+    return NULL;
+}
+
 /* Runs on DPDK's interrupt thread, and never returns. */
 static void park(void *parked)
 {
     sem_post(parked);
     for (;;)
         pause();
-}
-
-/* Raise an event that calls park() on the interrupt thread. An alarm would do so, too, but
- * rte_eal_cleanup() waits for alarms. Returns whether park() will be called. */
-static bool raise_park(sem_t *parked)
-{
-    struct rte_intr_handle *h = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
-
-    return h != NULL && rte_intr_fd_set(h, eventfd(1, 0)) == 0 &&
-           rte_intr_type_set(h, RTE_INTR_HANDLE_EXT) == 0 &&
-           rte_intr_callback_register(h, park, parked) == 0;
 }
 
 void peer_park_interrupts(const char *device)
@@ -107,9 +111,45 @@ void peer_park_interrupts(const char *device)
 
     if (done || !is_device(device, "net_memif") || sem_init(&parked, 0, 0) != 0)
         return;
-    done = raise_park(&parked);
+    done = on_event(eventfd(1, 0), park, &parked) != NULL;
     while (done && sem_wait(&parked) != 0)
         ;
+}
+
+/** A port to be stopped on DPDK's interrupt thread. */
+struct stop {
+    int event;
+    uint16_t port; /* DPDK's number */
+    sem_t done;
+};
+
+static void stop_port(void *arg)
+{
+    struct stop *s = arg;
+    uint64_t n;
+
+    if (read(s->event, &n, sizeof(n)) < 0)
+        return;
+    rte_eth_dev_stop(s->port);
+    sem_post(&s->done);
+}
+
+int peer_stop(uint16_t port)
+{
+    struct stop s = {.event = eventfd(1, EFD_NONBLOCK), .port = port};
+    struct rte_intr_handle *h = NULL;
+
+    if (s.event >= 0 && sem_init(&s.done, 0, 0) == 0)
+        h = on_event(s.event, stop_port, &s);
+    if (h != NULL) {
+        while (sem_wait(&s.done) != 0)
+            ;
+        rte_intr_callback_unregister_sync(h, stop_port, &s);
+        rte_intr_instance_free(h);
+    }
+    if (s.event >= 0)
+        close(s.event);
+    return h != NULL ? 0 : -ENOMEM;
 }
 
 static struct rte_rcu_qsbr *guarding; /* read by any thread that unmaps */

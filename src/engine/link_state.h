@@ -8,6 +8,7 @@
 #define ENGINE_LINK_STATE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct engine;
 struct rte_rcu_qsbr;
@@ -42,6 +43,13 @@ void peer_clear(const struct peer *peer);
  * then.
  */
 void peer_park_interrupts(const char *device);
+
+/**
+ * Stop a net_memif that is a client; port: its number in DPDK. That is done on DPDK's interrupt
+ * thread, which may be in the midst of a message of the server: stopping takes away what the driver
+ * uses there. Returns 0 or -ENOMEM.
+ */
+int peer_stop(uint16_t port);
 
 /**
  * From now on DPDK's interrupt thread unmaps memory only when each core has begun a new round

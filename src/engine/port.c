@@ -416,8 +416,9 @@ int port_reconnect(struct port *port, const struct plan *p, unsigned i,
 
     if (port->peer.reconnect == PEER_RESTART) {
         port_watch(port);
-        rte_eth_dev_stop(port->dpdk_id);
-        rc = rte_eth_dev_start(port->dpdk_id);
+        rc = peer_stop(port->dpdk_id);
+        if (rc == 0)
+            rc = rte_eth_dev_start(port->dpdk_id);
         port_watch(port); /* the device has reset its counters */
         return rc;
     }
