@@ -240,18 +240,32 @@ def test_a_crash_is_told_with_its_last_lines(folder):
 class Slow(Dies):
     """A switch that makes its socket late, and takes no path that is there."""
 
+    deaf = 0.0  # seconds from then until it listens
+
     def ready_paths(self):
         return [f"{self.folder}/cli.sock"]
 
     def daemon(self):
-        make = "import socket, sys, time; time.sleep(0.5); s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); time.sleep(60)"
-        return [sys.executable, "-c", make, *self.ready_paths()]
+        make = "import socket, sys, time; time.sleep(0.5); s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); time.sleep(float(sys.argv[2])); s.listen(); time.sleep(60)"
+        return [sys.executable, "-c", make, *self.ready_paths(), str(self.deaf)]
 
 
 def test_a_socket_that_a_killed_switch_has_left(folder):
     """It neither stops the next one from making it nor tells that this one is ready."""
     with socket.socket(socket.AF_UNIX) as left, Slow(str(folder)) as switch, socket.socket(socket.AF_UNIX) as caller:
         left.bind(switch.ready_paths()[0])
+        switch.start()
+        caller.connect(switch.ready_paths()[0])
+
+
+class Deaf(Slow):
+    """A switch that makes its socket some time before it listens, and is waited for as VPP is."""
+
+    deaf, ready = 1.0, adapters.ALL["vpp"].ready
+
+
+def test_a_socket_at_which_nobody_listens_yet(folder):
+    with Deaf(str(folder)) as switch, socket.socket(socket.AF_UNIX) as caller:
         switch.start()
         caller.connect(switch.ready_paths()[0])
 

@@ -106,6 +106,10 @@ class Switch:
         """Paths that exist when the switch is ready; [] where it is as soon as it runs."""
         return []
 
+    def ready(self, path):
+        """Tell whether one of these paths is as the switch needs it to be."""
+        return os.path.exists(path)
+
     def after(self):
         """Commands to run when the switch is ready."""
         return []
@@ -213,7 +217,7 @@ class Switch:
     def _wait(self):
         end, paths = time.monotonic() + START_SECONDS, self.ready_paths()
         time.sleep(0.2)
-        while self.alive() and not all(map(os.path.exists, paths)):
+        while self.alive() and not all(map(self.ready, paths)):
             if time.monotonic() > end:
                 raise SwitchError(f"{self.title} did not start within {START_SECONDS:.0f} s\n{self.tail()}")
             time.sleep(0.02)

@@ -6,6 +6,7 @@ the CLI is told to execute; it answers when the sockets of the ports are there.
 """
 
 import re
+import socket
 
 from .base import Switch, SwitchError, version_of
 from .dpdk_app import memif_port, nic_port, vhost_port
@@ -79,6 +80,11 @@ class Vpp(Switch):
 
     def ready_paths(self):
         return [f"{self.folder}/cli.sock"]
+
+    def ready(self, path):
+        """VPP binds the CLI's socket before it listens there, and refuses who calls between."""
+        with socket.socket(socket.AF_UNIX) as caller:
+            return caller.connect_ex(path) == 0
 
     def _cli(self, *words):
         return ["vppctl", "-s", f"{self.folder}/cli.sock", *words]
