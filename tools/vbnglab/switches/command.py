@@ -52,7 +52,7 @@ def configure(p):
         q.add_argument("--vnf-in", choices=list(bench.PLACES), default="host",
                        help="where VNFs are: processes of the host, or each in a container of podman, or in a guest of vbng-lab vm; all start for each trial (default: host)")
     w.add_argument("--only", metavar="CELL,...", type=row.cells, default=row.CELLS,
-                   help=f"cells to measure (default: all, {','.join(map('-'.join, row.CELLS))})")
+                   help=f"cells to measure (default: all, {', '.join(map('-'.join, row.CELLS))})")
     for q in (r, w):
         q.add_argument("--image", default=containers.Containers.image, metavar="NAME", help="image for VNFs in containers (default: %(default)s)")
         q.add_argument("--sizes", metavar="LIST", default="64", help="frame sizes with FCS, such as 64,256,1024 (default: 64)")
