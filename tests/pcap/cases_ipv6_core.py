@@ -80,6 +80,7 @@ def headers():
     """Extension headers of all kinds, and more of them than are walked, traffic classes, flow labels and payloads, in both directions: a router lets
     them alone (RFC 8200 section 4). The outer header and the label have the class."""
     case = Core6("ipv6-core-headers")
+    case.dissect = False  # headers in an order, and of a type, that a sender should not use, on purpose
     payloads = (TCP(dport=443), ICMPv6EchoRequest(), Raw(b""), IPv6(src="2001:db8:9::1", dst="2001:db8:9::2") / UDP())
 
     def some(cpe, far, up):
