@@ -22,8 +22,8 @@ from .adapters.base import SwitchError
 QUICK = replace(procedure.QUICK, seconds=1.0, parts=("rplus",))
 ROUNDS = replace(procedure.Options(), seconds=1.5, width=0.05, max_trials=9, parts=("rplus", "latency"))
 # How far each adapter was tried when it was written, see doc/switches.md; the others were only rendered.
-TRIED = {**dict.fromkeys(("direct", "testpmd", "ip-forward", "vpp", "bess", "vale", "ovs-kernel", "sriov"), "run"),
-         **dict.fromkeys(("basicfwd", "ovs-dpdk", "snabb", "fastclick", "t4p4s", "linux-bridge"), "measured")}
+TRIED = {**dict.fromkeys(("direct", "testpmd", "ip-forward", "bess", "vale", "ovs-kernel", "sriov"), "run"),
+         **dict.fromkeys(("basicfwd", "ovs-dpdk", "snabb", "fastclick", "vpp", "t4p4s", "linux-bridge"), "measured")}
 
 
 def configure(p):
