@@ -9,6 +9,9 @@
  *       second(part_of(n, at, STAGE_STEP));
  *       third(part_of(n, at, 2 * STAGE_STEP));
  *   }
+ *
+ * Or one packet at a time, each stage STAGE_STEP packets behind the one before, where many lines
+ * are fetched for a packet: then they are asked for evenly, and the processor drops fewer.
  */
 #ifndef PACKET_STAGES_H
 #define PACKET_STAGES_H

@@ -41,15 +41,8 @@ struct tunnel {
 struct burst {
     struct tunnel tunnel[BURST_MAX];
     uint32_t id[BURST_MAX];
-    uint32_t at, is_six;      /* the part whose tunnels were found last, of which these have IPv6 */
-    struct fused_tally tally; /* of those before it, which are of one family */
+    struct fused_run run;
 };
-
-static __rte_always_inline void fetch(struct rte_mbuf **m, struct part p)
-{
-    for (uint32_t i = p.from; i < p.to; i++)
-        frame_prefetch_fresh(m[i], 2);
-}
 
 /* The offset of the outer header in a frame that mpls_pop lets go on, or 0, and its family. Below
  * labels its version tells that; an explicit null of IPv4 is not the label above IPv6. */
@@ -118,27 +111,21 @@ find_tunnel(const struct down *d, struct shape has, const struct rte_mbuf *m, st
     return f + at;
 }
 
-/* Find tunnels and slots. Returns a bit for each packet with IPv6 in its tunnel. */
-static __rte_always_inline uint32_t find_slots(struct rte_mbuf **m, struct part p,
-                                               const struct down *d, struct shape has,
-                                               struct tunnel *tunnel)
+/* Find tunnel and slot of packet i. Returns whether IPv6 is in the tunnel. */
+static __rte_always_inline bool find_slot(struct burst *b, uint32_t i, const struct rte_mbuf *m,
+                                          const struct down *d, struct shape has)
 {
-    uint32_t six = 0;
+    struct tunnel *t = &b->tunnel[i];
 
-    for (uint32_t i = p.from; i < p.to; i++) {
-        tunnel[i].outer = find_tunnel(d, has, m[i], &tunnel[i].in);
-        rte_prefetch0(tunnel[i].in.slot);
-        six |= (uint32_t)tunnel[i].in.is_ipv6 << (i - p.from);
-    }
-    return six;
+    t->outer = find_tunnel(d, has, m, &t->in);
+    rte_prefetch0(t->in.slot);
+    return t->in.is_ipv6;
 }
 
-static __rte_always_inline void find_records(struct burst *b, struct part p, const struct down *d)
+static __rte_always_inline void find_record(struct burst *b, uint32_t i, const struct down *d)
 {
-    for (uint32_t i = p.from; i < p.to; i++) {
-        b->id[i] = __atomic_load_n(b->tunnel[i].in.slot, __ATOMIC_RELAXED);
-        rte_prefetch0(&d->record[b->id[i]]);
-    }
+    b->id[i] = __atomic_load_n(b->tunnel[i].in.slot, __ATOMIC_RELAXED);
+    rte_prefetch0(&d->record[b->id[i]]);
 }
 
 /* Will gre_decap let a packet of a subscriber go on, as far as its own header tells? */
@@ -208,35 +195,27 @@ static __rte_always_inline uint32_t rewrite(const struct down *d, struct shape h
     return size;
 }
 
-/* place: of each packet in the burst; NULL: they are those of the burst. */
-static __rte_always_inline void finish(struct rte_mbuf **m, const uint8_t *place,
-                                       const struct burst *b, struct part p, const struct down *d,
-                                       struct shape has, bool is_six, struct fused_tally *y)
+/* All that is done with packet i. */
+static __rte_always_inline void finish(struct burst *b, uint32_t i, struct rte_mbuf *m,
+                                       const struct down *d, struct shape has, bool is_six,
+                                       struct fused_tally *y)
 {
-    for (uint32_t i = p.from; is_six && i < p.to; i++) {
-        uint32_t id = b->id[place != NULL ? place[i] : i];
+    const struct tunnel *t = &b->tunnel[i];
+    uint32_t id = b->id[i];
+    uint8_t *ip;
 
-        subscriber_prefetch6(&d->record[id], &d->record6[id]);
+    if (unlikely(id == 0)) {
+        y->rest |= UINT64_C(1) << i;
+        return;
     }
-    for (uint32_t i = p.from; i < p.to; i++) {
-        const struct tunnel *t = &b->tunnel[place != NULL ? place[i] : i];
-        uint32_t id = b->id[place != NULL ? place[i] : i];
-        uint8_t *ip;
-
-        if (unlikely(id == 0)) {
-            y->rest |= UINT64_C(1) << i;
-            continue;
-        }
-        ip = (uint8_t *)((uintptr_t)t->outer + t->in.inner);
-        if (likely(is_plain(d, has, m[i], t->in.outer_class, ip, t->in.avail, id, is_six)))
-            y->bytes += rewrite(d, has, m[i], ip, id, is_six);
-        else
-            y->rest |= UINT64_C(1) << i;
-    }
-    task_announce(d->last, m + p.from, p.to - p.from);
+    ip = (uint8_t *)((uintptr_t)t->outer + t->in.inner);
+    if (likely(is_plain(d, has, m, t->in.outer_class, ip, t->in.avail, id, is_six)))
+        y->bytes += rewrite(d, has, m, ip, id, is_six);
+    else
+        y->rest |= UINT64_C(1) << i;
 }
 
-#define LATE STAGE_STEP /* of the last stage of a family behind its first one */
+#define LATE STAGE_STEP /* of the last stage behind the first one */
 
 static __rte_always_inline void open_chain(struct down *d, const struct task *t, struct shape has)
 {
@@ -260,82 +239,101 @@ static struct task *counter(const struct task *t, struct shape has)
     return t->chain.task[has.pop ? 1 : 0];
 }
 
-/* Fetch what the last stage reads and no stage before it has. */
-static __rte_always_inline void fetch_sorted(struct rte_mbuf **m, const uint8_t *place,
-                                             const struct burst *b, struct part p,
-                                             const struct down *d)
+/* The stages but the last one for packet i, of which that of the tunnel has been through the known
+ * ones. Returns the bit of the packet whose tunnel is found if that has IPv6. */
+static __rte_always_inline uint64_t arrive(struct burst *b, struct rte_mbuf **m, uint32_t n,
+                                           uint32_t i, const struct down *d, struct shape has)
 {
-    for (uint32_t i = p.from; i < p.to; i++) {
-        frame_prefetch_at(m[i], RTE_CACHE_LINE_SIZE);
-        rte_prefetch0(&d->record[b->id[place[i]]]);
-    }
+    uint32_t next = i + STAGE_STEP;
+
+    if (i + STAGE_NEAR < n)
+        frame_prefetch_fresh(m[i + STAGE_NEAR], 2);
+    if (i < n)
+        find_record(b, i, d);
+    if (next < b->run.known || next >= n)
+        return 0;
+    return (uint64_t)find_slot(b, next, m[next], d, has) << next;
 }
 
-/* The last stage for the packets of a family that have not been through it. */
-static __rte_always_inline void finish_family(struct fused_mix *x, enum family f,
-                                              const struct burst *b, const struct down *d,
-                                              struct shape has)
+/* The last stage for the first of some packets of a family, if there is one. Returns its bit. */
+static __rte_always_inline uint64_t finish_first(struct burst *b, struct rte_mbuf **m,
+                                                 uint64_t some, const struct down *d,
+                                                 struct shape has, bool is_six,
+                                                 struct fused_tally *y)
 {
-    uint32_t at = x->begun[f] > LATE ? x->begun[f] - LATE : 0, n = x->n[f];
-    struct rte_mbuf **m = x->m + x->first[f];
-    const uint8_t *place = x->place + x->first[f];
+    uint32_t i;
 
-    fetch_sorted(m, place, b, part_of(n, at, 0), d);
-    fetch_sorted(m, place, b, part_of(n, at + STAGE_STEP, 0), d);
-    for (; at < n; at += STAGE_STEP) {
-        fetch_sorted(m, place, b, part_of(n, at + STAGE_NEAR, 0), d);
-        finish(m, place, b, part_of(n, at, 0), d, has, f == FAMILY_IPV6, &x->tally[f]);
-    }
+    if (some == 0)
+        return 0;
+    i = (uint32_t)__builtin_ctzll(some);
+    if (is_six)
+        subscriber_prefetch6(&d->record[b->id[i]], &d->record6[b->id[i]]);
+    finish(b, i, m[i], d, has, is_six, y);
+    return UINT64_C(1) << i;
 }
 
-/* Go on with a burst at a part that is not of the family of all before it. */
+/* Go on with a burst after a run of one family. Two packets arrive, then one of each family goes
+ * through the last stage: work on some while memory answers others, and no branch by family that
+ * depends on a packet. */
 static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint16_t n,
-                                      struct burst *b, bool begins_with_six, struct shape has)
+                                      struct burst *b, struct shape has)
 {
-    uint64_t six = fused_before(b->at, begins_with_six) | (uint64_t)b->is_six << b->at;
-    struct fused_mix x;
+    const uint32_t begun = b->run.begun, finished = begun > LATE ? begun - LATE : 0;
+    uint64_t left = UINT64_MAX >> (64 - n) & UINT64_MAX << finished, six = b->run.six, ready;
+    struct fused_tally y[N_FAMILIES] = {{0, 0}, {0, 0}};
     struct down d;
+    uint32_t n_six;
 
     open_chain(&d, t, has);
-    fetch(m, part_of(n, b->at + STAGE_NEAR, 0));
-    for (uint32_t at = b->at + STAGE_STEP; at < n; at += STAGE_STEP) {
-        fetch(m, part_of(n, at + STAGE_NEAR, 0));
-        six |= (uint64_t)find_slots(m, part_of(n, at, 0), &d, has, b->tunnel) << at;
+    y[(six & 1) != 0 ? FAMILY_IPV6 : FAMILY_IPV4] = b->run.tally;
+    for (uint32_t i = begun; left != 0; i += 2) {
+        six |= arrive(b, m, n, i, &d, has);
+        six |= arrive(b, m, n, i + 1, &d, has);
+        if (i + 2 <= LATE)
+            continue;
+        ready = left & UINT64_MAX >> (64 - RTE_MIN(i + 2 - LATE, 64u));
+        left ^= finish_first(b, m, ready & ~six, &d, has, false, &y[FAMILY_IPV4]);
+        left ^= finish_first(b, m, ready & six, &d, has, true, &y[FAMILY_IPV6]);
     }
-    fused_sort(&x, m, n, six, b->at, b->tally);
-    find_records(b, (struct part){b->at, n}, &d);
-    finish_family(&x, FAMILY_IPV4, b, &d, has);
-    finish_family(&x, FAMILY_IPV6, b, &d, has);
-    fused_count_mix(counter(t, has), &x);
-    fused_end(t, m, n, &x, false);
+    task_announce(d.last, m + finished, n - finished);
+    n_six = (uint32_t)__builtin_popcountll(six);
+    fused_count(counter(t, has), FAMILY_IPV4, n - n_six, &y[FAMILY_IPV4]);
+    fused_count(counter(t, has), FAMILY_IPV6, n_six, &y[FAMILY_IPV6]);
+    fused_end(t, m, n, y[FAMILY_IPV4].rest | y[FAMILY_IPV6].rest);
 }
 
-/* Go through a burst whose first part is of one family. Returns whether all of it is. */
+/* Go through a burst whose first packets are of one family. Returns whether all are. */
 static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct burst *b,
                                        const struct down *d, struct shape has, bool is_six)
 {
     struct fused_tally y = {0, 0};
-    uint32_t at;
 
-    for (at = 0; at < n + LATE; at += STAGE_STEP) {
-        struct part next = part_of(n, at + STAGE_STEP, 0);
+    for (uint32_t i = 0; i < n + LATE; i++) {
+        uint32_t late = i - LATE, next = i + STAGE_STEP;
 
-        fetch(m, part_of(n, at + STAGE_NEAR, 0));
-        find_records(b, part_of(n, at, 0), d);
-        finish(m, NULL, b, part_of(n, at, LATE), d, has, is_six, &y);
-        b->is_six = find_slots(m, next, d, has, b->tunnel);
-        if (unlikely(b->is_six != (is_six ? fused_all(next) : 0)))
-            break;
+        if (i + STAGE_NEAR < n)
+            frame_prefetch_fresh(m[i + STAGE_NEAR], 2);
+        if (i < n)
+            find_record(b, i, d);
+        if (late < n) {
+            if (is_six)
+                subscriber_prefetch6(&d->record[b->id[late]], &d->record6[b->id[late]]);
+            finish(b, late, m[late], d, has, is_six, &y);
+            if (late % STAGE_STEP == STAGE_STEP - 1 || late == n - 1u)
+                task_announce(d->last, m + late - late % STAGE_STEP, late % STAGE_STEP + 1);
+        }
+        if (next < n && unlikely(find_slot(b, next, m[next], d, has) != is_six)) {
+            fused_stop(&b->run, i + 1, next, is_six, y);
+            return false;
+        }
     }
-    b->at = at + STAGE_STEP;
-    b->tally = y;
-    return at >= n + LATE;
+    b->run.tally = y;
+    return true;
 }
 
 static __rte_always_inline void down(struct task *t, struct rte_mbuf **m, uint16_t n,
                                      struct shape has, fused_mixed mixed_too)
 {
-    struct part first = part_of(n, 0, 0);
     struct burst b;
     struct down d;
     bool is_six;
@@ -345,18 +343,19 @@ static __rte_always_inline void down(struct task *t, struct rte_mbuf **m, uint16
         return;
     }
     open_chain(&d, t, has);
-    fetch(m, part_near(n));
-    b.at = 0;
-    b.is_six = find_slots(m, first, &d, has, b.tunnel);
-    b.tally = (struct fused_tally){0, 0};
-    is_six = b.is_six == fused_all(first);
-    if ((b.is_six != 0 && !is_six) ||
+    for (uint32_t i = 0; i < n && i < STAGE_NEAR; i++)
+        frame_prefetch_fresh(m[i], 2);
+    b.run = (struct fused_run){.known = RTE_MIN(n, STAGE_STEP)};
+    for (uint32_t i = 0; i < b.run.known; i++)
+        b.run.six |= (uint64_t)find_slot(&b, i, m[i], &d, has) << i;
+    is_six = fused_is_six(&b.run);
+    if ((b.run.six != 0 && !is_six) ||
         !(is_six ? of_one(m, n, &b, &d, has, true) : of_one(m, n, &b, &d, has, false))) {
-        mixed_too(t, m, n, &b, is_six);
+        mixed_too(t, m, n, &b);
         return;
     }
-    fused_count(counter(t, has), is_six ? FAMILY_IPV6 : FAMILY_IPV4, n, &b.tally);
-    fused_end_of_one(t, m, n, b.tally.rest);
+    fused_count(counter(t, has), is_six ? FAMILY_IPV6 : FAMILY_IPV4, n, &b.run.tally);
+    fused_end(t, m, n, b.run.tally.rest);
 }
 
 FUSED_CHAIN(down_all, down, .pop = true, .encap = true)

@@ -4,12 +4,13 @@
  * one pass that prefetches for all of them, headers written once. What a task asks of a packet and
  * writes into it is in the task's own header.
  *
- * A burst is taken to be of one family, and its parts take turns in the stages, until a part has a
- * packet of the other family. All packets that are left are then sorted by family, without a branch
- * by family, which the processor would mispredict where both are mixed, and go through the stages
- * that are left one family after the other: one loop for both is slower where lines are in the
- * caches (doc/bench.md). All that is a function of its own, because in one function with the loop
- * of bursts of one family, both would be slower.
+ * A burst is taken to be of one family, and its packets go through the stages of packet/stages.h,
+ * until one is of the other family. From there on each stage that depends on the family is gone
+ * through by packets of one and of the other in an order that a branch does not depend on, for the
+ * processor would mispredict it where both are mixed: upstream, where most stages depend on it, all
+ * of IPv4 and then all of IPv6; downstream, where the last one does alone, by turns. That is a
+ * function of its own, because in one function with the loop of bursts of one family, both would be
+ * slower.
  */
 #ifndef TASKS_FUSED_FUSED_H
 #define TASKS_FUSED_FUSED_H
@@ -68,24 +69,72 @@ static inline void fused_count(struct task *t, enum family family, uint32_t n,
     task_count_ip(t, family, n - (uint32_t)__builtin_popcountll(y->rest), y->bytes);
 }
 
-/** A bit for each packet of a part. */
-static inline uint32_t fused_all(struct part p)
+/** A burst as far as it is of one family. */
+struct fused_run {
+    uint64_t six;   /* a bit for each packet of IPv6, of those whose family is known */
+    uint32_t known; /* packets whose family is known */
+    uint32_t begun; /* packets that have been through the first stage, all of one family */
+    struct fused_tally tally; /* of those that have been through the last one */
+};
+
+/** Are all packets whose family is known of IPv6? */
+static inline bool fused_is_six(const struct fused_run *r)
 {
-    return (UINT32_C(1) << (p.to - p.from)) - 1;
+    return r->six == UINT64_MAX >> (64 - r->known);
 }
 
-static_assert(STAGE_STEP < 32, "a part has a bit for each packet");
+/** End a run, of whose packets so many have begun, at packet i, which is of the other family. */
+static inline void fused_stop(struct fused_run *r, uint32_t begun, uint32_t i, bool is_six,
+                              struct fused_tally tally)
+{
+    const uint64_t bit = UINT64_C(1) << i;
 
-/** A mixed burst by family: IPv4 before IPv6, each family in the burst's order. */
+    *r = (struct fused_run){is_six ? bit - 1 : bit, i + 1, begun, tally};
+}
+
+/** A mixed burst, each family's packets in the burst's order. */
 struct fused_mix {
-    struct rte_mbuf *m[BURST_MAX];
-    uint8_t place[BURST_MAX];   /* of each packet in the burst */
-    uint64_t six;               /* a bit for each packet of the burst that is IPv6 */
-    uint32_t first[N_FAMILIES]; /* index in m[] of each family's first packet */
+    uint64_t of[N_FAMILIES]; /* a bit for each packet of a family */
     uint32_t n[N_FAMILIES];
-    uint32_t begun[N_FAMILIES]; /* packets that have been through the first stage as a part */
+    uint32_t begun[N_FAMILIES]; /* packets that have been through the first stage */
     struct fused_tally tally[N_FAMILIES];
+    struct rte_mbuf *m[BURST_MAX]; /* IPv4 before IPv6, where they leave so: fused_gather() */
 };
+
+/** Divide a burst of n packets, after a run of one family. six: a bit for each packet of IPv6. */
+static inline void fused_divide(struct fused_mix *x, uint32_t n, uint64_t six,
+                                const struct fused_run *r)
+{
+    const enum family begins = (six & 1) != 0 ? FAMILY_IPV6 : FAMILY_IPV4;
+
+    x->of[FAMILY_IPV4] = ~six & UINT64_MAX >> (64 - n);
+    x->of[FAMILY_IPV6] = six;
+    x->n[FAMILY_IPV6] = (uint32_t)__builtin_popcountll(six);
+    x->n[FAMILY_IPV4] = n - x->n[FAMILY_IPV6];
+    x->begun[FAMILY_IPV4] = x->begun[FAMILY_IPV6] = 0;
+    x->tally[FAMILY_IPV4] = x->tally[FAMILY_IPV6] = (struct fused_tally){0, 0};
+    x->begun[begins] = r->begun;
+    x->tally[begins] = r->tally;
+}
+
+/** Take the first packet of some, a bit for each. Returns its place in the burst. */
+static inline uint32_t fused_next(uint64_t *bits)
+{
+    const uint32_t i = (uint32_t)__builtin_ctzll(*bits);
+
+    *bits &= *bits - 1;
+    return i;
+}
+
+/** Put these packets of a burst side by side. Returns how many. */
+static inline uint32_t fused_gather(struct rte_mbuf **to, struct rte_mbuf *const *m, uint64_t bits)
+{
+    uint32_t n = 0;
+
+    while (bits != 0)
+        to[n++] = m[fused_next(&bits)];
+    return n;
+}
 
 /** Count the packets of both families, but for those that are left, in a task. */
 static inline void fused_count_mix(struct task *t, const struct fused_mix *x)
@@ -94,46 +143,36 @@ static inline void fused_count_mix(struct task *t, const struct fused_mix *x)
         fused_count(t, f, x->n[f], &x->tally[f]);
 }
 
-/** Bits of the packets before a part, all of which are of one family. */
-static inline uint64_t fused_before(uint32_t at, bool are_six)
-{
-    return are_six ? (UINT64_C(1) << at) - 1 : 0;
-}
-
-/** Sort a burst of n packets by family. six: a bit for each packet of IPv6. The packets before at,
- * of one family, have been through the first stage, with what has become of them. */
-void fused_sort(struct fused_mix *x, struct rte_mbuf **m, uint32_t n, uint64_t six, uint32_t at,
-                struct fused_tally tally);
-
 /** Of a function with the loops of a chain: the compiler would leave calls of what is in many
  * chains, and their shapes would be known at run time only. */
 #define FUSED_FLAT __attribute__((flatten))
 
-/** A burst on its way, whose packets before a part were of one family, and what goes on with it. */
+/** A burst on its way after a run of one family, and what goes on with it. */
 struct burst;
-typedef void (*fused_mixed)(struct task *t, struct rte_mbuf **m, uint16_t n, struct burst *b,
-                            bool begins_with_six);
+typedef void (*fused_mixed)(struct task *t, struct rte_mbuf **m, uint16_t n, struct burst *b);
 
 /** The function of a chain: loop(), and mixed() out of its way, of a shape that is constant. */
 #define FUSED_CHAIN(name, loop, ...)                                                               \
-    static __rte_noinline FUSED_FLAT void name##_mixed(                                            \
-        struct task *t, struct rte_mbuf **m, uint16_t n, struct burst *b, bool begins_with_six)    \
+    static __rte_noinline FUSED_FLAT void name##_mixed(struct task *t, struct rte_mbuf **m,        \
+                                                       uint16_t n, struct burst *b)                \
     {                                                                                              \
-        mixed(t, m, n, b, begins_with_six, (struct shape){__VA_ARGS__});                           \
+        mixed(t, m, n, b, (struct shape){__VA_ARGS__});                                            \
     }                                                                                              \
     static FUSED_FLAT void name(struct task *t, struct rte_mbuf **m, uint16_t n)                   \
     {                                                                                              \
         loop(t, m, n, (struct shape){__VA_ARGS__}, name##_mixed);                                  \
     }
 
-/**
- * End a mixed burst of a chain. by_family: those that have gone through all tasks leave family by
- * family, as route lets them; else in the burst's order.
- */
-void fused_end(struct task *head, struct rte_mbuf **m, uint16_t n, struct fused_mix *x,
-               bool by_family);
+/** End a burst whose packets leave in its order. rest: a bit for each that is left to the tasks. */
+void fused_end(struct task *head, struct rte_mbuf **m, uint16_t n, uint64_t rest);
 
-/** End a burst of one family. */
-void fused_end_of_one(struct task *head, struct rte_mbuf **m, uint16_t n, uint64_t rest);
+/** The packets of a mixed burst that are left to the tasks, a bit for each, where the bits of a
+ * family's rest are of its packets. */
+uint64_t fused_rest(const struct fused_mix *x);
+
+/** End a mixed burst whose packets leave family by family, as route lets them: those that have gone
+ * through all tasks from x->m. The bits of a family's rest are of its packets. */
+void fused_end_by_family(struct task *head, struct rte_mbuf **m, uint16_t n,
+                         const struct fused_mix *x);
 
 #endif

@@ -30,31 +30,13 @@ struct batch {
 /* A burst on its way. */
 struct burst {
     struct batch four, six;
-    uint32_t at, is_six;      /* the part whose frames are sorted next, of which these are IPv6 */
-    struct fused_tally tally; /* of those before it, which are of one family */
+    struct fused_run run;
 };
 
-/* Fetch mbuf and frame, and the line that the tags are written into. */
-static __rte_always_inline void fetch(struct rte_mbuf **m, struct part p)
+static __rte_always_inline bool find_six(const struct rte_mbuf *m, const struct plain *c)
 {
-    for (uint32_t i = p.from; i < p.to; i++) {
-        frame_prefetch_fresh(m[i], 1);
-        frame_prefetch_at(m[i], -QINQ_TAGS_LEN);
-    }
-}
-
-/* A bit for each frame of IPv6. */
-static __rte_always_inline uint32_t find_six(struct rte_mbuf **m, struct part p,
-                                             const struct plain *c)
-{
-    const bool takes_ipv6 = c->classify.v6 != NULL;
-    uint32_t six = 0;
-
-    for (uint32_t i = p.from; i < p.to; i++)
-        six |= (uint32_t)(eth_is_ipv6(frame_bytes(m[i])) & (m[i]->nb_segs == 1) &
-                          (m[i]->data_len >= ETH_LEN + IPV6_LEN) & takes_ipv6)
-               << (i - p.from);
-    return six;
+    return eth_is_ipv6(frame_bytes(m)) & (m->nb_segs == 1) & (m->data_len >= ETH_LEN + IPV6_LEN) &
+           (c->classify.v6 != NULL);
 }
 
 static __rte_always_inline const struct ipv6_hdr *header6(const struct rte_mbuf *m)
@@ -62,32 +44,26 @@ static __rte_always_inline const struct ipv6_hdr *header6(const struct rte_mbuf 
     return (const struct ipv6_hdr *)(frame_bytes(m) + ETH_LEN);
 }
 
-static __rte_always_inline void find_slots(struct rte_mbuf **m, struct batch *b, struct part p,
-                                           const struct plain *c, bool is_six)
+/* The stages, each for packet i of its family. */
+
+static __rte_always_inline void find_slot(struct batch *b, uint32_t i, const struct rte_mbuf *m,
+                                          const struct plain *c, bool is_six)
 {
-    for (uint32_t i = p.from; i < p.to; i++) {
-        if (is_six) {
-            b->search[i] = subscriber6_begin(c->classify.v6, ipv6_of(header6(m[i])->destination));
-        } else {
-            b->slot[i] = classify_slot_by_address(&c->classify, m[i]);
-            rte_prefetch0(b->slot[i]);
-        }
+    if (is_six) {
+        b->search[i] = subscriber6_begin(c->classify.v6, ipv6_of(header6(m)->destination));
+    } else {
+        b->slot[i] = classify_slot_by_address(&c->classify, m);
+        rte_prefetch0(b->slot[i]);
     }
 }
 
-static __rte_always_inline void find_records(struct rte_mbuf **m, struct batch *b, struct part p,
-                                             const struct plain *c, bool is_six)
+static __rte_always_inline void find_record(struct batch *b, uint32_t i, const struct rte_mbuf *m,
+                                            const struct plain *c, bool is_six)
 {
-    for (uint32_t i = p.from; i < p.to; i++) {
-        const struct subscriber6_table *v6 = c->classify.v6;
-
-        if (is_six) {
-            b->id[i] = subscriber6_end(v6, &b->search[i], ipv6_of(header6(m[i])->destination));
-        } else {
-            b->id[i] = __atomic_load_n(b->slot[i], __ATOMIC_RELAXED);
-        }
-        rte_prefetch0(&c->classify.record[b->id[i]]);
-    }
+    b->id[i] =
+        is_six ? subscriber6_end(c->classify.v6, &b->search[i], ipv6_of(header6(m)->destination))
+               : __atomic_load_n(b->slot[i], __ATOMIC_RELAXED);
+    rte_prefetch0(&c->classify.record[b->id[i]]);
 }
 
 /* Will both tasks let the packet go by their first output at once? */
@@ -133,31 +109,37 @@ static __rte_always_inline void rewrite(const struct plain *c, struct rte_mbuf *
                      : qinq_encap_write((struct rte_ipv4_hdr *)ip, s, pcp));
 }
 
-static __rte_always_inline void finish(struct rte_mbuf **m, const struct batch *b, struct part p,
+static __rte_always_inline void finish(const struct batch *b, uint32_t i, struct rte_mbuf *m,
                                        const struct plain *c, bool is_six, struct fused_tally *y)
 {
-    for (uint32_t i = p.from; i < p.to; i++) {
-        uint8_t *f = frame_bytes(m[i]);
+    uint8_t *f = frame_bytes(m);
 
-        if (likely(is_plain(c, m[i], f, b->id[i], is_six))) {
-            y->bytes += fused_len(f + ETH_LEN, is_six);
-            rewrite(c, m[i], f, b->id[i], is_six);
-        } else {
-            y->rest |= UINT64_C(1) << i;
-        }
+    if (likely(is_plain(c, m, f, b->id[i], is_six))) {
+        y->bytes += fused_len(f + ETH_LEN, is_six);
+        rewrite(c, m, f, b->id[i], is_six);
+    } else {
+        y->rest |= UINT64_C(1) << i;
     }
 }
 
-#define LATE (3 * STAGE_STEP) /* of the last stage of a family behind its first one */
+#define LATE (3 * STAGE_STEP) /* of the last stage behind the first one */
 
-/* The stages of packet/stages.h: slot, record, and all that is done. at: of the first one, of n
- * packets. */
-static __rte_always_inline void turn(struct rte_mbuf **m, struct batch *b, uint32_t n, uint32_t at,
+/* A step of the stages of packet/stages.h, through n packets of a family: slot, record, and all
+ * that is done. i: of the first stage. The line that the tags are written into is fetched apart
+ * from the frame's, for the processor drops some of those that are asked for in a row. */
+static __rte_always_inline void step(struct rte_mbuf **m, struct batch *b, uint32_t n, uint32_t i,
                                      const struct plain *c, bool is_six, struct fused_tally *y)
 {
-    find_slots(m, b, part_of(n, at, 0), c, is_six);
-    find_records(m, b, part_of(n, at, STAGE_STEP), c, is_six);
-    finish(m, b, part_of(n, at, LATE), c, is_six, y);
+    if (i < n)
+        find_slot(b, i, m[i], c, is_six);
+    i -= STAGE_STEP;
+    if (i < n) {
+        frame_prefetch_at(m[i], -QINQ_TAGS_LEN);
+        find_record(b, i, m[i], c, is_six);
+    }
+    i -= LATE - STAGE_STEP;
+    if (i < n)
+        finish(b, i, m[i], c, is_six, y);
 }
 
 static __rte_always_inline void open_chain(struct plain *c, const struct task *t)
@@ -168,63 +150,59 @@ static __rte_always_inline void open_chain(struct plain *c, const struct task *t
 }
 
 /* All stages for the packets of a family that have not been through them. */
-static __rte_always_inline void go_on(struct fused_mix *x, enum family f, struct batch *b,
-                                      const struct plain *c)
+static __rte_always_inline void go_on(struct fused_mix *x, enum family f, struct rte_mbuf **m,
+                                      struct batch *b, const struct plain *c)
 {
-    struct rte_mbuf **m = x->m + x->first[f];
-    uint32_t n = x->n[f];
+    const uint32_t n = fused_gather(x->m, m, x->of[f]);
 
-    for (uint32_t at = x->begun[f]; at < n + LATE; at += STAGE_STEP) {
-        fetch(m, part_of(n, at + STAGE_STEP, 0));
-        turn(m, b, n, at, c, f == FAMILY_IPV6, &x->tally[f]);
-    }
+    for (uint32_t i = x->begun[f]; i < n + LATE; i++)
+        step(x->m, b, n, i, c, f == FAMILY_IPV6, &x->tally[f]);
 }
 
-/* Go on with a burst at a part that is not of the family of all before it. */
+/* Go on with a burst after a run of one family. */
 static __rte_noinline FUSED_FLAT void mixed(struct task *t, struct rte_mbuf **m, uint16_t n,
-                                            struct burst *b, bool begins_with_six)
+                                            struct burst *b)
 {
-    uint64_t six = fused_before(b->at, begins_with_six) | (uint64_t)b->is_six << b->at;
+    uint64_t six = b->run.six;
     struct fused_mix x;
     struct plain c;
 
     open_chain(&c, t);
-    fetch(m, part_of(n, b->at + STAGE_NEAR, 0));
-    for (uint32_t at = b->at + STAGE_STEP; at < n; at += STAGE_STEP) {
-        fetch(m, part_of(n, at + STAGE_NEAR, 0));
-        six |= (uint64_t)find_six(m, part_of(n, at, 0), &c) << at;
+    for (uint32_t i = b->run.known; i < n; i++) {
+        if (i + STAGE_STEP < n)
+            frame_prefetch_fresh(m[i + STAGE_STEP], 1);
+        six |= (uint64_t)find_six(m[i], &c) << i;
     }
-    fused_sort(&x, m, n, six, b->at, b->tally);
-    go_on(&x, FAMILY_IPV4, &b->four, &c);
-    go_on(&x, FAMILY_IPV6, &b->six, &c);
+    fused_divide(&x, n, six, &b->run);
+    go_on(&x, FAMILY_IPV4, m, &b->four, &c);
+    go_on(&x, FAMILY_IPV6, m, &b->six, &c);
     fused_count_mix(t, &x);
-    fused_end(t, m, n, &x, false);
+    fused_end(t, m, n, fused_rest(&x));
 }
 
-/* Go through a burst whose first part is of one family. Returns whether all of it is. */
+/* Go through a burst whose first packets are of one family. Returns whether all are. */
 static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct burst *b,
                                        const struct plain *c, bool is_six)
 {
     struct fused_tally y = {0, 0};
-    uint32_t at;
 
-    for (at = 0; at < n + LATE; at += STAGE_STEP) {
-        struct part next = part_of(n, at + STAGE_STEP, 0);
+    for (uint32_t i = 0; i < n + LATE; i++) {
+        uint32_t next = i + STAGE_STEP;
 
-        turn(m, is_six ? &b->six : &b->four, n, at, c, is_six, &y);
-        fetch(m, part_of(n, at + STAGE_NEAR, 0));
-        b->is_six = find_six(m, next, c);
-        if (unlikely(b->is_six != (is_six ? fused_all(next) : 0)))
-            break;
+        step(m, is_six ? &b->six : &b->four, n, i, c, is_six, &y);
+        if (i + STAGE_NEAR < n)
+            frame_prefetch_fresh(m[i + STAGE_NEAR], 1);
+        if (next < n && unlikely(find_six(m[next], c) != is_six)) {
+            fused_stop(&b->run, i + 1, next, is_six, y);
+            return false;
+        }
     }
-    b->at = at + STAGE_STEP;
-    b->tally = y;
-    return at >= n + LATE;
+    b->run.tally = y;
+    return true;
 }
 
 FUSED_FLAT void fused_plain(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
-    struct part first = part_of(n, 0, 0);
     struct burst b;
     struct plain c;
     bool is_six;
@@ -234,16 +212,17 @@ FUSED_FLAT void fused_plain(struct task *t, struct rte_mbuf **m, uint16_t n)
         t->type->handle(t, m, n);
         return;
     }
-    fetch(m, part_near(n));
-    b.at = 0;
-    b.is_six = find_six(m, first, &c);
-    b.tally = (struct fused_tally){0, 0};
-    is_six = b.is_six == fused_all(first);
-    if ((b.is_six != 0 && !is_six) ||
+    for (uint32_t i = 0; i < n && i < STAGE_NEAR; i++)
+        frame_prefetch_fresh(m[i], 1);
+    b.run = (struct fused_run){.known = RTE_MIN(n, STAGE_STEP)};
+    for (uint32_t i = 0; i < b.run.known; i++)
+        b.run.six |= (uint64_t)find_six(m[i], &c) << i;
+    is_six = fused_is_six(&b.run);
+    if ((b.run.six != 0 && !is_six) ||
         !(is_six ? of_one(m, n, &b, &c, true) : of_one(m, n, &b, &c, false))) {
-        mixed(t, m, n, &b, is_six);
+        mixed(t, m, n, &b);
         return;
     }
-    fused_count(t, is_six ? FAMILY_IPV6 : FAMILY_IPV4, n, &b.tally);
-    fused_end_of_one(t, m, n, b.tally.rest);
+    fused_count(t, is_six ? FAMILY_IPV6 : FAMILY_IPV4, n, &b.run.tally);
+    fused_end(t, m, n, b.run.tally.rest);
 }

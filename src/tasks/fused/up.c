@@ -60,8 +60,7 @@ struct batch6 {
 struct burst {
     struct batch4 four;
     struct batch6 six;
-    uint32_t at, is_six;      /* the part whose frames are sorted next, of which these are IPv6 */
-    struct fused_tally tally; /* of those before it, which are of one family */
+    struct fused_run run;
 };
 
 /* The destination of a packet, or 0 where there is none. */
@@ -74,35 +73,17 @@ static __rte_always_inline uint32_t destination(const struct rte_mbuf *m)
     return net32(load32(ip + offsetof(struct rte_ipv4_hdr, dst_addr)));
 }
 
-/* Fetch mbuf and frame, if nobody has read them, and the line that encapsulation writes into. */
-static __rte_always_inline void fetch(struct rte_mbuf **m, struct part p, struct shape has,
-                                      bool are_fresh)
+/* Is the next packet of a burst of IPv6? A frame of a PPPoE session has its headers moved up to the
+ * packet, so that the stages find all as in others. */
+static __rte_always_inline bool find_six(struct rte_mbuf **m, uint32_t i, uint32_t n,
+                                         const struct up *u, struct shape has)
 {
-    for (uint32_t i = p.from; i < p.to; i++) {
-        if (are_fresh)
-            frame_prefetch_fresh(m[i], 1);
-        if (has.gre || has.mpls)
-            frame_prefetch_at(m[i], QINQ_TAGS_LEN - FRAME_ENCAP_LEN);
-    }
-}
+    rte_be16_t type = qinq_type(frame_bytes(m[i]));
 
-/* A bit for each frame of IPv6. One of a PPPoE session has its headers moved up to the packet, so
- * that the stages find all as in others. */
-static __rte_always_inline uint32_t find_six(struct rte_mbuf **m, struct part p, uint32_t n,
-                                             const struct up *u, struct shape has)
-{
-    uint32_t six = 0;
-
-    for (uint32_t i = p.from; i < p.to; i++) {
-        rte_be16_t type = qinq_type(frame_bytes(m[i]));
-
-        if (has.classify && unlikely(type == RTE_BE16(PPPOE_TYPE)) && !u->classify.not_only_ip)
-            type = classify_move_up(m[i], i + STAGE_STEP < n ? m[i + STAGE_STEP] : m[i]);
-        six |= (uint32_t)((type == RTE_BE16(RTE_ETHER_TYPE_IPV6)) &
-                          (m[i]->data_len >= QINQ_LEN + IPV6_LEN) & u->takes_ipv6)
-               << (i - p.from);
-    }
-    return six;
+    if (has.classify && unlikely(type == RTE_BE16(PPPOE_TYPE)) && !u->classify.not_only_ip)
+        type = classify_move_up(m[i], i + STAGE_STEP < n ? m[i + STAGE_STEP] : m[i]);
+    return (type == RTE_BE16(RTE_ETHER_TYPE_IPV6)) & (m[i]->data_len >= QINQ_LEN + IPV6_LEN) &
+           u->takes_ipv6;
 }
 
 static __rte_always_inline void find_slot(struct batch *b, uint32_t i, const struct rte_mbuf *m,
@@ -123,40 +104,34 @@ static __rte_always_inline void find_record(struct batch *b, uint32_t i, const s
         rte_prefetch0(&u->record[b->id[i]]);
 }
 
-/* --- the stages of IPv4 --- */
+/* --- the stages of IPv4, each for packet i of its family --- */
 
-static __rte_always_inline void find_slots(struct rte_mbuf **m, struct batch4 *b, struct part p,
-                                           const struct up *u, struct shape has)
+static __rte_always_inline void begin(struct batch4 *b, uint32_t i, const struct rte_mbuf *m,
+                                      const struct up *u, struct shape has)
 {
-    for (uint32_t i = p.from; i < p.to; i++) {
-        find_slot(&b->b, i, m[i], u, has);
-        b->dst[i] = destination(m[i]);
-        b->entry[i] = route_first(&u->route, b->dst[i]);
-        rte_prefetch0(b->entry[i]);
-    }
+    find_slot(&b->b, i, m, u, has);
+    b->dst[i] = destination(m);
+    b->entry[i] = route_first(&u->route, b->dst[i]);
+    rte_prefetch0(b->entry[i]);
 }
 
-static __rte_always_inline void find_records(struct rte_mbuf **m, struct batch4 *b, struct part p,
-                                             const struct up *u, struct shape has)
+static __rte_always_inline void look_up(struct batch4 *b, uint32_t i, const struct rte_mbuf *m,
+                                        const struct up *u, struct shape has)
 {
-    for (uint32_t i = p.from; i < p.to; i++) {
-        find_record(&b->b, i, m[i], u, has);
-        b->entry[i] = route_entry(&u->route, b->dst[i]);
-        rte_prefetch0(b->entry[i]);
-    }
+    find_record(&b->b, i, m, u, has);
+    b->entry[i] = route_entry(&u->route, b->dst[i]);
+    rte_prefetch0(b->entry[i]);
 }
 
-static __rte_always_inline void find_nexthops(struct rte_mbuf **m, struct batch4 *b, struct part p,
-                                              const struct up *u)
+static __rte_always_inline void find_nexthop(struct batch4 *b, uint32_t i, const struct rte_mbuf *m,
+                                             const struct up *u)
 {
-    for (uint32_t i = p.from; i < p.to; i++) {
-        uint32_t number = route_number(&u->route, b->entry[i], b->dst[i]);
+    uint32_t number = route_number(&u->route, b->entry[i], b->dst[i]);
 
-        b->b.nexthop[i] = route_nexthop(&u->route, number,
-                                        (const struct rte_ipv4_hdr *)(frame_bytes(m[i]) + QINQ_LEN),
-                                        (uint32_t)m[i]->data_len - QINQ_LEN);
-        rte_prefetch0(&u->route.nexthop[b->b.nexthop[i]]);
-    }
+    b->b.nexthop[i] =
+        route_nexthop(&u->route, number, (const struct rte_ipv4_hdr *)(frame_bytes(m) + QINQ_LEN),
+                      (uint32_t)m->data_len - QINQ_LEN);
+    rte_prefetch0(&u->route.nexthop[b->b.nexthop[i]]);
 }
 
 /* --- the stages of IPv6 --- */
@@ -166,45 +141,35 @@ static __rte_always_inline const struct ipv6_hdr *header6(const struct rte_mbuf 
     return (const struct ipv6_hdr *)(frame_bytes(m) + QINQ_LEN);
 }
 
-static __rte_always_inline void find_slots6(struct rte_mbuf **m, struct batch6 *b, struct part p,
-                                            const struct up *u, struct shape has)
+static __rte_always_inline void begin6(struct batch6 *b, uint32_t i, const struct rte_mbuf *m,
+                                       const struct up *u, struct shape has)
 {
-    for (uint32_t i = p.from; i < p.to; i++) {
-        find_slot(&b->b, i, m[i], u, has);
-        b->dst[i] = ipv6_of(header6(m[i])->destination);
-        b->entry[i] = fib6_first(u->route.fib6, b->dst[i]);
-        rte_prefetch0(&u->route.fib6->first[b->entry[i]]);
-    }
+    if (unlikely(u->labels_flows)) /* of ports, which end in the frame's second line */
+        rte_prefetch0(frame_bytes(m) + QINQ_LEN + IPV6_LEN + sizeof(uint16_t));
+    find_slot(&b->b, i, m, u, has);
+    b->dst[i] = ipv6_of(header6(m)->destination);
+    b->entry[i] = fib6_first(u->route.fib6, b->dst[i]);
+    rte_prefetch0(&u->route.fib6->first[b->entry[i]]);
 }
 
-/* Fetch what a flow label is made of, which ends in the frame's second line. */
-static __rte_always_inline void fetch_ports6(struct rte_mbuf **m, struct part p)
+static __rte_always_inline void look_up6(struct batch6 *b, uint32_t i, const struct rte_mbuf *m,
+                                         const struct up *u, struct shape has)
 {
-    for (uint32_t i = p.from; i < p.to; i++)
-        rte_prefetch0(frame_bytes(m[i]) + QINQ_LEN + IPV6_LEN + sizeof(uint16_t));
+    find_record(&b->b, i, m, u, has);
+    b->entry[i] = fib6_read(&u->route.fib6->first[b->entry[i]]);
+    fib6_prefetch(u->route.fib6, b->entry[i]);
 }
 
-static __rte_always_inline void find_records6(struct rte_mbuf **m, struct batch6 *b, struct part p,
-                                              const struct up *u, struct shape has)
+static __rte_always_inline void find_nexthop6(struct batch6 *b, uint32_t i,
+                                              const struct rte_mbuf *m, const struct up *u,
+                                              struct shape has)
 {
-    for (uint32_t i = p.from; i < p.to; i++) {
-        find_record(&b->b, i, m[i], u, has);
-        b->entry[i] = fib6_read(&u->route.fib6->first[b->entry[i]]);
-        fib6_prefetch(u->route.fib6, b->entry[i]);
-    }
-}
-
-static __rte_always_inline void find_nexthops6(struct rte_mbuf **m, struct batch6 *b, struct part p,
-                                               const struct up *u, struct shape has)
-{
-    fib6_follow(u->route.fib6, b->dst + p.from, p.to - p.from, b->entry + p.from);
-    for (uint32_t i = p.from; i < p.to; i++) {
-        if (has.classify)
-            subscriber_prefetch6(&u->record[b->b.id[i]], &u->classify.v6->record[b->b.id[i]]);
-        b->b.nexthop[i] = route_nexthop6(u->route_state, b->entry[i] & FIB6_NUMBER, b->dst[i],
-                                         header6(m[i]), (uint32_t)m[i]->data_len - QINQ_LEN);
-        rte_prefetch0(&u->route.nexthop[b->b.nexthop[i]]);
-    }
+    fib6_follow(u->route.fib6, &b->dst[i], 1, &b->entry[i]);
+    if (has.classify)
+        subscriber_prefetch6(&u->record[b->b.id[i]], &u->classify.v6->record[b->b.id[i]]);
+    b->b.nexthop[i] = route_nexthop6(u->route_state, b->entry[i] & FIB6_NUMBER, b->dst[i],
+                                     header6(m), (uint32_t)m->data_len - QINQ_LEN);
+    rte_prefetch0(&u->route.nexthop[b->b.nexthop[i]]);
 }
 
 /* --- the last stage --- */
@@ -324,50 +289,51 @@ static __rte_always_inline void rewrite(const struct up *u, struct shape has, st
     frame_set(m, 0, len);
 }
 
-static __rte_always_inline void finish(struct rte_mbuf **m, const struct batch *b, struct part p,
+static __rte_always_inline void finish(const struct batch *b, uint32_t i, struct rte_mbuf *m,
                                        const struct up *u, struct shape has, bool is_six,
                                        struct fused_tally *y)
 {
-    for (uint32_t i = p.from; i < p.to; i++) {
-        const struct subscriber *s = has.classify || has.gre ? &u->record[b->id[i]] : NULL;
-        const struct nexthop *nh = &u->route.nexthop[b->nexthop[i]];
-        uint8_t *f = frame_bytes(m[i]);
+    const struct subscriber *s = has.classify || has.gre ? &u->record[b->id[i]] : NULL;
+    const struct nexthop *nh = &u->route.nexthop[b->nexthop[i]];
+    uint8_t *f = frame_bytes(m);
 
-        if (likely(is_plain(u, has, m[i], f, b->id[i], s, nh, is_six))) {
-            if (has.classify && unlikely(s->session != 0))
-                classify_clamp_mss(f + QINQ_LEN, s, is_six);
-            y->bytes += fused_len(f + QINQ_LEN, is_six);
-            rewrite(u, has, m[i], f, b->id[i], s, nh, b->nexthop[i], is_six);
-        } else {
-            y->rest |= UINT64_C(1) << i;
-            if (has.classify && unlikely(qinq_type(f) == RTE_BE16(PPPOE_TYPE)) &&
-                !u->classify.not_only_ip)
-                classify_move_back(m[i]);
-        }
+    if (likely(is_plain(u, has, m, f, b->id[i], s, nh, is_six))) {
+        if (has.classify && unlikely(s->session != 0))
+            classify_clamp_mss(f + QINQ_LEN, s, is_six);
+        y->bytes += fused_len(f + QINQ_LEN, is_six);
+        rewrite(u, has, m, f, b->id[i], s, nh, b->nexthop[i], is_six);
+    } else {
+        y->rest |= UINT64_C(1) << i;
+        if (has.classify && unlikely(qinq_type(f) == RTE_BE16(PPPOE_TYPE)) &&
+            !u->classify.not_only_ip)
+            classify_move_back(m);
     }
 }
 
-#define LATE (3 * STAGE_STEP) /* of the last stage of a family behind its first one */
+#define LATE (3 * STAGE_STEP) /* of the last stage behind the first one */
 
-/* The stages of packet/stages.h: slot and first entry, record and entry, next hop, and all that is
- * done. at: of the first one, of n packets. */
-static __rte_always_inline void turn(struct rte_mbuf **m, struct burst *b, uint32_t n, uint32_t at,
+/* A step of the stages of packet/stages.h, through n packets of a family: slot and first entry,
+ * record and entry, next hop, and all that is done. i: of the first stage. The line that
+ * encapsulation writes into is fetched apart from the frame's, for the processor drops some of
+ * those that are asked for in a row. */
+static __rte_always_inline void step(struct rte_mbuf **m, struct burst *b, uint32_t n, uint32_t i,
                                      const struct up *u, struct shape has, bool is_six,
                                      struct fused_tally *y)
 {
-    if (is_six) {
-        if (unlikely(u->labels_flows))
-            fetch_ports6(m, part_of(n, at, 0));
-        find_slots6(m, &b->six, part_of(n, at, 0), u, has);
-        find_records6(m, &b->six, part_of(n, at, STAGE_STEP), u, has);
-        find_nexthops6(m, &b->six, part_of(n, at, 2 * STAGE_STEP), u, has);
-        finish(m, &b->six.b, part_of(n, at, LATE), u, has, true, y);
-    } else {
-        find_slots(m, &b->four, part_of(n, at, 0), u, has);
-        find_records(m, &b->four, part_of(n, at, STAGE_STEP), u, has);
-        find_nexthops(m, &b->four, part_of(n, at, 2 * STAGE_STEP), u);
-        finish(m, &b->four.b, part_of(n, at, LATE), u, has, false, y);
+    if (i < n)
+        is_six ? begin6(&b->six, i, m[i], u, has) : begin(&b->four, i, m[i], u, has);
+    i -= STAGE_STEP;
+    if (i < n) {
+        if (has.gre || has.mpls)
+            frame_prefetch_at(m[i], QINQ_TAGS_LEN - FRAME_ENCAP_LEN);
+        is_six ? look_up6(&b->six, i, m[i], u, has) : look_up(&b->four, i, m[i], u, has);
     }
+    i -= STAGE_STEP;
+    if (i < n)
+        is_six ? find_nexthop6(&b->six, i, m[i], u, has) : find_nexthop(&b->four, i, m[i], u);
+    i -= STAGE_STEP;
+    if (i < n)
+        finish(is_six ? &b->six.b : &b->four.b, i, m[i], u, has, is_six, y);
 }
 
 static __rte_always_inline void open_chain(struct up *u, const struct task *t, struct shape has)
@@ -391,66 +357,63 @@ static __rte_always_inline void open_chain(struct up *u, const struct task *t, s
     u->takes_ipv6 = u->route.fib6 != NULL && (!has.classify || u->classify.v6 != NULL);
 }
 
-/* All stages for the packets of a family that have not been through them. */
-static __rte_always_inline void go_on(struct fused_mix *x, enum family f, struct burst *b,
-                                      const struct up *u, struct shape has)
+/* All stages for the packets of a family that have not been through them. to: where they leave. */
+static __rte_always_inline void go_on(struct fused_mix *x, enum family f, struct rte_mbuf **m,
+                                      struct rte_mbuf **to, struct burst *b, const struct up *u,
+                                      struct shape has)
 {
-    struct rte_mbuf **m = x->m + x->first[f];
-    uint32_t n = x->n[f];
+    const uint32_t n = fused_gather(to, m, x->of[f]);
 
-    for (uint32_t at = x->begun[f]; at < n + LATE; at += STAGE_STEP) {
-        fetch(m, part_of(n, at + STAGE_STEP, 0), has, false);
-        turn(m, b, n, at, u, has, f == FAMILY_IPV6, &x->tally[f]);
-    }
+    for (uint32_t i = x->begun[f]; i < n + LATE; i++)
+        step(to, b, n, i, u, has, f == FAMILY_IPV6, &x->tally[f]);
 }
 
-/* Go on with a burst at a part that is not of the family of all before it. */
+/* Go on with a burst after a run of one family. */
 static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint16_t n,
-                                      struct burst *b, bool begins_with_six, struct shape has)
+                                      struct burst *b, struct shape has)
 {
-    uint64_t six = fused_before(b->at, begins_with_six) | (uint64_t)b->is_six << b->at;
+    uint64_t six = b->run.six;
     struct fused_mix x;
     struct up u;
 
     open_chain(&u, t, has);
-    fetch(m, part_of(n, b->at + STAGE_NEAR, 0), has, true);
-    for (uint32_t at = b->at + STAGE_STEP; at < n; at += STAGE_STEP) {
-        fetch(m, part_of(n, at + STAGE_NEAR, 0), has, true);
-        six |= (uint64_t)find_six(m, part_of(n, at, 0), n, &u, has) << at;
+    for (uint32_t i = b->run.known; i < n; i++) {
+        if (i + STAGE_STEP < n)
+            frame_prefetch_fresh(m[i + STAGE_STEP], 1);
+        six |= (uint64_t)find_six(m, i, n, &u, has) << i;
     }
-    fused_sort(&x, m, n, six, b->at, b->tally);
-    go_on(&x, FAMILY_IPV4, b, &u, has);
-    go_on(&x, FAMILY_IPV6, b, &u, has);
+    fused_divide(&x, n, six, &b->run);
+    go_on(&x, FAMILY_IPV4, m, x.m, b, &u, has);
+    go_on(&x, FAMILY_IPV6, m, x.m + x.n[FAMILY_IPV4], b, &u, has);
     if (has.classify) /* what goes on from a scheduler was counted before it */
         fused_count_mix(t, &x);
-    fused_end(t, m, n, &x, true);
+    fused_end_by_family(t, m, n, &x);
 }
 
-/* Go through a burst whose first part is of one family. Returns whether all of it is. */
+/* Go through a burst whose first packets are of one family. Returns whether all are. */
 static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct burst *b,
                                        const struct up *u, struct shape has, bool is_six)
 {
     struct fused_tally y = {0, 0};
-    uint32_t at;
 
-    for (at = 0; at < n + LATE; at += STAGE_STEP) {
-        struct part next = part_of(n, at + STAGE_STEP, 0);
+    for (uint32_t i = 0; i < n + LATE; i++) {
+        uint32_t next = i + STAGE_STEP;
 
-        turn(m, b, n, at, u, has, is_six, &y);
-        fetch(m, part_of(n, at + STAGE_NEAR, 0), has, true);
-        b->is_six = find_six(m, next, n, u, has);
-        if (unlikely(b->is_six != (is_six ? fused_all(next) : 0)))
-            break;
+        step(m, b, n, i, u, has, is_six, &y);
+        if (i + STAGE_NEAR < n)
+            frame_prefetch_fresh(m[i + STAGE_NEAR], 1);
+        if (next < n && unlikely(find_six(m, next, n, u, has) != is_six)) {
+            fused_stop(&b->run, i + 1, next, is_six, y);
+            return false;
+        }
     }
-    b->at = at + STAGE_STEP;
-    b->tally = y;
-    return at >= n + LATE;
+    b->run.tally = y;
+    return true;
 }
 
 static __rte_always_inline void up(struct task *t, struct rte_mbuf **m, uint16_t n,
                                    struct shape has, fused_mixed mixed_too)
 {
-    struct part first = part_of(n, 0, 0);
     struct burst b;
     struct up u;
     bool is_six;
@@ -460,19 +423,20 @@ static __rte_always_inline void up(struct task *t, struct rte_mbuf **m, uint16_t
         return;
     }
     open_chain(&u, t, has);
-    fetch(m, part_near(n), has, true);
-    b.at = 0;
-    b.is_six = find_six(m, first, n, &u, has);
-    b.tally = (struct fused_tally){0, 0};
-    is_six = b.is_six == fused_all(first);
-    if ((b.is_six != 0 && !is_six) ||
+    for (uint32_t i = 0; i < n && i < STAGE_NEAR; i++)
+        frame_prefetch_fresh(m[i], 1);
+    b.run = (struct fused_run){.known = RTE_MIN(n, STAGE_STEP)};
+    for (uint32_t i = 0; i < b.run.known; i++)
+        b.run.six |= (uint64_t)find_six(m, i, n, &u, has) << i;
+    is_six = fused_is_six(&b.run);
+    if ((b.run.six != 0 && !is_six) ||
         !(is_six ? of_one(m, n, &b, &u, has, true) : of_one(m, n, &b, &u, has, false))) {
-        mixed_too(t, m, n, &b, is_six);
+        mixed_too(t, m, n, &b);
         return;
     }
     if (has.classify) /* what goes on from a scheduler was counted before it */
-        fused_count(t, is_six ? FAMILY_IPV6 : FAMILY_IPV4, n, &b.tally);
-    fused_end_of_one(t, m, n, b.tally.rest);
+        fused_count(t, is_six ? FAMILY_IPV6 : FAMILY_IPV4, n, &b.run.tally);
+    fused_end(t, m, n, b.run.tally.rest);
 }
 
 FUSED_CHAIN(up_all, up, .classify = true, .gre = true, .mpls = true)
