@@ -15,6 +15,8 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 MODULES = ("af_packet", "vfio_iommu_type1", "vfio_pci", "igb")
 # The IOMMU maps what has an address of 48 bits, as ordinary memory has.
 IOMMU = ("-device", "intel-iommu,caching-mode=on,aw-bits=48")
+# A page for each of the two processes, so that all of its packets lie in one: on_huge_pages().
+KERNEL, MEMORY_MIB = "intel_iommu=on iommu=pt default_hugepagesz=1G hugepagesz=1G hugepages=2", 6144
 pytestmark = pytest.mark.limit(600)
 
 
@@ -35,7 +37,7 @@ def test_virtual_functions(folder, scenario):
     script = f"mkdir /tmp/functions; cd {TOP} && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=tools:. {command}\nstatus=$?; dmesg | tail -20; exit $status\n"
     devices = (*IOMMU, *(word for i in range(len(FUNCTIONS[scenario])) for word in nic(i)))
     try:
-        done = inside.run(folder, MODULES, script, devices, append="intel_iommu=on iommu=pt")
+        done = inside.run(folder, MODULES, script, devices, MEMORY_MIB, KERNEL)
     except image.KernelError as e:
         need.skip(str(e))
     print(done.output)
