@@ -239,67 +239,65 @@ static struct task *counter(const struct task *t, struct shape has)
     return t->chain.task[has.pop ? 1 : 0];
 }
 
-/* The stages but the last one for packet i, of which that of the tunnel has been through the known
- * ones. Returns the bit of the packet whose tunnel is found if that has IPv6. */
-static __rte_always_inline uint64_t arrive(struct burst *b, struct rte_mbuf **m, uint32_t n,
-                                           uint32_t i, const struct down *d, struct shape has)
+/* Fetch what the last stage reads and no stage before it has. */
+static __rte_always_inline void fetch_again(const struct burst *b, uint32_t i,
+                                            const struct rte_mbuf *m, const struct down *d)
 {
-    uint32_t next = i + STAGE_STEP;
-
-    if (i + STAGE_NEAR < n)
-        frame_prefetch_fresh(m[i + STAGE_NEAR], 2);
-    if (i < n)
-        find_record(b, i, d);
-    if (next < b->run.known || next >= n)
-        return 0;
-    return (uint64_t)find_slot(b, next, m[next], d, has) << next;
+    frame_prefetch_at(m, RTE_CACHE_LINE_SIZE);
+    rte_prefetch0(&d->record[b->id[i]]);
 }
 
-/* The last stage for the first of some packets of a family, if there is one. Returns its bit. */
-static __rte_always_inline uint64_t finish_first(struct burst *b, struct rte_mbuf **m,
-                                                 uint64_t some, const struct down *d,
-                                                 struct shape has, bool is_six,
-                                                 struct fused_tally *y)
+/* The last stage for these packets, which are of a family. */
+static __rte_always_inline void finish_family(struct burst *b, struct rte_mbuf **m, uint64_t bits,
+                                              const struct down *d, struct shape has, bool is_six,
+                                              struct fused_tally *y)
 {
-    uint32_t i;
+    uint64_t ahead = bits;
 
-    if (some == 0)
-        return 0;
-    i = (uint32_t)__builtin_ctzll(some);
-    if (is_six)
-        subscriber_prefetch6(&d->record[b->id[i]], &d->record6[b->id[i]]);
-    finish(b, i, m[i], d, has, is_six, y);
-    return UINT64_C(1) << i;
+    for (uint32_t k = 0; k < STAGE_NEAR && ahead != 0; k++) {
+        uint32_t i = fused_next(&ahead);
+
+        fetch_again(b, i, m[i], d);
+    }
+    while (bits != 0) {
+        uint32_t i = fused_next(&bits);
+
+        if (ahead != 0) {
+            uint32_t k = fused_next(&ahead);
+
+            fetch_again(b, k, m[k], d);
+        }
+        if (is_six)
+            subscriber_prefetch6(&d->record[b->id[i]], &d->record6[b->id[i]]);
+        finish(b, i, m[i], d, has, is_six, y);
+    }
 }
 
-/* Go on with a burst after a run of one family. Two packets arrive, then one of each family goes
- * through the last stage: work on some while memory answers others, and no branch by family that
- * depends on a packet. */
+/* Go on with a burst after a run of one family. */
 static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint16_t n,
                                       struct burst *b, struct shape has)
 {
     const uint32_t begun = b->run.begun, finished = begun > LATE ? begun - LATE : 0;
-    uint64_t left = UINT64_MAX >> (64 - n) & UINT64_MAX << finished, six = b->run.six, ready;
-    struct fused_tally y[N_FAMILIES] = {{0, 0}, {0, 0}};
+    const uint32_t announced = finished - finished % STAGE_STEP;
+    const uint64_t left = UINT64_MAX << finished;
+    uint64_t six = b->run.six;
+    struct fused_mix x;
     struct down d;
-    uint32_t n_six;
 
     open_chain(&d, t, has);
-    y[(six & 1) != 0 ? FAMILY_IPV6 : FAMILY_IPV4] = b->run.tally;
-    for (uint32_t i = begun; left != 0; i += 2) {
-        six |= arrive(b, m, n, i, &d, has);
-        six |= arrive(b, m, n, i + 1, &d, has);
-        if (i + 2 <= LATE)
-            continue;
-        ready = left & UINT64_MAX >> (64 - RTE_MIN(i + 2 - LATE, 64u));
-        left ^= finish_first(b, m, ready & ~six, &d, has, false, &y[FAMILY_IPV4]);
-        left ^= finish_first(b, m, ready & six, &d, has, true, &y[FAMILY_IPV6]);
+    for (uint32_t i = b->run.known, next = i + STAGE_STEP; i < n; i++) {
+        for (; next < n && next <= i + FUSED_AHEAD; next++)
+            frame_prefetch_fresh(m[next], 2);
+        six |= (uint64_t)find_slot(b, i, m[i], &d, has) << i;
     }
-    task_announce(d.last, m + finished, n - finished);
-    n_six = (uint32_t)__builtin_popcountll(six);
-    fused_count(counter(t, has), FAMILY_IPV4, n - n_six, &y[FAMILY_IPV4]);
-    fused_count(counter(t, has), FAMILY_IPV6, n_six, &y[FAMILY_IPV6]);
-    fused_end(t, m, n, y[FAMILY_IPV4].rest | y[FAMILY_IPV6].rest);
+    fused_divide(&x, n, six, &b->run);
+    for (uint32_t i = begun; i < n; i++)
+        find_record(b, i, &d);
+    finish_family(b, m, x.of[FAMILY_IPV4] & left, &d, has, false, &x.tally[FAMILY_IPV4]);
+    finish_family(b, m, x.of[FAMILY_IPV6] & left, &d, has, true, &x.tally[FAMILY_IPV6]);
+    task_announce(d.last, m + announced, n - announced);
+    fused_count_mix(counter(t, has), &x);
+    fused_end(t, m, n, x.tally[FAMILY_IPV4].rest | x.tally[FAMILY_IPV6].rest);
 }
 
 /* Go through a burst whose first packets are of one family. Returns whether all are. */

@@ -5,12 +5,11 @@
  * writes into it is in the task's own header.
  *
  * A burst is taken to be of one family, and its packets go through the stages of packet/stages.h,
- * until one is of the other family. From there on each stage that depends on the family is gone
- * through by packets of one and of the other in an order that a branch does not depend on, for the
- * processor would mispredict it where both are mixed: upstream, where most stages depend on it, all
- * of IPv4 and then all of IPv6; downstream, where the last one does alone, by turns. That is a
- * function of its own, because in one function with the loop of bursts of one family, both would be
- * slower.
+ * until one is of the other family. All that are left are then told apart by family, without a
+ * branch by family, which the processor would mispredict where both are mixed, and go through the
+ * stages that depend on it one family after the other: one loop for both is slower where lines are
+ * in the caches (doc/bench.md). All that is a function of its own, because in one function with the
+ * loop of bursts of one family, both would be slower.
  */
 #ifndef TASKS_FUSED_FUSED_H
 #define TASKS_FUSED_FUSED_H
@@ -91,6 +90,9 @@ static inline void fused_stop(struct fused_run *r, uint32_t begun, uint32_t i, b
 
     *r = (struct fused_run){is_six ? bit - 1 : bit, i + 1, begun, tally};
 }
+
+/** Frames of a mixed burst are fetched so many packets ahead: telling families takes few cycles. */
+#define FUSED_AHEAD 16u
 
 /** A mixed burst, each family's packets in the burst's order. */
 struct fused_mix {

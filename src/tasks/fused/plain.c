@@ -168,9 +168,9 @@ static __rte_noinline FUSED_FLAT void mixed(struct task *t, struct rte_mbuf **m,
     struct plain c;
 
     open_chain(&c, t);
-    for (uint32_t i = b->run.known; i < n; i++) {
-        if (i + STAGE_STEP < n)
-            frame_prefetch_fresh(m[i + STAGE_STEP], 1);
+    for (uint32_t i = b->run.known, next = i + STAGE_STEP; i < n; i++) {
+        for (; next < n && next <= i + FUSED_AHEAD; next++)
+            frame_prefetch_fresh(m[next], 1);
         six |= (uint64_t)find_six(m[i], &c) << i;
     }
     fused_divide(&x, n, six, &b->run);

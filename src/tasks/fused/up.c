@@ -377,9 +377,9 @@ static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint1
     struct up u;
 
     open_chain(&u, t, has);
-    for (uint32_t i = b->run.known; i < n; i++) {
-        if (i + STAGE_STEP < n)
-            frame_prefetch_fresh(m[i + STAGE_STEP], 1);
+    for (uint32_t i = b->run.known, next = i + STAGE_STEP; i < n; i++) {
+        for (; next < n && next <= i + FUSED_AHEAD; next++)
+            frame_prefetch_fresh(m[next], 1);
         six |= (uint64_t)find_six(m, i, n, &u, has) << i;
     }
     fused_divide(&x, n, six, &b->run);
