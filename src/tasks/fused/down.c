@@ -341,8 +341,7 @@ static __rte_always_inline void down(struct task *t, struct rte_mbuf **m, uint16
         return;
     }
     open_chain(&d, t, has);
-    for (uint32_t i = 0; i < n && i < STAGE_NEAR; i++)
-        frame_prefetch_fresh(m[i], 2);
+    burst_prefetch_fresh(m, RTE_MIN(n, STAGE_NEAR), 2);
     b.run = (struct fused_run){.known = RTE_MIN(n, STAGE_STEP)};
     for (uint32_t i = 0; i < b.run.known; i++)
         b.run.six |= (uint64_t)find_slot(&b, i, m[i], &d, has) << i;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of a burst of a chain: packets leave in the order in which the tasks would let them go.
- */
+/* The end of a chain's burst: packets leave in the order in which the tasks would let them go. */
 #include "tasks/fused/fused.h"
 
 void fused_end(struct task *head, struct rte_mbuf **m, uint16_t n, uint64_t rest)
@@ -36,17 +35,15 @@ uint64_t fused_rest(const struct fused_mix *x)
            in_burst(x->of[FAMILY_IPV6], x->tally[FAMILY_IPV6].rest);
 }
 
-void fused_end_by_family(struct task *head, struct rte_mbuf **m, uint16_t n,
-                         const struct fused_mix *x)
+void fused_end_by_family(struct task *head, struct rte_mbuf **m, uint16_t n, struct fused_mix *x)
 {
     const uint64_t *of = x->of;
     struct rte_mbuf *good[BURST_MAX], *left[BURST_MAX];
+    const uint64_t rest = fused_rest(x);
     uint32_t n_good, n_left;
-    uint64_t rest;
 
-    rest = fused_rest(x);
     if (likely(rest == 0)) {
-        link_chain_end(head, (struct rte_mbuf **)x->m, n, NULL, 0);
+        link_chain_end(head, x->m, n, NULL, 0);
         return;
     }
     n_good = fused_gather(good, m, of[FAMILY_IPV4] & ~rest);

@@ -174,7 +174,6 @@ uint64_t fused_rest(const struct fused_mix *x);
 
 /** End a mixed burst whose packets leave family by family, as route lets them: those that have gone
  * through all tasks from x->m. The bits of a family's rest are of its packets. */
-void fused_end_by_family(struct task *head, struct rte_mbuf **m, uint16_t n,
-                         const struct fused_mix *x);
+void fused_end_by_family(struct task *head, struct rte_mbuf **m, uint16_t n, struct fused_mix *x);
 
 #endif

@@ -212,8 +212,7 @@ FUSED_FLAT void fused_plain(struct task *t, struct rte_mbuf **m, uint16_t n)
         t->type->handle(t, m, n);
         return;
     }
-    for (uint32_t i = 0; i < n && i < STAGE_NEAR; i++)
-        frame_prefetch_fresh(m[i], 1);
+    burst_prefetch_fresh(m, RTE_MIN(n, STAGE_NEAR), 1);
     b.run = (struct fused_run){.known = RTE_MIN(n, STAGE_STEP)};
     for (uint32_t i = 0; i < b.run.known; i++)
         b.run.six |= (uint64_t)find_six(m[i], &c) << i;
