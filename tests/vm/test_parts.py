@@ -239,6 +239,38 @@ class AccountTest(unittest.TestCase):
             self.assertEqual(len(chain.stream_faults([good | bad])), 1, bad)
 
 
+class Slow(chain.Tester):
+    """A tester whose ledger, asked again and again, says so many received of 9 sent, then None: its process has ended. No process."""
+
+    def __init__(self, *received):
+        self.received = list(received)
+
+    def ask(self, *requests):
+        if requests[0]["cmd"] != "show-ledger":
+            return None
+        received = self.received.pop(0) if len(self.received) > 1 else self.received[0]
+        if received is None:
+            raise OSError("gone")
+        return {"ledger": {"sent": 9, "received": received}}
+
+
+@pytest.fixture
+def in_a_hurry(monkeypatch):
+    monkeypatch.setattr(chain, "SETTLE_SECONDS", 0)
+    monkeypatch.setattr(chain, "PATIENCE_SECONDS", 0.3)
+
+
+@pytest.mark.parametrize("received, left", [((0, 0, 5, 5, 9, 99), [99]), ((0, 0, 5), [5])], ids=["all come late", "some are lost"])
+def test_the_tester_waits_for_what_is_held(in_a_hurry, received, left):
+    """By a gateway that gets no CPU for longer than the packets take otherwise."""
+    tester = Slow(*received)
+    assert tester.send(0) and tester.received == left
+
+
+def test_the_tester_dies_while_it_waits(in_a_hurry):
+    assert not Slow(0, None).send(0)
+
+
 class OvsTest(unittest.TestCase):
     def test_bridges(self):
         switch = ovs.OvsDpdk("/nonexistent")

@@ -21,6 +21,7 @@ NEVER = "24h"  # start time of streams that a request starts
 CATCH_UP = "20ms"  # of the generators: how long the tester's core may be away, which it shares with a gateway or a guest, and yet send all
 START_SECONDS = 30.0  # time limit for the first answer of the tester
 SETTLE_SECONDS = 2.0  # wait after the last packet sent, in which all that is under way arrives
+PATIENCE_SECONDS = 10.0  # where packets are missing then: how long none arrives, before they count as lost and not as held by a process that got no CPU
 
 
 class Controlled:
@@ -83,14 +84,26 @@ class Tester(Controlled):
         super().__init__("tester", config, folder, settings, vbng)
 
     def send(self, seconds):
-        """Send for so many seconds, and wait until all packets have arrived. Returns False if the tester has died; its Result says why."""
+        """Send for so many seconds, and wait until all packets have arrived or are lost. Returns False if the tester has died; its Result says why."""
         try:
             for command, wait in (("start-stream", seconds), ("stop-stream", SETTLE_SECONDS)):
                 self.ask(*({"cmd": command, "task": gen} for gen in STREAMS))
                 time.sleep(wait)
+            self._settle()
         except OSError:
             return False
         return True
+
+    def _settle(self):
+        """Wait until as many packets are back as were sent, or for PATIENCE_SECONDS none came."""
+        received, since = None, time.monotonic()
+        while time.monotonic() < since + PATIENCE_SECONDS:
+            ledger = self.ask({"cmd": "show-ledger"})["ledger"]
+            if ledger["received"] >= ledger["sent"]:
+                return
+            if ledger["received"] != received:
+                received, since = ledger["received"], time.monotonic()
+            time.sleep(0.1)
 
 
 # --- account ---
