@@ -9,16 +9,18 @@ import signal
 import site
 import subprocess
 import tempfile
+import time
 
 import pytest
 
-from tests.common import need, network
+from tests.common import limits, need, network
 from tests.common.limits import limit, slowness
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 DEFAULT_LIMIT = 120  # seconds for one test with its fixtures, on a quiet machine; another one: @pytest.mark.limit(300)
 LONG = "VBNG_TEST_LONG"  # in the environment: Meson's run has the long tests, too
 ALL_SKIPPED = 77  # the exit status that Meson shows as SKIP
+IN_PHASE = pytest.StashKey()  # of a test: is it, or one of its fixtures, what runs now?
 
 
 def pytest_addoption(parser):
@@ -54,19 +56,36 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item):
-    """Ends a test that takes longer than its limit, wherever it hangs; its fixtures' ends run nevertheless."""
+    """Ends a test that takes longer than its limit, wherever it hangs; its fixtures' ends run nevertheless. Load that came after the start of the session
+    counts, too: the machine is measured again when the limit is over."""
     marker = item.get_closest_marker("limit")
-    seconds = limit(marker.args[0] if marker else DEFAULT_LIMIT)
+    quiet, begun = marker.args[0] if marker else DEFAULT_LIMIT, time.monotonic()
 
     def on_alarm(*_):
-        # Fires again, so that an end of a fixture that hangs is ended, too.
-        pytest.fail(f"took longer than its limit of {seconds:.0f} s")
+        # Fires again, so that an end of a fixture that hangs is ended, too; not while pytest writes its report, which would be lost.
+        seconds = max(limit(quiet), quiet * limits.measure())
+        left = begun + seconds - time.monotonic()
+        if left > 0:
+            signal.setitimer(signal.ITIMER_REAL, left, limit(30))
+        elif item.stash.get(IN_PHASE, False):
+            pytest.fail(f"took longer than its limit of {seconds:.0f} s")
 
     before = signal.signal(signal.SIGALRM, on_alarm)
-    signal.setitimer(signal.ITIMER_REAL, seconds, limit(30))
+    signal.setitimer(signal.ITIMER_REAL, limit(quiet), limit(30))
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def phase(item):
+    """Around each phase of a test."""
+    item.stash[IN_PHASE] = True
+    yield
+    item.stash[IN_PHASE] = False
+
+
+pytest_runtest_setup = pytest_runtest_call = pytest_runtest_teardown = phase
 
 
 @pytest.hookimpl(trylast=True)

@@ -29,9 +29,11 @@ def suite(vbng, build, run):
     ("finds_faults", 1, "first fault\nE   second fault"),
     ("lacks_a_program", 77, ": no-such-program is not installed (Debian package no-such-package)"),
     ("passes or lacks", 0, "1 passed, 1 skipped"),
-    ("hangs", 1, "took longer than its limit of 1 s"),
+    ("hangs", 1, "took longer than its limit of "),
+    ("is_slowed_down_later", 0, "1 passed"),
+    ("has_a_slow_report", 1, "said slowly"),
     ("takes_long", 77, "long: tools/test --long"),
-    ("no_such_test", 5, "5 deselected"),
+    ("no_such_test", 5, "7 deselected"),
 ])
 def test_exit_status(suite, what, status, says):
     done = suite("-k", what)

@@ -60,6 +60,7 @@ def test_a_cell_that_there_is_not():
         row.cells("v2v-host,v2v-guest")
 
 
+@pytest.mark.limit(300)  # 30 trials, each of which starts all anew
 def test_a_row(own_network, vbng, folder, capsys):
     """Two cells of a switch that is here, one that it has not, and one of a switch that cannot carry it. Latency of those that have figures."""
     installed(adapters.ALL["ip-forward"])

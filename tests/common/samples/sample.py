@@ -2,10 +2,11 @@
 """Tests that end in each way, for test_runner.py; no run of all tests takes them."""
 
 import subprocess
+import time
 
 import pytest
 
-from tests.common import need
+from tests.common import limits, need
 from tests.common.verdict import nothing
 
 
@@ -35,3 +36,21 @@ def test_lacks_a_program():
 @pytest.mark.limit(1)
 def test_hangs(ended):
     subprocess.run(["sleep", "600"], check=True)
+
+
+@pytest.mark.limit(1)
+def test_is_slowed_down_later(monkeypatch):
+    monkeypatch.setattr(limits, "measure", lambda: 10.0)
+    time.sleep(2)
+
+
+class Slow(Exception):
+    def __str__(self):
+        time.sleep(2)
+        return "said slowly"
+
+
+@pytest.mark.limit(1)
+def test_has_a_slow_report(monkeypatch):
+    monkeypatch.setattr(limits, "measure", lambda: 1.0)
+    raise Slow
