@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """dpdk-dumpcap on a gateway whose memory it may map: what it captures, what becomes of the gateway, what stays behind.
 
-Reserves huge pages, mounts a hugetlbfs of its own, and gives both back.
+Reserves huge pages, mounts a hugetlbfs that other programs of the machine do not see, and gives both back.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from tests.common.limits import limit  # noqa: E402
 from tests.common.verdict import nothing  # noqa: E402
 from tests.pcap.frames import PORTS, Subscriber, server, udp  # noqa: E402
 from tests.pcap.traffic import Traffic  # noqa: E402
-from vbnglab.lab import hugepages, telemetry  # noqa: E402
+from vbnglab.lab import hugepages, network, telemetry  # noqa: E402
 
 PAGE = 2 << 20
 PACKETS = 200  # of each generator, about
@@ -48,6 +48,21 @@ def traffic():
     return case
 
 
+@contextlib.contextmanager
+def own_mounts():
+    """For as long as the block lasts, only this process and those that it starts see what it mounts. Any program with DPDK that is started elsewhere would put
+    its files there, and remove those that nobody uses."""
+    folder = os.getcwd()
+    with open("/proc/self/ns/mnt", "rb") as before:
+        network.call("unshare", network.CLONE_NEWNS)
+        try:
+            network.call("mount", None, b"/", None, network.MS_REC | network.MS_PRIVATE, None)
+            yield
+        finally:
+            network.call("setns", before.fileno(), network.CLONE_NEWNS)
+            os.chdir(folder)
+
+
 class Lab:
     """The binary, a case for it, and a hugetlbfs of its own with as many pages as the case needs and no more."""
 
@@ -62,7 +77,7 @@ class Lab:
     @contextlib.contextmanager
     def hugetlbfs(self):
         os.mkdir(self.huge)
-        with hugepages.Reserved("2M", self.pages):
+        with hugepages.Reserved("2M", self.pages), own_mounts():
             bed.run_tool("mount", "-t", "hugetlbfs", "-o", f"pagesize={PAGE},mode=0700", "none", self.huge)
             try:
                 yield
