@@ -10,6 +10,7 @@
 #include <rte_rcu_qsbr.h>
 
 #include "base/log.h"
+#include "engine/eal.h"
 #include "engine/engine.h"
 #include "tables/memory.h"
 
@@ -168,14 +169,14 @@ static int make_readers(struct tables *t, int socket)
 static struct route_table *make_routes(const struct plan *p)
 {
     const struct cfg_model *m = p->cfg;
-    int socket = engine_socket(p->routes_on[0]), rc = 0;
+    int socket = eal_socket(p->routes_on[0]), rc = 0;
     struct route_table *t =
         route_table_create(room_nexthops(m), room_sets(m), room_routes(m), socket);
 
     if (t != NULL && room_routes6(m) > 0)
         rc = route_open6(t, room_routes6(m) + own_addresses6(m), socket);
     for (unsigned i = 1; t != NULL && rc == 0 && i < p->n_routes_on; i++)
-        rc = route_add_copy(t, engine_socket(p->routes_on[i]));
+        rc = route_add_copy(t, eal_socket(p->routes_on[i]));
     if (rc == 0)
         return t;
     route_table_free(t);
@@ -187,7 +188,7 @@ static struct route_table *make_routes(const struct plan *p)
 static void check_sockets(const struct plan *p, const struct route_table *t)
 {
     for (unsigned i = 0; p->cfg->routes_per == ROUTES_PER_SOCKET && i < p->n_routes_on; i++) {
-        int socket = engine_socket(p->routes_on[i]);
+        int socket = eal_socket(p->routes_on[i]);
 
         if (rte_eal_has_hugepages() && socket != SOCKET_ID_ANY && route_copy_socket(t, i) != socket)
             log_warning("%s: socket %u has no room for its copy of the routes, %llu MiB, which "
@@ -202,7 +203,7 @@ static void check_sockets(const struct plan *p, const struct route_table *t)
 struct tables *provision(const struct plan *p, const uint8_t (*port_mac)[6])
 {
     const struct cfg_model *m = p->cfg;
-    int socket = engine_socket(p->cores[0].socket);
+    int socket = eal_socket(p->cores[0].socket);
     struct tables *t = table_zalloc(sizeof(*t), socket);
 
     if (t != NULL) {

@@ -20,8 +20,10 @@
 
 #include "base/log.h"
 #include "engine/backlog.h"
+#include "engine/eal.h"
 #include "engine/engine.h"
 #include "engine/link.h"
+#include "engine/queues/queues.h"
 #include "plan/facts.h"
 #include "plan/limits.h"
 
@@ -35,14 +37,6 @@ static_assert(LIMIT_DEVICES <= RTE_MAX_ETHPORTS && LIMIT_WIRE_QUEUES <= RTE_PMD_
 static_assert(LIMIT_MEMZONES <= RTE_MAX_MEMZONE, "--check knows how many memzones there may be");
 #endif
 static_assert(PLAN_MAX_CORES < RTE_MAX_LCORE, "the main thread is an lcore, too");
-
-int engine_socket(unsigned socket)
-{
-    for (unsigned i = 0; i < rte_socket_count(); i++)
-        if (rte_socket_id_by_idx(i) == (int)socket)
-            return (int)socket;
-    return SOCKET_ID_ANY;
-}
 
 /*
  * Make a pool whose mbufs may cross pages. Without huge pages, rte_pktmbuf_pool_create() keeps each
@@ -121,7 +115,7 @@ static struct rte_mempool *create_planned(const struct plan *p, unsigned i)
 {
     const struct plan_pool *set = &p->pools[i];
     const struct cfg_pool *cfg = &p->cfg->pools[set->cfg];
-    int socket = engine_socket(set->socket);
+    int socket = eal_socket(set->socket);
     struct rte_mempool *pool = create_on(p, i, socket);
 
     if (pool != NULL || socket == SOCKET_ID_ANY || cfg->socket >= 0)
@@ -161,7 +155,7 @@ static int open_ring(struct engine *e, unsigned i)
     char name[RTE_RING_NAMESIZE];
 
     snprintf(name, sizeof(name), "link_%u", i);
-    e->rings[i] = rte_ring_create(name, r->size, engine_socket(r->socket), flags);
+    e->rings[i] = queues_make_ring(name, r->size, eal_socket(r->socket), flags);
     if (e->rings[i] == NULL) {
         log_error("no memory for a ring of %u packets: %s", r->size, rte_strerror(rte_errno));
         return -ENOMEM;
@@ -207,7 +201,7 @@ static const struct task_type *find_type(const struct task_schema *schema)
 
 static int instance_socket(const struct engine *e, unsigned instance)
 {
-    return engine_socket(e->plan->cores[e->plan->instances[instance].core].socket);
+    return eal_socket(e->plan->cores[e->plan->instances[instance].core].socket);
 }
 
 static void *zalloc(size_t size, int socket)
@@ -486,7 +480,7 @@ int engine_build(struct engine *e, struct tables *tables)
     for (unsigned i = 0; rc == 0 && e->plan->cfg->fuse && i < e->plan->n_instances; i++)
         link_chain(e->tasks[i]);
     for (unsigned i = 0; rc == 0 && i < e->plan->n_cores; i++) {
-        rc = make_backlogs(e->cores[i], engine_socket(e->plan->cores[i].socket));
+        rc = make_backlogs(e->cores[i], eal_socket(e->plan->cores[i].socket));
         if (rc != 0)
             log_error("no memory for packets that wait at ports");
     }

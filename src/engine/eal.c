@@ -19,6 +19,7 @@
 
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_lcore.h>
 #include <rte_memory.h>
 #include <rte_pdump.h>
 
@@ -393,6 +394,14 @@ int eal_start(const struct plan *p, bool verbose)
     if (shared && rte_pdump_init() != 0)
         log_warning("dpdk-dumpcap cannot capture here: %s", rte_strerror(rte_errno));
     return 0;
+}
+
+int eal_socket(unsigned socket)
+{
+    for (unsigned i = 0; i < rte_socket_count(); i++)
+        if (rte_socket_id_by_idx(i) == (int)socket)
+            return (int)socket;
+    return SOCKET_ID_ANY;
 }
 
 void eal_stop(void)

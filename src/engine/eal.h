@@ -16,6 +16,10 @@ int eal_start(const struct plan *p, bool verbose);
 /** The lcore of a core of the plan: index + 1, with shared memory one of DPDK's last. */
 unsigned eal_lcore(unsigned core);
 
+/** The NUMA socket to ask for memory in place of a layout's: SOCKET_ID_ANY where the layout is for
+ * a machine with more sockets than this one. After eal_start(). */
+int eal_socket(unsigned socket);
+
 /** Release EAL, its run-time folder and the files of its huge pages. */
 void eal_stop(void);
 

@@ -49,10 +49,6 @@ int engine_open(struct engine *e, const struct plan *p);
  * reason on stderr. */
 int engine_build(struct engine *e, struct tables *tables);
 
-/** The NUMA socket to ask for memory in place of a layout's: SOCKET_ID_ANY where the layout is for
- * a machine with more sockets than this one. After eal_start(). */
-int engine_socket(unsigned socket);
-
 /** Launch the cores. Returns 0, or -errno with the reason on stderr; engine_stop() is due then,
  * too. */
 int engine_start(struct engine *e);

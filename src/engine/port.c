@@ -16,11 +16,11 @@
 #include <rte_ring.h>
 
 #include "base/log.h"
+#include "engine/queues/queues.h"
 
 #define TWO_TAGS     8 /* bytes that QinQ adds to a frame beyond the MTU */
 #define WIRE_PREFIX  "wire:"
 #define PROBE_LENGTH 128 /* bytes of EAL's message about a device, the final 0 included */
-#define FAST_FREE    RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE
 
 static bool is_wire(const struct cfg_port *cfg)
 {
@@ -41,7 +41,7 @@ static struct rte_ring *wire_ring(const struct plan *p, unsigned to)
         return r;
     if (p->tx_queues[wire_peer(p->cfg, to)] <= 1)
         flags |= RING_F_SP_ENQ;
-    return rte_ring_create(name, cfg->rx_desc, SOCKET_ID_ANY, flags);
+    return queues_make_ring(name, cfg->rx_desc, queues_reader_socket(p, to, 0), flags);
 }
 
 /* Make the device of a wire's end. */
@@ -137,34 +137,6 @@ static int open_device(struct port *port)
     return 0;
 }
 
-/* Check the number of queues against the device's; an error names the remedy. */
-static int fit_queues(const struct cfg_port *cfg, const struct rte_eth_dev_info *info,
-                      uint16_t n_rx, uint16_t n_tx)
-{
-    if (n_rx > info->max_rx_queues && receive_by_rules(&cfg->receive)) {
-        log_error("%s:%u: port %s: it has %u queues here, but the device has %u; nearest: so many, "
-                  "or %s",
-                  cfg->receive.loc.file, cfg->receive.loc.line, cfg->name, n_rx,
-                  info->max_rx_queues, receive_remedy(cfg->receive.by));
-        return -ENOTSUP;
-    }
-    if (n_rx > info->max_rx_queues) {
-        log_error("%s:%u: port %s: %u cores read it, but the device has %u receive queue(s); read "
-                  "it on one core and "
-                  "spread with a task of type lb",
-                  cfg->loc.file, cfg->loc.line, cfg->name, n_rx, info->max_rx_queues);
-        return -ENOTSUP;
-    }
-    if (n_tx > info->max_tx_queues) {
-        log_error("%s:%u: port %s: %u cores send to it, but the device has %u transmit queue(s); "
-                  "send by one task of "
-                  "type forward",
-                  cfg->loc.file, cfg->loc.line, cfg->name, n_tx, info->max_tx_queues);
-        return -ENOTSUP;
-    }
-    return 0;
-}
-
 /* RSS is set up only where a packet has a choice of queues. */
 static int set_rss(struct port *port, const struct plan *p, unsigned i,
                    const struct rte_eth_dev_info *info, struct rte_eth_conf *conf)
@@ -222,87 +194,31 @@ static int start_device(struct port *port)
     return 0;
 }
 
-/* net_tap refuses unequal numbers of queues. More transmit queues than are used do no harm, nor do
- * receive queues of a port that nobody reads; plan_check_limits() refuses anything else. */
-static void pair_queues(uint16_t readers, uint16_t *n_rx, uint16_t *n_tx)
-{
-    if (readers == 0)
-        *n_rx = *n_tx;
-    *n_tx = RTE_MAX(*n_tx, *n_rx);
-}
-
-static bool all_queues_free_fast(const struct plan *p, unsigned i)
-{
-    for (uint16_t q = 0; q < p->tx_queues[i]; q++)
-        if (!plan_fast_free(p, i, q, NULL, 0))
-            return false;
-    return true;
-}
-
-/* Let the device put mbufs back without a look at each, of those queues where the plan lets it, or
- * of all, where the device knows that of the whole port only. */
-static void set_fast_free(struct port *port, const struct plan *p, unsigned i,
-                          const struct rte_eth_dev_info *info, struct rte_eth_conf *conf)
-{
-    port->no_fast_free = NULL;
-    if ((info->tx_queue_offload_capa & FAST_FREE) != 0)
-        return;
-    if ((info->tx_offload_capa & FAST_FREE) == 0)
-        port->no_fast_free = "the device does not offer it";
-    else if (!all_queues_free_fast(p, i))
-        port->no_fast_free = "the device offers it for all queues together";
-    else
-        conf->txmode.offloads |= FAST_FREE;
-}
-
-static int open_tx_queue(const struct port *port, const struct plan *p, unsigned i, uint16_t queue,
-                         uint16_t desc, const struct rte_eth_dev_info *info)
-{
-    struct rte_eth_txconf conf = info->default_txconf;
-
-    if ((info->tx_queue_offload_capa & FAST_FREE) != 0 && queue < p->tx_queues[i] &&
-        plan_fast_free(p, i, queue, NULL, 0))
-        conf.offloads |= FAST_FREE;
-    return rte_eth_tx_queue_setup(port->dpdk_id, queue, desc, (unsigned)port->socket, &conf);
-}
-
-static int open_rx_queue(const struct port *port, const struct plan *p, unsigned i, uint16_t queue,
-                         uint16_t desc, struct rte_mempool *const *pools)
-{
-    return rte_eth_rx_queue_setup(port->dpdk_id, queue, desc, (unsigned)port->socket, NULL,
-                                  pools[plan_queue_pool(p, i, queue)]);
-}
-
 static int configure(struct port *port, const struct plan *p, unsigned i,
                      struct rte_mempool *const *pools)
 {
     const struct cfg_port *cfg = port->cfg;
-    uint16_t n_rx = RTE_MAX(p->rx_queues[i], 1), n_tx = RTE_MAX(p->tx_queues[i], 1);
-    uint16_t rx_desc = cfg->rx_desc, tx_desc = cfg->tx_desc;
     struct rte_eth_conf conf = {0};
     struct rte_eth_dev_info info;
+    struct queues q;
     int rc;
 
-    if (strncmp(cfg->device, "net_tap", 7) == 0)
-        pair_queues(p->rx_queues[i], &n_rx, &n_tx);
     rc = rte_eth_dev_info_get(port->dpdk_id, &info);
     if (rc == 0)
-        rc = fit_queues(cfg, &info, n_rx, n_tx);
+        rc = queues_fit(p, i, &info, &q);
     if (rc == 0)
         rc = set_rss(port, p, i, &info, &conf);
     if (rc != 0)
         return rc;
     conf.rxmode.mtu = device_mtu(cfg, &info);
+    conf.txmode.offloads = queues_choose_offloads(port, p, i, &info);
     enable_link_interrupt(port, &info, &conf);
-    set_fast_free(port, p, i, &info, &conf);
-    rc = rte_eth_dev_configure(port->dpdk_id, n_rx, n_tx, &conf);
+    rc = rte_eth_dev_configure(port->dpdk_id, q.n_rx, q.n_tx, &conf);
     if (rc == 0)
-        rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->dpdk_id, &rx_desc, &tx_desc);
-    for (uint16_t q = 0; rc == 0 && q < n_rx; q++)
-        rc = open_rx_queue(port, p, i, q, rx_desc, pools);
-    for (uint16_t q = 0; rc == 0 && q < n_tx; q++)
-        rc = open_tx_queue(port, p, i, q, tx_desc, &info);
-    port->tx_room = port->is_virtual ? 0 : (uint32_t)n_tx * tx_desc;
+        rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->dpdk_id, &q.rx_desc, &q.tx_desc);
+    if (rc == 0)
+        rc = queues_open(port, p, i, &q, &info, pools);
+    port->tx_room = port->is_virtual ? 0 : (uint32_t)q.n_tx * q.tx_desc;
     if (rc == 0 && !port->is_virtual)
         rte_eth_stats_reset(port->dpdk_id); /* those of a virtual function outlive its last user */
     if (rc == 0)
@@ -346,7 +262,8 @@ int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_me
     rc = port->is_wire ? open_wire(port, p, i) : open_device(port);
     if (rc != 0)
         return rc;
-    port->socket = RTE_MAX(rte_eth_dev_socket_id(port->dpdk_id), 0);
+    port->socket = port->is_virtual ? SOCKET_ID_ANY : rte_eth_dev_socket_id(port->dpdk_id);
+    queues_check_sockets(port, p, i);
     rc = configure(port, p, i, pools);
     if (rc != 0) {
         rte_eth_dev_close(port->dpdk_id);

@@ -33,7 +33,7 @@ struct port {
     uint32_t tx_room;   /* packets that a NIC's transmit descriptors hold; 0 where it is_virtual */
     bool keeps_buffers; /* net_af_xdp: closing does not return the mbufs of its fill ring */
     struct rte_ether_addr mac;
-    int socket;
+    int socket;      /* of a NIC that says one; else SOCKET_ID_ANY */
     unsigned resets; /* times that the device reset its counters, as net_memif does on disconnect */
     uint64_t seen_rx, seen_tx; /* rx_packets and tx_packets at the last port_watch() */
     const char *no_fast_free;  /* why the device does not put back mbufs without a look at each, of

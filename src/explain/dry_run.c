@@ -6,6 +6,8 @@
 
 #include <rte_cycles.h>
 
+#include "engine/eal.h"
+
 /* The send function of all outputs: keeps the packets. */
 static void catch (struct out *o, struct rte_mbuf **m, uint16_t n)
 {
@@ -63,7 +65,7 @@ static int make_state(struct task *t, const struct engine *e, struct tables *tab
         .instance = t->instance,
         .tables = tables,
         .pool = pool,
-        .socket = engine_socket(e->plan->cores[t->core].socket),
+        .socket = eal_socket(e->plan->cores[t->core].socket),
         .tsc_hz = rte_get_tsc_hz(),
     };
     int rc;

@@ -189,6 +189,12 @@ static bool attaches(const struct cfg_port *port)
     return strstr(port->device, "mprq_en=1") != NULL || strstr(port->device, "ext-buf=1") != NULL;
 }
 
+/* Does a device give each packet in one mbuf, whatever its length? It sends no others, either. */
+static bool is_whole(const struct cfg_port *port)
+{
+    return strncmp(port->device, "net_af_xdp", 10) == 0;
+}
+
 /* Does a task drop packets of several mbufs? */
 static bool drops_chained(const struct task_schema *s)
 {
@@ -205,7 +211,7 @@ static uint64_t received(const struct plan *p, const struct mbuf_flow *f, const 
 
     if (port_is_wire(port))
         return f->sent[wire_peer(p->cfg, rx->port)];
-    return UINT64_C(1) << rx->pool | PLAN_MBUFS_CHAINED |
+    return UINT64_C(1) << rx->pool | (is_whole(port) ? 0 : PLAN_MBUFS_CHAINED) |
            (attaches(port) ? PLAN_MBUFS_ATTACHED : 0);
 }
 
@@ -263,6 +269,26 @@ static int make_tx(struct plan_build *b)
     return 0;
 }
 
+/* Report a task that sends packets to a device which would send more than is in them. */
+static void check_whole(struct plan_build *b, const struct plan_instance *inst)
+{
+    const struct cfg_task *t = &b->m->tasks[inst->task];
+    bool chained =
+        (b->flow.task[inst->task] & PLAN_MBUFS_CHAINED) != 0 && !drops_chained(t->schema);
+
+    for (unsigned o = 0; chained && inst->worker == 0 && o < TASK_MAX_OUTPUTS; o++)
+        for (uint16_t k = 0; k < inst->output[o].n_dests; k++) {
+            const struct plan_dest *d = &inst->output[o].dest[k];
+
+            if (d->kind == DEST_PORT && is_whole(&b->m->ports[d->index]))
+                diag_error(b->d, t->loc,
+                           "task '%s' sends to port '%s' what may lie in several mbufs, but "
+                           "net_af_xdp sends only what lies in one: expected a task before it that "
+                           "drops the others (classify, gre_decap or mpls_pop), or net_af_packet",
+                           t->name, b->m->ports[d->index].name);
+        }
+}
+
 int plan_follow_mbufs(struct plan_build *b)
 {
     struct plan *p = b->p;
@@ -279,6 +305,8 @@ int plan_follow_mbufs(struct plan_build *b)
     }
     for (unsigned i = 0; i < p->n_instances; i++)
         b->flow.task[p->instances[i].task] |= b->flow.instance[i];
+    for (unsigned i = 0; i < p->n_instances; i++)
+        check_whole(b, &p->instances[i]);
     return 0;
 }
 

@@ -85,8 +85,10 @@ int graph_open(struct graph *g, const struct graph_spec *spec)
     fill_ports(g, spec);
     fill_cores(g, spec);
     fill_instances(g, spec);
-    for (unsigned i = 0; i < N_PORTS; i++)
+    for (unsigned i = 0; i < N_PORTS; i++) {
         g->plan.rx_queues[i] = g->plan.tx_queues[i] = 1;
+        g->plan.tx[i] = &g->tx[i];
+    }
     rc = engine_open(&g->engine, &g->plan);
     return rc == 0 ? engine_build(&g->engine, NULL) : rc;
 }

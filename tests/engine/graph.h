@@ -29,6 +29,7 @@ struct graph {
     struct plan_ring rings[MAX_ROW];
     struct plan_dest dest[MAX_ROW];
     struct plan_rx rx;
+    struct plan_tx tx[N_PORTS];
     uint16_t order[MAX_ROW][MAX_ROW];
     struct engine engine;
 };

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a port asks of its device for transmission, and a pool of its socket. The functions here
- * stand before DPDK's: those of ethdev add to what a wire's device says that it can, and keep what
- * is asked of it; no mempool finds room on a socket that is full.
+ * What a port asks of its device for transmission, and the sockets of queues, rings and pools. The
+ * functions here stand before DPDK's: those of ethdev add to what a wire's device says that it can,
+ * and keep what is asked of it; no mempool and no ring finds room on a socket that is full.
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_errno.h>
@@ -16,15 +18,19 @@
 #include "common/program.h"
 #include "engine/engine.h"
 #include "engine/port.h"
+#include "engine/queues/queues.h"
 #include "engine/task.h"
 
 #define FAST_FREE RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE
+#define SEGMENTS  RTE_ETH_TX_OFFLOAD_MULTI_SEGS
 #define N_QUEUES  2
+#define FAR       1 /* a socket that this machine may lack */
 
 const struct task_type *const task_types[] = {NULL};
 
 static uint64_t of_port, of_queues; /* offloads that the device has for all queues, for each */
 static uint64_t asked_of_port, asked_of[N_QUEUES];
+static int tx_socket[N_QUEUES], rx_socket;
 
 static void *dpdk(const char *name)
 {
@@ -64,8 +70,20 @@ int rte_eth_tx_queue_setup(uint16_t port_id, uint16_t queue, uint16_t desc, unsi
     *(void **)&real = dpdk("rte_eth_tx_queue_setup");
     CU_ASSERT_FATAL(queue < N_QUEUES);
     asked_of[queue] = own.offloads;
+    tx_socket[queue] = (int)socket;
     own.offloads = 0;
     return real(port_id, queue, desc, socket, &own);
+}
+
+int rte_eth_rx_queue_setup(uint16_t port_id, uint16_t queue, uint16_t desc, unsigned int socket,
+                           const struct rte_eth_rxconf *conf, struct rte_mempool *pool)
+{
+    int (*real)(uint16_t, uint16_t, uint16_t, unsigned int, const struct rte_eth_rxconf *,
+                struct rte_mempool *);
+
+    *(void **)&real = dpdk("rte_eth_rx_queue_setup");
+    rx_socket = (int)socket;
+    return real(port_id, queue, desc, socket, conf, pool);
 }
 
 static int full_socket = SOCKET_ID_ANY - 1;
@@ -85,14 +103,39 @@ struct rte_mempool *rte_mempool_create_empty(const char *name, unsigned n, unsig
     return real(name, n, elt_size, cache, private, socket, flags);
 }
 
+struct rte_ring *rte_ring_create(const char *name, unsigned int count, int socket,
+                                 unsigned int flags)
+{
+    struct rte_ring *(*real)(const char *, unsigned int, int, unsigned int);
+
+    *(void **)&real = dpdk("rte_ring_create");
+    return socket == full_socket ? NULL : real(name, count, socket, flags);
+}
+
 /* --- a port at a wire with two transmit queues --- */
 
 static struct cfg_model model = {
     .n_ports = 2,
-    .ports = {{.name = "p", .device = "wire:w", .mtu = 1500, .rx_desc = 64, .tx_desc = 64},
+    .ports = {{.loc = {"t.cfg", 3},
+               .name = "p",
+               .device = "wire:w",
+               .mtu = 1500,
+               .rx_desc = 64,
+               .tx_desc = 64},
               {.name = "q", .device = "wire:w", .mtu = 1500, .rx_desc = 64, .tx_desc = 64}}};
-static struct plan_tx tx[N_QUEUES];
-static struct plan plan = {.cfg = &model, .n_pools = 2, .tx_queues = {N_QUEUES}, .tx = {tx}};
+static struct plan_core cores[N_QUEUES] = {{.cpu = 4, .socket = 0}, {.cpu = 5, .socket = 63}};
+static struct plan_rx rx[1];
+static struct plan_instance reader = {.core = 0, .n_rx = 1, .rx = rx};
+static struct plan_tx tx[N_QUEUES] = {{.core = 0}, {.core = 1}};
+static struct plan plan = {.cfg = &model,
+                           .n_cores = N_QUEUES,
+                           .cores = cores,
+                           .n_instances = 1,
+                           .instances = &reader,
+                           .n_pools = 2,
+                           .rx_queues = {1},
+                           .tx_queues = {N_QUEUES},
+                           .tx = {tx}};
 static struct rte_mempool *pools[PLAN_MAX_POOLS];
 
 /* mbufs: what comes to the second queue. The first has those of one pool. */
@@ -133,8 +176,21 @@ static void test_of_each_queue(void)
     asks(0, FAST_FREE, 0);
     CU_ASSERT_PTR_NULL(port.no_fast_free);
     close_port(&port);
-    open_port(&port, 2 | PLAN_MBUFS_CHAINED, 0, FAST_FREE);
-    asks(0, FAST_FREE, 0);
+}
+
+/* What may lie in several mbufs is sent by a queue that can. */
+static void test_of_segments(void)
+{
+    struct port port;
+
+    open_port(&port, 1 | PLAN_MBUFS_CHAINED, 0, FAST_FREE | SEGMENTS);
+    asks(0, FAST_FREE, SEGMENTS);
+    close_port(&port);
+    open_port(&port, 1 | PLAN_MBUFS_CHAINED, SEGMENTS, FAST_FREE);
+    asks(SEGMENTS, FAST_FREE, 0);
+    close_port(&port);
+    open_port(&port, 1, SEGMENTS, SEGMENTS);
+    asks(0, 0, 0);
     close_port(&port);
 }
 
@@ -162,6 +218,75 @@ static void test_of_none(void)
     asks(0, 0, 0);
     CU_ASSERT_STRING_EQUAL(port.no_fast_free, "the device does not offer it");
     close_port(&port);
+}
+
+/* --- a queue on a socket --- */
+
+static int said_of(const struct port *port, char **said)
+{
+    FILE *before = stderr;
+    size_t len;
+
+    stderr = open_memstream(said, &len);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(stderr);
+    queues_check_sockets(port, &plan, 0);
+    fclose(stderr);
+    stderr = before;
+    return *said[0] != '\0';
+}
+
+/* A virtual device is where the core is that has the queue; the machine lacks the socket of one. */
+static void test_of_the_core(void)
+{
+    struct port port;
+    char *said;
+
+    open_port(&port, 1, 0, 0);
+    CU_ASSERT_EQUAL(rx_socket, 0);
+    CU_ASSERT_EQUAL(tx_socket[0], 0);
+    CU_ASSERT_EQUAL(tx_socket[1], SOCKET_ID_ANY);
+    CU_ASSERT_EQUAL(said_of(&port, &said), 0);
+    free(said);
+    close_port(&port);
+}
+
+static void test_of_the_nic(void)
+{
+    static const struct queues queues = {.n_rx = 1, .n_tx = N_QUEUES, .rx_desc = 64, .tx_desc = 64};
+    struct rte_eth_dev_info info = {0};
+    struct port port;
+    char *said;
+
+    open_port(&port, 1, 0, 0);
+    rte_eth_dev_stop(port.dpdk_id);
+    port.socket = FAR;
+    CU_ASSERT_EQUAL(queues_open(&port, &plan, 0, &queues, &info, pools), 0);
+    CU_ASSERT_EQUAL(rx_socket, FAR);
+    CU_ASSERT_EQUAL(tx_socket[0], FAR);
+    CU_ASSERT_EQUAL(tx_socket[1], FAR);
+    CU_ASSERT_EQUAL(said_of(&port, &said), 1);
+    CU_ASSERT_STRING_EQUAL(
+        said, "vbng: warning: t.cfg:3: port p: its NIC is on NUMA socket 1, but CPU 4, which reads "
+              "it, on socket 0: each frame crosses the link between the sockets; read it on CPUs "
+              "of socket 1\n");
+    free(said);
+    port.socket = 0;
+    CU_ASSERT_EQUAL(said_of(&port, &said), 0);
+    free(said);
+    close_port(&port);
+}
+
+static void test_of_a_full_socket(void)
+{
+    struct rte_ring *r;
+
+    full_socket = 0;
+    r = queues_make_ring("full", 64, 0, 0);
+    CU_ASSERT_PTR_NOT_NULL(r);
+    rte_ring_free(r);
+    full_socket = SOCKET_ID_ANY;
+    CU_ASSERT_PTR_NULL(queues_make_ring("full", 64, SOCKET_ID_ANY, 0));
+    full_socket = SOCKET_ID_ANY - 1;
 }
 
 /* --- a pool on a socket --- */
@@ -218,9 +343,13 @@ static int close_eal(void)
 
 static const struct test tests[] = {
     {"fast free of each queue", test_of_each_queue},
+    {"packets of several mbufs", test_of_segments},
     {"fast free of all queues", test_of_all_queues},
     {"nothing else", test_of_none},
-    {"a full socket", test_full_socket},
+    {"queues at a core", test_of_the_core},
+    {"queues at a NIC", test_of_the_nic},
+    {"a ring on a full socket", test_of_a_full_socket},
+    {"a pool on a full socket", test_full_socket},
     {NULL, NULL},
 };
 

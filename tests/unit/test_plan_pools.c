@@ -4,8 +4,9 @@
 #include "common/program.h"
 #include "plan_model.h"
 
-#define NIC0 "0000:01:00.0"
-#define NIC1 "0000:02:00.0"
+#define NIC0   "0000:01:00.0"
+#define NIC1   "0000:02:00.0"
+#define AF_XDP "net_af_xdp0,iface=x,queue_count=2"
 
 static const struct task_drop segmented[] = {{.name = "segmented"}};
 static const struct task_schema checks = {.type = "classify",
@@ -336,6 +337,30 @@ static void free_of_what_a_device_chains(void)
     finish(p);
 }
 
+/* A device that gives each packet in one mbuf, and can send no other. */
+static void free_of_what_is_whole(void)
+{
+    struct plan *p;
+
+    two_sockets(&pass);
+    m->ports[0].device = m->ports[1].device = AF_XDP;
+    p = made();
+    is_free(p, 0, 0, "");
+    finish(p);
+    for (unsigned looks = 0; looks < 2; looks++) {
+        two_sockets(looks ? &checks : &pass);
+        m->ports[1].device = AF_XDP;
+        m->tasks[0].loc.line = 7;
+        connect(0, 1, true, 1);
+        if (looks)
+            finish(made());
+        else
+            refused("t.cfg:7: error: task 'a' sends to port 'p1' what may lie in several mbufs, "
+                    "but net_af_xdp sends only what lies in one: expected a task before it that "
+                    "drops the others (classify, gre_decap or mpls_pop), or net_af_packet\n");
+    }
+}
+
 static void free_of_what_a_device_attaches(void)
 {
     static const char *const devices[] = {NIC0 ",mprq_en=1", "net_vhost0,iface=/x,ext-buf=1"};
@@ -387,6 +412,7 @@ static const struct test tests[] = {
     {"fast free: several pools", free_of_several_pools},
     {"fast free: who makes packets", free_beside_a_maker},
     {"fast free: packets of several mbufs", free_of_what_a_device_chains},
+    {"fast free: what is whole", free_of_what_is_whole},
     {"fast free: a device's own buffers", free_of_what_a_device_attaches},
     {"fast free: behind a wire", free_behind_a_wire},
     {NULL, NULL},
