@@ -52,7 +52,8 @@ extern const struct task_drop ledger_words[N_LEDGER_WORDS];
 
 #define DROP_IS_SEGMENTED                                                                          \
     "segmented", "The packet lies in several mbufs",                                               \
-        "Larger data_room of the port's pool, or a smaller mtu of the port."
+        "Larger data_room of the port's pool, which some NICs fill in steps (doc/plan.md); or a "  \
+        "smaller mtu of the port."
 #define DROP_IS_SHORT_FRAME                                                                        \
     "short_frame", "The frame ends within its headers",                                            \
         "Find who sends it: a broken device, or a link with another encapsulation than "           \

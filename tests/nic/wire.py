@@ -71,17 +71,17 @@ def address(subscriber):
     return f"10.0.{subscriber >> 8}.{subscriber & 255}"
 
 
-def up(subscriber):
+def up(subscriber, payload=40):
     """A frame of a subscriber."""
     tags = Dot1Q(vlan=128 + (subscriber >> 8)) / Dot1Q(vlan=256 + (subscriber & 255))
     return bytes(Ether(src=mac(subscriber), dst=GATEWAY, type=0x88A8) / tags / IP(src=address(subscriber), dst="198.18.0.9", ttl=64) / UDP(sport=1024, dport=53)
-                 / Raw(bytes(40)))  # fmt: skip
+                 / Raw(bytes(payload)))  # fmt: skip
 
 
-def down(subscriber):
+def down(subscriber, payload=40):
     """A frame to a subscriber, from the core network."""
     return bytes(Ether(src=NEXT_HOP, dst=CORE) / IP(src="203.0.113.1", dst="192.0.2.1", flags="DF", id=0) / GRE(key_present=1, key=subscriber, proto=0x0800)
-                 / IP(src="198.18.0.9", dst=address(subscriber), ttl=60) / UDP(sport=53, dport=1024) / Raw(bytes(40)))  # fmt: skip
+                 / IP(src="198.18.0.9", dst=address(subscriber), ttl=60) / UDP(sport=53, dport=1024) / Raw(bytes(payload)))  # fmt: skip
 
 
 def subscriber_upstream(frame):
