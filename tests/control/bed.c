@@ -93,6 +93,28 @@ void answers(const char *request, const char *text)
     free(answer);
 }
 
+void reload_with(const char *from, const char *to, const char *keys, const char *text)
+{
+    char path[256], request[512], *all = NULL, *at;
+    size_t size = 0;
+    FILE *f = fopen(test_argument, "r"), *g;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    CU_ASSERT_FATAL(getdelim(&all, &size, '\0', f) > 0);
+    fclose(f);
+    at = strstr(all, from);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+    snprintf(path, sizeof(path), "/tmp/vbng-reload-%d.cfg", getpid());
+    g = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(g);
+    fprintf(g, "%.*s%s%s", (int)(at - all), all, to, at + strlen(from));
+    fclose(g);
+    snprintf(request, sizeof(request), "{\"cmd\":\"reload\",\"file\":\"%s\"%s}", path, keys);
+    answers(request, text);
+    unlink(path);
+    free(all);
+}
+
 char *state(void)
 {
     char *subscribers = ask("{\"cmd\":\"show-subscribers\",\"first\":1,\"count\":1000}"),

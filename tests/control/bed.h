@@ -23,6 +23,10 @@ void let_core_go(void);
 /** The answer to a request must contain a text. */
 void answers(const char *request, const char *text);
 
+/** Reload the configuration with one text replaced, with more keys in the request (begins with a
+ * comma, or is empty); the answer must contain a text. */
+void reload_with(const char *from, const char *to, const char *keys, const char *text);
+
 /** An answer to the request must contain a text. */
 void has(const char *request, const char *answer, const char *text);
 

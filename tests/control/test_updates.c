@@ -2,10 +2,8 @@
 /* Subscribers come and go, and a configuration is read again: what each request does to the tables,
  * and that a wrong one changes nothing. The argument is the configuration. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bed.h"
 #include "common/program.h"
@@ -167,29 +165,6 @@ static void macs(void)
 }
 
 /* --- reload --- */
-
-/* The configuration with one text replaced, in a file beside it that is not there for long. */
-static void reload_with(const char *from, const char *to, const char *keys, const char *text)
-{
-    char path[256], request[512], *all = NULL, *at;
-    size_t size = 0;
-    FILE *f = fopen(test_argument, "r"), *g;
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-    CU_ASSERT_FATAL(getdelim(&all, &size, '\0', f) > 0);
-    fclose(f);
-    at = strstr(all, from);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(at);
-    snprintf(path, sizeof(path), "/tmp/vbng-updates-%d.cfg", getpid());
-    g = fopen(path, "w");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(g);
-    fprintf(g, "%.*s%s%s", (int)(at - all), all, to, at + strlen(from));
-    fclose(g);
-    snprintf(request, sizeof(request), "{\"cmd\":\"reload\",\"file\":\"%s\"%s}", path, keys);
-    answers(request, text);
-    unlink(path);
-    free(all);
-}
 
 #define MAC_IN_FILE "mac = \"02:00:00:00:00:01\""
 
