@@ -95,61 +95,93 @@ def test_nothing_is_sent_before_all_ports_are_up(own_network, vbng, folder, monk
         else:
             need.skip(f"the generator lacked the CPU to send {ENOUGH} packets in each of {TRIALS} trials")
         nothing(judge(one, row))
-        assert row["unsent"] < LOAD * (SECONDS + one.settle + Late.lead / 2) - row["offered"], "the time before was measured, too"
-        late = one.last["reports"]["tester"]["seconds"] - one.settle - SECONDS
-        assert late > 0.9 * Late.lead, one.last["reports"]["tester"]["seconds"]
-        monkeypatch.setattr(Late, "up", lambda self: one.patience > 1)
-        row = bench.take(one, request)
-        assert row["ok"] and one.lead == bench.PATIENCE * Late.lead, row
+        ran = one.last["reports"]["tester"]["seconds"]
+        assert row["intended"] <= LOAD * (ran - Late.lead) + 1, "the time before was measured, too"
+        assert ran - one.settle - SECONDS > 0.9 * Late.lead, ran
+        for up in (lambda self: one.patience > 1, lambda self: one.patience > 1 or time.sleep(2 * Late.lead) is None):  # not up; says so too late
+            one.patience = 1
+            monkeypatch.setattr(Late, "up", up)
+            row = bench.take(one, request)
+            assert row["ok"] and one.lead == bench.PATIENCE[1] * Late.lead, row
         monkeypatch.setattr(Late, "up", lambda self: False)
         row = bench.take(one, request)
-        assert not row["ok"] and "a port is not up 1.2 s after the start of its peer" in row["error"], row
+        assert not row["ok"] and "a port is not up 4.8 s after the start of its peer" in row["error"], row
     finally:
         shutil.rmtree(one.switch.folder, ignore_errors=True)
 
 
-class Stalled(adapters.ALL["testpmd"]):
-    """A switch of whose first trial nothing is seen between its beginning and its end, as on a machine whose CPUs others have. Its ports have forgotten then."""
+def once(one):
+    """A trial whose counters must have been read, and that is judged where the generator had its CPU."""
+    one.settle = limit(SETTLE)
+    try:
+        row = bench.take(one, rig.Request("rplus", "both", rig.Size(64, 64), LOAD, SECONDS))
+    finally:
+        shutil.rmtree(one.switch.folder, ignore_errors=True)
+    assert row["ok"] and one.last["counters"] is not None, row
+    if not disturbed(row):
+        nothing(judge(one, row))
 
-    looks = 2  # until then; the first one is at its start
 
-    def check(self):
-        super().check()
-        self.looks -= 1
-        if self.looks == 0:
-            time.sleep(SECONDS + limit(SETTLE) + 1)
+class Slow(adapters.ALL["testpmd"]):
+    """A switch whose counters take longer to be read than the tester sends and is silent."""
 
     def counters(self):
-        return {port: dict.fromkeys(own, 0) if self.looks >= -1 else own for port, own in super().counters().items()}
+        time.sleep(SECONDS + limit(SETTLE) + 1)
+        return super().counters()
 
 
-def test_counters_that_were_missed(own_network, vbng, folder):
-    """The counters of a port are gone with the tester. Those that were not read before are no account: the trial is taken again."""
+def test_counters_that_take_long(own_network, vbng, folder):
+    """The counters of a port are gone with the tester, which therefore stays until they have been read."""
     installed(adapters.ALL["testpmd"])
-    one = bench.make(Stalled, bench.Setup("v2v"), str(folder), cpus(), vbng)
-    bed.all_found_again(one)
-    assert one.switch.looks < 0 and one.last["counters"]
+    once(bench.make(Slow, bench.Setup("v2v"), str(folder), cpus(), vbng))
 
 
 @pytest.mark.parametrize("name, mode", [("testpmd", "patch"), ("linux-bridge", "learn")])
 def test_a_tester_that_begins_late(own_network, vbng, folder, monkeypatch, name, mode):
-    """Counters that were read before it has sent all are no account. Those of the kernel's interfaces outlive it, and are read when it has left."""
+    """Its counters are read when it has sent all, and not before; those of the kernel's interfaces outlive it, and are read when it has left."""
     installed(adapters.ALL[name])
-    late = folder / "late"  # waits at its first start, and its ports are taken for open meanwhile
+    late = folder / "late"  # waits at its start, and its ports are taken for open meanwhile
     late.write_text(f'''#!/bin/sh
-case " $* " in *" --sample "*) [ -e "{folder}/begun" ] || {{ : >"{folder}/begun"; sleep {SECONDS + limit(SETTLE)}; }} ;; esac
+case " $* " in *" --sample "*) sleep {SECONDS + limit(SETTLE)} ;; esac
 exec {vbng} "$@"
 ''', encoding="utf-8")
     late.chmod(0o755)
     one = bench.make(adapters.ALL[name], bench.Setup("v2v", 1, mode), str(folder), cpus(), str(late))
-    one.settle = limit(SETTLE)
-    with monkeypatch.context() as at_once:
-        at_once.setattr("vbnglab.lab.run.Running.sampling", lambda self: True)
-        row = bench.take(one, rig.Request("rplus", "both", rig.Size(64, 64), LOAD, SECONDS))
-    assert (one.last["counters"] is None) == one.switch.forgets, one.last
-    if not one.switch.forgets and not disturbed(row):
-        nothing(judge(one, row))
-    bed.all_found_again(one)
+    monkeypatch.setattr("vbnglab.lab.run.Running.sampling", lambda self: True)
+    once(one)
+
+
+class Scripted:
+    """A tester whose generator sends until it is told to end."""
+
+    def __init__(self):
+        self.on, self.seconds, self.created = True, 0.0, 0
+
+    def ask(self, request):
+        if request["cmd"] == "show-streams":
+            return {"tasks": [{"name": "gen", "measured": {"seconds": self.seconds, "streams": [{"on": self.on}]}}]}
+        return {"ledger": self.ledger()}
+
+    def ledger(self):
+        return {"created": self.created, "sent": self.created, "received": 0}
+
+
+def test_what_silence_is():
+    """Not before the first packet, nor while a stream is on, nor just after something has moved; and it has not lasted where something moved later."""
+    tester = Scripted()
+    silence = bench.Silence(tester, ["gen"], 0.01)
+
+    def reached():
+        time.sleep(0.02)
+        return silence.reached()
+
+    for tester.on, tester.seconds in ((False, 0.0), (True, 0.5)):
+        assert [reached(), reached()] == [False, False], tester.on
+    tester.on, tester.created = False, 1
+    assert [reached(), reached()] == [False, True]
+    assert silence.lasted({"ledger": tester.ledger()}) and not silence.lasted(None)
+    tester.created += 1
+    assert not silence.lasted({"ledger": tester.ledger()})
 
 
 @pytest.mark.long

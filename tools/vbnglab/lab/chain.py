@@ -27,9 +27,9 @@ PATIENCE_SECONDS = 10.0  # where packets are missing then: how long none arrives
 class Controlled:
     """A vbng that runs in a folder, where its control socket and the sockets of its devices are."""
 
-    def __init__(self, name, config, folder, settings=None, vbng=None):
+    def __init__(self, name, config, folder, settings=None, vbng=None, seconds=None, sample=None):
         self._control = os.path.join(folder, f"{name}.control")
-        self.running = run.start(config, settings=settings, share_cpus=True, vbng=vbng,
+        self.running = run.start(config, seconds, settings, share_cpus=True, vbng=vbng, sample=sample,
                                  extra=["--control", self._control], cwd=folder)  # fmt: skip
 
     def __enter__(self):

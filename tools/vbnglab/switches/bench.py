@@ -23,7 +23,7 @@ READY_SECONDS = 60.0
 NOT_HERE = (trial.EGRESS,)
 PLACES = {"host": lambda: None, "container": containers.Containers, "guest": guests.Guests}
 TICKS = os.sysconf("SC_CLK_TCK")
-PATIENCE = 4  # of the time in which ports come up, on a machine that is slow or busy
+PATIENCE = (1, 4, 16)  # times the time in which ports come up: the next on a machine that is slow or busy
 
 
 class Late(SwitchError):
@@ -162,6 +162,36 @@ def _machine_seconds():
     return (user + nice + system + irq + softirq + steal) / TICKS
 
 
+class Silence:
+    """A tester that has sent all, and to which nothing has come back for so many seconds. generators: those that send, for a time."""
+
+    def __init__(self, tester, generators, seconds):
+        self._tester, self._generators, self._seconds = tester, generators, seconds
+        self._moved, self._since = None, time.monotonic()
+
+    @staticmethod
+    def _of(ledger):
+        return [ledger[k] for k in ("created", "sent", "received")]
+
+    def _ended(self):
+        measured = {t["name"]: t["measured"] for t in self._tester.ask({"cmd": "show-streams"})["tasks"]}
+        return all(measured[g]["seconds"] > 0 and not any(s["on"] for s in measured[g]["streams"]) for g in self._generators)
+
+    def reached(self):
+        """Ask the tester; it may have ended meanwhile, which is no silence."""
+        try:
+            ended, moved = self._ended(), self._of(self._tester.ask({"cmd": "show-ledger"})["ledger"])
+        except OSError:
+            return False
+        if not ended or moved != self._moved:
+            self._moved, self._since = moved, time.monotonic()
+        return time.monotonic() - self._since >= self._seconds
+
+    def lasted(self, report):
+        """Tell from its report whether nothing moved any more."""
+        return report is not None and self._of(report["ledger"]) == self._moved
+
+
 def _failed(why, tester):
     """The Result of a trial that the switch has ended, with what became of the tester. tester: its Result; None: it was not started."""
     if tester is None:
@@ -182,9 +212,9 @@ class SwitchRig(rig.Rig):
     vnfs: dict = field(default_factory=dict)  # name -> configuration
     shared: bool = False
     folder: str = ""  # folder in which the processes run
-    settle: float = 0.0  # seconds after the last packet in which what is under way arrives
-    last: dict = field(default_factory=dict)  # what the last trial left: reports, counters of the switch (None: of a moment that was missed), CPU time
-    patience: int = 1  # times the lead of the switch
+    settle: float = 0.0  # seconds without a packet after the last one, in which what is under way arrives
+    last: dict = field(default_factory=dict)  # what the last trial left: reports, counters of the switch (None: something moved when they were read), CPU time
+    patience: int = PATIENCE[0]  # times the lead of the switch
     where: dict = field(default_factory=dict)  # process -> CPU
     peer: object = None  # what is the VNFs instead of vbng: called with name, ports, CPU and folder
     places: object = None  # Guests or Containers, if the VNFs are in such
@@ -208,11 +238,11 @@ class SwitchRig(rig.Rig):
         return out
 
     def trial(self, request, sample):
-        try:
-            return self._trial(request, sample)
-        except Late:
-            self.patience = PATIENCE
-            return self._trial(request, sample)
+        while True:
+            try:
+                return self._trial(request, sample)
+            except Late:
+                self.patience = PATIENCE[PATIENCE.index(self.patience) + 1]
 
     def _trial(self, request, sample):
         settings = self.tester_settings(request)
@@ -230,18 +260,22 @@ class SwitchRig(rig.Rig):
             for name, v in vnfs.items():  # guests boot beside each other
                 if not v.ready():
                     raise SwitchError(f"{name} did not start: {v.running.output().strip()}")
-            tester = runs.start(self.config, self.lead + request.seconds + self.settle, settings, share_cpus=True, vbng=self.vbng, sample=sample, cwd=self.folder)
+            watched = self.settle and self.switch.forgets  # until its counters have been read
+            seconds = self.lead + request.seconds + (READY_SECONDS if watched else self.settle)
+            tester = chain.Controlled(TESTER, self.config, self.folder, settings, self.vbng, seconds, sample)
+            silence = Silence(tester, self.generators[request.direction], self.settle) if watched else None
             try:
-                self._join(tester)
-                look = request.seconds + self.settle / 2 if self.settle and self.switch.forgets else None
-                cpu, counters = self._watch(tester, vnfs, look)
+                self._join(tester.running)
+                cpu, counters = self._watch(tester.running, vnfs, silence)
             finally:
-                done = tester.finish(self.lead + request.seconds + READY_SECONDS)
-            if look is None:
+                done = tester.running.stop(READY_SECONDS) if watched else tester.running.finish(seconds + READY_SECONDS)
+            if not watched:
                 counters = self.switch.stats()
+            elif not silence.lasted(done.report):
+                counters = None
             inside = self.switch.lost_inside()
         except SwitchError as e:
-            if isinstance(e, Late) and self.patience < PATIENCE:
+            if isinstance(e, Late) and self.patience < PATIENCE[-1]:
                 raise
             done = _failed(e, done)
         finally:
@@ -268,40 +302,39 @@ class SwitchRig(rig.Rig):
         return self.switch.lead * self.patience
 
     def _join(self, tester):
-        """Wait until all ports of the switch are up. Raises Late if they are not when the generators begin to send."""
+        """Wait until all ports of the switch are up. Raises Late if the switch has not said so when the generators begin to send."""
         if not self.lead:
             return
         end = time.monotonic() + READY_SECONDS
         while tester.alive() and not tester.sampling() and time.monotonic() < end:
             time.sleep(0.005)
         begin = time.monotonic() + self.lead
-        while tester.alive() and not self.switch.up():
+        up = False
+        while tester.alive() and not up:
+            up = self.switch.up()
             if time.monotonic() > begin:
                 raise Late(f"{self.switch.title}: a port is not up {self.lead:g} s after the start of its peer")
             time.sleep(0.02)
         time.sleep(max(0.0, begin - time.monotonic()))
 
-    def _watch(self, tester, vnfs, look):
-        """Return (number of CPUs that switch, VNFs, tester and the whole machine used while the tester sent, {owner: CPUs}; counters
-        of the switch after `look` seconds; None: at no moment between the last packet and the end of the tester, which is silent for
-        `settle` seconds before it ends, but may have begun long after its start)."""
+    def _watch(self, tester, vnfs, silence):
+        """Return (number of CPUs that switch, VNFs, tester and the whole machine used while the tester ran, {owner: CPUs}; counters
+        of the switch at the silence, which ends it; None: there was none). silence: None for a tester that ends by itself."""
         end = time.monotonic() + READY_SECONDS
         while tester.alive() and not tester.sampling() and time.monotonic() < end:
             time.sleep(0.005)
         groups = {"switch": self.switch.pids, "vnfs": [v.running.pid for v in vnfs.values()], TESTER: [tester.pid]}
         before, start = {k: _cpu_seconds(p) for k, p in groups.items()}, time.monotonic()
         machine = _machine_seconds()
-        after, counters, looked = before, None, 0.0
-        while tester.alive():
-            if look is not None and counters is None and time.monotonic() > start + look:
-                looked = time.monotonic()
+        after, counters = before, None
+        while tester.alive() and counters is None:
+            if silence is not None and silence.reached():
                 counters = self.switch.stats()
             after = {k: _cpu_seconds(p) for k, p in groups.items()}
             self.switch.check()
             time.sleep(0.02)
-        end = time.monotonic()
-        wall, silent = end - start, looked > end - self.settle
-        return {**{k: (after[k] - before[k]) / wall for k in groups}, "machine": (_machine_seconds() - machine) / wall}, counters if silent else None
+        wall = time.monotonic() - start
+        return {**{k: (after[k] - before[k]) / wall for k in groups}, "machine": (_machine_seconds() - machine) / wall}, counters
 
     @staticmethod
     def _together(reports, tester):

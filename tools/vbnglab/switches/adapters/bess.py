@@ -19,7 +19,7 @@ class Bess(Switch):
     name, title = "bess", "BESS"
     needs = "bessd and bessctl (github.com/NetSys/bess)"
     kinds = ("vhost", "nic")
-    lead = 0.5
+    lead = 1.0  # bessctl takes half a second to answer
 
     @classmethod
     def probe(cls):
