@@ -22,14 +22,12 @@ import time
 from scapy.layers.ppp import PPP_LCP_Echo, PPPoE
 from scapy.packet import Raw
 
-from vbnglab.lab import network
-
 from tests.common.limits import limit
 from tests.container.namespaces import Namespace
 from tests.control import load, punting
 from tests.e2e import process
 from tests.e2e.packet_socket import PacketSocket
-from tests.e2e.slaac_inside import CPE, GATEWAY_CORE, GATEWAY_LINE, HOST, IFF_NO_PI, TAGS, TUNSETIFF, command, end, inside, is_tagged
+from tests.e2e.slaac_inside import CPE, GATEWAY_CORE, GATEWAY_LINE, HOST, IFF_NO_PI, TAGS, TUNSETIFF, command, end, inside, is_tagged, make_cables
 
 IFF_TUN = 0x0001
 SESSION, MAGIC_OURS, MAGIC_CPE = 0x1234, 0xCAFE0001, 0xBEEF0002
@@ -115,15 +113,7 @@ class Ppp(threading.Thread):
 
 
 def make_interfaces(cpe, core):
-    for scope in ("all", "default"):
-        with open(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6", "w", encoding="ascii") as f:
-            f.write("1")  # nothing of this namespace's own among the frames
-    for port in ("line", "core"):
-        command("ip", "link", "add", f"gw-{port}", "mtu", "2000", "type", "veth", "peer", "name", f"far-{port}", "mtu", "2000")
-        command("ip", "link", "set", f"gw-{port}", "up")
-    network.plain("far-core")  # what a host leaves to its NIC is not there
-    command("ip", "link", "set", "far-line", "up")
-    command("ip", "link", "set", "far-core", "address", HOST, "netns", str(core.pid))
+    make_cables(core)
     fd = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(fd, TUNSETIFF, struct.pack("16sH22x", b"ppp0", IFF_TUN | IFF_NO_PI))
     command("ip", "link", "set", "ppp0", "netns", str(cpe.pid))

@@ -72,7 +72,8 @@ def tap(name):
     return fd
 
 
-def make_interfaces(cpe, core):
+def make_cables(core):
+    """The gateway's two ports here, far-line at the other end of one, and far-core of the other, in the core's namespace."""
     for scope in ("all", "default"):
         with open(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6", "w", encoding="ascii") as f:
             f.write("1")  # nothing of this namespace's own among the frames
@@ -82,6 +83,10 @@ def make_interfaces(cpe, core):
     network.plain("far-core")  # what a host leaves to its NIC is not there
     command("ip", "link", "set", "far-line", "up")
     command("ip", "link", "set", "far-core", "address", HOST, "netns", str(core.pid))
+
+
+def make_interfaces(cpe, core):
+    make_cables(core)
     fd = tap("wan")
     command("ip", "link", "set", "wan", "address", CPE, "netns", str(cpe.pid))
     return fd
