@@ -51,6 +51,19 @@ class Tool(unittest.TestCase):
         with open(os.path.join(self.folder, "result.json")) as f:
             return json.load(f)
 
+    def flows(self, *arguments):
+        """R+ is found, briefly. The trials are longer where others had a core for all of a short one. Returns the run and its result."""
+        for seconds in (0.2, 0.8, 3.2):
+            done = self.measure(*arguments, "--quick", "--only", "rplus", "--max-trials", "1", "--seconds", str(seconds), "--fresh")
+            self.assertIn(done.returncode, (0, 3), done.stdout + done.stderr)
+            r = self.result()
+            self.assertEqual([t["error"] for t in r["trials"] if not t["ok"]], [])
+            pps = r["figures"][0]["rplus"]["pps"]["median"]
+            if pps > 1000 or not any("disturbed" in t["marks"] for t in r["trials"]):
+                break
+        self.assertGreater(pps, 1000)
+        return done, r
+
     def recorded(self, journal):
         """Trials in a journal: its lines but the first."""
         if not os.path.exists(journal):
@@ -139,11 +152,7 @@ class OneProcess(Tool):
         """The BNG with QoS, briefly: for function. Figures need a quiet machine (doc/measure.md)."""
         if len(os.sched_getaffinity(0)) < 2:
             self.skipTest("needs two CPUs")
-        done = self.measure(GATEWAY, "--quick", "--only", "rplus", "--direction", "both", "--max-trials", "1", "--seconds", "0.2")
-        self.assertIn(done.returncode, (0, 3), done.stdout + done.stderr)
-        r = self.result()
-        self.assertEqual([t["error"] for t in r["trials"] if not t["ok"]], [])
-        self.assertGreater(r["figures"][0]["rplus"]["pps"]["median"], 1000)
+        done, _ = self.flows(GATEWAY, "--direction", "both")
         self.assertIn("generator's ceiling", done.stdout)
         self.assertTrue(os.path.getsize(os.path.join(self.folder, "report.html")) > 10000)
 
@@ -154,12 +163,7 @@ class OneProcess(Tool):
             self.skipTest("needs two CPUs")
         for family in ("ipv6", "dual"):
             config = os.path.join(TOP, "cfg", f"measure-{family}-4port.cfg")
-            done = self.measure(config, "--quick", "--only", "rplus", "--direction", "both", "--max-trials", "1", "--seconds", "0.2",
-                                "--sizes", "74", "--fresh")
-            self.assertIn(done.returncode, (0, 3), done.stdout + done.stderr)
-            r = self.result()
-            self.assertEqual([t["error"] for t in r["trials"] if not t["ok"]], [])
-            self.assertGreater(r["figures"][0]["rplus"]["pps"]["median"], 1000)
+            self.flows(config, "--direction", "both", "--sizes", "74")
 
 
 class TwoProcesses(Tool):
@@ -181,13 +185,8 @@ class TwoProcesses(Tool):
     @pytest.mark.long
     def test_throughput(self):
         """R+ by the tool. The tester's core is told from the gateway's, and it is the gateway that is overloaded."""
-        done = self.measure(self.gateway, "--tester", self.tester, "--quick", "--only", "rplus", "--direction", "up",
-                            "--max-trials", "1", "--seconds", "0.2")
-        self.assertIn(done.returncode, (0, 3), done.stdout + done.stderr)
-        r = self.result()
-        self.assertEqual([t["error"] for t in r["trials"] if not t["ok"]], [])
+        _, r = self.flows(self.gateway, "--tester", self.tester, "--direction", "up")
         self.assertEqual([c["of"] for c in r["trials"][0]["cores"]], ["tester", "gateway"])
-        self.assertGreater(r["figures"][0]["rplus"]["pps"]["median"], 1000)
         self.assertEqual(os.path.basename(r["rig"]["tester"]["configuration"]), "gen-4port.cfg")
 
     def test_ledger(self):
