@@ -213,7 +213,7 @@ def test_vbngctl(gateway, top):
         (["reload", "--dry-run", "--details"], 0, "subscribers: 0 added, 0 removed, 1 changed"),
         (["remove-subscriber", "cpe0", "128.256"], 0, ""),
         (["show", "subscriber", "cpe0", "128.256"], 1, "there is none"),
-        (["add-subscriber", "cpe0", "128.256", "10.0.0.0", "--gre-key", "0", "--profile", "home-100k"], 0, "1\n"),
+        (["add-subscriber", "cpe0", "128.256", "10.0.0.0", "--gre-key", "0", "--profile", "home-100k"], 0, ""),
         (["add-subscriber", "cpe0", "128.256", "10.0.0.0", "--gre-key", "0", "--profile", "home-100k"], 1, "already a subscriber's, added while running"),
         (["add-subscriber", "cpe0", "300.1", "10.1.0.0", "--profile", "home-100k"], 1, "max_subscribers"),
         (["add-subscriber", "cpe0", "300", "10.1.0.0"], 1, "expected SVLAN.CVLAN"),
@@ -239,7 +239,7 @@ def test_vbngctl(gateway, top):
         (["remove-route", "2001:db8::/32"], 0, ""),
         (["remove-route", "2001:db8::/32"], 1, "no route"),
         (["set-profile", "17", "home-5M"], 1, "did you mean"),
-        (["set-profile", "99999", "home-10M"], 1, "expected 1 to 16384"),
+        (["set-profile", "99999", "home-10M"], 1, "expected 1 to 1638"),
         (["set-dscp", "acc", "up", "8", "3"], 1, "no queues"),
         (["reboot"], 2, "invalid choice"),
         (["--help"], 0, "set-subport-rate"),
@@ -248,12 +248,13 @@ def test_vbngctl(gateway, top):
         if done.returncode != status or expect not in done.stdout + done.stderr:
             wrong.append(f"{' '.join(words)}: status {done.returncode}: {done.stdout}{done.stderr}")
     done = ctl("show", "subscribers")
-    rows = list(csv.DictReader(done.stdout.splitlines()))
-    if len(rows) != load.SUBSCRIBERS or rows[16]["profile"] != "home-10M":
-        wrong.append(f"show subscribers: {len(rows)} rows: {done.stderr}")
-    elif rows[0]["name"] != 'Bäckerei "Krümel", Hof' or rows[0]["ipv4"] != "10.0.0.0" or rows[0]["mac"] != "02:c0:00:00:00:00":
-        wrong.append(f"show subscribers: the first row is {rows[0]}")
-    done = ctl("set-profiles", "-", text="1,home-50M\ncpe0 128.257,home-50M\n")
+    rows = {(row["svlan"], row["cvlan"]): row for row in csv.DictReader(done.stdout.splitlines()) if row["port"] == "cpe0"}
+    added = rows.get(("128", "256"), {})  # whose number is 1 again, or a spare one where the core has not passed a grace period since it was taken
+    if len(done.stdout.splitlines()) != load.SUBSCRIBERS + 1 or rows["128", "272"]["profile"] != "home-10M":
+        wrong.append(f"show subscribers: {len(rows)} rows of cpe0: {done.stderr}")
+    elif (added["name"], added["ipv4"], added["mac"]) != ('Bäckerei "Krümel", Hof', "10.0.0.0", "02:c0:00:00:00:00"):
+        wrong.append(f"show subscribers: {added}")
+    done = ctl("set-profiles", "-", text=f"{added.get('id')},home-50M\ncpe0 128.257,home-50M\n")
     if done.stdout != "2 changed\n":
         wrong.append(f"set-profiles: {done.stdout}{done.stderr}")
     nothing(wrong)
