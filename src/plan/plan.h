@@ -88,6 +88,9 @@ struct plan_instance {
     uint16_t worker; /* number among the instances of the task, from 0 */
     uint16_t core;   /* index in cores[] */
     uint16_t pool;   /* index in pools[]: for packets that it makes */
+    /* Nobody else takes mbufs of that set, and nobody writes into their frames: an mbuf that comes
+     * back still bears the frame that this source has made in it. */
+    bool keeps_frames;
     uint16_t n_rx;
     struct plan_rx *rx;
     uint32_t in_ring; /* index in rings[], or CFG_NONE: fed by calls, ports or itself only */

@@ -255,6 +255,61 @@ static bool follow_instance(const struct plan *p, unsigned i, struct mbuf_flow *
     return changed;
 }
 
+/* Does a device only read the frames that it is given? Of other software devices some hand mbufs on
+ * to who may write into them, as net_ring, or write themselves, as net_bonding. */
+static bool only_reads(const struct cfg_port *port)
+{
+    static const char *const drivers[] = {"net_af_packet",  "net_memif", "net_null",
+                                          "net_pcap",       "net_tap",   "net_vhost",
+                                          "net_virtio_user"};
+
+    for (unsigned i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
+        if (strncmp(port->device, drivers[i], strlen(drivers[i])) == 0)
+            return true;
+    return plan_port_is_pci(port);
+}
+
+/* Do all outputs of an instance lead into devices that only read? */
+static bool only_read(const struct plan *p, const struct plan_instance *inst)
+{
+    for (unsigned o = 0; o < TASK_MAX_OUTPUTS; o++)
+        for (uint16_t k = 0; k < inst->output[o].n_dests; k++) {
+            const struct plan_dest *d = &inst->output[o].dest[k];
+
+            if (d->kind != DEST_PORT || !only_reads(&p->cfg->ports[d->index]))
+                return false;
+        }
+    return true;
+}
+
+/* Does a port that is no wire receive into mbufs of a set? */
+static bool received_into(const struct plan *p, unsigned pool)
+{
+    for (unsigned i = 0; i < p->cfg->n_ports; i++) {
+        if (port_is_wire(&p->cfg->ports[i]))
+            continue;
+        if (p->rx_queues[i] == 0 && p->unread_pool[i] == pool)
+            return true;
+        for (unsigned q = 0; q < p->rx_queues[i]; q++)
+            if (plan_queue_pool(p, i, q) == pool)
+                return true;
+    }
+    return false;
+}
+
+static bool keeps_frames(const struct plan *p, unsigned instance)
+{
+    const struct plan_instance *inst = &p->instances[instance];
+
+    if (!is_source(p, instance) || !only_read(p, inst) || received_into(p, inst->pool))
+        return false;
+    for (unsigned i = 0; i < p->n_instances; i++)
+        if (i != instance && p->instances[i].pool == inst->pool &&
+            makes_packets(&p->cfg->tasks[p->instances[i].task]))
+            return false;
+    return true;
+}
+
 /* Make the transmit queues. Returns 0, or -ENOMEM. */
 static int make_tx(struct plan_build *b)
 {
@@ -303,8 +358,10 @@ int plan_follow_mbufs(struct plan_build *b)
         for (unsigned i = 0; i < p->n_instances; i++)
             changed |= follow_instance(p, i, &b->flow);
     }
-    for (unsigned i = 0; i < p->n_instances; i++)
+    for (unsigned i = 0; i < p->n_instances; i++) {
         b->flow.task[p->instances[i].task] |= b->flow.instance[i];
+        p->instances[i].keeps_frames = keeps_frames(p, i);
+    }
     for (unsigned i = 0; i < p->n_instances; i++)
         check_whole(b, &p->instances[i]);
     return 0;

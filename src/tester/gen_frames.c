@@ -170,7 +170,20 @@ int gen_frames_init(struct gen_frames *g, const struct pkt_template *t,
     init_sums(g, t);
     for (unsigned i = 0; i < g->n_words; i++)
         leave_out(g, &g->word[i]);
+    g->ahead = g->max_copied > COPY_UNIT ? 2 : 1; /* of more the processor sees what comes */
     return 0;
+}
+
+/* A line that is not written is not asked for either: the device's core may have it. */
+void gen_frames_keep(struct gen_frames *g, uint16_t mark)
+{
+    unsigned end = g->stamp.offset != 0 ? g->stamp.offset + STAMP_LEN : 0;
+
+    g->mark = mark;
+    for (unsigned i = 0; i < g->n_words; i++)
+        end = RTE_MAX(end, (unsigned)g->word[i].offset + g->word[i].size);
+    if (g->n_frames == 1)
+        g->ahead = RTE_MIN(g->ahead, (end + COPY_UNIT - 1) / COPY_UNIT);
 }
 
 void gen_frames_fini(struct gen_frames *g)
@@ -368,15 +381,35 @@ static inline void prefetch(const struct gen_frames *g, struct rte_mbuf *m)
     uint8_t *data = (uint8_t *)m + g->buf_offset;
 
     __builtin_prefetch(m, 1, 3);
-    __builtin_prefetch(data, 1, 3);
-    if (g->max_copied > COPY_UNIT) /* of longer frames the processor sees itself what comes */
-        __builtin_prefetch(data + COPY_UNIT, 1, 3);
+    for (unsigned i = 0; i < g->ahead; i++)
+        __builtin_prefetch(data + i * COPY_UNIT, 1, 3);
+}
+
+/* Write frame number `frame`, unless the mbuf bears it. Which one it bears stands in the mbuf, in a
+ * field that only a receiving device or a task would use: such mbufs come to neither. */
+static inline void put_frame(const struct gen_frames *g, struct rte_mbuf *m, uint32_t frame,
+                             uint8_t *data)
+{
+    const struct gen_frame *f = &g->frame[frame];
+    const uint8_t *from = f->bytes;
+    const unsigned copied = f->copied;
+
+    if (g->mark != 0) {
+        if (likely(m->hash.fdir.hi == g->mark && m->hash.fdir.lo == frame))
+            return;
+        m->hash.fdir.hi = g->mark;
+        m->hash.fdir.lo = frame;
+    }
+    if (copied > LONG_FRAME)
+        memcpy(data, from, copied); /* by the widest instructions of this CPU */
+    else
+        for (unsigned at = 0; at < copied; at += COPY_UNIT)
+            rte_mov64(data + at, from + at);
 }
 
 void gen_frames_fill(struct gen_frames *g, struct rte_mbuf **m, unsigned n,
                      const struct gen_coming *coming)
 {
-    const struct gen_frame *frame = g->frame;
     const unsigned n_frames = g->n_frames, stride = g->stride;
     unsigned next = g->next;
     struct words all;
@@ -385,21 +418,14 @@ void gen_frames_fill(struct gen_frames *g, struct rte_mbuf **m, unsigned n,
         prefetch(g, m[i]);
     make_words(g, &all, n);
     for (unsigned i = 0; i < n; i++) {
-        const struct gen_frame *f = &frame[next];
-        const uint8_t *from = f->bytes;
-        const unsigned copied = f->copied;
-        uint8_t *data = reset(m[i], f->len);
+        uint8_t *data = reset(m[i], g->frame[next].len);
 
         if (i < coming->n)
             prefetch(g, coming->end[-1 - (int)i]);
+        put_frame(g, m[i], next, data);
         next += stride;
         if (next >= n_frames)
             next -= n_frames;
-        if (copied > LONG_FRAME)
-            memcpy(data, from, copied); /* by the widest instructions of this CPU */
-        else
-            for (unsigned at = 0; at < copied; at += COPY_UNIT)
-                rte_mov64(data + at, from + at);
         put_words(g, &all, i, data);
     }
     g->next = next;

@@ -87,7 +87,9 @@ struct gen_frames {
     struct gen_field field[TEMPLATE_MAX_FIELDS];
     uint16_t sum_offset[MAX_SUMS]; /* of IPv4 headers with fields that vary */
     struct gen_stamp stamp;        /* set after gen_frames_init() */
-    uint64_t total_len;            /* of all frames, without FCS */
+    uint16_t mark;  /* of its frames in mbufs that bear them when they come back; 0: none does */
+    unsigned ahead; /* lines of a frame, from the first, that are asked for before it is written */
+    uint64_t total_len; /* of all frames, without FCS */
     uint16_t max_copied;
     uint8_t *memory;     /* all frames */
     uint16_t buf_offset; /* from an mbuf to its headroom, for prefetching */
@@ -111,6 +113,11 @@ struct gen_share {
 int gen_frames_init(struct gen_frames *g, const struct pkt_template *t,
                     const struct gen_share *share);
 void gen_frames_fini(struct gen_frames *g);
+
+/** Mbufs come from now on as they were filled (plan_instance.keeps_frames): only what varies is
+ * written into one that bears the next frame. mark: not 0, another one for each gen_frames that
+ * fills the same mbufs. The stamp is set before. */
+void gen_frames_keep(struct gen_frames *g, uint16_t mark);
 
 /** The mbufs that will be filled next: end[-1], end[-2] and so on. */
 struct gen_coming {

@@ -112,6 +112,8 @@ static int init_frames(struct gen *g, struct gen_stream *s, const struct task_en
     for (uint8_t *user = &s->frames.stamp.user; *user < t->n_vars; ++*user)
         if (strcmp(t->vars[*user].name, "user") == 0)
             break;
+    if (env->plan->instances[env->instance].keeps_frames)
+        gen_frames_keep(&s->frames, s->item->number);
     return 0;
 }
 

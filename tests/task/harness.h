@@ -68,6 +68,8 @@ struct rig;
 
 /** Do the workers behind rigs that are opened stand for shards (plan.by_shard)? */
 extern bool rig_leads_to_shards;
+/** Does the plan say of rigs that are opened that nobody writes into their frames? */
+extern bool rig_keeps_frames;
 /** What the engine tells tasks of ports: how often each link has come up again. */
 extern uint32_t rig_link_ups[CFG_MAX_PORTS];
 

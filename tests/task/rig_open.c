@@ -188,6 +188,7 @@ static void connect_outputs(struct rig *r, const char *outputs)
 }
 
 bool rig_leads_to_shards;
+bool rig_keeps_frames;
 uint32_t rig_link_ups[CFG_MAX_PORTS];
 
 static void make_plan(struct rig *r)
@@ -200,6 +201,7 @@ static void make_plan(struct rig *r)
     r->plan.by_shard[0] = rig_leads_to_shards;
     r->plan.subscriber_ports = 1u << CPE0 | 1u << CPE1;
     r->instance.in_ring = CFG_NONE;
+    r->instance.keeps_frames = rig_keeps_frames;
     harness_model.tasks = &r->cfg;
     harness_model.n_tasks = 1;
 }

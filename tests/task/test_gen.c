@@ -265,6 +265,100 @@ static void empty_pool(void)
     rig_close(r);
 }
 
+/* --- frames that are still there --- */
+
+/* Overwrite what all mbufs bear; as_new: what they say of it, too. */
+static void fill_pool(uint8_t byte, bool as_new)
+{
+    struct rte_mbuf *m[RIG_MBUFS];
+
+    CU_ASSERT_EQUAL_FATAL(rte_pktmbuf_alloc_bulk(harness_pool, m, RIG_MBUFS), 0);
+    for (unsigned i = 0; i < RIG_MBUFS; i++)
+        memset(rte_pktmbuf_mtod(m[i], void *), byte, 1600);
+    for (unsigned i = 0; as_new && i < RIG_MBUFS; i++)
+        memset(&m[i]->hash, 0, sizeof(m[i]->hash));
+    rte_pktmbuf_free_bulk(m, RIG_MBUFS);
+}
+
+/* The first `n` packets, one after the other. */
+static void make_and_copy(struct rig *r, unsigned n, uint8_t (*copy)[1600], uint16_t *len)
+{
+    for (unsigned done = 0; done < n;) {
+        make(r, 1);
+        for (unsigned i = 0; i < rig_captured(r, "to") && done < n; i++, done++) {
+            len[done] = rig_out(r, "to", 0, i)->data_len;
+            memcpy(copy[done], data(r, i), len[done]);
+        }
+        rig_clear(r);
+    }
+}
+
+/* Of frames that stay in their mbufs all bytes are those that are made where none does: several
+ * sizes, fields, checksums and stamps. */
+static void kept_frames(void)
+{
+    enum { N = 8192 };
+    static uint8_t want[N][1600], got[N][1600];
+    static uint16_t want_len[N], got_len[N];
+    static const char *const texts[] = {upstream, PLAIN "payload a1 b2 c3\n"};
+    static const char *const rest[] = {"rate=1Mpps", "rate=1Mpps size=1024", "rate=1Mpps size=imix",
+                                       "rate=1Mpps size=512 stamp=true"};
+
+    for (unsigned k = 0; k < RTE_DIM(texts) * RTE_DIM(rest); k++) {
+        const char *text = texts[k % 2], *more = rest[k / 2];
+        const unsigned stamp = k / 2 == 3 ? (k % 2 == 0 ? 50 : 42) + 16 : 0; /* its TSC */
+        struct rig *r;
+
+        rig_keeps_frames = false;
+        r = open_gen(text, more);
+        make_and_copy(r, N, want, want_len);
+        rig_close(r);
+        fill_pool(0x77, true);
+        rig_keeps_frames = true;
+        r = open_gen(text, more);
+        make_and_copy(r, N, got, got_len);
+        rig_close(r);
+        rig_keeps_frames = false;
+        for (unsigned i = 0; i < N; i++) {
+            if (stamp != 0)
+                memcpy(got[i] + stamp, want[i] + stamp, 8);
+            if (got_len[i] != want_len[i] || memcmp(got[i], want[i], want_len[i]) != 0)
+                CU_FAIL_FATAL("wrong frame");
+        }
+    }
+}
+
+/* How many bytes of a frame are left as they were when all of it has been overwritten behind the
+ * back of the gen. */
+static unsigned left_of(bool keeps)
+{
+    unsigned left = 0;
+    struct rig *r;
+
+    rig_keeps_frames = keeps;
+    r = open_gen("var v 0-255 random\n" ETHER
+                 "ipv4 src 1.1.1.1 dst 2.2.2.0 + v\nudp src 1 dst 2\npayload a1\n",
+                 "rate=1Mpps size=1024");
+    for (unsigned i = 0; i < 3 * RIG_MBUFS; i++) {
+        make(r, 1);
+        rig_clear(r);
+    }
+    fill_pool(0x77, false);
+    make(r, 1);
+    for (unsigned i = 0; i < 1020; i++)
+        left += data(r, 0)[i] == 0x77;
+    rig_close(r);
+    rig_keeps_frames = false;
+    return left;
+}
+
+/* Where others may have written into a frame all of it is written, else only what varies. */
+static void rewritten_bytes(void)
+{
+    CU_ASSERT_EQUAL(left_of(false), 0);
+    CU_ASSERT(left_of(true) >= 1020 - 4 - 2 && left_of(true) <= 1020 - 4 - 2 + 2);
+}
+
 /* --- templates --- */
 
 /* 1000 frames as a pcap of this machine's byte order: lengths 1 to 1000, all bytes alike. */
@@ -367,6 +461,8 @@ static const struct test tests[] = {
     {"steps go round", steps_go_round},
     {"stale mbufs", stale_mbufs},
     {"empty pool", empty_pool},
+    {"frames that are still there", kept_frames},
+    {"bytes that are written again", rewritten_bytes},
     {"pcap in turn", pcap_in_turn},
     {"sizes", sizes},
     {"what it cannot do", init_errors},

@@ -13,6 +13,8 @@ from .scenarios import ACCESS, CORE, GATEWAY, TESTER
 MACS = {"up": ("02:c0:00:00:00:0a", "02:c0:00:00:00:0b"), "down": ("02:c0:00:00:00:0b", "02:c0:00:00:00:0a")}  # (source, destination) of a direction
 PROBE_BYTES, PROBE_PPS = 128, 5000  # as in cfg/common/tester-measure.cfg
 MBUFS = "32K"
+# A generator has mbufs of its own, in which its frames stay (doc/generator.md), and few, as they stay in the caches that way.
+MADE = ' made = { per = "queue"; mbufs = "2K"; };'
 MEMIF_MTU = 1492  # longest frame that fits a buffer of memif with a tunnel around it
 
 TEMPLATE = """# One flow; the destination is {what}.
@@ -40,9 +42,9 @@ def _ports(switch, names, more=lambda _: "", guest=False):
     return ",\n".join(f'    {{ name = "{n}"; device = "{devices[n]}";{more(n)} }}' for n in names)
 
 
-def _whole(name, idle, ports, body, tasks, layout, guest=False):
+def _whole(name, idle, ports, body, tasks, layout, guest=False, pools=""):
     listed = ", ".join(f'"{t}"' for t in layout[1])
-    return (f'name = "{name}";\nmemory = "{"hugepages" if guest else "no-huge"}";\nidle = "{idle}";\npools = {{ default = {{ mbufs = "{MBUFS}"; }}; }};\n'
+    return (f'name = "{name}";\nmemory = "{"hugepages" if guest else "no-huge"}";\nidle = "{idle}";\npools = {{ default = {{ mbufs = "{MBUFS}"; }};{pools} }};\n'
             f"ports = (\n{ports}\n);\n{body}tasks = (\n{tasks}\n);\nlayout = ( {{ core = \"{layout[0]}\"; tasks = [{listed}]; }} );\n")
 
 
@@ -52,7 +54,7 @@ def _generators(topology, train):
     tasks = []
     for side, direction, ways in (("cpe", "up", topology.up), ("core", "down", topology.down)):
         for i, (source, _) in enumerate(ways):
-            tasks.append((f"gen_{side}{i}", f'type = "gen"; template = "{direction}.tmpl";{burst} to = "{source}";'))
+            tasks.append((f"gen_{side}{i}", f'type = "gen"; template = "{direction}.tmpl"; pool = "made";{burst} to = "{source}";'))
             tasks.append((f"probe_{side}{i}", f'type = "gen"; template = "{direction}.tmpl"; size = "{PROBE_BYTES}"; stamp = true; '
                                               f'rate = "{PROBE_PPS}pps"; train = 1; to = "{source}";'))
     back = ", ".join(f'"{to}"' for to in dict.fromkeys(t for ways in (topology.up, topology.down) for _, t in ways))
@@ -67,7 +69,7 @@ def tester(scenario, topology, switch, cpu, idle, train=None):
         return _whole(TESTER, idle, ports, "", '@include "common/tester-measure.cfg"', (cpu, names))
     tasks = _generators(topology, train)
     text = ",\n".join(f'    {{ name = "{name}"; {rest} }}' for name, rest in tasks)
-    return _whole(TESTER, idle, ports, "", text, (cpu, [name for name, _ in tasks]))
+    return _whole(TESTER, idle, ports, "", text, (cpu, [name for name, _ in tasks]), pools=MADE)
 
 
 def vnf(v, switch, cpu, idle, guest=False):
