@@ -237,8 +237,23 @@ def test_a_crash_is_told_with_its_last_lines(folder):
     assert "ended with status 3), last lines:\nthe reason" in str(e.value)
 
 
+SLOW = """
+import os, socket, sys, time
+path, deaf = sys.argv[1], float(sys.argv[2])
+time.sleep(0.5)
+with socket.socket(socket.AF_UNIX) as s:
+    s.bind(path + ".new")
+    if not deaf:
+        s.listen()
+    os.link(path + ".new", path)
+    time.sleep(deaf)
+    s.listen()
+    time.sleep(60)
+"""
+
+
 class Slow(Dies):
-    """A switch that makes its socket late, and takes no path that is there."""
+    """A switch whose socket is there late, and that takes no path which is there."""
 
     deaf = 0.0  # seconds from then until it listens
 
@@ -246,8 +261,7 @@ class Slow(Dies):
         return [f"{self.folder}/cli.sock"]
 
     def daemon(self):
-        make = "import socket, sys, time; time.sleep(0.5); s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); time.sleep(float(sys.argv[2])); s.listen(); time.sleep(60)"
-        return [sys.executable, "-c", make, *self.ready_paths(), str(self.deaf)]
+        return [sys.executable, "-c", SLOW, *self.ready_paths(), str(self.deaf)]
 
 
 def test_a_socket_that_a_killed_switch_has_left(folder):
