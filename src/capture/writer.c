@@ -19,6 +19,7 @@
 #define NS_IN_S     UINT64_C(1000000000)
 #define AT_ONCE     4096 /* records between two looks at the clock */
 #define FLUSH_EVERY 10   /* the file is flushed that often in a second */
+#define PATIENCE    10   /* s: as long as a busy machine may keep a core off its CPU */
 #define NICE        10   /* where the writer shares a CPU with a core, the core goes first */
 #define READ(x)     __atomic_load_n(&(x), __ATOMIC_RELAXED)
 
@@ -161,25 +162,31 @@ static void stop_rings(const struct capture *c)
         tap_ring_stop(&c->taps.rings[i]);
 }
 
-/* Write the records that the cores have made until now. A core that stands in the middle of a burst
- * is awaited, for a second at most, which begins when all others' records are written: that may
- * take longer. */
+static bool are_done(const struct capture *c)
+{
+    for (unsigned i = 0; i < c->e->plan->n_cores; i++)
+        if (!tap_ring_is_done(&c->taps.rings[i]))
+            return false;
+    return true;
+}
+
+/* Write all records that the cores have made until their rings were stopped. A core that stands in
+ * the middle of a burst is awaited, for PATIENCE at most, which begins when all others' records are
+ * written: that may take longer. */
 static void drain_rest(struct capture *c)
 {
-    uint64_t now = rte_rdtsc(), deadline = 0, horizon;
+    uint64_t deadline = 0;
+    bool last;
 
-    for (;;) {
-        horizon = horizon_of_all(c);
-        while (c->end == CAPTURE_RUNS && drain(c, horizon) > 0)
+    do {
+        last = are_done(c) || (deadline != 0 && rte_rdtsc() > deadline);
+        while (c->end == CAPTURE_RUNS && drain(c, last ? UINT64_MAX : horizon_of_all(c)) > 0)
             ;
-        if (c->end != CAPTURE_RUNS || horizon >= now)
-            return;
         if (deadline == 0)
-            deadline = rte_rdtsc() + c->tsc_hz;
-        else if (rte_rdtsc() > deadline)
-            return;
-        nanosleep(&nap, NULL);
-    }
+            deadline = rte_rdtsc() + PATIENCE * c->tsc_hz;
+        if (!last)
+            nanosleep(&nap, NULL);
+    } while (!last && c->end == CAPTURE_RUNS);
 }
 
 static void write_statistics(struct capture *c)

@@ -123,7 +123,7 @@ static inline void put_one(struct tap_ring *r, const struct tap_at *at, const st
 
 static inline bool is_closed(const struct tap_ring *r)
 {
-    return __atomic_load_n(&r->closed, __ATOMIC_RELAXED);
+    return __atomic_load_n(&r->closed, __ATOMIC_SEQ_CST);
 }
 
 bool tap_ring_put(struct tap_ring *r, const struct tap_at *at, struct rte_mbuf *const *m,
@@ -189,7 +189,14 @@ uint64_t tap_ring_horizon(const struct tap_ring *r)
     return since != 0 ? since : now;
 }
 
+/* The order is that of begin_write() and is_closed(): a core that still saw the ring open has set
+ * since before, so that who asks tap_ring_is_done() afterwards sees the write. */
 void tap_ring_stop(struct tap_ring *r)
 {
-    __atomic_store_n(&r->closed, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&r->closed, true, __ATOMIC_SEQ_CST);
+}
+
+bool tap_ring_is_done(const struct tap_ring *r)
+{
+    return __atomic_load_n(&r->since, __ATOMIC_SEQ_CST) == 0;
 }

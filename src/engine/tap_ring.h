@@ -131,7 +131,11 @@ void tap_ring_next(struct tap_ring *r);
 uint64_t tap_ring_horizon(const struct tap_ring *r);
 
 /** Tell the core to write nothing more. A burst that is being written is still completed:
- * tap_ring_horizon(), asked afterwards, tells. */
+ * tap_ring_is_done() tells. */
 void tap_ring_stop(struct tap_ring *r);
+
+/** After tap_ring_stop(): has the core written its last record? Once true, tap_ring_peek() finds
+ * all that was taken and not lost, and the counters stand still. */
+bool tap_ring_is_done(const struct tap_ring *r);
 
 #endif

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Taps: what they copy at each point, what they cannot keep, and that they leave no trace. Each
  * packet bears its number. */
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <rte_ethdev.h>
@@ -334,6 +337,86 @@ static void test_every(void)
     close_graph();
 }
 
+/* A core without a graph: bursts into a ring until the end. */
+struct writer {
+    struct tap_ring ring;
+    struct rte_mbuf *burst[32];
+    bool end;
+};
+
+static void *write_bursts(void *arg)
+{
+    const struct tap_at at = {.interface = 0, .kind = TAP_INTO};
+    struct writer *w = arg;
+
+    while (!__atomic_load_n(&w->end, __ATOMIC_RELAXED))
+        tap_ring_put(&w->ring, &at, w->burst, RTE_DIM(w->burst), NULL);
+    return NULL;
+}
+
+static uint64_t read_all(struct tap_ring *r)
+{
+    uint64_t n = 0;
+
+    for (; tap_ring_peek(r) != NULL; tap_ring_next(r))
+        n++;
+    return n;
+}
+
+/* Two threads on CPUs of their own, where there are two. */
+static void start_elsewhere(pthread_t *thread, struct writer *w, unsigned n_cpus)
+{
+    cpu_set_t set;
+
+    CU_ASSERT_EQUAL_FATAL(pthread_create(thread, NULL, write_bursts, w), 0);
+    CPU_ZERO(&set);
+    for (unsigned cpu = 1; cpu < n_cpus; cpu++)
+        CPU_SET(cpu, &set);
+    pthread_setaffinity_np(*thread, sizeof(set), &set);
+}
+
+/* A ring is stopped at any moment of a burst: what was taken is read or lost, nothing comes after.
+ */
+static void test_stopped(void)
+{
+    static struct writer w;
+    uint64_t off = 0, late = 0;
+
+    open_graph(&task_pass, 0, 2048);
+    for (unsigned i = 0; i < RTE_DIM(w.burst); i++) {
+        w.burst[i] = rte_pktmbuf_alloc(g.engine.pools[0]);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(w.burst[i]);
+        rte_pktmbuf_append(w.burst[i], 60);
+    }
+    for (unsigned i = 0; i < 500; i++) {
+        const struct tap_count *count;
+        uint64_t n = 0, taken;
+        pthread_t core;
+
+        CU_ASSERT_EQUAL_FATAL(tap_ring_open(&w.ring, &wants, 0, TAP_KINDS), 0);
+        w.end = false;
+        count = &w.ring.count[TAP_INTO];
+        start_elsewhere(&core, &w, (unsigned)get_nprocs());
+        while (__atomic_load_n(&count->taken, __ATOMIC_RELAXED) < 4 * i)
+            n += read_all(&w.ring);
+        tap_ring_stop(&w.ring);
+        while (!tap_ring_is_done(&w.ring))
+            sched_yield();
+        n += read_all(&w.ring);
+        taken = count->taken;
+        off += n + count->lost != taken;
+        __atomic_store_n(&w.end, true, __ATOMIC_RELAXED);
+        pthread_join(core, NULL);
+        late += count->taken != taken || read_all(&w.ring) != 0;
+        tap_ring_close(&w.ring);
+    }
+    CU_ASSERT_EQUAL(off, 0);
+    CU_ASSERT_EQUAL(late, 0);
+    rte_pktmbuf_free_bulk(w.burst, RTE_DIM(w.burst));
+    install();
+    close_graph();
+}
+
 /* Afterwards every pointer is what it was. */
 static void test_restored(void)
 {
@@ -377,6 +460,7 @@ static const struct test tests[] = {
     {"what finds no room is counted", test_lost},
     {"many times around", test_around},
     {"one of every so many", test_every},
+    {"stopped at any moment", test_stopped},
     {"no trace is left", test_restored},
     {NULL, NULL},
 };
