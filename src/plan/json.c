@@ -153,6 +153,8 @@ static json_t *instance(const struct plan *p, unsigned i)
                   (json_int_t)inst->core, "receives", receives(p, inst), "outputs", outputs);
     if (inst->in_ring != CFG_NONE)
         object = json_with_key(object, "ring", number(inst->in_ring));
+    if (task->schema->kind == TASK_SOURCE)
+        object = json_with_key(object, "keeps_frames", json_boolean(inst->keeps_frames));
     return object;
 }
 

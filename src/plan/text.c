@@ -339,6 +339,16 @@ static void scheduler_rows(struct table *t, const struct plan *p)
     }
 }
 
+/* The source that finds its frames in the mbufs of a pool as it has sent them: one at most. */
+static void kept_cell(struct table *t, const struct plan *p, unsigned pool)
+{
+    char name[64];
+
+    for (unsigned i = 0; i < p->n_instances; i++)
+        if (p->instances[i].keeps_frames && p->instances[i].pool == pool)
+            cell(t, 2, "; the frames of %s stay in them", instance_name(p, i, name, sizeof(name)));
+}
+
 static void print_memory(const struct plan *p, FILE *to)
 {
     const struct plan_memory *mem = &p->memory;
@@ -366,6 +376,7 @@ static void print_memory(const struct plan *p, FILE *to)
                  (unsigned long long)(mem->pool_need[i] + mem->pool_spare[i]));
         if (mem->pool_need[i] == 0)
             cell(&t, 2, "nothing takes from it");
+        kept_cell(&t, p, i);
     }
     size_row(&t, "subscribers", mem->tables);
     cell(&t, 2, "%u records and their indices", subscriber_records(p->cfg));

@@ -11,7 +11,7 @@ from tests.common import need
 from tests.config.pictures import FENCE, PAGE, TOP, picture, pictures
 
 SCHEMA = TOP / "doc/schemas/plan.json"
-OPTIONAL = ("physical_core", "thread", "routes_of", "ring", "peer")  # keys that some places lack
+OPTIONAL = ("physical_core", "thread", "routes_of", "ring", "keeps_frames", "peer")  # keys that some places lack
 CONFIGURATIONS = sorted((TOP / "cfg").glob("*.cfg"))
 BLOCKS = PAGE.read_text().split(FENCE)
 SHOWN = list(pictures(BLOCKS))
@@ -103,6 +103,28 @@ def test_schema_sees_faults(plan, checker):
         assert not checker.is_valid(p), f"an unknown key beside {', '.join(place)}"
         del place["unknown"]
     checker.validate(p)
+
+
+SENDERS = """memory = "no-huge"; topology = "1x2x1";
+pools = {{ default = {{ mbufs = "8K"; }}; made = {{ per = "{per}"; mbufs = "4K"; }}; }};
+ports = ( {{ name = "a"; device = "net_null0"; }}, {{ name = "b"; device = "net_null1"; }} );
+tasks = ( {{ name = "one"; type = "gen"; template = "one.tmpl"; pool = "made"; to = "a"; }},
+          {{ name = "two"; type = "gen"; template = "one.tmpl"; pool = "{second}"; to = "b"; }},
+          {{ name = "sink"; type = "sink"; from = ["a", "b"]; }} );
+layout = ( {{ core = "0"; tasks = ["one", "two", "sink"]; }} );
+"""
+
+
+@pytest.mark.parametrize("per, second, kept", [("queue", "made", ["one", "two"]), ("queue", "default", ["one"]), ("gateway", "made", [])])
+def test_frames_that_stay(plan, checker, folder, per, second, kept):
+    """Which generators have mbufs that nobody else writes into: in JSON, and in the text beside the mbufs."""
+    path = folder / "senders.cfg"
+    path.write_text(SENDERS.format(per=per, second=second))
+    (folder / "one.tmpl").write_text("size 64\nether src 02:00:00:00:00:01 dst 02:00:00:00:00:02 type 0x88b5\npayload 00\n")
+    p = json.loads(plan(path, "json"))
+    checker.validate(p)
+    assert {i["instance"]: i.get("keeps_frames") for i in p["instances"]} == {"one": "one" in kept, "two": "two" in kept, "sink": None}
+    assert re.findall(r"^  pool .*; the frames of (\w+) stay in them$", plan(path, "text"), re.MULTILINE) == kept
 
 
 def test_pictures_are_shown():
