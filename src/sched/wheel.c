@@ -121,10 +121,10 @@ static void set_rate(struct wheel *w, uint32_t subport, uint64_t rate)
     struct wheel_subport *s = &w->subport[subport];
 
     s->pace = subport_pace(w, rate);
-    s->caps = rate < w->shape.rate ? WHEEL_SELF_BIT : 0;
+    w->gate[subport].caps = rate < w->shape.rate ? WHEEL_SELF_BIT : 0;
     for (unsigned c = 0; c < QOS_CLASSES; c++)
         if (qos_class_used(&w->shape, c) && s->class_rate[c] < rate)
-            s->caps |= (uint16_t)(1u << c);
+            w->gate[subport].caps |= (uint16_t)(1u << c);
 }
 
 /* Fill a subport from its parameters. */
@@ -309,8 +309,8 @@ static int wheel_set_subport_rate(struct sched *base, uint32_t subport, uint64_t
     bucket_fill_half(&s->bucket, &s->pace, w->now);
     if (w->shard != NULL)
         shard_limit(w, subport);
-    s->waits = 0;
-    for (uint32_t left = s->backlog; left != 0; left &= left - 1)
+    w->gate[subport].waits = 0;
+    for (uint32_t left = w->gate[subport].backlog; left != 0; left &= left - 1)
         wheel_set_ready(w, subport, (unsigned)__builtin_ctz(left));
     return 0;
 }

@@ -30,8 +30,10 @@
  *                                     its own                                  class
  *   profile[f]   some lines           room of each queue; rates and weights    enqueue; dequeue
  *                                     of a shape
- *   subport[s]   some lines           token buckets of the subport and its     dequeue
- *                                     classes; which of its rings hold pipes
+ *   subport[s]   some lines           token buckets of the subport and its     dequeue where it
+ *                                     classes                                  has such rates
+ *   gate[s]      8 bytes              bits by class: its ring holds pipes,     enqueue, dequeue
+ *                                     waits, has a rate of its own
  *   class[s][c]  2 lines              head of a ring, packets and bytes; what  enqueue, dequeue;
  *                                     is counted seldom                        the second by drops
  *     .ring      4 bytes per pipe     pipes that may send in a class, in the   whoever puts a pipe
@@ -141,13 +143,17 @@ struct wheel_tally {
     uint32_t bytes_moved;      /* likewise, times 2^39 */
 };
 
-struct wheel_subport {
-    struct bucket bucket;
-    struct pace pace;
+/** What each packet needs to know of a subport: side by side, as all are used in turns. */
+struct wheel_gate {
     uint16_t backlog;      /* bit per class: the ring is not empty */
     uint16_t waits, timed; /* as those of a pipe */
     uint16_t caps; /* bit per class: has a rate of its own; and for the whole subport: has a rate
                       below the port's */
+};
+
+struct wheel_subport {
+    struct bucket bucket;
+    struct pace pace;
     struct bucket cap[QOS_CLASSES];
     struct pace cap_pace[QOS_CLASSES];
     uint64_t class_rate[QOS_CLASSES]; /* bit/s */
@@ -202,9 +208,12 @@ struct wheel {
     uint8_t *aqm[QOS_QUEUES];              /* state of RED, PIE or L4S, aqm_size bytes each */
     struct bucket *cap[QOS_CLASSES];       /* by class and pipe */
 
+    uint32_t joined[QOS_CLASSES]; /* pipes put into rings of a class since the last dequeue */
+    uint32_t old; /* bit per class: a ring may hold pipes that were put in before, or were woken */
     uint64_t ready[QOS_CLASSES][WHEEL_WORDS]; /* bit per subport: has something that may leave */
     uint8_t turn[QOS_CLASSES];                /* the subport whose turn it is */
-    struct bucket line;                       /* of the port */
+    struct wheel_gate gate[QOS_MAX_SUBPORTS];
+    struct bucket line; /* of the port */
     struct pace line_pace;
     struct rte_mbuf nobody; /* takes writes that are not needed: cheaper than a branch */
 
@@ -383,7 +392,7 @@ static inline void wheel_clear_ready(struct wheel *w, uint32_t subport, unsigned
 static inline void wheel_list(struct wheel *w, uint32_t subport, uint32_t pipe,
                               struct wheel_pipe *p, unsigned class)
 {
-    struct wheel_subport *s = &w->subport[subport];
+    struct wheel_gate *g = &w->gate[subport];
     struct wheel_ring *r = wheel_ring_of(w, subport, class);
 
     p->listed |= (uint16_t)(1u << class);
@@ -391,8 +400,9 @@ static inline void wheel_list(struct wheel *w, uint32_t subport, uint32_t pipe,
     r->fresh += (r->tail - r->fresh) & -(uint32_t)(r->epoch != w->epoch);
     r->epoch = w->epoch;
     r->pipe[r->tail++ & r->mask] = pipe;
-    s->backlog |= (uint16_t)(1u << class);
-    if (likely((s->waits & (WHEEL_SELF_BIT | 1u << class)) == 0))
+    w->joined[class]++;
+    g->backlog |= (uint16_t)(1u << class);
+    if (likely((g->waits & (WHEEL_SELF_BIT | 1u << class)) == 0))
         wheel_set_ready(w, subport, class);
 }
 
@@ -405,7 +415,7 @@ static inline void wheel_relist(struct wheel *w, uint32_t pipe, struct wheel_pip
 
     if ((p->waits & WHEEL_SELF_BIT) != 0)
         return;
-    if (likely((w->subport[subport].caps & ~WHEEL_SELF_BIT) == 0))
+    if (likely((w->gate[subport].caps & ~WHEEL_SELF_BIT) == 0))
         classes &= -classes;
     for (classes &= ~p->listed; classes != 0; classes &= classes - 1)
         wheel_list(w, subport, pipe, p, (unsigned)__builtin_ctz(classes));

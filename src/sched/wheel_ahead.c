@@ -61,7 +61,9 @@ static inline void look_ahead(const struct wheel *w, uint32_t most, struct ahead
     for (uint32_t classes = w->classes; classes != 0 && used < most; classes &= classes - 1) {
         unsigned class = (unsigned)__builtin_ctz(classes);
 
-        if (w->n_subports == 1)
+        if ((w->old >> class & 1) == 0)
+            used += w->joined[class];
+        else if (w->n_subports == 1)
             look_at_ring(w, 0, class, most, &used, a);
         else
             look_at_class(w, class, most, &used, a);

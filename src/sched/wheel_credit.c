@@ -39,13 +39,13 @@ void wheel_pipe_waits(struct wheel *w, uint32_t pipe, unsigned class, uint64_t r
 /* A bucket of a subport, or of a class of it, has earned enough. */
 static void wake_subport(struct wheel *w, uint32_t subport, unsigned class)
 {
-    struct wheel_subport *s = &w->subport[subport];
+    struct wheel_gate *g = &w->gate[subport];
 
-    s->timed &= (uint16_t) ~(1u << class);
-    s->waits &= (uint16_t) ~(1u << class);
-    if ((s->waits & WHEEL_SELF_BIT) != 0)
+    g->timed &= (uint16_t) ~(1u << class);
+    g->waits &= (uint16_t) ~(1u << class);
+    if ((g->waits & WHEEL_SELF_BIT) != 0)
         return;
-    for (uint32_t left = s->backlog & ~s->waits; left != 0; left &= left - 1)
+    for (uint32_t left = g->backlog & ~g->waits; left != 0; left &= left - 1)
         wheel_set_ready(w, subport, (unsigned)__builtin_ctz(left));
 }
 
@@ -121,10 +121,10 @@ void wheel_run_timers(struct wheel *w, uint64_t now, uint32_t most)
 
 void wheel_subport_waits(struct wheel *w, uint32_t subport, unsigned class, uint64_t ready)
 {
-    struct wheel_subport *s = &w->subport[subport];
-    uint32_t classes = class == WHEEL_SELF ? s->backlog : 1u << class;
+    struct wheel_gate *g = &w->gate[subport];
+    uint32_t classes = class == WHEEL_SELF ? g->backlog : 1u << class;
 
-    wait_for(w, w->n_pipes + subport, class, ready, &s->waits, &s->timed);
+    wait_for(w, w->n_pipes + subport, class, ready, &g->waits, &g->timed);
     for (; classes != 0; classes &= classes - 1) {
         unsigned c = (unsigned)__builtin_ctz(classes);
 
@@ -156,7 +156,7 @@ bool wheel_may_leave(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned 
 
     if (!wheel_pipe_may_leave(w, pipe, class, bytes))
         return false;
-    if ((s->caps & 1u << class) != 0) {
+    if ((w->gate[subport].caps & 1u << class) != 0) {
         const struct pace *pace = &s->cap_pace[class];
         ready = bucket_ready(&s->cap[class], pace, bucket_cost(pace, bytes));
         if (!is_after(w->now, ready)) {
@@ -165,7 +165,7 @@ bool wheel_may_leave(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned 
         }
     }
     ready = bucket_ready(&s->bucket, &s->pace, bucket_cost(&s->pace, bytes));
-    if ((s->caps & WHEEL_SELF_BIT) != 0 && !is_after(w->now, ready)) {
+    if ((w->gate[subport].caps & WHEEL_SELF_BIT) != 0 && !is_after(w->now, ready)) {
         wheel_subport_waits(w, subport, WHEEL_SELF, ready);
         return false;
     }
@@ -185,8 +185,8 @@ void wheel_pay(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class,
     struct wheel_subport *s = &w->subport[subport];
 
     wheel_pipe_pay(w, pipe, class, bytes);
-    if ((s->caps & 1u << class) != 0)
+    if ((w->gate[subport].caps & 1u << class) != 0)
         bucket_take(&s->cap[class], bucket_cost(&s->cap_pace[class], bytes), w->now);
-    if ((s->caps & WHEEL_SELF_BIT) != 0)
+    if ((w->gate[subport].caps & WHEEL_SELF_BIT) != 0)
         bucket_take(&s->bucket, bucket_cost(&s->pace, bytes), w->now);
 }

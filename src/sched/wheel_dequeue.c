@@ -17,7 +17,6 @@
 /* Take the pipe at the head of a ring out of it. */
 static inline void unlist(struct wheel *w, uint32_t subport, struct wheel_pipe *p, unsigned class)
 {
-    struct wheel_subport *s = &w->subport[subport];
     struct wheel_ring *r = wheel_ring_of(w, subport, class);
 
     r->head++;
@@ -30,7 +29,7 @@ static inline void unlist(struct wheel *w, uint32_t subport, struct wheel_pipe *
         if (WHEEL_SHARD)
             shard_ring_empty(w, subport, class);
         r->left = 0;
-        s->backlog &= (uint16_t) ~(1u << class);
+        w->gate[subport].backlog &= (uint16_t) ~(1u << class);
         wheel_clear_ready(w, subport, class);
     }
 }
@@ -48,12 +47,27 @@ static void end_turn(struct wheel *w, uint32_t subport, unsigned class)
         shard_end_turn(w, subport, class, r->head, r->tail);
 }
 
+/* The first subport that is ready behind subport i, around; some is. Without branches, as it
+ * follows from the packets. */
+static inline uint32_t next_ready(const uint64_t *ready, uint32_t i)
+{
+    uint32_t word = i / 64, some, k;
+    uint64_t behind = ready[word] & UINT64_MAX << i % 64 << 1;
+
+    static_assert(WHEEL_WORDS == 4, "a bit for each word, and for those before i in its own");
+    some = (uint32_t)(behind != 0) | (uint32_t)(ready[(word + 1) % 4] != 0) << 1 |
+           (uint32_t)(ready[(word + 2) % 4] != 0) << 2 |
+           (uint32_t)(ready[(word + 3) % 4] != 0) << 3 | 1u << 4;
+    k = (uint32_t)__builtin_ctz(some);
+    word = (word + k) % 4;
+    return word * 64 + (uint32_t)__builtin_ctzll(wheel_either(k == 0, behind, ready[word]));
+}
+
 /* Choose the subport whose turn it is, in a class in which some are ready. */
 static uint32_t choose_subport(struct wheel *w, unsigned class)
 {
     const uint64_t *ready = w->ready[class];
-    uint32_t i = w->turn[class], word;
-    uint64_t bits;
+    uint32_t i = w->turn[class];
 
     if (w->n_subports == 1)
         return 0;
@@ -61,14 +75,7 @@ static uint32_t choose_subport(struct wheel *w, unsigned class)
         return i;
     if (WHEEL_SHARD)
         return shard_choose(w, class, SUBPORT_TURN * w->frame);
-    i++; /* the next one, around */
-    word = i / 64 % w->n_words;
-    bits = i / 64 < w->n_words ? ready[word] & UINT64_MAX << i % 64 : ready[0];
-    while (bits == 0) {
-        word = (word + 1) % w->n_words;
-        bits = ready[word];
-    }
-    i = word * 64 + (uint32_t)__builtin_ctzll(bits);
+    i = next_ready(ready, i);
     w->turn[class] = (uint8_t)i;
     wheel_ring_of(w, i, class)->left += SUBPORT_TURN * w->frame;
     return i;
@@ -131,7 +138,6 @@ static_assert(SCHED_PROMPT == 0 && SCHED_LIMITED == 1 && SCHED_LIMITED_FIRST == 
 static inline struct rte_mbuf *serve(struct wheel *w, uint32_t subport, unsigned class,
                                      uint32_t *sent_bytes)
 {
-    struct wheel_subport *s = &w->subport[subport];
     struct wheel_ring *r = wheel_ring_of(w, subport, class);
     uint32_t pipe = r->pipe[r->head & r->mask], bit = 1u << class;
     struct wheel_pipe *p = &w->pipe[pipe];
@@ -147,7 +153,7 @@ static inline struct rte_mbuf *serve(struct wheel *w, uint32_t subport, unsigned
     struct wheel_queue *q = wheel_queue_of(w, pipe, queue);
     uint32_t bytes = wheel_number(q->head) + w->overhead;
     uint64_t cost = bucket_cost(&f->pace, bytes), ready = bucket_ready(&p->bucket, &f->pace, cost);
-    bool more_rates = ((f->caps & bit) | (s->caps & (WHEEL_SELF_BIT | bit))) != 0;
+    bool more_rates = ((f->caps & bit) | (w->gate[subport].caps & (WHEEL_SELF_BIT | bit))) != 0;
 
     if (!r->in_turn) {
         r->in_turn = true;
@@ -214,13 +220,30 @@ static inline struct rte_mbuf *take_plain(struct wheel *w, uint32_t pipe, struct
     return m;
 }
 
+/* Let the first packet of a queue leave, of so many bytes, and pay for it. be: is it best effort?
+ * A constant. */
+static inline struct rte_mbuf *send_plain(struct wheel *w, uint32_t pipe, struct wheel_pipe *p,
+                                          struct wheel_queue *q, unsigned queue, bool be,
+                                          uint32_t bytes, uint64_t cost)
+{
+    struct rte_mbuf *m = take_plain(w, pipe, p, q, queue);
+
+    bucket_take(&p->bucket, cost, w->now);
+    note_limited(p, m);
+    sched_count_pipe(&p->counters, bytes);
+    if (be) {
+        p->be_last = (uint8_t)(queue - QOS_BE);
+        p->wrr[queue - QOS_BE] += bytes * w->profile[p->profile].wrr_cost[queue - QOS_BE];
+    }
+    return m;
+}
+
 /* Serve the pipes of a ring in their turns, as serve() does, until n packets have left, the ring is
  * empty, or the subport's turn is over. be: is the class best effort? A constant, so that there is
  * a loop for each. Returns the number of packets. */
 static inline uint32_t serve_plain(struct wheel *w, uint32_t subport, unsigned class, bool be,
                                    struct rte_mbuf **m, uint32_t n, uint32_t *sent_bytes)
 {
-    struct wheel_subport *s = &w->subport[subport];
     struct wheel_ring *r = wheel_ring_of(w, subport, class);
     struct sched_class_state *count = sched_class_of(&w->base, subport, class);
     const uint64_t now = w->now;
@@ -257,14 +280,7 @@ static inline uint32_t serve_plain(struct wheel *w, uint32_t subport, unsigned c
                 may = 0;
                 break;
             }
-            m[got] = take_plain(w, pipe, p, q, queue);
-            bucket_take(&p->bucket, cost, now);
-            note_limited(p, m[got++]);
-            sched_count_pipe(&p->counters, bytes);
-            if (be) {
-                p->be_last = (uint8_t)(queue - QOS_BE);
-                p->wrr[queue - QOS_BE] += bytes * f->wrr_cost[queue - QOS_BE];
-            }
+            m[got++] = send_plain(w, pipe, p, q, queue, be, bytes, cost);
             turn -= (int32_t)bytes;
             sum += (int32_t)bytes;
             may = p->queued & bits;
@@ -295,10 +311,52 @@ static inline uint32_t serve_plain(struct wheel *w, uint32_t subport, unsigned c
         if (WHEEL_SHARD)
             shard_ring_empty(w, subport, class);
         r->left = 0;
-        s->backlog &= (uint16_t)~bit;
+        w->gate[subport].backlog &= (uint16_t)~bit;
         wheel_clear_ready(w, subport, class);
     }
     return got;
+}
+
+/* Serve a ring in which one pipe stands that has one packet, as serve_plain() does: where many
+ * subports are ready, most rings are such, and the ends of its loops cannot be foretold. Returns
+ * false where it is another ring, or the packet may not leave, and nothing was done. */
+static inline bool serve_single(struct wheel *w, uint32_t subport, unsigned class, bool be,
+                                struct rte_mbuf **m, uint32_t *sent_bytes)
+{
+    const uint32_t bit = 1u << class, stops = WHEEL_SELF_BIT | bit;
+    struct sched_class_state *count = sched_class_of(&w->base, subport, class);
+    struct wheel_ring *r = &count->ring;
+    uint32_t pipe = r->pipe[r->head & r->mask];
+    struct wheel_pipe *p = &w->pipe[pipe];
+    const struct wheel_profile *f = &w->profile[p->profile];
+    uint32_t may = p->queued & (be ? WHEEL_BE_BITS : bit);
+    unsigned queue = be ? wheel_choose_queue(p) : class;
+    struct wheel_queue *q;
+    uint32_t bytes;
+    uint64_t cost;
+
+    if (r->tail - r->head != 1 || r->in_turn || (p->waits & stops) != 0 ||
+        __builtin_popcount(may) != 1)
+        return false;
+    q = wheel_queue_of(w, pipe, queue);
+    bytes = wheel_number(q->head) + w->overhead;
+    cost = bucket_cost(&f->pace, bytes);
+    if (wheel_number(q->tail) != 1 || (int32_t)bytes > p->deficit + (be ? f->be_turn : w->frame) ||
+        !is_after(w->now, bucket_ready(&p->bucket, &f->pace, cost)))
+        return false;
+    *m = send_plain(w, pipe, p, q, queue, be, bytes, cost);
+    p->deficit = 0;
+    p->listed &= (uint16_t)~bit;
+    *sent_bytes += bytes;
+    count->sent++;
+    count->bytes += bytes;
+    r->head++;
+    r->left = 0;
+    w->gate[subport].backlog &= (uint16_t)~bit;
+    wheel_clear_ready(w, subport, class);
+    if (unlikely(p->queued != 0))
+        wheel_relist(w, pipe, p);
+    return true;
 }
 
 /* Let packets of a class leave that is the highest with some that may. Returns their number. */
@@ -309,9 +367,14 @@ static inline uint32_t serve_class(struct wheel *w, unsigned class, struct rte_m
 
     if (WHEEL_SHARD && subport == SHARD_NOBODY)
         return 0;
-    if (likely(w->plain && w->subport[subport].caps == 0))
+    if (likely(w->plain && w->gate[subport].caps == 0)) {
+        if (!WHEEL_SHARD && w->n_subports > 1 &&
+            (class == QOS_BE ? serve_single(w, subport, QOS_BE, true, m, sent_bytes)
+                             : serve_single(w, subport, class, false, m, sent_bytes)))
+            return 1;
         return class == QOS_BE ? serve_plain(w, subport, QOS_BE, true, m, n, sent_bytes)
                                : serve_plain(w, subport, class, false, m, n, sent_bytes);
+    }
     *m = serve(w, subport, class, sent_bytes);
     return *m != NULL;
 }
@@ -347,6 +410,7 @@ static void advance(struct wheel *w, uint64_t real)
     w->woken = false;
     wheel_run_timers(w, w->now, MOST_WOKEN);
     w->epoch += w->woken; /* who was woken is not in the cache */
+    w->old |= -(uint32_t)w->woken;
 }
 
 uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, uint32_t n)
@@ -372,6 +436,8 @@ uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, ui
             shard_line_pay(w, bytes - before);
     }
     w->epoch++;
+    w->old = w->classes;
+    memset(w->joined, 0, sizeof(w->joined));
     if (!WHEEL_SHARD)
         bucket_take(&w->line, bucket_cost(&w->line_pace, bytes), w->real);
     sched_count_sent(base, got);

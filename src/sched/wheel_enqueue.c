@@ -254,7 +254,6 @@ static inline void fetch_class(const struct wheel *w, uint32_t path)
     uint32_t subport = wheel_subport_of(w, path / QOS_QUEUES);
 
     rte_prefetch0_write(sched_class_of(&w->base, subport, path % QOS_QUEUES));
-    rte_prefetch0_write(&w->subport[subport]);
 }
 
 /* Prefetch the pipes and queues of packets. */

@@ -76,7 +76,7 @@ static void sweep_subport(struct wheel *w, uint32_t subport, uint32_t idle)
     for (unsigned c = 0; c < QOS_CLASSES; c++)
         if ((idle >> c & 1) != 0)
             give_back(x, &s->cap[c]);
-    if (w->subport[subport].backlog == 0) {
+    if (w->gate[subport].backlog == 0) {
         give_back(x, &s->own);
         x->holds[subport / 64] &= ~(UINT64_C(1) << subport % 64);
     }
@@ -91,7 +91,7 @@ static void sweep(struct wheel *w)
         for (uint64_t left = x->holds[word]; left != 0; left &= left - 1) {
             uint32_t i = word * 64 + (uint32_t)__builtin_ctzll(left);
 
-            sweep_subport(w, i, ~(uint32_t)w->subport[i].backlog);
+            sweep_subport(w, i, ~(uint32_t)w->gate[i].backlog);
         }
     if (w->classes == 0)
         give_back(x, &x->line);
@@ -203,7 +203,7 @@ static void say_rounds(struct wheel *w)
 /* Have a subport, or a class of it (or WHEEL_SELF), wait until ready (TSC). */
 static void have_wait(struct wheel *w, uint32_t subport, unsigned which, uint64_t ready)
 {
-    uint32_t classes = which == WHEEL_SELF ? w->subport[subport].backlog : 1u << which;
+    uint32_t classes = which == WHEEL_SELF ? w->gate[subport].backlog : 1u << which;
 
     for (; classes != 0; classes &= classes - 1)
         say_round(w, subport, (unsigned)__builtin_ctz(classes), 0);
@@ -315,9 +315,9 @@ static bool is_behind(const struct wheel *w, uint32_t subport, unsigned class, u
 
     return sent + bytes * MISSED < bytes * w->shard->turns[class].round &&
            is_saved(w, shards_purse(all, subport, WHEEL_SELF), &s->pace,
-                    (s->caps & WHEEL_SELF_BIT) != 0) &&
+                    (w->gate[subport].caps & WHEEL_SELF_BIT) != 0) &&
            is_saved(w, shards_purse(all, subport, class), &s->cap_pace[class],
-                    (s->caps & 1u << class) != 0);
+                    (w->gate[subport].caps & 1u << class) != 0);
 }
 
 /* Let a subport have its turn in the shard's round of a class: so many bytes in a round, on all
@@ -354,7 +354,7 @@ static uint64_t take_turn(struct wheel *w, uint32_t subport, unsigned class, uin
  */
 static void let_go_first(struct wheel *w, uint32_t subport, unsigned class, uint64_t again)
 {
-    for (uint32_t left = w->subport[subport].backlog >> class << class; left != 0; left &= left - 1)
+    for (uint32_t left = w->gate[subport].backlog >> class << class; left != 0; left &= left - 1)
         have_wait(w, subport, (unsigned)__builtin_ctz(left), again);
 }
 
@@ -447,9 +447,9 @@ void shard_pay(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class,
     struct wheel_subport *s = &w->subport[subport];
 
     wheel_pipe_pay(w, pipe, class, bytes);
-    if ((s->caps & 1u << class) != 0)
+    if ((w->gate[subport].caps & 1u << class) != 0)
         pay(&x->cap[class], &s->cap[class], &s->cap_pace[class], bytes, w->now);
-    if ((s->caps & WHEEL_SELF_BIT) != 0)
+    if ((w->gate[subport].caps & WHEEL_SELF_BIT) != 0)
         pay(&x->own, &s->bucket, &s->pace, bytes, w->now);
 }
 

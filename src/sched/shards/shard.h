@@ -112,9 +112,9 @@ static inline bool shard_may_leave(struct wheel *w, uint32_t subport, uint32_t p
     const struct wheel_subport *s = &w->subport[subport];
 
     return wheel_pipe_may_leave(w, pipe, class, bytes) &&
-           ((s->caps & 1u << class) == 0 ||
+           ((w->gate[subport].caps & 1u << class) == 0 ||
             shard_allows(w, subport, class, class, &x->cap[class], &s->cap_pace[class], bytes)) &&
-           ((s->caps & WHEEL_SELF_BIT) == 0 ||
+           ((w->gate[subport].caps & WHEEL_SELF_BIT) == 0 ||
             shard_allows(w, subport, WHEEL_SELF, class, &x->own, &s->pace, bytes));
 }
 
