@@ -2,8 +2,11 @@
 /* qos: what it holds, drops and lets pass, and that changes lose and reorder nothing. */
 #include <stdlib.h>
 
+#include <rte_cycles.h>
+
 #include "frames.h"
 #include "qos_rig.h"
+#include "sched/backend.h"
 
 /* How many packets have a sojourn time in a class. */
 static uint64_t sojourns(struct rig *r, unsigned class)
@@ -299,12 +302,9 @@ static void as_many_as_came(void)
     r = qos_open();
     for (unsigned pipe = 0; pipe < PIPES; pipe++)
         put_numbered(r, path_of(pipe, BE_QUEUE), 0, 60, 64);
-    do { /* a dequeue that took long is followed by a pause, in which polls send nothing */
-        unsigned n = rig_poll(r, rte_rdtsc());
-
-        polls += n > 0;
-        sent += n;
-        CU_ASSERT_FATAL(polls <= 8);
+    do {
+        sent += rig_poll(r, rte_rdtsc());
+        CU_ASSERT_FATAL(++polls <= 8);
     } while (rig_task(r)->again);
     CU_ASSERT_EQUAL(sent, 240);
     CU_ASSERT_EQUAL(polls, 4);
@@ -313,6 +313,53 @@ static void as_many_as_came(void)
     CU_ASSERT_FALSE(rig_task(r)->again);
     drain(r);
     rig_close(r);
+}
+
+/* --- a dequeue that takes long --- */
+
+static const struct sched_backend *prompt;
+
+static uint32_t slow_dequeue(struct sched *s, uint64_t now, struct rte_mbuf **m, uint32_t n)
+{
+    uint64_t start = rte_rdtsc();
+
+    while (rte_rdtsc() - start < 1 << 16)
+        ;
+    return prompt->dequeue(s, now, m, n);
+}
+
+/* Packets that leave in the poll after one whose dequeue took long, while many more wait. */
+static unsigned sent_after_long(enum qos_backend backend)
+{
+    struct sched_backend slow;
+    struct sched *s;
+    struct rig *r;
+    unsigned sent;
+
+    qos_model();
+    qos_shape.backend = backend;
+    r = qos_open();
+    s = rig_qos(r)->sched;
+    for (unsigned pipe = 0; pipe < PIPES; pipe++)
+        put_numbered(r, path_of(pipe, BE_QUEUE), 0, 60, 64);
+    prompt = s->backend;
+    slow = *prompt;
+    slow.dequeue = slow_dequeue;
+    s->backend = &slow;
+    CU_ASSERT(rig_poll(r, rte_rdtsc()) > 0);
+    s->backend = prompt;
+    sent = rig_poll(r, rig_qos(r)->asked);
+    drain(r);
+    rig_close(r);
+    return sent;
+}
+
+/* The library may have searched in vain, and pauses. The wheel does not search, so the core was
+ * away: what waits goes on. */
+static void long_dequeue(void)
+{
+    CU_ASSERT_EQUAL(sent_after_long(QOS_LIBRTE_SCHED), 0);
+    CU_ASSERT(sent_after_long(QOS_WHEEL) > 0);
 }
 
 static void active_drops(enum qos_aqm aqm, const char *reason, const char *other)
@@ -568,6 +615,7 @@ static const struct test tests[] = {
     {"told too much", told_too_much},
     {"told, librte_sched", told_library},
     {"as many as came", as_many_as_came},
+    {"a dequeue that takes long", long_dequeue},
     {"RED", red},
     {"PIE", pie},
     {"drops by FQ-CoDel", codel},

@@ -64,9 +64,11 @@ static const struct task_drop drops[N_DROPS] = {
 /* What a shard has borrowed and does not use goes back in a dequeue. */
 #define SHARD_IDLE_PART 2 /* of a quantum */
 
-/* A dequeue that takes much longer than its packets need has looked at many subscribers without
- * credits. The scheduler then pauses for three times as long, so that the core has at least three
- * quarters of its time for reception, and the next dequeue finds more credits. */
+/* A dequeue of librte_sched that takes much longer than its packets need has looked at many
+ * subscribers without credits. The scheduler then pauses for three times as long, so that the core
+ * has at least three quarters of its time for reception, and the next dequeue finds more credits.
+ * In the wheel such subscribers wait in timers, each is looked at once: where its dequeue took
+ * long, the core was away or memory slow, and a pause would hold up what waits for no credit. */
 #define LONG_CYCLES (UINT64_C(1) << 15)
 #define PAUSE_SHARE 3
 #define PAUSE_MAX   (UINT64_C(1) << 20)
@@ -198,7 +200,7 @@ static uint16_t poll(struct task *t, uint64_t now)
     /* nothing is owed where no more may leave */
     q->owed = n == want && q->owed > n ? q->owed - n : 0;
     t->again = q->owed >= t->cfg->burst;
-    if (unlikely(took > LONG_CYCLES))
+    if (unlikely(took > LONG_CYCLES) && q->searches)
         q->paused_until = now + RTE_MIN(took * PAUSE_SHARE, PAUSE_MAX);
     if (n == 0)
         return 0;
@@ -328,6 +330,7 @@ static int init(struct task *t, const struct task_env *env)
     q->direction = (enum qos_direction)env->cfg->param[ARG_DIRECTION].u;
     q->tsc_hz = env->tsc_hz;
     q->says_limited = q->shape->backend == QOS_WHEEL;
+    q->searches = q->shape->backend == QOS_LIBRTE_SCHED;
     for (unsigned c = 0; c < QOS_CLASSES; c++)
         q->drops_late |= qos_class_used(q->shape, c) && qos_drops_late(q->shape->class[c].aqm);
     q->n_pipes = q->shape->pipes.n;

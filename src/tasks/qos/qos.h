@@ -59,6 +59,7 @@ struct qos {
     enum qos_direction direction;
     bool drops_late;   /* packets that were accepted: FQ-CoDel and L4S do */
     bool says_limited; /* the scheduler says which packets it has held back: enum sched_limited */
+    bool searches;     /* a dequeue may look at any number of subscribers without credits */
     struct shards *shards; /* what the instances share; NULL: there is one */
     uint32_t first_pipe;   /* of the scheduler's pipes, that is this instance's pipe 0 */
     uint32_t n_pipes;      /* of this instance */
