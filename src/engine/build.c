@@ -94,10 +94,11 @@ static void name_pool(const struct plan *p, unsigned i, char name[RTE_MEMPOOL_NA
     const char *all = p->cfg->pools[p->pools[i].cfg].name;
 
     static_assert(CFG_MAX_NAME < RTE_MEMPOOL_NAMESIZE, "a mempool may have the name of a pool");
+    static_assert(PLAN_MAX_POOLS <= UINT8_MAX, "a pool's number has room behind 20 characters");
     if (strcmp(p->pools[i].name, all) == 0)
         snprintf(name, RTE_MEMPOOL_NAMESIZE, "%s", all);
     else
-        snprintf(name, RTE_MEMPOOL_NAMESIZE, "%.20s.%u", all, i);
+        snprintf(name, RTE_MEMPOOL_NAMESIZE, "%.20s.%u", all, (uint8_t)i);
 }
 
 static struct rte_mempool *create_on(const struct plan *p, unsigned i, int socket)
