@@ -79,9 +79,9 @@ class Controlled:
 class Tester(Controlled):
     """A tester whose streams begin when send() is called."""
 
-    def __init__(self, config, folder, rate, vbng=None):
-        settings = {f"{gen}.{key}": value for gen in STREAMS for key, value in (("rate", rate), ("start", NEVER), ("catch_up", CATCH_UP))}
-        super().__init__("tester", config, folder, settings, vbng)
+    def __init__(self, config, folder, rate, vbng=None, settings=None):
+        streams = {f"{gen}.{key}": value for gen in STREAMS for key, value in (("rate", rate), ("start", NEVER), ("catch_up", CATCH_UP))}
+        super().__init__("tester", config, folder, streams | (settings or {}), vbng)
 
     def send(self, seconds):
         """Send for so many seconds, and wait until all packets have arrived or are lost. Returns False if the tester has died; its Result says why."""
