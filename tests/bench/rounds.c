@@ -84,8 +84,8 @@ static void summarise(unsigned rounds, double *cycles, struct result *results)
     }
 }
 
-/* Run a case behind a pass of its own that is not counted: tables that the cases before it use, too,
- * would be nearer in the caches than tables of its own. */
+/* Run a case behind a pass of its own that is not counted: tables that the cases before it use,
+ * too, would be nearer in the caches than tables of its own. */
 static double run_warm(struct bench *b, const struct bench_case *c)
 {
     double value = c->run(b, c);
