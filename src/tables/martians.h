@@ -46,4 +46,15 @@ static inline bool source_is_martian(const struct route_table *routes, const str
            (his_own || route_is_martian(routes, source));
 }
 
+/** The same of an IPv6 source of the kind that is forwarded: his own, or the gateway's? Of most
+ * sources the first 32 bits tell that neither need be asked. */
+static inline bool source_is_martian6(const struct route_table *routes,
+                                      const struct subscriber6_table *v6,
+                                      const struct subscriber *s, const struct subscriber6 *second,
+                                      struct ipv6 source)
+{
+    return subscriber6_suspects(v6, source.upper) &&
+           (subscriber_has_ipv6(s, v6, second, source) || route_is_local6(routes, source));
+}
+
 #endif

@@ -92,9 +92,8 @@ static inline bool gre_decap_find(const struct gre_decap *d, const struct rte_ip
 static inline bool gre_decap_is_martian6(const struct gre_decap *d, struct ipv6 from,
                                          const struct subscriber *s, const struct subscriber6 *s6)
 {
-    return !ipv6_is_forwarded(from.upper) || subscriber_has_ipv6(s, d->subscribers->v6, s6, from) ||
-           (subscriber6_suspects(d->subscribers->v6, from.upper) &&
-            route_is_local6(d->routes, from));
+    return !ipv6_is_forwarded(from.upper) ||
+           source_is_martian6(d->routes, d->subscribers->v6, s, s6, from);
 }
 
 /** Is an inner packet to an address of the subscriber? */

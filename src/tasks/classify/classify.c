@@ -160,8 +160,9 @@ static int check6(const struct rte_mbuf *m, uint32_t id, bool by_address, const 
     if (unlikely(!eth_is_to(f, own_mac)) && !c->not_only_ip)
         return (f[0] & 1) != 0 ? DROP_GROUP_MAC : DROP_FOREIGN_MAC;
     if (by_address)
-        return unlikely(classify_is_martian6(c, s, s6, ipv6_of(ip->source))) ? DROP_MARTIAN_SOURCE
-                                                                             : VERDICT_GOOD;
+        return unlikely(source_is_martian6(c->routes, c->v6, s, s6, ipv6_of(ip->source)))
+                   ? DROP_MARTIAN_SOURCE
+                   : VERDICT_GOOD;
     own = subscriber_has_ipv6(s, c->v6, s6, ipv6_of(ip->source));
     return !own && c->anti_spoof ? DROP_SPOOFED : VERDICT_GOOD; /* RFC 2827 */
 }

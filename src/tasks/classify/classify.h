@@ -60,15 +60,6 @@ static inline const uint32_t *classify_slot_by_address(const struct classify *c,
     return idmap_slot(c->map, net32(((const struct rte_ipv4_hdr *)(f + ETH_LEN))->dst_addr));
 }
 
-/** Is an address of IPv6, of the kind that is forwarded, one from which no packet can come out of
- * the core to a subscriber: his own, or the gateway's? */
-static inline bool classify_is_martian6(const struct classify *c, const struct subscriber *s,
-                                        const struct subscriber6 *s6, struct ipv6 source)
-{
-    return subscriber6_suspects(c->v6, source.upper) &&
-           (subscriber_has_ipv6(s, c->v6, s6, source) || route_is_local6(c->routes, source));
-}
-
 /** Does a frame of len bytes from a subscriber's line, of this family, hold a packet of his to the
  * gateway's MAC, which is the source in his header template? Ingress filtering: RFC 2827. */
 static inline bool classify_may_pass(const struct classify *c, const uint8_t *f, uint32_t len,
@@ -125,7 +116,7 @@ static inline bool classify_may_reach6(const struct classify *c, const uint8_t *
     struct ipv6 source = ipv6_of(ip->source);
 
     return eth_is_to(f, own_mac) && ipv6_check(ip, len - ETH_LEN) == IPV6_OK &&
-           ipv6_is_forwarded(source.upper) && !classify_is_martian6(c, s, s6, source);
+           ipv6_is_forwarded(source.upper) && !source_is_martian6(c->routes, c->v6, s, s6, source);
 }
 
 /** What a frame from a line has for the control plane, where it is to the gateway's MAC or to a
