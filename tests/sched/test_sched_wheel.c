@@ -381,6 +381,62 @@ static void limited(void)
     bed_free(&b);
 }
 
+/* Put a packet of a class into each of some subports, and a second one into some of these. */
+static unsigned put_into_some(unsigned *waiting, unsigned n_subports, unsigned class)
+{
+    unsigned n = 0, part = 1 + pick(32);
+
+    for (unsigned i = 0; i < n_subports; i++)
+        for (unsigned k = pick(part) == 0 ? 1 + (pick(4) == 0) : 0; k > 0; k--, n++, waiting[i]++)
+            bed_fill(&b, i, class, 64, 1);
+    return n;
+}
+
+/* Subports have their turns one after the other, around, however many are ready: all that one has,
+ * which is less than a turn, and then the next. And all of them together keep the port's rate. */
+static void many_subports(void)
+{
+    static struct cfg_subport subports[QOS_MAX_SUBPORTS];
+    unsigned turn[2] = {1, 1}, n = 1, waiting[2][QOS_MAX_SUBPORTS];
+    struct rte_mbuf *m[BED_BURST];
+    uint64_t bytes = 0, begin;
+
+    seed = bed_seed(&n);
+    bed_shape(&b, 1, 1);
+    b.shape = plain_scheduler(1000000000, subports, QOS_MAX_SUBPORTS, 1);
+    b.shape.class[0].size = b.shape.class[QOS_BE].size = 64;
+    bed_profile(&b, 1000000000, 1000000);
+    CU_ASSERT_FATAL(bed_create(&b));
+    for (unsigned i = 0; i < QOS_MAX_SUBPORTS; i++)
+        CU_ASSERT_EQUAL(sched_set_profile(b.s, i, 0), 0);
+    begin = b.clock;
+    for (unsigned round = 0; round < 2000; round++) {
+        memset(waiting, 0, sizeof(waiting));
+        n = put_into_some(waiting[0], QOS_MAX_SUBPORTS, 0);
+        n += put_into_some(waiting[1], QOS_MAX_SUBPORTS, QOS_BE);
+        while (n > 0) {
+            unsigned got = bed_dequeue(&b, m, 1 + pick(BED_BURST));
+
+            for (unsigned i = 0; i < got; i++) {
+                unsigned best = m[i]->hash.sched.queue_id % QOS_QUEUES == QOS_BE;
+                unsigned from = m[i]->hash.sched.queue_id / QOS_QUEUES, next = turn[best];
+
+                while (waiting[best][next] == 0)
+                    next = (next + 1) % QOS_MAX_SUBPORTS;
+                CU_ASSERT_EQUAL_FATAL(from, next);
+                turn[best] = --waiting[best][from] > 0 ? from : (from + 1) % QOS_MAX_SUBPORTS;
+            }
+            rte_pktmbuf_free_bulk(m, got);
+            n -= got;
+            bytes += got * 64;
+        }
+        CU_ASSERT_EQUAL(sched_held(b.s), 0);
+    }
+    /* the port's bucket is full at first, which is 4 ms of 80 */
+    CU_ASSERT((double)(b.clock - begin) / (double)rte_get_tsc_hz() > 0.9 * (double)bytes * 8 / 1e9);
+    bed_free(&b);
+}
+
 static const struct test tests[] = {
     {"agreement with a model", agree},
     {"priority across subscribers", priority_across},
@@ -391,6 +447,7 @@ static const struct test tests[] = {
     {"who was held back", limited},
     {"rates against the TSC", real_time},
     {"memory", memory},
+    {"many subports, one after the other", many_subports},
     {NULL, NULL},
 };
 
