@@ -170,9 +170,10 @@ static bool are_done(const struct capture *c)
     return true;
 }
 
-/* Write all records that the cores have made until their rings were stopped. A core that stands in
- * the middle of a burst is awaited, for PATIENCE at most, which begins when all others' records are
- * written: that may take longer. */
+/* Write all records that the cores have made until their rings were stopped, as far as the bounds
+ * allow, and wait until no core writes and all counters stand still. A core that stands in the
+ * middle of a burst is awaited for PATIENCE at most, which begins when all others' records are
+ * written: that may take longer. A burst that takes longer still is in neither count. */
 static void drain_rest(struct capture *c)
 {
     uint64_t deadline = 0;
@@ -186,7 +187,7 @@ static void drain_rest(struct capture *c)
             deadline = rte_rdtsc() + PATIENCE * c->tsc_hz;
         if (!last)
             nanosleep(&nap, NULL);
-    } while (!last && c->end == CAPTURE_RUNS);
+    } while (!last);
 }
 
 static void write_statistics(struct capture *c)
