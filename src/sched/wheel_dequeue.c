@@ -330,7 +330,7 @@ static inline bool serve_single(struct wheel *w, uint32_t subport, unsigned clas
     struct wheel_pipe *p = &w->pipe[pipe];
     const struct wheel_profile *f = &w->profile[p->profile];
     uint32_t may = p->queued & (be ? WHEEL_BE_BITS : bit);
-    unsigned queue = be ? wheel_choose_queue(p) : class;
+    unsigned queue;
     struct wheel_queue *q;
     uint32_t bytes;
     uint64_t cost;
@@ -338,6 +338,7 @@ static inline bool serve_single(struct wheel *w, uint32_t subport, unsigned clas
     if (r->tail - r->head != 1 || r->in_turn || (p->waits & stops) != 0 ||
         __builtin_popcount(may) != 1)
         return false;
+    queue = (unsigned)__builtin_ctz(may);
     q = wheel_queue_of(w, pipe, queue);
     bytes = wheel_number(q->head) + w->overhead;
     cost = bucket_cost(&f->pace, bytes);
