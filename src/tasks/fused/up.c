@@ -38,26 +38,22 @@ struct up {
 };
 
 /* The packets of a family on their way through the stages. */
-struct batch {
-    const uint32_t *slot[BURST_MAX]; /* of the subscriber's id */
-    uint32_t id[BURST_MAX];
+struct batch4 {
+    uint32_t dst[BURST_MAX];
+    const uint32_t *entry[BURST_MAX]; /* of the route */
     uint32_t nexthop[BURST_MAX];
 };
 
-struct batch4 {
-    struct batch b;
-    uint32_t dst[BURST_MAX];
-    const uint32_t *entry[BURST_MAX]; /* of the route */
-};
-
 struct batch6 {
-    struct batch b;
     struct ipv6 dst[BURST_MAX];
     uint32_t entry[BURST_MAX]; /* of the route, as far as it has been followed */
+    uint32_t nexthop[BURST_MAX];
 };
 
 /* A burst on its way. */
 struct burst {
+    const uint32_t *slot[BURST_MAX]; /* of the subscriber's id */
+    uint32_t id[BURST_MAX];
     struct batch4 four;
     struct batch6 six;
     struct fused_run run;
@@ -86,39 +82,38 @@ static __rte_always_inline bool find_six(struct rte_mbuf **m, uint32_t i, uint32
            u->takes_ipv6;
 }
 
-static __rte_always_inline void find_slot(struct batch *b, uint32_t i, const struct rte_mbuf *m,
-                                          const struct up *u, struct shape has)
+/* The stages of classify, whatever the family: the slot of packet i, and the record of the one a
+ * step before. */
+static __rte_always_inline void find_subscriber(struct burst *b, struct rte_mbuf *const *m,
+                                                uint32_t n, uint32_t i, const struct up *u,
+                                                struct shape has)
 {
-    if (!has.classify)
-        return;
-    b->slot[i] =
-        classify_slot(&u->classify, m, u->in_port != PORT_IN_MBUF ? u->in_port : meta_in_port(m));
-    rte_prefetch0(b->slot[i]);
-}
-
-static __rte_always_inline void find_record(struct batch *b, uint32_t i, const struct rte_mbuf *m,
-                                            const struct up *u, struct shape has)
-{
-    b->id[i] = has.classify ? __atomic_load_n(b->slot[i], __ATOMIC_RELAXED) : meta_subscriber(m);
-    if (has.classify || has.gre)
-        rte_prefetch0(&u->record[b->id[i]]);
+    if (has.classify && i < n) {
+        b->slot[i] = classify_slot(&u->classify, m[i],
+                                   u->in_port != PORT_IN_MBUF ? u->in_port : meta_in_port(m[i]));
+        rte_prefetch0(b->slot[i]);
+    }
+    i -= STAGE_STEP;
+    if (i < n) {
+        b->id[i] =
+            has.classify ? __atomic_load_n(b->slot[i], __ATOMIC_RELAXED) : meta_subscriber(m[i]);
+        if (has.classify || has.gre)
+            rte_prefetch0(&u->record[b->id[i]]);
+    }
 }
 
 /* --- the stages of IPv4, each for packet i of its family --- */
 
 static __rte_always_inline void begin(struct batch4 *b, uint32_t i, const struct rte_mbuf *m,
-                                      const struct up *u, struct shape has)
+                                      const struct up *u)
 {
-    find_slot(&b->b, i, m, u, has);
     b->dst[i] = destination(m);
     b->entry[i] = route_first(&u->route, b->dst[i]);
     rte_prefetch0(b->entry[i]);
 }
 
-static __rte_always_inline void look_up(struct batch4 *b, uint32_t i, const struct rte_mbuf *m,
-                                        const struct up *u, struct shape has)
+static __rte_always_inline void look_up(struct batch4 *b, uint32_t i, const struct up *u)
 {
-    find_record(&b->b, i, m, u, has);
     b->entry[i] = route_entry(&u->route, b->dst[i]);
     rte_prefetch0(b->entry[i]);
 }
@@ -128,10 +123,10 @@ static __rte_always_inline void find_nexthop(struct batch4 *b, uint32_t i, const
 {
     uint32_t number = route_number(&u->route, b->entry[i], b->dst[i]);
 
-    b->b.nexthop[i] =
+    b->nexthop[i] =
         route_nexthop(&u->route, number, (const struct rte_ipv4_hdr *)(frame_bytes(m) + QINQ_LEN),
                       (uint32_t)m->data_len - QINQ_LEN);
-    rte_prefetch0(&u->route.nexthop[b->b.nexthop[i]]);
+    rte_prefetch0(&u->route.nexthop[b->nexthop[i]]);
 }
 
 /* --- the stages of IPv6 --- */
@@ -142,34 +137,31 @@ static __rte_always_inline const struct ipv6_hdr *header6(const struct rte_mbuf 
 }
 
 static __rte_always_inline void begin6(struct batch6 *b, uint32_t i, const struct rte_mbuf *m,
-                                       const struct up *u, struct shape has)
+                                       const struct up *u)
 {
     if (unlikely(u->labels_flows)) /* of ports, which end in the frame's second line */
         rte_prefetch0(frame_bytes(m) + QINQ_LEN + IPV6_LEN + sizeof(uint16_t));
-    find_slot(&b->b, i, m, u, has);
     b->dst[i] = ipv6_of(header6(m)->destination);
     b->entry[i] = fib6_first(u->route.fib6, b->dst[i]);
     rte_prefetch0(&u->route.fib6->first[b->entry[i]]);
 }
 
-static __rte_always_inline void look_up6(struct batch6 *b, uint32_t i, const struct rte_mbuf *m,
-                                         const struct up *u, struct shape has)
+static __rte_always_inline void look_up6(struct batch6 *b, uint32_t i, const struct up *u)
 {
-    find_record(&b->b, i, m, u, has);
     b->entry[i] = fib6_read(&u->route.fib6->first[b->entry[i]]);
     fib6_prefetch(u->route.fib6, b->entry[i]);
 }
 
 static __rte_always_inline void find_nexthop6(struct batch6 *b, uint32_t i,
-                                              const struct rte_mbuf *m, const struct up *u,
-                                              struct shape has)
+                                              const struct rte_mbuf *m, uint32_t id,
+                                              const struct up *u, struct shape has)
 {
     fib6_follow(u->route.fib6, &b->dst[i], 1, &b->entry[i]);
     if (has.classify)
-        subscriber_prefetch6(&u->record[b->b.id[i]], &u->classify.v6->record[b->b.id[i]]);
-    b->b.nexthop[i] = route_nexthop6(u->route_state, b->entry[i] & FIB6_NUMBER, b->dst[i],
-                                     header6(m), (uint32_t)m->data_len - QINQ_LEN);
-    rte_prefetch0(&u->route.nexthop[b->b.nexthop[i]]);
+        subscriber_prefetch6(&u->record[id], &u->classify.v6->record[id]);
+    b->nexthop[i] = route_nexthop6(u->route_state, b->entry[i] & FIB6_NUMBER, b->dst[i], header6(m),
+                                   (uint32_t)m->data_len - QINQ_LEN);
+    rte_prefetch0(&u->route.nexthop[b->nexthop[i]]);
 }
 
 /* --- the last stage --- */
@@ -289,19 +281,19 @@ static __rte_always_inline void rewrite(const struct up *u, struct shape has, st
     frame_set(m, 0, len);
 }
 
-static __rte_always_inline void finish(const struct batch *b, uint32_t i, struct rte_mbuf *m,
-                                       const struct up *u, struct shape has, bool is_six,
-                                       struct fused_tally *y)
+static __rte_always_inline void finish(uint32_t i, struct rte_mbuf *m, uint32_t id,
+                                       uint32_t nexthop, const struct up *u, struct shape has,
+                                       bool is_six, struct fused_tally *y)
 {
-    const struct subscriber *s = has.classify || has.gre ? &u->record[b->id[i]] : NULL;
-    const struct nexthop *nh = &u->route.nexthop[b->nexthop[i]];
+    const struct subscriber *s = has.classify || has.gre ? &u->record[id] : NULL;
+    const struct nexthop *nh = &u->route.nexthop[nexthop];
     uint8_t *f = frame_bytes(m);
 
-    if (likely(is_plain(u, has, m, f, b->id[i], s, nh, is_six))) {
+    if (likely(is_plain(u, has, m, f, id, s, nh, is_six))) {
         if (has.classify && unlikely(s->session != 0))
             classify_clamp_mss(f + QINQ_LEN, s, is_six);
         y->bytes += fused_len(f + QINQ_LEN, is_six);
-        rewrite(u, has, m, f, b->id[i], s, nh, b->nexthop[i], is_six);
+        rewrite(u, has, m, f, id, s, nh, nexthop, is_six);
     } else {
         y->rest |= UINT64_C(1) << i;
         if (has.classify && unlikely(qinq_type(f) == RTE_BE16(PPPOE_TYPE)) &&
@@ -312,28 +304,29 @@ static __rte_always_inline void finish(const struct batch *b, uint32_t i, struct
 
 #define LATE (3 * STAGE_STEP) /* of the last stage behind the first one */
 
-/* A step of the stages of packet/stages.h, through n packets of a family: slot and first entry,
- * record and entry, next hop, and all that is done. i: of the first stage. The line that
- * encapsulation writes into is fetched apart from the frame's, for the processor drops some of
- * those that are asked for in a row. */
-static __rte_always_inline void step(struct rte_mbuf **m, struct burst *b, uint32_t n, uint32_t i,
-                                     const struct up *u, struct shape has, bool is_six,
-                                     struct fused_tally *y)
+/* A step of the stages of packet/stages.h, through n packets of a family, whose ids are found in
+ * the same step or before: first entry, entry, next hop, and all that is done. i: of the first
+ * stage. The line that encapsulation writes into is fetched apart from the frame's, for the
+ * processor drops some of those that are asked for in a row. */
+static __rte_always_inline void step(struct rte_mbuf **m, const uint32_t *id, struct burst *b,
+                                     uint32_t n, uint32_t i, const struct up *u, struct shape has,
+                                     bool is_six, struct fused_tally *y)
 {
     if (i < n)
-        is_six ? begin6(&b->six, i, m[i], u, has) : begin(&b->four, i, m[i], u, has);
+        is_six ? begin6(&b->six, i, m[i], u) : begin(&b->four, i, m[i], u);
     i -= STAGE_STEP;
     if (i < n) {
         if (has.gre || has.mpls)
             frame_prefetch_at(m[i], QINQ_TAGS_LEN - FRAME_ENCAP_LEN);
-        is_six ? look_up6(&b->six, i, m[i], u, has) : look_up(&b->four, i, m[i], u, has);
+        is_six ? look_up6(&b->six, i, u) : look_up(&b->four, i, u);
     }
     i -= STAGE_STEP;
     if (i < n)
-        is_six ? find_nexthop6(&b->six, i, m[i], u, has) : find_nexthop(&b->four, i, m[i], u);
+        is_six ? find_nexthop6(&b->six, i, m[i], id[i], u, has)
+               : find_nexthop(&b->four, i, m[i], u);
     i -= STAGE_STEP;
     if (i < n)
-        finish(is_six ? &b->six.b : &b->four.b, i, m[i], u, has, is_six, y);
+        finish(i, m[i], id[i], is_six ? b->six.nexthop[i] : b->four.nexthop[i], u, has, is_six, y);
 }
 
 static __rte_always_inline void open_chain(struct up *u, const struct task *t, struct shape has)
@@ -362,10 +355,16 @@ static __rte_always_inline void go_on(struct fused_mix *x, enum family f, struct
                                       struct rte_mbuf **to, struct burst *b, const struct up *u,
                                       struct shape has)
 {
-    const uint32_t n = fused_gather(to, m, x->of[f]);
+    uint32_t id[BURST_MAX], n = 0;
 
+    for (uint64_t left = x->of[f]; left != 0; n++) {
+        const uint32_t i = fused_next(&left);
+
+        to[n] = m[i];
+        id[n] = b->id[i];
+    }
     for (uint32_t i = x->begun[f]; i < n + LATE; i++)
-        step(to, b, n, i, u, has, f == FAMILY_IPV6, &x->tally[f]);
+        step(to, id, b, n, i, u, has, f == FAMILY_IPV6, &x->tally[f]);
 }
 
 /* Go on with a burst after a run of one family. */
@@ -377,10 +376,12 @@ static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint1
     struct up u;
 
     open_chain(&u, t, has);
-    for (uint32_t i = b->run.known, next = i + STAGE_STEP; i < n; i++) {
+    for (uint32_t i = b->run.begun, next = b->run.known + STAGE_STEP; i < n + STAGE_STEP; i++) {
         for (; next < n && next <= i + FUSED_AHEAD; next++)
             frame_prefetch_fresh(m[next], 1);
-        six |= (uint64_t)find_six(m, i, n, &u, has) << i;
+        if (i < n && i >= b->run.known)
+            six |= (uint64_t)find_six(m, i, n, &u, has) << i;
+        find_subscriber(b, m, n, i, &u, has);
     }
     fused_divide(&x, n, six, &b->run);
     go_on(&x, FAMILY_IPV4, m, x.m, b, &u, has);
@@ -399,7 +400,8 @@ static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct b
     for (uint32_t i = 0; i < n + LATE; i++) {
         uint32_t next = i + STAGE_STEP;
 
-        step(m, b, n, i, u, has, is_six, &y);
+        find_subscriber(b, m, n, i, u, has);
+        step(m, b->id, b, n, i, u, has, is_six, &y);
         if (i + STAGE_NEAR < n)
             frame_prefetch_fresh(m[i + STAGE_NEAR], 1);
         if (next < n && unlikely(find_six(m, next, n, u, has) != is_six)) {
