@@ -153,7 +153,7 @@ def derive(samples):
             tokens = min(BUCKET, tokens + (s[0] - before[0]) * RATE / 8)
             tokens = max(0, tokens - (s[2] - before[2]) * FRAME)
         before = s
-        rows.append({"seconds": s[0] - begin, "tokens": tokens, "queue": s[4], "arrived": s[1],
+        rows.append({"seconds": s[0] - begin, "tokens": tokens, "queue": s[4], "arrived": s[1], "sent": s[2],
                      "input": rate(samples, i, 1), "output": rate(samples, i, 2), "dropped": s[3]})
     return [r for r in rows if -0.01 <= r["seconds"] <= END]
 
