@@ -286,7 +286,7 @@ static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint1
 
     open_chain(&d, t, has);
     for (uint32_t i = b->run.known, next = i + STAGE_STEP; i < n; i++) {
-        for (; next < n && next <= i + FUSED_AHEAD; next++)
+        for (; next < n && next <= i + STAGE_NEAR; next++)
             frame_prefetch_fresh(m[next], 2);
         six |= (uint64_t)find_slot(b, i, m[i], &d, has) << i;
     }

@@ -91,10 +91,6 @@ static inline void fused_stop(struct fused_run *r, uint32_t begun, uint32_t i, b
     *r = (struct fused_run){is_six ? bit - 1 : bit, i + 1, begun, tally};
 }
 
-/** Frames of a mixed burst are fetched so many packets ahead, with their mbufs: of the lines of
- * twice as many the processor drops some (doc/bench.md). */
-#define FUSED_AHEAD 8u
-
 /** A mixed burst, each family's packets in the burst's order. */
 struct fused_mix {
     uint64_t of[N_FAMILIES]; /* a bit for each packet of a family */

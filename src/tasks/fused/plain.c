@@ -169,7 +169,7 @@ static __rte_noinline FUSED_FLAT void mixed(struct task *t, struct rte_mbuf **m,
 
     open_chain(&c, t);
     for (uint32_t i = b->run.known, next = i + STAGE_STEP; i < n; i++) {
-        for (; next < n && next <= i + FUSED_AHEAD; next++)
+        for (; next < n && next <= i + STAGE_NEAR; next++)
             frame_prefetch_fresh(m[next], 1);
         six |= (uint64_t)find_six(m[i], &c) << i;
     }

@@ -376,9 +376,9 @@ static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint1
     struct up u;
 
     open_chain(&u, t, has);
-    for (uint32_t i = b->run.begun, next = b->run.known + STAGE_STEP; i < n + STAGE_STEP; i++) {
-        for (; next < n && next <= i + FUSED_AHEAD; next++)
-            frame_prefetch_fresh(m[next], 1);
+    for (uint32_t i = b->run.begun; i < n + STAGE_STEP; i++) {
+        if (i + STAGE_NEAR < n)
+            frame_prefetch_fresh(m[i + STAGE_NEAR], 1);
         if (i < n && i >= b->run.known)
             six |= (uint64_t)find_six(m, i, n, &u, has) << i;
         find_subscriber(b, m, n, i, &u, has);
