@@ -38,7 +38,7 @@ const char *drop_name(const struct task_schema *schema, unsigned i)
 const struct task_drop port_drops[N_PORT_DROPS] = {
     [PORT_RX_MISSED] = {"rx_missed", "Dropped by the device: no descriptor was free",
                         "The core that reads the port is too slow or was held up: see its load; "
-                        "more rx_desc, or another layout."},
+                        "more rx_desc (net_af_packet: framecnt), or another layout."},
     [PORT_RX_ERRORS] = {"rx_errors", "Received with an error",
                         "Look at the cable, and at the mtu of the link's other end."},
     [PORT_RX_NO_MBUF] = {"rx_no_mbuf", "Receptions for which the pool was empty",

@@ -83,25 +83,31 @@ static int probe(const struct port *port, const char *name)
     return rte_vdev_init(name, args + 1);
 }
 
+/* The name of the network interface that a device of a driver stands for. Returns false for the
+ * devices of other drivers. */
+static bool interface_of(const char *device, const char *driver, char name[IF_NAMESIZE])
+{
+    const char *iface = strstr(device, ",iface=");
+
+    if (iface == NULL || strncmp(device, driver, strlen(driver)) != 0)
+        return false;
+    snprintf(name, IF_NAMESIZE, "%.*s", (int)strcspn(iface + 7, ","), iface + 7);
+    return true;
+}
+
 /* Is the network interface there that a device stands for? Drivers say "Operation not permitted"
  * or "No such device" of it, and do not name it. */
 static int check_interface(const struct cfg_port *cfg)
 {
-    static const char *const drivers[] = {"net_af_packet", "net_af_xdp"};
-    const char *iface = strstr(cfg->device, ",iface=");
     char name[IF_NAMESIZE];
 
-    for (unsigned i = 0; iface != NULL && i < RTE_DIM(drivers); i++) {
-        if (strncmp(cfg->device, drivers[i], strlen(drivers[i])) != 0)
-            continue;
-        snprintf(name, sizeof(name), "%.*s", (int)strcspn(iface + 7, ","), iface + 7);
-        if (if_nametoindex(name) != 0)
-            continue;
-        log_error("%s:%u: port %s: there is no network interface '%s' here (ip link shows all)",
-                  cfg->loc.file, cfg->loc.line, cfg->name, name);
-        return -ENODEV;
-    }
-    return 0;
+    if ((!interface_of(cfg->device, "net_af_packet", name) &&
+         !interface_of(cfg->device, "net_af_xdp", name)) ||
+        if_nametoindex(name) != 0)
+        return 0;
+    log_error("%s:%u: port %s: there is no network interface '%s' here (ip link shows all)",
+              cfg->loc.file, cfg->loc.line, cfg->name, name);
+    return -ENODEV;
 }
 
 /* Probe the device, unless EAL has done so already. */
@@ -252,6 +258,7 @@ static void set_mac(struct port *port)
 
 int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_mempool *const *pools)
 {
+    char name[IF_NAMESIZE];
     int rc;
 
     port->cfg = &p->cfg->ports[i];
@@ -277,17 +284,21 @@ int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_me
         return rc;
     }
     set_mac(port);
+    if (interface_of(port->cfg->device, "net_af_packet", name))
+        overflow_find(&port->overflow, if_nametoindex(name));
     port->keeps_buffers = strncmp(port->cfg->device, "net_af_xdp", 10) == 0;
     port->up = true;
     return 0;
 }
 
-void port_read(const struct port *port, struct port_counters *out)
+void port_read(struct port *port, struct port_counters *out)
 {
     struct rte_eth_stats s = {0};
 
-    if (port->up)
+    if (port->up) {
         rte_eth_stats_get(port->dpdk_id, &s);
+        s.imissed += overflow_read(&port->overflow);
+    }
     *out = port->earlier;
     out->rx_packets += s.ipackets;
     out->rx_bytes += s.ibytes;

@@ -7,12 +7,15 @@ usage: inside.py BINARY KIND FOLDER
 import os
 import re
 import shutil
+import signal
 import sys
+import threading
 import time
 from dataclasses import dataclass
 
 from tests.container.namespaces import Namespace, answer, cable
 from vbnglab.lab import chain
+from vbnglab.lab.run import port as port_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -34,6 +37,7 @@ class Kind:
     first: str = "tester"  # who makes the sockets
     blocks: bool = False  # the first one waits for the other before it is ready
     forgets: bool = False  # the device forgets its counters when its peer leaves
+    overflows: bool = False  # the gateway stands still while the tester sends more than a ring holds
 
 
 VHOST, VETH = ("bng-virtio-user.cfg", "gen-vhost.cfg"), ("bng-veth.cfg", "gen-veth.cfg")
@@ -44,6 +48,7 @@ KINDS = {
                                            "net_vhost{i},iface={p}.sock,client=1", first="gateway", blocks=True),
     "memif": Kind(*VHOST, MEMIF.format("server"), MEMIF.format("client"), first="gateway", forgets=True),
     "af_packet on veth": Kind(*VETH, veth=True),
+    "af_packet that overflows": Kind(*VETH, veth=True, overflows=True),
     "af_xdp on veth": Kind(*VHOST, "net_af_xdp{i},iface={p}", "net_af_xdp{i},iface=t_{p}", veth=True),
 }  # fmt: skip
 
@@ -68,12 +73,25 @@ def totals(tester, gateway):
         ("tester to gateway", a["sent"], b["received"]), ("gateway to tester", b["sent"], a["received"])) if sent != received]  # fmt: skip
 
 
+def pause(running, seconds):
+    """Stop a process for so long, in the background."""
+    os.kill(running.pid, signal.SIGSTOP)
+    threading.Timer(seconds, os.kill, (running.pid, signal.SIGCONT)).start()
+
+
+def overflow_faults(gateway):
+    """The ports of the gateway that do not say how many packets found no room in their rings."""
+    missed = {port: port_of(gateway, port)["rx_missed"] for port in chain.PORTS}
+    return [f"port {port}: nothing in rx_missed" for port, n in missed.items() if n == 0]
+
+
 def judge(kind, tester, gateway):
     faults = [f"{name}: {r.error}" for name, r in (("tester", tester), ("gateway", gateway)) if not r.ok]
     if faults:
         return faults
     check = chain.account if not kind.forgets else lambda t, g, _: totals(t, g)
-    return check(tester.report, gateway.report, None) + chain.stream_faults(chain.streams(tester.report))
+    faults = overflow_faults(gateway.report) if kind.overflows else []
+    return faults + check(tester.report, gateway.report, None) + chain.stream_faults(chain.streams(tester.report))
 
 
 def run(binary, name, folder):
@@ -98,6 +116,8 @@ def run(binary, name, folder):
                 both = {kind.first: first, other: second}
                 if first.ready() and second.ready():
                     time.sleep(0.5)  # a memif client connects when it likes
+                    if kind.overflows:
+                        pause(both["gateway"].running, SECONDS + 1)
                     both["tester"].send(SECONDS)
                 tester = both["tester"].running.stop()
                 gateway = both["gateway"].running.stop()

@@ -8,6 +8,6 @@ from tests.container.inside import KINDS
 from tests.container.namespaces import judge_inside
 
 
-@pytest.mark.parametrize("kind", params(((kind,) for kind in KINDS), short=("memif", "af_packet on veth").__contains__))
+@pytest.mark.parametrize("kind", params(((kind,) for kind in KINDS), short=("memif", "af_packet on veth", "af_packet that overflows").__contains__))
 def test_container(vbng, folder, kind):
     judge_inside("tests.container.inside", vbng, kind, folder)

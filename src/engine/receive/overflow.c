@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/receive/overflow.h"
+
+#include <dirent.h>
+#include <linux/if_packet.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+static bool is_on(int fd, unsigned if_index)
+{
+    struct sockaddr_ll at = {0};
+    socklen_t len = sizeof(at);
+
+    return getsockname(fd, (struct sockaddr *)&at, &len) == 0 && at.sll_family == AF_PACKET &&
+           (unsigned)at.sll_ifindex == if_index;
+}
+
+void overflow_find(struct overflow *o, unsigned if_index)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    struct dirent *entry;
+
+    *o = (struct overflow){0};
+    while (dir != NULL && o->n < OVERFLOW_SOCKETS && (entry = readdir(dir)) != NULL)
+        if (entry->d_name[0] != '.' && is_on(atoi(entry->d_name), if_index))
+            o->fd[o->n++] = atoi(entry->d_name);
+    if (dir != NULL)
+        closedir(dir);
+}
+
+uint64_t overflow_read(struct overflow *o)
+{
+    for (unsigned i = 0; i < o->n; i++) {
+        struct tpacket_stats s = {0};
+        socklen_t len = sizeof(s);
+
+        /* the kernel begins anew with each answer */
+        if (getsockopt(o->fd[i], SOL_PACKET, PACKET_STATISTICS, &s, &len) == 0)
+            o->packets += s.tp_drops;
+    }
+    return o->packets;
+}
