@@ -29,9 +29,9 @@
 #define PAGE6_PREFIXES 2048u         /* tables/pages6.h: and a page for so many of them, */
 #define PAGE6_BYTES    (4096u * 4u)  /* with an id for each of its region */
 #define PAGE6_SLOT     16u           /* where it is: four for each, and one more */
-#define FIB_FIRST      (65536 * KIB) /* tables/fib.c: 2^24 entries */
+#define FIB_FIRST      (65536 * KIB) /* tables/fib/fib.c: 2^24 entries */
 #define FIB_LINES      2u            /* that a prefix longer than /28 needs where it is alone */
-#define FIB6_FIRST     (4096 * KIB)  /* tables/fib6.c: 2^20 entries */
+#define FIB6_FIRST     (4096 * KIB)  /* tables/fib/fib6.c: 2^20 entries */
 #define FIB6_NODES     2u            /* that a prefix may need: where it parts, and where it ends */
 #define FIB6_NODE      132u          /* two cache lines, and the number of another node */
 #define FIB6_COPY      2064u         /* of each further copy: where its parts and pages are */
@@ -143,7 +143,7 @@ static uint64_t n_far_ends(uint64_t nexthops)
     return n;
 }
 
-/* tables/fib.c reserves memory for the worst case, in which every route is longer than /28 and
+/* tables/fib/fib.c reserves memory for the worst case, in which every route is longer than /28 and
  * alone in its /24. */
 static uint64_t route_bytes(uint64_t routes, uint64_t nexthops, uint64_t sets)
 {
@@ -160,7 +160,7 @@ static uint64_t n_pages6(uint64_t routes)
     return routes / FIB6_FEW < FIB6_PAGES ? routes / FIB6_FEW : FIB6_PAGES;
 }
 
-/* tables/fib6.c reserves two nodes for each route, and room to count it. */
+/* tables/fib/fib6.c reserves two nodes for each route, and room to count it. */
 static uint64_t route6_bytes(uint64_t routes, uint64_t nexthops)
 {
     uint64_t heads = 1, in_pages = n_pages6(routes);

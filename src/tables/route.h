@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "tables/far_ends.h"
-#include "tables/fib.h"
-#include "tables/fib6.h"
+#include "tables/fib/fib.h"
+#include "tables/fib/fib6.h"
 #include "tables/nexthop.h"
 #include "tables/nexthop_set.h"
 

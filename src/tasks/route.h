@@ -14,7 +14,7 @@
 
 /** The state of an instance. */
 struct route {
-    const uint32_t *first; /* the levels of tables/fib.h, in the copy of its socket */
+    const uint32_t *first; /* the levels of tables/fib/fib.h, in the copy of its socket */
     const struct fib_line *line;
     const struct fib6_copy *fib6;
     const struct nexthop *nexthop;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cycles per lookup of a destination: tables/fib.h beside rte_lpm, by the passes of the route task
+ * Cycles per lookup of a destination: tables/fib/fib.h beside rte_lpm, by the passes of the route task
  * with both, in turn on the same addresses (doc/scale.md). Prefixes are random and each alone in
  * its /24; addresses are of random prefixes among them.
  *
@@ -14,7 +14,7 @@
 #include <rte_lpm.h>
 #include <rte_prefetch.h>
 
-#include "tables/fib.h"
+#include "tables/fib/fib.h"
 
 #define BURST     32u
 #define ADDRESSES 65536u

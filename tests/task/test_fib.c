@@ -7,7 +7,7 @@
 #include <rte_malloc.h>
 #include <rte_rcu_qsbr.h>
 
-#include "tables/fib.h"
+#include "tables/fib/fib.h"
 #include "tables_bed.h"
 
 #define MOST 300

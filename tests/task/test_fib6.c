@@ -8,7 +8,7 @@
 #include <rte_malloc.h>
 #include <rte_rcu_qsbr.h>
 
-#include "tables/fib6.h"
+#include "tables/fib/fib6.h"
 #include "tables_bed.h"
 
 #define MOST 300

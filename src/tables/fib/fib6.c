@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tables/fib6.h"
+#include "tables/fib/fib6.h"
 
 #include <errno.h>
 #include <stdbool.h>

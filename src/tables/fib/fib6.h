@@ -30,7 +30,7 @@
 
 #include <rte_common.h>
 
-#include "tables/lines.h"
+#include "tables/fib/lines.h"
 #include "tables/prefixes.h"
 
 #define FIB6_FIRST_BITS 20u

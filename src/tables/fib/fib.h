@@ -22,7 +22,7 @@
 
 #include <rte_common.h>
 
-#include "tables/lines.h"
+#include "tables/fib/lines.h"
 #include "tables/prefixes.h"
 
 #define FIB_FIRST_BITS  24u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tables/lines.h"
+#include "tables/fib/lines.h"
 
 #include <errno.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tables/fib.h"
+#include "tables/fib/fib.h"
 
 #include <errno.h>
 #include <stdbool.h>
