@@ -27,7 +27,7 @@
 #define BLOCKS_BYTES   (4096u * 4u)  /* which lengths there are by block, */
 #define COMMON_BYTES   (254u * 8u)   /* what prefixes of subscribers have in common, */
 #define PAGE6_PREFIXES 2048u         /* tables/pages6.h: and a page for so many of them, */
-#define PAGE6_BYTES    (4096u * 4u)  /* with an id for each of its region */
+#define PAGE6_BYTES    (257u * 64u)  /* with an id for each of its region, and a count */
 #define PAGE6_SLOT     16u           /* where it is: four for each, and one more */
 #define FIB_FIRST      (65536 * KIB) /* tables/fib/fib.c: 2^24 entries */
 #define FIB_LINES      2u            /* that a prefix longer than /28 needs where it is alone */
@@ -94,7 +94,7 @@ static uint64_t ipv6_bytes(uint64_t subscribers, uint64_t prefixes)
     if (prefixes == 0)
         return 0;
     return CACHE_LINE * (subscribers + 1 + buckets) + BLOCKS_BYTES + COMMON_BYTES +
-           pages6 * PAGE6_BYTES + sizeof(uint32_t) + (4 * pages6 + 1) * PAGE6_SLOT;
+           pages6 * PAGE6_BYTES + (4 * pages6 + 1) * PAGE6_SLOT;
 }
 
 /* Three indices over the subscribers: by VLAN pair, by GRE key, by IPv4 address (a subscriber's

@@ -22,11 +22,7 @@ struct subscriber6_table *subscriber6_table_create(uint32_t subscribers, uint32_
     t->n_buckets = subscriber6_buckets(entries);
     t->record = table_zalloc((subscribers + UINT64_C(1)) * sizeof(t->record[0]), socket);
     t->bucket = table_zalloc(t->n_buckets * sizeof(t->bucket[0]), socket);
-    t->pages.room = pages6_room(entries);
-    t->pages.is_off = t->pages.room == 0;
-    t->pages.slot = table_zalloc(pages6_slots(t->pages.room) * sizeof(t->pages.slot[0]), socket);
-    t->pages.id = table_zalloc(pages6_id_bytes(t->pages.room), socket);
-    if (t->record == NULL || t->bucket == NULL || t->pages.slot == NULL || t->pages.id == NULL) {
+    if (!pages6_create(&t->pages, entries, socket) || t->record == NULL || t->bucket == NULL) {
         subscriber6_table_free(t);
         return NULL;
     }
@@ -39,17 +35,14 @@ void subscriber6_table_free(struct subscriber6_table *t)
         return;
     rte_free(t->record);
     rte_free(t->bucket);
-    rte_free(t->pages.slot);
-    rte_free(t->pages.id);
+    pages6_free(&t->pages);
     rte_free(t);
 }
 
 uint64_t subscriber6_table_bytes(const struct subscriber6_table *t, uint32_t subscribers)
 {
     return sizeof(*t) + (subscribers + UINT64_C(1)) * sizeof(t->record[0]) +
-           t->n_buckets * (uint64_t)sizeof(t->bucket[0]) +
-           pages6_slots(t->pages.room) * (uint64_t)sizeof(t->pages.slot[0]) +
-           pages6_id_bytes(t->pages.room);
+           t->n_buckets * (uint64_t)sizeof(t->bucket[0]) + pages6_bytes(&t->pages);
 }
 
 /* --- the index --- */
@@ -110,9 +103,10 @@ uint32_t subscriber6_find(const struct subscriber6_table *t, struct ipv6 addr)
 
     while (bits != 0) {
         uint32_t bit = 31 - (uint32_t)__builtin_clz(bits);
-        const uint32_t *place = bit < BIT_ADDRESS ? pages6_find(&t->pages, addr.upper, bit) : NULL;
+        const struct pages6_slot *slot =
+            bit < BIT_ADDRESS ? pages6_find(&t->pages, addr.upper, bit) : NULL;
         uint32_t id =
-            place != NULL ? __atomic_load_n(place, __ATOMIC_ACQUIRE) : id_of(t, addr, bit);
+            slot != NULL ? pages6_id(&t->pages, slot, addr.upper, bit) : id_of(t, addr, bit);
 
         if (id != 0)
             return id;
@@ -180,33 +174,6 @@ static void count_on_link(struct subscriber6_table *t, struct ipv6 addr, bool mo
         take(t, addr, BIT_LINK);
 }
 
-/* Give a region a page, if there is one, when there are so many prefixes. */
-static void take_page(struct pages6 *p, uint64_t key, uint32_t prefixes)
-{
-    uint32_t i = pages6_home(p, key);
-
-    if (p->n == p->room) {
-        if (prefixes / PAGES6_FEW < p->room)
-            __atomic_store_n(&p->is_off, true, __ATOMIC_RELAXED);
-        return;
-    }
-    while (p->slot[i].key != 0)
-        i = i + 1 < pages6_slots(p->room) ? i + 1 : 0;
-    p->slot[i].id = &p->id[p->n++ * (size_t)PAGES6_PAGE];
-    __atomic_store_n(&p->slot[i].key, key, __ATOMIC_RELEASE);
-}
-
-/* Write the id of a prefix, or 0, where its region has a page or can have one. */
-static void set_in_page(struct subscriber6_table *t, uint64_t upper, uint32_t bit, uint32_t id)
-{
-    struct pages6 *p = &t->pages;
-
-    if (id != 0 && pages6_place(p, upper, bit) == NULL)
-        take_page(p, pages6_key(upper, bit), t->n);
-    if (pages6_place(p, upper, bit) != NULL)
-        __atomic_store_n(pages6_place(p, upper, bit), id, __ATOMIC_RELEASE);
-}
-
 static void enter(struct subscriber6_table *t, struct ipv6 addr, uint8_t len, uint32_t id)
 {
     uint8_t net = subscriber6_net(addr.upper);
@@ -220,7 +187,7 @@ static void enter(struct subscriber6_table *t, struct ipv6 addr, uint8_t len, ui
     if (len == 128)
         count_on_link(t, addr, true);
     else
-        set_in_page(t, addr.upper, subscriber6_bit(len), id);
+        pages6_set(&t->pages, addr.upper, subscriber6_bit(len), id, t->n);
 }
 
 static void leave(struct subscriber6_table *t, struct ipv6 addr, uint8_t len)
@@ -228,7 +195,7 @@ static void leave(struct subscriber6_table *t, struct ipv6 addr, uint8_t len)
     if (len == 128)
         count_on_link(t, addr, false);
     else
-        set_in_page(t, addr.upper, subscriber6_bit(len), 0);
+        pages6_set(&t->pages, addr.upper, subscriber6_bit(len), 0, t->n);
     take(t, addr, subscriber6_bit(len));
     count(t, subscriber6_bit(len), false);
 }

@@ -237,6 +237,7 @@ struct subscriber6_search {
     const struct subscriber6_bucket *home;
     uint64_t key;
     uint32_t bit; /* of the length; 32 or more: no prefix has such an address */
+    uint32_t id;  /* where a page's first id tells it; else 0 */
 };
 
 /** First stage of a lookup: find the place, and prefetch what subscriber6_end() will read. */
@@ -245,14 +246,17 @@ static inline struct subscriber6_search subscriber6_begin(const struct subscribe
 {
     uint32_t bits = subscriber6_lengths(t, addr.upper);
     struct subscriber6_search s = {.bit = UINT32_MAX};
+    const struct pages6_slot *slot;
 
     if (unlikely(bits == 0))
         return s;
     s.bit = 31 - (uint32_t)__builtin_clz(bits);
-    if (likely(s.bit < 17))
-        s.place = pages6_find(&t->pages, addr.upper, s.bit);
-    if (likely(s.place != NULL)) {
-        rte_prefetch0(s.place);
+    slot = likely(s.bit < 17) ? pages6_find(&t->pages, addr.upper, s.bit) : NULL;
+    if (likely(slot != NULL)) {
+        s.id = pages6_by_order(slot, addr.upper, s.bit);
+        s.place = pages6_place(&t->pages, slot, addr.upper, s.bit);
+        if (s.id == 0)
+            rte_prefetch0(s.place);
         return s;
     }
     s.key = subscriber6_key(addr, s.bit);
@@ -274,6 +278,8 @@ static inline uint32_t subscriber6_end(const struct subscriber6_table *t,
     const struct subscriber6_bucket *b = s->home;
     uint32_t found = 0, way, id;
 
+    if (likely(s->id != 0))
+        return s->id;
     if (likely(s->place != NULL)) {
         id = __atomic_load_n(s->place, __ATOMIC_ACQUIRE);
         return likely(id != 0) ? id : subscriber6_find(t, addr);

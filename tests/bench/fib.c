@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cycles per lookup of a destination: tables/fib/fib.h beside rte_lpm, by the passes of the route task
- * with both, in turn on the same addresses (doc/scale.md). Prefixes are random and each alone in
- * its /24; addresses are of random prefixes among them.
+ * Cycles per lookup of a destination: tables/fib/fib.h beside rte_lpm, by the passes of the route
+ * task with both, in turn on the same addresses (doc/scale.md). Prefixes are random and each alone
+ * in its /24; addresses are of random prefixes among them.
  *
  *     bench-fib [ROUTES [ROUNDS]]    at most 60000 routes, the room of rte_lpm
  */

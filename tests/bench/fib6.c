@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cycles per lookup of an IPv6 destination: tables/fib/fib6.h beside rte_lpm6 and rte_fib6 (its trie,
- * by the function that it chooses itself), in bursts, in turn on the same addresses (doc/scale.md).
- * Prefixes are random, below random /32s of which there are 1024 at most, as networks get them;
- * addresses are of random prefixes among them.
+ * Cycles per lookup of an IPv6 destination: tables/fib/fib6.h beside rte_lpm6 and rte_fib6 (its
+ * trie, by the function that it chooses itself), in bursts, in turn on the same addresses
+ * (doc/scale.md). Prefixes are random, below random /32s of which there are 1024 at most, as
+ * networks get them; addresses are of random prefixes among them.
  *
  *     bench-fib6 [ROUTES [ROUNDS]]    at most 60000 routes
  */

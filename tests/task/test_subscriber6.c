@@ -35,8 +35,7 @@ static void record(void)
     const struct subscriber6 *r;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(t);
-    CU_ASSERT_EQUAL(subscriber6_table_bytes(t, 2),
-                    sizeof(*t) + 3 * 64 + (8 / 4 + 1 + 8) * 64 + 16 + 4);
+    CU_ASSERT_EQUAL(subscriber6_table_bytes(t, 2), sizeof(*t) + 3 * 64 + (8 / 4 + 1 + 8) * 64 + 16);
     CU_ASSERT_EQUAL(subscriber6_check(t, &s), 0);
     subscriber6_fill(t, 1, &s);
     r = &t->record[1];
@@ -218,7 +217,7 @@ static void against_a_list(void)
         CU_ASSERT_EQUAL(t->in_use, 0);
         CU_ASSERT_EQUAL(t->pages.n == t->pages.room, round % RTE_DIM(entries) != 2);
         for (size_t i = 0; i < t->pages.room * (size_t)PAGES6_PAGE; i++)
-            CU_ASSERT_EQUAL(t->pages.id[i], 0);
+            CU_ASSERT_EQUAL(t->pages.page[i / PAGES6_PAGE].id[i % PAGES6_PAGE], 0);
         for (uint32_t i = 0; i < t->n_buckets; i++)
             CU_ASSERT_EQUAL(t->bucket[i].passed, 0);
         subscriber6_table_free(t);
@@ -248,6 +247,82 @@ static void same_hash(void)
     CU_ASSERT_EQUAL(subscriber6_find(t, a), 0);
     CU_ASSERT_EQUAL(subscriber6_find(t, b), 2);
     subscriber6_table_free(t);
+}
+
+/* --- pages whose ids follow one another --- */
+
+#define SIDE_BY_SIDE PAGES6_PAGE /* links: a page of them */
+
+/* Subscribers of one link each, in a table with a page for them. A number is a place in the page.
+ */
+static struct subscriber6_table *page_of_links(void)
+{
+    struct subscriber6_table *t =
+        subscriber6_table_create(2 * SIDE_BY_SIDE, 2 * SIDE_BY_SIDE, SOCKET_ID_ANY);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    return t;
+}
+
+static void publish_link(struct subscriber6_table *t, uint32_t id, uint32_t number)
+{
+    struct cpe_prefixes s = {.wan = {DOC + number, 0}, .wan_len = 64};
+
+    subscriber6_fill(t, id, &s);
+    subscriber6_publish(t, id);
+}
+
+/* What readers are told of the page: its first id, or 0. */
+static uint32_t told_in_order(const struct subscriber6_table *t)
+{
+    const struct pages6_slot *s = pages6_find(&t->pages, DOC, subscriber6_bit(64));
+
+    return s != NULL ? s->first : 0;
+}
+
+/* Complete pages in random order, and break the order in all ways there are. */
+static void in_order(void)
+{
+    static uint32_t id_at[SIDE_BY_SIDE];
+    const uint32_t step[] = {1, 1237, SIDE_BY_SIDE - 1}; /* first to last, about, last to first */
+
+    for (unsigned round = 0; round < RTE_DIM(step); round++) {
+        struct subscriber6_table *t = page_of_links();
+        uint32_t base = 1 + round * 100, spare = 2 * SIDE_BY_SIDE;
+
+        for (uint32_t i = 0; i < SIDE_BY_SIDE; i++) {
+            uint32_t number = i * step[round] % SIDE_BY_SIDE;
+
+            CU_ASSERT_EQUAL(told_in_order(t), 0);
+            id_at[number] = base + number;
+            publish_link(t, id_at[number], number);
+        }
+        CU_ASSERT_EQUAL(told_in_order(t), base);
+        state = round + 1;
+        for (unsigned turn = 0; turn < 200; turn++) {
+            uint32_t number = turn == 0   ? 0
+                              : turn == 1 ? SIDE_BY_SIDE - 1
+                                          : random_below(SIDE_BY_SIDE);
+            bool another = random_below(2) == 0;
+
+            subscriber6_unpublish(t, id_at[number]);
+            CU_ASSERT_EQUAL(told_in_order(t), 0);
+            CU_ASSERT_EQUAL(in_stages(t, (struct ipv6){DOC + number, 1}), 0);
+            if (another) {
+                publish_link(t, spare, number);
+                CU_ASSERT_EQUAL(told_in_order(t), 0);
+                CU_ASSERT_EQUAL(in_stages(t, (struct ipv6){DOC + number, 1}), spare);
+                subscriber6_unpublish(t, spare);
+            }
+            publish_link(t, id_at[number], number);
+            CU_ASSERT_EQUAL(told_in_order(t), base);
+            for (unsigned k = 0; k < 8; k++, number = random_below(SIDE_BY_SIDE)) {
+                CU_ASSERT_EQUAL(in_stages(t, (struct ipv6){DOC + number, 1}), id_at[number]);
+                CU_ASSERT_EQUAL(subscriber6_find(t, (struct ipv6){DOC + number, 1}), id_at[number]);
+            }
+        }
+        subscriber6_table_free(t);
+    }
 }
 
 /* --- a reader beside the writer --- */
@@ -318,10 +393,49 @@ static void beside_a_reader(uint32_t entries, unsigned turns)
     subscriber6_table_free(shared);
 }
 
+/* One of those who are there always is there sometimes, or another in his place. */
+static void *look_at_page(void *arg)
+{
+    uint64_t *wrong = arg;
+    uint32_t id;
+
+    while (!__atomic_load_n(&stopped, __ATOMIC_ACQUIRE)) {
+        for (uint64_t i = 0; i < 16; i++) {
+            id = in_stages(shared, (struct ipv6){DOC + i, 7});
+            *wrong += i == 5 ? id != 0 && id != 6 && id != SIDE_BY_SIDE + 1 : id != 1 + i;
+        }
+        __atomic_store_n(&looks, looks + 1, __ATOMIC_RELEASE);
+    }
+    return NULL;
+}
+
+static void order_beside_a_reader(void)
+{
+    pthread_t reader;
+    uint64_t wrong = 0;
+
+    stopped = false;
+    shared = page_of_links();
+    for (uint32_t number = 0; number < SIDE_BY_SIDE; number++)
+        publish_link(shared, 1 + number, number);
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&reader, NULL, look_at_page, &wrong), 0);
+    for (unsigned i = 0; i < 4000; i++) {
+        subscriber6_unpublish(shared, i % 2 == 0 ? 6 : SIDE_BY_SIDE + 1);
+        grace();
+        publish_link(shared, i % 2 == 0 ? SIDE_BY_SIDE + 1 : 6, 5);
+    }
+    __atomic_store_n(&stopped, true, __ATOMIC_RELEASE);
+    pthread_join(reader, NULL);
+    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT_EQUAL(told_in_order(shared), 1);
+    subscriber6_table_free(shared);
+}
+
 static void with_readers(void)
 {
     beside_a_reader(32, 60000);
     beside_a_reader(32 * PAGES6_PAGE, 40000);
+    order_beside_a_reader();
 }
 
 /* --- beside IPv4 --- */
@@ -476,6 +590,7 @@ static const struct test tests[] = {
     {"records", record},
     {"the index against a list", against_a_list},
     {"addresses with one hash", same_hash},
+    {"ids in the order of prefixes", in_order},
     {"readers beside the writer", with_readers},
     {"subscribers with both families", subscribers},
     {"other addresses in place", changes},

@@ -7,8 +7,8 @@
 
 #define KIB     1024ull
 #define MIB     (1024 * KIB)
-#define BLOCKS6 (4096 * 4 + 254 * 8 + 16 + 4) /* by block, in common, and no pages */
-#define RECORD  68                            /* and the magic number of LCP */
+#define BLOCKS6 (4096 * 4 + 254 * 8 + 16) /* by block, in common, and no pages */
+#define RECORD  68                        /* and the magic number of LCP */
 
 static void memory_of_pools(void)
 {
