@@ -25,7 +25,7 @@ def run(folder, vbng, name, scenario, directions, pairs=2):
     return compare.measure([name], lambda adapter: bench.Setup(scenario, 1, adapter.modes[0]), options, str(folder), ["x"])
 
 
-@pytest.mark.parametrize("name, scenario", [("linux-bridge", "loopback"), ("testpmd", "v2v")])
+@pytest.mark.parametrize("name, scenario", [("linux-bridge", "loopback"), ("testpmd", "v2v"), ("t4p4s", "v2v")])
 def test_both_take_turns(own_network, vbng, folder, name, scenario):
     """Each has a figure for each pair; the ratios are those of neighbours, and the table says what limits them."""
     need.program("dpdk-testpmd", "dpdk-dev")
@@ -37,6 +37,22 @@ def test_both_take_turns(own_network, vbng, folder, name, scenario):
     assert point["remark"].startswith("limit: ") or compare.SHARED in point["remark"], point
     with open(os.path.join(folder, "result.json"), encoding="utf-8") as f:
         assert json.load(f) == json.loads(json.dumps(result))
+
+
+def test_a_table_that_knows_neither(vbng, folder, monkeypatch):
+    """A switch that is told the addresses is told none here, as flowgen has one for both ends: the frames of both take the same way through it."""
+    need.program("dpdk-testpmd", "dpdk-dev")
+    tables = []
+
+    def taken(switch, figure):
+        tables.append(switch.files()["l2fwd.txt"])
+        return figure
+
+    monkeypatch.setattr(adapters.ALL["t4p4s"], "probe", lambda: ("x", ""))
+    monkeypatch.setattr(bench, "take", lambda one, _: taken(one.switch, {"ok": True, "pps": 1.0, "marks": []}))
+    monkeypatch.setattr(pmd, "flowgen", lambda switch, *_: taken(switch, 1.0))
+    (point,) = run(folder, vbng, "t4p4s", "v2v", ["both"])["switches"]["t4p4s"]["points"]
+    assert point["error"] == "" and len(tables) == 4 and not any("MAC-FWD" in t for t in tables), (point, tables)
 
 
 @pytest.mark.parametrize("came, vbng_has, testpmd_has, error", [

@@ -81,7 +81,7 @@ def server(name):
         ("testpmd: VNF restarts as client", vnf_restarts, adapters.ALL["testpmd"], None),
         ("testpmd: VNF crashes as server, tester by memif", vnf_crashes, server("testpmd"), "memif"),
         *((f"{name}: {what.__name__.replace('_', ' ')}, tester by {kind}", what, adapters.ALL[name], kind)
-          for name, kind in (("bess", "vhost"), ("vpp", "vhost"), ("vpp", "memif"), ("snabb", "vhost"))
+          for name, kind in (("bess", "vhost"), ("vpp", "vhost"), ("vpp", "memif"), ("snabb", "vhost"), ("fastclick", "vhost"), ("fastclick", "memif"))
           for what in (switch_restarts, switch_crashes, vnf_restarts)),
     )
 ])

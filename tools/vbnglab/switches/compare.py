@@ -98,6 +98,9 @@ def switch(name, setup, options, folder, told):
             raise SwitchError(f"testpmd has no part in scenario {setup.name}: choose p2p, p2v, v2v or loopback")
         as_vnf = bool(one.topology.vnfs)
         entry.update(role=ROLES[as_vnf], shared=one.shared)
+        if not as_vnf and hasattr(one.switch, "behind"):  # flowgen has one address behind all ports, so both are unknown to a table, and go to the other port
+            for port in one.switch.ports:
+                one.switch.behind(port, ())
         for size in options.sizes:
             for direction in options.directions:
                 point = Point(str(size), direction)
