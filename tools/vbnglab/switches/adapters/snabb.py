@@ -6,7 +6,7 @@ runs, and leave them: here they are there before, and given back."""
 import os
 import re
 
-from ...lab import hugepages
+from ...lab import hugepages, run
 from .base import Switch, SwitchError, version_of
 from .dpdk_app import vhost_port
 
@@ -17,6 +17,7 @@ PAGES, PORT_PAGES = 16, 12  # number of huge pages of 2 MiB: twice what fills al
 # A VNF that a Snabb was joined to before asks for the state of its queues before it gives them, and nil ends Snabb, too.
 # So does VHOST_USER_SET_VRING_ERR, which QEMU sends from 7.2 on with a descriptor to be told of errors by; and work at a port whose queues QEMU has
 # enabled, or kicked one of them, before it has said where both are.
+# Packets are made before the start, a full link of them for each port: it would make them at the first ones that come, and take none for 60 ms.
 RUN = """function vhost:set_vring_err(_, fds, n)
    for i = 0, n - 1 do require("ffi").C.close(fds[i]) end
 end
@@ -26,12 +27,20 @@ for _, name in ipairs({"pull", "push"}) do
       if not self.connected or self.dev:ready() then work(self) end
    end
 end
+local kick = vhost.set_vring_kick
+function vhost:set_vring_kick(...)
+   kick(self, ...)
+   if self.dev:ready() then io.stderr:write("up: ", self.socket_path, "\\n") end
+end
 app.configure(c)
+local packet, held = require("core.packet"), {}
 for _, port in pairs(app.app_table) do
    port.dev:set_features(0x10008000)
    for _, queue in pairs(port.dev.virtq) do queue.avail = 0 end
+   for _ = 1, 1024 do table.insert(held, packet.allocate()) end
    port.process_qemu_timer = require("core.timer").new("requests", function () port:process_qemu_requests() end, 1e7)
 end
+for _, p in ipairs(held) do packet.free(p) end
 app.main()
 """
 
@@ -42,6 +51,7 @@ class Snabb(Switch):
     forgets = False
     modern = False
     vnf_memory = "static"
+    lead = 0.5
 
     @classmethod
     def probe(cls):
@@ -71,6 +81,7 @@ class Snabb(Switch):
                 "env", f"SNABB_SHM_ROOT={self.folder}/shm", "SNABB_SHM_KEEP=1",
                 "taskset", "-c", str(self.cpus[0]), "snabb", "snsh", f"{self.folder}/switch.lua"]  # fmt: skip
 
+    _before = 0  # length of the output of earlier starts
     _pages = None  # the context in which the huge pages are reserved
 
     def _start(self):
@@ -79,7 +90,13 @@ class Snabb(Switch):
             self._pages.__enter__()
         except hugepages.NoPages as e:
             raise SwitchError(f"{self.title}: {e}") from None
+        self._before = len(run.text_of(self._output))
         super()._start()
+
+    def up(self):
+        """Tell whether both queues of each port have been given: until then what its peer sends waits in the ring, or is dropped there."""
+        said = run.text_of(self._output)[self._before:].splitlines()
+        return all(f"up: {p.at}" in said for p in self.ports.values())
 
     def _count(self, a, b, name):
         """A counter of the link from a to b, which is a file of 8 bytes."""
