@@ -12,7 +12,7 @@ from tests.common import need
 from tests.common.limits import limit
 from tests.switch.bed import cpus, installed
 from vbnglab.measure import rig
-from vbnglab.switches import adapters, bench, compare, pmd
+from vbnglab.switches import adapters, bench, circle, compare, pmd
 from vbnglab.switches.adapters.base import SwitchError
 
 SIZES = [rig.Size(64, 64)]
@@ -25,7 +25,7 @@ def run(folder, vbng, name, scenario, directions, pairs=2):
     return compare.measure([name], lambda adapter: bench.Setup(scenario, 1, adapter.modes[0]), options, str(folder), ["x"])
 
 
-@pytest.mark.parametrize("name, scenario", [("linux-bridge", "loopback"), ("testpmd", "v2v"), ("t4p4s", "v2v")])
+@pytest.mark.parametrize("name, scenario", [("linux-bridge", "loopback"), ("testpmd", "v2v"), ("t4p4s", "v2v"), ("linux-bridge", "circle"), ("testpmd", "circle")])
 def test_both_take_turns(own_network, vbng, folder, name, scenario):
     """Each has a figure for each pair; the ratios are those of neighbours, and the table says what limits them."""
     need.program("dpdk-testpmd", "dpdk-dev")
@@ -37,6 +37,41 @@ def test_both_take_turns(own_network, vbng, folder, name, scenario):
     assert point["remark"].startswith("limit: ") or compare.SHARED in point["remark"], point
     with open(os.path.join(folder, "result.json"), encoding="utf-8") as f:
         assert json.load(f) == json.loads(json.dumps(result))
+
+
+def test_a_circle_that_loses_packets(folder, monkeypatch, vbng):
+    """Each time the ports get longer to come up; what then goes round still is no figure."""
+    need.program("dpdk-testpmd", "dpdk-dev")
+    waits, stops = [], []
+
+    class Vnf:
+        running = property(lambda self: self)
+
+        def ready(self):
+            return True
+
+        def fill(self):
+            pass
+
+        def received(self):
+            return 0
+
+        def inside(self):
+            return circle.PACKETS
+
+        def stop(self):
+            stops.append(self)
+
+    monkeypatch.setattr(circle.Circle, "_start", lambda *_: Vnf())
+    monkeypatch.setattr(circle.Circle, "_join", lambda _, lead: waits.append(lead))
+    monkeypatch.setattr(pmd, "steady", lambda *_: 5.0)
+    for name in ("start", "check"):
+        monkeypatch.setattr(adapters.ALL["testpmd"], name, lambda _: None)
+    counters = [{"v1a": {"rx_drop": 0, "tx_drop": drop}, "v1b": {"rx_drop": 0, "tx_drop": 0}} for drop in (0, 0, 0, *[32] * len(bench.PATIENCE))]
+    monkeypatch.setattr(adapters.ALL["testpmd"], "stats", lambda _: counters.pop(0))
+    (point,) = run(folder, vbng, "testpmd", "circle", ["both"], pairs=2)["switches"]["testpmd"]["points"]
+    assert point["vbng"] == [5.0] and point["testpmd"] == [5.0, 5.0] and "the switch has lost {'v1a': 32}" in point["error"], point
+    assert waits[-len(bench.PATIENCE):] == [n * circle.LEAD for n in bench.PATIENCE] and len(stops) == len(waits) and not counters
 
 
 def test_a_table_that_knows_neither(vbng, folder, monkeypatch):
@@ -95,7 +130,8 @@ def test_flowgen_waits_until_something_comes_back(folder, monkeypatch, counts, p
     assert next(seen, None) is None
 
 
-@pytest.mark.parametrize("scenario, directions, word", [("bng", ["both"], "testpmd has no part in scenario bng"), ("v2v", ["up"], compare.NO_ONE_WAY)])
+@pytest.mark.parametrize("scenario, directions, word", [("bng", ["both"], "testpmd has no part in scenario bng"), ("v2v", ["up"], compare.NO_ONE_WAY[False]),
+                                                        ("circle", ["up"], compare.NO_ONE_WAY[True])])
 def test_no_figures(vbng, folder, scenario, directions, word):
     """The table says why."""
     need.program("dpdk-testpmd", "dpdk-dev")

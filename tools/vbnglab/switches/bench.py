@@ -90,7 +90,9 @@ def placement(switch, topology, cpus):
     rest = cpus[len(taken):]
     own = rest[-1]
     others = rest[:-1] or [own]
-    out = {TESTER: own, **{v.name: others[i % len(others)] for i, v in enumerate(topology.vnfs)}}
+    out = {v.name: others[i % len(others)] for i, v in enumerate(topology.vnfs)}
+    if topology.tester_ports:
+        out[TESTER] = own
     return out, len(set(out.values())) < len(out) or (switch.own_cpu and not taken)
 
 

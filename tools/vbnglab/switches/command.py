@@ -38,9 +38,9 @@ def configure(p):
                        description="Measure all scenarios with each switch, with VNFs on the host, in containers and in guests, and print a table in Markdown: "
                                    "a row for each switch, whose cells are R+ or why there is none; and one of latency at 0.10, 0.50 and 0.99 of R+.")  # fmt: skip
     s = sub.add_parser("show", help="print what a switch would be given, as a shell script")
-    c = sub.add_parser("compare", help="vbng and testpmd by turns in the same place, as VNF (loopback) or as generator and sink (p2p, p2v, v2v)")
-    for q in (r, s, c):
-        q.add_argument("scenario", choices=list(scenarios.ALL), metavar="SCENARIO", help="one of " + ", ".join(scenarios.ALL))
+    c = sub.add_parser("compare", help="vbng and testpmd by turns in the same place, as VNF (circle, loopback) or as generator and sink (p2p, p2v, v2v)")
+    for q, known in ((r, scenarios.ALL), (s, scenarios.ALL), (c, scenarios.ALL | scenarios.CLOSED)):
+        q.add_argument("scenario", choices=list(known), metavar="SCENARIO", help="one of " + ", ".join(known))
     for q in (r, w, s, c):
         q.add_argument("--switch", required=True, metavar="NAME[,NAME...]", help=f"names of switches: {', '.join(adapters.ALL)}; run and row also take: installed")
         q.add_argument("-n", "--number", type=int, default=1, metavar="N", help="number of VNFs of loopback, or of pairs of pairs (default: 1)")

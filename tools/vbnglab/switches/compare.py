@@ -2,10 +2,11 @@
 """vbng-lab switch compare: vbng and testpmd take turns in the same place at the same switch, and the ratio is that of neighbours in time.
 
 The place is that of the VNFs where the scenario has some, which a vbng sends to and receives from; else that of generator and sink, where testpmd
-is flowgen. All poll, none sleeps. The generator of vbng makes what it can, not what a line would take.
+is flowgen. All poll, none sleeps. The generator of vbng makes what it can, not what a line would take. In a circle no tester is.
 """
 
 import datetime
+import functools
 import json
 import os
 import shutil
@@ -14,7 +15,7 @@ from statistics import median
 
 from ..lab import machine, owned
 from ..measure import rig, table, trial
-from . import adapters, bench, pmd, scenarios
+from . import adapters, bench, circle, pmd, scenarios
 from .adapters.base import SwitchError
 
 FORMAT = "vbng-switch-compare/1"
@@ -24,7 +25,7 @@ ROLES = {True: "VNF", False: "generator"}
 WAYS = {"up": "one way", "both": "both ways"}
 SHARED = "processes that poll share a CPU: no figure of either"
 TRIES = 3  # trials of vbng, or with its generator, until something comes back
-NO_ONE_WAY = "flowgen sends both ways"
+NO_ONE_WAY = {True: "testpmd fills a circle both ways", False: "flowgen sends both ways"}  # is it a circle?
 HEADER = ("switch", "scenario", "mode", "as", "size", "direction", "vbng Mpps", "testpmd Mpps", "vbng/testpmd", "remark")
 
 
@@ -55,8 +56,8 @@ class Point:
         return f"limit: {', '.join(limits)}" + ("; disturbed" if "disturbed" in marks else "")
 
 
-def _turns(one, options, point, size):
-    """Fill a Point. Raises SwitchError with the reason of the first trial that fails."""
+def _places(one, options, point, size):
+    """What takes a trial of vbng, and what one of testpmd, at a switch with a tester."""
     request = rig.Request("rplus", point.direction, size, None, options.seconds)
 
     def taken(who, peer):
@@ -70,43 +71,59 @@ def _turns(one, options, point, size):
                 return row["pps"]
         raise SwitchError(f"nothing came back to vbng in {TRIES} trials of {options.seconds:g} s")
 
-    def vbng():
-        return taken("vbng", None)
-
     def testpmd():
         if one.topology.vnfs:
             return taken("testpmd", pmd.Testpmd)
         ports = [one.switch.ports[p] for p in one.topology.tester_ports]
         return pmd.flowgen(one.switch, ports, one.where[scenarios.TESTER], size.access, options.seconds)
 
+    return lambda: taken("vbng", None), testpmd
+
+
+def _turns(one, options, point, size):
+    """Fill a Point. Raises SwitchError with the reason of the first trial that fails."""
+    if isinstance(one, circle.Circle):
+        vbng, testpmd = (functools.partial(one.pps, who, size.access, options.seconds) for who in PROGRAMS)
+    else:
+        vbng, testpmd = _places(one, options, point, size)
     for i in range(options.pairs):
         for who, values in ((vbng, point.vbng), (testpmd, point.testpmd))[:: 1 if i % 2 == 0 else -1]:
             values.append(who())
+
+
+def _made(adapter, setup, options, folder):
+    """What takes trials, and whether vbng and testpmd are VNFs in it. Raises SwitchError or rig.Unusable."""
+    if setup.scenario in scenarios.CLOSED:
+        return circle.Circle(adapter, setup, folder, options.cpus, options.vbng), True
+    one = bench.make(adapter, setup, folder, options.cpus, options.vbng, RATE, idle="pause")
+    as_vnf = bool(one.topology.vnfs)
+    if "both" not in one.generators or any(not v.joined for v in one.topology.vnfs):
+        shutil.rmtree(one.switch.folder, ignore_errors=True)
+        raise SwitchError(f"testpmd has no part in scenario {setup.name}: choose p2p, p2v, v2v, loopback or circle")
+    if not as_vnf and hasattr(one.switch, "behind"):  # flowgen has one address behind all ports, so both are unknown to a table, and go to the other port
+        for port in one.switch.ports:
+            one.switch.behind(port, ())
+    return one, as_vnf
 
 
 def switch(name, setup, options, folder, told):
     """The entry of a switch in the result. told: called with each Point that is done."""
     adapter = adapters.ALL[name]
     version, why = adapter.probe()
+    closed = setup.scenario in scenarios.CLOSED
     entry = {"title": adapter.title, "version": version, "mode": setup.mode, "why": why, "points": []}
     if version is None:
         return entry
     one = None
     try:
-        one = bench.make(adapter, setup, folder, options.cpus, options.vbng, RATE, idle="pause")
-        if "both" not in one.generators or any(not v.joined for v in one.topology.vnfs):
-            raise SwitchError(f"testpmd has no part in scenario {setup.name}: choose p2p, p2v, v2v or loopback")
-        as_vnf = bool(one.topology.vnfs)
+        one, as_vnf = _made(adapter, setup, options, folder)
         entry.update(role=ROLES[as_vnf], shared=one.shared)
-        if not as_vnf and hasattr(one.switch, "behind"):  # flowgen has one address behind all ports, so both are unknown to a table, and go to the other port
-            for port in one.switch.ports:
-                one.switch.behind(port, ())
         for size in options.sizes:
             for direction in options.directions:
                 point = Point(str(size), direction)
                 try:
-                    if direction != "both" and not as_vnf:
-                        raise SwitchError(NO_ONE_WAY)
+                    if direction != "both" and (closed or not as_vnf):
+                        raise SwitchError(NO_ONE_WAY[closed])
                     _turns(one, options, point, size)
                 except SwitchError as e:
                     point.error = str(e)

@@ -72,11 +72,24 @@ def tester(scenario, topology, switch, cpu, idle, train=None):
     return _whole(TESTER, idle, ports, "", text, (cpu, [name for name, _ in tasks]), pools=MADE)
 
 
-def vnf(v, switch, cpu, idle, guest=False):
-    """Configuration of a VNF that hands frames on: a task for each way through it. guest: it is one in a guest."""
-    tasks = [(f"forward_{a}", f'type = "forward"; from = "{a}"; to = "{b}";') for a, b in v.joined]
+def vnf(v, switch, cpu, idle, guest=False, more=()):
+    """Configuration of a VNF that hands frames on: a task for each way through it. guest: it is one in a guest; more: further tasks, (name, the rest)."""
+    tasks = [(f"forward_{a}", f'type = "forward"; from = "{a}"; to = "{b}";') for a, b in v.joined] + list(more)
     text = ",\n".join(f'    {{ name = "{name}"; {rest} }}' for name, rest in tasks)
     return _whole(v.name, idle, _ports(switch, v.ports, guest=guest), "", text, (cpu, [name for name, _ in tasks]), guest)
+
+
+FILLS = ("fill_up", "fill_down")  # generators that let packets into a circle
+
+
+def write_circle(folder, v, switch, cpu, packets):
+    """Write the configuration of a VNF in a circle of so many packets, half of them each way, into a folder. Returns its path."""
+    # vbng ends when all streams have, so there is one that never begins
+    fills = [(name, f'type = "gen"; template = "{way}.tmpl"; to = "{port}"; streams = ( {{ count = {packets // 2}; }}, {{ start = "24h"; }} );')
+             for name, way, port in zip(FILLS, MACS, v.ports)]  # fmt: skip
+    for name, text in templates(switch).items():
+        _save(os.path.join(folder, name), text)
+    return _save(os.path.join(folder, f"{v.name}.cfg"), vnf(v, switch, cpu, "pause", more=fills))
 
 
 ADDRESSES = {"cpe0": ("02:b0:00:00:00:00", "100.64.0.1"), "cpe1": ("02:b0:00:00:00:01", "100.64.0.2"),

@@ -17,6 +17,7 @@ MEMORY_MIB = 512
 PORT_MBUFS = 8192
 START_SECONDS = 30.0
 FCS = 4
+BURST = 32  # packets that it sends at once
 
 
 def probe():
@@ -26,16 +27,18 @@ def probe():
 
 
 class Testpmd:
-    """A testpmd at ports of a switch: neighbours are joined, or are the two ends of flowgen. Sizes are in bytes with FCS."""
+    """A testpmd at ports of a switch: neighbours are joined, or are the two ends of flowgen. Sizes are in bytes with FCS. burst: packets that it sends by each
+    port at fill() before it forwards (a multiple of 32); None: it forwards at once."""
 
-    def __init__(self, name, ports, cpu, folder, mode="io", size=None):
+    def __init__(self, name, ports, cpu, folder, mode="io", size=None, burst=None):
         self.name, self.ports = name, list(ports)
         self.prefix = f"vp{os.getpid()}{name}"
         self._output = os.path.join(folder, f"{name}.log")
+        self._burst, self._says = burst, "packet forwarding" if burst is None else "testpmd>"
         more = [f"--txpkts={size - FCS}"] if size else []
         vdevs = [word for p in self.ports for word in ("--vdev", p.device)]
         command = ["dpdk-testpmd", "--lcores", f"0@{cpu},1@{cpu}", "--no-pci", "--no-huge", "-m", str(MEMORY_MIB), f"--file-prefix={self.prefix}",
-                   *vdevs, "--", "--auto-start", f"--forward-mode={mode}", "--port-topology=paired", "--no-mlockall", "--no-lsc-interrupt",
+                   *vdevs, "--", "--auto-start" if burst is None else "--interactive", f"--forward-mode={mode}", "--port-topology=paired", "--no-mlockall", "--no-lsc-interrupt",
                    f"--total-num-mbufs={PORT_MBUFS * len(self.ports)}", f"--rxd={QUEUE}", f"--txd={QUEUE}", *more]  # fmt: skip
         self._command, self._began = command, time.monotonic()
         owned.runtime(os.path.dirname(runtime_folder(self.prefix)))
@@ -59,16 +62,21 @@ class Testpmd:
         return self._process.poll() is None
 
     def ready(self):
-        """Wait until it forwards. Returns False if it has ended, does not, or lacks a port, without which testpmd runs on."""
+        """Wait until it forwards, or can be filled. Returns False if it has ended, does not, or lacks a port, without which testpmd runs on."""
         end = time.monotonic() + START_SECONDS
         while self.alive() and time.monotonic() < end:
             answer = telemetry(self.prefix, "/ethdev/list")
             if answer and len(answer["/ethdev/list"]) < len(self.ports):
                 return False
-            if answer and "packet forwarding" in self.output():
+            if answer and self._says in self.output():
                 return True
             time.sleep(0.05)
         return False
+
+    def fill(self):
+        """Let it send its burst by each port, then forward."""
+        self._process.stdin.write(f"start tx_first {self._burst // BURST}\n".encode())
+        self._process.stdin.flush()
 
     def output(self):
         """What it has printed so far."""
@@ -76,13 +84,25 @@ class Testpmd:
 
     def received(self):
         """Packets received by all ports. Raises SwitchError where it does not answer."""
+        return self._total("ipackets")
+
+    def _total(self, counter):
         total = 0
         for number in range(len(self.ports)):
             answer = (telemetry(self.prefix, f"/ethdev/stats,{number}") or {}).get("/ethdev/stats")
             if answer is None:
                 raise SwitchError(f"testpmd says nothing of its port {number}\n{self.output()[-1000:]}")
-            total += answer["ipackets"]
+            total += answer[counter]
         return total
+
+    def inside(self):
+        """Packets that fill() has let into a circle: sent and not yet back, when it forwards no more."""
+        self._process.stdin.write(b"stop\n")
+        self._process.stdin.flush()
+        end = time.monotonic() + START_SECONDS
+        while "Accumulated forward statistics" not in self.output() and time.monotonic() < end:
+            time.sleep(0.05)
+        return self._total("opackets") - self._total("ipackets")
 
     def stop(self):
         """End it. Returns a Result, whose report has no tasks."""
@@ -97,9 +117,25 @@ class Testpmd:
         return run.Result(alive, self._process.returncode, error, report, self._command, wall)
 
 
+def steady(received, seconds, who):
+    """Packets per second in the last four fifths of so many seconds from the first packet on. received: counts them; who: receives them. Where nothing
+    comes in that time, as on a machine that is busy, they last until something does. Raises SwitchError where nothing ever comes."""
+    last = time.monotonic() + START_SECONDS
+    while not received() and time.monotonic() < last:
+        time.sleep(0.02)
+    time.sleep(seconds / 5)
+    begin, before = time.monotonic(), received()
+    time.sleep(seconds * 4 / 5)
+    while (after := received()) == before and time.monotonic() < last:
+        time.sleep(0.02)
+    end = time.monotonic()
+    if after == before:
+        raise SwitchError(f"nothing came back to {who} for {end - begin:.1f} s")
+    return (after - before) / (end - begin)
+
+
 def flowgen(switch, ports, cpu, size, seconds):
-    """Packets per second that flowgen gets back through a switch in the last four fifths of so many seconds from the first packet on, both ways. Where
-    nothing comes back in that time, as on a machine that is busy, they last until something does. Raises SwitchError, also where nothing ever comes back."""
+    """Packets per second that flowgen gets back through a switch, both ways, as steady() counts them. Raises SwitchError."""
     folder = tempfile.mkdtemp(prefix="vbng-lab-")
     switch.clean()
     made = None
@@ -108,19 +144,9 @@ def flowgen(switch, ports, cpu, size, seconds):
         made = Testpmd("flowgen", ports, cpu, folder, "flowgen", size)
         if not made.ready():
             raise SwitchError(f"testpmd did not start: {made.output()[-1000:]}")
-        last = time.monotonic() + START_SECONDS
-        while not made.received() and time.monotonic() < last:
-            time.sleep(0.02)
-        time.sleep(seconds / 5)
-        begin, before = time.monotonic(), made.received()
-        time.sleep(seconds * 4 / 5)
-        while (after := made.received()) == before and time.monotonic() < last:
-            time.sleep(0.02)
-        end = time.monotonic()
+        figure = steady(made.received, seconds, "flowgen")
         switch.check()
-        if after == before:
-            raise SwitchError(f"nothing came back to flowgen for {end - begin:.1f} s")
-        return (after - before) / (end - begin)
+        return figure
     finally:
         if made is not None:
             made.stop()

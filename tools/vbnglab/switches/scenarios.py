@@ -79,6 +79,12 @@ def loopback(n):
     return t
 
 
+def circle(_):
+    """A VNF alone, to whose one port the switch brings what leaves the other: v1a - switch - v1b (compare only)"""
+    ports = ("v1a", "v1b")
+    return Topology(dict.fromkeys(ports, "vnf"), [ports], [Vnf("vnf1", ports, _both_ways(*ports))])
+
+
 def pairs(n):
     """N pairs of containers at one switch: s0 - switch - r0, s1 - switch - r1 ..."""
     t = Topology({}, [])
@@ -111,6 +117,7 @@ def chain(_):
 
 
 ALL = {f.__name__: f for f in (p2p, p2v, v2v, loopback, pairs, bng, chain)}
+CLOSED = {"circle": circle}  # scenarios without a tester, for compare
 COUNTED = {"loopback", "pairs"}  # scenarios that have a number
 GATEWAY = {"bng", "chain"}
 
