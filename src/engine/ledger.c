@@ -155,7 +155,7 @@ static bool lacks_counters(const struct port *p, const struct port_counters *c, 
 static void audit_ports(struct audit *a, const uint64_t *port, const uint64_t *polled)
 {
     for (unsigned i = 0; i < a->e->plan->cfg->n_ports; i++) {
-        struct port *p = &a->e->ports[i];
+        const struct port *p = &a->e->ports[i];
         struct port_counters c;
         uint64_t waiting, lost;
 

@@ -285,19 +285,19 @@ int port_open(struct port *port, const struct plan *p, unsigned i, struct rte_me
     }
     set_mac(port);
     if (interface_of(port->cfg->device, "net_af_packet", name))
-        overflow_find(&port->overflow, if_nametoindex(name));
+        port->overflow = overflow_open(if_nametoindex(name));
     port->keeps_buffers = strncmp(port->cfg->device, "net_af_xdp", 10) == 0;
     port->up = true;
     return 0;
 }
 
-void port_read(struct port *port, struct port_counters *out)
+void port_read(const struct port *port, struct port_counters *out)
 {
     struct rte_eth_stats s = {0};
 
     if (port->up) {
         rte_eth_stats_get(port->dpdk_id, &s);
-        s.imissed += overflow_read(&port->overflow);
+        s.imissed += overflow_read(port->overflow);
     }
     *out = port->earlier;
     out->rx_packets += s.ipackets;
@@ -366,6 +366,8 @@ void port_close(struct port *port)
     if (!port->up)
         return;
     port->up = false;
+    overflow_close(port->overflow);
+    port->overflow = NULL;
     known = rte_eth_dev_info_get(port->dpdk_id, &info) == 0;
     receive_stop(port->dpdk_id, &port->rules);
     rte_eth_dev_stop(port->dpdk_id);

@@ -41,8 +41,8 @@ struct port {
                                   queues where plan_fast_free() lets it; NULL: it does */
     struct receive_rss rss;
     struct receive_rules rules;
-    struct overflow overflow; /* of net_af_packet */
-    struct rte_ring *wire_rx; /* of a wire: packets on their way to this end; else NULL */
+    struct overflow *overflow; /* of net_af_packet; else NULL */
+    struct rte_ring *wire_rx;  /* of a wire: packets on their way to this end; else NULL */
 
     /* link state of a port whose device is a socket, see link_state.h */
     struct peer peer;
@@ -73,7 +73,7 @@ int port_reconnect(struct port *port, const struct plan *p, unsigned i,
 void port_watch(struct port *port);
 
 /** Read the device's counters, with those of the devices that it has replaced. */
-void port_read(struct port *port, struct port_counters *out);
+void port_read(const struct port *port, struct port_counters *out);
 
 /** Does the device report no counters, or only some, at present? net_memif does so while its peer
  * is disconnected. To be asked after port_read(), whose result is not valid then. */

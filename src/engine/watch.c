@@ -246,7 +246,7 @@ static void check_link(struct engine *e, unsigned i)
 
 static void check_errors(struct engine *e, unsigned i)
 {
-    struct port *p = &e->ports[i];
+    const struct port *p = &e->ports[i];
     bool *failing = &e->health.failing[i], fails;
     struct port_counters c;
 

@@ -7,6 +7,14 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#define MOST_SOCKETS 16 /* net_af_packet has no more queues */
+
+struct overflow {
+    int fd[MOST_SOCKETS];
+    unsigned n;
+    uint64_t packets; /* so far */
+};
+
 static bool is_on(int fd, unsigned if_index)
 {
     struct sockaddr_ll at = {0};
@@ -16,21 +24,29 @@ static bool is_on(int fd, unsigned if_index)
            (unsigned)at.sll_ifindex == if_index;
 }
 
-void overflow_find(struct overflow *o, unsigned if_index)
+struct overflow *overflow_open(unsigned if_index)
 {
+    struct overflow *o = calloc(1, sizeof(*o));
     DIR *dir = opendir("/proc/self/fd");
     struct dirent *entry;
 
-    *o = (struct overflow){0};
-    while (dir != NULL && o->n < OVERFLOW_SOCKETS && (entry = readdir(dir)) != NULL)
+    while (o != NULL && dir != NULL && o->n < MOST_SOCKETS && (entry = readdir(dir)) != NULL)
         if (entry->d_name[0] != '.' && is_on(atoi(entry->d_name), if_index))
             o->fd[o->n++] = atoi(entry->d_name);
     if (dir != NULL)
         closedir(dir);
+    return o;
+}
+
+void overflow_close(struct overflow *o)
+{
+    free(o);
 }
 
 uint64_t overflow_read(struct overflow *o)
 {
+    if (o == NULL)
+        return 0;
     for (unsigned i = 0; i < o->n; i++) {
         struct tpacket_stats s = {0};
         socklen_t len = sizeof(s);

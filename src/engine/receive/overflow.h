@@ -9,20 +9,16 @@
 
 #include <stdint.h>
 
-#define OVERFLOW_SOCKETS 16 /* net_af_packet has at most so many queues */
-
-/** The sockets of a device; all zeros: a device that has none. */
-struct overflow {
-    int fd[OVERFLOW_SOCKETS];
-    unsigned n;
-    uint64_t packets; /* so far */
-};
+struct overflow;
 
 /** Find the packet sockets of this process on an interface, by its index, after their device has
- * started. They are the driver's: it closes them. */
-void overflow_find(struct overflow *o, unsigned if_index);
+ * started. They are the driver's: it closes them. Returns NULL without memory. */
+struct overflow *overflow_open(unsigned if_index);
 
-/** Read the number of packets that found no room since overflow_find(). */
+/** Forget them (NULL: nothing to do). */
+void overflow_close(struct overflow *o);
+
+/** Read the number of packets that found no room since overflow_open() (NULL: 0). */
 uint64_t overflow_read(struct overflow *o);
 
 #endif
