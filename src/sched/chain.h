@@ -46,14 +46,22 @@ static inline void chain_link(struct rte_mbuf *last, uint64_t word)
     memcpy(&last->hash, &word, sizeof(word));
 }
 
+/** The word of the packet behind one whose word is given; there must be one. */
+static inline uint64_t chain_next(uint64_t word)
+{
+    uint64_t next;
+
+    memcpy(&next, &wheel_mbuf(word)->hash, sizeof(next));
+    return next;
+}
+
 /** Undo chain_link() of a packet of a path, whose word is given. Returns the word of the packet
  * behind it. */
 static inline uint64_t chain_unlink(uint64_t word, uint32_t path)
 {
     struct rte_mbuf *m = wheel_mbuf(word);
-    uint64_t next, sched = (uint64_t)m->pkt_len << 32 | path;
+    uint64_t next = chain_next(word), sched = (uint64_t)m->pkt_len << 32 | path;
 
-    memcpy(&next, &m->hash, sizeof(next));
     memcpy(&m->hash, &sched, sizeof(sched));
     m->pkt_len = wheel_number(word);
     return next;

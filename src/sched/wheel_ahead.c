@@ -2,7 +2,9 @@
 /* The look ahead of the wheel: what will leave next is in the cache by then. */
 #include "sched/wheel.h"
 
-#define LOOK_AHEAD 64
+#define LOOK_AHEAD   64
+#define QUEUES_AHEAD (LOOK_AHEAD + QOS_BE_QUEUES - 1)
+#define MOST_BEHIND  5 /* packets of a queue behind its first: each is known by the one before */
 
 struct ahead {
     uint32_t pipe[LOOK_AHEAD];
@@ -25,7 +27,6 @@ static inline void look_at_ring(const struct wheel *w, uint32_t subport, unsigne
         uint32_t pipe = r->pipe[(r->head + i) & r->mask];
 
         rte_prefetch0_write(&w->pipe[pipe]);
-        rte_prefetch0_write(wheel_queue_of(w, pipe, class)); /* of best effort, the first */
         a->class[a->n + i] = (uint8_t) class;
         a->pipe[a->n + i] = pipe;
     }
@@ -70,25 +71,109 @@ static inline void look_ahead(const struct wheel *w, uint32_t most, struct ahead
     }
 }
 
+/* Queues of which packets leave next, and the place of each one's pipe in struct ahead. */
+struct heads {
+    struct wheel_queue *queue[QUEUES_AHEAD];
+    uint8_t of[QUEUES_AHEAD];
+    uint32_t n;
+};
+
+/* Packets behind which others are that will leave, too: a word of each (chain.h), and how many are
+ * behind it. */
+struct followed {
+    uint64_t word[QUEUES_AHEAD];
+    uint32_t behind[QUEUES_AHEAD];
+    uint32_t n;
+};
+
+/* Prefetch the queues of pipes: of best effort all that hold packets, as a turn has room for
+ * several. */
+static inline void fetch_queues(const struct wheel *w, const struct ahead *a, struct heads *h)
+{
+    h->n = 0;
+    for (uint32_t i = 0; i < a->n && h->n < LOOK_AHEAD; i++) {
+        uint32_t pipe = a->pipe[i], queues = 1u << a->class[i];
+
+        if (a->class[i] == QOS_BE)
+            queues = w->pipe[pipe].queued & WHEEL_BE_BITS;
+        for (; queues != 0; queues &= queues - 1) {
+            h->queue[h->n] = wheel_queue_of(w, pipe, (unsigned)__builtin_ctz(queues));
+            rte_prefetch0_write(h->queue[h->n]);
+            h->of[h->n++] = (uint8_t)i;
+        }
+    }
+}
+
+/* Have a pipe's bucket and its turn room for two packets as long as the first of a queue? */
+static inline bool two_may_leave(const struct wheel *w, uint32_t pipe, unsigned class,
+                                 const struct wheel_queue *q)
+{
+    const struct wheel_pipe *p = &w->pipe[pipe];
+    const struct wheel_profile *f = &w->profile[p->profile];
+    uint32_t bytes = 2 * (wheel_number(q->head) + w->overhead);
+    uint64_t cost = bucket_cost(&f->pace, bytes);
+
+    return is_after(w->now, bucket_ready(&p->bucket, &f->pace, cost)) &&
+           (int32_t)bytes <= p->deficit + (class == QOS_BE ? f->be_turn : w->frame);
+}
+
+/* Prefetch the first packets of queues, until n packets are expected to leave. The queues behind
+ * those are left out. */
+static inline void fetch_heads(const struct wheel *w, const struct ahead *a, struct heads *h,
+                               uint32_t n, struct followed *f)
+{
+    uint32_t k, used = 0;
+
+    f->n = 0;
+    for (k = 0; k < h->n && used < n; k++) {
+        const struct wheel_queue *q = h->queue[k];
+        uint32_t depth = wheel_number(q->tail), i = h->of[k];
+        bool more = depth > 1 && two_may_leave(w, a->pipe[i], a->class[i], q);
+        bool linked = (q->tail & 1) == 0 && (w->l4s >> a->class[i] & 1) == 0;
+
+        rte_prefetch0_write(wheel_mbuf(q->head));
+        used += more ? depth : 1;
+        f->word[f->n] = q->head;
+        f->behind[f->n] = depth - 1;
+        f->n += more && linked;
+    }
+    h->n = k;
+}
+
+/* Prefetch the packets behind others, one of each queue in turn: a queue alone is a chain of lines
+ * that are in no cache. */
+static inline void fetch_behind(struct followed *f)
+{
+    for (uint32_t turn = 0; turn < MOST_BEHIND && f->n > 0; turn++) {
+        uint32_t n = 0;
+
+        for (uint32_t i = 0; i < f->n; i++) {
+            uint64_t next = chain_next(f->word[i]);
+            uint32_t behind = f->behind[i] - 1;
+
+            rte_prefetch0_write(wheel_mbuf(next));
+            f->word[n] = next;
+            f->behind[n] = behind;
+            n += behind > 0;
+        }
+        f->n = n;
+    }
+}
+
 void wheel_fetch(const struct wheel *w, uint32_t n)
 {
-    struct wheel_queue *queue[LOOK_AHEAD];
+    struct followed f;
     struct ahead a;
+    struct heads h;
 
     look_ahead(w, RTE_MIN(n, (uint32_t)LOOK_AHEAD), &a);
-    for (uint32_t i = 0; i < a.n; i++) {
-        uint32_t pipe = a.pipe[i];
-        unsigned q = a.class[i] == QOS_BE ? wheel_choose_queue(&w->pipe[pipe]) : a.class[i];
-
-        queue[i] = wheel_queue_of(w, pipe, q);
-        rte_prefetch0_write(queue[i]);
-    }
-    for (uint32_t i = 0; i < a.n; i++)
-        rte_prefetch0_write(wheel_mbuf(queue[i]->head));
+    fetch_queues(w, &a, &h);
+    fetch_heads(w, &a, &h, n, &f);
+    fetch_behind(&f);
     if (unlikely(w->fq_in_use != 0)) {
-        fq_fetch_states(w, queue, a.n);
-        fq_fetch_packets(w, queue, a.n);
+        fq_fetch_states(w, h.queue, h.n);
+        fq_fetch_packets(w, h.queue, h.n);
     }
     if (unlikely(w->l4s != 0))
-        l4s_fetch_states(w, queue, a.n);
+        l4s_fetch_states(w, h.queue, h.n);
 }
