@@ -5,6 +5,7 @@ have said at their end. Each check returns faults as sentences."""
 import re
 import statistics
 
+from tests.common.said import GOES_ON, NO_CPU
 from vbnglab.lab import run
 
 SETTLED = 64  # packets, two bursts: what counters that are read one after the other may leave open while packets move
@@ -22,9 +23,8 @@ SINK_ERRORS = ("duplicates", "late", "unknown_stream", "clock_errors", "unchecke
 SAID = (
     r".*gateway\.cfg:\d+: warning: port '\w+' drops packets that scheduling in '\w+' has let pass: .*",
     r"vbng: warning: port \w+: its peer (has gone|is back)",
-    r"vbng: warning: core .* goes on after .* s",  # why it had stalled was said before
+    GOES_ON,
 )  # fmt: skip
-NO_CPU = r"vbng: warning: (nothing ran for .*|core .* has stalled: .* it does not get its CPU, .*)"  # the machine's doing; it is counted
 
 
 def ledger(rows):
