@@ -87,6 +87,14 @@ def telemetry_path(pid):
     return None
 
 
+def is_built(path):
+    """Does telemetry have commands of vbng? They come when all of it is built; before it listens the socket is there already, and refuses."""
+    try:
+        return "/vbng/task" in ask(path, "/")
+    except ConnectionRefusedError:
+        return False
+
+
 def mapped(pid):
     """Bytes of the process that are in memory."""
     with open(f"/proc/{pid}/smaps_rollup") as f:
@@ -113,7 +121,7 @@ def allocated(vbng, path):
         while time.monotonic() < end and process.poll() is None:
             time.sleep(0.1)
             where = telemetry_path(process.pid)
-            if where is None or "/vbng/task" not in ask(where, "/"):  # they come when all of it is built
+            if where is None or not is_built(where):
                 continue
             heaps = ask(where, "/eal/heap_list")
             outside, written = sparse(process.pid)
