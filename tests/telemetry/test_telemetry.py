@@ -149,6 +149,9 @@ def test_links_are_those_of_the_plan(gateway, vbng):
                 expected.append((f"{name}>{to.get('port') or to['instance']}", kinds[to["kind"]]))
     names = gateway.client.ask("/vbng/link/list")
     assert [(name, gateway.client.ask(f"/vbng/link/get,{i}")["kind"]) for i, name in enumerate(names)] == expected
+    end = time.monotonic() + limit(20)
+    while not gateway.client.ask("/vbng/link/get,classify>qos_up")["sent"] and time.monotonic() < end:
+        time.sleep(0.05)
     assert gateway.client.ask("/vbng/link/get,classify>qos_up")["sent"] > 0
 
 

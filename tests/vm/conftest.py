@@ -6,8 +6,15 @@ import os
 import pytest
 
 from tests.common import need
+from tests.common.limits import limit
 from tests.vm import inside
-from vbnglab.vm import image, qemu
+from vbnglab.vm import guest, image, qemu
+
+
+@pytest.fixture(autouse=True)
+def boots_take_their_time(monkeypatch):
+    """As much longer as the machine is slower."""
+    monkeypatch.setattr(guest, "BOOT_SECONDS", {accel: limit(seconds) for accel, seconds in guest.BOOT_SECONDS.items()})
 
 
 @pytest.fixture(scope="module")
