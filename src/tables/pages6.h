@@ -48,7 +48,7 @@ struct pages6 {
  * false without memory. */
 bool pages6_create(struct pages6 *p, uint32_t prefixes, int socket);
 
-/** Release all memory; of pages that are all zeros there is none. */
+/** Release all memory (of a struct of zeros: nothing to do). */
 void pages6_free(struct pages6 *p);
 
 /** Bytes that pages and slots take. */

@@ -233,7 +233,7 @@ uint32_t subscriber6_find(const struct subscriber6_table *t, struct ipv6 addr);
 /** The state of a lookup between its two stages: where the longest possible prefix of the address
  * would be. */
 struct subscriber6_search {
-    const uint32_t *place; /* in a page; NULL: the region has none */
+    const uint32_t *place; /* in a page; NULL: not needed, or the region has none */
     const struct subscriber6_bucket *home;
     uint64_t key;
     uint32_t bit; /* of the length; 32 or more: no prefix has such an address */
@@ -254,9 +254,10 @@ static inline struct subscriber6_search subscriber6_begin(const struct subscribe
     slot = likely(s.bit < 17) ? pages6_find(&t->pages, addr.upper, s.bit) : NULL;
     if (likely(slot != NULL)) {
         s.id = pages6_by_order(slot, addr.upper, s.bit);
-        s.place = pages6_place(&t->pages, slot, addr.upper, s.bit);
-        if (s.id == 0)
+        if (s.id == 0) {
+            s.place = pages6_place(&t->pages, slot, addr.upper, s.bit);
             rte_prefetch0(s.place);
+        }
         return s;
     }
     s.key = subscriber6_key(addr, s.bit);

@@ -53,7 +53,7 @@ uint64_t overflow_read(struct overflow *o)
 
         /* the kernel begins anew with each answer */
         if (getsockopt(o->fd[i], SOL_PACKET, PACKET_STATISTICS, &s, &len) == 0)
-            o->packets += s.tp_drops;
+            __atomic_fetch_add(&o->packets, s.tp_drops, __ATOMIC_RELAXED);
     }
-    return o->packets;
+    return __atomic_load_n(&o->packets, __ATOMIC_RELAXED);
 }

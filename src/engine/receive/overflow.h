@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a kernel interface received while the ring of a net_af_packet device had no room. The kernel
- * counts such packets per socket, and the driver does not ask. All functions belong to the main
- * thread.
+ * counts such packets per socket, and the driver does not ask. overflow_read() is for any thread,
+ * as threads of DPDK's telemetry read ports, too; the others belong to the main thread.
  */
 #ifndef ENGINE_OVERFLOW_H
 #define ENGINE_OVERFLOW_H

@@ -53,12 +53,8 @@ class Circle:
             self._cpu = where[self._vnf.name]
             self._config = configs.write_circle(folder, self._vnf, self.switch, self._cpu, PACKETS)
         except BaseException:
-            self.close()
+            shutil.rmtree(self.switch.folder, ignore_errors=True)
             raise
-
-    def close(self):
-        """Remove the switch's folder."""
-        shutil.rmtree(self.switch.folder, ignore_errors=True)
 
     def _start(self, program, size, lead):
         if program == "vbng":
@@ -88,7 +84,7 @@ class Circle:
                 raise SwitchError(f"{program} did not start: {vnf.running.output().strip()[-1000:]}")
             self._join(lead)
             vnf.fill()
-            figure = pmd.steady(vnf.received, seconds, program)
+            figure = pmd.steady(vnf.received, seconds, program, self.switch)
             self._whole(vnf.inside())
             return figure
         except OSError as e:

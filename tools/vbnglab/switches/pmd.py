@@ -117,9 +117,9 @@ class Testpmd:
         return run.Result(alive, self._process.returncode, error, report, self._command, wall)
 
 
-def steady(received, seconds, who):
+def steady(received, seconds, who, switch):
     """Packets per second in the last four fifths of so many seconds from the first packet on. received: counts them; who: receives them. Where nothing
-    comes in that time, as on a machine that is busy, they last until something does. Raises SwitchError where nothing ever comes."""
+    comes in that time, as on a machine that is busy, they last until something does. Raises SwitchError where nothing ever comes, or the switch has died."""
     last = time.monotonic() + START_SECONDS
     while not received() and time.monotonic() < last:
         time.sleep(0.02)
@@ -129,6 +129,7 @@ def steady(received, seconds, who):
     while (after := received()) == before and time.monotonic() < last:
         time.sleep(0.02)
     end = time.monotonic()
+    switch.check()
     if after == before:
         raise SwitchError(f"nothing came back to {who} for {end - begin:.1f} s")
     return (after - before) / (end - begin)
@@ -144,9 +145,7 @@ def flowgen(switch, ports, cpu, size, seconds):
         made = Testpmd("flowgen", ports, cpu, folder, "flowgen", size)
         if not made.ready():
             raise SwitchError(f"testpmd did not start: {made.output()[-1000:]}")
-        figure = steady(made.received, seconds, "flowgen")
-        switch.check()
-        return figure
+        return steady(made.received, seconds, "flowgen", switch)
     finally:
         if made is not None:
             made.stop()
