@@ -4,12 +4,12 @@
 usage: inside.py BINARY KIND FOLDER
 """
 
+import contextlib
 import os
 import re
 import shutil
 import signal
 import sys
-import threading
 import time
 from dataclasses import dataclass
 
@@ -48,7 +48,7 @@ KINDS = {
                                            "net_vhost{i},iface={p}.sock,client=1", first="gateway", blocks=True),
     "memif": Kind(*VHOST, MEMIF.format("server"), MEMIF.format("client"), first="gateway", forgets=True),
     "af_packet on veth": Kind(*VETH, veth=True),
-    "af_packet that overflows": Kind(*VETH, veth=True, overflows=True),
+    "af_packet that overflows": Kind(*VETH, "net_af_packet{i},iface={p},framecnt=256", veth=True, overflows=True),
     "af_xdp on veth": Kind(*VHOST, "net_af_xdp{i},iface={p}", "net_af_xdp{i},iface=t_{p}", veth=True),
 }  # fmt: skip
 
@@ -73,10 +73,14 @@ def totals(tester, gateway):
         ("tester to gateway", a["sent"], b["received"]), ("gateway to tester", b["sent"], a["received"])) if sent != received]  # fmt: skip
 
 
-def pause(running, seconds):
-    """Stop a process for so long, in the background."""
+@contextlib.contextmanager
+def still(running):
+    """Stop a process for as long as the context lasts."""
     os.kill(running.pid, signal.SIGSTOP)
-    threading.Timer(seconds, os.kill, (running.pid, signal.SIGCONT)).start()
+    try:
+        yield
+    finally:
+        os.kill(running.pid, signal.SIGCONT)
 
 
 def overflow_faults(gateway):
@@ -116,9 +120,7 @@ def run(binary, name, folder):
                 both = {kind.first: first, other: second}
                 if first.ready() and second.ready():
                     time.sleep(0.5)  # a memif client connects when it likes
-                    if kind.overflows:
-                        pause(both["gateway"].running, SECONDS + 1)
-                    both["tester"].send(SECONDS)
+                    both["tester"].send(SECONDS, still(both["gateway"].running) if kind.overflows else contextlib.nullcontext())
                 tester = both["tester"].running.stop()
                 gateway = both["gateway"].running.stop()
     lacks = re.search(LACKS, tester.error + gateway.error)

@@ -8,6 +8,7 @@ Four streams: cpe0 to core0, cpe1 to core1, and back; each has a sink that knows
 one must have received or dropped there for a reason.
 """
 
+import contextlib
 import json
 import os
 import socket
@@ -83,16 +84,22 @@ class Tester(Controlled):
         streams = {f"{gen}.{key}": value for gen in STREAMS for key, value in (("rate", rate), ("start", NEVER), ("catch_up", CATCH_UP))}
         super().__init__("tester", config, folder, streams | (settings or {}), vbng)
 
-    def send(self, seconds):
-        """Send for so many seconds, and wait until all packets have arrived or are lost. Returns False if the tester has died; its Result says why."""
+    def send(self, seconds, meanwhile=contextlib.nullcontext()):
+        """Send for so many seconds, and wait until all packets have arrived or are lost. meanwhile: a context that is entered before the first packet
+        and left after the last. Returns False if the tester has died; its Result says why."""
         try:
-            for command, wait in (("start-stream", seconds), ("stop-stream", SETTLE_SECONDS)):
-                self.ask(*({"cmd": command, "task": gen} for gen in STREAMS))
-                time.sleep(wait)
+            with meanwhile:
+                self._ask_streams("start-stream")
+                time.sleep(seconds)
+                self._ask_streams("stop-stream")
+            time.sleep(SETTLE_SECONDS)
             self._settle()
         except OSError:
             return False
         return True
+
+    def _ask_streams(self, command):
+        self.ask(*({"cmd": command, "task": gen} for gen in STREAMS))
 
     def _settle(self):
         """Wait until as many packets are back as were sent, or for PATIENCE_SECONDS none came."""
