@@ -166,3 +166,14 @@ def test_behind_a_switch(image, vbng, folder, name, scenario, number, mode):
     bed.installed(adapters.ALL[name])
     places = containers.Containers(image, tuple(STORAGE))
     bed.all_found_again(bench.make(adapters.ALL[name], bench.Setup(scenario, number, mode, vnf_in="container"), str(folder), bed.cpus(), vbng, places=places))
+
+
+@pytest.mark.parametrize("scenario", ["loopback", "bng"])
+def test_a_pod_behind_ovs(image, vbng, folder, scenario):
+    """A VNF that is given the last CPU alone, and whose layout is on c0, runs there, and each packet is found again."""
+    bed.installed(adapters.ALL["ovs-dpdk"])
+    places = containers.Containers(image, tuple(STORAGE), cpuset=True)
+    one = bench.make(adapters.ALL["ovs-dpdk"], bench.Setup(scenario, vnf_in="container"), str(folder), bed.cpus(), vbng, places=places)
+    (vnf,) = one.vnfs
+    bed.all_found_again(one)
+    assert [c["cpu"] for c in one.last["reports"][vnf]["cores"]] == [one.where[vnf]] == [bed.cpus()[-1]]

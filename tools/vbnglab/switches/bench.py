@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from ..lab import chain
 from ..lab import run as runs
 from ..measure import rig, trial
-from . import configs, containers, guests, scenarios
+from . import configs, containers, guests, losses, scenarios
 from .adapters.base import Port, Switch, SwitchError
 from .scenarios import TESTER
 
@@ -352,10 +352,13 @@ class SwitchRig(rig.Rig):
 
 
 def take(one, request):
-    """Run a trial and judge it, without the marks that mean nothing here, and with the CPU time of all processes."""
+    """Run a trial and judge it, without the marks that mean nothing here, and with the CPU time of all processes, and where packets were lost."""
     row = trial.take(one, request)
     row["marks"] = [m for m in row["marks"] if m not in NOT_HERE and not (one.shared and m == "disturbed")]
     row["cpu"], row["lost_inside"] = one.last.get("cpu"), one.last.get("lost_inside")
+    if row["ok"]:
+        senders = [n for n in (*one.generators[request.direction], *one.probes.get(request.direction, ())) if n not in one.nics]
+        row["lost_at"] = losses.places(one.topology, one.last["reports"], one.last["counters"], one.last["lost_inside"], senders, row)
     return row
 
 

@@ -55,6 +55,7 @@ def configure(p):
                    help=f"cells to measure (default: all, {', '.join(map('-'.join, row.CELLS))})")
     for q in (r, w):
         q.add_argument("--image", default=containers.Containers.image, metavar="NAME", help="image for VNFs in containers (default: %(default)s)")
+        q.add_argument("--cpuset", action="store_true", help="give each container the CPU of its VNF alone, as a CPU manager does, and a layout that names none")
         q.add_argument("--sizes", metavar="LIST", default="64", help="frame sizes with FCS, such as 64,256,1024 (default: 64)")
         q.add_argument("--direction", choices=("uni", "both"), default="uni", help="whether packets go one way or both (default: uni)")
         q.add_argument("--rate", metavar="RATE", default=rig.SATURATION, help="rate of each generator for R+ (default: 100%% of 10 Gbit/s)")
@@ -140,7 +141,7 @@ def _measure(adapter, args, options, cpus, folder):
     os.makedirs(home, exist_ok=True)
     one = None
     try:
-        one = bench.make(adapter, setup, home, cpus, args.vbng, args.rate, places=containers.Containers(args.image) if setup.vnf_in == "container" else None)
+        one = bench.make(adapter, setup, home, cpus, args.vbng, args.rate, places=containers.Containers(args.image, cpuset=args.cpuset) if setup.vnf_in == "container" else None)
         sizes = rig.parse_sizes(args.sizes, args.scenario in scenarios.GATEWAY)
         progress = Progress()
         m = procedure.Measurement(one, options, sizes, _directions(one, args), journal.Journal(None, None), progress, bench.take)

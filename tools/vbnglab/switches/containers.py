@@ -18,6 +18,7 @@ OPTIONS = ("--cgroup-manager=cgroupfs", "--runtime", "runc")
 LIMITS = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024")
 APART, BESIDE = ("--network", "none"), ("--network", "host", "--cap-add", "NET_RAW,NET_ADMIN")  # of ports that are sockets, and interfaces
 LAST_LINES = 20
+FIRST_CORE = 'layout = ( { core = "c0"; tasks = "*"; } );\n'
 
 
 def kind(switch):
@@ -86,12 +87,14 @@ class Container:
 
 @dataclass(frozen=True)
 class Containers:
-    """Makes containers. image: of tools/deploy/Containerfile; options: of podman, before its command."""
+    """Makes containers. image: of tools/deploy/Containerfile; options: of podman, before its command; cpuset: whether each is given the CPU of its VNF
+    alone, as by a CPU manager, and a layout that names no CPU."""
 
     image: str = "vbng"
     options: tuple = ()
+    cpuset: bool = False
 
-    def start(self, name, config, switch, ports, _cpu):
+    def start(self, name, config, switch, ports, cpu):
         """Start a VNF at these ports with a configuration, which has their devices and the CPU. Raises SwitchError."""
         path, why = installed("podman", "Debian packages podman and runc")
         if path is None:
@@ -103,5 +106,14 @@ class Containers:
         for what in ("csv", "json"):
             if os.path.exists(f"{out}.{what}"):
                 os.unlink(f"{out}.{what}")
-        return Container(["podman", *self.options, *OPTIONS, "run", "--rm", *LIMITS, *network, *volumes, "-w", switch.folder, self.image, "--quiet", "--share-cpus",
-                          "--report", f"{out}.json", "--sample", f"{out}.csv", os.path.abspath(config)], switch.folder, name)  # fmt: skip
+        given, layout = self._cpus(out, cpu)
+        return Container(["podman", *self.options, *OPTIONS, "run", "--rm", *LIMITS, *network, *given, *volumes, "-w", switch.folder, self.image, "--quiet",
+                          "--share-cpus", *layout, "--report", f"{out}.json", "--sample", f"{out}.csv", os.path.abspath(config)], switch.folder, name)  # fmt: skip
+
+    def _cpus(self, out, cpu):
+        """Options of podman and of vbng, for a container that is given a CPU."""
+        if not self.cpuset:
+            return [], []
+        with open(f"{out}.layout", "w", encoding="utf-8") as f:
+            f.write(FIRST_CORE)
+        return ["--cpuset-cpus", str(cpu)], ["--layout", f"{out}.layout"]

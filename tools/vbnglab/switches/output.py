@@ -6,6 +6,7 @@ import json
 import os
 
 from ..measure import procedure, table
+from . import losses
 from .adapters.base import SwitchError
 
 FORMAT = "vbng-switchlab/1"
@@ -43,7 +44,7 @@ def summaries(entry):
                "latency_ns": late,
                "switch_cpus": _median(alive, lambda t: (t.get("cpu") or {}).get("switch")),
                "machine_cpus": _median(alive, lambda t: (t.get("cpu") or {}).get("machine")),
-               "trials": r.get("used", 0), "error": "; ".join(r.get("errors", []))}
+               "trials": r.get("used", 0), "lost": losses.words(alive), "error": "; ".join(r.get("errors", []))}
 
 
 def points(entry):
@@ -82,7 +83,7 @@ def rows_of(result):
             cpus = [f"{row[k]:.2f}" if row[k] is not None else "-" for k in ("switch_cpus", "machine_cpus")]
             yield (name, row["scenario"] or result["scenario"], entry["mode"], row["size"], KINDS[row["direction"]], table.mpps(row["pps"]),
                    f"{table.mpps(row['min'])}–{table.mpps(row['max'])}", loss, table.mpps(ceiling.get(_of(row))), *cpus,
-                   *(_latency(row, s) for s in SHARES), row["error"] or table.limit(row["limit"]))
+                   *(_latency(row, s) for s in SHARES), row["error"] or "; ".join(filter(None, (table.limit(row["limit"]), row["lost"]))))
 
 
 def _marked(entry, scenario):

@@ -11,6 +11,7 @@ from .base import Port, Switch, installed
 
 MTU = 2000  # MTU of veth ends, with room for tags and tunnels
 MODULES = "/sys/module"
+NOTHING = {"tx": {"dropped": 0}}  # what a tap's other end counts
 FANOUT_STEP = 1024  # distance of the interface indices of two ports
 
 
@@ -86,16 +87,20 @@ class KernelSwitch(Switch):
         raise NotImplementedError
 
     def counters(self):
-        """Counters of the veth ends in the namespace."""
+        """Counters of the veth ends in the namespace. What finds a CPU's backlog full is in "dropped" of the end that sends it: of the VNF's end, too."""
         out = {}
-        links = json.loads(self.run(["ip", "-n", self.netns, "-s", "-j", "link", "show"]))
-        by_name = {link["ifname"]: link["stats64"] for link in links if "stats64" in link}
+        inside, beside = (self._links(*words) for words in (("-n", self.netns), ()))
         for p in self.ports.values():
-            s = by_name.get(p.at)
+            s, far = inside.get(p.at), beside.get(self._far(p.number), NOTHING)
             if s:
-                out[p.name] = {"rx_packets": s["rx"]["packets"], "rx_drop": s["rx"]["dropped"] + s["rx"]["errors"],
+                out[p.name] = {"rx_packets": s["rx"]["packets"], "rx_drop": s["rx"]["dropped"] + s["rx"]["errors"] + far["tx"]["dropped"],
                                "tx_packets": s["tx"]["packets"], "tx_drop": s["tx"]["dropped"] + s["tx"]["errors"]}
         return out
+
+    def _links(self, *where):
+        """{name: counters} of the interfaces in a namespace."""
+        links = json.loads(self.run(["ip", *where, "-s", "-j", "link", "show"]))
+        return {link["ifname"]: link["stats64"] for link in links if "stats64" in link}
 
     def undo(self):
         """Commands that remove namespace and veth pairs; the pairs would end with the namespace, but too late for the next switch."""
