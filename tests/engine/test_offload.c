@@ -31,6 +31,7 @@ const struct task_type *const task_types[] = {NULL};
 static uint64_t of_port, of_queues; /* offloads that the device has for all queues, for each */
 static uint64_t asked_of_port, asked_of[N_QUEUES];
 static int tx_socket[N_QUEUES], rx_socket;
+static uint16_t tx_free_thresh[N_QUEUES], entries; /* of the ring of a virtio device; 0: another */
 
 static void *dpdk(const char *name)
 {
@@ -71,6 +72,9 @@ int rte_eth_tx_queue_setup(uint16_t port_id, uint16_t queue, uint16_t desc, unsi
     CU_ASSERT_FATAL(queue < N_QUEUES);
     asked_of[queue] = own.offloads;
     tx_socket[queue] = (int)socket;
+    tx_free_thresh[queue] = own.tx_free_thresh;
+    if (entries > 0 && own.tx_free_thresh >= entries - 3) /* as virtio_dev_tx_queue_setup() */
+        return -EINVAL;
     own.offloads = 0;
     return real(port_id, queue, desc, socket, &own);
 }
@@ -276,6 +280,37 @@ static void test_of_the_nic(void)
     close_port(&port);
 }
 
+/* --- mbufs that the peer has read --- */
+
+/* The threshold that a queue of a device gets; its ring has so many entries. */
+static uint16_t thresh_of(const char *driver, uint16_t desc, uint16_t ring)
+{
+    const struct queues queues = {.n_rx = 1, .n_tx = N_QUEUES, .rx_desc = 64, .tx_desc = desc};
+    struct rte_eth_dev_info info = {.driver_name = driver, .default_txconf.tx_free_thresh = 7};
+    struct port port;
+
+    open_port(&port, 1, 0, 0);
+    rte_eth_dev_stop(port.dpdk_id);
+    entries = ring;
+    CU_ASSERT_EQUAL(queues_open(&port, &plan, 0, &queues, &info, pools), 0);
+    entries = 0;
+    close_port(&port);
+    CU_ASSERT_EQUAL(tx_free_thresh[0], tx_free_thresh[1]);
+    return tx_free_thresh[0];
+}
+
+/* A virtio device gives them back when there are more than 64, whatever the length of its ring. */
+static void test_of_virtio(void)
+{
+    CU_ASSERT_EQUAL(thresh_of("net_virtio_user", 1024, 1024), 1024 - 64);
+    CU_ASSERT_EQUAL(thresh_of("net_virtio", 1024, 256), 256 - 64);
+    CU_ASSERT_EQUAL(thresh_of("net_virtio", 128, 128), 128 - 64);
+    CU_ASSERT_EQUAL(thresh_of("net_virtio", 1024, 64), 0);
+    CU_ASSERT_EQUAL(thresh_of("net_virtio", 64, 64), 0);
+    CU_ASSERT_EQUAL(thresh_of("net_ring", 1024, 0), 7);
+    CU_ASSERT_EQUAL(thresh_of(NULL, 1024, 0), 7);
+}
+
 static void test_of_a_full_socket(void)
 {
     struct rte_ring *r;
@@ -348,6 +383,7 @@ static const struct test tests[] = {
     {"nothing else", test_of_none},
     {"queues at a core", test_of_the_core},
     {"queues at a NIC", test_of_the_nic},
+    {"virtio gives mbufs back", test_of_virtio},
     {"a ring on a full socket", test_of_a_full_socket},
     {"a pool on a full socket", test_full_socket},
     {NULL, NULL},
