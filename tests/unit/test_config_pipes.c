@@ -88,7 +88,7 @@ static void check_resting(const char *top, const char *scheduler, uint32_t pipes
              "\"10.0.0.0/20\"; profile = \"p\"; } );\nqos = { profiles = { p = { rate = "
              "\"10M\"; }; }; schedulers = { s = { ports = \"a\"; %s }; }; };\n",
              top, scheduler);
-    m = qos_load(text);
+    m = qos_load("%s", text);
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
     CU_ASSERT_EQUAL(m->qos.schedulers[0].configured.n, 4096);
     EXPECT(m->qos.schedulers[0].pipes.n == pipes, "%u pipes", m->qos.schedulers[0].pipes.n);

@@ -50,6 +50,12 @@ static void access_frame(void)
     template_free(t);
 }
 
+/* A length field of a frame. */
+static unsigned length_at(const struct template_frame *f, unsigned at)
+{
+    return f->bytes[at] << 8 | f->bytes[at + 1];
+}
+
 /* A frame above the smallest size is filled with payload, which the length fields count. */
 static void access_sizes(void)
 {
@@ -61,8 +67,8 @@ static void access_sizes(void)
         unsigned ip = sizes[i] - 4 - 22;
 
         CU_ASSERT_EQUAL(f->len, sizes[i] - 4);
-        CU_ASSERT_EQUAL(f->bytes[24] << 8 | f->bytes[25], ip);
-        CU_ASSERT_EQUAL(f->bytes[46] << 8 | f->bytes[47], ip - 20);
+        CU_ASSERT_EQUAL(length_at(f, 24), ip);
+        CU_ASSERT_EQUAL(length_at(f, 46), ip - 20);
         CU_ASSERT_EQUAL(f->bytes[50], 0xab);
         CU_ASSERT_EQUAL(f->bytes[f->len - 1], 0xab);
         template_free(t);
@@ -220,7 +226,7 @@ static void mixed_sizes(void)
         unsigned packet = sizes.size[i] == 64 ? 28 : sizes.size[i] - 18u;
 
         CU_ASSERT_EQUAL(t->frames[i].len, sizes.size[i] - 4);
-        CU_ASSERT_EQUAL(t->frames[i].bytes[16] << 8 | t->frames[i].bytes[17], packet);
+        CU_ASSERT_EQUAL(length_at(&t->frames[i], 16), packet);
         CU_ASSERT_EQUAL(t->frames[i].payload, packet - 28);
     }
     CU_ASSERT_EQUAL(t->header_len, 42);
