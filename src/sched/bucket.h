@@ -20,10 +20,9 @@ struct pace {
 };
 
 struct bucket {
-    uint64_t full_at; /* TSC; in the past: the bucket is full */
-    uint32_t part;    /* of a cycle beyond full_at, times 2^BUCKET_PLACES */
-    uint32_t next;    /* the next node in the same slot of the timers (timers.h) */
-};
+    uint64_t full_at;                  /* TSC; in the past: the bucket is full */
+    uint32_t part;                     /* of a cycle beyond full_at, times 2^BUCKET_PLACES */
+} __attribute__((packed, aligned(4))); /* without padding: a subscriber may have fourteen */
 
 /** The pace of a rate in bit/s and a depth in bytes, on a TSC of hz. */
 static inline struct pace pace_of(uint64_t hz, uint64_t rate, uint64_t depth)

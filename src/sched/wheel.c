@@ -189,8 +189,6 @@ static void start(struct wheel *w, const struct sched_config *config)
         pace_of(w->hz, shape->rate, (uint64_t)((double)shape->rate / 8 * SCHED_CATCH_UP_SECS));
     w->line.full_at = w->now;
     w->red_time = (double)shape->rate / 8 / (double)w->hz;
-    w->timers.at = w->now >> TIMERS_SHIFT;
-    memset(w->timers.slot, 0xff, sizeof(w->timers.slot));
     wheel_lay_out(w, shape->subports);
     fq_start(w);
     for (uint32_t i = 0; i < w->n_pipes; i++)

@@ -38,8 +38,8 @@
  *                                     is counted seldom                        the second by drops
  *     .ring      4 bytes per pipe     pipes that may send in a class, in the   whoever puts a pipe
  *                                     order of their turns                     in or takes it out
- *   timers       32 bytes per slot,   lists of buckets that wait for credit,   dequeue
- *                8192 slots           linked through the buckets
+ *   timers       32 bytes per slot,   buckets that wait for credit             dequeue
+ *                8192 slots; spares
  *
  *   p: pipe, counted through all subports; q: queue, 0..15; c: class, 0..12. Only queues and
  *   classes that the configuration uses have an array.
@@ -257,8 +257,8 @@ void wheel_lay_out(struct wheel *w, const struct cfg_subport *subports);
 /** Prefetch what serving up to n packets will touch (wheel_ahead.c). */
 void wheel_fetch(const struct wheel *w, uint32_t n);
 
-/** Wake buckets whose time has come, but no more than most of them (wheel_credit.c). */
-void wheel_run_timers(struct wheel *w, uint64_t now, uint32_t most);
+/** Wake buckets whose time has come, but no more than a dequeue has time for (wheel_credit.c). */
+void wheel_run_timers(struct wheel *w, uint64_t now);
 
 /** Have a pipe, or a class of it, wait until its bucket is ready (TSC). class WHEEL_SELF means the
  * pipe's own bucket. */

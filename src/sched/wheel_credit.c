@@ -2,17 +2,6 @@
 /* Credit in the wheel: a bucket that lacks it waits in the timers. */
 #include "sched/wheel.h"
 
-/* The bucket of a node of the timers. */
-static struct bucket *bucket_of(struct wheel *w, uint32_t node)
-{
-    uint32_t owner = node / 16, class = node % 16;
-
-    if (likely(owner < w->n_pipes))
-        return class == WHEEL_SELF ? &w->pipe[owner].bucket : &w->cap[class][owner];
-    owner -= w->n_pipes;
-    return class == WHEEL_SELF ? &w->subport[owner].bucket : &w->subport[owner].cap[class];
-}
-
 /* Have a bucket woken when it is ready (TSC), and mark in the bits of its owner that the owner
  * waits for it. The owner is a pipe, or n_pipes + a subport; class WHEEL_SELF means its own bucket.
  * A bucket that is in the timers already, for an earlier packet, keeps its place there. */
@@ -25,7 +14,7 @@ static void wait_for(struct wheel *w, uint32_t owner, unsigned class, uint64_t r
     if ((*timed & 1u << class) != 0)
         return;
     *timed |= (uint16_t)(1u << class);
-    timers_add(&w->timers, ready, node, &bucket_of(w, node)->next);
+    timers_add(&w->timers, ready, node);
 }
 
 void wheel_pipe_waits(struct wheel *w, uint32_t pipe, unsigned class, uint64_t ready)
@@ -63,60 +52,42 @@ static void wake(struct wheel *w, uint32_t node)
     wheel_relist(w, owner, &w->pipe[owner]);
 }
 
-#define FETCH_SLOTS 8 /* of those that are due: more would leave the cache again */
-
-/* Prefetch the first bucket of each list of a slot. */
-static inline void fetch_slot(struct wheel *w, const uint32_t *slot)
+/* Prefetch the pipe of a node: a subport's bits are near. */
+static inline void fetch_pipe(const struct wheel *w, uint32_t node)
 {
-    for (unsigned i = 0; i < TIMERS_LISTS; i++)
-        if (slot[i] != TIMERS_NONE)
-            rte_prefetch0_write(bucket_of(w, slot[i]));
+    if (likely(node / 16 < w->n_pipes))
+        rte_prefetch0_write(&w->pipe[node / 16]);
 }
 
-/* Wake buckets of a slot, one of each list in turn, but no more than most of them. Returns their
- * number. */
-static uint32_t wake_slot(struct wheel *w, uint32_t *slot, uint32_t most)
+/* Prefetch the queue from which the pipe of a node will be served first. */
+static inline void fetch_queue(const struct wheel *w, uint32_t node)
 {
-    uint32_t woken = 0;
+    uint32_t pipe = node / 16;
+    unsigned class;
 
-    while (!timers_is_empty(slot))
-        for (unsigned i = 0; i < TIMERS_LISTS; i++) {
-            uint32_t node = slot[i];
-
-            if (node == TIMERS_NONE)
-                continue;
-            if (woken == most)
-                return woken;
-            slot[i] = bucket_of(w, node)->next;
-            if (slot[i] != TIMERS_NONE)
-                rte_prefetch0_write(bucket_of(w, slot[i]));
-            wake(w, node);
-            woken++;
-        }
-    return woken;
+    if (unlikely(pipe >= w->n_pipes))
+        return;
+    class = (unsigned)__builtin_ctz(wheel_eligible(&w->pipe[pipe]) | 1u << QOS_BE);
+    rte_prefetch0_write(
+        wheel_queue_of(w, pipe, class == QOS_BE ? wheel_choose_queue(&w->pipe[pipe]) : class));
 }
 
-void wheel_run_timers(struct wheel *w, uint64_t now, uint32_t most)
+#define MOST_WOKEN  256 /* in one dequeue: so that a backlog of timers delays no packet */
+#define NODES_AHEAD 16  /* how long before it is woken a pipe is fetched */
+
+void wheel_run_timers(struct wheel *w, uint64_t now)
 {
-    struct timers *t = &w->timers;
-    uint64_t due = now >> TIMERS_SHIFT;
+    uint32_t node[MOST_WOKEN + TIMERS_LINE], n = timers_due(&w->timers, now, node, MOST_WOKEN);
 
-    if (t->at <= due && t->pending > 0)
-        for (uint64_t at = t->at; at < RTE_MIN(due + 1, t->at + FETCH_SLOTS); at++)
-            fetch_slot(w, timers_slot(t, at));
-    while (t->at <= due) {
-        uint32_t n = wake_slot(w, timers_slot(t, t->at), most);
-
-        most -= n;
-        t->pending -= n;
-        w->woken |= n > 0;
-        if (!timers_is_empty(timers_slot(t, t->at)))
-            break;
-        t->at = t->pending == 0 ? due + 1 : t->at + 1;
-        if (t->at + FETCH_SLOTS - 1 <= due)
-            fetch_slot(w, timers_slot(t, t->at + FETCH_SLOTS - 1));
+    for (uint32_t i = 0; i < RTE_MIN(n, (uint32_t)NODES_AHEAD); i++)
+        fetch_pipe(w, node[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i + NODES_AHEAD < n)
+            fetch_pipe(w, node[i + NODES_AHEAD]);
+        wake(w, node[i]);
+        fetch_queue(w, node[i]);
     }
-    fetch_slot(w, timers_slot(t, t->at));
+    w->woken = n > 0;
 }
 
 void wheel_subport_waits(struct wheel *w, uint32_t subport, unsigned class, uint64_t ready)

@@ -9,8 +9,7 @@
 #define WHEEL_SHARD false /* a shard's is shards/dequeue.c: this file with true */
 #endif
 
-#define SUBPORT_TURN 8   /* frames */
-#define MOST_WOKEN   256 /* buckets in one dequeue: so that a backlog of timers delays no packet */
+#define SUBPORT_TURN 8 /* frames */
 
 /* --- turns --- */
 
@@ -408,8 +407,7 @@ static void advance(struct wheel *w, uint64_t real)
 
     w->now = unlikely(real - w->now > w->at_once) ? catch_up(w, real, passed) : real;
     w->real = real;
-    w->woken = false;
-    wheel_run_timers(w, w->now, MOST_WOKEN);
+    wheel_run_timers(w, w->now);
     w->epoch += w->woken; /* who was woken is not in the cache */
     w->old |= -(uint32_t)w->woken;
 }

@@ -7,7 +7,8 @@ struct layout {
     unsigned queues, classes, aqm_queues; /* of a pipe */
     unsigned aqm_size;                    /* bytes for each of aqm_queues */
     uint64_t pipe, queue, tally, aqm, fq, fq_busy, cap, ring, subport_of, subport, class, profile,
-        total;
+        spare, total;
+    uint64_t spares; /* lines of the timers */
 };
 
 /* Give n entries their place at the end, and round up to a line. */
@@ -66,6 +67,8 @@ static struct layout layout_of(const struct cfg_scheduler *s, unsigned max_profi
     l.subport = place(&end, s->n_subports, sizeof(struct wheel_subport));
     l.class = place(&end, s->n_subports * QOS_CLASSES, sizeof(struct sched_class_state));
     l.profile = place(&end, max_profiles + 1, sizeof(struct wheel_profile));
+    l.spares = timers_spares((pipes + s->n_subports) * (l.classes + 1));
+    l.spare = place(&end, l.spares, sizeof(struct timers_line));
     l.total = end;
     return l;
 }
@@ -152,6 +155,7 @@ void wheel_lay_out(struct wheel *w, const struct cfg_subport *subports)
             w->cap[c] = (struct bucket *)(at + l.cap) + (size_t)classes++ * w->n_pipes;
     w->subport_of = at + l.subport_of;
     w->block_shift = (uint8_t)__builtin_ctz(w->shape.pipes.block);
+    timers_start(&w->timers, w->now, (struct timers_line *)(at + l.spare), l.spares);
     for (uint32_t i = 0; i < w->n_subports; i++)
         place = lay_out_subport(w, i, &subports[i], (uint32_t *)(at + l.ring), place);
 }

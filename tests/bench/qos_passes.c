@@ -86,6 +86,8 @@ void qos_put(enum qos_target target, struct task *t, struct rte_mbuf **m, uint16
         sched_enqueue(s, m, n);
         break;
     default:
+        for (uint16_t i = 0; i < n; i++) /* as the engine does with packets of a ring */
+            __builtin_prefetch(m[i], 1, 3);
         task_run(t, m, n);
         break;
     }
