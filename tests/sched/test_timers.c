@@ -12,28 +12,20 @@
 #define TURNS 60000
 #define ROOM  256u /* nodes of a turn */
 
-static struct timers *t;
-static struct timers_line *spare;
+static struct timers wheel, *t = &wheel;
+static struct timers_line spare[NODES / TIMERS_LINE];
 static uint64_t at[NODES]; /* TSC at which a node is due; 0: it is not there */
 static uint32_t out[ROOM + TIMERS_LINE];
 static uint64_t now, n_in;
 
 static void begin(void)
 {
-    t = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*t));
-    spare = aligned_alloc(RTE_CACHE_LINE_SIZE, timers_spares(NODES) * sizeof(*spare));
-    CU_ASSERT_FATAL(t != NULL && spare != NULL);
+    CU_ASSERT_EQUAL_FATAL(timers_spares(NODES), RTE_DIM(spare));
     memset(t, 0, sizeof(*t));
     memset(at, 0, sizeof(at));
     timers_start(t, START, spare, timers_spares(NODES));
     now = START;
     n_in = 0;
-}
-
-static void end(void)
-{
-    free(t);
-    free(spare);
 }
 
 static void add(uint32_t node, uint64_t tsc)
@@ -85,7 +77,6 @@ static void one_slot(void)
     now += SLOT;
     while (n_in > 0)
         CU_ASSERT_NOT_EQUAL_FATAL(take(ROOM), 0);
-    end();
 }
 
 static void past(void)
@@ -96,7 +87,6 @@ static void past(void)
     add(1, START);
     now += SLOT;
     CU_ASSERT_EQUAL(take(ROOM), 1);
-    end();
 }
 
 static void far(void)
@@ -107,7 +97,6 @@ static void far(void)
     CU_ASSERT_EQUAL(take(ROOM), 0);
     now += SLOT;
     CU_ASSERT_EQUAL(take(ROOM), 1);
-    end();
 }
 
 static void away(void)
@@ -122,7 +111,6 @@ static void away(void)
     add(3, now + SLOT);
     now += 2 * SLOT;
     CU_ASSERT_EQUAL(take(ROOM), 1);
-    end();
 }
 
 /* Nodes at random times, in turns of a random length; often more are due than a turn takes. */
@@ -143,7 +131,6 @@ static void random_nodes(void)
     now += ROUND;
     while (n_in > 0)
         CU_ASSERT_NOT_EQUAL_FATAL(take(ROOM), 0);
-    end();
 }
 
 static const struct test tests[] = {
