@@ -408,7 +408,7 @@ static void advance(struct wheel *w, uint64_t real)
     w->now = unlikely(real - w->now > w->at_once) ? catch_up(w, real, passed) : real;
     w->real = real;
     wheel_run_timers(w, w->now);
-    w->epoch += w->woken; /* who was woken is not in the cache */
+    w->epoch += w->woken; /* packets of who was woken are not in the cache */
     w->old |= -(uint32_t)w->woken;
 }
 

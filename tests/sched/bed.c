@@ -150,6 +150,18 @@ uint32_t bed_dequeue(struct bed *b, struct rte_mbuf **m, uint32_t n)
     return sched_dequeue_at(b->s, b->clock, m, n);
 }
 
+void bed_empty_in_two(struct bed *b, uint32_t pipe, unsigned queue)
+{
+    struct rte_mbuf *m[BED_BURST];
+    uint32_t got;
+
+    bed_fill(b, pipe, queue, 100, 12);
+    got = bed_dequeue(b, m, 2);
+    got += bed_dequeue(b, m + got, BED_BURST - got);
+    EXPECT(got == 12 && sched_held(b->s) == 0, "%u", got);
+    rte_pktmbuf_free_bulk(m, got);
+}
+
 void bed_turn(struct bed *b)
 {
     struct rte_mbuf *m[BED_BURST];

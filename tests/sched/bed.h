@@ -82,6 +82,10 @@ uint64_t bed_now(const struct bed *b);
 /** Move an injected clock on, then take out up to n packets. */
 uint32_t bed_dequeue(struct bed *b, struct rte_mbuf **m, uint32_t n);
 
+/** Check that packets of an empty queue all leave in two dequeues. The second one looks ahead at a
+ * queue that the first did not empty, whose AQM may link packets as no plain queue does. */
+void bed_empty_in_two(struct bed *b, uint32_t pipe, unsigned queue);
+
 /** Dequeue a burst, count it, put every packet back into the queue from which it came. */
 void bed_turn(struct bed *b);
 /** The same for some seconds. */

@@ -190,19 +190,10 @@ static void many_flows(void)
     bed_free(&b);
 }
 
-/* The second dequeue looks ahead at packets of a queue that it did not empty: behind the first they
- * are not linked as those of a plain queue. */
 static void at_once(void)
 {
-    struct rte_mbuf *m[BED_BURST];
-    uint32_t got;
-
     build(RATE);
-    bed_fill(&b, 0, QOS_BE, 100, 12);
-    got = bed_dequeue(&b, m, 2);
-    got += bed_dequeue(&b, m + got, BED_BURST - got);
-    EXPECT(got == 12 && sched_held(b.s) == 0, "%u", got);
-    rte_pktmbuf_free_bulk(m, got);
+    bed_empty_in_two(&b, 0, QOS_BE);
     bed_free(&b);
 }
 

@@ -60,6 +60,12 @@ def test_a_cell_that_there_is_not():
         row.cells("v2v-host,v2v-guest")
 
 
+def test_a_cpuset_is_for_containers(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["switch", "run", "p2p", "--switch", "testpmd", "--cpuset"])
+    assert "--cpuset is for containers: say --vnf-in container, too" in capsys.readouterr().err
+
+
 @pytest.mark.limit(300)  # 30 trials, each of which starts all anew
 def test_a_row(own_network, vbng, folder, capsys):
     """Two cells of a switch that is here, one that it has not, and one of a switch that cannot carry it. Latency of those that have figures."""

@@ -191,6 +191,8 @@ def _take(args):
 
 def measure(args):
     """Measure, write, print. Returns 0; 1 if nothing could be measured; 3 without a picture."""
+    if args.cpuset and args.vnf_in != "container":
+        args.parser.error("--cpuset is for containers: say --vnf-in container, too")
     stop_cleanly()
     return _tell(*_take(args), ", and for each switch its configurations")
 
