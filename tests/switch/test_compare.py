@@ -17,6 +17,8 @@ from vbnglab.switches.adapters.base import SwitchError
 
 SIZES = [rig.Size(64, 64)]
 SECONDS = 0.3  # of a trial
+WHOLE = 3  # trials of a circle before one that loses packets
+NONE_LOST = {"offered": 1000, "lost_at": {}}
 
 
 def run(folder, vbng, name, scenario, directions, pairs=2):
@@ -35,12 +37,15 @@ def test_both_take_turns(own_network, vbng, folder, name, scenario):
     assert point["error"] == "" and len(point["vbng"]) == len(point["testpmd"]) == 2, point
     assert min(*point["vbng"], *point["testpmd"]) > 0 and point["ratios"] == [a / b for a, b in zip(point["vbng"], point["testpmd"])]
     assert point["remark"].startswith("limit: ") or compare.SHARED in point["remark"], point
+    judged = {who: 0 if scenario == "circle" or (scenario, who) == ("v2v", "testpmd") else 2 for who in compare.PROGRAMS}
+    assert {who: len(trials) for who, trials in point["lost_at"].items()} == judged, point["lost_at"]
     with open(os.path.join(folder, "result.json"), encoding="utf-8") as f:
         assert json.load(f) == json.loads(json.dumps(result))
 
 
-def test_a_circle_that_loses_packets(folder, monkeypatch, vbng):
-    """Each time the ports get longer to come up; what then goes round still is no figure."""
+@pytest.mark.parametrize("by_switch, in_ring, said", [(32, 0, "32 by the switch, to v1a"), (0, 7, "7 in the ring of v1b")])
+def test_a_circle_that_loses_packets(folder, monkeypatch, vbng, by_switch, in_ring, said):
+    """Each time the ports get longer to come up; what then goes round still is no figure, and where the others were lost is said."""
     need.program("dpdk-testpmd", "dpdk-dev")
     waits, stops = [], []
 
@@ -59,6 +64,9 @@ def test_a_circle_that_loses_packets(folder, monkeypatch, vbng):
         def inside(self):
             return circle.PACKETS
 
+        def ports_report(self):
+            return [{"name": name, "rx_missed": in_ring if name == "v1b" and len(waits) > WHOLE else 0, "rx_errors": 0} for name in ("v1a", "v1b")]
+
         def stop(self):
             stops.append(self)
 
@@ -67,10 +75,10 @@ def test_a_circle_that_loses_packets(folder, monkeypatch, vbng):
     monkeypatch.setattr(pmd, "steady", lambda *_: 5.0)
     for name in ("start", "check"):
         monkeypatch.setattr(adapters.ALL["testpmd"], name, lambda _: None)
-    counters = [{"v1a": {"rx_drop": 0, "tx_drop": drop}, "v1b": {"rx_drop": 0, "tx_drop": 0}} for drop in (0, 0, 0, *[32] * len(bench.PATIENCE))]
+    counters = [{"v1a": {"rx_drop": 0, "tx_drop": drop}, "v1b": {"rx_drop": 0, "tx_drop": 0}} for drop in (*[0] * WHOLE, *[by_switch] * len(bench.PATIENCE))]
     monkeypatch.setattr(adapters.ALL["testpmd"], "stats", lambda _: counters.pop(0))
     (point,) = run(folder, vbng, "testpmd", "circle", ["both"], pairs=2)["switches"]["testpmd"]["points"]
-    assert point["vbng"] == [5.0] and point["testpmd"] == [5.0, 5.0] and "the switch has lost {'v1a': 32}" in point["error"], point
+    assert point["vbng"] == [5.0] and point["testpmd"] == [5.0, 5.0] and point["error"].endswith(f"lost were {said}"), point
     assert waits[-len(bench.PATIENCE):] == [n * circle.LEAD for n in bench.PATIENCE] and len(stops) == len(waits) and not counters
 
 
@@ -84,7 +92,7 @@ def test_a_table_that_knows_neither(vbng, folder, monkeypatch):
         return figure
 
     monkeypatch.setattr(adapters.ALL["t4p4s"], "probe", lambda: ("x", ""))
-    monkeypatch.setattr(bench, "take", lambda one, _: taken(one.switch, {"ok": True, "pps": 1.0, "marks": []}))
+    monkeypatch.setattr(bench, "take", lambda one, _: taken(one.switch, {"ok": True, "pps": 1.0, "marks": [], **NONE_LOST}))
     monkeypatch.setattr(pmd, "flowgen", lambda switch, *_: taken(switch, 1.0))
     (point,) = run(folder, vbng, "t4p4s", "v2v", ["both"])["switches"]["t4p4s"]["points"]
     assert point["error"] == "" and len(tables) == 4 and not any("MAC-FWD" in t for t in tables), (point, tables)
@@ -98,7 +106,7 @@ def test_trials_of_which_nothing_came_back(vbng, folder, monkeypatch, came, vbng
     """As on a machine whose CPUs others have: each is taken again, and a figure is never 0."""
     need.program("dpdk-testpmd", "dpdk-dev")
     rows = iter(came)
-    monkeypatch.setattr(bench, "take", lambda *_: {"ok": True, "pps": next(rows), "marks": []})
+    monkeypatch.setattr(bench, "take", lambda *_: {"ok": True, "pps": next(rows), "marks": [], **NONE_LOST})
     (point,) = run(folder, vbng, "testpmd", "loopback", ["up"], pairs=1)["switches"]["testpmd"]["points"]
     assert (point["vbng"], point["testpmd"]) == (vbng_has, testpmd_has) and error in point["error"] and bool(error) == bool(point["error"]), point
     assert next(rows, None) is None
@@ -144,6 +152,9 @@ def test_the_table():
     point = compare.Point("64", "both", [1e6, 4e6, 2e6], [1e6, 2e6, 4e6], {"vbng": {"generator", "extra"}, "testpmd": {"disturbed"}})
     assert point.remark(True, False) == "limit: generator; disturbed" and point.remark(True, True) == compare.SHARED
     assert compare.Point("64", "both").remark(False, False) == "limit: switch"
+    point.lost_at = {"vbng": [NONE_LOST], "testpmd": [NONE_LOST, {"offered": 1000, "lost_at": {"in the ring of v1a": 80}}]}
+    assert point.remark(True, False) == "limit: generator; disturbed; testpmd lost: 4 % in the ring of v1a"
+    assert point.remark(True, True) == f"{compare.SHARED}; testpmd lost: 4 % in the ring of v1a"
     entry = {"mode": "patch", "role": "VNF", "points": [{**vars(point), "ratios": point.ratios, "remark": ""}], "why": ""}
     text = compare.text({"scenario": "loopback1", "switches": {"x": entry, "y": {**entry, "points": [], "why": "not here"}}})
     assert "1.00 (0.50–2.00)" in text and "2 (1–4)" in text.replace(".000", "") and "not here" in text, text
@@ -161,3 +172,30 @@ def test_a_testpmd_that_dies(folder):
         os.waitid(os.P_PID, made.pid, os.WEXITED | os.WNOWAIT)
         result = made.stop()
     assert not result.ok and "ended with status -9" in result.error and "net_virtio_user0" in result.error, result.error
+
+
+def test_what_testpmd_has_lost(folder, monkeypatch):
+    """It prints that when it forwards no more, with a line more where a port has received with errors; before, nothing is known."""
+    switch = adapters.ALL["testpmd"](str(folder))
+    made = object.__new__(pmd.Testpmd)
+    made.ports, said = [switch.add_port("a"), switch.add_port("b")], []
+    monkeypatch.setattr(made, "output", lambda: "".join(said))
+    assert made.ports_report() == []
+    said.append("""
+  ---------------------- Forward statistics for port 0  ----------------------
+  RX-packets: 52             RX-dropped: 3             RX-total: 55
+  TX-packets: 50             TX-dropped: 2             TX-total: 52
+  ----------------------------------------------------------------------------
+
+  ---------------------- Forward statistics for port 1  ----------------------
+  RX-packets: 9              RX-dropped: 0             RX-total: 9
+  RX-error: 4
+  RX-nombufs: 0
+  TX-packets: 9              TX-dropped: 0             TX-total: 9
+  ----------------------------------------------------------------------------
+
+  +++++++++++++++ Accumulated forward statistics for all ports+++++++++++++++
+  RX-packets: 61             RX-dropped: 3             RX-total: 64
+""")
+    assert made.lost() == [("a", 3, 0, 2), ("b", 0, 4, 0)]
+    assert made.ports_report() == [{"name": "a", "rx_missed": 3, "rx_errors": 0}, {"name": "b", "rx_missed": 0, "rx_errors": 4}]

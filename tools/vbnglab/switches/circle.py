@@ -8,7 +8,7 @@ import tempfile
 import time
 
 from ..lab import chain
-from . import bench, configs, pmd, scenarios
+from . import bench, configs, losses, pmd, scenarios
 from .adapters.base import SwitchError
 
 LEAD = 0.3  # seconds from the start of a VNF after which the first packet is let in, at least
@@ -16,7 +16,7 @@ PACKETS = 512  # in the circle, half of them each way: less than a queue holds, 
 
 
 class Lost(SwitchError):
-    """Packets that the switch has dropped, as by a port that was not up yet."""
+    """Packets that were lost, as by a port of the switch that was not up yet."""
 
 
 class Vbng(chain.Controlled):
@@ -28,9 +28,13 @@ class Vbng(chain.Controlled):
         while self.inside() < PACKETS and time.monotonic() < end:
             time.sleep(0.02)
 
+    def ports_report(self):
+        """What its ports have counted."""
+        return self.ask({"cmd": "show-ports"})["ports"]
+
     def received(self):
         """Packets received by all ports."""
-        return sum(p["rx_packets"] for p in self.ask({"cmd": "show-ports"})["ports"])
+        return sum(p["rx_packets"] for p in self.ports_report())
 
     def inside(self):
         """Packets that it has let into the circle, and not dropped."""
@@ -46,10 +50,10 @@ class Circle:
         self.switch = adapter(tempfile.mkdtemp(prefix="vbng-lab-"), cpus[:1])
         self._vbng = vbng
         try:
-            topology = scenarios.circle(setup.number)
-            bench.wire(self.switch, topology, setup)
-            (self._vnf,) = topology.vnfs
-            where, self.shared = bench.placement(self.switch, topology, cpus)
+            self._topology = scenarios.circle(setup.number)
+            bench.wire(self.switch, self._topology, setup)
+            (self._vnf,) = self._topology.vnfs
+            where, self.shared = bench.placement(self.switch, self._topology, cpus)
             self._cpu = where[self._vnf.name]
             self._config = configs.write_circle(folder, self._vnf, self.switch, self._cpu, PACKETS)
         except BaseException:
@@ -65,7 +69,7 @@ class Circle:
 
     def pps(self, program, size, seconds):
         """Packets per second that the VNF receives by both ports together. program: "vbng" or "testpmd"; size: of a frame with FCS. Raises SwitchError, also
-        where the switch has lost one each time."""
+        where one was lost each time."""
         for patience in bench.PATIENCE:
             try:
                 return self._pps(program, size, seconds, patience)
@@ -85,7 +89,7 @@ class Circle:
             self._join(lead)
             vnf.fill()
             figure = pmd.steady(vnf.received, seconds, program, self.switch)
-            self._whole(vnf.inside())
+            self._whole(vnf.inside(), vnf.ports_report())
             return figure
         except OSError as e:
             raise SwitchError(f"{program}: {e}") from None
@@ -103,8 +107,8 @@ class Circle:
             time.sleep(0.02)
         time.sleep(lead)
 
-    def _whole(self, inside):
-        """Raise Lost where not all packets go round. inside: those that were let in."""
-        lost = {p: n for p, c in self.switch.stats().items() if (n := c["rx_drop"] + c["tx_drop"])}
+    def _whole(self, inside, ports):
+        """Raise Lost where not all packets go round. inside: those that were let in; ports: of the VNF, what they have counted."""
+        lost = losses.counted(self._topology, {self._vnf.name: {"ports": ports}}, self.switch.stats(), self.switch.lost_inside())
         if lost or inside != PACKETS:
-            raise Lost(f"{inside} packets of {PACKETS} were let into the circle, and the switch has lost {lost or 'none'}")
+            raise Lost(f"{inside} packets of {PACKETS} were let into the circle, and lost were {losses.numbers(lost) or 'none'}")

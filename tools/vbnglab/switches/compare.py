@@ -15,7 +15,7 @@ from statistics import median
 
 from ..lab import machine, owned
 from ..measure import rig, table, trial
-from . import adapters, bench, circle, pmd, scenarios
+from . import adapters, bench, circle, losses, pmd, scenarios
 from .adapters.base import SwitchError
 
 FORMAT = "vbng-switch-compare/1"
@@ -38,6 +38,7 @@ class Point:
     vbng: list = field(default_factory=list)  # packets per second
     testpmd: list = field(default_factory=list)
     marks: dict = field(default_factory=lambda: {who: set() for who in PROGRAMS})  # of the trials of each; flowgen has none
+    lost_at: dict = field(default_factory=lambda: {who: [] for who in PROGRAMS})  # {"offered", "lost_at"} of each trial; of flowgen and in a circle none
     error: str = ""
 
     @property
@@ -46,14 +47,13 @@ class Point:
         return [a / b for a, b in zip(self.vbng, self.testpmd) if b]
 
     def remark(self, as_vnf, shared):
-        """What limits the figures, or why there are none."""
+        """What limits the figures, and where packets were lost beside each program, or why there are none."""
         if self.error:
             return self.error.splitlines()[0]
-        if shared:
-            return SHARED
         marks = set().union(*self.marks.values())
         limits = sorted(marks & set(trial.LIMITS)) or ["switch or VNF" if as_vnf else "switch"]
-        return f"limit: {', '.join(limits)}" + ("; disturbed" if "disturbed" in marks else "")
+        said = [SHARED] if shared else [f"limit: {', '.join(limits)}", *(["disturbed"] if "disturbed" in marks else [])]
+        return "; ".join(said + [f"{who} {words}" for who, trials in self.lost_at.items() if (words := losses.words(trials))])
 
 
 def _places(one, options, point, size):
@@ -68,6 +68,7 @@ def _places(one, options, point, size):
                 raise SwitchError(row["error"])
             if row["pps"] > 0:
                 point.marks[who] |= set(row["marks"])
+                point.lost_at[who].append({k: row[k] for k in ("offered", "lost_at")})
                 return row["pps"]
         raise SwitchError(f"nothing came back to vbng in {TRIES} trials of {options.seconds:g} s")
 

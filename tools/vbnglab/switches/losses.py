@@ -31,18 +31,29 @@ def _rings(out, topology, reports):
                 _add(out, f"received with an error by {p['name']}", p["rx_errors"])
 
 
-def places(topology, reports, counters, inside, generators, row):
-    """{place: packets} of a judged trial that is whole, the rest of its loss under UNKNOWN. reports: {owner: report}; counters: of the switch, None where
-    they were not read; inside: what the switch says that it has lost between its ports; generators: names of those that sent."""
+def counted(topology, reports, counters, inside):
+    """{place: packets} of what the switch, and rings of ports, have counted as lost. reports: {owner: what has its ports, as a report}; counters: of the
+    switch, None where they were not read; inside: what the switch says that it has lost between its ports."""
     out = {}
+    _switch(out, topology, counters or {}, inside)
+    _rings(out, topology, reports)
+    return out
+
+
+def places(topology, reports, counters, inside, generators, row):
+    """{place: packets} of a judged trial that is whole, the rest of its loss under UNKNOWN. generators: names of those that sent; the others as of counted()."""
+    out = counted(topology, reports, counters, inside)
     for name in generators:
         _add(out, "in a full queue into the switch", run.task(reports[TESTER], name)["drops"].get("link_full", 0))
-    _switch(out, topology, counters or {}, inside)
     for task, n in row["drops"].items():
         _add(out, f"by {task}", n)
-    _rings(out, topology, reports)
     _add(out, UNKNOWN, row["lost"] - sum(out.values()))
     return out
+
+
+def numbers(lost):
+    """{place: packets} as text; "" where nothing was lost."""
+    return ", ".join(f"{n} {place}" for place, n in lost.items())
 
 
 def words(trials):

@@ -2,6 +2,7 @@
 """testpmd in the places of vbng at a switch: as a VNF that hands frames on, and as generator and sink (flowgen)."""
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -18,6 +19,8 @@ PORT_MBUFS = 8192
 START_SECONDS = 30.0
 FCS = 4
 BURST = 32  # packets that it sends at once
+# what it prints of each port when it forwards no more; what it could not send, by the port that should have
+STATISTICS = re.compile(r"Forward statistics for port (\d+) .*\n.*RX-dropped: (\d+).*\n(?:.*RX-error: (\d+).*\n.*RX-nombufs.*\n)?.*TX-dropped: (\d+)")
 
 
 def probe():
@@ -104,14 +107,23 @@ class Testpmd:
             time.sleep(0.05)
         return self._total("opackets") - self._total("ipackets")
 
+    def lost(self):
+        """(port, packets that found its ring full, those with an error, those that it could not send) of each port, once it forwards no more."""
+        return [(self.ports[int(m[1])].name, int(m[2]), int(m[3] or 0), int(m[4])) for m in STATISTICS.finditer(self.output())]
+
+    def ports_report(self):
+        """What its ports have counted as lost, as in a report of vbng; nothing before it forwards no more."""
+        return [{"name": name, "rx_missed": missed, "rx_errors": errors} for name, missed, errors, _ in self.lost()]
+
     def stop(self):
-        """End it. Returns a Result, whose report has no tasks."""
+        """End it. Returns a Result, whose report has as tasks what has sent by each port."""
         alive = self.alive()
         run.end(self._process)
         self._process.stdin.close()
         shutil.rmtree(runtime_folder(self.prefix), ignore_errors=True)
         wall = time.monotonic() - self._began
-        report = {"tasks": [], "cores": [], "ports": [], "seconds": wall, "ledger": {"balances": True}, "version": f"testpmd, {probe()[0]}",
+        tasks = [{"name": f"to_{name}", "type": "forward", "created": 0, "drops": {"link_full": unsent}} for name, *_, unsent in self.lost()]
+        report = {"tasks": tasks, "cores": [], "ports": self.ports_report(), "seconds": wall, "ledger": {"balances": True}, "version": f"testpmd, {probe()[0]}",
                   "dpdk": dpdk_version(), "memory": {}, "tsc_hz": 0}  # fmt: skip
         error = "" if alive else f"{shlex.join(self._command)} ended with status {self._process.returncode}\n{self.output()[-1000:]}"
         return run.Result(alive, self._process.returncode, error, report, self._command, wall)
