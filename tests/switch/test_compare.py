@@ -27,7 +27,12 @@ def run(folder, vbng, name, scenario, directions, pairs=2):
     return compare.measure([name], lambda adapter: bench.Setup(scenario, 1, adapter.modes[0]), options, str(folder), ["x"])
 
 
-@pytest.mark.parametrize("name, scenario", [("linux-bridge", "loopback"), ("testpmd", "v2v"), ("t4p4s", "v2v"), ("linux-bridge", "circle"), ("testpmd", "circle")])
+LONG = pytest.mark.long  # each takes a quarter of a minute, in which nothing else may flood a switch
+
+
+@pytest.mark.parametrize("name, scenario", [
+    ("linux-bridge", "loopback"), ("testpmd", "circle"), ("t4p4s", "v2v"), pytest.param("testpmd", "v2v", marks=LONG), pytest.param("linux-bridge", "circle", marks=LONG),
+])  # fmt: skip
 def test_both_take_turns(own_network, vbng, folder, name, scenario):
     """Each has a figure for each pair; the ratios are those of neighbours, and the table says what limits them."""
     need.program("dpdk-testpmd", "dpdk-dev")
