@@ -53,7 +53,7 @@ struct cfg_profile {
     struct qos_shape shape[QOS_DIRECTIONS];
 };
 
-/** What runs a scheduler: vbng's own timing wheel (sched/wheel.h) or DPDK's librte_sched. */
+/** What runs a scheduler: vbng's own timing wheel (sched/wheel/) or DPDK's librte_sched. */
 enum qos_backend { QOS_WHEEL, QOS_LIBRTE_SCHED };
 
 /** What drops before a queue is full: nothing, RED, PIE, FQ-CoDel or the dual queue of L4S. */

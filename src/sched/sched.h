@@ -2,8 +2,8 @@
 /*
  * The hierarchical scheduler behind a narrow interface: configure, enqueue a burst, dequeue a
  * burst, read counters. The qos task knows no more of a scheduler, and the accuracy tests are
- * written against it. One of two backends does the work, as the parameters say: the wheel (wheel.h)
- * or DPDK's librte_sched (librte_sched.h).
+ * written against it. One of two backends does the work, as the parameters say: the wheel (wheel/)
+ * or DPDK's librte_sched (librte/).
  *
  * One thread makes all calls; only sched_held(), sched_class(), sched_pipe_counters(),
  * sched_lost_cycles() and sched_bytes() may be called by others.

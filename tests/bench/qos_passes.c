@@ -18,7 +18,7 @@
 
 #include "packet/qinq.h"
 #include "qos.h"
-#include "sched/librte_sched.h"
+#include "sched/librte/librte_sched.h"
 
 #define N_CHUNKS      (N_PACKETS / CHUNK)
 #define DOWN_INNER    (14 + 4 + 20 + 8) /* inner IPv4 header of a downstream frame */

@@ -10,7 +10,7 @@
 
 #include "bed.h"
 #include "sched/check.h"
-#include "sched/librte_limits.h"
+#include "sched/librte/limits.h"
 
 #define RATES 64
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "common/program.h"
-#include "sched/timers.h"
+#include "sched/wheel/timers.h"
 
 #define START (UINT64_C(5) << 40) /* TSC */
 #define SLOT  (UINT64_C(1) << TIMERS_SHIFT)

@@ -3,7 +3,7 @@
 #include "common/program.h"
 #include "common/qos_shapes.h"
 #include "sched/check.h"
-#include "sched/librte_limits.h"
+#include "sched/librte/limits.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,4 +4,4 @@
 
 #define WHEEL_SHARD   true
 #define wheel_dequeue wheel_dequeue_shard
-#include "sched/wheel_dequeue.c"
+#include "sched/wheel/dequeue.c"

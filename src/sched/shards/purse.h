@@ -4,11 +4,10 @@
  * time into a wallet of its own, out of which it pays for packets, so that nothing is shared per
  * packet. What it does not use it gives back.
  *
- *     purse     the bucket, in the cache line of full_at: as struct bucket (sched/bucket.h) it
+ *     purse     the bucket, in the cache line of full_at: as struct bucket (wheel/bucket.h) it
  *               keeps the time at which it will be full, which a borrower moves on by an atomic
- *               compare and exchange, and who gives back by an atomic subtraction
- *               beside it, for each shard that was refused: the class for which it waits, and its
- *               round
+ *               compare and exchange, and who gives back by an atomic subtraction; beside it, for
+ *               each shard that was refused: the class for which it waits, and its round
  *     wallet    the credit of one shard; only that shard sees it
  *
  * Who borrows waits where another shard waits with a higher class, or with the same class and an
@@ -25,7 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sched/bucket.h"
+#include "sched/wheel/bucket.h"
 #include "sched/params.h"
 
 #define SHARDS_MAX  QOS_MAX_SHARDS

@@ -8,7 +8,7 @@
 #define SCHED_SHARDS_SHARD_H
 
 #include "sched/shards/shards.h"
-#include "sched/wheel.h"
+#include "sched/wheel/wheel.h"
 
 /** The pipes of a subport in a class, on this shard. */
 struct shard_ring {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One scheduler on several cores: each core has a shard, which is a wheel (sched/wheel.h) of its
- * own with the pipes of its subscribers. Shared are the rates of the port, and those of subports,
- * and of their classes, whose subscribers are on several shards: struct purse. A subport that lies
- * on one shard as a whole keeps its rates to itself, and they are as exact as without shards.
+ * One scheduler on several cores: each core has a shard, which is a wheel (sched/wheel/wheel.h) of
+ * its own with the pipes of its subscribers. Shared are the rates of the port, and those of
+ * subports, and of their classes, whose subscribers are on several shards: struct purse. A subport
+ * that lies on one shard as a whole keeps its rates to itself, and they are as exact as without
+ * shards.
  *
  * The port is shared out as one wheel would: a class after the other; in a class the subports take
  * turns, and in a subport its pipes. So the rounds of a purse count

@@ -45,8 +45,9 @@
  *   classes that the configuration uses have an array.
  *
  * The packets of a queue are linked through their mbufs, so a queue's size is a limit and takes no
- * memory. The link is in the first line of an mbuf, which every task touches anyway: chain.h. It is a limit of packets, and, where it was given as a time, of the bytes that the
- * subscriber's own rate sends in that time. A ring is an array, so that the pipes that come next can be prefetched.
+ * memory. The link is in the first line of an mbuf, which every task touches anyway: chain.h. The
+ * limit is of packets, and, where it was given as a time, of the bytes that the subscriber's own
+ * rate sends in that time. A ring is an array, so that the pipes that come next can be prefetched.
  *
  * A class of a pipe is in one of three states:
  *
@@ -88,13 +89,13 @@
 #include <rte_red.h>
 
 #include "sched/backend.h"
-#include "sched/bucket.h"
-#include "sched/chain.h"
-#include "sched/fq.h"
-#include "sched/l4s.h"
-#include "sched/pie.h"
+#include "sched/wheel/bucket.h"
+#include "sched/wheel/chain.h"
+#include "sched/wheel/fq.h"
+#include "sched/wheel/l4s.h"
+#include "sched/wheel/pie.h"
 #include "sched/stamp.h"
-#include "sched/timers.h"
+#include "sched/wheel/timers.h"
 
 /** In bits of classes, the bit that stands for the whole pipe or subport. */
 #define WHEEL_SELF     QOS_CLASSES
@@ -241,7 +242,7 @@ static_assert(sizeof(struct wheel_pipe) == RTE_CACHE_LINE_SIZE, "a pipe is one l
 static_assert(sizeof(struct wheel_queue) == RTE_CACHE_LINE_SIZE / 2, "a queue is half a line");
 static_assert(sizeof(uintptr_t) == 8, "pointers with 16 bits to spare");
 
-/* --- the hot path: wheel_enqueue.c, wheel_dequeue.c --- */
+/* --- the hot path: enqueue.c, dequeue.c --- */
 
 uint32_t wheel_enqueue(struct sched *base, struct rte_mbuf **m, uint32_t n);
 void wheel_expect(const struct sched *base, struct rte_mbuf *const *m, uint32_t n, uint32_t first);
@@ -250,14 +251,14 @@ uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, ui
 /* --- what the files of the wheel share --- */
 
 /** Bytes of a wheel for a shape, and setting the pointers to its arrays in so much zeroed memory,
- * once its shape, max_profiles, n_pipes and n_subports are set (wheel_layout.c). */
+ * once its shape, max_profiles, n_pipes and n_subports are set (layout.c). */
 uint64_t wheel_memory(const struct cfg_scheduler *s, unsigned max_profiles);
 void wheel_lay_out(struct wheel *w, const struct cfg_subport *subports);
 
-/** Prefetch what serving up to n packets will touch (wheel_ahead.c). */
+/** Prefetch what serving up to n packets will touch (ahead.c). */
 void wheel_fetch(const struct wheel *w, uint32_t n);
 
-/** Wake buckets whose time has come, but no more than a dequeue has time for (wheel_credit.c). */
+/** Wake buckets whose time has come, but no more than a dequeue has time for (credit.c). */
 void wheel_run_timers(struct wheel *w, uint64_t now);
 
 /** Have a pipe, or a class of it, wait until its bucket is ready (TSC). class WHEEL_SELF means the

@@ -3,7 +3,7 @@
 #include <rte_branch_prediction.h>
 
 #include "sched/shards/shard.h"
-#include "sched/wheel.h"
+#include "sched/wheel/wheel.h"
 
 #ifndef WHEEL_SHARD
 #define WHEEL_SHARD false /* a shard's is shards/dequeue.c: this file with true */

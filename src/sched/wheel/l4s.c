@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sched/l4s.h"
+#include "sched/wheel/l4s.h"
 
 #include "packet/flow.h"
 #include "sched/stamp.h"
-#include "sched/wheel.h"
+#include "sched/wheel/wheel.h"
 
 /* RFC 9332 appendix A.1, for round trips of up to 100 ms: */
 #define UPDATE 0.016 /* s */

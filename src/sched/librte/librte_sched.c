@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sched/librte_sched.h"
+#include "sched/librte/librte_sched.h"
 
 #include <errno.h>
 #include <string.h>

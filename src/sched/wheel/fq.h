@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sched/chain.h"
+#include "sched/wheel/chain.h"
 
 #define FQ_FLOWS    32
 #define FQ_WORDS(n) (((n) + 63) / 64) /* of bits, one for each state */

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sched/chain.h"
+#include "sched/wheel/chain.h"
 
 struct cfg_scheduler;
 struct qos_shape;

@@ -12,7 +12,7 @@
 #include <rte_cycles.h>
 
 #include "base/log.h"
-#include "sched/librte_sched.h"
+#include "sched/librte/librte_sched.h"
 
 #define SUBPORT_SHARE     125 /* a subport's bucket holds 1/125 s: a core may be away for 8 ms */
 #define SUBPORT_FRAMES    64  /* and at least so many frames */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where the arrays of a wheel stand in its memory. */
-#include "sched/wheel.h"
+#include "sched/wheel/wheel.h"
 
 /* Offsets of the arrays. Only queues and classes that are used have one. */
 struct layout {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What librte_sched can represent, its checks, and its memory: the numbers of one library. */
-#include "sched/librte_limits.h"
+#include "sched/librte/limits.h"
 
 #include <math.h>
 
-#include "sched/librte_sched.h"
+#include "sched/librte/librte_sched.h"
 
 /* The library represents rate / clock by the simplest fraction strictly between (n - 1) / STEPS and
  * (n + 1) / STEPS, with n = the integer part of rate / clock * STEPS. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What an AQM does to packets that were taken into a queue of the wheel: drop or mark them. */
 #include "packet/flow.h"
-#include "sched/wheel.h"
+#include "sched/wheel/wheel.h"
 
 void wheel_lose(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q, enum verdict why)
 {

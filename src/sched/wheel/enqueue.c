@@ -2,7 +2,7 @@
 /* The hot path of the wheel: packets come. */
 #include "packet/stages.h"
 #include "sched/stamp.h"
-#include "sched/wheel.h"
+#include "sched/wheel/wheel.h"
 
 #define BURST 64
 

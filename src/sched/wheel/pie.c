@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sched/pie.h"
+#include "sched/wheel/pie.h"
 
 #include "sched/stamp.h"
 

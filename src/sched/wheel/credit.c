@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Credit in the wheel: a bucket that lacks it waits in the timers. */
-#include "sched/wheel.h"
+#include "sched/wheel/wheel.h"
 
 /* Have a bucket woken when it is ready (TSC), and mark in the bits of its owner that the owner
  * waits for it. The owner is a pipe, or n_pipes + a subport; class WHEEL_SELF means its own bucket.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The look ahead of the wheel: what will leave next is in the cache by then. */
-#include "sched/wheel.h"
+#include "sched/wheel/wheel.h"
 
 #define LOOK_AHEAD   64
 #define QUEUES_AHEAD (LOOK_AHEAD + QOS_BE_QUEUES - 1)

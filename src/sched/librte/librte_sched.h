@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The backend on librte_sched: what its files share. librte_sched.c runs a port of the library,
- * librte_build.c makes one, librte_limits.c knows what the library can do. doc/qos.md says where
- * the library falls short.
+ * build.c makes one, limits.c knows what the library can do. doc/qos.md says where the library
+ * falls short.
  */
 #ifndef SCHED_LIBRTE_SCHED_H
 #define SCHED_LIBRTE_SCHED_H
@@ -10,7 +10,7 @@
 #include <rte_sched.h>
 
 #include "sched/backend.h"
-#include "sched/librte_limits.h"
+#include "sched/librte/limits.h"
 
 /** The library looks at the low bits of a time difference only: 2^24 TSC cycles. */
 #define LIBRTE_CLOCK_WRAP_LOG2 24
@@ -58,7 +58,7 @@ static inline uint32_t librte_subports(uint32_t n)
     return rte_align32pow2(n);
 }
 
-/* --- librte_limits.c: the checks and the memory of struct sched_backend --- */
+/* --- limits.c: the checks and the memory of struct sched_backend --- */
 
 uint64_t librte_clock(const struct cfg_scheduler *s, uint64_t hz, const uint64_t *rates,
                       unsigned n);
@@ -68,7 +68,7 @@ void librte_check_shape(struct findings *l, const struct cfg_scheduler *s,
 void librte_check_scheduler(struct findings *l, const struct cfg_scheduler *s);
 uint64_t librte_bytes(const struct cfg_scheduler *s, unsigned max_profiles);
 
-/* --- librte_build.c --- */
+/* --- build.c --- */
 
 /** A shape in the library's notation. Returns 0, or -EINVAL for one that the library would refuse:
  * it frees the whole port when it does. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sched/fq.h"
+#include "sched/wheel/fq.h"
 
 #include <math.h>
 
 #include "packet/flow.h"
 #include "sched/stamp.h"
-#include "sched/wheel.h"
+#include "sched/wheel/wheel.h"
 
 enum { NEW, OLD };
 
