@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Shared by tools/demo and tools/test: packages and build. Sourced, not run.
+# Shared by tools/demo, tools/test and tests/distro: packages and build. Sourced, not run.
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 BUILD_PACKAGES="gcc meson ninja-build pkg-config|pkgconf libdpdk-dev libconfig-dev libjansson-dev libsqlite3-dev nettle-dev libcunit1-dev"
@@ -110,6 +110,10 @@ give_back() {
     return 0
 }
 trap give_back EXIT
+
+# compiler_warnings LOG...: prints the lines of builds' logs in which a compiler or linker warns, behind a place or its own name. A line that begins with
+# "warning:" is tools/fetch-python's.
+compiler_warnings() { grep -h ': warning:' "$@" || true; }
 
 # build DIR [MESON OPTION...]: a folder that is configured keeps its options, unless werror is among them. What is built are the targets in targets[], or all
 build() {

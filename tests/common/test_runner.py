@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all suites share can tell a failure from a success: run.py, conftest.py, limits.py, summary.py, and main() of programs in C."""
+"""What all suites share can tell a failure from a success: run.py, conftest.py, limits.py, summary.py, common.sh, and main() of programs in C."""
 
 import json
 import os
@@ -11,6 +11,7 @@ import pytest
 from tests.common import limits
 
 HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parent.parent
 QUIET = {key: value for key, value in os.environ.items() if key != "VBNG_TEST_LONG"} | {limits.VARIABLE: "1"}
 
 
@@ -101,3 +102,15 @@ def test_a_suite_that_does_not_exist(run):
     done = run(HERE.parent.parent / "tools/test", "unit", "cp_radius")
     assert done.returncode == 2 and done.stderr.startswith("test: no suite cp_radius; the suites: unit task ") and not done.stdout, done
     assert done.stderr.endswith("One test of a suite: meson test -C build cp_radius\n")
+
+
+def test_warnings_of_a_compiler_are_told_from_those_of_a_build(run, tmp_path):
+    """tests/distro ends with a failure for the former only: tools/demo installs no pip, and a build without it says what it could not fetch."""
+    (tmp_path / "a.c").write_text("void f(void) { int unused; }\n")
+    (tmp_path / "names.txt").write_text("no-such-package==1\n")
+    compiled = run("cc", "-Wall", "-c", "a.c", cwd=tmp_path, env={**os.environ, "LC_ALL": "C"}).stderr
+    fetched = run(sys.executable, TOP / "tools/fetch-python", tmp_path / "names.txt", tmp_path / "names", env={**os.environ, "PIP_NO_INDEX": "1"}).stderr
+    assert fetched.startswith("warning: "), fetched
+    (tmp_path / "log").write_text(compiled + fetched)
+    found = run("bash", "-c", ". tools/common.sh; compiler_warnings \"$0\"", tmp_path / "log", cwd=TOP).stdout
+    assert found.splitlines() == [line for line in compiled.splitlines() if "Wunused-variable" in line] != [], found
