@@ -15,7 +15,7 @@ from .table import base, direction
 INK = "#123456"  # stands for the text colour of the page
 GRID = "#8a8f98"
 COLORS = {"R+": "#3b82c4", "NDR": "#2a9d5c", "PDR": "#d98324"}
-LINES = ("#3b82c4", "#d98324", "#2a9d5c", "#c44e52", "#8c6bb1", "#937860")
+LINES = ("#3b82c4", "#d98324", "#2a9d5c", "#c44e52", "#8c6bb1", "#937860", "#2aa7b0", "#d16ba5")
 
 
 class Missing(Exception):
