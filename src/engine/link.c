@@ -8,6 +8,7 @@
 #include <rte_ring.h>
 
 #include "engine/tap.h"
+#include "packet/free.h"
 
 /* Drop packets that found no room. */
 static void drop_full(struct out *o, struct rte_mbuf **m, uint16_t n)
@@ -15,7 +16,7 @@ static void drop_full(struct out *o, struct rte_mbuf **m, uint16_t n)
     o->full += n;
     if (unlikely(o->tap != NULL))
         tap_link_full(o, m, n);
-    rte_pktmbuf_free_bulk(m, n);
+    packets_free(m, n);
 }
 
 static void send_call(struct out *o, struct rte_mbuf **m, uint16_t n)

@@ -5,6 +5,7 @@
 #include <rte_cycles.h>
 
 #include "engine/tap.h"
+#include "packet/free.h"
 
 #define PUNT_BY_PORT 0x80000000u /* in a source's key, where the rest is no subscriber */
 #define PUNT_REASONS 8u          /* places for each source; more than there are */
@@ -62,29 +63,10 @@ void task_punt_line(struct task *t, unsigned output, struct rte_mbuf *m, struct 
     task_emit(t, output, m);
 }
 
-/* Put packets back into their pool without reading the second cache line of their mbufs. That is
- * allowed for packets of one direct segment with one reference, all of one pool, as ports receive
- * them; any other packet is freed one by one. */
-static void free_packets(struct rte_mbuf **m, uint16_t n)
-{
-    struct rte_mempool *pool = m[0]->pool;
-    uint16_t k = 0;
-
-    for (uint16_t i = 0; i < n; i++) {
-        if (likely(m[i]->nb_segs == 1 && rte_mbuf_refcnt_read(m[i]) == 1 && RTE_MBUF_DIRECT(m[i]) &&
-                   m[i]->pool == pool))
-            m[k++] = m[i];
-        else
-            rte_pktmbuf_free(m[i]);
-    }
-    if (likely(k > 0))
-        rte_mempool_put_bulk(pool, (void **)m, k);
-}
-
 void task_consume(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     t->consumed += n;
-    free_packets(m, n);
+    packets_free(m, n);
 }
 
 void task_drop_fresh(struct task *t, struct rte_mbuf **m, uint16_t n, unsigned reason)
@@ -93,7 +75,7 @@ void task_drop_fresh(struct task *t, struct rte_mbuf **m, uint16_t n, unsigned r
     t->drops[reason] += n;
     if (unlikely(t->tapped & TAPPED_DROPS))
         tap_drops(t, m, n, NULL, reason);
-    free_packets(m, n);
+    packets_free(m, n);
 }
 
 void task_drop_now(struct task *t, struct rte_mbuf *m, unsigned reason)
@@ -119,7 +101,7 @@ void task_flush(struct task *t)
     if (unlikely(t->n_drop != 0)) {
         if (unlikely(t->tapped & TAPPED_DROPS))
             tap_drops(t, t->drop, t->n_drop, t->drop_reason, 0);
-        free_packets(t->drop, t->n_drop);
+        packets_free(t->drop, t->n_drop);
         t->n_drop = 0;
     }
 }

@@ -38,7 +38,7 @@ includes config 'config|sched|template|base'
 includes plan 'plan|config|sched|base'
 includes tables 'tables|packet|base'
 includes sched 'sched|packet|base'
-includes engine 'engine|plan|config|base'
+includes engine 'engine|plan|config|base' packet/free.h
 includes capture 'capture|engine|tables|plan|config|packet|base'
 includes tester 'tester|engine|tables|template|config|packet|base'
 includes tasks 'tasks|sched|engine|config|tables|packet|base'

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The hot path of the wheel: packets come. */
+#include "packet/free.h"
 #include "packet/stages.h"
 #include "sched/stamp.h"
 #include "sched/wheel/wheel.h"
@@ -341,8 +342,7 @@ static uint32_t enqueue(struct wheel *w, struct rte_mbuf **m, uint32_t n)
         fetch_tails(w, m, queue, part_of(n, at, STAGE_NEAR));
         n_drop += put_part(w, m, queue, part_of(n, at, 2 * STAGE_NEAR), drop + n_drop);
     }
-    if (n_drop > 0)
-        rte_pktmbuf_free_bulk(drop, n_drop);
+    packets_free(drop, n_drop);
     return n - n_drop;
 }
 
