@@ -24,8 +24,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sched/wheel/bucket.h"
 #include "sched/params.h"
+#include "sched/wheel/bucket.h"
 
 #define SHARDS_MAX  QOS_MAX_SHARDS
 #define SHARDS_LINE 64 /* bytes of a cache line */

@@ -89,12 +89,12 @@
 #include <rte_red.h>
 
 #include "sched/backend.h"
+#include "sched/stamp.h"
 #include "sched/wheel/bucket.h"
 #include "sched/wheel/chain.h"
 #include "sched/wheel/fq.h"
 #include "sched/wheel/l4s.h"
 #include "sched/wheel/pie.h"
-#include "sched/stamp.h"
 #include "sched/wheel/timers.h"
 
 /** In bits of classes, the bit that stands for the whole pipe or subport. */
