@@ -39,7 +39,7 @@ class Gateway:
         self.subscribers = 256  # of each access port
         self.ipv6 = False  # subscribers have IPv6, too
         self.data_room = 2176
-        self.mbufs = "12K"  # a start provides the memory of all of them, and 64K, the default, took a third of its time
+        self.mbufs = None  # of the pool; None: what the queues need, as a start provides the memory of all of them
         self.params = {}  # further keys by task: {"arp": 'key = "value";'}
         self.devices = {}  # by port, instead of net_pcap
         self.subscriber_rate = "1M"  # of the arp task: cases send bursts of all kinds; None: its default
@@ -61,6 +61,8 @@ class Gateway:
         if port not in self.no_address:
             keys.append(f'addresses = {quoted([GATEWAY_IP[port], *self.addresses6.get(port, ())])}')
         keys += [f'mtu = "{self.mtu.get(port, 1500)}"']
+        if port not in self.devices:
+            keys.append('rx_desc = "64"; tx_desc = "64"')  # a file waits for who reads it
         if port in ACCESS:
             keys.append(f'tpid = "{self.tpid}"')
         return "{ " + "; ".join(keys) + "; }"
@@ -131,7 +133,7 @@ class Gateway:
             names.append(name)
         ports = ",\n    ".join(self.port(p, folder) for p in PORTS)
         layout = ", ".join(f'"{n}"' for n in names)
-        pool = f'data_room = "{self.data_room}";' + (f' mbufs = "{self.mbufs}";' if self.mbufs else "")
+        pool = f'data_room = "{self.data_room}"; mbufs = "{self.mbufs or ("12K" if self.devices else "3K")}";'
         return f"""name = "case";
 memory = "no-huge";
 idle = "sleep";
