@@ -7,6 +7,7 @@ ranks (Mann and Whitney; the ratio after Hodges and Lehmann). All is exact for t
 """
 
 import bisect
+import functools
 import importlib
 from dataclasses import dataclass
 from statistics import median
@@ -83,6 +84,7 @@ def settled(values, width, confidence=CONFIDENCE):
     return s.interval.confidence >= confidence and s.width <= width
 
 
+@functools.cache
 def _tail(n, m, k):
     """P(U <= k) of the statistic of Mann and Whitney for samples of n and m values without a difference."""
     above, one = divmod(k, m)  # k pairs have the first sample ahead: above of its values before all others, one value before some
