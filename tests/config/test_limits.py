@@ -20,7 +20,7 @@ TASKS = """
 tasks = ( { name = "end"; type = "sink"; from = [FROM]; } );
 layout = ( { core = "0"; tasks = "end"; } );
 """
-HEAD = 'name = "limits";\nmemory = "no-huge";\nidle = "sleep";\ndrain = "50ms";\npools = { default = { mbufs = "64K"; data_room = "2176"; }; };\n'
+HEAD = 'name = "limits";\nmemory = "no-huge";\nidle = "sleep";\ndrain = "50ms";\npools = { default = { mbufs = "16K"; data_room = "2176"; }; };\n'
 
 
 def ports(n):

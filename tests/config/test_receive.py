@@ -17,7 +17,7 @@ GATEWAY = (TOP / "cfg/bng-pcap.cfg").read_text()
 RULES = """receive = { by = "s_vlan"; queues = ( { name = "west"; s_vlan = "1-150"; }, { name = "east"; s_vlan = (151, "152-255"); },
                    { name = "far"; s_vlan = 4000; } ); };"""
 VOICE = 'receive = { by = "dscp"; queues = ( { name = "rest"; }, { name = "voice"; dscp = (46, "48-63"); } ); };'
-SPREAD = 'memory = "no-huge";\nports = ( { name = "in"; device = "DEVICE";\n  RECEIVE },\n  { name = "out"; device = "net_null9,no-rx=1"; } );\n' \
+SPREAD = 'memory = "no-huge"; pools = { default = { mbufs = "8K"; }; };\nports = ( { name = "in"; device = "DEVICE";\n  RECEIVE },\n  { name = "out"; device = "net_null9,no-rx=1"; } );\n' \
          'tasks = ( { name = "pass"; type = "forward"; from = "in"; to = "out"; } );\ntopology = "1x2x1";\n' \
          'layout = ( { core = "0-1"; tasks = "pass"; } );\nidle = "sleep";\n'
 IP = 'receive = { by = "rss"; fields = ["ip", "l4"]; };'
