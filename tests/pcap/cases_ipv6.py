@@ -50,10 +50,8 @@ def from_cpe(sub, packet, **more):
 
 def packet6(src, dst, *headers, size=12, hlim=64, tc=0, fl=0x12345, seed=0):
     """IPv6 with extension headers and UDP."""
-    packet = IPv6(src=src, dst=dst, hlim=hlim, tc=tc, fl=fl)
-    for header in headers:
-        packet /= header
-    return raw(packet / UDP(sport=40000, dport=40001) / Raw(fr.payload(size, seed)))
+    return fr.built(IPv6(src=src, dst=dst, hlim=hlim, tc=tc, fl=fl), *(header.copy() for header in headers), UDP(sport=40000, dport=40001),
+                    Raw(fr.payload(size, seed)))
 
 
 def hop(packet):

@@ -71,6 +71,15 @@ def pad(frame):
     return frame + b"\0" * (MIN_FRAME - len(frame))
 
 
+def built(*layers):
+    """Layers, each in the one before, as bytes. Their fields have one value each, so that Scapy need not look for sets of values, for which it copies all layers."""
+    for outer, inner in zip(layers, layers[1:]):
+        outer.add_payload(inner)
+    for layer in layers:
+        layer.explicit = 1
+    return raw(layers[0])
+
+
 def ip_bytes(packet):
     """An IP packet (Scapy's, or bytes) as bytes with all lengths and checksums filled in."""
     return packet if isinstance(packet, bytes) else raw(packet)
@@ -83,7 +92,7 @@ def ether_header(dst, src, ethertype):
 
 @functools.cache
 def tags(svlan, cvlan, spcp, pcp, dei, ethertype):
-    return raw(Dot1Q(prio=spcp, id=dei, vlan=svlan, type=TPID_8100) / Dot1Q(prio=pcp, vlan=cvlan, type=ethertype))
+    return built(Dot1Q(prio=spcp, id=dei, vlan=svlan, type=TPID_8100), Dot1Q(prio=pcp, vlan=cvlan, type=ethertype))
 
 
 def tagged(dst, src, sub, rest, ethertype=ETH_IPV4, tpid=TPID_88A8, pcp=0, spcp=None, dei=0):
@@ -109,7 +118,7 @@ def udp(src, dst, size=12, ttl=64, tos=0, ident=0x1234, flags=0, options=b"", se
     ip = IP(src=src, dst=dst, ttl=ttl, tos=tos, id=ident, flags=flags, **more)
     if options:
         ip.options = ip_options(options)
-    return raw(ip / UDP(sport=40000, dport=40001) / Raw(payload(size, seed)))
+    return built(ip, UDP(sport=40000, dport=40001), Raw(payload(size, seed)))
 
 
 def udp_of_length(src, dst, total, **more):
@@ -147,13 +156,13 @@ def gre(inner, key=None, checksum=False, sequence=None, proto=ETH_IPV4):
     if not checksum:
         return gre_header(key, sequence, proto) + ip_bytes(inner)
     header = GRE(proto=proto, chksum_present=1)
-    return raw(with_options(header, key, sequence) / Raw(ip_bytes(inner)))
+    return built(with_options(header, key, sequence), Raw(ip_bytes(inner)))
 
 
 @functools.cache
 def tunnel_header(length, fields):
     """The IPv4 header of a packet that carries so many bytes of GRE. fields: those of Scapy, as pairs."""
-    return raw(IP(proto=47, **dict(fields)) / Raw(bytes(length)))[: -length or None]
+    return built(IP(proto=47, **dict(fields)), Raw(bytes(length)))[: -length or None]
 
 
 def tunnel(src, dst, gre_packet, ttl=64, tos=0, ident=0, flags="DF", **more):
@@ -181,12 +190,13 @@ def forwarded(packet, ttl=1, tos=None):
 
 @functools.cache
 def forwarded_bytes(packet, ttl, tos):
-    ip = IP(packet)
+    length = 4 * (packet[0] & 15)
+    ip = IP(packet[:length])
     ip.ttl -= ttl
     if tos is not None:
         ip.tos = tos
     del ip.chksum
-    return raw(ip)
+    return raw(ip) + packet[length:]
 
 
 def encapsulated(core, packet, key=None, with_gre=True, with_mpls=True, tos=None):
