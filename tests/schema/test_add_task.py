@@ -54,7 +54,8 @@ def take_objects(build, into):
     """What a build has compiled of src, with what Ninja remembers of it, goes into a folder that will be configured in the same way: all of it
     that the task does not change is up to date there, as Ninja finds by commands and times."""
     into.mkdir(exist_ok=True)
-    shutil.copytree(build / "src", into / "src")
+    for part in ("src", "vbng.p"):
+        shutil.copytree(build / part, into / part)
     shutil.copy2(build / ".ninja_deps", into)
     log = (build / ".ninja_log").read_text().splitlines(keepends=True)
     (into / ".ninja_log").write_text("".join(line for line in log if not line.split("\t")[3:4] == ["build.ninja"]))

@@ -10,7 +10,6 @@
 #include "tasks/gre_decap.h"
 #include "tasks/mpls_pop.h"
 #include "tasks/qinq_encap.h"
-#include "tasks/task_types.h"
 
 /* Which tasks there are. Constants of each chain's function. */
 struct shape {

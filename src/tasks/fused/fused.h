@@ -36,6 +36,11 @@ extern const struct chain_type chains_down[N_CHAINS_DOWN];
 /** From a core without labels: gre_decap > qinq_encap. */
 extern const struct chain_type chains_tunnel[N_CHAINS_TUNNEL];
 
+/** The types that chains are made of. The list of all types changes with each new one, and the
+ * chains, which take a compiler 10 s, do not depend on it. */
+extern const struct task_type task_classify, task_gre_decap, task_gre_encap, task_mpls_pop,
+    task_mpls_push, task_qinq_decap, task_qinq_encap, task_route;
+
 /** Handle a burst of classify > qinq_encap. */
 void fused_plain(struct task *t, struct rte_mbuf **m, uint16_t n);
 

@@ -14,7 +14,6 @@
 #include "tasks/mpls_push.h"
 #include "tasks/qinq_decap.h"
 #include "tasks/route.h"
-#include "tasks/task_types.h"
 
 /* Which tasks there are. Constants of each chain's function. */
 struct shape {
