@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 
 #include "base/log.h"
 #include "engine/queues/queues.h"
+#include "engine/queues/virtio.h"
 
 #define TWO_TAGS     8 /* bytes that QinQ adds to a frame beyond the MTU */
 #define WIRE_PREFIX  "wire:"
@@ -74,13 +76,20 @@ static int open_wire(struct port *port, const struct plan *p, unsigned i)
 /* Probe a device with its arguments. name is the device without them. */
 static int probe(const struct port *port, const char *name)
 {
-    const char *device = port->cfg->device, *args = strchr(device, ',');
+    char *device = virtio_device(port->cfg->device), *args;
+    int rc;
 
+    if (device == NULL)
+        return -ENOMEM;
+    args = strchr(device, ',');
     /* rte_dev_probe() tells the device to processes that share the memory of vbng, in a message
      * with room for PROBE_LENGTH. DPDK 22.11 cut the message, newer versions refuse the device. */
     if (strlen(device) < PROBE_LENGTH || args == NULL || !port->is_virtual)
-        return rte_dev_probe(device);
-    return rte_vdev_init(name, args + 1);
+        rc = rte_dev_probe(device);
+    else
+        rc = rte_vdev_init(name, args + 1);
+    free(device);
+    return rc;
 }
 
 /* The name of the network interface that a device of a driver stands for. Returns false for the

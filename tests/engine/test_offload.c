@@ -19,6 +19,7 @@
 #include "engine/engine.h"
 #include "engine/port.h"
 #include "engine/queues/queues.h"
+#include "engine/queues/virtio.h"
 #include "engine/task.h"
 
 #define FAST_FREE RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE
@@ -303,12 +304,33 @@ static uint16_t thresh_of(const char *driver, uint16_t desc, uint16_t ring)
 static void test_of_virtio(void)
 {
     CU_ASSERT_EQUAL(thresh_of("net_virtio_user", 1024, 1024), 1024 - 64);
+    CU_ASSERT_EQUAL(thresh_of("net_virtio_user", 512, 1024), 1024 - 64);
+    CU_ASSERT_EQUAL(thresh_of("net_virtio_user", 2048, 2048), 2048 - 64);
     CU_ASSERT_EQUAL(thresh_of("net_virtio", 1024, 256), 256 - 64);
     CU_ASSERT_EQUAL(thresh_of("net_virtio", 128, 128), 128 - 64);
     CU_ASSERT_EQUAL(thresh_of("net_virtio", 1024, 64), 0);
     CU_ASSERT_EQUAL(thresh_of("net_virtio", 64, 64), 0);
     CU_ASSERT_EQUAL(thresh_of("net_ring", 1024, 0), 7);
     CU_ASSERT_EQUAL(thresh_of(NULL, 1024, 0), 7);
+}
+
+/* net_virtio_user is asked for packed rings where its device string says nothing of them. */
+static void test_packed(void)
+{
+    static const char *const cases[][2] = {
+        {"net_virtio_user0,path=/a.sock", "net_virtio_user0,path=/a.sock,packed_vq=1"},
+        {"net_virtio_user0,packed_vq=0,path=/a.sock", "net_virtio_user0,packed_vq=0,path=/a.sock"},
+        {"net_virtio_user0,path=/packed_vq=0", "net_virtio_user0,path=/packed_vq=0,packed_vq=1"},
+        {"net_vhost0,iface=/a.sock", "net_vhost0,iface=/a.sock"},
+        {"0000:05:00.0", "0000:05:00.0"},
+    };
+
+    for (unsigned i = 0; i < RTE_DIM(cases); i++) {
+        char *device = virtio_device(cases[i][0]);
+
+        CU_ASSERT_STRING_EQUAL(device, cases[i][1]);
+        free(device);
+    }
 }
 
 static void test_of_a_full_socket(void)
@@ -384,6 +406,7 @@ static const struct test tests[] = {
     {"queues at a core", test_of_the_core},
     {"queues at a NIC", test_of_the_nic},
     {"virtio gives mbufs back", test_of_virtio},
+    {"virtio has packed rings", test_packed},
     {"a ring on a full socket", test_of_a_full_socket},
     {"a pool on a full socket", test_full_socket},
     {NULL, NULL},

@@ -49,6 +49,21 @@ static void defaults(void)
     config_free(m);
 }
 
+/* A port of net_virtio_user has half of the transmit descriptors, unless it says how many. */
+static void of_virtio(void)
+{
+    struct cfg_model *m =
+        bed_load("ports = ( { name = \"a\"; device = \"net_virtio_user0,path=/a\"; },\n"
+                 "          { name = \"b\"; device = \"net_virtio_user1,path=/b\"; tx_desc = 1024; "
+                 "} );\n" TASKS LAYOUT);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    CU_ASSERT_EQUAL(m->ports[0].rx_desc, 1024);
+    CU_ASSERT_EQUAL(m->ports[0].tx_desc, 512);
+    CU_ASSERT_EQUAL(m->ports[1].tx_desc, 1024);
+    config_free(m);
+}
+
 static void all_given(void)
 {
     static const uint8_t mac[6] = {0x02, 0xb0, 0, 0, 1, 0};
@@ -258,10 +273,9 @@ static void too_many(void)
 }
 
 static const struct test tests[] = {
-    {"defaults", defaults},     {"all given", all_given},
-    {"topologies", topologies}, {"includes", includes},
-    {"unreadable", unreadable}, {"any type", any_type},
-    {"too many", too_many},     {NULL, NULL},
+    {"defaults", defaults},     {"all given", all_given}, {"of virtio", of_virtio},
+    {"topologies", topologies}, {"includes", includes},   {"unreadable", unreadable},
+    {"any type", any_type},     {"too many", too_many},   {NULL, NULL},
 };
 
 const struct test_program test_program = {"config", tests, bed_open, bed_close};

@@ -9,7 +9,8 @@
 #define WIRE_NAME (sizeof(CFG_WIRE) - 1) /* where the name of a wire begins */
 #define DESC_MIN  64
 #define DESC_MAX  32768
-#define MTU_MIN   68 /* RFC 791: every internet module must forward 68 octets unfragmented */
+#define VIRTIO_TX 512 /* tx_desc of net_virtio_user: see fill_port() */
+#define MTU_MIN   68  /* RFC 791: every internet module must forward 68 octets unfragmented */
 #define MTU_MAX   9198
 
 enum {
@@ -135,6 +136,11 @@ static void check_device(struct loader *l, const struct cfg_port *p, const struc
         }
 }
 
+static bool is_virtio_user(const char *device)
+{
+    return device != NULL && strncmp(device, "net_virtio_user", 15) == 0;
+}
+
 static void fill_port(struct loader *l, struct cfg_port *p, const struct value *v)
 {
     p->device = v[PORT_DEVICE].v.s;
@@ -143,7 +149,11 @@ static void fill_port(struct loader *l, struct cfg_port *p, const struct value *
     p->mtu = (uint16_t)v[PORT_MTU].v.u;
     p->tpid = v[PORT_TPID].v.u == 0 ? 0x88a8 : 0x8100;
     p->rx_desc = (uint16_t)v[PORT_RX_DESC].v.u;
-    p->tx_desc = (uint16_t)v[PORT_TX_DESC].v.u;
+    /* the driver gives an mbuf of a packed ring back when its descriptor is needed again: of a
+     * longer ring more mbufs have left the CPU's caches by then */
+    p->tx_desc = !value_given(&v[PORT_TX_DESC]) && is_virtio_user(p->device)
+                     ? VIRTIO_TX
+                     : (uint16_t)v[PORT_TX_DESC].v.u;
     p->promiscuous = v[PORT_PROMISCUOUS].v.u != 0;
     p->on_full = (enum full_policy)v[PORT_ON_FULL].v.u;
     p->line_rate = v[PORT_LINE_RATE].v.u;

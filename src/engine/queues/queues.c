@@ -7,10 +7,10 @@
 
 #include "base/log.h"
 #include "engine/eal.h"
+#include "engine/queues/virtio.h"
 
-#define FAST_FREE   RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE
-#define SEGMENTS    RTE_ETH_TX_OFFLOAD_MULTI_SEGS
-#define VIRTIO_KEPT 64 /* sent mbufs that a transmit queue of virtio may keep: a burst */
+#define FAST_FREE RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE
+#define SEGMENTS  RTE_ETH_TX_OFFLOAD_MULTI_SEGS
 
 /* --- how many --- */
 
@@ -120,24 +120,6 @@ static int open_rx(const struct port *port, const struct plan *p, unsigned i, ui
                                   pools[plan_queue_pool(p, i, queue)]);
 }
 
-/*
- * virtio's driver gives mbufs back to their pool when all but tx_free_thresh entries of the ring
- * hold some that the peer has read, by default all but 32. A thousand at a time overflow the core's
- * cache, so that every mbuf of the pool comes round, and has left the CPU's caches by then. The
- * ring's length is the peer's, and the driver refuses a threshold beyond it and tells nobody else.
- */
-static int open_virtio_tx(const struct port *port, uint16_t queue, uint16_t desc, unsigned socket,
-                          struct rte_eth_txconf *conf)
-{
-    for (unsigned entries = desc; entries > VIRTIO_KEPT; entries /= 2) {
-        conf->tx_free_thresh = (uint16_t)(entries - VIRTIO_KEPT);
-        if (rte_eth_tx_queue_setup(port->dpdk_id, queue, desc, socket, conf) == 0)
-            return 0;
-    }
-    conf->tx_free_thresh = 0; /* what the driver takes for a ring of this length */
-    return rte_eth_tx_queue_setup(port->dpdk_id, queue, desc, socket, conf);
-}
-
 static int open_tx(const struct port *port, const struct plan *p, unsigned i, uint16_t queue,
                    uint16_t desc, const struct rte_eth_dev_info *info)
 {
@@ -147,7 +129,7 @@ static int open_tx(const struct port *port, const struct plan *p, unsigned i, ui
 
     conf.offloads |= info->tx_queue_offload_capa & offloads_of(p, i, queue);
     if (info->driver_name != NULL && strncmp(info->driver_name, "net_virtio", 10) == 0)
-        return open_virtio_tx(port, queue, desc, place(port, socket), &conf);
+        return virtio_open_tx(port->dpdk_id, queue, desc, place(port, socket), &conf);
     return rte_eth_tx_queue_setup(port->dpdk_id, queue, desc, place(port, socket), &conf);
 }
 
