@@ -191,8 +191,7 @@ static uint16_t device_mtu(const struct cfg_port *cfg, const struct rte_eth_dev_
 static void enable_link_interrupt(const struct port *port, const struct rte_eth_dev_info *info,
                                   struct rte_eth_conf *conf)
 {
-    if (strncmp(port->cfg->device, "net_virtio_user", 15) == 0 &&
-        (*info->dev_flags & RTE_ETH_DEV_INTR_LSC) != 0)
+    if (virtio_is_user(port->cfg->device) && (*info->dev_flags & RTE_ETH_DEV_INTR_LSC) != 0)
         conf->intr_conf.lsc = 1;
 }
 

@@ -7,9 +7,14 @@
 #define KEPT 64   /* sent mbufs that a transmit queue may keep: a burst */
 #define RING 1024 /* entries of a transmit ring that both ends take */
 
+bool virtio_is_user(const char *device)
+{
+    return strncmp(device, "net_virtio_user", 15) == 0;
+}
+
 char *virtio_device(const char *device)
 {
-    bool ask = strncmp(device, "net_virtio_user", 15) == 0 && strstr(device, ",packed_vq=") == NULL;
+    bool ask = virtio_is_user(device) && strstr(device, ",packed_vq=") == NULL;
     char *out;
 
     return asprintf(&out, "%s%s", device, ask ? ",packed_vq=1" : "") < 0 ? NULL : out;

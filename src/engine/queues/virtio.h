@@ -3,9 +3,13 @@
 #ifndef ENGINE_VIRTIO_H
 #define ENGINE_VIRTIO_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_ethdev.h>
+
+/** Is it a device string of net_virtio_user? */
+bool virtio_is_user(const char *device);
 
 /**
  * The device string for DPDK of a port's device. net_virtio_user is asked for packed rings
