@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define KEPT 64   /* sent mbufs that a transmit queue may keep: a burst */
-#define RING 1024 /* entries of a transmit ring that both ends take */
+#define RING 1024 /* entries of the longest transmit ring that QEMU makes */
 
 bool virtio_is_user(const char *device)
 {
