@@ -16,10 +16,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cpu/topology.h"
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/output.h"
-#include "base/topology.h"
 #include "capture/capture.h"
 #include "config/model.h"
 #include "plan/plan.h"

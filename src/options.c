@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu/core_latency.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "help.h"
@@ -28,6 +29,10 @@ static void usage(FILE *to)
         "      --check            only check the configuration; needs no DPDK, huge pages or root\n"
         "      --plan[=FORM]      only show what would be built; FORM: text (default), json\n"
         "                         (vbng-lab describe: what it needs, for orchestrators; pictures)\n"
+        "      --core-latency[=FORM]\n"
+        "                         only measure how long a word takes from each CPU to each other "
+        "one and\n"
+        "                         back; FORM: text (default), json; needs no FILE\n"
         "      --control PATH     answer requests on a Unix socket: see doc/control.md, vbngctl\n"
         "      --control-group GROUP, --control-mode MODE\n"
         "                         who may use it: its group, and 0600 (default) to 0770; with a "
@@ -82,6 +87,18 @@ static const char *parse_plan_form(const char *form, struct options *o)
                : "expected text or json (pictures: vbng-lab describe dot FILE)";
 }
 
+/* The form of --core-latency, and what it asks for. Returns an exit status. */
+static int measure_latency(const char *form)
+{
+    bool json = form != NULL && strcmp(form, "json") == 0;
+
+    if (form != NULL && !json && strcmp(form, "text") != 0) {
+        log_error("--core-latency %s: expected text or json", form);
+        return EXIT_USAGE;
+    }
+    return core_latency_print(stdout, json) == 0 ? EXIT_OK : EXIT_START;
+}
+
 static int add_set(const char *text, struct options *o)
 {
     if (o->config.n_set == OPTIONS_MAX_SET)
@@ -98,6 +115,7 @@ enum {
     OPT_CONTROL,
     OPT_CONTROL_GROUP,
     OPT_CONTROL_MODE,
+    OPT_CORE_LATENCY,
     OPT_DESCRIBE,
     OPT_EXPLAIN,
     OPT_LAYOUT,
@@ -118,6 +136,7 @@ static const struct option longs[] = {
     {"control", required_argument, NULL, OPT_CONTROL},
     {"control-group", required_argument, NULL, OPT_CONTROL_GROUP},
     {"control-mode", required_argument, NULL, OPT_CONTROL_MODE},
+    {"core-latency", optional_argument, NULL, OPT_CORE_LATENCY},
     {"describe", optional_argument, NULL, OPT_DESCRIBE},
     {"duration", required_argument, NULL, 'd'},
     {"explain", required_argument, NULL, OPT_EXPLAIN},
@@ -244,6 +263,8 @@ int options_parse(int argc, char **argv, struct options *o)
                 return help_word(optarg);
             usage(stdout);
             return EXIT_OK;
+        case OPT_CORE_LATENCY:
+            return measure_latency(optarg);
         case '?': /* getopt_long() has said which */
             fputs("vbng --help lists all options\n", stderr);
             return EXIT_USAGE;

@@ -37,7 +37,7 @@ struct options {
 };
 
 /** Read the command line into o, which has the defaults. Returns -1 to go on, or the exit status:
- * the help, the version or the error has been printed. */
+ * the help, the version, core-to-core latencies or the error has been printed. */
 int options_parse(int argc, char **argv, struct options *o);
 
 #endif

@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/cpu/topology.h"
 #include "base/diag.h"
 #include "base/ipv6.h"
-#include "base/topology.h"
 #include "base/units.h"
 #include "config/qos.h"
 #include "config/receive.h"

@@ -32,6 +32,13 @@ def expect(ctx, name, text, status, words, *options, preexec=None):
     return wrong + [r.err] if wrong else []
 
 
+def one_cpu(ctx):
+    """Core-to-core latency is of two."""
+    cpu = min(os.sched_getaffinity(0))
+    r = process.run(ctx, "--core-latency", preexec=lambda: os.sched_setaffinity(0, {cpu}), timeout=60)
+    return [] if r.status == START and f"this process may run on CPU {cpu} only" in r.err else [f"exit status {r.status}: {r.err}"]
+
+
 def small_memory():
     resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
 
@@ -99,5 +106,7 @@ def tests():
     yield "--plan=dot", lambda ctx: usage(ctx, ["vbng-lab describe dot FILE"], "--plan=dot")
     for form in ("", "=json", "=tosca", "=k8s,image=x"):
         yield f"--describe{form}", lambda ctx, form=form: usage(ctx, ["vbng-lab describe json|tosca|k8s FILE"], f"--describe{form}")
+    yield "--core-latency=svg", lambda ctx: usage(ctx, ["--core-latency svg: expected text or json"], "--core-latency=svg")
+    yield "--core-latency of one CPU", one_cpu
     yield "an unknown option", lambda ctx: usage(ctx, ["vbng --help lists all options"], "--frobnicate")
     yield "two configurations", lambda ctx: usage(ctx, ["two configurations", "another.cfg"], "--check", "another.cfg")

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cpu_list.h"
+#include "base/cpu/cpu_list.h"
 #include "common/program.h"
 
 static struct topology topo;

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/cpu_list.h"
+#include "base/cpu/cpu_list.h"
 #include "config/keys.h"
 #include "config/layout/layout.h"
 

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "base/cpu_list.h"
+#include "base/cpu/cpu_list.h"
 #include "config/keys.h"
 #include "config/layout/layout.h"
 

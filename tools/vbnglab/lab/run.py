@@ -153,7 +153,7 @@ class Running:
         """Wait at most timeout seconds for the end, then end it. Returns the Result."""
         return self._end(timeout, "did not end by itself within {:.0f} s")
 
-    def stop(self, grace=10.0):
+    def stop(self, grace=GRACE):
         """End it now, with grace seconds to write its report. Returns the Result."""
         if self.alive():
             os.kill(self.pid, signal.SIGTERM)
@@ -225,11 +225,12 @@ def run(config, seconds, settings=None, layout=None, share_cpus=False, extra=(),
         return running.finish((seconds or 0) + GRACE if timeout is None else timeout)
 
 
-def query(arguments, vbng=None, timeout=60):
-    """Run vbng with arguments that only ask (--check, --plan=json ...). Returns (exit status, stdout, stderr); a status of None means
-    that it did not run, and stderr says why."""
+def query(arguments, vbng=None, timeout=60, cpus=None):
+    """Run vbng with arguments that only ask (--check, --plan=json ...), on these CPUs (None: on all). Returns (exit status, stdout, stderr); a status of
+    None means that it did not run, and stderr says why."""
+    there = ["taskset", "-c", ",".join(map(str, sorted(cpus)))] if cpus else []
     try:
-        done = subprocess.run([binary(vbng), *(os.fspath(a) for a in arguments)], capture_output=True, text=True,
+        done = subprocess.run([*there, binary(vbng), *(os.fspath(a) for a in arguments)], capture_output=True, text=True,
                               timeout=timeout, stdin=subprocess.DEVNULL)
         return done.returncode, done.stdout, done.stderr
     except (OSError, subprocess.TimeoutExpired) as e:

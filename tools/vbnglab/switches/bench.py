@@ -96,6 +96,11 @@ def placement(switch, topology, cpus):
     return out, len(set(out.values())) < len(out) or (switch.own_cpu and not taken)
 
 
+def polled(switch, where):
+    """CPUs on which a switch and the processes of a placement poll."""
+    return {*where.values(), *(switch.cpus if switch.own_cpu else ())}
+
+
 def _kind(switch, owner, place, setup):
     if owner != TESTER and setup.vnf_in != "host":
         return (guests if setup.guest else containers).kind(switch)
@@ -218,6 +223,7 @@ class SwitchRig(rig.Rig):
     last: dict = field(default_factory=dict)  # what the last trial left: reports, counters of the switch (None: something moved when they were read), CPU time
     patience: int = PATIENCE[0]  # times the lead of the switch
     where: dict = field(default_factory=dict)  # process -> CPU
+    look: object = lambda: None  # called before the generators begin, and when they have ended
     peer: object = None  # what is the VNFs instead of vbng: called with name, ports, CPU and folder
     places: object = None  # Guests or Containers, if the VNFs are in such
 
@@ -268,7 +274,9 @@ class SwitchRig(rig.Rig):
             silence = Silence(tester, self.generators[request.direction], self.settle) if watched else None
             try:
                 self._join(tester.running)
+                self.look()
                 cpu, counters = self._watch(tester.running, vnfs, silence)
+                self.look()
             finally:
                 done = tester.running.stop(READY_SECONDS) if watched else tester.running.finish(seconds + READY_SECONDS)
             if not watched:

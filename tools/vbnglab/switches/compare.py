@@ -3,17 +3,18 @@
 
 The place is that of the VNFs where the scenario has some, which a vbng sends to and receives from; else that of generator and sink, where testpmd
 is flowgen. All poll, none sleeps. The generator of vbng makes what it can, not what a line would take. In a circle no tester is.
+
+A pair counts only where core-to-core latency was of one kind at both ends of both trials: where it changes, so do the figures of both programs.
 """
 
 import datetime
-import functools
 import json
 import os
 import shutil
 from dataclasses import dataclass, field
 from statistics import median
 
-from ..lab import machine, owned
+from ..lab import core_latency, machine, owned
 from ..measure import rig, table, trial
 from . import adapters, bench, circle, losses, pmd, scenarios
 from .adapters.base import SwitchError
@@ -25,8 +26,19 @@ ROLES = {True: "VNF", False: "generator"}
 WAYS = {"up": "one way", "both": "both ways"}
 SHARED = "processes that poll share a CPU: no figure of either"
 TRIES = 3  # trials of vbng, or with its generator, until something comes back
+AT_MOST = 3  # times as many pairs as are wanted, until so many count
 NO_ONE_WAY = {True: "testpmd fills a circle both ways", False: "flowgen sends both ways"}  # is it a circle?
-HEADER = ("switch", "scenario", "mode", "as", "size", "direction", "vbng Mpps", "testpmd Mpps", "vbng/testpmd", "remark")
+HEADER = ("switch", "scenario", "mode", "as", "size", "direction", "core to core", "vbng Mpps", "testpmd Mpps", "vbng/testpmd", "remark")
+
+
+@dataclass
+class Trial:
+    """A trial of one program."""
+
+    pps: float  # packets per second
+    marks: tuple = ()
+    lost: dict | None = None  # {"offered", "lost_at"}, where it is known
+    core_ns: tuple = ()  # core-to-core latency at its two ends; () where all is on one CPU
 
 
 @dataclass
@@ -39,7 +51,22 @@ class Point:
     testpmd: list = field(default_factory=list)
     marks: dict = field(default_factory=lambda: {who: set() for who in PROGRAMS})  # of the trials of each; flowgen has none
     lost_at: dict = field(default_factory=lambda: {who: [] for who in PROGRAMS})  # {"offered", "lost_at"} of each trial; of flowgen and in a circle none
+    core_ns: list = field(default_factory=list)  # of each pair the median of four; None where all is on one CPU
+    moved: int = 0  # pairs that do not count, as it changed
     error: str = ""
+
+    def add(self, pair):
+        """Take a pair, {program: Trial}, if it counts."""
+        seen = [ns for t in pair.values() for ns in t.core_ns]
+        if seen and not core_latency.alike(seen):
+            self.moved += 1
+            return
+        self.core_ns.append(median(seen) if seen else None)
+        self.vbng.append(pair["vbng"].pps)
+        self.testpmd.append(pair["testpmd"].pps)
+        for who, t in pair.items():
+            self.marks[who] |= set(t.marks)
+            self.lost_at[who] += [t.lost] if t.lost else []
 
     @property
     def ratios(self):
@@ -53,43 +80,56 @@ class Point:
         marks = set().union(*self.marks.values())
         limits = sorted(marks & set(trial.LIMITS)) or ["switch or VNF" if as_vnf else "switch"]
         said = [SHARED] if shared else [f"limit: {', '.join(limits)}", *(["disturbed"] if "disturbed" in marks else [])]
-        return "; ".join(said + [f"{who} {words}" for who, trials in self.lost_at.items() if (words := losses.words(trials))])
+        said += [f"{who} {words}" for who, trials in self.lost_at.items() if (words := losses.words(trials))]
+        return "; ".join(said + ([f"{self.moved} pairs do not count: core-to-core latency changed"] if self.moved else []))
 
 
-def _places(one, options, point, size):
+def _places(one, options, direction, size):
     """What takes a trial of vbng, and what one of testpmd, at a switch with a tester."""
-    request = rig.Request("rplus", point.direction, size, None, options.seconds)
+    request = rig.Request("rplus", direction, size, None, options.seconds)
 
-    def taken(who, peer):
+    def taken(peer):
         one.peer = peer
         for _ in range(TRIES):
             row = bench.take(one, request)
             if not row["ok"]:
                 raise SwitchError(row["error"])
             if row["pps"] > 0:
-                point.marks[who] |= set(row["marks"])
-                point.lost_at[who].append({k: row[k] for k in ("offered", "lost_at")})
-                return row["pps"]
+                return Trial(row["pps"], row["marks"], {k: row[k] for k in ("offered", "lost_at")})
         raise SwitchError(f"nothing came back to vbng in {TRIES} trials of {options.seconds:g} s")
 
     def testpmd():
         if one.topology.vnfs:
-            return taken("testpmd", pmd.Testpmd)
+            return taken(pmd.Testpmd)
         ports = [one.switch.ports[p] for p in one.topology.tester_ports]
-        return pmd.flowgen(one.switch, ports, one.where[scenarios.TESTER], size.access, options.seconds)
+        return Trial(pmd.flowgen(one.switch, ports, one.where[scenarios.TESTER], size.access, options.seconds, one.look))
 
-    return lambda: taken("vbng", None), testpmd
+    return {"vbng": lambda: taken(None), "testpmd": testpmd}
+
+
+def _circles(one, options, size):
+    """The same in a circle."""
+    return {who: lambda who=who: Trial(one.pps(who, size.access, options.seconds)) for who in PROGRAMS}
 
 
 def _turns(one, options, point, size):
-    """Fill a Point. Raises SwitchError with the reason of the first trial that fails."""
-    if isinstance(one, circle.Circle):
-        vbng, testpmd = (functools.partial(one.pps, who, size.access, options.seconds) for who in PROGRAMS)
-    else:
-        vbng, testpmd = _places(one, options, point, size)
-    for i in range(options.pairs):
-        for who, values in ((vbng, point.vbng), (testpmd, point.testpmd))[:: 1 if i % 2 == 0 else -1]:
-            values.append(who())
+    """Fill a Point. Raises SwitchError with the reason of the first trial that fails, or where no pair counts."""
+    takes = _circles(one, options, size) if isinstance(one, circle.Circle) else _places(one, options, point.direction, size)
+    cpus, seen = bench.polled(one.switch, one.where), []
+    if len(cpus) > 1:
+        one.look = lambda: seen.append(core_latency.longest_ns(cpus, options.vbng))
+
+    def taken(who):
+        done = takes[who]()
+        done.core_ns = tuple(seen[-2:])
+        return done
+
+    for i in range(options.pairs * AT_MOST):
+        if len(point.ratios) == options.pairs:
+            break
+        point.add({who: taken(who) for who in PROGRAMS[:: 1 if i % 2 == 0 else -1]})
+    if not point.ratios:
+        raise SwitchError(f"core-to-core latency changed in each of {point.moved} pairs: pin the virtual CPUs on the host (virsh vcpupin)")
 
 
 def _made(adapter, setup, options, folder):
@@ -126,7 +166,7 @@ def switch(name, setup, options, folder, told):
                     if direction != "both" and (closed or not as_vnf):
                         raise SwitchError(NO_ONE_WAY[closed])
                     _turns(one, options, point, size)
-                except SwitchError as e:
+                except (SwitchError, core_latency.Unknown) as e:
                     point.error = str(e)
                 entry["points"].append({**vars(point), "marks": {who: sorted(m) for who, m in point.marks.items()}, "ratios": point.ratios,
                                         "remark": point.remark(as_vnf, one.shared)})
@@ -155,14 +195,26 @@ def _spread(values, text):
     return f"{text(median(values))} ({text(min(values))}–{text(max(values))})" if values else "-"
 
 
+def _core_to_core(ns):
+    return _spread(ns, "{:.0f}".format) + " ns" if None not in ns else "-"
+
+
+def _by_kind(point):
+    """Figures of a point's pairs, those of one kind of core-to-core latency together: (cell of that, vbng's, testpmd's, ratios)."""
+    ns = point["core_ns"]
+    for kind in core_latency.kinds(ns) if None not in ns else [range(len(ns))]:
+        yield _core_to_core([ns[i] for i in kind]), *([point[k][i] for i in kind] for k in ("vbng", "testpmd", "ratios"))
+
+
 def rows(result):
     """Cells of the table."""
     for name, e in result["switches"].items():
         if not e["points"]:
-            yield (name, result["scenario"], e["mode"], *["-"] * 6, e["why"].splitlines()[0])
+            yield (name, result["scenario"], e["mode"], *["-"] * 7, e["why"].splitlines()[0])
         for p in e["points"]:
-            yield (name, result["scenario"], e["mode"], e["role"], p["size"], WAYS[p["direction"]], _spread(p["vbng"], table.mpps),
-                   _spread(p["testpmd"], table.mpps), _spread(p["ratios"], "{:.2f}".format), p["remark"])
+            for core_to_core, vbng, testpmd, ratios in _by_kind(p) if p["ratios"] else [("-", [], [], [])]:
+                yield (name, result["scenario"], e["mode"], e["role"], p["size"], WAYS[p["direction"]], core_to_core, _spread(vbng, table.mpps),
+                       _spread(testpmd, table.mpps), _spread(ratios, "{:.2f}".format), p["remark"])
 
 
 def text(result):

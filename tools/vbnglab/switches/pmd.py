@@ -129,25 +129,28 @@ class Testpmd:
         return run.Result(alive, self._process.returncode, error, report, self._command, wall)
 
 
-def steady(received, seconds, who, switch):
-    """Packets per second in the last four fifths of so many seconds from the first packet on. received: counts them; who: receives them. Where nothing
-    comes in that time, as on a machine that is busy, they last until something does. Raises SwitchError where nothing ever comes, or the switch has died."""
+def steady(received, seconds, who, switch, look):
+    """Packets per second in the last four fifths of so many seconds from the first packet on. received: counts them; who: receives them; look: called before
+    that time, and behind it. Where nothing comes in that time, as on a machine that is busy, they last until something does. Raises SwitchError where
+    nothing ever comes, or the switch has died."""
     last = time.monotonic() + START_SECONDS
     while not received() and time.monotonic() < last:
         time.sleep(0.02)
+    look()
     time.sleep(seconds / 5)
     begin, before = time.monotonic(), received()
     time.sleep(seconds * 4 / 5)
     while (after := received()) == before and time.monotonic() < last:
         time.sleep(0.02)
     end = time.monotonic()
+    look()
     switch.check()
     if after == before:
         raise SwitchError(f"nothing came back to {who} for {end - begin:.1f} s")
     return (after - before) / (end - begin)
 
 
-def flowgen(switch, ports, cpu, size, seconds):
+def flowgen(switch, ports, cpu, size, seconds, look):
     """Packets per second that flowgen gets back through a switch, both ways, as steady() counts them. Raises SwitchError."""
     folder = tempfile.mkdtemp(prefix="vbng-lab-")
     switch.clean()
@@ -157,7 +160,7 @@ def flowgen(switch, ports, cpu, size, seconds):
         made = Testpmd("flowgen", ports, cpu, folder, "flowgen", size)
         if not made.ready():
             raise SwitchError(f"testpmd did not start: {made.output()[-1000:]}")
-        return steady(made.received, seconds, "flowgen", switch)
+        return steady(made.received, seconds, "flowgen", switch, look)
     finally:
         if made is not None:
             made.stop()

@@ -13,12 +13,12 @@
  *   "7s0-9s0,7s0h-9s0h"  ranges and lists, each range of one form, in the order written
  */
 /* clang-format on */
-#ifndef BASE_CPU_LIST_H
-#define BASE_CPU_LIST_H
+#ifndef BASE_CPU_CPU_LIST_H
+#define BASE_CPU_CPU_LIST_H
 
 #include <stddef.h>
 
-#include "base/topology.h"
+#include "base/cpu/topology.h"
 
 /**
  * Resolve a CPU list to logical CPU numbers, in the order written.

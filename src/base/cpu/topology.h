@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The CPUs of a machine, this one or one that is only described. */
-#ifndef BASE_TOPOLOGY_H
-#define BASE_TOPOLOGY_H
+#ifndef BASE_CPU_TOPOLOGY_H
+#define BASE_CPU_TOPOLOGY_H
 
 #include <stdint.h>
 

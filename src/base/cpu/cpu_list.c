@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "base/cpu_list.h"
+#include "base/cpu/cpu_list.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "base/topology.h"
+#include "base/cpu/topology.h"
 
 #include <assert.h>
 #include <errno.h>
