@@ -8,11 +8,11 @@ two tags to another that several cores read. row: the table's row of doc/switche
 
 import json
 import os
-import re
 import shlex
 import subprocess
 import sys
 
+from tests.vm import cells
 from vbnglab.measure import rig
 from vbnglab.switches import bench, configs, scenarios
 from vbnglab.switches.adapters import sriov
@@ -51,13 +51,6 @@ REFUSED = (("1-3", "", "3 cores read it, but the device has 2 receive queue(s)")
            ("1-2", 'receive = { by = "rss"; };', "the device has no RSS"),
            ("1-2", 'receive = { by = "s_vlan"; queues = ( { name = "x"; }, { name = "y"; s_vlan = "129-130"; } ); };',
             "the device refuses rules for queue 'y': Function not implemented"))
-
-
-NEEDS = "SR-IOV VF has no ports for a {place}: they are of kind vf, and a {place} takes "
-NO_LOOPBACK = "SR-IOV VF sends by MAC address, which the VNFs of this scenario do not change"
-FIGURE = r"[\d.e-]+ \([\d.e-]+–[\d.e-]+\)"
-ROW = {"v2v-host": FIGURE, "loopback-host": NO_LOOPBACK, "bng-host": FIGURE, "bng-container": NEEDS.format(place="container") + "vhost, memif, veth",
-       "bng-guest": NEEDS.format(place="guest") + "vhost or tap"}  # fmt: skip
 
 
 def on_huge_pages(vbng, folder):
@@ -146,11 +139,7 @@ def queues(vbng, folder):
 def filled(vbng, folder):
     """The command of the table fills the cells of the row, which is printed."""
     os.environ["SRIOV_PF"] = ",".join(prepare(FUNCTIONS["row"]))
-    done = subprocess.run([sys.executable, "-m", "vbnglab", "switch", "row", "--switch", "sriov", "--quick", "--seconds", "0.6", "--max-trials", "3",
-                           "--only", ",".join(ROW), "--vbng", vbng, "--out", f"{folder}/row"], capture_output=True, text=True)  # fmt: skip
-    print(done.stdout, done.stderr)
-    cells = next((line.strip("| ").split(" | ") for line in done.stdout.splitlines() if line.startswith("| SR-IOV VF ")), [])
-    assert done.returncode == 0 and len(cells) == 1 + len(ROW) and all(map(re.fullmatch, ROW.values(), cells[1:])), (done.returncode, cells)
+    cells.main("sriov", vbng, folder)
 
 
 ALONE = {"queues": queues, "row": filled}

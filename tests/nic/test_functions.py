@@ -8,7 +8,7 @@ import pytest
 
 from tests.common import guests, need
 from tests.nic.functions import FUNCTIONS
-from tests.vm import inside
+from tests.vm import cells, inside
 from vbnglab.vm import image
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -17,7 +17,8 @@ MODULES = ("af_packet", "vfio_iommu_type1", "vfio_pci", "igb")
 IOMMU = ("-device", "intel-iommu,caching-mode=on,aw-bits=48")
 # A page for each of the two processes, so that all of its packets lie in one: on_huge_pages().
 KERNEL, MEMORY_MIB = "intel_iommu=on iommu=pt default_hugepagesz=1G hugepagesz=1G hugepages=2", 6144
-pytestmark = pytest.mark.limit(600)
+SECONDS = {"row": cells.SECONDS}  # for a boot and a scenario, where it is not as usual
+pytestmark = pytest.mark.limit(cells.SECONDS + 60)
 
 
 def nic(i):
@@ -37,7 +38,7 @@ def test_virtual_functions(folder, scenario):
     script = f"mkdir /tmp/functions; cd {TOP} && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=tools:. {command}\nstatus=$?; dmesg | tail -20; exit $status\n"
     devices = (*IOMMU, *(word for i in range(len(FUNCTIONS[scenario])) for word in nic(i)))
     try:
-        done = inside.run(folder, MODULES, script, devices, MEMORY_MIB, KERNEL)
+        done = inside.run(folder, MODULES, script, devices, MEMORY_MIB, KERNEL, SECONDS.get(scenario, inside.SECONDS))
     except image.KernelError as e:
         need.skip(str(e))
     print(done.output)

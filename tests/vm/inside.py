@@ -96,11 +96,11 @@ def _command(folder, modules, script, devices, memory_mib, append):
             *devices]  # fmt: skip
 
 
-def run(folder, modules, script, devices=(), memory_mib=4096, append=""):
+def run(folder, modules, script, devices=(), memory_mib=4096, append="", seconds=SECONDS):
     """Run a shell script in a guest with these modules, loaded in this order, and options of QEMU more; folder: an empty one, the guest's /out. append:
-    words of the kernel's command line. Raises image.KernelError."""
+    words of the kernel's command line. seconds: after which the guest is ended. Raises image.KernelError."""
     command = _command(folder, modules, script, devices, memory_mib, append)
-    done = subprocess.run(["timeout", str(limit(SECONDS)), "setpriv", "--pdeathsig", "KILL", *command], capture_output=True, text=True)
+    done = subprocess.run(["timeout", str(limit(seconds)), "setpriv", "--pdeathsig", "KILL", *command], capture_output=True, text=True)
     status = _text(folder / "status").strip()
     return Outcome(int(status) if status else None, _text(folder / "log"), f"{shlex.join(command)}\n{done.stderr}{_text(folder / 'console')}")
 
