@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What came out of a run of Meson's tests: why some were skipped, the checks within them, and the tests themselves.
+"""What came out of a run of Meson's tests: why some were skipped, which failed, the checks within them, and the tests themselves.
 
 usage: summary.py TESTLOG.JSON...
 """
@@ -13,6 +13,8 @@ import sys
 CLOSING = re.compile(r"^(?:=+ )?\d+ (?:passed|failed|skipped|error)")
 COUNT = re.compile(r"\b(\d+) (passed|failed|skipped|error)")
 SKIPPED = re.compile(r"^SKIP(?:PED)? (.*)")
+FAILED = re.compile(r"^(?:FAILED|ERROR) (.*)|^ *(.*\S) *FAILED$")  # of pytest; of a program in C
+PASSED = ("OK", "EXPECTEDFAIL")
 
 
 def checks(stdout):
@@ -24,7 +26,7 @@ def checks(stdout):
 
 
 def main(paths):
-    tests, within = collections.Counter(), collections.Counter()
+    tests, within, failed = collections.Counter(), collections.Counter(), []
     with fileinput.input(paths, encoding="utf-8") as logs:
         for test in map(json.loads, logs):
             stdout = test.get("stdout") or ""
@@ -33,7 +35,11 @@ def main(paths):
             for line in stdout.splitlines():
                 if match := SKIPPED.match(line):
                     print(f"skipped in {test['name'].split(' / ')[-1]}: {match[1]}")
-    passed, skipped = tests["OK"] + tests["EXPECTEDFAIL"], tests["SKIP"]
+            if test["result"] not in (*PASSED, "SKIP"):
+                says = [(match[1] or match[2])[:200] for line in stdout.splitlines() if (match := FAILED.match(line))]
+                failed.append("; ".join([f"failed: {test['name'].split(' / ')[-1]} ({test['result']})", *says[:3]]))
+    print(*failed, sep="\n", end="\n" if failed else "")
+    passed, skipped = sum(tests[result] for result in PASSED), tests["SKIP"]
     print(f"checks within the tests: {within['passed']} passed, {within['failed'] + within['error']} failed, {within['skipped']} skipped")
     print(f"{passed} passed, {sum(tests.values()) - passed - skipped} failed, {skipped} skipped")
 

@@ -73,14 +73,16 @@ def test_the_factor_has_bounds(monkeypatch):
 
 
 def test_summary(run, folder):
-    tests = [("OK", "== 3 passed, 1 skipped in 0.10s ==\nSKIPPED [1] a.py:1: no tmux"), ("FAIL", "== 1 failed, 2 passed in 1s =="),
-             ("SKIP", "SKIP all: no pytest"), ("OK", "Run Summary\n\nSKIP it: disturbed\n7 passed, 0 failed\n"), ("TIMEOUT", " SEED=20130 passed\n")]
+    tests = [("OK", "== 3 passed, 1 skipped in 0.10s ==\nSKIPPED [1] a.py:1: no tmux"), ("FAIL", "FAILED a.py::b - assert (1 == 2)\n== 1 failed, 2 passed in 1s =="),
+             ("SKIP", "SKIP all: no pytest"), ("OK", "Run Summary\n\nSKIP it: disturbed\n7 passed, 0 failed\n"),
+             ("TIMEOUT", " SEED=20130 passed\n  Test: it comes and goes ...\n    1 == 2: SEED=39FAILED\n")]
     lines = [json.dumps({"name": f"vbng:x / t{i}", "result": result, "stdout": out}) + "\n" for i, (result, out) in enumerate(tests)]
     (folder / "one.json").write_text("".join(lines[:2]))
     (folder / "other.json").write_text("".join(lines[2:]))
     done = run(sys.executable, HERE / "summary.py", folder / "one.json", folder / "other.json")
     assert done.stdout.splitlines() == [
         "skipped in t0: [1] a.py:1: no tmux", "skipped in t2: all: no pytest", "skipped in t3: it: disturbed",
+        "failed: t1 (FAIL); a.py::b - assert (1 == 2)", "failed: t4 (TIMEOUT); 1 == 2: SEED=39",
         "checks within the tests: 12 passed, 1 failed, 3 skipped", "2 passed, 2 failed, 1 skipped"]
 
 

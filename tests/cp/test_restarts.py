@@ -120,12 +120,21 @@ class Storm(threading.Thread):
         self.told, self.acks = {}, 0
         for client in self.clients.values():
             client.xid = 0
-        self.random = random.Random(seed)
+        self.seed, self.random = seed, random.Random(seed)
         self.wrong, self.ending = [], threading.Event()
 
     def run(self):
         while not self.ending.is_set():
             self.step()
+
+    def kills(self, shortest, longest):
+        """Sleep for a random time between these, in seconds, and yield the number of the kill that is due: twelve, and on a machine so slow that clients
+        were told little before each up to sixty."""
+        moments, n = random.Random(self.seed), 0
+        while n < 12 or (n < 60 and self.acks <= 100):
+            time.sleep(moments.uniform(shortest, longest))
+            yield n
+            n += 1
 
     def say(self, client, *what, **fields):
         client.xid += 1  # an answer to what it said before is none any more: it may have released since
@@ -181,9 +190,7 @@ def test_killed_at_random_moments(control_plane, seed):
     cp = control_plane(LAST="10.64.0.52")
     storm = Storm(cp, 60, seed)
     storm.start()
-    moments = random.Random(seed)
-    for _ in range(12):
-        time.sleep(moments.uniform(0.05, 0.4))
+    for _ in storm.kills(0.05, 0.4):
         cp.kill()
         cp.start()
     storm.ending.set()

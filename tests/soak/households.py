@@ -188,6 +188,10 @@ class Households(Load):
         cpe.note(cpe.left_at)
         self.counts["left"] += 1
 
+    def renewed(self):
+        """Renewals that were answered."""
+        return sum(getattr(protocol, "renewed", 0) for cpe in self.cpes for protocol in cpe.protocols)
+
     def renew(self, cpe, now):
         """All leases of DHCP."""
         for protocol in cpe.protocols:
