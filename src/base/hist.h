@@ -35,14 +35,20 @@ static inline unsigned hist_index(uint32_t v)
     return ((octave - HIST_SUB) << HIST_SUB) + (v >> (octave - HIST_SUB));
 }
 
+/** Note n numbers that are in their buckets: their sum, and the greatest of them. */
+static inline void hist_note(struct hist *h, uint32_t n, uint64_t sum, uint32_t max)
+{
+    h->count += n;
+    h->sum += sum;
+    if (max > h->max)
+        h->max = max;
+}
+
 /** Count a number. */
 static inline void hist_add(struct hist *h, uint32_t v)
 {
-    h->count++;
-    h->sum += v;
-    if (v > h->max)
-        h->max = v;
     h->bucket[hist_index(v)]++;
+    hist_note(h, 1, v, v);
 }
 
 /** Add the counters of another histogram. */

@@ -13,7 +13,7 @@
  *
  * A packet names its queue in m->hash.sched.queue_id: pipe * 16 + queue, where pipe counts through
  * all subports (cfg_subport.first + pipe within it). Where the queue has PIE, FQ-CoDel or L4S, it
- * says when it came, too: sched_stamp() of stamp.h. The latter two read its headers, and
+ * says when it came, too: sched_tell() of stamp.h. The latter two read its headers, and
  * may write them.
  */
 #ifndef SCHED_SCHED_H

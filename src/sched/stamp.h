@@ -20,11 +20,13 @@ static inline uint32_t sched_stamp_of(uint64_t tsc)
     return (uint32_t)(tsc >> SCHED_STAMP_SHIFT) & SCHED_STAMP_MASK;
 }
 
-/** Write a stamp (sched_stamp_of()) to a packet. */
-static inline void sched_stamp(struct rte_mbuf *m, uint32_t stamp)
+/** Write all that a scheduler is told of a packet, by one store: its path, a stamp
+ * (sched_stamp_of()), and the color 0, which is SCHED_PROMPT. */
+static inline void sched_tell(struct rte_mbuf *m, uint32_t path, uint32_t stamp)
 {
-    m->hash.sched.traffic_class = (uint8_t)stamp;
-    m->hash.sched.reserved = (uint16_t)(stamp >> 8);
+    uint64_t beside = (stamp & 0xff) | stamp >> 8 << 16, all = beside << 32 | path;
+
+    memcpy(&m->hash, &all, sizeof(all));
 }
 
 /** What stands beside the path in hash.sched: stamp and color. */
@@ -36,9 +38,11 @@ static inline uint32_t sched_beside(const struct rte_mbuf *m)
     return beside;
 }
 
-static_assert(offsetof(struct rte_mbuf_sched, traffic_class) == 4 &&
+static_assert(offsetof(struct rte_mbuf_sched, queue_id) == 0 &&
+                  offsetof(struct rte_mbuf_sched, traffic_class) == 4 &&
+                  offsetof(struct rte_mbuf_sched, color) == 5 &&
                   offsetof(struct rte_mbuf_sched, reserved) == 6,
-              "half a word");
+              "two halves of a word");
 
 /** The units from the stamp in beside (sched_beside()) to a TSC, modulo SCHED_STAMP_MASK + 1. */
 static inline uint32_t sched_waited_since(uint32_t beside, uint64_t tsc)

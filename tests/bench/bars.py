@@ -99,9 +99,9 @@ def overload(text):
 
 
 def shards(text):
-    """The same of bench-shards; not a number where there is none, for in no round the cores had their CPUs."""
+    """The same of bench-shards, of its first table, that of the nearest CPUs; not a number where there is none, for in no round the cores had their CPUs."""
     rows = re.finditer(r"^(\S.*?)  +(?:[\d.]+|none) +([\d.]+|none) +\d+ of \d+$", text, re.M)
-    return {m[1]: {"ratio": math.nan if m[2] == "none" else float(m[2])} for m in rows}
+    return {m[1]: {"ratio": math.nan if m[2] == "none" else float(m[2])} for m in reversed(list(rows))}
 
 
 def measure(build, args, folder):

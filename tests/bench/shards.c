@@ -3,8 +3,11 @@
  * bench-shards: what one scheduler does on one core and on two (doc/qos.md). Each core is a thread
  * that is pinned, puts bursts of packets for random subscribers, classes and queues into its shard,
  * and takes bursts out; nobody generates or sends. Beside it stand two schedulers that share
- * nothing, for the machine's two CPUs may not be as fast together as each alone.
+ * nothing, for the machine's two CPUs may not be as fast together as each alone. Rounds are told
+ * apart by core-to-core latency, which changes where virtual CPUs are not pinned: what is shared
+ * costs by it.
  */
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -16,6 +19,7 @@
 #include <rte_eal.h>
 #include <rte_mbuf.h>
 
+#include "base/cpu/core_latency.h"
 #include "common/qos_shapes.h"
 #include "sched/sched.h"
 #include "sched/shards/shards.h"
@@ -33,6 +37,7 @@
 #define ROUND_MS    5
 #define UNDISTURBED 0.98 /* of a round that a core has had its CPU */
 #define HIGH_QUEUES 2    /* classes in use beside best effort */
+#define ALIKE       1.5  /* times; more is another part of a last-level cache */
 
 enum { ALONE, SHARD, APART, SHARDS, N_KINDS };
 
@@ -45,6 +50,12 @@ static const struct kind {
     [SHARD] = {"1 core, 1 shard", 1, true},
     [APART] = {"2 cores, 2 schedulers that share nothing", 2, false},
     [SHARDS] = {"2 cores, 2 shards", 2, true},
+};
+
+/* What all kinds did within some 80 ms. */
+struct round {
+    double core_ns;       /* core-to-core latency; 0: it changed meanwhile */
+    double mpps[N_KINDS]; /* 0: something else had one of the CPUs */
 };
 
 /* What a core works on. */
@@ -259,6 +270,24 @@ static double median(double *v, unsigned n)
     return v[n / 2];
 }
 
+/* Core-to-core latency now, in ns; 0: it is not known. */
+static double core_ns(void)
+{
+    struct core_latency l;
+
+    return core_latency(lanes[0].cpu, lanes[1].cpu, &l) == 0 ? l.median : 0;
+}
+
+static void run_all(struct round *r)
+{
+    double before = core_ns(), after;
+
+    for (unsigned k = 0; k < N_KINDS; k++)
+        r->mpps[k] = run(&kinds[k]);
+    after = core_ns();
+    r->core_ns = before < ALIKE * after && after < ALIKE * before ? before : 0;
+}
+
 /* Print a row: Mpps, which of one core that is, and rounds that count. "none": in no round the CPUs
  * were its own, so that there is no figure. */
 static void print_row(const struct kind *k, double mpps, double one, unsigned n, unsigned rounds)
@@ -272,6 +301,36 @@ static void print_row(const struct kind *k, double mpps, double one, unsigned n,
     printf("%-44s %8s %12s %10u of %u\n", k->name, figure, ratio, n, rounds);
 }
 
+/* Print what the rounds did in which core-to-core latency was at least that and less than most. */
+static void print_table(const struct round *round, unsigned rounds, double least, double most)
+{
+    double one = 0, ns[ROUNDS];
+    unsigned n_all = 0;
+
+    for (unsigned r = 0; r < rounds; r++) {
+        if (round[r].core_ns >= least && round[r].core_ns < most)
+            ns[n_all++] = round[r].core_ns;
+    }
+    printf("%-44s %8s %12s %14s\n", "enqueue + dequeue, 32768 pipes", "Mpps", "of one core",
+           "of so many rounds");
+    for (unsigned k = 0; k < N_KINDS; k++) {
+        double mpps[ROUNDS], got;
+        unsigned n = 0;
+
+        for (unsigned r = 0; r < rounds; r++) {
+            if (round[r].core_ns >= least && round[r].core_ns < most && round[r].mpps[k] > 0)
+                mpps[n++] = round[r].mpps[k];
+        }
+        got = n > 0 ? median(mpps, n) : 0;
+        one = k == ALONE ? got : one;
+        print_row(&kinds[k], got, one, n, n_all);
+    }
+    if (n_all > 0)
+        printf("core-to-core latency %.0f ns\n\n", median(ns, n_all));
+    else
+        printf("core-to-core latency changed in each round\n\n");
+}
+
 int main(int argc, char **argv)
 {
     static char *huge[] = {
@@ -281,8 +340,9 @@ int main(int argc, char **argv)
         "bench-shards", "--no-pci",       "--no-huge", "--log-level=lib.*:4", "--lcores=0", "-m",
         "512",          "--no-telemetry", NULL};
     bool quick = false, no_huge = false;
-    double mpps[N_KINDS][ROUNDS], one = 0, got;
-    unsigned n[N_KINDS] = {0}, rounds;
+    static struct round round[ROUNDS];
+    double nearest = INFINITY, furthest = 0;
+    unsigned rounds;
 
     for (int i = 1; i < argc; i++) {
         quick |= strcmp(argv[i], "--quick") == 0;
@@ -294,17 +354,14 @@ int main(int argc, char **argv)
     round_cycles = rte_get_tsc_hz() / 1000 * ROUND_MS;
     profile.shape[QOS_UP] = profile.shape[QOS_DOWN] = plain_shape(PIPE_RATE, 1000000);
     make_packets();
-    for (unsigned r = 0; r < rounds; r++)
-        for (unsigned k = 0; k < N_KINDS; k++) {
-            mpps[k][n[k]] = run(&kinds[k]);
-            n[k] += mpps[k][n[k]] > 0;
-        }
-    printf("%-44s %8s %12s %14s\n", "enqueue + dequeue, 32768 pipes", "Mpps", "of one core",
-           "of so many rounds");
-    for (unsigned k = 0; k < N_KINDS; k++) {
-        got = n[k] > 0 ? median(mpps[k], n[k]) : 0;
-        one = k == ALONE ? got : one;
-        print_row(&kinds[k], got, one, n[k], rounds);
+    for (unsigned r = 0; r < rounds; r++) {
+        run_all(&round[r]);
+        if (round[r].core_ns > 0)
+            nearest = RTE_MIN(nearest, round[r].core_ns);
+        furthest = RTE_MAX(furthest, round[r].core_ns);
     }
+    print_table(round, rounds, nearest, ALIKE * nearest);
+    if (furthest >= ALIKE * nearest)
+        print_table(round, rounds, ALIKE * nearest, INFINITY);
     return 0;
 }

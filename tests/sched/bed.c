@@ -16,7 +16,7 @@
 #define STEPS_PER_SECOND 500000 /* of an injected clock */
 #define TURNS_PER_SECOND 5000   /* at least, of a thread that has its CPU */
 #define FIRST_SEED       20130
-#define START_MASK       0xffffffff /* it starts at the same phase of everything */
+#define START_MASK       UINT64_C(0xffffffff) /* it starts at the same phase of everything */
 
 struct rte_mempool *bed_pool;
 static uint64_t last_time; /* of an injected clock, for stamps */
@@ -55,9 +55,31 @@ bool bed_create(struct bed *b)
     CU_ASSERT_PTR_NOT_NULL(b->s);
     if (b->s == NULL || b->real_time)
         return b->s != NULL;
-    b->clock = last_time = (rte_rdtsc() | START_MASK) + 1;
+    b->clock = last_time = bed_begin();
     sched_dequeue_at(b->s, b->clock, NULL, 0);
     return true;
+}
+
+uint64_t bed_begin(void)
+{
+    return (rte_rdtsc() | START_MASK) + START_MASK + 2;
+}
+
+struct sched *bed_shard(const struct bed *b, struct shards *all, unsigned i)
+{
+    struct sched_config config = {.name = "shard",
+                                  .socket = -1,
+                                  .shape = &b->shape,
+                                  .direction = QOS_UP,
+                                  .profiles = b->profiles,
+                                  .n_profiles = b->n_profiles,
+                                  .max_profiles = b->n_profiles,
+                                  .shards = all,
+                                  .shard = i};
+    struct sched *s = sched_create(&config);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+    return s;
 }
 
 /* Whatever a test has done, what the classes have counted adds up to what the scheduler says. */
@@ -96,8 +118,7 @@ struct rte_mbuf *bed_packet(uint32_t pipe, unsigned queue, uint32_t size)
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
     m->pkt_len = size - BED_FCS;
     m->data_len = 0;
-    m->hash.sched.queue_id = pipe * QOS_QUEUES + queue;
-    sched_stamp(m, sched_stamp_of(last_time));
+    sched_tell(m, pipe * QOS_QUEUES + queue, sched_stamp_of(last_time));
     return m;
 }
 
@@ -175,7 +196,7 @@ void bed_turn(struct bed *b)
     for (uint32_t i = 0; i < n; i++)
         count(b, m[i], now, lost);
     for (uint32_t i = 0; i < n; i++)
-        sched_stamp(m[i], sched_stamp_of(now));
+        sched_tell(m[i], m[i]->hash.sched.queue_id, sched_stamp_of(now));
     sched_enqueue(b->s, m, n);
 }
 

@@ -67,6 +67,11 @@ uint64_t bed_burst(uint64_t rate);
 
 /** Create the scheduler; a failure is a failed test. Pipes have no profile yet. */
 bool bed_create(struct bed *b);
+
+/** Create a scheduler of the bed's shape and profiles, which the caller frees: shard i of all, or
+ * (NULL, 0) one without shards. A failure ends the test. */
+struct sched *bed_shard(const struct bed *b, struct shards *all, unsigned i);
+
 void bed_free(struct bed *b);
 
 /** A packet of size bytes with FCS for a queue; NULL and a failed test without mbufs. */
@@ -76,6 +81,10 @@ struct rte_mbuf *bed_packet(uint32_t pipe, unsigned queue, uint32_t size);
 void bed_fill(struct bed *b, uint32_t pipe, unsigned queue, uint32_t size, unsigned n);
 
 void bed_reset(struct bed *b);
+
+/** A time (TSC) at which what was just made may begin, whose buckets are all full by then: so that
+ * nothing follows from when it was made. */
+uint64_t bed_begin(void);
 
 /** The time. */
 uint64_t bed_now(const struct bed *b);

@@ -19,19 +19,18 @@
 #define SETTLED                                                                                    \
     1.1 /* after which subports have made up for turns that they missed at the start               \
          */
-#define SECONDS    1.0
-#define ROUNDS     4
-#define PIPES      32 /* in each subport */
-#define SUBPORTS   4
-#define ALL        (PIPES * SUBPORTS)
-#define QUEUE      40         /* packets: more than a burst */
-#define START_MASK 0xffffffff /* it starts at the same phase of everything */
-#define EXACT      1e-3       /* of a rate */
-#define ABOUT      0.03       /* of the port's rate */
-#define TURN       (8 * 1526) /* bytes that a subport sends in a turn */
-#define SOME       5000       /* bytes: less says nothing of a share */
-#define FAIR       0.05 /* of a share, where subscribers come and go; of queues that are always full: */
-#define WEIGHTED   0.02
+#define SECONDS  1.0
+#define ROUNDS   4
+#define PIPES    32 /* in each subport */
+#define SUBPORTS 4
+#define ALL      (PIPES * SUBPORTS)
+#define QUEUE    40         /* packets: more than a burst */
+#define EXACT    1e-3       /* of a rate */
+#define ABOUT    0.03       /* of the port's rate */
+#define TURN     (8 * 1526) /* bytes that a subport sends in a turn */
+#define SOME     5000       /* bytes: less says nothing of a share */
+#define FAIR     0.05 /* of a share, where subscribers come and go; of queues that are always full: */
+#define WEIGHTED 0.02
 
 /* A scheduler, or its shards, and what has come out of them. */
 struct group {
@@ -87,21 +86,9 @@ static void open_group(struct group *g, unsigned n, const uint64_t *across)
     g->n = n;
     g->all = n > 0 ? shards_create(&b.shape, n, across, -1) : NULL;
     CU_ASSERT_FATAL(n == 0 || g->all != NULL);
-    for (unsigned i = 0; i < RTE_MAX(n, 1u); i++) {
-        struct sched_config config = {.name = "shard",
-                                      .socket = -1,
-                                      .shape = &b.shape,
-                                      .direction = QOS_UP,
-                                      .profiles = b.profiles,
-                                      .n_profiles = b.n_profiles,
-                                      .max_profiles = b.n_profiles,
-                                      .shards = g->all,
-                                      .shard = i};
-
-        g->s[i] = sched_create(&config);
-        CU_ASSERT_PTR_NOT_NULL_FATAL(g->s[i]);
-    }
-    g->clock = (rte_rdtsc() | START_MASK) + 1;
+    for (unsigned i = 0; i < RTE_MAX(n, 1u); i++)
+        g->s[i] = bed_shard(&b, g->all, i);
+    g->clock = bed_begin();
     give_profiles(g);
 }
 

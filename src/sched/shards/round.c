@@ -11,7 +11,7 @@
 static void join_round(struct wheel *w, uint32_t subport, unsigned class)
 {
     struct wheel_shard *x = w->shard;
-    struct shard_ring *s = &x->subport[subport].ring[class];
+    struct shard_ring *s = shard_ring_of(w, subport, class);
     uint64_t bytes = sched_class_of(&w->base, subport, class)->bytes;
     uint32_t own = bytes != s->had ? s->rounds : s->at,
              unknown = RTE_MIN((own - s->paid) & ROUNDS_MASK, (uint32_t)PURSE_KEEP - 1);
@@ -27,7 +27,7 @@ static void join_round(struct wheel *w, uint32_t subport, unsigned class)
 
 void shard_note_round(struct wheel *w, uint32_t subport, unsigned class, uint32_t round)
 {
-    struct shard_ring *s = &w->shard->subport[subport].ring[class];
+    struct shard_ring *s = shard_ring_of(w, subport, class);
 
     purse_note_round(shards_purse(w->shard->all, subport, WHEEL_SELF), class, round);
     s->paid = s->at = s->rounds;
@@ -38,7 +38,7 @@ uint32_t shard_round(struct wheel *w, uint32_t subport, unsigned class)
 {
     struct wheel_shard *x = w->shard;
     const struct wheel_ring *r = wheel_ring_of(w, subport, class);
-    struct shard_ring *s = &x->subport[subport].ring[class];
+    struct shard_ring *s = shard_ring_of(w, subport, class);
     uint64_t part = (uint64_t)(r->head - s->begin) << PURSE_ROUND_PLACES;
     uint32_t len = s->end - s->begin;
 

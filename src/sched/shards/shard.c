@@ -8,10 +8,9 @@
 
 #define AHEAD_PART   8 /* of a quantum, after which a shard looks again that lets others go first */
 #define SWEEPS       2 /* in a quantum: what idle wallets hold is given back so often */
-#define SAVED        UINT64_C(16) /* rounds: what a subport did not send may be sent later */
-#define MISSED       4            /* turns, after which a subport lets no other shard go first */
-#define SHORT_QUANTA 10           /* for which the port counts as short after it was */
-#define LINE_PLACES  8            /* binary places of the port's round, where others look at it */
+#define MISSED       4 /* turns, after which a subport lets no other shard go first */
+#define SHORT_QUANTA 10 /* for which the port counts as short after it was */
+#define LINE_PLACES  8  /* binary places of the port's round, where others look at it */
 
 uint64_t shard_bytes(uint32_t n_subports)
 {
@@ -110,6 +109,16 @@ void shard_begin(struct wheel *w)
         wallet_withdraw(&x->line, x->index);
 }
 
+void shard_see_port(struct wheel *w)
+{
+    struct wheel_shard *x = w->shard;
+    uint32_t waits = 0;
+
+    for (unsigned i = 0; i < x->all->peers.n; i++)
+        waits |= __atomic_load_n(&x->all->port.waits[i], __ATOMIC_RELAXED);
+    x->port_short = waits != 0 || is_after(x->short_until, w->now);
+}
+
 void shard_stop(struct wheel *w)
 {
     struct wheel_shard *x = w->shard;
@@ -167,7 +176,7 @@ static void note_line_round(struct wheel *w, unsigned class, uint32_t round)
 static void say_round(struct wheel *w, uint32_t subport, unsigned class, uint32_t round)
 {
     struct wheel_shard *x = w->shard;
-    struct shard_ring *s = &x->subport[subport].ring[class];
+    struct shard_ring *s = shard_ring_of(w, subport, class);
 
     if (s->said != round)
         __atomic_store_n(&shards_turns(x->all, subport, class)->round[x->index], round,
@@ -188,6 +197,7 @@ static void say_class(struct wheel *w, unsigned class)
                      round = shard_round(w, i, class);
 
             say_round(w, i, class, purse_waiting(class, round));
+            x->subport[i].waits |= (uint16_t)(1u << class);
             if (w->n_subports == 1)
                 wallet_wait(&x->subport[i].own, x->index, class, round);
         }
@@ -232,6 +242,7 @@ bool shard_line_asks(struct wheel *w)
     x->line_class = class;
     if (!obtain(&x->line, holds, x->all, &ask, &x->line_again)) {
         x->short_until = w->now + SHORT_QUANTA * x->all->quantum;
+        x->port_short = true;
         say_rounds(w);
         return false;
     }
@@ -245,7 +256,7 @@ bool shard_line_asks(struct wheel *w)
  * but at least so many. */
 static uint64_t sent_by_all(struct wheel *w, uint32_t subport, unsigned class, uint64_t least)
 {
-    struct shard_ring *s = &w->shard->subport[subport].ring[class];
+    struct shard_ring *s = shard_ring_of(w, subport, class);
     uint64_t *all = &shards_turns(w->shard->all, subport, class)->sent,
              own = sched_class_of(&w->base, subport, class)->bytes,
              sent = __atomic_add_fetch(all, own - s->told, __ATOMIC_RELAXED);
@@ -257,18 +268,6 @@ static uint64_t sent_by_all(struct wheel *w, uint32_t subport, unsigned class, u
     return RTE_MAX(sent, least);
 }
 
-/* Does a shard wait for the port, or did this one lately? Else it has room for all, and whose turn
- * it is makes no difference. */
-static bool is_port_short(const struct wheel *w)
-{
-    const struct wheel_shard *x = w->shard;
-    uint32_t waits = 0;
-
-    for (unsigned i = 0; i < x->all->peers.n; i++)
-        waits |= __atomic_load_n(&x->all->port.waits[i], __ATOMIC_RELAXED);
-    return waits != 0 || is_after(x->short_until, w->now);
-}
-
 /* Does another shard wait for the port with packets of the same subport and class whose pipes are
  * in an earlier round? While none waits there is nothing to look at, and the own round is noted
  * once in a quantum: lines that others write cost more than the rest of a turn. */
@@ -276,10 +275,10 @@ static bool is_ahead(struct wheel *w, uint32_t subport, unsigned class)
 {
     const struct shards *all = w->shard->all;
     const struct shards_turns *t = shards_turns(all, subport, class);
-    struct shard_ring *s = &w->shard->subport[subport].ring[class];
+    struct shard_ring *s = shard_ring_of(w, subport, class);
     uint32_t round;
 
-    if (!is_port_short(w) && w->now - s->noted < all->quantum)
+    if (!w->shard->port_short && w->now - s->noted < all->quantum)
         return false;
     round = shard_round(w, subport, class);
     s->noted = w->now;
@@ -327,7 +326,7 @@ static bool is_behind(const struct wheel *w, uint32_t subport, unsigned class, u
 static uint64_t take_turn(struct wheel *w, uint32_t subport, unsigned class, uint64_t bytes)
 {
     struct wheel_shard *x = w->shard;
-    struct shard_ring *s = &x->subport[subport].ring[class];
+    struct shard_ring *s = shard_ring_of(w, subport, class);
     struct wheel_ring *r = wheel_ring_of(w, subport, class);
     uint64_t round = x->turns[class].round, least = 0, sent;
     int32_t left = s->turn == round ? s->left : 0;
@@ -336,12 +335,12 @@ static uint64_t take_turn(struct wheel *w, uint32_t subport, unsigned class, uin
         least = __atomic_load_n(&x->all->round[class], __ATOMIC_RELAXED);
     s->was_empty = false;
     s->left = 0;
-    if (left > 0 && least <= round + SAVED &&
-        (!shards_across(x->all, subport) || !is_port_short(w))) {
+    if (left > 0 && least <= round + SHARD_SAVED &&
+        (!shards_across(x->all, subport) || !x->port_short)) {
         r->left = left;
         return round;
     }
-    sent = sent_by_all(w, subport, class, least > SAVED ? bytes * (least - SAVED) : 0);
+    sent = sent_by_all(w, subport, class, least > SHARD_SAVED ? bytes * (least - SHARD_SAVED) : 0);
     if (sent >= bytes * (round + 1))
         return sent / bytes;
     sent = bytes * (round + 1) - sent;
@@ -362,11 +361,12 @@ uint32_t shard_choose(struct wheel *w, unsigned class, int32_t bytes)
 {
     struct shard_line *l = &w->shard->turns[class];
     uint64_t again = w->now + w->shard->all->quantum / AHEAD_PART, next;
-    uint32_t first = (w->turn[class] + 1u) % w->n_subports;
+    uint32_t first = w->turn[class] + 1u < w->n_subports ? w->turn[class] + 1u : 0;
 
     do {
         next = UINT64_MAX;
-        for (uint32_t k = 0, i = first; k < w->n_subports; k++, i = (i + 1) % w->n_subports) {
+        for (uint32_t k = 0, i = first; k < w->n_subports;
+             k++, i = i + 1 < w->n_subports ? i + 1 : 0) {
             uint64_t round;
 
             if ((w->ready[class][i / 64] >> i % 64 & 1) == 0)
@@ -423,6 +423,7 @@ bool shard_asks(struct wheel *w, uint32_t subport, unsigned which, unsigned clas
             x->holds[subport / 64] |= UINT64_C(1) << subport % 64;
             return true;
         }
+        x->subport[subport].waits |= (uint16_t)(1u << class);
         if (own) /* of its class, others may have credit meanwhile that this shard cannot use */
             wallet_return(&x->subport[subport].cap[class]);
     }
@@ -430,42 +431,16 @@ bool shard_asks(struct wheel *w, uint32_t subport, unsigned which, unsigned clas
     return false;
 }
 
-static void pay(struct wallet *wallet, struct bucket *b, const struct pace *pace, uint32_t bytes,
-                uint64_t now)
-{
-    uint64_t cost = bucket_cost(pace, bytes);
-
-    if (wallet->purse == NULL)
-        bucket_take(b, cost, now);
-    else
-        wallet->credit -= (int64_t)cost;
-}
-
-void shard_pay(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class, uint32_t bytes)
-{
-    struct shard_subport *x = &w->shard->subport[subport];
-    struct wheel_subport *s = &w->subport[subport];
-
-    wheel_pipe_pay(w, pipe, class, bytes);
-    if ((w->gate[subport].caps & 1u << class) != 0)
-        pay(&x->cap[class], &s->cap[class], &s->cap_pace[class], bytes, w->now);
-    if ((w->gate[subport].caps & WHEEL_SELF_BIT) != 0)
-        pay(&x->own, &s->bucket, &s->pace, bytes, w->now);
-}
-
-void shard_ring_empty(struct wheel *w, uint32_t subport, unsigned class)
+void shard_wait_no_more(struct wheel *w, uint32_t subport, unsigned class)
 {
     struct wheel_shard *x = w->shard;
     struct shard_subport *s = &x->subport[subport];
 
-    s->ring[class].joined = 0;
     if (wallet_waits_in(&s->own, class))
         wallet_withdraw(&s->own, x->index);
-    if (s->cap[class].waits != 0)
-        wallet_withdraw(&s->cap[class], x->index);
+    wallet_withdraw(&s->cap[class], x->index);
     say_round(w, subport, class, 0);
-    s->ring[class].was_empty = true;
-    s->ring[class].left = wheel_ring_of(w, subport, class)->left;
+    s->waits &= (uint16_t) ~(1u << class);
 }
 
 void shard_limit(struct wheel *w, uint32_t subport)

@@ -10,29 +10,32 @@
 #include "sched/shards/shards.h"
 #include "sched/wheel/wheel.h"
 
-/** The pipes of a subport in a class, on this shard. */
+/** The pipes of a subport in a class, on this shard. First what is touched with each turn. */
 struct shard_ring {
     uint32_t rounds;     /* that are over; modulo 2^12 */
-    uint32_t paid;       /* rounds when credit was borrowed last: what others know */
-    uint32_t at;         /* rounds when the class had sent had: then credit was borrowed, or the
-                            ring went on with others */
     uint32_t begin, end; /* of the ring: where this round has begun, and will be over */
     uint32_t joined;     /* wheel_shard.stay when it went on with others: it is another one now if
                             they were away; 0: it has been empty */
-    uint32_t said;       /* what shards_turns.round says of this shard */
-    bool was_empty;      /* and has not had its turn since */
     int32_t left;        /* bytes of the turn that it had in round turn, when it ran empty */
-    uint64_t had;        /* bytes: see at */
+    bool was_empty;      /* and has not had its turn since */
     uint64_t turn;       /* shard_line.round of its last turn */
-    uint64_t told;       /* bytes that the class had sent when shards_turns.sent was told */
     uint64_t noted;      /* TSC at which its round was noted for others last */
-};
+    uint32_t paid;       /* rounds when credit was borrowed last: what others know */
+    uint32_t at;         /* rounds when the class had sent had: then credit was borrowed, or the
+                            ring went on with others */
+    uint64_t had;        /* bytes: see at */
+    uint64_t told;       /* bytes that the class had sent when shards_turns.sent was told */
+    uint32_t said;       /* what shards_turns.round says of this shard */
+} __rte_cache_aligned;
 
 struct shard_subport {
     struct wallet own;              /* of the subport itself */
+    uint16_t waits;                 /* bit per class: others may know that the shard waits in it */
     struct wallet cap[QOS_CLASSES]; /* of its classes */
     struct shard_ring ring[QOS_CLASSES];
 } __rte_cache_aligned;
+
+#define SHARD_SAVED UINT64_C(16) /* rounds: what a subport did not send may be sent later */
 
 /** A class of the port, on this shard. */
 struct shard_line {
@@ -54,12 +57,20 @@ struct wheel_shard {
     uint64_t line_again;  /* TSC: not asked again before, unless the class is another */
     unsigned line_class;  /* for which it was refused */
     uint64_t short_until; /* TSC: so long the port counts as short, since it was refused */
+    bool port_short;      /* shard_see_port() */
     uint32_t stay;        /* counts the times that the shard was away for long; from 1 on */
     uint64_t seen, swept; /* TSC of the last dequeue, and of the last look for idle wallets */
     struct shard_line turns[QOS_CLASSES];
     uint64_t holds[WHEEL_WORDS]; /* bit per subport: a wallet of it has got credit */
     struct shard_subport subport[];
 };
+
+/** The ring of a class of a subport, as its shard knows it. */
+static inline struct shard_ring *shard_ring_of(const struct wheel *w, uint32_t subport,
+                                               unsigned class)
+{
+    return &w->shard->subport[subport].ring[class];
+}
 
 /** Bytes that a wheel of so many subports keeps as a shard. */
 uint64_t shard_bytes(uint32_t n_subports);
@@ -73,6 +84,11 @@ void shard_stop(struct wheel *w);
 /** Begin a dequeue: show that the shard lives, and give back what idle wallets hold. */
 void shard_begin(struct wheel *w);
 
+/** Does a shard wait for the port, or did this one lately? Else it has room for all, and whose turn
+ * it is makes no difference. Looked at once in a dequeue that has something to send: others write
+ * that line. */
+void shard_see_port(struct wheel *w);
+
 /** Ask for the port's credit for the highest class that is ready: the wallet does not hold any. */
 bool shard_line_asks(struct wheel *w);
 
@@ -81,6 +97,12 @@ static inline bool shard_line_allows(struct wheel *w)
 {
     return wallet_holds(&w->shard->line, (unsigned)__builtin_ctz(w->classes), w->shard->least) ||
            shard_line_asks(w);
+}
+
+/** Must the port ask for more before the next packet, once it has paid for bytes that left? */
+static inline bool shard_line_owes(const struct wheel *w, uint32_t bytes)
+{
+    return w->shard->line.credit - (int64_t)bucket_cost(&w->line_pace, bytes) < w->shard->least;
 }
 
 /** Have the port paid for bytes that left. */
@@ -111,15 +133,64 @@ static inline bool shard_may_leave(struct wheel *w, uint32_t subport, uint32_t p
     const struct shard_subport *x = &w->shard->subport[subport];
     const struct wheel_subport *s = &w->subport[subport];
 
-    return wheel_pipe_may_leave(w, pipe, class, bytes) &&
+    return (!w->has_caps || wheel_pipe_may_leave(w, pipe, class, bytes)) &&
            ((w->gate[subport].caps & 1u << class) == 0 ||
             shard_allows(w, subport, class, class, &x->cap[class], &s->cap_pace[class], bytes)) &&
            ((w->gate[subport].caps & WHEEL_SELF_BIT) == 0 ||
             shard_allows(w, subport, WHEEL_SELF, class, &x->own, &s->pace, bytes));
 }
 
+/** Have a rate paid for bytes: out of the wallet where it is shared, else out of the bucket. */
+static inline void shard_rate_pay(struct wallet *wallet, struct bucket *b, const struct pace *pace,
+                                  uint32_t bytes, uint64_t now)
+{
+    uint64_t cost = bucket_cost(pace, bytes);
+
+    if (wallet->purse == NULL)
+        bucket_take(b, cost, now);
+    else
+        wallet->credit -= (int64_t)cost;
+}
+
 /** What wheel_pay() does, where rates are shared. */
-void shard_pay(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class, uint32_t bytes);
+static inline void shard_pay(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class,
+                             uint32_t bytes)
+{
+    struct shard_subport *x = &w->shard->subport[subport];
+    struct wheel_subport *s = &w->subport[subport];
+
+    if (w->has_caps)
+        wheel_pipe_pay(w, pipe, class, bytes);
+    if ((w->gate[subport].caps & 1u << class) != 0)
+        shard_rate_pay(&x->cap[class], &s->cap[class], &s->cap_pace[class], bytes, w->now);
+    if ((w->gate[subport].caps & WHEEL_SELF_BIT) != 0)
+        shard_rate_pay(&x->own, &s->bucket, &s->pace, bytes, w->now);
+}
+
+/** Are others so far ahead in the port's rounds of a class that what was not sent is lost? */
+static inline bool shard_is_late(const struct wheel_shard *x, unsigned class)
+{
+    return __atomic_load_n(&x->all->round[class], __ATOMIC_RELAXED) >
+           x->turns[class].round + SHARD_SAVED;
+}
+
+/** Let the next subport have its turn that is ready in a class, where nothing need be asked for
+ * that: the port has room for all, and what is left of its turn is enough. In line, as most turns
+ * begin so. */
+static inline bool shard_goes_on(struct wheel *w, uint32_t subport, unsigned class)
+{
+    const struct wheel_shard *x = w->shard;
+    struct shard_ring *s = shard_ring_of(w, subport, class);
+
+    if (x->port_short || s->turn != x->turns[class].round || s->left <= 0 ||
+        w->now - s->noted >= x->all->quantum || (s->was_empty && shard_is_late(x, class)))
+        return false;
+    wheel_ring_of(w, subport, class)->left = s->left;
+    w->turn[class] = (uint8_t)subport;
+    s->left = 0;
+    s->was_empty = false;
+    return true;
+}
 
 /** Choose the next subport, of those that are ready in a class, whose turns are so many bytes.
  * Where those on other shards go first, that is SHARD_NOBODY, and they wait. */
@@ -135,11 +206,8 @@ void shard_note_round(struct wheel *w, uint32_t subport, unsigned class, uint32_
 
 /** The turn of a pipe is over, and the ring goes on at head; its end is tail. A round is over when
  * all have had a turn that were in the ring when it began. */
-static inline void shard_end_turn(struct wheel *w, uint32_t subport, unsigned class, uint32_t head,
-                                  uint32_t tail)
+static inline void shard_end_turn(struct shard_ring *s, uint32_t head, uint32_t tail)
 {
-    struct shard_ring *s = &w->shard->subport[subport].ring[class];
-
     if ((int32_t)(head - s->end) < 0)
         return;
     s->rounds++;
@@ -147,9 +215,23 @@ static inline void shard_end_turn(struct wheel *w, uint32_t subport, unsigned cl
     s->end = tail;
 }
 
+/** Nobody needs to wait for this shard in a class of a subport. */
+void shard_wait_no_more(struct wheel *w, uint32_t subport, unsigned class);
+
 /** A ring has run empty, with wheel_ring.left as its turn left it: nobody needs to wait for this
- * shard, and what is left of the turn may be sent in the same round. */
-void shard_ring_empty(struct wheel *w, uint32_t subport, unsigned class);
+ * shard, and what is left of the turn may be sent in the same round. In line, as most rings hold
+ * one packet. */
+static inline void shard_ring_empty(struct wheel *w, uint32_t subport, unsigned class)
+{
+    struct shard_subport *x = &w->shard->subport[subport];
+    struct shard_ring *s = &x->ring[class];
+
+    s->joined = 0;
+    s->was_empty = true;
+    s->left = wheel_ring_of(w, subport, class)->left;
+    if (unlikely((x->waits >> class & 1) != 0))
+        shard_wait_no_more(w, subport, class);
+}
 
 /** The rate of a subport has changed. */
 void shard_limit(struct wheel *w, uint32_t subport);

@@ -6,31 +6,59 @@
 #define QUEUES_AHEAD (LOOK_AHEAD + QOS_BE_QUEUES - 1)
 #define MOST_BEHIND  5 /* packets of a queue behind its first: each is known by the one before */
 
+/* Queues of which packets leave next, each with its pipe and, above WHOSE_CLASS, its class; and
+ * pipes of which any of the best-effort queues may be next. */
 struct ahead {
-    uint32_t pipe[LOOK_AHEAD];
-    uint8_t class[LOOK_AHEAD];
+    struct wheel_queue *queue[QUEUES_AHEAD];
+    uint64_t whose[QUEUES_AHEAD];
+    uint32_t best_effort[LOOK_AHEAD];
+    uint32_t n, n_best_effort;
+};
+
+#define WHOSE_CLASS 32
+
+/* Packets behind which others are that will leave, too: a word of each (chain.h), and how many are
+ * behind it. */
+struct followed {
+    uint64_t word[QUEUES_AHEAD];
+    uint32_t behind[QUEUES_AHEAD];
     uint32_t n;
 };
 
-/* Add the pipes of a ring that are not in the cache, in the order in which they will be served, or
- * nearly. used: places in the burst that are taken, by others as well. */
+/* Prefetch and add a queue. */
+static inline void add_queue(const struct wheel *w, uint32_t pipe, unsigned queue, uint64_t class,
+                             struct ahead *a)
+{
+    struct wheel_queue *q = wheel_queue_of(w, pipe, queue);
+
+    rte_prefetch0_write(q);
+    a->queue[a->n] = q;
+    a->whose[a->n++] = class << WHOSE_CLASS | pipe;
+}
+
+/* Prefetch and add the pipes of a ring that are not in the cache, in the order in which they will
+ * be served, or nearly. used: places in the burst that are taken, by others as well. */
 static inline void look_at_ring(const struct wheel *w, uint32_t subport, unsigned class,
                                 uint32_t most, uint32_t *used, struct ahead *a)
 {
     const struct wheel_ring *r = wheel_ring_of(w, subport, class);
-    uint32_t n = RTE_MIN(r->tail - r->head, most - *used),
-             old = (r->epoch == w->epoch ? r->fresh : r->tail) - r->head;
+    uint32_t n = RTE_MIN(r->tail - r->head, most - *used), fresh = 0, end;
 
+    if (w->n_subports > 1)
+        fresh = r->epoch == w->epoch ? r->tail - r->fresh : 0;
+    else if (!w->woken)
+        fresh = w->joined[class];
     *used += n;
-    n = (int32_t)old <= 0 ? 0 : RTE_MIN(n, old);
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t pipe = r->pipe[(r->head + i) & r->mask];
+    end = r->head + RTE_MIN(n, r->tail - r->head - fresh);
+    for (uint32_t i = r->head; i != end; i++) {
+        uint32_t pipe = r->pipe[i & r->mask];
 
         rte_prefetch0_write(&w->pipe[pipe]);
-        a->class[a->n + i] = (uint8_t) class;
-        a->pipe[a->n + i] = pipe;
+        if (class == QOS_BE)
+            a->best_effort[a->n_best_effort++] = pipe;
+        else
+            add_queue(w, pipe, class, class, a);
     }
-    a->n += n;
 }
 
 /* Add those of all rings of a class, from that of the subport whose turn it is on, around. */
@@ -52,13 +80,25 @@ static void look_at_class(const struct wheel *w, unsigned class, uint32_t most, 
     }
 }
 
-/* List those of up to most pipes that will be served next which came before the last dequeue: the
- * others are in the cache. */
+/* Add the queues of best effort that hold packets: of each pipe all, as a turn has room for
+ * several. */
+static inline void look_at_best_effort(const struct wheel *w, struct ahead *a)
+{
+    for (uint32_t i = 0; i < a->n_best_effort && a->n < LOOK_AHEAD; i++) {
+        uint32_t pipe = a->best_effort[i], queues = w->pipe[pipe].queued & WHEEL_BE_BITS;
+
+        for (; queues != 0; queues &= queues - 1)
+            add_queue(w, pipe, (unsigned)__builtin_ctz(queues), QOS_BE, a);
+    }
+}
+
+/* List the queues of those up to most pipes that will be served next which came before the last
+ * dequeue: the others are in the cache. */
 static inline void look_ahead(const struct wheel *w, uint32_t most, struct ahead *a)
 {
     uint32_t used = 0;
 
-    a->n = 0;
+    a->n = a->n_best_effort = 0;
     for (uint32_t classes = w->classes; classes != 0 && used < most; classes &= classes - 1) {
         unsigned class = (unsigned)__builtin_ctz(classes);
 
@@ -69,39 +109,7 @@ static inline void look_ahead(const struct wheel *w, uint32_t most, struct ahead
         else
             look_at_class(w, class, most, &used, a);
     }
-}
-
-/* Queues of which packets leave next, and the place of each one's pipe in struct ahead. */
-struct heads {
-    struct wheel_queue *queue[QUEUES_AHEAD];
-    uint8_t of[QUEUES_AHEAD];
-    uint32_t n;
-};
-
-/* Packets behind which others are that will leave, too: a word of each (chain.h), and how many are
- * behind it. */
-struct followed {
-    uint64_t word[QUEUES_AHEAD];
-    uint32_t behind[QUEUES_AHEAD];
-    uint32_t n;
-};
-
-/* Prefetch the queues of pipes: of best effort all that hold packets, as a turn has room for
- * several. */
-static inline void fetch_queues(const struct wheel *w, const struct ahead *a, struct heads *h)
-{
-    h->n = 0;
-    for (uint32_t i = 0; i < a->n && h->n < LOOK_AHEAD; i++) {
-        uint32_t pipe = a->pipe[i], queues = 1u << a->class[i];
-
-        if (a->class[i] == QOS_BE)
-            queues = w->pipe[pipe].queued & WHEEL_BE_BITS;
-        for (; queues != 0; queues &= queues - 1) {
-            h->queue[h->n] = wheel_queue_of(w, pipe, (unsigned)__builtin_ctz(queues));
-            rte_prefetch0_write(h->queue[h->n]);
-            h->of[h->n++] = (uint8_t)i;
-        }
-    }
+    look_at_best_effort(w, a);
 }
 
 /* Have a pipe's bucket and its turn room for two packets as long as the first of a queue? */
@@ -119,25 +127,27 @@ static inline bool two_may_leave(const struct wheel *w, uint32_t pipe, unsigned 
 
 /* Prefetch the first packets of queues, until n packets are expected to leave. The queues behind
  * those are left out. */
-static inline void fetch_heads(const struct wheel *w, const struct ahead *a, struct heads *h,
-                               uint32_t n, struct followed *f)
+static inline void fetch_heads(const struct wheel *w, struct ahead *a, uint32_t n,
+                               struct followed *f)
 {
     uint32_t k, used = 0;
 
     f->n = 0;
-    for (k = 0; k < h->n && used < n; k++) {
-        const struct wheel_queue *q = h->queue[k];
-        uint32_t depth = wheel_number(q->tail), i = h->of[k];
-        bool more = depth > 1 && two_may_leave(w, a->pipe[i], a->class[i], q);
-        bool linked = (q->tail & 1) == 0 && (w->l4s >> a->class[i] & 1) == 0;
+    for (k = 0; k < a->n && used < n; k++) {
+        const struct wheel_queue *q = a->queue[k];
+        uint32_t depth = wheel_number(q->tail), pipe = (uint32_t)a->whose[k];
+        unsigned class = (unsigned)(a->whose[k] >> WHOSE_CLASS);
 
         rte_prefetch0_write(wheel_mbuf(q->head));
-        used += more ? depth : 1;
+        used++;
+        if (depth <= 1 || !two_may_leave(w, pipe, class, q))
+            continue;
+        used += depth - 1;
         f->word[f->n] = q->head;
         f->behind[f->n] = depth - 1;
-        f->n += more && linked;
+        f->n += (q->tail & 1) == 0 && (w->l4s >> class & 1) == 0; /* linked */
     }
-    h->n = k;
+    a->n = k;
 }
 
 /* Prefetch the packets behind others, one of each queue in turn: a queue alone is a chain of lines
@@ -164,16 +174,14 @@ void wheel_fetch(const struct wheel *w, uint32_t n)
 {
     struct followed f;
     struct ahead a;
-    struct heads h;
 
     look_ahead(w, RTE_MIN(n, (uint32_t)LOOK_AHEAD), &a);
-    fetch_queues(w, &a, &h);
-    fetch_heads(w, &a, &h, n, &f);
+    fetch_heads(w, &a, n, &f);
     fetch_behind(&f);
     if (unlikely(w->fq_in_use != 0)) {
-        fq_fetch_states(w, h.queue, h.n);
-        fq_fetch_packets(w, h.queue, h.n);
+        fq_fetch_states(w, a.queue, a.n);
+        fq_fetch_packets(w, a.queue, a.n);
     }
     if (unlikely(w->l4s != 0))
-        l4s_fetch_states(w, h.queue, h.n);
+        l4s_fetch_states(w, a.queue, a.n);
 }

@@ -51,6 +51,15 @@ static inline uint64_t bucket_ready(const struct bucket *b, const struct pace *p
     return b->full_at + (cost >> BUCKET_PLACES) - p->depth;
 }
 
+/** What may be taken out of a bucket now (TSC), as bucket_cost() counts; below 0: it owes. */
+static inline int64_t bucket_credit(const struct bucket *b, const struct pace *p, uint64_t now)
+{
+    bool full = is_after(now, b->full_at);
+    int64_t cycles = (int64_t)(p->depth - (full ? 0 : b->full_at - now));
+
+    return cycles * (1 << BUCKET_PLACES) - (full ? 0 : (int64_t)b->part);
+}
+
 /** Take a cost out of a bucket, now (TSC). */
 static inline void bucket_take(struct bucket *b, uint64_t cost, uint64_t now)
 {

@@ -119,45 +119,10 @@ bool wheel_pipe_may_leave(struct wheel *w, uint32_t pipe, unsigned class, uint32
     return false;
 }
 
-bool wheel_may_leave(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class,
-                     uint32_t bytes)
-{
-    struct wheel_subport *s = &w->subport[subport];
-    uint64_t ready;
-
-    if (!wheel_pipe_may_leave(w, pipe, class, bytes))
-        return false;
-    if ((w->gate[subport].caps & 1u << class) != 0) {
-        const struct pace *pace = &s->cap_pace[class];
-        ready = bucket_ready(&s->cap[class], pace, bucket_cost(pace, bytes));
-        if (!is_after(w->now, ready)) {
-            wheel_subport_waits(w, subport, class, ready);
-            return false;
-        }
-    }
-    ready = bucket_ready(&s->bucket, &s->pace, bucket_cost(&s->pace, bytes));
-    if ((w->gate[subport].caps & WHEEL_SELF_BIT) != 0 && !is_after(w->now, ready)) {
-        wheel_subport_waits(w, subport, WHEEL_SELF, ready);
-        return false;
-    }
-    return true;
-}
-
 void wheel_pipe_pay(struct wheel *w, uint32_t pipe, unsigned class, uint32_t bytes)
 {
     const struct wheel_profile *f = &w->profile[w->pipe[pipe].profile];
 
     if ((f->caps & 1u << class) != 0)
         bucket_take(&w->cap[class][pipe], bucket_cost(&f->cap_pace[class], bytes), w->now);
-}
-
-void wheel_pay(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class, uint32_t bytes)
-{
-    struct wheel_subport *s = &w->subport[subport];
-
-    wheel_pipe_pay(w, pipe, class, bytes);
-    if ((w->gate[subport].caps & 1u << class) != 0)
-        bucket_take(&s->cap[class], bucket_cost(&s->cap_pace[class], bytes), w->now);
-    if ((w->gate[subport].caps & WHEEL_SELF_BIT) != 0)
-        bucket_take(&s->bucket, bucket_cost(&s->pace, bytes), w->now);
 }

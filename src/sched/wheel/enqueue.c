@@ -95,7 +95,8 @@ static inline void join_best_effort(const struct wheel *w, struct wheel_pipe *p,
 }
 
 /* Move what a queue has taken to its tally. */
-static void move_taken(struct wheel *w, uint32_t pipe, unsigned queue, struct wheel_queue *q)
+static WHEEL_OUT_OF_LINE void move_taken(struct wheel *w, uint32_t pipe, unsigned queue,
+                                         struct wheel_queue *q)
 {
     struct wheel_tally *t = &w->tally[queue][pipe];
     uint64_t bytes = q->taken & ((UINT64_C(1) << WHEEL_TAKEN_BITS) - 1);
@@ -117,9 +118,9 @@ static inline void count_taken(struct wheel *w, uint32_t subport, uint32_t pipe,
 
 /* Append a packet to its queue, which holds depth packets. */
 static inline void append(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q,
-                          uint32_t depth)
+                          uint32_t depth, uint32_t bytes)
 {
-    uint64_t word = wheel_word(m, m->pkt_len);
+    uint64_t word = wheel_word(m, bytes);
 
     chain_link(wheel_mbuf(wheel_either(depth != 0, q->tail, (uintptr_t)&w->nobody)), word);
     q->head = wheel_either(depth != 0, q->head, word);
@@ -135,31 +136,30 @@ static inline void join_ring(struct wheel *w, uint32_t subport, uint32_t pipe, s
         wheel_list(w, subport, pipe, p, class);
 }
 
-/* Put a packet into its queue q, where the limit is packets and no AQM has a say: or where the
- * queue is empty, so that neither a limit of bytes nor FQ-CoDel matters. UNDECIDED: that is not so,
- * and nothing was done. */
+/* Put a packet into a queue q that holds fewer than plain_size: neither a limit of bytes nor an AQM
+ * has a say then. UNDECIDED: that is not so, and nothing was done. */
 static inline enum verdict put_plain(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q)
 {
     uint32_t path = m->hash.sched.queue_id, pipe = path / QOS_QUEUES;
-    uint32_t subport = wheel_subport_of(w, pipe);
+    uint32_t subport = w->n_subports == 1 ? 0 : wheel_subport_of(w, pipe);
     unsigned queue = path % QOS_QUEUES, class = qos_class_of(queue);
     struct wheel_pipe *p = &w->pipe[pipe];
-    uint32_t depth = wheel_number(q->tail);
+    uint32_t depth = wheel_number(q->tail), bytes = m->pkt_len;
 
-    if (unlikely((w->in_bytes >> queue & 1) != 0 && (depth != 0 || (q->tail & 1) != 0)))
-        return UNDECIDED;
-    if (unlikely(depth >= w->size[queue] || m->pkt_len > w->mtu || p->profile == w->max_profiles))
-        return TAIL;
+    if (unlikely(depth >= w->plain_size[queue]) || unlikely((q->tail & 1) != 0) ||
+        unlikely(bytes > w->mtu) || unlikely(p->profile == w->max_profiles))
+        return depth >= w->size[queue] && (w->codel >> queue & 1) == 0 ? TAIL : UNDECIDED;
     join_best_effort(w, p, queue, depth);
-    append(w, m, q, depth);
-    count_taken(w, subport, pipe, queue, q, m->pkt_len);
+    append(w, m, q, depth, bytes);
+    count_taken(w, subport, pipe, queue, q, bytes);
     p->queued |= (uint16_t)(1u << queue);
     join_ring(w, subport, pipe, p, class);
     return ACCEPTED;
 }
 
 /* Put a packet into its queue q. */
-static enum verdict put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q)
+static WHEEL_OUT_OF_LINE enum verdict put(struct wheel *w, struct rte_mbuf *m,
+                                          struct wheel_queue *q)
 {
     uint32_t path = m->hash.sched.queue_id, pipe = path / QOS_QUEUES;
     uint32_t subport = wheel_subport_of(w, pipe);
@@ -189,7 +189,7 @@ static enum verdict put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue 
     if (depth == 0 && (q->tail & 1) != 0) /* it keeps its state of FQ-CoDel */
         tag = q->tail;
     join_best_effort(w, p, queue, depth);
-    append(w, m, q, depth);
+    append(w, m, q, depth, bytes);
     if (unlikely(tag != 0))
         q->tail = tag + (UINT64_C(1) << 48);
     if (in_bytes && depth != 0)
@@ -220,7 +220,7 @@ static void count_refused(struct wheel *w, uint32_t pipe, unsigned queue, uint32
     q->refused = 0;
 }
 
-void wheel_count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict why)
+WHEEL_OUT_OF_LINE void wheel_count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict why)
 {
     uint32_t path = m->hash.sched.queue_id;
     uint32_t pipe = path / QOS_QUEUES;
@@ -295,7 +295,7 @@ static inline void fetch_tails(const struct wheel *w, struct rte_mbuf *const *m,
     for (uint32_t i = p.from; i < p.to; i++) {
         uint32_t path = m[i]->hash.sched.queue_id, depth = wheel_number(queue[i]->tail);
         uint64_t tail = queue[i]->tail & WHEEL_POINTER;
-        bool linked = (depth != 0) & ((tail & 1) == 0) & (depth < w->size[path % QOS_QUEUES]);
+        bool linked = depth - 1 < w->size[path % QOS_QUEUES] - 1u; /* not empty, nor full */
 
         tail = wheel_either(linked, tail, (uintptr_t)&w->nobody);
         rte_prefetch0_write((void *)(uintptr_t)tail);
@@ -312,11 +312,10 @@ static inline uint32_t put_part(struct wheel *w, struct rte_mbuf *const *m,
                                 struct wheel_queue *const *queue, struct part p,
                                 struct rte_mbuf **drop)
 {
-    const bool plain = w->plain;
     uint32_t n_drop = 0;
 
     for (uint32_t i = p.from; i < p.to; i++) {
-        enum verdict v = likely(plain) ? put_plain(w, m[i], queue[i]) : UNDECIDED;
+        enum verdict v = put_plain(w, m[i], queue[i]);
 
         if (likely(v == ACCEPTED))
             continue;

@@ -173,6 +173,15 @@ struct wheel_profile {
 
 #define WHEEL_WORDS (QOS_MAX_SUBPORTS / 64)
 
+/** What few packets need is called as if it stood in another file: the variables of the loops then
+ * keep to registers; spilled to vector registers, as gcc does when it knows what a callee leaves
+ * alone, they cost 5 %. */
+#ifdef __clang__
+#define WHEEL_OUT_OF_LINE __attribute__((noinline))
+#else
+#define WHEEL_OUT_OF_LINE __attribute__((noipa))
+#endif
+
 struct wheel {
     struct sched base;
     struct wheel_pipe *pipe;
@@ -204,7 +213,8 @@ struct wheel {
     /* By queue or class; each points to an array by pipe. A queue that is not used has another's
      * array and size 0. */
     struct wheel_queue *queue[QOS_QUEUES];
-    uint16_t size[QOS_QUEUES];             /* packets */
+    uint16_t size[QOS_QUEUES];       /* packets */
+    uint16_t plain_size[QOS_QUEUES]; /* packets; below, no limit of bytes and no AQM has a say */
     struct wheel_tally *tally[QOS_QUEUES]; /* queues that are not used share one array */
     uint8_t *aqm[QOS_QUEUES];              /* state of RED, PIE or L4S, aqm_size bytes each */
     struct bucket *cap[QOS_CLASSES];       /* by class and pipe */
@@ -265,20 +275,57 @@ void wheel_run_timers(struct wheel *w, uint64_t now);
  * pipe's own bucket. */
 void wheel_pipe_waits(struct wheel *w, uint32_t pipe, unsigned class, uint64_t ready);
 
-/** Ask for credit at the rates that not every packet has to keep: the caps of the pipe's class and
- * of the subport's class, and the subport's rate. The one that lacks credit waits. */
-bool wheel_may_leave(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class,
-                     uint32_t bytes);
-
-/** Take the credit for which wheel_may_leave() has asked. */
-void wheel_pay(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class, uint32_t bytes);
-
-/** The part of either that is the cap of the pipe's class. */
-bool wheel_pipe_may_leave(struct wheel *w, uint32_t pipe, unsigned class, uint32_t bytes);
-void wheel_pipe_pay(struct wheel *w, uint32_t pipe, unsigned class, uint32_t bytes);
-
 /** Have a subport, or a class of it (or WHEEL_SELF), wait for credit until ready (TSC). */
 void wheel_subport_waits(struct wheel *w, uint32_t subport, unsigned class, uint64_t ready);
+
+/** Ask for credit at the cap of a pipe's class, if it has one: else the class waits. */
+bool wheel_pipe_may_leave(struct wheel *w, uint32_t pipe, unsigned class, uint32_t bytes);
+
+/** Take the credit for which wheel_pipe_may_leave() has asked. */
+void wheel_pipe_pay(struct wheel *w, uint32_t pipe, unsigned class, uint32_t bytes);
+
+/** Ask for credit at a rate of a subport, that of a class or (WHEEL_SELF) its own: else it waits.
+ */
+static inline bool wheel_subport_may(struct wheel *w, uint32_t subport, unsigned class,
+                                     const struct bucket *b, const struct pace *pace,
+                                     uint32_t bytes)
+{
+    uint64_t ready = bucket_ready(b, pace, bucket_cost(pace, bytes));
+
+    if (is_after(w->now, ready))
+        return true;
+    wheel_subport_waits(w, subport, class, ready);
+    return false;
+}
+
+/** Ask for credit at the rates that not every packet has to keep: the caps of the pipe's class and
+ * of the subport's class, and the subport's rate. The one that lacks credit waits. In line, as what
+ * wheel_pay() does: each packet asks below a subport that has a rate. */
+static inline bool wheel_may_leave(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class,
+                                   uint32_t bytes)
+{
+    const struct wheel_subport *s = &w->subport[subport];
+
+    return (!w->has_caps || wheel_pipe_may_leave(w, pipe, class, bytes)) &&
+           ((w->gate[subport].caps & 1u << class) == 0 ||
+            wheel_subport_may(w, subport, class, &s->cap[class], &s->cap_pace[class], bytes)) &&
+           ((w->gate[subport].caps & WHEEL_SELF_BIT) == 0 ||
+            wheel_subport_may(w, subport, WHEEL_SELF, &s->bucket, &s->pace, bytes));
+}
+
+/** Take the credit for which wheel_may_leave() has asked. */
+static inline void wheel_pay(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class,
+                             uint32_t bytes)
+{
+    struct wheel_subport *s = &w->subport[subport];
+
+    if (w->has_caps)
+        wheel_pipe_pay(w, pipe, class, bytes);
+    if ((w->gate[subport].caps & 1u << class) != 0)
+        bucket_take(&s->cap[class], bucket_cost(&s->cap_pace[class], bytes), w->now);
+    if ((w->gate[subport].caps & WHEEL_SELF_BIT) != 0)
+        bucket_take(&s->bucket, bucket_cost(&s->pace, bytes), w->now);
+}
 
 /** The fate of a packet that arrives, or why it is dropped. */
 enum verdict { ACCEPTED, HELD, TAIL, RED, PIE, CODEL, L4S, UNDECIDED };
@@ -389,6 +436,25 @@ static inline void wheel_clear_ready(struct wheel *w, uint32_t subport, unsigned
     w->classes &= ~((uint32_t)(any == 0) << class);
 }
 
+/** The first subport that is ready in a class behind subport i, around; some is. Without branches
+ * that follow from the packets. */
+static inline uint32_t wheel_next_ready(const struct wheel *w, unsigned class, uint32_t i)
+{
+    const uint64_t *ready = w->ready[class];
+    uint32_t word = i / 64, some, k;
+    uint64_t behind = ready[word] & UINT64_MAX << i % 64 << 1;
+
+    if (w->n_words == 1)
+        return (uint32_t)__builtin_ctzll(wheel_either(behind != 0, behind, ready[0]));
+    static_assert(WHEEL_WORDS == 4, "a bit for each word, and for those before i in its own");
+    some = (uint32_t)(behind != 0) | (uint32_t)(ready[(word + 1) % 4] != 0) << 1 |
+           (uint32_t)(ready[(word + 2) % 4] != 0) << 2 |
+           (uint32_t)(ready[(word + 3) % 4] != 0) << 3 | 1u << 4;
+    k = (uint32_t)__builtin_ctz(some);
+    word = (word + k) % 4;
+    return word * 64 + (uint32_t)__builtin_ctzll(wheel_either(k == 0, behind, ready[word]));
+}
+
 /** Put a pipe at the end of a ring in which it does not stand yet. */
 static inline void wheel_list(struct wheel *w, uint32_t subport, uint32_t pipe,
                               struct wheel_pipe *p, unsigned class)
@@ -397,9 +463,12 @@ static inline void wheel_list(struct wheel *w, uint32_t subport, uint32_t pipe,
     struct wheel_ring *r = wheel_ring_of(w, subport, class);
 
     p->listed |= (uint16_t)(1u << class);
-    /* without a branch, because it follows from the packets: r->fresh = r->tail in a new epoch */
-    r->fresh += (r->tail - r->fresh) & -(uint32_t)(r->epoch != w->epoch);
-    r->epoch = w->epoch;
+    if (unlikely(w->n_subports > 1)) { /* of one subport w->joined says it */
+        /* without a branch, because it follows from the packets: r->fresh = r->tail in a new epoch
+         */
+        r->fresh += (r->tail - r->fresh) & -(uint32_t)(r->epoch != w->epoch);
+        r->epoch = w->epoch;
+    }
     r->pipe[r->tail++ & r->mask] = pipe;
     w->joined[class]++;
     g->backlog |= (uint16_t)(1u << class);

@@ -119,7 +119,7 @@ static inline int refused(const struct qos *q, const struct rte_mbuf *m)
     return -1;
 }
 
-static void put(struct task *t, struct rte_mbuf **m, uint16_t n)
+static void put(struct task *t, struct rte_mbuf **m, uint32_t n)
 {
     struct qos *q = t->state;
 
@@ -131,31 +131,28 @@ static void put(struct task *t, struct rte_mbuf **m, uint16_t n)
 static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     struct qos *q = t->state;
-    uint32_t stamp = sched_stamp_of(rte_rdtsc());
-    struct rte_mbuf *in[BURST_MAX];
-    uint16_t k = 0;
+    uint32_t stamp = sched_stamp_of(rte_rdtsc()), k = 0;
 
-    for (uint16_t i = 0; i < n; i++) {
-        int why = refused(q, m[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        struct rte_mbuf *p = m[i];
+        int why = refused(q, p);
 
         if (unlikely(why >= 0) && qos_has_news(q)) {
             /* the subscriber is new, perhaps; packets so far may be in pipes that are to be closed
              */
-            put(t, in, k);
+            put(t, m, k);
             k = 0;
             qos_take_news(t);
-            why = refused(q, m[i]);
+            why = refused(q, p);
         }
         if (unlikely(why >= 0)) {
-            task_drop(t, m[i], (unsigned)why);
+            task_drop(t, p, (unsigned)why);
             continue;
         }
-        sched_stamp(m[i], stamp);
-        meta_set_path(m[i], meta_path(m[i]) - q->first_pipe * QOS_QUEUES);
-        m[i]->hash.sched.color = RTE_COLOR_GREEN;
-        in[k++] = m[i];
+        sched_tell(p, meta_path(p) - q->first_pipe * QOS_QUEUES, stamp);
+        m[k++] = p;
     }
-    put(t, in, k);
+    put(t, m, k);
 }
 
 static void expect(const struct task *t, struct rte_mbuf *const *m, uint32_t n)
