@@ -26,6 +26,8 @@ struct cp {
     struct control_socket *control; /* or NULL */
     struct session **turn;          /* sessions that the end of this turn has to do with */
     uint32_t n_turn, room_turn;
+    struct radius_coa **made; /* changes that are answered at the end of this turn */
+    uint32_t n_made, room_made;
 };
 
 /** The pool of IPv4 of a line, which has one, and its configuration. */

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cp/aaa/aaa.h"
+#include "cp/aaa/changes.h"
 #include "cp/acct/acct.h"
 #include "cp/dhcp6/lease6.h"
 #include "cp/ipoe4.h"
@@ -440,6 +441,7 @@ bool leases_end_turn(struct cp *cp)
     acct_write(cp);
     ok = store_commit(cp->store);
     to_send = acct_send(cp, ok);
+    changes_end_turn(cp, ok);
     for (uint32_t i = 0; i < cp->n_turn; i++) {
         cp->turn[i]->in_turn = false;
         (ok ? lease_go_on : not_committed)(cp, cp->turn[i]);

@@ -117,4 +117,5 @@ void leases_close(struct cp *cp)
     leases6_close(cp);
     sessions_close(&cp->sessions);
     free(cp->turn);
+    free(cp->made);
 }

@@ -126,8 +126,10 @@ static void end_turn(void *ctx)
 
     if (cp->aaa != NULL)
         aaa_end_turn(cp->aaa);
-    if (leases_end_turn(cp)) /* RADIUS is told of what the store has taken */
+    if (leases_end_turn(cp)) { /* RADIUS is told of what the store has taken, and is heard again */
         aaa_end_turn(cp->aaa);
+        leases_end_turn(cp);
+    }
 }
 
 static void close_all(struct cp *cp)

@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+from tests.common import need
+from tests.common.small_disk import small_disk
 from tests.cp.client import ACK, BOOTP, NAK, OFFER, Client, option
 from tests.cp.test_pppoe import ctl
 from tests.radius.freeradius import COA_SECRET, SECRET, free_ports, freeradius, radclient
@@ -268,6 +270,31 @@ def test_disconnected(cp, coa):
     cp.until(lambda: not cp.up.rows)
     assert kind(client.renew()) == NAK
     assert client.get() == "10.64.0.77"
+
+
+@pytest.fixture
+def disk():
+    with small_disk("1m") as disk:
+        yield disk or need.skip("needs root, to mount a file system")
+
+
+def test_what_the_store_does_not_take_is_not_acknowledged(disk, control_plane, server, coa):
+    cp = control_plane(EXTRA=section(server, coa), STORE=f"{disk.folder}/store.db")
+    client = Client(cp, 1)
+    client.get()
+    disk.fill()
+    said = change(coa, "coa", client, Filter_Id="silver")
+    assert "Received CoA-NAK" in said and "Resources-Unavailable" in said, said
+    disk.make_room()
+    said = change(coa, "coa", client, Filter_Id="silver")
+    assert "Received CoA-ACK" in said, said
+    cp.kill()
+    cp.start()
+    assert row(cp, client)["profile"] == "silver"
+    disk.fill()
+    said = change(coa, "disconnect", client)
+    assert "Received Disconnect-NAK" in said and "Resources-Unavailable" in said, said
+    cp.until(lambda: not cp.up.rows)
 
 
 def test_one_request_names_one_session(cp, coa):

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """kill -9 and a new start: what the state file brings back, and state files that are no good."""
 
-import contextlib
 import json
 import os
 import shutil
 import signal
-import subprocess
-import tempfile
 import time
 
+from tests.common.small_disk import small_disk
 from tests.control import load
 from tests.e2e import process
 from tests.faults.lab import Row, Vbng
@@ -135,22 +133,18 @@ def bad_files(ctx, kinds):
 def no_room(ctx):
     """The file system is full; then there is room again."""
     row = Row("state file: no room on its file system (tmpfs of 64 KiB)")
-    folder = tempfile.mkdtemp(prefix="vbng-faults-full-")
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", folder], stderr=subprocess.DEVNULL).returncode != 0:
-        os.rmdir(folder)
-        return "needs root, to mount a file system"
-    try:
-        state, config = os.path.join(folder, "state"), load.write(ctx.folder, "20kpps")
+    with small_disk("64k") as disk:
+        if disk is None:
+            return "needs root, to mount a file system"
+        state, config = os.path.join(disk.folder, "state"), load.write(ctx.folder, "20kpps")
         with Vbng(ctx, "--share-cpus", "--state", state, config, control=True) as v:
             client = v.client()
-            with open(os.path.join(folder, "other"), "wb", buffering=0) as f, contextlib.suppress(OSError):
-                while f.write(bytes(4096)):
-                    pass
+            disk.fill()
             client.ask(**CHANGES[0])
             row.saw = v.line("No space left on device")
             row.expect(row.saw, f"it is not said: {v.log()}")
             shutil.copy(state, ctx.path("whole"))
-            os.unlink(os.path.join(folder, "other"))
+            disk.make_room()
             row.recovery = v.line("is written again", 12)
             row.expect(row.recovery, "it is not written again")
             v.stop(row)
@@ -158,10 +152,7 @@ def no_room(ctx):
             row.expect(f.read().rstrip().endswith('"}'), "the old file is not whole")
         with open(state) as f:
             row.expect("home-50M" in f.read(), "the change is not saved")
-    finally:
-        subprocess.run(["umount", folder], check=True)
-        os.rmdir(folder)
-    row.saw, row.recovery = (text.replace(folder + "/state", "FILE") for text in (row.saw, row.recovery))
+    row.saw, row.recovery = (text.replace(state, "FILE") for text in (row.saw, row.recovery))
     row.lost = "0; the file of before stays whole"
     return [row]
 

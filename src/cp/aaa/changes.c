@@ -161,6 +161,24 @@ static bool wants_other_prefix(struct cp *cp, const struct radius_change *change
 
 /* --- changes --- */
 
+static void answer_at_end_of_turn(struct cp *cp, struct radius_coa *coa)
+{
+    if (cp->n_made == cp->room_made) {
+        cp->room_made = cp->room_made > 0 ? cp->room_made * 2 : 64;
+        cp->made = reallocarray(cp->made, cp->room_made, sizeof(struct radius_coa *));
+        if (cp->made == NULL)
+            abort();
+    }
+    cp->made[cp->n_made++] = coa;
+}
+
+void changes_end_turn(struct cp *cp, bool committed)
+{
+    for (uint32_t i = 0; i < cp->n_made; i++)
+        radius_answer_change(cp->made[i], committed ? RADIUS_NO_ERROR : RADIUS_NO_RESOURCES);
+    cp->n_made = 0;
+}
+
 /* A profile that the user plane is to take. */
 struct profile_change {
     struct cp *cp;
@@ -176,10 +194,11 @@ static void profile_set(void *ctx, struct session *s, const char *error)
         memcpy(s->service->profile, p->service.profile, sizeof(p->service.profile));
         lease_changed(p->cp, s);
         session_log(s, "RADIUS: profile %s", s->service->profile);
+        answer_at_end_of_turn(p->cp, p->coa);
     } else {
         session_log(s, "RADIUS: the profile stays: %s", error);
+        radius_answer_change(p->coa, RADIUS_INVALID_VALUE);
     }
-    radius_answer_change(p->coa, error == NULL ? RADIUS_NO_ERROR : RADIUS_INVALID_VALUE);
     free(p);
 }
 
@@ -213,7 +232,11 @@ void change_session(void *ctx, struct radius_coa *coa, const struct radius_chang
         set_profile(cp, s, coa, change->profile);
         return;
     }
-    if (error == RADIUS_NO_ERROR && change->disconnect)
+    if (error != RADIUS_NO_ERROR) {
+        radius_answer_change(coa, error);
+        return;
+    }
+    if (change->disconnect)
         lease_end_for(cp, s, RADIUS_CAUSE_ADMIN_RESET, "RADIUS: Disconnect-Request");
-    radius_answer_change(coa, error);
+    answer_at_end_of_turn(cp, coa);
 }
