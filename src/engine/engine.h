@@ -91,11 +91,4 @@ bool engine_sources_finished(const struct engine *e);
  * is a leak. Not counted, 0, where a port has keeps_buffers. */
 uint64_t engine_free(struct engine *e);
 
-/**
- * Make a pool of mbufs. data_room: bytes of a frame and its headroom; socket: NUMA socket or
- * SOCKET_ID_ANY. Returns NULL with the reason in rte_errno. Release it with rte_mempool_free().
- */
-struct rte_mempool *pool_create(const char *name, uint32_t mbufs, uint16_t cache,
-                                uint16_t data_room, int socket);
-
 #endif

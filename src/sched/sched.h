@@ -38,6 +38,8 @@ struct sched_config {
     struct shards *shards; /* what it shares with others (shards/shards.h), each with a thread of
                               its own; NULL: nothing. It must outlive the scheduler */
     unsigned shard;        /* its number among them, from 0 on */
+    const void *records;   /* a line of the caches for each pipe, which whoever dequeues reads of
+                              packets that were held back, prefetched before; NULL: there are none */
 };
 
 /** Has a packet that leaves been held back by its pipe's rate, or by a class's? The wheel says so
@@ -100,8 +102,9 @@ void sched_free(struct sched *s);
  */
 uint32_t sched_enqueue(struct sched *s, struct rte_mbuf **m, uint32_t n);
 
-/** Prefetch what enqueueing n packets will read, as far as their paths tell. first: path of the
- * scheduler's first queue. Paths may be of any value. */
+/** Prefetch what enqueueing n packets will read, as far as their paths tell: the sooner before
+ * that, the less it waits. first: path of the scheduler's first queue. Paths may be of any value.
+ */
 void sched_expect(const struct sched *s, struct rte_mbuf *const *m, uint32_t n, uint32_t first);
 
 /** Take up to n packets that may leave now. Returns their number. */

@@ -210,15 +210,16 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     const struct mpls_pop p = *(const struct mpls_pop *)t->state;
     const uint16_t in_port = t->in_port;
+    const uint32_t ahead = STAGE_FRAMES * stage_step(n);
     struct rte_mbuf *good[BURST_MAX];
     uint16_t k = 0;
 
-    burst_prefetch_fresh(m, RTE_MIN(n, STAGE_NEAR), 2);
+    burst_prefetch_fresh(m, (uint16_t)RTE_MIN(n, ahead), 2);
     for (uint16_t i = 0; i < n; i++) {
         int verdict;
 
-        if (i + STAGE_NEAR < n)
-            frame_prefetch_fresh(m[i + STAGE_NEAR], 2);
+        if (i + ahead < n)
+            frame_prefetch_fresh(m[i + ahead], 2);
         if (in_port != PORT_IN_MBUF)
             meta_set_in_port(m[i], in_port);
         if (likely(m[i]->nb_segs == 1 && m[i]->data_len >= ETH_LEN &&

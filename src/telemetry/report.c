@@ -14,6 +14,7 @@
 #include <rte_ring.h>
 #include <rte_version.h>
 
+#include "base/cpu/prefetch.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/output.h"
@@ -175,14 +176,14 @@ static json_t *ledger_json(const struct ledger *l)
 int report_write(const struct engine *e, FILE *to, double seconds, json_t *qos, json_t *routes)
 {
     struct ledger l = ledger_read(e, NULL);
-    json_t *report =
-        json_pack("{s:s, s:s, s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-                  "name", e->plan->cfg->name, "version", VBNG_VERSION, "dpdk", rte_version(),
-                  "memory", eal_memory_name(), "tsc_hz", json_count(rte_get_tsc_hz()),
-                  "shared_cpus", (int)e->plan->share_cpus, "seconds", json_rounded(seconds, 3),
-                  "ports", report_ports_json(e, &l), "directions", report_directions_json(e),
-                  "tasks", report_tasks_json(e, true), "cores", cores_json(e), "pools",
-                  pools_json(e), "routes", routes, "qos", qos, "ledger", ledger_json(&l));
+    json_t *report = json_pack(
+        "{s:s, s:s, s:s, s:s, s:o, s:i, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+        e->plan->cfg->name, "version", VBNG_VERSION, "dpdk", rte_version(), "memory",
+        eal_memory_name(), "tsc_hz", json_count(rte_get_tsc_hz()), "prefetch", (int)prefetch_step,
+        "shared_cpus", (int)e->plan->share_cpus, "seconds", json_rounded(seconds, 3), "ports",
+        report_ports_json(e, &l), "directions", report_directions_json(e), "tasks",
+        report_tasks_json(e, true), "cores", cores_json(e), "pools", pools_json(e), "routes",
+        routes, "qos", qos, "ledger", ledger_json(&l));
     int rc = report != NULL ? json_dumpf(report, to, JSON_INDENT(2) | JSON_DIGITS) : -1;
 
     json_decref(report);

@@ -93,6 +93,7 @@ struct graph_text {
 
 struct options {
     unsigned rounds;
+    uint32_t step; /* of stages; 0: as this processor wants it */
     bool quick;
     enum memory_kind memory;
     const char *only; /* measure these and what they are compared with: part of a name */

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/cpu/prefetch.h"
 #include "bench.h"
+#include "engine/pools/prefetch.h"
 
 #define ROUNDS       15
 #define ROUNDS_QUICK 3
@@ -26,6 +28,7 @@ static void usage(FILE *to)
             "  --huge        insist on huge pages of 2 MiB (default: if enough are free)\n"
             "  --no-huge     use ordinary pages\n"
             "  --cpu N       run on CPU N (default: the last one)\n"
+            "  --step N      packets from stage to stage (default: those of this processor)\n"
             "  --help        print this\n"
             "\n"
             "exit status: 0 every bar is met, 1 one is not, 2 usage, 3 something does not work\n",
@@ -35,7 +38,16 @@ static void usage(FILE *to)
 /* Returns -1 to go on, or the exit status. */
 static int parse_options(int argc, char **argv, struct options *o)
 {
-    enum { OPT_QUICK = 256, OPT_ROUNDS, OPT_ONLY, OPT_JSON, OPT_HUGE, OPT_NO_HUGE, OPT_CPU };
+    enum {
+        OPT_QUICK = 256,
+        OPT_ROUNDS,
+        OPT_ONLY,
+        OPT_JSON,
+        OPT_HUGE,
+        OPT_NO_HUGE,
+        OPT_CPU,
+        OPT_STEP
+    };
     static const struct option longs[] = {
         {"quick", no_argument, NULL, OPT_QUICK},
         {"rounds", required_argument, NULL, OPT_ROUNDS},
@@ -44,6 +56,7 @@ static int parse_options(int argc, char **argv, struct options *o)
         {"huge", no_argument, NULL, OPT_HUGE},
         {"no-huge", no_argument, NULL, OPT_NO_HUGE},
         {"cpu", required_argument, NULL, OPT_CPU},
+        {"step", required_argument, NULL, OPT_STEP},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
@@ -79,6 +92,14 @@ static int parse_options(int argc, char **argv, struct options *o)
         case OPT_CPU:
             o->cpu = atoi(optarg);
             break;
+        case OPT_STEP:
+            n = strtol(optarg, NULL, 10);
+            if (n < 1 || n > (long)BURST_MAX) {
+                fprintf(stderr, "bench: --step %s: expected 1 to %u\n", optarg, BURST_MAX);
+                return EXIT_USAGE;
+            }
+            o->step = (uint32_t)n;
+            break;
         case 'h':
             usage(stdout);
             return EXIT_GOOD;
@@ -91,6 +112,14 @@ static int parse_options(int argc, char **argv, struct options *o)
         return -1;
     usage(stderr);
     return EXIT_USAGE;
+}
+
+static void choose_prefetch(struct bench *b)
+{
+    if (b->options.step == 0)
+        prefetch_measure(b->packets.pool);
+    else
+        prefetch_step = b->options.step;
 }
 
 static int measure(struct bench *b)
@@ -123,8 +152,10 @@ int main(int argc, char **argv)
     if (bench_eal_start(&b) != 0)
         return EXIT_BROKEN;
     status = EXIT_BROKEN;
-    if (packets_make(&b.packets) == 0 && wires_make(&b) == 0 && cases_open(&b) == 0)
+    if (packets_make(&b.packets) == 0 && wires_make(&b) == 0 && cases_open(&b) == 0) {
+        choose_prefetch(&b);
         status = measure(&b);
+    }
     cases_close(&b);
     wires_free(&b);
     packets_free(&b.packets);

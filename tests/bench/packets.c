@@ -13,7 +13,7 @@
 #include <rte_udp.h>
 
 #include "bench.h"
-#include "engine/engine.h"
+#include "engine/pools/pools.h"
 #include "packet/ipv6.h"
 #include "packet/qinq.h"
 #include "packet/stamp.h"

@@ -83,6 +83,7 @@ void qos_put(enum qos_target target, struct task *t, struct rte_mbuf **m, uint16
         rte_sched_port_enqueue(librte_of(s)->port, m, n);
         break;
     case QOS_SCHED:
+        sched_expect(s, m, n, 0);
         sched_enqueue(s, m, n);
         break;
     default:

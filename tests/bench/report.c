@@ -8,6 +8,7 @@
 #include <rte_memory.h>
 #include <rte_version.h>
 
+#include "base/cpu/prefetch.h"
 #include "bench.h"
 
 /* "model name" of the first CPU. */
@@ -79,6 +80,7 @@ void report_table(const struct bench *b, const struct result *results, FILE *to)
             "machine     %s, TSC %.2f GHz, CPU %d\n"
             "software    %s, %s\n"
             "memory      %s%s\n"
+            "prefetch    %u packets from stage to stage\n"
             "load        %u mbufs of %u bytes in random order, %u subscribers and %u routes at "
             "random, bursts of %u, of configurations theirs\n"
             "repetitions %u, interleaved; %s\n\n",
@@ -87,8 +89,8 @@ void report_table(const struct bench *b, const struct result *results, FILE *to)
             b->huge ? ""
                     : " (for huge pages, as root: echo 512 > /proc/sys/vm/nr_hugepages; give them "
                       "back with 0)",
-            N_PACKETS, DATA_ROOM, bench_subscribers, N_ROUTES, BURST, b->options.rounds,
-            bench_note);
+            prefetch_step, N_PACKETS, DATA_ROOM, bench_subscribers, N_ROUTES, BURST,
+            b->options.rounds, bench_note);
     fprintf(to, "%-15s %23s  %-17s  %s\n", "", "cycles per packet", "ratio", "bar");
     fprintf(to, "%-15s %7s %7s %7s  %-17s\n", "", "median", "min", "max", "median (min-max)");
     for (unsigned i = 0; i < n_bench_cases; i++)

@@ -108,6 +108,7 @@ static void put_burst(struct lane *l)
     }
     l->head = (l->head + BURST) % IN_FLIGHT;
     l->n -= BURST;
+    sched_expect(l->s, m, BURST, 0); /* as the task does */
     if (sched_enqueue(l->s, m, BURST) != BURST) {
         fprintf(stderr, "bench-shards: a queue was full\n");
         exit(1);

@@ -17,6 +17,7 @@
 #include "common/eal.h"
 #include "common/program.h"
 #include "engine/engine.h"
+#include "engine/pools/pools.h"
 #include "engine/port.h"
 #include "engine/queues/queues.h"
 #include "engine/queues/virtio.h"

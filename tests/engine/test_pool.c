@@ -6,6 +6,7 @@
 #include "common/eal.h"
 #include "common/program.h"
 #include "engine/engine.h"
+#include "engine/pools/pools.h"
 #include "engine/task.h"
 
 const struct task_type *const task_types[] = {NULL};

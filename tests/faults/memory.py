@@ -58,6 +58,7 @@ def too_few(ctx):
             row.expect(v.wait_for_packets("sink", 1000), "memory = \"auto\" does not forward")
             report = v.stop(row)
     if report is not None:
+        row.expect(report["prefetch"] in (4, 32), f"prefetch: {report['prefetch']}")
         row.expect(report["memory"] == "no-huge", f"memory: {report['memory']}")
     row.lost, row.recovery = "0: it does not start", 'reserve as many as it says; or memory = "auto", which took pages of 4 KiB here'
     return [row]

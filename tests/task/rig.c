@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs packets through a rig and says what became of them. */
+#include "base/cpu/prefetch.h"
 #include "engine/drops.h"
 #include "rig.h"
 
@@ -62,6 +63,7 @@ void rig_close(struct rig *r)
 
 void rig_burst(struct rig *r, struct rte_mbuf **m, unsigned n)
 {
+    prefetch_step = prefetch_step == PREFETCH_NEAR ? PREFETCH_FAR : PREFETCH_NEAR;
     for (unsigned i = 0; i < n; i += BURST_MAX)
         task_run(r->task, m + i, (uint16_t)RTE_MIN(n - i, (unsigned)BURST_MAX));
 }

@@ -2,6 +2,7 @@
 /* Chains that run as one against the same tasks one by one: the same frames of both families, good
  * ones and such as each task drops or punts, must leave both with the same bytes in the same order,
  * and the same counters. */
+#include "base/cpu/prefetch.h"
 #include "fused_frames.h"
 #include "lanes.h"
 #include "tasks/task_types.h"
@@ -32,6 +33,7 @@ static void compare(const struct step *steps, unsigned head, const char *outputs
         unsigned n = 1 + random32() % BURST_MAX, k = 0;
         uint16_t port, all = 0;
 
+        prefetch_step = round % 2 == 0 ? PREFETCH_NEAR : PREFETCH_FAR;
         for (unsigned i = 0; i < n; i++) {
             fused_pair(pair, make, &port);
             if (k == 0)

@@ -92,9 +92,9 @@ static inline void look_at_best_effort(const struct wheel *w, struct ahead *a)
     }
 }
 
-/* List the queues of those up to most pipes that will be served next which came before the last
- * dequeue: the others are in the cache. */
-static inline void look_ahead(const struct wheel *w, uint32_t most, struct ahead *a)
+/* Add the queues of those up to most pipes that will be served next which came before the last
+ * dequeue, and of best effort the pipes: the others are in the cache. */
+static inline void look_at_rings(const struct wheel *w, uint32_t most, struct ahead *a)
 {
     uint32_t used = 0;
 
@@ -109,7 +109,6 @@ static inline void look_ahead(const struct wheel *w, uint32_t most, struct ahead
         else
             look_at_class(w, class, most, &used, a);
     }
-    look_at_best_effort(w, a);
 }
 
 /* Have a pipe's bucket and its turn room for two packets as long as the first of a queue? */
@@ -170,12 +169,20 @@ static inline void fetch_behind(struct followed *f)
     }
 }
 
+void wheel_fetch_next(const struct wheel *w, uint32_t n)
+{
+    struct ahead a;
+
+    look_at_rings(w, RTE_MIN(n, (uint32_t)LOOK_AHEAD), &a);
+}
+
 void wheel_fetch(const struct wheel *w, uint32_t n)
 {
     struct followed f;
     struct ahead a;
 
-    look_ahead(w, RTE_MIN(n, (uint32_t)LOOK_AHEAD), &a);
+    look_at_rings(w, RTE_MIN(n, (uint32_t)LOOK_AHEAD), &a);
+    look_at_best_effort(w, &a);
     fetch_heads(w, &a, n, &f);
     fetch_behind(&f);
     if (unlikely(w->fq_in_use != 0)) {

@@ -59,14 +59,15 @@ static inline void fetch_pipe(const struct wheel *w, uint32_t node)
         rte_prefetch0_write(&w->pipe[node / 16]);
 }
 
-/* Prefetch the queue from which the pipe of a node will be served first. */
-static inline void fetch_queue(const struct wheel *w, uint32_t node)
+/* Prefetch the queue from which the pipe of a node will be served first, and its record. */
+static inline void fetch_of_woken(const struct wheel *w, uint32_t node)
 {
     uint32_t pipe = node / 16;
     unsigned class;
 
     if (unlikely(pipe >= w->n_pipes))
         return;
+    rte_prefetch0_write(w->records + (size_t)pipe * RTE_CACHE_LINE_SIZE);
     class = (unsigned)__builtin_ctz(wheel_eligible(&w->pipe[pipe]) | 1u << QOS_BE);
     rte_prefetch0_write(
         wheel_queue_of(w, pipe, class == QOS_BE ? wheel_choose_queue(&w->pipe[pipe]) : class));
@@ -85,7 +86,7 @@ void wheel_run_timers(struct wheel *w, uint64_t now)
         if (i + NODES_AHEAD < n)
             fetch_pipe(w, node[i + NODES_AHEAD]);
         wake(w, node[i]);
-        fetch_queue(w, node[i]);
+        fetch_of_woken(w, node[i]);
     }
     w->woken = n > 0;
 }

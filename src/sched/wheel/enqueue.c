@@ -7,6 +7,10 @@
 
 #define BURST 64
 
+/* Stages are near each other on any processor: there is one line to be fetched between two. */
+#define STEP  4u
+#define APART 8u /* packets from stage to stage */
+
 /* Tell RED of a packet to a queue that was empty for a while: the packet is always taken, and the
  * average decays. After so short a while that the factor is above 1/2, DPDK shifts by -1 to round
  * it, which is undefined in C: in that case the average is computed here. */
@@ -249,26 +253,27 @@ WHEEL_OUT_OF_LINE void wheel_count_drop(struct wheel *w, const struct rte_mbuf *
     }
 }
 
-/* Prefetch the state of the subport's class: of a single subport all of it is in the cache. */
-static inline void fetch_class(const struct wheel *w, uint32_t path)
+/* Prefetch a queue of a pipe, the pipe, and the state of its class of the subport: of a single
+ * subport all of that is in the cache. Always inline: gcc takes a function that only prefetches for
+ * one without effect, and leaves out its calls. */
+static __rte_always_inline void fetch_queue(const struct wheel *w, uint32_t pipe, unsigned queue)
 {
-    uint32_t subport = wheel_subport_of(w, path / QOS_QUEUES);
-
-    rte_prefetch0_write(sched_class_of(&w->base, subport, path % QOS_QUEUES));
+    rte_prefetch0_write(wheel_queue_of(w, pipe, queue));
+    rte_prefetch0_write(&w->pipe[pipe]);
+    if (unlikely(w->n_subports > 1))
+        rte_prefetch0_write(sched_class_of(&w->base, wheel_subport_of(w, pipe), queue));
 }
 
-/* Prefetch the pipes and queues of packets. */
-static inline void fetch_queues(const struct wheel *w, struct rte_mbuf *const *m,
-                                struct wheel_queue **queue, struct part p)
+/* Find the queues of packets, and prefetch them and what belongs to them, most for the second time
+ * (wheel_expect()): of a whole burst's lines some come late. */
+static inline void find_queues(const struct wheel *w, struct rte_mbuf *const *m,
+                               struct wheel_queue **queue, struct part p)
 {
     for (uint32_t i = p.from; i < p.to; i++) {
         uint32_t path = m[i]->hash.sched.queue_id, pipe = path / QOS_QUEUES;
 
         queue[i] = wheel_queue_of(w, pipe, path % QOS_QUEUES);
-        rte_prefetch0_write(queue[i]);
-        rte_prefetch0_write(&w->pipe[pipe]);
-        if (unlikely(w->n_subports > 1))
-            fetch_class(w, path);
+        fetch_queue(w, pipe, path % QOS_QUEUES);
     }
 }
 
@@ -282,8 +287,7 @@ void wheel_expect(const struct sched *base, struct rte_mbuf *const *m, uint32_t 
         uint32_t path = m[i]->hash.sched.queue_id - first, pipe = path / QOS_QUEUES;
 
         pipe = pipe < w->n_pipes ? pipe : 0;
-        rte_prefetch0_write(wheel_queue_of(w, pipe, path % QOS_QUEUES));
-        rte_prefetch0_write(&w->pipe[pipe]);
+        fetch_queue(w, pipe, path % QOS_QUEUES);
     }
 }
 
@@ -336,10 +340,10 @@ static uint32_t enqueue(struct wheel *w, struct rte_mbuf **m, uint32_t n)
     struct rte_mbuf *drop[BURST];
     uint32_t n_drop = 0;
 
-    for (uint32_t at = 0; at < n + 2 * STAGE_NEAR; at += STAGE_STEP) {
-        fetch_queues(w, m, queue, part_of(n, at, 0));
-        fetch_tails(w, m, queue, part_of(n, at, STAGE_NEAR));
-        n_drop += put_part(w, m, queue, part_of(n, at, 2 * STAGE_NEAR), drop + n_drop);
+    for (uint32_t at = 0; at < n + 2 * APART; at += STEP) {
+        find_queues(w, m, queue, part_of(STEP, n, at, 0));
+        fetch_tails(w, m, queue, part_of(STEP, n, at, APART));
+        n_drop += put_part(w, m, queue, part_of(STEP, n, at, 2 * APART), drop + n_drop);
     }
     packets_free(drop, n_drop);
     return n - n_drop;

@@ -190,6 +190,7 @@ static void start(struct wheel *w, const struct sched_config *config)
     w->line.full_at = w->now;
     w->red_time = (double)shape->rate / 8 / (double)w->hz;
     wheel_lay_out(w, shape->subports);
+    w->records = config->records != NULL ? config->records : (const uint8_t *)w->pipe;
     fq_start(w);
     for (uint32_t i = 0; i < w->n_pipes; i++)
         w->pipe[i].profile = (uint16_t)w->max_profiles;

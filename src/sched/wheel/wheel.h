@@ -185,6 +185,7 @@ struct wheel_profile {
 struct wheel {
     struct sched base;
     struct wheel_pipe *pipe;
+    const uint8_t *records; /* sched_config.records, or the pipes in their place */
     struct wheel_profile *profile;
     struct wheel_subport *subport;
 
@@ -267,6 +268,10 @@ void wheel_lay_out(struct wheel *w, const struct cfg_subport *subports);
 
 /** Prefetch what serving up to n packets will touch (ahead.c). */
 void wheel_fetch(const struct wheel *w, uint32_t n);
+
+/** Prefetch, at the end of a dequeue, what the next wheel_fetch() for n packets will read first:
+ * until then lines come while others work. */
+void wheel_fetch_next(const struct wheel *w, uint32_t n);
 
 /** Wake buckets whose time has come, but no more than a dequeue has time for (credit.c). */
 void wheel_run_timers(struct wheel *w, uint64_t now);

@@ -399,18 +399,19 @@ static inline void classify(struct task *t, struct rte_mbuf **m, uint16_t n, boo
 {
     const struct classify c = *(const struct classify *)t->state;
     struct traffic usual = {0};
+    const uint32_t step = stage_step(n);
     struct batch b;
 
     b.m = m;
     b.n_good = 0;
     memset(b.packets, 0, sizeof(b.packets));
     memset(b.bytes, 0, sizeof(b.bytes));
-    fetch(m, part_near(n));
-    for (uint32_t at = 0; at < n + 2 * STAGE_STEP; at += STAGE_STEP) {
-        fetch(m, part_of(n, at + STAGE_NEAR, 0));
-        find_slots(&b, part_of(n, at, 0), &c, t->in_port, by_address);
-        find_records(&b, part_of(n, at, STAGE_STEP), &c, by_address);
-        judge(t, &b, part_of(n, at, 2 * STAGE_STEP), &c, by_address, &usual);
+    fetch(m, part_near(step, n));
+    for (uint32_t at = 0; at < n + 2 * step; at += step) {
+        fetch(m, part_of(step, n, at + STAGE_FRAMES * step, 0));
+        find_slots(&b, part_of(step, n, at, 0), &c, t->in_port, by_address);
+        find_records(&b, part_of(step, n, at, step), &c, by_address);
+        judge(t, &b, part_of(step, n, at, 2 * step), &c, by_address, &usual);
     }
     task_count_ip(t, FAMILY_IPV4, (uint32_t)usual.packets, usual.bytes);
     for (unsigned k = 0; k < N_FAMILIES; k++)

@@ -27,6 +27,7 @@ struct down {
     const struct subscriber6 *record6;   /* NULL: nobody has IPv6 */
     const uint8_t (*port_mac)[MAC_ROOM]; /* NULL: whoever called us has looked at the MAC */
     const struct task *last;
+    uint32_t step; /* between two stages */
     uint16_t in_port;
 };
 
@@ -214,13 +215,15 @@ static __rte_always_inline void finish(struct burst *b, uint32_t i, struct rte_m
         y->rest |= UINT64_C(1) << i;
 }
 
-#define LATE STAGE_STEP /* of the last stage behind the first one */
+#define ANNOUNCED 4u /* packets at once, to the task that is next */
 
-static __rte_always_inline void open_chain(struct down *d, const struct task *t, struct shape has)
+static __rte_always_inline void open_chain(struct down *d, const struct task *t, uint32_t n,
+                                           struct shape has)
 {
     struct task *const *task = t->chain.task;
 
-    *d = (struct down){.in_port = t->in_port, .last = t->chain.task[t->chain.type->n - 1]};
+    *d = (struct down){
+        .step = stage_step(n), .in_port = t->in_port, .last = t->chain.task[t->chain.type->n - 1]};
     if (has.pop)
         d->pop = (*task++)->state;
     d->gre_state = (*task++)->state;
@@ -253,7 +256,7 @@ static __rte_always_inline void finish_family(struct burst *b, struct rte_mbuf *
 {
     uint64_t ahead = bits;
 
-    for (uint32_t k = 0; k < STAGE_NEAR && ahead != 0; k++) {
+    for (uint32_t k = 0; k < STAGE_FRAMES * d->step && ahead != 0; k++) {
         uint32_t i = fused_next(&ahead);
 
         fetch_again(b, i, m[i], d);
@@ -276,16 +279,18 @@ static __rte_always_inline void finish_family(struct burst *b, struct rte_mbuf *
 static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint16_t n,
                                       struct burst *b, struct shape has)
 {
-    const uint32_t begun = b->run.begun, finished = begun > LATE ? begun - LATE : 0;
-    const uint32_t announced = finished - finished % STAGE_STEP;
-    const uint64_t left = UINT64_MAX << finished;
-    uint64_t six = b->run.six;
+    const uint32_t begun = b->run.begun;
+    uint32_t finished, announced;
+    uint64_t six = b->run.six, left;
     struct fused_mix x;
     struct down d;
 
-    open_chain(&d, t, has);
-    for (uint32_t i = b->run.known, next = i + STAGE_STEP; i < n; i++) {
-        for (; next < n && next <= i + STAGE_NEAR; next++)
+    open_chain(&d, t, n, has);
+    finished = begun > d.step ? begun - d.step : 0;
+    announced = finished - finished % ANNOUNCED;
+    left = UINT64_MAX << finished;
+    for (uint32_t i = b->run.known, next = i + d.step; i < n; i++) {
+        for (; next < n && next <= i + STAGE_FRAMES * d.step; next++)
             frame_prefetch_fresh(m[next], 2);
         six |= (uint64_t)find_slot(b, i, m[i], &d, has) << i;
     }
@@ -305,19 +310,19 @@ static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct b
 {
     struct fused_tally y = {0, 0};
 
-    for (uint32_t i = 0; i < n + LATE; i++) {
-        uint32_t late = i - LATE, next = i + STAGE_STEP;
+    for (uint32_t i = 0; i < n + d->step; i++) {
+        uint32_t late = i - d->step, next = i + d->step, ahead = i + STAGE_FRAMES * d->step;
 
-        if (i + STAGE_NEAR < n)
-            frame_prefetch_fresh(m[i + STAGE_NEAR], 2);
+        if (ahead < n)
+            frame_prefetch_fresh(m[ahead], 2);
         if (i < n)
             find_record(b, i, d);
         if (late < n) {
             if (is_six)
                 subscriber_prefetch6(&d->record[b->id[late]], &d->record6[b->id[late]]);
             finish(b, late, m[late], d, has, is_six, &y);
-            if (late % STAGE_STEP == STAGE_STEP - 1 || late == n - 1u)
-                task_announce(d->last, m + late - late % STAGE_STEP, late % STAGE_STEP + 1);
+            if (late % ANNOUNCED == ANNOUNCED - 1 || late == n - 1u)
+                task_announce(d->last, m + late - late % ANNOUNCED, late % ANNOUNCED + 1);
         }
         if (next < n && unlikely(find_slot(b, next, m[next], d, has) != is_six)) {
             fused_stop(&b->run, i + 1, next, is_six, y);
@@ -339,9 +344,9 @@ static __rte_always_inline void down(struct task *t, struct rte_mbuf **m, uint16
         t->type->handle(t, m, n);
         return;
     }
-    open_chain(&d, t, has);
-    burst_prefetch_fresh(m, RTE_MIN(n, STAGE_NEAR), 2);
-    b.run = (struct fused_run){.known = RTE_MIN(n, STAGE_STEP)};
+    open_chain(&d, t, n, has);
+    burst_prefetch_fresh(m, (uint16_t)RTE_MIN(n, STAGE_FRAMES * d.step), 2);
+    b.run = (struct fused_run){.known = d.step};
     for (uint32_t i = 0; i < b.run.known; i++)
         b.run.six |= (uint64_t)find_slot(&b, i, m[i], &d, has) << i;
     is_six = fused_is_six(&b.run);

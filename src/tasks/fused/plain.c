@@ -15,6 +15,7 @@
 struct plain {
     struct classify classify;
     const struct qinq_encap *encap;
+    uint32_t step; /* between two stages */
     uint16_t in_port;
 };
 
@@ -122,7 +123,7 @@ static __rte_always_inline void finish(const struct batch *b, uint32_t i, struct
     }
 }
 
-#define LATE (3 * STAGE_STEP) /* of the last stage behind the first one */
+#define LATE 3u /* steps of the last stage behind the first one */
 
 /* A step of the stages of packet/stages.h, through n packets of a family: slot, record, and all
  * that is done. i: of the first stage. The line that the tags are written into is fetched apart
@@ -132,21 +133,22 @@ static __rte_always_inline void step(struct rte_mbuf **m, struct batch *b, uint3
 {
     if (i < n)
         find_slot(b, i, m[i], c, is_six);
-    i -= STAGE_STEP;
+    i -= c->step;
     if (i < n) {
         frame_prefetch_at(m[i], -QINQ_TAGS_LEN);
         find_record(b, i, m[i], c, is_six);
     }
-    i -= LATE - STAGE_STEP;
+    i -= (LATE - 1) * c->step;
     if (i < n)
         finish(b, i, m[i], c, is_six, y);
 }
 
-static __rte_always_inline void open_chain(struct plain *c, const struct task *t)
+static __rte_always_inline void open_chain(struct plain *c, const struct task *t, uint32_t n)
 {
     c->classify = *(const struct classify *)t->state;
     c->encap = t->chain.task[1]->state;
     c->in_port = t->in_port;
+    c->step = stage_step(n);
 }
 
 /* All stages for the packets of a family that have not been through them. */
@@ -155,7 +157,7 @@ static __rte_always_inline void go_on(struct fused_mix *x, enum family f, struct
 {
     const uint32_t n = fused_gather(x->m, m, x->of[f]);
 
-    for (uint32_t i = x->begun[f]; i < n + LATE; i++)
+    for (uint32_t i = x->begun[f]; i < n + LATE * c->step; i++)
         step(x->m, b, n, i, c, f == FAMILY_IPV6, &x->tally[f]);
 }
 
@@ -167,9 +169,9 @@ static __rte_noinline FUSED_FLAT void mixed(struct task *t, struct rte_mbuf **m,
     struct fused_mix x;
     struct plain c;
 
-    open_chain(&c, t);
-    for (uint32_t i = b->run.known, next = i + STAGE_STEP; i < n; i++) {
-        for (; next < n && next <= i + STAGE_NEAR; next++)
+    open_chain(&c, t, n);
+    for (uint32_t i = b->run.known, next = i + c.step; i < n; i++) {
+        for (; next < n && next <= i + STAGE_FRAMES * c.step; next++)
             frame_prefetch_fresh(m[next], 1);
         six |= (uint64_t)find_six(m[i], &c) << i;
     }
@@ -186,12 +188,12 @@ static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct b
 {
     struct fused_tally y = {0, 0};
 
-    for (uint32_t i = 0; i < n + LATE; i++) {
-        uint32_t next = i + STAGE_STEP;
+    for (uint32_t i = 0; i < n + LATE * c->step; i++) {
+        uint32_t next = i + c->step, ahead = i + STAGE_FRAMES * c->step;
 
         step(m, is_six ? &b->six : &b->four, n, i, c, is_six, &y);
-        if (i + STAGE_NEAR < n)
-            frame_prefetch_fresh(m[i + STAGE_NEAR], 1);
+        if (ahead < n)
+            frame_prefetch_fresh(m[ahead], 1);
         if (next < n && unlikely(find_six(m[next], c) != is_six)) {
             fused_stop(&b->run, i + 1, next, is_six, y);
             return false;
@@ -207,13 +209,13 @@ FUSED_FLAT void fused_plain(struct task *t, struct rte_mbuf **m, uint16_t n)
     struct plain c;
     bool is_six;
 
-    open_chain(&c, t);
+    open_chain(&c, t, n);
     if (unlikely(!link_chain_is_whole(t) || !c.classify.by_address)) {
         t->type->handle(t, m, n);
         return;
     }
-    burst_prefetch_fresh(m, RTE_MIN(n, STAGE_NEAR), 1);
-    b.run = (struct fused_run){.known = RTE_MIN(n, STAGE_STEP)};
+    burst_prefetch_fresh(m, (uint16_t)RTE_MIN(n, STAGE_FRAMES * c.step), 1);
+    b.run = (struct fused_run){.known = c.step};
     for (uint32_t i = 0; i < b.run.known; i++)
         b.run.six |= (uint64_t)find_six(m[i], &c) << i;
     is_six = fused_is_six(&b.run);

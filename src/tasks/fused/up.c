@@ -33,6 +33,7 @@ struct up {
     const struct subscriber *record;
     bool takes_ipv6;   /* somebody has it; else the tasks say what becomes of it */
     bool labels_flows; /* a tunnel may be over IPv6, whose flow label is made of ports */
+    uint32_t step;     /* between two stages */
     uint16_t in_port;
 };
 
@@ -76,7 +77,7 @@ static __rte_always_inline bool find_six(struct rte_mbuf **m, uint32_t i, uint32
     rte_be16_t type = qinq_type(frame_bytes(m[i]));
 
     if (has.classify && unlikely(type == RTE_BE16(PPPOE_TYPE)) && !u->classify.not_only_ip)
-        type = classify_move_up(m[i], i + STAGE_STEP < n ? m[i + STAGE_STEP] : m[i]);
+        type = classify_move_up(m[i], i + u->step < n ? m[i + u->step] : m[i]);
     return (type == RTE_BE16(RTE_ETHER_TYPE_IPV6)) & (m[i]->data_len >= QINQ_LEN + IPV6_LEN) &
            u->takes_ipv6;
 }
@@ -92,7 +93,7 @@ static __rte_always_inline void find_subscriber(struct burst *b, struct rte_mbuf
                                    u->in_port != PORT_IN_MBUF ? u->in_port : meta_in_port(m[i]));
         rte_prefetch0(b->slot[i]);
     }
-    i -= STAGE_STEP;
+    i -= u->step;
     if (i < n) {
         b->id[i] =
             has.classify ? __atomic_load_n(b->slot[i], __ATOMIC_RELAXED) : meta_subscriber(m[i]);
@@ -301,7 +302,7 @@ static __rte_always_inline void finish(uint32_t i, struct rte_mbuf *m, uint32_t 
     }
 }
 
-#define LATE (3 * STAGE_STEP) /* of the last stage behind the first one */
+#define LATE 3u /* steps of the last stage behind the first one */
 
 /* A step of the stages of packet/stages.h, through n packets of a family, whose ids are found in
  * the same step or before: first entry, entry, next hop, and all that is done. i: of the first
@@ -313,25 +314,27 @@ static __rte_always_inline void step(struct rte_mbuf **m, const uint32_t *id, st
 {
     if (i < n)
         is_six ? begin6(&b->six, i, m[i], u) : begin(&b->four, i, m[i], u);
-    i -= STAGE_STEP;
+    i -= u->step;
     if (i < n) {
         if (has.gre || has.mpls)
             frame_prefetch_at(m[i], QINQ_TAGS_LEN - FRAME_ENCAP_LEN);
         is_six ? look_up6(&b->six, i, u) : look_up(&b->four, i, u);
     }
-    i -= STAGE_STEP;
+    i -= u->step;
     if (i < n)
         is_six ? find_nexthop6(&b->six, i, m[i], id[i], u, has)
                : find_nexthop(&b->four, i, m[i], u);
-    i -= STAGE_STEP;
+    i -= u->step;
     if (i < n)
         finish(i, m[i], id[i], is_six ? b->six.nexthop[i] : b->four.nexthop[i], u, has, is_six, y);
 }
 
-static __rte_always_inline void open_chain(struct up *u, const struct task *t, struct shape has)
+static __rte_always_inline void open_chain(struct up *u, const struct task *t, uint32_t n,
+                                           struct shape has)
 {
     struct task *const *task = t->chain.task;
 
+    u->step = stage_step(n);
     u->in_port = t->in_port;
     if (has.classify)
         u->classify = *(const struct classify *)(*task++)->state;
@@ -362,7 +365,7 @@ static __rte_always_inline void go_on(struct fused_mix *x, enum family f, struct
         to[n] = m[i];
         id[n] = b->id[i];
     }
-    for (uint32_t i = x->begun[f]; i < n + LATE; i++)
+    for (uint32_t i = x->begun[f]; i < n + LATE * u->step; i++)
         step(to, id, b, n, i, u, has, f == FAMILY_IPV6, &x->tally[f]);
 }
 
@@ -374,10 +377,12 @@ static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint1
     struct fused_mix x;
     struct up u;
 
-    open_chain(&u, t, has);
-    for (uint32_t i = b->run.begun; i < n + STAGE_STEP; i++) {
-        if (i + STAGE_NEAR < n)
-            frame_prefetch_fresh(m[i + STAGE_NEAR], 1);
+    open_chain(&u, t, n, has);
+    for (uint32_t i = b->run.begun; i < n + u.step; i++) {
+        uint32_t ahead = i + STAGE_FRAMES * u.step;
+
+        if (ahead < n)
+            frame_prefetch_fresh(m[ahead], 1);
         if (i < n && i >= b->run.known)
             six |= (uint64_t)find_six(m, i, n, &u, has) << i;
         find_subscriber(b, m, n, i, &u, has);
@@ -396,13 +401,13 @@ static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct b
 {
     struct fused_tally y = {0, 0};
 
-    for (uint32_t i = 0; i < n + LATE; i++) {
-        uint32_t next = i + STAGE_STEP;
+    for (uint32_t i = 0; i < n + LATE * u->step; i++) {
+        uint32_t next = i + u->step, ahead = i + STAGE_FRAMES * u->step;
 
         find_subscriber(b, m, n, i, u, has);
         step(m, b->id, b, n, i, u, has, is_six, &y);
-        if (i + STAGE_NEAR < n)
-            frame_prefetch_fresh(m[i + STAGE_NEAR], 1);
+        if (ahead < n)
+            frame_prefetch_fresh(m[ahead], 1);
         if (next < n && unlikely(find_six(m, next, n, u, has) != is_six)) {
             fused_stop(&b->run, i + 1, next, is_six, y);
             return false;
@@ -423,9 +428,9 @@ static __rte_always_inline void up(struct task *t, struct rte_mbuf **m, uint16_t
         t->type->handle(t, m, n);
         return;
     }
-    open_chain(&u, t, has);
-    burst_prefetch_fresh(m, RTE_MIN(n, STAGE_NEAR), 1);
-    b.run = (struct fused_run){.known = RTE_MIN(n, STAGE_STEP)};
+    open_chain(&u, t, n, has);
+    burst_prefetch_fresh(m, (uint16_t)RTE_MIN(n, STAGE_FRAMES * u.step), 1);
+    b.run = (struct fused_run){.known = u.step};
     for (uint32_t i = 0; i < b.run.known; i++)
         b.run.six |= (uint64_t)find_six(m, i, n, &u, has) << i;
     is_six = fused_is_six(&b.run);

@@ -128,11 +128,22 @@ static void put(struct task *t, struct rte_mbuf **m, uint32_t n)
         count_drops(t, q);
 }
 
+static void expect(const struct task *t, struct rte_mbuf *const *m, uint32_t n)
+{
+    struct qos *q = t->state;
+
+    sched_expect(q->sched, m, n, q->first_pipe * QOS_QUEUES);
+    q->announced += n;
+}
+
 static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
 {
     struct qos *q = t->state;
     uint32_t stamp = sched_stamp_of(rte_rdtsc()), k = 0;
 
+    if (q->announced < n)
+        expect(t, m, n);
+    q->announced = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct rte_mbuf *p = m[i];
         int why = refused(q, p);
@@ -153,13 +164,6 @@ static void handle(struct task *t, struct rte_mbuf **m, uint16_t n)
         m[k++] = p;
     }
     put(t, m, k);
-}
-
-static void expect(const struct task *t, struct rte_mbuf *const *m, uint32_t n)
-{
-    const struct qos *q = t->state;
-
-    sched_expect(q->sched, m, n, q->first_pipe * QOS_QUEUES);
 }
 
 /* Dry run: the packet leaves at once, because how long it would wait is said by explain/notes.c. */
@@ -261,6 +265,7 @@ static int make_sched(struct qos *q, const struct task_env *env, unsigned worker
         .profiles = fit,
         .shards = q->shards,
         .shard = worker,
+        .records = q->pipe,
     };
 
     if (fit == NULL)

@@ -63,6 +63,7 @@ struct qos {
     struct shards *shards; /* what the instances share; NULL: there is one */
     uint32_t first_pipe;   /* of the scheduler's pipes, that is this instance's pipe 0 */
     uint32_t n_pipes;      /* of this instance */
+    uint32_t announced;    /* packets that have been since the last burst came (task_announce()) */
     uint32_t owed;         /* packets that arrived and for which none was dequeued yet */
     uint64_t asked;        /* TSC of the last dequeue */
     uint64_t idle_cycles;  /* an empty scheduler is asked as often, TSC cycles */
