@@ -7,7 +7,6 @@
 
 #include <rte_cycles.h>
 
-#include "base/cpu/prefetch.h"
 #include "common/eal.h"
 #include "common/qos_shapes.h"
 #include "sched/stamp.h"
@@ -198,7 +197,6 @@ void bed_turn(struct bed *b)
         count(b, m[i], now, lost);
     for (uint32_t i = 0; i < n; i++)
         sched_tell(m[i], m[i]->hash.sched.queue_id, sched_stamp_of(now));
-    prefetch_step = prefetch_step == PREFETCH_NEAR ? PREFETCH_FAR : PREFETCH_NEAR;
     sched_enqueue(b->s, m, n);
 }
 

@@ -8,7 +8,6 @@
  */
 #include <stdlib.h>
 
-#include "base/cpu/prefetch.h"
 #include "bed.h"
 #include "common/qos_shapes.h"
 #include "sched/shards/shards.h"
@@ -94,10 +93,8 @@ static void arrive(unsigned i)
             m[l][k]->hash.sched.color = (uint8_t)(l + 1); /* makes no difference */
         }
     }
-    for (unsigned l = 0; l < N_LOOPS; l++) {
-        prefetch_step = l == USUAL ? PREFETCH_FAR : PREFETCH_NEAR; /* makes no difference */
+    for (unsigned l = 0; l < N_LOOPS; l++)
         accepted[l] = sched_enqueue(group[l].s[i], m[l], n);
-    }
     EXPECT(accepted[USUAL] == accepted[ALL], "SEED=%u: %u and %u of %u accepted", start,
            accepted[USUAL], accepted[ALL], n);
 }

@@ -63,6 +63,7 @@ void rig_close(struct rig *r)
 
 void rig_burst(struct rig *r, struct rte_mbuf **m, unsigned n)
 {
+    /* stages near each other and far by turns: the same comes of both */
     prefetch_step = prefetch_step == PREFETCH_NEAR ? PREFETCH_FAR : PREFETCH_NEAR;
     for (unsigned i = 0; i < n; i += BURST_MAX)
         task_run(r->task, m + i, (uint16_t)RTE_MIN(n - i, (unsigned)BURST_MAX));

@@ -216,7 +216,6 @@ uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, ui
     if (!WHEEL_SHARD)
         bucket_take(&w->line, bucket_cost(&w->line_pace, bytes), w->real);
     sched_count_sent(base, got);
-    w->woken = false;
     wheel_fetch_next(w, n);
     return got;
 }

@@ -253,9 +253,9 @@ WHEEL_OUT_OF_LINE void wheel_count_drop(struct wheel *w, const struct rte_mbuf *
     }
 }
 
-/* Prefetch a queue of a pipe, the pipe, and the state of its class of the subport: of a single
- * subport all of that is in the cache. Always inline: gcc takes a function that only prefetches for
- * one without effect, and leaves out its calls. */
+/* Prefetch a queue of a pipe, the pipe, and where there are several subports the state of the class
+ * in its one, as a single one's is in the cache. Always inline: gcc takes a function that only
+ * prefetches for one without effect, and leaves out its calls. */
 static __rte_always_inline void fetch_queue(const struct wheel *w, uint32_t pipe, unsigned queue)
 {
     rte_prefetch0_write(wheel_queue_of(w, pipe, queue));
