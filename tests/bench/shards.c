@@ -66,9 +66,9 @@ struct lane {
     uint32_t *path;         /* a ring of IN_FLIGHT */
     uint32_t head, n;       /* of free */
     uint64_t sent;
-    uint64_t cycles; /* TSC, of a round */
-    double had;      /* of them it has had its CPU */
-};
+    uint64_t cycles;                      /* TSC, of a round */
+    double had;                           /* of them it has had its CPU */
+} __rte_aligned(2 * RTE_CACHE_LINE_SIZE); /* cores share no line, nor a pair fetched at once */
 
 static struct cfg_profile profile;
 static struct cfg_subport subports[SUBPORTS];
