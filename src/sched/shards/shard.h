@@ -58,6 +58,7 @@ struct wheel_shard {
     unsigned line_class;  /* for which it was refused */
     uint64_t short_until; /* TSC: so long the port counts as short, since it was refused */
     bool port_short;      /* shard_see_port() */
+    bool roomy;           /* shard_has_room() */
     uint32_t stay;        /* counts the times that the shard was away for long; from 1 on */
     uint64_t seen, swept; /* TSC of the last dequeue, and of the last look for idle wallets */
     struct shard_line turns[QOS_CLASSES];
@@ -99,10 +100,20 @@ static inline bool shard_line_allows(struct wheel *w)
            shard_line_asks(w);
 }
 
+/** Does the wallet of the port hold credit for n packets of any class, however long? Then nothing
+ * need be asked before they have left. */
+static inline bool shard_has_room(const struct wheel *w, uint32_t n)
+{
+    int64_t cost = (int64_t)bucket_cost(&w->line_pace, (uint32_t)w->frame) * n;
+
+    return wallet_holds(&w->shard->line, QOS_BE, cost + w->shard->least);
+}
+
 /** Must the port ask for more before the next packet, once it has paid for bytes that left? */
 static inline bool shard_line_owes(const struct wheel *w, uint32_t bytes)
 {
-    return w->shard->line.credit - (int64_t)bucket_cost(&w->line_pace, bytes) < w->shard->least;
+    return !w->shard->roomy &&
+           w->shard->line.credit - (int64_t)bucket_cost(&w->line_pace, bytes) < w->shard->least;
 }
 
 /** Have the port paid for bytes that left. */
@@ -204,15 +215,21 @@ uint32_t shard_round(struct wheel *w, uint32_t subport, unsigned class);
 /** Note that round, for others, when credit was borrowed in it. */
 void shard_note_round(struct wheel *w, uint32_t subport, unsigned class, uint32_t round);
 
-/** The turn of a pipe is over, and the ring goes on at head; its end is tail. A round is over when
- * all have had a turn that were in the ring when it began. */
-static inline void shard_end_turn(struct shard_ring *s, uint32_t head, uint32_t tail)
+/** The turns of pipes are over that stood in the ring from head on, before next, where the ring
+ * goes on; its end is tail. A round is over when all have had a turn that were in the ring when it
+ * began: two may be, of which the second one had begun with pipes of the first. */
+static inline void shard_end_turns(struct shard_ring *s, uint32_t head, uint32_t next,
+                                   uint32_t tail)
 {
-    if ((int32_t)(head - s->end) < 0)
+    if (head == next || (int32_t)(next - s->end) < 0)
         return;
-    s->rounds++;
-    s->begin = head;
+    s->begin = (int32_t)(s->end - head) > 0 ? s->end : head + 1;
     s->end = tail;
+    s->rounds++;
+    if (next == tail && s->begin != next) {
+        s->begin = next;
+        s->rounds++;
+    }
 }
 
 /** Nobody needs to wait for this shard in a class of a subport. */

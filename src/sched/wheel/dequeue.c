@@ -18,7 +18,7 @@ static inline void unlist(struct wheel *w, uint32_t subport, struct wheel_pipe *
 
     r->head++;
     if (WHEEL_SHARD)
-        shard_end_turn(shard_ring_of(w, subport, class), r->head, r->tail);
+        shard_end_turns(shard_ring_of(w, subport, class), r->head - 1, r->head, r->tail);
     r->in_turn = false;
     p->deficit = 0;
     p->listed &= (uint16_t) ~(1u << class);
@@ -36,7 +36,7 @@ static void end_turn(struct wheel *w, uint32_t subport, unsigned class)
     r->in_turn = false;
     r->pipe[r->tail++ & r->mask] = pipe;
     if (WHEEL_SHARD)
-        shard_end_turn(shard_ring_of(w, subport, class), r->head, r->tail);
+        shard_end_turns(shard_ring_of(w, subport, class), r->head - 1, r->head, r->tail);
 }
 
 /* Choose the subport whose turn it is, in a class in which some are ready. */
@@ -189,7 +189,8 @@ static void advance(struct wheel *w, uint64_t real)
 uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, uint32_t n)
 {
     struct wheel *w = wheel_of(base);
-    uint32_t got = 0, bytes = 0;
+    uint32_t got = 0, bytes = 0, paid = 0;
+    bool roomy = false;
 
     advance(w, is_after(now, w->real) ? now : w->real);
     if (WHEEL_SHARD)
@@ -200,16 +201,20 @@ uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, ui
         return 0;
     if (WHEEL_SHARD && w->n_subports > 1)
         shard_see_port(w);
+    if (WHEEL_SHARD)
+        roomy = w->shard->roomy = shard_has_room(w, n);
     wheel_fetch(w, n);
     while (got < n && w->classes != 0) {
-        uint32_t before = bytes;
-
-        if (WHEEL_SHARD && !shard_line_allows(w))
-            break;
+        if (WHEEL_SHARD && !roomy) {
+            shard_line_pay(w, bytes - paid);
+            paid = bytes;
+            if (!shard_line_allows(w))
+                break;
+        }
         got += serve_class(w, (unsigned)__builtin_ctz(w->classes), m + got, n - got, &bytes);
-        if (WHEEL_SHARD)
-            shard_line_pay(w, bytes - before);
     }
+    if (WHEEL_SHARD)
+        shard_line_pay(w, bytes - paid);
     w->epoch++;
     w->old = w->classes;
     memset(w->joined, 0, sizeof(w->joined));

@@ -142,7 +142,6 @@ static __rte_always_inline void serve_singles(struct wheel *w, uint32_t subport,
                                               bool be, bool rated, struct loop *loop)
 {
     struct wheel_ring *r = wheel_ring_of(w, subport, class);
-    struct shard_ring *rounds = WHEEL_SHARD ? shard_ring_of(w, subport, class) : NULL;
     struct loop l = *loop; /* in registers */
     uint32_t head = r->head;
 
@@ -154,9 +153,9 @@ static __rte_always_inline void serve_singles(struct wheel *w, uint32_t subport,
             break;
         head++;
         count_packet(w, &l, rated, bytes);
-        if (WHEEL_SHARD)
-            shard_end_turn(rounds, head, r->tail);
     }
+    if (WHEEL_SHARD)
+        shard_end_turns(shard_ring_of(w, subport, class), r->head, head, r->tail);
     r->head = head;
     *loop = l;
 }
@@ -209,7 +208,7 @@ static __rte_always_inline bool serve_turn(struct wheel *w, struct wheel_ring *r
     if (may != 0)
         r->pipe[r->tail++ & r->mask] = pipe;
     if (WHEEL_SHARD)
-        shard_end_turn(shard_ring_of(w, subport, class), r->head, r->tail);
+        shard_end_turns(shard_ring_of(w, subport, class), r->head - 1, r->head, r->tail);
     if (may == 0)
         leave_ring(w, pipe, p, bit);
     return true;
