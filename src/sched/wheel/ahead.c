@@ -44,9 +44,7 @@ static inline void look_at_ring(const struct wheel *w, uint32_t subport, unsigne
     const struct wheel_ring *r = wheel_ring_of(w, subport, class);
     uint32_t n = RTE_MIN(r->tail - r->head, most - *used), fresh = 0, end;
 
-    if (w->n_subports > 1)
-        fresh = r->epoch == w->epoch ? r->tail - r->fresh : 0;
-    else if (!w->woken)
+    if (w->n_subports == 1 && !w->woken)
         fresh = w->joined[class];
     *used += n;
     end = r->head + RTE_MIN(n, r->tail - r->head - fresh);

@@ -7,6 +7,13 @@
 
 #define BURST 64
 
+/* Where the bits of a class stand in wheel_pipe.bits; those of a queue stand at 0. */
+#define LISTED 16
+#define WAITS  32
+
+static_assert(offsetof(struct wheel_pipe, listed) == offsetof(struct wheel_pipe, bits) + LISTED / 8,
+              "little-endian");
+
 /* Stages are near each other on any processor: there is one line to be fetched between two. */
 #define STEP  4u
 #define APART 8u /* packets from stage to stage */
@@ -131,13 +138,21 @@ static inline void append(struct wheel *w, struct rte_mbuf *m, struct wheel_queu
     q->tail = wheel_word(m, depth + 1);
 }
 
-/* Put the pipe into the ring of a class in which it has a packet, unless it stands there or lacks
- * credit. */
+/* Note that a queue of a pipe holds packets, and put the pipe into the ring of the queue's class,
+ * unless it stands there or lacks credit. */
 static inline void join_ring(struct wheel *w, uint32_t subport, uint32_t pipe, struct wheel_pipe *p,
-                             unsigned class)
+                             unsigned queue)
 {
-    if (((p->listed & 1u << class) | (p->waits & (WHEEL_SELF_BIT | 1u << class))) == 0)
-        wheel_list(w, subport, pipe, p, class);
+    const unsigned class = qos_class_of(queue);
+    const uint64_t listed = UINT64_C(1) << LISTED << class,
+                   waits = UINT64_C(1) << WAITS << class | (uint64_t)WHEEL_SELF_BIT << WAITS;
+    uint64_t bits = p->bits;
+
+    p->bits = bits | UINT64_C(1) << queue;
+    if ((bits & (listed | waits)) != 0)
+        return;
+    p->bits = bits | UINT64_C(1) << queue | listed;
+    wheel_join(w, subport, pipe, class);
 }
 
 /* Put a packet into a queue q that holds fewer than plain_size: neither a limit of bytes nor an AQM
@@ -146,7 +161,7 @@ static inline enum verdict put_plain(struct wheel *w, struct rte_mbuf *m, struct
 {
     uint32_t path = m->hash.sched.queue_id, pipe = path / QOS_QUEUES;
     uint32_t subport = w->n_subports == 1 ? 0 : wheel_subport_of(w, pipe);
-    unsigned queue = path % QOS_QUEUES, class = qos_class_of(queue);
+    unsigned queue = path % QOS_QUEUES;
     struct wheel_pipe *p = &w->pipe[pipe];
     uint32_t depth = wheel_number(q->tail), bytes = m->pkt_len;
 
@@ -156,8 +171,7 @@ static inline enum verdict put_plain(struct wheel *w, struct rte_mbuf *m, struct
     join_best_effort(w, p, queue, depth);
     append(w, m, q, depth, bytes);
     count_taken(w, subport, pipe, queue, q, bytes);
-    p->queued |= (uint16_t)(1u << queue);
-    join_ring(w, subport, pipe, p, class);
+    join_ring(w, subport, pipe, p, queue);
     return ACCEPTED;
 }
 
@@ -167,7 +181,7 @@ static WHEEL_OUT_OF_LINE enum verdict put(struct wheel *w, struct rte_mbuf *m,
 {
     uint32_t path = m->hash.sched.queue_id, pipe = path / QOS_QUEUES;
     uint32_t subport = wheel_subport_of(w, pipe);
-    unsigned queue = path % QOS_QUEUES, class = qos_class_of(queue);
+    unsigned queue = path % QOS_QUEUES;
     bool in_bytes = (w->in_bytes >> queue & 1) != 0;
     struct wheel_pipe *p = &w->pipe[pipe];
     uint32_t depth = wheel_number(q->tail), bytes = m->pkt_len, load = bytes + w->overhead;
@@ -199,8 +213,7 @@ static WHEEL_OUT_OF_LINE enum verdict put(struct wheel *w, struct rte_mbuf *m,
     if (in_bytes && depth != 0)
         q->load += load;
     count_taken(w, subport, pipe, queue, q, bytes);
-    p->queued |= (uint16_t)(1u << queue);
-    join_ring(w, subport, pipe, p, class);
+    join_ring(w, subport, pipe, p, queue);
     return ACCEPTED;
 }
 
@@ -273,7 +286,8 @@ static inline void find_queues(const struct wheel *w, struct rte_mbuf *const *m,
         uint32_t path = m[i]->hash.sched.queue_id, pipe = path / QOS_QUEUES;
 
         queue[i] = wheel_queue_of(w, pipe, path % QOS_QUEUES);
-        fetch_queue(w, pipe, path % QOS_QUEUES);
+        rte_prefetch0_write(queue[i]);
+        rte_prefetch0_write(&w->pipe[pipe]);
     }
 }
 

@@ -104,11 +104,16 @@
 
 struct wheel_pipe {
     struct bucket bucket;
-    uint16_t queued;             /* bit per queue: holds packets */
-    uint16_t listed;             /* bit per class: stands in its ring */
-    uint16_t waits;              /* bit per class, and for the whole pipe: lacks credit */
-    uint16_t timed;              /* likewise: its bucket is linked into the timers */
-    int32_t deficit;             /* bytes left of its last turn */
+    int32_t deficit; /* bytes left of its last turn */
+    union {
+        struct {
+            uint16_t queued; /* bit per queue: holds packets */
+            uint16_t listed; /* bit per class: stands in its ring */
+            uint16_t waits;  /* bit per class, and for the whole pipe: lacks credit */
+            uint16_t timed;  /* likewise: its bucket is linked into the timers */
+        };
+        uint64_t bits; /* all four, as enqueue reads and writes them */
+    };
     uint16_t profile;            /* max_profiles: none yet; that one has no room */
     uint8_t limited;             /* has lacked credit since it was empty: enum sched_limited */
     uint8_t be_last;             /* best effort: the queue that was served last, 0..3 */
@@ -365,7 +370,11 @@ static inline uint32_t wheel_refused_bytes(uint32_t refused)
  */
 static inline uint64_t wheel_either(bool condition, uint64_t then, uint64_t otherwise)
 {
-    return otherwise ^ ((then ^ otherwise) & -(uint64_t)condition);
+    __asm__("test %b[c], %b[c]\n\tcmovne %[then], %[value]"
+            : [value] "+r"(otherwise)
+            : [then] "r"(then), [c] "q"(condition)
+            : "cc");
+    return otherwise;
 }
 
 static inline uint32_t wheel_subport_of(const struct wheel *w, uint32_t pipe)
@@ -461,24 +470,24 @@ static inline uint32_t wheel_next_ready(const struct wheel *w, unsigned class, u
 }
 
 /** Put a pipe at the end of a ring in which it does not stand yet. */
-static inline void wheel_list(struct wheel *w, uint32_t subport, uint32_t pipe,
-                              struct wheel_pipe *p, unsigned class)
+static inline void wheel_join(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class)
 {
     struct wheel_gate *g = &w->gate[subport];
     struct wheel_ring *r = wheel_ring_of(w, subport, class);
 
-    p->listed |= (uint16_t)(1u << class);
-    if (unlikely(w->n_subports > 1)) { /* of one subport w->joined says it */
-        /* without a branch, because it follows from the packets: r->fresh = r->tail in a new epoch
-         */
-        r->fresh += (r->tail - r->fresh) & -(uint32_t)(r->epoch != w->epoch);
-        r->epoch = w->epoch;
-    }
     r->pipe[r->tail++ & r->mask] = pipe;
     w->joined[class]++;
     g->backlog |= (uint16_t)(1u << class);
     if (likely((g->waits & (WHEEL_SELF_BIT | 1u << class)) == 0))
         wheel_set_ready(w, subport, class);
+}
+
+/** Likewise, and note it in the pipe. */
+static inline void wheel_list(struct wheel *w, uint32_t subport, uint32_t pipe,
+                              struct wheel_pipe *p, unsigned class)
+{
+    p->listed |= (uint16_t)(1u << class);
+    wheel_join(w, subport, pipe, class);
 }
 
 /** Put a pipe into the ring of its highest class that may send, unless the pipe lacks credit. Where
