@@ -138,6 +138,10 @@ static inline uint32_t serve_class(struct wheel *w, unsigned class, struct rte_m
     if (WHEEL_SHARD && subport == SHARD_NOBODY)
         return 0;
     caps = w->gate[subport].caps;
+    if (w->n_subports >= WHEEL_MANY_SUBPORTS && class != QOS_BE && w->plain &&
+        ((caps == 0 && serve_lone(w, subport, class, false, m, sent_bytes)) ||
+         (caps == WHEEL_SELF_BIT && serve_lone(w, subport, class, true, m, sent_bytes))))
+        return 1;
     if (likely(w->plain && caps == 0))
         return class == QOS_BE ? serve_best_effort(w, subport, class, m, n, sent_bytes)
                                : serve_high(w, subport, class, m, n, sent_bytes);

@@ -266,14 +266,14 @@ WHEEL_OUT_OF_LINE void wheel_count_drop(struct wheel *w, const struct rte_mbuf *
     }
 }
 
-/* Prefetch a queue of a pipe, the pipe, and where there are several subports the state of the class
- * in its one, as a single one's is in the cache. Always inline: gcc takes a function that only
+/* Prefetch a queue of a pipe, the pipe, and where there are many subports the state of the class in
+ * its one: those of a few are in the cache. Always inline: gcc takes a function that only
  * prefetches for one without effect, and leaves out its calls. */
 static __rte_always_inline void fetch_queue(const struct wheel *w, uint32_t pipe, unsigned queue)
 {
     rte_prefetch0_write(wheel_queue_of(w, pipe, queue));
     rte_prefetch0_write(&w->pipe[pipe]);
-    if (unlikely(w->n_subports > 1))
+    if (unlikely(w->n_subports >= WHEEL_MANY_SUBPORTS))
         rte_prefetch0_write(sched_class_of(&w->base, wheel_subport_of(w, pipe), queue));
 }
 

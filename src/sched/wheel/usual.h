@@ -273,6 +273,35 @@ static __rte_always_inline uint32_t serve_ring(struct wheel *w, uint32_t subport
     return got;
 }
 
+/* Let the only pipe of a ring of a high class leave, as send_single() does. Returns false where
+ * that is not so, and nothing was done. */
+static __rte_always_inline bool serve_lone(struct wheel *w, uint32_t subport, unsigned class,
+                                           bool rated, struct rte_mbuf **m, uint32_t *sent_bytes)
+{
+    struct sched_class_state *count = sched_class_of(&w->base, subport, class);
+    struct wheel_ring *r = &count->ring;
+    uint64_t byte = rated ? w->subport[subport].pace.byte : 0;
+    uint32_t bytes;
+
+    if (r->tail - r->head != 1 || r->in_turn)
+        return false;
+    bytes = send_single(w, r->pipe[r->head & r->mask], class, false, rated, byte,
+                        rated ? subport_credit(w, subport, class) : 0, m);
+    if (bytes == 0)
+        return false;
+    r->head++;
+    r->left -= (int32_t)bytes;
+    if (WHEEL_SHARD)
+        shard_end_turns(shard_ring_of(w, subport, class), r->head - 1, r->head, r->tail);
+    if (rated)
+        subport_pay(w, subport, byte * bytes);
+    *sent_bytes += bytes;
+    count->sent++;
+    count->bytes += bytes;
+    end_ring(w, subport, class);
+    return true;
+}
+
 /* A loop for each kind of ring, with what its packets need and no more. */
 #define SERVE_RING(name, be, rated)                                                                \
     static WHEEL_OUT_OF_LINE bool name##_turns(struct wheel *w, uint32_t subport, unsigned class,  \

@@ -102,6 +102,10 @@
 #define WHEEL_SELF_BIT (1u << WHEEL_SELF)
 #define WHEEL_BE_BITS  0xf000u /* in bits of queues: best effort */
 
+/** From so many subports on, the states of their classes are not all in a core's first cache, and
+ * most rings of a high class hold one pipe. */
+#define WHEEL_MANY_SUBPORTS 16
+
 struct wheel_pipe {
     struct bucket bucket;
     int32_t deficit; /* bytes left of its last turn */
