@@ -98,10 +98,10 @@ struct wheel_ring {
     uint32_t *pipe;      /* as many places as the subport has pipes, or more: a power of two */
     uint32_t head, tail; /* count on; their low bits are the place */
     int32_t turn;        /* bytes that the pipe at the head may still send */
-    uint32_t epoch;      /* of several subports: wheel.epoch when a pipe was put in last */
-    int32_t left;        /* bytes that the subport may still send in its turn */
-    uint32_t fresh;      /* likewise: from here on, pipes were put in during that epoch */
     uint32_t mask;       /* places - 1 */
+    int32_t left;        /* bytes that the subport may still send in its turn */
+    int32_t saved;       /* of shards: left, when the ring ran empty within its turn */
+    uint32_t open;       /* of shards: shard_line.open when that turn was asked for */
     bool in_turn;        /* the turn of the pipe at the head has begun */
 };
 

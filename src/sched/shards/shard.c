@@ -14,7 +14,8 @@
 
 uint64_t shard_bytes(uint32_t n_subports)
 {
-    return sizeof(struct wheel_shard) + n_subports * sizeof(struct shard_subport);
+    return sizeof(struct wheel_shard) +
+           n_subports * (sizeof(struct shard_subport) + QOS_CLASSES * sizeof(struct shard_ring));
 }
 
 /* TSC cycles in which a rate earns what a shard borrows at once; need: at least so much. */
@@ -40,6 +41,7 @@ int shard_start(struct wheel *w, struct shards *all, unsigned index, int socket)
     x->least = PURSE_LEAST;
     x->seen = x->swept = w->now;
     x->stay = 1;
+    x->ring = (struct shard_ring *)&x->subport[w->n_subports];
     for (uint32_t i = 0; i < w->n_subports; i++) {
         if (!shards_across(all, i))
             continue;
@@ -48,6 +50,9 @@ int shard_start(struct wheel *w, struct shards *all, unsigned index, int socket)
             x->subport[i].cap[c].purse = shards_purse(all, i, c);
         x->least = w->n_subports > 1 ? 1 : x->least;
     }
+    x->room = (int64_t)RTE_MIN((double)bucket_cost(&w->line_pace, (uint32_t)w->frame) * SHARD_BURST,
+                               (double)(INT64_MAX / 2)) +
+              x->least;
     w->shard = x;
     x->burst = (int32_t)RTE_MIN((quantum(w, &w->line_pace, 0) << BUCKET_PLACES) / w->line_pace.byte,
                                 (uint64_t)INT32_MAX);
@@ -86,6 +91,8 @@ static void sweep(struct wheel *w)
     struct wheel_shard *x = w->shard;
 
     x->swept = w->now;
+    for (unsigned c = 0; c < QOS_CLASSES; c++)
+        x->turns[c].open++;
     for (uint32_t word = 0; word < w->n_words; word++)
         for (uint64_t left = x->holds[word]; left != 0; left &= left - 1) {
             uint32_t i = word * 64 + (uint32_t)__builtin_ctzll(left);
@@ -143,6 +150,13 @@ static bool obtain(struct wallet *wallet, bool holds, const struct shards *all,
 
 /* --- rounds --- */
 
+/* Go to a round of the port in a class: turns of another one do not go on. */
+static void go_to_round(struct shard_line *l, uint64_t round)
+{
+    l->open += l->round != round;
+    l->round = round;
+}
+
 /* The round of the port in a class: of its subports, or of the pipes of the only one. */
 static uint32_t line_round(struct wheel *w, unsigned class)
 {
@@ -156,7 +170,7 @@ static uint32_t line_round(struct wheel *w, unsigned class)
     if (was_idle) {
         uint64_t round = __atomic_load_n(&x->all->round[class], __ATOMIC_RELAXED);
 
-        l->round = l->round - round <= PURSE_KEEP ? l->round : round;
+        go_to_round(l, l->round - round <= PURSE_KEEP ? l->round : round);
     }
     return (uint32_t)l->round << LINE_PLACES;
 }
@@ -329,12 +343,13 @@ static uint64_t take_turn(struct wheel *w, uint32_t subport, unsigned class, uin
     struct shard_ring *s = shard_ring_of(w, subport, class);
     struct wheel_ring *r = wheel_ring_of(w, subport, class);
     uint64_t round = x->turns[class].round, least = 0, sent;
-    int32_t left = s->turn == round ? s->left : 0;
+    int32_t left = s->turn == round ? r->saved : 0;
 
     if (s->was_empty)
         least = __atomic_load_n(&x->all->round[class], __ATOMIC_RELAXED);
     s->was_empty = false;
-    s->left = 0;
+    r->saved = 0;
+    r->open = x->turns[class].open;
     if (left > 0 && least <= round + SHARD_SAVED &&
         (!shards_across(x->all, subport) || !x->port_short)) {
         r->left = left;
@@ -383,7 +398,7 @@ uint32_t shard_choose(struct wheel *w, unsigned class, int32_t bytes)
             }
             next = RTE_MIN(next, round);
         }
-        l->round = next != UINT64_MAX ? next : l->round;
+        go_to_round(l, next != UINT64_MAX ? next : l->round);
     } while (next != UINT64_MAX);
     give_back(w->shard, &w->shard->line);
     return SHARD_NOBODY;

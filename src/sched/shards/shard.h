@@ -16,8 +16,8 @@ struct shard_ring {
     uint32_t begin, end; /* of the ring: where this round has begun, and will be over */
     uint32_t joined;     /* wheel_shard.stay when it went on with others: it is another one now if
                             they were away; 0: it has been empty */
-    int32_t left;        /* bytes of the turn that it had in round turn, when it ran empty */
     bool was_empty;      /* and has not had its turn since */
+    uint32_t said;       /* what shards_turns.round says of this shard */
     uint64_t turn;       /* shard_line.round of its last turn */
     uint64_t noted;      /* TSC at which its round was noted for others last */
     uint32_t paid;       /* rounds when credit was borrowed last: what others know */
@@ -25,22 +25,25 @@ struct shard_ring {
                             ring went on with others */
     uint64_t had;        /* bytes: see at */
     uint64_t told;       /* bytes that the class had sent when shards_turns.sent was told */
-    uint32_t said;       /* what shards_turns.round says of this shard */
 } __rte_cache_aligned;
+
+static_assert(sizeof(struct shard_ring) == RTE_CACHE_LINE_SIZE, "a ring of a shard is one line");
 
 struct shard_subport {
     struct wallet own;              /* of the subport itself */
     uint16_t waits;                 /* bit per class: others may know that the shard waits in it */
     struct wallet cap[QOS_CLASSES]; /* of its classes */
-    struct shard_ring ring[QOS_CLASSES];
 } __rte_cache_aligned;
 
+#define SHARD_BURST 64           /* packets of a dequeue, for which there may be room at once */
 #define SHARD_SAVED UINT64_C(16) /* rounds: what a subport did not send may be sent later */
 
 /** A class of the port, on this shard. */
 struct shard_line {
     uint64_t round; /* in which its subports have their turns */
     uint64_t asked; /* TSC at which credit was asked for last */
+    uint32_t open; /* counts how often all turns had to be asked for anew: for each round, and twice
+                      in a quantum */
 };
 
 struct wheel_shard {
@@ -52,17 +55,19 @@ struct wheel_shard {
      * others go first gives its credit back each time, and looks again as long as it has that part:
      * to borrow each time anew cost a subport a quarter of its rate. */
     int64_t least;
+    int64_t room;  /* credit of line for SHARD_BURST packets of the mtu, and least */
     int32_t burst; /* bytes of a quantum of the port, or a frame: where there is one subport, no
                       more leave before line has paid for them */
     uint64_t line_again;  /* TSC: not asked again before, unless the class is another */
     unsigned line_class;  /* for which it was refused */
     uint64_t short_until; /* TSC: so long the port counts as short, since it was refused */
     bool port_short;      /* shard_see_port() */
-    bool roomy;           /* shard_has_room() */
+    bool roomy;           /* shard_has_room(), in this dequeue */
     uint32_t stay;        /* counts the times that the shard was away for long; from 1 on */
     uint64_t seen, swept; /* TSC of the last dequeue, and of the last look for idle wallets */
     struct shard_line turns[QOS_CLASSES];
     uint64_t holds[WHEEL_WORDS]; /* bit per subport: a wallet of it has got credit */
+    struct shard_ring *ring;     /* [subport * QOS_CLASSES + class], behind subport */
     struct shard_subport subport[];
 };
 
@@ -70,7 +75,7 @@ struct wheel_shard {
 static inline struct shard_ring *shard_ring_of(const struct wheel *w, uint32_t subport,
                                                unsigned class)
 {
-    return &w->shard->subport[subport].ring[class];
+    return &w->shard->ring[subport * QOS_CLASSES + class];
 }
 
 /** Bytes that a wheel of so many subports keeps as a shard. */
@@ -100,20 +105,11 @@ static inline bool shard_line_allows(struct wheel *w)
            shard_line_asks(w);
 }
 
-/** Does the wallet of the port hold credit for n packets of any class, however long? Then nothing
- * need be asked before they have left. */
+/** Does the wallet of the port hold credit for a burst of n packets of any class, however long?
+ * Then nothing need be asked before they have left. */
 static inline bool shard_has_room(const struct wheel *w, uint32_t n)
 {
-    int64_t cost = (int64_t)bucket_cost(&w->line_pace, (uint32_t)w->frame) * n;
-
-    return wallet_holds(&w->shard->line, QOS_BE, cost + w->shard->least);
-}
-
-/** Must the port ask for more before the next packet, once it has paid for bytes that left? */
-static inline bool shard_line_owes(const struct wheel *w, uint32_t bytes)
-{
-    return !w->shard->roomy &&
-           w->shard->line.credit - (int64_t)bucket_cost(&w->line_pace, bytes) < w->shard->least;
+    return n <= SHARD_BURST && wallet_holds(&w->shard->line, QOS_BE, w->shard->room);
 }
 
 /** Have the port paid for bytes that left. */
@@ -178,28 +174,20 @@ static inline void shard_pay(struct wheel *w, uint32_t subport, uint32_t pipe, u
         shard_rate_pay(&x->own, &s->bucket, &s->pace, bytes, w->now);
 }
 
-/** Are others so far ahead in the port's rounds of a class that what was not sent is lost? */
-static inline bool shard_is_late(const struct wheel_shard *x, unsigned class)
-{
-    return __atomic_load_n(&x->all->round[class], __ATOMIC_RELAXED) >
-           x->turns[class].round + SHARD_SAVED;
-}
-
 /** Let the next subport have its turn that is ready in a class, where nothing need be asked for
  * that: the port has room for all, and what is left of its turn is enough. In line, as most turns
  * begin so. */
 static inline bool shard_goes_on(struct wheel *w, uint32_t subport, unsigned class)
 {
     const struct wheel_shard *x = w->shard;
-    struct shard_ring *s = shard_ring_of(w, subport, class);
+    struct wheel_ring *r = wheel_ring_of(w, subport, class);
 
-    if (x->port_short || s->turn != x->turns[class].round || s->left <= 0 ||
-        w->now - s->noted >= x->all->quantum || (s->was_empty && shard_is_late(x, class)))
+    if (x->port_short || r->open != x->turns[class].open || r->saved <= 0)
         return false;
-    wheel_ring_of(w, subport, class)->left = s->left;
+    r->left = r->saved;
+    r->saved = 0;
     w->turn[class] = (uint8_t)subport;
-    s->left = 0;
-    s->was_empty = false;
+    shard_ring_of(w, subport, class)->was_empty = false;
     return true;
 }
 
@@ -221,15 +209,13 @@ void shard_note_round(struct wheel *w, uint32_t subport, unsigned class, uint32_
 static inline void shard_end_turns(struct shard_ring *s, uint32_t head, uint32_t next,
                                    uint32_t tail)
 {
-    if (head == next || (int32_t)(next - s->end) < 0)
+    uint32_t over = (int32_t)(s->end - head) > 0 ? s->end : head + 1;
+
+    if ((int32_t)(next - over) < 0)
         return;
-    s->begin = (int32_t)(s->end - head) > 0 ? s->end : head + 1;
+    s->begin = next == tail ? next : over;
     s->end = tail;
-    s->rounds++;
-    if (next == tail && s->begin != next) {
-        s->begin = next;
-        s->rounds++;
-    }
+    s->rounds += 1 + (s->begin != over);
 }
 
 /** Nobody needs to wait for this shard in a class of a subport. */
@@ -241,11 +227,11 @@ void shard_wait_no_more(struct wheel *w, uint32_t subport, unsigned class);
 static inline void shard_ring_empty(struct wheel *w, uint32_t subport, unsigned class)
 {
     struct shard_subport *x = &w->shard->subport[subport];
-    struct shard_ring *s = &x->ring[class];
+    struct shard_ring *s = shard_ring_of(w, subport, class);
 
     s->joined = 0;
     s->was_empty = true;
-    s->left = wheel_ring_of(w, subport, class)->left;
+    wheel_ring_of(w, subport, class)->saved = wheel_ring_of(w, subport, class)->left;
     if (unlikely((x->waits >> class & 1) != 0))
         shard_wait_no_more(w, subport, class);
 }

@@ -37,7 +37,8 @@ static inline void add_queue(const struct wheel *w, uint32_t pipe, unsigned queu
 }
 
 /* Prefetch and add the pipes of a ring that are not in the cache, in the order in which they will
- * be served, or nearly. used: places in the burst that are taken, by others as well. */
+ * be served, or nearly; of several subports' rings all, as to know which have just come would cost
+ * each packet more. used: places in the burst that are taken, by others as well. */
 static inline void look_at_ring(const struct wheel *w, uint32_t subport, unsigned class,
                                 uint32_t most, uint32_t *used, struct ahead *a)
 {

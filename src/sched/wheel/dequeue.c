@@ -186,8 +186,7 @@ static void advance(struct wheel *w, uint64_t real)
     w->now = unlikely(real - w->now > w->at_once) ? catch_up(w, real, passed) : real;
     w->real = real;
     wheel_run_timers(w, w->now);
-    w->epoch += w->woken; /* packets of who was woken are not in the cache */
-    w->old |= -(uint32_t)w->woken;
+    w->old |= -(uint32_t)w->woken; /* packets of who was woken are not in the cache */
 }
 
 uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, uint32_t n)
@@ -219,7 +218,6 @@ uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, ui
     }
     if (WHEEL_SHARD)
         shard_line_pay(w, bytes - paid);
-    w->epoch++;
     w->old = w->classes;
     memset(w->joined, 0, sizeof(w->joined));
     if (!WHEEL_SHARD)

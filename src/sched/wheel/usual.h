@@ -121,19 +121,15 @@ struct loop {
     int64_t credit;             /* of the subport, where it has a rate: bucket_credit() */
     uint64_t byte;              /* likewise: what a byte takes of it */
     int32_t left;               /* bytes; at 0 the loop ends */
-    int32_t most;               /* bytes left when it began */
 };
 
 /* A packet of so many bytes has left. rated: has the subport a rate? A constant. */
-static __rte_always_inline void count_packet(const struct wheel *w, struct loop *l, bool rated,
-                                             uint32_t bytes)
+static __rte_always_inline void count_packet(struct loop *l, bool rated, uint32_t bytes)
 {
     l->m++;
     l->left -= (int32_t)bytes;
     if (rated)
         l->credit -= (int64_t)(l->byte * bytes);
-    if (WHEEL_SHARD && rated && shard_line_owes(w, (uint32_t)(l->most - l->left)))
-        l->end = l->m; /* the port is asked again first */
     l->end = l->left > 0 ? l->end : l->m;
 }
 
@@ -152,7 +148,7 @@ static __rte_always_inline void serve_singles(struct wheel *w, uint32_t subport,
         if (bytes == 0)
             break;
         head++;
-        count_packet(w, &l, rated, bytes);
+        count_packet(&l, rated, bytes);
     }
     if (WHEEL_SHARD)
         shard_end_turns(shard_ring_of(w, subport, class), r->head, head, r->tail);
@@ -193,7 +189,7 @@ static __rte_always_inline bool serve_turn(struct wheel *w, struct wheel_ring *r
         *l->m = take_plain(w, pipe, p, q, queue);
         note_limited(p, *l->m);
         pay_plain(w, p, f, queue, be, bytes, cost);
-        count_packet(w, l, rated, bytes);
+        count_packet(l, rated, bytes);
         turn -= (int32_t)bytes;
         may = p->queued & bits;
         if (l->m == l->end)
@@ -248,11 +244,10 @@ static __rte_always_inline uint32_t serve_ring(struct wheel *w, uint32_t subport
             most = w->n_subports == 1 ? alone : r->left;
     struct loop l = {
         .m = m,
-        .end = m + n,
+        .end = m + (WHEEL_SHARD && rated && !w->shard->roomy ? 1 : n), /* the port is asked first */
         .credit = rated ? subport_credit(w, subport, class) : 0,
         .byte = rated ? w->subport[subport].pace.byte : 0,
         .left = most,
-        .most = most,
     };
     uint32_t sum, got;
 

@@ -183,7 +183,6 @@ static void start(struct wheel *w, const struct sched_config *config)
     w->mtu = shape->mtu;
     w->frame = (int32_t)(shape->mtu + shape->overhead);
     w->wrr_most = (uint32_t)w->frame << WRR_PLACES;
-    w->epoch = 1;
     w->max_profiles = config->max_profiles;
     w->line_pace =
         pace_of(w->hz, shape->rate, (uint64_t)((double)shape->rate / 8 * SCHED_CATCH_UP_SECS));

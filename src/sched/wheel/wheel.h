@@ -92,6 +92,7 @@
 #include "sched/stamp.h"
 #include "sched/wheel/bucket.h"
 #include "sched/wheel/chain.h"
+#include "sched/wheel/either.h"
 #include "sched/wheel/fq.h"
 #include "sched/wheel/l4s.h"
 #include "sched/wheel/pie.h"
@@ -102,8 +103,7 @@
 #define WHEEL_SELF_BIT (1u << WHEEL_SELF)
 #define WHEEL_BE_BITS  0xf000u /* in bits of queues: best effort */
 
-/** From so many subports on, the states of their classes are not all in a core's first cache, and
- * most rings of a high class hold one pipe. */
+/** So many subports' classes are not all in a core's first cache, and most rings hold one pipe. */
 #define WHEEL_MANY_SUBPORTS 16
 
 struct wheel_pipe {
@@ -217,7 +217,6 @@ struct wheel {
     bool has_caps;            /* some profile has a rate of a class of its own */
     bool plain;               /* no queue has RED or PIE, and has_caps is not set */
     bool woken;               /* some bucket, in this dequeue */
-    uint32_t epoch;           /* counts dequeues: what came since the last one is in the cache */
     uint32_t wrr_most;        /* by what wheel_pipe.wrr of a queue may be ahead: a frame */
 
     /* By queue or class; each points to an array by pipe. A queue that is not used has another's
@@ -368,17 +367,6 @@ static inline uint32_t wheel_refused_packets(uint32_t refused)
 static inline uint32_t wheel_refused_bytes(uint32_t refused)
 {
     return refused & ((UINT32_C(1) << WHEEL_REFUSED_BITS) - 1);
-}
-
-/** One of two numbers, without a branch: what follows from the packets is often foretold wrongly.
- */
-static inline uint64_t wheel_either(bool condition, uint64_t then, uint64_t otherwise)
-{
-    __asm__("test %b[c], %b[c]\n\tcmovne %[then], %[value]"
-            : [value] "+r"(otherwise)
-            : [then] "r"(then), [c] "q"(condition)
-            : "cc");
-    return otherwise;
 }
 
 static inline uint32_t wheel_subport_of(const struct wheel *w, uint32_t pipe)
