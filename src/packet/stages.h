@@ -20,6 +20,7 @@
 #ifndef PACKET_STAGES_H
 #define PACKET_STAGES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_common.h>
@@ -33,6 +34,12 @@
 static inline uint32_t stage_step(uint32_t n)
 {
     return RTE_MIN(prefetch_step, n);
+}
+
+/** Are stages so far apart that a whole step of packets had better go through a stage at once? */
+static inline bool stage_is_far(uint32_t step)
+{
+    return step > PREFETCH_NEAR;
 }
 
 /** A part of a burst: packets from (inside) to (outside). */

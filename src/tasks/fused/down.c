@@ -254,12 +254,18 @@ static __rte_always_inline void finish_family(struct burst *b, struct rte_mbuf *
                                               const struct down *d, struct shape has, bool is_six,
                                               struct fused_tally *y)
 {
+    const bool far = stage_is_far(d->step);
     uint64_t ahead = bits;
 
     for (uint32_t k = 0; k < STAGE_FRAMES * d->step && ahead != 0; k++) {
         uint32_t i = fused_next(&ahead);
 
         fetch_again(b, i, m[i], d);
+    }
+    for (uint64_t left = is_six && far ? bits : 0; left != 0;) {
+        uint32_t i = fused_next(&left);
+
+        subscriber_prefetch6(&d->record[b->id[i]], &d->record6[b->id[i]]);
     }
     while (bits != 0) {
         uint32_t i = fused_next(&bits);
@@ -269,7 +275,7 @@ static __rte_always_inline void finish_family(struct burst *b, struct rte_mbuf *
 
             fetch_again(b, k, m[k], d);
         }
-        if (is_six)
+        if (is_six && !far)
             subscriber_prefetch6(&d->record[b->id[i]], &d->record6[b->id[i]]);
         finish(b, i, m[i], d, has, is_six, y);
     }
@@ -304,12 +310,48 @@ static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint1
     fused_end(t, m, n, x.tally[FAMILY_IPV4].rest | x.tally[FAMILY_IPV6].rest);
 }
 
-/* Go through a burst whose first packets are of one family. Returns whether all are. */
+/* Go through a burst whose first packets are of one family, where stages are far apart. Returns
+ * whether all are. */
+static __rte_always_inline bool of_one_far(struct rte_mbuf **m, uint16_t n, struct burst *b,
+                                           const struct down *d, struct shape has, bool is_six)
+{
+    struct fused_tally y = {0, 0};
+
+    for (uint32_t at = 0; at < n + d->step; at += d->step) {
+        const struct part records = part_of(d->step, n, at, 0),
+                          last = part_of(d->step, n, at, d->step),
+                          next = part_of(d->step, n, at + d->step, 0),
+                          ahead = part_of(d->step, n, at + STAGE_FRAMES * d->step, 0);
+
+        for (uint32_t i = ahead.from; i < ahead.to; i++)
+            frame_prefetch_fresh(m[i], 2);
+        for (uint32_t i = records.from; i < records.to; i++)
+            find_record(b, i, d);
+        if (is_six)
+            for (uint32_t i = last.from; i < last.to; i++)
+                subscriber_prefetch6(&d->record[b->id[i]], &d->record6[b->id[i]]);
+        for (uint32_t i = last.from; i < last.to; i++)
+            finish(b, i, m[i], d, has, is_six, &y);
+        if (last.from < last.to)
+            task_announce(d->last, m + last.from, last.to - last.from);
+        for (uint32_t i = next.from; i < next.to; i++)
+            if (unlikely(find_slot(b, i, m[i], d, has) != is_six)) {
+                fused_stop(&b->run, at + d->step, i, is_six, y);
+                return false;
+            }
+    }
+    b->run.tally = y;
+    return true;
+}
+
+/* Likewise, at any distance. */
 static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct burst *b,
                                        const struct down *d, struct shape has, bool is_six)
 {
     struct fused_tally y = {0, 0};
 
+    if (stage_is_far(d->step))
+        return of_one_far(m, n, b, d, has, is_six);
     for (uint32_t i = 0; i < n + d->step; i++) {
         uint32_t late = i - d->step, next = i + d->step, ahead = i + STAGE_FRAMES * d->step;
 

@@ -143,6 +143,26 @@ static __rte_always_inline void step(struct rte_mbuf **m, struct batch *b, uint3
         finish(b, i, m[i], c, is_six, y);
 }
 
+/* Likewise, where stages are far apart: a step of packets through one stage after the other. at: of
+ * the first stage, a multiple of the step. */
+static __rte_always_inline void step_far(struct rte_mbuf **m, struct batch *b, uint32_t n,
+                                         uint32_t at, const struct plain *c, bool is_six,
+                                         struct fused_tally *y)
+{
+    const struct part slots = part_of(c->step, n, at, 0),
+                      records = part_of(c->step, n, at, c->step),
+                      last = part_of(c->step, n, at, LATE * c->step);
+
+    for (uint32_t i = slots.from; i < slots.to; i++)
+        find_slot(b, i, m[i], c, is_six);
+    for (uint32_t i = records.from; i < records.to; i++) {
+        frame_prefetch_at(m[i], -QINQ_TAGS_LEN);
+        find_record(b, i, m[i], c, is_six);
+    }
+    for (uint32_t i = last.from; i < last.to; i++)
+        finish(b, i, m[i], c, is_six, y);
+}
+
 static __rte_always_inline void open_chain(struct plain *c, const struct task *t, uint32_t n)
 {
     c->classify = *(const struct classify *)t->state;
@@ -157,8 +177,12 @@ static __rte_always_inline void go_on(struct fused_mix *x, enum family f, struct
 {
     const uint32_t n = fused_gather(x->m, m, x->of[f]);
 
-    for (uint32_t i = x->begun[f]; i < n + LATE * c->step; i++)
-        step(x->m, b, n, i, c, f == FAMILY_IPV6, &x->tally[f]);
+    if (stage_is_far(c->step))
+        for (uint32_t at = x->begun[f]; at < n + LATE * c->step; at += c->step)
+            step_far(x->m, b, n, at, c, f == FAMILY_IPV6, &x->tally[f]);
+    else
+        for (uint32_t i = x->begun[f]; i < n + LATE * c->step; i++)
+            step(x->m, b, n, i, c, f == FAMILY_IPV6, &x->tally[f]);
 }
 
 /* Go on with a burst after a run of one family. */
@@ -182,12 +206,38 @@ static __rte_noinline FUSED_FLAT void mixed(struct task *t, struct rte_mbuf **m,
     fused_end(t, m, n, fused_rest(&x));
 }
 
-/* Go through a burst whose first packets are of one family. Returns whether all are. */
+/* Go through a burst whose first packets are of one family, where stages are far apart. Returns
+ * whether all are. */
+static __rte_always_inline bool of_one_far(struct rte_mbuf **m, uint16_t n, struct burst *b,
+                                           const struct plain *c, bool is_six)
+{
+    struct fused_tally y = {0, 0};
+
+    for (uint32_t at = 0; at < n + LATE * c->step; at += c->step) {
+        const struct part next = part_of(c->step, n, at + c->step, 0),
+                          ahead = part_of(c->step, n, at + STAGE_FRAMES * c->step, 0);
+
+        step_far(m, is_six ? &b->six : &b->four, n, at, c, is_six, &y);
+        for (uint32_t i = ahead.from; i < ahead.to; i++)
+            frame_prefetch_fresh(m[i], 1);
+        for (uint32_t i = next.from; i < next.to; i++)
+            if (unlikely(find_six(m[i], c) != is_six)) {
+                fused_stop(&b->run, at + c->step, i, is_six, y);
+                return false;
+            }
+    }
+    b->run.tally = y;
+    return true;
+}
+
+/* Likewise, at any distance. */
 static __rte_always_inline bool of_one(struct rte_mbuf **m, uint16_t n, struct burst *b,
                                        const struct plain *c, bool is_six)
 {
     struct fused_tally y = {0, 0};
 
+    if (stage_is_far(c->step))
+        return of_one_far(m, n, b, c, is_six);
     for (uint32_t i = 0; i < n + LATE * c->step; i++) {
         uint32_t next = i + c->step, ahead = i + STAGE_FRAMES * c->step;
 
