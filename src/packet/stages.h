@@ -62,4 +62,11 @@ static inline struct part part_of(uint32_t step, uint32_t n, uint32_t at, uint32
     return (struct part){at - late, RTE_MIN(at - late + step, n)};
 }
 
+/** How many packets have been through a stage that is late packets behind one, which so many have
+ * been through. */
+static inline uint32_t stage_behind(uint32_t begun, uint32_t late)
+{
+    return begun > late ? begun - late : 0;
+}
+
 #endif

@@ -98,10 +98,17 @@ def overload(text):
     return rows
 
 
+TWO_CORES = 1.8  # of one, by two schedulers that share nothing; less do two threads of one core, or CPUs that something else has
+
+
 def shards(text):
-    """The same of bench-shards, of its first table, that of the nearest CPUs; not a number where there is none, for in no round the cores had their CPUs."""
-    rows = re.finditer(r"^(\S.*?)  +(?:[\d.]+|none) +([\d.]+|none) +\d+ of \d+$", text, re.M)
-    return {m[1]: {"ratio": math.nan if m[2] == "none" else float(m[2])} for m in reversed(list(rows))}
+    """The same of bench-shards, of its first table in which the CPUs were two cores; not a number where there is none, or in no round they had the CPUs."""
+    for table in text.split("\n\n"):
+        rows = re.finditer(r"^(\S.*?)  +(?:[\d.]+|none) +([\d.]+|none) +\d+ of \d+$", table, re.M)
+        found = {m[1]: {"ratio": math.nan if m[2] == "none" else float(m[2])} for m in rows}
+        if found.get("2 cores, 2 schedulers that share nothing", {"ratio": 0})["ratio"] >= TWO_CORES:
+            return found
+    return {"2 cores, 2 shards": {"ratio": math.nan}}
 
 
 def measure(build, args, folder):

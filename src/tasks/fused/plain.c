@@ -143,32 +143,28 @@ static __rte_always_inline void step(struct rte_mbuf **m, struct batch *b, uint3
         finish(b, i, m[i], c, is_six, y);
 }
 
-/* Likewise, where stages are far apart: a step of packets through one stage after the other. at: of
- * the first stage, a multiple of the step. */
-static __rte_always_inline void step_far(struct rte_mbuf **m, struct batch *b, uint32_t n,
-                                         uint32_t at, const struct plain *c, bool is_six,
-                                         struct fused_tally *y)
-{
-    const struct part slots = part_of(c->step, n, at, 0),
-                      records = part_of(c->step, n, at, c->step),
-                      last = part_of(c->step, n, at, LATE * c->step);
-
-    for (uint32_t i = slots.from; i < slots.to; i++)
-        find_slot(b, i, m[i], c, is_six);
-    for (uint32_t i = records.from; i < records.to; i++) {
-        frame_prefetch_at(m[i], -QINQ_TAGS_LEN);
-        find_record(b, i, m[i], c, is_six);
-    }
-    for (uint32_t i = last.from; i < last.to; i++)
-        finish(b, i, m[i], c, is_six, y);
-}
-
 static __rte_always_inline void open_chain(struct plain *c, const struct task *t, uint32_t n)
 {
     c->classify = *(const struct classify *)t->state;
     c->encap = t->chain.task[1]->state;
     c->in_port = t->in_port;
     c->step = stage_step(n);
+}
+
+/* All packets of a family that have not been through a stage go through one stage after the other.
+ * begun: packets that have been through the first one. */
+static __rte_always_inline void go_on_far(struct rte_mbuf **m, struct batch *b, uint32_t n,
+                                          uint32_t begun, const struct plain *c, bool is_six,
+                                          struct fused_tally *y)
+{
+    for (uint32_t i = begun; i < n; i++)
+        find_slot(b, i, m[i], c, is_six);
+    for (uint32_t i = stage_behind(begun, c->step); i < n; i++) {
+        frame_prefetch_at(m[i], -QINQ_TAGS_LEN);
+        find_record(b, i, m[i], c, is_six);
+    }
+    for (uint32_t i = stage_behind(begun, LATE * c->step); i < n; i++)
+        finish(b, i, m[i], c, is_six, y);
 }
 
 /* All stages for the packets of a family that have not been through them. */
@@ -178,8 +174,7 @@ static __rte_always_inline void go_on(struct fused_mix *x, enum family f, struct
     const uint32_t n = fused_gather(x->m, m, x->of[f]);
 
     if (stage_is_far(c->step))
-        for (uint32_t at = x->begun[f]; at < n + LATE * c->step; at += c->step)
-            step_far(x->m, b, n, at, c, f == FAMILY_IPV6, &x->tally[f]);
+        go_on_far(x->m, b, n, x->begun[f], c, f == FAMILY_IPV6, &x->tally[f]);
     else
         for (uint32_t i = x->begun[f]; i < n + LATE * c->step; i++)
             step(x->m, b, n, i, c, f == FAMILY_IPV6, &x->tally[f]);
@@ -211,13 +206,24 @@ static __rte_noinline FUSED_FLAT void mixed(struct task *t, struct rte_mbuf **m,
 static __rte_always_inline bool of_one_far(struct rte_mbuf **m, uint16_t n, struct burst *b,
                                            const struct plain *c, bool is_six)
 {
+    struct batch *f = is_six ? &b->six : &b->four;
     struct fused_tally y = {0, 0};
 
     for (uint32_t at = 0; at < n + LATE * c->step; at += c->step) {
-        const struct part next = part_of(c->step, n, at + c->step, 0),
+        const struct part slots = part_of(c->step, n, at, 0),
+                          records = part_of(c->step, n, at, c->step),
+                          last = part_of(c->step, n, at, LATE * c->step),
+                          next = part_of(c->step, n, at + c->step, 0),
                           ahead = part_of(c->step, n, at + STAGE_FRAMES * c->step, 0);
 
-        step_far(m, is_six ? &b->six : &b->four, n, at, c, is_six, &y);
+        for (uint32_t i = slots.from; i < slots.to; i++)
+            find_slot(f, i, m[i], c, is_six);
+        for (uint32_t i = records.from; i < records.to; i++) {
+            frame_prefetch_at(m[i], -QINQ_TAGS_LEN);
+            find_record(f, i, m[i], c, is_six);
+        }
+        for (uint32_t i = last.from; i < last.to; i++)
+            finish(f, i, m[i], c, is_six, &y);
         for (uint32_t i = ahead.from; i < ahead.to; i++)
             frame_prefetch_fresh(m[i], 1);
         for (uint32_t i = next.from; i < next.to; i++)

@@ -31,26 +31,6 @@ static __rte_always_inline void step(struct rte_mbuf **m, const uint32_t *id, st
         last_stage(b, i, m[i], id[i], u, has, is_six, y);
 }
 
-/* Likewise, where stages are far apart: a step of packets through one stage after the other. at: of
- * the first stage, a multiple of the step. */
-static __rte_always_inline void step_far(struct rte_mbuf **m, const uint32_t *id, struct burst *b,
-                                         uint32_t n, uint32_t at, const struct up *u,
-                                         struct shape has, bool is_six, struct fused_tally *y)
-{
-    const struct part first = part_of(u->step, n, at, 0), second = part_of(u->step, n, at, u->step),
-                      third = part_of(u->step, n, at, 2 * u->step),
-                      last = part_of(u->step, n, at, LATE * u->step);
-
-    for (uint32_t i = first.from; i < first.to; i++)
-        first_stage(b, i, m[i], u, is_six);
-    for (uint32_t i = second.from; i < second.to; i++)
-        second_stage(b, i, m[i], u, has, is_six);
-    for (uint32_t i = third.from; i < third.to; i++)
-        third_stage(b, i, m[i], id[i], u, has, is_six);
-    for (uint32_t i = last.from; i < last.to; i++)
-        last_stage(b, i, m[i], id[i], u, has, is_six, y);
-}
-
 static __rte_always_inline void open_chain(struct up *u, const struct task *t, uint32_t n,
                                            struct shape has)
 {
@@ -89,6 +69,23 @@ static __rte_always_inline void find_subscribers(struct burst *b, struct rte_mbu
         find_record(b, i, m[i], u, has);
 }
 
+/* All packets of a family that have not been through a stage go through one stage after the other:
+ * in parts, the ends of loops would be foretold wrongly, as each burst has others. begun: packets
+ * that have been through the first one. */
+static __rte_always_inline void go_on_far(struct rte_mbuf **m, const uint32_t *id, struct burst *b,
+                                          uint32_t n, uint32_t begun, const struct up *u,
+                                          struct shape has, bool is_six, struct fused_tally *y)
+{
+    for (uint32_t i = begun; i < n; i++)
+        first_stage(b, i, m[i], u, is_six);
+    for (uint32_t i = stage_behind(begun, u->step); i < n; i++)
+        second_stage(b, i, m[i], u, has, is_six);
+    for (uint32_t i = stage_behind(begun, 2 * u->step); i < n; i++)
+        third_stage(b, i, m[i], id[i], u, has, is_six);
+    for (uint32_t i = stage_behind(begun, LATE * u->step); i < n; i++)
+        last_stage(b, i, m[i], id[i], u, has, is_six, y);
+}
+
 /* All stages for the packets of a family that have not been through them. to: where they leave. */
 static __rte_always_inline void go_on(struct fused_mix *x, enum family f, struct rte_mbuf **m,
                                       struct rte_mbuf **to, struct burst *b, const struct up *u,
@@ -103,8 +100,7 @@ static __rte_always_inline void go_on(struct fused_mix *x, enum family f, struct
         id[n] = b->id[i];
     }
     if (stage_is_far(u->step))
-        for (uint32_t at = x->begun[f]; at < n + LATE * u->step; at += u->step)
-            step_far(to, id, b, n, at, u, has, f == FAMILY_IPV6, &x->tally[f]);
+        go_on_far(to, id, b, n, x->begun[f], u, has, f == FAMILY_IPV6, &x->tally[f]);
     else
         for (uint32_t i = x->begun[f]; i < n + LATE * u->step; i++)
             step(to, id, b, n, i, u, has, f == FAMILY_IPV6, &x->tally[f]);
@@ -144,11 +140,22 @@ static __rte_always_inline bool of_one_far(struct rte_mbuf **m, uint16_t n, stru
     struct fused_tally y = {0, 0};
 
     for (uint32_t at = 0; at < n + LATE * u->step; at += u->step) {
-        const struct part next = part_of(u->step, n, at + u->step, 0),
+        const struct part first = part_of(u->step, n, at, 0),
+                          second = part_of(u->step, n, at, u->step),
+                          third = part_of(u->step, n, at, 2 * u->step),
+                          last = part_of(u->step, n, at, LATE * u->step),
+                          next = part_of(u->step, n, at + u->step, 0),
                           ahead = part_of(u->step, n, at + STAGE_FRAMES * u->step, 0);
 
         find_subscribers(b, m, n, at, u, has);
-        step_far(m, b->id, b, n, at, u, has, is_six, &y);
+        for (uint32_t i = first.from; i < first.to; i++)
+            first_stage(b, i, m[i], u, is_six);
+        for (uint32_t i = second.from; i < second.to; i++)
+            second_stage(b, i, m[i], u, has, is_six);
+        for (uint32_t i = third.from; i < third.to; i++)
+            third_stage(b, i, m[i], b->id[i], u, has, is_six);
+        for (uint32_t i = last.from; i < last.to; i++)
+            last_stage(b, i, m[i], b->id[i], u, has, is_six, &y);
         for (uint32_t i = ahead.from; i < ahead.to; i++)
             frame_prefetch_fresh(m[i], 1);
         for (uint32_t i = next.from; i < next.to; i++)
