@@ -400,6 +400,7 @@ uint32_t shard_choose(struct wheel *w, unsigned class, int32_t bytes)
         }
         go_to_round(l, next != UINT64_MAX ? next : l->round);
     } while (next != UINT64_MAX);
+    w->shard->roomy = false; /* what is left of this dequeue asks again */
     give_back(w->shard, &w->shard->line);
     return SHARD_NOBODY;
 }

@@ -62,7 +62,7 @@ struct wheel_shard {
     unsigned line_class;  /* for which it was refused */
     uint64_t short_until; /* TSC: so long the port counts as short, since it was refused */
     bool port_short;      /* shard_see_port() */
-    bool roomy;           /* shard_has_room(), in this dequeue */
+    bool roomy;           /* shard_has_room(), in this dequeue, and nobody else went first */
     uint32_t stay;        /* counts the times that the shard was away for long; from 1 on */
     uint64_t seen, swept; /* TSC of the last dequeue, and of the last look for idle wallets */
     struct shard_line turns[QOS_CLASSES];

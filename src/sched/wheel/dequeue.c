@@ -193,7 +193,6 @@ uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, ui
 {
     struct wheel *w = wheel_of(base);
     uint32_t got = 0, bytes = 0, paid = 0;
-    bool roomy = false;
 
     advance(w, is_after(now, w->real) ? now : w->real);
     if (WHEEL_SHARD)
@@ -205,10 +204,10 @@ uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, ui
     if (WHEEL_SHARD && w->n_subports > 1)
         shard_see_port(w);
     if (WHEEL_SHARD)
-        roomy = w->shard->roomy = shard_has_room(w, n);
+        w->shard->roomy = shard_has_room(w, n);
     wheel_fetch(w, n);
     while (got < n && w->classes != 0) {
-        if (WHEEL_SHARD && !roomy) {
+        if (WHEEL_SHARD && !w->shard->roomy) {
             shard_line_pay(w, bytes - paid);
             paid = bytes;
             if (!shard_line_allows(w))

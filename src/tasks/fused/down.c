@@ -292,7 +292,7 @@ static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint1
     struct down d;
 
     open_chain(&d, t, n, has);
-    finished = begun > d.step ? begun - d.step : 0;
+    finished = stage_behind(begun, d.step);
     announced = finished - finished % ANNOUNCED;
     left = UINT64_MAX << finished;
     for (uint32_t i = b->run.known, next = i + d.step; i < n; i++) {
