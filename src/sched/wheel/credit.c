@@ -38,18 +38,19 @@ static void wake_subport(struct wheel *w, uint32_t subport, unsigned class)
         wheel_set_ready(w, subport, (unsigned)__builtin_ctz(left));
 }
 
-/* The bucket of a node has earned enough. */
-static void wake(struct wheel *w, uint32_t node)
+/* The bucket of a pipe, or of a class of it, has earned enough: prefetch the queue from which the
+ * pipe will be served first, and the record of the pipe. */
+static inline void wake_pipe(struct wheel *w, uint32_t pipe, unsigned class)
 {
-    uint32_t owner = node / 16;
+    struct wheel_pipe *p = &w->pipe[pipe];
+    unsigned first;
 
-    if (unlikely(owner >= w->n_pipes)) {
-        wake_subport(w, owner - w->n_pipes, node % 16);
-        return;
-    }
-    w->pipe[owner].timed &= (uint16_t) ~(1u << node % 16);
-    w->pipe[owner].waits &= (uint16_t) ~(1u << node % 16);
-    wheel_relist(w, owner, &w->pipe[owner]);
+    p->timed &= (uint16_t) ~(1u << class);
+    p->waits &= (uint16_t) ~(1u << class);
+    wheel_relist(w, pipe, p);
+    rte_prefetch0_write(w->records + (size_t)pipe * RTE_CACHE_LINE_SIZE);
+    first = (unsigned)__builtin_ctz(wheel_eligible(p) | 1u << QOS_BE);
+    rte_prefetch0_write(wheel_queue_of(w, pipe, first == QOS_BE ? wheel_choose_queue(p) : first));
 }
 
 /* Prefetch the pipe of a node: a subport's bits are near. */
@@ -57,22 +58,6 @@ static __rte_always_inline void fetch_pipe(const struct wheel *w, uint32_t node)
 {
     if (likely(node / 16 < w->n_pipes))
         rte_prefetch0_write(&w->pipe[node / 16]);
-}
-
-/* Prefetch the queue from which the pipe of a node will be served first, and the record of the
- * pipe. Always inline: gcc takes a function that only prefetches for one without effect, and leaves
- * out its calls. */
-static __rte_always_inline void fetch_of_woken(const struct wheel *w, uint32_t node)
-{
-    uint32_t pipe = node / 16;
-    unsigned class;
-
-    if (unlikely(pipe >= w->n_pipes))
-        return;
-    rte_prefetch0_write(w->records + (size_t)pipe * RTE_CACHE_LINE_SIZE);
-    class = (unsigned)__builtin_ctz(wheel_eligible(&w->pipe[pipe]) | 1u << QOS_BE);
-    rte_prefetch0_write(
-        wheel_queue_of(w, pipe, class == QOS_BE ? wheel_choose_queue(&w->pipe[pipe]) : class));
 }
 
 #define MOST_WOKEN  256 /* in one dequeue: so that a backlog of timers delays no packet */
@@ -87,8 +72,10 @@ void wheel_run_timers(struct wheel *w, uint64_t now)
     for (uint32_t i = 0; i < n; i++) {
         if (i + NODES_AHEAD < n)
             fetch_pipe(w, node[i + NODES_AHEAD]);
-        wake(w, node[i]);
-        fetch_of_woken(w, node[i]);
+        if (likely(node[i] / 16 < w->n_pipes))
+            wake_pipe(w, node[i] / 16, node[i] % 16);
+        else
+            wake_subport(w, node[i] / 16 - w->n_pipes, node[i] % 16);
     }
     w->woken = n > 0;
 }

@@ -78,19 +78,22 @@ static inline struct rte_mbuf *serve(struct wheel *w, uint32_t subport, unsigned
     struct wheel_queue *q = wheel_queue_of(w, pipe, queue);
     uint32_t bytes = wheel_number(q->head) + w->overhead;
     uint64_t cost = bucket_cost(&f->pace, bytes), ready = bucket_ready(&p->bucket, &f->pace, cost);
-    bool more_rates = ((f->caps & bit) | (w->gate[subport].caps & (WHEEL_SELF_BIT | bit))) != 0;
+    bool ends,
+        more_rates = ((f->caps & bit) | (w->gate[subport].caps & (WHEEL_SELF_BIT | bit))) != 0;
 
     if (!r->in_turn) {
         r->in_turn = true;
         r->turn = p->deficit + (class == QOS_BE ? f->be_turn : w->frame);
     }
-    if (unlikely((int32_t)bytes > r->turn)) {
-        end_turn(w, subport, class);
-        return NULL;
-    }
+    ends = (int32_t)bytes > r->turn;
     if (unlikely(!is_after(w->now, ready))) {
         wheel_pipe_waits(w, pipe, WHEEL_SELF, ready);
         unlist(w, subport, p, class);
+        p->deficit = ends ? r->turn : 0;
+        return NULL;
+    }
+    if (unlikely(ends)) {
+        end_turn(w, subport, class);
         return NULL;
     }
     if (more_rates && !(WHEEL_SHARD ? shard_may_leave(w, subport, pipe, class, bytes)

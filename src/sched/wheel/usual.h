@@ -43,11 +43,10 @@ static WHEEL_OUT_OF_LINE void relist(struct wheel *w, uint32_t pipe, struct whee
  * it mostly stands already: each packet puts it there. */
 static inline void leave_ring(struct wheel *w, uint32_t pipe, struct wheel_pipe *p, uint32_t bit)
 {
-    uint32_t next;
+    uint32_t next = wheel_eligible(p);
 
     p->listed &= (uint16_t)~bit;
-    next = wheel_eligible(p);
-    if (unlikely((next & -next & ~p->listed) != 0))
+    if ((p->waits & WHEEL_SELF_BIT) == 0 && unlikely((next & -next & ~p->listed) != 0))
         relist(w, pipe, p);
 }
 
@@ -156,8 +155,10 @@ static __rte_always_inline void serve_singles(struct wheel *w, uint32_t subport,
     *loop = l;
 }
 
-/* Serve the pipe at the head of a ring for a turn, or what is left of one. Returns false where its
- * turn goes on in another loop. */
+/* Serve the pipe at the head of a ring for a turn, or what is left of one. A pipe that lacks credit
+ * for its next packet waits even where its turn ends, and keeps what is left of the turn: in its
+ * next one it would be found so, for as much work again. Returns false where its turn goes on in
+ * another loop. */
 static __rte_always_inline bool serve_turn(struct wheel *w, struct wheel_ring *r, uint32_t subport,
                                            unsigned class, bool be, bool rated, struct loop *l)
 {
@@ -170,20 +171,22 @@ static __rte_always_inline bool serve_turn(struct wheel *w, struct wheel_ring *r
     bool ends = false;
 
     while (may != 0) {
-        unsigned queue = be ? wheel_choose_queue(p) : class;
+        unsigned queue = !be                              ? class
+                         : likely((may & (may - 1)) == 0) ? (unsigned)__builtin_ctz(may)
+                                                          : wheel_choose_queue(p);
         struct wheel_queue *q = wheel_queue_of(w, pipe, queue);
         uint32_t bytes = wheel_number(q->head) + w->overhead;
         uint64_t cost = bucket_cost(&f->pace, bytes),
                  ready = bucket_ready(&p->bucket, &f->pace, cost);
 
         ends = (int32_t)bytes > turn;
-        if (unlikely(ends))
-            break;
         if (unlikely(!is_after(w->now, ready))) {
             wheel_pipe_waits(w, pipe, WHEEL_SELF, ready);
             may = 0;
             break;
         }
+        if (unlikely(ends))
+            break;
         if (rated && (int64_t)(l->byte * bytes) > l->credit)
             break;
         *l->m = take_plain(w, pipe, p, q, queue);
@@ -199,7 +202,7 @@ static __rte_always_inline bool serve_turn(struct wheel *w, struct wheel_ring *r
     r->in_turn = may != 0 && !ends;
     if (r->in_turn)
         return false;
-    p->deficit = may != 0 ? turn : 0;
+    p->deficit = may != 0 || ends ? turn : 0;
     r->head++;
     if (may != 0)
         r->pipe[r->tail++ & r->mask] = pipe;
