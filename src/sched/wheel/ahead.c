@@ -52,7 +52,7 @@ static inline void look_at_ring(const struct wheel *w, uint32_t subport, unsigne
     for (uint32_t i = r->head; i != end; i++) {
         uint32_t pipe = r->pipe[i & r->mask];
 
-        rte_prefetch0_write(&w->pipe[pipe]);
+        rte_prefetch0_write(wheel_pipe_of(w, pipe));
         if (class == QOS_BE)
             a->best_effort[a->n_best_effort++] = pipe;
         else
@@ -84,7 +84,7 @@ static void look_at_class(const struct wheel *w, unsigned class, uint32_t most, 
 static inline void look_at_best_effort(const struct wheel *w, struct ahead *a)
 {
     for (uint32_t i = 0; i < a->n_best_effort && a->n < LOOK_AHEAD; i++) {
-        uint32_t pipe = a->best_effort[i], queues = w->pipe[pipe].queued & WHEEL_BE_BITS;
+        uint32_t pipe = a->best_effort[i], queues = wheel_pipe_of(w, pipe)->queued & WHEEL_BE_BITS;
 
         for (; queues != 0; queues &= queues - 1)
             add_queue(w, pipe, (unsigned)__builtin_ctz(queues), QOS_BE, a);
@@ -114,7 +114,7 @@ static inline void look_at_rings(const struct wheel *w, uint32_t most, struct ah
 static inline bool two_may_leave(const struct wheel *w, uint32_t pipe, unsigned class,
                                  const struct wheel_queue *q)
 {
-    const struct wheel_pipe *p = &w->pipe[pipe];
+    const struct wheel_pipe *p = wheel_pipe_of(w, pipe);
     const struct wheel_profile *f = &w->profile[p->profile];
     uint32_t bytes = 2 * (wheel_number(q->head) + w->overhead);
     uint64_t cost = bucket_cost(&f->pace, bytes);
@@ -188,6 +188,6 @@ void wheel_fetch(const struct wheel *w, uint32_t n)
         fq_fetch_states(w, a.queue, a.n);
         fq_fetch_packets(w, a.queue, a.n);
     }
-    if (unlikely(w->l4s != 0))
-        l4s_fetch_states(w, a.queue, a.n);
+    for (uint32_t i = 0; unlikely(w->l4s != 0) && i < a.n; i++)
+        l4s_fetch_state(w, (uint32_t)a.whose[i], a.queue[i]);
 }

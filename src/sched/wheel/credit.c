@@ -19,7 +19,7 @@ static void wait_for(struct wheel *w, uint32_t owner, unsigned class, uint64_t r
 
 void wheel_pipe_waits(struct wheel *w, uint32_t pipe, unsigned class, uint64_t ready)
 {
-    struct wheel_pipe *p = &w->pipe[pipe];
+    struct wheel_pipe *p = wheel_pipe_of(w, pipe);
 
     p->limited = p->limited != SCHED_PROMPT ? p->limited : SCHED_LIMITED_FIRST;
     wait_for(w, pipe, class, ready, &p->waits, &p->timed);
@@ -42,7 +42,7 @@ static void wake_subport(struct wheel *w, uint32_t subport, unsigned class)
  * pipe will be served first, and the record of the pipe. */
 static inline void wake_pipe(struct wheel *w, uint32_t pipe, unsigned class)
 {
-    struct wheel_pipe *p = &w->pipe[pipe];
+    struct wheel_pipe *p = wheel_pipe_of(w, pipe);
     unsigned first;
 
     p->timed &= (uint16_t) ~(1u << class);
@@ -57,7 +57,7 @@ static inline void wake_pipe(struct wheel *w, uint32_t pipe, unsigned class)
 static __rte_always_inline void fetch_pipe(const struct wheel *w, uint32_t node)
 {
     if (likely(node / 16 < w->n_pipes))
-        rte_prefetch0_write(&w->pipe[node / 16]);
+        rte_prefetch0_write(wheel_pipe_of(w, node / 16));
 }
 
 #define MOST_WOKEN  256 /* in one dequeue: so that a backlog of timers delays no packet */
@@ -96,7 +96,7 @@ void wheel_subport_waits(struct wheel *w, uint32_t subport, unsigned class, uint
 
 bool wheel_pipe_may_leave(struct wheel *w, uint32_t pipe, unsigned class, uint32_t bytes)
 {
-    const struct wheel_profile *f = &w->profile[w->pipe[pipe].profile];
+    const struct wheel_profile *f = &w->profile[wheel_pipe_of(w, pipe)->profile];
     const struct pace *pace = &f->cap_pace[class];
     uint64_t ready;
 
@@ -111,7 +111,7 @@ bool wheel_pipe_may_leave(struct wheel *w, uint32_t pipe, unsigned class, uint32
 
 void wheel_pipe_pay(struct wheel *w, uint32_t pipe, unsigned class, uint32_t bytes)
 {
-    const struct wheel_profile *f = &w->profile[w->pipe[pipe].profile];
+    const struct wheel_profile *f = &w->profile[wheel_pipe_of(w, pipe)->profile];
 
     if ((f->caps & 1u << class) != 0)
         bucket_take(&w->cap[class][pipe], bucket_cost(&f->cap_pace[class], bytes), w->now);

@@ -32,7 +32,7 @@ static void end_turn(struct wheel *w, uint32_t subport, unsigned class)
     struct wheel_ring *r = wheel_ring_of(w, subport, class);
     uint32_t pipe = r->pipe[r->head++ & r->mask];
 
-    w->pipe[pipe].deficit = r->turn;
+    wheel_pipe_of(w, pipe)->deficit = r->turn;
     r->in_turn = false;
     r->pipe[r->tail++ & r->mask] = pipe;
     if (WHEEL_SHARD)
@@ -65,7 +65,7 @@ static inline struct rte_mbuf *serve(struct wheel *w, uint32_t subport, unsigned
 {
     struct wheel_ring *r = wheel_ring_of(w, subport, class);
     uint32_t pipe = r->pipe[r->head & r->mask], bit = 1u << class;
-    struct wheel_pipe *p = &w->pipe[pipe];
+    struct wheel_pipe *p = wheel_pipe_of(w, pipe);
     const struct wheel_profile *f = &w->profile[p->profile];
 
     if (unlikely((wheel_eligible(p) & bit) == 0 || (p->waits & WHEEL_SELF_BIT) != 0)) {

@@ -162,7 +162,7 @@ static inline enum verdict put_plain(struct wheel *w, struct rte_mbuf *m, struct
     uint32_t path = m->hash.sched.queue_id, pipe = path / QOS_QUEUES;
     uint32_t subport = w->n_subports == 1 ? 0 : wheel_subport_of(w, pipe);
     unsigned queue = path % QOS_QUEUES;
-    struct wheel_pipe *p = &w->pipe[pipe];
+    struct wheel_pipe *p = wheel_pipe_of(w, pipe);
     uint32_t depth = wheel_number(q->tail), bytes = m->pkt_len;
 
     if (unlikely(depth >= w->plain_size[queue]) || unlikely((q->tail & 1) != 0) ||
@@ -183,7 +183,7 @@ static WHEEL_OUT_OF_LINE enum verdict put(struct wheel *w, struct rte_mbuf *m,
     uint32_t subport = wheel_subport_of(w, pipe);
     unsigned queue = path % QOS_QUEUES;
     bool in_bytes = (w->in_bytes >> queue & 1) != 0;
-    struct wheel_pipe *p = &w->pipe[pipe];
+    struct wheel_pipe *p = wheel_pipe_of(w, pipe);
     uint32_t depth = wheel_number(q->tail), bytes = m->pkt_len, load = bytes + w->overhead;
     uint64_t tag = 0;
 
@@ -244,8 +244,8 @@ WHEEL_OUT_OF_LINE void wheel_count_drop(struct wheel *w, const struct rte_mbuf *
     struct sched_class_state *c =
         sched_class_of(&w->base, wheel_subport_of(w, pipe), path % QOS_QUEUES);
 
-    __atomic_store_n(&w->pipe[pipe].counters.dropped, w->pipe[pipe].counters.dropped + 1,
-                     __ATOMIC_RELAXED);
+    __atomic_store_n(&wheel_pipe_of(w, pipe)->counters.dropped,
+                     wheel_pipe_of(w, pipe)->counters.dropped + 1, __ATOMIC_RELAXED);
     if (why == TAIL)
         w->dropped.tail++;
     else if (why == RED)
@@ -272,7 +272,7 @@ WHEEL_OUT_OF_LINE void wheel_count_drop(struct wheel *w, const struct rte_mbuf *
 static __rte_always_inline void fetch_queue(const struct wheel *w, uint32_t pipe, unsigned queue)
 {
     rte_prefetch0_write(wheel_queue_of(w, pipe, queue));
-    rte_prefetch0_write(&w->pipe[pipe]);
+    rte_prefetch0_write(wheel_pipe_of(w, pipe));
     if (unlikely(w->n_subports >= WHEEL_MANY_SUBPORTS))
         rte_prefetch0_write(sched_class_of(&w->base, wheel_subport_of(w, pipe), queue));
 }
@@ -287,7 +287,7 @@ static inline void find_queues(const struct wheel *w, struct rte_mbuf *const *m,
 
         queue[i] = wheel_queue_of(w, pipe, path % QOS_QUEUES);
         rte_prefetch0_write(queue[i]);
-        rte_prefetch0_write(&w->pipe[pipe]);
+        rte_prefetch0_write(wheel_pipe_of(w, pipe));
     }
 }
 
@@ -320,8 +320,8 @@ static inline void fetch_tails(const struct wheel *w, struct rte_mbuf *const *m,
     }
     if (unlikely(w->fq_in_use != 0))
         fq_fetch_states(w, queue + p.from, p.to - p.from);
-    if (unlikely(w->l4s != 0))
-        l4s_fetch_states(w, queue + p.from, p.to - p.from);
+    for (uint32_t i = p.from; unlikely(w->l4s != 0) && i < p.to; i++)
+        l4s_fetch_state(w, m[i]->hash.sched.queue_id / QOS_QUEUES, queue[i]);
 }
 
 /* Put packets into their queues, and those that are refused into drop. Returns the number of

@@ -206,7 +206,8 @@ bool fq_put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q)
     if (has_state(q)) {
         f = state_of(w, q);
     } else {
-        c = &w->profile[w->pipe[path / QOS_QUEUES].profile].codel[qos_class_of(path % QOS_QUEUES)];
+        c = &w->profile[wheel_pipe_of(w, path / QOS_QUEUES)->profile]
+                 .codel[qos_class_of(path % QOS_QUEUES)];
         if (likely(packets < c->short_packets &&
                    wheel_load(w, q) + m->pkt_len + w->overhead <= c->short_bytes))
             return false;
@@ -237,7 +238,7 @@ static struct fq_flow *fattest(struct fq *f)
 bool fq_make_room(struct wheel *w, uint32_t pipe, unsigned queue, uint32_t load)
 {
     struct wheel_queue *q = wheel_queue_of(w, pipe, queue);
-    uint32_t room = w->profile[w->pipe[pipe].profile].room[queue];
+    uint32_t room = w->profile[wheel_pipe_of(w, pipe)->profile].room[queue];
     struct fq *f;
 
     if (!has_state(q) || load > room)
@@ -372,7 +373,7 @@ static struct fq_flow *choose(struct fq *f, int32_t quantum)
 void fq_next(struct wheel *w, uint32_t pipe, unsigned queue)
 {
     struct wheel_queue *q = wheel_queue_of(w, pipe, queue);
-    const struct wheel_profile *p = &w->profile[w->pipe[pipe].profile];
+    const struct wheel_profile *p = &w->profile[wheel_pipe_of(w, pipe)->profile];
     struct fq_flow *flow;
     struct rte_mbuf *m;
     struct fq *f;

@@ -91,7 +91,7 @@ bool l4s_put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q)
     unsigned ecn = flow_ecn(rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_data_len(m));
 
     if (unlikely((uint32_t)(w->real >> SCHED_STAMP_SHIFT) - s->updated >= c->update))
-        update(w, c, s, w->profile[w->pipe[pipe].profile].l4s[class].target);
+        update(w, c, s, w->profile[wheel_pipe_of(w, pipe)->profile].l4s[class].target);
     chain_put(&s->chain[ecn == ECN_ECT1 || ecn == ECN_CE ? L4S_LOW : L4S_CLASSIC], m);
     q->tail += UINT64_C(1) << 48;
     return true;
@@ -148,7 +148,7 @@ void l4s_next(struct wheel *w, uint32_t pipe, unsigned queue)
 {
     struct wheel_queue *q = wheel_queue_of(w, pipe, queue);
     unsigned class = qos_class_of(queue);
-    uint32_t late = w->profile[w->pipe[pipe].profile].l4s[class].step;
+    uint32_t late = w->profile[wheel_pipe_of(w, pipe)->profile].l4s[class].step;
     struct l4s *s = state_of(w, pipe, queue);
     struct rte_mbuf *m;
 
@@ -165,16 +165,12 @@ void l4s_next(struct wheel *w, uint32_t pipe, unsigned queue)
     q->load -= m->pkt_len + w->overhead;
 }
 
-void l4s_fetch_states(const struct wheel *w, struct wheel_queue *const *q, uint32_t n)
+void l4s_fetch_state(const struct wheel *w, uint32_t pipe, const struct wheel_queue *q)
 {
-    if ((w->l4s & 1u << QOS_BE) == 0)
-        return;
-    for (uint32_t i = 0; i < n; i++) {
-        size_t at = (size_t)(q[i] - w->queue[QOS_BE]);
+    size_t i = (size_t)(q - wheel_queue_of(w, pipe, QOS_BE));
 
-        if (at < (size_t)QOS_BE_QUEUES * w->n_pipes && wheel_number(q[i]->tail) > 0)
-            rte_prefetch0_write(w->aqm[QOS_BE] + at * w->aqm_size);
-    }
+    if (i < QOS_BE_QUEUES && wheel_number(q->tail) > 0)
+        rte_prefetch0_write(w->aqm[QOS_BE + i] + (size_t)pipe * w->aqm_size);
 }
 
 void l4s_clear(struct wheel *w, uint32_t pipe, unsigned queue)

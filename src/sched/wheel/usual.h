@@ -89,7 +89,7 @@ static __rte_always_inline uint32_t send_single(const struct wheel *w, uint32_t 
                                                 unsigned class, bool be, bool rated, uint64_t byte,
                                                 int64_t credit, struct rte_mbuf **m)
 {
-    struct wheel_pipe *p = &w->pipe[pipe];
+    struct wheel_pipe *p = wheel_pipe_of(w, pipe);
     uint32_t may = p->queued & (be ? WHEEL_BE_BITS : 1u << class), bytes;
     unsigned queue = be ? (unsigned)__builtin_ctz(may | 1u << (QOS_QUEUES - 1)) : class;
     struct wheel_queue *q = wheel_queue_of(w, pipe, queue);
@@ -164,7 +164,7 @@ static __rte_always_inline bool serve_turn(struct wheel *w, struct wheel_ring *r
 {
     const uint32_t bit = 1u << class, bits = be ? WHEEL_BE_BITS : bit, stops = WHEEL_SELF_BIT | bit;
     uint32_t pipe = r->pipe[r->head & r->mask];
-    struct wheel_pipe *p = &w->pipe[pipe];
+    struct wheel_pipe *p = wheel_pipe_of(w, pipe);
     const struct wheel_profile *f = &w->profile[p->profile];
     uint32_t may = unlikely((p->waits & stops) != 0) ? 0 : p->queued & bits;
     int32_t turn = r->in_turn ? r->turn : p->deficit + (be ? f->be_turn : w->frame);
@@ -225,7 +225,8 @@ static __rte_always_inline bool serve_turns(struct wheel *w, uint32_t subport, u
     do {
         goes_on =
             serve_turn(w, r, subport, class, be, rated, &l) && l.m < l.end && r->head != r->tail;
-    } while (goes_on && (be || w->pipe[r->pipe[r->head & r->mask]].limited != SCHED_PROMPT));
+    } while (goes_on &&
+             (be || wheel_pipe_of(w, r->pipe[r->head & r->mask])->limited != SCHED_PROMPT));
     *loop = l;
     return goes_on;
 }

@@ -192,7 +192,7 @@ static void start(struct wheel *w, const struct sched_config *config)
     w->records = config->records != NULL ? config->records : (const uint8_t *)w->pipe;
     fq_start(w);
     for (uint32_t i = 0; i < w->n_pipes; i++)
-        w->pipe[i].profile = (uint16_t)w->max_profiles;
+        wheel_pipe_of(w, i)->profile = (uint16_t)w->max_profiles;
     for (uint32_t i = 0; i < w->n_subports; i++)
         take_subport(w, i, &shape->subports[i], config->direction);
     for (unsigned i = 0; i < config->n_profiles; i++)
@@ -272,7 +272,7 @@ static int wheel_set_profile(struct sched *base, uint32_t pipe, uint32_t profile
     if (pipe >= w->n_pipes || profile >= w->n_profiles)
         return -EINVAL;
     f = &w->profile[profile];
-    p = &w->pipe[pipe];
+    p = wheel_pipe_of(w, pipe);
     p->profile = (uint16_t)profile;
     bucket_fill_half(&p->bucket, &f->pace, w->now);
     for (unsigned c = 0; c < QOS_CLASSES; c++)
@@ -339,8 +339,8 @@ static int64_t wheel_clear(struct sched *base, uint32_t pipe)
     for (unsigned queue = 0; queue < QOS_QUEUES; queue++)
         if (w->size[queue] != 0)
             n += clear_queue(w, pipe, queue);
-    w->pipe[pipe].queued = 0;
-    w->pipe[pipe].limited = SCHED_PROMPT;
+    wheel_pipe_of(w, pipe)->queued = 0;
+    wheel_pipe_of(w, pipe)->limited = SCHED_PROMPT;
     sched_reset_pipe_counters(base, pipe);
     sched_count_sent(base, n);
     return n;

@@ -18,7 +18,7 @@
  *   -----------  -------------------  ---------------------------------------  ------------------
  *   pipe[p]      64 bytes: one line   token bucket; bits by queue and class:   enqueue, dequeue
  *                                     holds packets, is in a ring, waits
- *   queue[q][p]  32 bytes: half a     first and last mbuf, length of the       enqueue, dequeue
+ *     .queue[q]  32 bytes: half a     first and last mbuf, length of the       enqueue, dequeue
  *                line                 first, packets and bytes, counters
  *   aqm[q][p]    16, 24 or 64 bytes   state of RED, PIE or L4S                 enqueue; RED and
  *                                                                              L4S also dequeue
@@ -42,7 +42,10 @@
  *                8192 slots; spares
  *
  *   p: pipe, counted through all subports; q: queue, 0..15; c: class, 0..12. Only queues and
- *   classes that the configuration uses have an array.
+ *   classes that the configuration uses have a place.
+ *
+ * A pipe's queues are behind it, because each packet needs both: on one page they cost one walk
+ * through the page tables. Among a million pipes that is a tenth of a gateway's cycles.
  *
  * The packets of a queue are linked through their mbufs, so a queue's size is a limit and takes no
  * memory. The link is in the first line of an mbuf, which every task touches anyway: chain.h. The
@@ -72,7 +75,7 @@
  *     ready[c]     of its subports, the one whose turn it is: 8 frames of the mtu, then the next
  *     class[s][c]  of that subport, the pipe at the head: one frame, or in best effort with
  *                  oversubscription as many as its weight says, then the next
- *     queue[q][p]  of that pipe, the class's queue, or the best-effort queue that has had the least
+ *     queue[q]     of that pipe, the class's queue, or the best-effort queue that has had the least
  *                  for its weight
  *
  * Other threads may read, with relaxed loads, the counters of struct sched and class[s][c], and
@@ -96,6 +99,7 @@
 #include "sched/wheel/fq.h"
 #include "sched/wheel/l4s.h"
 #include "sched/wheel/pie.h"
+#include "sched/wheel/queue.h"
 #include "sched/wheel/timers.h"
 
 /** In bits of classes, the bit that stands for the whole pipe or subport. */
@@ -124,34 +128,6 @@ struct wheel_pipe {
     uint32_t wrr[QOS_BE_QUEUES]; /* best effort: bytes / weight sent so far, times 2^15 */
     struct sched_pipe_counters counters; /* read by other threads, too */
 } __rte_cache_aligned;
-
-/** The packets of a queue, in words of sched/chain.h. */
-struct wheel_queue {
-    uint64_t head;  /* first packet; and its length, at most 65535 */
-    uint64_t tail;  /* last packet; and the number of packets. If that is 0, both pointers are
-                       void */
-    uint64_t taken; /* since it was read: packets above WHEEL_TAKEN_BITS, bytes below */
-    uint32_t load;  /* where the queue is in_bytes: bytes behind the first packet, with overhead */
-    uint32_t refused; /* dropped at the tail since it was moved or read: packets above
-                         WHEEL_REFUSED_BITS, bytes below */
-};
-
-/* The bytes of 2^23 packets fit into wheel_queue.taken; then both move on to wheel_tally. */
-#define WHEEL_TAKEN_BITS 40
-#define WHEEL_TAKEN_FULL (UINT64_C(1) << 63)
-
-/* The bytes of 2^9 packets, or 2^21 bytes, and then a packet more: both move to wheel_tally. */
-#define WHEEL_REFUSED_BITS 22
-#define WHEEL_REFUSED_FULL (UINT32_C(1) << 31 | UINT32_C(1) << (WHEEL_REFUSED_BITS - 1))
-
-#define WHEEL_ROOM_MAX (UINT32_MAX / 2) /* bytes: no queue holds more, so that sums fit */
-
-/** What a queue counts seldom, since it was read. */
-struct wheel_tally {
-    uint64_t tail, aqm, bytes; /* dropped; those at the tail were in wheel_queue.refused before */
-    uint32_t packets_moved;    /* out of wheel_queue.taken, times 2^23 */
-    uint32_t bytes_moved;      /* likewise, times 2^39 */
-};
 
 /** What each packet needs to know of a subport: side by side, as all are used in turns. */
 struct wheel_gate {
@@ -193,7 +169,8 @@ struct wheel_profile {
 
 struct wheel {
     struct sched base;
-    struct wheel_pipe *pipe;
+    uint8_t *pipe;          /* the first of struct wheel_pipe, each with its queues behind it */
+    uint64_t stride;        /* bytes of a pipe and its queues */
     const uint8_t *records; /* sched_config.records, or the pipes in their place */
     struct wheel_profile *profile;
     struct wheel_subport *subport;
@@ -219,9 +196,9 @@ struct wheel {
     bool woken;               /* some bucket, in this dequeue */
     uint32_t wrr_most;        /* by what wheel_pipe.wrr of a queue may be ahead: a frame */
 
-    /* By queue or class; each points to an array by pipe. A queue that is not used has another's
-     * array and size 0. */
-    struct wheel_queue *queue[QOS_QUEUES];
+    /* By queue or class; pointers are to arrays by pipe. A queue that is not used has another's
+     * place and size 0. */
+    uint32_t queue[QOS_QUEUES];      /* bytes behind the beginning of the pipe */
     uint16_t size[QOS_QUEUES];       /* packets */
     uint16_t plain_size[QOS_QUEUES]; /* packets; below, no limit of bytes and no AQM has a say */
     struct wheel_tally *tally[QOS_QUEUES]; /* queues that are not used share one array */
@@ -258,7 +235,6 @@ struct wheel {
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct wheel_pipe) == RTE_CACHE_LINE_SIZE, "a pipe is one line");
-static_assert(sizeof(struct wheel_queue) == RTE_CACHE_LINE_SIZE / 2, "a queue is half a line");
 static_assert(sizeof(uintptr_t) == 8, "pointers with 16 bits to spare");
 
 /* --- the hot path: enqueue.c, dequeue.c --- */
@@ -358,20 +334,15 @@ static inline struct wheel *wheel_of(struct sched *s)
     return (struct wheel *)s;
 }
 
-/** Packets and bytes in wheel_queue.refused. */
-static inline uint32_t wheel_refused_packets(uint32_t refused)
-{
-    return refused >> WHEEL_REFUSED_BITS;
-}
-
-static inline uint32_t wheel_refused_bytes(uint32_t refused)
-{
-    return refused & ((UINT32_C(1) << WHEEL_REFUSED_BITS) - 1);
-}
-
 static inline uint32_t wheel_subport_of(const struct wheel *w, uint32_t pipe)
 {
     return w->subport_of[pipe >> w->block_shift];
+}
+
+/** A pipe by its number. */
+static inline struct wheel_pipe *wheel_pipe_of(const struct wheel *w, uint32_t pipe)
+{
+    return (struct wheel_pipe *)(w->pipe + pipe * w->stride);
 }
 
 /** The ring of a class of a subport. */
@@ -384,13 +355,7 @@ static inline struct wheel_ring *wheel_ring_of(const struct wheel *w, uint32_t s
 static inline struct wheel_queue *wheel_queue_of(const struct wheel *w, uint32_t pipe,
                                                  unsigned queue)
 {
-    return &w->queue[queue][pipe];
-}
-
-/** sched_age() of the first packet of a queue that is not linked by flow. */
-static inline uint32_t wheel_age(const struct wheel_queue *q, uint64_t tsc)
-{
-    return sched_age_since(chain_beside(q->head, wheel_number(q->tail)), tsc);
+    return (struct wheel_queue *)(w->pipe + pipe * w->stride + w->queue[queue]);
 }
 
 /** The bytes that wait in a queue that is in_bytes, with overhead. */
