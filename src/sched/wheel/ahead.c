@@ -37,15 +37,16 @@ static inline void add_queue(const struct wheel *w, uint32_t pipe, unsigned queu
 }
 
 /* Prefetch and add the pipes of a ring that are not in the cache, in the order in which they will
- * be served, or nearly; of several subports' rings all, as to know which have just come would cost
- * each packet more. used: places in the burst that are taken, by others as well. */
+ * be served, or nearly: those of one subport that have not just come and were not just woken; of
+ * several subports all, as to know that would cost each packet more. used: places in the burst that
+ * are taken, by others as well. */
 static inline void look_at_ring(const struct wheel *w, uint32_t subport, unsigned class,
                                 uint32_t most, uint32_t *used, struct ahead *a)
 {
     const struct wheel_ring *r = wheel_ring_of(w, subport, class);
     uint32_t n = RTE_MIN(r->tail - r->head, most - *used), fresh = 0, end;
 
-    if (w->n_subports == 1 && !w->woken)
+    if (w->n_subports == 1)
         fresh = w->joined[class];
     *used += n;
     end = r->head + RTE_MIN(n, r->tail - r->head - fresh);
@@ -168,6 +169,25 @@ static inline void fetch_behind(struct followed *f)
     }
 }
 
+/* Prefetch what FQ-CoDel keeps of queues, and whom it will choose next. */
+static inline void fetch_chosen(const struct wheel *w, struct wheel_queue *const *q, uint32_t n)
+{
+    if (likely(w->fq_in_use == 0))
+        return;
+    fq_fetch_states(w, q, n);
+    fq_fetch_packets(w, q, n);
+}
+
+void wheel_fetch_woken(const struct wheel *w, struct wheel_queue *const *q, const uint32_t *node,
+                       uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        rte_prefetch0_write(wheel_mbuf(q[i]->head));
+    fetch_chosen(w, q, n);
+    for (uint32_t i = 0; unlikely(w->l4s != 0) && i < n; i++)
+        l4s_fetch_state(w, node[i] / 16, q[i]);
+}
+
 void wheel_fetch_next(const struct wheel *w, uint32_t n)
 {
     struct ahead a;
@@ -184,10 +204,7 @@ void wheel_fetch(const struct wheel *w, uint32_t n)
     look_at_best_effort(w, &a);
     fetch_heads(w, &a, n, &f);
     fetch_behind(&f);
-    if (unlikely(w->fq_in_use != 0)) {
-        fq_fetch_states(w, a.queue, a.n);
-        fq_fetch_packets(w, a.queue, a.n);
-    }
+    fetch_chosen(w, a.queue, a.n);
     for (uint32_t i = 0; unlikely(w->l4s != 0) && i < a.n; i++)
         l4s_fetch_state(w, (uint32_t)a.whose[i], a.queue[i]);
 }

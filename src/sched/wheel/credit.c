@@ -34,15 +34,17 @@ static void wake_subport(struct wheel *w, uint32_t subport, unsigned class)
     g->waits &= (uint16_t) ~(1u << class);
     if ((g->waits & WHEEL_SELF_BIT) != 0)
         return;
+    w->old |= g->backlog & ~(uint32_t)g->waits;
     for (uint32_t left = g->backlog & ~g->waits; left != 0; left &= left - 1)
         wheel_set_ready(w, subport, (unsigned)__builtin_ctz(left));
 }
 
 /* The bucket of a pipe, or of a class of it, has earned enough: prefetch the queue from which the
- * pipe will be served first, and the record of the pipe. */
-static inline void wake_pipe(struct wheel *w, uint32_t pipe, unsigned class)
+ * pipe will be served first, and the record of the pipe. Returns the queue. */
+static inline struct wheel_queue *wake_pipe(struct wheel *w, uint32_t pipe, unsigned class)
 {
     struct wheel_pipe *p = wheel_pipe_of(w, pipe);
+    struct wheel_queue *q;
     unsigned first;
 
     p->timed &= (uint16_t) ~(1u << class);
@@ -50,7 +52,9 @@ static inline void wake_pipe(struct wheel *w, uint32_t pipe, unsigned class)
     wheel_relist(w, pipe, p);
     rte_prefetch0_write(w->records + (size_t)pipe * RTE_CACHE_LINE_SIZE);
     first = (unsigned)__builtin_ctz(wheel_eligible(p) | 1u << QOS_BE);
-    rte_prefetch0_write(wheel_queue_of(w, pipe, first == QOS_BE ? wheel_choose_queue(p) : first));
+    q = wheel_queue_of(w, pipe, first == QOS_BE ? wheel_choose_queue(p) : first);
+    rte_prefetch0_write(q);
+    return q;
 }
 
 /* Prefetch the pipe of a node: a subport's bits are near. */
@@ -66,18 +70,22 @@ static __rte_always_inline void fetch_pipe(const struct wheel *w, uint32_t node)
 void wheel_run_timers(struct wheel *w, uint64_t now)
 {
     uint32_t node[MOST_WOKEN + TIMERS_LINE], n = timers_due(&w->timers, now, node, MOST_WOKEN);
+    struct wheel_queue *queue[MOST_WOKEN];
+    uint32_t pipes = 0;
 
     for (uint32_t i = 0; i < RTE_MIN(n, (uint32_t)NODES_AHEAD); i++)
         fetch_pipe(w, node[i]);
     for (uint32_t i = 0; i < n; i++) {
         if (i + NODES_AHEAD < n)
             fetch_pipe(w, node[i + NODES_AHEAD]);
-        if (likely(node[i] / 16 < w->n_pipes))
-            wake_pipe(w, node[i] / 16, node[i] % 16);
-        else
+        if (unlikely(node[i] / 16 >= w->n_pipes)) {
             wake_subport(w, node[i] / 16 - w->n_pipes, node[i] % 16);
+            continue;
+        }
+        queue[pipes] = wake_pipe(w, node[i] / 16, node[i] % 16);
+        node[pipes++] = node[i];
     }
-    w->woken = n > 0;
+    wheel_fetch_woken(w, queue, node, pipes);
 }
 
 void wheel_subport_waits(struct wheel *w, uint32_t subport, unsigned class, uint64_t ready)

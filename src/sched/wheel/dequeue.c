@@ -189,7 +189,6 @@ static void advance(struct wheel *w, uint64_t real)
     w->now = unlikely(real - w->now > w->at_once) ? catch_up(w, real, passed) : real;
     w->real = real;
     wheel_run_timers(w, w->now);
-    w->old |= -(uint32_t)w->woken; /* packets of who was woken are not in the cache */
 }
 
 uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, uint32_t n)

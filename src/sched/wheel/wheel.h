@@ -193,7 +193,6 @@ struct wheel {
     uint16_t in_bytes;        /* bit per queue: the limit or the AQM counts bytes */
     bool has_caps;            /* some profile has a rate of a class of its own */
     bool plain;               /* no queue has RED or PIE, and has_caps is not set */
-    bool woken;               /* some bucket, in this dequeue */
     uint32_t wrr_most;        /* by what wheel_pipe.wrr of a queue may be ahead: a frame */
 
     /* By queue or class; pointers are to arrays by pipe. A queue that is not used has another's
@@ -206,7 +205,8 @@ struct wheel {
     struct bucket *cap[QOS_CLASSES];       /* by class and pipe */
 
     uint32_t joined[QOS_CLASSES]; /* pipes put into rings of a class since the last dequeue */
-    uint32_t old; /* bit per class: a ring may hold pipes that were put in before, or were woken */
+    uint32_t old; /* bit per class: a ring may hold pipes that were put in before; others,
+                     which have just come or were woken, are in the cache */
     uint64_t ready[QOS_CLASSES][WHEEL_WORDS]; /* bit per subport: has something that may leave */
     uint8_t turn[QOS_CLASSES];                /* the subport whose turn it is */
     struct wheel_gate gate[QOS_MAX_SUBPORTS];
@@ -252,6 +252,10 @@ void wheel_lay_out(struct wheel *w, const struct cfg_subport *subports);
 
 /** Prefetch what serving up to n packets will touch (ahead.c). */
 void wheel_fetch(const struct wheel *w, uint32_t n);
+
+/** Prefetch the first packets of n queues, whose pipes' nodes (timers.h) were woken. */
+void wheel_fetch_woken(const struct wheel *w, struct wheel_queue *const *q, const uint32_t *node,
+                       uint32_t n);
 
 /** Prefetch, at the end of a dequeue, what the next wheel_fetch() for n packets will read first:
  * until then lines come while others work. */

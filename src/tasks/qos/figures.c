@@ -129,15 +129,13 @@ static uint32_t account_prompt(struct qos *q, struct rte_mbuf *const *m, uint32_
     return i;
 }
 
-/* Prefetch what account() reads of subscribers. */
+/* Prefetch what is read of subscribers, but of those who were held back, if that is known: the
+ * scheduler has fetched their records when it woke them (sched_config.records). */
 static void fetch_records(const struct qos *q, struct rte_mbuf *const *m, uint32_t n)
 {
-    const bool all = !q->says_limited;
+    const uint32_t step = q->says_limited ? AVERAGED : 1;
 
-    for (uint32_t i = 0; i < n; i++)
-        if (unlikely(all || m[i]->hash.sched.color != SCHED_PROMPT))
-            __builtin_prefetch(&q->pipe[meta_path(m[i]) / QOS_QUEUES], 1, 3);
-    for (uint32_t i = 0; i < n; i += AVERAGED)
+    for (uint32_t i = 0; i < n; i += step)
         __builtin_prefetch(&q->pipe[meta_path(m[i]) / QOS_QUEUES], 1, 3);
 }
 
