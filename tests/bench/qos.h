@@ -41,6 +41,8 @@ double pass_shaped(struct bench *b, const struct bench_case *c);
 /** The scheduler's task of a graph: the first or the second of them. */
 struct task *qos_task(const struct graph *g, unsigned i);
 uint32_t qos_random_below(uint32_t n);
+/** The median of some numbers, which are sorted for that. */
+uint64_t qos_median(uint64_t *v, unsigned n);
 /** Put n packets (1..BURST_MAX) into the scheduler of a task, as the target does. */
 void qos_put(enum qos_target target, struct task *t, struct rte_mbuf **m, uint16_t n);
 /** Ask it for as many; out has room for BURST_MAX. Returns how many came. */

@@ -300,6 +300,12 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+uint64_t qos_median(uint64_t *v, unsigned n)
+{
+    qsort(v, n, sizeof(v[0]), by_value);
+    return v[n / 2];
+}
+
 static void set_oversubscription(const struct graph *g, bool on)
 {
     struct librte *s = librte_of(qos_state(qos_task(g, 0))->sched);
@@ -339,6 +345,5 @@ double pass_qos(struct bench *b, const struct bench_case *c)
         return -1;
     }
     leave(b->packets.mbuf, in_use); /* in another order than before */
-    qsort(chunk_cycles, N_CHUNKS, sizeof(chunk_cycles[0]), by_value);
-    return (double)chunk_cycles[N_CHUNKS / 2] / CHUNK;
+    return (double)qos_median(chunk_cycles, N_CHUNKS) / CHUNK;
 }

@@ -4,7 +4,8 @@
  * subscribers at random whose profiles let a half or a tenth of that through, in queues of two
  * packets. For each burst that arrives the scheduler is asked for one, as a core does it. Where
  * that takes longer than until the next burst is due, less arrives. The result is the cycles of
- * both per packet that arrived; the rest of them was dropped at the tail.
+ * both per packet that arrived, the median over chunks of bursts, as in the other passes; the rest
+ * of the packets was dropped at the tail.
  */
 #include <stdio.h>
 
@@ -17,9 +18,11 @@
 #define BYTES       1000u
 #define PACE        2000000u /* packets a second */
 #define WARM_BURSTS 6000u    /* 0.1 s: the buckets are empty */
-#define BURSTS      6000u
-#define LONGEST     4000000u /* cycles: more is not the scheduler's */
+#define PART        32u      /* bursts of a chunk: half a millisecond */
+#define PARTS       188u
 #define DRAIN_SECS  3
+
+static uint64_t part_cycles[PARTS];
 
 static int bring(struct bench *b, struct rte_mbuf **m)
 {
@@ -50,7 +53,7 @@ static uint64_t turn(struct bench *b, const struct bench_case *c, struct task *t
     n = qos_get(c->qos->target, t, m, BURST);
     start = rte_rdtsc() - start;
     rte_pktmbuf_free_bulk(m, n);
-    return RTE_MIN(start, LONGEST);
+    return start;
 }
 
 static void drain(struct bench *b, const struct bench_case *c, struct task *t)
@@ -62,26 +65,37 @@ static void drain(struct bench *b, const struct bench_case *c, struct task *t)
         rte_pktmbuf_free_bulk(m, qos_get(c->qos->target, t, m, BURST));
 }
 
+/* So many bursts, at the pace. Returns the cycles or 0 after a failure. */
+static uint64_t turns(struct bench *b, const struct bench_case *c, struct task *t, unsigned n,
+                      uint64_t *due)
+{
+    uint64_t sum = 0, cycles = 1;
+
+    for (unsigned i = 0; cycles > 0 && i < n; i++) {
+        while (rte_rdtsc() < *due)
+            ;
+        *due = RTE_MAX(*due + BURST * rte_get_tsc_hz() / PACE, rte_rdtsc());
+        cycles = turn(b, c, t);
+        sum += cycles;
+    }
+    return cycles > 0 ? sum : 0;
+}
+
 double pass_shaped(struct bench *b, const struct bench_case *c)
 {
     struct task *t = qos_task(b->graph[c->graph], 0);
-    uint64_t gap = BURST * rte_get_tsc_hz() / PACE, due = rte_rdtsc(), sum = 0, cycles = 1;
+    uint64_t due = rte_rdtsc(), cycles;
 
     packets_lend(&b->packets);
     if (c->qos->target == QOS_TASK)
         qos_divert(t);
-    for (unsigned i = 0; cycles > 0 && i < WARM_BURSTS + BURSTS; i++) {
-        while (rte_rdtsc() < due)
-            ;
-        due = RTE_MAX(due + gap, rte_rdtsc());
-        cycles = turn(b, c, t);
-        if (i >= WARM_BURSTS)
-            sum += cycles;
-    }
+    cycles = turns(b, c, t, WARM_BURSTS, &due);
+    for (unsigned i = 0; cycles > 0 && i < PARTS; i++)
+        part_cycles[i] = cycles = turns(b, c, t, PART, &due);
     drain(b, c, t);
     if (c->qos->target == QOS_TASK)
         qos_undivert(t);
     if (packets_take_back(&b->packets) != 0 || cycles == 0)
         return -1;
-    return (double)sum / BURSTS / BURST;
+    return (double)qos_median(part_cycles, PARTS) / PART / BURST;
 }
