@@ -167,10 +167,9 @@ void l4s_next(struct wheel *w, uint32_t pipe, unsigned queue)
 
 void l4s_fetch_state(const struct wheel *w, uint32_t pipe, const struct wheel_queue *q)
 {
-    size_t i = (size_t)(q - wheel_queue_of(w, pipe, QOS_BE));
-
-    if (i < QOS_BE_QUEUES && wheel_number(q->tail) > 0)
-        rte_prefetch0_write(w->aqm[QOS_BE + i] + (size_t)pipe * w->aqm_size);
+    for (unsigned i = QOS_BE; i < QOS_QUEUES; i++)
+        if (q == wheel_queue_of(w, pipe, i) && wheel_number(q->tail) > 0)
+            rte_prefetch0_write(w->aqm[i] + (size_t)pipe * w->aqm_size);
 }
 
 void l4s_clear(struct wheel *w, uint32_t pipe, unsigned queue)

@@ -6,7 +6,7 @@
 struct layout {
     unsigned queues, classes, aqm_queues; /* of a pipe */
     unsigned aqm_size;                    /* bytes for each of aqm_queues */
-    uint64_t stride, pipe, tally, aqm, fq, fq_busy, cap, ring, subport_of, subport, class, profile,
+    uint64_t pipe, queue, tally, aqm, fq, fq_busy, cap, ring, subport_of, subport, class, profile,
         spare, total;
     uint64_t spares; /* lines of the timers */
 };
@@ -55,9 +55,8 @@ static struct layout layout_of(const struct cfg_scheduler *s, unsigned max_profi
         l.aqm_queues += queues;
         l.aqm_size = RTE_MAX(l.aqm_size, aqm);
     }
-    l.stride = RTE_ALIGN_CEIL(sizeof(struct wheel_pipe) + l.queues * sizeof(struct wheel_queue),
-                              RTE_CACHE_LINE_SIZE);
-    l.pipe = place(&end, pipes, l.stride);
+    l.pipe = place(&end, pipes, sizeof(struct wheel_pipe));
+    l.queue = place(&end, pipes * l.queues, sizeof(struct wheel_queue));
     l.tally = place(&end, pipes * (l.queues + (l.queues < QOS_QUEUES)), sizeof(struct wheel_tally));
     l.aqm = place(&end, pipes * l.aqm_queues, l.aqm_size);
     l.fq = place(&end, fq_states(s), sizeof(struct fq));
@@ -108,8 +107,8 @@ static void lay_out_queues(struct wheel *w, const struct layout *l)
 
         w->size[q] = k->size;
         w->tally[q] = (struct wheel_tally *)(at + l->tally) + (size_t)slot * w->n_pipes;
-        w->queue[q] = (uint32_t)(sizeof(struct wheel_pipe) +
-                                 (k->size != 0 ? slot : 0) * sizeof(struct wheel_queue));
+        w->queue[q] =
+            (struct wheel_queue *)(at + l->queue) + (size_t)(k->size != 0 ? slot : 0) * w->n_pipes;
         w->in_bytes |= (uint16_t)((unsigned)is_in_bytes(k) << q);
         lay_out_aqm(w, q, at + l->aqm, &aqm);
         w->plain_size[q] = (w->aqm_always >> q & 1) != 0 ? 0
@@ -143,8 +142,7 @@ void wheel_lay_out(struct wheel *w, const struct cfg_subport *subports)
     uint8_t *at = (uint8_t *)w;
     size_t place = 0;
 
-    w->pipe = at + l.pipe;
-    w->stride = l.stride;
+    w->pipe = (struct wheel_pipe *)(at + l.pipe);
     w->subport = (struct wheel_subport *)(at + l.subport);
     w->base.class = (struct sched_class_state *)(at + l.class);
     w->profile = (struct wheel_profile *)(at + l.profile);
@@ -153,7 +151,7 @@ void wheel_lay_out(struct wheel *w, const struct cfg_subport *subports)
     w->n_fq = fq_states(&w->shape);
     w->aqm_size = (uint8_t)l.aqm_size;
     w->base.pipe_counters = &wheel_pipe_of(w, 0)->counters;
-    w->base.pipe_stride = l.stride;
+    w->base.pipe_stride = sizeof(struct wheel_pipe);
     lay_out_queues(w, &l);
     for (unsigned c = 0, classes = 0; c < QOS_CLASSES; c++)
         if (qos_class_used(&w->shape, c))

@@ -18,7 +18,7 @@
  *   -----------  -------------------  ---------------------------------------  ------------------
  *   pipe[p]      64 bytes: one line   token bucket; bits by queue and class:   enqueue, dequeue
  *                                     holds packets, is in a ring, waits
- *     .queue[q]  32 bytes: half a     first and last mbuf, length of the       enqueue, dequeue
+ *   queue[q][p]  32 bytes: half a     first and last mbuf, length of the       enqueue, dequeue
  *                line                 first, packets and bytes, counters
  *   aqm[q][p]    16, 24 or 64 bytes   state of RED, PIE or L4S                 enqueue; RED and
  *                                                                              L4S also dequeue
@@ -42,10 +42,7 @@
  *                8192 slots; spares
  *
  *   p: pipe, counted through all subports; q: queue, 0..15; c: class, 0..12. Only queues and
- *   classes that the configuration uses have a place.
- *
- * A pipe's queues are behind it, because each packet needs both: on one page they cost one walk
- * through the page tables. Among a million pipes that is a tenth of a gateway's cycles.
+ *   classes that the configuration uses have an array.
  *
  * The packets of a queue are linked through their mbufs, so a queue's size is a limit and takes no
  * memory. The link is in the first line of an mbuf, which every task touches anyway: chain.h. The
@@ -75,7 +72,7 @@
  *     ready[c]     of its subports, the one whose turn it is: 8 frames of the mtu, then the next
  *     class[s][c]  of that subport, the pipe at the head: one frame, or in best effort with
  *                  oversubscription as many as its weight says, then the next
- *     queue[q]     of that pipe, the class's queue, or the best-effort queue that has had the least
+ *     queue[q][p]  of that pipe, the class's queue, or the best-effort queue that has had the least
  *                  for its weight
  *
  * Other threads may read, with relaxed loads, the counters of struct sched and class[s][c], and
@@ -169,8 +166,7 @@ struct wheel_profile {
 
 struct wheel {
     struct sched base;
-    uint8_t *pipe;          /* the first of struct wheel_pipe, each with its queues behind it */
-    uint64_t stride;        /* bytes of a pipe and its queues */
+    struct wheel_pipe *pipe;
     const uint8_t *records; /* sched_config.records, or the pipes in their place */
     struct wheel_profile *profile;
     struct wheel_subport *subport;
@@ -195,9 +191,9 @@ struct wheel {
     bool plain;               /* no queue has RED or PIE, and has_caps is not set */
     uint32_t wrr_most;        /* by what wheel_pipe.wrr of a queue may be ahead: a frame */
 
-    /* By queue or class; pointers are to arrays by pipe. A queue that is not used has another's
-     * place and size 0. */
-    uint32_t queue[QOS_QUEUES];      /* bytes behind the beginning of the pipe */
+    /* By queue or class; each points to an array by pipe. A queue that is not used has another's
+     * array and size 0. */
+    struct wheel_queue *queue[QOS_QUEUES];
     uint16_t size[QOS_QUEUES];       /* packets */
     uint16_t plain_size[QOS_QUEUES]; /* packets; below, no limit of bytes and no AQM has a say */
     struct wheel_tally *tally[QOS_QUEUES]; /* queues that are not used share one array */
@@ -346,7 +342,7 @@ static inline uint32_t wheel_subport_of(const struct wheel *w, uint32_t pipe)
 /** A pipe by its number. */
 static inline struct wheel_pipe *wheel_pipe_of(const struct wheel *w, uint32_t pipe)
 {
-    return (struct wheel_pipe *)(w->pipe + pipe * w->stride);
+    return &w->pipe[pipe];
 }
 
 /** The ring of a class of a subport. */
@@ -359,7 +355,7 @@ static inline struct wheel_ring *wheel_ring_of(const struct wheel *w, uint32_t s
 static inline struct wheel_queue *wheel_queue_of(const struct wheel *w, uint32_t pipe,
                                                  unsigned queue)
 {
-    return (struct wheel_queue *)(w->pipe + pipe * w->stride + w->queue[queue]);
+    return &w->queue[queue][pipe];
 }
 
 /** The bytes that wait in a queue that is in_bytes, with overhead. */
