@@ -202,7 +202,7 @@ static __rte_always_inline bool serve_turn(struct wheel *w, struct wheel_ring *r
     r->in_turn = may != 0 && !ends;
     if (r->in_turn)
         return false;
-    p->deficit = may != 0 || ends ? turn : 0;
+    p->deficit = turn & -(int32_t)((may != 0) | ends); /* else 0; without a branch */
     r->head++;
     if (may != 0)
         r->pipe[r->tail++ & r->mask] = pipe;
