@@ -169,23 +169,22 @@ static inline void fetch_behind(struct followed *f)
     }
 }
 
-/* Prefetch what FQ-CoDel keeps of queues, and whom it will choose next. */
+/* Prefetch what FQ-CoDel and L4S keep of queues, and whom FQ-CoDel will choose next. */
 static inline void fetch_chosen(const struct wheel *w, struct wheel_queue *const *q, uint32_t n)
 {
-    if (likely(w->fq_in_use == 0))
-        return;
-    fq_fetch_states(w, q, n);
-    fq_fetch_packets(w, q, n);
+    if (unlikely(w->fq_in_use != 0)) {
+        fq_fetch_states(w, q, n);
+        fq_fetch_packets(w, q, n);
+    }
+    if (unlikely(w->l4s != 0))
+        l4s_fetch_states(w, q, n);
 }
 
-void wheel_fetch_woken(const struct wheel *w, struct wheel_queue *const *q, const uint32_t *node,
-                       uint32_t n)
+void wheel_fetch_woken(const struct wheel *w, struct wheel_queue *const *q, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         rte_prefetch0_write(wheel_mbuf(q[i]->head));
     fetch_chosen(w, q, n);
-    for (uint32_t i = 0; unlikely(w->l4s != 0) && i < n; i++)
-        l4s_fetch_state(w, node[i] / 16, q[i]);
 }
 
 void wheel_fetch_next(const struct wheel *w, uint32_t n)
@@ -205,6 +204,4 @@ void wheel_fetch(const struct wheel *w, uint32_t n)
     fetch_heads(w, &a, n, &f);
     fetch_behind(&f);
     fetch_chosen(w, a.queue, a.n);
-    for (uint32_t i = 0; unlikely(w->l4s != 0) && i < a.n; i++)
-        l4s_fetch_state(w, (uint32_t)a.whose[i], a.queue[i]);
 }

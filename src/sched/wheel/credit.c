@@ -29,13 +29,15 @@ void wheel_pipe_waits(struct wheel *w, uint32_t pipe, unsigned class, uint64_t r
 static void wake_subport(struct wheel *w, uint32_t subport, unsigned class)
 {
     struct wheel_gate *g = &w->gate[subport];
+    uint32_t left;
 
     g->timed &= (uint16_t) ~(1u << class);
     g->waits &= (uint16_t) ~(1u << class);
     if ((g->waits & WHEEL_SELF_BIT) != 0)
         return;
-    w->old |= g->backlog & ~(uint32_t)g->waits;
-    for (uint32_t left = g->backlog & ~g->waits; left != 0; left &= left - 1)
+    left = g->backlog & ~(uint32_t)g->waits;
+    w->old |= left; /* its pipes have waited, and are not in the cache */
+    for (; left != 0; left &= left - 1)
         wheel_set_ready(w, subport, (unsigned)__builtin_ctz(left));
 }
 
@@ -82,10 +84,9 @@ void wheel_run_timers(struct wheel *w, uint64_t now)
             wake_subport(w, node[i] / 16 - w->n_pipes, node[i] % 16);
             continue;
         }
-        queue[pipes] = wake_pipe(w, node[i] / 16, node[i] % 16);
-        node[pipes++] = node[i];
+        queue[pipes++] = wake_pipe(w, node[i] / 16, node[i] % 16);
     }
-    wheel_fetch_woken(w, queue, node, pipes);
+    wheel_fetch_woken(w, queue, pipes);
 }
 
 void wheel_subport_waits(struct wheel *w, uint32_t subport, unsigned class, uint64_t ready)

@@ -78,15 +78,15 @@ static inline struct rte_mbuf *serve(struct wheel *w, uint32_t subport, unsigned
     struct wheel_queue *q = wheel_queue_of(w, pipe, queue);
     uint32_t bytes = wheel_number(q->head) + w->overhead;
     uint64_t cost = bucket_cost(&f->pace, bytes), ready = bucket_ready(&p->bucket, &f->pace, cost);
-    bool ends,
-        more_rates = ((f->caps & bit) | (w->gate[subport].caps & (WHEEL_SELF_BIT | bit))) != 0;
+    bool more_rates = ((f->caps & bit) | (w->gate[subport].caps & (WHEEL_SELF_BIT | bit))) != 0;
 
     if (!r->in_turn) {
         r->in_turn = true;
         r->turn = p->deficit + (class == QOS_BE ? f->be_turn : w->frame);
     }
-    ends = (int32_t)bytes > r->turn;
-    if (unlikely(!is_after(w->now, ready))) {
+    bool ends = (int32_t)bytes > r->turn;
+
+    if (unlikely(!is_after(w->now, ready))) { /* even where its turn ends: serve_turn() */
         wheel_pipe_waits(w, pipe, WHEEL_SELF, ready);
         unlist(w, subport, p, class);
         p->deficit = ends ? r->turn : 0;

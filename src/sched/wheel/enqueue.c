@@ -320,8 +320,8 @@ static inline void fetch_tails(const struct wheel *w, struct rte_mbuf *const *m,
     }
     if (unlikely(w->fq_in_use != 0))
         fq_fetch_states(w, queue + p.from, p.to - p.from);
-    for (uint32_t i = p.from; unlikely(w->l4s != 0) && i < p.to; i++)
-        l4s_fetch_state(w, m[i]->hash.sched.queue_id / QOS_QUEUES, queue[i]);
+    if (unlikely(w->l4s != 0))
+        l4s_fetch_states(w, queue + p.from, p.to - p.from);
 }
 
 /* Put packets into their queues, and those that are refused into drop. Returns the number of

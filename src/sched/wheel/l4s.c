@@ -165,11 +165,16 @@ void l4s_next(struct wheel *w, uint32_t pipe, unsigned queue)
     q->load -= m->pkt_len + w->overhead;
 }
 
-void l4s_fetch_state(const struct wheel *w, uint32_t pipe, const struct wheel_queue *q)
+void l4s_fetch_states(const struct wheel *w, struct wheel_queue *const *q, uint32_t n)
 {
-    for (unsigned i = QOS_BE; i < QOS_QUEUES; i++)
-        if (q == wheel_queue_of(w, pipe, i) && wheel_number(q->tail) > 0)
-            rte_prefetch0_write(w->aqm[i] + (size_t)pipe * w->aqm_size);
+    if ((w->l4s & 1u << QOS_BE) == 0)
+        return;
+    for (uint32_t i = 0; i < n; i++) {
+        size_t at = (size_t)(q[i] - w->queue[QOS_BE]);
+
+        if (at < (size_t)QOS_BE_QUEUES * w->n_pipes && wheel_number(q[i]->tail) > 0)
+            rte_prefetch0_write(w->aqm[QOS_BE] + at * w->aqm_size);
+    }
 }
 
 void l4s_clear(struct wheel *w, uint32_t pipe, unsigned queue)

@@ -67,8 +67,8 @@ bool l4s_put(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q);
 /** Choose the first packet of a queue whose first has left, and which holds more. */
 void l4s_next(struct wheel *w, uint32_t pipe, unsigned queue);
 
-/** Prefetch the state of a queue, which is in the cache, if it is one of best effort. */
-void l4s_fetch_state(const struct wheel *w, uint32_t pipe, const struct wheel_queue *q);
+/** Prefetch the states of so many queues of best effort, which are in the cache. */
+void l4s_fetch_states(const struct wheel *w, struct wheel_queue *const *q, uint32_t n);
 
 /** Free what waits behind the first of a queue. */
 void l4s_clear(struct wheel *w, uint32_t pipe, unsigned queue);

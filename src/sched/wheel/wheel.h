@@ -249,9 +249,8 @@ void wheel_lay_out(struct wheel *w, const struct cfg_subport *subports);
 /** Prefetch what serving up to n packets will touch (ahead.c). */
 void wheel_fetch(const struct wheel *w, uint32_t n);
 
-/** Prefetch the first packets of n queues, whose pipes' nodes (timers.h) were woken. */
-void wheel_fetch_woken(const struct wheel *w, struct wheel_queue *const *q, const uint32_t *node,
-                       uint32_t n);
+/** Prefetch the first packets of n queues whose pipes were woken. */
+void wheel_fetch_woken(const struct wheel *w, struct wheel_queue *const *q, uint32_t n);
 
 /** Prefetch, at the end of a dequeue, what the next wheel_fetch() for n packets will read first:
  * until then lines come while others work. */
@@ -376,10 +375,11 @@ static inline uint32_t wheel_eligible(const struct wheel_pipe *p)
  * among several without a branch, because it follows from the packets. */
 static inline unsigned wheel_choose_queue(const struct wheel_pipe *p)
 {
-    uint32_t held = p->queued >> QOS_BE, empty = ~held, base = p->wrr[p->be_last] - INT32_MIN;
+    uint32_t held = p->queued & WHEEL_BE_BITS, empty = ~held >> QOS_BE,
+             base = p->wrr[p->be_last] - INT32_MIN;
 
     if (likely((held & (held - 1)) == 0))
-        return QOS_BE + (unsigned)__builtin_ctz(held | 1u << (QOS_BE_QUEUES - 1));
+        return (unsigned)__builtin_ctz(held | 1u << (QOS_QUEUES - 1));
     uint32_t k0 = (p->wrr[0] - base) | -(empty & 1), k1 = (p->wrr[1] - base) | -(empty >> 1 & 1),
              k2 = (p->wrr[2] - base) | -(empty >> 2 & 1),
              k3 = (p->wrr[3] - base) | -(empty >> 3 & 1);
