@@ -12,38 +12,38 @@ static void join_round(struct wheel *w, uint32_t subport, unsigned class)
 {
     struct wheel_shard *x = w->shard;
     struct shard_ring *s = shard_ring_of(w, subport, class);
-    uint64_t bytes = sched_class_of(&w->base, subport, class)->bytes;
-    uint32_t own = bytes != s->had ? s->rounds : s->at,
+    struct sched_class_state *c = sched_class_of(&w->base, subport, class);
+    uint32_t own = c->bytes != s->had ? c->rounds.over : s->at,
              unknown = RTE_MIN((own - s->paid) & ROUNDS_MASK, (uint32_t)PURSE_KEEP - 1);
 
-    s->rounds = purse_join(shards_purse(x->all, subport, WHEEL_SELF), class,
-                           own << PURSE_ROUND_PLACES, (1 + unknown) << PURSE_ROUND_PLACES) >>
-                PURSE_ROUND_PLACES;
-    s->paid = s->rounds - unknown;
-    s->at = s->rounds;
-    s->had = bytes;
-    s->joined = x->stay;
+    c->rounds.over = purse_join(shards_purse(x->all, subport, WHEEL_SELF), class,
+                                own << PURSE_ROUND_PLACES, (1 + unknown) << PURSE_ROUND_PLACES) >>
+                     PURSE_ROUND_PLACES;
+    s->paid = c->rounds.over - unknown;
+    s->at = c->rounds.over;
+    s->had = c->bytes;
+    c->rounds.joined = x->stay;
 }
 
 void shard_note_round(struct wheel *w, uint32_t subport, unsigned class, uint32_t round)
 {
     struct shard_ring *s = shard_ring_of(w, subport, class);
+    const struct sched_class_state *c = sched_class_of(&w->base, subport, class);
 
     purse_note_round(shards_purse(w->shard->all, subport, WHEEL_SELF), class, round);
-    s->paid = s->at = s->rounds;
-    s->had = sched_class_of(&w->base, subport, class)->bytes;
+    s->paid = s->at = c->rounds.over;
+    s->had = c->bytes;
 }
 
 uint32_t shard_round(struct wheel *w, uint32_t subport, unsigned class)
 {
-    struct wheel_shard *x = w->shard;
-    const struct wheel_ring *r = wheel_ring_of(w, subport, class);
-    struct shard_ring *s = shard_ring_of(w, subport, class);
-    uint64_t part = (uint64_t)(r->head - s->begin) << PURSE_ROUND_PLACES;
+    const struct sched_class_state *c = sched_class_of(&w->base, subport, class);
+    const struct wheel_rounds *s = &c->rounds;
+    uint64_t part = (uint64_t)(c->ring.head - s->begin) << PURSE_ROUND_PLACES;
     uint32_t len = s->end - s->begin;
 
-    if (s->joined != x->stay)
+    if (s->joined != w->shard->stay)
         join_round(w, subport, class);
-    return (s->rounds << PURSE_ROUND_PLACES) +
+    return (s->over << PURSE_ROUND_PLACES) +
            (len == 0 ? 0 : (uint32_t)RTE_MIN(part / len, (uint64_t)PURSE_ROUND - 1));
 }

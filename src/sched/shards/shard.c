@@ -45,7 +45,9 @@ int shard_start(struct wheel *w, struct shards *all, unsigned index, int socket)
     for (uint32_t i = 0; i < w->n_subports; i++) {
         if (!shards_across(all, i))
             continue;
-        x->subport[i].own.purse = shards_purse(all, i, WHEEL_SELF);
+        w->subport[i].wallet.purse = shards_purse(all, i, WHEEL_SELF);
+        if ((w->gate[i].caps & WHEEL_SELF_BIT) != 0)
+            w->gate[i].caps |= WHEEL_SHARED_BIT;
         for (unsigned c = 0; c < QOS_CLASSES; c++)
             x->subport[i].cap[c].purse = shards_purse(all, i, c);
         x->least = w->n_subports > 1 ? 1 : x->least;
@@ -81,7 +83,7 @@ static void sweep_subport(struct wheel *w, uint32_t subport, uint32_t idle)
         if ((idle >> c & 1) != 0)
             give_back(x, &s->cap[c]);
     if (w->gate[subport].backlog == 0) {
-        give_back(x, &s->own);
+        give_back(x, &w->subport[subport].wallet);
         x->holds[subport / 64] &= ~(UINT64_C(1) << subport % 64);
     }
 }
@@ -133,7 +135,7 @@ void shard_stop(struct wheel *w)
     for (uint32_t i = 0; i < w->n_subports; i++) {
         for (unsigned c = 0; c < QOS_CLASSES; c++)
             give_back(x, &x->subport[i].cap[c]);
-        give_back(x, &x->subport[i].own);
+        give_back(x, &w->subport[i].wallet);
     }
     give_back(x, &x->line);
     rte_free(x);
@@ -211,9 +213,9 @@ static void say_class(struct wheel *w, unsigned class)
                      round = shard_round(w, i, class);
 
             say_round(w, i, class, purse_waiting(class, round));
-            x->subport[i].waits |= (uint16_t)(1u << class);
+            w->subport[i].waits |= (uint16_t)(1u << class);
             if (w->n_subports == 1)
-                wallet_wait(&x->subport[i].own, x->index, class, round);
+                wallet_wait(&w->subport[i].wallet, x->index, class, round);
         }
 }
 
@@ -345,10 +347,9 @@ static uint64_t take_turn(struct wheel *w, uint32_t subport, unsigned class, uin
     uint64_t round = x->turns[class].round, least = 0, sent;
     int32_t left = s->turn == round ? r->saved : 0;
 
-    if (s->was_empty)
+    if (r->saved != WHEEL_TURN_TAKEN)
         least = __atomic_load_n(&x->all->round[class], __ATOMIC_RELAXED);
-    s->was_empty = false;
-    r->saved = 0;
+    r->saved = WHEEL_TURN_TAKEN;
     r->open = x->turns[class].open;
     if (left > 0 && least <= round + SHARD_SAVED &&
         (!shards_across(x->all, subport) || !x->port_short)) {
@@ -412,7 +413,7 @@ bool shard_asks(struct wheel *w, uint32_t subport, unsigned which, unsigned clas
     struct wheel_shard *x = w->shard;
     struct wheel_subport *s = &w->subport[subport];
     bool own = which == WHEEL_SELF;
-    struct wallet *wallet = own ? &x->subport[subport].own : &x->subport[subport].cap[which];
+    struct wallet *wallet = own ? &s->wallet : &x->subport[subport].cap[which];
     const struct pace *pace = own ? &s->pace : &s->cap_pace[which];
     uint64_t cost = bucket_cost(pace, bytes), ready = w->now;
 
@@ -439,7 +440,7 @@ bool shard_asks(struct wheel *w, uint32_t subport, unsigned which, unsigned clas
             x->holds[subport / 64] |= UINT64_C(1) << subport % 64;
             return true;
         }
-        x->subport[subport].waits |= (uint16_t)(1u << class);
+        s->waits |= (uint16_t)(1u << class);
         if (own) /* of its class, others may have credit meanwhile that this shard cannot use */
             wallet_return(&x->subport[subport].cap[class]);
     }
@@ -450,19 +451,19 @@ bool shard_asks(struct wheel *w, uint32_t subport, unsigned which, unsigned clas
 void shard_wait_no_more(struct wheel *w, uint32_t subport, unsigned class)
 {
     struct wheel_shard *x = w->shard;
-    struct shard_subport *s = &x->subport[subport];
+    struct wheel_subport *s = &w->subport[subport];
 
-    if (wallet_waits_in(&s->own, class))
-        wallet_withdraw(&s->own, x->index);
-    wallet_withdraw(&s->cap[class], x->index);
+    if (wallet_waits_in(&s->wallet, class))
+        wallet_withdraw(&s->wallet, x->index);
+    wallet_withdraw(&x->subport[subport].cap[class], x->index);
     say_round(w, subport, class, 0);
     s->waits &= (uint16_t) ~(1u << class);
 }
 
 void shard_limit(struct wheel *w, uint32_t subport)
 {
-    struct wallet *own = &w->shard->subport[subport].own;
+    const struct wheel_subport *s = &w->subport[subport];
 
-    if (own->purse != NULL)
-        purse_limit(own->purse, w->subport[subport].pace.depth, w->now);
+    if (s->wallet.purse != NULL)
+        purse_limit(s->wallet.purse, s->pace.depth, w->now);
 }

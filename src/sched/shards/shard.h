@@ -10,29 +10,23 @@
 #include "sched/shards/shards.h"
 #include "sched/wheel/wheel.h"
 
-/** The pipes of a subport in a class, on this shard. First what is touched with each turn. */
+/** The pipes of a subport in a class, on this shard, beside struct wheel_ring and struct
+ * wheel_rounds, which each turn touches. */
 struct shard_ring {
-    uint32_t rounds;     /* that are over; modulo 2^12 */
-    uint32_t begin, end; /* of the ring: where this round has begun, and will be over */
-    uint32_t joined;     /* wheel_shard.stay when it went on with others: it is another one now if
-                            they were away; 0: it has been empty */
-    bool was_empty;      /* and has not had its turn since */
-    uint32_t said;       /* what shards_turns.round says of this shard */
-    uint64_t turn;       /* shard_line.round of its last turn */
-    uint64_t noted;      /* TSC at which its round was noted for others last */
-    uint32_t paid;       /* rounds when credit was borrowed last: what others know */
-    uint32_t at;         /* rounds when the class had sent had: then credit was borrowed, or the
-                            ring went on with others */
-    uint64_t had;        /* bytes: see at */
-    uint64_t told;       /* bytes that the class had sent when shards_turns.sent was told */
+    uint64_t turn;  /* shard_line.round of its last turn */
+    uint64_t noted; /* TSC at which its round was noted for others last */
+    uint64_t had;   /* bytes that the class had sent when at was noted */
+    uint64_t told;  /* likewise, when shards_turns.sent was told */
+    uint32_t said;  /* what shards_turns.round says of this shard */
+    uint32_t paid;  /* rounds when credit was borrowed last: what others know */
+    uint32_t at;    /* rounds when credit was borrowed, or the ring went on with others */
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct shard_ring) == RTE_CACHE_LINE_SIZE, "a ring of a shard is one line");
 
+/** The rates of classes of a subport, on this shard; that of the subport is in wheel_subport. */
 struct shard_subport {
-    struct wallet own;              /* of the subport itself */
-    uint16_t waits;                 /* bit per class: others may know that the shard waits in it */
-    struct wallet cap[QOS_CLASSES]; /* of its classes */
+    struct wallet cap[QOS_CLASSES];
 } __rte_cache_aligned;
 
 #define SHARD_BURST 64           /* packets of a dequeue, for which there may be room at once */
@@ -144,7 +138,7 @@ static inline bool shard_may_leave(struct wheel *w, uint32_t subport, uint32_t p
            ((w->gate[subport].caps & 1u << class) == 0 ||
             shard_allows(w, subport, class, class, &x->cap[class], &s->cap_pace[class], bytes)) &&
            ((w->gate[subport].caps & WHEEL_SELF_BIT) == 0 ||
-            shard_allows(w, subport, WHEEL_SELF, class, &x->own, &s->pace, bytes));
+            shard_allows(w, subport, WHEEL_SELF, class, &s->wallet, &s->pace, bytes));
 }
 
 /** Have a rate paid for bytes: out of the wallet where it is shared, else out of the bucket. */
@@ -171,7 +165,7 @@ static inline void shard_pay(struct wheel *w, uint32_t subport, uint32_t pipe, u
     if ((w->gate[subport].caps & 1u << class) != 0)
         shard_rate_pay(&x->cap[class], &s->cap[class], &s->cap_pace[class], bytes, w->now);
     if ((w->gate[subport].caps & WHEEL_SELF_BIT) != 0)
-        shard_rate_pay(&x->own, &s->bucket, &s->pace, bytes, w->now);
+        shard_rate_pay(&s->wallet, &s->bucket, &s->pace, bytes, w->now);
 }
 
 /** Let the next subport have its turn that is ready in a class, where nothing need be asked for
@@ -185,9 +179,8 @@ static inline bool shard_goes_on(struct wheel *w, uint32_t subport, unsigned cla
     if (x->port_short || r->open != x->turns[class].open || r->saved <= 0)
         return false;
     r->left = r->saved;
-    r->saved = 0;
+    r->saved = WHEEL_TURN_TAKEN;
     w->turn[class] = (uint8_t)subport;
-    shard_ring_of(w, subport, class)->was_empty = false;
     return true;
 }
 
@@ -203,19 +196,20 @@ uint32_t shard_round(struct wheel *w, uint32_t subport, unsigned class);
 /** Note that round, for others, when credit was borrowed in it. */
 void shard_note_round(struct wheel *w, uint32_t subport, unsigned class, uint32_t round);
 
-/** The turns of pipes are over that stood in the ring from head on, before next, where the ring
- * goes on; its end is tail. A round is over when all have had a turn that were in the ring when it
- * began: two may be, of which the second one had begun with pipes of the first. */
-static inline void shard_end_turns(struct shard_ring *s, uint32_t head, uint32_t next,
-                                   uint32_t tail)
+/** The turns of pipes are over that stood in a ring of a class from head on; now the ring has gone
+ * on. A round is over when all have had a turn that were in the ring when it began: two may be, of
+ * which the second one had begun with pipes of the first. */
+static inline void shard_end_turns(struct sched_class_state *c, uint32_t head)
 {
-    uint32_t over = (int32_t)(s->end - head) > 0 ? s->end : head + 1;
+    struct wheel_rounds *s = &c->rounds;
+    uint32_t next = c->ring.head, tail = c->ring.tail,
+             over = (int32_t)(s->end - head) > 0 ? s->end : head + 1;
 
     if ((int32_t)(next - over) < 0)
         return;
     s->begin = next == tail ? next : over;
     s->end = tail;
-    s->rounds += 1 + (s->begin != over);
+    s->over += 1 + (s->begin != over);
 }
 
 /** Nobody needs to wait for this shard in a class of a subport. */
@@ -224,15 +218,12 @@ void shard_wait_no_more(struct wheel *w, uint32_t subport, unsigned class);
 /** A ring has run empty, with wheel_ring.left as its turn left it: nobody needs to wait for this
  * shard, and what is left of the turn may be sent in the same round. In line, as most rings hold
  * one packet. */
-static inline void shard_ring_empty(struct wheel *w, uint32_t subport, unsigned class)
+static inline void shard_ring_empty(struct wheel *w, struct sched_class_state *c, uint32_t subport,
+                                    unsigned class)
 {
-    struct shard_subport *x = &w->shard->subport[subport];
-    struct shard_ring *s = shard_ring_of(w, subport, class);
-
-    s->joined = 0;
-    s->was_empty = true;
-    wheel_ring_of(w, subport, class)->saved = wheel_ring_of(w, subport, class)->left;
-    if (unlikely((x->waits >> class & 1) != 0))
+    c->rounds.joined = 0;
+    c->ring.saved = c->ring.left;
+    if (unlikely((w->subport[subport].waits >> class & 1) != 0))
         shard_wait_no_more(w, subport, class);
 }
 

@@ -30,6 +30,15 @@ static inline uint32_t wheel_number(uint64_t word)
     return (uint32_t)(word >> 48);
 }
 
+/** Likewise, in memory, with one instruction. */
+static inline uint32_t wheel_number_at(const uint64_t *word)
+{
+    uint16_t number;
+
+    memcpy(&number, (const char *)word + 6, sizeof(number));
+    return number;
+}
+
 static inline uint64_t wheel_word(const struct rte_mbuf *m, uint32_t number)
 {
     return (uint64_t)(uintptr_t)m | (uint64_t)number << 48;

@@ -14,16 +14,17 @@
 /* Take the pipe at the head of a ring out of it. */
 static inline void unlist(struct wheel *w, uint32_t subport, struct wheel_pipe *p, unsigned class)
 {
-    struct wheel_ring *r = wheel_ring_of(w, subport, class);
+    struct sched_class_state *c = sched_class_of(&w->base, subport, class);
+    struct wheel_ring *r = &c->ring;
 
     r->head++;
     if (WHEEL_SHARD)
-        shard_end_turns(shard_ring_of(w, subport, class), r->head - 1, r->head, r->tail);
+        shard_end_turns(c, r->head - 1);
     r->in_turn = false;
     p->deficit = 0;
     p->listed &= (uint16_t) ~(1u << class);
     if (r->head == r->tail)
-        end_ring(w, subport, class);
+        end_ring(w, c, subport, class);
 }
 
 /* Move the pipe at the head of a ring, which has used up its turn, to the end. */
@@ -36,7 +37,7 @@ static void end_turn(struct wheel *w, uint32_t subport, unsigned class)
     r->in_turn = false;
     r->pipe[r->tail++ & r->mask] = pipe;
     if (WHEEL_SHARD)
-        shard_end_turns(shard_ring_of(w, subport, class), r->head - 1, r->head, r->tail);
+        shard_end_turns(sched_class_of(&w->base, subport, class), r->head - 1);
 }
 
 /* Choose the subport whose turn it is, in a class in which some are ready. */
@@ -45,8 +46,10 @@ static uint32_t choose_subport(struct wheel *w, unsigned class)
     const uint64_t *ready = w->ready[class];
     uint32_t i = w->turn[class];
 
-    if (w->n_subports == 1)
+    if (w->n_subports == 1) {
+        wheel_ring_of(w, 0, class)->left = WHEEL_SHARD ? w->shard->burst : INT32_MAX;
         return 0;
+    }
     if ((ready[i / 64] >> i % 64 & 1) != 0 && wheel_ring_of(w, i, class)->left > 0)
         return i;
     i = wheel_next_ready(w, class, i);
@@ -141,17 +144,12 @@ static inline uint32_t serve_class(struct wheel *w, unsigned class, struct rte_m
     if (WHEEL_SHARD && subport == SHARD_NOBODY)
         return 0;
     caps = w->gate[subport].caps;
-    if (w->n_subports >= WHEEL_MANY_SUBPORTS && class != QOS_BE && w->plain &&
-        ((caps == 0 && serve_lone(w, subport, class, false, m, sent_bytes)) ||
-         (caps == WHEEL_SELF_BIT && serve_lone(w, subport, class, true, m, sent_bytes))))
-        return 1;
     if (likely(w->plain && caps == 0))
-        return class == QOS_BE ? serve_best_effort(w, subport, class, m, n, sent_bytes)
-                               : serve_high(w, subport, class, m, n, sent_bytes);
-    if (w->plain && caps == WHEEL_SELF_BIT) {
-        uint32_t got = class == QOS_BE
-                           ? serve_best_effort_rated(w, subport, class, m, n, sent_bytes)
-                           : serve_high_rated(w, subport, class, m, n, sent_bytes);
+        return serve_usual(w, subport, class, RATE_NONE, m, n, sent_bytes);
+    if (w->plain && (caps & ~WHEEL_SHARED_BIT) == WHEEL_SELF_BIT) {
+        uint32_t got = WHEEL_SHARD && caps != WHEEL_SELF_BIT
+                           ? serve_usual(w, subport, class, RATE_SHARED, m, n, sent_bytes)
+                           : serve_usual(w, subport, class, RATE_OWN, m, n, sent_bytes);
 
         if (got > 0 || (w->gate[subport].backlog & 1u << class) == 0)
             return got;

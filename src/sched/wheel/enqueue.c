@@ -7,13 +7,6 @@
 
 #define BURST 64
 
-/* Where the bits of a class stand in wheel_pipe.bits; those of a queue stand at 0. */
-#define LISTED 16
-#define WAITS  32
-
-static_assert(offsetof(struct wheel_pipe, listed) == offsetof(struct wheel_pipe, bits) + LISTED / 8,
-              "little-endian");
-
 /* Stages are near each other on any processor: there is one line to be fetched between two. */
 #define STEP  4u
 #define APART 8u /* packets from stage to stage */
@@ -144,8 +137,9 @@ static inline void join_ring(struct wheel *w, uint32_t subport, uint32_t pipe, s
                              unsigned queue)
 {
     const unsigned class = qos_class_of(queue);
-    const uint64_t listed = UINT64_C(1) << LISTED << class,
-                   waits = UINT64_C(1) << WAITS << class | (uint64_t)WHEEL_SELF_BIT << WAITS;
+    const uint64_t listed = UINT64_C(1) << WHEEL_LISTED << class,
+                   waits = UINT64_C(1) << WHEEL_WAITS << class | (uint64_t)WHEEL_SELF_BIT
+                                                                     << WHEEL_WAITS;
     uint64_t bits = p->bits;
 
     p->bits = bits | UINT64_C(1) << queue;

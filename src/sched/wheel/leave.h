@@ -57,11 +57,12 @@ static_assert(SCHED_PROMPT == 0 && SCHED_LIMITED == 1 && SCHED_LIMITED_FIRST == 
               "the next of each is (it + 1) / 2");
 
 /* A ring has run empty: its turn is over, and its subport is not ready in the class. */
-static inline void end_ring(struct wheel *w, uint32_t subport, unsigned class)
+static inline void end_ring(struct wheel *w, struct sched_class_state *c, uint32_t subport,
+                            unsigned class)
 {
     if (WHEEL_SHARD)
-        shard_ring_empty(w, subport, class);
-    wheel_ring_of(w, subport, class)->left = 0;
+        shard_ring_empty(w, c, subport, class);
+    c->ring.left = 0;
     w->gate[subport].backlog &= (uint16_t) ~(1u << class);
     wheel_clear_ready(w, subport, class);
 }

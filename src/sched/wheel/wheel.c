@@ -121,7 +121,9 @@ static void set_rate(struct wheel *w, uint32_t subport, uint64_t rate)
     struct wheel_subport *s = &w->subport[subport];
 
     s->pace = subport_pace(w, rate);
-    w->gate[subport].caps = rate < w->shape.rate ? WHEEL_SELF_BIT : 0;
+    w->gate[subport].caps = 0;
+    if (rate < w->shape.rate)
+        w->gate[subport].caps = WHEEL_SELF_BIT | (s->wallet.purse != NULL ? WHEEL_SHARED_BIT : 0);
     for (unsigned c = 0; c < QOS_CLASSES; c++)
         if (qos_class_used(&w->shape, c) && s->class_rate[c] < rate)
             w->gate[subport].caps |= (uint16_t)(1u << c);

@@ -89,6 +89,7 @@
 #include <rte_red.h>
 
 #include "sched/backend.h"
+#include "sched/shards/purse.h"
 #include "sched/stamp.h"
 #include "sched/wheel/bucket.h"
 #include "sched/wheel/chain.h"
@@ -100,9 +101,10 @@
 #include "sched/wheel/timers.h"
 
 /** In bits of classes, the bit that stands for the whole pipe or subport. */
-#define WHEEL_SELF     QOS_CLASSES
-#define WHEEL_SELF_BIT (1u << WHEEL_SELF)
-#define WHEEL_BE_BITS  0xf000u /* in bits of queues: best effort */
+#define WHEEL_SELF       QOS_CLASSES
+#define WHEEL_SELF_BIT   (1u << WHEEL_SELF)
+#define WHEEL_SHARED_BIT (WHEEL_SELF_BIT << 1) /* in wheel_gate.caps: a rate that shards share */
+#define WHEEL_BE_BITS    0xf000u               /* in bits of queues: best effort */
 
 /** So many subports' classes are not all in a core's first cache, and most rings hold one pipe. */
 #define WHEEL_MANY_SUBPORTS 16
@@ -135,8 +137,10 @@ struct wheel_gate {
 };
 
 struct wheel_subport {
+    struct pace pace; /* up to waits, the first line: for dequeue */
     struct bucket bucket;
-    struct pace pace;
+    uint16_t waits;       /* of shards: bit per class: others may know that this one waits in it */
+    struct wallet wallet; /* of shards, where the rate is shared: instead of the bucket */
     struct bucket cap[QOS_CLASSES];
     struct pace cap_pace[QOS_CLASSES];
     uint64_t class_rate[QOS_CLASSES]; /* bit/s */
@@ -230,7 +234,14 @@ struct wheel {
     struct timers timers;
 } __rte_cache_aligned;
 
+/** Where the bits of a class stand in wheel_pipe.bits; those of a queue stand at 0. */
+#define WHEEL_LISTED 16
+#define WHEEL_WAITS  32
+
 static_assert(sizeof(struct wheel_pipe) == RTE_CACHE_LINE_SIZE, "a pipe is one line");
+static_assert(offsetof(struct wheel_pipe, listed) ==
+                  offsetof(struct wheel_pipe, bits) + WHEEL_LISTED / 8,
+              "little-endian");
 static_assert(sizeof(uintptr_t) == 8, "pointers with 16 bits to spare");
 
 /* --- the hot path: enqueue.c, dequeue.c --- */
@@ -456,7 +467,7 @@ static inline void wheel_relist(struct wheel *w, uint32_t pipe, struct wheel_pip
 
     if ((p->waits & WHEEL_SELF_BIT) != 0)
         return;
-    if (likely((w->gate[subport].caps & ~WHEEL_SELF_BIT) == 0))
+    if (likely((w->gate[subport].caps & ~(WHEEL_SELF_BIT | WHEEL_SHARED_BIT)) == 0))
         classes &= -classes;
     for (classes &= ~p->listed; classes != 0; classes &= classes - 1)
         wheel_list(w, subport, pipe, p, (unsigned)__builtin_ctz(classes));
