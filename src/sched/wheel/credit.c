@@ -54,7 +54,7 @@ static inline struct wheel_queue *wake_pipe(struct wheel *w, uint32_t pipe, unsi
     wheel_relist(w, pipe, p);
     rte_prefetch0_write(w->records + (size_t)pipe * RTE_CACHE_LINE_SIZE);
     first = (unsigned)__builtin_ctz(wheel_eligible(p) | 1u << QOS_BE);
-    q = wheel_queue_of(w, pipe, first == QOS_BE ? wheel_choose_queue(p) : first);
+    q = wheel_queue_of(w, pipe, first == QOS_BE ? wheel_choose_queue(w, p) : first);
     rte_prefetch0_write(q);
     return q;
 }

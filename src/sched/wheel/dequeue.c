@@ -77,7 +77,7 @@ static inline struct rte_mbuf *serve(struct wheel *w, uint32_t subport, unsigned
         return NULL;
     }
 
-    unsigned queue = class == QOS_BE ? wheel_choose_queue(p) : class;
+    unsigned queue = class == QOS_BE ? wheel_choose_queue(w, p) : class;
     struct wheel_queue *q = wheel_queue_of(w, pipe, queue);
     uint32_t bytes = wheel_number(q->head) + w->overhead;
     uint64_t cost = bucket_cost(&f->pace, bytes), ready = bucket_ready(&p->bucket, &f->pace, cost);

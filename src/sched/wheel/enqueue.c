@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The hot path of the wheel: packets come. */
 #include "packet/free.h"
-#include "packet/stages.h"
 #include "sched/stamp.h"
 #include "sched/wheel/wheel.h"
 
 #define BURST 64
-
-/* Stages are near each other on any processor: there is one line to be fetched between two. */
-#define STEP  4u
-#define APART 8u /* packets from stage to stage */
 
 /* Tell RED of a packet to a queue that was empty for a while: the packet is always taken, and the
  * average decays. After so short a while that the factor is above 1/2, DPDK shifts by -1 to round
@@ -85,19 +80,6 @@ static enum verdict manage(struct wheel *w, struct rte_mbuf *m, uint32_t pipe, u
     return ACCEPTED;
 }
 
-/* Let a best-effort queue that was empty begin where the queue stands that was served last: an
- * empty queue does not save up its share. One that is ahead by more than a packet is old: the
- * numbers have wrapped since. Without a branch, which would follow from the packets; the numbers of
- * a strict queue stay as they are. */
-static inline void join_best_effort(const struct wheel *w, struct wheel_pipe *p, unsigned queue,
-                                    uint32_t depth)
-{
-    uint32_t *own = &p->wrr[queue % QOS_BE_QUEUES], base = p->wrr[p->be_last], at = *own;
-    bool joins = (queue >= QOS_BE) & (depth == 0) & (at - base > w->wrr_most);
-
-    *own = (uint32_t)wheel_either(joins, base, at);
-}
-
 /* Move what a queue has taken to its tally. */
 static WHEEL_OUT_OF_LINE void move_taken(struct wheel *w, uint32_t pipe, unsigned queue,
                                          struct wheel_queue *q)
@@ -126,8 +108,8 @@ static inline void append(struct wheel *w, struct rte_mbuf *m, struct wheel_queu
 {
     uint64_t word = wheel_word(m, bytes);
 
-    chain_link(wheel_mbuf(wheel_either(depth != 0, q->tail, (uintptr_t)&w->nobody)), word);
-    q->head = wheel_either(depth != 0, q->head, word);
+    chain_link(wheel_mbuf(wheel_unless_zero(depth, q->tail, (uintptr_t)&w->nobody)), word);
+    q->head = wheel_unless_zero(depth, q->head, word);
     q->tail = wheel_word(m, depth + 1);
 }
 
@@ -162,7 +144,6 @@ static inline enum verdict put_plain(struct wheel *w, struct rte_mbuf *m, struct
     if (unlikely(depth >= w->plain_size[queue]) || unlikely((q->tail & 1) != 0) ||
         unlikely(bytes > w->mtu) || unlikely(p->profile == w->max_profiles))
         return depth >= w->size[queue] && (w->codel >> queue & 1) == 0 ? TAIL : UNDECIDED;
-    join_best_effort(w, p, queue, depth);
     append(w, m, q, depth, bytes);
     count_taken(w, subport, pipe, queue, q, bytes);
     join_ring(w, subport, pipe, p, queue);
@@ -200,7 +181,6 @@ static WHEEL_OUT_OF_LINE enum verdict put(struct wheel *w, struct rte_mbuf *m,
     }
     if (depth == 0 && (q->tail & 1) != 0) /* it keeps its state of FQ-CoDel */
         tag = q->tail;
-    join_best_effort(w, p, queue, depth);
     append(w, m, q, depth, bytes);
     if (unlikely(tag != 0))
         q->tail = tag + (UINT64_C(1) << 48);
@@ -271,20 +251,6 @@ static __rte_always_inline void fetch_queue(const struct wheel *w, uint32_t pipe
         rte_prefetch0_write(sched_class_of(&w->base, wheel_subport_of(w, pipe), queue));
 }
 
-/* Find the queues of packets, and prefetch them and what belongs to them, most for the second time
- * (wheel_expect()): of a whole burst's lines some come late. */
-static inline void find_queues(const struct wheel *w, struct rte_mbuf *const *m,
-                               struct wheel_queue **queue, struct part p)
-{
-    for (uint32_t i = p.from; i < p.to; i++) {
-        uint32_t path = m[i]->hash.sched.queue_id, pipe = path / QOS_QUEUES;
-
-        queue[i] = wheel_queue_of(w, pipe, path % QOS_QUEUES);
-        rte_prefetch0_write(queue[i]);
-        rte_prefetch0_write(wheel_pipe_of(w, pipe));
-    }
-}
-
 /* A path may be of a packet that is not for the wheel. Lines of its first pipe stand for any other
  * one then, without a branch. */
 void wheel_expect(const struct sched *base, struct rte_mbuf *const *m, uint32_t n, uint32_t first)
@@ -299,34 +265,34 @@ void wheel_expect(const struct sched *base, struct rte_mbuf *const *m, uint32_t 
     }
 }
 
-/* Prefetch the last packets of the queues of packets, unless a queue is full, and what an AQM keeps
- * of each queue. */
-static inline void fetch_tails(const struct wheel *w, struct rte_mbuf *const *m,
-                               struct wheel_queue *const *queue, struct part p)
+/* Find the queues of packets, which wheel_expect() has fetched, and prefetch the last packet of
+ * each, unless the queue is full, and what an AQM keeps of it. */
+static inline void find_queues(const struct wheel *w, struct rte_mbuf *const *m,
+                               struct wheel_queue **queue, uint32_t n)
 {
-    for (uint32_t i = p.from; i < p.to; i++) {
-        uint32_t path = m[i]->hash.sched.queue_id, depth = wheel_number(queue[i]->tail);
-        uint64_t tail = queue[i]->tail & WHEEL_POINTER;
-        bool linked = depth - 1 < w->size[path % QOS_QUEUES] - 1u; /* not empty, nor full */
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t path = m[i]->hash.sched.queue_id, number = path % QOS_QUEUES;
+        struct wheel_queue *q = wheel_queue_of(w, path / QOS_QUEUES, number);
+        uint64_t last = wheel_if_below(wheel_number(q->tail) - 1, w->size[number] - 1u, q->tail,
+                                       (uintptr_t)&w->nobody);
 
-        tail = wheel_either(linked, tail, (uintptr_t)&w->nobody);
-        rte_prefetch0_write((void *)(uintptr_t)tail);
+        rte_prefetch0_write(wheel_mbuf(last));
+        queue[i] = q;
     }
     if (unlikely(w->fq_in_use != 0))
-        fq_fetch_states(w, queue + p.from, p.to - p.from);
+        fq_fetch_states(w, queue, n);
     if (unlikely(w->l4s != 0))
-        l4s_fetch_states(w, queue + p.from, p.to - p.from);
+        l4s_fetch_states(w, queue, n);
 }
 
 /* Put packets into their queues, and those that are refused into drop. Returns the number of
  * those. */
-static inline uint32_t put_part(struct wheel *w, struct rte_mbuf *const *m,
-                                struct wheel_queue *const *queue, struct part p,
-                                struct rte_mbuf **drop)
+static inline uint32_t put_all(struct wheel *w, struct rte_mbuf *const *m,
+                               struct wheel_queue *const *queue, uint32_t n, struct rte_mbuf **drop)
 {
     uint32_t n_drop = 0;
 
-    for (uint32_t i = p.from; i < p.to; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         enum verdict v = put_plain(w, m[i], queue[i]);
 
         if (likely(v == ACCEPTED))
@@ -341,18 +307,15 @@ static inline uint32_t put_part(struct wheel *w, struct rte_mbuf *const *m,
     return n_drop;
 }
 
-/* Put at most BURST packets into their queues, in stages. Returns how many were accepted. */
+/* Put at most BURST packets into their queues. Returns how many were accepted. */
 static uint32_t enqueue(struct wheel *w, struct rte_mbuf **m, uint32_t n)
 {
     struct wheel_queue *queue[BURST];
     struct rte_mbuf *drop[BURST];
-    uint32_t n_drop = 0;
+    uint32_t n_drop;
 
-    for (uint32_t at = 0; at < n + 2 * APART; at += STEP) {
-        find_queues(w, m, queue, part_of(STEP, n, at, 0));
-        fetch_tails(w, m, queue, part_of(STEP, n, at, APART));
-        n_drop += put_part(w, m, queue, part_of(STEP, n, at, 2 * APART), drop + n_drop);
-    }
+    find_queues(w, m, queue, n);
+    n_drop = put_all(w, m, queue, n, drop);
     packets_free(drop, n_drop);
     return n - n_drop;
 }

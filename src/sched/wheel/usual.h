@@ -188,7 +188,7 @@ static __rte_always_inline bool serve_turn(struct wheel *w, struct wheel_ring *r
     bool ends = false;
 
     while (may != 0) {
-        unsigned queue = be ? wheel_choose_queue(p) : class;
+        unsigned queue = be ? wheel_choose_queue(w, p) : class;
         struct wheel_queue *q = wheel_queue_of(w, pipe, queue);
         uint32_t bytes = wheel_number(q->head) + w->overhead;
         uint64_t cost = bucket_cost(&f->pace, bytes);

@@ -382,22 +382,34 @@ static inline uint32_t wheel_eligible(const struct wheel_pipe *p)
     return ((p->queued & ~WHEEL_BE_BITS) | best_effort) & ~p->waits;
 }
 
+/** What a best-effort queue has had for its weight, beyond from; most, if it is empty (1). One that
+ * is further behind than a frame, or further ahead than two, was empty for a while: an empty queue
+ * does not save up its share, but for a frame. */
+static inline uint32_t wheel_share_had(const struct wheel *w, uint32_t had, uint32_t from,
+                                       uint32_t empty)
+{
+    uint32_t beyond = had - from;
+
+    return (uint32_t)wheel_if_below(2 * w->wrr_most, beyond, 0, beyond) | -empty;
+}
+
 /** Of a pipe's best-effort queues that hold packets, the one that has had the least for its weight:
  * among several without a branch, because it follows from the packets. */
-static inline unsigned wheel_choose_queue(const struct wheel_pipe *p)
+static inline unsigned wheel_choose_queue(const struct wheel *w, struct wheel_pipe *p)
 {
     uint32_t held = p->queued & WHEEL_BE_BITS, empty = ~held >> QOS_BE,
-             base = p->wrr[p->be_last] - INT32_MIN;
+             from = p->wrr[p->be_last] - w->wrr_most;
+    uint64_t low, high, k[QOS_BE_QUEUES];
 
     if (likely((held & (held - 1)) == 0))
         return (unsigned)__builtin_ctz(held | 1u << (QOS_QUEUES - 1));
-    uint32_t k0 = (p->wrr[0] - base) | -(empty & 1), k1 = (p->wrr[1] - base) | -(empty >> 1 & 1),
-             k2 = (p->wrr[2] - base) | -(empty >> 2 & 1),
-             k3 = (p->wrr[3] - base) | -(empty >> 3 & 1);
-    uint64_t low = wheel_either(k1 < k0, (uint64_t)k1 << 32 | 1, (uint64_t)k0 << 32),
-             high = wheel_either(k3 < k2, (uint64_t)k3 << 32 | 3, (uint64_t)k2 << 32 | 2);
-
-    return QOS_BE + (unsigned)(wheel_either(high < low, high, low) & 3);
+    for (unsigned i = 0; i < QOS_BE_QUEUES; i++)
+        k[i] = (uint64_t)wheel_share_had(w, p->wrr[i], from, empty >> i & 1) << 32 | i;
+    low = wheel_if_below(k[1], k[0], k[1], k[0]);
+    high = wheel_if_below(k[3], k[2], k[3], k[2]);
+    low = wheel_if_below(high, low, high, low);
+    p->wrr[low & 3] = from + (uint32_t)(low >> 32);
+    return QOS_BE + (unsigned)(low & 3);
 }
 
 /** Mark that a subport has something to send in a class. */
@@ -427,14 +439,14 @@ static inline uint32_t wheel_next_ready(const struct wheel *w, unsigned class, u
     uint64_t behind = ready[word] & UINT64_MAX << i % 64 << 1;
 
     if (w->n_words == 1)
-        return (uint32_t)__builtin_ctzll(wheel_either(behind != 0, behind, ready[0]));
+        return (uint32_t)__builtin_ctzll(wheel_unless_zero(behind, behind, ready[0]));
     static_assert(WHEEL_WORDS == 4, "a bit for each word, and for those before i in its own");
     some = (uint32_t)(behind != 0) | (uint32_t)(ready[(word + 1) % 4] != 0) << 1 |
            (uint32_t)(ready[(word + 2) % 4] != 0) << 2 |
            (uint32_t)(ready[(word + 3) % 4] != 0) << 3 | 1u << 4;
     k = (uint32_t)__builtin_ctz(some);
     word = (word + k) % 4;
-    return word * 64 + (uint32_t)__builtin_ctzll(wheel_either(k == 0, behind, ready[word]));
+    return word * 64 + (uint32_t)__builtin_ctzll(wheel_unless_zero(k, ready[word], behind));
 }
 
 /** Put a pipe at the end of a ring in which it does not stand yet. */
