@@ -161,8 +161,8 @@ static inline void sched_count_sent(struct sched *s, uint32_t n)
     __atomic_store_n(&s->left, s->left + n, __ATOMIC_RELAXED);
 }
 
-/** Account for a packet, of bytes with overhead, that has left a pipe. For x86-64 by the instruction
- * that does each: gcc takes three for a relaxed store of a sum. */
+/** Account for a packet, of bytes with overhead, that has left a pipe. For x86-64 by the
+ * instruction that does each: gcc takes three for a relaxed store of a sum. */
 static inline void sched_count_pipe(struct sched_pipe_counters *s, uint32_t bytes)
 {
 #ifdef __x86_64__

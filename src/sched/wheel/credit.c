@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Credit in the wheel: a bucket that lacks it waits in the timers. */
+#include "sched/wheel/rings.h"
 #include "sched/wheel/wheel.h"
 
 /* Have a bucket woken when it is ready (TSC), and mark in the bits of its owner that the owner
@@ -46,14 +47,14 @@ static void wake_subport(struct wheel *w, uint32_t subport, unsigned class)
 static inline struct wheel_queue *wake_pipe(struct wheel *w, uint32_t pipe, unsigned class)
 {
     struct wheel_pipe *p = wheel_pipe_of(w, pipe);
+    uint64_t bits = p->bits & ~((UINT64_C(1) << WHEEL_WAITS | UINT64_C(1) << WHEEL_TIMED) << class);
+    uint32_t classes = wheel_eligible_of(bits);
+    unsigned first = (unsigned)__builtin_ctz(classes | 1u << QOS_BE);
     struct wheel_queue *q;
-    unsigned first;
 
-    p->timed &= (uint16_t) ~(1u << class);
-    p->waits &= (uint16_t) ~(1u << class);
-    wheel_relist(w, pipe, p);
     rte_prefetch0_write(w->records + (size_t)pipe * RTE_CACHE_LINE_SIZE);
-    first = (unsigned)__builtin_ctz(wheel_eligible(p) | 1u << QOS_BE);
+    p->bits = bits;
+    wheel_relist(w, pipe, p);
     q = wheel_queue_of(w, pipe, first == QOS_BE ? wheel_choose_queue(w, p) : first);
     rte_prefetch0_write(q);
     return q;

@@ -2,6 +2,7 @@
 /* The hot path of the wheel: packets come. */
 #include "packet/free.h"
 #include "sched/stamp.h"
+#include "sched/wheel/rings.h"
 #include "sched/wheel/wheel.h"
 
 #define BURST 64
@@ -128,7 +129,8 @@ static inline void join_ring(struct wheel *w, uint32_t subport, uint32_t pipe, s
     if ((bits & (listed | waits)) != 0)
         return;
     p->bits = bits | UINT64_C(1) << queue | listed;
-    wheel_join(w, subport, pipe, class);
+    wheel_enter(w, subport, pipe, class);
+    wheel_fill(w, subport, class); /* mostly it did: without a branch, as often it did not */
 }
 
 /* Put a packet into a queue q that holds fewer than plain_size: neither a limit of bytes nor an AQM

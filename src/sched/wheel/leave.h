@@ -7,6 +7,7 @@
 #define SCHED_WHEEL_LEAVE_H
 
 #include "sched/shards/shard.h"
+#include "sched/wheel/rings.h"
 #include "sched/wheel/wheel.h"
 
 #ifndef WHEEL_SHARD

@@ -49,10 +49,14 @@ static WHEEL_OUT_OF_LINE void relist(struct wheel *w, uint32_t pipe, struct whee
  * it mostly stands already: each packet puts it there. */
 static inline void leave_ring(struct wheel *w, uint32_t pipe, struct wheel_pipe *p, uint32_t bit)
 {
-    uint32_t next = wheel_eligible(p);
+    uint64_t bits = p->bits & ~((uint64_t)bit << WHEEL_LISTED);
+    uint32_t next;
 
-    p->listed &= (uint16_t)~bit;
-    if ((p->waits & WHEEL_SELF_BIT) == 0 && unlikely((next & -next & ~p->listed) != 0))
+    p->bits = bits;
+    if ((bits & (uint64_t)WHEEL_SELF_BIT << WHEEL_WAITS) != 0)
+        return;
+    next = wheel_eligible_of(bits);
+    if (unlikely((next & -next & ~(uint32_t)(bits >> WHEEL_LISTED)) != 0))
         relist(w, pipe, p);
 }
 

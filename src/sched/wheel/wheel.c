@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The life of a wheel: its memory, building it, changes while it runs, counters. */
+#include "sched/wheel/rings.h"
 #include "sched/wheel/wheel.h"
 
 #include <errno.h>

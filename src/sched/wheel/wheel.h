@@ -237,6 +237,7 @@ struct wheel {
 /** Where the bits of a class stand in wheel_pipe.bits; those of a queue stand at 0. */
 #define WHEEL_LISTED 16
 #define WHEEL_WAITS  32
+#define WHEEL_TIMED  48
 
 static_assert(sizeof(struct wheel_pipe) == RTE_CACHE_LINE_SIZE, "a pipe is one line");
 static_assert(offsetof(struct wheel_pipe, listed) ==
@@ -374,17 +375,24 @@ static inline uint32_t wheel_load(const struct wheel *w, const struct wheel_queu
     return wheel_number(q->tail) == 0 ? 0 : wheel_number(q->head) + w->overhead + q->load;
 }
 
-/** Classes of a pipe that hold packets and do not wait for credit of their own, a bit each. */
-static inline uint32_t wheel_eligible(const struct wheel_pipe *p)
+/** Classes that hold packets and do not wait for credit of their own, a bit each, by the bits of a
+ * pipe. */
+static inline uint32_t wheel_eligible_of(uint64_t bits)
 {
-    uint32_t best_effort = (uint32_t)((p->queued & WHEEL_BE_BITS) != 0) << QOS_BE;
+    uint32_t best_effort = (uint32_t)((bits & WHEEL_BE_BITS) != 0) << QOS_BE;
 
-    return ((p->queued & ~WHEEL_BE_BITS) | best_effort) & ~p->waits;
+    return (((uint32_t)bits & ((1u << QOS_BE) - 1)) | best_effort) &
+           ~(uint32_t)(bits >> WHEEL_WAITS);
 }
 
-/** What a best-effort queue has had for its weight, beyond from; most, if it is empty (1). One that
- * is further behind than a frame, or further ahead than two, was empty for a while: an empty queue
- * does not save up its share, but for a frame. */
+static inline uint32_t wheel_eligible(const struct wheel_pipe *p)
+{
+    return wheel_eligible_of(p->bits);
+}
+
+/** What a best-effort queue has had for its weight, beyond from, which is a frame less than what
+ * the one has had that was served last; most, if it is empty (1). Who is further away than a frame
+ * was empty for a while: an empty queue does not save up its share, but for a frame. */
 static inline uint32_t wheel_share_had(const struct wheel *w, uint32_t had, uint32_t from,
                                        uint32_t empty)
 {
@@ -410,79 +418,6 @@ static inline unsigned wheel_choose_queue(const struct wheel *w, struct wheel_pi
     low = wheel_if_below(high, low, high, low);
     p->wrr[low & 3] = from + (uint32_t)(low >> 32);
     return QOS_BE + (unsigned)(low & 3);
-}
-
-/** Mark that a subport has something to send in a class. */
-static inline void wheel_set_ready(struct wheel *w, uint32_t subport, unsigned class)
-{
-    w->ready[class][subport / 64] |= UINT64_C(1) << subport % 64;
-    w->classes |= 1u << class;
-}
-
-/** Mark that a subport has nothing in a class, or may not send it. */
-static inline void wheel_clear_ready(struct wheel *w, uint32_t subport, unsigned class)
-{
-    uint64_t any = 0;
-
-    w->ready[class][subport / 64] &= ~(UINT64_C(1) << subport % 64);
-    for (uint32_t i = 0; i < w->n_words; i++)
-        any |= w->ready[class][i];
-    w->classes &= ~((uint32_t)(any == 0) << class);
-}
-
-/** The first subport that is ready in a class behind subport i, around; some is. Without branches
- * that follow from the packets. */
-static inline uint32_t wheel_next_ready(const struct wheel *w, unsigned class, uint32_t i)
-{
-    const uint64_t *ready = w->ready[class];
-    uint32_t word = i / 64, some, k;
-    uint64_t behind = ready[word] & UINT64_MAX << i % 64 << 1;
-
-    if (w->n_words == 1)
-        return (uint32_t)__builtin_ctzll(wheel_unless_zero(behind, behind, ready[0]));
-    static_assert(WHEEL_WORDS == 4, "a bit for each word, and for those before i in its own");
-    some = (uint32_t)(behind != 0) | (uint32_t)(ready[(word + 1) % 4] != 0) << 1 |
-           (uint32_t)(ready[(word + 2) % 4] != 0) << 2 |
-           (uint32_t)(ready[(word + 3) % 4] != 0) << 3 | 1u << 4;
-    k = (uint32_t)__builtin_ctz(some);
-    word = (word + k) % 4;
-    return word * 64 + (uint32_t)__builtin_ctzll(wheel_unless_zero(k, ready[word], behind));
-}
-
-/** Put a pipe at the end of a ring in which it does not stand yet. */
-static inline void wheel_join(struct wheel *w, uint32_t subport, uint32_t pipe, unsigned class)
-{
-    struct wheel_gate *g = &w->gate[subport];
-    struct wheel_ring *r = wheel_ring_of(w, subport, class);
-
-    r->pipe[r->tail++ & r->mask] = pipe;
-    w->joined[class]++;
-    g->backlog |= (uint16_t)(1u << class);
-    if (likely((g->waits & (WHEEL_SELF_BIT | 1u << class)) == 0))
-        wheel_set_ready(w, subport, class);
-}
-
-/** Likewise, and note it in the pipe. */
-static inline void wheel_list(struct wheel *w, uint32_t subport, uint32_t pipe,
-                              struct wheel_pipe *p, unsigned class)
-{
-    p->listed |= (uint16_t)(1u << class);
-    wheel_join(w, subport, pipe, class);
-}
-
-/** Put a pipe into the ring of its highest class that may send, unless the pipe lacks credit. Where
- * a class of the subport may have to wait, so that a lower one goes first, into the rings of all
- * its classes. */
-static inline void wheel_relist(struct wheel *w, uint32_t pipe, struct wheel_pipe *p)
-{
-    uint32_t classes = wheel_eligible(p), subport = wheel_subport_of(w, pipe);
-
-    if ((p->waits & WHEEL_SELF_BIT) != 0)
-        return;
-    if (likely((w->gate[subport].caps & ~(WHEEL_SELF_BIT | WHEEL_SHARED_BIT)) == 0))
-        classes &= -classes;
-    for (classes &= ~p->listed; classes != 0; classes &= classes - 1)
-        wheel_list(w, subport, pipe, p, (unsigned)__builtin_ctz(classes));
 }
 
 #endif
