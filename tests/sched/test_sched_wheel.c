@@ -381,6 +381,46 @@ static void limited(void)
     bed_free(&b);
 }
 
+/* Have queue of a subscriber send alone for so long, and then both as much. Returns how many of the
+ * first ten packets of both are the other one's. */
+static unsigned after_alone(unsigned queue, unsigned other, unsigned frames)
+{
+    struct rte_mbuf *m[BED_BURST];
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < frames; i++) {
+        bed_fill(&b, 0, queue, FRAME, 1);
+        CU_ASSERT_EQUAL_FATAL(bed_dequeue(&b, m, 1), 1);
+        rte_pktmbuf_free(m[0]);
+    }
+    bed_fill(&b, 0, queue, FRAME, 10);
+    bed_fill(&b, 0, other, FRAME, 10);
+    CU_ASSERT_EQUAL_FATAL(bed_dequeue(&b, m, 10), 10);
+    for (unsigned i = 0; i < 10; i++)
+        n += m[i]->hash.sched.queue_id % QOS_QUEUES == other;
+    rte_pktmbuf_free_bulk(m, 10);
+    CU_ASSERT_EQUAL_FATAL(bed_dequeue(&b, m, BED_BURST), 10);
+    rte_pktmbuf_free_bulk(m, 10);
+    return n;
+}
+
+/* A best-effort queue that was empty has saved up a frame of its share, and no more, however long
+ * that was: what the other one has had counts on and around, in 85 frames once. */
+static void after_a_pause(void)
+{
+    bed_shape(&b, 1, 1);
+    bed_profile(&b, 10000000000, 10000000);
+    CU_ASSERT_FATAL(bed_create(&b));
+    CU_ASSERT_EQUAL(sched_set_profile(b.s, 0, 0), 0);
+    for (unsigned frames = 1; frames < 200; frames++)
+        for (unsigned first = 0; first < 2; first++) {
+            unsigned n = after_alone(QOS_BE + 3 * first, QOS_BE + 3 * !first, frames);
+
+            EXPECT(n == 5 || n == 6, "%u frames: %u of 10", frames, n);
+        }
+    bed_free(&b);
+}
+
 /* Put a packet of a class into each of some subports, and a second one into some of these. */
 static unsigned put_into_some(unsigned *waiting, unsigned n_subports, unsigned class)
 {
@@ -445,6 +485,7 @@ static const struct test tests[] = {
     {"more packets than 2^23", many_packets},
     {"more drops than a queue counts", many_drops},
     {"who was held back", limited},
+    {"best effort after a pause", after_a_pause},
     {"rates against the TSC", real_time},
     {"memory", memory},
     {"many subports, one after the other", many_subports},
