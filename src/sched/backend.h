@@ -101,7 +101,8 @@ struct wheel_ring {
     uint32_t mask;       /* places - 1 */
     int32_t left;        /* bytes that the subport may still send in its turn */
     int32_t saved;       /* of shards: left, when the ring ran empty; or WHEEL_TURN_TAKEN */
-    uint32_t open;       /* of shards: shard_line.open when that turn was asked for */
+    uint32_t open;       /* of shards: wheel_shard.open when that turn was asked for; or another
+                            number, where it has to be asked for anew */
     bool in_turn;        /* the turn of the pipe at the head has begun */
 };
 

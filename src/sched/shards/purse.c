@@ -77,6 +77,22 @@ bool wallet_borrow(struct wallet *w, const struct peers *all, const struct purse
     return true;
 }
 
+bool wallet_stock(struct wallet *w, const struct purse_ask *ask)
+{
+    struct purse *p = w->purse;
+    uint64_t full_at = __atomic_load_n(&p->full_at, __ATOMIC_RELAXED), after;
+
+    do {
+        after = (is_after(ask->now, full_at) ? ask->now : full_at) + ask->cycles;
+        if (!is_after(ask->now, after - ask->depth))
+            return false;
+    } while (!__atomic_compare_exchange_n(&p->full_at, &full_at, after, true, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+    w->credit += (int64_t)(ask->cycles << BUCKET_PLACES);
+    w->class = ask->class;
+    return true;
+}
+
 bool wallet_pass(struct wallet *w, const struct peers *all, const struct purse_ask *ask,
                  uint64_t *again)
 {

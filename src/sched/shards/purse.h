@@ -47,6 +47,7 @@ struct purse {
 struct wallet {
     struct purse *purse; /* NULL: the rate is not shared */
     int64_t credit;      /* TSC cycles times 2^BUCKET_PLACES; below 0: it owes */
+    int64_t seen;        /* credit when its shard looked for idle wallets last */
     uint32_t waits;      /* what purse.waits says of this shard */
     unsigned class;      /* for which it was borrowed: lower ones have to ask others first */
 };
@@ -97,6 +98,16 @@ static inline bool peers_live(const struct peers *all, unsigned shard, uint64_t 
     return is_after(__atomic_load_n(&all->seen[shard].tsc, __ATOMIC_RELAXED) + all->patience, now);
 }
 
+/** Does some shard wait? */
+static inline bool purse_is_short(const struct purse *p, const struct peers *all)
+{
+    uint32_t waits = 0;
+
+    for (unsigned i = 0; i < all->n; i++)
+        waits |= __atomic_load_n(&p->waits[i], __ATOMIC_RELAXED);
+    return waits != 0;
+}
+
 /**
  * Borrow credit into the wallet of a shard. Returns true; or false where there is too little, or
  * another shard goes first, and the TSC from which it is worth to ask again in *again: until then,
@@ -104,6 +115,13 @@ static inline bool peers_live(const struct peers *all, unsigned shard, uint64_t 
  */
 bool wallet_borrow(struct wallet *w, const struct peers *all, const struct purse_ask *ask,
                    uint64_t *again);
+
+/**
+ * Borrow into the wallet of a shard that does not need it yet. Returns whether there was as much;
+ * if not, nothing has changed, and nobody is told. Who goes first is not asked: only where no shard
+ * waits.
+ */
+bool wallet_stock(struct wallet *w, const struct purse_ask *ask);
 
 /** Does a wallet hold so much (as wallet.credit) that a class may spend without asking? */
 static inline bool wallet_holds(const struct wallet *w, unsigned class, int64_t cost)

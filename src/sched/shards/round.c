@@ -40,7 +40,7 @@ uint32_t shard_round(struct wheel *w, uint32_t subport, unsigned class)
     const struct sched_class_state *c = sched_class_of(&w->base, subport, class);
     const struct wheel_rounds *s = &c->rounds;
     uint64_t part = (uint64_t)(c->ring.head - s->begin) << PURSE_ROUND_PLACES;
-    uint32_t len = s->end - s->begin;
+    uint32_t len = (int32_t)(s->end - c->ring.head) > 0 ? s->end - s->begin : 0; /* 0: it is over */
 
     if (s->joined != w->shard->stay)
         join_round(w, subport, class);

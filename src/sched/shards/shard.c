@@ -61,49 +61,7 @@ int shard_start(struct wheel *w, struct shards *all, unsigned index, int socket)
     return 0;
 }
 
-/* --- wallets --- */
-
-/* Give back what a wallet of a rate holds that is shared, and let nobody wait for it. */
-static void give_back(struct wheel_shard *x, struct wallet *wallet)
-{
-    if (wallet->purse == NULL)
-        return;
-    wallet_withdraw(wallet, x->index);
-    wallet_return(wallet);
-}
-
-/* Give back what the wallets of a subport hold for classes (a bit each) that have nothing to send.
- */
-static void sweep_subport(struct wheel *w, uint32_t subport, uint32_t idle)
-{
-    struct wheel_shard *x = w->shard;
-    struct shard_subport *s = &x->subport[subport];
-
-    for (unsigned c = 0; c < QOS_CLASSES; c++)
-        if ((idle >> c & 1) != 0)
-            give_back(x, &s->cap[c]);
-    if (w->gate[subport].backlog == 0) {
-        give_back(x, &w->subport[subport].wallet);
-        x->holds[subport / 64] &= ~(UINT64_C(1) << subport % 64);
-    }
-}
-
-static void sweep(struct wheel *w)
-{
-    struct wheel_shard *x = w->shard;
-
-    x->swept = w->now;
-    for (unsigned c = 0; c < QOS_CLASSES; c++)
-        x->turns[c].open++;
-    for (uint32_t word = 0; word < w->n_words; word++)
-        for (uint64_t left = x->holds[word]; left != 0; left &= left - 1) {
-            uint32_t i = word * 64 + (uint32_t)__builtin_ctzll(left);
-
-            sweep_subport(w, i, ~(uint32_t)w->gate[i].backlog);
-        }
-    if (w->classes == 0)
-        give_back(x, &x->line);
-}
+/* --- a dequeue begins --- */
 
 void shard_begin(struct wheel *w)
 {
@@ -113,19 +71,24 @@ void shard_begin(struct wheel *w)
     x->stay += w->now - x->seen > x->all->peers.patience;
     x->seen = w->now;
     if (w->now - x->swept >= x->all->quantum / SWEEPS)
-        sweep(w);
+        shard_sweep(w);
     if (w->classes == 0)
         wallet_withdraw(&x->line, x->index);
+}
+
+/* Note whether the port is short: turns do not go on then. */
+static void set_short(struct wheel_shard *x, bool is_short)
+{
+    if (is_short && !x->port_short)
+        shard_open_turns(x);
+    x->port_short = is_short;
 }
 
 void shard_see_port(struct wheel *w)
 {
     struct wheel_shard *x = w->shard;
-    uint32_t waits = 0;
 
-    for (unsigned i = 0; i < x->all->peers.n; i++)
-        waits |= __atomic_load_n(&x->all->port.waits[i], __ATOMIC_RELAXED);
-    x->port_short = waits != 0 || is_after(x->short_until, w->now);
+    set_short(x, purse_is_short(&x->all->port, &x->all->peers) || is_after(x->short_until, w->now));
 }
 
 void shard_stop(struct wheel *w)
@@ -134,10 +97,10 @@ void shard_stop(struct wheel *w)
 
     for (uint32_t i = 0; i < w->n_subports; i++) {
         for (unsigned c = 0; c < QOS_CLASSES; c++)
-            give_back(x, &x->subport[i].cap[c]);
-        give_back(x, &w->subport[i].wallet);
+            shard_give_back(x, &x->subport[i].cap[c]);
+        shard_give_back(x, &w->subport[i].wallet);
     }
-    give_back(x, &x->line);
+    shard_give_back(x, &x->line);
     rte_free(x);
     w->shard = NULL;
 }
@@ -153,10 +116,10 @@ static bool obtain(struct wallet *wallet, bool holds, const struct shards *all,
 /* --- rounds --- */
 
 /* Go to a round of the port in a class: turns of another one do not go on. */
-static void go_to_round(struct shard_line *l, uint64_t round)
+static void go_to_round(struct wheel_shard *x, unsigned class, uint64_t round)
 {
-    l->open += l->round != round;
-    l->round = round;
+    x->open[class] += x->turns[class].round != round;
+    x->turns[class].round = round;
 }
 
 /* The round of the port in a class: of its subports, or of the pipes of the only one. */
@@ -172,7 +135,7 @@ static uint32_t line_round(struct wheel *w, unsigned class)
     if (was_idle) {
         uint64_t round = __atomic_load_n(&x->all->round[class], __ATOMIC_RELAXED);
 
-        go_to_round(l, l->round - round <= PURSE_KEEP ? l->round : round);
+        go_to_round(x, class, l->round - round <= PURSE_KEEP ? l->round : round);
     }
     return (uint32_t)l->round << LINE_PLACES;
 }
@@ -258,12 +221,34 @@ bool shard_line_asks(struct wheel *w)
     x->line_class = class;
     if (!obtain(&x->line, holds, x->all, &ask, &x->line_again)) {
         x->short_until = w->now + SHORT_QUANTA * x->all->quantum;
-        x->port_short = true;
+        set_short(x, true);
         say_rounds(w);
         return false;
     }
     note_line_round(w, class, ask.round);
     return true;
+}
+
+bool shard_makes_room(struct wheel *w, uint32_t n)
+{
+    struct wheel_shard *x = w->shard;
+    struct purse_ask ask = {.class = QOS_BE,
+                            .cycles = quantum(w, &w->line_pace, 0),
+                            .depth = w->line_pace.depth,
+                            .now = w->now};
+    int64_t full = (int64_t)(ask.cycles << BUCKET_PLACES);
+
+    if (x->port_short || x->line.credit < 0 || x->line.credit >= full || full < x->room)
+        return false;
+    ask.cycles = (uint64_t)(full - x->line.credit) >> BUCKET_PLACES;
+    if (!wallet_stock(&x->line, &ask))
+        return false;
+    for (uint32_t left = w->classes; left != 0; left &= left - 1) {
+        unsigned class = (unsigned)__builtin_ctz(left);
+
+        note_line_round(w, class, line_round(w, class));
+    }
+    return shard_has_room(w, n);
 }
 
 /* --- turns of subports --- */
@@ -350,7 +335,7 @@ static uint64_t take_turn(struct wheel *w, uint32_t subport, unsigned class, uin
     if (r->saved != WHEEL_TURN_TAKEN)
         least = __atomic_load_n(&x->all->round[class], __ATOMIC_RELAXED);
     r->saved = WHEEL_TURN_TAKEN;
-    r->open = x->turns[class].open;
+    r->open = x->open[class] - x->port_short;
     if (left > 0 && least <= round + SHARD_SAVED &&
         (!shards_across(x->all, subport) || !x->port_short)) {
         r->left = left;
@@ -399,10 +384,10 @@ uint32_t shard_choose(struct wheel *w, unsigned class, int32_t bytes)
             }
             next = RTE_MIN(next, round);
         }
-        go_to_round(l, next != UINT64_MAX ? next : l->round);
+        go_to_round(w->shard, class, next != UINT64_MAX ? next : l->round);
     } while (next != UINT64_MAX);
     w->shard->roomy = false; /* what is left of this dequeue asks again */
-    give_back(w->shard, &w->shard->line);
+    shard_give_back(w->shard, &w->shard->line);
     return SHARD_NOBODY;
 }
 

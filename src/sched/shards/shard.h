@@ -36,8 +36,6 @@ struct shard_subport {
 struct shard_line {
     uint64_t round; /* in which its subports have their turns */
     uint64_t asked; /* TSC at which credit was asked for last */
-    uint32_t open; /* counts how often all turns had to be asked for anew: for each round, and twice
-                      in a quantum */
 };
 
 struct wheel_shard {
@@ -60,6 +58,9 @@ struct wheel_shard {
     uint32_t stay;        /* counts the times that the shard was away for long; from 1 on */
     uint64_t seen, swept; /* TSC of the last dequeue, and of the last look for idle wallets */
     struct shard_line turns[QOS_CLASSES];
+    /* Counts how often all turns of a class had to be asked for anew: for each round, twice in a
+     * quantum, and when the port became short. */
+    uint32_t open[QOS_CLASSES];
     uint64_t holds[WHEEL_WORDS]; /* bit per subport: a wallet of it has got credit */
     struct shard_ring *ring;     /* [subport * QOS_CLASSES + class], behind subport */
     struct shard_subport subport[];
@@ -84,6 +85,19 @@ void shard_stop(struct wheel *w);
 /** Begin a dequeue: show that the shard lives, and give back what idle wallets hold. */
 void shard_begin(struct wheel *w);
 
+/** Give back what a wallet of a rate holds that is shared, and let nobody wait for it. */
+void shard_give_back(struct wheel_shard *x, struct wallet *wallet);
+
+/** Give back what idle wallets hold, and have all turns asked for anew: twice in a quantum. */
+void shard_sweep(struct wheel *w);
+
+/** Have all turns asked for anew. */
+static inline void shard_open_turns(struct wheel_shard *x)
+{
+    for (unsigned c = 0; c < QOS_CLASSES; c++)
+        x->open[c]++;
+}
+
 /** Does a shard wait for the port, or did this one lately? Else it has room for all, and whose turn
  * it is makes no difference. Looked at once in a dequeue that has something to send: others write
  * that line. */
@@ -105,6 +119,11 @@ static inline bool shard_has_room(const struct wheel *w, uint32_t n)
 {
     return n <= SHARD_BURST && wallet_holds(&w->shard->line, QOS_BE, w->shard->room);
 }
+
+/** Make that room, as long as no shard waits for the port: else a burst would ask for each packet
+ * once the wallet holds less, at 10 Gbit/s four times in five. The wallet then holds what is
+ * borrowed at once, and no more. Returns whether it has. */
+bool shard_makes_room(struct wheel *w, uint32_t n);
 
 /** Have the port paid for bytes that left. */
 static inline void shard_line_pay(struct wheel *w, uint32_t bytes)
@@ -176,7 +195,7 @@ static inline bool shard_goes_on(struct wheel *w, uint32_t subport, unsigned cla
     const struct wheel_shard *x = w->shard;
     struct wheel_ring *r = wheel_ring_of(w, subport, class);
 
-    if (x->port_short || r->open != x->turns[class].open || r->saved <= 0)
+    if (r->open != x->open[class] || r->saved <= 0)
         return false;
     r->left = r->saved;
     r->saved = WHEEL_TURN_TAKEN;
@@ -207,9 +226,9 @@ static inline void shard_end_turns(struct sched_class_state *c, uint32_t head)
 
     if ((int32_t)(next - over) < 0)
         return;
-    s->begin = next == tail ? next : over;
+    s->over += 1 + ((next == tail) & (next != over));
+    s->begin = over;
     s->end = tail;
-    s->over += 1 + (s->begin != over);
 }
 
 /** Nobody needs to wait for this shard in a class of a subport. */

@@ -139,21 +139,19 @@ static inline struct rte_mbuf *serve(struct wheel *w, uint32_t subport, unsigned
 static inline uint32_t serve_class(struct wheel *w, unsigned class, struct rte_mbuf **m, uint32_t n,
                                    uint32_t *sent_bytes)
 {
-    uint32_t subport = choose_subport(w, class), caps;
+    uint32_t subport = choose_subport(w, class), got = 0, caps;
 
     if (WHEEL_SHARD && subport == SHARD_NOBODY)
         return 0;
-    caps = w->gate[subport].caps;
-    if (likely(w->plain && caps == 0))
+    caps = w->plain ? w->gate[subport].caps : UINT32_MAX;
+    if (WHEEL_SHARD && caps == (WHEEL_SELF_BIT | WHEEL_SHARED_BIT))
+        got = serve_usual(w, subport, class, RATE_SHARED, m, n, sent_bytes);
+    else if (likely(caps == 0))
         return serve_usual(w, subport, class, RATE_NONE, m, n, sent_bytes);
-    if (w->plain && (caps & ~WHEEL_SHARED_BIT) == WHEEL_SELF_BIT) {
-        uint32_t got = WHEEL_SHARD && caps != WHEEL_SELF_BIT
-                           ? serve_usual(w, subport, class, RATE_SHARED, m, n, sent_bytes)
-                           : serve_usual(w, subport, class, RATE_OWN, m, n, sent_bytes);
-
-        if (got > 0 || (w->gate[subport].backlog & 1u << class) == 0)
-            return got;
-    }
+    else if (caps == WHEEL_SELF_BIT)
+        got = serve_usual(w, subport, class, RATE_OWN, m, n, sent_bytes);
+    if (got > 0 || (w->gate[subport].backlog & 1u << class) == 0)
+        return got;
     *m = serve(w, subport, class, sent_bytes);
     return *m != NULL;
 }
@@ -201,10 +199,10 @@ uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, ui
         !(WHEEL_SHARD ? shard_line_allows(w)
                       : is_after(w->real, bucket_ready(&w->line, &w->line_pace, 0))))
         return 0;
-    if (WHEEL_SHARD && w->n_subports > 1)
+    if (WHEEL_SHARD)
         shard_see_port(w);
     if (WHEEL_SHARD)
-        w->shard->roomy = shard_has_room(w, n);
+        w->shard->roomy = shard_has_room(w, n) || shard_makes_room(w, n);
     wheel_fetch(w, n);
     while (got < n && w->classes != 0) {
         if (WHEEL_SHARD && !w->shard->roomy) {
