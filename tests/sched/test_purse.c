@@ -136,6 +136,27 @@ static void passes_on(void)
     CU_ASSERT(wallet_holds(&wallet[0], 5, 1));
 }
 
+/* Who stocks up has as much for any class, and where there is less, nothing, and waits for nothing.
+ */
+static void stocks_up(void)
+{
+    struct purse_ask ask = {
+        .class = QOS_BE, .cycles = QUANTUM, .depth = DEPTH, .now = START + QUANTUM - 1};
+
+    begin(1);
+    CU_ASSERT(borrow(0, 0, 0, DEPTH, START));
+    CU_ASSERT(!wallet_stock(&wallet[0], &ask));
+    CU_ASSERT_EQUAL(held(0), DEPTH);
+    CU_ASSERT_EQUAL(p.full_at, START + DEPTH);
+    CU_ASSERT(!purse_is_short(&p, &peers));
+    CU_ASSERT(!wallet_holds(&wallet[0], QOS_BE, 1));
+    ask.now++;
+    CU_ASSERT(wallet_stock(&wallet[0], &ask));
+    CU_ASSERT_EQUAL(held(0), DEPTH + QUANTUM);
+    CU_ASSERT_EQUAL(p.full_at, START + DEPTH + QUANTUM);
+    CU_ASSERT(wallet_holds(&wallet[0], QOS_BE, 1));
+}
+
 /* A depth that has become smaller bounds what the purse owes. */
 static void limits(void)
 {
@@ -184,6 +205,8 @@ static void *shard(void *argument)
         peers_see(&peers, self, now);
         if (wallet[self].credit <= 0 && wallet_borrow(&wallet[self], &peers, &ask, &ask_again))
             purse_note_round(&p, class, round);
+        else if (i % 8 == 0 && !purse_is_short(&p, &peers))
+            wallet_stock(&wallet[self], &ask);
         if (rand_r(&seed) % 16 == 0) {
             wallet_return(&wallet[self]);
             wallet_withdraw(&wallet[self], self);
@@ -227,6 +250,7 @@ static const struct test tests[] = {
     {"rounds wrap", rounds_wrap},
     {"who is away is not waited for", not_waited_for},
     {"credit passes on to lower classes", passes_on},
+    {"who stocks up waits for nothing", stocks_up},
     {"a smaller depth bounds the debt", limits},
     {"who comes back joins the others", joins},
     {"threads take what there is, and no more", threads},

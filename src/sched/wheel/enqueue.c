@@ -130,7 +130,7 @@ static inline void join_ring(struct wheel *w, uint32_t subport, uint32_t pipe, s
         return;
     p->bits = bits | UINT64_C(1) << queue | listed;
     wheel_enter(w, subport, pipe, class);
-    wheel_fill(w, subport, class); /* mostly it did: without a branch, as often it did not */
+    wheel_fill(w, subport, class); /* it may have: a branch would often be foretold wrongly */
 }
 
 /* Put a packet into a queue q that holds fewer than plain_size: neither a limit of bytes nor an AQM

@@ -35,7 +35,8 @@
  *   gate[s]      8 bytes              bits by class: its ring holds pipes,     enqueue, dequeue
  *                                     waits, has a rate of its own
  *   class[s][c]  2 lines              head of a ring, packets and bytes; what  enqueue, dequeue;
- *                                     is counted seldom                        the second by drops
+ *                                     is counted seldom, and rounds of shards  the second by drops
+ *                                                                              and by shards
  *     .ring      4 bytes per pipe     pipes that may send in a class, in the   whoever puts a pipe
  *                                     order of their turns                     in or takes it out
  *   timers       32 bytes per slot,   buckets that wait for credit             dequeue
@@ -137,7 +138,7 @@ struct wheel_gate {
 };
 
 struct wheel_subport {
-    struct pace pace; /* up to waits, the first line: for dequeue */
+    struct pace pace; /* up to wallet, the first line: for dequeue */
     struct bucket bucket;
     uint16_t waits;       /* of shards: bit per class: others may know that this one waits in it */
     struct wallet wallet; /* of shards, where the rate is shared: instead of the bucket */
