@@ -9,7 +9,7 @@ from ..lab.failure import Failure
 
 SHIPPED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "costs.json")
 # shaping: (case of the whole gateway in both directions, case of the task qos alone)
-CASES = {"wheel": ("qos: BNG", "qos: task"), "librte_sched": ("lib: BNG", "lib: task"), "none": ("both ways", None)}
+CASES = {"wheel": ("qos: BNG, fused", "qos: task"), "librte_sched": ("lib: BNG", "lib: task"), "none": ("both ways, fused", None)}
 
 
 @dataclass(frozen=True)
