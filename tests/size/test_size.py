@@ -128,7 +128,7 @@ def test_only_the_wheel_has_shards(vbng, run):
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    assert "its shards, behind an lb" in text("--down", "10M") and "share the access ports" not in text("--down", "10M")
+    assert "its shards, behind an lb" in text("--packet", "200") and "share the access ports" not in text("--packet", "200")
     assert "as many schedulers, which share the access ports" in text("--shaping", "librte_sched")
     assert "as many schedulers, which share the access ports" in text("--ghz", "0.1")  # more than 16
     assert "scheduler of each" not in text("--down", "100k", "--up", "100k")
