@@ -121,8 +121,8 @@ static inline bool shard_has_room(const struct wheel *w, uint32_t n)
 }
 
 /** Make that room, as long as no shard waits for the port: else a burst would ask for each packet
- * once the wallet holds less, at 10 Gbit/s four times in five. The wallet then holds what is
- * borrowed at once, and no more. Returns whether it has. */
+ * once the wallet holds less. The wallet then holds what is borrowed at once, and no more. Returns
+ * whether it has. */
 bool shard_makes_room(struct wheel *w, uint32_t n);
 
 /** Have the port paid for bytes that left. */

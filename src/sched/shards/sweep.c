@@ -10,9 +10,9 @@ void shard_give_back(struct wheel_shard *x, struct wallet *wallet)
     wallet_return(wallet);
 }
 
-/* Give back what a wallet holds that has nothing to pay for now, unless it has paid since the last
- * look and no shard waits: the queues of who sends all the time are empty now and then, and to
- * borrow anew after each look cost two cores 3 %. Returns whether it is given back. */
+/* Give back what a wallet holds whose queues are empty, unless it has paid since the last look and
+ * no shard waits: the queues of who sends all the time are empty at many looks, and to borrow anew
+ * after each of them cost two cores 3 %. Returns whether it is given back. */
 static bool sweep_wallet(struct wheel_shard *x, struct wallet *wallet)
 {
     bool idle = wallet->purse == NULL || wallet->credit == wallet->seen ||

@@ -386,6 +386,7 @@ static inline uint32_t wheel_eligible_of(uint64_t bits)
            ~(uint32_t)(bits >> WHEEL_WAITS);
 }
 
+/** Likewise, by the pipe. */
 static inline uint32_t wheel_eligible(const struct wheel_pipe *p)
 {
     return wheel_eligible_of(p->bits);
