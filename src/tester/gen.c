@@ -212,6 +212,7 @@ static unsigned serve(struct task *t, struct gen_stream *s, uint64_t now)
     unsigned n;
 
     if (unlikely(now >= s->end)) {
+        pace_end(&s->pace, s->end);
         gen_stream_stop(t, s, STREAM_ENDED);
         return 0;
     }
@@ -403,6 +404,7 @@ int gen_change(struct task *t, void *arg)
         return change_rate(g, c, now);
     for (struct gen_stream *s = first_of(g, c, &end); s < end; s++) {
         if (c->action == GEN_STOP && s->state == STREAM_ON) {
+            pace_end(&s->pace, now);
             gen_stream_stop(t, s, STREAM_STOPPED);
         } else if (c->action == GEN_START) {
             s->total = g->total = UINT64_MAX;

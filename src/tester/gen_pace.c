@@ -100,3 +100,13 @@ void pace_start(struct gen_pace *p, uint64_t at)
     if (p->poisson)
         pace_advance(p);
 }
+
+void pace_end(struct gen_pace *p, uint64_t at)
+{
+    double packets = p->left;
+
+    if (p->due < at)
+        packets += ceil((double)(at - p->due) / (p->cost * p->train)) * p->train;
+    __atomic_store_n(&p->late, p->late + (uint64_t)ceil(packets * p->cost), __ATOMIC_RELAXED);
+    pace_stop(p);
+}

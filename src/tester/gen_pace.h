@@ -68,6 +68,9 @@ static inline void pace_stop(struct gen_pace *p)
     p->left = 0;
 }
 
+/** Switched off as of a time (TSC): what was due before and has not left is missed. */
+void pace_end(struct gen_pace *p, uint64_t at);
+
 /** x * 2^24, of an exponentially distributed x with mean 1/ln 2, made of a random number. */
 uint32_t pace_exponential(uint32_t random);
 
@@ -110,7 +113,7 @@ static inline unsigned pace_take(struct gen_pace *p, uint64_t now, unsigned most
     return n - p->left;
 }
 
-/** Packets that the rate asked for, but that a busy core could not make. */
+/** Packets that the rate asked for, but that a core that was busy or away did not make. */
 static inline uint64_t pace_missed(const struct gen_pace *p)
 {
     return (uint64_t)(p->missed + (double)__atomic_load_n(&p->late, __ATOMIC_RELAXED) / p->cost);

@@ -295,6 +295,35 @@ static void changes(void)
     CU_ASSERT_EQUAL(pace_next(&p), PACE_NEVER);
 }
 
+/* Of what a pace is switched off before, nothing is lost; what was due before counts as missed,
+ * however long ago. */
+static void ends(void)
+{
+    struct gen_pace p = make(1000, 1, false);
+
+    CU_ASSERT_EQUAL(pace_take(&p, 1000, BURST), 1);
+    pace_end(&p, 1000 + HZ / 1000); /* the next is due just then */
+    CU_ASSERT_EQUAL(pace_missed(&p), 0);
+    CU_ASSERT_EQUAL(pace_next(&p), PACE_NEVER);
+    pace_start(&p, HZ);
+    pace_end(&p, HZ + 1); /* of which one was due */
+    CU_ASSERT_EQUAL(pace_missed(&p), 1);
+    pace_start(&p, 2ull * HZ);
+    pace_end(&p, 2ull * HZ + HZ / 2);
+    CU_ASSERT_EQUAL(pace_missed(&p), 501);
+
+    p = make(1000, 100, false);
+    CU_ASSERT_EQUAL(pace_take(&p, 1000, BURST), BURST);
+    pace_end(&p, 1000 + HZ / 4); /* the rest of one train, and two trains */
+    CU_ASSERT_EQUAL(pace_missed(&p), 268);
+    pace_end(&p, UINT64_MAX); /* off already */
+    CU_ASSERT_EQUAL(pace_missed(&p), 268);
+
+    p = make(1e6, 1, true);
+    pace_end(&p, 1000 + HZ);
+    CU_ASSERT_DOUBLE_EQUAL((double)pace_missed(&p), 1e6, 100);
+}
+
 static void refusals(void)
 {
     struct gen_pace_spec spec = spec_of(0.0009, 1, false);
@@ -317,6 +346,7 @@ static const struct test tests[] = {
     {"seeds", seeds},
     {"trains at exponential distances", poisson_trains},
     {"changes of rate", changes},
+    {"what is missed at an end", ends},
     {"what it refuses", refusals},
     {NULL, NULL},
 };

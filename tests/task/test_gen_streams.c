@@ -386,6 +386,19 @@ static void report(void)
     rig_close(r);
 }
 
+/* Stopped before the core looks again: what was due in 20 ms was not sent. */
+static void stopped_while_away(void)
+{
+    struct rig *r = open_streams("rate = \"100kpps\";");
+
+    CU_ASSERT_EQUAL(change(r, GEN_START, GEN_ALL_STREAMS, 0), 0);
+    rte_delay_us_block(20000);
+    CU_ASSERT_EQUAL(change(r, GEN_STOP, GEN_ALL_STREAMS, 0), 0);
+    CU_ASSERT(figure(r, "missed") >= 2000);
+    CU_ASSERT_EQUAL(figure(r, "limited_by"), 'c');
+    rig_close(r);
+}
+
 static void limited_by_mbufs(void)
 {
     struct rte_mbuf *m[RIG_MBUFS];
@@ -467,6 +480,7 @@ static const struct test tests[] = {
     {"started for a time", start_for_a_time},
     {"report", report},
     {"limited by mbufs", limited_by_mbufs},
+    {"stopped while its core is away", stopped_while_away},
     {"limited by the link", limited_by_link},
     {"what it cannot do", refused},
     {NULL, NULL},

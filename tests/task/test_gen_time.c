@@ -106,6 +106,23 @@ static void ends_by_time(void)
     rig_close(r);
 }
 
+/* A core that comes back when the time is over sends nothing more, and says what it did not send.
+ */
+static void away_at_its_end(void)
+{
+    struct rig *r = open_gen(PLAIN, "rate=100kpps train=1 duration=10ms");
+    uint64_t hz = rte_get_tsc_hz(), start = hz * 5, sent;
+
+    for (uint64_t now = start; now < start + hz / 400; now += hz / 1000000)
+        rig_poll(r, now);
+    sent = rig_captured(r, "to");
+    rig_poll(r, start + hz);
+    CU_ASSERT(rig_task(r)->finished);
+    CU_ASSERT_EQUAL(rig_captured(r, "to"), sent);
+    CU_ASSERT_DOUBLE_EQUAL((double)(sent + rig_task(r)->type->stat(rig_task(r), 1)), 1000, 1);
+    rig_close(r);
+}
+
 /* Several gen tasks make the phases of a test: nothing before the start, then the whole duration.
  */
 static void starts_later(void)
@@ -245,6 +262,7 @@ static const struct test tests[] = {
     {"trains", trains},
     {"ends by count", ends_by_count},
     {"ends by time", ends_by_time},
+    {"a core that is away when the time ends", away_at_its_end},
     {"starts later", starts_later},
     {"stops", stops},
     {"instances share the rate", share_rate},
