@@ -7,7 +7,6 @@
  * apart by core-to-core latency, which changes where virtual CPUs are not pinned: what is shared
  * costs by it.
  */
-#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -19,8 +18,8 @@
 #include <rte_eal.h>
 #include <rte_mbuf.h>
 
-#include "base/cpu/core_latency.h"
 #include "common/qos_shapes.h"
+#include "near_far.h"
 #include "sched/sched.h"
 #include "sched/shards/shards.h"
 
@@ -37,7 +36,6 @@
 #define ROUND_MS    5
 #define UNDISTURBED 0.98 /* of a round that a core has had its CPU */
 #define HIGH_QUEUES 2    /* classes in use beside best effort */
-#define ALIKE       1.5  /* times; more is another part of a last-level cache */
 
 enum { ALONE, SHARD, APART, SHARDS, N_KINDS };
 
@@ -258,35 +256,13 @@ static void make_packets(void)
     }
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *v, unsigned n)
-{
-    qsort(v, n, sizeof(*v), by_size);
-    return v[n / 2];
-}
-
-/* Core-to-core latency now, in ns; 0: it is not known. */
-static double core_ns(void)
-{
-    struct core_latency l;
-
-    return core_latency(lanes[0].cpu, lanes[1].cpu, &l) == 0 ? l.median : 0;
-}
-
 static void run_all(struct round *r)
 {
-    double before = core_ns(), after;
+    double before = core_ns(lanes[0].cpu, lanes[1].cpu);
 
     for (unsigned k = 0; k < N_KINDS; k++)
         r->mpps[k] = run(&kinds[k]);
-    after = core_ns();
-    r->core_ns = before < ALIKE * after && after < ALIKE * before ? before : 0;
+    r->core_ns = core_ns_of_round(before, core_ns(lanes[0].cpu, lanes[1].cpu));
 }
 
 /* Print a row: Mpps, which of one core that is, and rounds that count. "none": in no round the CPUs
@@ -302,14 +278,14 @@ static void print_row(const struct kind *k, double mpps, double one, unsigned n,
     printf("%-44s %8s %12s %10u of %u\n", k->name, figure, ratio, n, rounds);
 }
 
-/* Print what the rounds did in which core-to-core latency was at least that and less than most. */
-static void print_table(const struct round *round, unsigned rounds, double least, double most)
+/* Print what the rounds did in which the cores were near, or far from each other. */
+static void print_table(const struct round *round, unsigned rounds, double nearest, bool far)
 {
     double one = 0, ns[ROUNDS];
     unsigned n_all = 0;
 
     for (unsigned r = 0; r < rounds; r++) {
-        if (round[r].core_ns >= least && round[r].core_ns < most)
+        if (round[r].core_ns > 0 && is_far(round[r].core_ns, nearest) == far)
             ns[n_all++] = round[r].core_ns;
     }
     printf("%-44s %8s %12s %14s\n", "enqueue + dequeue, 32768 pipes", "Mpps", "of one core",
@@ -319,7 +295,8 @@ static void print_table(const struct round *round, unsigned rounds, double least
         unsigned n = 0;
 
         for (unsigned r = 0; r < rounds; r++) {
-            if (round[r].core_ns >= least && round[r].core_ns < most && round[r].mpps[k] > 0)
+            if (round[r].core_ns > 0 && is_far(round[r].core_ns, nearest) == far &&
+                round[r].mpps[k] > 0)
                 mpps[n++] = round[r].mpps[k];
         }
         got = n > 0 ? median(mpps, n) : 0;
@@ -342,7 +319,8 @@ int main(int argc, char **argv)
         "512",          "--no-telemetry", NULL};
     bool quick = false, no_huge = false;
     static struct round round[ROUNDS];
-    double nearest = INFINITY, furthest = 0;
+    double ns[ROUNDS], nearest;
+    bool far = false;
     unsigned rounds;
 
     for (int i = 1; i < argc; i++) {
@@ -357,12 +335,13 @@ int main(int argc, char **argv)
     make_packets();
     for (unsigned r = 0; r < rounds; r++) {
         run_all(&round[r]);
-        if (round[r].core_ns > 0)
-            nearest = RTE_MIN(nearest, round[r].core_ns);
-        furthest = RTE_MAX(furthest, round[r].core_ns);
+        ns[r] = round[r].core_ns;
     }
-    print_table(round, rounds, nearest, ALIKE * nearest);
-    if (furthest >= ALIKE * nearest)
-        print_table(round, rounds, ALIKE * nearest, INFINITY);
+    nearest = nearest_ns(ns, rounds);
+    for (unsigned r = 0; r < rounds; r++)
+        far |= is_far(ns[r], nearest);
+    print_table(round, rounds, nearest, false);
+    if (far)
+        print_table(round, rounds, nearest, true);
     return 0;
 }

@@ -10,7 +10,7 @@ one with the most packets taken.
 import itertools
 from dataclasses import dataclass, replace
 
-from .costs import SHARE, put, take
+from .costs import SHARE
 
 
 @dataclass(frozen=True)
@@ -29,30 +29,22 @@ class Arrangement:
     spreading: int = 0
 
 
-def _sum(kinds, costs, cold):
-    """Cycles of the tasks of a way, the first cold or not; behind a scheduler they are cold again."""
-    total = 0.0
-    for k in kinds:
-        total += costs.of(k, cold)
-        cold = k == "qos"
-    return total
-
-
 def whole(ways, costs):
     """Cycles of a packet that one core takes from port to port."""
     both = costs.both if len({scheduler for _, _, scheduler in ways if scheduler}) > 1 else 0.0
-    return sum(share * _sum(kinds, costs, True) for kinds, share, _ in ways) + both
+    return sum(share * (costs.sum(kinds, True) + both * costs.fused.get(True, 1.0)) for kinds, share, _ in ways)
 
 
 def _cut(kinds, first, last, costs, pool):
     """(cycles of the scheduler's core, of the pool, of rings) of a way whose tasks from first to last are on the scheduler's core."""
-    own = _sum(kinds[first:last + 1], costs, True)
+    put, take = costs.put, costs.take()
+    own = costs.sum(kinds[first:last + 1], first == 0)
     rest = rings = 0.0
     if first > 0:
-        own, rest, rings = own + take(), rest + _sum(kinds[:first], costs, True) + put(1, pool), rings + put(1, pool) + take()
+        own, rest, rings = own + take, rest + costs.sum(kinds[:first], True) + put(pool), rings + put(pool) + take
     if last + 1 < len(kinds):
         spread = costs.of("lb", False) if pool > 1 else 0.0
-        own, rest, rings = own + spread + put(pool, 1), rest + _sum(kinds[last + 1:], costs, True) + take(), rings + put(pool, 1) + take()
+        own, rest, rings = own + spread + put(), rest + costs.sum(kinds[last + 1:], kinds[last] == "qos") + take, rings + put() + take
     return own, rest, rings
 
 
@@ -78,7 +70,7 @@ def _with_schedulers(ways, costs, hz, cores, number):
         choices = []
         for kinds, share, scheduler in ways:
             if scheduler is None:
-                choices.append([(None, None, share, (0.0, _sum(kinds, costs, True), 0.0))])
+                choices.append([(None, None, share, (0.0, costs.sum(kinds, True), 0.0))])
                 continue
             at = kinds.index("qos")
             cuts = ((f, t) for f in range(at + 1) for t in range(at, len(kinds)))
@@ -114,13 +106,13 @@ def arrange(ways, costs, hz, cores, number):
 
 def sharded(ways, costs, hz, cores):
     """The best Arrangement with shards on so many cores, or None: two shards and a core before them are the fewest."""
-    own, best = take() + whole(ways, costs) + SHARE, None
+    own, best = costs.take() + whole(ways, costs) + SHARE, None
     for spreading in range(1, cores - 1):
         n = min(cores - spreading, costs.shards)
-        spread = costs.of("lb", True) + put(n, spreading)
+        spread = costs.of("lb", True) + costs.put(spreading)
         pps = min(spreading * hz / spread, n * hz / own)
         if n > 1 and (best is None or pps > best.pps * (1 + 1e-9)):
-            rings = put(n, spreading) + take()
+            rings = costs.put(spreading) + costs.take()
             limit = "ring" if rings > (own + spread) / 2 else "shards" if n == costs.shards and n * hz / own <= pps * (1 + 1e-9) else "cores"
             best = Arrangement(pps, limit, own + spread, rings, n, spreading + n, (), spreading)
     return best

@@ -3,14 +3,16 @@
 
 The tester of a configuration takes a core, so a layout of two cores has it beside some of the gateway. What is compared is the other core: its
 busy cycles for each packet that arrived. A machine is faster or slower than the one that was measured, and from minute to minute, so each
-round begins with the whole gateway on one core; what is checked is how it goes on from there: what a task costs elsewhere, and the ring.
+round begins with the whole gateway on one core; what is checked is how it goes on from there: what a task costs elsewhere, and the ring, which
+costs by the core-to-core latency of the round. The wires to the tester, which is on the other core, are rings, too.
 """
 
 import os
 import tempfile
+from dataclasses import replace
 from statistics import median
 
-from ..lab import graph, run
+from ..lab import core_latency, graph, run
 from ..lab.failure import Failure
 from ..sweep import layouts
 from .path import loads
@@ -51,17 +53,36 @@ def cycles(report, core, plan):
     return rows[cpu[core]]["busy"] * rows[cpu[core]]["cpu_seconds"] * report["tsc_hz"] / arrived if arrived else None
 
 
-def judge(rounds, projected):
-    """Rows of {"layout", "projected", "measured", "off"}. rounds: [{layout: cycles}]; projected: {layout: cycles}. Figures are those for the
-    machine as it was: a layout's ratio to one-core, times the median of that."""
-    base = median(r[ALONE] for r in rounds)
+def judge(rounds, project):
+    """Rows of {"layout", "projected", "measured", "off"}. rounds: [(core-to-core latency in ns, {layout: cycles})]; project: a function of the latency:
+    {layout: cycles}. Figures are those for the machine as it was: a layout's ratio to one-core, times the median of that."""
+    base = median(r[ALONE] for _, r in rounds)
     rows = []
-    for name in projected:
+    for name in rounds[0][1]:
         if name != ALONE:
-            measured = base * median(r[name] / r[ALONE] for r in rounds)
-            expected = base * projected[name] / projected[ALONE]
-            rows.append({"layout": name, "projected": expected, "measured": measured, "off": expected / measured - 1})
+            measured = [r[name] / r[ALONE] for _, r in rounds]
+            expected = [project(ns)[name] / project(ns)[ALONE] for ns, _ in rounds]
+            rows.append({"layout": name, "projected": base * median(expected), "measured": base * median(measured),
+                         "off": median(e / m for e, m in zip(expected, measured)) - 1})
     return base, rows
+
+
+def _latency(usable, vbng):
+    try:
+        return core_latency.longest_ns({c["run_on"] for x, _ in usable for c in x.plan["cores"]}, vbng)
+    except core_latency.Unknown as e:
+        raise Failure(str(e)) from e
+
+
+def _round(config, seconds, settings, usable, vbng):
+    """(core-to-core latency in ns, {layout: cycles}), or None where a CPU was not its own, or the latency changed. Raises Failure where vbng fails."""
+    found, before = {}, _latency(usable, vbng)
+    for x, core in usable:
+        done = run.run(config, seconds, settings, x.file, vbng=vbng)
+        if not done.ok:
+            raise Failure(f"{x.name}: {done.error}")
+        found[x.name] = cycles(done.report, core, x.plan)
+    return (before, found) if None not in found.values() and core_latency.alike((before, _latency(usable, vbng))) else None
 
 
 def check(config, settings, costs, vbng, rounds, seconds):
@@ -70,15 +91,9 @@ def check(config, settings, costs, vbng, rounds, seconds):
     settings = [*(settings or ()), ("fuse", "false")]
     with tempfile.TemporaryDirectory(prefix="vbng-project-") as folder:
         usable = candidates(os.fspath(config), settings, vbng, folder)
-        projected = {x.name: loads(x.plan, costs)[core].cycles for x, core in usable}
-        good = []
-        for _ in range(rounds):
-            found = {}
-            for x, core in usable:
-                done = run.run(config, seconds, settings, x.file, vbng=vbng)
-                if not done.ok:
-                    raise Failure(f"{x.name}: {done.error}")
-                found[x.name] = cycles(done.report, core, x.plan)
-            if None not in found.values():
-                good.append(found)
-    return (*judge(good, projected), len(good)) if len(good) >= FEWEST else (None, [], len(good))
+
+        def project(ns):
+            return {x.name: loads(x.plan, replace(costs, core_ns=ns), fused=False, wires=True)[core].cycles for x, core in usable}
+
+        good = [r for r in (_round(config, seconds, settings, usable, vbng) for _ in range(rounds)) if r is not None]
+        return (*judge(good, project), good) if len(good) >= FEWEST else (None, [], good)

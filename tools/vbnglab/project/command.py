@@ -13,6 +13,7 @@ import inspect
 import json
 import os
 import sys
+from dataclasses import replace
 
 from ..describe.source import read_plan
 from ..lab import owned
@@ -38,6 +39,8 @@ def configure(p):
     add_settings(p)
     p.add_argument("--shaping", choices=list(costs.SHAPING), default="wheel", help="backend that schedulers cost (default: %(default)s)")
     p.add_argument("--costs", action="append", metavar="FILE", help="what bench --json or bench-qos --json wrote; may be repeated (default: shipped figures)")
+    p.add_argument("--core-latency", type=between(10, 10000), default=costs.RING_NS[0], metavar="NS",
+                   help="core-to-core latency, as vbng --core-latency measures it, by which rings cost (default: %(default)s)")
     p.add_argument("--smt", type=between(1, 2), default=1.25, metavar="X", help="what two SMT siblings do together, of one alone, in --paper (default: %(default)s)")
     p.add_argument("--paper", action="store_true", help="print the paper's Fig. 10 and Table II beside the projection")
     p.add_argument("--check", action="store_true", help="run the configuration on two cores of this machine and compare")
@@ -54,13 +57,13 @@ def _projected(args, vbng, cost):
     plan = read_plan([*options(args.set, args.layout, share_cpus=True), args.config], vbng)[0]
     found = projection.project(projection.Question(plan, cost, cpu, args.ports, args.packet, args.cores))
     found |= {"configuration": os.path.basename(args.config), "packet": args.packet, "cpu": vars(cpu), "ports": vars(args.ports) if args.ports else None,
-              "costs": vars(cost), "layout": path.busiest(plan, path.loads(plan, cost), cpu.hz)}
+              "costs": {**vars(cost), "ring": [cost.put(), cost.take()]}, "layout": path.busiest(plan, path.loads(plan, cost), cpu.hz)}
     return {**found, "assumed": text.assumptions(found)}, plan, cpu
 
 
 def run(args):
     """Print the projection. Returns the exit status."""
-    vbng, cost = binary(args.vbng), costs.read(args.shaping, args.costs or ())
+    vbng, cost = binary(args.vbng), replace(costs.read(args.shaping, args.costs or ()), core_ns=args.core_latency)
     found, plan, cpu = _projected(args, vbng, cost)
     said, status = [text.text(found)], OK
     if args.paper:
@@ -68,13 +71,13 @@ def run(args):
         said.append(text.paper_text(found["fig10"], found["table2"], cpu.hz))
     if args.check:
         base, rows, good = check.check(args.config, args.set, cost, vbng, args.rounds, args.seconds)
-        found["check"] = {"one_core": base, "layouts": rows, "undisturbed": good, "rounds": args.rounds}
+        found["check"] = {"one_core": base, "layouts": rows, "undisturbed": len(good), "rounds": args.rounds, "core_latency_ns": [round(ns) for ns, _ in good]}
         if base is None:
             status = NOT_JUDGED
-            said.append(f"\nnot judged: something else had the CPUs in {args.rounds - good} of {args.rounds} rounds; {check.FEWEST} undisturbed ones are needed")
+            said.append(f"\nnot judged: something else had the CPUs, or moved them, in {args.rounds - len(good)} of {args.rounds} rounds; {check.FEWEST} undisturbed ones are needed")
         else:
             status = MISSED if any(abs(r["off"]) > check.BAR for r in rows) else OK
-            said.append("\n" + text.check_text(base, rows, good, args.rounds, check.BAR))
+            said.append("\n" + text.check_text(base, rows, [ns for ns, _ in good], args.rounds, check.BAR))
     if args.picture:
         owned.folder(args.picture)
         text.picture(found, args.picture)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a task costs a packet, by where the packet comes from, in TSC cycles. Made of build/tests/bench/bench --json and bench-qos --json.
 
-A packet is cold where it comes from a port, from a ring, or out of a scheduler, in which it has waited; it is warm where the task before it
-has called. The cases of one task alone are cold; what is warm is the difference between two cases of a path. Of each case it is the
-repetition with the fewest cycles: what else a machine does only adds.
+A packet is cold where it comes from a port, or out of a scheduler, in which it has waited; it is warm where the task before it has called, and
+behind a ring: what its lines cost on their way from core to core is the ring's. The cases of one task alone are cold; what is warm is the
+difference between two cases of a path. Of each case it is the median: repetitions of all cases take turns, and where memory is fast and slow by
+turns the fewest cycles of two cases are not of the same minutes.
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..lab.failure import Failure
 from ..size.costs import read_cases
@@ -20,20 +21,24 @@ PATH = {"qinq_decap": ("up: decap", "up: classify"), "route": ("up: route", "up:
         "gre_decap": ("down: gre", "down: pop"), "qinq_encap": ("downstream", "down: gre")}  # fmt: skip
 ALONE = ("classify", "qinq_decap", "route", "gre_encap", "mpls_push", "mpls_pop", "gre_decap", "qinq_encap")
 
-# Of rings, in cycles of a packet but for the operation; measured with two cores, and an lb to 1 and to 16 workers (doc/project.md).
-BURST = 32  # packets
-RING_PACKET = 0.9  # in and out
+UP, DOWN = {"classify", "qinq_decap", "route", "gre_encap", "mpls_push"}, {"mpls_pop", "gre_decap", "qinq_encap"}  # all of a direction, but qos
+# {has schedulers: (case of a gateway that fuses its tasks, of one that does not)}; with librte_sched none was measured
+FUSED = {False: ("both ways, fused", "both ways"), True: ("qos: BNG, fused", "qos: BNG")}
+
+# Of rings, in cycles of a packet, between two cores whose core-to-core latency is so many ns (bench-rings, doc/project.md): what is put at once, 32
+# packets for each consumer or a burst for the only one, costs no more by being less, and of the lines of mbufs each has a part.
+RING_NS = (72.0, 417.0)
+RING_PUT = (6.8, 17.3)
+RING_TAKE = (7.2, 21.0)
 RING_MORE = 7.3  # more in, where several cores put packets in
-RING_OPERATION = 217.0  # cycles of putting any number in: lines that the other core has written
-RING_LINE = 30.0  # the line of the mbuf that goes to the other core, and comes back when it is used again
-PRODUCER = 0.4  # whose share of that line it is
-SHARE = 13.0  # of a scheduler between cores: two shards on two cores beside two schedulers that share nothing (doc/qos.md)
+SHARE = 6.0  # of a scheduler between cores: two shards on two cores beside two schedulers that share nothing (bench-shards, doc/qos.md)
 
 
 @dataclass(frozen=True)
 class Costs:
     """cold, warm: {type of task: cycles}; both: cycles more of a packet on a core that has schedulers of both directions; hz: clock;
-    source: which machine; shards: cores that a task qos may have."""
+    source: which machine; shards: cores that a task qos may have; fused: {has a scheduler: part of its cycles that a direction takes whose
+    tasks are fused}; core_ns: core-to-core latency."""
 
     cold: dict
     warm: dict
@@ -41,6 +46,8 @@ class Costs:
     hz: float
     source: str
     shards: int = 1
+    fused: dict = field(default_factory=dict)
+    core_ns: float = RING_NS[0]
 
     def of(self, kind, cold):
         """Cycles of a task. Raises Failure for a type that nothing was measured of."""
@@ -49,20 +56,32 @@ class Costs:
             raise Failure(f"no cost of a task of type {kind} was measured: known are {', '.join(sorted(self.cold))}")
         return known[kind]
 
+    def _ring(self, cycles):
+        near, far = RING_NS
+        return cycles[0] + (cycles[1] - cycles[0]) * max(0.0, self.core_ns - near) / (far - near)
 
-def put(consumers, producers):
-    """Cycles of a packet that one of so many producers puts into a ring to one of so many consumers, over which a burst is split."""
-    return RING_PACKET / 2 + RING_OPERATION * min(consumers / BURST, 1) + (RING_MORE if producers > 1 else 0) + PRODUCER * RING_LINE
+    def put(self, producers=1):
+        """Cycles of a packet that one of so many producers puts into a ring."""
+        return self._ring(RING_PUT) + (RING_MORE if producers > 1 else 0)
 
+    def take(self):
+        """Cycles of a packet that a consumer takes out of a ring."""
+        return self._ring(RING_TAKE)
 
-def take():
-    """Cycles of a packet that a consumer takes out."""
-    return RING_PACKET / 2 + (1 - PRODUCER) * RING_LINE
+    def sum(self, kinds, cold):
+        """Cycles of tasks of these types one behind the other on a core, the first cold or not. All of a direction are fused, as in a gateway
+        that is not told otherwise."""
+        total = 0.0
+        for k in kinds:
+            total += self.of(k, cold)
+            cold = k == "qos"
+        whole = {*kinds} - {"qos"} in (UP, DOWN)
+        return total * self.fused.get("qos" in kinds, 1.0) if whole else total
 
 
 def read(shaping, paths=()):
     """The Costs with a kind of shaping, "wheel" or "librte_sched". paths: as for size.costs. Raises Failure."""
-    c, hz, source = read_cases(paths or [SHIPPED], "min")
+    c, hz, source = read_cases(paths or [SHIPPED])
 
     def of(name):
         if name not in c:
@@ -78,4 +97,6 @@ def read(shaping, paths=()):
     warm["qos"] = max(1.0, of(f"{qos}: minimal") - cold["classify"] - cold["forward"])
     up = cold["classify"] + warm["qos"] + cold["qinq_decap"] + warm["route"] + warm["gre_encap"] + warm["mpls_push"]
     down = cold["mpls_pop"] + warm["gre_decap"] + warm["qinq_encap"] + warm["qos"]
-    return Costs(cold, warm, max(0.0, of(f"{qos}: BNG") - (up + down) / 2), hz, source, SHARDS[shaping])
+    both = max(0.0, of(f"{qos}: BNG") - (up + down) / 2)
+    fused = {with_qos: of(one) / of(other) for with_qos, (one, other) in FUSED.items() if shaping == "wheel" or not with_qos}
+    return Costs(cold, warm, both, hz, source, SHARDS[shaping], fused)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from ..lab.failure import Failure
 from ..lab.graph import TESTER
-from .costs import put, take
+from .arrange import whole
 
 MOST_TASKS = 64  # on a way: more is a circle, which a plan has none of
 
@@ -48,8 +48,9 @@ def receivers(plan):
     return [(i, 1 / len(queues) / queues[port]) for i, port in reads]
 
 
-def loads(plan, costs):
-    """{core of the layout: its Load} of a plan. Raises Failure where nothing was measured of a task."""
+def loads(plan, costs, fused=True, wires=False):
+    """{core of the layout: its Load} of a plan, whose tasks on a single core are fused unless told otherwise. wires: its ports are wires to a
+    tester on another core, and cost as rings do. Raises Failure where nothing was measured of a task."""
     of, found = gateway(plan), {}
     producers = {}
     for i in of.values():
@@ -64,19 +65,26 @@ def loads(plan, costs):
         load.add(instance["task"], share * costs.of(instance["type"], cold))
         if instance["type"] == "qos":
             load.schedulers[instance["task"]] = load.schedulers.get(instance["task"], 0.0) + share
-        to = [d for d in _outputs(instance) if d["kind"] != "port"]
+        to = _outputs(instance)
+        if wires:
+            load.add(instance["task"], 0.0, share * sum(costs.put() for d in to if d["kind"] == "port") / max(1, len(to)))
+        to = [d for d in to if d["kind"] != "port"]
         for d in to:
             after, part = of[d["instance"]], share / len(to)
             if d["kind"] == "ring":
-                load.add(instance["task"], 0.0, part * put(len(to), len(producers[d["ring"]])))
-                found.setdefault(after["core"], Load()).add(after["task"], 0.0, part * take())
-            walk(after, part, d["kind"] == "ring" or instance["type"] == "qos", depth + 1)
+                load.add(instance["task"], 0.0, part * costs.put(len(producers[d["ring"]])))
+                found.setdefault(after["core"], Load()).add(after["task"], 0.0, part * costs.take())
+            walk(after, part, instance["type"] == "qos", depth + 1)
 
     for instance, share in receivers(plan):
         walk(instance, share, True)
+        if wires:
+            found[instance["core"]].add(instance["task"], 0.0, share * costs.take())
     for load in found.values():
         if len(load.schedulers) > 1:
             load.cycles += costs.both * sum(load.schedulers.values())
+    if fused and len(found) == 1:
+        load.cycles = whole(ways(plan), costs)
     return found
 
 

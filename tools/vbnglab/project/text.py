@@ -3,7 +3,7 @@
 
 from ..lab.failure import Failure
 from ..sweep import pictures
-from .costs import RING_LINE, RING_MORE, RING_OPERATION, RING_PACKET, SHARDS, SHARE
+from .costs import RING_MORE, SHARDS, SHARE
 from .projection import LINE, LINES, SCHEDULER_LINES, USABLE, WRITTEN
 
 SHORT = {"qinq_decap": "decap", "gre_encap": "gre+", "mpls_push": "mpls+", "mpls_pop": "mpls-", "gre_decap": "gre-", "qinq_encap": "encap", "forward": "tx"}
@@ -18,8 +18,11 @@ def assumptions(found):
     lines = [f"costs of a task are cycles of: {c['source']}, at {c['hz'] / 1e9:g} GHz; another CPU takes as many, at {found['cpu']['hz'] / 1e9:g} GHz",
              "the drivers of NICs cost nothing; a core costs the same however many others work; one socket, one thread of each core",
              "packets are half upstream, half downstream where the graph has both, and the same for each port; the NIC spreads them over receive queues",
-             f"a ring costs {RING_PACKET + RING_LINE:.0f} cycles a packet, {RING_MORE:.0f} more with several producers, and {RING_OPERATION:.0f} for each time that packets are "
-             "put in; bursts of 32 are split over its consumers", bandwidth]
+             f"a ring costs {c['ring'][0]:.0f} cycles a packet to put it in and {c['ring'][1]:.0f} to take it out, {RING_MORE:.0f} more with several producers, where core-to-core "
+             f"latency is {c['core_ns']:.0f} ns and 32 packets or more go in at once", bandwidth]
+    if c["fused"]:
+        lines.append(f"a core that has all tasks of a direction fuses them, as a gateway does that is not told otherwise: {c['fused'][False]:.2f} of their cycles"
+                     + (f", {c['fused'][True]:.2f} with a scheduler" if True in c["fused"] else ""))
     if found["schedulers"]:
         lines += [f"a task qos has up to {SHARDS['wheel']} shards with the wheel, each on a core that does all for its subscribers, behind an lb; that they share rates costs "
                   f"{SHARE:g} cycles a packet; unsharded: a task qos has one core"]
@@ -71,9 +74,10 @@ def paper_text(fig10, table2, hz):
     return "\n".join(lines)
 
 
-def check_text(base, rows, good, rounds, bar):
-    """What --check has found."""
-    lines = [f"two cores of this machine, {good} of {rounds} rounds undisturbed: cycles a packet of the core without the tester; one core takes {base:.0f}",
+def check_text(base, rows, ns, rounds, bar):
+    """What --check has found. ns: core-to-core latency of each round that counts."""
+    lines = [f"two cores of this machine, {len(ns)} of {rounds} rounds undisturbed, core-to-core latency {min(ns):.0f} to {max(ns):.0f} ns:",
+             f"cycles a packet of the core without the tester; one core takes {base:.0f}",
              "layout        projected  measured      off"]
     lines += [f"{r['layout']:14s} {r['projected']:8.0f} {r['measured']:9.0f} {100 * r['off']:+7.1f} %{'' if abs(r['off']) <= bar else '  MISSED'}" for r in rows]
     return "\n".join(lines)
