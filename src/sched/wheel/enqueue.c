@@ -145,7 +145,7 @@ static inline enum verdict put_plain(struct wheel *w, struct rte_mbuf *m, struct
 
     if (unlikely(depth >= w->plain_size[queue]) || unlikely((q->tail & 1) != 0) ||
         unlikely(bytes > w->mtu) || unlikely(p->profile == w->max_profiles))
-        return depth >= w->size[queue] && (w->codel >> queue & 1) == 0 ? TAIL : UNDECIDED;
+        return depth >= w->most[queue] ? TAIL : UNDECIDED;
     append(w, m, q, depth, bytes);
     count_taken(w, subport, pipe, queue, q, bytes);
     join_ring(w, subport, pipe, p, queue);
@@ -267,59 +267,71 @@ void wheel_expect(const struct sched *base, struct rte_mbuf *const *m, uint32_t 
     }
 }
 
+/* What arrives together: packets and their queues, and those that found no room. */
+struct arrivals {
+    struct rte_mbuf *m[BURST], *drop[BURST];
+    struct wheel_queue *queue[BURST];
+    uint32_t n, n_drop;
+};
+
 /* Find the queues of packets, which wheel_expect() has fetched, and prefetch the last packet of
- * each, unless the queue is full, and what an AQM keeps of it. */
-static inline void find_queues(const struct wheel *w, struct rte_mbuf *const *m,
-                               struct wheel_queue **queue, uint32_t n)
+ * each. Packets whose queue is full are told apart without a branch: where shaping bites they come
+ * at random, and a branch would be foretold wrongly as often as not. */
+static inline void find_queues(const struct wheel *w, struct rte_mbuf *const *m, uint32_t n,
+                               struct arrivals *a)
 {
+    uint32_t room = 0;
+
     for (uint32_t i = 0; i < n; i++) {
         uint32_t path = m[i]->hash.sched.queue_id, number = path % QOS_QUEUES;
         struct wheel_queue *q = wheel_queue_of(w, path / QOS_QUEUES, number);
-        uint64_t last = wheel_if_below(wheel_number(q->tail) - 1, w->size[number] - 1u, q->tail,
-                                       (uintptr_t)&w->nobody);
+        uint32_t depth = wheel_number(q->tail);
+        uint64_t last =
+            wheel_if_below(depth - 1, w->size[number] - 1u, q->tail, (uintptr_t)&w->nobody);
 
         rte_prefetch0_write(wheel_mbuf(last));
-        queue[i] = q;
+        a->m[room] = m[i];
+        a->queue[room] = q;
+        a->drop[i - room] = m[i];
+        room += depth < w->most[number];
     }
+    a->n = room;
+    a->n_drop = n - room;
     if (unlikely(w->fq_in_use != 0))
-        fq_fetch_states(w, queue, n);
+        fq_fetch_states(w, a->queue, room);
     if (unlikely(w->l4s != 0))
-        l4s_fetch_states(w, queue, n);
+        l4s_fetch_states(w, a->queue, room);
 }
 
-/* Put packets into their queues, and those that are refused into drop. Returns the number of
- * those. */
-static inline uint32_t put_all(struct wheel *w, struct rte_mbuf *const *m,
-                               struct wheel_queue *const *queue, uint32_t n, struct rte_mbuf **drop)
+/* Put packets into their queues. Who finds no room behind those that came with him, or is refused
+ * by an AQM, is dropped. */
+static inline void put_all(struct wheel *w, struct arrivals *a)
 {
-    uint32_t n_drop = 0;
-
-    for (uint32_t i = 0; i < n; i++) {
-        enum verdict v = put_plain(w, m[i], queue[i]);
+    for (uint32_t i = 0; i < a->n; i++) {
+        enum verdict v = put_plain(w, a->m[i], a->queue[i]);
 
         if (likely(v == ACCEPTED))
             continue;
         if (v == UNDECIDED)
-            v = put(w, m[i], queue[i]);
+            v = put(w, a->m[i], a->queue[i]);
         if (v > HELD) {
-            wheel_count_drop(w, m[i], v);
-            drop[n_drop++] = m[i];
+            wheel_count_drop(w, a->m[i], v);
+            a->drop[a->n_drop++] = a->m[i];
         }
     }
-    return n_drop;
 }
 
 /* Put at most BURST packets into their queues. Returns how many were accepted. */
 static uint32_t enqueue(struct wheel *w, struct rte_mbuf **m, uint32_t n)
 {
-    struct wheel_queue *queue[BURST];
-    struct rte_mbuf *drop[BURST];
-    uint32_t n_drop;
+    struct arrivals a;
 
-    find_queues(w, m, queue, n);
-    n_drop = put_all(w, m, queue, n, drop);
-    packets_free(drop, n_drop);
-    return n - n_drop;
+    find_queues(w, m, n, &a);
+    for (uint32_t i = 0; i < a.n_drop; i++)
+        wheel_count_drop(w, a.drop[i], TAIL);
+    put_all(w, &a);
+    packets_free(a.drop, a.n_drop);
+    return n - a.n_drop;
 }
 
 uint32_t wheel_enqueue(struct sched *base, struct rte_mbuf **m, uint32_t n)

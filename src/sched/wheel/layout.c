@@ -111,6 +111,7 @@ static void lay_out_queues(struct wheel *w, const struct layout *l)
             (struct wheel_queue *)(at + l->queue) + (size_t)(k->size != 0 ? slot : 0) * w->n_pipes;
         w->in_bytes |= (uint16_t)((unsigned)is_in_bytes(k) << q);
         lay_out_aqm(w, q, at + l->aqm, &aqm);
+        w->most[q] = (w->codel >> q & 1) != 0 ? UINT16_MAX : k->size; /* FQ-CoDel makes room */
         w->plain_size[q] = (w->aqm_always >> q & 1) != 0 ? 0
                            : is_in_bytes(k)              ? RTE_MIN(k->size, 1)
                                                          : k->size;

@@ -200,6 +200,7 @@ struct wheel {
      * array and size 0. */
     struct wheel_queue *queue[QOS_QUEUES];
     uint16_t size[QOS_QUEUES];       /* packets */
+    uint16_t most[QOS_QUEUES];       /* packets; a queue that holds so many takes none */
     uint16_t plain_size[QOS_QUEUES]; /* packets; below, no limit of bytes and no AQM has a say */
     struct wheel_tally *tally[QOS_QUEUES]; /* queues that are not used share one array */
     uint8_t *aqm[QOS_QUEUES];              /* state of RED, PIE or L4S, aqm_size bytes each */
