@@ -195,19 +195,18 @@ static __rte_always_inline bool serve_turn(struct wheel *w, struct wheel_ring *r
         unsigned queue = be ? wheel_choose_queue(w, p) : class;
         struct wheel_queue *q = wheel_queue_of(w, pipe, queue);
         uint32_t bytes = wheel_number(q->head) + w->overhead;
-        uint64_t cost = bucket_cost(&f->pace, bytes);
-        bool lacks;
+        uint64_t cost = bucket_cost(&f->pace, bytes),
+                 ready = bucket_ready(&p->bucket, &f->pace, cost);
 
         ends = (int32_t)bytes > turn;
-        lacks = ends || (rate != RATE_NONE && (int64_t)(l->byte * bytes) > l->credit);
-        if (unlikely(lacks ? !is_after(w->now, bucket_ready(&p->bucket, &f->pace, cost))
-                           : !bucket_try(&p->bucket, &f->pace, cost, w->now))) {
-            wheel_pipe_waits(w, pipe, WHEEL_SELF, bucket_ready(&p->bucket, &f->pace, cost));
+        if (unlikely(!is_after(w->now, ready))) {
+            wheel_pipe_waits(w, pipe, WHEEL_SELF, ready);
             may = 0;
             break;
         }
-        if (unlikely(lacks))
+        if (unlikely(ends) || (rate != RATE_NONE && (int64_t)(l->byte * bytes) > l->credit))
             break;
+        bucket_take(&p->bucket, cost, w->now);
         *l->m = take_plain(w, pipe, p, q, queue);
         note_limited(p, *l->m);
         count_plain(p, f, queue, be, bytes);
