@@ -133,12 +133,37 @@ static void random_nodes(void)
         CU_ASSERT_NOT_EQUAL_FATAL(take(ROOM), 0);
 }
 
+/* Nodes of every third slot are looked at before they are due, each once, and none of a later slot;
+ * a look that has no room for all goes on where it ended. */
+static void looks(void)
+{
+    uint32_t seen[TIMERS_LINE * 2], looked[100] = {0}, n;
+
+    begin();
+    for (uint32_t i = 0; i < 100; i++)
+        add(i, START + (3 * i + 1) * SLOT);
+    for (uint32_t slot = 0; slot < 310; slot++) {
+        now = START + slot * SLOT;
+        n = take(ROOM);
+        for (uint32_t i = 0; i < n; i++)
+            EXPECT(looked[out[i]] == 1, "node %u: looked at %u times", out[i], looked[out[i]]);
+        while ((n = timers_look(t, seen, 2)) > 0) {
+            for (uint32_t i = 0; i < n; i++) {
+                EXPECT(at[seen[i]] < now + (TIMERS_SOON + 1) * SLOT, "node %u: too soon", seen[i]);
+                looked[seen[i]]++;
+            }
+        }
+    }
+    CU_ASSERT_EQUAL(n_in, 0);
+}
+
 static const struct test tests[] = {
     {"a slot holds any number", one_slot},
     {"what is due already comes next", past},
     {"what is beyond the round comes early", far},
     {"after a long time all are due", away},
     {"nodes at random", random_nodes},
+    {"nodes that are due soon", looks},
     {NULL, NULL},
 };
 

@@ -187,11 +187,40 @@ void wheel_fetch_woken(const struct wheel *w, struct wheel_queue *const *q, uint
     fetch_chosen(w, q, n);
 }
 
-void wheel_fetch_next(const struct wheel *w, uint32_t n)
+/* Prefetch what is needed of those who will be woken soon: what each dequeue has asked for says
+ * what the next one asks for. */
+static void fetch_soon(struct wheel *w)
+{
+    struct wheel_soon *s = &w->soon;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < s->n_queues; i++)
+        rte_prefetch0_write(wheel_mbuf(s->queue[i]->head));
+    for (uint32_t i = 0; i < s->n; i++) {
+        uint32_t pipe = s->node[i] / 16;
+        const struct wheel_pipe *p;
+        struct wheel_queue *q;
+
+        if (unlikely(pipe >= w->n_pipes))
+            continue;
+        p = wheel_pipe_of(w, pipe);
+        q = wheel_queue_of(w, pipe, (unsigned)__builtin_ctz(p->queued | 1u << QOS_BE));
+        rte_prefetch0_write(q);
+        s->queue[n++] = q;
+    }
+    s->n_queues = n;
+    s->n = timers_look(&w->timers, s->node, WHEEL_SOON);
+    for (uint32_t i = 0; i < s->n; i++)
+        rte_prefetch0_write(wheel_pipe_of(w, s->node[i] / 16 < w->n_pipes ? s->node[i] / 16 : 0));
+}
+
+void wheel_fetch_next(struct wheel *w, uint32_t n)
 {
     struct ahead a;
 
     look_at_rings(w, RTE_MIN(n, (uint32_t)LOOK_AHEAD), &a);
+    if (w->timers.pending > 0)
+        fetch_soon(w);
 }
 
 void wheel_fetch(const struct wheel *w, uint32_t n)

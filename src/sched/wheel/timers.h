@@ -22,6 +22,7 @@
 #define TIMERS_SLOTS 8192u
 #define TIMERS_LINE  7u  /* nodes of a line: half a line of the caches */
 #define TIMERS_FRESH 64u /* nodes whose slots' lines are under way */
+#define TIMERS_SOON  16u /* slots: how long before they are due nodes are looked at */
 #define TIMERS_AHEAD 4u  /* slots: how long before it is emptied one is fetched */
 
 struct timers_line {
@@ -34,6 +35,7 @@ static_assert(sizeof(struct timers_line) == RTE_CACHE_LINE_SIZE / 2, "half a lin
 
 struct timers {
     uint64_t at;      /* number of the slot that is emptied next: its low bits are its place */
+    uint64_t seen;    /* likewise: the first slot that timers_look() has not seen */
     uint64_t pending; /* nodes in all */
     struct timers_line *spare;
     uint32_t unused;  /* the first spare line without nodes */
@@ -142,6 +144,25 @@ static inline uint32_t timers_due(struct timers *t, uint64_t tsc, uint32_t *node
     t->pending -= n;
     if (t->pending == 0)
         t->at = RTE_MAX(t->at, due + 1);
+    return n;
+}
+
+/** Look once at each slot that is due within TIMERS_SOON. Copies at least most of the nodes, if
+ * there are as many; of a slot of several lines those of the last. node: has room for most, and for
+ * TIMERS_LINE. Returns their number. */
+static inline uint32_t timers_look(struct timers *t, uint32_t *node, uint32_t most)
+{
+    uint64_t end = t->at + TIMERS_SOON, number = RTE_MAX(t->seen, t->at);
+    uint32_t n = 0;
+
+    for (; number < end && n < most; number++) {
+        const struct timers_line *l = &t->slot[number % TIMERS_SLOTS];
+
+        rte_prefetch0_write(&t->slot[(number + TIMERS_AHEAD) % TIMERS_SLOTS]);
+        memcpy(node + n, l->node, sizeof(l->node)); /* of a constant size: no loop */
+        n += l->n;
+    }
+    t->seen = number;
     return n;
 }
 

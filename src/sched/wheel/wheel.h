@@ -169,6 +169,16 @@ struct wheel_profile {
 #define WHEEL_OUT_OF_LINE __attribute__((noipa))
 #endif
 
+#define WHEEL_SOON 64 /* nodes */
+
+/** Pipes that will be woken soon: a record is fetched in one dequeue, its queue in the next, and
+ * the first packet of that in the third. */
+struct wheel_soon {
+    uint32_t node[WHEEL_SOON + TIMERS_LINE];
+    struct wheel_queue *queue[WHEEL_SOON + TIMERS_LINE];
+    uint32_t n, n_queues;
+};
+
 struct wheel {
     struct sched base;
     struct wheel_pipe *pipe;
@@ -233,6 +243,7 @@ struct wheel {
     uint64_t *fq_busy;          /* bit per state: holds packets */
     struct wheel_shard *shard;  /* NULL: it is a scheduler of its own (shards/shard.h) */
     struct cfg_scheduler shape; /* a copy, without subports */
+    struct wheel_soon soon;
     struct timers timers;
 } __rte_cache_aligned;
 
@@ -268,7 +279,7 @@ void wheel_fetch_woken(const struct wheel *w, struct wheel_queue *const *q, uint
 
 /** Prefetch, at the end of a dequeue, what the next wheel_fetch() for n packets will read first:
  * until then lines come while others work. */
-void wheel_fetch_next(const struct wheel *w, uint32_t n);
+void wheel_fetch_next(struct wheel *w, uint32_t n);
 
 /** Wake buckets whose time has come, but no more than a dequeue has time for (credit.c). */
 void wheel_run_timers(struct wheel *w, uint64_t now);
