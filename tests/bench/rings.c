@@ -11,6 +11,7 @@
  * slower, so that the ring holds packets, or runs empty. Rounds in which something else had a CPU
  * do not count.
  */
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -130,8 +131,7 @@ static void *put_packets(void *arg)
 
         do_other(s->other, BURST);
         if (rte_ring_free_count(ring[next]) < BURST)
-            continue; /* the others, to which less goes in a burst, have as much room but for that
-                       */
+            continue;
         start = rte_rdtsc();
         get_burst(m, s->how->frame);
         for (unsigned i = 0; i < BURST; i += s->how->batch) {
@@ -364,6 +364,8 @@ int main(int argc, char **argv)
         ns[r] = round[r].core_ns;
     }
     nearest = nearest_ns(ns, rounds);
+    if (isinf(nearest))
+        printf("core-to-core latency changed in each round\n");
     print_table(round, rounds, nearest, false);
     print_table(round, rounds, nearest, true);
     if (rte_mempool_avail_count(pool) != MBUFS) {

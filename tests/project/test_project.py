@@ -78,6 +78,7 @@ def test_what_was_measured_comes_out(project, cost):
     assert project(ROUTER)["one_core_cycles"] == pytest.approx((110 + 80) / 2 * FUSED)
     assert project(GATEWAY, "--shaping", "librte_sched")["one_core_cycles"] == pytest.approx(520)
     own = project(GATEWAY)["layout"]
+    assert sum(own["cores"][0]["tasks"].values()) + BOTH * FUSED == pytest.approx(288)
     assert own["pps"] == pytest.approx(2e9 / 288) and own["core"] == 0 and len(own["cores"]) == 1
 
 
@@ -114,6 +115,11 @@ def test_shards_by_hand(project, cost):
     wide = row(found, 64)
     assert wide["limit"] == "shards" and wide["scheduler_cores"] == 16 and wide["pps"] == pytest.approx(16 * 2e9 / shard)
     assert wide["spreading_cores"] == math.ceil((35 + cost.put(2)) / (shard / 16))
+
+
+def test_far_cores_do_less(project):
+    near, far = (row(project(MINIMAL, "--cores", "2", "--core-latency", ns), 2)["pps"] for ns in ("72", "417"))
+    assert near > 1.05 * far
 
 
 def test_more_cores_never_do_less(project):

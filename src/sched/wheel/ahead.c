@@ -211,7 +211,7 @@ static void fetch_soon(struct wheel *w)
     s->n_queues = n;
     s->n = timers_look(&w->timers, s->node, WHEEL_SOON);
     for (uint32_t i = 0; i < s->n; i++)
-        rte_prefetch0_write(wheel_pipe_of(w, s->node[i] / 16 < w->n_pipes ? s->node[i] / 16 : 0));
+        wheel_fetch_pipe(w, s->node[i]);
 }
 
 void wheel_fetch_next(struct wheel *w, uint32_t n)

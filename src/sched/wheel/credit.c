@@ -60,13 +60,6 @@ static inline struct wheel_queue *wake_pipe(struct wheel *w, uint32_t pipe, unsi
     return q;
 }
 
-/* Prefetch the pipe of a node: a subport's bits are near. */
-static __rte_always_inline void fetch_pipe(const struct wheel *w, uint32_t node)
-{
-    if (likely(node / 16 < w->n_pipes))
-        rte_prefetch0_write(wheel_pipe_of(w, node / 16));
-}
-
 #define MOST_WOKEN  256 /* in one dequeue: so that a backlog of timers delays no packet */
 #define NODES_AHEAD 16  /* how long before it is woken a pipe is fetched */
 
@@ -77,10 +70,10 @@ void wheel_run_timers(struct wheel *w, uint64_t now)
     uint32_t pipes = 0;
 
     for (uint32_t i = 0; i < RTE_MIN(n, (uint32_t)NODES_AHEAD); i++)
-        fetch_pipe(w, node[i]);
+        wheel_fetch_pipe(w, node[i]);
     for (uint32_t i = 0; i < n; i++) {
         if (i + NODES_AHEAD < n)
-            fetch_pipe(w, node[i + NODES_AHEAD]);
+            wheel_fetch_pipe(w, node[i + NODES_AHEAD]);
         if (unlikely(node[i] / 16 >= w->n_pipes)) {
             wake_subport(w, node[i] / 16 - w->n_pipes, node[i] % 16);
             continue;

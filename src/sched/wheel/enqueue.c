@@ -287,7 +287,7 @@ static inline void find_queues(const struct wheel *w, struct rte_mbuf *const *m,
         struct wheel_queue *q = wheel_queue_of(w, path / QOS_QUEUES, number);
         uint32_t depth = wheel_number(q->tail);
         uint64_t last =
-            wheel_if_below(depth - 1, w->size[number] - 1u, q->tail, (uintptr_t)&w->nobody);
+            wheel_if_below(depth - 1, w->most[number] - 1u, q->tail, (uintptr_t)&w->nobody);
 
         rte_prefetch0_write(wheel_mbuf(last));
         a->m[room] = m[i];

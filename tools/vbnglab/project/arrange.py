@@ -32,7 +32,7 @@ class Arrangement:
 def whole(ways, costs):
     """Cycles of a packet that one core takes from port to port."""
     both = costs.both if len({scheduler for _, _, scheduler in ways if scheduler}) > 1 else 0.0
-    return sum(share * (costs.sum(kinds, True) + both * costs.fused.get(True, 1.0)) for kinds, share, _ in ways)
+    return sum(share * (costs.sum(kinds, True) + both * costs.fused_part(kinds)) for kinds, share, _ in ways)
 
 
 def _cut(kinds, first, last, costs, pool):

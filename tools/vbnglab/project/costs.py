@@ -68,6 +68,10 @@ class Costs:
         """Cycles of a packet that a consumer takes out of a ring."""
         return self._ring(RING_TAKE)
 
+    def fused_part(self, kinds):
+        """Part of their cycles that tasks of these types on a core take: less than 1 where they are all of a direction."""
+        return self.fused.get("qos" in kinds, 1.0) if {*kinds} - {"qos"} in (UP, DOWN) else 1.0
+
     def sum(self, kinds, cold):
         """Cycles of tasks of these types one behind the other on a core, the first cold or not. All of a direction are fused, as in a gateway
         that is not told otherwise."""
@@ -75,8 +79,7 @@ class Costs:
         for k in kinds:
             total += self.of(k, cold)
             cold = k == "qos"
-        whole = {*kinds} - {"qos"} in (UP, DOWN)
-        return total * self.fused.get("qos" in kinds, 1.0) if whole else total
+        return total * self.fused_part(kinds)
 
 
 def read(shaping, paths=()):

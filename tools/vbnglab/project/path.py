@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What each core of a layout has to do for a packet: the ways through a plan, and what the tasks on them cost."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..lab.failure import Failure
 from ..lab.graph import TESTER
@@ -25,6 +25,11 @@ class Load:
         self.cycles += cycles + rings
         self.rings += rings
         self.tasks[task] = self.tasks.get(task, 0.0) + cycles + rings
+
+    def scale(self, part):
+        """Have all tasks take that part of their cycles."""
+        self.cycles *= part
+        self.tasks = {name: cycles * part for name, cycles in self.tasks.items()}
 
 
 def _outputs(instance):
@@ -84,7 +89,8 @@ def loads(plan, costs, fused=True, wires=False):
         if len(load.schedulers) > 1:
             load.cycles += costs.both * sum(load.schedulers.values())
     if fused and len(found) == 1:
-        load.cycles = whole(ways(plan), costs)
+        for load in found.values():
+            load.scale(whole(ways(plan), costs) / whole(ways(plan), replace(costs, fused={})))
     return found
 
 
