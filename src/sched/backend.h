@@ -96,10 +96,10 @@ static inline const struct sched_backend *sched_backend_of(const struct cfg_sche
 /** The head of a ring of the wheel: pipes that may send in a class of a subport. */
 struct wheel_ring {
     uint32_t *pipe;      /* as many places as the subport has pipes, or more: a power of two */
-    uint32_t head, tail; /* count on; their low bits are the place */
+    uint32_t head, tail; /* count on while it holds some; their low bits are the place */
     int32_t turn;        /* bytes that the pipe at the head may still send */
     uint32_t mask;       /* places - 1 */
-    int32_t left;        /* bytes that the subport may still send in its turn */
+    int32_t left;        /* bytes that the subport may still send in its turn, or in its next one */
     int32_t saved;       /* of shards: left, when the ring ran empty; or WHEEL_TURN_TAKEN */
     uint32_t open;       /* of shards: wheel_shard.open when that turn was asked for; or another
                             number, where it has to be asked for anew */

@@ -213,14 +213,15 @@ static void absences(double catch_up, double longest, unsigned n)
 }
 
 /* No window had more than 1.5 times its rate and a bucket; shares are as they are without
- * absences. */
+ * absences, but for some frames by which pipes differ after each: their buckets fill up at
+ * different times. */
 static void judge(void)
 {
     for (unsigned i = 0; i < PORT; i++)
         EXPECT(watch[i].most <= watch[i].depth + FRAME, "%s: %.0f bytes beyond 1.5 x its rate",
                watch[i].what, watch[i].most);
     for (unsigned i = 0; i < OVERSOLD; i++)
-        EXPECT(fabs(share[i] - share[0]) <= 4 * FRAME, "share %u: %.0f of %.0f", i, share[i],
+        EXPECT(fabs(share[i] / share[0] - 1) < 0.005, "share %u: %.0f of %.0f", i, share[i],
                share[0]);
     for (unsigned q = 0; q < QOS_BE_QUEUES; q++)
         EXPECT(fabs(weighted[q] / weighted[0] / (1 + q) - 1) < 0.01, "weight %u: %.4f", q,

@@ -330,7 +330,7 @@ static void settled(void)
  * had 1.32 times its share by that. */
 static void come_and_go(void)
 {
-    static const unsigned rounds[] = {39, 42, 64, 70};
+    static const unsigned rounds[] = {38, 60, 64, 70, 87};
 
     for (unsigned i = 0; i < RTE_DIM(rounds); i++)
         compare_with_one(WIDE, rounds[i], counts, RTE_DIM(counts));

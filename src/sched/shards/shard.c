@@ -6,6 +6,8 @@
 
 #include <rte_malloc.h>
 
+#include "sched/wheel/rings.h"
+
 #define AHEAD_PART   8 /* of a quantum, after which a shard looks again that lets others go first */
 #define SWEEPS       2 /* in a quantum: what idle wallets hold is given back so often */
 #define MISSED       4 /* turns, after which a subport lets no other shard go first */
@@ -52,6 +54,7 @@ int shard_start(struct wheel *w, struct shards *all, unsigned index, int socket)
             x->subport[i].cap[c].purse = shards_purse(all, i, c);
         x->least = w->n_subports > 1 ? 1 : x->least;
     }
+    x->turn = WHEEL_SUBPORT_TURN * (uint64_t)w->frame;
     x->room = (int64_t)RTE_MIN((double)bucket_cost(&w->line_pace, (uint32_t)w->frame) * SHARD_BURST,
                                (double)(INT64_MAX / 2)) +
               x->least;
@@ -167,19 +170,20 @@ static void say_round(struct wheel *w, uint32_t subport, unsigned class, uint32_
  * its rate to lower classes meanwhile. */
 static void say_class(struct wheel *w, unsigned class)
 {
+    const struct wheel_ready *r = &w->ready[class];
     struct wheel_shard *x = w->shard;
 
-    for (uint32_t word = 0; word < w->n_words; word++)
-        for (uint64_t left = w->ready[class][word] & x->all->across[word]; left != 0;
-             left &= left - 1) {
-            uint32_t i = word * 64 + (uint32_t)__builtin_ctzll(left),
-                     round = shard_round(w, i, class);
+    for (uint32_t at = r->head; at != r->tail; at++) {
+        uint32_t i = r->subport[at & w->ready_mask], round;
 
-            say_round(w, i, class, purse_waiting(class, round));
-            w->subport[i].waits |= (uint16_t)(1u << class);
-            if (w->n_subports == 1)
-                wallet_wait(&w->subport[i].wallet, x->index, class, round);
-        }
+        if (!shards_across(x->all, i))
+            continue;
+        round = shard_round(w, i, class);
+        say_round(w, i, class, purse_waiting(class, round));
+        w->subport[i].waits |= (uint16_t)(1u << class);
+        if (w->n_subports == 1)
+            wallet_wait(&w->subport[i].wallet, x->index, class, round);
+    }
 }
 
 /* Tell others of all that is ready and may not leave, because the port lacks credit. */
@@ -303,33 +307,33 @@ static bool is_saved(const struct wheel *w, const struct purse *p, const struct 
            is_after(w->now + pace->depth / 2, __atomic_load_n(&p->full_at, __ATOMIC_RELAXED));
 }
 
-/* Has a subport missed turns, of so many bytes, in the shard's round of a class, and not for lack
- * of its own rates? Its pipes do not let those on other shards go first then: other subports would
- * take the port meanwhile, and a fast pipe that yields to slow ones again and again would lose its
- * subport's share to them. */
-static bool is_behind(const struct wheel *w, uint32_t subport, unsigned class, uint64_t bytes)
+/* Has a subport missed turns in the shard's round of a class, and not for lack of its own rates?
+ * Its pipes do not let those on other shards go first then: other subports would take the port
+ * meanwhile, and a fast pipe that yields to slow ones again and again would lose its subport's
+ * share to them. */
+static bool is_behind(const struct wheel *w, uint32_t subport, unsigned class)
 {
     const struct shards *all = w->shard->all;
     const struct wheel_subport *s = &w->subport[subport];
-    uint64_t sent = __atomic_load_n(&shards_turns(all, subport, class)->sent, __ATOMIC_RELAXED);
+    uint64_t sent = __atomic_load_n(&shards_turns(all, subport, class)->sent, __ATOMIC_RELAXED),
+             turn = w->shard->turn;
 
-    return sent + bytes * MISSED < bytes * w->shard->turns[class].round &&
+    return sent + turn * MISSED < turn * w->shard->turns[class].round &&
            is_saved(w, shards_purse(all, subport, WHEEL_SELF), &s->pace,
                     (w->gate[subport].caps & WHEEL_SELF_BIT) != 0) &&
            is_saved(w, shards_purse(all, subport, class), &s->cap_pace[class],
                     (w->gate[subport].caps & 1u << class) != 0);
 }
 
-/* Let a subport have its turn in the shard's round of a class: so many bytes in a round, on all
- * shards together. Returns the round in which it has a turn. A ring that ran empty within its turn
- * goes on with what is left of that, and others are told when it is used up: of what a shard has
- * sent they do not know yet a turn at most. */
-static uint64_t take_turn(struct wheel *w, uint32_t subport, unsigned class, uint64_t bytes)
+/* Let a subport have its turn in the shard's round of a class. Returns the round in which it has a
+ * turn. A ring that ran empty within its turn goes on with what is left of that, and others are
+ * told when it is used up: of what a shard has sent they do not know yet a turn at most. */
+static uint64_t take_turn(struct wheel *w, uint32_t subport, unsigned class)
 {
     struct wheel_shard *x = w->shard;
     struct shard_ring *s = shard_ring_of(w, subport, class);
     struct wheel_ring *r = wheel_ring_of(w, subport, class);
-    uint64_t round = x->turns[class].round, least = 0, sent;
+    uint64_t round = x->turns[class].round, bytes = x->turn, least = 0, sent;
     int32_t left = s->turn == round ? r->saved : 0;
 
     if (r->saved != WHEEL_TURN_TAKEN)
@@ -358,31 +362,28 @@ static void let_go_first(struct wheel *w, uint32_t subport, unsigned class, uint
         have_wait(w, subport, (unsigned)__builtin_ctz(left), again);
 }
 
-uint32_t shard_choose(struct wheel *w, unsigned class, int32_t bytes)
+uint32_t shard_choose(struct wheel *w, unsigned class)
 {
     struct shard_line *l = &w->shard->turns[class];
+    const struct wheel_ready *r = &w->ready[class];
     uint64_t again = w->now + w->shard->all->quantum / AHEAD_PART, next;
-    uint32_t first = w->turn[class] + 1u < w->n_subports ? w->turn[class] + 1u : 0;
 
     do {
         next = UINT64_MAX;
-        for (uint32_t k = 0, i = first; k < w->n_subports;
-             k++, i = i + 1 < w->n_subports ? i + 1 : 0) {
+        for (uint32_t n = r->tail - r->head; n > 0; n--) {
+            uint32_t i = wheel_ready_first(w, class);
             uint64_t round;
 
-            if ((w->ready[class][i / 64] >> i % 64 & 1) == 0)
-                continue;
             if (shards_across(w->shard->all, i) && is_ahead(w, i, class) &&
-                !is_behind(w, i, class, (uint64_t)bytes)) {
+                !is_behind(w, i, class)) {
                 let_go_first(w, i, class, again);
                 continue;
             }
-            round = take_turn(w, i, class, (uint64_t)bytes);
-            if (round == l->round) {
-                w->turn[class] = (uint8_t)i;
+            round = take_turn(w, i, class);
+            if (round == l->round)
                 return i;
-            }
             next = RTE_MIN(next, round);
+            wheel_ready_next(w, class);
         }
         go_to_round(w->shard, class, next != UINT64_MAX ? next : l->round);
     } while (next != UINT64_MAX);

@@ -48,6 +48,7 @@ struct wheel_shard {
      * to borrow each time anew cost a subport a quarter of its rate. */
     int64_t least;
     int64_t room;  /* credit of line for SHARD_BURST packets of the mtu, and least */
+    uint64_t turn; /* bytes that a subport may send in a class in a round, on all shards together */
     int32_t burst; /* bytes of a quantum of the port, or a frame: where there is one subport, no
                       more leave before line has paid for them */
     uint64_t line_again;  /* TSC: not asked again before, unless the class is another */
@@ -61,8 +62,8 @@ struct wheel_shard {
     /* Counts how often all turns of a class had to be asked for anew: for each round, twice in a
      * quantum, and when the port became short. */
     uint32_t open[QOS_CLASSES];
-    uint64_t holds[WHEEL_WORDS]; /* bit per subport: a wallet of it has got credit */
-    struct shard_ring *ring;     /* [subport * QOS_CLASSES + class], behind subport */
+    uint64_t holds[QOS_MAX_SUBPORTS / 64]; /* bit per subport: a wallet of it has got credit */
+    struct shard_ring *ring;               /* [subport * QOS_CLASSES + class], behind subport */
     struct shard_subport subport[];
 };
 
@@ -199,14 +200,13 @@ static inline bool shard_goes_on(struct wheel *w, uint32_t subport, unsigned cla
         return false;
     r->left = r->saved;
     r->saved = WHEEL_TURN_TAKEN;
-    w->turn[class] = (uint8_t)subport;
     return true;
 }
 
-/** Choose the next subport, of those that are ready in a class, whose turns are so many bytes.
- * Where those on other shards go first, that is SHARD_NOBODY, and they wait. */
+/** Choose the next subport of those that are ready in a class: the first one then. Where those on
+ * other shards go first, that is SHARD_NOBODY, and they wait. */
 #define SHARD_NOBODY UINT32_MAX
-uint32_t shard_choose(struct wheel *w, unsigned class, int32_t bytes);
+uint32_t shard_choose(struct wheel *w, unsigned class);
 
 /** The round of a class of a subport that lies across shards, or is the only one; a ring that was
  * empty, or whose shard was away, goes on in that of the others. */
@@ -235,12 +235,12 @@ static inline void shard_end_turns(struct sched_class_state *c, uint32_t head)
 void shard_wait_no_more(struct wheel *w, uint32_t subport, unsigned class);
 
 /** A ring has run empty, with wheel_ring.left as its turn left it: nobody needs to wait for this
- * shard, and what is left of the turn may be sent in the same round. In line, as most rings hold
- * one packet. */
+ * shard, what is left of the turn may be sent in the same round, and the ring begins anew at 0. In
+ * line, as most rings hold one packet. */
 static inline void shard_ring_empty(struct wheel *w, struct sched_class_state *c, uint32_t subport,
                                     unsigned class)
 {
-    c->rounds.joined = 0;
+    c->rounds.joined = c->rounds.begin = c->rounds.end = 0;
     c->ring.saved = c->ring.left;
     if (unlikely((w->subport[subport].waits >> class & 1) != 0))
         shard_wait_no_more(w, subport, class);

@@ -47,7 +47,7 @@ void shard_sweep(struct wheel *w)
 
     x->swept = w->now;
     shard_open_turns(x);
-    for (uint32_t word = 0; word < w->n_words; word++)
+    for (uint32_t word = 0; word < RTE_DIM(x->holds); word++)
         for (uint64_t left = x->holds[word]; left != 0; left &= left - 1) {
             uint32_t i = word * 64 + (uint32_t)__builtin_ctzll(left);
 

@@ -61,23 +61,14 @@ static inline void look_at_ring(const struct wheel *w, uint32_t subport, unsigne
     }
 }
 
-/* Add those of all rings of a class, from that of the subport whose turn it is on, around. */
+/* Add those of all rings of a class, in the order of their subports' turns. */
 static void look_at_class(const struct wheel *w, unsigned class, uint32_t most, uint32_t *used,
                           struct ahead *a)
 {
-    uint32_t turn = w->turn[class], word = turn / 64;
-    uint64_t from = UINT64_MAX << turn % 64;
+    const struct wheel_ready *r = &w->ready[class];
 
-    if (wheel_ring_of(w, turn, class)->left <= 0)
-        from <<= 1; /* its turn is over */
-    for (uint32_t i = 0; i <= w->n_words && *used < most; i++) {
-        uint64_t left = w->ready[class][word];
-
-        left &= i == 0 ? from : i == w->n_words ? ~from : UINT64_MAX;
-        for (; left != 0 && *used < most; left &= left - 1)
-            look_at_ring(w, word * 64 + (uint32_t)__builtin_ctzll(left), class, most, used, a);
-        word = word + 1 < w->n_words ? word + 1 : 0;
-    }
+    for (uint32_t i = r->head; i != r->tail && *used < most; i++)
+        look_at_ring(w, r->subport[i & w->ready_mask], class, most, used, a);
 }
 
 /* Add the queues of best effort that hold packets: of each pipe all, as a turn has room for

@@ -32,7 +32,7 @@ static void wake_subport(struct wheel *w, uint32_t subport, unsigned class)
     struct wheel_gate *g = &w->gate[subport];
     uint32_t left;
 
-    g->timed &= (uint16_t) ~(1u << class);
+    w->subport[subport].timed &= (uint16_t) ~(1u << class);
     g->waits &= (uint16_t) ~(1u << class);
     if ((g->waits & WHEEL_SELF_BIT) != 0)
         return;
@@ -83,17 +83,32 @@ void wheel_run_timers(struct wheel *w, uint64_t now)
     wheel_fetch_woken(w, queue, pipes);
 }
 
+/* Take a subport out of those that are ready in a class, if it is one: mostly the first. */
+static void take_out(struct wheel *w, uint32_t subport, unsigned class)
+{
+    struct wheel_ready *r = &w->ready[class];
+    uint32_t at = r->head;
+
+    if ((w->gate[subport].ready & 1u << class) == 0)
+        return;
+    while (r->subport[at & w->ready_mask] != subport)
+        at++;
+    for (; at != r->head; at--)
+        r->subport[at & w->ready_mask] = r->subport[(at - 1) & w->ready_mask];
+    wheel_ready_leave(w, subport, class);
+}
+
 void wheel_subport_waits(struct wheel *w, uint32_t subport, unsigned class, uint64_t ready)
 {
     struct wheel_gate *g = &w->gate[subport];
     uint32_t classes = class == WHEEL_SELF ? g->backlog : 1u << class;
 
-    wait_for(w, w->n_pipes + subport, class, ready, &g->waits, &g->timed);
+    wait_for(w, w->n_pipes + subport, class, ready, &g->waits, &w->subport[subport].timed);
     for (; classes != 0; classes &= classes - 1) {
         unsigned c = (unsigned)__builtin_ctz(classes);
 
-        wheel_ring_of(w, subport, c)->left = 0; /* its turn is over */
-        wheel_clear_ready(w, subport, c);
+        wheel_ring_of(w, subport, c)->left = w->subport_turn; /* its turn is over */
+        take_out(w, subport, c);
     }
 }
 

@@ -7,8 +7,6 @@
 #include "sched/wheel/usual.h"
 #include "sched/wheel/wheel.h"
 
-#define SUBPORT_TURN 8 /* frames */
-
 /* --- turns --- */
 
 /* Take the pipe at the head of a ring out of it. */
@@ -43,21 +41,15 @@ static void end_turn(struct wheel *w, uint32_t subport, unsigned class)
 /* Choose the subport whose turn it is, in a class in which some are ready. */
 static uint32_t choose_subport(struct wheel *w, unsigned class)
 {
-    const uint64_t *ready = w->ready[class];
-    uint32_t i = w->turn[class];
+    uint32_t i = 0;
 
-    if (w->n_subports == 1) {
+    if (w->n_subports == 1)
         wheel_ring_of(w, 0, class)->left = WHEEL_SHARD ? w->shard->burst : INT32_MAX;
-        return 0;
-    }
-    if ((ready[i / 64] >> i % 64 & 1) != 0 && wheel_ring_of(w, i, class)->left > 0)
+    else
+        i = wheel_ready_first(w, class);
+    if (!WHEEL_SHARD || wheel_ring_of(w, i, class)->left > 0 || shard_goes_on(w, i, class))
         return i;
-    i = wheel_next_ready(w, class, i);
-    if (WHEEL_SHARD)
-        return shard_goes_on(w, i, class) ? i : shard_choose(w, class, SUBPORT_TURN * w->frame);
-    w->turn[class] = (uint8_t)i;
-    wheel_ring_of(w, i, class)->left += SUBPORT_TURN * w->frame;
-    return i;
+    return shard_choose(w, class);
 }
 
 /* --- packets --- */
@@ -130,6 +122,8 @@ static inline struct rte_mbuf *serve(struct wheel *w, uint32_t subport, unsigned
         if (unlikely(p->queued != 0))
             wheel_relist(w, pipe, p);
     }
+    if (r->left <= 0 && r->head != r->tail)
+        end_subport_turn(w, r, class);
     return m;
 }
 

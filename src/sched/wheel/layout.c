@@ -2,6 +2,9 @@
 /* Where the arrays of a wheel stand in its memory. */
 #include "sched/wheel/wheel.h"
 
+/* Places between rings, so that the first ones of all do not fall into the same set of a cache. */
+#define RING_GAP (RTE_CACHE_LINE_SIZE / sizeof(uint32_t))
+
 /* Offsets of the arrays. Only queues and classes that are used have one. */
 struct layout {
     unsigned queues, classes, aqm_queues; /* of a pipe */
@@ -62,7 +65,8 @@ static struct layout layout_of(const struct cfg_scheduler *s, unsigned max_profi
     l.fq = place(&end, fq_states(s), sizeof(struct fq));
     l.fq_busy = place(&end, FQ_WORDS(fq_states(s)), sizeof(uint64_t));
     l.cap = place(&end, pipes * l.classes, sizeof(struct bucket));
-    l.ring = place(&end, (uint64_t)s->pipes.places * l.classes, sizeof(uint32_t));
+    l.ring =
+        place(&end, (s->pipes.places + s->n_subports * RING_GAP) * l.classes, sizeof(uint32_t));
     l.subport_of = place(&end, pipes / s->pipes.block, sizeof(uint8_t));
     l.subport = place(&end, s->n_subports, sizeof(struct wheel_subport));
     l.class = place(&end, s->n_subports * QOS_CLASSES, sizeof(struct sched_class_state));
@@ -132,7 +136,8 @@ static size_t lay_out_subport(struct wheel *w, uint32_t subport, const struct cf
             continue;
         wheel_ring_of(w, subport, c)->pipe = ring + place;
         wheel_ring_of(w, subport, c)->mask = places - 1;
-        place += places;
+        wheel_ring_of(w, subport, c)->left = w->subport_turn;
+        place += places + RING_GAP;
     }
     return place;
 }

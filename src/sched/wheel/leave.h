@@ -57,15 +57,24 @@ static inline void note_limited(struct wheel_pipe *p, struct rte_mbuf *m)
 static_assert(SCHED_PROMPT == 0 && SCHED_LIMITED == 1 && SCHED_LIMITED_FIRST == 2,
               "the next of each is (it + 1) / 2");
 
-/* A ring has run empty: its turn is over, and its subport is not ready in the class. */
+/* The turn of a subport is over, which has more to send. */
+static inline void end_subport_turn(struct wheel *w, struct wheel_ring *r, unsigned class)
+{
+    r->left += w->subport_turn;
+    wheel_ready_next(w, class);
+}
+
+/* A ring has run empty: its turn is over, and its subport is not ready in the class. It begins anew
+ * at its first place, which is in the cache: most rings hold a few pipes, and seldom. */
 static inline void end_ring(struct wheel *w, struct sched_class_state *c, uint32_t subport,
                             unsigned class)
 {
     if (WHEEL_SHARD)
         shard_ring_empty(w, c, subport, class);
-    c->ring.left = 0;
+    c->ring.head = c->ring.tail = 0;
+    c->ring.left = w->subport_turn;
     w->gate[subport].backlog &= (uint16_t) ~(1u << class);
-    wheel_clear_ready(w, subport, class);
+    wheel_ready_leave(w, subport, class);
 }
 
 #endif

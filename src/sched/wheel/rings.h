@@ -7,41 +7,42 @@
 
 #include "sched/wheel/wheel.h"
 
-/** Mark that a subport has something to send in a class. */
+/** Have a subport stand among those that are ready in a class, if it does not yet. */
 static inline void wheel_set_ready(struct wheel *w, uint32_t subport, unsigned class)
 {
-    w->ready[class][subport / 64] |= UINT64_C(1) << subport % 64;
+    struct wheel_ready *r = &w->ready[class];
+    struct wheel_gate *g = &w->gate[subport];
+
+    r->subport[r->tail & w->ready_mask] = (uint8_t)subport;
+    r->tail += ~((uint32_t)g->ready >> class) & 1;
+    g->ready |= (uint16_t)(1u << class);
     w->classes |= 1u << class;
 }
 
-/** Mark that a subport has nothing in a class, or may not send it. */
-static inline void wheel_clear_ready(struct wheel *w, uint32_t subport, unsigned class)
+/** The subport whose turn it is in a class in which some are ready. */
+static inline uint32_t wheel_ready_first(const struct wheel *w, unsigned class)
 {
-    uint64_t any = 0;
+    const struct wheel_ready *r = &w->ready[class];
 
-    w->ready[class][subport / 64] &= ~(UINT64_C(1) << subport % 64);
-    for (uint32_t i = 0; i < w->n_words; i++)
-        any |= w->ready[class][i];
-    w->classes &= ~((uint32_t)(any == 0) << class);
+    return r->subport[r->head & w->ready_mask];
 }
 
-/** The first subport that is ready in a class behind subport i, around; some is. Without branches
- * that follow from the packets. */
-static inline uint32_t wheel_next_ready(const struct wheel *w, unsigned class, uint32_t i)
+/** Take out that subport, which has nothing in the class, or may not send it. */
+static inline void wheel_ready_leave(struct wheel *w, uint32_t subport, unsigned class)
 {
-    const uint64_t *ready = w->ready[class];
-    uint32_t word = i / 64, some, k;
-    uint64_t behind = ready[word] & UINT64_MAX << i % 64 << 1;
+    struct wheel_ready *r = &w->ready[class];
 
-    if (w->n_words == 1)
-        return (uint32_t)__builtin_ctzll(wheel_unless_zero(behind, behind, ready[0]));
-    static_assert(WHEEL_WORDS == 4, "a bit for each word, and for those before i in its own");
-    some = (uint32_t)(behind != 0) | (uint32_t)(ready[(word + 1) % 4] != 0) << 1 |
-           (uint32_t)(ready[(word + 2) % 4] != 0) << 2 |
-           (uint32_t)(ready[(word + 3) % 4] != 0) << 3 | 1u << 4;
-    k = (uint32_t)__builtin_ctz(some);
-    word = (word + k) % 4;
-    return word * 64 + (uint32_t)__builtin_ctzll(wheel_unless_zero(k, ready[word], behind));
+    r->head++;
+    w->gate[subport].ready &= (uint16_t) ~(1u << class);
+    w->classes &= ~((uint32_t)(r->head == r->tail) << class);
+}
+
+/** Move that subport, whose turn is over, to the end. */
+static inline void wheel_ready_next(struct wheel *w, unsigned class)
+{
+    struct wheel_ready *r = &w->ready[class];
+
+    r->subport[r->tail++ & w->ready_mask] = r->subport[r->head++ & w->ready_mask];
 }
 
 /** Put a pipe at the end of a ring in which it does not stand yet. */

@@ -303,6 +303,8 @@ static __rte_always_inline uint32_t serve_ring(struct wheel *w, uint32_t subport
     count->bytes += sum;
     if (r->head == r->tail)
         end_ring(w, count, subport, class);
+    else if (r->left <= 0)
+        end_subport_turn(w, r, class);
     return got;
 }
 

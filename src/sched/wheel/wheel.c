@@ -180,11 +180,12 @@ static void start(struct wheel *w, const struct sched_config *config)
     w->catch_up =
         config->shards == NULL ? (uint64_t)((double)shape->catch_up_ns * 1e-9 * w->hz) : 0;
     w->n_subports = shape->n_subports;
-    w->n_words = (w->n_subports + 63) / 64;
+    w->ready_mask = rte_align32pow2(w->n_subports + 1) - 1;
     w->n_pipes = shape->pipes.n;
     w->overhead = shape->overhead;
     w->mtu = shape->mtu;
     w->frame = (int32_t)(shape->mtu + shape->overhead);
+    w->subport_turn = config->shards == NULL ? WHEEL_SUBPORT_TURN * w->frame : 0;
     w->wrr_most = (uint32_t)w->frame << WRR_PLACES;
     w->max_profiles = config->max_profiles;
     w->line_pace =

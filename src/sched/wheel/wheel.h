@@ -33,7 +33,9 @@
  *   subport[s]   some lines           token buckets of the subport and its     dequeue where it
  *                                     classes                                  has such rates
  *   gate[s]      8 bytes              bits by class: its ring holds pipes,     enqueue, dequeue
- *                                     waits, has a rate of its own
+ *                                     waits, is ready, has a rate of its own
+ *   ready[c]     1 byte per subport   subports that may send in a class, in    enqueue, dequeue
+ *                                     the order of their turns
  *   class[s][c]  2 lines              head of a ring, packets and bytes; what  enqueue, dequeue;
  *                                     is counted seldom, and rounds of shards  the second by drops
  *                                                                              and by shards
@@ -70,7 +72,7 @@
  * Dequeue finds the next packet in four steps:
  *
  *     classes      the lowest bit: the highest class in which some subport may send
- *     ready[c]     of its subports, the one whose turn it is: 8 frames of the mtu, then the next
+ *     ready[c]     of those subports, the one at the head: 8 frames of the mtu, then the next
  *     class[s][c]  of that subport, the pipe at the head: one frame, or in best effort with
  *                  oversubscription as many as its weight says, then the next
  *     queue[q][p]  of that pipe, the class's queue, or the best-effort queue that has had the least
@@ -110,6 +112,9 @@
 /** So many subports' classes are not all in a core's first cache, and most rings hold one pipe. */
 #define WHEEL_MANY_SUBPORTS 16
 
+/** Frames of a subport's turn in a class. */
+#define WHEEL_SUBPORT_TURN 8
+
 struct wheel_pipe {
     struct bucket bucket;
     int32_t deficit; /* bytes left of its last turn */
@@ -131,15 +136,25 @@ struct wheel_pipe {
 
 /** What each packet needs to know of a subport: side by side, as all are used in turns. */
 struct wheel_gate {
-    uint16_t backlog;      /* bit per class: the ring is not empty */
-    uint16_t waits, timed; /* as those of a pipe */
-    uint16_t caps; /* bit per class: has a rate of its own; and for the whole subport: has a rate
-                      below the port's */
+    uint16_t backlog; /* bit per class: the ring is not empty */
+    uint16_t waits;   /* as those of a pipe */
+    uint16_t ready;   /* bit per class: stands in wheel.ready */
+    uint16_t caps;    /* bit per class: has a rate of its own; and for the whole subport: has a rate
+                         below the port's */
+};
+
+/** Subports that are ready in a class: they have something that may leave. The one at the head has
+ * its turn. Where a place is free behind them it is written before it is known whether it is taken.
+ */
+struct wheel_ready {
+    uint32_t head, tail; /* count on; their low bits are the place */
+    uint8_t subport[2 * QOS_MAX_SUBPORTS];
 };
 
 struct wheel_subport {
     struct pace pace; /* up to wallet, the first line: for dequeue */
     struct bucket bucket;
+    uint16_t timed;       /* as that of a pipe */
     uint16_t waits;       /* of shards: bit per class: others may know that this one waits in it */
     struct wallet wallet; /* of shards, where the rate is shared: instead of the bucket */
     struct bucket cap[QOS_CLASSES];
@@ -157,8 +172,6 @@ struct wheel_profile {
     struct l4s_times l4s[QOS_CLASSES];
     struct pace cap_pace[QOS_CLASSES];
 } __rte_cache_aligned;
-
-#define WHEEL_WORDS (QOS_MAX_SUBPORTS / 64)
 
 /** What few packets need is called as if it stood in another file: the variables of the loops then
  * keep to registers; spilled to vector registers, as gcc does when it knows what a callee leaves
@@ -192,8 +205,10 @@ struct wheel {
     uint32_t classes;  /* bit per class: some subport is ready in it */
     uint32_t overhead; /* bytes that a packet counts beyond its length */
     uint32_t mtu;
-    int32_t frame; /* bytes: a pipe's turn */
-    uint32_t n_pipes, n_subports, n_words;
+    int32_t frame;        /* bytes: a pipe's turn */
+    int32_t subport_turn; /* bytes: a subport's turn; of a shard 0: it has to be asked for */
+    uint32_t n_pipes, n_subports;
+    uint32_t ready_mask; /* of places in wheel_ready.subport: more than there are subports */
     uint8_t *subport_of; /* of a pipe, by its block: its number >> block_shift */
     uint8_t block_shift;
     uint8_t aqm_size;
@@ -219,8 +234,7 @@ struct wheel {
     uint32_t joined[QOS_CLASSES]; /* pipes put into rings of a class since the last dequeue */
     uint32_t old; /* bit per class: a ring may hold pipes that were put in before; others,
                      which have just come or were woken, are in the cache */
-    uint64_t ready[QOS_CLASSES][WHEEL_WORDS]; /* bit per subport: has something that may leave */
-    uint8_t turn[QOS_CLASSES];                /* the subport whose turn it is */
+    struct wheel_ready ready[QOS_CLASSES];
     struct wheel_gate gate[QOS_MAX_SUBPORTS];
     struct bucket line; /* of the port */
     struct pace line_pace;
