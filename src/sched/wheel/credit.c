@@ -3,27 +3,21 @@
 #include "sched/wheel/rings.h"
 #include "sched/wheel/wheel.h"
 
-/* Have a bucket woken when it is ready (TSC), and mark in the bits of its owner that the owner
- * waits for it. The owner is a pipe, or n_pipes + a subport; class WHEEL_SELF means its own bucket.
- * A bucket that is in the timers already, for an earlier packet, keeps its place there. */
-static void wait_for(struct wheel *w, uint32_t owner, unsigned class, uint64_t ready,
-                     uint16_t *waits, uint16_t *timed)
-{
-    uint32_t node = owner * 16 + class;
-
-    *waits |= (uint16_t)(1u << class);
-    if ((*timed & 1u << class) != 0)
-        return;
-    *timed |= (uint16_t)(1u << class);
-    timers_add(&w->timers, ready, node);
-}
+/* A node of the timers is owner * 16 + class: the owner is a pipe, or n_pipes + a subport; class
+ * WHEEL_SELF means its own bucket. A bucket that is in the timers already, for an earlier packet,
+ * keeps its place there. */
 
 void wheel_pipe_waits(struct wheel *w, uint32_t pipe, unsigned class, uint64_t ready)
 {
     struct wheel_pipe *p = wheel_pipe_of(w, pipe);
+    const uint64_t waits = UINT64_C(1) << WHEEL_WAITS << class, timed = UINT64_C(1)
+                                                                        << WHEEL_TIMED << class;
+    uint64_t bits = p->bits;
 
     p->limited = p->limited != SCHED_PROMPT ? p->limited : SCHED_LIMITED_FIRST;
-    wait_for(w, pipe, class, ready, &p->waits, &p->timed);
+    p->bits = bits | waits | timed;
+    if ((bits & timed) == 0)
+        timers_add(&w->timers, ready, pipe * 16 + class);
 }
 
 /* A bucket of a subport, or of a class of it, has earned enough. */
@@ -101,9 +95,13 @@ static void take_out(struct wheel *w, uint32_t subport, unsigned class)
 void wheel_subport_waits(struct wheel *w, uint32_t subport, unsigned class, uint64_t ready)
 {
     struct wheel_gate *g = &w->gate[subport];
+    struct wheel_subport *s = &w->subport[subport];
     uint32_t classes = class == WHEEL_SELF ? g->backlog : 1u << class;
 
-    wait_for(w, w->n_pipes + subport, class, ready, &g->waits, &w->subport[subport].timed);
+    g->waits |= (uint16_t)(1u << class);
+    if ((s->timed & 1u << class) == 0)
+        timers_add(&w->timers, ready, (w->n_pipes + subport) * 16 + class);
+    s->timed |= (uint16_t)(1u << class);
     for (; classes != 0; classes &= classes - 1) {
         unsigned c = (unsigned)__builtin_ctz(classes);
 

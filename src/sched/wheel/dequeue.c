@@ -20,7 +20,7 @@ static inline void unlist(struct wheel *w, uint32_t subport, struct wheel_pipe *
         shard_end_turns(c, r->head - 1);
     r->in_turn = false;
     p->deficit = 0;
-    p->listed &= (uint16_t) ~(1u << class);
+    p->bits &= ~(UINT64_C(1) << WHEEL_LISTED << class);
     if (r->head == r->tail)
         end_ring(w, c, subport, class);
 }

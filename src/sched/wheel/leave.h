@@ -41,7 +41,7 @@ static WHEEL_OUT_OF_LINE struct rte_mbuf *take(struct wheel *w, uint32_t pipe, s
         if ((w->in_bytes >> queue & 1) != 0)
             q->load -= wheel_number(q->head) + w->overhead;
     }
-    p->queued &= (uint16_t) ~((uint32_t)last << queue);
+    p->bits &= ~((uint64_t)last << queue);
     if (unlikely(((last ? w->red : w->aqm_chooses) & 1u << queue) != 0))
         note_departure(w, pipe, queue, last);
     return m;

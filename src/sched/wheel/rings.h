@@ -64,13 +64,16 @@ static inline void wheel_fill(struct wheel *w, uint32_t subport, unsigned class)
         wheel_set_ready(w, subport, class);
 }
 
-/** Put a pipe that has been woken into a ring, which mostly holds others that were. */
+/** Put a pipe that has been woken into the ring of a class (a bit), which mostly holds others that
+ * were. */
 static inline void wheel_list(struct wheel *w, uint32_t subport, uint32_t pipe,
-                              struct wheel_pipe *p, unsigned class)
+                              struct wheel_pipe *p, uint32_t bit)
 {
-    p->listed |= (uint16_t)(1u << class);
+    unsigned class = (unsigned)__builtin_ctz(bit);
+
+    p->bits |= (uint64_t)bit << WHEEL_LISTED;
     wheel_enter(w, subport, pipe, class);
-    if (unlikely((w->gate[subport].backlog & 1u << class) == 0))
+    if (unlikely((w->gate[subport].backlog & bit) == 0))
         wheel_fill(w, subport, class);
 }
 
@@ -79,18 +82,20 @@ static inline void wheel_list(struct wheel *w, uint32_t subport, uint32_t pipe,
  * its classes. */
 static inline void wheel_relist(struct wheel *w, uint32_t pipe, struct wheel_pipe *p)
 {
-    uint32_t classes = wheel_eligible(p), subport = wheel_subport_of(w, pipe);
+    uint64_t bits = p->bits;
+    uint32_t eligible = wheel_eligible_of(bits), subport = wheel_subport_of(w, pipe),
+             classes = eligible & ~(uint32_t)(bits >> WHEEL_LISTED);
 
-    if ((p->waits & WHEEL_SELF_BIT) != 0)
+    if ((bits & (uint64_t)WHEEL_SELF_BIT << WHEEL_WAITS) != 0)
         return;
     if (likely((w->gate[subport].caps & ~(WHEEL_SELF_BIT | WHEEL_SHARED_BIT)) == 0)) {
-        classes &= -classes & ~p->listed;
+        classes &= eligible & -eligible;
         if (classes != 0)
-            wheel_list(w, subport, pipe, p, (unsigned)__builtin_ctz(classes));
+            wheel_list(w, subport, pipe, p, classes);
         return;
     }
-    for (classes &= ~p->listed; classes != 0; classes &= classes - 1)
-        wheel_list(w, subport, pipe, p, (unsigned)__builtin_ctz(classes));
+    for (; classes != 0; classes &= classes - 1)
+        wheel_list(w, subport, pipe, p, classes & -classes);
 }
 
 #endif

@@ -72,7 +72,7 @@ static inline struct rte_mbuf *take_plain(struct wheel *w, uint32_t pipe, struct
     q->tail -= UINT64_C(1) << 48;
     if (last == 0)
         q->head = chain_unlink(q->head, pipe * QOS_QUEUES + queue);
-    p->queued &= (uint16_t) ~(last << queue);
+    p->bits &= ~((uint64_t)last << queue);
     return m;
 }
 
