@@ -98,7 +98,6 @@ struct sched *sched_create(const struct sched_config *config)
 
     if (s == NULL)
         return NULL;
-    s->backend = backend;
     if (make_counters(s, config) != 0) {
         log_error("scheduler %s: no memory", config->name);
         sched_free(s);

@@ -10,6 +10,7 @@
 #include "common/eal.h"
 #include "common/qos_shapes.h"
 #include "sched/stamp.h"
+#include "sched/wheel/wheel.h"
 
 #define DATA_ROOM 256 /* the scheduler reads lengths, not data */
 
@@ -318,10 +319,13 @@ int bed_open(void)
 
     if (test_argument != NULL && strcmp(test_argument, "wheel") == 0) {
         bed_backend = QOS_WHEEL;
+    } else if (test_argument != NULL && strcmp(test_argument, "wheel_by_pipe") == 0) {
+        bed_backend = QOS_WHEEL;
+        wheel_by_pipe_from = 0;
     } else if (test_argument != NULL && strcmp(test_argument, "librte_sched") == 0) {
         bed_backend = QOS_LIBRTE_SCHED;
     } else {
-        fprintf(stderr, "the argument: expected wheel or librte_sched\n");
+        fprintf(stderr, "the argument: expected wheel, wheel_by_pipe or librte_sched\n");
         return 2;
     }
     absence_avoid(); /* and on any CPU that is free: */

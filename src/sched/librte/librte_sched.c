@@ -97,6 +97,7 @@ static struct sched *librte_create(const struct sched_config *config)
         librte_free(&s->base);
         return NULL;
     }
+    s->base.backend = &sched_librte;
     return &s->base;
 }
 

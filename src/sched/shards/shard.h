@@ -250,5 +250,7 @@ static inline void shard_ring_empty(struct wheel *w, struct sched_class_state *c
 void shard_limit(struct wheel *w, uint32_t subport);
 
 uint32_t wheel_dequeue_shard(struct sched *base, uint64_t now, struct rte_mbuf **m, uint32_t n);
+uint32_t wheel_dequeue_shard_by_pipe(struct sched *base, uint64_t now, struct rte_mbuf **m,
+                                     uint32_t n);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The look ahead of the wheel: what will leave next is in the cache by then. */
+#include "sched/wheel/layouts.h"
+
 #include "sched/wheel/wheel.h"
 
 #define LOOK_AHEAD   64

@@ -7,9 +7,9 @@
  * WHEEL_SELF means its own bucket. A bucket that is in the timers already, for an earlier packet,
  * keeps its place there. */
 
-void wheel_pipe_waits(struct wheel *w, uint32_t pipe, unsigned class, uint64_t ready)
+void wheel_pipe_waits(struct wheel *w, uint32_t pipe, struct wheel_pipe *p, unsigned class,
+                      uint64_t ready)
 {
-    struct wheel_pipe *p = wheel_pipe_of(w, pipe);
     const uint64_t waits = UINT64_C(1) << WHEEL_WAITS << class, timed = UINT64_C(1)
                                                                         << WHEEL_TIMED << class;
     uint64_t bits = p->bits;
@@ -20,8 +20,7 @@ void wheel_pipe_waits(struct wheel *w, uint32_t pipe, unsigned class, uint64_t r
         timers_add(&w->timers, ready, pipe * 16 + class);
 }
 
-/* A bucket of a subport, or of a class of it, has earned enough. */
-static void wake_subport(struct wheel *w, uint32_t subport, unsigned class)
+void wheel_wake_subport(struct wheel *w, uint32_t subport, unsigned class)
 {
     struct wheel_gate *g = &w->gate[subport];
     uint32_t left;
@@ -34,47 +33,6 @@ static void wake_subport(struct wheel *w, uint32_t subport, unsigned class)
     w->old |= left; /* its pipes have waited, and are not in the cache */
     for (; left != 0; left &= left - 1)
         wheel_set_ready(w, subport, (unsigned)__builtin_ctz(left));
-}
-
-/* The bucket of a pipe, or of a class of it, has earned enough: prefetch the queue from which the
- * pipe will be served first, and the record of the pipe. Returns the queue. */
-static inline struct wheel_queue *wake_pipe(struct wheel *w, uint32_t pipe, unsigned class)
-{
-    struct wheel_pipe *p = wheel_pipe_of(w, pipe);
-    uint64_t bits = p->bits & ~((UINT64_C(1) << WHEEL_WAITS | UINT64_C(1) << WHEEL_TIMED) << class);
-    uint32_t classes = wheel_eligible_of(bits);
-    unsigned first = (unsigned)__builtin_ctz(classes | 1u << QOS_BE);
-    struct wheel_queue *q;
-
-    rte_prefetch0_write(w->records + (size_t)pipe * RTE_CACHE_LINE_SIZE);
-    p->bits = bits;
-    wheel_relist(w, pipe, p);
-    q = wheel_queue_of(w, pipe, first == QOS_BE ? wheel_choose_queue(w, p) : first);
-    rte_prefetch0_write(q);
-    return q;
-}
-
-#define MOST_WOKEN  256 /* in one dequeue: so that a backlog of timers delays no packet */
-#define NODES_AHEAD 16  /* how long before it is woken a pipe is fetched */
-
-void wheel_run_timers(struct wheel *w, uint64_t now)
-{
-    uint32_t node[MOST_WOKEN + TIMERS_LINE], n = timers_due(&w->timers, now, node, MOST_WOKEN);
-    struct wheel_queue *queue[MOST_WOKEN];
-    uint32_t pipes = 0;
-
-    for (uint32_t i = 0; i < RTE_MIN(n, (uint32_t)NODES_AHEAD); i++)
-        wheel_fetch_pipe(w, node[i]);
-    for (uint32_t i = 0; i < n; i++) {
-        if (i + NODES_AHEAD < n)
-            wheel_fetch_pipe(w, node[i + NODES_AHEAD]);
-        if (unlikely(node[i] / 16 >= w->n_pipes)) {
-            wake_subport(w, node[i] / 16 - w->n_pipes, node[i] % 16);
-            continue;
-        }
-        queue[pipes++] = wake_pipe(w, node[i] / 16, node[i] % 16);
-    }
-    wheel_fetch_woken(w, queue, pipes);
 }
 
 /* Take a subport out of those that are ready in a class, if it is one: mostly the first. */
@@ -112,7 +70,8 @@ void wheel_subport_waits(struct wheel *w, uint32_t subport, unsigned class, uint
 
 bool wheel_pipe_may_leave(struct wheel *w, uint32_t pipe, unsigned class, uint32_t bytes)
 {
-    const struct wheel_profile *f = &w->profile[wheel_pipe_of(w, pipe)->profile];
+    struct wheel_pipe *p = wheel_pipe_of(w, pipe);
+    const struct wheel_profile *f = &w->profile[p->profile];
     const struct pace *pace = &f->cap_pace[class];
     uint64_t ready;
 
@@ -121,7 +80,7 @@ bool wheel_pipe_may_leave(struct wheel *w, uint32_t pipe, unsigned class, uint32
     ready = bucket_ready(&w->cap[class][pipe], pace, bucket_cost(pace, bytes));
     if (is_after(w->now, ready))
         return true;
-    wheel_pipe_waits(w, pipe, class, ready);
+    wheel_pipe_waits(w, pipe, p, class, ready);
     return false;
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The hot path of the wheel: packets leave. */
+#include "sched/wheel/layouts.h"
+
 #include <rte_branch_prediction.h>
 
 #include "sched/shards/shard.h"
@@ -82,7 +84,7 @@ static inline struct rte_mbuf *serve(struct wheel *w, uint32_t subport, unsigned
     bool ends = (int32_t)bytes > r->turn;
 
     if (unlikely(!is_after(w->now, ready))) { /* even where its turn ends: serve_turn() */
-        wheel_pipe_waits(w, pipe, WHEEL_SELF, ready);
+        wheel_pipe_waits(w, pipe, p, WHEEL_SELF, ready);
         unlist(w, subport, p, class);
         p->deficit = ends ? r->turn : 0;
         return NULL;

@@ -170,7 +170,9 @@ void l4s_fetch_states(const struct wheel *w, struct wheel_queue *const *q, uint3
     if ((w->l4s & 1u << QOS_BE) == 0)
         return;
     for (uint32_t i = 0; i < n; i++) {
-        size_t at = (size_t)(q[i] - w->queue[QOS_BE]);
+        size_t from = (size_t)((const uint8_t *)q[i] - w->queue[QOS_BE]),
+               queue = from % w->queue_stride / sizeof(*q[i]), /* of a pipe's; by queue, 0 */
+            at = queue * w->n_pipes + from / w->queue_stride;
 
         if (at < (size_t)QOS_BE_QUEUES * w->n_pipes && wheel_number(q[i]->tail) > 0)
             rte_prefetch0_write(w->aqm[QOS_BE] + at * w->aqm_size);

@@ -200,7 +200,7 @@ static __rte_always_inline bool serve_turn(struct wheel *w, struct wheel_ring *r
 
         ends = (int32_t)bytes > turn;
         if (unlikely(!is_after(w->now, ready))) {
-            wheel_pipe_waits(w, pipe, WHEEL_SELF, ready);
+            wheel_pipe_waits(w, pipe, p, WHEEL_SELF, ready);
             may = 0;
             break;
         }

@@ -20,6 +20,8 @@
 #define FQ_SHORT      8u   /* packets: so many are sorted into flows at once */
 #define MIN_RATE      1000 /* bit/s: below, the cycles of a large packet do not fit into 64 bits */
 
+static const struct sched_backend *backend_of(const struct wheel *w);
+
 /* --- before it is built --- */
 
 static void check_rate(struct findings *l, uint64_t clock, uint64_t rate)
@@ -193,7 +195,8 @@ static void start(struct wheel *w, const struct sched_config *config)
     w->line.full_at = w->now;
     w->red_time = (double)shape->rate / 8 / (double)w->hz;
     wheel_lay_out(w, shape->subports);
-    w->records = config->records != NULL ? config->records : (const uint8_t *)w->pipe;
+    w->records = config->records != NULL ? config->records : w->pipe;
+    w->record_stride = config->records != NULL ? RTE_CACHE_LINE_SIZE : w->base.pipe_stride;
     fq_start(w);
     for (uint32_t i = 0; i < w->n_pipes; i++)
         wheel_pipe_of(w, i)->profile = (uint16_t)w->max_profiles;
@@ -231,6 +234,7 @@ static struct sched *wheel_create(const struct sched_config *config)
         rte_free(w);
         return NULL;
     }
+    w->base.backend = backend_of(w);
     w->base.bytes = sched_heap_bytes(config->socket) - before;
     return &w->base;
 }
@@ -387,15 +391,28 @@ static int wheel_read_queue(struct sched *base, uint32_t pipe, unsigned queue,
     return 0;
 }
 
-/* What a wheel does, and a shard as well but for its dequeue. */
-#define WHEEL_WITH(its_dequeue)                                                                    \
+/* What a wheel does: a part of the hot path in one of two ways, and dequeue in one of four. */
+#define WHEEL_WITH(its_enqueue, its_expect, its_dequeue)                                           \
     {                                                                                              \
         .check_rate = check_rate, .bytes = wheel_bytes, .create = wheel_create,                    \
-        .free = wheel_free, .enqueue = wheel_enqueue, .expect = wheel_expect,                      \
+        .free = wheel_free, .enqueue = (its_enqueue), .expect = (its_expect),                      \
         .dequeue = (its_dequeue), .set_profile = wheel_set_profile, .clear = wheel_clear,          \
         .add_profile = wheel_add_profile, .set_subport_rate = wheel_set_subport_rate,              \
         .drops = wheel_drops, .read_queue = wheel_read_queue, .knows_drops = true,                 \
     }
 
-const struct sched_backend sched_wheel = WHEEL_WITH(wheel_dequeue);
-const struct sched_backend sched_shard = WHEEL_WITH(wheel_dequeue_shard);
+const struct sched_backend sched_wheel = WHEEL_WITH(wheel_enqueue, wheel_expect, wheel_dequeue);
+const struct sched_backend sched_shard =
+    WHEEL_WITH(wheel_enqueue, wheel_expect, wheel_dequeue_shard);
+static const struct sched_backend wheel_by_pipe =
+    WHEEL_WITH(wheel_enqueue_by_pipe, wheel_expect_by_pipe, wheel_dequeue_by_pipe);
+static const struct sched_backend shard_by_pipe =
+    WHEEL_WITH(wheel_enqueue_by_pipe, wheel_expect_by_pipe, wheel_dequeue_shard_by_pipe);
+
+/* Those of its layout. */
+static const struct sched_backend *backend_of(const struct wheel *w)
+{
+    if (w->queue_stride == sizeof(struct wheel_queue))
+        return w->shard != NULL ? &sched_shard : &sched_wheel;
+    return w->shard != NULL ? &shard_by_pipe : &wheel_by_pipe;
+}

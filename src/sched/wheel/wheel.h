@@ -44,6 +44,8 @@
  *   timers       32 bytes per slot,   buckets that wait for credit             dequeue
  *                8192 slots; spares
  *
+ *   In schedulers of many pipes the queues of a pipe stand behind it instead (layouts.h).
+ *
  *   p: pipe, counted through all subports; q: queue, 0..15; c: class, 0..12. Only queues and
  *   classes that the configuration uses have an array.
  *
@@ -194,8 +196,9 @@ struct wheel_soon {
 
 struct wheel {
     struct sched base;
-    struct wheel_pipe *pipe;
+    uint8_t *pipe;          /* base.pipe_stride bytes from one to the next */
     const uint8_t *records; /* sched_config.records, or the pipes in their place */
+    size_t record_stride;   /* bytes from one to the next */
     struct wheel_profile *profile;
     struct wheel_subport *subport;
 
@@ -223,7 +226,8 @@ struct wheel {
 
     /* By queue or class; each points to an array by pipe. A queue that is not used has another's
      * array and size 0. */
-    struct wheel_queue *queue[QOS_QUEUES];
+    uint8_t *queue[QOS_QUEUES]; /* queue_stride bytes from one to the next */
+    size_t queue_stride;
     uint16_t size[QOS_QUEUES];       /* packets */
     uint16_t most[QOS_QUEUES];       /* packets; a queue that holds so many takes none */
     uint16_t plain_size[QOS_QUEUES]; /* packets; below, no limit of bytes and no AQM has a say */
@@ -272,11 +276,18 @@ static_assert(offsetof(struct wheel_pipe, listed) ==
               "little-endian");
 static_assert(sizeof(uintptr_t) == 8, "pointers with 16 bits to spare");
 
-/* --- the hot path: enqueue.c, dequeue.c --- */
+/* --- the hot path: enqueue.c, dequeue.c, and both a second time (layouts.h) --- */
 
 uint32_t wheel_enqueue(struct sched *base, struct rte_mbuf **m, uint32_t n);
 void wheel_expect(const struct sched *base, struct rte_mbuf *const *m, uint32_t n, uint32_t first);
 uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, uint32_t n);
+
+#ifndef WHEEL_BY_PIPE
+uint32_t wheel_enqueue_by_pipe(struct sched *base, struct rte_mbuf **m, uint32_t n);
+void wheel_expect_by_pipe(const struct sched *base, struct rte_mbuf *const *m, uint32_t n,
+                          uint32_t first);
+uint32_t wheel_dequeue_by_pipe(struct sched *base, uint64_t now, struct rte_mbuf **m, uint32_t n);
+#endif
 
 /* --- what the files of the wheel share --- */
 
@@ -284,6 +295,10 @@ uint32_t wheel_dequeue(struct sched *base, uint64_t now, struct rte_mbuf **m, ui
  * once its shape, max_profiles, n_pipes and n_subports are set (layout.c). */
 uint64_t wheel_memory(const struct cfg_scheduler *s, unsigned max_profiles);
 void wheel_lay_out(struct wheel *w, const struct cfg_subport *subports);
+
+/** Schedulers of so many pipes and more have a pipe's queues behind it. Tests set it, before any is
+ * built. */
+extern uint32_t wheel_by_pipe_from;
 
 /** Prefetch what serving up to n packets will touch (ahead.c). */
 void wheel_fetch(const struct wheel *w, uint32_t n);
@@ -295,12 +310,16 @@ void wheel_fetch_woken(const struct wheel *w, struct wheel_queue *const *q, uint
  * until then lines come while others work. */
 void wheel_fetch_next(struct wheel *w, uint32_t n);
 
-/** Wake buckets whose time has come, but no more than a dequeue has time for (credit.c). */
+/** Wake buckets whose time has come, but no more than a dequeue has time for (wake.c). */
 void wheel_run_timers(struct wheel *w, uint64_t now);
 
-/** Have a pipe, or a class of it, wait until its bucket is ready (TSC). class WHEEL_SELF means the
- * pipe's own bucket. */
-void wheel_pipe_waits(struct wheel *w, uint32_t pipe, unsigned class, uint64_t ready);
+/** The bucket of a subport, or of a class of it, has earned enough. */
+void wheel_wake_subport(struct wheel *w, uint32_t subport, unsigned class);
+
+/** Have a pipe p, or a class of it, wait until its bucket is ready (TSC). class WHEEL_SELF means
+ * the pipe's own bucket. */
+void wheel_pipe_waits(struct wheel *w, uint32_t pipe, struct wheel_pipe *p, unsigned class,
+                      uint64_t ready);
 
 /** Have a subport, or a class of it (or WHEEL_SELF), wait for credit until ready (TSC). */
 void wheel_subport_waits(struct wheel *w, uint32_t subport, unsigned class, uint64_t ready);
@@ -380,7 +399,13 @@ static inline uint32_t wheel_subport_of(const struct wheel *w, uint32_t pipe)
 /** A pipe by its number. */
 static inline struct wheel_pipe *wheel_pipe_of(const struct wheel *w, uint32_t pipe)
 {
-    return &w->pipe[pipe];
+#ifdef WHEEL_BY_QUEUE
+    const size_t stride = sizeof(struct wheel_pipe);
+#else
+    const size_t stride = w->base.pipe_stride;
+#endif
+
+    return (struct wheel_pipe *)(w->pipe + pipe * stride);
 }
 
 /** Prefetch the pipe of a node of the timers: a subport's bits are near. Always inline: gcc leaves
@@ -401,7 +426,13 @@ static inline struct wheel_ring *wheel_ring_of(const struct wheel *w, uint32_t s
 static inline struct wheel_queue *wheel_queue_of(const struct wheel *w, uint32_t pipe,
                                                  unsigned queue)
 {
-    return &w->queue[queue][pipe];
+#ifdef WHEEL_BY_QUEUE
+    const size_t stride = sizeof(struct wheel_queue);
+#else
+    const size_t stride = w->queue_stride;
+#endif
+
+    return (struct wheel_queue *)(w->queue[queue] + pipe * stride);
 }
 
 /** The bytes that wait in a queue that is in_bytes, with overhead. */
