@@ -367,8 +367,7 @@ static __rte_always_inline uint32_t serve_usual(struct wheel *w, uint32_t subpor
                                                 enum rate rate, struct rte_mbuf **m, uint32_t n,
                                                 uint32_t *sent_bytes)
 {
-    if (w->n_subports >= WHEEL_MANY_SUBPORTS && class != QOS_BE &&
-        serve_lone(w, subport, class, rate, m, sent_bytes))
+    if (w->n_subports > 1 && class != QOS_BE && serve_lone(w, subport, class, rate, m, sent_bytes))
         return 1;
     if (rate == RATE_NONE)
         return class == QOS_BE ? serve_best_effort(w, subport, class, m, n, sent_bytes)

@@ -111,7 +111,7 @@
 #define WHEEL_SHARED_BIT (WHEEL_SELF_BIT << 1) /* in wheel_gate.caps: a rate that shards share */
 #define WHEEL_BE_BITS    0xf000u               /* in bits of queues: best effort */
 
-/** So many subports' classes are not all in a core's first cache, and most rings hold one pipe. */
+/** So many subports' classes are not all in a core's first cache. */
 #define WHEEL_MANY_SUBPORTS 16
 
 /** Frames of a subport's turn in a class. */
