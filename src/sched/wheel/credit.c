@@ -10,12 +10,11 @@
 void wheel_pipe_waits(struct wheel *w, uint32_t pipe, struct wheel_pipe *p, unsigned class,
                       uint64_t ready)
 {
-    const uint64_t waits = UINT64_C(1) << WHEEL_WAITS << class, timed = UINT64_C(1)
-                                                                        << WHEEL_TIMED << class;
+    const uint64_t bit = UINT64_C(1) << class, timed = bit << WHEEL_TIMED;
     uint64_t bits = p->bits;
 
     p->limited = p->limited != SCHED_PROMPT ? p->limited : SCHED_LIMITED_FIRST;
-    p->bits = bits | waits | timed;
+    p->bits = bits | bit << WHEEL_WAITS | timed;
     if ((bits & timed) == 0)
         timers_add(&w->timers, ready, pipe * 16 + class);
 }

@@ -21,11 +21,14 @@ ALONE = "one-core"
 BAR = 0.10  # of the measured figure
 UNDISTURBED = 0.97  # share of a round that the kernel must have given to each core
 FEWEST = 3  # rounds
+NEEDS = "{}: --check needs two cores, a tester in the configuration, and a graph that two cores can share"
 
 
 def candidates(config, settings, vbng, folder):
     """[(Layout, number of its core without a task of the tester)], the one with everything on one core first. Raises Failure."""
     options = run.options(settings)
+    if len(os.sched_getaffinity(0)) < 2:
+        raise Failure(NEEDS.format(config))
     g = graph.load(config, vbng, options)
     cores = [c for c in layouts.cores_of("live") if c.socket == 0][:2]
     found = [x for x in layouts.generate(g, cores, share_tester=True) if not x.refused]
@@ -39,7 +42,7 @@ def candidates(config, settings, vbng, folder):
             usable.append((x, clean[0]))
     usable.sort(key=lambda pair: pair[0].name != ALONE)
     if len(usable) < 2 or usable[0][0].name != ALONE:
-        raise Failure(f"{config}: --check needs two cores, a tester in the configuration, and a graph that two cores can share")
+        raise Failure(NEEDS.format(config))
     return usable
 
 
