@@ -56,8 +56,8 @@ struct sched_backend {
 
     /* Of a scheduler: its life, changes and counters. */
 
-    /** The configuration has been checked but for its profiles. Returns NULL with the reason on
-     * stderr. */
+    /** The configuration has been checked but for its profiles. Sets sched.backend, as a wheel has
+     * one for each layout. Returns NULL with the reason on stderr. */
     struct sched *(*create)(const struct sched_config *config);
     void (*free)(struct sched *s);
     int (*set_profile)(struct sched *s, uint32_t pipe, uint32_t profile);

@@ -165,14 +165,23 @@ void l4s_next(struct wheel *w, uint32_t pipe, unsigned queue)
     q->load -= m->pkt_len + w->overhead;
 }
 
+/* The place of a queue's state, counted from that of the first queue of best effort; beyond all of
+ * them for a queue of another class. Arrays by queue, of a constant stride, need no division. */
+static inline size_t place_of(const struct wheel *w, const struct wheel_queue *q)
+{
+    size_t from = (size_t)((const uint8_t *)q - w->queue[QOS_BE]);
+
+    if (likely(w->queue_stride == sizeof(*q)))
+        return from / sizeof(*q);
+    return from % w->queue_stride / sizeof(*q) * w->n_pipes + from / w->queue_stride;
+}
+
 void l4s_fetch_states(const struct wheel *w, struct wheel_queue *const *q, uint32_t n)
 {
     if ((w->l4s & 1u << QOS_BE) == 0)
         return;
     for (uint32_t i = 0; i < n; i++) {
-        size_t from = (size_t)((const uint8_t *)q[i] - w->queue[QOS_BE]),
-               queue = from % w->queue_stride / sizeof(*q[i]), /* of a pipe's; by queue, 0 */
-            at = queue * w->n_pipes + from / w->queue_stride;
+        size_t at = place_of(w, q[i]);
 
         if (at < (size_t)QOS_BE_QUEUES * w->n_pipes && wheel_number(q[i]->tail) > 0)
             rte_prefetch0_write(w->aqm[QOS_BE] + at * w->aqm_size);
