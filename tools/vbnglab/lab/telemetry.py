@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import struct
+import time
 import urllib.parse
 
 from .failure import Failure
@@ -14,11 +15,17 @@ from .schema import Schema
 RUN_DIRS = ("/var/run/dpdk", "/run/vbng/dpdk", os.path.expanduser("~/.local/run/dpdk"), f"/run/user/{os.getuid()}/dpdk")
 SOCKET = "dpdk_telemetry.v2"
 TIMEOUT = 5  # seconds
+CLIENTS = 10  # that DPDK serves at a time; it hangs up on others without a word
+PATIENCE = 1  # seconds until one of them may have gone: DPDK notices the end of a client a moment after it
 LABELS = 8  # in one answer, however long they are
 
 
 class Unreachable(Failure):
     """No vbng answers; the text says what was tried."""
+
+
+class Busy(Unreachable):
+    """A vbng is there, but serves as many clients as it can."""
 
 
 def find_socket():
@@ -34,6 +41,8 @@ def answers(path):
     """Tell whether a process listens there; one that was killed leaves its socket behind."""
     try:
         Telemetry(path).close()
+    except Busy:
+        return True
     except Unreachable:
         return False
     return True
@@ -48,16 +57,30 @@ class Telemetry:
     """A connection to a telemetry socket: a command is a packet, and so is its answer."""
 
     def __init__(self, path):
+        end = time.monotonic() + PATIENCE
+        while not (text := self.connect(path)):
+            self.close()
+            if time.monotonic() > end:
+                raise Busy(f"{path}: {CLIENTS} clients are served already, DPDK takes no more: end one (vbng-lab top, exporter, web)")
+            time.sleep(PATIENCE / 50)
+        try:
+            greeting = json.loads(text)
+            self.room = greeting["max_output_len"]
+            self.dpdk = greeting.get("version", "").removeprefix("DPDK ")
+        except (KeyError, ValueError) as e:
+            self.close()
+            raise Unreachable(f"{path}: this is no telemetry socket of DPDK: {text[:40]}") from e
+
+    def connect(self, path):
+        """The greeting; nothing where it hangs up. Raises Unreachable."""
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         # DPDK lets one client wait to be accepted; more of them wait in connect(), which Python's own timeout would not allow.
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", TIMEOUT, 0))
         try:
             self.socket.connect(path)
             self.socket.settimeout(TIMEOUT)
-            greeting = json.loads(self.socket.recv(1024))
-            self.room = greeting["max_output_len"]
-            self.dpdk = greeting.get("version", "").removeprefix("DPDK ")
-        except (OSError, ValueError) as e:
+            return self.socket.recv(1024)
+        except OSError as e:
             self.close()
             raise Unreachable(f"{path}: {e}") from e
 
