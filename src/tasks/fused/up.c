@@ -69,41 +69,85 @@ static __rte_always_inline void find_subscribers(struct burst *b, struct rte_mbu
         find_record(b, i, m[i], u, has);
 }
 
-/* All packets of a family that have not been through a stage go through one stage after the other:
- * in parts, the ends of loops would be foretold wrongly, as each burst has others. begun: packets
- * that have been through the first one. */
-static __rte_always_inline void go_on_far(struct rte_mbuf **m, const uint32_t *id, struct burst *b,
-                                          uint32_t n, uint32_t begun, const struct up *u,
-                                          struct shape has, bool is_six, struct fused_tally *y)
-{
-    for (uint32_t i = begun; i < n; i++)
-        first_stage(b, i, m[i], u, is_six);
-    for (uint32_t i = stage_behind(begun, u->step); i < n; i++)
-        second_stage(b, i, m[i], u, has, is_six);
-    for (uint32_t i = stage_behind(begun, 2 * u->step); i < n; i++)
-        third_stage(b, i, m[i], id[i], u, has, is_six);
-    for (uint32_t i = stage_behind(begun, LATE * u->step); i < n; i++)
-        last_stage(b, i, m[i], id[i], u, has, is_six, y);
-}
+/* The packets of a family in a mixed burst. */
+struct half {
+    struct rte_mbuf **m;
+    uint32_t id[BURST_MAX];
+    uint32_t n, begun; /* begun: packets that have been through the first stage */
+};
 
-/* All stages for the packets of a family that have not been through them. to: where they leave. */
-static __rte_always_inline void go_on(struct fused_mix *x, enum family f, struct rte_mbuf **m,
-                                      struct rte_mbuf **to, struct burst *b, const struct up *u,
-                                      struct shape has)
+/* Take the packets of a family out of a burst. to: where they leave. */
+static __rte_always_inline void take_half(struct half *h, const struct fused_mix *x, enum family f,
+                                          struct rte_mbuf *const *m, struct rte_mbuf **to,
+                                          const struct burst *b)
 {
-    uint32_t id[BURST_MAX], n = 0;
-
-    for (uint64_t left = x->of[f]; left != 0; n++) {
+    h->m = to;
+    h->n = 0;
+    h->begun = x->begun[f];
+    for (uint64_t left = x->of[f]; left != 0; h->n++) {
         const uint32_t i = fused_next(&left);
 
-        to[n] = m[i];
-        id[n] = b->id[i];
+        to[h->n] = m[i];
+        h->id[h->n] = b->id[i];
     }
-    if (stage_is_far(u->step))
-        go_on_far(to, id, b, n, x->begun[f], u, has, f == FAMILY_IPV6, &x->tally[f]);
-    else
-        for (uint32_t i = x->begun[f]; i < n + LATE * u->step; i++)
-            step(to, id, b, n, i, u, has, f == FAMILY_IPV6, &x->tally[f]);
+}
+
+/* Stages, each for the packets of a family that have not been through it, where stages are far
+ * apart. */
+static __rte_always_inline void first_of(const struct half *h, struct burst *b, const struct up *u,
+                                         bool is_six)
+{
+    for (uint32_t i = h->begun; i < h->n; i++)
+        first_stage(b, i, h->m[i], u, is_six);
+}
+
+static __rte_always_inline void second_of(const struct half *h, struct burst *b, const struct up *u,
+                                          struct shape has, bool is_six)
+{
+    for (uint32_t i = stage_behind(h->begun, u->step); i < h->n; i++)
+        second_stage(b, i, h->m[i], u, has, is_six);
+}
+
+static __rte_always_inline void third_of(const struct half *h, struct burst *b, const struct up *u,
+                                         struct shape has, bool is_six)
+{
+    for (uint32_t i = stage_behind(h->begun, 2 * u->step); i < h->n; i++)
+        third_stage(b, i, h->m[i], h->id[i], u, has, is_six);
+}
+
+static __rte_always_inline void last_of(const struct half *h, struct burst *b, const struct up *u,
+                                        struct shape has, bool is_six, struct fused_tally *y)
+{
+    for (uint32_t i = stage_behind(h->begun, LATE * u->step); i < h->n; i++)
+        last_stage(b, i, h->m[i], h->id[i], u, has, is_six, y);
+}
+
+/* All stages for the packets of both families that have not been through them. Where stages are far
+ * apart both go through one before the next: what a stage asks for comes while the other family has
+ * its turn. In parts, the ends of loops would be foretold wrongly, as each burst has others. */
+static __rte_always_inline void go_on(struct fused_mix *x, struct rte_mbuf **m, struct burst *b,
+                                      const struct up *u, struct shape has)
+{
+    struct fused_tally *y4 = &x->tally[FAMILY_IPV4], *y6 = &x->tally[FAMILY_IPV6];
+    struct half four, six;
+
+    take_half(&four, x, FAMILY_IPV4, m, x->m, b);
+    take_half(&six, x, FAMILY_IPV6, m, x->m + four.n, b);
+    if (!stage_is_far(u->step)) {
+        for (uint32_t i = four.begun; i < four.n + LATE * u->step; i++)
+            step(four.m, four.id, b, four.n, i, u, has, false, y4);
+        for (uint32_t i = six.begun; i < six.n + LATE * u->step; i++)
+            step(six.m, six.id, b, six.n, i, u, has, true, y6);
+        return;
+    }
+    first_of(&four, b, u, false);
+    first_of(&six, b, u, true);
+    second_of(&four, b, u, has, false);
+    second_of(&six, b, u, has, true);
+    third_of(&four, b, u, has, false);
+    third_of(&six, b, u, has, true);
+    last_of(&four, b, u, has, false, y4);
+    last_of(&six, b, u, has, true, y6);
 }
 
 /* Go on with a burst after a run of one family. */
@@ -125,8 +169,7 @@ static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint1
         find_subscribers(b, m, n, at, &u, has);
     }
     fused_divide(&x, n, six, &b->run);
-    go_on(&x, FAMILY_IPV4, m, x.m, b, &u, has);
-    go_on(&x, FAMILY_IPV6, m, x.m + x.n[FAMILY_IPV4], b, &u, has);
+    go_on(&x, m, b, &u, has);
     if (has.classify) /* what goes on from a scheduler was counted before it */
         fused_count_mix(t, &x);
     fused_end_by_family(t, m, n, &x);
