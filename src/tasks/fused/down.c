@@ -241,27 +241,13 @@ static struct task *counter(const struct task *t, struct shape has)
     return t->chain.task[has.pop ? 1 : 0];
 }
 
-/* Fetch what the last stage reads and no stage before it has. */
-static __rte_always_inline void fetch_again(const struct burst *b, uint32_t i,
-                                            const struct rte_mbuf *m, const struct down *d)
-{
-    frame_prefetch_at(m, RTE_CACHE_LINE_SIZE);
-    rte_prefetch0(&d->record[b->id[i]]);
-}
-
 /* The last stage for these packets, which are of a family. */
 static __rte_always_inline void finish_family(struct burst *b, struct rte_mbuf **m, uint64_t bits,
                                               const struct down *d, struct shape has, bool is_six,
                                               struct fused_tally *y)
 {
     const bool far = stage_is_far(d->step);
-    uint64_t ahead = bits;
 
-    for (uint32_t k = 0; k < STAGE_FRAMES * d->step && ahead != 0; k++) {
-        uint32_t i = fused_next(&ahead);
-
-        fetch_again(b, i, m[i], d);
-    }
     for (uint64_t left = is_six && far ? bits : 0; left != 0;) {
         uint32_t i = fused_next(&left);
 
@@ -270,11 +256,6 @@ static __rte_always_inline void finish_family(struct burst *b, struct rte_mbuf *
     while (bits != 0) {
         uint32_t i = fused_next(&bits);
 
-        if (ahead != 0) {
-            uint32_t k = fused_next(&ahead);
-
-            fetch_again(b, k, m[k], d);
-        }
         if (is_six && !far)
             subscriber_prefetch6(&d->record[b->id[i]], &d->record6[b->id[i]]);
         finish(b, i, m[i], d, has, is_six, y);
@@ -295,14 +276,19 @@ static __rte_always_inline void mixed(struct task *t, struct rte_mbuf **m, uint1
     finished = stage_behind(begun, d.step);
     announced = finished - finished % ANNOUNCED;
     left = UINT64_MAX << finished;
-    for (uint32_t i = b->run.known, next = i + d.step; i < n; i++) {
-        for (; next < n && next <= i + STAGE_FRAMES * d.step; next++)
-            frame_prefetch_fresh(m[next], 2);
-        six |= (uint64_t)find_slot(b, i, m[i], &d, has) << i;
+    for (uint32_t at = begun; at < n + d.step; at += d.step) {
+        const struct part slots = part_of(d.step, n, at, 0),
+                          records = part_of(d.step, n, at, d.step),
+                          ahead = part_of(d.step, n, at + STAGE_FRAMES * d.step, 0);
+
+        for (uint32_t i = ahead.from; i < ahead.to; i++)
+            frame_prefetch_fresh(m[i], 2);
+        for (uint32_t i = RTE_MAX(records.from, begun); i < records.to; i++)
+            find_record(b, i, &d);
+        for (uint32_t i = RTE_MAX(slots.from, b->run.known); i < slots.to; i++)
+            six |= (uint64_t)find_slot(b, i, m[i], &d, has) << i;
     }
     fused_divide(&x, n, six, &b->run);
-    for (uint32_t i = begun; i < n; i++)
-        find_record(b, i, &d);
     finish_family(b, m, x.of[FAMILY_IPV4] & left, &d, has, false, &x.tally[FAMILY_IPV4]);
     finish_family(b, m, x.of[FAMILY_IPV6] & left, &d, has, true, &x.tally[FAMILY_IPV6]);
     task_announce(d.last, m + announced, n - announced);
