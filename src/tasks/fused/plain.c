@@ -151,33 +151,61 @@ static __rte_always_inline void open_chain(struct plain *c, const struct task *t
     c->step = stage_step(n);
 }
 
-/* All packets of a family that have not been through a stage go through one stage after the other.
- * begun: packets that have been through the first one. */
-static __rte_always_inline void go_on_far(struct rte_mbuf **m, struct batch *b, uint32_t n,
-                                          uint32_t begun, const struct plain *c, bool is_six,
-                                          struct fused_tally *y)
+/* The packets of a family in a mixed burst. */
+struct half {
+    struct rte_mbuf **m;
+    struct batch *batch;
+    uint32_t n, begun; /* begun: packets that have been through the first stage */
+};
+
+/* Stages, each for the packets of a family that have not been through it, where stages are far
+ * apart. */
+static __rte_always_inline void slots_of(const struct half *h, const struct plain *c, bool is_six)
 {
-    for (uint32_t i = begun; i < n; i++)
-        find_slot(b, i, m[i], c, is_six);
-    for (uint32_t i = stage_behind(begun, c->step); i < n; i++) {
-        frame_prefetch_at(m[i], -QINQ_TAGS_LEN);
-        find_record(b, i, m[i], c, is_six);
-    }
-    for (uint32_t i = stage_behind(begun, LATE * c->step); i < n; i++)
-        finish(b, i, m[i], c, is_six, y);
+    for (uint32_t i = h->begun; i < h->n; i++)
+        find_slot(h->batch, i, h->m[i], c, is_six);
 }
 
-/* All stages for the packets of a family that have not been through them. */
-static __rte_always_inline void go_on(struct fused_mix *x, enum family f, struct rte_mbuf **m,
-                                      struct batch *b, const struct plain *c)
+static __rte_always_inline void records_of(const struct half *h, const struct plain *c, bool is_six)
 {
-    const uint32_t n = fused_gather(x->m, m, x->of[f]);
+    for (uint32_t i = stage_behind(h->begun, c->step); i < h->n; i++) {
+        frame_prefetch_at(h->m[i], -QINQ_TAGS_LEN);
+        find_record(h->batch, i, h->m[i], c, is_six);
+    }
+}
 
-    if (stage_is_far(c->step))
-        go_on_far(x->m, b, n, x->begun[f], c, f == FAMILY_IPV6, &x->tally[f]);
-    else
-        for (uint32_t i = x->begun[f]; i < n + LATE * c->step; i++)
-            step(x->m, b, n, i, c, f == FAMILY_IPV6, &x->tally[f]);
+static __rte_always_inline void last_of(const struct half *h, const struct plain *c, bool is_six,
+                                        struct fused_tally *y)
+{
+    for (uint32_t i = stage_behind(h->begun, LATE * c->step); i < h->n; i++)
+        finish(h->batch, i, h->m[i], c, is_six, y);
+}
+
+/* All stages for the packets of both families that have not been through them. Where stages are far
+ * apart both go through one before the next: what a stage asks for comes while the other family has
+ * its turn. */
+static __rte_always_inline void go_on(struct fused_mix *x, struct rte_mbuf **m, struct burst *b,
+                                      const struct plain *c)
+{
+    struct fused_tally *y4 = &x->tally[FAMILY_IPV4], *y6 = &x->tally[FAMILY_IPV6];
+    struct half four = {x->m, &b->four, fused_gather(x->m, m, x->of[FAMILY_IPV4]),
+                        x->begun[FAMILY_IPV4]};
+    struct half six = {x->m + four.n, &b->six, fused_gather(x->m + four.n, m, x->of[FAMILY_IPV6]),
+                       x->begun[FAMILY_IPV6]};
+
+    if (!stage_is_far(c->step)) {
+        for (uint32_t i = four.begun; i < four.n + LATE * c->step; i++)
+            step(four.m, four.batch, four.n, i, c, false, y4);
+        for (uint32_t i = six.begun; i < six.n + LATE * c->step; i++)
+            step(six.m, six.batch, six.n, i, c, true, y6);
+        return;
+    }
+    slots_of(&four, c, false);
+    slots_of(&six, c, true);
+    records_of(&four, c, false);
+    records_of(&six, c, true);
+    last_of(&four, c, false, y4);
+    last_of(&six, c, true, y6);
 }
 
 /* Go on with a burst after a run of one family. */
@@ -195,8 +223,7 @@ static __rte_noinline FUSED_FLAT void mixed(struct task *t, struct rte_mbuf **m,
         six |= (uint64_t)find_six(m[i], &c) << i;
     }
     fused_divide(&x, n, six, &b->run);
-    go_on(&x, FAMILY_IPV4, m, &b->four, &c);
-    go_on(&x, FAMILY_IPV6, m, &b->six, &c);
+    go_on(&x, m, b, &c);
     fused_count_mix(t, &x);
     fused_end(t, m, n, fused_rest(&x));
 }
