@@ -11,6 +11,7 @@
 #define SCHED_TIMERS_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -104,24 +105,28 @@ static inline void timers_add(struct timers *t, uint64_t tsc, uint32_t node)
     t->pending++;
 }
 
-/* Take up to most nodes out of a line. node: has room for a whole line. */
+/* Take up to most nodes out of a line. node: has room for a whole line. Returns their number; done
+ * tells whether the slot has no more. */
 static inline uint32_t timers_take(struct timers *t, struct timers_line *l, uint32_t *node,
-                                   uint32_t most)
+                                   uint32_t most, bool *done)
 {
     uint32_t spare = l->more, n = l->n;
 
+    *done = false;
     if (unlikely(n > most)) {
         memcpy(node, l->node + (n - most), most * sizeof(*node));
         l->n = n - most;
         return most;
     }
     memcpy(node, l->node, sizeof(l->node)); /* of a constant size: no loop */
-    l->n = 0;
-    if (unlikely(spare != TIMERS_ALONE)) {
-        *l = t->spare[spare];
-        t->spare[spare].more = t->unused;
-        t->unused = spare;
+    if (likely(spare == TIMERS_ALONE)) {
+        l->n = 0;
+        *done = true;
+        return n;
     }
+    *l = t->spare[spare];
+    t->spare[spare].more = t->unused;
+    t->unused = spare;
     return n;
 }
 
@@ -131,6 +136,7 @@ static inline uint32_t timers_due(struct timers *t, uint64_t tsc, uint32_t *node
 {
     uint64_t due = tsc >> TIMERS_SHIFT;
     uint32_t n = 0;
+    bool done;
 
     timers_settle(t);
     most = (uint32_t)RTE_MIN(most, t->pending);
@@ -138,8 +144,9 @@ static inline uint32_t timers_due(struct timers *t, uint64_t tsc, uint32_t *node
         struct timers_line *l = &t->slot[t->at % TIMERS_SLOTS];
 
         rte_prefetch0_write(&t->slot[(t->at + TIMERS_AHEAD) % TIMERS_SLOTS]);
-        n += timers_take(t, l, node + n, most - n);
-        t->at += l->n == 0;
+        n += timers_take(t, l, node + n, most - n, &done);
+        if (likely(done)) /* a branch: which slot is next does not wait for this one's line */
+            t->at++;
     }
     t->pending -= n;
     if (t->pending == 0)

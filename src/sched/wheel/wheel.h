@@ -112,7 +112,7 @@
 #define WHEEL_BE_BITS    0xf000u               /* in bits of queues: best effort */
 
 /** So many subports' classes are not all in a core's first cache. */
-#define WHEEL_MANY_SUBPORTS 16
+#define WHEEL_MANY_SUBPORTS 64
 
 /** Frames of a subport's turn in a class. */
 #define WHEEL_SUBPORT_TURN 8
