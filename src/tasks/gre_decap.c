@@ -171,8 +171,8 @@ static void find_by_address(const struct gre_decap *d, const uint8_t *inner, str
         out->id = subscriber6_find(s->v6, ipv6_of(((const struct ipv6_hdr *)inner)->destination));
         out->slot = &out->id;
     } else {
-        out->slot = idmap_slot(s->by_ipv4,
-                               rte_be_to_cpu_32(((const struct rte_ipv4_hdr *)inner)->dst_addr));
+        out->slot = idmap_slot(
+            s->by_ipv4, rte_be_to_cpu_32(((const struct rte_ipv4_hdr *)inner)->dst_addr), &out->id);
     }
 }
 
@@ -189,7 +189,7 @@ static inline int parse_gre(const struct gre_decap *d, const uint8_t *p, uint32_
         out->is_ipv6 = load32(p) == GRE_DECAP_KEY_IPV6;
         out->inner += GRE_KEY_LEN;
         out->avail = avail - GRE_KEY_LEN;
-        out->slot = idmap_slot(s->by_gre_key, rte_be_to_cpu_32(load32(p + GRE_LEN)));
+        out->slot = idmap_slot(s->by_gre_key, rte_be_to_cpu_32(load32(p + GRE_LEN)), &out->id);
         return DROP_UNKNOWN_KEY;
     }
     if (unlikely(avail < GRE_LEN))
@@ -206,7 +206,7 @@ static inline int parse_gre(const struct gre_decap *d, const uint8_t *p, uint32_
     out->inner += len;
     out->avail = avail - len;
     if (likely((flags & GRE_HAS_KEY) != 0)) {
-        out->slot = idmap_slot(s->by_gre_key, rte_be_to_cpu_32(gre_key(p, flags)));
+        out->slot = idmap_slot(s->by_gre_key, rte_be_to_cpu_32(gre_key(p, flags)), &out->id);
         return DROP_UNKNOWN_KEY;
     }
     if (d->key_required)

@@ -80,7 +80,7 @@ static inline bool gre_decap_find(const struct gre_decap *d, const struct rte_ip
                  (ip->fragment_offset & RTE_BE16(GRE_DECAP_FRAGMENT)) != 0 ||
                  ip->next_proto_id != IPPROTO_GRE || !gre_decap_is_usual(d, load32(gre))))
         return false;
-    out->slot = idmap_slot(d->subscribers->by_gre_key, net32(load32(gre + GRE_LEN)));
+    out->slot = idmap_slot(d->subscribers->by_gre_key, net32(load32(gre + GRE_LEN)), &out->id);
     out->inner = sizeof(*ip) + GRE_KEY_LEN;
     out->avail = total - sizeof(*ip) - GRE_KEY_LEN;
     out->is_ipv6 = load32(gre) == GRE_DECAP_KEY_IPV6;

@@ -73,7 +73,7 @@ static const uint32_t no_subscriber; /* id 0: the slot of a frame that names no 
 
 /* The slot of the id of a double-tagged frame's subscriber. */
 static inline const uint32_t *slot_by_vlan(const struct idmap *map, const uint8_t *p, uint32_t len,
-                                           uint16_t port)
+                                           uint16_t port, uint32_t *own)
 {
     uint64_t tags;
 
@@ -82,7 +82,8 @@ static inline const uint32_t *slot_by_vlan(const struct idmap *map, const uint8_
     tags = qinq_tags(p);
     if (unlikely(!qinq_is_double(tags)))
         return &no_subscriber;
-    return idmap_slot(map, subscriber_vlan_key((uint8_t)port, qinq_svlan(tags), qinq_cvlan(tags)));
+    return idmap_slot(map, subscriber_vlan_key((uint8_t)port, qinq_svlan(tags), qinq_cvlan(tags)),
+                      own);
 }
 
 /* Offset of the IP header behind Ethernet and any labels; 0: there is none. */
@@ -116,7 +117,7 @@ static inline uint32_t gre_offset(const uint8_t *ip)
 
 /* The slot of the id of the subscriber whose key a GRE packet has. */
 static inline const uint32_t *slot_by_gre_key(const struct idmap *map, const uint8_t *p,
-                                              uint32_t len)
+                                              uint32_t len, uint32_t *own)
 {
     uint32_t at = ip_offset(p, len), header;
     uint16_t flags;
@@ -133,7 +134,7 @@ static inline const uint32_t *slot_by_gre_key(const struct idmap *map, const uin
     if (unlikely(!gre_flags_ok(flags) || (flags & GRE_HAS_KEY) == 0 ||
                  len < header + gre_len(flags)))
         return &no_subscriber;
-    return idmap_slot(map, rte_be_to_cpu_32(gre_key(p, flags)));
+    return idmap_slot(map, rte_be_to_cpu_32(gre_key(p, flags)), own);
 }
 
 /* Multiplicative hashing: spreads dense ids evenly; id 0 gives worker 0. */
@@ -185,12 +186,13 @@ static void send_gathered(struct task *t, struct lb *lb)
 }
 
 /* Where a frame's subscriber is found. */
-static inline const uint32_t *slot_of(const struct lb *lb, const struct rte_mbuf *m, uint16_t port)
+static inline const uint32_t *slot_of(const struct lb *lb, const struct rte_mbuf *m, uint16_t port,
+                                      uint32_t *own)
 {
     const uint8_t *p = frame_bytes(m);
 
-    return lb->by == BY_QINQ ? slot_by_vlan(lb->by_vlan, p, m->data_len, port)
-                             : slot_by_gre_key(lb->by_gre_key, p, m->data_len);
+    return lb->by == BY_QINQ ? slot_by_vlan(lb->by_vlan, p, m->data_len, port, own)
+                             : slot_by_gre_key(lb->by_gre_key, p, m->data_len, own);
 }
 
 static inline uint32_t id_in(const uint32_t *slot)
@@ -220,7 +222,7 @@ static void spread(struct task *t, struct lb *lb, struct rte_mbuf **m, uint16_t 
         if (i + AGAIN < n)
             frame_prefetch_fresh(m[i + AGAIN], 1);
         meta_set_in_port(m[i], port);
-        slot[i] = slot_of(lb, m[i], port);
+        slot[i] = slot_of(lb, m[i], port, &id[i]);
         rte_prefetch0(slot[i]);
     }
     if (lb->shard == NULL) {
@@ -282,7 +284,8 @@ static void lb_explain(struct task *t, struct rte_mbuf *m, const struct task_exp
 {
     const struct lb *lb = t->state;
     uint16_t port = task_in_port(t, m);
-    uint32_t id = lb->by == BY_SUBSCRIBER ? meta_subscriber(m) : id_in(slot_of(lb, m, port));
+    uint32_t own,
+        id = lb->by == BY_SUBSCRIBER ? meta_subscriber(m) : id_in(slot_of(lb, m, port, &own));
 
     (void)x;
     meta_set_in_port(m, port);

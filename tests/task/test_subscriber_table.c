@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of subscribers, and the maps from keys to their numbers. */
+/* The table of subscribers. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,34 +21,6 @@ static struct subscriber_spec spec_of(uint16_t svlan, uint16_t cvlan, uint32_t i
                                     .has_gre_key = true,
                                     .gre_key = key,
                                     .gateway_mac = gateway_mac};
-}
-
-static void test_idmap(void)
-{
-    struct idmap *m = idmap_create(SOCKET_ID_ANY);
-    uint64_t empty;
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
-    empty = idmap_bytes(m);
-    CU_ASSERT_EQUAL(idmap_get(m, 0), 0);
-    CU_ASSERT_EQUAL(idmap_get(m, UINT32_MAX), 0);
-    CU_ASSERT_EQUAL(idmap_set(m, 77, 0), 0);
-    CU_ASSERT_EQUAL(idmap_bytes(m), empty); /* nothing to unmap takes no page */
-    CU_ASSERT_EQUAL(idmap_set(m, 0, 1), 0);
-    CU_ASSERT_EQUAL(idmap_set(m, UINT32_MAX, UINT32_MAX), 0);
-    CU_ASSERT_EQUAL(idmap_get(m, 0), 1);
-    CU_ASSERT_EQUAL(idmap_get(m, 1), 0);
-    CU_ASSERT_EQUAL(idmap_get(m, UINT32_MAX), UINT32_MAX);
-    CU_ASSERT_EQUAL(idmap_get(m, 0x10000), 0); /* another page, the same slot */
-    CU_ASSERT_EQUAL(idmap_set(m, 0, 2), -EEXIST);
-    CU_ASSERT_EQUAL(idmap_get(m, 0), 1);
-    CU_ASSERT_EQUAL(idmap_set(m, 0, 1), 0);
-    CU_ASSERT_EQUAL(idmap_set(m, 0, 0), 0);
-    CU_ASSERT_EQUAL(idmap_get(m, 0), 0);
-    CU_ASSERT_EQUAL(idmap_set(m, 0, 2), 0);
-    CU_ASSERT_EQUAL(idmap_bytes(m), empty + 2 * IDMAP_SLOTS * sizeof(uint32_t));
-    idmap_free(m);
-    idmap_free(NULL);
 }
 
 static void test_record(void)
@@ -268,7 +240,6 @@ static void test_65536(void)
 }
 
 static const struct test tests[] = {
-    {"a map from key to id", test_idmap},
     {"the record of a subscriber", test_record},
     {"subscribers that are refused change nothing", test_refusals},
     {"without memory", test_no_memory},

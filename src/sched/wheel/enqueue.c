@@ -111,8 +111,8 @@ static inline void append(struct wheel *w, struct rte_mbuf *m, struct wheel_queu
 {
     uint64_t word = wheel_word(m, bytes);
 
-    chain_link(wheel_mbuf(wheel_unless_zero(depth, q->tail, (uintptr_t)&w->nobody)), word);
-    q->head = wheel_unless_zero(depth, q->head, word);
+    chain_link(wheel_mbuf(either_unless_zero(depth, q->tail, (uintptr_t)&w->nobody)), word);
+    q->head = either_unless_zero(depth, q->head, word);
     q->tail = wheel_word(m, depth + 1);
 }
 
@@ -240,7 +240,7 @@ static inline void find_queues(const struct wheel *w, struct rte_mbuf *const *m,
         struct wheel_queue *q = wheel_queue_of(w, path / QOS_QUEUES, number);
         uint32_t depth = wheel_number(q->tail);
         uint64_t last =
-            wheel_if_below(depth - 1, w->most[number] - 1u, q->tail, (uintptr_t)&w->nobody);
+            either_if_below(depth - 1, w->most[number] - 1u, q->tail, (uintptr_t)&w->nobody);
 
         rte_prefetch0_write(wheel_mbuf(last));
         a->m[room] = m[i];

@@ -93,12 +93,12 @@
 
 #include <rte_red.h>
 
+#include "base/cpu/either.h"
 #include "sched/backend.h"
 #include "sched/shards/purse.h"
 #include "sched/stamp.h"
 #include "sched/wheel/bucket.h"
 #include "sched/wheel/chain.h"
-#include "sched/wheel/either.h"
 #include "sched/wheel/fq.h"
 #include "sched/wheel/l4s.h"
 #include "sched/wheel/pie.h"
@@ -465,7 +465,7 @@ static inline uint32_t wheel_share_had(const struct wheel *w, uint32_t had, uint
 {
     uint32_t beyond = had - from;
 
-    return (uint32_t)wheel_if_below(2 * w->wrr_most, beyond, 0, beyond) | -empty;
+    return (uint32_t)either_if_below(2 * w->wrr_most, beyond, 0, beyond) | -empty;
 }
 
 /** Of a pipe's best-effort queues that hold packets, the one that has had the least for its weight:
@@ -480,9 +480,9 @@ static inline unsigned wheel_choose_queue(const struct wheel *w, struct wheel_pi
         return (unsigned)__builtin_ctz(held | 1u << (QOS_QUEUES - 1));
     for (unsigned i = 0; i < QOS_BE_QUEUES; i++)
         k[i] = (uint64_t)wheel_share_had(w, p->wrr[i], from, empty >> i & 1) << 32 | i;
-    low = wheel_if_below(k[1], k[0], k[1], k[0]);
-    high = wheel_if_below(k[3], k[2], k[3], k[2]);
-    low = wheel_if_below(high, low, high, low);
+    low = either_if_below(k[1], k[0], k[1], k[0]);
+    high = either_if_below(k[3], k[2], k[3], k[2]);
+    low = either_if_below(high, low, high, low);
     p->wrr[low & 3] = from + (uint32_t)(low >> 32);
     return QOS_BE + (unsigned)(low & 3);
 }

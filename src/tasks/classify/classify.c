@@ -259,8 +259,9 @@ static inline void find_slots(struct batch *b, struct part p, const struct class
         const struct rte_mbuf *m = b->m[i];
 
         b->slot[i] = by_address
-                         ? classify_slot_by_address(c, m)
-                         : classify_slot(c, m, in_port != PORT_IN_MBUF ? in_port : meta_in_port(m));
+                         ? classify_slot_by_address(c, m, &b->id[i])
+                         : classify_slot(c, m, in_port != PORT_IN_MBUF ? in_port : meta_in_port(m),
+                                         &b->id[i]);
         rte_prefetch0(b->slot[i]);
         if (by_address && c->v6 != NULL && unlikely(is_ipv6(m, ETH_LEN)))
             b->search[i] = subscriber6_begin(c->v6, ipv6_of(ipv6_at(m, ETH_LEN)->destination));

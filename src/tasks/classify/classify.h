@@ -34,7 +34,7 @@ struct classify {
 /** The slot of the subscriber that a frame's port and tags name; that of nobody where they cannot.
  */
 static inline const uint32_t *classify_slot(const struct classify *c, const struct rte_mbuf *m,
-                                            uint16_t port)
+                                            uint16_t port, uint32_t *own)
 {
     uint64_t tags;
 
@@ -44,20 +44,20 @@ static inline const uint32_t *classify_slot(const struct classify *c, const stru
     if (unlikely(!qinq_is_double(tags) || port > UINT8_MAX))
         return idmap_no_slot();
     return idmap_slot(c->map,
-                      subscriber_vlan_key((uint8_t)port, qinq_svlan(tags), qinq_cvlan(tags)));
+                      subscriber_vlan_key((uint8_t)port, qinq_svlan(tags), qinq_cvlan(tags)), own);
 }
 
 /** The slot of the subscriber that an IPv4 packet's destination names; that of nobody where it
  * cannot. */
 static inline const uint32_t *classify_slot_by_address(const struct classify *c,
-                                                       const struct rte_mbuf *m)
+                                                       const struct rte_mbuf *m, uint32_t *own)
 {
     const uint8_t *f = frame_bytes(m);
 
     if (unlikely(m->nb_segs != 1 || m->data_len < ETH_LEN + sizeof(struct rte_ipv4_hdr) ||
                  eth_type(f) != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
         return idmap_no_slot();
-    return idmap_slot(c->map, net32(((const struct rte_ipv4_hdr *)(f + ETH_LEN))->dst_addr));
+    return idmap_slot(c->map, net32(((const struct rte_ipv4_hdr *)(f + ETH_LEN))->dst_addr), own);
 }
 
 /** Does a frame of len bytes from a subscriber's line, of this family, hold a packet of his to the

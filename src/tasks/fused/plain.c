@@ -53,7 +53,7 @@ static __rte_always_inline void find_slot(struct batch *b, uint32_t i, const str
     if (is_six) {
         b->search[i] = subscriber6_begin(c->classify.v6, ipv6_of(header6(m)->destination));
     } else {
-        b->slot[i] = classify_slot_by_address(&c->classify, m);
+        b->slot[i] = classify_slot_by_address(&c->classify, m, &b->id[i]);
         rte_prefetch0(b->slot[i]);
     }
 }

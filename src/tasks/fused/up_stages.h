@@ -86,8 +86,8 @@ static __rte_always_inline void find_slot(struct burst *b, uint32_t i, const str
 {
     if (!has.classify)
         return;
-    b->slot[i] =
-        classify_slot(&u->classify, m, u->in_port != PORT_IN_MBUF ? u->in_port : meta_in_port(m));
+    b->slot[i] = classify_slot(
+        &u->classify, m, u->in_port != PORT_IN_MBUF ? u->in_port : meta_in_port(m), &b->id[i]);
     rte_prefetch0(b->slot[i]);
 }
 

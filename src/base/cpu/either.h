@@ -2,13 +2,13 @@
 /* Choices without a branch: what follows from the packets is often foretold wrongly. For x86-64 by
  * the two instructions that do it, as gcc makes a branch of a ternary, and takes twice as many
  * instructions for masks. Free of DPDK. */
-#ifndef SCHED_EITHER_H
-#define SCHED_EITHER_H
+#ifndef BASE_CPU_EITHER_H
+#define BASE_CPU_EITHER_H
 
 #include <stdint.h>
 
 /** x != 0 ? then : otherwise */
-static inline uint64_t wheel_unless_zero(uint64_t x, uint64_t then, uint64_t otherwise)
+static inline uint64_t either_unless_zero(uint64_t x, uint64_t then, uint64_t otherwise)
 {
 #ifdef __x86_64__
     __asm__("test %[x], %[x]\n\t"
@@ -23,7 +23,8 @@ static inline uint64_t wheel_unless_zero(uint64_t x, uint64_t then, uint64_t oth
 }
 
 /** x < below ? then : otherwise */
-static inline uint64_t wheel_if_below(uint64_t x, uint64_t below, uint64_t then, uint64_t otherwise)
+static inline uint64_t either_if_below(uint64_t x, uint64_t below, uint64_t then,
+                                       uint64_t otherwise)
 {
 #ifdef __x86_64__
     __asm__("cmp %[below], %[x]\n\t"
