@@ -116,19 +116,22 @@ struct wheel_rounds {
                         were away; 0: it has been empty */
 };
 
-/**
- * The state of a class of a subport: struct sched_class, and what the wheel touches with each
- * packet beside that. The first line is all that a packet needs which is not dropped.
- */
+/** The state of a class of a subport that each packet touches: of struct sched_class, and of the
+ * wheel. Those of all subports are side by side, so that the classes of as many as possible are in
+ * the first cache. */
 struct sched_class_state {
     uint64_t accepted, sent, bytes;
     struct wheel_ring ring;
+} __rte_cache_aligned;
+
+static_assert(sizeof(struct sched_class_state) == RTE_CACHE_LINE_SIZE, "one line for each packet");
+
+/** The rest of struct sched_class, which packets touch that are dropped, and of a shard turns that
+ * end. */
+struct sched_class_rest {
     uint64_t tail, aqm, cleared, late, marked;
     struct wheel_rounds rounds;
 } __rte_cache_aligned;
-
-static_assert(offsetof(struct sched_class_state, tail) == RTE_CACHE_LINE_SIZE,
-              "one line for each packet");
 
 /** The state that all backends have; it comes first in theirs. */
 struct sched {
@@ -136,10 +139,11 @@ struct sched {
     uint64_t accepted, left; /* packets; written by the thread that schedules, read by anyone */
     uint64_t lost;           /* TSC cycles; likewise */
     uint64_t bytes;
-    struct sched_class_state *class;           /* [subport * QOS_CLASSES + class] */
+    struct sched_class_state *class; /* [subport * QOS_CLASSES + class], as is rest */
+    struct sched_class_rest *rest;
     struct sched_pipe_counters *pipe_counters; /* of pipe 0 */
-    /* bytes from one pipe's counters to the next; 0: these and class are arrays of their own, and
-     * not a part of the backend's memory */
+    /* bytes from one pipe's counters to the next; 0: these, class and rest are arrays of their own,
+     * and not a part of the backend's memory */
     size_t pipe_stride;
 };
 
@@ -148,6 +152,13 @@ static inline struct sched_class_state *sched_class_of(const struct sched *s, ui
                                                        unsigned queue)
 {
     return &s->class[subport * QOS_CLASSES + qos_class_of(queue)];
+}
+
+/** The rest of it. */
+static inline struct sched_class_rest *sched_rest_of(const struct sched *s, uint32_t subport,
+                                                     unsigned queue)
+{
+    return &s->rest[subport * QOS_CLASSES + qos_class_of(queue)];
 }
 
 /** Account for packets that were put into queues. */

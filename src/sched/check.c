@@ -248,8 +248,9 @@ unsigned qos_scheduler_check(const struct cfg_scheduler *s, enum qos_direction d
 uint64_t qos_sched_bytes(const struct cfg_scheduler *s, unsigned max_profiles)
 {
     uint64_t own = sched_backend_of(s)->bytes(s, max_profiles);
-    uint64_t counters = (uint64_t)s->n_subports * QOS_CLASSES * sizeof(struct sched_class_state) +
-                        s->pipes.n * sizeof(struct sched_pipe_counters) + 2 * SCHED_MALLOC_BYTES;
+    uint64_t counters = (uint64_t)s->n_subports * QOS_CLASSES *
+                            (sizeof(struct sched_class_state) + sizeof(struct sched_class_rest)) +
+                        s->pipes.n * sizeof(struct sched_pipe_counters) + 3 * SCHED_MALLOC_BYTES;
 
     if (own != 0 && s->backend == QOS_LIBRTE_SCHED) /* the wheel's are in its own memory */
         own += counters;

@@ -78,16 +78,18 @@ static int make_counters(struct sched *s, const struct sched_config *config)
 {
     uint64_t before = sched_heap_bytes(config->socket);
     const struct cfg_scheduler *shape = config->shape;
+    const size_t classes = (size_t)shape->n_subports * QOS_CLASSES;
 
     if (s->pipe_stride != 0)
         return 0;
-    s->class =
-        rte_zmalloc_socket("sched", (size_t)shape->n_subports * QOS_CLASSES * sizeof(s->class[0]),
-                           RTE_CACHE_LINE_SIZE, config->socket);
+    s->class = rte_zmalloc_socket("sched", classes * sizeof(s->class[0]), RTE_CACHE_LINE_SIZE,
+                                  config->socket);
+    s->rest = rte_zmalloc_socket("sched", classes * sizeof(s->rest[0]), RTE_CACHE_LINE_SIZE,
+                                 config->socket);
     s->pipe_counters = rte_zmalloc_socket("sched", shape->pipes.n * sizeof(s->pipe_counters[0]),
                                           RTE_CACHE_LINE_SIZE, config->socket);
     s->bytes += sched_heap_bytes(config->socket) - before;
-    return s->class != NULL && s->pipe_counters != NULL ? 0 : -ENOMEM;
+    return s->class != NULL && s->rest != NULL && s->pipe_counters != NULL ? 0 : -ENOMEM;
 }
 
 struct sched *sched_create(const struct sched_config *config)
@@ -112,6 +114,7 @@ void sched_free(struct sched *s)
         return;
     if (s->pipe_stride == 0) {
         rte_free(s->class);
+        rte_free(s->rest);
         rte_free(s->pipe_counters);
     }
     s->backend->free(s);
@@ -176,12 +179,13 @@ struct sched_drops sched_drops(const struct sched *s)
 struct sched_class sched_class(const struct sched *s, uint32_t subport, unsigned class)
 {
     const struct sched_class_state *c = &s->class[subport * QOS_CLASSES + class];
-    struct sched_class k = {.cleared = READ(c->cleared),
-                            .late = READ(c->late),
-                            .marked = READ(c->marked),
+    const struct sched_class_rest *x = &s->rest[subport * QOS_CLASSES + class];
+    struct sched_class k = {.cleared = READ(x->cleared),
+                            .late = READ(x->late),
+                            .marked = READ(x->marked),
                             .bytes = READ(c->bytes),
-                            .tail = READ(c->tail),
-                            .aqm = READ(c->aqm)};
+                            .tail = READ(x->tail),
+                            .aqm = READ(x->aqm)};
 
     k.sent = READ(c->sent);
     k.accepted = READ(c->accepted); /* last: so nothing has left that was not accepted */

@@ -120,8 +120,8 @@ static void count_refused(struct librte *s, uint32_t subport)
         uint64_t aqm = stats.n_pkts_cman_dropped[c], tail = stats.n_pkts_tc_dropped[c] - aqm;
 
         k->accepted -= tail + aqm;
-        k->tail += tail;
-        k->aqm += aqm;
+        sched_rest_of(&s->base, subport, c)->tail += tail;
+        sched_rest_of(&s->base, subport, c)->aqm += aqm;
         s->dropped.tail += tail;
         *(s->aqm == AQM_RED ? &s->dropped.red : &s->dropped.pie) += aqm;
     }

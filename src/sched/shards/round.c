@@ -13,16 +13,17 @@ static void join_round(struct wheel *w, uint32_t subport, unsigned class)
     struct wheel_shard *x = w->shard;
     struct shard_ring *s = shard_ring_of(w, subport, class);
     struct sched_class_state *c = sched_class_of(&w->base, subport, class);
-    uint32_t own = c->bytes != s->had ? c->rounds.over : s->at,
+    struct wheel_rounds *rounds = &sched_rest_of(&w->base, subport, class)->rounds;
+    uint32_t own = c->bytes != s->had ? rounds->over : s->at,
              unknown = RTE_MIN((own - s->paid) & ROUNDS_MASK, (uint32_t)PURSE_KEEP - 1);
 
-    c->rounds.over = purse_join(shards_purse(x->all, subport, WHEEL_SELF), class,
-                                own << PURSE_ROUND_PLACES, (1 + unknown) << PURSE_ROUND_PLACES) >>
-                     PURSE_ROUND_PLACES;
-    s->paid = c->rounds.over - unknown;
-    s->at = c->rounds.over;
+    rounds->over = purse_join(shards_purse(x->all, subport, WHEEL_SELF), class,
+                              own << PURSE_ROUND_PLACES, (1 + unknown) << PURSE_ROUND_PLACES) >>
+                   PURSE_ROUND_PLACES;
+    s->paid = rounds->over - unknown;
+    s->at = rounds->over;
     s->had = c->bytes;
-    c->rounds.joined = x->stay;
+    rounds->joined = x->stay;
 }
 
 void shard_note_round(struct wheel *w, uint32_t subport, unsigned class, uint32_t round)
@@ -31,14 +32,14 @@ void shard_note_round(struct wheel *w, uint32_t subport, unsigned class, uint32_
     const struct sched_class_state *c = sched_class_of(&w->base, subport, class);
 
     purse_note_round(shards_purse(w->shard->all, subport, WHEEL_SELF), class, round);
-    s->paid = s->at = c->rounds.over;
+    s->paid = s->at = sched_rest_of(&w->base, subport, class)->rounds.over;
     s->had = c->bytes;
 }
 
 uint32_t shard_round(struct wheel *w, uint32_t subport, unsigned class)
 {
     const struct sched_class_state *c = sched_class_of(&w->base, subport, class);
-    const struct wheel_rounds *s = &c->rounds;
+    const struct wheel_rounds *s = &sched_rest_of(&w->base, subport, class)->rounds;
     uint64_t part = (uint64_t)(c->ring.head - s->begin) << PURSE_ROUND_PLACES;
     uint32_t len = (int32_t)(s->end - c->ring.head) > 0 ? s->end - s->begin : 0; /* 0: it is over */
 

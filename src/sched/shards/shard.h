@@ -218,9 +218,10 @@ void shard_note_round(struct wheel *w, uint32_t subport, unsigned class, uint32_
 /** The turns of pipes are over that stood in a ring of a class from head on; now the ring has gone
  * on. A round is over when all have had a turn that were in the ring when it began: two may be, of
  * which the second one had begun with pipes of the first. */
-static inline void shard_end_turns(struct sched_class_state *c, uint32_t head)
+static inline void shard_end_turns(const struct wheel *w, const struct sched_class_state *c,
+                                   uint32_t head)
 {
-    struct wheel_rounds *s = &c->rounds;
+    struct wheel_rounds *s = &w->base.rest[c - w->base.class].rounds;
     uint32_t next = c->ring.head, tail = c->ring.tail,
              over = (int32_t)(s->end - head) > 0 ? s->end : head + 1;
 
@@ -240,7 +241,9 @@ void shard_wait_no_more(struct wheel *w, uint32_t subport, unsigned class);
 static inline void shard_ring_empty(struct wheel *w, struct sched_class_state *c, uint32_t subport,
                                     unsigned class)
 {
-    c->rounds.joined = c->rounds.begin = c->rounds.end = 0;
+    struct wheel_rounds *s = &sched_rest_of(&w->base, subport, class)->rounds;
+
+    s->joined = s->begin = s->end = 0;
     c->ring.saved = c->ring.left;
     if (unlikely((w->subport[subport].waits >> class & 1) != 0))
         shard_wait_no_more(w, subport, class);

@@ -19,7 +19,7 @@ static inline void unlist(struct wheel *w, uint32_t subport, struct wheel_pipe *
 
     r->head++;
     if (WHEEL_SHARD)
-        shard_end_turns(c, r->head - 1);
+        shard_end_turns(w, c, r->head - 1);
     r->in_turn = false;
     p->deficit = 0;
     p->bits &= ~(UINT64_C(1) << WHEEL_LISTED << class);
@@ -37,7 +37,7 @@ static void end_turn(struct wheel *w, uint32_t subport, unsigned class)
     r->in_turn = false;
     r->pipe[r->tail++ & r->mask] = pipe;
     if (WHEEL_SHARD)
-        shard_end_turns(sched_class_of(&w->base, subport, class), r->head - 1);
+        shard_end_turns(w, sched_class_of(&w->base, subport, class), r->head - 1);
 }
 
 /* Choose the subport whose turn it is, in a class in which some are ready. */

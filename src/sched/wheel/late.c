@@ -27,8 +27,8 @@ void wheel_count_drop(struct wheel *w, const struct rte_mbuf *m, enum verdict wh
 {
     uint32_t path = m->hash.sched.queue_id;
     uint32_t pipe = path / QOS_QUEUES;
-    struct sched_class_state *c =
-        sched_class_of(&w->base, wheel_subport_of(w, pipe), path % QOS_QUEUES);
+    struct sched_class_rest *c =
+        sched_rest_of(&w->base, wheel_subport_of(w, pipe), path % QOS_QUEUES);
 
     __atomic_store_n(&wheel_pipe_of(w, pipe)->counters.dropped,
                      wheel_pipe_of(w, pipe)->counters.dropped + 1, __ATOMIC_RELAXED);
@@ -59,7 +59,7 @@ void wheel_lose(struct wheel *w, struct rte_mbuf *m, struct wheel_queue *q, enum
     q->tail -= UINT64_C(1) << 48;
     q->load -= m->pkt_len + w->overhead;
     wheel_count_drop(w, m, why);
-    sched_class_of(&w->base, wheel_subport_of(w, path / QOS_QUEUES), path % QOS_QUEUES)->late++;
+    sched_rest_of(&w->base, wheel_subport_of(w, path / QOS_QUEUES), path % QOS_QUEUES)->late++;
     sched_count_sent(&w->base, 1);
     rte_pktmbuf_free(m);
 }
@@ -70,6 +70,6 @@ bool wheel_mark(struct wheel *w, struct rte_mbuf *m)
 
     if (!flow_mark_ce(rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_data_len(m)))
         return false;
-    sched_class_of(&w->base, wheel_subport_of(w, path / QOS_QUEUES), path % QOS_QUEUES)->marked++;
+    sched_rest_of(&w->base, wheel_subport_of(w, path / QOS_QUEUES), path % QOS_QUEUES)->marked++;
     return true;
 }

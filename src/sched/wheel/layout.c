@@ -9,8 +9,8 @@
 struct layout {
     unsigned queues, classes, aqm_queues; /* of a pipe */
     unsigned aqm_size;                    /* bytes for each of aqm_queues */
-    uint64_t pipe, queue, tally, aqm, fq, fq_busy, cap, ring, subport_of, subport, class, profile,
-        spare, total;
+    uint64_t pipe, queue, tally, aqm, fq, fq_busy, cap, ring, subport_of, subport, class, rest,
+        profile, spare, total;
     uint64_t spares;                    /* lines of the timers */
     uint64_t pipe_stride, queue_stride; /* bytes from one to the next of the same queue */
     uint64_t queue_array;               /* bytes from a queue of a pipe to its next one */
@@ -96,6 +96,7 @@ static struct layout layout_of(const struct cfg_scheduler *s, unsigned max_profi
     l.subport_of = place(&end, pipes / s->pipes.block, sizeof(uint8_t));
     l.subport = place(&end, s->n_subports, sizeof(struct wheel_subport));
     l.class = place(&end, s->n_subports * QOS_CLASSES, sizeof(struct sched_class_state));
+    l.rest = place(&end, s->n_subports * QOS_CLASSES, sizeof(struct sched_class_rest));
     l.profile = place(&end, max_profiles + 1, sizeof(struct wheel_profile));
     l.spares = timers_spares((pipes + s->n_subports) * (l.classes + 1));
     l.spare = place(&end, l.spares, sizeof(struct timers_line));
@@ -178,6 +179,7 @@ void wheel_lay_out(struct wheel *w, const struct cfg_subport *subports)
     w->queue_stride = l.queue_stride;
     w->subport = (struct wheel_subport *)(at + l.subport);
     w->base.class = (struct sched_class_state *)(at + l.class);
+    w->base.rest = (struct sched_class_rest *)(at + l.rest);
     w->profile = (struct wheel_profile *)(at + l.profile);
     w->fq = (struct fq *)(at + l.fq);
     w->fq_busy = (uint64_t *)(at + l.fq_busy);

@@ -169,7 +169,7 @@ static __rte_always_inline void serve_singles(struct wheel *w, uint32_t subport,
     head = r->head;
     r->head = head + (uint32_t)(m - l->m);
     if (WHEEL_SHARD)
-        shard_end_turns(c, head);
+        shard_end_turns(w, c, head);
     l->m = m;
     l->end = left > 0 ? l->end : m;
     l->credit = credit;
@@ -225,7 +225,7 @@ static __rte_always_inline bool serve_turn(struct wheel *w, struct wheel_ring *r
     if (may != 0)
         r->pipe[r->tail++ & r->mask] = pipe;
     if (WHEEL_SHARD)
-        shard_end_turns(sched_class_of(&w->base, subport, class), r->head - 1);
+        shard_end_turns(w, sched_class_of(&w->base, subport, class), r->head - 1);
     if (may == 0)
         leave_ring(w, pipe, p, bit);
     return true;
@@ -327,7 +327,7 @@ static __rte_always_inline bool serve_lone(struct wheel *w, uint32_t subport, un
     r->head++;
     r->left -= (int32_t)bytes;
     if (WHEEL_SHARD)
-        shard_end_turns(count, r->head - 1);
+        shard_end_turns(w, count, r->head - 1);
     subport_pay(w, subport, rate, byte * bytes);
     *sent_bytes += bytes;
     count->sent++;

@@ -331,7 +331,7 @@ static uint32_t clear_queue(struct wheel *w, uint32_t pipe, unsigned queue)
     memset(&w->tally[queue][pipe], 0, sizeof(struct wheel_tally));
     if ((w->aqm_queues & ~w->codel & 1u << queue) != 0)
         memset(w->aqm[queue] + (size_t)pipe * w->aqm_size, 0, w->aqm_size);
-    sched_class_of(&w->base, wheel_subport_of(w, pipe), queue)->cleared += n;
+    sched_rest_of(&w->base, wheel_subport_of(w, pipe), queue)->cleared += n;
     return n;
 }
 
