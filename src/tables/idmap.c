@@ -2,6 +2,7 @@
 #include "tables/idmap.h"
 
 #include <errno.h>
+#include <stdbool.h>
 
 #include <rte_malloc.h>
 
@@ -55,9 +56,19 @@ static uint64_t *run_of(struct idmap_page *p, uint32_t key)
     return &p->run[key % IDMAP_SLOTS / IDMAP_BLOCK];
 }
 
+/* Set a block's run. Release: a reader that sees an id by its run sees its record. */
+static void set_run(struct idmap *m, uint64_t *word, struct idmap_run r)
+{
+    const bool was_long = idmap_run_of(*word).n >= IDMAP_LONG, is_long = r.n >= IDMAP_LONG;
+
+    if (is_long != was_long)
+        __atomic_store_n(&m->n_long, m->n_long + is_long - was_long, __ATOMIC_RELAXED);
+    __atomic_store_n(word, r.n == 0 ? 0 : idmap_run_word(r), __ATOMIC_RELEASE);
+}
+
 /* Have a run begin with a key that has got its id, where its block has none, or let the block's run
  * go on over the key and over those behind it. */
-static void lengthen(struct idmap_page *p, uint32_t key)
+static void lengthen(struct idmap *m, struct idmap_page *p, uint32_t key)
 {
     uint64_t *word = run_of(p, key);
     struct idmap_run r = idmap_run_of(*word);
@@ -69,12 +80,11 @@ static void lengthen(struct idmap_page *p, uint32_t key)
         r = (struct idmap_run){r.from - 1, r.n + 1, r.id - 1};
     while (r.from + r.n < IDMAP_BLOCK && id[r.from + r.n] != 0 && id[r.from + r.n] == r.id + r.n)
         r.n++;
-    /* release: a reader that sees an id by its run sees its record */
-    __atomic_store_n(word, idmap_run_word(r), __ATOMIC_RELEASE);
+    set_run(m, word, r);
 }
 
 /* Take a key out of its block's run, of which the longer part stays. */
-static void shorten(struct idmap_page *p, uint32_t key)
+static void shorten(struct idmap *m, struct idmap_page *p, uint32_t key)
 {
     uint64_t *word = run_of(p, key);
     struct idmap_run r = idmap_run_of(*word);
@@ -86,7 +96,7 @@ static void shorten(struct idmap_page *p, uint32_t key)
         r.n = nth;
     else
         r = (struct idmap_run){r.from + nth + 1, r.n - nth - 1, r.id + nth + 1};
-    __atomic_store_n(word, r.n == 0 ? 0 : idmap_run_word(r), __ATOMIC_RELEASE);
+    set_run(m, word, r);
 }
 
 int idmap_set(struct idmap *m, uint32_t key, uint32_t id)
@@ -103,11 +113,11 @@ int idmap_set(struct idmap *m, uint32_t key, uint32_t id)
     if (id != 0 && *slot != 0 && *slot != id)
         return -EEXIST;
     if (id == 0)
-        shorten(page, key);
+        shorten(m, page, key);
     /* release: a reader that sees the id sees its record */
     __atomic_store_n(slot, id, __ATOMIC_RELEASE);
     if (id != 0)
-        lengthen(page, key);
+        lengthen(m, page, key);
     return 0;
 }
 

@@ -7,7 +7,8 @@
  * Ids of neighbouring keys often follow one another, as those of a range of subscribers do. Such a
  * run is told by a word for each 4096 keys (the customer VLANs of a service VLAN), and readers
  * leave its slots alone: the words of a million subscribers stay in the second-level cache, their
- * slots do not. There is one run among 4096 keys; ids outside it are read from their slots.
+ * slots do not. There is one run among 4096 keys; ids outside it are read from their slots, and all
+ * ids of a map without a long run, as of subscribers in sessions.
  *
  * One writer (control), many readers (data path). The writer stores slots, runs and page pointers
  * with release order, and ends a run before it clears a slot. Pages are not freed while the map
@@ -24,6 +25,7 @@
 
 #define IDMAP_SLOTS 65536u /* ids in a page, and pages */
 #define IDMAP_BLOCK 4096u  /* keys that may have a run */
+#define IDMAP_LONG  64u    /* keys of a run for which it pays to look at runs */
 
 struct idmap_page {
     uint64_t run[IDMAP_SLOTS / IDMAP_BLOCK]; /* idmap_run_word() */
@@ -31,10 +33,11 @@ struct idmap_page {
 };
 
 struct idmap {
-    struct idmap_page *page[IDMAP_SLOTS]; /* 512 KiB */
-    struct idmap_page *zeros;
+    uint32_t n_long; /* runs of IDMAP_LONG keys or more; 0: all ids are read from their slots */
     unsigned n_pages;
     int socket;
+    struct idmap_page *zeros;
+    struct idmap_page *page[IDMAP_SLOTS]; /* 512 KiB */
 };
 
 /** Make an empty map on a NUMA socket. Returns NULL without memory. */
@@ -86,10 +89,13 @@ static __rte_always_inline const uint32_t *idmap_slot(const struct idmap *m, uin
 {
     const struct idmap_page *p = m->page[key >> 16];
     const uint32_t low = key % IDMAP_SLOTS;
-    const struct idmap_run r =
-        idmap_run_of(__atomic_load_n(&p->run[low / IDMAP_BLOCK], __ATOMIC_ACQUIRE));
-    const uint32_t nth = (key - r.from) % IDMAP_BLOCK;
+    struct idmap_run r;
+    uint32_t nth;
 
+    if (__atomic_load_n(&m->n_long, __ATOMIC_RELAXED) == 0)
+        return &p->id[low];
+    r = idmap_run_of(__atomic_load_n(&p->run[low / IDMAP_BLOCK], __ATOMIC_ACQUIRE));
+    nth = (key - r.from) % IDMAP_BLOCK;
     *own = r.id + nth;
     return (const uint32_t *)(uintptr_t)either_if_below(nth, r.n, (uintptr_t)own,
                                                         (uintptr_t)&p->id[low]);

@@ -80,6 +80,13 @@ static void set(struct idmap *m, uint32_t *ids, uint32_t i, uint32_t id)
     ids[i] = id;
 }
 
+/* Have runs looked at: there is a long one, in another block. */
+static void add_long_run(struct idmap *m)
+{
+    for (uint32_t i = 0; i < IDMAP_LONG; i++)
+        CU_ASSERT_EQUAL(idmap_set(m, BASE + IDMAP_BLOCK + i, 1 + i), 0);
+}
+
 /* Ids that follow one another are told without their slots, whichever came first, and until one of
  * them is taken away. */
 static void ids_in_order(void)
@@ -114,7 +121,12 @@ static void ids_in_order(void)
     set(m, ids, 100, 1100);
     CU_ASSERT_EQUAL(by_run(m, ids), 514);
 
-    for (uint32_t i = 0; i < 514; i++)
+    for (uint32_t i = 0; i < 514 - (IDMAP_LONG - 1); i++)
+        set(m, ids, i, 0);
+    CU_ASSERT_EQUAL(by_run(m, ids), 0); /* a run that is not long, and no other */
+    add_long_run(m);
+    CU_ASSERT_EQUAL(by_run(m, ids), IDMAP_LONG - 1);
+    for (uint32_t i = 514 - (IDMAP_LONG - 1); i < 514; i++)
         set(m, ids, i, 0);
     CU_ASSERT_EQUAL(by_run(m, ids), 0);
     set(m, ids, IDMAP_BLOCK - 1, UINT32_MAX);
@@ -133,6 +145,7 @@ static void random_changes(void)
     unsigned wrong = 0, by_runs = 0;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    add_long_run(m);
     state = 88172645463325252;
     for (unsigned round = 0; round < 2000; round++) {
         uint32_t from = random_below(IDMAP_BLOCK), n = 1 + random_below(64),
