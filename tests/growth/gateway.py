@@ -20,9 +20,9 @@ def measure(args, size):
     """{name of a case: median of its cycles} of one program."""
     command = [f"{args.build}/tests/bench/bench-gateway-{size}", "--huge", "--rounds", str(args.rounds), "--json", "-"]
     command += ["--cpu", str(args.cpu)] if args.cpu is not None else []
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        sys.exit(f"gateway: {command[0]} ended with status {done.returncode}")
+        sys.exit(f"{done.stderr}gateway: {command[0]} ended with status {done.returncode}")
     return {case["name"]: case["cycles"]["median"] for case in json.loads(done.stdout[done.stdout.index("{\""):])["cases"]}
 
 
