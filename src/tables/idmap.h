@@ -81,8 +81,8 @@ static inline struct idmap_run idmap_run_of(uint64_t word)
 
 /**
  * Where the id of a key is, to be prefetched and read later: in its slot or, of a run, in *own,
- * which is overwritten in any case. Without a branch, as some of a gateway's subscribers may have
- * runs and others, such as those in sessions, none.
+ * which may be overwritten in either case. The choice is no branch, as some of a gateway's
+ * subscribers may have runs and others, such as those in sessions, none.
  */
 static __rte_always_inline const uint32_t *idmap_slot(const struct idmap *m, uint32_t key,
                                                       uint32_t *own)
