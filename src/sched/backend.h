@@ -112,6 +112,7 @@ struct wheel_ring {
 struct wheel_rounds {
     uint32_t over;       /* rounds; modulo 2^12 */
     uint32_t begin, end; /* of the ring: where this round has begun, and will be over */
+    uint32_t sent;       /* 1: a packet has left in this round; 0: it will not count */
     uint32_t joined; /* wheel_shard.stay when it went on with others: it is another one now if they
                         were away; 0: it has been empty */
 };

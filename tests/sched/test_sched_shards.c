@@ -12,7 +12,7 @@
 
 #include "bed.h"
 #include "common/qos_shapes.h"
-#include "sched/shards/shards.h"
+#include "sched/shards/shard.h"
 
 #define STEP    2e-6 /* s of the clock, in which each shard is asked once */
 #define WARM_UP 0.1
@@ -338,6 +338,48 @@ static void come_and_go(void)
 
     for (unsigned i = 0; i < RTE_DIM(rounds); i++)
         compare_with_one(WIDE, rounds[i], counts, RTE_DIM(counts));
+    compare_with_one(ONE_SUBPORT, 43, counts, RTE_DIM(counts));
+    compare_with_one(ONE_SUBPORT, 76, counts, RTE_DIM(counts));
+}
+
+/* The turn of the pipe at the head of a ring is over; stays: it goes to the end. */
+static void end_one_turn(struct wheel *w, bool stays, bool sent)
+{
+    struct wheel_ring *r = &w->base.class->ring;
+
+    r->head++;
+    r->tail += stays;
+    shard_end_turns(w, w->base.class, r->head - 1, stays, sent);
+}
+
+/* A pass through a ring is one round, also where the ring had been empty and others have come
+ * before the first had its turn: it had been two, so that who was fast elsewhere had as many turns.
+ * A pass in which nothing leaves is none, as of a pipe whose higher class has his credit. */
+static void rounds_of_a_ring(void)
+{
+    static struct wheel w;
+    static struct sched_class_state class;
+    static struct sched_class_rest rest;
+
+    w.base.class = &class;
+    w.base.rest = &rest;
+    class.ring.tail = 3; /* none of them stays */
+    for (unsigned i = 0; i < 3; i++)
+        end_one_turn(&w, false, true);
+    CU_ASSERT_EQUAL(rest.rounds.over, 1);
+    class.ring.tail += 2; /* one stays, so that the second round begins with him */
+    end_one_turn(&w, true, true);
+    CU_ASSERT_EQUAL(rest.rounds.over, 1);
+    end_one_turn(&w, false, false);
+    CU_ASSERT_EQUAL(rest.rounds.over, 2);
+    end_one_turn(&w, true, true);
+    end_one_turn(&w, true, true);
+    CU_ASSERT_EQUAL(rest.rounds.over, 4);
+    end_one_turn(&w, true, false);
+    end_one_turn(&w, true, false);
+    CU_ASSERT_EQUAL(rest.rounds.over, 4);
+    end_one_turn(&w, false, true);
+    CU_ASSERT_EQUAL(rest.rounds.over, 5);
 }
 
 /* --- what must hold to a quantum --- */
@@ -476,6 +518,7 @@ static const struct test tests[] = {
     {"who lets others go first does not lose its subport's share", yields_no_share},
     {"a class or subscriber sends no burst on credit that it has not", no_burst_on_nothing},
     {"who comes and goes on a shard of its own has its share", come_and_go},
+    {"a pass through a ring is a round", rounds_of_a_ring},
     {"neither whole subports nor subscribers across shards drift", settled},
     {"weights hold across shards", weights},
     {"a shard without demand leaves its share", leaves_its_share},

@@ -216,18 +216,25 @@ uint32_t shard_round(struct wheel *w, uint32_t subport, unsigned class);
 void shard_note_round(struct wheel *w, uint32_t subport, unsigned class, uint32_t round);
 
 /** The turns of pipes are over that stood in a ring of a class from head on; now the ring has gone
- * on. A round is over when all have had a turn that were in the ring when it began: two may be, of
- * which the second one had begun with pipes of the first. */
+ * on. stays: 1: the pipe whose turn is over stands at its end again; sent: 1: packets have left in
+ * these turns. A round begins with the first turn in it, and is over when all have had a turn that
+ * were in the ring then: two may be, of which the second one had begun with pipes of the first. One
+ * in which no packet has left is none. */
 static inline void shard_end_turns(const struct wheel *w, const struct sched_class_state *c,
-                                   uint32_t head)
+                                   uint32_t head, uint32_t stays, uint32_t sent)
 {
     struct wheel_rounds *s = &w->base.rest[c - w->base.class].rounds;
-    uint32_t next = c->ring.head, tail = c->ring.tail,
-             over = (int32_t)(s->end - head) > 0 ? s->end : head + 1;
+    uint32_t next = c->ring.head, tail = c->ring.tail, over = s->end;
 
+    if ((int32_t)(over - head) <= 0) {
+        s->begin = head;
+        s->end = over = tail - stays;
+    }
+    s->sent |= sent;
     if ((int32_t)(next - over) < 0)
         return;
-    s->over += 1 + ((next == tail) & (next != over));
+    s->over += s->sent + ((next == tail) & (next != over));
+    s->sent = 0;
     s->begin = over;
     s->end = tail;
 }

@@ -19,7 +19,7 @@ static inline void unlist(struct wheel *w, uint32_t subport, struct wheel_pipe *
 
     r->head++;
     if (WHEEL_SHARD)
-        shard_end_turns(w, c, r->head - 1);
+        shard_end_turns(w, c, r->head - 1, 0, 0);
     r->in_turn = false;
     p->deficit = 0;
     p->bits &= ~(UINT64_C(1) << WHEEL_LISTED << class);
@@ -37,7 +37,7 @@ static void end_turn(struct wheel *w, uint32_t subport, unsigned class)
     r->in_turn = false;
     r->pipe[r->tail++ & r->mask] = pipe;
     if (WHEEL_SHARD)
-        shard_end_turns(w, sched_class_of(&w->base, subport, class), r->head - 1);
+        shard_end_turns(w, sched_class_of(&w->base, subport, class), r->head - 1, 1, 0);
 }
 
 /* Choose the subport whose turn it is, in a class in which some are ready. */
@@ -114,6 +114,8 @@ static inline struct rte_mbuf *serve(struct wheel *w, uint32_t subport, unsigned
         p->be_last = (uint8_t)(queue - QOS_BE);
         p->wrr[queue - QOS_BE] += bytes * f->wrr_cost[queue - QOS_BE];
     }
+    if (WHEEL_SHARD)
+        sched_rest_of(&w->base, subport, class)->rounds.sent = 1;
     sched_class_of(&w->base, subport, class)->sent++;
     sched_class_of(&w->base, subport, class)->bytes += bytes;
     r->turn -= (int32_t)bytes;

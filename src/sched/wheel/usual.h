@@ -168,8 +168,8 @@ static __rte_always_inline void serve_singles(struct wheel *w, uint32_t subport,
     rte_compiler_barrier(); /* what is read again needs no register in the loop */
     head = r->head;
     r->head = head + (uint32_t)(m - l->m);
-    if (WHEEL_SHARD)
-        shard_end_turns(w, c, head);
+    if (WHEEL_SHARD && m != l->m)
+        shard_end_turns(w, c, head, 0, 1);
     l->m = m;
     l->end = left > 0 ? l->end : m;
     l->credit = credit;
@@ -190,6 +190,7 @@ static __rte_always_inline bool serve_turn(struct wheel *w, struct wheel_ring *r
     uint32_t may = unlikely((p->waits & stops) != 0) ? 0 : p->queued & bits;
     int32_t turn = r->in_turn ? r->turn : p->deficit + (be ? f->be_turn : w->frame);
     bool ends = false;
+    struct rte_mbuf **const first = l->m;
 
     while (may != 0) {
         unsigned queue = be ? wheel_choose_queue(w, p) : class;
@@ -218,14 +219,18 @@ static __rte_always_inline bool serve_turn(struct wheel *w, struct wheel_ring *r
     }
     r->turn = turn;
     r->in_turn = may != 0 && !ends;
-    if (r->in_turn)
+    if (r->in_turn) {
+        if (WHEEL_SHARD)
+            sched_rest_of(&w->base, subport, class)->rounds.sent |= l->m != first;
         return false;
+    }
     p->deficit = turn & -(int32_t)((may != 0) | ends); /* else 0; without a branch */
     r->head++;
     if (may != 0)
         r->pipe[r->tail++ & r->mask] = pipe;
     if (WHEEL_SHARD)
-        shard_end_turns(w, sched_class_of(&w->base, subport, class), r->head - 1);
+        shard_end_turns(w, sched_class_of(&w->base, subport, class), r->head - 1, may != 0,
+                        l->m != first);
     if (may == 0)
         leave_ring(w, pipe, p, bit);
     return true;
@@ -327,7 +332,7 @@ static __rte_always_inline bool serve_lone(struct wheel *w, uint32_t subport, un
     r->head++;
     r->left -= (int32_t)bytes;
     if (WHEEL_SHARD)
-        shard_end_turns(w, count, r->head - 1);
+        shard_end_turns(w, count, r->head - 1, 0, 1);
     subport_pay(w, subport, rate, byte * bytes);
     *sent_bytes += bytes;
     count->sent++;
