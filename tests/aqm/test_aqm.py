@@ -129,6 +129,11 @@ def test_the_sums():
     assert output.goodput(mixed, found) == "0.25 + 0.75M"
 
 
+def test_a_line_may_be_gone_already():
+    """A process of the measurement that ends by an error takes its line along: that this cannot be removed does not hide the error."""
+    rig.part()
+
+
 def test_results_are_put_together(run, folder):
     """Of two runs, one table; what is no result is refused."""
     found = {"ping_p50_ms": 1.0, "ping_p95_ms": 2.0, "l4s_ping_p50_ms": None, "tcp_rtt_p50_ms": 3.0, "goodput_bps": 9e5, "goodput_share": 0.9, "shares": [0.9],

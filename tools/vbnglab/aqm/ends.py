@@ -106,11 +106,12 @@ def _answer(pipe, work, arguments):
 
 
 def attach(family, interface, prefix):
-    """Have an interface speak a family, with one address."""
-    if family.socket == socket.AF_INET6:
+    """Have an interface speak a family, with one address, to which a socket can be bound at once."""
+    is_ipv6 = family.socket == socket.AF_INET6
+    if is_ipv6:
         for name, value in (("accept_ra", 0), ("accept_dad", 0), ("disable_ipv6", 0)):
             network.sysctl(f"ipv6/conf/{interface}/{name}", value)
-    network.ip("addr", "add", prefix, "dev", interface)
+    network.ip("addr", "add", prefix, "dev", interface, *(["nodad"] if is_ipv6 else []))
     network.ip("link", "set", interface, "mtu", 1500, "up")
 
 
