@@ -3,6 +3,16 @@
 
 #include <rte_malloc.h>
 
+uint64_t random_state = 0x9e3779b97f4a7c15;
+
+uint32_t random_below(uint32_t n)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (uint32_t)((random_state >> 32) * n >> 32);
+}
+
 #define MAX_CHUNKS 8192
 static void *chunk[MAX_CHUNKS];
 static unsigned n_chunks;

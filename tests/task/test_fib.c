@@ -20,16 +20,6 @@ static struct oracle {
     unsigned n;
 } oracle;
 
-static uint64_t state;
-
-static uint32_t random_below(uint32_t n)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)((state >> 32) * n >> 32);
-}
-
 static uint32_t oracle_lookup(uint32_t addr)
 {
     int longest = -1;
@@ -119,7 +109,7 @@ static void against_the_oracle(void)
     struct fib f;
     unsigned wrong = 0;
 
-    state = 0x9e3779b97f4a7c15;
+    random_state = 0x9e3779b97f4a7c15;
     oracle.n = 0;
     CU_ASSERT_EQUAL_FATAL(fib_create(&f, MOST, SOCKET_ID_ANY), 0);
     for (unsigned round = 0; round < ROUNDS; round++) {
@@ -254,7 +244,7 @@ static void while_it_is_read(void)
     pthread_t thread;
     unsigned n = 0, refused = 0;
 
-    state = 88172645463325252;
+    random_state = 88172645463325252;
     CU_ASSERT_EQUAL_FATAL(fib_create(&f, N + 1, SOCKET_ID_ANY), 0);
     CU_ASSERT_EQUAL_FATAL(fib_add_copy(&f, SOCKET_ID_ANY), 0);
     f.lines.readers = make_readers();

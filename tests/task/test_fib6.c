@@ -22,16 +22,6 @@ static struct oracle {
     unsigned n;
 } oracle;
 
-static uint64_t state;
-
-static uint32_t random_below(uint32_t n)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)((state >> 32) * n >> 32);
-}
-
 static uint64_t random64(void)
 {
     return (uint64_t)random_below(UINT32_MAX) << 32 | random_below(UINT32_MAX);
@@ -167,7 +157,7 @@ static void against_the_oracle(void)
     struct fib6 f;
     unsigned wrong = 0;
 
-    state = 0x9e3779b97f4a7c15;
+    random_state = 0x9e3779b97f4a7c15;
     oracle.n = 0;
     CU_ASSERT_EQUAL_FATAL(fib6_create(&f, MOST, SOCKET_ID_ANY), 0);
     for (unsigned round = 0; round < ROUNDS; round++) {
@@ -323,7 +313,7 @@ static void while_it_is_read(void)
     unsigned refused = 0, with_page = 0;
     bool crowded = false;
 
-    state = 88172645463325252;
+    random_state = 88172645463325252;
     CU_ASSERT_EQUAL_FATAL(fib6_create(&f, N + 1 + FIB6_DENSE, SOCKET_ID_ANY), 0);
     CU_ASSERT_EQUAL_FATAL(fib6_add_copy(&f, SOCKET_ID_ANY), 0);
     fib6_set_readers(&f, make_readers());
@@ -425,7 +415,7 @@ static void pages(void)
     struct ipv6 prefix;
     struct fib6 f;
 
-    state = 0x9e3779b97f4a7c15;
+    random_state = 0x9e3779b97f4a7c15;
     CU_ASSERT_EQUAL_FATAL(fib6_create(&f, 4 * MANY, SOCKET_ID_ANY), 0);
     CU_ASSERT_EQUAL_FATAL(fib6_add_copy(&f, SOCKET_ID_ANY), 0);
     for (uint32_t i = 0; i < 2 * MANY; i++) {

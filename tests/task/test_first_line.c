@@ -13,16 +13,6 @@
 
 static const uint8_t gateway_mac[6] = {0x02, 0xaa, 0xbb, 0xcc, 0xdd, 0xee};
 
-static uint64_t state = 0x9e3779b97f4a7c15;
-
-static uint32_t random_below(uint32_t n)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)((state >> 32) * n >> 32);
-}
-
 static struct subscriber_spec spec_of(uint32_t n)
 {
     return (struct subscriber_spec){.svlan = (uint16_t)(1 + n / 1000),

@@ -8,16 +8,6 @@
 
 #define BASE 0x12345000u /* the first key of a block */
 
-static uint64_t state;
-
-static uint32_t random_below(uint32_t n)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)((state >> 32) * n >> 32);
-}
-
 static void keys_and_ids(void)
 {
     struct idmap *m = idmap_create(SOCKET_ID_ANY);
@@ -146,7 +136,7 @@ static void random_changes(void)
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
     add_long_run(m);
-    state = 88172645463325252;
+    random_state = 88172645463325252;
     for (unsigned round = 0; round < 2000; round++) {
         uint32_t from = random_below(IDMAP_BLOCK), n = 1 + random_below(64),
                  shift = 1 + 5000 * random_below(2);
@@ -202,7 +192,7 @@ static void while_it_is_read(void)
     pthread_t thread;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
-    state = 88172645463325252;
+    random_state = 88172645463325252;
     for (uint32_t i = 0; i < IDMAP_BLOCK; i++)
         set(m, ids, i, 7 + i);
     CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, read_on, &r), 0);

@@ -76,16 +76,6 @@ static void record(void)
 #define MOST 60 /* subscribers */
 
 static struct cpe_prefixes listed[MOST + 1]; /* by id; without entries: he is not there */
-static uint64_t state;
-
-static uint32_t random_below(uint32_t n)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)((state >> 32) * n >> 32);
-}
-
 /* Few addresses, near one another: prefixes lie in prefixes, and links have several addresses. */
 static struct ipv6 some_address(void)
 {
@@ -187,7 +177,7 @@ static void against_a_list(void)
             subscriber6_table_create(MOST, entries[round % RTE_DIM(entries)], SOCKET_ID_ANY);
 
         CU_ASSERT_PTR_NOT_NULL_FATAL(t);
-        state = round * UINT64_C(0x9e3779b97f4a7c15);
+        random_state = round * UINT64_C(0x9e3779b97f4a7c15);
         memset(listed, 0, sizeof(listed));
         if (round % 2 == 0)
             t->n_buckets = MOST / 2; /* buckets run over */
@@ -298,7 +288,7 @@ static void in_order(void)
             publish_link(t, id_at[number], number);
         }
         CU_ASSERT_EQUAL(told_in_order(t), base);
-        state = round + 1;
+        random_state = round + 1;
         for (unsigned turn = 0; turn < 200; turn++) {
             uint32_t number = turn == 0   ? 0
                               : turn == 1 ? SIDE_BY_SIDE - 1
@@ -377,7 +367,7 @@ static void beside_a_reader(uint32_t entries, unsigned turns)
             subscriber6_publish(shared, id);
     }
     CU_ASSERT_EQUAL_FATAL(pthread_create(&reader, NULL, look, &wrong), 0);
-    state = 1;
+    random_state = 1;
     for (unsigned i = 0; i < turns; i++) {
         uint32_t a = 17 + random_below(8), b = 25 + random_below(8);
 
